@@ -1,0 +1,7 @@
+"""`python -m seismo` is the command line."""
+
+from __future__ import annotations
+
+from seismo.cli import main
+
+main()

@@ -1,0 +1,26 @@
+"""Exact solutions of the wave equation and the measures that compare a simulation with them.
+
+They exist so that tests, validation reports and benchmarks share one truth that was not computed
+by the scheme under test. Needs scipy: ``pip install seismo[validation]``.
+
+Conventions: SI units; axes x, (y,) z with z down; every solution takes the samples of its source
+function, the first at t = 0, and returns the response on the same times. Modules:
+
+laplace        the transform they all share
+acoustic       whole space and half-space, 2-D and 3-D
+whole_space    elastic forces and moment tensors, 2-D (P-SV) and 3-D
+shear          SH in 2-D
+layered_plane  layers, free surface, fluids in 2-D (Lamb's problem)
+layered        the same in 3-D (Lamb's problem, LOH.1)
+interface      plane-wave coefficients (Zoeppritz), Rayleigh and Scholte speeds
+surface_waves  dispersion of Rayleigh and Love modes
+scheme         what the discrete equations themselves do to a plane wave
+metrics        L2, amplitude, shift, envelope and phase misfits
+"""
+
+from __future__ import annotations
+
+from importlib.util import find_spec
+
+if find_spec("scipy") is None:
+    raise ImportError("seismo.exact needs scipy: pip install 'seismo[validation]'")

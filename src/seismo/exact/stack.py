@@ -1,0 +1,276 @@
+"""Plane waves in a stack of solid and fluid layers, by the global matrix method.
+
+For one Laplace variable s and many horizontal wavenumbers k, motion in a vertical plane is
+    u_h = i U(z), u_z = W(z), sigma_hz = i X(z), sigma_zz = Z(z)      times exp(i k x)
+and in each layer a sum of P and S waves going down, exp(-nu (z - top)), and up,
+exp(-nu (bottom - z)), with nu = sqrt(k^2 + s^2/c^2), real part positive. All amplitudes of all
+layers are found at once from the conditions at the interfaces (Knopoff 1964; Schmidt & Tango
+1986): only decaying exponentials occur, so the method is stable for every k and thickness, and
+fluids just have fewer waves. Transverse motion (SH) is the scalar version of the same.
+
+The source enters as the up and down going waves of a whole space (Aki & Richards 2002, 9.1).
+Sources, in the frame horizontal direction h, transverse t, vertical z:
+    P-SV: force h, force z, moments hh, hz = zh, zz;   SH: force t, moments th = ht, tz = zt.
+k [1/m], s [1/s], unit displacement spectra per unit force or moment.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from seismo.errors import SeismoError
+from seismo.exact.medium import Medium
+
+PSV_SOURCES = ("force_h", "force_z", "moment_hh", "moment_hz", "moment_zz")
+SH_SOURCES = ("force_t", "moment_th", "moment_tz")
+
+
+@dataclass(frozen=True)
+class Stack:
+    """Layers from the top down, z positive down.
+
+    media: one per layer; depths: of the interfaces [m]. With a free surface the first depth is that
+    of the surface and there are as many depths as media; without, the first medium is a half-space
+    above and there is one depth less.
+    """
+
+    media: tuple[Medium, ...]
+    depths: tuple[float, ...]
+    free_surface: bool = True
+
+    def __post_init__(self) -> None:
+        """Refuse a stack whose depths do not bound its layers."""
+        wanted = len(self.media) - (not self.free_surface)
+        if len(self.depths) != wanted or np.any(np.diff(self.depths) <= 0):
+            raise SeismoError(f"a stack of {len(self.media)} media needs {wanted} growing depths")
+
+    @property
+    def bounds(self) -> list[tuple[float, float]]:
+        """Top and bottom depth of each layer [m], infinite for half-spaces."""
+        tops = [*([] if self.free_surface else [-np.inf]), *self.depths]
+        return list(zip(tops, [*tops[1:], np.inf], strict=True))
+
+    def layer_at(self, z: float) -> int:
+        """Return the layer holding depth z, the lower one on an interface."""
+        for index, (top, bottom) in enumerate(self.bounds):
+            if top <= z < bottom:
+                return index
+        raise SeismoError(f"depth {z} m is above the free surface at {self.depths[0]} m")
+
+    @property
+    def speeds(self) -> list[float]:
+        """All body-wave speeds [m/s]."""
+        return [c for m in self.media for c in (m.vp, m.vs) if c > 0]
+
+
+def vertical(k: np.ndarray, s: complex, c: float) -> np.ndarray:
+    """Return nu = sqrt(k^2 + s^2/c^2) with positive real part."""
+    return np.sqrt(k**2 + (s / c) ** 2 + 0j)
+
+
+def psv_waves(medium: Medium, s: complex, k: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """Return the slopes nu (k, wave) and vectors (k, side, 4, wave) of P and SV; side 0 is down."""
+    nu = vertical(k, s, medium.vp)
+    if medium.vs == 0:
+        vectors = np.zeros((k.size, 2, 4, 1), complex)
+        vectors[:, :, 0, 0] = k[:, None]
+        vectors[:, 0, 1, 0], vectors[:, 1, 1, 0] = -nu, nu
+        vectors[:, :, 3, 0] = medium.rho * s**2
+        return nu[:, None], vectors
+    eta = vertical(k, s, medium.vs)
+    mu = medium.mu
+    bend = mu * (2 * k**2 + (s / medium.vs) ** 2)
+    vectors = np.empty((k.size, 2, 4, 2), complex)
+    for side, sign in ((0, 1), (1, -1)):
+        p, q = vectors[:, side, :, 0], vectors[:, side, :, 1]
+        p[:, 0], p[:, 1], p[:, 2], p[:, 3] = k, -sign * nu, -sign * 2 * mu * k * nu, bend
+        q[:, 0], q[:, 1], q[:, 2], q[:, 3] = sign * eta, -k, -bend, sign * 2 * mu * k * eta
+    return np.stack([nu, eta], axis=-1), vectors
+
+
+def sh_waves(medium: Medium, s: complex, k: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """Return the slope (k, 1) and the vectors (k, side, 2, 1) of V and the stress along z of SH."""
+    eta = vertical(k, s, medium.vs)
+    vectors = np.ones((k.size, 2, 2, 1), complex)
+    vectors[:, 0, 1, 0], vectors[:, 1, 1, 0] = -medium.mu * eta, medium.mu * eta
+    return eta[:, None], vectors
+
+
+def psv_source(medium: Medium, s: complex, k: np.ndarray) -> np.ndarray:
+    """Return the amplitudes (k, side, wave, source) that each of PSV_SOURCES radiates."""
+    nu = vertical(k, s, medium.vp)
+    waves = 1 if medium.vs == 0 else 2
+    amplitude = np.empty((k.size, 2, waves, len(PSV_SOURCES)), complex)
+    for side, sign in ((0, 1), (1, -1)):
+        p = (1j * k, -sign * nu, k**2, sign * 2j * k * nu, -(nu**2))
+        amplitude[:, side, 0] = np.stack(p, -1) / (2 * nu * medium.rho * s**2)[:, None]
+        if waves == 2:
+            eta = vertical(k, s, medium.vs)
+            q = (-sign * 1j * eta, k, -sign * eta * k, -1j * (eta**2 + k**2), sign * k * eta)
+            amplitude[:, side, 1] = np.stack(q, -1) / (2 * eta * medium.rho * s**2)[:, None]
+    return amplitude
+
+
+def sh_source(medium: Medium, s: complex, k: np.ndarray) -> np.ndarray:
+    """Return the amplitudes (k, side, 1, source) that each of SH_SOURCES radiates."""
+    eta = vertical(k, s, medium.vs)
+    one = np.ones_like(eta)
+    sides = [np.stack((one, -1j * k, sign * eta), -1) for sign in (1, -1)]
+    return (np.stack(sides, 1) / (2 * medium.mu * eta)[:, None, None])[:, :, None]
+
+
+@dataclass(frozen=True)
+class Waves:
+    """The amplitudes found for one s: per layer the slopes, vectors and amplitudes (or None)."""
+
+    stack: Stack
+    slopes: list[np.ndarray | None]
+    vectors: list[np.ndarray | None]
+    amplitudes: list[np.ndarray | None]  # (k, side, wave, source)
+
+    def field(self, z: float) -> np.ndarray:
+        """Return the field (k, component, source) at depth z without the direct wave.
+
+        Components U, W, X, Z (or V and its stress for SH). In the source's own layer the wave that
+        comes straight from the source is not part of it.
+        """
+        layer = self.stack.layer_at(z)
+        top, bottom = self.stack.bounds[layer]
+        slopes, vectors = self.slopes[layer], self.vectors[layer]
+        amplitudes = self.amplitudes[layer]
+        if slopes is None or vectors is None or amplitudes is None:
+            raise SeismoError(f"depth {z} m is in a fluid, where there are no SH waves")
+        ways = np.stack([_decay(slopes, z - top), _decay(slopes, bottom - z)], 1)
+        moved = amplitudes * ways[..., None]
+        return vectors[:, 0] @ moved[:, 0] + vectors[:, 1] @ moved[:, 1]
+
+
+def _decay(slopes: np.ndarray, distance: float) -> np.ndarray:
+    return np.zeros_like(slopes) if np.isinf(distance) else np.exp(-slopes * distance)
+
+
+def solve(
+    stack: Stack, source_depth: float, s: complex, k: np.ndarray, kind: str, mix: np.ndarray
+) -> Waves:
+    """Return the waves in the stack for one s and wavenumbers k; kind is "psv" or "sh".
+
+    mix (PSV_SOURCES or SH_SOURCES, column): each column is one combination of the unit sources.
+    """
+    origin = stack.layer_at(source_depth)
+    psv = kind == "psv"
+    slopes, vectors = [], []
+    for medium in stack.media:
+        bare = not psv and medium.vs == 0
+        pair = (None, None) if bare else (psv_waves if psv else sh_waves)(medium, s, k)
+        slopes.append(pair[0])
+        vectors.append(pair[1])
+    if slopes[origin] is None:
+        raise SeismoError("an SH source cannot lie in a fluid")
+    radiated = (psv_source if psv else sh_source)(stack.media[origin], s, k) @ mix
+    columns, unknowns = _columns(stack, slopes)
+    matrix, right = _conditions(
+        stack, slopes, vectors, columns, unknowns, origin, source_depth, radiated
+    )
+    scale = np.abs(matrix).max(axis=2, keepdims=True)
+    solution = np.linalg.solve(matrix / scale, right / scale)
+    amplitudes: list[np.ndarray | None] = []
+    for index, slope in enumerate(slopes):
+        if slope is None:
+            amplitudes.append(None)
+            continue
+        found = np.zeros((k.size, 2, slope.shape[1], radiated.shape[-1]), complex)
+        for side in (0, 1):
+            if columns[index][side] is not None:
+                found[:, side] = solution[:, columns[index][side]]
+        amplitudes.append(found)
+    return Waves(stack, slopes, vectors, amplitudes)
+
+
+def _columns(stack: Stack, slopes: list) -> tuple[list, int]:
+    """Return for every layer the columns of its down and up going waves, None where none can be."""
+    columns, count = [], 0
+    for slope, (top, bottom) in zip(slopes, stack.bounds, strict=True):
+        sides = []
+        for edge in (top, bottom):
+            present = slope is not None and not np.isinf(edge)
+            waves = slope.shape[1] if present else 0
+            sides.append(slice(count, count + waves) if present else None)
+            count += waves
+        columns.append(sides)
+    return columns, count
+
+
+def _conditions(
+    stack: Stack,
+    slopes: list,
+    vectors: list,
+    columns: list,
+    unknowns: int,
+    origin: int,
+    source_depth: float,
+    radiated: np.ndarray,
+) -> tuple[np.ndarray, np.ndarray]:
+    """Return the matrix (k, row, wave) and right side (k, row, source) of all interfaces."""
+    size = radiated.shape[0]
+    matrix = np.zeros((size, unknowns, unknowns), complex)
+    right = np.zeros((size, unknowns, radiated.shape[-1]), complex)
+    row = 0
+    for depth in stack.depths:
+        below = stack.bounds.index(next(b for b in stack.bounds if b[0] == depth))
+        pairs = [(below, -1.0)] if below == 0 else [(below - 1, 1.0), (below, -1.0)]
+        for layers, component in _continuous(slopes, vectors, pairs):
+            for layer, sign in layers:
+                _add_layer(
+                    matrix[:, row],
+                    sign,
+                    component,
+                    layer,
+                    depth,
+                    stack.bounds[layer],
+                    slopes,
+                    vectors,
+                    columns,
+                )
+                if layer == origin:
+                    side = 1 if layer == below else 0
+                    waves = (
+                        radiated[:, side]
+                        * np.exp(-slopes[layer] * abs(depth - source_depth))[..., None]
+                    )
+                    right[:, row] -= sign * (vectors[layer][:, side, None, component] @ waves)[:, 0]
+            row += 1
+    return matrix, right
+
+
+def _continuous(slopes: list, vectors: list, pairs: list) -> list:
+    """Return the conditions of one interface: the layers and the component that must balance."""
+    solid = [p for p in pairs if slopes[p[0]] is not None]
+    if not solid:
+        return []
+    if vectors[solid[0][0]].shape[2] == 2:
+        return [(solid, 1)] if len(solid) == 1 else [(solid, 0), (solid, 1)]
+    shear = [p for p in pairs if slopes[p[0]].shape[1] == 2]
+    conditions = [(pairs, 3)] + ([(shear, 2)] if shear else [])
+    if len(pairs) == 2:
+        conditions += [(pairs, 1)] + ([(shear, 0)] if len(shear) == 2 else [])
+    return conditions
+
+
+def _add_layer(
+    row: np.ndarray,
+    sign: float,
+    component: int,
+    layer: int,
+    depth: float,
+    bounds: tuple[float, float],
+    slopes: list,
+    vectors: list,
+    columns: list,
+) -> None:
+    """Add what a layer's waves contribute to one component at an interface."""
+    for side, edge in ((0, bounds[0]), (1, bounds[1])):
+        if columns[layer][side] is not None:
+            decay = np.exp(-slopes[layer] * abs(depth - edge))
+            row[:, columns[layer][side]] += sign * vectors[layer][:, side, component] * decay

@@ -1,0 +1,64 @@
+"""The arrays of one subdomain: wavefield and model coefficients, by name and step parity.
+
+Equations of second order in time keep two fields that change places after every step. The two
+arrays stay where they are; the names move: `arrays(parity)` is what the sweeps of even and odd
+steps are bound to.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+
+from seismo.backends.base import Backend
+from seismo.decomposition import Subdomain
+from seismo.physics.table import Physics
+
+
+class Fields:
+    """Own the wavefield and coefficients of a subdomain."""
+
+    def __init__(self, backend: Backend, physics: Physics, subdomain: Subdomain) -> None:
+        self.physics, self.subdomain = physics, subdomain
+        size = subdomain.volume * subdomain.batch
+        self._fields = {f.name: backend.zeros(size) for f in physics.fields}
+        self._coefficients = {}
+        self._backend = backend
+
+    def set_coefficients(self, padded: dict[str, np.ndarray]) -> None:
+        """Copy the model's arrays, each (z, y, x) with halo along y and z, owned points along x.
+
+        Beyond the ends of x the values are continued.
+        """
+        ox, nx = self.subdomain.offset[0], self.subdomain.owned.shape[0]
+        for name, values in padded.items():
+            array = self._backend.zeros(self.subdomain.volume)
+            view = self.subdomain.view(array)[0]
+            view[:, :, ox : ox + nx] = values
+            view[:, :, :ox] = values[:, :, :1]
+            view[:, :, ox + nx :] = values[:, :, -1:]
+            self._coefficients[name] = array
+
+    def arrays(self, parity: int) -> dict[str, np.ndarray]:
+        """Name the arrays as a step of that parity sees them."""
+        named = {**self._fields, **self._coefficients}
+        if self.physics.swap and parity:
+            a, b = self.physics.swap
+            named[a], named[b] = named[b], named[a]
+        return named
+
+    def written(self, name: str, parity: int) -> np.ndarray:
+        """Give the array that holds field `name` once a step of that parity has updated it."""
+        if self.physics.swap and name == self.physics.swap[0]:
+            name = self.physics.swap[1]
+        return self.arrays(parity)[name]
+
+    def clear(self) -> None:
+        """Set the wavefield to zero."""
+        for array in self._fields.values():
+            array[:] = 0
+
+    @property
+    def bytes(self) -> int:
+        """Bytes of all arrays."""
+        every = [*self._fields.values(), *self._coefficients.values()]
+        return sum(a.nbytes for a in every)

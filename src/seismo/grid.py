@@ -1,0 +1,103 @@
+"""The grid: points, spacing, absorbing layers, and where each index lies in metres.
+
+Axes are x, y, z with z positive down. A 2-D grid has one point along y. Index 0 is the outermost
+point, inside the absorbing layer if there is one; the scenario's extent begins at index `low`.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+
+AXES = ("x", "y", "z")
+
+
+@dataclass(frozen=True)
+class Box:
+    """Points lo <= index < hi along x, y, z."""
+
+    lo: tuple[int, int, int]
+    hi: tuple[int, int, int]
+
+    @property
+    def shape(self) -> tuple[int, int, int]:
+        """Points along x, y, z."""
+        return tuple(b - a for a, b in zip(self.lo, self.hi, strict=True))
+
+    @property
+    def size(self) -> int:
+        """Number of points, 0 when empty."""
+        nx, ny, nz = (max(n, 0) for n in self.shape)
+        return nx * ny * nz
+
+    def __and__(self, other: Box) -> Box:
+        """Give the points common to both."""
+        lo = tuple(max(a, b) for a, b in zip(self.lo, other.lo, strict=True))
+        hi = tuple(max(low, min(a, b)) for low, a, b in zip(lo, self.hi, other.hi, strict=True))
+        return Box(lo, hi)
+
+
+@dataclass(frozen=True)
+class Grid:
+    """Extent and resolution of a simulation.
+
+    Attributes:
+        axes: "xz" or "xyz".
+        points: points along x, y, z with the absorbing layers (1 along an absent axis).
+        spacing: m along x, y, z.
+        origin: coordinate [m] of the first point that is not in a layer.
+        low: layer points before it, along x, y, z.
+        high: layer points behind the last point of the extent.
+    """
+
+    axes: str
+    points: tuple[int, int, int]
+    spacing: tuple[float, float, float]
+    origin: tuple[float, float, float]
+    low: tuple[int, int, int]
+    high: tuple[int, int, int]
+
+    @property
+    def dimensions(self) -> int:
+        """2 or 3."""
+        return len(self.axes)
+
+    @property
+    def size(self) -> int:
+        """Number of points, layers included."""
+        nx, ny, nz = self.points
+        return nx * ny * nz
+
+    @property
+    def box(self) -> Box:
+        """All points."""
+        return Box((0, 0, 0), self.points)
+
+    @property
+    def extent(self) -> Box:
+        """The points outside the absorbing layers."""
+        hi = tuple(n - h for n, h in zip(self.points, self.high, strict=True))
+        return Box(self.low, hi)
+
+    @property
+    def cell(self) -> float:
+        """Volume (3-D, m^3) or area (2-D, m^2) of a cell."""
+        return float(np.prod([self.spacing[AXES.index(a)] for a in self.axes]))
+
+    def coordinate(self, axis: str, index) -> np.ndarray:
+        """Give the coordinate [m] of (fractional) indices along an axis."""
+        a = AXES.index(axis)
+        return self.origin[a] + (np.asarray(index, float) - self.low[a]) * self.spacing[a]
+
+    def index(self, axis: str, coordinate) -> np.ndarray:
+        """Give the fractional index of coordinates [m] along an axis."""
+        a = AXES.index(axis)
+        return (np.asarray(coordinate, float) - self.origin[a]) / self.spacing[a] + self.low[a]
+
+    def limits(self, axis: str) -> tuple[float, float]:
+        """Give the first and last coordinate [m] of the extent along an axis."""
+        a = AXES.index(axis)
+        ends = (self.low[a], self.points[a] - self.high[a] - 1)
+        first, last = self.coordinate(axis, ends)
+        return float(first), float(last)

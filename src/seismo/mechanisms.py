@@ -1,0 +1,193 @@
+"""Moment tensors: from the catalogues' frames and from fault angles to the axes of the grid.
+
+Tensors are 3 x 3 arrays in N m. Three frames occur in the literature:
+
+    north, east, down   Aki & Richards (2002), box 4.4: x north, y east, z down. Ours, inside.
+    r, theta, phi       GCMT: up, south, east.
+    east, north, up     ENU.
+
+The grid has z down and x along an azimuth (clockwise from north), y 90 degrees clockwise of x.
+Angles are in degrees: strike clockwise from north with the fault dipping to its right, dip from
+the horizontal, rake counter-clockwise in the fault plane from the strike to the slip of the hanging
+wall.
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+_GUTENBERG = 9.1  # log10 of the moment in N m at magnitude 0, IASPEI (2013)
+
+# Rows are the axes north, east and down in the frame of each catalogue.
+_AXES = {
+    "aki_richards": np.eye(3),
+    "gcmt": np.array([[0.0, -1.0, 0.0], [0.0, 0.0, 1.0], [-1.0, 0.0, 0.0]]),
+    "enu": np.array([[0.0, 1.0, 0.0], [1.0, 0.0, 0.0], [0.0, 0.0, -1.0]]),
+}
+_NAMES = {
+    "aki_richards": (("xx", "xy", "xz"), ("xy", "yy", "yz"), ("xz", "yz", "zz")),
+    "gcmt": (("rr", "rt", "rp"), ("rt", "tt", "tp"), ("rp", "tp", "pp")),
+    "enu": (("ee", "en", "eu"), ("en", "nn", "nu"), ("eu", "nu", "uu")),
+}
+
+
+@dataclass(frozen=True)
+class FaultPlane:
+    """One nodal plane of a double couple, in degrees."""
+
+    strike: float
+    dip: float
+    rake: float
+
+
+def double_couple(strike: float, dip: float, rake: float, moment: float = 1.0) -> np.ndarray:
+    """Return the tensor (3, 3) N m in north-east-down of slip on a fault.
+
+    Literature: Aki & Richards (2002), box 4.4.
+    """
+    normal, slip = _normal_and_slip(strike, dip, rake)
+    return moment * (np.outer(normal, slip) + np.outer(slip, normal))
+
+
+def explosion(moment: float = 1.0) -> np.ndarray:
+    """Return the tensor (3, 3) N m of an explosion, the same in every frame."""
+    return moment * np.eye(3)
+
+
+def from_components(components: Any, frame: str) -> np.ndarray:
+    """Return the tensor (3, 3) N m in north-east-down from a catalogue's components.
+
+    Args:
+        components: an object with the six components as attributes (xx .. for ``aki_richards``,
+            rr, tt, pp, rt, rp, tp for ``gcmt``, ee, nn, uu, en, eu, nu for ``enu``) in N m;
+            those missing or None are zero.
+        frame: "aki_richards", "gcmt" or "enu".
+
+    Literature: Aki & Richards (2002), box 4.4, for r, theta, phi.
+    """
+    read = [
+        [float(getattr(components, name, None) or 0.0) for name in row] for row in _NAMES[frame]
+    ]
+    axes = _AXES[frame]
+    return axes @ np.array(read) @ axes.T
+
+
+def to_gcmt(tensor: np.ndarray) -> dict[str, float]:
+    """Return the components rr, tt, pp, rt, rp, tp (N m) of a north-east-down tensor (3, 3) N m."""
+    axes = _AXES["gcmt"]
+    turned = axes.T @ tensor @ axes
+    rows = _NAMES["gcmt"]
+    return {rows[i][j]: float(turned[i, j]) for i in range(3) for j in range(i, 3)}
+
+
+def to_grid(tensor: np.ndarray, azimuth: float = 0.0) -> np.ndarray:
+    """Return a north-east-down tensor (3, 3) N m in grid axes whose x points along `azimuth`."""
+    turn = grid_axes(azimuth)
+    return turn @ tensor @ turn.T
+
+
+def grid_axes(azimuth: float = 0.0) -> np.ndarray:
+    """Return the grid's axes x, y, z as rows (3, 3) in north-east-down."""
+    a = math.radians(azimuth)
+    return np.array(
+        [[math.cos(a), math.sin(a), 0.0], [-math.sin(a), math.cos(a), 0.0], [0.0, 0.0, 1.0]]
+    )
+
+
+def tensor_of(source: Any, azimuth: float = 0.0) -> np.ndarray:
+    """Return the tensor (3, 3) N m in grid axes of an explosion or moment-tensor source.
+
+    Args:
+        source: an object with the attributes of the scenario's source: ``type`` and ``moment`` of
+            an explosion; of a moment tensor ``frame`` and ``components``, or ``strike``, ``dip``,
+            ``rake`` and either ``moment`` or ``magnitude``.
+        azimuth: direction of the grid's x in degrees clockwise from north.
+    """
+    if source.type == "explosion":
+        return explosion(source.moment)
+    if source.components is not None:
+        return to_grid(from_components(source.components, source.frame), azimuth)
+    moment = source.moment if source.moment is not None else moment_of(source.magnitude)
+    return to_grid(double_couple(source.strike, source.dip, source.rake, moment), azimuth)
+
+
+def moment_of(magnitude: float) -> float:
+    """Return the scalar moment in N m of a moment magnitude (IASPEI 2013)."""
+    return 10.0 ** (1.5 * magnitude + _GUTENBERG)
+
+
+def magnitude_of(moment: float) -> float:
+    """Return the moment magnitude of a scalar moment in N m.
+
+    Literature: Hanks & Kanamori (1979, JGR 84, 2348), with the constant of IASPEI (2013).
+    """
+    return (math.log10(moment) - _GUTENBERG) / 1.5
+
+
+def scalar_moment(tensor: np.ndarray) -> float:
+    """Return the scalar moment in N m, sqrt(M:M / 2) (Silver & Jordan 1982, GJRAS 70)."""
+    return float(np.sqrt(0.5 * np.sum(tensor**2)))
+
+
+def nodal_planes(tensor: np.ndarray) -> tuple[FaultPlane, FaultPlane]:
+    """Return both planes of the best double couple of a north-east-down tensor (3, 3) N m.
+
+    The axes of greatest tension and pressure lie at 45 degrees to normal and slip
+    (Jost & Herrmann 1989, Seism. Res. Lett. 60); an explosion has no plane, and gets one
+    of the many that fit.
+    """
+    _, vectors = np.linalg.eigh(tensor)  # ascending: pressure first, tension last
+    pressure, tension = vectors[:, 0], vectors[:, 2]
+    normal = (tension + pressure) / math.sqrt(2.0)
+    slip = (tension - pressure) / math.sqrt(2.0)
+    return _plane(normal, slip), _plane(slip, normal)
+
+
+def shares(tensor: np.ndarray) -> dict[str, float]:
+    """Return the isotropic, double-couple and CLVD shares of a tensor (3, 3), adding up to 1.
+
+    Signed by opening (+) or closing (-); the double couple is what remains.
+
+    Literature: Vavrycuk (2015, J. Seismol. 19, 231-252).
+    """
+    values = np.linalg.eigvalsh(tensor)
+    mean = values.mean()
+    deviator = np.sort(values - mean)
+    clvd = 2.0 / 3.0 * (deviator[2] + deviator[0] - 2.0 * deviator[1])
+    couple = 0.5 * (deviator[2] - deviator[0] - abs(deviator[2] + deviator[0] - 2.0 * deviator[1]))
+    total = abs(mean) + abs(clvd) + couple
+    if total == 0.0:
+        return {"isotropic": 0.0, "double_couple": 0.0, "clvd": 0.0}
+    parts = {"isotropic": mean, "double_couple": couple, "clvd": clvd}
+    return {name: float(value / total) for name, value in parts.items()}
+
+
+def _normal_and_slip(strike: float, dip: float, rake: float) -> tuple[np.ndarray, np.ndarray]:
+    """Return the fault's upward normal and the hanging wall's slip (Aki & Richards 2002, ch. 4)."""
+    phi, delta, lam = (math.radians(angle) for angle in (strike, dip, rake))
+    along = np.array([math.cos(phi), math.sin(phi), 0.0])
+    up_dip = np.array(
+        [math.cos(delta) * math.sin(phi), -math.cos(delta) * math.cos(phi), -math.sin(delta)]
+    )
+    normal = np.array(
+        [-math.sin(delta) * math.sin(phi), math.sin(delta) * math.cos(phi), -math.cos(delta)]
+    )
+    return normal, math.cos(lam) * along + math.sin(lam) * up_dip
+
+
+def _plane(normal: np.ndarray, slip: np.ndarray) -> FaultPlane:
+    if normal[2] > 0.0:  # the normal points up, from the foot wall into the hanging wall
+        normal, slip = -normal, -slip
+    delta = math.acos(min(1.0, max(-1.0, -float(normal[2]))))
+    # A horizontal plane has no strike of its own: north will do.
+    phi = math.atan2(-normal[0], normal[1]) if math.hypot(normal[0], normal[1]) > 1e-9 else 0.0
+    along = np.array([math.cos(phi), math.sin(phi), 0.0])
+    up_dip = np.array(
+        [math.cos(delta) * math.sin(phi), -math.cos(delta) * math.cos(phi), -math.sin(delta)]
+    )
+    rake = math.degrees(math.atan2(float(slip @ up_dip), float(slip @ along)))
+    return FaultPlane(math.degrees(phi) % 360.0, math.degrees(delta), rake)

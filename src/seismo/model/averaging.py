@@ -1,0 +1,222 @@
+"""The effective medium of a grid: what one number per cell must be for waves to see the true one.
+
+A grid point that simply takes the earth's value at its place moves every interface to a cell face
+and makes its reflections first-order wrong. Averages over the cell about the point keep them second
+order (Moczo et al. 2002, BSSA 92, 3042-3066; Backus 1962, JGR 67): where motion is common to all
+parts of a cell, what resists it adds up (arithmetic mean), where stress is common, what yields to
+it does (harmonic mean):
+
+    rho  arithmetic                        (parts move together)
+    rho vp^2, rho vs^2  harmonic           (stress on the interface is continuous)
+    1 / vp^2  arithmetic                   (density constant: compliance is proportional to it)
+
+The shear modulus is 0 as soon as any part of the cell is fluid: the contact cannot hold shear. The
+average is over a box of one grid spacing about any point asked for, nodes or staggered ones.
+
+Symbols: z, y, x coordinates (m), vp, vs (m/s), rho (kg/m3), moduli (Pa).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any, Literal
+
+import numpy as np
+
+from seismo.model.earth import Earth
+from seismo.model.layered import Bounds
+
+_COLUMN = 128  # samples per cell where the earth varies with z only
+_GRIDDED = {2: (4, 4), 3: (3, 3, 3)}  # per axis of every cell where files vary everywhere
+# A cell through which a face of some part passes is sampled on a lattice: its points fall on N
+# different places of each axis, so that a flat face in any direction is met to within h / 2N
+# (Fibonacci in 2-D, good lattice points of Hua & Wang 1981 in 3-D; odd generators centre them).
+_LATTICE = {2: (144, (1, 89)), 3: (101, (1, 141, 85))}
+_SLAB = 1 << 21  # samples evaluated at once
+
+Samples = Mapping[str, np.ndarray]
+
+# What is averaged, from samples of vp, vs, rho; a fluid's shear compliance is infinite.
+_MEANS: dict[str, Callable[[Samples], np.ndarray]] = {
+    "density": lambda s: s["rho"],
+    "compliance": lambda s: 1.0 / (s["rho"] * s["vp"] ** 2),
+    "shear_compliance": lambda s: 1.0 / (s["rho"] * s["vs"] ** 2),
+    "square_slowness": lambda s: s["vp"] ** -2,
+}
+# What is asked for, from those averages.
+_RESULTS: dict[str, tuple[tuple[str, ...], Callable[[Samples], np.ndarray]]] = {
+    "rho": (("density",), lambda m: m["density"]),
+    "p_modulus": (("compliance",), lambda m: 1.0 / m["compliance"]),
+    "shear_modulus": (("shear_compliance",), lambda m: 1.0 / m["shear_compliance"]),
+    "vp": (("density", "compliance"), lambda m: (m["density"] * m["compliance"]) ** -0.5),
+    "vs": (
+        ("density", "shear_compliance"),
+        lambda m: (m["density"] * m["shear_compliance"]) ** -0.5,
+    ),
+}
+_CONSTANT_DENSITY = {"vp": (("square_slowness",), lambda m: m["square_slowness"] ** -0.5)}
+
+
+def cell_average(
+    earth: Earth,
+    z: np.ndarray,
+    y: np.ndarray | None,
+    x: np.ndarray,
+    spacing: Mapping[str, float],
+    parameters: Sequence[str],
+    averaging: Literal["effective", "point"] = "effective",
+    subsamples: int | None = None,
+    dtype: Any = np.float32,
+) -> dict[str, np.ndarray]:
+    """Return the effective medium at the points of a grid.
+
+    Args:
+        earth: the earth; it knows whether density takes part (`Earth.needs`).
+        z: depths (nz) m of the points; any stagger, absorbing layers included.
+        y: coordinates (ny) m along y, or None in 2-D.
+        x: coordinates (nx) m along x.
+        spacing: edges in m of the averaging box by axis name.
+        parameters: of "rho", "p_modulus", "shear_modulus", "vp", "vs".
+        averaging: "effective", or "point" for the values at the points themselves.
+        subsamples: samples per axis and cell, instead of a choice by the kind of earth.
+        dtype: of the result; the work is in float64.
+
+    Returns:
+        Each parameter as an array (nz, [ny,] nx), in SI.
+    """
+    rules = _RESULTS if "rho" in earth.needs else _CONSTANT_DENSITY
+    wanted = {name: rules[name] for name in parameters}
+    means = sorted({mean for needed, _ in wanted.values() for mean in needed})
+    # Points beyond the interior repeat those at its edge.
+    (z, y, x), places = _distinct(earth.inside(np.asarray(z, float), y, np.asarray(x, float)))
+    shape = tuple(place.size for place in places)
+    result = {name: np.empty(shape, dtype) for name in parameters}
+    sampler = _Sampler(earth, spacing, tuple(means), averaging == "effective", subsamples)
+    for rows, averages in sampler.slabs(z, y, x):
+        target = np.flatnonzero((places[0] >= rows.start) & (places[0] < rows.stop))
+        source = np.ix_(places[0][target] - rows.start, *places[1:])
+        for name, (_, formula) in wanted.items():
+            with np.errstate(divide="ignore"):
+                values = formula(averages)
+            full = np.broadcast_to(values, (values.shape[0], *(p.max() + 1 for p in places[1:])))
+            result[name][target] = full[source]
+    return result
+
+
+@dataclass(frozen=True)
+class _Sampler:
+    """Evaluates averages slab by slab, so that memory stays bounded."""
+
+    earth: Earth
+    spacing: Mapping[str, float]
+    means: tuple[str, ...]
+    effective: bool
+    subsamples: int | None
+
+    def slabs(
+        self, z: np.ndarray, y: np.ndarray | None, x: np.ndarray
+    ) -> Iterator[tuple[slice, dict[str, np.ndarray]]]:
+        """Yield rows of z and their averages (rows, [ny,] nx), or (rows, [1,] 1) if layered."""
+        if self.earth.layered:
+            y, x = None if y is None else y[:1], x[:1]
+        rank = 2 if y is None else 3
+        plane = x.size * (1 if y is None else y.size)
+        count = max(1, _SLAB // (plane * self._samples_per_point(rank)))
+        for first in range(0, z.size, count):
+            rows = slice(first, min(first + count, z.size))
+            axes = _tensor(z[rows], y, x)
+            with np.errstate(divide="ignore"):
+                yield rows, self._average(axes, rank)
+
+    def _samples_per_point(self, rank: int) -> int:
+        return int(np.prod(self._division(rank))) if self.effective else 1
+
+    def _division(self, rank: int) -> tuple[int, ...]:
+        """Return the samples per cell along z, (y,) x."""
+        if self.earth.layered:
+            return (self.subsamples or _COLUMN, *(1,) * (rank - 1))
+        return (self.subsamples,) * rank if self.subsamples else _GRIDDED[rank]
+
+    def _average(self, axes: Bounds, rank: int) -> dict[str, np.ndarray]:
+        if not self.effective:
+            return self._means_of(self.earth.sample(*axes))
+        if self.earth.layered:
+            return self._tensor_average(axes, self._division(rank))
+        if self.earth.gridded:
+            averages = self._tensor_average(axes, self._division(rank))
+        else:
+            averages = self._means_of(self.earth.sample(*axes))
+        shape = np.broadcast_shapes(*(axis.shape for axis in axes if axis is not None))
+        uneven = self.earth.uneven(self._shifted(axes, -0.5), self._shifted(axes, 0.5))
+        self._refine(averages, np.broadcast_to(uneven, shape), axes, self._points(rank))
+        return averages
+
+    def _points(self, rank: int) -> np.ndarray:
+        """Return where to sample a cell (rank, samples), in cells from its centre."""
+        if self.subsamples:
+            axes = [_offsets(self.subsamples)] * rank
+            return np.stack([axis.ravel() for axis in np.meshgrid(*axes, indexing="ij")])
+        count, generators = _LATTICE[rank]
+        return np.outer(generators, (np.arange(count) + 0.5) / count) % 1.0 - 0.5
+
+    def _shifted(self, axes: Bounds, cells: float) -> Bounds:
+        z, y, x = axes
+        h = self.spacing
+        return z + cells * h["z"], None if y is None else y + cells * h["y"], x + cells * h["x"]
+
+    def _means_of(self, samples: Samples) -> dict[str, np.ndarray]:
+        return {name: np.array(_MEANS[name](samples)) for name in self.means}
+
+    def _tensor_average(self, axes: Bounds, division: tuple[int, ...]) -> dict[str, np.ndarray]:
+        """Average over every cell of a tensor grid, each divided alike."""
+        given = [(name, axis) for name, axis in zip("zyx", axes, strict=True) if axis is not None]
+        fine = {
+            name: (axis.reshape(-1, 1) + _offsets(count) * self.spacing[name]).ravel()
+            for (name, axis), count in zip(given, division, strict=True)
+        }
+        means = self._means_of(self.earth.sample(*_tensor(fine["z"], fine.get("y"), fine["x"])))
+        split = [
+            size
+            for (_, axis), count in zip(given, division, strict=True)
+            for size in (axis.size, count)
+        ]
+        inner = tuple(range(1, 2 * len(given), 2))
+        return {name: values.reshape(split).mean(inner) for name, values in means.items()}
+
+    def _refine(
+        self, averages: dict[str, np.ndarray], uneven: np.ndarray, axes: Bounds, points: np.ndarray
+    ) -> None:
+        """Replace the averages of the uneven cells only."""
+        cells = np.argwhere(uneven)
+        names = [name for name, axis in zip("zyx", axes, strict=True) if axis is not None]
+        given = [axis.ravel() for axis in axes if axis is not None]
+        block = max(1, _SLAB // points.shape[1])
+        for first in range(0, len(cells), block):
+            part = cells[first : first + block]
+            places = {
+                name: axis[part[:, k], None] + self.spacing[name] * points[k]
+                for k, (name, axis) in enumerate(zip(names, given, strict=True))
+            }
+            means = self._means_of(self.earth.sample(places["z"], places.get("y"), places["x"]))
+            for name, values in means.items():
+                averages[name][tuple(part.T)] = values.mean(1)
+
+
+def _offsets(count: int) -> np.ndarray:
+    """Return the middles of `count` equal parts of a cell, in cells from its centre."""
+    return (np.arange(count) + 0.5) / count - 0.5
+
+
+def _tensor(z: np.ndarray, y: np.ndarray | None, x: np.ndarray) -> Bounds:
+    if y is None:
+        return z[:, None], None, x[None, :]
+    return z[:, None, None], y[None, :, None], x[None, None, :]
+
+
+def _distinct(axes: Bounds) -> tuple[Bounds, list[np.ndarray]]:
+    """Return each axis without repetitions, and for each point its place in that."""
+    found = [None if axis is None else np.unique(axis, return_inverse=True) for axis in axes]
+    places = [pair[1] for pair in found if pair is not None]
+    z, y, x = (None if pair is None else pair[0] for pair in found)
+    return (z, y, x), places  # type: ignore[return-value]

@@ -1,0 +1,285 @@
+"""The earth model of a scenario as one object that knows vp, vs and rho at any point.
+
+Parts are painted in the order of the scenario, each over those before it; a parameter that a part
+leaves out stays as it was. Coordinates beyond the interior (in the absorbing layers) are moved to
+its edge first, so that every layer sees the medium go on unchanged along its normal.
+
+Symbols: vp, vs velocities of P and S waves (m/s), rho density (kg/m3); z depth positive down, x, y
+(m).
+"""
+
+from __future__ import annotations
+
+import itertools
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from seismo.errors import ModelError
+from seismo.model.bodies import Block, Sphere
+from seismo.model.files import read_grid
+from seismo.model.gridded import Gridded
+from seismo.model.layered import (
+    PARAMETERS,
+    Bounds,
+    EarthPart,
+    Uniform,
+    Water,
+    from_gradient,
+    from_layers,
+    from_rows,
+)
+from seismo.model.tables import read_table
+
+Range = tuple[float, float] | None
+Clamp = tuple[Range, Range, Range]  # of z, y, x
+NEEDS = {
+    "acoustic": ("vp",),
+    "acoustic_variable_density": ("vp", "rho"),
+    "elastic": ("vp", "vs", "rho"),
+    "elastic_sh": ("vs", "rho"),
+}
+# Below vp / vs = sqrt(4/3) the bulk modulus is negative; rounding of float32 files is allowed for.
+_LEAST_RATIO = np.sqrt(4.0 / 3.0) * (1.0 - 1e-6)
+
+
+@dataclass(frozen=True)
+class Extremes:
+    """Smallest and greatest values of a region; `vs_min` leaves fluids out (0 if all is fluid)."""
+
+    vp_min: float = 0.0
+    vp_max: float = 0.0
+    vs_min: float = 0.0
+    vs_max: float = 0.0
+    rho_min: float = 0.0
+    rho_max: float = 0.0
+    ratio_min: float = float("inf")  # of vp / vs
+    fluid: bool = False
+
+
+@dataclass(frozen=True)
+class Earth:
+    """vp, vs and rho anywhere; see `build_earth`."""
+
+    parts: tuple[EarthPart, ...]
+    needs: tuple[str, ...]
+    clamp: Clamp = (None, None, None)
+
+    @property
+    def layered(self) -> bool:
+        """Whether the earth varies with z only."""
+        return all(part.layered for part in self.parts)
+
+    @property
+    def gridded(self) -> bool:
+        """Whether a part varies within cells anywhere, as files do."""
+        return any(isinstance(part, Gridded) for part in self.parts)
+
+    def sample(
+        self, z: np.ndarray, y: np.ndarray | None, x: np.ndarray | float = 0.0
+    ) -> dict[str, np.ndarray]:
+        """Return each parameter needed (broadcast shape of z, y, x) at coordinates in m.
+
+        Args:
+            z: depths (broadcastable) m.
+            y: coordinates along y (broadcastable) m, None in 2-D.
+            x: coordinates along x (broadcastable) m.
+
+        Raises:
+            ModelError: a value is missing, or no rock or fluid has it.
+        """
+        z, y, x = self.inside(np.asarray(z, float), y, np.asarray(x, float))
+        shape = np.broadcast_shapes(z.shape, x.shape, () if y is None else y.shape)
+        fields = {name: np.full(shape, np.nan) for name in self.needs}
+        for part in self.parts:
+            part.paint(fields, z, y, x)
+        _check(fields, (z, y, x))
+        return fields
+
+    def uneven(self, low: Bounds, high: Bounds) -> np.ndarray:
+        """Return where (broadcast shape) boxes low to high (z, y, x in m) are not of one value.
+
+        Gridded parts vary everywhere (`gridded`) and are left out.
+        """
+        low, high = self.inside(*low), self.inside(*high)
+        result = np.zeros((), bool)
+        for part in self.parts:
+            result = result | part.uneven(low, high)
+        return result
+
+    def inside(self, z: np.ndarray, y: np.ndarray | None, x: np.ndarray) -> Bounds:
+        """Return coordinates moved into the interior."""
+        limits_z, limits_y, limits_x = self.clamp
+        return _clip(z, limits_z), None if y is None else _clip(y, limits_y), _clip(x, limits_x)
+
+    def extremes(self, z: np.ndarray, y: np.ndarray | None, x: np.ndarray) -> Extremes:
+        """Return the extremes over a grid with axes z (nz), y (ny) or None, x (nx) in m."""
+        if self.layered:
+            return _extremes([self.sample(z, None, np.zeros(()))])
+        xs = x if y is None else x[None, :]
+        ys = None if y is None else y[:, None]
+        return _extremes(self.sample(np.asarray(depth), ys, xs) for depth in z)
+
+
+def build_earth(
+    parts: Sequence[Any],
+    base: Path,
+    needs: Sequence[str] = PARAMETERS,
+    clamp: Clamp = (None, None, None),
+    spacing: Mapping[str, float] | None = None,
+) -> Earth:
+    """Build the earth from the parts of a scenario, reading the files they name.
+
+    Args:
+        parts: parts of the scenario's model, in order.
+        base: folder that relative paths start from.
+        needs: parameters the physics needs (see `NEEDS`).
+        clamp: interior as ((z_min, z_max), (y_min, y_max), (x_min, x_max)) in m; None for an axis
+            without limits. Also gives a gradient and a file their default extent and origin.
+        spacing: spacing of the run's grid in m by axis name, for files that give none.
+
+    Raises:
+        ModelError: a file is missing or malformed, or a parameter needed is given nowhere.
+    """
+    origin = {
+        axis: limits[0] for axis, limits in zip("zyx", clamp, strict=True) if limits is not None
+    }
+    built = tuple(
+        _build(part, f"model[{k}]", Path(base), clamp, spacing or {}, origin)
+        for k, part in enumerate(parts)
+    )
+    for name in needs:
+        if not any(name in part.parameters for part in built):
+            raise ModelError(
+                f"model: no part gives {name} everywhere; add `{name}` to the first part"
+            )
+    return Earth(built, tuple(needs), clamp)
+
+
+def _build(
+    part: Any,
+    key: str,
+    base: Path,
+    clamp: Clamp,
+    spacing: Mapping[str, float],
+    origin: Mapping[str, float],
+) -> EarthPart:
+    match part.type:
+        case "uniform":
+            return Uniform(_given(part))
+        case "layers":
+            _check_layers(part, key)
+            return from_layers(part)
+        case "gradient":
+            return from_gradient(part, *_gradient_range(part, key, clamp[0]))
+        case "table":
+            rows = np.array(part.rows, float) if part.path is None else read_table(base / part.path)
+            return from_rows(rows, PARAMETERS, part.interpolation)
+        case "block":
+            return Block(part.z, part.y, part.x, _given(part))
+        case "sphere":
+            centre = part.center
+            return Sphere(centre.z, centre.y or 0.0, centre.x, part.radius, _given(part))
+        case "water":
+            return Water(part.depth, {"vp": part.vp, "vs": 0.0, "rho": part.rho})
+        case "file":
+            files = {
+                name: getattr(part, name) for name in PARAMETERS if getattr(part, name) is not None
+            }
+            return Gridded(
+                {name: read_grid(spec, base, name, spacing, origin) for name, spec in files.items()}
+            )
+    raise ModelError(f"{key}.type: {part.type!r} is not known")
+
+
+def _clip(place: np.ndarray, limits: Range) -> np.ndarray:
+    return place if limits is None else np.clip(place, *limits)
+
+
+def _given(part: Any) -> dict[str, float]:
+    values = {name: getattr(part, name, None) for name in PARAMETERS}
+    return {name: float(value) for name, value in values.items() if value is not None}
+
+
+def _check_layers(part: Any, key: str) -> None:
+    tops = [layer.top for layer in part.layers]
+    for k, (above, below) in enumerate(itertools.pairwise(tops), 1):
+        if below <= above:
+            raise ModelError(
+                f"{key}.layers[{k}].top: {below:g} m is not below the layer above ({above:g} m); "
+                "list them downwards"
+            )
+    for name in PARAMETERS:
+        missing = [k for k, layer in enumerate(part.layers) if getattr(layer, name) is None]
+        if missing and len(missing) < len(part.layers):
+            raise ModelError(
+                f"{key}.layers[{missing[0]}].{name}: missing, but other layers give it; "
+                "give it in all or none"
+            )
+
+
+def _gradient_range(part: Any, key: str, limits: Range) -> tuple[float, float]:
+    top = part.z_top if part.z_top is not None else limits and limits[0]
+    bottom = part.z_bottom if part.z_bottom is not None else limits and limits[1]
+    if top is None or bottom is None:
+        raise ModelError(f"{key}: a gradient needs z_top and z_bottom")
+    if bottom <= top:
+        raise ModelError(
+            f"{key}.z_bottom: {bottom:g} m is not below z_top ({top:g} m); z points down"
+        )
+    return float(top), float(bottom)
+
+
+def _check(fields: Mapping[str, np.ndarray], places: Bounds) -> None:
+    """Refuse what no medium has, naming the first place."""
+    for name, values in fields.items():
+        # A comparison with NaN is false: one pass finds both the missing and the impossible.
+        good = values >= 0.0 if name == "vs" else values > 0.0
+        if not good.all():
+            at, value = _first(~good, values, places)
+            if np.isnan(value):
+                raise ModelError(
+                    f"model: {name} is not given at {at}; let the first part cover the whole region"
+                )
+            limit = "at least 0" if name == "vs" else "positive"
+            raise ModelError(f"model: {name} is {value:g} at {at}; must be {limit}")
+    if "vp" in fields and "vs" in fields:
+        bad = fields["vp"] < _LEAST_RATIO * fields["vs"]
+        if bad.any():
+            at, ratio = _first(bad, fields["vp"] / np.maximum(fields["vs"], 1e-30), places)
+            raise ModelError(
+                f"model: vp/vs is {ratio:.3f} at {at}; below 1.155 the bulk modulus is negative: "
+                "check vs and the order of the parts"
+            )
+
+
+def _first(bad: np.ndarray, values: np.ndarray, places: Bounds) -> tuple[str, float]:
+    index = np.unravel_index(int(np.argmax(bad)), bad.shape)
+    named = []
+    for axis, place in zip("zyx", places, strict=True):
+        if place is not None:
+            named.append(f"{axis} = {float(np.broadcast_to(place, bad.shape)[index]):g} m")
+    return ", ".join(named), float(values[index])
+
+
+def _extremes(samples: Any) -> Extremes:
+    low: dict[str, float] = {}
+    high: dict[str, float] = {}
+    ratio, fluid = float("inf"), False
+    for fields in samples:
+        for name, values in fields.items():
+            solid = values[values > 0.0] if name == "vs" else values
+            fluid = fluid or solid.size < values.size
+            if solid.size:
+                low[name] = min(low.get(name, np.inf), float(solid.min()))
+                high[name] = max(high.get(name, 0.0), float(solid.max()))
+        if "vp" in fields and "vs" in fields:
+            solid = fields["vs"] > 0.0
+            if solid.any():
+                ratio = min(ratio, float((fields["vp"][solid] / fields["vs"][solid]).min()))
+    bounds = {f"{name}_min": value for name, value in low.items()}
+    bounds |= {f"{name}_max": value for name, value in high.items()}
+    return Extremes(**bounds, ratio_min=ratio, fluid=fluid)

@@ -1,0 +1,116 @@
+"""A parameter on a regular grid of its own, read from a file and interpolated to any coordinate.
+
+Linear along each axis; beyond the file's edges its outermost values go on, which is how absorbing
+layers get theirs. On a tensor grid (each coordinate varying along its own axis) the interpolation
+is done one axis after the other, several times cheaper than point by point.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from seismo.errors import ModelError
+from seismo.model.layered import Bounds, Fields
+
+AXES = "zyx"
+
+
+@dataclass(frozen=True)
+class GridField:
+    """Values (along `axes`, a part of "zyx" in that order) times `factor`, in SI."""
+
+    values: np.ndarray
+    axes: str
+    origin: tuple[float, ...]
+    spacing: tuple[float, ...]
+    factor: float
+    source: str  # where it came from, for messages
+
+    def at(self, z: np.ndarray, y: np.ndarray | None, x: np.ndarray) -> np.ndarray:
+        """Return values (broadcastable to z, y, x) at coordinates in m.
+
+        Raises:
+            ModelError: the file has the axis y and the run is 2-D.
+        """
+        rank = max(np.ndim(z), np.ndim(x), 0 if y is None else np.ndim(y))
+        places = []
+        for name, start, step in zip(self.axes, self.origin, self.spacing, strict=True):
+            place = {"z": z, "y": y, "x": x}[name]
+            if place is None:
+                raise ModelError(
+                    f"{self.source}: has the axis y, but the grid is 2-D (x, z); give axes zx"
+                )
+            place = (np.asarray(place, float) - start) / step
+            places.append(place.reshape((1,) * (rank - place.ndim) + place.shape))
+        values = self._tensor(places) if _on_own_axes(places) else self._points(places)
+        return values * self.factor
+
+    def _tensor(self, places: list[np.ndarray]) -> np.ndarray:
+        """Interpolate along one axis after the other."""
+        result = self.values
+        for axis, place in enumerate(places):
+            low, weight = _cell(place.ravel(), self.values.shape[axis])
+            weight = weight.reshape([-1 if a == axis else 1 for a in range(result.ndim)])
+            below, above = result.take(low, axis), result.take(low + 1, axis, mode="clip")
+            result = below * (1.0 - weight) + above * weight
+        return result.reshape(np.broadcast_shapes(*(place.shape for place in places)))
+
+    def _points(self, places: list[np.ndarray]) -> np.ndarray:
+        """Interpolate point by point, from the corners of each point's cell."""
+        cells = [_cell(p, n) for p, n in zip(places, self.values.shape, strict=True)]
+        result: np.ndarray | float = 0.0
+        for corner in range(1 << len(cells)):
+            index: list[np.ndarray] = []
+            weight: Any = 1.0
+            for axis, (low, fraction) in enumerate(cells):
+                upper = corner >> axis & 1
+                index.append(np.minimum(low + upper, self.values.shape[axis] - 1))
+                weight = weight * (fraction if upper else 1.0 - fraction)
+            result = result + self.values[tuple(index)] * weight
+        return np.asarray(result)
+
+
+@dataclass(frozen=True)
+class Gridded:
+    """The part of an earth model that comes from gridded files, one per parameter."""
+
+    grids: Mapping[str, GridField]
+
+    @property
+    def parameters(self) -> frozenset[str]:
+        """Names of the parameters it sets, everywhere."""
+        return frozenset(self.grids)
+
+    @property
+    def layered(self) -> bool:
+        """Whether every file has the axis z only."""
+        return all(grid.axes == "z" for grid in self.grids.values())
+
+    def paint(self, fields: Fields, z: np.ndarray, y: np.ndarray | None, x: np.ndarray) -> None:
+        """Overwrite everything."""
+        for name in self.grids.keys() & fields.keys():
+            fields[name][...] = self.grids[name].at(z, y, x)
+
+    def uneven(self, low: Bounds, high: Bounds) -> np.ndarray:
+        """Return False: files vary everywhere, which `Earth.gridded` tells."""
+        return np.zeros((), bool)
+
+
+def _cell(place: np.ndarray, points: int) -> tuple[np.ndarray, np.ndarray]:
+    """Return the point below each place and how far it is to the next, within the edges."""
+    place = np.clip(place, 0.0, points - 1.0)
+    low = np.minimum(place.astype(np.intp), max(points - 2, 0))
+    return low, place - low
+
+
+def _on_own_axes(places: list[np.ndarray]) -> bool:
+    """Whether each coordinate varies along one axis only, in the order of the file's axes."""
+    varying = [[axis for axis, size in enumerate(p.shape) if size > 1] for p in places]
+    if any(len(axes) > 1 for axes in varying):
+        return False
+    order = [axes[0] for axes in varying if axes]
+    return order == sorted(set(order))

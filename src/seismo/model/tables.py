@@ -1,0 +1,76 @@
+"""One-dimensional models from CSV files: rows of depth, vp, vs, rho."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import numpy as np
+
+from seismo.errors import ModelError
+
+_COLUMNS = ("z", "vp", "vs", "rho")
+_LARGEST = 16 << 20  # bytes
+
+
+def read_table(path: Path) -> np.ndarray:
+    """Return the rows (n, 4) of a CSV file: z m, vp m/s, vs m/s, rho kg/m3.
+
+    A first line may name the columns, in any order (``depth`` is taken for z); ``#`` starts a
+    comment; commas, semicolons or blanks separate.
+
+    Raises:
+        ModelError: the file is missing or malformed, or its depths decrease.
+    """
+    expected = "expected rows of z, vp, vs, rho in SI units"
+    if not path.is_file():
+        raise ModelError(f"model: {path}: no such file; {expected}")
+    if path.stat().st_size > _LARGEST:
+        raise ModelError(f"model: {path}: larger than {_LARGEST >> 20} MB; {expected}")
+    try:
+        lines = path.read_text(encoding="utf-8-sig").splitlines()
+    except (OSError, UnicodeDecodeError):
+        raise ModelError(f"model: {path}: cannot be read as text; {expected}") from None
+    order = list(range(4))
+    rows: list[list[float]] = []
+    for number, line in enumerate(lines, 1):
+        words = line.split("#")[0].replace(",", " ").replace(";", " ").split()
+        if not words:
+            continue
+        where = f"model: {path}:{number}"
+        if not rows and not _is_number(words[0]):
+            order = _header(words, where)
+            continue
+        rows.append(_row(words, order, where, expected))
+        if len(rows) > 1 and rows[-1][0] < rows[-2][0]:
+            raise ModelError(
+                f"{where}: depth {rows[-1][0]:g} lies above the row before; list them downwards"
+            )
+    if not rows:
+        raise ModelError(f"model: {path}: holds no rows; {expected}")
+    return np.array(rows)
+
+
+def _header(words: list[str], where: str) -> list[int]:
+    names = [{"depth": "z"}.get(word.lower(), word.lower()) for word in words]
+    if sorted(names) != sorted(_COLUMNS):
+        raise ModelError(
+            f"{where}: columns {', '.join(words)}; expected {', '.join(_COLUMNS)} "
+            "in any order, without units"
+        )
+    return [names.index(name) for name in _COLUMNS]
+
+
+def _row(words: list[str], order: list[int], where: str, expected: str) -> list[float]:
+    if len(words) != len(_COLUMNS):
+        raise ModelError(f"{where}: {len(words)} columns; {expected}")
+    for word in words:
+        if not _is_number(word):
+            raise ModelError(f"{where}: {word[:20]!r} is not a number; {expected}")
+    return [float(words[k]) for k in order]
+
+
+def _is_number(word: str) -> bool:
+    try:
+        return bool(np.isfinite(float(word)))
+    except ValueError:
+        return False

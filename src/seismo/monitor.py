@@ -1,0 +1,272 @@
+"""What is watched while a run steps: how far it is, how fast, and whether it blows up.
+
+`Progress` is a plain record handed to any function; `Bar` and `Lines` are two such functions, for a
+terminal and for a log. `Watch` looks for a wavefield that grows without reason. An instability grows
+by a factor at every step and spreads, so that looking at every few planes every `EVERY` steps finds
+it soon; the exact place is sought only then.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass
+from types import TracebackType
+from typing import Any, TextIO
+
+import numpy as np
+from rich.console import Console
+from rich.progress import BarColumn, Progress as RichProgress, TaskID, TextColumn
+
+from seismo.errors import UnstableError
+from seismo.grid import AXES, Box, Grid
+from seismo.output.quantities import with_unit
+
+EVERY = 50  # steps between two looks
+GROWTH = 1e3  # by focusing, a wavefield may exceed what it was while its sources acted
+OVERFLOW = 1e30  # near the end of float32
+SHARE_OF_LINES = 0.05
+COMPILING = "compiling kernels (first run of this kind) ..."
+
+Pieces = Iterable[tuple[Box, np.ndarray]]
+
+
+@dataclass(frozen=True)
+class Progress:
+    """Where a run is.
+
+    Attributes:
+        phase: what it does: "model", "build", "compile", "step" or "done".
+        step: steps taken, over all batches of shots.
+        steps: steps to take.
+        time: simulated time in s, within the batch.
+        elapsed: seconds since the first step.
+        points_per_second: point updates a second; 0 before there is a number.
+        shots: the shots that advance now, such as "shots 1-4 of 13"; empty with one.
+    """
+
+    phase: str
+    step: int = 0
+    steps: int = 0
+    time: float = 0.0
+    elapsed: float = 0.0
+    points_per_second: float = 0.0
+    shots: str = ""
+
+    @property
+    def fraction(self) -> float:
+        """Share of the steps taken."""
+        return self.step / self.steps if self.steps else 0.0
+
+    @property
+    def remaining(self) -> float:
+        """Estimated seconds to the end."""
+        return self.elapsed * (1.0 / self.fraction - 1.0) if self.fraction else math.inf
+
+
+Reporter = Callable[[Progress], None]
+_PHASES = {"model": "sampling the earth model", "build": "preparing", "compile": COMPILING}
+
+
+def _facts(progress: Progress) -> str:
+    speed = progress.points_per_second / 1e6
+    parts = [
+        f"step {progress.step}/{progress.steps}",
+        f"t = {with_unit(progress.time, 's')}",
+        f"{speed:.0f} Mpoint/s" if speed else "",
+        f"{clock_time(progress.remaining)} left" if progress.step < progress.steps else "",
+        progress.shots,
+    ]
+    return "  ".join(part for part in parts if part)
+
+
+def clock_time(seconds: float) -> str:
+    """Format a duration: 42 s, 3 min 10 s, 2 h 05 min."""
+    if not math.isfinite(seconds):
+        return "unknown time"
+    if seconds < 10:
+        return f"{seconds:.1f} s"
+    whole = round(seconds)
+    if whole < 60:
+        return f"{whole} s"
+    if whole < 3600:
+        return f"{whole // 60} min {whole % 60:02d} s"
+    return f"{whole // 3600} h {whole % 3600 // 60:02d} min"
+
+
+class Bar:
+    """A progress bar on a terminal; use as a context manager."""
+
+    def __init__(self, console: Console) -> None:
+        """Prepare the bar; nothing shows before the first report."""
+        self._console = console
+        self._bar = RichProgress(
+            TextColumn("{task.percentage:3.0f} %"), BarColumn(30), TextColumn("{task.description}"),
+            console=console, transient=True,
+        )  # fmt: skip
+        self._task: TaskID | None = None
+
+    def __enter__(self) -> Bar:
+        """Show the bar."""
+        self._bar.start()
+        return self
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        trace: TracebackType | None,
+    ) -> None:
+        """Take the bar away."""
+        self._bar.stop()
+
+    def __call__(self, progress: Progress) -> None:
+        """Show where the run is."""
+        if progress.phase == "compile":
+            self._console.print(COMPILING)
+        if self._task is None:
+            self._task = self._bar.add_task("", total=1.0)
+        text = _PHASES.get(progress.phase) or _facts(progress)
+        self._bar.update(self._task, completed=progress.fraction, description=text)
+
+
+class Lines:
+    """One line per 5 % for a batch log; use as a context manager."""
+
+    def __init__(self, stream: TextIO) -> None:
+        """Write to a stream."""
+        self._stream, self._due = stream, SHARE_OF_LINES
+
+    def __enter__(self) -> Lines:
+        """Return itself."""
+        return self
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        trace: TracebackType | None,
+    ) -> None:
+        """Do nothing: every line is out already."""
+
+    def __call__(self, progress: Progress) -> None:
+        """Write a line if one is due."""
+        if progress.phase == "compile":
+            print(COMPILING, file=self._stream, flush=True)
+        elif progress.phase == "step" and progress.fraction >= self._due - 1e-9:
+            done = math.floor(progress.fraction / SHARE_OF_LINES + 1e-9)
+            self._due = (done + 1) * SHARE_OF_LINES
+            line = f"{100 * progress.fraction:3.0f} %  {_facts(progress)}"
+            print(line, file=self._stream, flush=True)
+
+
+def closing_line(summary: dict[str, Any]) -> str:
+    """Say how fast a run was, from its summary."""
+    line = (
+        f"{summary['steps']} steps in {clock_time(summary['elapsed_s'])}: "
+        f"{summary['points_per_second'] / 1e6:.0f} Mpoint/s, "
+        f"{summary['bytes_per_second'] / 1e9:.1f} GB/s"
+    )
+    share = summary.get("bandwidth_share")
+    return line + (f", {share:.0%} of this machine's copy bandwidth" if share else "")
+
+
+class Watch:
+    """Look for a wavefield that blows up."""
+
+    def __init__(self, grid: Grid, field: str, dt: float, quiet_after: float, stride: int) -> None:
+        """Watch one field.
+
+        Args:
+            grid: the grid.
+            field: name of a field that every instability reaches.
+            dt: time step in s.
+            quiet_after: time in s after which all sources are silent.
+            stride: look at every so many planes along z.
+        """
+        self.field = field
+        self._grid, self._dt, self._quiet_after, self._stride = grid, dt, quiet_after, stride
+        self._peak = 0.0
+
+    def check(self, step: int, pieces: Pieces, medium: Callable[..., dict[str, Any]]) -> None:
+        """Look at the field after a step.
+
+        Args:
+            step: steps taken.
+            pieces: owned points and arrays (shot, z, y, x) of the field.
+            medium: function(z, y, x) in m -> parameters there.
+
+        Raises:
+            UnstableError: the field is NaN, infinite or far larger than its sources made it.
+        """
+        pieces = list(pieces)
+        with np.errstate(invalid="ignore"):
+            # NaN and infinity survive these reductions, which need no temporary array.
+            peak = float(np.max([_largest(a[:, :: self._stride]) for _, a in pieces]))
+        bound = OVERFLOW
+        if step * self._dt > self._quiet_after and self._peak > 0.0:
+            bound = min(bound, GROWTH * self._peak)
+        if not peak <= bound:
+            raise UnstableError(self._message(step, pieces, medium))
+        if step * self._dt <= self._quiet_after or self._peak == 0.0:
+            self._peak = max(self._peak, peak)
+
+    def _message(self, step: int, pieces: Pieces, medium: Callable[..., dict[str, Any]]) -> str:
+        value, index = _worst(pieces)
+        place = {
+            a: float(self._grid.coordinate(a, index[AXES.index(a)])) for a in self._grid.axes
+        }
+        around = {
+            name: float(np.ravel(v)[0])
+            for name, v in medium(place["z"], place.get("y"), place["x"]).items()
+        }
+        where = ", ".join(f"{a} = {v:.6g} m" for a, v in place.items())
+        return (
+            f"the wavefield is unstable at step {step} (t = {with_unit(step * self._dt, 's')}): "
+            f"{self.field} is {value:.3g} at {where} ({_described(around)}); "
+            f"{self._cause(index, around)}"
+        )
+
+    def _cause(self, index: tuple[int, int, int], around: dict[str, float]) -> str:
+        """Name the likeliest cause and what to do."""
+        inner = self._grid.extent
+        outside = [
+            a
+            for a in self._grid.axes
+            if not inner.lo[AXES.index(a)] <= index[AXES.index(a)] < inner.hi[AXES.index(a)]
+        ]
+        if outside:
+            return (
+                f"it grows in the absorbing layer along {', '.join(outside)}: "
+                "make the model constant towards that face, or widen boundaries.layer.points"
+            )
+        vp, vs = around.get("vp"), around.get("vs")
+        if vp and vs and vp / vs < math.sqrt(2.0):
+            return f"vp/vs is {vp / vs:.2f} there, below sqrt(2): check vs"
+        if vs == 0.0:
+            return "it grows in the fluid (vs = 0): lower time.courant, or check the model there"
+        return "check the model for extreme contrasts there, or lower time.courant"
+
+
+def _largest(array: np.ndarray) -> np.floating:
+    return np.maximum(array.max(), -array.min())
+
+
+def _described(around: dict[str, float]) -> str:
+    units = {"vp": "m/s", "vs": "m/s", "rho": "kg/m3"}
+    return ", ".join(f"{name} {value:.5g} {units[name]}" for name, value in around.items())
+
+
+def _worst(pieces: Pieces) -> tuple[float, tuple[int, int, int]]:
+    """Find the largest value, NaN before all, and its x, y, z index."""
+    best, worst, at = -1.0, 0.0, (0, 0, 0)
+    for owned, array in pieces:
+        for z in range(array.shape[1]):
+            plane = np.abs(array[:, z])
+            size = np.where(np.isnan(plane), np.inf, plane)
+            k = int(np.argmax(size))
+            if size.flat[k] > best:
+                _, y, x = np.unravel_index(k, size.shape)
+                best, worst = float(size.flat[k]), float(array[:, z].flat[k])
+                at = (owned.lo[0] + int(x), owned.lo[1] + int(y), owned.lo[2] + z)
+    return worst, at

@@ -1,0 +1,326 @@
+"""Difference operators on lanes: plain, stretched in absorbing layers, one-sided at a free surface.
+
+A formula of `physics/` is written with these names and bound to one of their variants::
+
+    x_up y_up z_up    derivative half a cell further up the axis (node -> half point)
+    x_dn y_dn z_dn    derivative half a cell further down the axis (half point -> node)
+    xx yy zz          second derivative on the spot
+    x_flux ...        layer memory of a second derivative (nothing outside the layer)
+    at, put           the field's own value; coefficient and its neighbours x_next y_next z_next
+
+Every operator takes the flat index `i` of the point and its `Place`: the strides, coefficients and
+tables of the row it stands in. The last argument of a derivative numbers its memory variable.
+
+In a layer, d/dx becomes (1/kappa) d/dx + psi with the memory variable psi <- b psi + a d/dx
+(convolutional perfectly matched layer; Roden & Gedney 2000; Komatitsch & Martin 2007). A second
+derivative keeps two: for the flux at half points and for the outer derivative.
+"""
+
+from __future__ import annotations
+
+from collections import namedtuple
+from functools import lru_cache
+from types import SimpleNamespace
+
+AXES = ("x", "y", "z")
+
+Place = namedtuple(
+    "Place",
+    (
+        "y_stride",  # distance of neighbours along y, z in the flat arrays
+        "z_stride",
+        "first",  # staggered coefficients / spacing, one tuple for each of x, y, z
+        "second",  # centred coefficients / spacing^2, likewise
+        "mask",  # which numbers of the lane lie inside the box
+        "shot",  # offset of this shot's fields; the model has none
+        "memory",  # layer memory: array or address, index of this point, strides, slot size
+        "j",
+        "memory_y",
+        "memory_z",
+        "slot",
+        "x",  # index along x, and b, a, 1/kappa at nodes and half points: a table along x with
+        "x_table",  # its row length, six numbers for this row of y and z
+        "x_length",
+        "y_row",
+        "z_row",
+        "up",  # surface weights of this row / spacing, and the row's offset from the surface
+        "down",
+        "depth",
+    ),
+)
+
+
+@lru_cache
+def _staggered_sum(lanes, terms: int):
+    """c[0] (f[i+s] - f[i]) + c[1] (f[i+2s] - f[i-s]) + ..., written out."""
+    load, jit, whole = lanes.load, lanes.jit, lanes.index
+
+    @jit
+    def first(f, i, stride, c):
+        return c[0] * (load(f, i + stride) - load(f, i))
+
+    def extend(previous, m: int):
+        ahead, behind = whole(m + 1), whole(m)
+
+        @jit
+        def longer(f, i, stride, c):
+            pair = load(f, i + ahead * stride) - load(f, i - behind * stride)
+            return previous(f, i, stride, c) + c[m] * pair
+
+        return longer
+
+    total = first
+    for m in range(1, terms):
+        total = extend(total, m)
+    return total
+
+
+@lru_cache
+def _centred_sum(lanes, terms: int):
+    """d[0] f[i] + d[1] (f[i+s] + f[i-s]) + ..., written out."""
+    load, jit, whole = lanes.load, lanes.jit, lanes.index
+
+    @jit
+    def first(f, i, stride, d):
+        return d[0] * load(f, i)
+
+    def extend(previous, m: int):
+        far = whole(m)
+
+        @jit
+        def longer(f, i, stride, d):
+            pair = load(f, i + far * stride) + load(f, i - far * stride)
+            return previous(f, i, stride, d) + d[m] * pair
+
+        return longer
+
+    total = first
+    for m in range(1, terms + 1):
+        total = extend(total, m)
+    return total
+
+
+@lru_cache
+def _column_sum(lanes, width: int):
+    """w[0] f[i] + w[1] f[i+s] + ..., written out: the one-sided rows at the surface."""
+    load, jit, whole = lanes.load, lanes.jit, lanes.index
+
+    @jit
+    def first(f, i, stride, w):
+        return w[0] * load(f, i)
+
+    def extend(previous, m: int):
+        far = whole(m)
+
+        @jit
+        def longer(f, i, stride, w):
+            return previous(f, i, stride, w) + w[m] * load(f, i + far * stride)
+
+        return longer
+
+    total = first
+    for m in range(1, width):
+        total = extend(total, m)
+    return total
+
+
+@lru_cache
+def _stride(lanes, axis: str):
+    one, jit = lanes.index(1), lanes.jit
+    if axis == "x":
+        return jit(lambda s: one)
+    if axis == "y":
+        return jit(lambda s: s.y_stride)
+    return jit(lambda s: s.z_stride)
+
+
+@lru_cache
+def _memory_stride(lanes, axis: str):
+    one, jit = lanes.index(1), lanes.jit
+    if axis == "x":
+        return jit(lambda s: one)
+    if axis == "y":
+        return jit(lambda s: s.memory_y)
+    return jit(lambda s: s.memory_z)
+
+
+@lru_cache
+def _profile(lanes, axis: str, half: bool):
+    """The layer's b, a and 1/kappa where this lane stands, at nodes or half points."""
+    load, jit, whole = lanes.load, lanes.jit, lanes.index
+    k = 3 if half else 0
+    b, a, ikappa = whole(k), whole(k + 1), whole(k + 2)
+    if axis == "x":
+
+        @jit
+        def profile(s):
+            n, x = s.x_length, s.x
+            return (
+                load(s.x_table, x + b * n),
+                load(s.x_table, x + a * n),
+                load(s.x_table, x + ikappa * n),
+            )
+    elif axis == "y":
+
+        @jit
+        def profile(s):
+            return s.y_row[k], s.y_row[k + 1], s.y_row[k + 2]
+    else:
+
+        @jit
+        def profile(s):
+            return s.z_row[k], s.z_row[k + 1], s.z_row[k + 2]
+
+    return profile
+
+
+@lru_cache
+def _relax(lanes, axis: str, half: bool, first_slot: int):
+    """Pass a derivative through its memory variable: d / kappa + psi."""
+    load, store, jit, whole = lanes.load, lanes.store, lanes.jit, lanes.index
+    profile, offset = _profile(lanes, axis, half), whole(first_slot)
+
+    @jit
+    def relax(d, s, k):
+        b, a, ikappa = profile(s)
+        place = s.j + (offset + whole(k)) * s.slot
+        psi = b * load(s.memory, place) + a * d
+        store(s.memory, place, psi, s.mask)
+        return d * ikappa + psi
+
+    return relax
+
+
+@lru_cache
+def _staggered(lanes, order: int, axis: str, first_slot: int | None, closed: int):
+    """Build up and down along an axis: plain, stretched (from a memory slot on) or closed."""
+    jit, stride, a = lanes.jit, _stride(lanes, axis), AXES.index(axis)
+    if closed:
+        return _closed(lanes, closed)
+    total = _staggered_sum(lanes, order // 2)
+
+    @jit
+    def up(f, i, s, k):
+        return total(f, i, stride(s), s.first[a])
+
+    @jit
+    def down(f, i, s, k):
+        return total(f, i - stride(s), stride(s), s.first[a])
+
+    if first_slot is None:
+        return up, down
+    relax_half = _relax(lanes, axis, True, first_slot)
+    relax_node = _relax(lanes, axis, False, first_slot)
+
+    @jit
+    def stretched_up(f, i, s, k):
+        return relax_half(up(f, i, s, k), s, k)
+
+    @jit
+    def stretched_down(f, i, s, k):
+        return relax_node(down(f, i, s, k), s, k)
+
+    return stretched_up, stretched_down
+
+
+def _closed(lanes, width: int):
+    jit, total = lanes.jit, _column_sum(lanes, width)
+
+    @jit
+    def up(f, i, s, k):
+        return total(f, i - s.depth, s.z_stride, s.up)
+
+    @jit
+    def down(f, i, s, k):
+        return total(f, i - s.depth, s.z_stride, s.down)
+
+    return up, down
+
+
+@lru_cache
+def _centred(lanes, order: int, axis: str, first_slot: int | None):
+    """Build the second derivative and the update of its flux memory (slots psi, r, zeta)."""
+    jit, stride, a = lanes.jit, _stride(lanes, axis), AXES.index(axis)
+    total = _centred_sum(lanes, order // 2)
+
+    @jit
+    def second(f, i, s):
+        return total(f, i, stride(s), s.second[a])
+
+    @jit
+    def no_flux(f, i, s):
+        return None
+
+    if first_slot is None:
+        return second, no_flux
+    staggered, flux_slot = _staggered_sum(lanes, order // 2), lanes.index(first_slot + 1)
+    relax_half = _relax(lanes, axis, True, first_slot)
+    relax_node = _relax(lanes, axis, False, first_slot)
+    memory_stride, store = _memory_stride(lanes, axis), lanes.store
+
+    @jit
+    def flux(f, i, s):
+        d = staggered(f, i, stride(s), s.first[a])
+        store(s.memory, s.j + flux_slot * s.slot, relax_half(d, s, 0) - d, s.mask)
+
+    @jit
+    def stretched_second(f, i, s):
+        step = memory_stride(s)
+        correction = staggered(s.memory, s.j + flux_slot * s.slot - step, step, s.first[a])
+        return relax_node(second(f, i, s) + correction, s, 2)
+
+    return stretched_second, flux
+
+
+@lru_cache
+def _plain(lanes) -> dict:
+    """Build what no layer or surface changes: the field itself and its coefficients."""
+    jit, load, store, one = lanes.jit, lanes.load, lanes.store, lanes.index(1)
+
+    @jit
+    def at(f, i):
+        return load(f, i)
+
+    @jit
+    def put(f, i, s, value):
+        store(f, i, value, s.mask)
+
+    @jit
+    def here(f, i, s):
+        return load(f, i - s.shot)
+
+    @jit
+    def x_next(f, i, s):
+        return load(f, i + one - s.shot)
+
+    @jit
+    def y_next(f, i, s):
+        return load(f, i + s.y_stride - s.shot)
+
+    @jit
+    def z_next(f, i, s):
+        return load(f, i + s.z_stride - s.shot)
+
+    return {
+        "at": at, "put": put, "here": here, "x_next": x_next, "y_next": y_next, "z_next": z_next,
+    }  # fmt: skip
+
+
+def operators(lanes, order: int, axes: str, stretched: str = "", slots: int = 0, closed: int = 0):
+    """Build the operators of one variant; those of equal axes are shared between variants.
+
+    Args:
+        lanes: the lanes of a backend (jit, load, store, index, number).
+        order: 2, 4, ... 16.
+        axes: "xz" or "xyz".
+        stretched: the axes whose derivatives pass through layer memory, e.g. "xz".
+        slots: memory variables of a stage along one axis.
+        closed: width of the surface weights, 0 away from a free surface.
+    """
+    names = dict(_plain(lanes))
+    for axis in axes:
+        slot = stretched.index(axis) * slots if axis in stretched else None
+        width = closed if axis == "z" else 0
+        names[f"{axis}_up"], names[f"{axis}_dn"] = _staggered(lanes, order, axis, slot, width)
+        names[axis * 2], names[f"{axis}_flux"] = _centred(lanes, order, axis, slot)
+    return SimpleNamespace(jit=lanes.jit, number=lanes.number, **names)

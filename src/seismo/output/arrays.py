@@ -1,0 +1,289 @@
+"""Named arrays of a results file, read when asked for.
+
+A group of the file becomes a mapping from names to arrays: ``xarray.DataArray`` with named axes
+and units where xarray is installed, plain NumPy arrays elsewhere. Only what is indexed is read,
+so that a volume series larger than the memory can be walked through frame by frame. Symbolic
+and external links are not followed: a results file speaks for itself only.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import difflib
+import re
+from collections.abc import Iterable, Iterator, Mapping
+from typing import Any
+
+import h5py
+import numpy as np
+
+from seismo.errors import ScenarioError
+
+# HDF5 keeps names in alphabetical order; people expect this one (what matches first).
+_ORDER = (r"vp", r"vs", r"rho", r"p|pressure", r"v[xyz]", r"u[xyz]", r"a[xyz]", r"s[xyz]{2}", r".*")
+
+
+class UnknownNameError(ScenarioError, KeyError):
+    """A name that a results file does not hold."""
+
+    def __str__(self) -> str:
+        """Show the message itself, where KeyError would show its quoted form."""
+        return "\n".join(self.messages)
+
+
+class NamedArrays(Mapping[str, Any]):
+    """The arrays of one group by name; indexing reads one of them whole."""
+
+    def __init__(self, group: h5py.Group | None, name: str) -> None:
+        """Look up what the group holds without reading it."""
+        self.name = name
+        self._group = group
+        datasets = dict(children(group, h5py.Dataset))
+        arrays = sorted(datasets, key=lambda k: (_rank(k), k))
+        self._arrays = {k: datasets[k] for k in arrays if datasets[k].ndim > 1}
+        self._columns = {k: d for k, d in datasets.items() if d.ndim == 1}
+
+    def __getitem__(self, name: str) -> Any:
+        """Read one array: an xarray.DataArray when xarray is installed, else numpy.ndarray."""
+        values = self.values_of(name)
+        with contextlib.suppress(ImportError):
+            return self._labelled(name, values)
+        return values
+
+    def __iter__(self) -> Iterator[str]:
+        """Walk through the names of the arrays."""
+        return iter(self._arrays)
+
+    def __len__(self) -> int:
+        """Count the arrays."""
+        return len(self._arrays)
+
+    def __repr__(self) -> str:
+        """Name the group, its arrays and their shapes."""
+        inside = ", ".join(f"{name} {self.shape(name)}" for name in self)
+        return f"<{type(self).__name__} {self.name}: {inside}>"
+
+    def values_of(self, name: str, index: Any = ...) -> np.ndarray:
+        """Read one array, or the part `index` of it, as NumPy.
+
+        Raises:
+            ScenarioError: there is no such array, or the file is damaged.
+        """
+        return read(self._dataset(name), index)
+
+    def unit(self, name: str) -> str:
+        """Return the unit of an array."""
+        return text_attribute(self._dataset(name), "units")
+
+    def shape(self, name: str) -> tuple[int, ...]:
+        """Return the shape of an array."""
+        return tuple(self._dataset(name).shape)
+
+    def dimensions(self, name: str) -> tuple[str, ...]:
+        """Return the names of an array's axes."""
+        with reading(self.name):
+            return tuple(_scale_name(dim) for dim in self._dataset(name).dims)
+
+    def attribute(self, array: str, attribute: str) -> Any:
+        """Return an attribute of an array, None where it is absent."""
+        with reading(self.name):
+            return self._dataset(array).attrs.get(attribute)
+
+    def column(self, name: str) -> np.ndarray | None:
+        """Read a coordinate such as x, time or receiver; None where it is absent."""
+        return read(self._columns[name]) if name in self._columns else None
+
+    @property
+    def columns(self) -> tuple[str, ...]:
+        """The names of the coordinates."""
+        return tuple(self._columns)
+
+    def _dataset(self, name: str) -> h5py.Dataset:
+        return choose(self._arrays, name, self.name)
+
+    def _labelled(self, name: str, values: np.ndarray) -> Any:
+        import xarray
+
+        dimensions = self.dimensions(name)
+        sizes = dict(zip(dimensions, values.shape, strict=True))
+        coordinates = {}
+        for column, dataset in self._columns.items():
+            with reading(self.name):
+                along = column if column in sizes else _scale_name(dataset.dims[0])
+            if sizes.get(along) == dataset.shape[0]:
+                unit = text_attribute(dataset, "units")
+                coordinates[column] = (along, read(dataset), {"units": unit} if unit else {})
+        words = {"units": self.unit(name), "long_name": str(self.attribute(name, "long_name"))}
+        return xarray.DataArray(values, coordinates, dimensions, name=name, attrs=words)
+
+
+class TraceSet(NamedArrays):
+    """The seismograms of one receiver set: quantity -> (shot, receiver, time)."""
+
+    @property
+    def x(self) -> np.ndarray | None:
+        """Receiver x (receiver) m as used."""
+        return self.column("x")
+
+    @property
+    def y(self) -> np.ndarray | None:
+        """Receiver y (receiver) m as used, None in 2-D."""
+        return self.column("y")
+
+    @property
+    def z(self) -> np.ndarray | None:
+        """Receiver z (receiver) m as used, positive down."""
+        return self.column("z")
+
+    @property
+    def codes(self) -> list[str]:
+        """Receiver codes."""
+        return _strings(self.column("receiver"))
+
+    @property
+    def shots(self) -> list[str]:
+        """Shot names."""
+        return _strings(self.column("shot"))
+
+    @property
+    def time(self) -> np.ndarray:
+        """Sample times (time) s."""
+        return _numbers(self.column("time"))
+
+
+class SnapshotSeries(NamedArrays):
+    """Snapshots of the wavefield: field -> (time, [z, y, x])."""
+
+    @property
+    def time(self) -> np.ndarray:
+        """Times of the snapshots (time) s."""
+        return _numbers(self.column("time"))
+
+    @property
+    def axes(self) -> dict[str, np.ndarray]:
+        """Coordinates in m by name, in the order of the array axes."""
+        return _axes(self, skip=1)
+
+    @property
+    def shot(self) -> str | None:
+        """The shot these snapshots belong to, None when the run has only one."""
+        return text_attribute(self._group, "shot") or None
+
+    @property
+    def plane(self) -> dict[str, float]:
+        """The axis that was cut and where (m), empty for the whole grid."""
+        with reading(self.name):
+            found = {a: self._group.attrs.get(f"plane_{a}") for a in "xyz"} if self._group else {}
+            return {axis: float(value) for axis, value in found.items() if value is not None}
+
+    def frame(self, field: str, index: int) -> np.ndarray:
+        """Read one snapshot of one field over the axes."""
+        return self.values_of(field, index)
+
+
+class Model(NamedArrays):
+    """The earth model on the grid: parameter -> (z, [y,] x)."""
+
+    @property
+    def axes(self) -> dict[str, np.ndarray]:
+        """Coordinates in m by name, in the order of the array axes."""
+        return _axes(self, skip=0)
+
+
+class Wavelets(NamedArrays):
+    """The source time functions as injected: ``wavelet`` (source, time)."""
+
+    @property
+    def time(self) -> np.ndarray:
+        """Sample times (time) s."""
+        return _numbers(self.column("time"))
+
+    @property
+    def names(self) -> list[str]:
+        """Source names."""
+        return _strings(self.column("source"))
+
+    @property
+    def samples(self) -> np.ndarray:
+        """Samples (source, time)."""
+        return self.values_of("wavelet")
+
+
+def children(group: h5py.Group | None, kind: type) -> Iterator[tuple[str, Any]]:
+    """Walk through the members of a group of one kind, following hard links only."""
+    if not isinstance(group, h5py.Group):
+        return
+    with reading(group.name):
+        for name in group:
+            if isinstance(group.get(name, getlink=True), h5py.HardLink):
+                member = group[name]
+                if isinstance(member, kind):
+                    yield name, member
+
+
+def choose(found: Mapping[str, Any], name: str, where: str) -> Any:
+    """Return ``found[name]``, or raise naming what there is and the nearest spelling."""
+    if name in found:
+        return found[name]
+    near = difflib.get_close_matches(name, found, 1)
+    hint = f"; did you mean {near[0]!r}?" if near else ""
+    raise UnknownNameError(f"{where}: there is no {name!r} (there is: {listed(found)}){hint}")
+
+
+def listed(names: Iterable[str]) -> str:
+    """Join names for a message."""
+    return ", ".join(names) or "nothing"
+
+
+def read(dataset: h5py.Dataset, index: Any = ...) -> np.ndarray:
+    """Read a dataset, text as str, with one clear line when the file is damaged."""
+    with reading(dataset.name):
+        if h5py.check_string_dtype(dataset.dtype) is not None:
+            return np.asarray(dataset.asstr()[index], dtype=object)
+        return np.asarray(dataset[index])
+
+
+def text_attribute(item: h5py.HLObject | None, name: str) -> str:
+    """Return a text attribute, empty where it is absent."""
+    if item is None:
+        return ""
+    with reading(item.name):
+        value = item.attrs.get(name, "")
+        return value.decode("utf-8", "replace") if isinstance(value, bytes) else str(value)
+
+
+@contextlib.contextmanager
+def reading(where: str | None) -> Iterator[None]:
+    """Turn what h5py raises on a damaged file into one line."""
+    try:
+        yield
+    except ScenarioError:
+        raise
+    except (OSError, RuntimeError, ValueError, TypeError, LookupError) as error:
+        reason = " ".join(str(error).split())
+        raise ScenarioError(f"{where}: cannot be read, the file is damaged: {reason}") from error
+
+
+def _rank(name: str) -> int:
+    return next(k for k, pattern in enumerate(_ORDER) if re.fullmatch(pattern, name, re.DOTALL))
+
+
+def _scale_name(dimension: Any) -> str:
+    return str(dimension[0].name).rpartition("/")[2]
+
+
+def _axes(arrays: NamedArrays, skip: int) -> dict[str, np.ndarray]:
+    for name in arrays:
+        names = arrays.dimensions(name)[skip:]
+        return {axis: _numbers(arrays.column(axis)) for axis in names}
+    return {}
+
+
+def _strings(values: np.ndarray | None) -> list[str]:
+    return [] if values is None else [str(value) for value in values]
+
+
+def _numbers(values: np.ndarray | None) -> np.ndarray:
+    if values is None or values.dtype.kind not in "fiu":
+        raise ScenarioError("results: a coordinate is missing, the file is damaged")
+    return values

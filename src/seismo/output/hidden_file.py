@@ -1,0 +1,167 @@
+"""A file that is invisible until it is complete, and that HDF5 may write to on a full disk.
+
+HDF5 keeps blocks it could not write and crashes the process at exit while trying again. Here a
+failed write is remembered and reported as done to HDF5, which then closes in good order; the
+caller asks for the `error` after every operation and gives the file up.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import errno
+import os
+import stat
+import uuid
+from pathlib import Path
+
+from seismo.errors import ScenarioError, SeismoError, StorageError
+
+_REMEDIES = {
+    errno.ENOSPC: "; free some space or write elsewhere",
+    errno.EDQUOT: "; free some space or write elsewhere",
+    errno.EACCES: "; choose a folder you may write to",
+    errno.EROFS: "; choose a folder you may write to",
+    errno.ENAMETOOLONG: "; choose a shorter name",
+}
+# What the user asked for cannot be done; everything else is the disk's fault.
+_USER_ERRORS = (
+    errno.ENOENT, errno.ENOTDIR, errno.EISDIR, errno.EACCES, errno.EPERM, errno.EROFS,
+    errno.ENAMETOOLONG,
+)  # fmt: skip
+
+
+class HiddenFile:
+    """A new file under a hidden name beside its final one, with the methods h5py asks for."""
+
+    def __init__(self, final: Path) -> None:
+        """Create the hidden file.
+
+        Raises:
+            ScenarioError: the folder cannot be written to.
+            StorageError: the disk is full or failing.
+        """
+        self.final = final
+        self.path = final.parent / f".{final.name[:80]}.{uuid.uuid4().hex}.partial"
+        self.error: OSError | None = None
+        self._position = 0
+        try:
+            self._descriptor = os.open(self.path, os.O_CREAT | os.O_EXCL | os.O_RDWR, 0o666)
+        except OSError as error:
+            raise refusal(final, error) from error
+
+    def seek(self, offset: int, whence: int = os.SEEK_SET) -> int:
+        """Move to a place in the file."""
+        if whence == os.SEEK_END:
+            offset += os.fstat(self._descriptor).st_size
+        elif whence == os.SEEK_CUR:
+            offset += self._position
+        self._position = offset
+        return offset
+
+    def tell(self) -> int:
+        """Return the place in the file."""
+        return self._position
+
+    def write(self, data: memoryview) -> int:
+        """Write all of `data` here, or remember why not."""
+        view = memoryview(data).cast("B")
+        done = 0
+        try:
+            while done < len(view) and self.error is None:
+                done += os.pwrite(self._descriptor, view[done:], self._position + done)
+        except OSError as error:
+            self.error = error
+        self._position += len(view)
+        return len(view)
+
+    def readinto(self, target: memoryview) -> int:
+        """Fill `target` from here."""
+        view = memoryview(target).cast("B")
+        found = os.pread(self._descriptor, len(view), self._position)
+        view[: len(found)] = found
+        self._position += len(found)
+        return len(found)
+
+    def read(self, size: int = -1) -> bytes:
+        """Return up to `size` bytes from here (h5py takes this for the mark of a file)."""
+        length = os.fstat(self._descriptor).st_size - self._position if size < 0 else size
+        found = os.pread(self._descriptor, max(0, length), self._position)
+        self._position += len(found)
+        return found
+
+    def truncate(self, size: int) -> int:
+        """Set the length of the file, or remember why not."""
+        try:
+            if self.error is None:
+                os.ftruncate(self._descriptor, size)
+        except OSError as error:
+            self.error = error
+        return size
+
+    def flush(self) -> None:
+        """Do nothing: every write goes to the operating system at once."""
+
+    def publish(self) -> None:
+        """Put the file on the disk for good and give it its final name.
+
+        Raises:
+            OSError: the disk is full or failing.
+        """
+        os.fsync(self._descriptor)
+        self.close()
+        self.path.replace(self.final)
+        with contextlib.suppress(OSError):  # not every file system synchronises folders
+            folder = os.open(self.final.parent, os.O_RDONLY)
+            try:
+                os.fsync(folder)
+            finally:
+                os.close(folder)
+
+    def discard(self) -> None:
+        """Remove the file."""
+        self.close()
+        self.path.unlink(missing_ok=True)
+
+    def close(self) -> None:
+        """Close the file; further calls do nothing."""
+        if self._descriptor >= 0:
+            os.close(self._descriptor)
+        self._descriptor = -1
+
+
+def final_path(path: str | os.PathLike[str]) -> Path:
+    """Return the file that `path` stands for, links followed.
+
+    Raises:
+        ScenarioError: it is a folder, no ordinary file, or in a folder that does not exist.
+    """
+    try:
+        final = Path(os.path.realpath(path))
+        mode = _mode(final)
+        folder = _mode(final.parent)
+    except OSError as error:
+        raise refusal(Path(path), error) from error
+    except ValueError as error:
+        raise ScenarioError(f"output.path {os.fspath(path)!r}: {error}") from error
+    if stat.S_ISDIR(mode):
+        raise ScenarioError(f"output.path {final}: is a folder; name a file, such as results.h5")
+    if mode and not stat.S_ISREG(mode):
+        raise ScenarioError(f"output.path {final}: is not an ordinary file; choose another name")
+    if not stat.S_ISDIR(folder):
+        raise ScenarioError(f"output.path {final}: the folder does not exist; create it first")
+    return final
+
+
+def _mode(path: Path) -> int:
+    try:
+        return path.stat().st_mode
+    except (FileNotFoundError, NotADirectoryError):
+        return 0
+
+
+def refusal(path: Path, error: OSError) -> SeismoError:
+    """Return the one-line error for a failure of the operating system."""
+    reason = os.strerror(error.errno) if error.errno else " ".join(str(error).split())
+    kind = ScenarioError if error.errno in _USER_ERRORS else StorageError
+    remedy = _REMEDIES.get(error.errno or 0, "")
+    return kind(f"output.path {path}: cannot be written: {reason}{remedy}")

@@ -1,0 +1,87 @@
+"""Names of everything a results file can hold, so that file, report and figure say the same.
+
+Symbols: u displacement (m), v velocity (m/s), a acceleration (m/s^2), s stress (Pa), p pressure
+(Pa), rho density (kg/m^3), vp and vs wave speeds (m/s); x north, y east, z down.
+"""
+
+from __future__ import annotations
+
+import math
+import re
+
+_MOTIONS = {"u": "displacement", "v": "particle velocity", "a": "acceleration"}
+_LONG_NAMES = {
+    "p": "pressure",
+    "pressure": "pressure",
+    "divergence": "divergence of the particle velocity",
+    "vp": "P-wave speed",
+    "vs": "S-wave speed",
+    "rho": "density",
+    "x": "x",
+    "y": "y",
+    "z": "z, positive down",
+    "x_requested": "x asked for in the scenario",
+    "y_requested": "y asked for in the scenario",
+    "z_requested": "z asked for in the scenario",
+    "longitude": "longitude",
+    "latitude": "latitude",
+    "time": "time since the start of the run",
+    "shot": "shot name",
+    "receiver": "receiver code",
+    "source": "source name",
+    "wavelet": "source time function as injected",
+}
+_PREFIXES = ((1e9, "G"), (1e6, "M"), (1e3, "k"), (1.0, ""), (1e-3, "m"), (1e-6, "µ"), (1e-9, "n"))
+_PREFIXABLE = ("m", "m/s", "m/s2", "m/s^2", "Pa", "s", "B", "points/s", "B/s")
+
+
+def long_name(name: str) -> str:
+    """Return the words for a quantity, field, parameter or coordinate (the name if unknown)."""
+    if name in _LONG_NAMES:
+        return _LONG_NAMES[name]
+    if match := re.fullmatch(r"([uva])([xyz])", name):
+        return f"{_MOTIONS[match[1]]}, {match[2]} component"
+    if match := re.fullmatch(r"s([xyz])([xyz])", name):
+        return f"stress {match[1]}{match[2]}"
+    if match := re.fullmatch(r"rotation_([xyz])", name):
+        return f"rotation rate about {match[1]}"
+    return name.replace("_", " ")
+
+
+def symbol(name: str) -> str:
+    """Return the symbol of a quantity as matplotlib mathematics, such as ``$v_z$``."""
+    if match := re.fullmatch(r"([uvas])([xyzps]{1,2})", name):
+        letter = r"\sigma" if match[1] == "s" else match[1]
+        return f"${letter}_{{{match[2]}}}$"
+    if match := re.fullmatch(r"rotation_([xyz])", name):
+        return rf"$\dot\omega_{match[1]}$"
+    return {"p": "pressure", "rho": r"$\rho$", "divergence": r"$\nabla\cdot v$"}.get(name, name)
+
+
+def pretty_unit(unit: str) -> str:
+    """Return a unit as it is printed in figures, with raised exponents: kg/m³."""
+    return re.sub(r"(?<=m|s)\^?([23])\b", lambda m: "²³"[int(m[1]) - 2], unit)
+
+
+def readable(value: float, unit: str) -> tuple[float, str]:
+    """Return the factor and the unit that make `value` a number between 1 and 1000.
+
+    A unit that takes no prefix is given a power of ten instead, such as ``10^-9 1/s``.
+    """
+    size = abs(value)
+    if not 0.0 < size < float("inf"):
+        return 1.0, unit
+    if unit in _PREFIXABLE:
+        for step, prefix in _PREFIXES:
+            if step <= size * 1.0000001 < 1e3 * step:
+                return 1.0 / step, prefix + unit
+    exponent = 3 * math.floor(math.log10(size * 1.0000001) / 3)
+    if -3 <= exponent <= 3:
+        return 1.0, unit
+    return 10.0**-exponent, f"10^{exponent} {unit}"
+
+
+def with_unit(value: float, unit: str) -> str:
+    """Format a number with its unit and a readable prefix, such as ``3.21 µm/s``."""
+    factor, name = readable(value, unit)
+    return f"{value * factor:.3g} {name}".rstrip()

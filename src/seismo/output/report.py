@@ -1,0 +1,161 @@
+"""The plain-text description of a results file that ``seismo info`` prints.
+
+Everything comes from attributes and coordinates: describing a file of many gigabytes reads a
+few kilobytes.
+"""
+
+from __future__ import annotations
+
+import textwrap
+from collections.abc import Iterator
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from seismo.output.quantities import with_unit
+
+if TYPE_CHECKING:
+    from seismo.output.arrays import NamedArrays, SnapshotSeries, TraceSet
+    from seismo.output.results import Results
+
+
+def report(results: Results) -> str:
+    """Return the description, one fact a line, aligned."""
+    rows = [row for part in _PARTS for row in part(results)]
+    lines = [f"{results.path}  ({with_unit(results.path.stat().st_size, 'B')})"]
+    for label, text in rows:
+        lines += textwrap.wrap(
+            text,
+            width=100,
+            initial_indent=f"  {label:<12}",
+            subsequent_indent=" " * 14,
+            break_long_words=False,
+            break_on_hyphens=False,
+        ) or [f"  {label}"]
+    return "\n".join(lines)
+
+
+def _identity(results: Results) -> Iterator[tuple[str, str]]:
+    origin = results.provenance
+    if results.title:
+        yield "title", results.title
+    dimensions = len(results.model.axes)
+    yield "physics", results.physics + (f", {dimensions}-D" if dimensions else "")
+    commit = origin.get("commit")
+    version = f"seismo {origin.get('seismo', 'unknown')}" + (f" ({commit})" if commit else "")
+    yield "created", f"{origin.get('created', 'unknown')} by {version}"
+    packages = [
+        f"{name} {origin[name]}" for name in ("python", "numpy", "numba", "h5py") if name in origin
+    ]
+    yield "with", ", ".join(packages)
+    yield (
+        "machine",
+        ", ".join(
+            str(part)
+            for part in (
+                origin.get("host"),
+                origin.get("cpu"),
+                f"{origin['threads']} threads" if origin.get("threads") else "",
+            )
+            if part
+        ),
+    )
+    yield "command", str(origin.get("command", "unknown"))
+
+
+def _grid(results: Results) -> Iterator[tuple[str, str]]:
+    axes = {name: values for name, values in results.model.axes.items() if len(values)}
+    if axes:
+        points = " x ".join(str(len(values)) for values in axes.values())
+        yield "grid", f"{points} points ({', '.join(axes)}); {_extents(axes)}"
+    for name in results.model:
+        limits = results.model.attribute(name, "actual_range")
+        if limits is not None and np.size(limits) == 2:
+            low, high = np.ravel(limits)
+            yield name, f"{low:.5g} to {high:.5g} {results.model.unit(name)}"
+
+
+def _extents(axes: dict[str, np.ndarray]) -> str:
+    return ", ".join(
+        f"{name} {values[0]:.6g} to {values[-1]:.6g} m"
+        + (f" every {values[1] - values[0]:.6g} m" if len(values) > 1 else "")
+        for name, values in axes.items()
+    )
+
+
+def _run(results: Results) -> Iterator[tuple[str, str]]:
+    summary = dict(results.summary)
+    steps = summary.pop("steps", results.attributes.get("steps"))
+    text = f"step {with_unit(results.dt, 's')}" if np.isfinite(results.dt) else "step unknown"
+    if isinstance(steps, int | float | np.number):
+        text += f", {int(steps)} steps, {with_unit(steps * results.dt, 's')}"
+    yield "time", text
+    facts = [_fact(key, value) for key, value in summary.items()]
+    if facts:
+        yield "run", "; ".join(facts)
+
+
+def _fact(key: str, value: Any) -> str:
+    words = key.replace("_", " ")
+    if isinstance(value, bool) or not isinstance(value, int | float):
+        return f"{words} {value}"
+    if key.endswith("_per_second"):
+        unit = key.removesuffix("_per_second")
+        return with_unit(value, {"bytes": "B/s"}.get(unit, f"{unit}/s"))
+    for ending, unit in (("_s", "s"), ("_seconds", "s"), ("_bytes", "B")):
+        if key.endswith(ending):
+            return f"{words.removesuffix(ending.replace('_', ' '))} {with_unit(value, unit)}"
+    return f"{words} {value:.6g}"
+
+
+def _sources(results: Results) -> Iterator[tuple[str, str]]:
+    sources = results.sources
+    for source in sources[:3]:
+        place = ", ".join(f"{a} {source[a]:.6g}" for a in "xyz" if a in source)
+        name = source.get("name", source.get("source", "source"))
+        yield "source", f"{name}: {source.get('type', 'unknown type')} at {place} m"
+    if len(sources) > 3:
+        yield "", f"... and {len(sources) - 3} more sources"
+
+
+def _traces(results: Results) -> Iterator[tuple[str, str]]:
+    for name, traces in results.traces.items():
+        yield "traces", f"{name}: {_trace_shape(traces)}"
+        yield from _peaks(traces)
+
+
+def _trace_shape(traces: TraceSet) -> str:
+    time, shots, receivers = traces.time, len(traces.shots), len(traces.codes)
+    every = f" every {with_unit(time[1] - time[0], 's')}" if len(time) > 1 else ""
+    return (
+        f"{shots} shot{'s' * (shots != 1)} x {receivers} receiver{'s' * (receivers != 1)} "
+        f"x {len(time)} samples{every}"
+    )
+
+
+def _snapshots(results: Results) -> Iterator[tuple[str, str]]:
+    for name, series in results.snapshots.items():
+        yield "snapshots", f"{name}: {_series_shape(series)}"
+        yield from _peaks(series)
+
+
+def _series_shape(series: SnapshotSeries) -> str:
+    time, axes = series.time, series.axes
+    span = f" from {time[0]:.4g} to {time[-1]:.4g} s" if len(time) else ""
+    cut = "".join(f", plane {axis} = {value:.6g} m" for axis, value in series.plane.items())
+    points = " x ".join(str(len(values)) for values in axes.values())
+    shot = f", shot {series.shot}" if series.shot else ""
+    return f"{len(time)} times{span}, {points} points ({', '.join(axes)}){cut}{shot}"
+
+
+def _peaks(arrays: NamedArrays) -> Iterator[tuple[str, str]]:
+    found = []
+    for name in arrays:
+        peak = arrays.attribute(name, "peak")
+        unit = arrays.unit(name)
+        found.append(f"{name} {with_unit(float(peak), unit)}" if peak is not None else name)
+    if found:
+        yield "  peak", ", ".join(found)
+
+
+_PARTS = (_identity, _grid, _run, _sources, _traces, _snapshots)

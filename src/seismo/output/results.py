@@ -1,0 +1,224 @@
+"""The reader of results: what a run left on disk, opened with one call.
+
+Use it as::
+
+    results = seismo.open_results("quickstart.h5")
+    results.traces["receivers"]["vz"].sel(receiver="R010").plot()
+
+Units are SI and every array carries its own.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+from collections.abc import Mapping
+from functools import cached_property
+from pathlib import Path
+from types import TracebackType
+from typing import Any
+
+import h5py
+import numpy as np
+
+from seismo.errors import ScenarioError
+from seismo.output.arrays import (
+    Model,
+    NamedArrays,
+    SnapshotSeries,
+    TraceSet,
+    Wavelets,
+    children,
+    choose,
+    reading,
+    text_attribute,
+)
+from seismo.output.report import report
+from seismo.output.results_file import FORMAT, FORMAT_VERSION
+
+
+def open_results(path: str | os.PathLike[str]) -> Results:
+    """Open a results file for reading.
+
+    Raises:
+        ScenarioError: the file is missing, damaged, or not a results file.
+    """
+    return Results(path)
+
+
+class _Named(dict[str, Any]):
+    """A dictionary that says what it holds when asked for something else."""
+
+    def __init__(self, where: str, items: Mapping[str, Any]) -> None:
+        super().__init__(items)
+        self._where = where
+
+    def __missing__(self, name: str) -> Any:
+        return choose(self, name, self._where)
+
+
+class Results:
+    """One results file, open for reading; arrays are read when they are asked for."""
+
+    def __init__(self, path: str | os.PathLike[str]) -> None:
+        """Open the file and check that it is ours."""
+        self.path = Path(path)
+        self._file = _opened(self.path)
+
+    def __enter__(self) -> Results:
+        """Return itself; the file is closed on leaving."""
+        return self
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        trace: TracebackType | None,
+    ) -> None:
+        """Close the file."""
+        self.close()
+
+    def __repr__(self) -> str:
+        """Name the file, its title and its content."""
+        return (
+            f"<Results {self.path.name} {self.title!r}: {self.physics}, "
+            f"traces {list(self.traces)}, snapshots {list(self.snapshots)}>"
+        )
+
+    def close(self) -> None:
+        """Close the file; what has been read stays valid."""
+        self._file.close()
+
+    @cached_property
+    def attributes(self) -> dict[str, Any]:
+        """Every attribute of the root."""
+        with reading(str(self.path)):
+            return dict(self._file.attrs)
+
+    @property
+    def title(self) -> str:
+        """The title of the scenario."""
+        return text_attribute(self._file, "title")
+
+    @property
+    def physics(self) -> str:
+        """The wave equation."""
+        return text_attribute(self._file, "physics")
+
+    @property
+    def dt(self) -> float:
+        """The time step in s, NaN where the file does not say."""
+        value = self.attributes.get("dt", np.nan)
+        return float(value) if isinstance(value, float | int | np.number) else float("nan")
+
+    @property
+    def scenario_text(self) -> str:
+        """The scenario as the user wrote it."""
+        return text_attribute(self._file, "scenario_text")
+
+    @property
+    def scenario(self) -> str:
+        """The scenario with every default filled in, as YAML."""
+        return text_attribute(self._file, "scenario")
+
+    @property
+    def provenance(self) -> dict[str, Any]:
+        """Versions, machine, command line and time of the run."""
+        return self._json("provenance")
+
+    @property
+    def summary(self) -> dict[str, Any]:
+        """What the run reported at its end: steps, seconds, speed."""
+        return self._json("summary")
+
+    @cached_property
+    def traces(self) -> Mapping[str, TraceSet]:
+        """Receiver sets by name."""
+        return _Named("traces", {k: TraceSet(g, k) for k, g in self._groups("traces")})
+
+    @cached_property
+    def snapshots(self) -> Mapping[str, SnapshotSeries]:
+        """Snapshot series by name; of several shots as ``name/shot_000``."""
+        found: dict[str, SnapshotSeries] = {}
+        for name, group in self._groups("snapshots"):
+            parts = list(children(group, h5py.Group))
+            found |= {f"{name}/{part}": SnapshotSeries(g, f"{name}/{part}") for part, g in parts}
+            if not parts:
+                found[name] = SnapshotSeries(group, name)
+        return _Named("snapshots", found)
+
+    @cached_property
+    def model(self) -> Model:
+        """The earth model on the grid; empty when it was not written."""
+        return Model(self._group("model"), "model")
+
+    @cached_property
+    def wavelets(self) -> Wavelets | None:
+        """The source time functions as injected, None when they were not written."""
+        wavelets = Wavelets(self._group("wavelets"), "wavelets")
+        return wavelets if "wavelet" in wavelets else None
+
+    @cached_property
+    def sources(self) -> list[dict[str, Any]]:
+        """The sources, one dictionary each (name, type, x, y, z in m, shot ...)."""
+        table = NamedArrays(self._group("sources"), "sources")
+        columns = {name: table.column(name) for name in table.columns}
+        count = min((len(c) for c in columns.values() if c is not None), default=0)
+        cells = {k: c.tolist() for k, c in columns.items() if c is not None}
+        rows = [{k: column[i] for k, column in cells.items()} for i in range(count)]
+        return [{k: v for k, v in row.items() if v == v and v != ""} for row in rows]
+
+    def sources_of(self, shot: str | None) -> list[dict[str, Any]]:
+        """Return the sources that fire in one shot (None: all of them)."""
+        return [s for s in self.sources if shot is None or s.get("shot", shot) == shot]
+
+    def info(self) -> str:
+        """Describe the file in plain text: what, when, by which version, grid, steps, peaks."""
+        return report(self)
+
+    def _json(self, name: str) -> dict[str, Any]:
+        try:
+            value = json.loads(text_attribute(self._file, name) or "{}")
+        except ValueError:
+            return {}
+        return value if isinstance(value, dict) else {}
+
+    def _groups(self, name: str) -> list[tuple[str, h5py.Group]]:
+        return list(children(self._group(name), h5py.Group))
+
+    def _group(self, name: str) -> h5py.Group | None:
+        return dict(children(self._file, h5py.Group)).get(name)
+
+
+def _opened_file(path: Path) -> h5py.File:
+    try:
+        # HDF5's default, so that xarray can open the same file in the same process.
+        return h5py.File(path, "r")
+    except OSError:
+        # A published file is never written again: where the file system has no locks, or another
+        # program holds one, reading without is safe.
+        return h5py.File(path, "r", locking=False)
+
+
+def _opened(path: Path) -> h5py.File:
+    try:
+        file = _opened_file(path)
+    except FileNotFoundError as error:
+        raise ScenarioError(f"{path}: no such file; run the scenario first") from error
+    except (OSError, ValueError) as error:
+        number = getattr(error, "errno", None)
+        reason = os.strerror(number) if number else "not an HDF5 file"
+        raise ScenarioError(f"{path}: cannot be opened as results: {reason}") from error
+    try:
+        if text_attribute(file, "format") != FORMAT:
+            raise ScenarioError(f"{path}: is an HDF5 file, but not one that seismo wrote")
+        version = text_attribute(file, "format_version")
+        if version != str(FORMAT_VERSION):
+            raise ScenarioError(
+                f"{path}: results of format {version}, this version reads {FORMAT_VERSION}; "
+                "use the seismo that wrote it"
+            )
+    except BaseException:
+        file.close()
+        raise
+    return file

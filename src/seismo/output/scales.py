@@ -1,0 +1,106 @@
+"""Named axes inside HDF5: dimension scales with units, as netCDF and xarray understand them."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterable, Mapping, Sequence
+
+import h5py
+import numpy as np
+
+from seismo.output.quantities import long_name
+
+_TEXT = h5py.string_dtype("utf-8")
+_UNITS = {"longitude": "degrees_east", "latitude": "degrees_north", "time": "s", "delay": "s"}
+
+
+def write_scale(
+    group: h5py.Group, name: str, values: Sequence[str] | np.ndarray, unit: str = ""
+) -> h5py.Dataset:
+    """Store a coordinate (numbers in `unit`, or text) and make it a dimension scale."""
+    dataset = group.create_dataset(name, data=_column(values))
+    describe(dataset, unit)
+    dataset.make_scale(name)
+    return dataset
+
+
+def write_coordinate(
+    group: h5py.Group, name: str, values: Sequence[str] | np.ndarray, scale: h5py.Dataset
+) -> None:
+    """Store a property along an existing dimension, such as the x of every receiver."""
+    dataset = group.create_dataset(name, data=_column(values))
+    attach_scales(dataset, [scale], unit_of(name) if dataset.dtype.kind == "f" else "")
+
+
+def attach_scales(
+    dataset: h5py.Dataset,
+    scales: Sequence[h5py.Dataset],
+    unit: str,
+    coordinates: Iterable[str] = (),
+) -> None:
+    """Name every axis of a dataset by its scale and give it unit, long name and coordinates."""
+    for axis, scale in enumerate(scales):
+        dataset.dims[axis].attach_scale(scale)
+    describe(dataset, unit)
+    if names := " ".join(coordinates):
+        dataset.attrs["coordinates"] = names
+
+
+def describe(dataset: h5py.Dataset, unit: str) -> None:
+    """Add the attributes ``units`` and ``long_name`` that plotting tools look for."""
+    name = dataset.name.rpartition("/")[2]
+    dataset.attrs["long_name"] = long_name(name)
+    if unit:
+        dataset.attrs["units"] = unit
+    if name == "z":
+        dataset.attrs["positive"] = "down"
+
+
+def unit_of(name: str) -> str:
+    """Return the unit of a coordinate by its name: m for places, degrees, seconds, else none."""
+    base = name.removesuffix("_requested")
+    return "m" if base in ("x", "y", "z", "depth") else _UNITS.get(base, "")
+
+
+def write_table(group: h5py.Group, dimension: str, rows: Sequence[Mapping[str, object]]) -> None:
+    """Store a list of dictionaries as columns along one dimension; missing numbers are NaN."""
+    flat = [_flatten(row) for row in rows]
+    names = [str(row.get("name") or f"{dimension}_{k}") for k, row in enumerate(flat)]
+    scale = write_scale(group, dimension, names)
+    columns = dict.fromkeys(key for row in flat for key in row if key != dimension)
+    for column in columns:
+        values = [row.get(column) for row in flat]
+        write_coordinate(group, column, _cells(values), scale)
+
+
+def _flatten(row: Mapping[str, object], prefix: str = "") -> dict[str, object]:
+    flat: dict[str, object] = {}
+    for key, value in row.items():
+        if isinstance(value, Mapping) and key == "requested":
+            flat |= {f"{axis}_requested": place for axis, place in value.items()}
+        elif isinstance(value, Mapping):
+            flat |= _flatten(value, prefix if key == "position" else f"{prefix}{key}_")
+        else:
+            flat[f"{prefix}{key}"] = value
+    return flat
+
+
+def _cells(values: Sequence[object]) -> np.ndarray | list[str]:
+    if all(v is None or isinstance(v, int | float | np.number) for v in values):
+        return np.array([np.nan if v is None else float(v) for v in values])  # type: ignore[arg-type]
+    return [_text(value) for value in values]
+
+
+def _text(value: object) -> str:
+    if value is None:
+        return ""
+    if isinstance(value, np.ndarray):
+        value = value.tolist()
+    return value if isinstance(value, str) else json.dumps(value, default=str)
+
+
+def _column(values: Sequence[str] | np.ndarray) -> np.ndarray:
+    array = np.asarray(values)
+    if array.dtype.kind in "UO":
+        return array.astype(_TEXT)
+    return array.astype(np.float64)

@@ -1,0 +1,126 @@
+"""What a wave equation declares: fields, stages, coefficients, quantities, moments."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass, field
+
+
+@dataclass(frozen=True)
+class Field:
+    """One array of the wavefield.
+
+    Attributes:
+        name: vx, szz, p, ...
+        half: the axes along which it stands half a cell further, e.g. "xz" for sxz.
+        unit: SI unit.
+        late: whether it stands half a step later than the fields at t = step * dt.
+    """
+
+    name: str
+    half: str
+    unit: str
+    late: bool = False
+
+
+@dataclass(frozen=True)
+class Stage:
+    """One update of some fields from others, at every point.
+
+    Attributes:
+        name: velocity, stress, pressure, ...
+        writes: fields it changes (read on the spot only).
+        reads: fields it differentiates.
+        coefficients: model arrays it uses.
+        formula: function(operators) -> update(i, place, *writes, *reads, *coefficients).
+        slots: layer memory variables along one axis.
+        where: "everywhere", "layer" (absorbing layers only) or "surface" (the free-surface row).
+        shares: name of an earlier stage whose layer memory this one continues to use.
+    """
+
+    name: str
+    writes: tuple[str, ...]
+    reads: tuple[str, ...]
+    coefficients: tuple[str, ...]
+    formula: Callable
+    slots: int = 0
+    where: str = "everywhere"
+    shares: str | None = None
+
+    @property
+    def arguments(self) -> tuple[str, ...]:
+        """Array names in the order of the formula's arguments."""
+        return self.writes + self.reads + self.coefficients
+
+
+@dataclass(frozen=True)
+class Term:
+    """A share of an observable or of a source: factor * field, differentiated along `along`."""
+
+    field: str
+    factor: float = 1.0
+    along: str = ""
+
+
+@dataclass(frozen=True)
+class Drive:
+    """How a source acts on one field: field += scale * component * signal / cell volume.
+
+    Attributes:
+        field: the field it adds to, in the stage that writes it first.
+        component: which number of the mechanism: "x" of a force, "xz" of a moment tensor, "".
+        scale: function(mean, dt) -> factor per point, where mean(name) is the coefficient averaged
+            to the field's points.
+        derivative: time derivative of the source's moment (or force, or amplitude) that acts;
+            -1 is its integral.
+    """
+
+    field: str
+    component: str
+    scale: Callable
+    derivative: int = 0
+
+
+@dataclass(frozen=True)
+class Physics:
+    """One wave equation in one number of dimensions.
+
+    Attributes:
+        name: key of the scenario.
+        axes: "xz" or "xyz".
+        fields: the wavefield.
+        stages: in the order of the time step.
+        coefficients: function(medium, dt) -> dict of model arrays.
+        needs: model parameters the user must give, of "vp", "vs", "rho".
+        medium: averaged parameters that `coefficients` takes (see `seismo.model.averaging`).
+        observables: quantity -> component -> terms.
+        drives: type of source -> how it acts.
+        swap: the pair of fields that change places after every step, if any.
+        second_order: whether the scheme is second order in time on one field.
+        closed_surface: whether the free surface is a closure of the operators (else mirrored).
+        numbers_per_point: numbers a perfect kernel moves for one point and step.
+    """
+
+    name: str
+    axes: str
+    fields: tuple[Field, ...]
+    stages: tuple[Stage, ...]
+    coefficients: Callable
+    needs: tuple[str, ...]
+    medium: tuple[str, ...]
+    observables: dict[str, dict[str, tuple[Term, ...]]] = field(default_factory=dict)
+    drives: dict[str, tuple[Drive, ...]] = field(default_factory=dict)
+    swap: tuple[str, str] | None = None
+    second_order: bool = False
+    closed_surface: bool = False
+    numbers_per_point: int = 0
+
+    def stage_writing(self, name: str) -> str:
+        """Give the first stage after which field `name` is new."""
+        if self.swap and name == self.swap[0]:
+            name = self.swap[1]
+        return next(s.name for s in self.stages if name in s.writes)
+
+    def named(self, name: str) -> Field:
+        """Give the field of that name."""
+        return next(f for f in self.fields if f.name == name)

@@ -1,0 +1,23 @@
+"""Figures from results files: model, snapshot, gather, traces, spectra and movie."""
+
+from __future__ import annotations
+
+from seismo.plotting.gather import gather
+from seismo.plotting.kinds import KINDS, Kind, draw
+from seismo.plotting.model import model
+from seismo.plotting.movie import movie
+from seismo.plotting.snapshot import snapshot
+from seismo.plotting.spectra import spectra
+from seismo.plotting.traces import traces
+
+__all__ = [
+    "KINDS",
+    "Kind",
+    "draw",
+    "gather",
+    "model",
+    "movie",
+    "snapshot",
+    "spectra",
+    "traces",
+]

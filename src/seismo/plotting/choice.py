@@ -1,0 +1,95 @@
+"""What to draw: the set, series, shot and component that a user named or left open."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+
+import numpy as np
+
+from seismo.errors import ScenarioError
+from seismo.output.arrays import NamedArrays, SnapshotSeries, TraceSet, choose, listed
+from seismo.output.results import Results
+
+
+def trace_set(results: Results, name: str | None) -> TraceSet:
+    """Return the receiver set `name`, or the first one that has data.
+
+    Raises:
+        ScenarioError: there is no such set, or none at all.
+    """
+    if name is not None:
+        return choose(results.traces, name, "receivers")
+    for traces in results.traces.values():
+        if len(traces):
+            return traces
+    raise ScenarioError(f"{results.path}: holds no traces; add receivers to the scenario")
+
+
+def snapshot_series(
+    results: Results, name: str | None, shot: str | int | None = None
+) -> SnapshotSeries:
+    """Return the snapshot series `name` (or the first) of a shot (or the first).
+
+    Raises:
+        ScenarioError: there is no such series or shot, or no snapshots at all.
+    """
+    found = {k: s for k, s in results.snapshots.items() if len(s) and len(s.time)}
+    if not found:
+        raise ScenarioError(
+            f"{results.path}: holds no snapshots; add output.snapshots to the scenario"
+        )
+    if name in found:
+        return found[name]
+    stem = name if name is not None else next(iter(found)).partition("/")[0]
+    shots = {s.shot or k: s for k, s in found.items() if k.partition("/")[0] == stem}
+    if not shots:
+        stems = dict.fromkeys(key.partition("/")[0] for key in found)
+        return choose({**stems, **found}, stem, "snapshots")
+    return shots[_shot_name(list(shots), shot)]
+
+
+def shot_index(traces: TraceSet, shot: str | int | None) -> int:
+    """Return the index of a shot given by name or number (None: the first).
+
+    Raises:
+        ScenarioError: there is no such shot.
+    """
+    return traces.shots.index(_shot_name(traces.shots, shot))
+
+
+def components(arrays: NamedArrays, names: str | Sequence[str] | None) -> list[str]:
+    """Return the quantities asked for, or all of them; a text may hold several, by commas.
+
+    Raises:
+        ScenarioError: one of them is not in the file.
+    """
+    wanted = list(arrays) if names is None else _split(names)
+    return [name for name in wanted if choose(dict.fromkeys(arrays, True), name, arrays.name)]
+
+
+def receiver_indices(traces: TraceSet, codes: str | Sequence[str] | None, most: int) -> np.ndarray:
+    """Return the indices of the receivers named, or at most `most` spread over the set.
+
+    Raises:
+        ScenarioError: there is no such receiver.
+    """
+    if codes is None:
+        count = len(traces.codes)
+        return np.unique(np.linspace(0, count - 1, min(count, most)).round().astype(int))
+    index = {code: k for k, code in enumerate(traces.codes)}
+    return np.array([choose(index, code, traces.name) for code in _split(codes)])
+
+
+def _shot_name(shots: Sequence[str], shot: str | int | None) -> str:
+    if shot is None:
+        return shots[0]
+    if isinstance(shot, str) and shot in shots:
+        return shot
+    if str(shot).isdecimal() and int(shot) < len(shots):
+        return shots[int(shot)]
+    raise ScenarioError(f"there is no shot {shot!r} (there is: {listed(shots)})")
+
+
+def _split(names: str | Iterable[str]) -> list[str]:
+    parts = names.split(",") if isinstance(names, str) else list(names)
+    return [part.strip() for part in parts]

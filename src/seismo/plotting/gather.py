@@ -1,0 +1,179 @@
+"""Record sections: the traces of one shot side by side, as an image or as wiggles."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+from matplotlib.axes import Axes
+from matplotlib.figure import Figure
+
+from seismo.errors import ScenarioError
+from seismo.output.arrays import TraceSet
+from seismo.output.quantities import pretty_unit, symbol, with_unit
+from seismo.output.results import Results
+from seismo.plotting.choice import components, shot_index, trace_set
+from seismo.plotting.section import source_place
+from seismo.plotting.style import (
+    DIVERGING,
+    WIDTH,
+    amplitude_label,
+    clip_level,
+    heading,
+    length_unit,
+    outer_labels,
+    panels,
+    quiet_frame,
+    styled,
+)
+
+_MOST_WIGGLES = 60
+_MOST_CODES = 15
+
+
+@styled
+def gather(
+    results: Results,
+    *,
+    receivers: str | None = None,
+    shot: str | int | None = None,
+    quantities: str | Sequence[str] | None = None,
+    mode: str | None = None,
+    by: str | None = None,
+    clip: float = 99.0,
+    normalise: bool = False,
+) -> Figure:
+    """Draw a record section per component, time down the page.
+
+    Args:
+        results: the results file.
+        receivers: name of the receiver set (default: the first).
+        shot: name or number of the shot (default: the first).
+        quantities: which ones (default: all of the set, at most three).
+        mode: ``image`` or ``wiggle`` (default: wiggle up to 60 receivers).
+        by: ``x``, ``y``, ``z``, ``distance`` (from the source) or ``number``; by default the
+            coordinate the receivers lie along, else the distance.
+        clip: percentile at which the colours saturate.
+        normalise: scale every trace to its own peak.
+
+    Raises:
+        ScenarioError: the file does not hold what is asked for.
+    """
+    traces = trace_set(results, receivers)
+    names = components(traces, quantities)[: None if quantities else 3]
+    index = shot_index(traces, shot)
+    place, label = abscissa(traces, source_place(results, traces.shots[index]), by)
+    style = mode or ("wiggle" if len(place) <= _MOST_WIGGLES else "image")
+    draw = choose_mode(style)
+    order = np.argsort(place, kind="stable")
+    figure, grid = panels(1, len(names), 5.0, width=min(WIDTH, 1.5 + 3.3 * len(names)))
+    for panel, name in zip(grid[0], names, strict=True):
+        values = np.nan_to_num(traces.values_of(name, index))[order]
+        unit = traces.unit(name)
+        if normalise:
+            values, unit = _normalised(values), ""
+        codes = [traces.codes[k] for k in order]
+        draw(panel, Record(name, unit, place[order], codes, traces.time, values, clip))
+        panel.set_xlabel(label)
+        panel.set_ylabel("time (s)")
+        panel.set_ylim(traces.time[-1], traces.time[0])
+    outer_labels(grid, len(names))
+    named = f"shot {traces.shots[index]}" if len(traces.shots) > 1 else ""
+    figure.suptitle(heading(results.title, traces.name, named), fontsize=10)
+    return figure
+
+
+@dataclass(frozen=True)
+class Record:
+    """One component of one shot: values (receiver, time) at `place` along the section."""
+
+    name: str
+    unit: str
+    place: np.ndarray
+    codes: list[str]
+    time: np.ndarray
+    values: np.ndarray
+    clip: float
+
+
+def choose_mode(mode: str) -> Callable[[Axes, Record], None]:
+    """Return the drawing function of a mode.
+
+    Raises:
+        ScenarioError: there is no such mode.
+    """
+    if mode not in _MODES:
+        raise ScenarioError(f"mode {mode!r}: use {' or '.join(_MODES)}")
+    return _MODES[mode]
+
+
+def abscissa(traces: TraceSet, source: dict[str, float], by: str | None) -> tuple[np.ndarray, str]:
+    """Return where each trace stands (receiver) and the axis label.
+
+    Raises:
+        ScenarioError: `by` is not possible for these receivers.
+    """
+    columns = {axis: traces.column(axis) for axis in "xyz"}
+    places = {axis: values for axis, values in columns.items() if values is not None}
+    by = by or _natural(places, source)
+    if by == "number":
+        return np.arange(len(traces.codes), dtype=float), "receiver number"
+    if by in places:
+        values, words = places[by], by
+    elif by in ("distance", "offset") and source:
+        squares = [(v - source[a]) ** 2 for a, v in places.items() if a in source and a != "z"]
+        values, words = np.sqrt(np.sum(squares, axis=0)), "horizontal distance"
+    else:
+        raise ScenarioError(f"by {by!r}: use {', '.join([*places, 'distance', 'number'])}")
+    factor, unit = length_unit(values)
+    return values * factor, f"{words} ({unit})"
+
+
+def _natural(places: dict[str, np.ndarray], source: dict[str, float]) -> str:
+    spans = {axis: float(np.ptp(values)) for axis, values in places.items() if values.size}
+    longest = max(spans, key=lambda axis: spans[axis], default=None)
+    if longest is None or spans[longest] == 0.0:
+        return "number"
+    others = max((span for axis, span in spans.items() if axis != longest), default=0.0)
+    return longest if others < 0.05 * spans[longest] or not source else "distance"
+
+
+def _normalised(values: np.ndarray) -> np.ndarray:
+    peak = np.abs(values).max(axis=-1, keepdims=True)
+    return values / np.where(peak > 0, peak, 1.0)
+
+
+def _draw_image(panel: Axes, record: Record) -> None:
+    level = clip_level(record.values, record.clip)
+    factor, label = amplitude_label(record.name, record.unit, level)
+    image = panel.pcolormesh(
+        record.place, record.time, record.values.T * factor, shading="nearest", cmap=DIVERGING,
+        vmin=-level * factor, vmax=level * factor, rasterized=True,
+    )  # fmt: skip
+    panel.figure.colorbar(
+        image, ax=panel, label=label, location="top", extend="both", shrink=0.8, aspect=25, pad=0.02
+    )
+
+
+def _draw_wiggles(panel: Axes, record: Record) -> None:
+    level = clip_level(record.values, min(100.0, record.clip + 0.9))
+    steps = np.diff(record.place)
+    step = float(np.median(steps[steps > 0])) if (steps > 0).any() else 1.0
+    for where, trace in zip(record.place, record.values, strict=True):
+        swing = where + np.clip(trace / level, -1.5, 1.5) * step
+        panel.plot(swing, record.time, color="black", linewidth=0.5)
+        panel.fill_betweenx(
+            record.time, where, swing, where=swing > where, color="black", linewidth=0
+        )
+    panel.set_xlim(record.place.min() - 1.5 * step, record.place.max() + 1.5 * step)
+    if len(record.codes) <= _MOST_CODES:
+        top = panel.secondary_xaxis("top")
+        top.set_xticks(record.place, record.codes, rotation=60, ha="left", fontsize=7)
+        top.tick_params(length=2)
+    scale = f", one spacing = {with_unit(level, pretty_unit(record.unit))}"
+    panel.set_title(symbol(record.name) + (scale if record.unit else ""))
+    quiet_frame(panel)
+
+
+_MODES = {"image": _draw_image, "wiggle": _draw_wiggles}

@@ -1,0 +1,115 @@
+"""The kinds of figures by name, and the one call that draws any of them into a file."""
+
+from __future__ import annotations
+
+import difflib
+import inspect
+import os
+import uuid
+from collections.abc import Callable
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from matplotlib.figure import Figure
+
+from seismo.errors import ScenarioError
+from seismo.output.hidden_file import final_path, refusal
+from seismo.output.results import Results
+from seismo.plotting.gather import gather
+from seismo.plotting.model import model
+from seismo.plotting.movie import SUFFIXES, movie
+from seismo.plotting.snapshot import snapshot
+from seismo.plotting.spectra import spectra
+from seismo.plotting.style import STYLE
+from seismo.plotting.traces import traces
+
+
+@dataclass(frozen=True)
+class Kind:
+    """A kind of figure: its name, what it shows, its function and its usual file type."""
+
+    name: str
+    summary: str
+    function: Callable[..., Figure]
+    suffix: str = ".png"
+    writes_itself: bool = False
+
+    @property
+    def options(self) -> tuple[str, ...]:
+        """The names of the keyword arguments of the function."""
+        parameters = inspect.signature(self.function).parameters.values()
+        return tuple(p.name for p in parameters if p.kind is p.KEYWORD_ONLY)
+
+    def available(self, results: Results) -> bool:
+        """Say whether the file holds what this kind draws."""
+        if self.name == "model":
+            return len(results.model) > 0
+        if self.name in ("snapshot", "movie"):
+            return any(len(series) for series in results.snapshots.values())
+        return any(len(traces) for traces in results.traces.values())
+
+
+KINDS: dict[str, Kind] = {
+    kind.name: kind
+    for kind in (
+        Kind("model", "the earth model with sources and receivers", model),
+        Kind("snapshot", "the wavefield over the model at several times", snapshot),
+        Kind("gather", "a record section, as an image or as wiggles", gather),
+        Kind("traces", "seismograms by station and component", traces),
+        Kind("spectra", "amplitude spectra of traces and source", spectra),
+        Kind("movie", "the wavefield over the model in motion", movie, ".gif", True),
+    )
+}
+
+
+def draw(
+    results: Results, kind: str, output_path: str | os.PathLike[str] | None = None, **options: Any
+) -> Path:
+    """Draw one kind of figure into a file and return its path.
+
+    Args:
+        results: the results file.
+        kind: a name in KINDS.
+        output_path: the picture; its suffix chooses the format (default: ``<results>-<kind>``
+            beside the results).
+        options: keyword arguments of the kind's function.
+
+    Raises:
+        ScenarioError: the kind, an option or the file type does not exist, or the file does not
+            hold what is to be drawn.
+        StorageError: the picture cannot be written.
+    """
+    chosen = _one_of(KINDS, kind, "plot")
+    for name in options:
+        _one_of(dict.fromkeys(chosen.options, name), name, f"plot {kind}: option")
+    default = results.path.with_name(f"{results.path.stem}-{kind}{chosen.suffix}")
+    path = final_path(output_path or default)
+    _check_suffix(path, chosen)
+    # The suffix stays last, since it decides the format.
+    hidden = path.with_name(f".{path.stem[:80]}.{uuid.uuid4().hex}.partial{path.suffix}")
+    try:
+        if chosen.writes_itself:
+            chosen.function(results, hidden, **options)
+        else:
+            chosen.function(results, **options).savefig(hidden, dpi=STYLE["savefig.dpi"])
+        hidden.replace(path)
+    except OSError as error:
+        raise refusal(path, error) from error
+    finally:
+        hidden.unlink(missing_ok=True)
+    return path
+
+
+def _check_suffix(path: Path, kind: Kind) -> None:
+    known = SUFFIXES if kind.writes_itself else (".png", ".pdf", ".svg", ".eps", ".jpg", ".webp")
+    if path.suffix.lower() not in known:
+        raise ScenarioError(f"{path}: a {kind.name} figure is a {', '.join(known)} file")
+
+
+def _one_of(found: dict[str, Any], name: str, where: str) -> Any:
+    if name in found:
+        return found[name]
+    near = difflib.get_close_matches(name, found, 1)
+    hint = f"; did you mean {near[0]!r}?" if near else ""
+    raise ScenarioError(f"{where} {name!r} does not exist (there is: {', '.join(found)}){hint}")

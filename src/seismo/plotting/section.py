@@ -1,0 +1,183 @@
+"""Plane sections of a grid with their geometry: the ground on which model and waves are drawn.
+
+A 2-D grid is its own section. A 3-D grid is cut along x-z, y-z and x-y through a point. Depth z
+points down the page; a section x-y is a map seen from above, so x (north) points up and y (east)
+to the right.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from matplotlib.axes import Axes
+from matplotlib.image import AxesImage
+from matplotlib.lines import Line2D
+
+from seismo.errors import ScenarioError
+from seismo.output.results import Results
+from seismo.plotting.style import RECEIVER_COLOUR, SOURCE_COLOUR, length_unit
+
+_MOST_MARKERS = 40
+
+
+@dataclass(frozen=True)
+class Section:
+    """A plane: the axis to the right, the axis up or down the page, and where it cuts."""
+
+    horizontal: str
+    vertical: str
+    across: str | None = None
+    position: float = 0.0
+
+    def title(self) -> str:
+        """Say where a 3-D grid is cut, such as ``y = 11 km``; empty in 2-D."""
+        if self.across is None:
+            return ""
+        factor, unit = length_unit([0.0, self.position])
+        return f"{self.across} = {self.position * factor:.4g} {unit}"
+
+    def index(self, axes: Mapping[str, np.ndarray]) -> tuple[Any, ...]:
+        """Return the index that cuts this section out of an array over `axes`."""
+        return tuple(
+            slice(None) if name in (self.horizontal, self.vertical) else self._nearest(values)
+            for name, values in axes.items()
+        )
+
+    def oriented(self, values: np.ndarray, axes: Mapping[str, np.ndarray]) -> np.ndarray:
+        """Return the cut as (vertical, horizontal)."""
+        order = [name for name in axes if name in (self.horizontal, self.vertical)]
+        return values if order[0] == self.vertical else values.T
+
+    def shape_ratio(self, axes: Mapping[str, np.ndarray]) -> float:
+        """Return height over width."""
+        return _reach(axes[self.vertical]) / _reach(axes[self.horizontal])
+
+    def _nearest(self, values: np.ndarray) -> int:
+        return int(np.abs(values - self.position).argmin())
+
+
+def sections(axes: Mapping[str, np.ndarray], through: Mapping[str, float]) -> list[Section]:
+    """Return the section of a 2-D grid, or the three of a 3-D grid that meet at a point."""
+    names = list(axes)
+    if len(names) == 2:
+        return [_pair(names)]
+    if len(names) != 3:
+        raise ScenarioError(f"a figure needs two or three axes, not {len(names)}")
+    found = []
+    for across in ("y", "x", "z"):
+        middle = float(np.mean(axes[across][[0, -1]]))
+        position = float(np.clip(through.get(across, middle), axes[across][0], axes[across][-1]))
+        plane = _pair([name for name in names if name != across])
+        found.append(Section(plane.horizontal, plane.vertical, across, position))
+    return found
+
+
+def chosen_section(
+    axes: Mapping[str, np.ndarray], through: Mapping[str, float], across: str | None
+) -> Section:
+    """Return one section: in 3-D the one across axis `across`, by default y.
+
+    Raises:
+        ScenarioError: there is no such axis.
+    """
+    found = sections(axes, through)
+    if len(found) == 1:
+        return found[0]
+    for section in found:
+        if section.across == (across or "y"):
+            return section
+    raise ScenarioError(f"section {across!r}: name the axis to cut, x, y or z")
+
+
+def draw_image(
+    panel: Axes,
+    section: Section,
+    values: np.ndarray,
+    axes: Mapping[str, np.ndarray],
+    scale: float,
+    **options: Any,
+) -> AxesImage:
+    """Draw values (vertical, horizontal), one cell around each grid point, in units `scale`."""
+    left, right = _edges(axes[section.horizontal], scale)
+    low, high = _edges(axes[section.vertical], scale)
+    return panel.imshow(values, extent=(left, right, low, high), origin="lower", **options)
+
+
+def frame_section(
+    panel: Axes, section: Section, axes: Mapping[str, np.ndarray], scale: float, unit: str
+) -> None:
+    """Set limits, labels and directions: z down the page, everything to scale."""
+    panel.set_aspect("equal")
+    panel.set_xlim(*_edges(axes[section.horizontal], scale))
+    low, high = _edges(axes[section.vertical], scale)
+    panel.set_ylim((high, low) if section.vertical == "z" else (low, high))
+    panel.set_xlabel(f"{section.horizontal} ({unit})")
+    panel.set_ylabel(f"{section.vertical} ({unit})")
+    panel.locator_params(nbins=5, steps=[1, 2, 5, 10])
+
+
+def draw_geometry(
+    panel: Axes, section: Section, results: Results, scale: float, shot: str | None
+) -> list[Line2D]:
+    """Mark sources (stars) and receivers (triangles), projected on the section."""
+    marks = []
+    places = _receiver_places(results, section)
+    if places.size:
+        marks += panel.plot(
+            *(places * scale), "v", color=RECEIVER_COLOUR, markeredgecolor="black", clip_on=False,
+            markersize=5 if places.shape[1] < 20 else 3, markeredgewidth=0.6, label="receivers",
+        )  # fmt: skip
+    sources = results.sources_of(shot)
+    places = np.array(
+        [
+            [s[section.horizontal], s[section.vertical]]
+            for s in sources
+            if section.horizontal in s and section.vertical in s
+        ]
+    ).T
+    if places.size:
+        marks += panel.plot(
+            *(places * scale), "*", color=SOURCE_COLOUR, markeredgecolor="black", clip_on=False,
+            markersize=11, markeredgewidth=0.7,
+            label="source" if places.shape[1] == 1 else "sources",
+        )  # fmt: skip
+    return marks
+
+
+def source_place(results: Results, shot: str | None) -> dict[str, float]:
+    """Return x, y, z (m) of the first source of a shot; empty when none is recorded."""
+    for source in results.sources_of(shot):
+        return {axis: float(source[axis]) for axis in "xyz" if axis in source}
+    return {}
+
+
+def _receiver_places(results: Results, section: Section) -> np.ndarray:
+    columns: list[Sequence[np.ndarray]] = []
+    for traces in results.traces.values():
+        along, down = traces.column(section.horizontal), traces.column(section.vertical)
+        if along is not None and down is not None:
+            columns.append((along, down))
+    if not columns:
+        return np.empty((2, 0))
+    places = np.concatenate([np.stack(pair) for pair in columns], axis=1)
+    step = -(-places.shape[1] // _MOST_MARKERS)
+    return places[:, (places.shape[1] - 1) % step // 2 :: step]
+
+
+def _pair(names: Sequence[str]) -> Section:
+    if "z" in names:
+        return Section(next(name for name in names if name != "z"), "z")
+    return Section("y", "x")
+
+
+def _edges(values: np.ndarray, scale: float) -> tuple[float, float]:
+    half = 0.5 * (values[1] - values[0]) if len(values) > 1 else 0.5
+    return float((values[0] - half) * scale), float((values[-1] + half) * scale)
+
+
+def _reach(values: np.ndarray) -> float:
+    low, high = _edges(values, 1.0)
+    return high - low

@@ -1,0 +1,94 @@
+"""Seismograms by station and component, each with its name and its peak."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import numpy as np
+from matplotlib.axes import Axes
+from matplotlib.figure import Figure
+
+from seismo.errors import ScenarioError
+from seismo.output.quantities import pretty_unit, symbol, with_unit
+from seismo.output.results import Results
+from seismo.plotting.choice import components, receiver_indices, shot_index, trace_set
+from seismo.plotting.style import COLOURS, heading, panels, quiet_frame, styled
+
+
+@styled
+def traces(
+    results: Results,
+    *,
+    receivers: str | None = None,
+    shot: str | int | None = None,
+    quantities: str | Sequence[str] | None = None,
+    codes: str | Sequence[str] | None = None,
+    scale: str = "individual",
+    most: int = 12,
+) -> Figure:
+    """Draw one column per component and one line per station.
+
+    Args:
+        results: the results file.
+        receivers: name of the receiver set (default: the first).
+        shot: name or number of the shot (default: the first).
+        quantities: which ones (default: all of the set).
+        codes: receiver codes (default: at most `most`, spread over the set).
+        scale: ``individual`` (each trace to its own peak, which is printed) or ``common``.
+        most: the largest number of stations chosen by default.
+
+    Raises:
+        ScenarioError: the file does not hold what is asked for.
+    """
+    if scale not in ("individual", "common"):
+        raise ScenarioError(f"scale {scale!r}: use individual or common")
+    stations = trace_set(results, receivers)
+    names, chosen = components(stations, quantities), receiver_indices(stations, codes, most)
+    index = shot_index(stations, shot)
+    height = 1.2 + 0.42 * len(chosen)
+    figure, grid = panels(1, len(names), max(2.4, height), width=1.4 + 2.6 * max(2, len(names)))
+    read = [np.nan_to_num(stations.values_of(name, index)[chosen]) for name in names]
+    largest = {
+        name: max(
+            np.abs(v).max()
+            for n, v in zip(names, read, strict=True)
+            if stations.unit(n) == stations.unit(name)
+        )
+        for name in names
+    }
+    for column, (panel, name, values) in enumerate(zip(grid[0], names, read, strict=True)):
+        common = largest[name] if scale == "common" else None
+        _draw_column(panel, stations.time, values, common, stations.unit(name), COLOURS[column % 5])
+        panel.set_title(
+            symbol(name) + (f", scale {with_unit(common, stations.unit(name))}" if common else "")
+        )
+        labels = [stations.codes[k] for k in chosen] if column == 0 else [""] * len(chosen)
+        panel.set_yticks(-np.arange(len(chosen)), labels)
+    named = f"shot {stations.shots[index]}" if len(stations.shots) > 1 else ""
+    figure.suptitle(heading(results.title, stations.name, named), fontsize=10)
+    return figure
+
+
+def _draw_column(
+    panel: Axes, time: np.ndarray, values: np.ndarray, common: float | None, unit: str, colour: str
+) -> None:
+    for row, trace in enumerate(values):
+        peak = float(np.abs(trace).max())
+        panel.plot(time, 0.45 * trace / (common or peak or 1.0) - row, color=colour)
+        if common is None:
+            panel.text(
+                1.01,
+                -row,
+                with_unit(peak, pretty_unit(unit)),
+                fontsize=6.5,
+                color="0.3",
+                ha="left",
+                va="center",
+                transform=panel.get_yaxis_transform(),
+            )
+    panel.set_xlim(time[0], time[-1])
+    panel.set_ylim(-len(values) + 0.4, 0.6)
+    panel.set_xlabel("time (s)")
+    panel.tick_params(axis="y", length=0)
+    quiet_frame(panel)
+    panel.spines["left"].set_visible(False)

@@ -1,0 +1,257 @@
+"""Receivers: which points of which fields make a channel, and how its record becomes a trace.
+
+A channel is one component at one receiver. Each is a sum of weighted points of fields; divergence
+and rotation differentiate the interpolated field with the scheme's own differences. Velocities are
+recorded at half steps. Displacement and acceleration follow from them by the scheme's own time
+differences (exact once the time dispersion is removed), and stand at whole steps like the stresses;
+velocity itself is interpolated to whole steps at the end.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from seismo import time_dispersion
+from seismo.fields import Fields
+from seismo.grid import AXES
+from seismo.kernels.points import gather, reduce
+from seismo.physics.table import Field, Physics, Term
+from seismo.sources import Surroundings
+from seismo.stencils import staggered
+
+UNITS = {
+    "velocity": "m/s", "displacement": "m", "acceleration": "m/s^2", "pressure": "Pa",
+    "stress": "Pa", "divergence": "1/s", "rotation": "rad/s",
+}  # fmt: skip
+MOTIONS = {"displacement": "u", "acceleration": "a"}  # derived from velocity: prefix
+HALF_STEP_POINTS = 8
+
+
+@dataclass(frozen=True)
+class ReceiverGroup:
+    """The receivers of one set.
+
+    Attributes:
+        name: of the set.
+        codes: one for each receiver.
+        positions: (receivers, 3) x, y, z in m.
+        quantities: what to record.
+        interval: sampling interval in s, None for every step.
+    """
+
+    name: str
+    codes: tuple[str, ...]
+    positions: np.ndarray
+    quantities: tuple[str, ...]
+    interval: float | None
+
+    def components(self, physics: Physics) -> dict[str, tuple[str, str, str]]:
+        """Give each component's quantity, the base quantity recorded and the base component."""
+        found = {}
+        for quantity in self.quantities:
+            base = "velocity" if quantity in MOTIONS else quantity
+            for component in physics.observables[base]:
+                name = MOTIONS.get(quantity, "v") + component[1:] if base == "velocity" else component
+                found[name] = (quantity, base, component)
+        return found
+
+
+def _along(around: Surroundings, field: Field, axis: str, order: int, kind: str, points):
+    """Replace points of a derivative by the points of the field it differentiates."""
+    x, y, z, w = points
+    a = AXES.index(axis)
+    half, h = axis in field.half, around.grid.spacing[a]
+    c = staggered(order, kind) / h
+    index = [x, y, z]
+    rows = []
+    for m, coefficient in enumerate(c, 1):
+        # Half-point fields give the derivative on nodes: points n - 1/2 and n + 1/2.
+        for sign, shift in ((1, m - 1 if half else m), (-1, -m if half else 1 - m)):
+            moved = [i + (shift if n == a else 0) for n, i in enumerate(index)]
+            rows.append((*moved, sign * coefficient * w))
+    if axis == "z" and around.closure is not None:
+        return _along_closed(around, half, h, rows, points)
+    return tuple(np.concatenate(part) for part in zip(*rows, strict=True))
+
+
+def _along_closed(around: Surroundings, half: bool, h: float, rows, points):
+    x, y, z, w = points
+    near = z < around.closure.rows
+    table = (around.closure.down if half else around.closure.up) / h
+    kept = [tuple(part[~near] for part in row) for row in rows]
+    for k in range(table.shape[1]):
+        kept.append((x[near], y[near], np.full(near.sum(), k), w[near] * table[z[near], k]))
+    return tuple(np.concatenate(part) for part in zip(*kept, strict=True))
+
+
+def term_points(around: Surroundings, term: Term, position, order: int, kind: str):
+    """Give x, y, z and weights of the points of a term's field for a position in m."""
+    field = around.physics.named(term.field)
+    if not term.along:
+        x, y, z, w = around.weights(field, position)
+        return x, y, z, term.factor * w
+    half = "".join(sorted(set(field.half) ^ {term.along}))
+    target = Field(field.name, half, field.unit, field.late)
+    points = around.weights(target, position)
+    x, y, z, w = _along(around, field, term.along, order, kind, points)
+    return x, y, z, term.factor * w
+
+
+@dataclass
+class _Channels:
+    """The sparse rows of all channels that read one field."""
+
+    starts: list[int]
+    channels: list[int]
+    x: list[np.ndarray]
+    y: list[np.ndarray]
+    z: list[np.ndarray]
+    shot: list[np.ndarray]
+    weights: list[np.ndarray]
+
+
+class Recorder:
+    """Record every channel of every shot of a batch, step by step."""
+
+    def __init__(
+        self, around: Surroundings, parts: list[Fields], groups: list[ReceiverGroup], order: int,
+        kind: str, shots: int, steps: int,
+    ) -> None:  # fmt: skip
+        self._physics, self._groups, self._parts = around.physics, groups, parts
+        self._index: dict[tuple[int, str, str], slice] = {}
+        rows: dict[str, _Channels] = {}
+        channel = 0
+        for shot in range(shots):
+            for group in groups:
+                bases = dict.fromkeys((b, c) for _, b, c in group.components(around.physics).values())
+                for base, component in bases:
+                    count = len(group.positions)
+                    self._index[shot, group.name, component] = slice(channel, channel + count)
+                    for position in group.positions:
+                        for term in around.physics.observables[base][component]:
+                            points = term_points(around, term, position, order, kind)
+                            _append(rows, term.field, channel, shot, points)
+                        channel += 1
+        precision = next(iter(parts[0].arrays(0).values())).dtype
+        self.record = np.zeros((steps, channel), precision)
+        self._reads = [_Reading(name, r, parts, precision) for name, r in rows.items()]
+
+    def sample(self, step: int, parity: int) -> None:
+        """Record the fields as the step has left them."""
+        for reading in self._reads:
+            reading.sample(self.record, step, parity)
+
+    def clear(self) -> None:
+        """Forget what was recorded."""
+        self.record[:] = 0
+
+    def raw(self, shot: int, group: str, component: str) -> np.ndarray:
+        """Give the record (receiver, step) of a base component."""
+        return self.record[:, self._index[shot, group, component]].T
+
+
+def _append(rows: dict[str, _Channels], field: str, channel: int, shot: int, points) -> None:
+    r = rows.setdefault(field, _Channels([0], [], [], [], [], [], []))
+    x, y, z, w = points
+    r.starts.append(r.starts[-1] + len(w))
+    r.channels.append(channel)
+    for many, one in ((r.x, x), (r.y, y), (r.z, z), (r.weights, w)):
+        many.append(one)
+    r.shot.append(np.full(len(w), shot))
+
+
+class _Reading:
+    """Read one field for all channels: gather from each subdomain's own points, then reduce."""
+
+    def __init__(self, name: str, rows: _Channels, parts: list[Fields], precision) -> None:
+        self._name, self._parts = name, parts
+        x, y, z, shot = (np.concatenate(part) for part in (rows.x, rows.y, rows.z, rows.shot))
+        self._values = np.zeros(len(x), precision)
+        self._starts = np.array(rows.starts, np.int64)
+        self._channels = np.array(rows.channels, np.int64)
+        self._weights = np.concatenate(rows.weights).astype(precision)
+        self._gathers = []
+        for fields in parts:
+            subdomain = fields.subdomain
+            # Images beyond a face belong to the subdomain at that face.
+            inside = [
+                np.clip(i, lo, hi - 1)
+                for i, lo, hi in zip(
+                    (y, z), subdomain.grid.box.lo[1:], subdomain.grid.box.hi[1:], strict=True
+                )
+            ]
+            slots = np.flatnonzero(subdomain.owns(*inside))
+            flat = subdomain.flat(x, y, z) + shot * subdomain.volume
+            self._gathers.append((flat[slots].astype(np.int64), slots))
+
+    def sample(self, record: np.ndarray, step: int, parity: int) -> None:
+        """Add this field's share to the record of a step."""
+        for fields, (indices, slots) in zip(self._parts, self._gathers, strict=True):
+            gather(fields.written(self._name, parity), indices, slots, self._values)
+        reduce(self._values, self._starts, self._weights, self._channels, record, step)
+
+
+def extra_steps(steps: int, removal: bool) -> int:
+    """Give how many steps more to run so that the last trace samples are complete."""
+    return HALF_STEP_POINTS // 2 + (time_dispersion.margin(steps) if removal else 0)
+
+
+def _to_whole_steps(velocity: np.ndarray) -> np.ndarray:
+    """Interpolate samples at (n + 1/2) dt to n dt by the polynomial through 8 of them."""
+    half = HALF_STEP_POINTS // 2
+    points = np.arange(HALF_STEP_POINTS) - half + 0.5
+    weights = np.linalg.solve(points[None, :] ** np.arange(8)[:, None], np.eye(8)[0])
+    padded = np.pad(velocity.astype(float), ((0, 0), (half, 0)))
+    count = velocity.shape[1] - half
+    return sum(w * padded[:, k : k + count + 1] for k, w in enumerate(weights))
+
+
+def finish(
+    raw: np.ndarray, quantity: str, late: bool, dt: float, steps: int, every: int, removal: bool
+) -> np.ndarray:
+    """Turn a record into traces at t = 0, dt * every, ...
+
+    Args:
+        raw: (receiver, step) recorded after each step.
+        quantity: what the trace shall be.
+        late: whether the recorded field stands at half steps.
+        dt: time step in s.
+        steps: steps of the wanted duration.
+        every: steps between samples.
+        removal: whether to remove the time dispersion.
+
+    Returns:
+        (receiver, sample) of the dtype of raw.
+    """
+    series = raw.astype(float)
+    if quantity == "acceleration":
+        series, late = np.diff(series, axis=1, prepend=0.0) / dt, False
+    elif quantity == "displacement":
+        series, late = np.pad(np.cumsum(series, axis=1) * dt, ((0, 0), (1, 0))), False
+    elif not late:
+        series = np.pad(series, ((0, 0), (1, 0)))
+    if removal:
+        series = time_dispersion.remove(series, dt, 0.5 if late else 0.0)
+    if late:
+        series = _to_whole_steps(series)
+    return decimate(series[:, : steps + 1], every).astype(raw.dtype)
+
+
+def decimate(series: np.ndarray, every: int) -> np.ndarray:
+    """Keep every n-th sample after a zero-phase low-pass filter (Kaiser-windowed sinc).
+
+    The filter passes 80 % of the new Nyquist frequency and stops (-80 dB) above it.
+    """
+    if every == 1:
+        return series
+    cutoff, width = 0.9 / every, 0.2 / every  # in units of the old Nyquist frequency
+    half = int(np.ceil(5.0 / width))
+    n = np.arange(-half, half + 1)
+    taps = cutoff * np.sinc(cutoff * n) * np.kaiser(2 * half + 1, 8.0)
+    taps /= taps.sum()
+    padded = np.pad(series, ((0, 0), (half, half)), mode="edge")
+    size = 1 << (padded.shape[1] + taps.size).bit_length()
+    spectrum = np.fft.rfft(padded, size) * np.fft.rfft(taps, size)
+    return np.fft.irfft(spectrum, size)[:, 2 * half : 2 * half + series.shape[1] : every]

@@ -1,0 +1,405 @@
+"""One run from a scenario to its results file: `run(scenario) -> Results`.
+
+    prepare -> refuse what does not fit -> model -> [batch of shots: steps, snapshots, traces] -> file
+
+The results are written under a hidden name and appear when the run is complete, so that an error or
+an interrupt leaves nothing behind. The results' model is the earth sampled at the grid's nodes; the
+solver averages it onto its staggered points (`averaging`).
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import shutil
+import tempfile
+import threading
+import time
+import weakref
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from seismo import machine, monitor, receivers
+from seismo.backends.cpu import CpuBackend
+from seismo.errors import InsufficientMemoryError, StorageError
+from seismo.geographic import Projection
+from seismo.grid import AXES, Box
+from seismo.monitor import Progress, Reporter
+from seismo.output.quantities import with_unit
+from seismo.output.results import Results, open_results
+from seismo.output.results_file import ResultsWriter
+from seismo.output.snapshots import Series, SnapshotTaker, make_series
+from seismo.plan.memory import PYTHON_BYTES, memory_of, output_of
+from seismo.plan.resolution import highest_frequency
+from seismo.scenario import Scenario, from_dict, load
+from seismo.simulation import Setup, Simulation, prepare
+
+COMPILING_AFTER = 1.5  # s: kernels that are cached are there sooner
+REPORT_EVERY = 0.2  # s
+MEASURED_FROM = 2.0  # s of stepping: a shorter run says little about the machine
+_TRACE_BLOCK = 1 << 20  # samples finished at once
+_MODEL_UNITS = {"vp": "m/s", "vs": "m/s", "rho": "kg/m3"}
+
+
+def run(
+    scenario: Scenario | Mapping[str, Any] | str | os.PathLike[str],
+    output: str | os.PathLike[str] | None = None,
+    progress: Reporter | None = None,
+    *,
+    threads: int | None = None,
+) -> Results:
+    """Run a scenario and open its results.
+
+    Args:
+        scenario: a scenario, the same as nested dicts, or the path of its YAML file.
+        output: the results file. Left out: `output.path` of the scenario (beginning at the
+            scenario's folder), else its name with .h5 in the current folder; a scenario that is no
+            file goes to a temporary one that lives as long as the returned object.
+        progress: called with a `seismo.monitor.Progress` a few times a second.
+        threads: threads to use, all cores when None.
+
+    Raises:
+        ScenarioError: the scenario, or a file that it names, will not do.
+        InsufficientMemoryError: the run needs more memory than there is.
+        StorageError: the disk is too small or failing.
+        UnstableError: the wavefield blew up.
+    """
+    checked = _checked(scenario)
+    setup = prepare(checked)
+    folder = None
+    path = _output_path(checked, output)
+    if path is None:
+        folder = tempfile.mkdtemp(prefix="seismo-")
+        path = Path(folder) / "results.h5"
+    try:
+        _Run(setup, path, progress or (lambda _: None), threads).write()
+        results = open_results(path)
+    except BaseException:
+        if folder is not None:
+            shutil.rmtree(folder, ignore_errors=True)
+        raise
+    if folder is not None:
+        weakref.finalize(results, shutil.rmtree, folder, ignore_errors=True)
+    return results
+
+
+def _checked(scenario: Any) -> Scenario:
+    if isinstance(scenario, Scenario):
+        return scenario
+    return from_dict(scenario) if isinstance(scenario, Mapping) else load(scenario)
+
+
+def _output_path(scenario: Scenario, output: str | os.PathLike[str] | None) -> Path | None:
+    if output is not None:
+        return Path(output)
+    if scenario.output.path is not None:
+        return scenario.resolve(scenario.output.path)
+    return None if scenario.path is None else Path(f"{scenario.path.stem}.h5")
+
+
+def refuse_what_does_not_fit(setup: Setup, folder: Path) -> None:
+    """Compare what a run needs with what the machine has.
+
+    Raises:
+        InsufficientMemoryError: too little memory.
+        StorageError: too little room in the folder of the results.
+    """
+    need, have = memory_of(setup).total + PYTHON_BYTES, machine.available_memory()
+    if have is not None and need > have:
+        raise InsufficientMemoryError(
+            f"the run needs {with_unit(need, 'B')} of memory, {with_unit(have, 'B')} are available; "
+            "use a coarser grid.spacing, a smaller grid.extent, or a larger machine"
+        )
+    size, room = output_of(setup), machine.free_disk(folder)
+    if room is not None and size.total > room:
+        raise StorageError(
+            f"output.path: the results take up to {with_unit(size.total, 'B')}, {folder} has "
+            f"{with_unit(room, 'B')} left; use fewer or decimated snapshots, or write elsewhere"
+        )
+
+
+class _Run:
+    """The state of one run."""
+
+    def __init__(self, setup: Setup, path: Path, report: Reporter, threads: int | None) -> None:
+        self.setup, self.path, self.report, self.threads = setup, path, report, threads
+        self.series = [
+            make_series(s, setup.grid, setup.physics, setup.clock)
+            for s in setup.scenario.output.snapshots
+        ]
+        self.names = [shot.name for shot in setup.shots]
+        self.per_batch = setup.clock.steps + setup.extra_steps
+        self.batches = range(0, len(setup.shots), setup.batch)
+        self.stepping = self.started = 0.0
+        self.updates = 0
+
+    def write(self) -> None:
+        """Run everything and publish the results file."""
+        scenario = self.setup.scenario
+        begin = time.perf_counter()
+        writer = ResultsWriter(
+            self.path,
+            scenario_text=scenario.text,
+            resolved=scenario.to_yaml(),
+            attributes=_attributes(self.setup),
+        )
+        refuse_what_does_not_fit(self.setup, writer.path.parent)
+        with writer:
+            self.report(Progress("model"))
+            if scenario.output.model:
+                writer.write_model(*model_of(self.setup))
+            write_sources(writer, self.setup)
+            self._lay_out_traces(writer)
+            self.report(Progress("build"))
+            backend = CpuBackend(scenario.precision, self.threads)
+            simulation = Simulation(self.setup, backend)
+            taker = SnapshotTaker(writer, self.series, self.names)
+            for number, first in enumerate(self.batches):
+                self._batch(simulation, taker, writer, number, first)
+            writer.finish(self._summary(simulation, time.perf_counter() - begin))
+        self.report(Progress("done", self.total, self.total))
+
+    @property
+    def total(self) -> int:
+        """Steps over all batches."""
+        return self.per_batch * len(self.batches)
+
+    def _batch(self, simulation: Simulation, taker: SnapshotTaker, writer: ResultsWriter,
+               number: int, first: int) -> None:  # fmt: skip
+        shots = self.setup.shots[first : first + self.setup.batch]
+        names = self.names[first : first + len(shots)]
+        if number:
+            simulation.load(shots)
+        watch = self._watch(shots)
+        for step in _stops(self.per_batch, taker):
+            self._advance(simulation, step, number, names)
+            if step % monitor.EVERY == 0 or step == self.per_batch:
+                pieces = pieces_of(simulation, watch.field)
+                watch.check(step, pieces, self.setup.earth.sample)
+            if step <= self.setup.clock.steps + 1:
+                taker.take(step, lambda name: pieces_of(simulation, name), names)
+        self._write_traces(simulation, writer, first, len(shots))
+
+    def _advance(self, simulation: Simulation, to: int, number: int, names: list[str]) -> None:
+        """Step to a step; the very first one, which may compile, is not timed."""
+        if not self.started and to > simulation.step:
+            with self._told_when_compiling():
+                simulation.advance(1)
+            self.started = self.reported = time.perf_counter()
+        while simulation.step < to:
+            count = min(to - simulation.step, self._block())
+            begin = time.perf_counter()
+            simulation.advance(count)
+            now = time.perf_counter()
+            self.stepping += now - begin
+            self.updates += count * self.setup.grid.size * len(names)
+            if now - self.reported > REPORT_EVERY or simulation.step == self.per_batch:
+                self.reported = now
+                self.report(self._progress(simulation, number, names, now))
+
+    def _block(self) -> int:
+        """Give the steps that take about as long as the time between two reports."""
+        if not self.stepping:
+            return 1
+        points = self.setup.grid.size * self.setup.batch
+        return max(1, int(REPORT_EVERY * self.updates / self.stepping / points))
+
+    def _progress(self, simulation: Simulation, number: int, names: list[str], now: float):
+        several = len(self.names) > 1
+        last = number * self.setup.batch + len(names)
+        return Progress(
+            "step",
+            number * self.per_batch + simulation.step,
+            self.total,
+            simulation.step * self.setup.clock.dt,
+            now - self.started,
+            self.updates / self.stepping,
+            f"shots {last - len(names) + 1}-{last} of {len(self.names)}" if several else "",
+        )
+
+    @contextmanager
+    def _told_when_compiling(self) -> Iterator[None]:
+        timer = threading.Timer(COMPILING_AFTER, self.report, [Progress("compile")])
+        timer.start()
+        try:
+            yield
+        finally:
+            timer.cancel()
+
+    def _watch(self, shots: list) -> monitor.Watch:
+        quiet = max(source.end for shot in shots for source in shot.sources)
+        stride = max(1, self.setup.scenario.grid.order // 2)
+        field = self.setup.physics.fields[0].name
+        return monitor.Watch(self.setup.grid, field, self.setup.clock.dt, quiet, stride)
+
+    def _lay_out_traces(self, writer: ResultsWriter) -> None:
+        setup = self.setup
+        for group in setup.groups:
+            every = setup.clock.steps_between(group.interval)
+            components = group.components(setup.physics)
+            places = _places(setup, group.positions)
+            writer.create_traces(
+                group.name,
+                shots=self.names,
+                codes=group.codes,
+                positions=places,
+                requested=places,
+                time=np.arange(0, setup.clock.steps + 1, every) * setup.clock.dt,
+                quantities={name: receivers.UNITS[c[0]] for name, c in components.items()},
+            )
+
+    def _write_traces(
+        self, simulation: Simulation, writer: ResultsWriter, first: int, count: int
+    ) -> None:
+        for group in self.setup.groups:
+            for shot in range(count):
+                traces = {
+                    name: _traces(self.setup, simulation, shot, group, *component)
+                    for name, component in group.components(self.setup.physics).items()
+                }
+                writer.write_traces(group.name, first + shot, traces)
+
+    def _summary(self, simulation: Simulation, elapsed: float) -> dict[str, Any]:
+        speed = self.updates / self.stepping if self.stepping else 0.0
+        moved = speed * simulation.bytes_per_point
+        summary = {
+            "steps": self.setup.clock.steps,
+            "shots": len(self.names),
+            "elapsed_s": elapsed,
+            "stepping_s": self.stepping,
+            "points": self.setup.grid.size,
+            "points_per_second": speed,
+            "bytes_per_second": moved,
+            "threads": simulation.backend.threads,
+        }
+        peak = machine.peak_memory()
+        if peak is not None:
+            summary["peak_memory_bytes"] = peak
+        if self.stepping > MEASURED_FROM:
+            summary["bandwidth_share"] = moved / machine.bandwidth(simulation.backend.threads)
+        return summary
+
+
+def _stops(steps: int, taker: SnapshotTaker) -> Iterator[int]:
+    """Walk through the steps after which something is to be done, the last one included."""
+    step: int | None = -1
+    stops = set(range(monitor.EVERY, steps, monitor.EVERY)) | {steps}
+    while (step := taker.next_after(step)) is not None:
+        stops.add(step)
+    yield from sorted(stops)
+
+
+def pieces_of(simulation: Simulation, name: str) -> list[tuple[Box, np.ndarray]]:
+    """Give a field as it stands: owned points and a view (shot, z, y, x), for every part."""
+    swaps = simulation.setup.physics.swap is not None
+    parity = (simulation.step - 1) % 2 if swaps else 0
+    return [
+        (part.subdomain.owned, part.subdomain.inside(part.fields.written(name, parity)))
+        for part in simulation.parts
+    ]
+
+
+def model_of(setup: Setup) -> tuple[dict[str, np.ndarray], dict[str, tuple[np.ndarray, str]]]:
+    """Sample the earth at the nodes of the extent, slab by slab.
+
+    Returns:
+        Coordinates in m by name (z, [y,] x), and name -> (array float32, unit).
+    """
+    grid = setup.grid
+    axes = {
+        a: grid.coordinate(a, np.arange(grid.extent.lo[k], grid.extent.hi[k]))
+        for a, k in (("z", 2), ("y", 1), ("x", 0))
+        if a in grid.axes
+    }
+    y = axes["y"][:, None] if "y" in axes else None
+    shape = tuple(len(values) for values in axes.values())
+    arrays = {name: np.empty(shape, np.float32) for name in setup.earth.needs}
+    for row, depth in enumerate(axes["z"]):
+        for name, values in setup.earth.sample(np.asarray(depth), y, axes["x"]).items():
+            arrays[name][row] = values
+    return axes, {name: (array, _MODEL_UNITS[name]) for name, array in arrays.items()}
+
+
+def write_sources(writer: ResultsWriter, setup: Setup) -> None:
+    """Store where the sources are, what they are, and their wavelets at the solver's steps."""
+    several = len(setup.shots) > 1
+    writer.write_sources(
+        [
+            {**({"shot": shot.name} if several else {}), **_source_row(setup, source)}
+            for shot in setup.shots
+            for source in shot.sources
+        ]
+    )
+    times = np.arange(setup.clock.steps + 1) * setup.clock.dt
+    # Every shot of a survey has the same source.
+    sources = setup.shots[0].sources
+    samples = np.array([source.signal(times, source.derivative) for source in sources])
+    writer.write_wavelets(times, samples, [source.name for source in sources])
+
+
+def _source_row(setup: Setup, source: Any) -> dict[str, Any]:
+    grid = setup.grid
+    axes = [a for a in AXES if a in grid.axes]
+    place = {a: float(p) for a, p in zip(AXES, source.position, strict=True) if a in axes}
+    index = {a: float(grid.index(a, place[a])) for a in axes}
+    nearest = {a: round(i) for a, i in index.items()}
+    row = {
+        "name": source.name,
+        "type": source.kind,
+        **place,
+        "requested": place,
+        "index": nearest,
+        "offset": {a: (index[a] - nearest[a]) * grid.spacing[AXES.index(a)] for a in axes},
+        "wavelet": source.wavelet.type,
+        "delay": source.delay,
+    }
+    if source.kind in ("moment_tensor", "explosion"):
+        row["time_function"] = "moment_rate" if source.derivative else "moment"
+    names = {"moment_tensor": "moment", "force": "force"}
+    if source.kind in names:
+        return row | {names[source.kind]: source.strength}
+    return row | {"moment" if source.kind == "explosion" else "amplitude": source.strength[""]}
+
+
+def _places(setup: Setup, positions: np.ndarray) -> dict[str, np.ndarray]:
+    """Give the coordinates of receivers: x, (y,) z in m, and degrees where there is a projection."""
+    places = {a: positions[:, AXES.index(a)] for a in setup.grid.axes}
+    if setup.scenario.geographic is not None:
+        projection = Projection(setup.scenario.geographic)
+        places["longitude"], places["latitude"] = projection.to_geographic(*positions.T[:2])
+    return places
+
+
+def _traces(setup: Setup, simulation: Simulation, shot: int, group: Any, quantity: str,
+            base: str, component: str) -> np.ndarray:  # fmt: skip
+    """Finish the traces (receiver, time) of one component, some receivers at a time."""
+    clock, terms = setup.clock, setup.physics.observables[base][component]
+    late = setup.physics.named(terms[0].field).late
+    every = clock.steps_between(group.interval)
+    raw = simulation.recorder.raw(shot, group.name, component)
+    count = max(1, _TRACE_BLOCK // raw.shape[1])
+    removal = setup.scenario.time.dispersion_removal
+    blocks = [
+        receivers.finish(raw[k : k + count], quantity, late, clock.dt, clock.steps, every, removal)
+        for k in range(0, len(raw), count)
+    ]
+    return np.concatenate(blocks)
+
+
+def _attributes(setup: Setup) -> dict[str, Any]:
+    scenario = setup.scenario
+    half = {f.name: f.half for f in setup.physics.fields if f.half}
+    return {
+        "title": scenario.title,
+        "physics": scenario.physics,
+        "dt": setup.clock.dt,
+        "dt_limit": setup.clock.limit,
+        "steps": setup.clock.steps,
+        "f_max": highest_frequency(setup),
+        "half_cell": json.dumps(half),
+        "model": f"values at the grid's nodes; the solver's averaging: {scenario.averaging}",
+    }

@@ -1,0 +1,62 @@
+"""The scenario: one YAML file, checked once, then plain data in SI.
+
+``load`` and ``parse`` read YAML strictly, ``from_dict`` takes the same keys from Python; all three
+report every mistake at once with its line, key, value and remedy.
+"""
+
+from __future__ import annotations
+
+import os
+import pathlib
+from collections.abc import Mapping
+from typing import Any
+
+from seismo.errors import ScenarioError
+from seismo.scenario.document import Scenario, check
+from seismo.scenario.reader import MAX_BYTES, Document, read
+from seismo.scenario.template import template
+
+__all__ = ["Scenario", "from_dict", "json_schema", "load", "parse", "template"]
+
+
+def load(path: str | os.PathLike[str]) -> Scenario:
+    """Read and check a scenario file.
+
+    Raises ScenarioError with every mistake, or where the file cannot be read.
+    """
+    file = pathlib.Path(path)
+    try:
+        with file.open("rb") as stream:
+            content = stream.read(MAX_BYTES + 1)
+    except (OSError, ValueError) as error:
+        reason = getattr(error, "strerror", None) or str(error)
+        raise ScenarioError(f"{file}: cannot be read: {reason}") from None
+    try:
+        text = content.decode("utf-8-sig")
+    except UnicodeDecodeError as error:
+        line = content[: error.start].count(b"\n") + 1
+        raise ScenarioError(f"{file}:{line}: not UTF-8 text: save the file as UTF-8") from None
+    return check(read(text, str(file)), file.parent)
+
+
+def parse(text: str, name: str = "scenario.yaml") -> Scenario:
+    """Read and check a scenario from YAML `text`; relative paths begin at the folder of `name`.
+
+    Raises ScenarioError with every mistake.
+    """
+    return check(read(text, name), pathlib.Path(name).parent)
+
+
+def from_dict(data: Mapping[str, Any], base: str | os.PathLike[str] = ".") -> Scenario:
+    """Check a scenario given as nested dicts and lists with the keys of the YAML.
+
+    Raises ScenarioError with every mistake.
+    """
+    plain = dict(data) if isinstance(data, Mapping) else data
+    return check(Document("", data=plain), pathlib.Path(base))
+
+
+def json_schema() -> dict[str, Any]:
+    """Return the JSON schema of a scenario, for editors."""
+    schema = Scenario.model_json_schema()
+    return {"$schema": "https://json-schema.org/draft/2020-12/schema", **schema}

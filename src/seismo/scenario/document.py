@@ -1,0 +1,241 @@
+"""The scenario as a whole: its sections, how it is checked, and how it is written back as YAML."""
+
+from __future__ import annotations
+
+import pathlib
+from typing import Annotated, Any, Literal
+
+from pydantic import (
+    PrivateAttr,
+    TypeAdapter,
+    ValidationError,
+    ValidationInfo,
+    field_validator,
+    model_validator,
+)
+from pydantic_core import PydanticCustomError
+
+from seismo.errors import ScenarioError
+from seismo.scenario import mistakes, physics_rules, rules
+from seismo.scenario.grid import Boundaries, Geographic, GridSpec, TimeSpec
+from seismo.scenario.model_parts import ModelPart
+from seismo.scenario.output import Output
+from seismo.scenario.part import Field, Mistake, Part, Path, Text
+from seismo.scenario.reader import Document
+from seismo.scenario.receivers import ReceiverSet
+from seismo.scenario.sources import Source, Survey
+from seismo.scenario.yaml_text import to_text
+
+Physics = Literal["acoustic", "acoustic_variable_density", "elastic", "elastic_sh"]
+_RULES = (
+    physics_rules.dimension,
+    rules.geometry,
+    rules.grid_receivers,
+    rules.model_shapes,
+    physics_rules.properties,
+    physics_rules.sources,
+    physics_rules.receivers,
+    physics_rules.snapshots,
+    rules.names,
+    rules.survey,
+)
+
+
+class Scenario(Part):
+    """Everything a run is: the earth, the waves, their sources and what is recorded; all in SI."""
+
+    title: Text = Field("", description="a line for figures and results")
+    physics: Physics = Field(description="the wave equation")
+    precision: Literal["float32", "float64"] = Field(
+        "float32", description="number type of the fields"
+    )
+    grid: GridSpec = Field(description="region, spacing and differences")
+    time: TimeSpec = Field(description="simulated time and its steps")
+    boundaries: Boundaries = Field(Boundaries(), description="faces of the region")
+    model: Annotated[tuple[ModelPart, ...], Field(min_length=1)] = Field(
+        description="parts of the earth model, applied in order"
+    )
+    averaging: Literal["effective", "point"] = Field(
+        "effective",
+        description="staggered properties: effective medium (averaged), or values at the points",
+    )
+    sources: Annotated[tuple[Source, ...], Field(min_length=1)] = Field(
+        description="sources, acting together"
+    )
+    receivers: tuple[ReceiverSet, ...] = Field((), description="sets of receivers")
+    survey: Survey | None = Field(None, description="many shots with the one source")
+    output: Output = Field(Output(), description="what is written besides traces")
+    geographic: Geographic | None = Field(
+        None, description="place on the earth, for longitudes and latitudes"
+    )
+
+    _document: Document = PrivateAttr(default_factory=lambda: Document(""))
+    _base: pathlib.Path = PrivateAttr(default_factory=pathlib.Path)
+
+    @field_validator("receivers")
+    @classmethod
+    def _default_quantities(cls, sets: tuple[Any, ...], info: ValidationInfo) -> tuple[Any, ...]:
+        default = physics_rules.DEFAULT_QUANTITIES.get(info.data.get("physics", ""))
+        return tuple(
+            group.model_copy(update={"quantities": default}) if group.quantities is None else group
+            for group in sets
+        )
+
+    @model_validator(mode="after")
+    def _keep_rules(self) -> Scenario:
+        found = _broken(_draft_of(self))
+        if found:
+            text = "; ".join(f"{mistakes.key_path(item.path)}: {item.problem}" for item in found)
+            raise PydanticCustomError(mistakes.RULES, "{text}", {"text": text, "mistakes": found})
+        return self
+
+    def __eq__(self, other: object) -> bool:
+        """Compare what is simulated; the file it came from does not count."""
+        if not isinstance(other, Scenario):
+            return NotImplemented
+        return self.__dict__ == other.__dict__
+
+    def __hash__(self) -> int:
+        """Return a hash of the fields."""
+        return hash(tuple(self.__dict__.values()))
+
+    @property
+    def dimensions(self) -> int:
+        """Return 2 or 3."""
+        return 2 if self.grid.extent.y is None else 3
+
+    @property
+    def base(self) -> pathlib.Path:
+        """Return the folder of the scenario file, where relative paths begin."""
+        return self._base
+
+    @property
+    def path(self) -> pathlib.Path | None:
+        """Return the file the scenario was loaded from, or None."""
+        return self._base / pathlib.Path(self._document.name).name if self._document.name else None
+
+    @property
+    def text(self) -> str:
+        """Return the YAML as it was written, or the resolved one where there was none."""
+        return self._document.text or self.to_yaml()
+
+    def resolve(self, path: str) -> pathlib.Path:
+        """Return a path of the scenario, relative ones beginning at the scenario's folder."""
+        return self._base / pathlib.Path(path)
+
+    def where(self, *path: str | int) -> str:
+        """Return ``file:line:column`` of a key such as ``where("time", "step")``, or ``""``."""
+        place = mistakes.place_of(self._document, path)
+        return (
+            f"{self._document.name}:{place[0]}:{place[1]}" if place and self._document.name else ""
+        )
+
+    def mistake(self, *path: str | int, problem: str) -> ScenarioError:
+        """Return the error of one `problem` at `path`, with its place and its value as written."""
+        return mistakes.scenario_error(self._source(), [Mistake(path, problem)])
+
+    def to_yaml(self) -> str:
+        """Return the resolved scenario in SI; it loads back equal."""
+        return to_text(self.model_dump(mode="json", exclude_none=True))
+
+    def _source(self) -> Document:
+        """Return the document without the mistakes that are not this call's."""
+        data = self._document.data if self._document.data is not None else self
+        return Document(self._document.name, self._document.text, data, self._document.places)
+
+
+def check(document: Document, base: pathlib.Path) -> Scenario:
+    """Return the scenario that `document` holds; relative paths begin at the folder `base`.
+
+    Raises ScenarioError with every mistake of the document.
+    """
+    if not isinstance(document.data, dict):
+        what = "empty" if document.data is None else "not a mapping of keys to values"
+        name = document.name or "scenario"
+        raise ScenarioError(
+            f"{name}: {what}: a scenario begins like 'physics: elastic'; see 'seismo new'"
+        )
+    try:
+        scenario = Scenario.model_validate(document.data)
+        found = []
+    except ValidationError as error:
+        found = mistakes.translate(error, Scenario)
+        if all(item["type"] != mistakes.RULES for item in error.errors(include_url=False)):
+            found += _broken(_draft_of_data(document.data, found))
+    if found or document.mistakes:
+        raise mistakes.scenario_error(document, found)
+    scenario._document, scenario._base = document, base
+    return scenario
+
+
+def _broken(draft: rules.Draft) -> list[Mistake]:
+    return [mistake for rule in _RULES for mistake in rule(draft)]
+
+
+def _draft_of(scenario: Scenario) -> rules.Draft:
+    return rules.Draft(
+        physics=scenario.physics,
+        grid=scenario.grid,
+        time=scenario.time,
+        boundaries=scenario.boundaries,
+        model=scenario.model,
+        sources=scenario.sources,
+        receivers=scenario.receivers,
+        survey=scenario.survey,
+        output=scenario.output,
+        has_geographic=scenario.geographic is not None,
+    )
+
+
+def _draft_of_data(data: dict[str, Any], found: list[Mistake]) -> rules.Draft:
+    """Return what can be read of a faulty scenario, leaving unknown keys out."""
+    unknown = {mistake.path for mistake in found if mistake.problem.startswith(mistakes.UNKNOWN)}
+    data = _without(data, unknown, ())
+    physics = data.get("physics")
+    return rules.Draft(
+        physics=physics if isinstance(physics, str) and physics in physics_rules.PHYSICS else None,
+        grid=_try(GridSpec, data.get("grid")),
+        time=_try(TimeSpec, data.get("time")),
+        boundaries=_try(Boundaries, data.get("boundaries")),
+        model=_try_each(ModelPart, data.get("model")),
+        sources=_try_each(Source, data.get("sources")),
+        receivers=_try_each(ReceiverSet, data.get("receivers")),
+        survey=_try(Survey, data.get("survey")),
+        output=_try(Output, data.get("output")),
+        has_geographic="geographic" in data,
+    )
+
+
+def _without(data: Any, unknown: set[Path], path: Path) -> Any:
+    """Return a copy of `data` without the `unknown` keys; only as deep as these go."""
+    if not any(other[: len(path)] == path for other in unknown):
+        return data
+    if isinstance(data, dict):
+        return {
+            k: _without(v, unknown, (*path, k))
+            for k, v in data.items()
+            if (*path, k) not in unknown
+        }
+    if isinstance(data, list | tuple):
+        return [_without(item, unknown, (*path, index)) for index, item in enumerate(data)]
+    return data
+
+
+def _try(kind: Any, data: Any) -> Any:
+    try:
+        return TypeAdapter(kind).validate_python(data)
+    except ValidationError:
+        return None
+
+
+def _try_each(kind: Any, data: Any) -> tuple[Any, ...] | None:
+    if not isinstance(data, list | tuple):
+        return None
+    adapter: TypeAdapter[Any] = TypeAdapter(kind)
+    result: list[Any] = []
+    for item in data:
+        try:
+            result.append(adapter.validate_python(item))
+        except ValidationError:
+            result.append(None)
+    return tuple(result)

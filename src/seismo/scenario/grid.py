@@ -1,0 +1,149 @@
+"""The region of the earth, its sampling in space and time, and what happens at its faces."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Annotated, Any, Literal
+
+from pydantic import ValidationInfo, ValidatorFunctionWrapHandler, field_validator
+
+from seismo import units
+from seismo.scenario.part import (
+    Angle,
+    Field,
+    FrequencyFromZero,
+    Integer,
+    Latitude,
+    Length,
+    Longitude,
+    Part,
+    PositiveLength,
+    PositiveNumber,
+    PositiveTime,
+    Quantity,
+    Truth,
+)
+
+Courant = Annotated[float, Quantity(units.NUMBER, gt=0.0, le=1.0)]
+Reflection = Annotated[float, Quantity(units.NUMBER, gt=0.0, lt=1.0)]
+Kappa = Annotated[float, Quantity(units.NUMBER, ge=1.0)]
+Face = Literal["absorbing", "free_surface", "rigid", "periodic"]
+FACES = ("top", "bottom", "x_min", "x_max", "y_min", "y_max")
+
+
+class Extent(Part):
+    """Lengths of the region, without the absorbing layers, which are added outside it."""
+
+    x: PositiveLength = Field(description="length along x")
+    y: PositiveLength | None = Field(
+        None, description="length along y; giving it makes the run 3-D"
+    )
+    z: PositiveLength = Field(description="depth range")
+
+
+class Spacing(Part):
+    """Distance between grid points along each axis."""
+
+    x: PositiveLength = Field(description="spacing along x")
+    y: PositiveLength | None = Field(None, description="spacing along y (3-D only)")
+    z: PositiveLength = Field(description="spacing along z")
+
+
+class Origin(Part):
+    """Coordinates of the first point of the region; z is that of its top."""
+
+    x: Length = Field(0.0, description="smallest x of the region")
+    y: Length = Field(0.0, description="smallest y of the region (3-D only)")
+    z: Length = Field(0.0, description="depth of the top of the region")
+
+
+def _or_one_length(schema: dict[str, Any]) -> None:
+    """Tell editors that one length may stand for all axes."""
+    number = {"type": "number", "exclusiveMinimum": 0}
+    text = {"type": "string", "pattern": r"^\s*[-+]?[0-9.]", "examples": ["10 m"]}
+    schema["anyOf"] = [number, text, {"$ref": schema.pop("$ref")}]
+    schema["x-unit"] = "m"
+
+
+class GridSpec(Part):
+    """The region and its grid; z points down, and 2-D has the axes x and z."""
+
+    extent: Extent = Field(description="lengths of the region, without absorbing layers")
+    spacing: Spacing = Field(
+        description="distance between points: one length for all axes, or x, z (and y)",
+        json_schema_extra=_or_one_length,
+    )
+    origin: Origin = Field(Origin(), description="coordinates of the first point")
+    order: Annotated[Integer, Field(ge=2, le=16, multiple_of=2)] = Field(
+        8, description="order of the spatial differences, even"
+    )
+    stencil: Literal["taylor", "minmax"] = Field(
+        "taylor", description="difference coefficients: Taylor, or optimised for least dispersion"
+    )
+
+    @field_validator("spacing", mode="wrap")
+    @classmethod
+    def _same_on_all_axes(
+        cls, value: Any, check: ValidatorFunctionWrapHandler, info: ValidationInfo
+    ) -> Any:
+        if isinstance(value, Mapping | Spacing):
+            return check(value)
+        length = units.to_si(value, units.LENGTH)
+        if length <= 0.0:
+            raise ValueError("must be greater than 0 m")
+        extent = info.data.get("extent")
+        return Spacing(x=length, z=length, y=length if extent and extent.y is not None else None)
+
+
+class TimeSpec(Part):
+    """How long is simulated, and in what steps."""
+
+    duration: PositiveTime = Field(description="length of the simulated time")
+    step: PositiveTime | None = Field(
+        None, description="time step; left out, `courant` of the stability limit"
+    )
+    courant: Courant = Field(
+        0.9, description="fraction of the exact stability limit that the step may take"
+    )
+    dispersion_removal: Truth = Field(
+        False,
+        description="remove the error of time stepping from sources and traces (exact transform)",
+    )
+
+
+class AbsorbingLayer(Part):
+    """The CFS-CPML layers outside every absorbing face."""
+
+    points: Annotated[Integer, Field(ge=1, le=500)] = Field(
+        20, description="thickness in grid points"
+    )
+    reflection: Reflection = Field(1e-5, description="theoretical reflection at normal incidence")
+    kappa: Kappa = Field(
+        1.0, description="largest real stretch; above 1 helps at grazing incidence"
+    )
+    alpha: FrequencyFromZero | None = Field(
+        None, description="frequency shift; left out, chosen from the wavelets' dominant frequency"
+    )
+    power: PositiveNumber = Field(2.0, description="power of the damping profile")
+
+
+class Boundaries(Part):
+    """What each face of the region does to a wave that reaches it."""
+
+    top: Face = Field(
+        "absorbing", description="face at the smallest z; the only one that may be a free surface"
+    )
+    bottom: Face = Field("absorbing", description="face at the largest z")
+    x_min: Face = Field("absorbing", description="face at the smallest x")
+    x_max: Face = Field("absorbing", description="face at the largest x")
+    y_min: Face = Field("absorbing", description="face at the smallest y (3-D only)")
+    y_max: Face = Field("absorbing", description="face at the largest y (3-D only)")
+    layer: AbsorbingLayer = Field(AbsorbingLayer(), description="the absorbing layers")
+
+
+class Geographic(Part):
+    """Where on the earth the grid lies: the place of grid x = 0, y = 0."""
+
+    longitude: Longitude = Field(description="longitude of the grid's x = 0, y = 0")
+    latitude: Latitude = Field(description="latitude of the grid's x = 0, y = 0")
+    azimuth: Angle = Field(0.0, description="direction of +x, clockwise from north")

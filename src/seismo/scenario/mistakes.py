@@ -1,0 +1,180 @@
+"""From pydantic's findings to lines a geophysicist can act on.
+
+Each mistake becomes ``file:line:column: key.path: value: what is allowed; did you mean 'x'?``, and
+all of them are reported at once.
+"""
+
+from __future__ import annotations
+
+import difflib
+from collections.abc import Iterable, Mapping
+from typing import Any
+
+from pydantic import BaseModel, ValidationError
+
+from seismo.errors import ScenarioError
+from seismo.scenario import describe
+from seismo.scenario.part import Mistake, Path
+from seismo.scenario.reader import Document, shortened
+
+MOST_SHOWN = 50
+RULES = "rules"  # pydantic error type that carries mistakes found by the rules between keys
+UNKNOWN = "unknown key"
+_ABSENT = object()
+_INDEXED: Any = (Mapping, list, tuple)
+
+
+def translate(error: ValidationError, model: type[BaseModel]) -> list[Mistake]:
+    """Return the mistakes that pydantic found, in words."""
+    found: list[Mistake] = []
+    items = error.errors(include_url=False)
+    for item in items:
+        if item["type"] == RULES:
+            found += item["ctx"]["mistakes"]
+        elif not _follows(item, items):
+            found.append(_mistake(item, model))
+    suggested = {
+        (*m.path[:-1], m.problem.split("'")[1])
+        for m in found
+        if m.problem.startswith(f"{UNKNOWN}; did you mean")
+    }
+    return [m for m in found if not (m.problem.startswith("missing") and m.path in suggested)]
+
+
+def nearest(word: object, known: Iterable[str]) -> str:
+    """Return ``"; did you mean 'x'?"`` for the nearest of the `known` words, or nothing."""
+    by_lower = {name.lower(): name for name in known}
+    lower = str(word).lower()[:64]
+    near = difflib.get_close_matches(lower, by_lower, 1, 0.6)
+    near = near or [name for name in by_lower if len(lower) > 2 and name.startswith(lower)]
+    return f"; did you mean '{by_lower[near[0]]}'?" if near else ""
+
+
+def key_path(path: Path) -> str:
+    """Return ``model[0].vp`` for ``("model", 0, "vp")``."""
+    text = ""
+    for part in path:
+        text += f"[{part}]" if isinstance(part, int) else f".{_word(part)}"
+    return text.removeprefix(".")
+
+
+def value_at(data: Any, path: Path) -> Any:
+    """Return the raw value at `path`, or a mark that there is none."""
+    for part in path:
+        try:
+            data = data[part] if isinstance(data, _INDEXED) else getattr(data, str(part))
+        except (KeyError, IndexError, TypeError, AttributeError):
+            return _ABSENT
+    return data
+
+
+def scenario_error(document: Document, found: list[Mistake]) -> ScenarioError:
+    """Return the error that lists all mistakes of the document, in the order of its lines."""
+    lines = [
+        (place, _line(document.name, place, path, problem))
+        for path, place, problem in document.mistakes
+    ]
+    seen = {path for path, _, _ in document.mistakes}
+    for mistake in found:
+        if mistake.path not in seen or mistake.problem.startswith(UNKNOWN):
+            place = place_of(document, mistake.path)
+            value = shown(value_at(document.data, mistake.path))
+            problem = f"{value}: {mistake.problem}" if value else mistake.problem
+            lines.append((place or (0, 0), _line(document.name, place, mistake.path, problem)))
+    texts = list(dict.fromkeys(text for _, text in sorted(lines, key=lambda line: line[0])))
+    if len(texts) > MOST_SHOWN:
+        texts = [
+            *texts[:MOST_SHOWN],
+            f"{document.name or 'scenario'}: and {len(texts) - MOST_SHOWN} more mistakes",
+        ]
+    return ScenarioError(*texts)
+
+
+def place_of(document: Document, path: Path) -> tuple[int, int] | None:
+    """Return the line and column of `path`, or of the nearest key above it that is written."""
+    while path and path not in document.places:
+        path = path[:-1]
+    return document.places.get(path)
+
+
+def shown(value: Any) -> str:
+    """Return a value for a message; mappings and long lists are better left out."""
+    if value is _ABSENT or isinstance(value, Mapping | BaseModel):
+        return ""
+    if isinstance(value, list | tuple) and len(value) > 6:
+        return ""
+    if value is None:
+        return "no value"
+    if value is True or value is False:
+        return str(value).lower()
+    return shortened(value)
+
+
+def _follows(item: Any, items: list[Any]) -> bool:
+    """Say whether a list is called too short only because of the mistakes inside it."""
+    loc = item["loc"]
+    deeper = any(
+        len(other["loc"]) > len(loc) and other["loc"][: len(loc)] == loc for other in items
+    )
+    return item["type"] == "too_short" and deeper
+
+
+def _line(name: str, place: tuple[int, int] | None, path: Path, problem: str) -> str:
+    where = ":".join(str(part) for part in ((name,) if name else ()) + (place or ()))
+    return " ".join(
+        ": ".join(part for part in (where, key_path(path), problem) if part).splitlines()
+    )
+
+
+def _word(part: str) -> str:
+    printable = part.isprintable() and 0 < len(part) <= 40 and "." not in part
+    return part if printable else shortened(part, 43)
+
+
+def _mistake(item: Any, model: type[BaseModel]) -> Mistake:
+    loc, kind = item["loc"], item["type"]
+    path = describe.plain_path(loc)
+    here = describe.at(model, loc)
+    if kind == "extra_forbidden":
+        return Mistake(path, _unknown(path, describe.model_at(describe.at(model, loc[:-1]))))
+    if kind == "missing":
+        return Mistake(path, _missing(path, here, describe.model_at(describe.at(model, loc[:-1]))))
+    if kind in ("union_tag_invalid", "union_tag_not_found"):
+        return _type_mistake(path, item["input"], describe.tags(here))
+    if kind == "value_error":
+        return Mistake(path, str(item["ctx"]["error"]))
+    if kind == "invalid_key":
+        return Mistake(path, "a key must be a text")
+    if kind == "literal_error":
+        words = describe.choices(here)
+        return Mistake(path, f"must be one of {', '.join(words)}{nearest(item['input'], words)}")
+    if kind == "too_short" and not item["input"]:
+        return Mistake(path, "must not be empty")
+    if here is None:
+        return Mistake(path, item["msg"].replace("Input should be", "must be"))
+    return Mistake(path, f"must be {_with_keys(describe.allowed(here))}")
+
+
+def _with_keys(allowed: str) -> str:
+    return f"a mapping with the {allowed}" if allowed.startswith("keys ") else allowed
+
+
+def _unknown(path: Path, owner: type[BaseModel] | None) -> str:
+    keys = list(owner.model_fields) if owner else []
+    return f"{UNKNOWN}{nearest(path[-1], keys) or '; allowed are ' + ', '.join(keys)}"
+
+
+def _missing(path: Path, here: Any, owner: type[BaseModel] | None) -> str:
+    if isinstance(path[-1], int):
+        return f"missing: the list is too short by this value ({describe.allowed(here)})"
+    description = owner.model_fields[path[-1]].description if owner else None
+    return f"missing: give {description or 'it'} ({describe.allowed(here)})"
+
+
+def _type_mistake(path: Path, value: Any, names: list[str]) -> Mistake:
+    allowed = f"one of {', '.join(names)}"
+    if not isinstance(value, Mapping):
+        return Mistake(path, f"must be a mapping with a 'type', {allowed}")
+    if "type" not in value:
+        return Mistake((*path, "type"), f"missing: give {allowed}")
+    return Mistake((*path, "type"), f"must be {allowed}{nearest(value['type'], names)}")

@@ -1,0 +1,258 @@
+"""The earth model as a list of parts, each laid over what the parts before it made."""
+
+from __future__ import annotations
+
+from itertools import pairwise
+from typing import Annotated, Literal
+
+from pydantic import Tag, model_validator
+
+from seismo.scenario.part import (
+    Density,
+    DensityGradient,
+    Field,
+    FilePath,
+    Integer,
+    Interval,
+    Length,
+    Part,
+    PositiveLength,
+    PVelocity,
+    SVelocity,
+    VelocityGradient,
+    by_type,
+)
+
+Row = tuple[Length, PVelocity, SVelocity, Density]
+Count = Annotated[Integer, Field(ge=1)]
+Axes = Literal[
+    "z", "x", "y", "zx", "xz", "zy", "yz", "yx", "xy", "zyx", "zxy", "yzx", "yxz", "xzy", "xyz"
+]  # fmt: skip
+PROPERTIES = ("vp", "vs", "rho")
+
+
+class UniformPart(Part):
+    """The same values everywhere."""
+
+    type: Literal["uniform"]
+    vp: PVelocity = Field(description="P velocity")
+    vs: SVelocity | None = Field(None, description="S velocity; 0 is a fluid")
+    rho: Density | None = Field(None, description="density")
+
+
+class Layer(Part):
+    """One layer, from its top down to the top of the next."""
+
+    top: Length = Field(description="depth z of the layer's top")
+    vp: PVelocity = Field(description="P velocity at the top")
+    vs: SVelocity | None = Field(None, description="S velocity at the top; 0 is a fluid")
+    rho: Density | None = Field(None, description="density at the top")
+    vp_gradient: VelocityGradient = Field(0.0, description="change of vp per metre below the top")
+    vs_gradient: VelocityGradient = Field(0.0, description="change of vs per metre below the top")
+    rho_gradient: DensityGradient = Field(0.0, description="change of rho per metre below the top")
+
+
+class LayersPart(Part):
+    """Horizontal layers, listed downwards; the last one has no bottom."""
+
+    type: Literal["layers"]
+    layers: Annotated[tuple[Layer, ...], Field(min_length=1)] = Field(
+        description="layers, listed downwards"
+    )
+
+
+class PVelocityRange(Part):
+    """P velocity at both ends of a gradient."""
+
+    top: PVelocity = Field(description="vp at `z_top` and above")
+    bottom: PVelocity = Field(description="vp at `z_bottom` and below")
+
+
+class SVelocityRange(Part):
+    """S velocity at both ends of a gradient."""
+
+    top: SVelocity = Field(description="vs at `z_top` and above")
+    bottom: SVelocity = Field(description="vs at `z_bottom` and below")
+
+
+class DensityRange(Part):
+    """Density at both ends of a gradient."""
+
+    top: Density = Field(description="rho at `z_top` and above")
+    bottom: Density = Field(description="rho at `z_bottom` and below")
+
+
+class GradientPart(Part):
+    """Values that change linearly between two depths and stay constant beyond them."""
+
+    type: Literal["gradient"]
+    z_top: Length | None = Field(
+        None, description="depth where the change begins; the grid's top by default"
+    )
+    z_bottom: Length | None = Field(
+        None, description="depth where it ends; the grid's bottom by default"
+    )
+    vp: PVelocityRange = Field(description="P velocity at top and bottom")
+    vs: SVelocityRange | None = Field(None, description="S velocity at top and bottom")
+    rho: DensityRange | None = Field(None, description="density at top and bottom")
+
+
+class TablePart(Part):
+    """A 1-D model as rows of depth, vp, vs, rho; two rows of one depth make a discontinuity."""
+
+    type: Literal["table"]
+    rows: Annotated[tuple[Row, ...], Field(min_length=1)] | None = Field(
+        None, description="rows of [z, vp, vs, rho], listed downwards"
+    )
+    path: FilePath | None = Field(None, description="CSV file of such rows, instead of `rows`")
+    interpolation: Literal["linear", "constant"] = Field(
+        "linear", description="between rows: linear, or constant down to the next row"
+    )
+
+    @model_validator(mode="after")
+    def _one_origin(self) -> TablePart:
+        if (self.rows is None) == (self.path is None):
+            raise ValueError("a table needs exactly one of 'rows' and 'path'")
+        if self.rows and any(a[0] > b[0] for a, b in pairwise(self.rows)):
+            raise ValueError("rows must be listed downwards, z never decreasing")
+        return self
+
+
+class BlockPart(Part):
+    """A box; an axis left out is covered whole, a property left out is kept."""
+
+    type: Literal["block"]
+    x: Interval | None = Field(None, description="[from, to] along x")
+    y: Interval | None = Field(None, description="[from, to] along y (3-D only)")
+    z: Interval | None = Field(None, description="[from, to] along z")
+    vp: PVelocity | None = Field(None, description="P velocity")
+    vs: SVelocity | None = Field(None, description="S velocity; 0 is a fluid")
+    rho: Density | None = Field(None, description="density")
+
+    @model_validator(mode="after")
+    def _changes_something(self) -> BlockPart:
+        _some_property(self.vp, self.vs, self.rho)
+        return self
+
+
+class Centre(Part):
+    """The middle of a sphere (3-D) or of a disc (2-D)."""
+
+    x: Length = Field(description="x of the centre")
+    y: Length | None = Field(None, description="y of the centre (3-D only)")
+    z: Length = Field(description="depth of the centre")
+
+
+class SpherePart(Part):
+    """A sphere in 3-D, a disc in 2-D; a property left out is kept."""
+
+    type: Literal["sphere"]
+    center: Centre = Field(description="the centre")
+    radius: PositiveLength = Field(description="the radius")
+    vp: PVelocity | None = Field(None, description="P velocity")
+    vs: SVelocity | None = Field(None, description="S velocity; 0 is a fluid")
+    rho: Density | None = Field(None, description="density")
+
+    @model_validator(mode="after")
+    def _changes_something(self) -> SpherePart:
+        _some_property(self.vp, self.vs, self.rho)
+        return self
+
+
+class FileOrigin(Part):
+    """Coordinates of the first point of a gridded file; those left out are the grid's."""
+
+    x: Length | None = Field(None, description="smallest x")
+    y: Length | None = Field(None, description="smallest y (3-D only)")
+    z: Length | None = Field(None, description="smallest depth")
+
+
+class FileSpacing(Part):
+    """Spacing of the points of a gridded file; those left out are the grid's."""
+
+    x: PositiveLength | None = Field(None, description="along x")
+    y: PositiveLength | None = Field(None, description="along y (3-D only)")
+    z: PositiveLength | None = Field(None, description="along z")
+
+
+class GriddedFile(Part):
+    """A file with one property on a regular grid, which is resampled to the grid of the run."""
+
+    path: FilePath = Field(description="the file, relative to the scenario's folder")
+    format: Literal["npy", "hdf5", "raw"] | None = Field(
+        None, description="told by the suffix when left out: .npy, .h5, .hdf5, .hdf, else raw"
+    )
+    dataset: FilePath | None = Field(
+        None, description="dataset of an HDF5 file; may be left out when it is the only one"
+    )
+    shape: Annotated[tuple[Count, ...], Field(min_length=1, max_length=3)] | None = Field(
+        None, description="numbers of points, slowest axis first; needed by raw, checked otherwise"
+    )
+    axes: Axes | None = Field(
+        None,
+        description="axes of the file, slowest first, when not z, zx or zyx; "
+        "the file is the same along an axis that it lacks",
+    )
+    dtype: Literal["float32", "float64", "int16", "uint16", "int32"] = Field(
+        "float32", description="number type of a raw file"
+    )
+    byte_order: Literal["little", "big"] = Field("little", description="byte order of a raw file")
+    spacing: FileSpacing | None = Field(
+        None, description="spacing of the file's points; the grid's by default"
+    )
+    origin: FileOrigin | None = Field(
+        None, description="coordinates of the file's first point; the grid's by default"
+    )
+
+
+class VelocityFile(GriddedFile):
+    """A velocity on a regular grid."""
+
+    units: Literal["m/s", "km/s"] = Field("m/s", description="unit of the values")
+
+
+class DensityFile(GriddedFile):
+    """A density on a regular grid."""
+
+    units: Literal["kg/m3", "g/cm3"] = Field("kg/m3", description="unit of the values")
+
+
+class FilePart(Part):
+    """Properties read from gridded files, each with its own format."""
+
+    type: Literal["file"]
+    vp: VelocityFile | None = Field(None, description="P velocity")
+    vs: VelocityFile | None = Field(None, description="S velocity")
+    rho: DensityFile | None = Field(None, description="density")
+
+    @model_validator(mode="after")
+    def _changes_something(self) -> FilePart:
+        _some_property(self.vp, self.vs, self.rho)
+        return self
+
+
+class WaterPart(Part):
+    """Sea water (vs = 0) from the top of the grid down to a depth."""
+
+    type: Literal["water"]
+    depth: Length = Field(description="z of the sea bed")
+    vp: PVelocity = Field(1500.0, description="sound velocity")
+    rho: Density = Field(1000.0, description="density")
+
+
+def _some_property(*values: object) -> None:
+    if all(value is None for value in values):
+        raise ValueError("changes nothing: give at least one of 'vp', 'vs', 'rho'")
+
+
+ModelPart = Annotated[
+    Annotated[UniformPart, Tag("|uniform")]
+    | Annotated[LayersPart, Tag("|layers")]
+    | Annotated[GradientPart, Tag("|gradient")]
+    | Annotated[TablePart, Tag("|table")]
+    | Annotated[BlockPart, Tag("|block")]
+    | Annotated[SpherePart, Tag("|sphere")]
+    | Annotated[FilePart, Tag("|file")]
+    | Annotated[WaterPart, Tag("|water")],
+    by_type(),
+]

@@ -1,0 +1,161 @@
+"""What every part of a scenario is made of: a frozen base, typed numbers with units, safe names.
+
+A part is plain data that never changes after it was validated. Its numbers are declared as
+``Length``, ``Velocity`` and so on: the annotation parses units, checks the range and tells the JSON
+schema and the reference what it accepts, so that each of these facts is written once.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from itertools import pairwise
+from typing import Annotated, Any
+
+from pydantic import AfterValidator, BaseModel, ConfigDict, Discriminator, Strict, StringConstraints
+from pydantic import Field as Field
+from pydantic_core import core_schema
+
+from seismo import units
+
+TAG = "|"  # starts the name of a union's branch, so that no key can be taken for one
+Path = tuple[str | int, ...]
+
+
+@dataclass(frozen=True)
+class Mistake:
+    """One thing wrong with a scenario: where, and what is allowed instead."""
+
+    path: Path
+    problem: str
+
+
+class Part(BaseModel):
+    """A piece of a scenario: immutable, with no keys beyond those declared."""
+
+    model_config = ConfigDict(
+        frozen=True,
+        extra="forbid",
+        allow_inf_nan=False,
+        validate_default=False,
+        use_attribute_docstrings=False,
+    )
+
+
+@dataclass(frozen=True)
+class Quantity:
+    """Annotation of a float: accepts a number in SI or a text with a unit, within bounds."""
+
+    dimension: units.Dimension
+    gt: float | None = None
+    ge: float | None = None
+    lt: float | None = None
+    le: float | None = None
+
+    def bounds(self) -> dict[str, float]:
+        """Return the bounds that are set, by pydantic's names."""
+        all_bounds = {"gt": self.gt, "ge": self.ge, "lt": self.lt, "le": self.le}
+        return {name: value for name, value in all_bounds.items() if value is not None}
+
+    def __get_pydantic_core_schema__(self, source: Any, handler: Any) -> core_schema.CoreSchema:
+        """Convert first, then check the bounds."""
+        number = core_schema.float_schema(**self.bounds(), allow_inf_nan=False)  # type: ignore[arg-type]
+        return core_schema.no_info_before_validator_function(
+            lambda value: units.to_si(value, self.dimension), number
+        )
+
+    def __get_pydantic_json_schema__(self, schema: Any, handler: Any) -> dict[str, Any]:
+        """Describe both spellings, and the unit of the plain number."""
+        names = {
+            "gt": "exclusiveMinimum",
+            "ge": "minimum",
+            "lt": "exclusiveMaximum",
+            "le": "maximum",
+        }
+        number = {"type": "number"} | {names[key]: value for key, value in self.bounds().items()}
+        symbol = self.dimension.symbol
+        examples = [f"1 {unit}" for unit in self.dimension.offers]
+        text = {"type": "string", "pattern": r"^\s*[-+]?[0-9.]"} | (
+            {"examples": examples} if examples else {}
+        )
+        return {"anyOf": [number, text]} | ({"x-unit": symbol} if symbol else {})
+
+
+def _p_velocity(value: float) -> float:
+    if not 100.0 < value <= 20e3:
+        raise ValueError(_not_a_velocity(value, "P", "100 m/s to 20 km/s"))
+    return value
+
+
+def _s_velocity(value: float) -> float:
+    if 0.0 < value <= 10.0 or value > 20e3:
+        raise ValueError(_not_a_velocity(value, "S", "0, or 10 m/s to 20 km/s"))
+    return value
+
+
+def _not_a_velocity(value: float, wave: str, limits: str) -> str:
+    """Say that a velocity is impossible, and which unit was probably meant."""
+    slow = value <= 100.0
+    meant = f"{value:g} km/s" if slow else f"{value / 1e3:g} m/s"
+    hint = f"; did you mean '{meant}'?" if slow or value <= 20e6 else ""
+    return f"{value:g} m/s is too {'slow' if slow else 'fast'} for {wave} waves ({limits}){hint}"
+
+
+def _increasing(values: tuple[float, ...]) -> tuple[float, ...]:
+    if any(low >= high for low, high in pairwise(values)):
+        raise ValueError("must increase: write the smaller number first")
+    return values
+
+
+Number = Annotated[float, Quantity(units.NUMBER)]
+PositiveNumber = Annotated[float, Quantity(units.NUMBER, gt=0.0)]
+Length = Annotated[float, Quantity(units.LENGTH)]
+PositiveLength = Annotated[float, Quantity(units.LENGTH, gt=0.0)]
+Time = Annotated[float, Quantity(units.TIME)]
+PositiveTime = Annotated[float, Quantity(units.TIME, gt=0.0)]
+TimeFromZero = Annotated[float, Quantity(units.TIME, ge=0.0)]
+Frequency = Annotated[float, Quantity(units.FREQUENCY, gt=0.0)]
+FrequencyFromZero = Annotated[float, Quantity(units.FREQUENCY, ge=0.0)]
+PVelocity = Annotated[float, Quantity(units.VELOCITY, gt=0.0), AfterValidator(_p_velocity)]
+SVelocity = Annotated[float, Quantity(units.VELOCITY, ge=0.0), AfterValidator(_s_velocity)]
+Density = Annotated[float, Quantity(units.DENSITY, gt=0.0, le=30e3)]
+VelocityGradient = Annotated[float, Quantity(units.VELOCITY_GRADIENT)]
+DensityGradient = Annotated[float, Quantity(units.DENSITY_GRADIENT)]
+Force = Annotated[float, Quantity(units.FORCE)]
+Moment = Annotated[float, Quantity(units.MOMENT)]
+PositiveMoment = Annotated[float, Quantity(units.MOMENT, gt=0.0)]
+Magnitude = Annotated[float, Quantity(units.NUMBER, ge=-5.0, le=10.5)]
+Angle = Annotated[float, Quantity(units.ANGLE, ge=-360.0, le=360.0)]
+Dip = Annotated[float, Quantity(units.ANGLE, ge=0.0, le=90.0)]
+Longitude = Annotated[float, Quantity(units.ANGLE, ge=-180.0, le=360.0)]
+Latitude = Annotated[float, Quantity(units.ANGLE, ge=-90.0, le=90.0)]
+Interval = Annotated[tuple[Length, Length], AfterValidator(_increasing)]
+Corners = Annotated[tuple[Frequency, Frequency, Frequency, Frequency], AfterValidator(_increasing)]
+
+Integer = Annotated[int, Strict()]
+Truth = Annotated[bool, Strict()]
+Text = Annotated[str, StringConstraints(max_length=500)]
+FilePath = Annotated[
+    str, StringConstraints(min_length=1, max_length=1000, pattern=r"^[^\x00-\x1f]+$")
+]
+Name = Annotated[str, StringConstraints(pattern=r"^[A-Za-z0-9][A-Za-z0-9._-]{0,63}\z")]
+
+
+def by_type() -> Discriminator:
+    """Return the discriminator of a union whose branches are told apart by their ``type``."""
+
+    def branch(value: Any) -> str | None:
+        name = value.get("type") if isinstance(value, dict) else getattr(value, "type", None)
+        return f"{TAG}{name}" if isinstance(name, str) else None
+
+    return Discriminator(branch)
+
+
+def by_keys(choose: Callable[[frozenset[str]], str]) -> Discriminator:
+    """Return the discriminator of a union whose branches are told apart by their keys."""
+
+    def branch(value: Any) -> str:
+        keys = value if isinstance(value, dict) else getattr(type(value), "model_fields", {})
+        return TAG + choose(frozenset(str(key) for key in keys))
+
+    return Discriminator(branch)

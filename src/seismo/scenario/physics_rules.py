@@ -1,0 +1,213 @@
+"""Rules that follow from the wave equation: which sources, traces, fields and properties it has.
+
+The tables say what each equation offers, in one place, so that a new equation adds a line to each.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+from seismo.scenario.mistakes import nearest
+from seismo.scenario.model_parts import LayersPart, TablePart
+from seismo.scenario.part import Mistake, Path
+from seismo.scenario.rules import Draft, Found
+from seismo.scenario.sources import FRAMES, ForceSource, MomentTensorSource
+
+PHYSICS = ("acoustic", "acoustic_variable_density", "elastic", "elastic_sh")
+_MOTION = ("velocity", "displacement", "acceleration")
+QUANTITIES: dict[str, tuple[str, ...]] = {
+    "acoustic": ("pressure",),
+    "acoustic_variable_density": ("pressure", *_MOTION, "divergence"),
+    "elastic": (*_MOTION, "pressure", "stress", "divergence", "rotation"),
+    "elastic_sh": (*_MOTION, "stress"),
+}
+DEFAULT_QUANTITIES = {
+    "acoustic": ("pressure",),
+    "acoustic_variable_density": ("pressure",),
+    "elastic": ("velocity",),
+    "elastic_sh": ("velocity",),
+}
+SOURCE_TYPES: dict[str, tuple[str, ...]] = {
+    "acoustic": ("pressure", "explosion"),
+    "acoustic_variable_density": ("pressure", "explosion", "force"),
+    "elastic": ("force", "moment_tensor", "explosion", "pressure"),
+    "elastic_sh": ("force", "moment_tensor"),
+}
+NEEDED_PROPERTIES: dict[str, tuple[str, ...]] = {
+    "acoustic": ("vp",),
+    "acoustic_variable_density": ("vp", "rho"),
+    "elastic": ("vp", "vs", "rho"),
+    "elastic_sh": ("vs", "rho"),
+}
+_FIELDS = {
+    ("acoustic", 2): ("p",),
+    ("acoustic", 3): ("p",),
+    ("acoustic_variable_density", 2): ("p", "vx", "vz"),
+    ("acoustic_variable_density", 3): ("p", "vx", "vy", "vz"),
+    ("elastic", 2): ("vx", "vz", "sxx", "szz", "sxz"),
+    ("elastic", 3): ("vx", "vy", "vz", "sxx", "syy", "szz", "sxy", "sxz", "syz"),
+    ("elastic_sh", 2): ("vy", "sxy", "syz"),
+}
+_FIELD_GROUPS = {
+    "acoustic": ("pressure",),
+    "acoustic_variable_density": ("velocity", "pressure"),
+    "elastic": ("velocity", "pressure"),
+    "elastic_sh": ("velocity",),
+}
+_WHOLE_GRID = ("uniform", "layers", "gradient", "table", "file")
+
+
+def fields(physics: str, dimensions: int) -> tuple[str, ...]:
+    """Return the names that snapshots may ask for, groups such as ``velocity`` last."""
+    return _FIELDS.get((physics, dimensions), ()) + _FIELD_GROUPS[physics]
+
+
+def dimension(draft: Draft) -> Found:
+    """Check that the wave equation exists in the dimension of the grid."""
+    if draft.physics == "elastic_sh" and draft.dimensions == 3:
+        yield Mistake(
+            ("physics",), "SH waves are 2-D: leave out grid.extent.y, or use physics: elastic"
+        )
+
+
+def sources(draft: Draft) -> Found:
+    """Check the types of sources, and the directions that the equation lacks."""
+    if draft.physics is None:
+        return
+    types = SOURCE_TYPES[draft.physics]
+    for index, source in enumerate(draft.sources or ()):
+        path: Path = ("sources", index)
+        if source is not None and source.type not in types:
+            yield Mistake(
+                (*path, "type"), f"physics {draft.physics} has the sources {', '.join(types)}"
+            )
+        elif isinstance(source, ForceSource):
+            yield from _force(draft, path, source)
+        elif isinstance(source, MomentTensorSource):
+            yield from _tensor(draft, path, source)
+
+
+def _force(draft: Draft, path: Path, source: ForceSource) -> Found:
+    if draft.physics == "elastic_sh":
+        for axis in ("x", "z"):
+            if getattr(source.force, axis) != 0.0:
+                yield Mistake(
+                    (*path, "force", axis), "SH waves move along y only: leave it out, give y"
+                )
+    elif draft.dimensions == 2 and source.force.y != 0.0:
+        remedy = "use physics: elastic_sh, or leave it out"
+        yield Mistake((*path, "force", "y"), f"a 2-D run has no motion along y: {remedy}")
+
+
+def _tensor(draft: Draft, path: Path, source: MomentTensorSource) -> Found:
+    if source.components is None:
+        if draft.physics == "elastic_sh":
+            problem = "SH waves take components xy and yz: give these instead of the angles"
+            yield Mistake((*path, "strike"), problem)
+        return
+    names = FRAMES[source.frame]
+    given = tuple(type(source.components).model_fields)
+    if given != names:
+        problem = (
+            f"frame {source.frame} has the components {', '.join(names)}, not {', '.join(given)}"
+        )
+        yield Mistake((*path, "components"), f"{problem}; change the frame or the names")
+        return
+    nonzero = [name for name in names if getattr(source.components, name) != 0.0]
+    if not nonzero:
+        yield Mistake(
+            (*path, "components"), f"the moment tensor is zero: give one of {', '.join(names)}"
+        )
+    if draft.physics == "elastic_sh" and source.frame != "aki_richards":
+        yield Mistake(
+            (*path, "frame"), "SH waves take frame: aki_richards with the components xy and yz"
+        )
+    elif draft.physics == "elastic_sh":
+        for name in nonzero:
+            if name not in ("xy", "yz"):
+                problem = "SH waves are moved by xy and yz only: leave it out"
+                yield Mistake((*path, "components", name), problem)
+    elif draft.dimensions == 2 and source.frame == "aki_richards":
+        for name in nonzero:
+            if name in ("xy", "yz"):
+                problem = "a 2-D run has no shear with y: use physics: elastic_sh, or leave it out"
+                yield Mistake((*path, "components", name), problem)
+
+
+def receivers(draft: Draft) -> Found:
+    """Check that the equation has what each set of receivers records."""
+    if draft.physics is None:
+        return
+    known = QUANTITIES[draft.physics]
+    for index, group in enumerate(draft.receivers or ()):
+        for number, quantity in enumerate((group and group.quantities) or ()):
+            if quantity not in known:
+                problem = f"physics {draft.physics} records {', '.join(known)}"
+                yield Mistake(("receivers", index, "quantities", number), problem)
+            elif quantity in group.quantities[:number]:
+                yield Mistake(("receivers", index, "quantities", number), "listed twice: keep one")
+
+
+def snapshots(draft: Draft) -> Found:
+    """Check the fields of snapshots, and that planes are asked of 3-D runs only."""
+    if draft.output is None or draft.dimensions is None:
+        return
+    for index, entry in enumerate(draft.output.snapshots):
+        path: Path = ("output", "snapshots", index)
+        known = fields(draft.physics, draft.dimensions) if draft.physics else entry.fields
+        for number, name in enumerate(entry.fields):
+            if name not in known:
+                offers = f"{', '.join(known)}{nearest(name, known)}"
+                problem = f"physics {draft.physics} in {draft.dimensions}-D has the fields {offers}"
+                yield Mistake((*path, "fields", number), problem)
+            elif name in entry.fields[:number]:
+                yield Mistake((*path, "fields", number), "listed twice: keep one")
+        if entry.plane is not None and draft.dimensions == 2:
+            yield Mistake((*path, "plane"), "a 2-D run is one plane already: leave it out")
+        elif entry.plane is not None and draft.grid is not None:
+            yield from _plane(draft, (*path, "plane"), entry.plane)
+
+
+def _plane(draft: Draft, path: Path, plane: Any) -> Found:
+    for axis in ("x", "y", "z"):
+        value, grid = getattr(plane, axis), draft.grid
+        low, length = (
+            getattr(grid.origin, axis) if grid else 0.0,
+            getattr(grid.extent, axis) if grid else None,
+        )
+        if value is not None and length is not None and not low <= value <= low + length:
+            problem = (
+                f"outside the grid: {axis} from {low:g} m to {low + length:g} m; move it inside"
+            )
+            yield Mistake((*path, axis), problem)
+
+
+def properties(draft: Draft) -> Found:
+    """Check that every property of the equation is given over the whole grid."""
+    if draft.physics is None or draft.model is None or any(part is None for part in draft.model):
+        return
+    for key in NEEDED_PROPERTIES[draft.physics]:
+        gaps = [gap for index, part in enumerate(draft.model) for gap in _gaps(index, part, key)]
+        if any(part.type in _WHOLE_GRID and _gives(part, key) for part in draft.model):
+            continue
+        remedy = (
+            f"missing: physics {draft.physics} needs {key} over the whole grid; no part gives it"
+        )
+        for gap in gaps or [("model", 0, key)]:
+            yield Mistake(gap, f"{remedy}; add {key} here")
+
+
+def _gives(part: Any, key: str) -> bool:
+    if isinstance(part, LayersPart):
+        return all(getattr(layer, key) is not None for layer in part.layers)
+    return isinstance(part, TablePart) or getattr(part, key) is not None
+
+
+def _gaps(index: int, part: Any, key: str) -> list[Path]:
+    """Return where a part that could give `key` everywhere does not."""
+    if isinstance(part, LayersPart):
+        missing = [
+            number for number, layer in enumerate(part.layers) if getattr(layer, key) is None
+        ]
+        return [("model", index, "layers", number, key) for number in missing]
+    return [("model", index, key)] if part.type in _WHOLE_GRID and not _gives(part, key) else []

@@ -1,0 +1,169 @@
+"""Strict YAML: a scenario is data, so nothing in it may be ambiguous, hidden or executable.
+
+Ordinary YAML readers turn ``1e3`` into a text, ``017`` into 15, ``1:30`` into 90 and ``no`` into
+False, keep the last of two equal keys without a word, and expand aliases without bound. This one
+walks the parser's events first (no tags, anchors, second documents; bounded size and depth), then
+builds plain data by the rules of YAML 1.2 and remembers the line and column of every key.
+"""
+
+from __future__ import annotations
+
+import math
+import re
+from dataclasses import dataclass, field
+from typing import Any
+
+import yaml
+
+from seismo.errors import ScenarioError
+
+Path = tuple[str | int, ...]
+Place = tuple[int, int]  # line and column, both from 1
+
+MAX_BYTES = 1 << 20
+MAX_DEPTH = 32
+MAX_NODES = 100_000
+_INTEGER = re.compile(r"[-+]?[0-9]+\Z")
+_FLOAT = re.compile(r"[-+]?(\.[0-9]+|[0-9]+(\.[0-9]*)?)([eE][-+]?[0-9]+)?\Z")
+_TRUTH = ("yes", "no", "on", "off", "true", "false")
+_LOADER: Any = getattr(yaml, "CSafeLoader", yaml.SafeLoader)
+
+
+@dataclass
+class Document:
+    """Plain data read from YAML, with the place of every key and the mistakes met on the way."""
+
+    name: str
+    text: str = ""
+    data: Any = None
+    places: dict[Path, Place] = field(default_factory=dict)
+    mistakes: list[tuple[Path, Place, str]] = field(default_factory=list)
+
+
+def read(text: str, name: str) -> Document:
+    """Read YAML `text`; `name` is the file's name in messages.
+
+    Raises ScenarioError where the text is not YAML or breaks a limit; ambiguous values and
+    duplicate keys are collected in the document instead, so that all mistakes show at once.
+    """
+    try:
+        if len(text.encode("utf-8")) > MAX_BYTES:
+            raise ScenarioError(f"{name}: larger than {MAX_BYTES} bytes; put long tables in a file")
+        _check_events(text, name)
+        node = yaml.compose(text, Loader=_LOADER)
+    except UnicodeEncodeError as error:
+        raise ScenarioError(f"{name}: not valid Unicode at character {error.start + 1}") from None
+    except yaml.MarkedYAMLError as error:
+        raise ScenarioError(_syntax(name, error)) from None
+    except (yaml.YAMLError, ValueError, RecursionError) as error:
+        raise ScenarioError(f"{name}: not readable as YAML: {_one_line(str(error))}") from None
+    document = Document(name, text)
+    if node is not None:
+        document.data = _build(node, (), document)
+    return document
+
+
+def _check_events(text: str, name: str) -> None:
+    """Walk the events without building anything, so that no trick of the text costs memory."""
+    depth = documents = 0
+    for count, event in enumerate(yaml.parse(text, Loader=_LOADER), 1):
+        place = f"{name}:{event.start_mark.line + 1}:{event.start_mark.column + 1}"
+        if isinstance(event, yaml.AliasEvent) or getattr(event, "anchor", None):
+            raise ScenarioError(
+                f"{place}: anchors and aliases (& and *) are not allowed: repeat the value"
+            )
+        if getattr(event, "tag", None):
+            raise ScenarioError(f"{place}: tag {event.tag!r} is not allowed: leave it out")
+        documents += isinstance(event, yaml.DocumentStartEvent)
+        if documents > 1:
+            raise ScenarioError(
+                f"{place}: only one YAML document is allowed: split the file at '---'"
+            )
+        depth += isinstance(event, yaml.CollectionStartEvent)
+        depth -= isinstance(event, yaml.CollectionEndEvent)
+        if depth > MAX_DEPTH:
+            raise ScenarioError(f"{place}: nested deeper than {MAX_DEPTH} levels")
+        if count > MAX_NODES:
+            raise ScenarioError(f"{place}: more than {MAX_NODES} values; put long tables in a file")
+
+
+def _build(node: Any, path: Path, document: Document) -> Any:
+    document.places.setdefault(path, _place(node))
+    if isinstance(node, yaml.MappingNode):
+        return _mapping(node, path, document)
+    if isinstance(node, yaml.SequenceNode):
+        return [_build(item, (*path, index), document) for index, item in enumerate(node.value)]
+    if node.style:  # quoted and block texts are texts, whatever they look like
+        return node.value
+    return _scalar(node, path, document)
+
+
+def _mapping(node: Any, path: Path, document: Document) -> dict[str, Any]:
+    result: dict[str, Any] = {}
+    for key, value in node.value:
+        if not isinstance(key, yaml.ScalarNode):
+            document.mistakes.append((path, _place(key), "a key must be a plain word"))
+            continue
+        here = (*path, key.value)
+        if key.value in result:
+            line = document.places[here][0]
+            document.mistakes.append(
+                (here, _place(key), f"duplicate key, first on line {line}; keep one")
+            )
+            continue
+        document.places[here] = _place(key)
+        result[key.value] = _build(value, here, document)
+    return result
+
+
+def _scalar(node: Any, path: Path, document: Document) -> Any:
+    text = node.value
+    if text in ("", "~", "null"):
+        return None
+    if text in ("true", "false"):
+        return text == "true"
+    problem = None
+    if _INTEGER.match(text):
+        digits = text.lstrip("+-")
+        if len(digits) > 1 and digits[0] == "0":
+            problem = f"leading zero, octal or decimal? write {digits.lstrip('0') or '0'}"
+        elif len(digits) > 40:
+            problem = "too many digits; write it like 1.5e17"
+        else:
+            return int(text)
+    elif _FLOAT.match(text):
+        number = float(text)
+        if math.isfinite(number):
+            return number
+        problem = "too large a number"
+    elif text.lower() in _TRUTH:
+        problem = "ambiguous truth value; write true or false, or quote the text"
+    if problem:
+        document.mistakes.append((path, _place(node), f"{shortened(text)}: {problem}"))
+    return text
+
+
+def _place(node: Any) -> Place:
+    return node.start_mark.line + 1, node.start_mark.column + 1
+
+
+def _syntax(name: str, error: yaml.MarkedYAMLError) -> str:
+    mark = error.problem_mark or error.context_mark
+    place = f":{mark.line + 1}:{mark.column + 1}" if mark else ""
+    begun = f" begun on line {error.context_mark.line + 1}" if error.context_mark else ""
+    context = f"{error.context}{begun}" if error.context else ""
+    problem = ", ".join(part for part in (context, error.problem) if part)
+    return f"{name}{place}: not readable as YAML: {_one_line(problem)}"
+
+
+def _one_line(text: str) -> str:
+    return " ".join(text.split())
+
+
+def shortened(value: object, longest: int = 60) -> str:
+    """Return `value` as one short printable line, for messages."""
+    try:
+        text = repr(value)
+    except RecursionError:
+        text = "(a value that contains itself)"
+    return text if len(text) <= longest else f"{text[: longest - 3]}..."

@@ -1,0 +1,98 @@
+"""Where and what a scenario records as traces."""
+
+from __future__ import annotations
+
+from typing import Annotated, Any, Literal
+
+from pydantic import BeforeValidator, Tag
+
+from seismo.scenario.part import (
+    Field,
+    FilePath,
+    Integer,
+    Length,
+    Name,
+    Part,
+    PositiveTime,
+    by_type,
+)
+from seismo.scenario.position import AnyPoint, Position
+
+Trace = Literal[
+    "velocity", "displacement", "acceleration", "pressure", "stress", "divergence", "rotation"
+]
+Count = Annotated[Integer, Field(ge=1, le=100_000)]
+
+
+def _one_value(value: Any) -> Any:
+    return value if isinstance(value, list | tuple) else (value, value, 1)
+
+
+class _OrOneValue:
+    """Tells editors that one value may stand for [value, value, 1]."""
+
+    def __get_pydantic_json_schema__(self, schema: Any, handler: Any) -> dict[str, Any]:
+        """Add the plain number and the text with a unit to the list."""
+        listed = handler(schema)
+        one = listed["prefixItems"][0]["anyOf"]
+        return {"anyOf": [listed, *one], "x-unit": "m"}
+
+
+Ticks = Annotated[tuple[Length, Length, Count], BeforeValidator(_one_value), _OrOneValue()]
+
+
+class _ReceiverSet(Part):
+    name: Name = Field(
+        "receivers", description="name of the set in the results; different for each set"
+    )
+    quantities: Annotated[tuple[Trace, ...], Field(min_length=1)] | None = Field(
+        None, description="what to record; left out, pressure (acoustic) or velocity (elastic)"
+    )
+    interval: PositiveTime | None = Field(
+        None, description="sampling interval, with an anti-alias filter; left out, every step"
+    )
+
+
+class PointReceivers(_ReceiverSet):
+    """Receivers listed one by one."""
+
+    type: Literal["points"]
+    positions: Annotated[tuple[AnyPoint, ...], Field(min_length=1)] = Field(
+        description="list of x, (y,) z or longitude, latitude, depth; each with an optional code"
+    )
+
+
+class LineReceivers(_ReceiverSet):
+    """Equally spaced receivers from start to end, both included."""
+
+    type: Literal["line"]
+    start: Position = Field(description="first receiver")
+    end: Position = Field(description="last receiver")
+    count: Count = Field(description="number of receivers")
+
+
+class GridReceivers(_ReceiverSet):
+    """Receivers on a regular grid; an axis is [from, to, count], or one value."""
+
+    type: Literal["grid"]
+    x: Ticks = Field(description="[from, to, count] along x, or one x")
+    y: Ticks | None = Field(None, description="[from, to, count] along y, or one y (3-D only)")
+    z: Ticks = Field(description="[from, to, count] along z, or one depth")
+
+
+class StationReceivers(_ReceiverSet):
+    """Receivers from a CSV file with network, station, location and their coordinates."""
+
+    type: Literal["stations"]
+    path: FilePath = Field(
+        description="CSV file: network, station, location; longitude, latitude, depth or x, y, z"
+    )
+
+
+ReceiverSet = Annotated[
+    Annotated[PointReceivers, Tag("|points")]
+    | Annotated[LineReceivers, Tag("|line")]
+    | Annotated[GridReceivers, Tag("|grid")]
+    | Annotated[StationReceivers, Tag("|stations")],
+    by_type(),
+]

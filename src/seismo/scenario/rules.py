@@ -1,0 +1,275 @@
+"""Rules between keys that a single value cannot break: geometry, faces, names, surveys.
+
+They run on a `Draft`, in which what could not be read at all is None, so that a misspelt key in one
+place does not hide a source outside the grid in another. What depends on the physics is in
+`seismo.scenario.physics_rules`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from seismo.scenario.grid import Boundaries, GridSpec, TimeSpec
+from seismo.scenario.model_parts import (
+    BlockPart,
+    FilePart,
+    GradientPart,
+    GriddedFile,
+    LayersPart,
+    SpherePart,
+)
+from seismo.scenario.output import Output
+from seismo.scenario.part import Mistake, Path
+from seismo.scenario.position import GeographicPosition, Position
+from seismo.scenario.receivers import GridReceivers, LineReceivers, PointReceivers
+from seismo.scenario.sources import Survey
+
+Found = Iterator[Mistake]
+AXES = ("x", "y", "z")
+_ROUNDING = 1e-9  # of the extent: a position typed in km may miss the face by its last bit
+
+
+@dataclass(frozen=True)
+class Draft:
+    """The parts of a scenario that could be read; None stands for one that could not."""
+
+    physics: str | None
+    grid: GridSpec | None
+    time: TimeSpec | None
+    boundaries: Boundaries | None
+    model: tuple[Any, ...] | None
+    sources: tuple[Any, ...] | None
+    receivers: tuple[Any, ...] | None
+    survey: Survey | None
+    output: Output | None
+    has_geographic: bool
+
+    @property
+    def dimensions(self) -> int | None:
+        """Return 2 or 3, or None where the grid could not be read."""
+        if self.grid is None:
+            return None
+        return 2 if self.grid.extent.y is None else 3
+
+
+def geometry(draft: Draft) -> Found:
+    """Check spacing, faces, positions and every key that only 3-D has."""
+    if draft.grid is not None:
+        yield from _spacing(draft.grid)
+    if draft.boundaries is not None:
+        yield from _faces(draft.boundaries, draft.dimensions)
+    for path, position in positions(draft):
+        yield from _position(draft, path, position)
+    for path, value in _values_of_y(draft):
+        if value is not None and draft.dimensions == 2:
+            yield Mistake(
+                (*path, "y"), "a 2-D run has no y: leave it out, or give grid.extent.y for 3-D"
+            )
+    for path, value in _needed_y(draft):
+        if value is None and draft.dimensions == 3:
+            yield Mistake(
+                (*path, "y"), "missing: a 3-D run needs y; for 2-D leave out grid.extent.y"
+            )
+
+
+def _spacing(grid: GridSpec) -> Found:
+    for axis in AXES:
+        length, spacing = getattr(grid.extent, axis), getattr(grid.spacing, axis)
+        if length is not None and spacing is not None and spacing > length:
+            problem = (
+                f"the spacing {spacing:g} m is larger than the extent {length:g} m; make it finer"
+            )
+            yield Mistake(("grid", "spacing", axis), problem)
+    if grid.extent.y is None and grid.origin.y != 0.0:
+        yield Mistake(("grid", "origin", "y"), "a 2-D run has no y: leave it out")
+
+
+def _faces(boundaries: Boundaries, dimensions: int | None) -> Found:
+    for face in ("bottom", "x_min", "x_max", "y_min", "y_max"):
+        if getattr(boundaries, face) == "free_surface":
+            problem = "only the top can be a free surface; use absorbing, rigid or periodic"
+            yield Mistake(("boundaries", face), problem)
+    for one, other in (("top", "bottom"), ("x_min", "x_max"), ("y_min", "y_max")):
+        if (getattr(boundaries, one) == "periodic") != (getattr(boundaries, other) == "periodic"):
+            lone, partner = (one, other) if getattr(boundaries, one) == "periodic" else (other, one)
+            yield Mistake(
+                ("boundaries", lone),
+                f"periodic needs its opposite face too: set {partner}: periodic",
+            )
+    if dimensions == 2:
+        for face in ("y_min", "y_max"):
+            if getattr(boundaries, face) not in ("absorbing", "free_surface"):
+                yield Mistake(("boundaries", face), "a 2-D run has no y faces: leave it out")
+
+
+def positions(draft: Draft) -> Iterator[tuple[Path, Any]]:
+    """Yield the path and the value of every position of sources, receivers and shots."""
+    for index, source in enumerate(draft.sources or ()):
+        if source is not None:
+            yield ("sources", index, "position"), source.position
+    for index, group in enumerate(draft.receivers or ()):
+        if isinstance(group, PointReceivers):
+            for number, point in enumerate(group.positions):
+                yield ("receivers", index, "positions", number), point
+        elif isinstance(group, LineReceivers):
+            yield ("receivers", index, "start"), group.start
+            yield ("receivers", index, "end"), group.end
+    if draft.survey is not None:
+        for index, shot in enumerate(draft.survey.shots):
+            yield ("survey", "shots", index, "position"), shot.position
+        if draft.survey.line is not None:
+            yield ("survey", "line", "start"), draft.survey.line.start
+            yield ("survey", "line", "end"), draft.survey.line.end
+
+
+def _position(draft: Draft, path: Path, position: Any) -> Found:
+    if isinstance(position, GeographicPosition):
+        if not draft.has_geographic:
+            problem = (
+                "needs the section 'geographic': longitude, latitude of the grid's x = 0, y = 0"
+            )
+            yield Mistake((*path, "longitude"), problem)
+    elif draft.grid is not None:
+        for axis in AXES:
+            yield from _inside(draft.grid, (*path, axis), axis, getattr(position, axis))
+
+
+def _inside(grid: GridSpec, path: Path, axis: str, value: float | None) -> Found:
+    length = getattr(grid.extent, axis)
+    if value is None or length is None:
+        return
+    low = getattr(grid.origin, axis)
+    if not low - _ROUNDING * length <= value <= low + length * (1.0 + _ROUNDING):
+        problem = f"outside the grid: {axis} from {low:g} m to {low + length:g} m"
+        yield Mistake(
+            path, f"{problem}; move it inside, or change grid.extent.{axis} or grid.origin.{axis}"
+        )
+
+
+def grid_receivers(draft: Draft) -> Found:
+    """Check the ranges of receivers that lie on a regular grid of their own."""
+    for index, group in enumerate(draft.receivers or ()):
+        if isinstance(group, GridReceivers) and draft.grid is not None:
+            for axis in AXES:
+                ticks = getattr(group, axis)
+                for end in (0, 1) if ticks and ticks[2] > 1 else (0,):
+                    value = ticks[end] if ticks else None
+                    yield from _inside(draft.grid, ("receivers", index, axis, end), axis, value)
+
+
+def _needed_y(draft: Draft) -> Iterator[tuple[Path, float | None]]:
+    """Yield where 3-D needs a y, with the y that is there."""
+    if draft.grid is not None:
+        yield ("grid", "spacing"), draft.grid.spacing.y
+    for path, position in positions(draft):
+        if isinstance(position, Position):
+            yield path, position.y
+    for index, group in enumerate(draft.receivers or ()):
+        if isinstance(group, GridReceivers):
+            yield ("receivers", index), None if group.y is None else group.y[0]
+    for index, part in enumerate(draft.model or ()):
+        if isinstance(part, SpherePart):
+            yield ("model", index, "center"), part.center.y
+
+
+def _values_of_y(draft: Draft) -> Iterator[tuple[Path, object]]:
+    """Yield where 2-D must not have a y, with the y that is there."""
+    yield from _needed_y(draft)
+    for index, part in enumerate(draft.model or ()):
+        if isinstance(part, BlockPart):
+            yield ("model", index), part.y
+        for path, file in _files(index, part):
+            if file.spacing is not None:
+                yield (*path, "spacing"), file.spacing.y
+            if file.origin is not None:
+                yield (*path, "origin"), file.origin.y
+
+
+def _files(index: int, part: Any) -> Iterator[tuple[Path, GriddedFile]]:
+    if isinstance(part, FilePart):
+        for key in ("vp", "vs", "rho"):
+            file = getattr(part, key)
+            if file is not None:
+                yield ("model", index, key), file
+
+
+def model_shapes(draft: Draft) -> Found:
+    """Check the order of layers and gradients, and the axes of gridded files."""
+    for index, part in enumerate(draft.model or ()):
+        if isinstance(part, LayersPart):
+            tops = [layer.top for layer in part.layers]
+            for number in range(1, len(tops)):
+                if tops[number] <= tops[number - 1]:
+                    above = f"{tops[number - 1]:g} m, the top of the layer before"
+                    problem = f"layers are listed downwards: must be below {above}"
+                    yield Mistake(("model", index, "layers", number, "top"), problem)
+        elif isinstance(part, GradientPart):
+            yield from _gradient(("model", index, "z_bottom"), part)
+        for path, file in _files(index, part):
+            yield from _file(path, file, draft.dimensions)
+    if draft.grid is not None and draft.model:
+        yield from _top_covered(draft.grid.origin.z, draft.model[0])
+
+
+def _gradient(path: Path, part: GradientPart) -> Found:
+    if part.z_top is not None and part.z_bottom is not None and part.z_bottom <= part.z_top:
+        yield Mistake(path, f"must be below z_top ({part.z_top:g} m)")
+
+
+def _top_covered(top: float, first: Any) -> Found:
+    if isinstance(first, LayersPart) and first.layers[0].top > top:
+        problem = f"nothing fills the grid above: start at the grid's top ({top:g} m) or higher"
+        yield Mistake(("model", 0, "layers", 0, "top"), problem)
+
+
+def _file(path: Path, file: GriddedFile, dimensions: int | None) -> Found:
+    suffix = file.path.lower().rpartition(".")[2]
+    raw = file.format == "raw" or (not file.format and suffix not in ("npy", "h5", "hdf5", "hdf"))
+    if raw and file.shape is None:
+        problem = "missing: a raw file needs its numbers of points, slowest axis first"
+        yield Mistake((*path, "shape"), problem)
+    if dimensions == 2 and "y" in (file.axes or ""):
+        yield Mistake((*path, "axes"), "a 2-D run has the axes x and z only")
+    if file.shape is not None:
+        axes = file.axes or ("z", "zx", "zyx")[len(file.shape) - 1]
+        if len(axes) != len(file.shape) or (dimensions == 2 and len(file.shape) == 3):
+            wanted = f"one number of points for each of the axes {', '.join(file.axes or 'zx')}"
+            yield Mistake((*path, "shape"), f"needs {wanted}")
+
+
+def names(draft: Draft) -> Found:
+    """Check that names which become groups and codes of the results are unique."""
+    yield from _unique("sources", [getattr(source, "name", None) for source in draft.sources or ()])
+    yield from _unique(
+        "receivers", [getattr(group, "name", None) for group in draft.receivers or ()]
+    )
+    if draft.output is not None:
+        taken = [snapshots.name for snapshots in draft.output.snapshots]
+        yield from _unique(("output", "snapshots"), taken)
+    if draft.survey is not None:
+        yield from _unique(("survey", "shots"), [shot.name for shot in draft.survey.shots])
+    for index, group in enumerate(draft.receivers or ()):
+        if isinstance(group, PointReceivers):
+            codes = [point.code for point in group.positions]
+            yield from _unique(("receivers", index, "positions"), codes, "code")
+
+
+def _unique(where: str | Path, names_in_order: Sequence[str | None], key: str = "name") -> Found:
+    path = (where,) if isinstance(where, str) else where
+    first: dict[str, int] = {}
+    for index, name in enumerate(names_in_order):
+        if name is not None and first.setdefault(name, index) != index:
+            problem = (
+                f"the {key} {name!r} is taken by {path[-1]}[{first[name]}]; give each its own {key}"
+            )
+            yield Mistake((*path, index, key), problem)
+
+
+def survey(draft: Draft) -> Found:
+    """Check that a survey has exactly one source to move."""
+    if draft.survey is not None and draft.sources is not None and len(draft.sources) != 1:
+        count = len(draft.sources)
+        problem = f"a survey moves exactly one source, but there are {count}; keep one in sources"
+        yield Mistake(("survey",), problem)

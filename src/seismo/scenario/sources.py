@@ -1,0 +1,201 @@
+"""The sources of a scenario, and the shots of a survey that moves its source about."""
+
+from __future__ import annotations
+
+from typing import Annotated, Literal
+
+from pydantic import Tag, model_validator
+
+from seismo.scenario.part import (
+    Angle,
+    Dip,
+    Field,
+    Force,
+    Integer,
+    Magnitude,
+    Moment,
+    Name,
+    Number,
+    Part,
+    PositiveMoment,
+    Time,
+    by_keys,
+    by_type,
+)
+from seismo.scenario.position import AnyPosition, Position
+from seismo.scenario.wavelet import Wavelet
+
+FRAMES = {
+    "aki_richards": ("xx", "yy", "zz", "xy", "xz", "yz"),
+    "gcmt": ("rr", "tt", "pp", "rt", "rp", "tp"),
+    "enu": ("ee", "nn", "uu", "en", "eu", "nu"),
+}
+Frame = Literal["aki_richards", "gcmt", "enu"]
+TimeFunction = Literal["moment_rate", "moment"]
+_TIME_FUNCTION = "what the wavelet is: the moment rate, or the moment itself"
+
+
+class _Source(Part):
+    name: Name | None = Field(None, description="name in messages and results")
+    position: AnyPosition = Field(description="where: x, (y,) z, or longitude, latitude, depth")
+    wavelet: Wavelet = Field(description="source time function")
+    delay: Time = Field(0.0, description="time added to the wavelet's own")
+
+
+class ExplosionSource(_Source):
+    """An isotropic moment tensor."""
+
+    type: Literal["explosion"]
+    moment: Moment = Field(1.0, description="scalar moment (in 2-D per metre of y)")
+    time_function: TimeFunction = Field("moment_rate", description=_TIME_FUNCTION)
+
+
+class PressureSource(_Source):
+    """A volume injection: the wavelet stands on the right side of the pressure equation."""
+
+    type: Literal["pressure"]
+    amplitude: Number = Field(1.0, description="factor on the wavelet, Pa m^d in d dimensions")
+
+
+class ForceVector(Part):
+    """A force; at least one component is not zero."""
+
+    x: Force = Field(0.0, description="component along x (in 2-D per metre of y)")
+    y: Force = Field(0.0, description="component along y (3-D and SH only)")
+    z: Force = Field(0.0, description="component along z, positive down")
+
+    @model_validator(mode="after")
+    def _not_zero(self) -> ForceVector:
+        if self.x == self.y == self.z == 0.0:
+            raise ValueError("the force is zero: give x, y or z, like {z: 1 N}")
+        return self
+
+
+class ForceSource(_Source):
+    """A point force."""
+
+    type: Literal["force"]
+    force: ForceVector = Field(description="components of the force")
+
+
+class AkiRichardsTensor(Part):
+    """Moment tensor on the axes x (north), y (east), z (down)."""
+
+    xx: Moment = Field(0.0, description="north-north (in 2-D per metre of y)")
+    yy: Moment = Field(0.0, description="east-east")
+    zz: Moment = Field(0.0, description="down-down")
+    xy: Moment = Field(0.0, description="north-east")
+    xz: Moment = Field(0.0, description="north-down")
+    yz: Moment = Field(0.0, description="east-down")
+
+
+class GcmtTensor(Part):
+    """Moment tensor on the axes r (up), t (south), p (east), as the GCMT catalogue lists it."""
+
+    rr: Moment = Field(0.0, description="up-up")
+    tt: Moment = Field(0.0, description="south-south")
+    pp: Moment = Field(0.0, description="east-east")
+    rt: Moment = Field(0.0, description="up-south")
+    rp: Moment = Field(0.0, description="up-east")
+    tp: Moment = Field(0.0, description="south-east")
+
+
+class EnuTensor(Part):
+    """Moment tensor on the axes east, north, up."""
+
+    ee: Moment = Field(0.0, description="east-east")
+    nn: Moment = Field(0.0, description="north-north")
+    uu: Moment = Field(0.0, description="up-up")
+    en: Moment = Field(0.0, description="east-north")
+    eu: Moment = Field(0.0, description="east-up")
+    nu: Moment = Field(0.0, description="north-up")
+
+
+def _choose(keys: frozenset[str]) -> str:
+    return max(FRAMES, key=lambda frame: len(keys & set(FRAMES[frame])))
+
+
+Tensor = Annotated[
+    Annotated[AkiRichardsTensor, Tag("|aki_richards")]
+    | Annotated[GcmtTensor, Tag("|gcmt")]
+    | Annotated[EnuTensor, Tag("|enu")],
+    by_keys(_choose),
+]
+
+
+class MomentTensorSource(_Source):
+    """A moment tensor: six components in a named frame, or a fault's angles and its size."""
+
+    type: Literal["moment_tensor"]
+    frame: Frame = Field(
+        "aki_richards",
+        description="axes of `components`: north-east-down, GCMT's r-theta-phi, or east-north-up",
+    )
+    components: Tensor | None = Field(
+        None, description="the components by name; those left out are zero"
+    )
+    strike: Angle | None = Field(
+        None, description="strike, clockwise from north (from +x without `geographic`)"
+    )
+    dip: Dip | None = Field(None, description="dip")
+    rake: Angle | None = Field(None, description="rake")
+    moment: PositiveMoment | None = Field(None, description="scalar moment of strike, dip, rake")
+    magnitude: Magnitude | None = Field(
+        None, description="moment magnitude Mw, instead of `moment`"
+    )
+    time_function: TimeFunction = Field("moment_rate", description=_TIME_FUNCTION)
+
+    @model_validator(mode="after")
+    def _one_mechanism(self) -> MomentTensorSource:
+        angles = [name for name in ("strike", "dip", "rake") if getattr(self, name) is not None]
+        sizes = [name for name in ("moment", "magnitude") if getattr(self, name) is not None]
+        extra = ", ".join(angles + sizes)
+        if self.components is not None:
+            if extra:
+                raise ValueError(
+                    f"give 'components' or a fault's angles, not both; leave out {extra}"
+                )
+        elif not angles and not sizes:
+            raise ValueError("needs 'components', or strike, dip, rake and moment or magnitude")
+        elif len(angles) < 3:
+            raise ValueError("needs all of strike, dip and rake")
+        elif len(sizes) != 1:
+            raise ValueError("strike, dip and rake need exactly one of 'moment' and 'magnitude'")
+        return self
+
+
+Source = Annotated[
+    Annotated[ExplosionSource, Tag("|explosion")]
+    | Annotated[PressureSource, Tag("|pressure")]
+    | Annotated[ForceSource, Tag("|force")]
+    | Annotated[MomentTensorSource, Tag("|moment_tensor")],
+    by_type(),
+]
+
+
+class Shot(Part):
+    """One place of a survey's source."""
+
+    name: Name | None = Field(None, description="name of the shot in the results")
+    position: AnyPosition = Field(description="where the source is for this shot")
+
+
+class ShotLine(Part):
+    """Equally spaced shots from start to end, both included."""
+
+    start: Position = Field(description="first shot")
+    end: Position = Field(description="last shot")
+    count: Annotated[Integer, Field(ge=1, le=100_000)] = Field(description="number of shots")
+
+
+class Survey(Part):
+    """Many shots with the scenario's one source, each with its own traces."""
+
+    shots: tuple[Shot, ...] = Field((), description="shots one by one")
+    line: ShotLine | None = Field(None, description="shots along a line, instead of `shots`")
+
+    @model_validator(mode="after")
+    def _some_shots(self) -> Survey:
+        if bool(self.shots) == (self.line is not None):
+            raise ValueError("a survey needs exactly one of 'shots' and 'line'")
+        return self

@@ -1,0 +1,73 @@
+"""The commented scenario that ``seismo new`` writes: small and runnable at once."""
+
+from __future__ import annotations
+
+import re
+
+from seismo.errors import ScenarioError
+
+_NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,63}\Z")
+
+_TEMPLATE = """\
+# A scenario of seismo: what is simulated. Run it with:  seismo run {name}.yaml
+# Numbers are SI (m, s, kg, Hz) unless a unit stands behind them. z points down.
+title: "{name}: an explosion below a soft layer"
+physics: elastic            # acoustic | acoustic_variable_density | elastic | elastic_sh
+
+grid:
+  extent: {{x: 2 km, z: 1 km}}   # give y too for a 3-D run
+  spacing: 10 m                # about 10 points per shortest wavelength are plenty
+  order: 8                     # order of the spatial differences, even, 2 to 16
+
+time:
+  duration: 0.8 s
+  # step: 1 ms                 # left out, it is chosen from the stability limit
+
+boundaries:                    # absorbing (the default), free_surface (top), rigid, periodic
+  top: free_surface
+  layer: {{points: 20}}          # thickness of the absorbing layers outside the extent
+
+model:                         # parts are applied in order, later ones over earlier ones
+  - type: layers
+    layers:
+      - {{top: 0 m, vp: 1.8 km/s, vs: 1.0 km/s, rho: 2000 kg/m3}}
+      - {{top: 300 m, vp: 3.2 km/s, vs: 1.8 km/s, rho: 2.4 g/cm3}}
+  - type: block                # a slow inclusion; what is left out (rho) is kept
+    x: [1300 m, 1500 m]
+    z: [450 m, 600 m]
+    vp: 2.2 km/s
+    vs: 1.2 km/s
+
+sources:
+  - type: explosion            # or pressure, force, moment_tensor
+    position: {{x: 600 m, z: 200 m}}
+    moment: 1e12 N m
+    wavelet: {{type: ricker, frequency: 8 Hz}}
+
+receivers:
+  - name: surface
+    type: line                 # or points, grid, stations
+    start: {{x: 100 m, z: 10 m}}
+    end: {{x: 1900 m, z: 10 m}}
+    count: 37
+    quantities: [velocity]
+    # interval: 4 ms           # left out, every time step is recorded
+
+output:
+  # path: {name}.h5            # the default
+  snapshots:
+    - {{name: wavefield, fields: [vx, vz], interval: 50 ms}}
+"""
+
+
+def template(name: str) -> str:
+    """Return a commented small elastic 2-D scenario titled `name`.
+
+    Raises ScenarioError where `name` is not a plain file name.
+    """
+    if not _NAME.match(name):
+        raise ScenarioError(
+            f"{name!r} is not a name for a scenario: use letters, digits, '.', '_' and '-', "
+            "beginning with a letter or digit, at most 64 long"
+        )
+    return _TEMPLATE.format(name=name)

@@ -1,0 +1,137 @@
+"""The source time functions a scenario can ask for; the formulas live in `seismo.wavelets`."""
+
+from __future__ import annotations
+
+from typing import Annotated, Literal
+
+from pydantic import Tag, model_validator
+
+from seismo.scenario.part import (
+    Corners,
+    Field,
+    FilePath,
+    Frequency,
+    Integer,
+    Number,
+    Part,
+    PositiveTime,
+    Time,
+    by_type,
+)
+
+
+class _Shape(Part):
+    amplitude: Number = Field(1.0, description="factor on the whole wavelet")
+
+
+class _Pulse(_Shape):
+    delay: Time | None = Field(
+        None,
+        description="time of the wavelet's centre; left out, so late that it starts near zero",
+    )
+
+
+class RickerWavelet(_Pulse):
+    """Second derivative of a Gaussian, negated: the Ricker wavelet, peak 1."""
+
+    type: Literal["ricker"]
+    frequency: Frequency = Field(description="frequency of the spectral peak")
+
+
+class GaussianWavelet(_Pulse):
+    """A Gaussian, peak 1."""
+
+    type: Literal["gaussian"]
+    frequency: Frequency = Field(description="frequency of the Ricker wavelet of the same width")
+
+
+class GaussianDerivativeWavelet(_Pulse):
+    """First derivative of a Gaussian, peak 1."""
+
+    type: Literal["gaussian_derivative"]
+    frequency: Frequency = Field(description="frequency of the Ricker wavelet of the same width")
+
+
+class OrmsbyWavelet(_Pulse):
+    """Zero-phase band-pass wavelet with a trapezoidal spectrum, peak 1."""
+
+    type: Literal["ormsby"]
+    corners: Corners = Field(description="the four corner frequencies, increasing")
+
+
+class KuepperWavelet(_Shape):
+    """The wavelet of Kuepper (1958) with n extrema; it lasts exactly `duration`."""
+
+    type: Literal["kuepper"]
+    duration: PositiveTime = Field(description="length of the wavelet")
+    n: Annotated[Integer, Field(ge=1, le=20)] = Field(2, description="number of extrema")
+    delay: Time = Field(0.0, description="time of the wavelet's beginning")
+
+
+class BruneWavelet(_Shape):
+    """Moment rate of Brune (1970), unit area."""
+
+    type: Literal["brune"]
+    corner_frequency: Frequency | None = Field(None, description="corner frequency; or give `rise`")
+    rise: PositiveTime | None = Field(
+        None, description="time from the beginning to the peak, 1 / (2 pi corner frequency)"
+    )
+    delay: Time = Field(0.0, description="time of the beginning")
+
+    @model_validator(mode="after")
+    def _one_width(self) -> BruneWavelet:
+        if (self.corner_frequency is None) == (self.rise is None):
+            raise ValueError("give exactly one of 'corner_frequency' and 'rise'")
+        return self
+
+
+class TriangleWavelet(_Shape):
+    """Isosceles triangle as moment rate, unit area."""
+
+    type: Literal["triangle"]
+    rise: PositiveTime | None = Field(
+        None, description="time from the beginning to the peak; or `half_duration`"
+    )
+    half_duration: PositiveTime | None = Field(
+        None, description="the same, by the catalogues' name"
+    )
+    delay: Time = Field(0.0, description="time of the beginning")
+
+    @model_validator(mode="after")
+    def _one_width(self) -> TriangleWavelet:
+        if (self.rise is None) == (self.half_duration is None):
+            raise ValueError("give exactly one of 'rise' and 'half_duration'")
+        return self
+
+
+class SmoothedRampWavelet(_Shape):
+    """Moment rate (unit area) of a moment that rises smoothly from 0 to 1 within `rise`."""
+
+    type: Literal["smoothed_ramp"]
+    rise: PositiveTime = Field(description="rise time of the moment")
+    delay: Time = Field(0.0, description="time of the beginning")
+
+
+class FileWavelet(_Shape):
+    """Samples from a file: a column of values at `interval`, or columns of time and value."""
+
+    type: Literal["file"]
+    path: FilePath = Field(description="the file, relative to the scenario's folder")
+    interval: PositiveTime | None = Field(
+        None, description="sampling interval, for a file without times"
+    )
+    delay: Time = Field(0.0, description="time added to the file's")
+
+
+Wavelet = Annotated[
+    Annotated[RickerWavelet, Tag("|ricker")]
+    | Annotated[GaussianWavelet, Tag("|gaussian")]
+    | Annotated[GaussianDerivativeWavelet, Tag("|gaussian_derivative")]
+    | Annotated[OrmsbyWavelet, Tag("|ormsby")]
+    | Annotated[KuepperWavelet, Tag("|kuepper")]
+    | Annotated[BruneWavelet, Tag("|brune")]
+    | Annotated[TriangleWavelet, Tag("|triangle")]
+    | Annotated[SmoothedRampWavelet, Tag("|smoothed_ramp")]
+    | Annotated[FileWavelet, Tag("|file")],
+    by_type(),
+]

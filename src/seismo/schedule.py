@@ -1,0 +1,101 @@
+"""The clock: a stable time step that fits the output intervals, and when something is due.
+
+The largest stable step of the leapfrog scheme is known exactly: with S the largest symbol of the
+staggered difference (2 sum |c_m|), velocity-stress equations need
+
+    dt <= 2 / (c sqrt((S_x / dx)^2 + (S_y / dy)^2 + (S_z / dz)^2)),
+
+and second-order pressure the same with S^2 replaced by the largest symbol of the second difference.
+`t = step * dt` is never accumulated.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterable
+from dataclasses import dataclass
+from fractions import Fraction
+
+from seismo.errors import ScenarioError
+
+_TICK = 10**9  # intervals are compared in nanoseconds
+
+
+def stability_limit(velocity: float, symbols: Iterable[tuple[float, float]]) -> float:
+    """Give the largest stable time step in s.
+
+    Args:
+        velocity: fastest wave in m/s.
+        symbols: for each axis the largest symbol of the first difference (spacing 1), and the
+            spacing in m. For second differences give the square root of theirs.
+    """
+    return 2.0 / (velocity * math.sqrt(sum((s / h) ** 2 for s, h in symbols)))
+
+
+def common_interval(intervals: Iterable[float]) -> float | None:
+    """Give the greatest common divisor of intervals in s, or None without any."""
+    ticks = [Fraction(round(i * _TICK), _TICK) for i in intervals]
+    if not ticks:
+        return None
+    denominator = math.lcm(*(t.denominator for t in ticks))
+    return math.gcd(*(int(t * denominator) for t in ticks)) / denominator
+
+
+@dataclass(frozen=True)
+class Clock:
+    """The time step and the number of steps.
+
+    Attributes:
+        dt: time step in s.
+        steps: steps to the end of the wanted duration.
+        limit: largest stable step in s.
+    """
+
+    dt: float
+    steps: int
+    limit: float
+
+    def steps_between(self, interval: float | None) -> int:
+        """Give the whole number of steps in an output interval; every step without one."""
+        return 1 if interval is None else max(1, round(interval / self.dt))
+
+
+def choose_clock(
+    duration: float, limit: float, courant: float, step: float | None, intervals: list[float]
+) -> Clock:
+    """Choose the time step, or check the given one.
+
+    Args:
+        duration: simulated time in s.
+        limit: largest stable step in s.
+        courant: fraction of the limit to use.
+        step: the scenario's own step in s, or None.
+        intervals: output intervals in s, which become whole numbers of steps.
+
+    Raises:
+        ScenarioError: the step is unstable, or an interval is not a multiple of it.
+    """
+    shared = common_interval(intervals)
+    if step is None:
+        dt = courant * limit
+        if shared is not None:
+            dt = shared / math.ceil(shared / dt - 1e-9)
+    else:
+        dt = step
+        if dt > limit * (1 + 1e-9):
+            raise ScenarioError(
+                f"time.step: {_ms(dt)} exceeds the stability limit {_ms(limit)}; "
+                f"leave it out to choose {_ms(courant * limit)}"
+            )
+        for interval in intervals:
+            count = interval / dt
+            if abs(count - round(count)) > 1e-6 * count or round(count) < 1:
+                raise ScenarioError(
+                    f"time.step: {_ms(dt)} does not divide the output interval {_ms(interval)}; "
+                    f"leave it out, or use {_ms(interval / math.ceil(interval / dt))}"
+                )
+    return Clock(dt, max(1, math.ceil(duration / dt - 1e-6)), limit)
+
+
+def _ms(seconds: float) -> str:
+    return f"{seconds * 1e3:.6g} ms"

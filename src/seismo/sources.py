@@ -1,0 +1,202 @@
+"""Sources on the grid: each a few weighted points of some fields, times a signal.
+
+A source of strength m acts on a field as ``scale * m * signal(t) * delta``; the delta function is
+the transpose of the interpolation that receivers use (so reciprocity holds exactly), divided by the
+volume that a point stands for.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from pathlib import Path
+
+import numpy as np
+
+from seismo import time_dispersion, wavelets
+from seismo.fields import Fields
+from seismo.grid import AXES, Grid
+from seismo.interpolation import Surface, point_weights
+from seismo.kernels.points import inject
+from seismo.physics.table import Drive, Field, Physics
+from seismo.stencils import SurfaceClosure
+
+
+@dataclass(frozen=True)
+class PointSource:
+    """One source of one shot.
+
+    Attributes:
+        name: for the results.
+        kind: type in the scenario: "force", "moment_tensor", ...
+        position: x, y, z in m.
+        strength: component -> number: {"z": N}, {"xx": N m, ...} or {"": amplitude}.
+        wavelet: the scenario's wavelet.
+        delay: s, added to the wavelet's own.
+        derivative: which time derivative of the moment (or force) the wavelet describes: 1 for a
+            moment rate, else 0.
+        base: folder of wavelet files.
+    """
+
+    name: str
+    kind: str
+    position: tuple[float, float, float]
+    strength: dict[str, float]
+    wavelet: object
+    delay: float
+    derivative: int
+    base: Path | None = None
+
+    def signal(self, times: np.ndarray, derivative: int) -> np.ndarray:
+        """Evaluate a time derivative (-1: the integral) of the moment or force at times in s."""
+        order = derivative - self.derivative
+        t = times - self.delay
+        if order == 0:
+            return wavelets.evaluate(self.wavelet, t, self.base)
+        if order == 1:
+            return wavelets.derivative(self.wavelet, t, self.base)
+        if order < 0:
+            return _integral(self, t)
+        step = (times[1] - times[0]) / 8
+        pair = [wavelets.derivative(self.wavelet, t + s * step, self.base) for s in (-2, -1, 1, 2)]
+        return (pair[0] - 8 * pair[1] + 8 * pair[2] - pair[3]) / (12 * step)
+
+    @property
+    def end(self) -> float:
+        """Time in s after which it is silent."""
+        return wavelets.end_time(self.wavelet, self.base) + self.delay
+
+
+def _integral(source: PointSource, t: np.ndarray) -> np.ndarray:
+    """Integrate the wavelet from before the first time, by 4-point Gauss rule in every step."""
+    nodes, weights = np.polynomial.legendre.leggauss(4)
+    step = t[1] - t[0]
+    before = np.arange(t[0] - 2 * source.end - step, t[0], step)
+    edges = np.concatenate([before, t])
+    middle = (edges[1:] + edges[:-1]) / 2
+    inside = middle[:, None] + np.diff(edges)[:, None] / 2 * nodes
+    values = wavelets.evaluate(source.wavelet, inside, source.base) @ weights
+    return np.concatenate([[0.0], np.cumsum(values * np.diff(edges) / 2)])[-t.size :]
+
+
+@dataclass(frozen=True)
+class Surroundings:
+    """What the weights of sources and receivers depend on beside the position.
+
+    Attributes:
+        grid: the grid.
+        physics: the wave equation.
+        closure: closed operators under an elastic free surface, or None.
+        imaged: whether a free surface is made by images.
+    """
+
+    grid: Grid
+    physics: Physics
+    closure: SurfaceClosure | None
+    imaged: bool
+
+    def surface(self, field: Field) -> Surface | None:
+        """Tell how a field continues above the free surface, if there is one."""
+        half = "z" in field.half
+        if self.closure is not None:
+            return Surface(0, vanishes=half and field.name.startswith("s"))
+        if self.imaged:
+            return Surface(1 if half else -1, vanishes=not half)
+        return None
+
+    def weights(self, field: Field, position):
+        """Give grid indices x, y, z and weights that read a field at a position in m."""
+        index = [
+            float(self.grid.index(a, p)) if a in self.grid.axes else 0.0
+            for a, p in zip(AXES, position, strict=True)
+        ]
+        return point_weights(index, field.half, 0, self.surface(field))
+
+    def norm(self, field: Field, z: np.ndarray) -> np.ndarray:
+        """Give the share of a cell that points in row z stand for."""
+        share = np.ones(len(z))
+        if self.closure is not None:
+            half = "z" in field.half
+            norm = self.closure.half_norm if half else self.closure.node_norm
+            near = z < len(norm)
+            share[near] = norm[z[near]]
+        return share
+
+
+def _mean_at(fields: Fields, field: Field, x, y, z) -> Callable[[str], np.ndarray]:
+    """Give a function that averages a coefficient over the nodes around the field's points."""
+    subdomain = fields.subdomain
+    ends = [subdomain.flat(x, y, z)]
+    for axis in field.half:
+        step = {"x": 1, "y": subdomain.strides[0], "z": subdomain.strides[1]}[axis]
+        ends += [e + step for e in ends]
+    arrays = fields.arrays(0)
+    return lambda name: np.mean([arrays[name][e].astype(float) for e in ends], axis=0)
+
+
+class Injection:
+    """Inject all sources into one subdomain, after the stage that updates a field."""
+
+    def __init__(self, around: Surroundings, fields: Fields, clock, removal: bool) -> None:
+        self._around, self._fields = around, fields
+        self._clock, self._removal = clock, removal
+        self._calls: dict[str, list[tuple]] = {}
+
+    def load(self, shots: list[list[PointSource]], steps: int) -> None:
+        """Prepare the sources of each shot of the batch for a number of steps."""
+        self._calls = {}
+        physics = self._around.physics
+        for field in physics.fields:
+            rows = [
+                (shot, source, drive)
+                for shot, sources in enumerate(shots)
+                for source in sources
+                for drive in physics.drives.get(source.kind, ())
+                if drive.field == field.name and source.strength.get(drive.component)
+            ]
+            if rows:
+                stage = physics.stage_writing(field.name)
+                self._calls.setdefault(stage, []).append(self._bind(field, rows, steps))
+
+    def _bind(self, field: Field, rows, steps: int) -> tuple:
+        precision = self._fields.arrays(0)[field.name].dtype
+        indices, weights, owners, samples = [], [], [], []
+        for shot, source, drive in rows:
+            at, w = self._points(field, source, drive)
+            indices.append(at + shot * self._fields.subdomain.volume)
+            weights.append(w * source.strength[drive.component])
+            owners.append(np.full(at.size, len(samples)))
+            samples.append(self._samples(field, source, drive, steps))
+        signals = np.array(samples)
+        scale = np.maximum(np.abs(signals).max(axis=1), 1e-300)
+        joined = np.concatenate(owners).astype(np.int64)
+        return (
+            field.name,
+            np.concatenate(indices).astype(np.int64),
+            (np.concatenate(weights) * scale[joined]).astype(precision),
+            joined,
+            (signals / scale[:, None]).astype(precision),
+        )
+
+    def _points(self, field: Field, source: PointSource, drive: Drive):
+        around, fields = self._around, self._fields
+        x, y, z, w = around.weights(field, source.position)
+        held = fields.subdomain.holds(y, z) & (w != 0)
+        x, y, z, w = x[held], y[held], z[held], w[held]
+        w = w / (around.grid.cell * around.norm(field, z))
+        scale = drive.scale(_mean_at(fields, field, x, y, z), self._clock.dt)
+        return fields.subdomain.flat(x, y, z), w * scale
+
+    def _samples(self, field: Field, source: PointSource, drive: Drive, steps: int) -> np.ndarray:
+        # A late field is driven at whole steps; the others, updated after it, at half steps. A
+        # second-order field is driven at whole steps too.
+        driven_late = not field.late and not self._around.physics.second_order
+        offset = 0.5 if driven_late else 0.0
+        dt = self._clock.dt
+        signal = source.signal((np.arange(steps) + offset) * dt, drive.derivative)
+        return time_dispersion.add(signal, dt, offset) if self._removal else signal
+
+    def inject(self, stage: str, step: int, parity: int) -> None:
+        """Add the sources' share of a step to the fields a stage has just updated."""
+        for name, *call in self._calls.get(stage, ()):
+            inject(self._fields.written(name, parity), *call, step)

@@ -1,0 +1,185 @@
+"""Stages bound to one subdomain: formula, operators, tiles and arrays become plain launches.
+
+A stage runs its edge boxes first and its core later, so that halos can travel meanwhile. Each box
+is cut into tiles that fit the second-level cache.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+
+import numpy as np
+
+from seismo.backends.base import Backend, SweepTables, Variant
+from seismo.cpml import Region
+from seismo.decomposition import Subdomain
+from seismo.fields import Fields
+from seismo.grid import AXES, Box
+from seismo.physics.table import Stage
+
+TILE_ROWS = {2: (1, 16), 3: (32, 16)}  # rows along y and z of a tile, by dimensions
+
+
+class LayerMemory:
+    """Own the memory variables of one stage in every region, in one array."""
+
+    def __init__(
+        self, backend: Backend, stage: Stage, subdomain: Subdomain, regions: list[Region], pad: int
+    ) -> None:
+        self._layout, size = {}, 0
+        for region in regions:
+            box = region.box & subdomain.owned
+            if not region.stretched or not box.size or not stage.slots:
+                continue
+            margin = [pad if a in region.stretched else 0 for a in AXES]
+            nx, ny, nz = (n + 2 * m for n, m in zip(box.shape, margin, strict=True))
+            pitch = -(-nx // backend.lane_width) * backend.lane_width
+            slot = pitch * ny * nz
+            corner = [m - lo for m, lo in zip(margin, box.lo, strict=True)]
+            first = size + (corner[2] * ny + corner[1]) * pitch + corner[0]
+            self._layout[region] = (first, pitch, pitch * ny, slot)
+            size += slot * stage.slots * len(region.stretched) * subdomain.batch
+        self._batch_step = {r: v[3] * stage.slots * len(r.stretched) for r, v in self._layout.items()}
+        self.array = backend.zeros(size + backend.lane_width)
+
+    def columns(self, region: Region, shot: int, offset: tuple[int, int, int]) -> tuple[int, ...]:
+        """Give the memory columns of a tile: index of array index (0, 0, 0), strides, slot size."""
+        if region not in self._layout:
+            return 0, 0, 0, 0
+        first, memory_y, memory_z, slot = self._layout[region]
+        ox, oy, oz = offset
+        origin = first - oz * memory_z - oy * memory_y - ox + shot * self._batch_step[region]
+        return origin, memory_y, memory_z, slot
+
+
+@dataclass(frozen=True)
+class Binding:
+    """What all stages of a subdomain share.
+
+    Attributes:
+        backend: where they run.
+        subdomain: its arrays' shape.
+        fields: its arrays.
+        tables: coefficients and profiles.
+        order: of the differences.
+        regions: boxes of one variant each.
+        closed_width: width of the surface weights, 0 without a closed free surface.
+    """
+
+    backend: Backend
+    subdomain: Subdomain
+    fields: Fields
+    tables: SweepTables
+    order: int
+    regions: list[Region]
+    closed_width: int
+
+
+def _tiles(binding: Binding, memory: LayerMemory, region: Region, box: Box) -> list[tuple]:
+    sub = binding.subdomain
+    ox, oy, oz = sub.offset
+    rows_y, rows_z = TILE_ROWS[sub.grid.dimensions]
+    (x0, y0, z0), (x1, y1, z1) = box.lo, box.hi
+    return [
+        (
+            z + oz, min(z + rows_z, z1) + oz, y + oy, min(y + rows_y, y1) + oy, x0 + ox, x1 + ox,
+            shot * sub.volume, *memory.columns(region, shot, sub.offset),
+        )
+        for shot in range(sub.batch)
+        for z in range(z0, z1, rows_z)
+        for y in range(y0, y1, rows_y)
+    ]  # fmt: skip
+
+
+def _applies(stage: Stage, region: Region) -> bool:
+    return stage.where != "layer" or bool(region.stretched)
+
+
+def _leads(binding: Binding, stage: Stage) -> tuple[int, ...]:
+    """How far ahead to prefetch each array: the row that comes next, in the farthest plane."""
+    y_stride, z_stride = binding.subdomain.strides
+    flat = binding.subdomain.grid.dimensions == 2
+    row, reach = (z_stride, 0) if flat else (y_stride, z_stride)
+    far = binding.order // 2 * z_stride
+    return (
+        *(row for _ in stage.writes),
+        *(far if flat else far + row for _ in stage.reads),
+        *(row + reach for _ in stage.coefficients),
+    )
+
+
+class BoundStage:
+    """Run one stage on one subdomain."""
+
+    def __init__(self, binding: Binding, stage: Stage, memory: LayerMemory) -> None:
+        self.stage, self._memory = stage, memory
+        edges, core = binding.subdomain.edges_and_core()
+        self._edges = [self._launches(binding, memory, edges, parity) for parity in (0, 1)]
+        self._core = [self._launches(binding, memory, [core], parity) for parity in (0, 1)]
+
+    def _launches(
+        self, binding: Binding, memory: LayerMemory, boxes: list[Box], parity: int
+    ) -> list[Callable[[], None]]:
+        stage, grouped = self.stage, {}
+        for region in self._regions(binding):
+            for box in boxes:
+                part = region.box & box
+                if part.size and _applies(stage, region):
+                    key = (region.stretched, region.closed)
+                    grouped.setdefault(key, []).extend(_tiles(binding, memory, region, part))
+        arrays = binding.fields.arrays(parity)
+        bound = tuple(arrays[name] for name in stage.arguments)
+        axes, launches = binding.subdomain.grid.axes, []
+        for (stretched, closed), tiles in grouped.items():
+            width = binding.closed_width if closed else 0
+            slots = stage.slots if stretched else 0
+            variant = Variant(binding.order, axes, stretched, slots, width)
+            launches.append(
+                binding.backend.sweep(
+                    stage.formula, variant, binding.tables, np.array(tiles), memory.array, bound,
+                    _leads(binding, stage),
+                )
+            )  # fmt: skip
+        return launches
+
+    def _regions(self, binding: Binding) -> list[Region]:
+        if self.stage.where != "surface":
+            return binding.regions
+        grid = binding.subdomain.grid
+        nx, ny, _ = grid.points
+        row = Region(Box((0, 0, 0), (nx, ny, 1)), "", False)
+        return [row] if binding.closed_width else []
+
+    def clear(self) -> None:
+        """Set the layer memory to zero."""
+        self._memory.array[:] = 0
+
+    def update_edges(self, parity: int) -> None:
+        """Update what the neighbours wait for."""
+        for launch in self._edges[parity]:
+            launch()
+
+    def update_core(self, parity: int) -> None:
+        """Update the rest."""
+        for launch in self._core[parity]:
+            launch()
+
+
+def bind_stages(binding: Binding, stages: tuple[Stage, ...], pad: int) -> list[BoundStage]:
+    """Bind the stages of a wave equation to a subdomain.
+
+    Args:
+        binding: what they share.
+        stages: the equation's table.
+        pad: margin of layer memory (half the order where memory is differentiated, else 0).
+    """
+    memories, bound = {}, []
+    for stage in stages:
+        owner = stage.shares or stage.name
+        if owner not in memories:
+            memories[owner] = LayerMemory(
+                binding.backend, stage, binding.subdomain, binding.regions, pad
+            )
+        bound.append(BoundStage(binding, stage, memories[owner]))
+    return bound

@@ -1,0 +1,191 @@
+"""Values with units: ``"3 km/s"`` becomes ``3000.0``; ``"3 km"`` is refused for a velocity.
+
+Inputs mix kilometres, milliseconds and grams per cubic centimetre; a forgotten factor of a thousand
+is the commonest mistake of a seismic scenario. Everything inside seismo is SI (angles: degrees), a
+plain number means SI, and a text with a unit is converted once, here, with its dimension checked.
+Decimal arithmetic keeps ``"0.1 km"`` exactly ``100.0``.
+"""
+
+from __future__ import annotations
+
+import difflib
+import math
+import re
+from dataclasses import dataclass
+from decimal import Context, Decimal
+from numbers import Real
+
+Exponents = tuple[int, int, int, int]  # of metre, kilogram, second, degree
+
+
+class UnitError(ValueError):
+    """The text is not a number with a unit of the dimension asked for."""
+
+
+@dataclass(frozen=True)
+class Dimension:
+    """A physical dimension, its SI symbol and the units a message offers."""
+
+    name: str
+    symbol: str
+    exponents: Exponents
+    offers: tuple[str, ...]
+
+
+NUMBER = Dimension("plain number", "", (0, 0, 0, 0), ())
+LENGTH = Dimension("length", "m", (1, 0, 0, 0), ("m", "km"))
+TIME = Dimension("time", "s", (0, 0, 1, 0), ("s", "ms"))
+FREQUENCY = Dimension("frequency", "Hz", (0, 0, -1, 0), ("Hz", "kHz", "mHz"))
+VELOCITY = Dimension("velocity", "m/s", (1, 0, -1, 0), ("m/s", "km/s"))
+DENSITY = Dimension("density", "kg/m3", (-3, 1, 0, 0), ("kg/m3", "g/cm3"))
+ANGLE = Dimension("angle", "deg", (0, 0, 0, 1), ("deg", "rad"))
+FORCE = Dimension("force", "N", (1, 1, -2, 0), ("N", "kN"))
+MOMENT = Dimension("moment", "N m", (2, 1, -2, 0), ("N m", "dyn cm"))
+PRESSURE = Dimension("pressure", "Pa", (-1, 1, -2, 0), ("Pa", "MPa", "GPa"))
+VELOCITY_GRADIENT = Dimension("velocity gradient", "1/s", (0, 0, -1, 0), ("1/s", "m/s/km"))
+DENSITY_GRADIENT = Dimension("density gradient", "kg/m4", (-4, 1, 0, 0), ("kg/m4", "kg/m3/km"))
+_NAMED = (NUMBER, LENGTH, TIME, FREQUENCY, VELOCITY, DENSITY, ANGLE, FORCE, MOMENT, PRESSURE)
+
+
+def _scaled(exponents: Exponents, **scales: str) -> dict[str, tuple[Decimal, Exponents]]:
+    return {name: (Decimal(scale), exponents) for name, scale in scales.items()}
+
+
+_UNITS: dict[str, tuple[Decimal, Exponents]] = {
+    "1": (Decimal(1), NUMBER.exponents),
+    "%": (Decimal("0.01"), NUMBER.exponents),
+    **_scaled(LENGTH.exponents, m="1", km="1e3", cm="1e-2", mm="1e-3", um="1e-6", ft="0.3048"),
+    **_scaled(TIME.exponents, s="1", ms="1e-3", us="1e-6", ns="1e-9", min="60", h="3600"),
+    **_scaled(FREQUENCY.exponents, Hz="1", kHz="1e3", MHz="1e6", mHz="1e-3"),
+    **_scaled((0, 1, 0, 0), kg="1", g="1e-3", mg="1e-6", t="1e3"),
+    **_scaled(ANGLE.exponents, deg="1", rad=repr(180.0 / math.pi)),
+    **_scaled(FORCE.exponents, N="1", kN="1e3", MN="1e6", GN="1e9", dyn="1e-5"),
+    **_scaled(PRESSURE.exponents, Pa="1", hPa="1e2", kPa="1e3", MPa="1e6", GPa="1e9", bar="1e5"),
+}
+_SPELLED = {
+    "meter": "m", "metre": "m", "kilometer": "km", "kilometre": "km", "foot": "ft", "feet": "ft",
+    "second": "s", "sec": "s", "millisecond": "ms", "msec": "ms", "minute": "min", "hour": "h",
+    "hertz": "Hz", "degree": "deg", "radian": "rad", "newton": "N", "pascal": "Pa", "gram": "g",
+    "kilogram": "kg", "kmps": "km/s", "mps": "m/s", "kph": "km/h", "dyne": "dyn",
+}  # fmt: skip
+_VALUE = re.compile(
+    r"\s*([-+]?(?:\.[0-9]+|[0-9]+(?:\.[0-9]*)?)(?:[eE][-+]?[0-9]+)?)(?![0-9_,:])(.*)\Z"
+)
+_FACTOR = re.compile(r"\s*(/?)\s*([A-Za-z%]+|1(?![0-9]))(?:\^?([-+]?[1-9])(?![0-9]))?")
+_PLAIN = str.maketrans(
+    {
+        "\N{SUPERSCRIPT ONE}": "1",
+        "\N{SUPERSCRIPT TWO}": "2",
+        "\N{SUPERSCRIPT THREE}": "3",
+        "\N{SUPERSCRIPT FOUR}": "4",
+        "\N{SUPERSCRIPT MINUS}": "-",
+        "\N{MINUS SIGN}": "-",
+        "\N{MICRO SIGN}": "u",
+        "\N{GREEK SMALL LETTER MU}": "u",
+        "\N{DEGREE SIGN}": " deg ",
+        "\N{MIDDLE DOT}": " ",
+        "*": " ",
+    }
+)
+_ARITHMETIC = Context(prec=60, traps=[])  # an overflow is found as an infinite result
+_LONGEST = 100  # characters; nothing sensible is longer, and digits without end cost time
+
+
+def to_si(value: object, dimension: Dimension) -> float:
+    """Return `value`, a number in SI or a text with a unit, as an SI float (angles in degrees).
+
+    Raises UnitError where it is not a finite number, or has another dimension.
+    """
+    if isinstance(value, str):
+        return _finite(_parse(value, dimension), value)
+    if value is None:
+        raise UnitError(f"a value is needed: {_offer(dimension)}")
+    if isinstance(value, bool) or not isinstance(value, Real):
+        raise UnitError(f"not a number: {_offer(dimension)}")
+    try:
+        return _finite(float(value), value)
+    except OverflowError:
+        raise UnitError("too large a number") from None
+
+
+def _finite(number: float, value: object) -> float:
+    if not math.isfinite(number):
+        raise UnitError("must be a finite number")
+    return number
+
+
+def _parse(text: str, dimension: Dimension) -> float:
+    match = _VALUE.match(text) if len(text) <= _LONGEST else None
+    if match is None:
+        raise UnitError(_not_a_number(text, dimension))
+    number, unit = match[1], match[2].strip()
+    if not unit:
+        return float(number)
+    scale, exponents = unit_scale(unit)
+    if exponents != dimension.exponents:
+        found = next((d.name for d in _NAMED if d.exponents == exponents), f"value in {unit!r}")
+        raise UnitError(f"a {found} where a {dimension.name} is needed: {_offer(dimension)}")
+    if scale == 1:
+        return float(number)
+    return float(_ARITHMETIC.multiply(_ARITHMETIC.create_decimal(number), scale))
+
+
+def unit_scale(unit: str) -> tuple[Decimal, Exponents]:
+    """Return the SI scale and the exponents (m, kg, s, deg) of a unit such as ``kg/m3`` or ``N m``.
+
+    Raises UnitError naming the nearest known unit.
+    """
+    text = re.sub(r"-(?=[A-Za-z])", " ", unit.translate(_PLAIN).replace("^", "").replace(".", " "))
+    scale, exponents, position = Decimal(1), [0, 0, 0, 0], 0
+    text = text.strip()
+    while position < len(text):
+        match = _FACTOR.match(text, position)
+        if match is None:
+            raise UnitError(f"unit {unit!r} is not readable: write it like km/s, kg/m3 or N m")
+        factor, its_exponents = _unit(match[2])
+        power = int(match[3] or 1) * (-1 if match[1] else 1)
+        scale *= factor**power
+        exponents = [
+            total + power * one for total, one in zip(exponents, its_exponents, strict=True)
+        ]
+        position = match.end()
+    return scale, (exponents[0], exponents[1], exponents[2], exponents[3])
+
+
+def _unit(name: str) -> tuple[Decimal, Exponents]:
+    try:
+        return _UNITS[name]
+    except KeyError:
+        raise UnitError(f"unknown unit {name!r}{_hint(name)}") from None
+
+
+def _hint(name: str) -> str:
+    lower = name.lower()[:32]
+    spelled = _SPELLED.get(lower) or _SPELLED.get(lower.removesuffix("s"))
+    if spelled:
+        return f"; did you mean {spelled!r}?"
+    known: dict[str, str] = {}
+    for unit in _UNITS:
+        known.setdefault(unit.lower(), unit)
+    if lower.removesuffix("s") in known:
+        return f"; did you mean {known[lower.removesuffix('s')]!r}?"
+    near = difflib.get_close_matches(lower, known, 1, 0.6)
+    return f"; did you mean {known[near[0]]!r}?" if near else f"; known are {' '.join(_UNITS)}"
+
+
+def _offer(dimension: Dimension) -> str:
+    if not dimension.offers:
+        return "write a plain number"
+    return f"write a number in {dimension.symbol}, or with a unit ({', '.join(dimension.offers)})"
+
+
+def _not_a_number(text: str, dimension: Dimension) -> str:
+    if len(text) > _LONGEST:
+        return f"too long for a number: {_offer(dimension)}"
+    if re.fullmatch(r"\s*[-+]?\.?(inf(inity)?|nan)\s*", text, re.IGNORECASE):
+        return "must be a finite number"
+    if re.match(r"\s*[0-9]+:[0-9]", text):
+        return "minutes:seconds are not read: write seconds, like 90 s"
+    if re.match(r"\s*[-+]?[0-9]+[_,][0-9]", text):
+        return "digits are written without separators, like 1000 or 1.5"
+    return f"not a number: {_offer(dimension)}"

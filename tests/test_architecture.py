@@ -1,0 +1,308 @@
+"""The house rules that a machine can hold: imports, questions for the device, length of code.
+
+Prose about structure rots; these tests read the syntax tree of every file under ``src/seismo``.
+The layers are those of ``docs/architecture.md``: a module imports from lower layers or its own
+folder. The limits on length are guards against drift (the aim is lower: files of 300 lines,
+functions of 40, a median under 10); none of them comes from a theory.
+"""
+
+from __future__ import annotations
+
+import ast
+import re
+import sys
+import tomllib
+from functools import cache
+from pathlib import Path
+from statistics import median
+
+import pytest
+
+ROOT = Path(__file__).resolve().parents[1]
+PACKAGE = ROOT / "src" / "seismo"
+
+# Lowest first. Two layers of the documents are split in two here: the scenario stands above the
+# plain modules it speaks of, and fields below what is bound to them.
+LAYERS = tuple(
+    set(names.split())
+    for names in (
+        "errors",
+        "units grid stencils operators wavelets wavelet_files time_dispersion schedule"
+        " interpolation geographic mechanisms",
+        "scenario",
+        "model decomposition backends",
+        "physics kernels",
+        "fields cpml",
+        "stages halo free_surface sources receivers",
+        "output monitor",
+        "simulation",
+        "cli plotting bench exact",
+        "seismo __main__",
+    )
+)
+# Pairs (importer, imported) of one layer that are allowed; each is a decision, none a cycle.
+SAME_LAYER = {("wavelets", "wavelet_files")}
+
+LONGEST_FILE = 360
+LONGEST_FUNCTION = 60
+LONGEST_MEDIAN = 10
+
+DEVICE_WORD = re.compile(r"(?i)gpu|cuda|cupy")
+EMPTY_NAMES = {"utils", "util", "common", "helpers", "helper", "manager", "misc"}
+
+
+def files() -> list[Path]:
+    return sorted(PACKAGE.rglob("*.py"))
+
+
+@cache
+def tree(path: Path) -> ast.Module:
+    return ast.parse(path.read_text(encoding="utf-8"), filename=str(path))
+
+
+def dotted(path: Path) -> str:
+    """Return ``seismo.output.chunks`` for its file."""
+    parts = path.relative_to(PACKAGE.parent).with_suffix("").parts
+    return ".".join(parts[:-1] if parts[-1] == "__init__" else parts)
+
+
+def top_name(module: str) -> str:
+    """Return the name a module has in the layers: ``output`` for ``seismo.output.chunks``."""
+    return module.split(".")[1] if "." in module else module
+
+
+def layer_of(name: str) -> int | None:
+    return next((index for index, names in enumerate(LAYERS) if name in names), None)
+
+
+def own_imports(syntax: ast.AST, module: str, is_package: bool, known: set[str]) -> set[str]:
+    """Return the names, as in the layers, of the seismo modules that a syntax tree imports."""
+    found = set()
+    for node in ast.walk(syntax):
+        if isinstance(node, ast.Import):
+            found |= {alias.name for alias in node.names}
+        elif isinstance(node, ast.ImportFrom):
+            base = node.module or ""
+            if node.level:
+                package = module.split(".") if is_package else module.split(".")[:-1]
+                base = ".".join(package[: len(package) - node.level + 1] + [base] * bool(base))
+            if base == "seismo":
+                # `from seismo import units` imports seismo.units, `from seismo import run` seismo.
+                names = {alias.name for alias in node.names}
+                found |= {f"seismo.{name}" if name in known else base for name in names}
+            else:
+                found.add(base)
+    return {top_name(name) for name in found if name.split(".")[0] == "seismo"}
+
+
+def import_mistakes(syntax: ast.AST, module: str, is_package: bool, known: set[str]) -> list[str]:
+    """Return a line for each import that goes up or sideways."""
+    importer = top_name(module)
+    own_layer = layer_of(importer)
+    mistakes = []
+    for imported in sorted(own_imports(syntax, module, is_package, known) - {importer}):
+        layer = layer_of(imported)
+        if own_layer is None or layer is None or (importer, imported) in SAME_LAYER:
+            continue  # a module of no layer has its own test
+        if layer >= own_layer:
+            mistakes.append(f"{module} (layer {own_layer}) imports {imported} (layer {layer})")
+    return mistakes
+
+
+def known_names() -> set[str]:
+    return {top_name(dotted(path)) for path in files()}.union(*LAYERS) - {"seismo"}
+
+
+def conditions(syntax: ast.AST) -> list[ast.expr | ast.match_case]:
+    """Return what is asked anywhere: tests of if, while, and conditional expressions; cases."""
+    asked: list[ast.expr | ast.match_case] = []
+    for node in ast.walk(syntax):
+        if isinstance(node, ast.If | ast.While | ast.IfExp | ast.Assert):
+            asked.append(node.test)
+        elif isinstance(node, ast.comprehension):
+            asked += node.ifs
+        elif isinstance(node, ast.Match):
+            asked += node.cases
+    return asked
+
+
+def device_questions(syntax: ast.AST) -> list[int]:
+    """Return the lines that ask which device they run on."""
+    lines = []
+    for asked in conditions(syntax):
+        node = asked.pattern if isinstance(asked, ast.match_case) else asked
+        if DEVICE_WORD.search(ast.unparse(node)):
+            lines.append(node.lineno)
+    return sorted(lines)
+
+
+def functions(syntax: ast.AST) -> list[ast.FunctionDef | ast.AsyncFunctionDef]:
+    return [n for n in ast.walk(syntax) if isinstance(n, ast.FunctionDef | ast.AsyncFunctionDef)]
+
+
+def length(function: ast.FunctionDef | ast.AsyncFunctionDef) -> int:
+    """Return the lines of a function without its docstring."""
+    body = function.body
+    has_docstring = ast.get_docstring(function, clean=False) is not None
+    docstring = (body[0].end_lineno or 0) - body[0].lineno + 1 if has_docstring else 0
+    return (function.end_lineno or function.lineno) - function.lineno + 1 - docstring
+
+
+def outside_imports(syntax: ast.Module) -> set[str]:
+    """Return what a file imports from other distributions as soon as it is imported."""
+    found = set()
+    pending: list[ast.AST] = list(syntax.body)
+    while pending:
+        node = pending.pop()
+        if isinstance(node, ast.Import):
+            found |= {alias.name.split(".")[0] for alias in node.names}
+        elif isinstance(node, ast.ImportFrom) and not node.level:
+            found.add((node.module or "").split(".")[0])
+        is_guarded = isinstance(node, ast.Try) or (
+            isinstance(node, ast.If) and "TYPE_CHECKING" in ast.unparse(node.test)
+        )
+        if not is_guarded and not isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef):
+            pending += ast.iter_child_nodes(node)
+    return found - set(sys.stdlib_module_names) - {"seismo", ""}
+
+
+def every(mistakes: list[str]) -> str:
+    return "\n".join(["", *mistakes])
+
+
+def test_every_module_has_a_layer():
+    strangers = {top_name(dotted(path)) for path in files()} - set().union(*LAYERS)
+    assert not strangers, f"give {strangers} a layer here and in docs/architecture.md"
+
+
+def test_imports_go_down():
+    known = known_names()
+    mistakes = [
+        mistake
+        for path in files()
+        for mistake in import_mistakes(tree(path), dotted(path), path.name == "__init__.py", known)
+    ]
+    assert not mistakes, every(mistakes)
+
+
+def test_allowed_pairs_of_one_layer_make_no_cycle():
+    for importer, imported in SAME_LAYER:
+        reached, pending = set(), {imported}
+        while pending:
+            name = pending.pop()
+            reached.add(name)
+            pending |= {b for a, b in SAME_LAYER if a == name} - reached
+        assert importer not in reached, f"{importer} and {imported} import each other"
+
+
+def test_only_backends_ask_for_the_device():
+    mistakes = [
+        f"{path.relative_to(ROOT)}:{line}"
+        for path in files()
+        if PACKAGE / "backends" not in path.parents
+        for line in device_questions(tree(path))
+    ]
+    assert not mistakes, every(mistakes)
+
+
+def test_importing_seismo_needs_only_the_core_dependencies():
+    """A plain `pip install .` must run: extras are imported where they are used.
+
+    The exact solutions need scipy; the layers see to it that nothing of the solver imports them.
+    """
+    project = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["project"]
+    core = {re.split(r"[<>=\[ ]", need)[0].lower() for need in project["dependencies"]}
+    # The import name of pyyaml; what numba, pydantic and matplotlib always bring themselves.
+    core |= {"yaml", "llvmlite", "pydantic_core", "annotated_types", "PIL"}
+    mistakes = [
+        f"{path.relative_to(ROOT)} imports {sorted(extra)} at the top"
+        for path in files()
+        if PACKAGE / "exact" not in path.parents
+        if (extra := outside_imports(tree(path)) - core)
+    ]
+    assert not mistakes, every(mistakes)
+
+
+def test_files_and_functions_stay_short():
+    mistakes = []
+    for path in files():
+        lines = len(path.read_text(encoding="utf-8").splitlines())
+        if lines > LONGEST_FILE:
+            mistakes.append(f"{path.relative_to(ROOT)}: {lines} lines, at most {LONGEST_FILE}")
+        mistakes += [
+            f"{path.relative_to(ROOT)}:{f.lineno} {f.name}: {length(f)} lines of {LONGEST_FUNCTION}"
+            for f in functions(tree(path))
+            if length(f) > LONGEST_FUNCTION
+        ]
+    assert not mistakes, every(mistakes)
+
+
+def test_median_function_is_short():
+    lengths = [length(function) for path in files() for function in functions(tree(path))]
+    assert median(lengths) <= LONGEST_MEDIAN
+
+
+def test_modules_say_why_they_exist():
+    spoken = [path for path in files() if tree(path).body]
+    silent = [str(p.relative_to(ROOT)) for p in spoken if not ast.get_docstring(tree(p))]
+    assert not silent, every(silent)
+
+
+def test_module_names_say_something():
+    assert not [str(p.relative_to(ROOT)) for p in files() if p.stem in EMPTY_NAMES]
+
+
+KNOWN = {"units", "grid", "scenario", "simulation", "output"}
+
+
+@pytest.mark.parametrize(
+    ("module", "code"),
+    [
+        ("seismo.units", "from seismo.scenario import load"),
+        ("seismo.units", "from seismo import simulation"),
+        ("seismo.units", "import seismo.output.chunks"),
+        ("seismo.units", "def late():\n    from seismo.simulation import build"),
+        ("seismo.units", "from .grid import Grid"),
+        ("seismo.output.chunks", "from ..simulation import build"),
+        ("seismo.units", "from seismo import run"),
+    ],
+)
+def test_an_import_that_goes_up_is_found(module, code):
+    assert len(import_mistakes(ast.parse(code), module, False, KNOWN)) == 1
+
+
+@pytest.mark.parametrize(
+    ("module", "code"),
+    [
+        ("seismo.simulation", "from seismo import units\nfrom seismo.output import open_results"),
+        ("seismo.output.chunks", "from seismo.output.scales import attach_scales"),
+        ("seismo.output.chunks", "from . import scales\nfrom ..scenario import Scenario"),
+        ("seismo", "from seismo.simulation import run"),
+        ("seismo.units", "import numpy\nfrom decimal import Decimal"),
+    ],
+)
+def test_an_import_that_goes_down_passes(module, code):
+    assert not import_mistakes(ast.parse(code), module, module == "seismo", KNOWN)
+
+
+@pytest.mark.parametrize(
+    "code",
+    [
+        "if use_cuda:\n    pass",
+        "x = 1 if backend.name == 'gpu' else 2",
+        "while cupy is None:\n    pass",
+        "y = [a for a in b if a.is_gpu]",
+        "match device:\n    case 'cuda':\n        pass",
+    ],
+)
+def test_a_question_for_the_device_is_found(code):
+    assert len(device_questions(ast.parse(code))) == 1
+
+
+def test_naming_a_device_without_asking_passes():
+    assert not device_questions(ast.parse("backend = get_backend('gpu')\nif ready:\n    pass"))
+
+
+def test_length_leaves_the_docstring_out():
+    code = 'def f():\n    """One.\n\n    Two.\n    """\n    x = 1\n    return x'
+    assert length(functions(ast.parse(code))[0]) == 3

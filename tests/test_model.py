@@ -1,0 +1,210 @@
+"""The earth model: what each part paints, in which order, and what is refused."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from types import SimpleNamespace as Spec
+
+import numpy as np
+import pytest
+from pydantic import TypeAdapter
+
+from seismo.errors import ModelError
+from seismo.model import build_earth
+from seismo.scenario.model_parts import ModelPart
+
+HERE = Path()
+
+
+def uniform(**values):
+    return Spec(type="uniform", **({"vp": None, "vs": None, "rho": None} | values))
+
+
+def layer(top, vp, vs=None, rho=None, **gradients):
+    slopes = {"vp_gradient": 0.0, "vs_gradient": 0.0, "rho_gradient": 0.0} | gradients
+    return Spec(top=top, vp=vp, vs=vs, rho=rho, **slopes)
+
+
+def layers(*given):
+    return Spec(type="layers", layers=given)
+
+
+def block(**keys):
+    return Spec(type="block", **(dict.fromkeys(("x", "y", "z", "vp", "vs", "rho")) | keys))
+
+
+def sphere(center, radius, **values):
+    middle = Spec(**({"y": None} | center))
+    return Spec(
+        type="sphere", center=middle, radius=radius, **(dict.fromkeys(("vp", "vs", "rho")) | values)
+    )
+
+
+def gradient(**keys):
+    return Spec(type="gradient", **(dict.fromkeys(("z_top", "z_bottom", "vp", "vs", "rho")) | keys))
+
+
+def table(rows=None, path=None, interpolation="linear"):
+    return Spec(type="table", rows=rows, path=path, interpolation=interpolation)
+
+
+def water(depth):
+    return Spec(type="water", depth=depth, vp=1500.0, rho=1000.0)
+
+
+ROCK = uniform(vp=3000.0, vs=1500.0, rho=2200.0)
+
+
+def test_later_parts_overwrite_and_leave_what_they_do_not_give():
+    earth = build_earth([ROCK, uniform(vp=4000.0), block(z=(100.0, 200.0), vs=2000.0)], HERE)
+    found = earth.sample(np.array([50.0, 100.0, 150.0, 200.0, 201.0]), None)
+    assert found["vp"].tolist() == [4000.0] * 5
+    assert found["vs"].tolist() == [1500.0, 2000.0, 2000.0, 2000.0, 1500.0]
+    assert found["rho"].tolist() == [2200.0] * 5
+
+
+def test_layers_begin_at_their_tops_and_the_first_reaches_up():
+    earth = build_earth(
+        [layers(layer(0.0, 2000.0), layer(100.0, 3000.0, vp_gradient=2.0))], HERE, ("vp",)
+    )
+    found = earth.sample(np.array([-50.0, 0.0, 99.9, 100.0, 150.0]), None)["vp"]
+    assert found.tolist() == [2000.0, 2000.0, 2000.0, 3000.0, 3100.0]
+
+
+def test_gradient_is_linear_between_and_constant_beyond():
+    part = gradient(z_top=100.0, z_bottom=300.0, vp=Spec(top=2000.0, bottom=4000.0))
+    found = build_earth([part], HERE, ("vp",)).sample(
+        np.array([0.0, 100.0, 150.0, 300.0, 900.0]), None
+    )
+    assert found["vp"].tolist() == [2000.0, 2000.0, 2500.0, 4000.0, 4000.0]
+    part = gradient(vp=Spec(top=2000.0, bottom=4000.0))
+    earth = build_earth([part], HERE, ("vp",), ((0.0, 1000.0), None, (0.0, 1.0)))
+    assert earth.sample(np.array([250.0, 5000.0]), None)["vp"].tolist() == [2500.0, 4000.0]
+
+
+def test_tables_linear_constant_and_with_a_jump(tmp_path: Path):
+    rows = [
+        [0.0, 2000.0, 1000.0, 2000.0],
+        [100.0, 3000.0, 1500.0, 2100.0],
+        [100.0, 5000.0, 2800.0, 2700.0],
+    ]
+    z = np.array([0.0, 50.0, 99.999999, 100.0, 400.0])
+    found = build_earth([table(rows)], HERE).sample(z, None)
+    assert np.allclose(found["vp"], [2000.0, 2500.0, 3000.0, 5000.0, 5000.0])
+    found = build_earth([table(rows, interpolation="constant")], HERE).sample(z, None)
+    assert found["vs"].tolist() == [1000.0, 1000.0, 1000.0, 2800.0, 2800.0]
+    (tmp_path / "t.csv").write_text(
+        "# a comment\nrho, depth; vp vs\n"
+        "2000, 0, 2000, 1000\n2100 100 3000 1500\n2700 100 5000 2800\n"
+    )
+    again = build_earth([table(path="t.csv")], tmp_path).sample(z, None)
+    for name, values in build_earth([table(rows)], HERE).sample(z, None).items():
+        assert np.array_equal(again[name], values)
+
+
+def test_blocks_and_spheres_in_two_and_three_dimensions():
+    parts = [ROCK, block(x=(0.0, 10.0), y=(0.0, 10.0), z=(0.0, 10.0), vp=3100.0)]
+    parts.append(sphere({"x": 50.0, "y": 50.0, "z": 50.0}, 10.0, vp=3200.0))
+    earth = build_earth(parts, HERE)
+    axis = np.arange(0.0, 101.0, 5.0)
+    vp = earth.sample(axis[:, None, None], axis[None, :, None], axis)["vp"]
+    assert vp.shape == (21, 21, 21)
+    z, y, x = np.meshgrid(axis, axis, axis, indexing="ij")
+    ball = (x - 50) ** 2 + (y - 50) ** 2 + (z - 50) ** 2 <= 100
+    box = (x <= 10) & (y <= 10) & (z <= 10)
+    assert np.array_equal(vp, np.where(ball, 3200.0, np.where(box, 3100.0, 3000.0)))
+    flat = earth.sample(axis[:, None], None, axis)["vp"]  # in 2-D y plays no part
+    assert np.array_equal(flat == 3200.0, (x - 50)[0] ** 2 + (z - 50)[:, 0] ** 2 <= 100)
+    assert not earth.layered
+
+
+def test_water_lies_above_the_sea_bed():
+    found = build_earth([ROCK, water(100.0)], HERE).sample(np.array([0.0, 99.9, 100.0]), None)
+    assert found["vp"].tolist() == [1500.0, 1500.0, 3000.0]
+    assert found["vs"].tolist() == [0.0, 0.0, 1500.0]
+    assert found["rho"].tolist() == [1000.0, 1000.0, 2200.0]
+
+
+def test_the_edge_of_the_interior_goes_on_in_the_absorbing_layers():
+    # A block that ends with the region must not end there for a wave that leaves it.
+    clamp = ((0.0, 100.0), None, (0.0, 200.0))
+    earth = build_earth([ROCK, block(x=(150.0, 200.0), vp=4000.0)], HERE, clamp=clamp)
+    found = earth.sample(np.array([[50.0]]), None, np.array([[-80.0, 149.0, 200.0, 280.0]]))
+    assert found["vp"].tolist() == [[3000.0, 3000.0, 4000.0, 4000.0]]
+
+
+def test_extremes_leave_fluids_out_of_the_slowest_shear():
+    axis = np.arange(0.0, 301.0, 10.0)
+    for lateral in ([], [block(x=(0.0, 50.0), z=(200.0, 250.0), vs=1700.0)]):
+        earth = build_earth([ROCK, water(100.0), *lateral], HERE)
+        found = earth.extremes(axis, axis[:5], axis)
+        assert (found.vp_min, found.vp_max) == (1500.0, 3000.0)
+        assert (found.vs_min, found.vs_max) == (1500.0, 1700.0 if lateral else 1500.0)
+        assert (found.rho_min, found.rho_max) == (1000.0, 2200.0)
+        assert found.fluid
+        assert found.ratio_min == pytest.approx(3000.0 / found.vs_max)
+    dry = build_earth([ROCK], HERE).extremes(axis, None, axis)
+    assert not dry.fluid
+    assert build_earth([uniform(vp=1500.0)], HERE, ("vp",)).extremes(axis, None, axis).vs_max == 0.0
+
+
+@pytest.mark.parametrize(
+    ("parts", "message"),
+    [
+        ([uniform(vp=3000.0, rho=2000.0)], "no part gives vs everywhere"),
+        ([ROCK, uniform(vs=2700.0)], r"vp/vs is 1\.111 at z = 0 m, x = 0 m"),
+        ([ROCK, block(z=(4.0, 6.0), vp=-1.0)], r"vp is -1 at z = 5 m, x = 0 m; must be positive"),
+        ([ROCK, block(z=(4.0, 6.0), rho=0.0)], "rho is 0 at z = 5 m"),
+        (
+            [layers(layer(5.0, 1e3), layer(5.0, 2e3))],
+            r"model\[0\]\.layers\[1\]\.top: 5 m is not below",
+        ),
+        ([layers(layer(0.0, 1e3, 500.0, 2e3), layer(5.0, 2e3))], r"layers\[1\]\.vs: missing"),
+        ([gradient(vp=Spec(top=1e3, bottom=2e3))], r"model\[0\]: a gradient needs z_top"),
+        ([gradient(z_top=1.0, z_bottom=0.0, vp=Spec(top=1e3, bottom=2e3))], "not below z_top"),
+        ([table(path="none.csv")], r"none\.csv: no such file; expected rows of z, vp, vs, rho"),
+    ],
+)
+def test_mistakes_are_named_in_one_line(parts, message):
+    with pytest.raises(ModelError, match=message) as caught:
+        build_earth(parts, HERE).sample(np.array([[0.0], [5.0]]), None, np.array([0.0, 1.0]))
+    assert "\n" not in str(caught.value)
+
+
+@pytest.mark.parametrize(
+    ("text", "message"),
+    [
+        ("0 1 2\n", ":1: 3 columns"),
+        ("0 1 2 x\n", ":1: 'x' is not a number"),
+        ("z vp vs q\n0 1 2 3\n", ":1: columns z, vp, vs, q"),
+        ("0 1 2 3\n-1 1 2 3\n", ":2: depth -1 lies above"),
+        ("0 1 2 nan\n", ":1: 'nan' is not a number"),
+        ("# nothing\n", "holds no rows"),
+    ],
+)
+def test_a_malformed_table_is_refused(tmp_path: Path, text, message):
+    (tmp_path / "t.csv").write_text(text)
+    with pytest.raises(ModelError, match=message):
+        build_earth([table(path="t.csv")], tmp_path)
+
+
+def test_the_parts_of_a_scenario_are_understood(tmp_path: Path):
+    np.save(tmp_path / "vs.npy", np.full((3, 3), 0.9))
+    written = [
+        {"type": "uniform", "vp": "3 km/s", "vs": 1500.0, "rho": 2200.0},
+        {"type": "layers", "layers": [{"top": 0.0, "vp": 2000.0, "vs": 800.0, "rho": 2000.0}]},
+        {"type": "table", "rows": [[0.0, 2000.0, 1000.0, 2000.0], [100.0, 3000.0, 1500.0, 2300.0]]},
+        {"type": "gradient", "vp": {"top": 2000.0, "bottom": 3000.0}},
+        {"type": "file", "vs": {"path": "vs.npy", "units": "km/s"}},
+        {"type": "block", "x": [0.0, 10.0], "vp": 2500.0},
+        {"type": "sphere", "center": {"x": 0.0, "z": 50.0}, "radius": 10.0, "vp": 2600.0},
+        {"type": "water", "depth": 20.0},
+    ]
+    parts = TypeAdapter(list[ModelPart]).validate_python(written)
+    earth = build_earth(
+        parts, tmp_path, clamp=((0.0, 1e3), None, (0.0, 1e3)), spacing={"z": 5, "x": 5}
+    )
+    found = earth.sample(np.array([[0.0], [50.0], [100.0]]), None, np.array([5.0, 500.0]))
+    assert found["vp"].tolist() == [[1500.0, 1500.0], [2600.0, 2050.0], [2500.0, 2100.0]]
+    assert found["vs"].tolist() == [[0.0, 0.0], [900.0, 900.0], [900.0, 900.0]]
+    assert np.allclose(found["rho"][:, 0], [1000.0, 2150.0, 2300.0])

@@ -1,0 +1,180 @@
+"""Effective medium: the averages of Backus (1962) and Moczo et al. (2002), computed by hand."""
+
+from __future__ import annotations
+
+import tracemalloc
+from pathlib import Path
+from types import SimpleNamespace as Spec
+
+import numpy as np
+import pytest
+
+from seismo.model import build_earth, cell_average
+
+HERE = Path()
+UPPER = {"vp": 2000.0, "vs": 1000.0, "rho": 2000.0}
+LOWER = {"vp": 4000.0, "vs": 2400.0, "rho": 2600.0}
+ALL = ("rho", "p_modulus", "shear_modulus", "vp", "vs")
+
+
+def uniform(values):
+    return Spec(type="uniform", **values)
+
+
+def block(values, **faces):
+    return Spec(type="block", **(dict.fromkeys(("x", "y", "z")) | faces), **values)
+
+
+def mixture(share):
+    """Return what a cell holds that has a share of LOWER in UPPER."""
+    harmonic = {}
+    for name, velocity in (("p_modulus", "vp"), ("shear_modulus", "vs")):
+        upper = UPPER["rho"] * UPPER[velocity] ** 2
+        lower = LOWER["rho"] * LOWER[velocity] ** 2
+        harmonic[name] = 1.0 / ((1 - share) / upper + share / lower)
+    rho = (1 - share) * UPPER["rho"] + share * LOWER["rho"]
+    vp, vs = (np.sqrt(harmonic[name] / rho) for name in ("p_modulus", "shear_modulus"))
+    return {"rho": rho, **harmonic, "vp": vp, "vs": vs}
+
+
+def average(earth, z, y, x, h=10.0, **keys):
+    keys = {"parameters": ALL, "dtype": np.float64} | keys
+    return cell_average(earth, z, y, x, {"z": h, "y": h, "x": h}, **keys)
+
+
+@pytest.mark.parametrize("depth", [40.0, 42.0, 45.0, 47.5])
+@pytest.mark.parametrize("three", [False, True])
+def test_a_flat_interface_anywhere_in_a_cell(depth, three):
+    # 128 samples place it to within h / 256; the cell about z = 40 m holds 45 - depth of LOWER.
+    earth = build_earth([uniform(UPPER), block(LOWER, z=(depth, 1e9))], HERE)
+    z, x = np.arange(0.0, 101.0, 10.0), np.arange(4) * 10.0
+    found = average(earth, z, x[:3] if three else None, x)
+    for name, values in found.items():
+        assert values.shape == ((11, 3, 4) if three else (11, 4))
+        for k, centre in enumerate(z):
+            share = np.clip((centre + 5.0 - depth) / 10.0, 0.0, 1.0)
+            assert np.all(values[k] == values[k].flat[0])
+            assert values[k].flat[0] == pytest.approx(
+                mixture(share)[name], rel=2e-2 if share % 1 else 1e-12
+            )
+
+
+def test_the_quadrature_converges_to_the_average():
+    earth = build_earth([uniform(UPPER), block(LOWER, z=(42.0, 1e9))], HERE)
+    found = average(earth, np.array([40.0]), None, np.zeros(1), subsamples=10)
+    for name, value in mixture(0.3).items():
+        assert found[name][0, 0] == pytest.approx(value, rel=1e-12)
+
+
+@pytest.mark.parametrize("dimensions", [2, 3])
+def test_vertical_faces_and_corners(dimensions):
+    # Flat faces are met to h / 2N of N lattice points (144 in 2-D, 101 in 3-D); at edges and
+    # corners the lattice errs by about log(N)^2 / N; the contrast of moduli magnifies by up to 7.
+    names = "zyx" if dimensions == 3 else "zx"
+    faces = dict(zip(names, [(0.0, 42.5), (0.0, 52.5), (0.0, 62.5)], strict=False))
+    earth = build_earth([uniform(UPPER), block(LOWER, **faces)], HERE)
+    axis = np.arange(10.0, 91.0, 10.0)
+    found = average(earth, axis, axis if dimensions == 3 else None, axis)
+    along = [np.clip((faces[name][1] - axis + 5.0) / 10.0, 0.0, 1.0) for name in names]
+    parts = np.meshgrid(*along, indexing="ij")
+    share = np.prod(parts, 0)
+    cut = np.sum([(part % 1) > 0 for part in parts], 0)  # faces that pass through the cell
+    for name, values in found.items():
+        error = np.abs(values / mixture(share)[name] - 1.0)
+        assert np.max(error[cut == 0]) < 1e-12
+        assert np.max(error[(cut == 1) & (share > 0)]) < 0.02
+        assert np.max(error) < 0.12
+
+
+def test_a_cell_with_fluid_carries_no_shear():
+    wet = Spec(type="water", depth=43.0, vp=1500.0, rho=1000.0)
+    for bodies in ([], [block(LOWER, x=(1e3, 2e3))]):
+        earth = build_earth([uniform(UPPER), wet, *bodies], HERE)
+        found = average(earth, np.array([30.0, 40.0, 50.0]), None, np.arange(3) * 10.0)
+        assert np.all(found["shear_modulus"][:2] == 0.0)
+        assert np.all(found["vs"][:2] == 0.0)
+        assert np.allclose(found["shear_modulus"][2], 2e9)
+        water, rock = 1000.0 * 1500.0**2, UPPER["rho"] * UPPER["vp"] ** 2
+        expected = 1.0 / (0.8 / water + 0.2 / rock)
+        assert np.allclose(found["p_modulus"][1], expected, rtol=2e-2)
+        # No rule of mixing may give a negative bulk modulus.
+        assert np.all(found["p_modulus"] >= 4.0 / 3.0 * found["shear_modulus"])
+
+
+def test_constant_density_averages_the_square_of_slowness():
+    earth = build_earth([uniform(UPPER), block(LOWER, z=(42.0, 1e9))], HERE, ("vp",))
+    found = average(earth, np.array([40.0]), None, np.zeros(1), parameters=("vp",), subsamples=10)
+    expected = (0.7 / UPPER["vp"] ** 2 + 0.3 / LOWER["vp"] ** 2) ** -0.5
+    assert found["vp"][0, 0] == pytest.approx(expected, rel=1e-12)
+
+
+def test_a_sphere_has_its_volume():
+    # The sum of the cells' shares is the volume of the ball, to the error of the lattice.
+    lighter = UPPER | {"rho": 1000.0}
+    ball = Spec(type="sphere", center=Spec(x=51.0, y=47.0, z=53.0), radius=27.3, **lighter)
+    earth = build_earth([uniform(UPPER), ball], HERE)
+    axis = np.arange(0.0, 101.0, 10.0)
+    rho = average(earth, axis, axis, axis, parameters=("rho",))["rho"]
+    volume = np.sum(UPPER["rho"] - rho) / 1000.0 * 1e3
+    assert volume == pytest.approx(4.0 / 3.0 * np.pi * 27.3**3, rel=5e-3)
+    plain = average(earth, axis, axis, axis, parameters=("rho",), averaging="point")["rho"]
+    assert set(np.unique(plain)) == {1000.0, 2000.0}
+
+
+def test_the_lattice_and_a_tensor_grid_of_samples_agree():
+    # Two quadratures of one integral: 144 lattice points against 40 x 40 midpoints.
+    parts = [uniform(UPPER), block(LOWER, z=(13.0, 27.0), x=(31.0, 58.0))]
+    z, x = np.arange(0.0, 41.0, 10.0), np.arange(0.0, 101.0, 10.0)
+    lattice = average(build_earth(parts, HERE), z, None, x, parameters=("rho",))["rho"]
+    tensor = average(build_earth(parts, HERE), z, None, x, parameters=("rho",), subsamples=40)[
+        "rho"
+    ]
+    assert np.allclose(lattice, tensor, rtol=5e-3)
+    assert not np.allclose(lattice, UPPER["rho"], rtol=5e-2)
+
+
+def test_absorbing_layers_repeat_the_edge():
+    clamp = ((0.0, 100.0), (0.0, 50.0), (0.0, 60.0))
+    lower = block(LOWER, z=(97.0, 100.0), x=(57.0, 60.0), y=(0.0, 2.0))
+    earth = build_earth([uniform(UPPER), lower], HERE, clamp=clamp)
+    z, y, x = (np.arange(-30.0, n + 31.0, 10.0) for n in (100.0, 50.0, 60.0))
+    for shift in (0.0, 5.0):
+        found = average(earth, z + shift, y, x, dtype=np.float32)
+        for values in found.values():
+            inner = values[3:14, 3:9, 3:10]
+            beyond = ((3, 3), (3, 3), (3, 3))
+            if shift:
+                inner, beyond = values[3:13, 3:9, 3:10], ((3, 3), (3, 3), (3, 3))
+                assert np.array_equal(
+                    values[14:], np.repeat(values[14:15], values.shape[0] - 14, 0)
+                )
+            else:
+                assert np.array_equal(values, np.pad(inner, beyond, "edge"))
+            assert values.dtype == np.float32
+
+
+def test_a_gridded_earth_is_averaged_too(tmp_path: Path):
+    # Cells of 40 m over a file of 10 m: the mean square slowness of its bilinear surface.
+    rng = np.random.default_rng(5)
+    np.save(tmp_path / "v.npy", rng.uniform(1500.0, 4000.0, (33, 33)))
+    keys = dict.fromkeys(("format", "dataset", "shape", "axes"))
+    at = {"spacing": Spec(x=10.0, z=10.0), "origin": Spec(x=0.0, z=0.0)}
+    file = Spec(path="v.npy", units="m/s", **keys, **at)
+    earth = build_earth([Spec(type="file", vp=file, vs=None, rho=None)], tmp_path, ("vp",))
+    nodes = np.arange(40.0, 281.0, 40.0)
+    found = average(earth, nodes, None, nodes, 40.0, parameters=("vp",), subsamples=16)["vp"]
+    fine = np.arange(280) + 20.5
+    square = earth.sample(fine[:, None], None, fine[None, :])["vp"] ** -2
+    expected = square.reshape(7, 40, 7, 40).mean((1, 3)) ** -0.5
+    assert np.allclose(found, expected, rtol=5e-3)  # 16 x 16 midpoints against 40 x 40
+
+
+def test_memory_is_bounded_by_slabs():
+    earth = build_earth([uniform(UPPER), block(LOWER, x=(0.0, 333.0), z=(0.0, 123.0))], HERE)
+    axis = np.arange(0.0, 1000.0, 10.0)
+    tracemalloc.start()
+    found = average(earth, axis, axis, axis, parameters=("rho",), dtype=np.float32)
+    peak = tracemalloc.get_traced_memory()[1]
+    tracemalloc.stop()
+    assert found["rho"].nbytes == 4_000_000
+    assert peak < 300e6

@@ -1,0 +1,207 @@
+"""Gridded model files: one answer whatever the format and axis order; hostile files refused."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from types import SimpleNamespace as Spec
+
+import h5py
+import numpy as np
+import pytest
+
+from seismo.errors import ModelError
+from seismo.model import build_earth
+
+UNIT = {"z": 10.0, "y": 10.0, "x": 10.0}
+
+
+def grid_file(path, **keys):
+    defaults = dict.fromkeys(("format", "dataset", "shape", "axes", "spacing", "origin"))
+    defaults |= {"dtype": "float32", "byte_order": "little", "units": "m/s"}
+    return Spec(path=str(path), **(defaults | keys))
+
+
+def earth_of(base, needs=("vp",), clamp=((0.0, 1e4),) * 3, **files):
+    part = Spec(type="file", **(dict.fromkeys(("vp", "vs", "rho")) | files))
+    return build_earth([part], base, needs, clamp, UNIT)
+
+
+def bilinear(z, x):
+    return 2000.0 + 3.0 * z + 2.0 * x + 0.01 * z * x
+
+
+@pytest.fixture
+def plane():
+    z, x = np.arange(11) * 20.0, np.arange(21) * 10.0
+    return bilinear(z[:, None], x).astype("f4")
+
+
+SPACING = Spec(x=10.0, y=None, z=20.0)
+ORIGIN = Spec(x=0.0, y=None, z=0.0)
+
+
+def write(base: Path, plane, form):
+    """Write the same plane and return the specification that reads it."""
+    common = {"spacing": SPACING, "origin": ORIGIN}
+    if form == "npy":
+        np.save(base / "a.npy", plane)
+        return grid_file("a.npy", **common)
+    if form == "fortran":
+        np.save(base / "a.npy", np.asfortranarray(plane))
+        return grid_file("a.npy", **common)
+    if form == "turned":
+        np.save(base / "a.npy", plane.T)
+        return grid_file("a.npy", axes="xz", shape=(21, 11), **common)
+    if form == "kilometres":
+        np.save(base / "a.npy", plane.astype("f8") / 1e3)
+        return grid_file("a.npy", units="km/s", **common)
+    if form == "raw":
+        plane.T.astype(">f8").tofile(base / "a.bin")
+        return grid_file(
+            "a.bin", shape=(21, 11), axes="xz", dtype="float64", byte_order="big", **common
+        )
+    with h5py.File(base / "a.h5", "w") as file:
+        file.create_dataset("model/vp", data=plane, chunks=True, compression="gzip", shuffle=True)
+    return grid_file("a.h5", dataset="model/vp", **common)
+
+
+@pytest.mark.parametrize("form", ["npy", "fortran", "turned", "kilometres", "raw", "hdf5"])
+def test_a_bilinear_field_is_met_exactly_whatever_the_format(tmp_path: Path, plane, form):
+    # Bilinear interpolation is exact for bilinear fields; float32 rounds at 1e-7.
+    earth = earth_of(tmp_path, vp=write(tmp_path, plane, form))
+    z, x = np.linspace(0.0, 200.0, 33)[:, None], np.linspace(0.0, 200.0, 17)[None, :]
+    expected = bilinear(z, x)
+    assert np.allclose(earth.sample(z, None, x)["vp"], expected, rtol=3e-7)
+    scattered = earth.sample(np.broadcast_to(z, expected.shape), None, x * np.ones_like(z))
+    assert np.allclose(scattered["vp"], expected, rtol=3e-7)
+    assert earth.sample(np.array(13.0), None, np.array(17.0))["vp"] == pytest.approx(
+        bilinear(13.0, 17.0)
+    )
+
+
+def test_the_edges_go_on(tmp_path: Path, plane):
+    earth = earth_of(tmp_path, clamp=(None, None, None), vp=write(tmp_path, plane, "npy"))
+    found = earth.sample(
+        np.array([[-30.0], [50.0], [900.0]]), None, np.array([[-5.0, 70.0, 500.0]])
+    )["vp"]
+    z, x = np.clip([-30.0, 50.0, 900.0], 0, 200)[:, None], np.clip([-5.0, 70.0, 500.0], 0, 200)
+    assert np.allclose(found, bilinear(z, x), rtol=3e-7)
+
+
+def test_three_axes_in_any_order(tmp_path: Path):
+    z, y, x = np.arange(4) * 10.0, np.arange(5) * 10.0, np.arange(6) * 10.0
+    cube = 2000.0 + z[:, None, None] + 2 * y[:, None] + 3 * x
+    np.save(tmp_path / "c.npy", cube.transpose(1, 2, 0))
+    earth = earth_of(tmp_path, vp=grid_file("c.npy", axes="yxz"))
+    fine = np.linspace(0.0, 30.0, 9)
+    tensor = earth.sample(fine[:, None, None], fine[None, :, None], fine)["vp"]
+    expected = 2000.0 + fine[:, None, None] + 2 * fine[:, None] + 3 * fine
+    assert np.allclose(tensor, expected)
+    zz, yy, xx = np.meshgrid(fine, fine, fine, indexing="ij")
+    assert np.allclose(earth.sample(zz, yy, xx)["vp"], expected)
+    one = earth.sample(fine[:1, None, None], fine[None, :, None], fine[None, None, :])["vp"]
+    assert np.allclose(one, expected[:1])
+    with pytest.raises(ModelError, match="has the axis y, but the grid is 2-D"):
+        earth.sample(fine[:, None], None, fine)
+
+
+def test_density_in_grams(tmp_path: Path):
+    np.save(tmp_path / "r.npy", np.full((3, 3), 2.5))
+    np.save(tmp_path / "v.npy", np.full((3, 3), 2500, "u2"))
+    earth = earth_of(
+        tmp_path, ("vp", "rho"), vp=grid_file("v.npy"), rho=grid_file("r.npy", units="g/cm3")
+    )
+    found = earth.sample(np.array(0.0), None, np.array(0.0))
+    assert (found["vp"], found["rho"]) == (2500.0, 2500.0)
+
+
+def refused(base, message, **keys):
+    with pytest.raises(ModelError, match=message) as caught:
+        earth_of(base, vp=grid_file(**keys))
+    assert "\n" not in str(caught.value)
+
+
+def test_missing_and_malformed_arrays(tmp_path: Path):
+    good = np.full((3, 4), 2000.0, "f4")
+    np.save(tmp_path / "good.npy", good)
+    refused(tmp_path, r"none\.npy: no such file", path="none.npy")
+    refused(
+        tmp_path, r"has shape \(3, 4\), the scenario says \(4, 3\)", path="good.npy", shape=(4, 3)
+    )
+    refused(tmp_path, "has 2 axes, `axes` names 'zyx'", path="good.npy", axes="zyx")
+    refused(tmp_path, "a raw file needs `shape`", path="good.npy", format="raw")
+    (tmp_path / "text.npy").write_text("no")
+    refused(tmp_path, "not a .npy file", path="text.npy")
+    raw = (tmp_path / "good.npy").read_bytes()
+    (tmp_path / "short.npy").write_bytes(raw[:-4])
+    refused(tmp_path, "holds 44 bytes of values, its header .* needs 48", path="short.npy")
+    good.tofile(tmp_path / "good.bin")
+    refused(
+        tmp_path,
+        r"holds 48 bytes, shape \(3, 5\) of float32 needs 60",
+        path="good.bin",
+        shape=(3, 5),
+    )
+    refused(tmp_path, "cannot be read as hdf5", path="good.bin", format="hdf5")
+    refused(
+        tmp_path,
+        "largest value 2e\\+06 m/s exceeds 20000; check `units`",
+        path="good.npy",
+        units="km/s",
+    )
+    for value, message in ((np.nan, "not finite"), (0.0, "smallest value 0 m/s, must be positive")):
+        np.save(tmp_path / "bad.npy", np.where(np.eye(3) > 0, value, 2000.0))
+        refused(tmp_path, message, path="bad.npy")
+
+
+def test_no_code_and_no_huge_array_is_read_from_npy(tmp_path: Path):
+    np.save(tmp_path / "pickle.npy", np.array([{"a": 1}], object), allow_pickle=True)
+    refused(tmp_path, "holds object, expected real numbers", path="pickle.npy")
+    header = (
+        "{'descr': '<f8', 'fortran_order': False, 'shape': (1048576, 1048576), }".ljust(117) + "\n"
+    )
+    (tmp_path / "huge.npy").write_bytes(b"\x93NUMPY\x01\x00v\x00" + header.encode())
+    refused(tmp_path, "8796093022208 bytes", path="huge.npy")
+
+
+def test_hdf5_that_reaches_beyond_itself_is_refused(tmp_path: Path):
+    secret = tmp_path / "secret.bin"
+    secret.write_bytes(bytes(96))
+    with h5py.File(tmp_path / "other.h5", "w") as file:
+        file["vp"] = np.full((3, 4), 2000.0)
+    with h5py.File(tmp_path / "m.h5", "w") as file:
+        file["external"] = h5py.ExternalLink("other.h5", "vp")
+        file["soft"] = h5py.SoftLink("/group/vp")
+        file["group/vp"] = np.full((3, 4), 2000.0)
+        file.create_dataset("outside", (3, 4), "f8", external=[(str(secret), 0, 96)])
+        layout = h5py.VirtualLayout((3, 4), "f8")
+        layout[...] = h5py.VirtualSource(str(tmp_path / "other.h5"), "vp", (3, 4))
+        file.create_virtual_dataset("virtual", layout)
+        file["text"] = "hello"
+        file.create_dataset("huge", (1 << 20, 1 << 20), "f8", chunks=(64, 64))
+    for name, message in (
+        ("external", "is a link, which is not followed"),
+        ("soft", "is a link, which is not followed"),
+        ("outside", "keeps its values in other files"),
+        ("virtual", "keeps its values in other files"),
+        ("text", "expected real numbers"),
+        ("huge", "8796093022208 bytes"),
+        ("group", "is a group of vp"),
+        ("nothing", "has no dataset 'nothing'"),
+        ("group/vp/deeper", "has no dataset"),
+        (None, "say which by `dataset`"),
+    ):
+        refused(tmp_path, message, path="m.h5", dataset=name)
+    assert earth_of(tmp_path, vp=grid_file("m.h5", dataset="/group/vp"))
+    assert earth_of(tmp_path, vp=grid_file("other.h5"))
+
+
+def test_spacing_and_origin_are_those_of_the_grid_when_left_out(tmp_path: Path, plane):
+    np.save(tmp_path / "a.npy", plane)
+    earth = earth_of(
+        tmp_path, clamp=((100.0, 200.0), None, (1000.0, 2000.0)), vp=grid_file("a.npy")
+    )
+    assert earth.sample(np.array(110.0), None, np.array(1020.0))["vp"] == plane[1, 2]
+    part = Spec(type="file", vp=grid_file("a.npy"), vs=None, rho=None)
+    with pytest.raises(ModelError, match="origin along z is not known"):
+        build_earth([part], tmp_path, ("vp",))

@@ -1,0 +1,310 @@
+"""Figures: every kind is drawn from a results file and shows the numbers of that file.
+
+What can be computed is compared with the made-up wavefield's closed form; tolerances are those
+of float32 storage unless a test says otherwise.
+"""
+
+from __future__ import annotations
+
+import runpy
+import sys
+from pathlib import Path
+
+import matplotlib as mpl
+import numpy as np
+import pytest
+from matplotlib.image import AxesImage
+from PIL import Image
+
+from seismo.errors import ScenarioError, StorageError
+from seismo.output import ResultsWriter, open_results
+from seismo.plotting import KINDS, draw, gather, model, snapshot, spectra, traces
+from seismo.plotting.section import sections
+from seismo.plotting.spectra import amplitude_spectrum, highest_frequency
+from seismo.plotting.style import clip_level
+from synthetic_results import (
+    FREQUENCY,
+    SHOTS,
+    SOURCE_DEPTH,
+    motion,
+    ricker,
+    write_elastic_2d,
+    write_elastic_3d,
+)
+
+SCRIPTS = Path(__file__).parents[1] / "scripts"
+
+
+@pytest.fixture(scope="module")
+def two(tmp_path_factory):
+    with open_results(write_elastic_2d(tmp_path_factory.mktemp("two") / "two.h5")) as results:
+        yield results
+
+
+@pytest.fixture(scope="module")
+def three(tmp_path_factory):
+    with open_results(write_elastic_3d(tmp_path_factory.mktemp("three") / "three.h5")) as results:
+        yield results
+
+
+@pytest.fixture(scope="module")
+def empty(tmp_path_factory):
+    path = tmp_path_factory.mktemp("empty") / "empty.h5"
+    with ResultsWriter(path, scenario_text="", resolved="", attributes={}):
+        pass
+    with open_results(path) as results:
+        yield results
+
+
+def panels_of(figure):
+    return [panel for panel in figure.axes if panel.get_xlabel() or panel.images]
+
+
+def waves(figure):
+    """The wavefield images: those with a symmetric colour scale."""
+    images = [image for panel in figure.axes for image in panel.get_images()]
+    return [i for i in images if isinstance(i, AxesImage) and i.norm.vmin == -i.norm.vmax]
+
+
+@pytest.mark.parametrize("dimensions", ["two", "three"])
+@pytest.mark.parametrize("kind", list(KINDS))
+def test_every_kind_is_drawn_whole_and_leaves_nothing_else(kind, dimensions, request, tmp_path):
+    results = request.getfixturevalue(dimensions)
+    path = draw(results, kind, tmp_path / f"figure{KINDS[kind].suffix}")
+    assert [p.name for p in tmp_path.iterdir()] == [path.name]
+    with Image.open(path) as image:
+        assert min(image.size) >= 200
+        pixels = np.asarray(image.convert("L"))
+    assert (pixels < 128).mean() > 0.002, "hardly anything was drawn"
+    assert pixels[0].min() > 200, "something is cut off at the upper edge"
+
+
+def test_the_default_name_stands_beside_the_results(two):
+    path = draw(two, "traces")
+    assert path == two.path.with_name("two-traces.png")
+
+
+@pytest.mark.parametrize("suffix", [".pdf", ".svg"])
+def test_vector_formats(two, tmp_path, suffix):
+    assert draw(two, "spectra", tmp_path / f"s{suffix}").stat().st_size > 5000
+
+
+def test_a_movie_has_a_frame_for_every_snapshot_and_shows_the_source(two, tmp_path):
+    with Image.open(draw(two, "movie", tmp_path / "m.gif", shot="shot_b")) as movie:
+        assert movie.n_frames == len(two.snapshots["wavefield/shot_000"].time)
+        movie.seek(6)
+        colours = np.asarray(movie.convert("RGB")).astype(int)
+    yellow = np.array([0xF0, 0xE4, 0x42])
+    assert (np.abs(colours - yellow).sum(axis=-1) < 60).any(), "the palette lost the source"
+
+
+@pytest.mark.parametrize("kind", list(KINDS))
+def test_a_file_without_the_data_is_refused_in_one_line(empty, kind, tmp_path):
+    assert not KINDS[kind].available(empty)
+    with pytest.raises(ScenarioError, match="holds no") as caught:
+        draw(empty, kind, tmp_path / f"f{KINDS[kind].suffix}")
+    assert "\n" not in str(caught.value)
+    assert list(tmp_path.iterdir()) == []
+
+
+@pytest.mark.parametrize(
+    ("kind", "options", "words"),
+    [
+        ("snapshots", {}, "did you mean 'snapshot'"),
+        ("snapshot", {"feild": "vz"}, "did you mean 'field'"),
+        ("snapshot", {"field": "vy"}, "there is: vx, vz"),
+        ("snapshot", {"shot": "shot_c"}, "there is: shot_a, shot_b"),
+        ("snapshot", {"shot": 2}, "no shot 2"),
+        ("snapshot", {"series": "wavefeild"}, "did you mean"),
+        ("snapshot", {"count": 0}, "at least one"),
+        ("gather", {"receivers": "lines"}, "did you mean 'line'"),
+        ("gather", {"mode": "picture"}, "image or wiggle"),
+        ("gather", {"by": "azimuth"}, "distance"),
+        ("traces", {"codes": "CI.XXX."}, "there is no"),
+        ("traces", {"scale": "log"}, "individual or common"),
+        ("model", {"parameters": "qp"}, "there is: vp, vs, rho"),
+        ("spectra", {"quantities": "vz,p"}, "there is no 'p'"),
+    ],
+)
+def test_a_wrong_word_is_answered_with_the_right_ones(two, tmp_path, kind, options, words):
+    with pytest.raises(ScenarioError, match=words) as caught:
+        draw(two, kind, tmp_path / "f.png", **options)
+    assert "\n" not in str(caught.value)
+    assert list(tmp_path.iterdir()) == []
+
+
+@pytest.mark.parametrize(
+    ("kind", "name"), [("model", "f.xyz"), ("movie", "f.png"), ("model", "missing/f.png")]
+)
+def test_a_wrong_output_path_is_refused(two, tmp_path, kind, name):
+    with pytest.raises(ScenarioError):
+        draw(two, kind, tmp_path / name)
+
+
+def test_mp4_without_ffmpeg_names_the_remedy(two, tmp_path, monkeypatch):
+    monkeypatch.setattr("shutil.which", lambda _name: None)
+    with pytest.raises(ScenarioError, match=r"use \.gif"):
+        draw(two, "movie", tmp_path / "m.mp4")
+
+
+def test_a_full_disk_leaves_nothing(two, tmp_path, monkeypatch):
+    def full(self, path, **_options):
+        Path(path).write_bytes(b"half")
+        raise OSError(28, "No space left on device")
+
+    monkeypatch.setattr("matplotlib.figure.Figure.savefig", full)
+    with pytest.raises(StorageError, match="No space left"):
+        draw(two, "model", tmp_path / "f.png")
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_drawing_changes_no_global_setting(two):
+    # The backend is left out: matplotlib chooses it when it is first asked for.
+    before = {name: mpl.rcParams[name] for name in mpl.rcParams if name != "backend"}
+    model(two)
+    assert {name: mpl.rcParams[name] for name in before} == before
+
+
+def test_snapshots_show_the_wavefield_at_the_times_asked_for(two):
+    figure = snapshot(two, field="vx", shot="shot_b", times=[0.1, 0.3])
+    images = waves(figure)
+    assert [p.get_title(loc="left") for p in panels_of(figure)[:2]] == ["t = 0.1 s", "t = 0.3 s"]
+    series = two.snapshots["wavefield/shot_001"]
+    grid = np.meshgrid(series.axes["x"] - SHOTS["shot_b"], series.axes["z"] - SOURCE_DEPTH)
+    for image, time in zip(images, (0.1, 0.3), strict=True):
+        shown, expected = np.asarray(image.get_array()), motion(grid, time)[0]
+        scale = shown.ravel() @ expected.ravel() / (expected.ravel() @ expected.ravel())
+        assert scale == pytest.approx(1e6, rel=1e-5)  # the axis is labelled in µm/s
+        np.testing.assert_allclose(shown / scale, expected, atol=1e-6 * np.abs(expected).max())
+    assert figure.axes[-1].get_xlabel() == "$v_{x}$ (µm/s)"
+
+
+def test_depth_points_down_and_everything_is_to_scale(two, three):
+    for results in (two, three):
+        for panel in panels_of(model(results)):
+            if panel.get_ylabel().startswith("z"):
+                low, high = panel.get_ylim()
+                assert low > high
+                assert panel.get_aspect() == 1.0
+    units = {panel.get_xlabel()[-3:] for panel in panels_of(model(three))}
+    assert units == {"km)"}
+
+
+def test_sections_of_a_volume_meet_at_the_source(three):
+    axes = three.model.axes
+    cuts = sections(axes, {"x": 14000.0, "y": 11000.0, "z": 7000.0})
+    assert [cut.title() for cut in cuts] == ["y = 11 km", "x = 14 km", "z = 7 km"]
+    assert [cut.index(axes) for cut in cuts] == [
+        (slice(None), 22, slice(None)),
+        (slice(None), slice(None), 28),
+        (14, slice(None), slice(None)),
+    ]
+    # A map is seen from above: x, north, points up and y, east, to the right.
+    values = np.arange(49 * 61).reshape(49, 61)
+    np.testing.assert_array_equal(cuts[2].oriented(values, axes), values.T)
+    assert (cuts[2].horizontal, cuts[2].vertical) == ("y", "x")
+
+
+def test_a_plane_series_is_drawn_as_a_map(three):
+    figure = snapshot(three, series="surface", times=[5.0])
+    panel = figure.axes[0]
+    assert (panel.get_xlabel(), panel.get_ylabel()) == ("y (km)", "x (km)")
+    shown = np.asarray(waves(figure)[0].get_array())
+    assert shown.shape == (61, 49)
+    expected = three.snapshots["surface"].frame("vz", 5).T
+    assert np.corrcoef(shown.ravel(), expected.ravel())[0, 1] > 0.999999
+
+
+def test_the_gather_shows_arrivals_where_theory_has_them(two):
+    figure = gather(two, receivers="line", quantities="vz", shot="shot_a", mode="image")
+    panel = figure.axes[0]
+    assert panel.get_xlabel() == "x (m)"
+    low, high = panel.get_ylim()
+    assert low > high, "time runs down the page"
+    mesh = np.asarray(panel.collections[0].get_array())
+    assert mesh.shape == (401, 101)
+    np.testing.assert_allclose(mesh, 1e6 * two.traces["line"].values_of("vz", 0).T, rtol=1e-6)
+
+
+def test_stations_off_a_line_are_ordered_by_distance(three):
+    figure = gather(three, quantities="vz")
+    panel = figure.axes[0]
+    assert panel.get_xlabel() == "horizontal distance (km)"
+    x, y = three.traces["stations"].x - 14000.0, three.traces["stations"].y - 11000.0
+    starts = [line.get_xdata()[0] for line in panel.get_lines()]
+    np.testing.assert_allclose(starts, np.sort(np.hypot(x, y)) / 1e3, rtol=1e-9)
+
+
+def test_traces_carry_their_codes_and_peaks(two):
+    figure = traces(two, receivers="stations", shot=1)
+    labels = [tick.get_text() for tick in figure.axes[0].get_yticklabels()]
+    assert labels == two.traces["stations"].codes
+    peak = np.abs(two.traces["stations"].values_of("vx", 1)[0]).max() * 1e9
+    assert figure.axes[0].texts[0].get_text() == f"{peak:.3g} nm/s"
+
+
+def test_common_scale_keeps_the_ratio_of_amplitudes(two):
+    figure = traces(two, receivers="stations", scale="common")
+    heights = [np.ptp(line.get_ydata()) for panel in figure.axes for line in panel.get_lines()]
+    stations = two.traces["stations"]
+    spans = np.concatenate([np.ptp(stations.values_of(n, 0), axis=-1) for n in ("vx", "vz")])
+    np.testing.assert_allclose(np.array(heights) / heights[0], spans / spans[0], rtol=1e-5)
+
+
+def test_the_spectrum_of_a_ricker_pulse_is_the_known_one():
+    # Ricker (1953): |S(f)| = 2 f^2 / (sqrt(pi) f0^3) exp(-(f / f0)^2). The pulse is analytic and
+    # sampled far above its band, so the discrete sum is exact up to rounding.
+    time = 0.002 * np.arange(500)
+    frequency, amplitude = amplitude_spectrum(time, ricker(time - 0.5))
+    ratio = frequency / FREQUENCY
+    expected = 2 * ratio**2 / (np.sqrt(np.pi) * FREQUENCY) * np.exp(-(ratio**2))
+    np.testing.assert_allclose(amplitude, expected, atol=1e-9 * expected.max())
+
+
+def test_f_max_is_recorded_or_found_40_db_down(two, three):
+    assert highest_frequency(two) == 37.0
+    # x^2 exp(1 - x^2) = 0.01 has the root x = 2.7601; the spectrum is sampled every 1 / 15 Hz.
+    assert highest_frequency(three) == pytest.approx(2.7601, abs=1 / 15.05)
+    labels = [text.get_text() for text in spectra(two).axes[0].texts]
+    assert labels == ["$f_{max}$ = 37 Hz"]
+
+
+def test_the_clip_ignores_what_is_at_rest():
+    values = np.zeros(100_000)
+    values[:100] = np.arange(1, 101)
+    assert clip_level(values, 99.0) == pytest.approx(np.percentile(values[:100], 99))
+    assert clip_level(np.zeros(10), 99.0) == 1.0
+    assert np.isfinite(clip_level(np.array([np.nan, 1.0, 2.0]), 99.0))
+
+
+def test_sources_and_receivers_are_marked_where_they_are(two):
+    figure = model(two, parameters="vp")
+    stars = [line for line in figure.axes[0].get_lines() if line.get_marker() == "*"]
+    np.testing.assert_array_equal(stars[0].get_xdata(), list(SHOTS.values()))
+    np.testing.assert_array_equal(stars[0].get_ydata(), [SOURCE_DEPTH] * 2)
+    one = [p for p in snapshot(two, shot="shot_b", times=0.2).axes[0].get_lines()
+           if p.get_marker() == "*"]  # fmt: skip
+    np.testing.assert_array_equal(one[0].get_xdata(), [SHOTS["shot_b"]])
+
+
+@pytest.mark.parametrize(
+    ("script", "options", "output"),
+    [
+        ("plot_snapshots.py", ["--field", "vx"], "s.png"),
+        ("record_section.py", ["--set", "line", "--velocity", "3000"], "r.png"),
+        ("spectra.py", ["--set", "stations", "--receivers", "CI.PAS.", "CI.LFP."], "f.png"),
+        ("animate.py", [], "a.gif"),
+    ],
+)
+def test_the_example_scripts_run(two, tmp_path, monkeypatch, script, options, output):
+    pytest.importorskip("xarray")
+    pytest.importorskip("h5netcdf")
+    mpl.use("Agg")
+    path = tmp_path / output
+    monkeypatch.setattr(sys, "argv", [script, str(two.path), *options, "--output", str(path)])
+    runpy.run_path(str(SCRIPTS / script), run_name="__main__")
+    import matplotlib.pyplot as plt
+
+    plt.close("all")
+    with Image.open(path) as image:
+        assert min(image.size) >= 400

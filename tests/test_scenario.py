@@ -1,0 +1,212 @@
+"""The scenario: read once, SI afterwards, written back equal; the same keys from Python."""
+
+from __future__ import annotations
+
+import copy
+import json
+import pickle
+import re
+from pathlib import Path
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from pydantic import ValidationError
+
+from seismo.errors import ScenarioError
+from seismo.scenario import Scenario, from_dict, json_schema, load, parse, template
+from seismo.scenario.reference import reference
+
+FULL = Path(__file__).with_name("scenario_full.yaml").read_text(encoding="utf-8")
+
+
+def test_every_kind_of_part_is_read_into_si():
+    scenario = parse(FULL)
+    assert scenario.dimensions == 3
+    assert scenario.grid.extent.x == 4000.0
+    assert (scenario.grid.origin.x, scenario.grid.origin.z) == (-1000.0, 100.0)
+    assert scenario.time.step == 0.001
+    assert scenario.boundaries.layer.alpha == 3.0
+    assert scenario.model[0].rho == 2200.0
+    assert scenario.model[1].layers[0].vp_gradient == 0.5
+    assert scenario.model[3].rows[1] == (1000.0, 3000.0, 1500.0, 2300.0)
+    assert scenario.model[7].vp.units == "km/s"
+    assert scenario.sources[0].components.tp == -2e17
+    assert scenario.sources[0].position.depth == 14000.0
+    assert scenario.sources[2].force.z == 1000.0
+    assert scenario.receivers[0].positions[0].code == "CI.PAS.00"
+    assert scenario.receivers[2].z == (100.0, 100.0, 1)
+    assert scenario.geographic.azimuth == 20.0
+
+
+def test_a_scenario_written_out_loads_back_equal():
+    scenario = parse(FULL)
+    written = scenario.to_yaml()
+    again = parse(written, "again.yaml")
+    assert again == scenario
+    assert hash(again) == hash(scenario)
+    assert again.to_yaml() == written
+    assert from_dict(scenario.model_dump()) == scenario
+
+
+@settings(max_examples=100, deadline=None)
+@given(st.text(max_size=40).filter(lambda text: not any("\ud800" <= c <= "\udfff" for c in text)))
+def test_any_title_survives_the_way_through_yaml(title):
+    scenario = parse(template("x")).model_copy(update={"title": title})
+    assert parse(scenario.to_yaml()).title == title
+
+
+def test_scenarios_that_differ_are_not_equal():
+    text = template("a")
+    assert parse(text) == parse(text, "other/name.yaml")
+    assert parse(text) != parse(text.replace("0.8 s", "0.9 s"))
+    assert parse(text) != text
+
+
+def test_one_length_is_the_spacing_of_all_axes():
+    flat = parse(template("a")).grid.spacing
+    assert (flat.x, flat.y, flat.z) == (10.0, None, 10.0)
+    solid = parse(FULL.replace("{x: 20 m, y: 20 m, z: 10 m}", "25 m")).grid.spacing
+    assert (solid.x, solid.y, solid.z) == (25.0, 25.0, 25.0)
+
+
+@pytest.mark.parametrize(
+    ("physics", "quantity"),
+    [("elastic", "velocity"), ("acoustic", "pressure"), ("acoustic_variable_density", "pressure")],
+)
+def test_quantities_left_out_follow_the_physics(physics, quantity):
+    text = re.sub(r" *quantities: .*\n", "", template("a")).replace("[vx, vz]", "[pressure]")
+    scenario = parse(text.replace("physics: elastic ", f"physics: {physics} "))
+    assert scenario.receivers[0].quantities == (quantity,)
+
+
+def test_a_scenario_cannot_be_changed():
+    scenario = parse(template("a"))
+    with pytest.raises(ValidationError, match="frozen"):
+        scenario.grid.order = 4
+
+
+def test_a_scenario_survives_copy_and_pickle():
+    scenario = parse(FULL, "folder/s.yaml")
+    for clone in (copy.deepcopy(scenario), pickle.loads(pickle.dumps(scenario))):
+        assert clone == scenario
+        assert clone.base == scenario.base
+        assert clone.where("physics") == "folder/s.yaml:3:1"
+
+
+def test_python_takes_the_same_keys_and_units_as_yaml():
+    data = {
+        "physics": "acoustic",
+        "grid": {"extent": {"x": "1 km", "z": 500}, "spacing": "10 m"},
+        "time": {"duration": "200 ms"},
+        "model": [{"type": "uniform", "vp": "2 km/s"}],
+        "sources": [
+            {
+                "type": "pressure",
+                "position": {"x": 500, "z": 250},
+                "wavelet": {"type": "ricker", "frequency": "20 Hz"},
+            }
+        ],
+    }
+    scenario = from_dict(data)
+    assert scenario.model[0].vp == 2000.0
+    assert scenario.where("physics") == ""
+    assert scenario.text == scenario.to_yaml()
+    assert Scenario(**data) == scenario
+
+
+def test_python_gets_the_same_messages_without_a_file():
+    with pytest.raises(ScenarioError) as caught:
+        from_dict({"physics": "elastc", "grid": {"extent": {"x": "1 kg", "z": 1}}})
+    assert caught.value.messages[0].startswith("physics: 'elastc': must be one of acoustic,")
+    assert caught.value.messages[1].startswith("grid.extent.x: '1 kg': ")
+
+
+def test_a_broken_rule_stops_direct_construction_too():
+    data = parse(template("a")).model_dump()
+    data["boundaries"]["bottom"] = "free_surface"
+    with pytest.raises(ValidationError, match=r"boundaries\.bottom: only the top"):
+        Scenario(**data)
+
+
+def test_load_keeps_the_folder_the_text_and_the_lines(tmp_path):
+    file = tmp_path / "run.yaml"
+    file.write_text(template("run"), encoding="utf-8")
+    scenario = load(file)
+    assert scenario.base == tmp_path
+    assert scenario.path == file
+    assert scenario.text == template("run")
+    assert scenario.resolve("vp.npy") == tmp_path / "vp.npy"
+    assert scenario.resolve("/data/vp.npy").as_posix() == "/data/vp.npy"
+    line = 1 + template("run").split("\n").index("  duration: 0.8 s")
+    assert scenario.where("time", "duration") == f"{file}:{line}:3"
+    assert scenario.where("time", "step") == f"{file}:{line - 1}:1"
+    error = scenario.mistake("time", "duration", problem="too long")
+    assert str(error) == f"{file}:{line}:3: time.duration: '0.8 s': too long"
+
+
+@pytest.mark.parametrize(
+    ("content", "says"),
+    [
+        (b"", "empty: a scenario begins like 'physics: elastic'"),
+        (b"- 1\n", "not a mapping"),
+        (b"a: \xff\n", ":1: not UTF-8 text"),
+        (b"#" * (2 << 20), "larger than"),
+    ],
+)
+def test_a_file_that_is_no_scenario_gives_one_line(tmp_path, content, says):
+    file = tmp_path / "run.yaml"
+    file.write_bytes(content)
+    with pytest.raises(ScenarioError) as caught:
+        load(file)
+    (message,) = caught.value.messages
+    assert message.startswith(str(file))
+    assert says in message
+
+
+@pytest.mark.parametrize("name", ["absent.yaml", ".", "nul\0.yaml"])
+def test_a_file_that_cannot_be_read_gives_one_line(tmp_path, name):
+    with pytest.raises(ScenarioError, match="cannot be read: "):
+        load(f"{tmp_path}/{name}")
+
+
+def test_a_byte_order_mark_does_no_harm(tmp_path):
+    file = tmp_path / "run.yaml"
+    file.write_text(template("run"), encoding="utf-8-sig")
+    assert load(file) == parse(template("run"))
+
+
+def test_the_template_is_small_elastic_and_names_its_results():
+    scenario = parse(template("first-try"))
+    assert scenario.physics == "elastic"
+    assert scenario.dimensions == 2
+    assert "first-try" in scenario.title
+    points = scenario.grid.extent.x * scenario.grid.extent.z / scenario.grid.spacing.x**2
+    assert points < 1e5  # a run of seconds
+    for name in ("../x", "", "a b", "-x", "x" * 65, "a\n"):
+        with pytest.raises(ScenarioError, match="is not a name"):
+            template(name)
+
+
+def test_the_json_schema_knows_every_key_of_a_full_scenario():
+    schema = json_schema()
+    assert json.loads(json.dumps(schema)) == schema
+    definitions = schema["$defs"]
+    assert definitions["GridSpec"]["properties"]["order"]["maximum"] == 16
+    assert definitions["Layer"]["properties"]["vp"]["x-unit"] == "m/s"
+    assert schema["additionalProperties"] is False
+    for name, definition in [("Scenario", schema), *definitions.items()]:
+        for key, item in definition["properties"].items():
+            assert key == "type" or item.get("description"), f"{name}.{key} has no description"
+
+
+def test_the_reference_lists_every_key_with_unit_default_and_range():
+    text = reference()
+    assert "| `courant` | a number, above 0, at most 1 | `0.9` |" in text
+    assert "| `vp` | a number in m/s, above 0 | *required* | P velocity |" in text
+    assert "## `model[]` (type: sphere)" in text
+    assert "## `sources[].wavelet` (type: ricker)" in text
+    keys = {
+        key for definition in json_schema()["$defs"].values() for key in definition["properties"]
+    }
+    assert {key for key in keys if f"| `{key}` |" not in text} == set()

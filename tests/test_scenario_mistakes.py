@@ -1,0 +1,230 @@
+"""Every mistake is told with its line, key, value and remedy, and all of them at once."""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+
+import pytest
+import yaml
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from seismo.errors import ScenarioError
+from seismo.scenario import from_dict, parse
+
+FLAT = """\
+physics: elastic
+grid: {extent: {x: 4 km, z: 2 km}, spacing: 10 m}
+time: {duration: 1 s}
+boundaries: {}
+model:
+  - {type: uniform, vp: 3 km/s, vs: 1.7 km/s, rho: 2200}
+sources:
+  - {type: explosion, position: {x: 1 km, z: 1 km}, wavelet: {type: ricker, frequency: 10 Hz}}
+receivers:
+  - {type: line, start: {x: 0, z: 0}, end: {x: 4 km, z: 0}, count: 5}
+output: {}
+"""
+SOLID = (
+    FLAT.replace("{x: 4 km, z: 2 km}", "{x: 4 km, y: 3 km, z: 2 km}")
+    .replace("{x: 1 km, z: 1 km}", "{x: 1 km, y: 1 km, z: 1 km}")
+    .replace("{x: 0, z: 0}", "{x: 0, y: 0, z: 0}")
+    .replace("{x: 4 km, z: 0}", "{x: 4 km, y: 0, z: 0}")
+)
+SURFACE = "{type: line, start: {x: 0, z: 0}, end: {x: 4 km, z: 0}, count: 5}"
+EXPLOSION = (
+    "{type: explosion, position: {x: 1 km, z: 1 km}, wavelet: {type: ricker, frequency: 10 Hz}}"
+)
+UNIFORM = "{type: uniform, vp: 3 km/s, vs: 1.7 km/s, rho: 2200}"
+HALF_MOMENT = (
+    "{type: moment_tensor, position: {x: 1 km, z: 1 km}, wavelet: {type: ricker, frequency: 1}"
+)
+FORCE = "{type: force, position: {x: 1 km, z: 1 km}, wavelet: {type: ricker, frequency: 1}"
+
+
+def mistakes(text: str) -> tuple[str, ...]:
+    with pytest.raises(ScenarioError) as caught:
+        parse(text, "s.yaml")
+    return caught.value.messages
+
+
+@pytest.mark.parametrize("text", [FLAT, SOLID])
+def test_the_scenarios_that_are_spoiled_below_are_good(text):
+    parse(text)
+
+
+CASES = yaml.safe_load(Path(__file__).with_name("scenario_mistakes.yaml").read_text("utf-8"))
+
+
+@pytest.mark.parametrize("case", CASES, ids=[case["case"] for case in CASES])
+def test_a_mistake_is_told_with_place_key_value_and_remedy(case):
+    """The place is checked against the text: the key stands there, or what should hold it."""
+    text = {"flat": FLAT, "solid": SOLID}[case["base"]]
+    for old, new in case["replace"]:
+        assert text.count(old) == 1
+        text = text.replace(old, new)
+    found = mistakes(text)
+    assert found[0] == case["message"]
+    assert len(found) == 1 + case.get("others", 0)
+
+    place, path, *rest = found[0].split(": ")
+    line, column = (int(number) for number in place.split(":")[1:])
+    there = text.splitlines()[line - 1][column - 1 :]
+    *_, holder, key = ["", *re.findall("[a-z_]+", path)]
+    if rest[0] != "missing" and not path.endswith("]") and f"{key}:" in there:
+        assert there.startswith(f"{key}:")
+    else:
+        assert there.startswith(("{", "[", f"{holder}:", rest[0].strip("'")))
+
+
+def test_all_mistakes_are_told_at_once_in_the_order_of_the_lines():
+    text = (
+        FLAT.replace("physics: elastic", "physics: elastic\ntitel: x")
+        .replace("spacing: 10 m", "spacing: 10 m, order: 017")
+        .replace("duration: 1 s", "duration: 1 km")
+        .replace("{x: 1 km, z: 1 km}", "{x: 9 km, z: 1 km}")
+        .replace("count: 5", "count: 5, quantities: [speed]")
+        .replace("output: {}", "output: {}\noutput: {}")
+    )
+    found = mistakes(text)
+    assert [line.split(": ")[1] for line in found] == [
+        "titel",
+        "grid.order",
+        "time.duration",
+        "receivers[0].quantities[0]",
+        "output",
+    ]
+    # The grid could not be read, so the source is compared with it only when order is right.
+    found = mistakes(text.replace("order: 017", "ordr: 8"))
+    assert [line.split(": ")[1] for line in found][1:4] == [
+        "grid.ordr",
+        "time.duration",
+        "sources[0].position.x",
+    ]
+
+
+def test_a_misspelt_required_key_is_one_mistake():
+    (message,) = mistakes(FLAT.replace("frequency", "freqency"))
+    assert message.endswith("unknown key; did you mean 'frequency'?")
+
+
+def test_a_flood_of_mistakes_is_cut():
+    points = ", ".join("{x: -1, z: 1}" for _ in range(200))
+    found = mistakes(FLAT.replace(SURFACE, f"{{type: points, positions: [{points}]}}"))
+    assert len(found) == 51
+    assert found[-1] == "s.yaml: and 150 more mistakes"
+
+
+def test_a_position_on_the_face_is_inside_despite_rounding():
+    """0.1 * 7 is above 0.7 by one unit in the last place."""
+    assert 0.1 * 7 > 0.7
+    small = FLAT.replace("{x: 4 km, z: 2 km}", "{x: 0.7, z: 0.9}").replace("10 m", "0.1")
+    end = f"{{x: {0.1 * 7!r}, z: 0}}"
+    parse(small.replace("{x: 1 km, z: 1 km}", "{x: 0.1, z: 0.1}").replace("{x: 4 km, z: 0}", end))
+
+
+@pytest.mark.parametrize(
+    ("physics", "source"),
+    [
+        ("acoustic", "pressure"), ("acoustic", "explosion"),
+        ("acoustic_variable_density", "force"), ("elastic", "pressure"), ("elastic_sh", "force"),
+    ],
+)  # fmt: skip
+def test_the_sources_an_equation_has_are_accepted(physics, source):
+    force = ", force: {y: 1}" if physics == "elastic_sh" else ", force: {z: 1}"
+    extra = f"type: {source}" + (force if source == "force" else "")
+    parse(FLAT.replace("physics: elastic", f"physics: {physics}").replace("type: explosion", extra))
+
+
+def test_a_tensor_of_sh_waves_is_accepted():
+    tensor = f"{HALF_MOMENT}, components: {{xy: 1, yz: 2}}}}"
+    parse(FLAT.replace("physics: elastic", "physics: elastic_sh").replace(EXPLOSION, tensor))
+
+
+_SNIPPETS = st.sampled_from(
+    [
+        "type",
+        "x",
+        "1 km",
+        "017",
+        "null",
+        "{}",
+        "[]",
+        "[1, 2]",
+        ".inf",
+        "1e3",
+        "yes",
+        "-1",
+        "'",
+        ":",
+        "{a: b}",
+        "é\x85",
+    ]
+)
+
+
+@settings(max_examples=300, deadline=None)
+@given(st.data())
+def test_no_spoiled_text_gives_anything_but_a_scenario_error(data):
+    """Random words of a good scenario are replaced: it still loads, or says what is wrong."""
+    words = (
+        data.draw(st.sampled_from([FLAT, SOLID])).replace("{", "{ ").replace(",", " ,").split(" ")
+    )
+    for _ in range(data.draw(st.integers(1, 4))):
+        words[data.draw(st.integers(0, len(words) - 1))] = data.draw(
+            _SNIPPETS | st.text(max_size=4)
+        )
+    text = " ".join(words)
+    try:
+        scenario = parse(text, "s.yaml")
+    except ScenarioError:
+        for message in mistakes(text):
+            assert message.startswith("s.yaml:")
+            assert "\n" not in message
+            assert not re.search(
+                r"\|(uniform|explosion|ricker|line|x, y, z)", message.split(": ")[1]
+            )
+    else:
+        assert parse(scenario.to_yaml()) == scenario
+
+
+_SECTIONS = ["physics", "grid", "time", "model", "sources", "receivers", "survey", "output"]
+_KEYS = st.text(max_size=4) | st.integers() | st.sampled_from(["type", "x", "vp", "fields"])
+_TYPES = st.sampled_from(["uniform", "layers", "force", "line"])
+_INSIDE = st.sampled_from(["layers", "vp", "position", "name", "start"])
+_LEAVES = (
+    st.none()
+    | st.booleans()
+    | st.integers()
+    | st.floats()
+    | st.text(max_size=5)
+    | st.binary(max_size=2)
+)
+_ANYTHING = st.recursive(
+    _LEAVES,
+    lambda inner: (
+        st.lists(inner, max_size=3)
+        | st.dictionaries(_KEYS, inner, max_size=3)
+        | st.builds(
+            lambda kind, rest: {"type": kind, **rest},
+            _TYPES,
+            st.dictionaries(_INSIDE, inner, max_size=3),
+        )
+    ),
+    max_leaves=8,
+)
+
+
+@settings(max_examples=300, deadline=None)
+@given(st.dictionaries(st.sampled_from(_SECTIONS), _ANYTHING))
+def test_no_python_data_gives_anything_but_a_scenario_error(data):
+    with pytest.raises(ScenarioError) as caught:
+        from_dict(data)
+    assert all("\n" not in message for message in caught.value.messages)
+
+
+@pytest.mark.parametrize("data", [None, 5, [], "physics: elastic", {}, {1: 2}])
+def test_python_data_that_is_no_scenario_is_refused(data):
+    with pytest.raises(ScenarioError):
+        from_dict(data)

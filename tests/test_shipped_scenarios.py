@@ -1,0 +1,73 @@
+"""The scenarios that come with seismo, and that of the README, are valid and say what they claim.
+
+The scenarios state facts (resolution, an earthquake's moment) in comments; where a fact follows
+from the numbers beside it, it is computed here again, to the rounding of the printed digits.
+"""
+
+from __future__ import annotations
+
+import csv
+import math
+import re
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from seismo.scenario import load, parse
+
+ROOT = Path(__file__).resolve().parents[1]
+SCENARIOS = sorted((ROOT / "scenarios").glob("*.yaml"))
+
+
+@pytest.mark.parametrize("path", SCENARIOS, ids=lambda path: path.stem)
+def test_a_shipped_scenario_is_valid(path):
+    assert load(path).title
+
+
+def test_the_scenario_of_the_readme_is_valid():
+    text = (ROOT / "README.md").read_text(encoding="utf-8")
+    examples = re.findall(r"```yaml\n(.*?)```", text, re.DOTALL)
+    assert len(examples) == 1
+    assert parse(examples[0]).physics == "elastic"
+
+
+def test_the_chino_hills_tensor_has_the_catalogue_moment_and_no_volume_change():
+    """M0 = sqrt(M:M / 2) and Mw = 2/3 (log10 M0 - 9.1) (Hanks & Kanamori 1979): 1.53e17, 5.39."""
+    source = load(ROOT / "scenarios" / "chino_hills_2008.yaml").sources[0]
+    m = source.components
+    tensor = np.array([[m.xx, m.xy, m.xz], [m.xy, m.yy, m.yz], [m.xz, m.yz, m.zz]])
+    moment = math.sqrt((tensor**2).sum() / 2)
+    assert moment == pytest.approx(1.53e17, abs=0.005e17)
+    assert 2 / 3 * (math.log10(moment) - 9.1) == pytest.approx(5.39, abs=0.005)
+    assert abs(np.trace(tensor)) < 0.01 * moment
+    # The duration follows from the moment in dyn cm (Ekstrom et al. 2012).
+    half_duration = 1.05e-8 * (moment * 1e7) ** (1 / 3)
+    assert source.wavelet.half_duration == pytest.approx(half_duration, abs=0.005)
+
+
+def test_the_chino_hills_stations_lie_inside_the_grid():
+    """A degree is 111 km along the meridian; a kilometre of margin covers the flattening."""
+    scenario = load(ROOT / "scenarios" / "chino_hills_2008.yaml")
+    origin, extent = scenario.grid.origin, scenario.grid.extent
+    place = scenario.geographic
+    with (ROOT / "scenarios" / scenario.receivers[0].path).open(
+        encoding="utf-8", newline=""
+    ) as file:
+        stations = list(csv.DictReader(file))
+    assert len(stations) == 27
+    for station in stations:
+        north = (float(station["latitude"]) - place.latitude) * 111e3
+        east = (float(station["longitude"]) - place.longitude) * 111e3
+        east *= math.cos(math.radians(place.latitude))
+        assert origin.x + 1e3 < north < origin.x + extent.x - 1e3
+        assert origin.y + 1e3 < east < origin.y + extent.y - 1e3
+
+
+def test_loh1_has_a_gaussian_moment_rate_of_unit_area():
+    """Area of A exp(-(pi f t)^2) is A / (sqrt(pi) f); its sigma is 1 / (sqrt(2) pi f) = 0.12 s."""
+    wavelet = load(ROOT / "scenarios" / "loh1.yaml").sources[0].wavelet
+    assert wavelet.amplitude / (math.sqrt(math.pi) * wavelet.frequency) == pytest.approx(
+        1, abs=1e-5
+    )
+    assert 1 / (math.sqrt(2) * math.pi * wavelet.frequency) == pytest.approx(0.12, abs=1e-5)
