@@ -16,6 +16,7 @@ import argparse
 import json
 import os
 import resource
+import signal
 import statistics
 import subprocess
 import sys
@@ -64,8 +65,11 @@ def contenders(case: bench.Case, codes: list[str]) -> list[Contender]:
     """List the ways to run a case: a survey also goes one shot a core, where peers allow it."""
     listed = [Contender(code) for code in codes]
     if "survey" in case.scenario:
-        listed += [Contender(code, "one process a core", ("--processes", "2"))
-                   for code in codes if code in PEERS]
+        listed += [
+            Contender(code, "one process a core", ("--processes", "2"))
+            for code in codes
+            if code in PEERS
+        ]
     return listed
 
 
@@ -93,22 +97,24 @@ def wait_until_quiet(limit: float) -> None:
             return
 
 
-def run_once(contender: Contender, case: bench.Case, arguments: argparse.Namespace,
-             tally: Tally) -> None:
+def run_once(
+    contender: Contender, case: bench.Case, arguments: argparse.Namespace, tally: Tally
+) -> None:
     """Run a contender's process on a case and add what it printed to its tally."""
     if contender.code == "seismo":
         command = [sys.executable, str(HERE / "seismo_case.py"), case.name]
     else:
         script = HERE / "peers" / f"{contender.code}_case.py"
-        command = [str(arguments.peers_python), str(script),
-                   json.dumps(plain_cases.plain(case.name))]
+        command = [
+            str(arguments.peers_python),
+            str(script),
+            json.dumps(plain_cases.plain(case.name)),
+        ]
     command += ["--repeats", str(arguments.repeats), "--threads", str(arguments.threads)]
     wait_until_quiet(arguments.quiet)
     busy, own, start = _busy_ticks(), _children_seconds(), time.monotonic()
-    try:
-        finished = subprocess.run([*command, *contender.options], capture_output=True, text=True,
-                                  timeout=arguments.timeout, env=environment(arguments))
-    except subprocess.TimeoutExpired:
+    finished = finish([*command, *contender.options], arguments)
+    if finished is None:
         CONSOLE.print(f"{contender.code} {case.name}: stopped after {arguments.timeout:g} s")
         return
     elapsed = time.monotonic() - start
@@ -120,10 +126,36 @@ def run_once(contender: Contender, case: bench.Case, arguments: argparse.Namespa
     record(tally, json.loads(finished.stdout.strip().splitlines()[-1]), max(0.0, others))
 
 
+def finish(
+    command: list[str], arguments: argparse.Namespace
+) -> subprocess.CompletedProcess[str] | None:
+    """Run a command to its end; None, with its own children stopped too, past the time limit."""
+    pipe = subprocess.PIPE
+    process = subprocess.Popen(
+        command,
+        stdout=pipe,
+        stderr=pipe,
+        text=True,
+        env=environment(arguments),
+        start_new_session=True,
+    )
+    try:
+        output, errors = process.communicate(timeout=arguments.timeout)
+    except BaseException as stop:
+        os.killpg(process.pid, signal.SIGKILL)
+        process.communicate()
+        if isinstance(stop, subprocess.TimeoutExpired):
+            return None
+        raise
+    return subprocess.CompletedProcess(command, process.returncode, output, errors)
+
+
 def environment(arguments: argparse.Namespace) -> dict[str, str]:
     """Return the environment of every process: the same threads for all."""
-    return os.environ | {"OMP_NUM_THREADS": str(arguments.threads),
-                         "NUMBA_NUM_THREADS": str(arguments.threads)}
+    return os.environ | {
+        "OMP_NUM_THREADS": str(arguments.threads),
+        "NUMBA_NUM_THREADS": str(arguments.threads),
+    }
 
 
 def record(tally: Tally, line: dict[str, Any], others: float) -> None:
@@ -133,8 +165,11 @@ def record(tally: Tally, line: dict[str, Any], others: float) -> None:
     tally.seconds += line["seconds"]
     tally.others.append(others)
     tally.settings.append(line["settings"])
-    CONSOLE.print(f"{line['case']} {line['peer']:9} {line['mpoints_per_s']:7.0f} Mpoint/s"
-                  f"  (others used {others:.0%})", highlight=False)
+    CONSOLE.print(
+        f"{line['case']} {line['peer']:9} {line['mpoints_per_s']:7.0f} Mpoint/s"
+        f"  (others used {others:.0%})",
+        highlight=False,
+    )
 
 
 def available(arguments: argparse.Namespace) -> list[str]:
@@ -145,8 +180,10 @@ def available(arguments: argparse.Namespace) -> list[str]:
         module = code if code in PEERS else "seismo.simulation"
         if python is None:
             CONSOLE.print(f"{code} is skipped: no --peers-python given")
-        elif subprocess.run([str(python), "-c", f"import {module}"],
-                            capture_output=True).returncode != 0:
+        elif (
+            subprocess.run([str(python), "-c", f"import {module}"], capture_output=True).returncode
+            != 0
+        ):
             CONSOLE.print(f"{code} is skipped: {python} cannot import {module}")
         else:
             codes.append(code)
@@ -155,8 +192,9 @@ def available(arguments: argparse.Namespace) -> list[str]:
 
 def best_way(tallies: dict[Contender, Tally], code: str) -> Tally | None:
     """Return the fastest way of a code, by its median; None when it never finished."""
-    done = [tally for contender, tally in tallies.items()
-            if contender.code == code and tally.seconds]
+    done = [
+        tally for contender, tally in tallies.items() if contender.code == code and tally.seconds
+    ]
     return max(done, key=Tally.rate) if done else None
 
 
@@ -183,19 +221,33 @@ def print_table(results: dict[str, dict[Contender, Tally]], bandwidth: float) ->
     CONSOLE.print(table)
 
 
-def write(results: dict[str, dict[Contender, Tally]], bandwidths: list[bench.Bandwidth],
-          path: Path) -> None:
+def write(
+    results: dict[str, dict[Contender, Tally]], bandwidths: list[bench.Bandwidth], path: Path
+) -> None:
     """Write every repeat of every contender as JSON."""
-    lines = [{"case": name, "code": contender.code, "way": contender.way,
-              "version": tally.version, "points": tally.points, "steps": tally.steps,
-              "seconds": tally.seconds, "mpoints_per_s": round(tally.rate(), 1),
-              "others": [round(value, 3) for value in tally.others],
-              "settings": tally.settings[-1]}
-             for name, tallies in results.items() for contender, tally in tallies.items()
-             if tally.seconds]
-    whole = {"date": time.strftime("%Y-%m-%d", time.gmtime()), "machine": bench.describe_machine(),
-             "bandwidth_gb_per_s": [[round(b.update, 1), round(b.copy, 1)] for b in bandwidths],
-             "results": lines}
+    lines = [
+        {
+            "case": name,
+            "code": contender.code,
+            "way": contender.way,
+            "version": tally.version,
+            "points": tally.points,
+            "steps": tally.steps,
+            "seconds": tally.seconds,
+            "mpoints_per_s": round(tally.rate(), 1),
+            "others": [round(value, 3) for value in tally.others],
+            "settings": tally.settings[-1],
+        }
+        for name, tallies in results.items()
+        for contender, tally in tallies.items()
+        if tally.seconds
+    ]
+    whole = {
+        "date": time.strftime("%Y-%m-%d", time.gmtime()),
+        "machine": bench.describe_machine(),
+        "bandwidth_gb_per_s": [[round(b.update, 1), round(b.copy, 1)] for b in bandwidths],
+        "results": lines,
+    }
     path.parent.mkdir(parents=True, exist_ok=True)
     path.write_text(json.dumps(whole, indent=1) + "\n")
     CONSOLE.print(f"written: {path}", highlight=False)
@@ -203,17 +255,24 @@ def write(results: dict[str, dict[Contender, Tally]], bandwidths: list[bench.Ban
 
 def parse() -> argparse.Namespace:
     """Read the command line."""
-    parser = argparse.ArgumentParser(description=__doc__,
-                                     formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
     parser.add_argument("--peers-python", type=Path, help="python that has devito and deepwave")
     parser.add_argument("--cases", nargs="+", default=list(bench.CASES))
-    parser.add_argument("--codes", nargs="+", default=["seismo", *PEERS],
-                        choices=["seismo", *PEERS])
+    parser.add_argument(
+        "--codes", nargs="+", default=["seismo", *PEERS], choices=["seismo", *PEERS]
+    )
     parser.add_argument("--rounds", type=int, default=3)
     parser.add_argument("--repeats", type=int, default=3, help="timed repeats in each process")
     parser.add_argument("--threads", type=int, default=2)
-    parser.add_argument("--quiet", type=float, default=0.0, metavar="SECONDS",
-                        help="wait this long at most for an idle machine before each process")
+    parser.add_argument(
+        "--quiet",
+        type=float,
+        default=0.0,
+        metavar="SECONDS",
+        help="wait this long at most for an idle machine before each process",
+    )
     parser.add_argument("--timeout", type=float, default=300.0, metavar="SECONDS")
     parser.add_argument("--output", type=Path, default=HERE / "results" / "comparison.json")
     return parser.parse_args()

@@ -6,12 +6,12 @@
 from __future__ import annotations
 
 import argparse
-import importlib.metadata
 import json
 import statistics
 
 import numba
 
+import seismo
 from seismo import bench
 
 
@@ -27,11 +27,21 @@ def main() -> None:
     timed = [bench.time_once(case) for _ in range(options.repeats)]
     seconds, built = [duration for duration, _ in timed], timed[-1][1]
     rate = built.points * case.steps / statistics.median(seconds) / 1e6
-    print(json.dumps({
-        "peer": "seismo", "version": importlib.metadata.version("seismo"), "case": case.name,
-        "points": int(built.points), "steps": case.steps, "threads": options.threads,
-        "seconds": [round(value, 5) for value in seconds], "mpoints_per_s": round(rate, 1),
-        "settings": {"bytes_per_point": built.bytes_per_point, "absorbing": "CPML"}}))
+    print(
+        json.dumps(
+            {
+                "peer": "seismo",
+                "version": seismo.__version__,
+                "case": case.name,
+                "points": int(built.points),
+                "steps": case.steps,
+                "threads": options.threads,
+                "seconds": [round(value, 5) for value in seconds],
+                "mpoints_per_s": round(rate, 1),
+                "settings": {"bytes_per_point": built.bytes_per_point, "absorbing": "CPML"},
+            }
+        )
+    )
 
 
 if __name__ == "__main__":

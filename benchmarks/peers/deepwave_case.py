@@ -24,9 +24,14 @@ Run = Callable[[list[list[int]], int], Any]
 
 def common(case: dict[str, Any]) -> dict[str, Any]:
     """Return the keywords common to both propagators."""
-    return {"grid_spacing": case["spacing"], "dt": case["step"], "accuracy": case["order"],
-            "pml_width": case["layer"], "pml_freq": case["frequency"],
-            "check_output_finite": False}
+    return {
+        "grid_spacing": case["spacing"],
+        "dt": case["step"],
+        "accuracy": case["order"],
+        "pml_width": case["layer"],
+        "pml_freq": case["frequency"],
+        "check_output_finite": False,
+    }
 
 
 def positions(case: dict[str, Any], shots: list[list[int]]) -> tuple[torch.Tensor, torch.Tensor]:
@@ -46,9 +51,14 @@ def acoustic(case: dict[str, Any]) -> Run:
 
     def run(shots: list[list[int]], steps: int) -> Any:
         sources, receivers = positions(case, shots)
-        return deepwave.scalar(vp, source_amplitudes=wavelets(case, shots, steps),
-                               source_locations=sources, receiver_locations=receivers,
-                               **common(case))
+        return deepwave.scalar(
+            vp,
+            source_amplitudes=wavelets(case, shots, steps),
+            source_locations=sources,
+            receiver_locations=receivers,
+            **common(case),
+        )
+
     return run
 
 
@@ -61,9 +71,16 @@ def elastic(case: dict[str, Any]) -> Run:
 
     def run(shots: list[list[int]], steps: int) -> Any:
         sources, receivers = positions(case, shots)
-        return deepwave.elastic(lamb, mu, buoyancy, **common(case), **{down: receivers},
-                                source_amplitudes_pressure_rate=wavelets(case, shots, steps),
-                                source_locations_pressure_rate=sources)
+        return deepwave.elastic(
+            lamb,
+            mu,
+            buoyancy,
+            **common(case),
+            **{down: receivers},
+            source_amplitudes_pressure_rate=wavelets(case, shots, steps),
+            source_locations_pressure_rate=sources,
+        )
+
     return run
 
 

@@ -34,11 +34,19 @@ def model_of(case: dict[str, Any]) -> SeismicModel:
     rank = len(case["shape"])
     parameters = {"vp": timing.two_layers(case, "vp") / 1e3, "bcs": "damp"}
     if case["physics"] == "elastic":
-        parameters |= {"vs": timing.two_layers(case, "vs") / 1e3,
-                       "b": 1e3 / timing.two_layers(case, "rho"), "bcs": "mask"}
-    return SeismicModel(origin=(0.0,) * rank, spacing=(case["spacing"],) * rank,
-                        shape=tuple(case["shape"]), space_order=case["order"],
-                        nbl=case["layer"], **parameters)
+        parameters |= {
+            "vs": timing.two_layers(case, "vs") / 1e3,
+            "b": 1e3 / timing.two_layers(case, "rho"),
+            "bcs": "mask",
+        }
+    return SeismicModel(
+        origin=(0.0,) * rank,
+        spacing=(case["spacing"],) * rank,
+        shape=tuple(case["shape"]),
+        space_order=case["order"],
+        nbl=case["layer"],
+        **parameters,
+    )
 
 
 def geometry_of(case: dict[str, Any], model: SeismicModel) -> tuple[PointSource, Receiver]:
@@ -46,8 +54,7 @@ def geometry_of(case: dict[str, Any], model: SeismicModel) -> tuple[PointSource,
     axis = TimeAxis(start=0.0, step=case["step"] * 1e3, num=case["steps"] + 2)
     source = PointSource(name="src", grid=model.grid, time_range=axis, npoint=1)
     source.data[:, 0] = timing.ricker(case, case["steps"] + 2)
-    receiver = Receiver(name="rec", grid=model.grid, time_range=axis,
-                        npoint=len(case["receivers"]))
+    receiver = Receiver(name="rec", grid=model.grid, time_range=axis, npoint=len(case["receivers"]))
     receiver.coordinates.data[:] = np.array(case["receivers"]) * case["spacing"]
     return source, receiver
 
@@ -57,9 +64,11 @@ def acoustic(case: dict[str, Any], model: SeismicModel, source: Any, receiver: A
     field = TimeFunction(name="u", grid=model.grid, time_order=2, space_order=case["order"])
     update = solve(model.m * field.dt2 - field.laplace + model.damp * field.dt, field.forward)
     step = model.grid.time_dim.spacing
-    return [Eq(field.forward, update),
-            source.inject(field.forward, expr=source * step**2 / model.m),
-            receiver.interpolate(expr=field)]
+    return [
+        Eq(field.forward, update),
+        source.inject(field.forward, expr=source * step**2 / model.m),
+        receiver.interpolate(expr=field),
+    ]
 
 
 def elastic(case: dict[str, Any], model: SeismicModel, source: Any, receiver: Any) -> list[Any]:
@@ -69,10 +78,12 @@ def elastic(case: dict[str, Any], model: SeismicModel, source: Any, receiver: An
     tau = devito.TensorTimeFunction(name="tau", **order)
     strain = grad(v.forward) + grad(v.forward).transpose(inner=False)
     stress = tau.dt - model.lam * diag(div(v.forward)) - model.mu * strain
-    return [Eq(v.forward, model.damp * solve(v.dt - model.b * div(tau), v.forward)),
-            Eq(tau.forward, model.damp * solve(stress, tau.forward)),
-            source.inject(tau.forward.diagonal(), expr=source * model.grid.time_dim.spacing),
-            receiver.interpolate(expr=v[0])]
+    return [
+        Eq(v.forward, model.damp * solve(v.dt - model.b * div(tau), v.forward)),
+        Eq(tau.forward, model.damp * solve(stress, tau.forward)),
+        source.inject(tau.forward.diagonal(), expr=source * model.grid.time_dim.spacing),
+        receiver.interpolate(expr=v[0]),
+    ]
 
 
 def options_of(settings: dict[str, str]) -> tuple[str, dict[str, Any]]:
@@ -87,8 +98,12 @@ def make(case: dict[str, Any], settings: dict[str, str]) -> tuple[timing.Loop, d
     model = model_of(case)
     source, receiver = geometry_of(case, model)
     equations = elastic if case["physics"] == "elastic" else acoustic
-    operator = Operator(equations(case, model, source, receiver), subs=model.spacing_map,
-                        name="Forward", opt=options_of(settings))
+    operator = Operator(
+        equations(case, model, source, receiver),
+        subs=model.spacing_map,
+        name="Forward",
+        opt=options_of(settings),
+    )
     given = {"src": source, "rec": receiver, "dt": np.float32(case["step"] * 1e3), "time_m": 1}
     tuned: dict[str, Any] = {}
     tuning = settings.get("tuning", "aggressive")
@@ -106,8 +121,10 @@ def make(case: dict[str, Any], settings: dict[str, str]) -> tuple[timing.Loop, d
             total += sum(section.time for section in summary.values())
         return total
 
-    return loop, {"blocks": {key: int(value) for key, value in tuned.items()},
-                  "absorbing": "damping, 20 points"}
+    return loop, {
+        "blocks": {key: int(value) for key, value in tuned.items()},
+        "absorbing": "damping, 20 points",
+    }
 
 
 if __name__ == "__main__":

@@ -28,7 +28,7 @@ _loop: Loop | None = None  # of a worker process: it lives there from the warm-u
 def two_layers(case: dict[str, Any], key: str) -> np.ndarray:
     """Return one parameter of the model (z, [y,] x) on the interior nodes, float32."""
     field = np.full(case["shape"], case["upper"][key], np.float32)
-    field[case["interface"]:] = case["lower"][key]
+    field[case["interface"] :] = case["lower"][key]
     return field
 
 
@@ -49,8 +49,9 @@ def _deal(sources: list[list[int]]) -> float:
     return _loop(sources)
 
 
-def _timed_in_processes(make: Make, case: dict[str, Any], settings: dict[str, str],
-                        repeats: int, processes: int) -> list[float]:
+def _timed_in_processes(
+    make: Make, case: dict[str, Any], settings: dict[str, str], repeats: int, processes: int
+) -> list[float]:
     """Deal the shots to processes; the slowest process is the time of a repeat."""
     hands = [case["sources"][number::processes] for number in range(processes)]
     arguments = (make, case, settings)
@@ -86,8 +87,19 @@ def main(peer: str, version: str, description: str, make: Make) -> None:
     else:
         seconds = _timed_in_processes(make, case, settings, options.repeats, options.processes)
     rate = case["points"] * case["steps"] / statistics.median(seconds) / 1e6
-    print(json.dumps({
-        "peer": peer, "version": version, "case": case["name"], "points": case["points"],
-        "steps": case["steps"], "threads": options.threads,
-        "seconds": [round(value, 5) for value in seconds], "mpoints_per_s": round(rate, 1),
-        "settings": settings | notes | {"processes": options.processes}}), flush=True)
+    print(
+        json.dumps(
+            {
+                "peer": peer,
+                "version": version,
+                "case": case["name"],
+                "points": case["points"],
+                "steps": case["steps"],
+                "threads": options.threads,
+                "seconds": [round(value, 5) for value in seconds],
+                "mpoints_per_s": round(rate, 1),
+                "settings": settings | notes | {"processes": options.processes},
+            }
+        ),
+        flush=True,
+    )

@@ -12,7 +12,6 @@ incidence, c the fastest velocity.
 
 from __future__ import annotations
 
-from collections.abc import Iterable
 from dataclasses import dataclass
 from itertools import product
 
@@ -73,38 +72,52 @@ def profile(grid: Grid, axis: str, layer: Layer, dt: float) -> np.ndarray:
 
 @dataclass(frozen=True)
 class Region:
-    """A box of points that share one variant of the operators.
+    """Rows along x that share one variant of the operators, and another one at their ends.
 
     Attributes:
-        box: the points.
-        stretched: axes whose derivatives pass through layer memory.
+        box: the points; whole rows.
+        spans: along x the left layer, the middle, the right layer, as (first, last + 1); empty ones
+            have first = last + 1.
+        middle: axes whose derivatives pass through layer memory in the middle.
+        ends: the same in the layers at both ends.
         closed: whether it lies in the rows closed by a free surface.
     """
 
     box: Box
-    stretched: str
+    spans: tuple[tuple[int, int], tuple[int, int], tuple[int, int]]
+    middle: str
+    ends: str
     closed: bool
 
+    def stretched(self, span: int) -> str:
+        """Give the stretched axes of a span."""
+        return self.middle if span == 1 else self.ends
 
-def _segments(grid: Grid, axis: str, lane: int, reach: int) -> list[tuple[int, int, bool]]:
-    """Cut an axis in layer, middle, layer; along x on whole lanes, so that vectors are aligned."""
+
+def _segments(grid: Grid, axis: str, reach: int) -> list[tuple[int, int, bool]]:
+    """Cut y or z in layer, middle and layer; tell which are layers."""
     n = AXES.index(axis)
     points = grid.points[n]
-    low = grid.low[n] + reach if grid.low[n] else 0
-    high = points - grid.high[n] - 1 - reach if grid.high[n] else points
-    if axis == "x":
-        low, high = -(-low // lane) * lane, high // lane * lane if grid.high[n] else high
+    low = grid.low[n] + max(reach - 1, 0) if grid.low[n] else 0
+    high = points - grid.high[n] - max(reach, 1) if grid.high[n] else points
     if low >= high:
-        return [(0, points, True)]
+        return [(0, points, bool(grid.low[n] or grid.high[n]))]
     cuts = [(0, low, True), (low, high, False), (high, points, True)]
     return [c for c in cuts if c[0] < c[1]]
 
 
-def regions(grid: Grid, lane: int, closed_rows: int = 0, reach: int = 0) -> list[Region]:
-    """Cut the grid into regions of one variant each.
+def _spans(grid: Grid, lane: int, reach: int):
+    """Cut x in layer, middle and layer, on whole lanes, so that vectors are aligned."""
+    points, low, high = grid.points[0], grid.low[0], grid.high[0]
+    first = -(-(low + max(reach - 1, 0)) // lane) * lane if low else 0
+    last = (points - high - max(reach, 1)) // lane * lane if high else points
+    if first >= last:
+        return (0, points), (points, points), (points, points)
+    return (0, first), (first, last), (last, points)
 
-    Faces stretch one axis; edges and corners all of them, which costs little there and saves
-    compiling the combinations.
+
+def regions(grid: Grid, lane: int, closed_rows: int = 0, reach: int = 0) -> list[Region]:
+    """Cut the grid into regions of one kind of row each.
 
     Args:
         grid: the grid.
@@ -112,21 +125,16 @@ def regions(grid: Grid, lane: int, closed_rows: int = 0, reach: int = 0) -> list
         closed_rows: rows under a free surface with their own operators.
         reach: points beside a layer whose derivatives still see its memory.
     """
-    segments = {a: _segments(grid, a, lane, reach) if a in grid.axes else [(0, 1, False)] for a in AXES}
+    spans = _spans(grid, lane, reach)
+    y_cuts = _segments(grid, "y", reach) if "y" in grid.axes else [(0, 1, False)]
+    z_cuts = _segments(grid, "z", reach)
     if closed_rows:
-        rest = [(max(lo, closed_rows), hi, s) for lo, hi, s in segments["z"] if hi > closed_rows]
-        segments["z"] = [(0, closed_rows, False), *rest]
+        rest = [(max(lo, closed_rows), hi, s) for lo, hi, s in z_cuts if hi > closed_rows]
+        z_cuts = [(0, closed_rows, False), *rest]
     found = []
-    for x, y, z in product(*(segments[a] for a in AXES)):
-        closed = bool(closed_rows) and z[0] == 0
-        which = [a for a, s in zip(AXES, (x, y, z), strict=True) if s[2]]
-        if len(which) > 1 or (closed and which):
-            which = [a for a in grid.axes if not (closed and a == "z")]
-        box = Box((x[0], y[0], z[0]), (x[1], y[1], z[1]))
-        found.append(Region(box, "".join(which), closed))
+    for y, z in product(y_cuts, z_cuts):
+        middle = ("y" if y[2] else "") + ("z" if z[2] else "")
+        ends = "x" + middle if grid.low[0] or grid.high[0] else middle
+        box = Box((0, y[0], z[0]), (grid.points[0], y[1], z[1]))
+        found.append(Region(box, spans, middle, ends, bool(closed_rows) and z[0] == 0))
     return found
-
-
-def variants(found: Iterable[Region]) -> list[tuple[str, bool]]:
-    """Name each combination of stretched axes and closure once, in order."""
-    return list(dict.fromkeys((r.stretched, r.closed) for r in found))

@@ -1,9 +1,9 @@
 """What is watched while a run steps: how far it is, how fast, and whether it blows up.
 
 `Progress` is a plain record handed to any function; `Bar` and `Lines` are two such functions, for a
-terminal and for a log. `Watch` looks for a wavefield that grows without reason. An instability grows
-by a factor at every step and spreads, so that looking at every few planes every `EVERY` steps finds
-it soon; the exact place is sought only then.
+terminal and for a log. `Watch` looks for a wavefield that grows without reason. An instability
+grows by a factor at every step and spreads, so that looking at every few planes every `EVERY` steps
+finds it soon; the exact place is sought only then.
 """
 
 from __future__ import annotations
@@ -16,7 +16,8 @@ from typing import Any, TextIO
 
 import numpy as np
 from rich.console import Console
-from rich.progress import BarColumn, Progress as RichProgress, TaskID, TextColumn
+from rich.progress import BarColumn, TaskID, TextColumn
+from rich.progress import Progress as RichProgress
 
 from seismo.errors import UnstableError
 from seismo.grid import AXES, Box, Grid
@@ -213,9 +214,7 @@ class Watch:
 
     def _message(self, step: int, pieces: Pieces, medium: Callable[..., dict[str, Any]]) -> str:
         value, index = _worst(pieces)
-        place = {
-            a: float(self._grid.coordinate(a, index[AXES.index(a)])) for a in self._grid.axes
-        }
+        place = {a: float(self._grid.coordinate(a, index[AXES.index(a)])) for a in self._grid.axes}
         around = {
             name: float(np.ravel(v)[0])
             for name, v in medium(place["z"], place.get("y"), place["x"]).items()

@@ -38,6 +38,7 @@ Place = namedtuple(
         "memory_y",
         "memory_z",
         "slot",
+        "ahead",  # from a point's memory to the memory of the row that comes next
         "x",  # index along x, and b, a, 1/kappa at nodes and half points: a table along x with
         "x_table",  # its row length, six numbers for this row of y and z
         "x_length",
@@ -178,12 +179,13 @@ def _profile(lanes, axis: str, half: bool):
 def _relax(lanes, axis: str, half: bool, first_slot: int):
     """Pass a derivative through its memory variable: d / kappa + psi."""
     load, store, jit, whole = lanes.load, lanes.store, lanes.jit, lanes.index
-    profile, offset = _profile(lanes, axis, half), whole(first_slot)
+    profile, offset, fetch = _profile(lanes, axis, half), whole(first_slot), lanes.fetch
 
     @jit
     def relax(d, s, k):
         b, a, ikappa = profile(s)
         place = s.j + (offset + whole(k)) * s.slot
+        fetch(s.memory, place + s.ahead)
         psi = b * load(s.memory, place) + a * d
         store(s.memory, place, psi, s.mask)
         return d * ikappa + psi
@@ -239,7 +241,10 @@ def _closed(lanes, width: int):
 
 @lru_cache
 def _centred(lanes, order: int, axis: str, first_slot: int | None):
-    """Build the second derivative and the update of its flux memory (slots psi, r, zeta)."""
+    """Build the second derivative and the update of its flux memory (slots: flux, outer).
+
+    kappa is 1 here: the flux correction is then the memory variable itself.
+    """
     jit, stride, a = lanes.jit, _stride(lanes, axis), AXES.index(axis)
     total = _centred_sum(lanes, order // 2)
 
@@ -253,21 +258,20 @@ def _centred(lanes, order: int, axis: str, first_slot: int | None):
 
     if first_slot is None:
         return second, no_flux
-    staggered, flux_slot = _staggered_sum(lanes, order // 2), lanes.index(first_slot + 1)
+    staggered, flux_slot = _staggered_sum(lanes, order // 2), lanes.index(first_slot)
     relax_half = _relax(lanes, axis, True, first_slot)
     relax_node = _relax(lanes, axis, False, first_slot)
-    memory_stride, store = _memory_stride(lanes, axis), lanes.store
+    memory_stride = _memory_stride(lanes, axis)
 
     @jit
     def flux(f, i, s):
-        d = staggered(f, i, stride(s), s.first[a])
-        store(s.memory, s.j + flux_slot * s.slot, relax_half(d, s, 0) - d, s.mask)
+        relax_half(staggered(f, i, stride(s), s.first[a]), s, 0)
 
     @jit
     def stretched_second(f, i, s):
         step = memory_stride(s)
         correction = staggered(s.memory, s.j + flux_slot * s.slot - step, step, s.first[a])
-        return relax_node(second(f, i, s) + correction, s, 2)
+        return relax_node(second(f, i, s) + correction, s, 1)
 
     return stretched_second, flux
 

@@ -18,8 +18,8 @@ from seismo.fields import Fields
 from seismo.grid import AXES
 from seismo.kernels.points import gather, reduce
 from seismo.physics.table import Field, Physics, Term
-from seismo.sources import Surroundings
 from seismo.stencils import staggered
+from seismo.surroundings import Surroundings
 
 UNITS = {
     "velocity": "m/s", "displacement": "m", "acceleration": "m/s^2", "pressure": "Pa",

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
+from itertools import product
 
 import numpy as np
 
@@ -18,38 +19,42 @@ from seismo.fields import Fields
 from seismo.grid import AXES, Box
 from seismo.physics.table import Stage
 
-TILE_ROWS = {2: (1, 16), 3: (32, 16)}  # rows along y and z of a tile, by dimensions
+TILE_ROWS = {2: (1, 16), 3: (16, 32)}  # rows along y and z of a tile, by dimensions
 
 
 class LayerMemory:
-    """Own the memory variables of one stage in every region, in one array."""
+    """Own the memory variables of one stage, in every region and span, in one array."""
 
     def __init__(
         self, backend: Backend, stage: Stage, subdomain: Subdomain, regions: list[Region], pad: int
     ) -> None:
-        self._layout, size = {}, 0
-        for region in regions:
-            box = region.box & subdomain.owned
-            if not region.stretched or not box.size or not stage.slots:
+        self._layout: dict[tuple[Region, int], tuple[int, ...]] = {}
+        size = 0
+        for region, span in product(regions, range(3)):
+            x0, x1 = region.spans[span]
+            (_, y0, z0), (_, y1, z1) = region.box.lo, region.box.hi
+            box = Box((x0, y0, z0), (x1, y1, z1)) & subdomain.owned
+            stretched = region.stretched(span)
+            if not stretched or not box.size or not stage.slots:
                 continue
-            margin = [pad if a in region.stretched else 0 for a in AXES]
+            margin = [pad if a in stretched else 0 for a in AXES]
             nx, ny, nz = (n + 2 * m for n, m in zip(box.shape, margin, strict=True))
             pitch = -(-nx // backend.lane_width) * backend.lane_width
             slot = pitch * ny * nz
             corner = [m - lo for m, lo in zip(margin, box.lo, strict=True)]
             first = size + (corner[2] * ny + corner[1]) * pitch + corner[0]
-            self._layout[region] = (first, pitch, pitch * ny, slot)
-            size += slot * stage.slots * len(region.stretched) * subdomain.batch
-        self._batch_step = {r: v[3] * stage.slots * len(r.stretched) for r, v in self._layout.items()}
+            shot = slot * stage.slots * len(stretched)
+            self._layout[region, span] = (first, pitch, pitch * ny, slot, shot)
+            size += shot * subdomain.batch
         self.array = backend.zeros(size + backend.lane_width)
 
-    def columns(self, region: Region, shot: int, offset: tuple[int, int, int]) -> tuple[int, ...]:
+    def columns(self, region: Region, span: int, shot: int, offset: tuple[int, int, int]):
         """Give the memory columns of a tile: index of array index (0, 0, 0), strides, slot size."""
-        if region not in self._layout:
+        if (region, span) not in self._layout:
             return 0, 0, 0, 0
-        first, memory_y, memory_z, slot = self._layout[region]
+        first, memory_y, memory_z, slot, shot_step = self._layout[region, span]
         ox, oy, oz = offset
-        origin = first - oz * memory_z - oy * memory_y - ox + shot * self._batch_step[region]
+        origin = first - oz * memory_z - oy * memory_y - ox + shot * shot_step
         return origin, memory_y, memory_z, slot
 
 
@@ -76,24 +81,24 @@ class Binding:
     closed_width: int
 
 
-def _tiles(binding: Binding, memory: LayerMemory, region: Region, box: Box) -> list[tuple]:
+def _tiles(
+    binding: Binding, stage: Stage, memory: LayerMemory, region: Region, box: Box
+) -> list[list[int]]:
     sub = binding.subdomain
     ox, oy, oz = sub.offset
     rows_y, rows_z = TILE_ROWS[sub.grid.dimensions]
-    (x0, y0, z0), (x1, y1, z1) = box.lo, box.hi
-    return [
-        (
-            z + oz, min(z + rows_z, z1) + oz, y + oy, min(y + rows_y, y1) + oy, x0 + ox, x1 + ox,
-            shot * sub.volume, *memory.columns(region, shot, sub.offset),
-        )
-        for shot in range(sub.batch)
-        for z in range(z0, z1, rows_z)
-        for y in range(y0, y1, rows_y)
-    ]  # fmt: skip
-
-
-def _applies(stage: Stage, region: Region) -> bool:
-    return stage.where != "layer" or bool(region.stretched)
+    (_, y0, z0), (_, y1, z1) = box.lo, box.hi
+    tiles = []
+    for shot in range(sub.batch):
+        spans: list[int] = []
+        for span, (x0, x1) in enumerate(region.spans):
+            idle = stage.where == "layer" and not region.stretched(span)
+            spans += [x0 + ox, (x0 if idle else x1) + ox]
+            spans += memory.columns(region, span, shot, sub.offset)
+        for z, y in product(range(z0, z1, rows_z), range(y0, y1, rows_y)):
+            rows = [z + oz, min(z + rows_z, z1) + oz, y + oy, min(y + rows_y, y1) + oy]
+            tiles.append([*rows, shot * sub.volume, *spans])
+    return tiles
 
 
 def _leads(binding: Binding, stage: Stage) -> tuple[int, ...]:
@@ -125,16 +130,16 @@ class BoundStage:
         for region in self._regions(binding):
             for box in boxes:
                 part = region.box & box
-                if part.size and _applies(stage, region):
-                    key = (region.stretched, region.closed)
-                    grouped.setdefault(key, []).extend(_tiles(binding, memory, region, part))
+                if part.size and (region.ends or stage.where != "layer"):
+                    key = (region.middle, region.ends, region.closed)
+                    tiles = _tiles(binding, stage, memory, region, part)
+                    grouped.setdefault(key, []).extend(tiles)
         arrays = binding.fields.arrays(parity)
         bound = tuple(arrays[name] for name in stage.arguments)
         axes, launches = binding.subdomain.grid.axes, []
-        for (stretched, closed), tiles in grouped.items():
+        for (middle, ends, closed), tiles in grouped.items():
             width = binding.closed_width if closed else 0
-            slots = stage.slots if stretched else 0
-            variant = Variant(binding.order, axes, stretched, slots, width)
+            variant = Variant(binding.order, axes, middle, ends, stage.slots, width)
             launches.append(
                 binding.backend.sweep(
                     stage.formula, variant, binding.tables, np.array(tiles), memory.array, bound,
@@ -148,7 +153,7 @@ class BoundStage:
             return binding.regions
         grid = binding.subdomain.grid
         nx, ny, _ = grid.points
-        row = Region(Box((0, 0, 0), (nx, ny, 1)), "", False)
+        row = Region(Box((0, 0, 0), (nx, ny, 1)), ((0, 0), (0, nx), (nx, nx)), "", "", False)
         return [row] if binding.closed_width else []
 
     def clear(self) -> None:

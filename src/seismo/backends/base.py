@@ -12,11 +12,17 @@ from typing import Any, Protocol
 
 import numpy as np
 
+from seismo.operators import operators
+
 TILE_COLUMNS = (
-    "z0", "z1", "y0", "y1", "x0", "x1",  # the points z0 <= z < z1, ...
+    "z0", "z1", "y0", "y1",  # the rows z0 <= z < z1, y0 <= y < y1
     "shot",  # offset of the shot's fields in their arrays
-    "memory", "memory_y", "memory_z", "slot",  # layer memory: index of (0, 0, 0), strides, slot size
+    # for the left end, the middle and the right end of the rows: the points x0 <= x < x1, and of
+    # their layer memory the index of (0, 0, 0), the strides and the slot size
+    *(("x0", "x1", "memory", "memory_y", "memory_z", "slot") * 3),
 )  # fmt: skip
+SPAN_COLUMNS = 6
+FIRST_SPAN = 5
 
 
 @dataclass(frozen=True)
@@ -49,16 +55,26 @@ class Variant:
     Attributes:
         order: order of the differences.
         axes: "xz" or "xyz".
-        stretched: axes that pass through layer memory.
+        middle: axes that pass through layer memory in the middle of a row.
+        ends: the same in the layers at the ends of a row.
         slots: memory variables of the stage along one axis.
         closed: width of the surface weights, 0 away from a free surface.
     """
 
     order: int
     axes: str
-    stretched: str = ""
+    middle: str = ""
+    ends: str = ""
     slots: int = 0
     closed: int = 0
+
+    def bind(self, formula: Callable, lanes: Any) -> tuple[Callable, Callable]:
+        """Bind a formula to the operators of the ends and of the middle of a row."""
+        ends, middle = (
+            formula(operators(lanes, self.order, self.axes, axes, self.slots, self.closed))
+            for axes in (self.ends, self.middle)
+        )
+        return (middle if self.ends == self.middle else ends), middle
 
 
 class Backend(Protocol):

@@ -21,12 +21,12 @@ from numba.core.caching import FunctionCache
 from numba.core.ccallback import CFunc
 from numba.np.unsafe.ndarray import to_fixed_tuple
 
-from seismo.backends.base import TILE_COLUMNS, SweepTables, Variant
+from seismo.backends.base import FIRST_SPAN, SPAN_COLUMNS, TILE_COLUMNS, SweepTables, Variant
 from seismo.backends.vectors import LANE_BYTES, call_at, pointer_to, vector_lanes
-from seismo.operators import Place, operators
+from seismo.operators import Place
 
 OPTIONS = {"fastmath": True, "error_model": "numpy", "nogil": True}
-INNER = {**OPTIONS, "no_cpython_wrapper": True, "no_cfunc_wrapper": True}
+INNER = {**OPTIONS, "no_cpython_wrapper": True, "no_cfunc_wrapper": True, "forceinline": True}
 _SIGNATURE = ((types.int64, types.uint64), types.void)  # of a tile: its number, parameters
 _STAGGER = 9 * LANE_BYTES  # keeps arrays of equal shape off each other's cache sets
 
@@ -59,7 +59,7 @@ def _lanes(precision: str) -> type:
 
     class Lanes:
         load, store, first = vectors.load, vectors.store, vectors.first
-        prefetch, width = vectors.prefetch, vectors.width
+        prefetch, fetch, width = vectors.prefetch, vectors.fetch, vectors.width
         index, jit = np.uint64, staticmethod(njit(**INNER))
         number = np.dtype(precision).type
 
@@ -74,8 +74,7 @@ def _compiled(formula, variant: Variant, precision: str, count: int, width: int)
     share their parts.
     """
     lanes, v = _lanes(precision), variant
-    update = formula(operators(lanes, v.order, v.axes, v.stretched, v.slots, v.closed))
-    tile = _tile_loop(lanes, update, v.order // 2, width, count)
+    tile = _tile_loop(lanes, *v.bind(formula, lanes), v.axes, v.order // 2, width, count)
     key = f"{_source_digest()} {formula.__module__}.{formula.__qualname__} {v} {precision} {count} {width}"
     compiled = CFunc(tile, _SIGNATURE, {}, OPTIONS)
     compiled._cache = _KeyedCache(tile, key)
@@ -83,14 +82,15 @@ def _compiled(formula, variant: Variant, precision: str, count: int, width: int)
     return compiled
 
 
-def _tile_loop(lanes, update, terms: int, width: int, count: int):
-    """Write the loops over z, y and lanes of x of one tile.
+def _tile_loop(lanes, ends, middle, axes: str, terms: int, width: int, count: int):
+    """Write the loops over z, y and lanes of x of one tile: both ends of each row, its middle.
 
     `parameters` is the address of the addresses of: tiles, integers (strides, surface row, rows of
     weights, lengths along x, y, z, leads), coefficients, profiles, weights, memory, arrays.
     """
     mask_of, prefetch, lane = lanes.first, lanes.prefetch, lanes.width
     whole, number, columns = np.uint64, lanes.number, len(TILE_COLUMNS)
+    row_memory = 3 if "y" in axes else 4
     second_terms, integers, every = terms + 1, 7 + count, 10 + count
 
     def tile(n, parameters):
@@ -114,7 +114,7 @@ def _tile_loop(lanes, update, terms: int, width: int, count: int):
             to_fixed_tuple(second[1], second_terms),
             to_fixed_tuple(second[2], second_terms),
         )
-        shot, x_table, x_length, memory = whole(t[6]), a[4], whole(m[4]), a[9]
+        shot, x_table, x_length, memory = whole(t[4]), a[4], whole(m[4]), a[9]
         for z in range(t[0], t[1]):
             row = min(max(z - surface, 0), m[3] - 1)
             w, u = to_fixed_tuple(up[row], width), to_fixed_tuple(down[row], width)
@@ -123,16 +123,21 @@ def _tile_loop(lanes, update, terms: int, width: int, count: int):
             for y in range(t[2], t[3]):
                 py_row = (py[0, y], py[1, y], py[2, y], py[3, y], py[4, y], py[5, y])
                 start = whole(z) * z_stride + whole(y) * y_stride + shot
-                j = t[7] + z * t[9] + y * t[8]
-                for x in range(t[4], t[5], lane):
-                    place = Place(
-                        y_stride, z_stride, c, d, mask_of(t[5] - x), shot,
-                        memory, whole(j + x), whole(t[8]), whole(t[9]), whole(t[10]),
-                        whole(x), x_table, x_length, py_row, pz_row, w, u, depth,
-                    )  # fmt: skip
-                    i = start + whole(x)
-                    prefetch(arrays, i, leads)
-                    update(i, place, *arrays)
+                for span in range(3):
+                    o = FIRST_SPAN + span * SPAN_COLUMNS
+                    j = t[o + 2] + z * t[o + 4] + y * t[o + 3]
+                    for x in range(t[o], t[o + 1], lane):
+                        place = Place(
+                            y_stride, z_stride, c, d, mask_of(t[o + 1] - x), shot,
+                            memory, whole(j + x), whole(t[o + 3]), whole(t[o + 4]), whole(t[o + 5]),
+                            whole(t[o + row_memory]), whole(x), x_table, x_length, py_row, pz_row, w, u, depth,
+                        )  # fmt: skip
+                        i = start + whole(x)
+                        prefetch(arrays, i, leads)
+                        if span == 1:
+                            middle(i, place, *arrays)
+                        else:
+                            ends(i, place, *arrays)
 
     return tile
 

@@ -121,6 +121,12 @@ def _mask_of_first(mask: _MaskType):
 def _prefetching(lane: _LaneType):
     element = _vector(lane).element
 
+    def touch(builder, address, index) -> None:
+        base = builder.inttoptr(address, element.as_pointer())
+        pointer = builder.bitcast(builder.gep(base, [index]), _BYTE_POINTER)
+        constants = [ir.Constant(_I32, c) for c in (0, 3, 1)]  # read, keep in every cache, data
+        _call(builder, "llvm.prefetch.p0", [pointer, *constants])
+
     @intrinsic
     def prefetch(context, addresses, index, leads):
         """Ask for the cache line of number ``index + leads[k]`` behind every address of a tuple."""
@@ -128,16 +134,23 @@ def _prefetching(lane: _LaneType):
 
         def generate(context, builder, signature, args):
             for k in range(count):
-                base = builder.inttoptr(builder.extract_value(args[0], k), element.as_pointer())
                 ahead = builder.add(args[1], builder.extract_value(args[2], k))
-                pointer = builder.bitcast(builder.gep(base, [ahead]), _BYTE_POINTER)
-                constants = [ir.Constant(_I32, c) for c in (0, 3, 1)]  # read, all caches, data
-                _call(builder, "llvm.prefetch.p0", [pointer, *constants])
+                touch(builder, builder.extract_value(args[0], k), ahead)
             return context.get_dummy_value()
 
         return types.void(addresses, index, leads), generate
 
-    return prefetch
+    @intrinsic
+    def fetch(context, address, index):
+        """Ask for the cache line of number `index` behind an address."""
+
+        def generate(context, builder, signature, args):
+            touch(builder, *args)
+            return context.get_dummy_value()
+
+        return types.void(address, index), generate
+
+    return prefetch, fetch
 
 
 @intrinsic
@@ -190,7 +203,7 @@ def _register_arithmetic(lane: _LaneType) -> None:
 
 @lru_cache
 def vector_lanes(precision: str) -> SimpleNamespace:
-    """Give the lane operations of a precision: load, store, first (mask), prefetch, width.
+    """Give the lane operations of a precision: load, store, first (mask), prefetch, fetch, width.
 
     Args:
         precision: "float32" or "float64".
@@ -200,6 +213,8 @@ def vector_lanes(precision: str) -> SimpleNamespace:
     lane, mask = _LaneType(number, width), _MaskType(width)
     _register_arithmetic(lane)
     load, store = _memory_access(lane, mask)
+    prefetch, fetch = _prefetching(lane)
     return SimpleNamespace(
-        load=load, store=store, first=_mask_of_first(mask), prefetch=_prefetching(lane), width=width
-    )
+        load=load, store=store, first=_mask_of_first(mask), prefetch=prefetch, fetch=fetch,
+        width=width,
+    )  # fmt: skip

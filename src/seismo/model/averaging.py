@@ -10,6 +10,12 @@ it does (harmonic mean):
     rho vp^2, rho vs^2  harmonic           (stress on the interface is continuous)
     1 / vp^2  arithmetic                   (density constant: compliance is proportional to it)
 
+A cell cut by a horizontal contact is transversely isotropic as a whole (Backus 1962, eq. 13): with
+l = 1 - 2 vs^2 / vp^2 = lambda / (lambda + 2 mu) and angle brackets for arithmetic means,
+
+    c33 = 1 / <1 / (rho vp^2)>,   c13 = <l> c33,   c11 = <4 rho vs^2 (1 - vs^2 / vp^2)> + <l> c13,
+    c44 = 1 / <1 / (rho vs^2)>,   c66 = <rho vs^2>
+
 The shear modulus is 0 as soon as any part of the cell is fluid: the contact cannot hold shear. The
 average is over a box of one grid spacing about any point asked for, nodes or staggered ones.
 
@@ -42,6 +48,9 @@ _MEANS: dict[str, Callable[[Samples], np.ndarray]] = {
     "density": lambda s: s["rho"],
     "compliance": lambda s: 1.0 / (s["rho"] * s["vp"] ** 2),
     "shear_compliance": lambda s: 1.0 / (s["rho"] * s["vs"] ** 2),
+    "thin_stretch": lambda s: 1.0 - 2.0 * (s["vs"] / s["vp"]) ** 2,
+    "plate": lambda s: 4.0 * s["rho"] * s["vs"] ** 2 * (1.0 - (s["vs"] / s["vp"]) ** 2),
+    "shear": lambda s: s["rho"] * s["vs"] ** 2,
     "square_slowness": lambda s: s["vp"] ** -2,
 }
 # What is asked for, from those averages.
@@ -49,6 +58,14 @@ _RESULTS: dict[str, tuple[tuple[str, ...], Callable[[Samples], np.ndarray]]] = {
     "rho": (("density",), lambda m: m["density"]),
     "p_modulus": (("compliance",), lambda m: 1.0 / m["compliance"]),
     "shear_modulus": (("shear_compliance",), lambda m: 1.0 / m["shear_compliance"]),
+    "c33": (("compliance",), lambda m: 1.0 / m["compliance"]),
+    "c13": (("thin_stretch", "compliance"), lambda m: m["thin_stretch"] / m["compliance"]),
+    "c11": (
+        ("plate", "thin_stretch", "compliance"),
+        lambda m: m["plate"] + m["thin_stretch"] ** 2 / m["compliance"],
+    ),
+    "c44": (("shear_compliance",), lambda m: 1.0 / m["shear_compliance"]),
+    "c66": (("shear",), lambda m: m["shear"]),
     "vp": (("density", "compliance"), lambda m: (m["density"] * m["compliance"]) ** -0.5),
     "vs": (
         ("density", "shear_compliance"),
@@ -77,7 +94,8 @@ def cell_average(
         y: coordinates (ny) m along y, or None in 2-D.
         x: coordinates (nx) m along x.
         spacing: edges in m of the averaging box by axis name.
-        parameters: of "rho", "p_modulus", "shear_modulus", "vp", "vs".
+        parameters: of "rho", "p_modulus", "shear_modulus", "c11", "c13", "c33", "c44", "c66",
+            "vp", "vs".
         averaging: "effective", or "point" for the values at the points themselves.
         subsamples: samples per axis and cell, instead of a choice by the kind of earth.
         dtype: of the result; the work is in float64.

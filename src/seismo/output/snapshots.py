@@ -1,10 +1,10 @@
 """Snapshots cut from a wavefield that is stepping: which points, at which steps, at honest times.
 
 A snapshot at t = n dt is taken after n steps. Fields on whole steps (stress, pressure) stand there;
-the velocities, which stand half a step later, are the mean of those at (n - 1/2) dt and (n + 1/2) dt:
-a copy is kept for one step. For a motion of angular frequency w the mean is cos(w dt / 2) of the true
-value. In space nothing is interpolated: a field that stands half a cell further along an axis is given
-at the coordinate of its node (`half_cell` in the results says which).
+velocities, which stand half a step later, are the mean of those at (n - 1/2) dt and (n + 1/2) dt: a
+copy is kept for one step. For a motion of angular frequency w the mean is cos(w dt / 2) of the true
+value. In space nothing is interpolated: a field that stands half a cell further along an axis is
+given at the coordinate of its node (`half_cell` in the results says which).
 """
 
 from __future__ import annotations
@@ -147,7 +147,8 @@ def cut(series: Series, component: Component, read: Reader, shots: int) -> np.nd
                 series.index, zip(owned.lo, owned.hi, strict=True), strict=True)]  # fmt: skip
             to = tuple(p[0] for p in pairs[::-1])
             source = tuple(p[1] for p in pairs[::-1])
-            whole[(slice(None), *to)] += factor * array[(slice(0, shots), *source)]
+            part = array[(slice(0, shots), *source)]
+            whole[(slice(None), *to)] += part if factor == 1.0 else factor * part
     return whole
 
 
@@ -167,7 +168,7 @@ class SnapshotTaker:
     def __init__(self, writer: ResultsWriter, series: list[Series], shots: list[str]) -> None:
         """Lay out the datasets of all shots."""
         self._writer, self._series, self._several = writer, series, len(shots) > 1
-        self._events = sorted(set().union(*(s.events for s in series)))
+        self.events = set[int]().union(*(s.events for s in series))
         self._before: dict[tuple[str, str], np.ndarray] = {}
         for one in series:
             for shot in shots if self._several else [None]:
@@ -179,11 +180,6 @@ class SnapshotTaker:
                     fields={c.name: c.unit for c in one.components},
                     plane=one.plane,
                 )
-
-    def next_after(self, step: int) -> int | None:
-        """Return the next step after which something is to be read, None when nothing is left."""
-        at = int(np.searchsorted(self._events, step, side="right"))
-        return self._events[at] if at < len(self._events) else None
 
     def take(self, step: int, read: Reader, shots: list[str]) -> None:
         """Store what is due after a step for these shots."""
@@ -204,8 +200,9 @@ class SnapshotTaker:
             return
         now = cut(one, component, read, len(shots))
         if before is not None:
-            number = one.order[step - 1]
-            self._write(one, component, number, 0.5 * (before + now), shots)
+            before += now
+            before *= 0.5
+            self._write(one, component, one.order[step - 1], before, shots)
         if due:
             self._before[one.name, component.name] = now
 

@@ -81,8 +81,8 @@ def _physics(axes: str, flux, pressure) -> Physics:
         axes=axes,
         fields=(Field("p", "", "Pa"), Field("p_old", "", "Pa")),
         stages=(
-            Stage("flux", (), ("p",), (), flux, slots=3, where="layer"),
-            Stage("pressure", ("p_old",), ("p",), ("k",), pressure, slots=3, shares="flux"),
+            Stage("flux", (), ("p",), (), flux, slots=2, where="layer"),
+            Stage("pressure", ("p_old",), ("p",), ("k",), pressure, slots=2, shares="flux"),
         ),
         coefficients=coefficients,
         needs=("vp",),

@@ -1,15 +1,19 @@
 """Elastic isotropic waves: velocity and stress in 3-D, and P-SV in 2-D. Fluids are vs = 0.
 
-    rho dv_i/dt = d_j s_ij,    ds_ij/dt = lambda d_k v_k delta_ij + mu (d_i v_j + d_j v_i)
+    rho dv_i/dt = d_j s_ij,    ds_ij/dt = c_ijkl d_k v_l
+
+The rock is isotropic. A cell that a contact cuts is not: seen from a longer wave it is transversely
+isotropic about z (Backus 1962), so the stiffness is c11, c13, c33, c44, c66, which for one rock are
+c11 = c33 = lambda + 2 mu, c13 = lambda, c44 = c66 = mu.
 
 Staggering of Virieux (1986), Levander (1988), Graves (1996): normal stresses on the nodes; v_i half
 a cell further along i; s_ij half a cell further along i and j. Stresses at t = n dt, velocities half
-a step later. Model arrays stand on the nodes: `rho` / dt, `lam` = lambda dt [Pa s] and `q` =
-1 / (mu dt); the density of a velocity is the mean of two nodes, mu of a shear stress the harmonic
-mean of four (Moczo et al. 2002), so it vanishes beside a fluid.
+a step later. Model arrays stand on the nodes: `rho` / dt, the stiffnesses times dt [Pa s], and
+`q` = 1 / (c44 dt), `q66` = 1 / (c66 dt). The density of a velocity is the mean of two nodes, the
+stiffness of a shear stress the harmonic mean of four (Moczo et al. 2002): it vanishes beside a fluid.
 
 On the row of a free surface szz vanishes: `surface` takes from sxx (and syy) what a nonzero szz
-would have added, lambda / (lambda + 2 mu) szz, whatever d_z v_z was.
+would have added, c13 / c33 szz, whatever d_z v_z was.
 """
 
 from __future__ import annotations
@@ -36,18 +40,16 @@ def _velocity_2d(o):
 
 def _stress_2d(o):
     at, put, here, x_next, z_next = o.at, o.put, o.here, o.x_next, o.z_next
-    x_up, x_dn, z_up, z_dn = o.x_up, o.x_dn, o.z_up, o.z_dn
-    two, four = o.number(2), o.number(4)
+    x_up, x_dn, z_up, z_dn, four = o.x_up, o.x_dn, o.z_up, o.z_dn, o.number(4)
     corner = _corner(o, "z")
 
     @o.jit
-    def stress(i, s, sxx, szz, sxz, vx, vz, lam, q):
+    def stress(i, s, sxx, szz, sxz, vx, vz, c11, c13, c33, q):
         ex, ez = x_dn(vx, i, s, 0), z_dn(vz, i, s, 0)
-        q0 = here(q, i, s)
-        volume, mu2 = here(lam, i, s) * (ex + ez), two / q0
-        put(sxx, i, s, at(sxx, i) + volume + mu2 * ex)
-        put(szz, i, s, at(szz, i) + volume + mu2 * ez)
-        total = q0 + x_next(q, i, s) + z_next(q, i, s) + corner(q, i, s)
+        c = here(c13, i, s)
+        put(sxx, i, s, at(sxx, i) + here(c11, i, s) * ex + c * ez)
+        put(szz, i, s, at(szz, i) + c * ex + here(c33, i, s) * ez)
+        total = here(q, i, s) + x_next(q, i, s) + z_next(q, i, s) + corner(q, i, s)
         put(sxz, i, s, at(sxz, i) + four / total * (z_up(vx, i, s, 1) + x_up(vz, i, s, 1)))
 
     return stress
@@ -86,56 +88,59 @@ def _stress_3d(o):
     corner_y, corner_z = _corner(o, "y"), _corner(o, "z")
 
     @o.jit
-    def stress(i, s, sxx, syy, szz, sxy, sxz, syz, vx, vy, vz, lam, q):
+    def stress(i, s, sxx, syy, szz, sxy, sxz, syz, vx, vy, vz, c11, c13, c33, q66, q):
         ex, ey, ez = x_dn(vx, i, s, 0), y_dn(vy, i, s, 0), z_dn(vz, i, s, 0)
-        q0, qx, qy, qz = here(q, i, s), x_next(q, i, s), y_next(q, i, s), z_next(q, i, s)
-        volume, mu2 = here(lam, i, s) * (ex + ey + ez), two / q0
-        put(sxx, i, s, at(sxx, i) + volume + mu2 * ex)
-        put(syy, i, s, at(syy, i) + volume + mu2 * ey)
-        put(szz, i, s, at(szz, i) + volume + mu2 * ez)
-        mu = four / (q0 + qx + qy + corner_y(q, i, s))
+        c, p0 = here(c13, i, s), here(q66, i, s)
+        all_round, mu2 = here(c11, i, s) * (ex + ey) + c * ez, two / p0
+        put(sxx, i, s, at(sxx, i) + all_round - mu2 * ey)
+        put(syy, i, s, at(syy, i) + all_round - mu2 * ex)
+        put(szz, i, s, at(szz, i) + c * (ex + ey) + here(c33, i, s) * ez)
+        mu = four / (p0 + x_next(q66, i, s) + y_next(q66, i, s) + corner_y(q66, i, s))
         put(sxy, i, s, at(sxy, i) + mu * (y_up(vx, i, s, 1) + x_up(vy, i, s, 1)))
-        mu = four / (q0 + qx + qz + corner_z(q, i, s))
+        q_xy = here(q, i, s) + z_next(q, i, s)
+        mu = four / (q_xy + x_next(q, i, s) + corner_z(q, i, s))
         put(sxz, i, s, at(sxz, i) + mu * (z_up(vx, i, s, 1) + x_up(vz, i, s, 2)))
-        mu = four / (q0 + qy + qz + y_next(q, i + s.z_stride, s))
+        mu = four / (q_xy + y_next(q, i, s) + y_next(q, i + s.z_stride, s))
         put(syz, i, s, at(syz, i) + mu * (z_up(vy, i, s, 2) + y_up(vz, i, s, 2)))
 
     return stress
 
 
 def _surface_2d(o):
-    at, put, here, two = o.at, o.put, o.here, o.number(2)
+    at, put, here = o.at, o.put, o.here
 
     @o.jit
-    def surface(i, s, sxx, szz, lam, q):
-        excess, stiffness = at(szz, i), here(lam, i, s)
-        put(sxx, i, s, at(sxx, i) - stiffness / (stiffness + two / here(q, i, s)) * excess)
+    def surface(i, s, sxx, szz, c13, c33):
+        excess = at(szz, i)
+        put(sxx, i, s, at(sxx, i) - here(c13, i, s) / here(c33, i, s) * excess)
         put(szz, i, s, excess - excess)
 
     return surface
 
 
 def _surface_3d(o):
-    at, put, here, surface_2d, two = o.at, o.put, o.here, _surface_2d(o), o.number(2)
+    at, put, here, surface_2d = o.at, o.put, o.here, _surface_2d(o)
 
     @o.jit
-    def surface(i, s, sxx, syy, szz, lam, q):
-        excess, stiffness = at(szz, i), here(lam, i, s)
-        put(syy, i, s, at(syy, i) - stiffness / (stiffness + two / here(q, i, s)) * excess)
-        surface_2d(i, s, sxx, szz, lam, q)
+    def surface(i, s, sxx, syy, szz, c13, c33):
+        put(syy, i, s, at(syy, i) - here(c13, i, s) / here(c33, i, s) * at(szz, i))
+        surface_2d(i, s, sxx, szz, c13, c33)
 
     return surface
 
 
 def coefficients(medium: dict, dt: float) -> dict:
-    """Give `rho` / dt, `lam` and `q` from `rho` [kg/m^3], `p_modulus` and `shear_modulus` [Pa]."""
-    mu = medium["shear_modulus"]
+    """Give `rho` / dt, the stiffnesses times dt, and their inverses `q` and `q66`.
+
+    Args:
+        medium: `rho` [kg/m^3], `c11`, `c13`, `c33`, `c44` and in 3-D `c66` [Pa].
+        dt: time step [s].
+    """
     floor = 1.0 / (FLUID_Q * dt)
-    return {
-        "rho": medium["rho"] / dt,
-        "lam": (medium["p_modulus"] - 2 * mu) * dt,
-        "q": 1.0 / (mu.clip(min=floor) * dt),
-    }
+    named = {"rho": medium["rho"] / dt, "q": 1.0 / (medium["c44"].clip(min=floor) * dt)}
+    if "c66" in medium:
+        named["q66"] = 1.0 / (medium["c66"].clip(min=floor) * dt)
+    return named | {name: medium[name] * dt for name in ("c11", "c13", "c33")}
 
 
 def _pairs(axes: str) -> list[str]:
@@ -164,7 +169,7 @@ def observables(axes: str) -> dict:
 
 def _injection(mean, dt):
     """Give c_p^2 dt: the pressure that a volume source s adds is c_p^2 times its integral."""
-    return (mean("lam") + 2 / mean("q")) / (mean("rho") * dt)
+    return mean("c33") / (mean("rho") * dt)
 
 
 def drives(axes: str) -> dict:
@@ -189,6 +194,7 @@ def _physics(axes: str, velocity, stress, surface, numbers: int) -> Physics:
     v, normal = [f"v{a}" for a in axes], [f"s{a}{a}" for a in axes]
     shear = [f"s{p}" for p in _pairs(axes)]
     n = len(axes)
+    stiffness = ("c11", "c13", "c33", *(("q66",) if n == 3 else ()), "q")
     return Physics(
         name="elastic",
         axes=axes,
@@ -199,12 +205,12 @@ def _physics(axes: str, velocity, stress, surface, numbers: int) -> Physics:
         ),
         stages=(
             Stage("velocity", (*v,), (*normal, *shear), ("rho",), velocity, slots=n),
-            Stage("stress", (*normal, *shear), (*v,), ("lam", "q"), stress, slots=n),
-            Stage("surface", (*normal,), (), ("lam", "q"), surface, where="surface"),
+            Stage("stress", (*normal, *shear), (*v,), stiffness, stress, slots=n),
+            Stage("surface", (*normal,), (), ("c13", "c33"), surface, where="surface"),
         ),
         coefficients=coefficients,
         needs=("vp", "vs", "rho"),
-        medium=("rho", "p_modulus", "shear_modulus"),
+        medium=("rho", "c11", "c13", "c33", "c44", *(("c66",) if n == 3 else ())),
         observables=observables(axes),
         drives=drives(axes),
         closed_surface=True,
@@ -214,9 +220,9 @@ def _physics(axes: str, velocity, stress, surface, numbers: int) -> Physics:
 
 def two_dimensions() -> Physics:
     """Give the P-SV equations in x and z."""
-    return _physics("xz", _velocity_2d, _stress_2d, _surface_2d, 18)
+    return _physics("xz", _velocity_2d, _stress_2d, _surface_2d, 20)
 
 
 def three_dimensions() -> Physics:
     """Give the equations in x, y and z."""
-    return _physics("xyz", _velocity_3d, _stress_3d, _surface_3d, 30)
+    return _physics("xyz", _velocity_3d, _stress_3d, _surface_3d, 33)

@@ -1,48 +1,44 @@
 """One run from a scenario to its results file: `run(scenario) -> Results`.
 
-    prepare -> refuse what does not fit -> model -> [batch of shots: steps, snapshots, traces] -> file
+    prepare -> refuse what does not fit -> model -> [batch: steps, snapshots, traces] -> file
 
 The results are written under a hidden name and appear when the run is complete, so that an error or
-an interrupt leaves nothing behind. The results' model is the earth sampled at the grid's nodes; the
-solver averages it onto its staggered points (`averaging`).
+an interrupt leaves nothing behind.
 """
 
 from __future__ import annotations
 
-import json
 import os
 import shutil
 import tempfile
 import threading
 import time
 import weakref
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
-from seismo import machine, monitor, receivers
+from seismo import machine, monitor
 from seismo.backends.cpu import CpuBackend
 from seismo.errors import InsufficientMemoryError, StorageError
-from seismo.geographic import Projection
-from seismo.grid import AXES, Box
+from seismo.grid import Box
 from seismo.monitor import Progress, Reporter
 from seismo.output.quantities import with_unit
 from seismo.output.results import Results, open_results
 from seismo.output.results_file import ResultsWriter
-from seismo.output.snapshots import Series, SnapshotTaker, make_series
-from seismo.plan.memory import PYTHON_BYTES, memory_of, output_of
-from seismo.plan.resolution import highest_frequency
+from seismo.output.snapshots import SnapshotTaker
+from seismo.plan.memory import PYTHON_BYTES, memory_of, output_of, series_of
+from seismo.runner import contents
 from seismo.scenario import Scenario, from_dict, load
-from seismo.simulation import Setup, Simulation, prepare
+from seismo.setup import Setup, prepare
+from seismo.simulation import Simulation
 
 COMPILING_AFTER = 1.5  # s: kernels that are cached are there sooner
 REPORT_EVERY = 0.2  # s
 MEASURED_FROM = 2.0  # s of stepping: a shorter run says little about the machine
-_TRACE_BLOCK = 1 << 20  # samples finished at once
-_MODEL_UNITS = {"vp": "m/s", "vs": "m/s", "rho": "kg/m3"}
 
 
 def run(
@@ -111,8 +107,8 @@ def refuse_what_does_not_fit(setup: Setup, folder: Path) -> None:
     need, have = memory_of(setup).total + PYTHON_BYTES, machine.available_memory()
     if have is not None and need > have:
         raise InsufficientMemoryError(
-            f"the run needs {with_unit(need, 'B')} of memory, {with_unit(have, 'B')} are available; "
-            "use a coarser grid.spacing, a smaller grid.extent, or a larger machine"
+            f"the run needs {with_unit(need, 'B')} of memory, {with_unit(have, 'B')} are free; use "
+            " a coarser grid.spacing, a smaller grid.extent, or a larger machine"
         )
     size, room = output_of(setup), machine.free_disk(folder)
     if room is not None and size.total > room:
@@ -127,10 +123,7 @@ class _Run:
 
     def __init__(self, setup: Setup, path: Path, report: Reporter, threads: int | None) -> None:
         self.setup, self.path, self.report, self.threads = setup, path, report, threads
-        self.series = [
-            make_series(s, setup.grid, setup.physics, setup.clock)
-            for s in setup.scenario.output.snapshots
-        ]
+        self.series = series_of(setup)
         self.names = [shot.name for shot in setup.shots]
         self.per_batch = setup.clock.steps + setup.extra_steps
         self.batches = range(0, len(setup.shots), setup.batch)
@@ -145,15 +138,15 @@ class _Run:
             self.path,
             scenario_text=scenario.text,
             resolved=scenario.to_yaml(),
-            attributes=_attributes(self.setup),
+            attributes=contents.attributes_of(self.setup),
         )
         refuse_what_does_not_fit(self.setup, writer.path.parent)
         with writer:
             self.report(Progress("model"))
             if scenario.output.model:
-                writer.write_model(*model_of(self.setup))
-            write_sources(writer, self.setup)
-            self._lay_out_traces(writer)
+                writer.write_model(*contents.model_of(self.setup))
+            contents.write_sources(writer, self.setup)
+            contents.create_traces(writer, self.setup)
             self.report(Progress("build"))
             backend = CpuBackend(scenario.precision, self.threads)
             simulation = Simulation(self.setup, backend)
@@ -182,7 +175,7 @@ class _Run:
                 watch.check(step, pieces, self.setup.earth.sample)
             if step <= self.setup.clock.steps + 1:
                 taker.take(step, lambda name: pieces_of(simulation, name), names)
-        self._write_traces(simulation, writer, first, len(shots))
+        contents.write_traces(writer, simulation, first, len(shots))
 
     def _advance(self, simulation: Simulation, to: int, number: int, names: list[str]) -> None:
         """Step to a step; the very first one, which may compile, is not timed."""
@@ -236,33 +229,6 @@ class _Run:
         field = self.setup.physics.fields[0].name
         return monitor.Watch(self.setup.grid, field, self.setup.clock.dt, quiet, stride)
 
-    def _lay_out_traces(self, writer: ResultsWriter) -> None:
-        setup = self.setup
-        for group in setup.groups:
-            every = setup.clock.steps_between(group.interval)
-            components = group.components(setup.physics)
-            places = _places(setup, group.positions)
-            writer.create_traces(
-                group.name,
-                shots=self.names,
-                codes=group.codes,
-                positions=places,
-                requested=places,
-                time=np.arange(0, setup.clock.steps + 1, every) * setup.clock.dt,
-                quantities={name: receivers.UNITS[c[0]] for name, c in components.items()},
-            )
-
-    def _write_traces(
-        self, simulation: Simulation, writer: ResultsWriter, first: int, count: int
-    ) -> None:
-        for group in self.setup.groups:
-            for shot in range(count):
-                traces = {
-                    name: _traces(self.setup, simulation, shot, group, *component)
-                    for name, component in group.components(self.setup.physics).items()
-                }
-                writer.write_traces(group.name, first + shot, traces)
-
     def _summary(self, simulation: Simulation, elapsed: float) -> dict[str, Any]:
         speed = self.updates / self.stepping if self.stepping else 0.0
         moved = speed * simulation.bytes_per_point
@@ -284,13 +250,9 @@ class _Run:
         return summary
 
 
-def _stops(steps: int, taker: SnapshotTaker) -> Iterator[int]:
-    """Walk through the steps after which something is to be done, the last one included."""
-    step: int | None = -1
-    stops = set(range(monitor.EVERY, steps, monitor.EVERY)) | {steps}
-    while (step := taker.next_after(step)) is not None:
-        stops.add(step)
-    yield from sorted(stops)
+def _stops(steps: int, taker: SnapshotTaker) -> list[int]:
+    """List the steps after which something is to be done, the last one included."""
+    return sorted({*range(monitor.EVERY, steps, monitor.EVERY), steps, *taker.events})
 
 
 def pieces_of(simulation: Simulation, name: str) -> list[tuple[Box, np.ndarray]]:
@@ -301,105 +263,3 @@ def pieces_of(simulation: Simulation, name: str) -> list[tuple[Box, np.ndarray]]
         (part.subdomain.owned, part.subdomain.inside(part.fields.written(name, parity)))
         for part in simulation.parts
     ]
-
-
-def model_of(setup: Setup) -> tuple[dict[str, np.ndarray], dict[str, tuple[np.ndarray, str]]]:
-    """Sample the earth at the nodes of the extent, slab by slab.
-
-    Returns:
-        Coordinates in m by name (z, [y,] x), and name -> (array float32, unit).
-    """
-    grid = setup.grid
-    axes = {
-        a: grid.coordinate(a, np.arange(grid.extent.lo[k], grid.extent.hi[k]))
-        for a, k in (("z", 2), ("y", 1), ("x", 0))
-        if a in grid.axes
-    }
-    y = axes["y"][:, None] if "y" in axes else None
-    shape = tuple(len(values) for values in axes.values())
-    arrays = {name: np.empty(shape, np.float32) for name in setup.earth.needs}
-    for row, depth in enumerate(axes["z"]):
-        for name, values in setup.earth.sample(np.asarray(depth), y, axes["x"]).items():
-            arrays[name][row] = values
-    return axes, {name: (array, _MODEL_UNITS[name]) for name, array in arrays.items()}
-
-
-def write_sources(writer: ResultsWriter, setup: Setup) -> None:
-    """Store where the sources are, what they are, and their wavelets at the solver's steps."""
-    several = len(setup.shots) > 1
-    writer.write_sources(
-        [
-            {**({"shot": shot.name} if several else {}), **_source_row(setup, source)}
-            for shot in setup.shots
-            for source in shot.sources
-        ]
-    )
-    times = np.arange(setup.clock.steps + 1) * setup.clock.dt
-    # Every shot of a survey has the same source.
-    sources = setup.shots[0].sources
-    samples = np.array([source.signal(times, source.derivative) for source in sources])
-    writer.write_wavelets(times, samples, [source.name for source in sources])
-
-
-def _source_row(setup: Setup, source: Any) -> dict[str, Any]:
-    grid = setup.grid
-    axes = [a for a in AXES if a in grid.axes]
-    place = {a: float(p) for a, p in zip(AXES, source.position, strict=True) if a in axes}
-    index = {a: float(grid.index(a, place[a])) for a in axes}
-    nearest = {a: round(i) for a, i in index.items()}
-    row = {
-        "name": source.name,
-        "type": source.kind,
-        **place,
-        "requested": place,
-        "index": nearest,
-        "offset": {a: (index[a] - nearest[a]) * grid.spacing[AXES.index(a)] for a in axes},
-        "wavelet": source.wavelet.type,
-        "delay": source.delay,
-    }
-    if source.kind in ("moment_tensor", "explosion"):
-        row["time_function"] = "moment_rate" if source.derivative else "moment"
-    names = {"moment_tensor": "moment", "force": "force"}
-    if source.kind in names:
-        return row | {names[source.kind]: source.strength}
-    return row | {"moment" if source.kind == "explosion" else "amplitude": source.strength[""]}
-
-
-def _places(setup: Setup, positions: np.ndarray) -> dict[str, np.ndarray]:
-    """Give the coordinates of receivers: x, (y,) z in m, and degrees where there is a projection."""
-    places = {a: positions[:, AXES.index(a)] for a in setup.grid.axes}
-    if setup.scenario.geographic is not None:
-        projection = Projection(setup.scenario.geographic)
-        places["longitude"], places["latitude"] = projection.to_geographic(*positions.T[:2])
-    return places
-
-
-def _traces(setup: Setup, simulation: Simulation, shot: int, group: Any, quantity: str,
-            base: str, component: str) -> np.ndarray:  # fmt: skip
-    """Finish the traces (receiver, time) of one component, some receivers at a time."""
-    clock, terms = setup.clock, setup.physics.observables[base][component]
-    late = setup.physics.named(terms[0].field).late
-    every = clock.steps_between(group.interval)
-    raw = simulation.recorder.raw(shot, group.name, component)
-    count = max(1, _TRACE_BLOCK // raw.shape[1])
-    removal = setup.scenario.time.dispersion_removal
-    blocks = [
-        receivers.finish(raw[k : k + count], quantity, late, clock.dt, clock.steps, every, removal)
-        for k in range(0, len(raw), count)
-    ]
-    return np.concatenate(blocks)
-
-
-def _attributes(setup: Setup) -> dict[str, Any]:
-    scenario = setup.scenario
-    half = {f.name: f.half for f in setup.physics.fields if f.half}
-    return {
-        "title": scenario.title,
-        "physics": scenario.physics,
-        "dt": setup.clock.dt,
-        "dt_limit": setup.clock.limit,
-        "steps": setup.clock.steps,
-        "f_max": highest_frequency(setup),
-        "half_cell": json.dumps(half),
-        "model": f"values at the grid's nodes; the solver's averaging: {scenario.averaging}",
-    }

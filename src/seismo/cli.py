@@ -1,0 +1,300 @@
+"""The command line: `seismo run`, `check`, `info`, `plot`, `new`, `schema`, `bench`.
+
+Commands import what they need when they are called, so that `seismo --help` is quick. Every error
+a user can meet is one line a mistake on stderr and an exit code of its own; a traceback needs
+--debug.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import json
+import os
+import signal
+import sys
+import traceback
+from collections.abc import Iterator
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any, NoReturn
+
+import typer
+
+from seismo.errors import InsufficientMemoryError, ScenarioError, SeismoError, StorageError
+
+if TYPE_CHECKING:
+    from seismo.monitor import Reporter
+
+INTERRUPTED = 130
+PIPE_CLOSED = 141
+TERMINATED = 143
+
+app = typer.Typer(
+    name="seismo",
+    help="Simulate seismic waves by finite differences, from one YAML file.",
+    no_args_is_help=True,
+    add_completion=False,
+    pretty_exceptions_enable=False,
+    rich_markup_mode=None,
+    context_settings={"help_option_names": ["-h", "--help"]},
+)
+ScenarioFile = Annotated[Path, typer.Argument(metavar="FILE", help="The scenario, a YAML file.")]
+ResultsFile = Annotated[Path, typer.Argument(metavar="RESULTS", help="A results file (.h5).")]
+
+
+def _show_version(wanted: bool) -> None:
+    if wanted:
+        from seismo.output.provenance import package_version
+
+        print(f"seismo {package_version('seismo')}")
+        raise typer.Exit
+
+
+@app.callback()
+def options(
+    version: Annotated[
+        bool,
+        typer.Option("--version", callback=_show_version, is_eager=True, help="Say the version."),
+    ] = False,
+    debug: Annotated[bool, typer.Option("--debug", help="Show the traceback of an error.")] = False,
+) -> None:
+    """Hold what applies to every command; `main` reads --debug."""
+
+
+@app.command()
+def run(
+    file: ScenarioFile,
+    output: Annotated[
+        Path | None,
+        typer.Option(
+            "--output",
+            "-o",
+            help="The results file [default: output.path of FILE, or its name with .h5].",
+        ),
+    ] = None,
+    threads: Annotated[
+        int | None, typer.Option(min=1, help="Threads to use [default: all cores].")
+    ] = None,
+    quiet: Annotated[bool, typer.Option("--quiet", "-q", help="Say nothing but errors.")] = False,
+) -> None:
+    """Run a scenario and write its results."""
+    from seismo.monitor import closing_line
+    from seismo.runner import run as run_scenario
+
+    with _reporter(quiet) as report:
+        results = run_scenario(file, output, report, threads=threads)
+    with results:
+        if not quiet:
+            print(closing_line(results.summary))
+            print(results.path)
+
+
+@contextlib.contextmanager
+def _reporter(quiet: bool) -> Iterator[Reporter | None]:
+    if quiet:
+        yield None
+        return
+    from rich.console import Console
+
+    from seismo.monitor import Bar, Lines
+
+    with Bar(Console(stderr=True)) if sys.stderr.isatty() else Lines(sys.stderr) as report:
+        yield report
+
+
+@app.command()
+def check(
+    file: ScenarioFile,
+    as_json: Annotated[bool, typer.Option("--json", help="Print JSON instead of text.")] = False,
+) -> None:
+    """Validate a scenario and say what it will cost and how well it resolves the waves."""
+    from seismo.plan import make_plan
+    from seismo.scenario import load
+
+    plan = make_plan(load(file))
+    if as_json:
+        print(json.dumps(plan.as_dict(), indent=1))
+        return
+    from rich.console import Console
+
+    from seismo.plan.report import print_plan
+
+    print_plan(plan, Console())
+
+
+@app.command()
+def info(results: ResultsFile) -> None:
+    """Describe a results file: what, when, grid, steps, traces, peaks."""
+    from seismo.output.results import open_results
+
+    with open_results(results) as opened:
+        print(opened.info())
+
+
+@app.command()
+def plot(
+    results: ResultsFile,
+    kinds: Annotated[
+        list[str] | None,
+        typer.Argument(
+            metavar="[KIND]...",
+            help="model, snapshot, gather, traces, spectra, movie "
+            "[default: all that the file has the data for].",
+        ),
+    ] = None,
+    output: Annotated[
+        Path | None,
+        typer.Option(
+            "--output",
+            "-o",
+            help="A picture's name (of one kind), or a folder [default: beside RESULTS].",
+        ),
+    ] = None,
+    option: Annotated[
+        list[str] | None,
+        typer.Option(
+            "--option",
+            "-O",
+            metavar="NAME=VALUE",
+            help="An option of the figure, such as field=vz; repeatable. A wrong name lists them.",
+        ),
+    ] = None,
+) -> None:
+    """Draw figures of a results file."""
+    import matplotlib as mpl
+
+    mpl.use("agg")
+    from seismo.output.results import open_results
+    from seismo.plotting import KINDS, draw
+
+    settings = dict(_setting(text) for text in option or ())
+    with open_results(results) as opened:
+        wanted = kinds or [name for name, kind in KINDS.items() if kind.available(opened)]
+        if not wanted:
+            raise ScenarioError(f"{results}: holds nothing to draw")
+        for kind in wanted:
+            # Without a kind, an option goes to the figures that have it.
+            own = settings if kinds else _of_kind(KINDS[kind], settings)
+            suffix = KINDS[kind].suffix if kind in KINDS else ".png"
+            print(draw(opened, kind, _picture(output, results, kind, suffix, len(wanted)), **own))
+
+
+def _setting(text: str) -> tuple[str, Any]:
+    import yaml
+
+    name, equals, value = text.partition("=")
+    if not equals:
+        raise ScenarioError(f"--option {text}: give NAME=VALUE, such as field=vz")
+    try:
+        return name.strip(), yaml.safe_load(value)
+    except yaml.YAMLError:
+        return name.strip(), value
+
+
+def _of_kind(kind: Any, settings: dict[str, Any]) -> dict[str, Any]:
+    return {name: value for name, value in settings.items() if name in kind.options}
+
+
+def _picture(output: Path | None, results: Path, kind: str, suffix: str, count: int) -> Path | None:
+    """Give the picture's file; None leaves the name to the figure."""
+    if output is None:
+        return None
+    if output.is_dir():
+        return output / f"{results.stem}-{kind}{suffix}"
+    if count > 1:
+        raise ScenarioError(f"--output {output}: {count} figures need a folder that exists")
+    return output
+
+
+@app.command()
+def new(
+    name: Annotated[str, typer.Argument(metavar="NAME", help="Name of the scenario.")],
+    force: Annotated[bool, typer.Option("--force", help="Replace a file that exists.")] = False,
+) -> None:
+    """Write a commented scenario to start from, NAME.yaml in the current folder."""
+    from seismo.scenario import template
+
+    text = template(name.removesuffix(".yaml"))
+    path = Path(f"{name.removesuffix('.yaml')}.yaml")
+    try:
+        with path.open("w" if force else "x", encoding="utf-8") as stream:
+            stream.write(text)
+    except FileExistsError:
+        raise ScenarioError(f"{path}: exists already; choose another name, or --force") from None
+    except OSError as error:
+        raise StorageError(f"{path}: cannot be written: {error.strerror}") from error
+    print(path)
+
+
+@app.command()
+def schema() -> None:
+    """Print the JSON schema of a scenario, for editors."""
+    from seismo.scenario import json_schema
+
+    print(json.dumps(json_schema(), indent=1))
+
+
+@app.command()
+def bench(
+    cases: Annotated[
+        list[str] | None,
+        typer.Argument(metavar="[CASE]...", help="W1 to W5 [default: all]."),
+    ] = None,
+    repeats: Annotated[int, typer.Option(min=1, help="Times each case is measured.")] = 3,
+    output: Annotated[
+        Path | None, typer.Option("--json", metavar="FILE", help="Write the numbers as JSON too.")
+    ] = None,
+) -> None:
+    """Measure how fast this machine steps, beside its memory bandwidth."""
+    from seismo import bench as benchmarks
+
+    names = cases or ()
+    benchmarks.select(names)
+    yardstick = benchmarks.measure_bandwidth()
+    rows = benchmarks.run_cases(names, repeats, yardstick)
+    benchmarks.print_table(rows)
+    print(f"memory bandwidth {yardstick.best:.1f} GB/s")
+    if output is not None:
+        benchmarks.write_json(output, rows, yardstick)
+
+
+def main(arguments: list[str] | None = None) -> NoReturn:
+    """Run the command line and exit; the entry point of `seismo`."""
+    given = sys.argv[1:] if arguments is None else arguments
+    # A batch system ends a job with SIGTERM: leave as from an error, so that nothing stays behind.
+    signal.signal(signal.SIGTERM, lambda *_: sys.exit(TERMINATED))
+    sys.exit(_call([a for a in given if a != "--debug"], debug="--debug" in given))
+
+
+def _call(arguments: list[str], debug: bool) -> int:
+    try:
+        try:
+            app(arguments, prog_name="seismo")
+        finally:
+            sys.stdout.flush()
+    except BrokenPipeError:
+        # Python flushes stdout once more at exit; let it go nowhere.
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        return PIPE_CLOSED
+    except BaseException as error:
+        if debug and not isinstance(error, SystemExit):
+            traceback.print_exception(error)
+        return _code_of(error)
+    return 0
+
+
+def _code_of(error: BaseException) -> int:
+    """Say what went wrong on stderr and give the exit code."""
+    if isinstance(error, SystemExit):
+        code = error.code if isinstance(error.code, int) else int(error.code is not None)
+        if code == INTERRUPTED:
+            print("interrupted", file=sys.stderr)
+        return code
+    if isinstance(error, SeismoError):
+        print(error, file=sys.stderr)
+        return error.exit_code
+    if isinstance(error, MemoryError):
+        print("out of memory; `seismo check` says what a run needs", file=sys.stderr)
+        return InsufficientMemoryError.exit_code
+    reason = " ".join(f"{type(error).__name__}: {error}".split())
+    print(f"internal error, please report it (seismo --debug ...): {reason}", file=sys.stderr)
+    return SeismoError.exit_code

@@ -1,0 +1,123 @@
+"""One subdomain put together: its arrays, its operators' tables, bound stages, images, sources."""
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+import numpy as np
+
+from seismo import cpml, decomposition, wavelets
+from seismo.backends.base import SweepTables
+from seismo.fields import Fields
+from seismo.free_surface import Face, bind_images, image
+from seismo.grid import AXES
+from seismo.model import cell_average
+from seismo.physics.table import Physics
+from seismo.setup import Setup, image_faces
+from seismo.sources import Injection
+from seismo.stages import Binding, BoundStage, bind_stages
+from seismo.stencils import centred, staggered
+from seismo.surroundings import Surroundings
+
+
+def _layer(setup: Setup) -> cpml.Layer:
+    spec = setup.scenario.boundaries.layer
+    alpha = spec.alpha
+    if alpha is None:
+        base = setup.scenario.base
+        alpha = min(wavelets.dominant_frequency(s.wavelet, base) for s in setup.scenario.sources)
+    return cpml.Layer(spec.reflection, spec.kappa, math.pi * alpha, spec.power, setup.fastest)
+
+
+def _tables(setup: Setup, subdomain: decomposition.Subdomain) -> SweepTables:
+    grid, dt = setup.grid, setup.clock.dt
+    order, kind = setup.scenario.grid.order, setup.scenario.grid.stencil
+    layer = _layer(setup)
+    nz, ny, nx = subdomain.shape
+    profiles = []
+    for axis, length in zip(AXES, (nx, ny, nz), strict=True):
+        a = AXES.index(axis)
+        padded = np.tile([[0.0], [0.0], [1.0]] * 2, (1, length)).reshape(6, length)
+        if axis in grid.axes:
+            whole = cpml.profile(grid, axis, layer, dt)
+            lo, hi = subdomain.owned.lo[a], subdomain.owned.hi[a]
+            start = lo + subdomain.offset[a]
+            padded[:, start : start + hi - lo] = whole[:, lo:hi]
+        profiles.append(padded)
+    spacing = np.array(grid.spacing)[:, None]
+    closure = setup.closure
+    up, down = (closure.up, closure.down) if closure else (np.zeros((1, 1)), np.zeros((1, 1)))
+    return SweepTables(
+        strides=np.array(subdomain.strides),
+        first=staggered(order, kind)[None, :] / spacing,
+        second=centred(order, kind)[None, :] / spacing**2,
+        profiles=tuple(profiles),
+        up=up / grid.spacing[2],
+        down=down / grid.spacing[2],
+        surface=subdomain.offset[2],
+    )
+
+
+def _medium(setup: Setup, subdomain: decomposition.Subdomain) -> dict[str, np.ndarray]:
+    """Average the earth onto the nodes of a subdomain and its halo."""
+    grid, a_halo = setup.grid, subdomain.halo
+    (x0, y0, z0), (x1, y1, z1) = subdomain.owned.lo, subdomain.owned.hi
+    z = grid.coordinate("z", np.arange(z0 - a_halo, z1 + a_halo))
+    x = grid.coordinate("x", np.arange(x0, x1))
+    y = None
+    if grid.dimensions == 3:
+        y = grid.coordinate("y", np.arange(y0 - a_halo, y1 + a_halo))
+    spacing = dict(zip(AXES, grid.spacing, strict=True))
+    medium = cell_average(
+        setup.earth, z, y, x, spacing, setup.physics.medium, setup.scenario.averaging,
+        dtype=np.float64,
+    )  # fmt: skip
+    return {k: v[:, None, :] if v.ndim == 2 else v for k, v in medium.items()}
+
+
+class Part:
+    """One subdomain: its arrays, bound stages and sources."""
+
+    def __init__(self, setup: Setup, backend: Any, subdomain: decomposition.Subdomain) -> None:
+        physics, scenario = setup.physics, setup.scenario
+        self.subdomain = subdomain
+        self.fields = Fields(backend, physics, subdomain)
+        medium = _medium(setup, subdomain)
+        self.fields.set_coefficients(physics.coefficients(medium, setup.clock.dt))
+        faces = image_faces(scenario, setup.grid, physics)
+        for name in self._coefficient_names(physics):
+            self._fill(faces, name)
+        closed_rows = setup.closure.rows if setup.closure else 0
+        halo = scenario.grid.order // 2
+        reach = halo if physics.second_order else 0
+        binding = Binding(
+            backend, subdomain, self.fields, _tables(setup, subdomain), scenario.grid.order,
+            cpml.regions(setup.grid, backend.lane_width, closed_rows, reach),
+            setup.closure.up.shape[1] if setup.closure else 0,
+        )  # fmt: skip
+        self.stages: list[BoundStage] = bind_stages(binding, physics.stages, reach)
+        around = Surroundings(
+            setup.grid, physics, setup.closure, any(f.kind == "free_surface" for f in faces)
+        )
+        self.injection = Injection(
+            around, self.fields, setup.clock, scenario.time.dispersion_removal
+        )
+        self.images = [
+            {s.name: self._images(faces, physics, s.writes, parity) for s in physics.stages}
+            for parity in (0, 1)
+        ]
+        self.around = around
+
+    @staticmethod
+    def _coefficient_names(physics: Physics) -> list[str]:
+        return list(dict.fromkeys(c for stage in physics.stages for c in stage.coefficients))
+
+    def _fill(self, faces: list[Face], name: str) -> None:
+        for face in sorted(faces, key=lambda f: f.axis):
+            image(None, face, self.subdomain, self.fields.arrays(0)[name])()
+
+    def _images(self, faces, physics: Physics, names, parity: int):
+        written = tuple(physics.named(name) for name in names)
+        arrays = self.fields.arrays(parity)
+        return bind_images(faces, written, self.subdomain, lambda name: arrays[name])

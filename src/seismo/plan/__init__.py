@@ -1,0 +1,115 @@
+"""The plan of a run: what it will be, cost and resolve, said before a step is taken."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from seismo import machine
+from seismo.output.quantities import with_unit
+from seismo.plan import speed
+from seismo.plan.cautions import cautions
+from seismo.plan.memory import PYTHON_BYTES, Memory, OutputSize, memory_of, output_of
+from seismo.plan.resolution import (
+    LayerResolution,
+    dominant_frequency,
+    highest_frequency,
+    layers_of,
+)
+from seismo.setup import Setup, prepare
+
+__all__ = ["Plan", "make_plan"]
+
+
+@dataclass(frozen=True)
+class Plan:
+    """What a scenario comes down to.
+
+    Attributes:
+        setup: grid, physics, earth, clock, geometry.
+        f_max: highest frequency of the sources in Hz.
+        f_dominant: lowest dominant frequency of the sources in Hz.
+        layers: media of the earth and how the grid carries their waves.
+        memory: bytes in memory.
+        output: bytes on the disk.
+        points_per_second: expected point updates a second on this machine.
+        seconds: expected time of stepping.
+        warnings: what a seismologist would ask about.
+    """
+
+    setup: Setup
+    f_max: float
+    f_dominant: float
+    layers: list[LayerResolution]
+    memory: Memory
+    output: OutputSize
+    points_per_second: float
+    seconds: float
+    warnings: list[str]
+
+    def as_dict(self) -> dict[str, Any]:
+        """Plain data for JSON."""
+        setup = self.setup
+        grid, clock = setup.grid, setup.clock
+        points = dict(zip("xyz", grid.points, strict=True))
+        return {
+            "title": setup.scenario.title,
+            "physics": setup.physics.name,
+            "dimensions": grid.dimensions,
+            "points": {a: points[a] for a in grid.axes},
+            "grid_points": grid.size,
+            "dt": clock.dt,
+            "dt_limit": clock.limit,
+            "steps": clock.steps,
+            "duration": clock.steps * clock.dt,
+            "shots": len(setup.shots),
+            "shots_together": setup.batch,
+            "receivers": {g.name: len(g.positions) for g in setup.groups},
+            "f_max": self.f_max,
+            "f_dominant": self.f_dominant,
+            "layers": [layer.as_dict() for layer in self.layers],
+            "memory_bytes": self.memory.as_dict(),
+            "output_bytes": self.output.as_dict(),
+            "points_per_second": self.points_per_second,
+            "seconds": self.seconds,
+            "warnings": self.warnings,
+        }
+
+
+def make_plan(scenario: Any, folder: Path | None = None) -> Plan:
+    """Plan a run without running it.
+
+    Args:
+        scenario: a checked scenario.
+        folder: where the results will be written; the current folder when None.
+
+    Raises:
+        ScenarioError: the scenario cannot be run as written.
+    """
+    setup = prepare(scenario)
+    highest = highest_frequency(setup)
+    layers = layers_of(setup, highest)
+    memory, output = memory_of(setup), output_of(setup)
+    rate = speed.points_per_second(setup)
+    warnings = cautions(setup, layers) + _room(memory, output, folder or Path())
+    return Plan(
+        setup, highest, dominant_frequency(setup), layers, memory, output, rate,
+        speed.seconds(setup, rate), warnings,
+    )  # fmt: skip
+
+
+def _room(memory: Memory, output: OutputSize, folder: Path) -> list[str]:
+    found = []
+    free, room = machine.available_memory(), machine.free_disk(folder)
+    if free is not None and memory.total + PYTHON_BYTES > free:
+        found.append(
+            f"memory: this machine has {with_unit(free, 'B')} left, the run needs "
+            f"{with_unit(memory.total + PYTHON_BYTES, 'B')} and will be refused"
+        )
+    if room is not None and output.total > room:
+        found.append(
+            f"disk: {with_unit(room, 'B')} are left, the results take up to "
+            f"{with_unit(output.total, 'B')} and will be refused"
+        )
+    return found

@@ -1,0 +1,196 @@
+"""How many bytes a run will take, in memory and on the disk, before it takes them.
+
+The arrays are counted by the classes that allocate them, on a backend that only counts. Preparing
+a run needs float64 copies of the averaged model beside the arrays already made; whichever moment
+needs more is what counts.
+"""
+
+from __future__ import annotations
+
+from dataclasses import asdict, dataclass
+from typing import Any
+
+import numpy as np
+
+from seismo import cpml, decomposition
+from seismo.backends.vectors import LANE_BYTES
+from seismo.fields import Fields
+from seismo.output.snapshots import Series, make_series
+from seismo.receivers import term_points
+from seismo.setup import Setup, image_faces
+from seismo.stages import LayerMemory
+from seismo.surroundings import Surroundings
+
+PYTHON_BYTES = 400 * 2**20  # the interpreter, its packages, and compiling the kernels
+WORK_BYTES = 12 * 2**20  # averaging, packing of chunks and finishing of traces work in blocks
+POINT_BYTES = 24  # what a recorded point keeps: index, slot, weight, value
+PREPARED_POINT_BYTES = 120  # and what it takes while the recorder is made
+_SAMPLED_RECEIVERS = 64
+
+
+@dataclass(frozen=True)
+class Memory:
+    """Bytes by purpose.
+
+    Attributes:
+        wavefield: the fields of all shots of a batch.
+        model: the coefficients of the equations.
+        layers: memory variables of the absorbing layers.
+        recorder: the traces as recorded.
+        snapshots: copies kept for a step.
+        blocks: buffers of what is written.
+        preparing: what the moment of preparation needs, instead of wavefield and layers.
+    """
+
+    wavefield: int
+    model: int
+    layers: int
+    recorder: int
+    snapshots: int
+    blocks: int
+    preparing: int
+
+    @property
+    def stepping(self) -> int:
+        """Bytes while it steps."""
+        arrays = self.wavefield + self.model + self.layers
+        return arrays + self.recorder + self.snapshots + self.blocks
+
+    @property
+    def total(self) -> int:
+        """The largest number of bytes at any moment, without the interpreter."""
+        return max(self.stepping, self.preparing)
+
+    def as_dict(self) -> dict[str, int]:
+        """Plain data, sums included."""
+        return asdict(self) | {"stepping": self.stepping, "total": self.total}
+
+
+@dataclass(frozen=True)
+class OutputSize:
+    """Bytes of a results file before compression."""
+
+    traces: int
+    snapshots: int
+    model: int
+
+    @property
+    def total(self) -> int:
+        """All of it."""
+        return self.traces + self.snapshots + self.model
+
+    def as_dict(self) -> dict[str, int]:
+        """Plain data, the sum included."""
+        return asdict(self) | {"total": self.total}
+
+
+class _Counting:
+    """A backend that counts what it is asked for."""
+
+    name = "counting"
+
+    def __init__(self, precision: str) -> None:
+        self.precision = precision
+        self.item = np.dtype(precision).itemsize
+        self.lane_width = LANE_BYTES // self.item
+        self.bytes = 0
+
+    def zeros(self, size: int) -> np.ndarray:
+        """Count the bytes of an array."""
+        self.bytes += size * self.item
+        return np.empty(0, self.precision)
+
+    def sweep(self, *_: Any) -> Any:
+        """Refuse: there is nothing to sweep."""
+        raise NotImplementedError
+
+
+def memory_of(setup: Setup) -> Memory:
+    """Count the bytes of a run."""
+    scenario, physics = setup.scenario, setup.physics
+    halo = scenario.grid.order // 2
+    subdomain = decomposition.decompose(setup.grid, halo, (1, 1), setup.batch)[0][0]
+    fields = _Counting(scenario.precision)
+    Fields(fields, physics, subdomain)
+    names = {name for stage in physics.stages for name in stage.coefficients}
+    model = len(names) * subdomain.volume * fields.item
+    recorder, points = _recorder(setup, fields.item)
+    node_bytes = 8 * setup.grid.size
+    averaged = (len(physics.medium) + len(names)) * node_bytes
+    images = fields.bytes if image_faces(scenario, setup.grid, physics) else 0
+    prepared = recorder + points * PREPARED_POINT_BYTES
+    return Memory(
+        wavefield=fields.bytes,
+        model=model,
+        layers=_layers(setup, subdomain),
+        recorder=recorder + points * POINT_BYTES,
+        snapshots=_kept(setup),
+        blocks=WORK_BYTES,
+        preparing=max(averaged + model + WORK_BYTES, images + model + prepared),
+    )
+
+
+def _layers(setup: Setup, subdomain: Any) -> int:
+    counting = _Counting(setup.scenario.precision)
+    closed = setup.closure.rows if setup.closure else 0
+    reach = setup.scenario.grid.order // 2 if setup.physics.second_order else 0
+    regions = cpml.regions(setup.grid, counting.lane_width, closed, reach)
+    owners: dict[str, Any] = {}
+    for stage in setup.physics.stages:
+        owners.setdefault(stage.shares or stage.name, stage)
+    for stage in owners.values():
+        LayerMemory(counting, stage, subdomain, regions, reach)
+    return counting.bytes
+
+
+def _recorder(setup: Setup, item: int) -> tuple[int, int]:
+    """Give the bytes of the record and the number of points it reads."""
+    channels = points = 0
+    for group in setup.groups:
+        bases = {(b, c) for _, b, c in group.components(setup.physics).values()}
+        channels += len(bases) * len(group.positions)
+        points += sum(_points(setup, group, *base) for base in bases)
+    steps = setup.clock.steps + setup.extra_steps
+    return channels * steps * item * setup.batch, points * setup.batch
+
+
+def _points(setup: Setup, group: Any, base: str, component: str) -> int:
+    """Count the points of a component at all receivers, from some of them."""
+    spec = setup.scenario.grid
+    free = setup.scenario.boundaries.top == "free_surface"
+    around = Surroundings(
+        setup.grid, setup.physics, setup.closure, free and not setup.physics.closed_surface
+    )
+    chosen = group.positions[:: -(-len(group.positions) // _SAMPLED_RECEIVERS)]
+    terms = setup.physics.observables[base][component]
+    found = sum(
+        len(term_points(around, term, position, spec.order, spec.stencil)[0])
+        for position in chosen
+        for term in terms
+    )
+    return found * len(group.positions) // len(chosen)
+
+
+def series_of(setup: Setup) -> list[Series]:
+    """Give the snapshot series of a run."""
+    entries = setup.scenario.output.snapshots
+    return [make_series(s, setup.grid, setup.physics, setup.clock) for s in entries]
+
+
+def _kept(setup: Setup) -> int:
+    return sum(
+        4 * s.points * setup.batch * (1 + sum(c.late for c in s.components))
+        for s in series_of(setup)
+    )
+
+
+def output_of(setup: Setup) -> OutputSize:
+    """Count the bytes of the results file before compression."""
+    traces = 0
+    for group in setup.groups:
+        samples = setup.clock.steps // setup.clock.steps_between(group.interval) + 1
+        traces += 4 * samples * len(group.positions) * len(group.components(setup.physics))
+    snapshots = sum(4 * s.points * len(s.steps) * len(s.components) for s in series_of(setup))
+    model = 4 * setup.grid.extent.size * len(setup.earth.needs)
+    shots = len(setup.shots)
+    return OutputSize(traces * shots, snapshots * shots, model * setup.scenario.output.model)

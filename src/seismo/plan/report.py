@@ -1,0 +1,97 @@
+"""The plan of a run as a page of text, for `seismo check`."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from rich.console import Console
+from rich.table import Table
+
+from seismo.grid import AXES
+from seismo.monitor import clock_time
+from seismo.output.quantities import with_unit
+from seismo.plan import Plan
+
+
+def print_plan(plan: Plan, console: Console) -> None:
+    """Print the plan: facts, layers, warnings."""
+    for label, text in _facts(plan):
+        console.print(f"{label:<10}{text}", markup=False, highlight=False, soft_wrap=True)
+    console.print(_layers(plan))
+    for warning in plan.warnings:
+        console.print("[yellow]warning[/yellow] ", end="")
+        console.print(warning, markup=False, highlight=False, soft_wrap=True)
+    if not plan.warnings:
+        console.print("no warnings")
+
+
+def _facts(plan: Plan) -> Iterator[tuple[str, str]]:
+    setup = plan.setup
+    grid, clock, scenario = setup.grid, setup.clock, setup.scenario
+    if scenario.title:
+        yield "title", scenario.title
+    yield (
+        "physics",
+        f"{setup.physics.name}, {grid.dimensions}-D, order {scenario.grid.order} "
+        f"({scenario.grid.stencil}), {scenario.precision}",
+    )
+    size = " x ".join(str(grid.points[AXES.index(a)]) for a in grid.axes)
+    yield (
+        "grid",
+        f"{size} points ({', '.join(grid.axes)}) = {grid.size / 1e6:.3g} million, layers included",
+    )
+    yield (
+        "time",
+        f"{clock.steps} steps of {with_unit(clock.dt, 's')} = "
+        f"{with_unit(clock.steps * clock.dt, 's')}; "
+        f"the stability limit is {with_unit(clock.limit, 's')} "
+        f"(vmax {setup.fastest:.5g} m/s), the step {clock.dt / clock.limit:.2f} of it",
+    )
+    yield from _geometry(plan)
+    yield "frequency", f"up to {plan.f_max:.4g} Hz (-40 dB), dominant {plan.f_dominant:.4g} Hz"
+    memory = plan.memory
+    yield (
+        "memory",
+        f"{with_unit(memory.total, 'B')} (wavefield {with_unit(memory.wavefield, 'B')}, "
+        f"model {with_unit(memory.model, 'B')}, layers {with_unit(memory.layers, 'B')}, "
+        f"traces {with_unit(memory.recorder, 'B')}; at the most while preparing "
+        f"{with_unit(memory.preparing, 'B')}), and up to 0.4 GB for Python",
+    )
+    yield (
+        "results",
+        f"up to {with_unit(plan.output.total, 'B')} "
+        f"(traces {with_unit(plan.output.traces, 'B')}, "
+        f"snapshots {with_unit(plan.output.snapshots, 'B')}, "
+        f"model {with_unit(plan.output.model, 'B')}) before compression",
+    )
+    yield (
+        "run time",
+        f"about {clock_time(plan.seconds)} on this machine, at an expected "
+        f"{plan.points_per_second / 1e6:.0f} Mpoint/s, and compiling in a first run",
+    )
+
+
+def _geometry(plan: Plan) -> Iterator[tuple[str, str]]:
+    setup = plan.setup
+    shots, together = len(setup.shots), setup.batch
+    text = f"{shots} shot{'s' * (shots > 1)}"
+    if shots > 1:
+        text += f", {together} at a time"
+    sources = len(setup.shots[0].sources)
+    yield "sources", f"{text}, {sources} source{'s' * (sources > 1)} each"
+    groups = [f"{len(g.positions)} {g.name} ({', '.join(g.quantities)})" for g in setup.groups]
+    yield "receivers", "; ".join(groups) or "none"
+
+
+def _layers(plan: Plan) -> Table:
+    table = Table(title=f"resolution at {plan.f_max:.4g} Hz", title_justify="left")
+    for heading in ("depth (m)", "vp", "vs", "rho", "share", "points per wavelength",
+                    "phase error"):  # fmt: skip
+        table.add_column(heading, justify="right")
+    for layer in plan.layers:
+        values = ["-" if v is None else f"{v:.0f}" for v in (layer.vp, layer.vs, layer.rho)]
+        table.add_row(
+            f"{layer.top:.6g} to {layer.bottom:.6g}", *values, f"{layer.share:.0%}",
+            f"{layer.points_per_wavelength:.1f}", f"{layer.phase_error:+.3f} %",
+        )  # fmt: skip
+    return table

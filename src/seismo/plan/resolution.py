@@ -1,0 +1,171 @@
+"""How well the grid carries the waves of each layer, up to the highest frequency of the sources.
+
+Of a wave of angular frequency w and velocity c, the staggered differences make the wavenumber k
+into K(k) = k r(k) (`seismo.stencils.phase_velocity_ratio`), and time stepping makes w into
+(2 / dt) sin(w dt / 2). The wave then travels at
+
+    c' / c = asin(c dt K / 2) / (c dt k / 2),    k = w / c,
+
+or r alone where the time dispersion is removed. Along an axis the differences err most, along a
+diagonal least, and time stepping errs the same way in both: the larger error of the two is given.
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import asdict, dataclass
+from typing import Any
+
+import numpy as np
+
+from seismo import wavelets
+from seismo.grid import AXES
+from seismo.setup import Setup
+from seismo.stencils import centred, phase_velocity_ratio, staggered
+
+MOST_LAYERS = 12
+_SAMPLES = 200_000
+
+
+@dataclass(frozen=True)
+class LayerResolution:
+    """One medium of the earth and how the grid carries its slowest wave.
+
+    Attributes:
+        top: smallest depth in m at which it occurs.
+        bottom: greatest depth in m.
+        vp: m/s, None where the equation has none.
+        vs: m/s, 0 in a fluid, None where the equation has none.
+        rho: kg/m3, None where the equation has none.
+        share: of the sampled points.
+        points_per_wavelength: of the slowest wave at the highest frequency.
+        phase_error: of its velocity there, in %.
+    """
+
+    top: float
+    bottom: float
+    vp: float | None
+    vs: float | None
+    rho: float | None
+    share: float
+    points_per_wavelength: float
+    phase_error: float
+
+    @property
+    def slowest(self) -> float:
+        """Velocity of the slowest wave in m/s."""
+        return slowest_of(self.vp, self.vs)
+
+    def as_dict(self) -> dict[str, Any]:
+        """Plain data."""
+        return asdict(self)
+
+
+def slowest_of(vp: float | None, vs: float | None) -> float:
+    """Give the velocity of the slowest wave of a medium in m/s."""
+    return vs or vp or math.nan
+
+
+def highest_frequency(setup: Setup) -> float:
+    """Give the frequency in Hz above which all sources radiate less than 1 % of their peak."""
+    base = setup.scenario.base
+    found = []
+    for source in setup.scenario.sources:
+        # Where the wavelet is the moment itself, its rate is what radiates.
+        rate = getattr(source, "time_function", "moment_rate") == "moment"
+        found.append(wavelets.maximum_frequency(source.wavelet, base, rate=rate))
+    return max(found)
+
+
+def dominant_frequency(setup: Setup) -> float:
+    """Give the lowest of the sources' dominant frequencies in Hz."""
+    base = setup.scenario.base
+    return min(wavelets.dominant_frequency(s.wavelet, base) for s in setup.scenario.sources)
+
+
+def coarsest_spacing(setup: Setup) -> float:
+    """Give the largest spacing in m."""
+    return max(setup.grid.spacing[AXES.index(a)] for a in setup.grid.axes)
+
+
+def phase_error(setup: Setup, velocity: float, frequency: float) -> float:
+    """Give the error in % of the phase velocity of a wave of that velocity in m/s."""
+    points = velocity / (frequency * coarsest_spacing(setup))
+    dimensions = setup.grid.dimensions
+    # On the diagonal every axis sees the projected wavelength.
+    errors = [_error(setup, p, velocity, frequency) for p in (points, points * dimensions**0.5)]
+    return max(errors, key=abs)
+
+
+def _error(setup: Setup, points: float, velocity: float, frequency: float) -> float:
+    scenario, dt = setup.scenario, setup.clock.dt
+    order, kind = scenario.grid.order, scenario.grid.stencil
+    if setup.physics.second_order:
+        ratio = _second_ratio(centred(order, kind), points)
+    else:
+        ratio = float(phase_velocity_ratio(staggered(order, kind), np.array([points]))[0])
+    if not scenario.time.dispersion_removal:
+        half = math.pi * frequency * dt
+        ratio = math.asin(min(1.0, half * ratio)) / half
+    return 100.0 * (ratio - 1.0)
+
+
+def _second_ratio(coefficients: np.ndarray, points: float) -> float:
+    k = 2.0 * math.pi / points
+    m = np.arange(1, len(coefficients))
+    return math.sqrt(float(2.0 * (1.0 - np.cos(k * m)) @ coefficients[1:])) / k
+
+
+def layers_of(setup: Setup, frequency: float) -> list[LayerResolution]:
+    """List the media of the earth from the top, or the slowest, median and fastest of many."""
+    depths, columns = _samples(setup)
+    rows, inverse = np.unique(columns, axis=1, return_inverse=True)
+    inverse = inverse.ravel()
+    if rows.shape[1] > MOST_LAYERS:
+        rows, inverse = _typical(setup, columns)
+    found = []
+    for number in range(rows.shape[1]):
+        here = inverse == number
+        values = dict(zip(setup.earth.needs, map(float, rows[:, number]), strict=True))
+        vp, vs, rho = (values.get(name) for name in ("vp", "vs", "rho"))
+        velocity = slowest_of(vp, vs)
+        found.append(LayerResolution(
+            float(depths[here].min()), float(depths[here].max()), vp, vs, rho, float(here.mean()),
+            velocity / (frequency * coarsest_spacing(setup)),
+            phase_error(setup, velocity, frequency),
+        ))  # fmt: skip
+    return sorted(found, key=lambda layer: (layer.top, layer.slowest))
+
+
+def _samples(setup: Setup) -> tuple[np.ndarray, np.ndarray]:
+    """Give depths (n) in m and parameters (needed, n) at points spread over the extent."""
+    grid, earth = setup.grid, setup.earth
+    ticks = {}
+    for axis in grid.axes:
+        a = AXES.index(axis)
+        ticks[axis] = grid.coordinate(axis, np.arange(grid.extent.lo[a], grid.extent.hi[a]))
+    if earth.layered:
+        ticks = {a: t if a == "z" else t[:1] for a, t in ticks.items()}
+    total = math.prod(len(t) for t in ticks.values())
+    every = math.ceil((max(1.0, total / _SAMPLES)) ** (1.0 / grid.dimensions))
+    ticks = {a: t[::every] for a, t in ticks.items()}
+    z, x = ticks["z"].reshape(-1, 1, 1), ticks["x"].reshape(1, 1, -1)
+    y = ticks["y"].reshape(1, -1, 1) if "y" in ticks else None
+    sampled = earth.sample(z, y, x)
+    columns = np.array([sampled[name].ravel() for name in earth.needs])
+    shape = next(iter(sampled.values())).shape
+    return np.broadcast_to(z, shape).ravel(), columns
+
+
+def _typical(setup: Setup, columns: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """Stand for many media by three: the slowest, the median and the fastest tenth."""
+    named = dict(zip(setup.earth.needs, columns, strict=True))
+    slowest = named["vp"] if "vp" in named else named["vs"]
+    if "vs" in named:
+        slowest = np.where(named["vs"] > 0.0, named["vs"], slowest)
+    order = np.argsort(slowest, kind="stable")
+    count = len(order)
+    inverse = np.ones(count, int)
+    inverse[order[: max(1, count // 10)]] = 0
+    inverse[order[-max(1, count // 10) :]] = 2
+    return columns[:, order[[0, count // 2, -1]]], inverse

@@ -1,0 +1,157 @@
+"""What a results file holds besides waves: the model, the sources, the receivers' places.
+
+The model is the earth sampled at the grid's nodes within the extent; the solver averages it onto
+its staggered points.
+"""
+
+from __future__ import annotations
+
+import json
+from typing import Any
+
+import numpy as np
+
+from seismo import receivers
+from seismo.geographic import Projection
+from seismo.grid import AXES
+from seismo.output.results_file import ResultsWriter
+from seismo.plan.resolution import highest_frequency
+from seismo.setup import Setup
+from seismo.simulation import Simulation
+
+_TRACE_BLOCK = 1 << 20  # samples finished at once
+_MODEL_UNITS = {"vp": "m/s", "vs": "m/s", "rho": "kg/m3"}
+
+
+def attributes_of(setup: Setup) -> dict[str, Any]:
+    """Give the attributes of the root."""
+    scenario = setup.scenario
+    half = {f.name: f.half for f in setup.physics.fields if f.half}
+    return {
+        "title": scenario.title,
+        "physics": scenario.physics,
+        "dt": setup.clock.dt,
+        "dt_limit": setup.clock.limit,
+        "steps": setup.clock.steps,
+        "f_max": highest_frequency(setup),
+        "half_cell": json.dumps(half),
+        "model_values": f"at the grid's nodes; the solver's averaging: {scenario.averaging}",
+    }
+
+
+def model_of(setup: Setup) -> tuple[dict[str, np.ndarray], dict[str, tuple[np.ndarray, str]]]:
+    """Sample the earth at the nodes of the extent, slab by slab.
+
+    Returns:
+        Coordinates in m by name (z, [y,] x), and name -> (array float32, unit).
+    """
+    grid = setup.grid
+    axes = {
+        a: grid.coordinate(a, np.arange(grid.extent.lo[k], grid.extent.hi[k]))
+        for a, k in (("z", 2), ("y", 1), ("x", 0))
+        if a in grid.axes
+    }
+    y = axes["y"][:, None] if "y" in axes else None
+    shape = tuple(len(values) for values in axes.values())
+    arrays = {name: np.empty(shape, np.float32) for name in setup.earth.needs}
+    for row, depth in enumerate(axes["z"]):
+        for name, values in setup.earth.sample(np.asarray(depth), y, axes["x"]).items():
+            arrays[name][row] = values
+    return axes, {name: (array, _MODEL_UNITS[name]) for name, array in arrays.items()}
+
+
+def write_sources(writer: ResultsWriter, setup: Setup) -> None:
+    """Store where the sources are, what they are, and their wavelets at the solver's steps."""
+    several = len(setup.shots) > 1
+    writer.write_sources(
+        [
+            {**({"shot": shot.name} if several else {}), **_source_row(setup, source)}
+            for shot in setup.shots
+            for source in shot.sources
+        ]
+    )
+    times = np.arange(setup.clock.steps + 1) * setup.clock.dt
+    # Every shot of a survey has the same source.
+    sources = setup.shots[0].sources
+    samples = np.array([source.signal(times, source.derivative) for source in sources])
+    writer.write_wavelets(times, samples, [source.name for source in sources])
+
+
+def _source_row(setup: Setup, source: Any) -> dict[str, Any]:
+    grid = setup.grid
+    axes = [a for a in AXES if a in grid.axes]
+    place = {a: float(p) for a, p in zip(AXES, source.position, strict=True) if a in axes}
+    index = {a: float(grid.index(a, place[a])) for a in axes}
+    nearest = {a: round(i) for a, i in index.items()}
+    row = {
+        "name": source.name,
+        "type": source.kind,
+        **place,
+        "requested": place,
+        "index": nearest,
+        "offset": {a: (index[a] - nearest[a]) * grid.spacing[AXES.index(a)] for a in axes},
+        "wavelet": source.wavelet.type,
+        "delay": source.delay,
+    }
+    if source.kind in ("moment_tensor", "explosion"):
+        row["time_function"] = "moment_rate" if source.derivative else "moment"
+    names = {"moment_tensor": "moment", "force": "force"}
+    if source.kind in names:
+        return row | {names[source.kind]: source.strength}
+    return row | {"moment" if source.kind == "explosion" else "amplitude": source.strength[""]}
+
+
+def places_of(setup: Setup, positions: np.ndarray) -> dict[str, np.ndarray]:
+    """Give the coordinates of receivers: x, (y,) z in m, and degrees with a projection."""
+    places = {a: positions[:, AXES.index(a)] for a in setup.grid.axes}
+    if setup.scenario.geographic is not None:
+        projection = Projection(setup.scenario.geographic)
+        places["longitude"], places["latitude"] = projection.to_geographic(*positions.T[:2])
+    return places
+
+
+def create_traces(writer: ResultsWriter, setup: Setup) -> None:
+    """Lay out the traces of all receiver sets and shots."""
+    for group in setup.groups:
+        every = setup.clock.steps_between(group.interval)
+        components = group.components(setup.physics)
+        places = places_of(setup, group.positions)
+        writer.create_traces(
+            group.name,
+            shots=[shot.name for shot in setup.shots],
+            codes=group.codes,
+            positions=places,
+            requested=places,
+            time=np.arange(0, setup.clock.steps + 1, every) * setup.clock.dt,
+            quantities={name: receivers.UNITS[c[0]] for name, c in components.items()},
+        )
+
+
+def write_traces(writer: ResultsWriter, simulation: Simulation, first: int, count: int) -> None:
+    """Store the traces of a batch: `count` shots from number `first` on."""
+    setup = simulation.setup
+    for group in setup.groups:
+        for shot in range(count):
+            traces = {
+                name: traces_of(simulation, shot, group, *component)
+                for name, component in group.components(setup.physics).items()
+            }
+            writer.write_traces(group.name, first + shot, traces)
+
+
+def traces_of(
+    simulation: Simulation, shot: int, group: Any, quantity: str, base: str, component: str
+) -> np.ndarray:  # fmt: skip
+    """Finish the traces (receiver, time) of one component, some receivers at a time."""
+    setup = simulation.setup
+    clock, terms = setup.clock, setup.physics.observables[base][component]
+    late = setup.physics.named(terms[0].field).late
+    every = clock.steps_between(group.interval)
+    raw = simulation.recorder.raw(shot, group.name, component)
+    count = max(1, _TRACE_BLOCK // raw.shape[1])
+    removal = setup.scenario.time.dispersion_removal
+    blocks = [
+        receivers.finish(raw[k : k + count], quantity, late, clock.dt, clock.steps, every, removal)
+        for k in range(0, len(raw), count)
+    ]
+    return np.concatenate(blocks)

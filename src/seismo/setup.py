@@ -1,0 +1,152 @@
+"""What a scenario comes down to before any array is made: grid, earth, time step, geometry."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from seismo.free_surface import Face
+from seismo.grid import AXES, Grid
+from seismo.model import Earth, build_earth
+from seismo.model.earth import NEEDS
+from seismo.physics import physics_for
+from seismo.physics.table import Physics
+from seismo.receivers import ReceiverGroup, extra_steps
+from seismo.schedule import Clock, choose_clock, stability_limit
+from seismo.stencils import (
+    SurfaceClosure,
+    centred,
+    largest_second_symbol,
+    largest_symbol,
+    staggered,
+    surface_closure,
+)
+from seismo.survey import Geometry, Shot
+
+BATCH_POINTS = 1 << 20  # small shots advance together up to this many points, to fill the caches
+_FACES = (("x", "x_min", "x_max"), ("y", "y_min", "y_max"), ("z", "top", "bottom"))
+
+
+def make_grid(scenario: Any) -> Grid:
+    """Lay out the grid of a scenario, absorbing layers included."""
+    spec, faces = scenario.grid, scenario.boundaries
+    axes = "xyz" if scenario.dimensions == 3 else "xz"
+    points, low, high = [1, 1, 1], [0, 0, 0], [0, 0, 0]
+    for axis, first, last in _FACES:
+        if axis not in axes:
+            continue
+        a = AXES.index(axis)
+        width = faces.layer.points
+        low[a] = width if getattr(faces, first) == "absorbing" else 0
+        high[a] = width if getattr(faces, last) == "absorbing" else 0
+        cells = round(getattr(spec.extent, axis) / getattr(spec.spacing, axis))
+        # A periodic axis has its last node on its first.
+        inner = cells if getattr(faces, first) == "periodic" else cells + 1
+        points[a] = inner + low[a] + high[a]
+    spacing = tuple(getattr(spec.spacing, a) or 1.0 for a in AXES)
+    origin = tuple(getattr(spec.origin, a) for a in AXES)
+    return Grid(axes, tuple(points), spacing, origin, tuple(low), tuple(high))
+
+
+def image_faces(scenario: Any, grid: Grid, physics: Physics) -> list[Face]:
+    """List the faces whose outside is an image of the inside."""
+    found = []
+    for axis, first, last in _FACES:
+        for name, high in ((first, False), (last, True)):
+            kind = getattr(scenario.boundaries, name)
+            closed = kind == "free_surface" and physics.closed_surface
+            if axis in grid.axes and kind != "absorbing" and not closed:
+                found.append(Face(axis, high, kind))
+    return found
+
+
+@dataclass(frozen=True)
+class Setup:
+    """What a scenario comes down to before any array is made.
+
+    Attributes:
+        scenario: the scenario.
+        physics: the wave equation.
+        grid: the grid.
+        earth: vp, vs, rho anywhere.
+        extremes: of the earth on the grid.
+        clock: time step and number of steps.
+        closure: closed operators under an elastic free surface, or None.
+        shots: the sources of every shot.
+        groups: the receiver sets.
+    """
+
+    scenario: Any
+    physics: Physics
+    grid: Grid
+    earth: Earth
+    extremes: Any
+    clock: Clock
+    closure: SurfaceClosure | None
+    shots: list[Shot]
+    groups: list[ReceiverGroup]
+
+    @property
+    def extra_steps(self) -> int:
+        """Steps beyond the duration that complete the last trace samples."""
+        return extra_steps(self.clock.steps, self.scenario.time.dispersion_removal)
+
+    @property
+    def batch(self) -> int:
+        """Shots that advance together."""
+        together = min(len(self.shots), max(1, BATCH_POINTS // self.grid.size))
+        return math.ceil(len(self.shots) / math.ceil(len(self.shots) / together))
+
+    @property
+    def fastest(self) -> float:
+        """The fastest wave in m/s."""
+        return self.extremes.vs_max if self.physics.name == "elastic_sh" else self.extremes.vp_max
+
+
+def prepare(scenario: Any) -> Setup:
+    """Work out grid, earth, time step and geometry of a scenario.
+
+    Raises:
+        ScenarioError: a model file, position or time step will not do.
+    """
+    grid = make_grid(scenario)
+    physics = physics_for(scenario.physics, grid.dimensions)
+    clamp = tuple(grid.limits(a) if a in grid.axes else None for a in "zyx")
+    spacing = dict(zip(AXES, grid.spacing, strict=True))
+    earth = build_earth(scenario.model, scenario.base, NEEDS[physics.name], clamp, spacing)
+    z, y, x = (_nodes(grid, a) for a in "zyx")
+    extremes = earth.extremes(z, y if grid.dimensions == 3 else None, x)
+    order, kind = scenario.grid.order, scenario.grid.stencil
+    free = scenario.boundaries.top == "free_surface"
+    closure = surface_closure(order, kind) if free and physics.closed_surface else None
+    fastest = extremes.vs_max if physics.name == "elastic_sh" else extremes.vp_max
+    intervals = [r.interval for r in scenario.receivers if r.interval is not None]
+    intervals += [s.interval for s in scenario.output.snapshots]
+    clock = choose_clock(
+        scenario.time.duration,
+        _limit(physics, grid, order, kind, closure, fastest),
+        scenario.time.courant,
+        scenario.time.step,
+        intervals,
+    )
+    geometry = Geometry(scenario, grid)
+    shots, groups = geometry.shots(), geometry.groups()
+    return Setup(scenario, physics, grid, earth, extremes, clock, closure, shots, groups)
+
+
+def _nodes(grid: Grid, axis: str) -> np.ndarray:
+    return grid.coordinate(axis, np.arange(grid.points[AXES.index(axis)]))
+
+
+def _limit(physics: Physics, grid: Grid, order: int, kind: str, closure, fastest: float) -> float:
+    if physics.second_order:
+        symbol = math.sqrt(largest_second_symbol(centred(order, kind)))
+    else:
+        symbol = largest_symbol(staggered(order, kind))
+    growth = {"z": closure.growth} if closure is not None else {}
+    return stability_limit(
+        fastest, [(symbol * growth.get(a, 1.0), grid.spacing[AXES.index(a)]) for a in grid.axes]
+    )

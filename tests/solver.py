@@ -1,0 +1,223 @@
+"""Small scenarios for the solver's tests, made from what each wave equation declares.
+
+Nothing here names an equation: parameters, sources and quantities come from its table, so that an
+equation added to the registry runs through every general test.
+"""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+from seismo import receivers, wavelets
+from seismo.backends.cpu import CpuBackend
+from seismo.backends.reference import ReferenceBackend
+from seismo.physics.registry import EQUATIONS, physics_for
+from seismo.physics.table import Physics
+from seismo.scenario import from_dict
+from seismo.schedule import Clock
+from seismo.setup import prepare
+from seismo.simulation import Simulation
+
+EVERY_EQUATION = [pytest.param(name, d, id=f"{name}-{d}d") for name, d in EQUATIONS]
+PLANE_EQUATIONS = [pytest.param(name, d, id=name) for name, d in EQUATIONS if d == 2]
+
+# Steps differ along the axes, so that no axis can stand for another.
+SPACING = {"x": 10.0, "y": 11.0, "z": 9.0}
+VALUES = {"vp": 2000.0, "vs": 1200.0, "rho": 2200.0}
+RANGES = {"vp": (1900.0, 4000.0), "vs": (500.0, 1300.0), "rho": (1000.0, 3000.0)}
+FREQUENCY = 40.0  # reaches its peak within some 15 steps
+ORDER = {2: 8, 3: 4}  # one for all tests that do not ask for another: each compiles anew
+ALL_FACES = ("top", "bottom", "x_min", "x_max", "y_min", "y_max")
+
+
+def axes_of(dimensions: int) -> str:
+    return "xyz" if dimensions == 3 else "xz"
+
+
+def faces(dimensions: int, kind: str = "absorbing", **named: str) -> dict[str, Any]:
+    """Give the section `boundaries`: one kind for all faces, but for those named."""
+    names = [f for f in ALL_FACES if dimensions == 3 or f[0] != "y"]
+    return {**dict.fromkeys(names, kind), **named, "layer": {"points": 4}}
+
+
+def uniform(physics: Physics, **values: float) -> list[dict[str, Any]]:
+    """Give a homogeneous model of what the equation needs."""
+    given = {**VALUES, **values}
+    return [{"type": "uniform", **{key: given[key] for key in physics.needs}}]
+
+
+def random_arrays(physics: Physics, shape: tuple[int, ...], seed: int = 1) -> dict[str, np.ndarray]:
+    """Draw each parameter of each node on its own, uniform within its range."""
+    generator = np.random.default_rng(seed)
+    return {key: generator.uniform(*RANGES[key], shape) for key in physics.needs}
+
+
+def gridded(folder: Path, arrays: dict[str, np.ndarray]) -> list[dict[str, Any]]:
+    """Write parameters as files on the grid's own nodes."""
+    for key, values in arrays.items():
+        np.save(folder / f"{key}.npy", values)
+    return [{"type": "file", **{key: {"path": f"{key}.npy"} for key in arrays}}]
+
+
+def mechanism(physics: Physics, kind: str) -> dict[str, Any]:
+    """Give a source of that kind with a different number for each component it can have."""
+    names = list(dict.fromkeys(d.component for d in physics.drives[kind]))
+    if kind in ("force", "moment_tensor"):
+        numbers = dict(zip(names, (1.0, -0.7, 0.5, 0.3, -0.2, 0.4), strict=False))
+        return {"force" if kind == "force" else "components": numbers}
+    return {"moment" if kind == "explosion" else "amplitude": 1.0}
+
+
+def quantities(physics: Physics) -> list[str]:
+    """Name all that the equation can record."""
+    found = list(physics.observables)
+    return found + (["displacement", "acceleration"] if "velocity" in found else [])
+
+
+def place(dimensions: int, cells: tuple[float, ...] | float) -> dict[str, float]:
+    """Give the position that lies so many cells from the first point along x, (y,) z."""
+    along = axes_of(dimensions)
+    steps = (cells,) * len(along) if np.isscalar(cells) else cells
+    return {a: float(SPACING[a] * n) for a, n in zip(along, steps, strict=True)}
+
+
+def plan(name: str, dimensions: int, **changes: Any) -> dict[str, Any]:
+    """Give a complete scenario: every kind of source at once, every quantity recorded.
+
+    Args:
+        name: the wave equation.
+        dimensions: 2 or 3.
+        changes: `cells` along every axis, `order`, `stencil`, `steps` of which `duration` is
+            made, `random_medium`: the folder for a model that differs from node to node; the rest
+            replaces sections of the scenario.
+    """
+    physics = physics_for(name, dimensions)
+    take = {"order": ORDER[dimensions], "stencil": "taylor", "cells": 28, "steps": 60}
+    take.update(changes)
+    cells, along = take.pop("cells"), axes_of(dimensions)
+    cells = (cells,) * len(along) if np.isscalar(cells) else cells
+    steps, folder = take.pop("steps"), take.pop("random_medium", None)
+    nodes = tuple(n + 1 for n in cells[::-1])
+    spots = [[0.45 * n + 0.3 + 0.6 * k for n in cells] for k in range(len(physics.drives))]
+    reads = [[0.25 * n + 0.4 for n in cells], [round(0.7 * n) for n in cells]]
+    document = {
+        "physics": name,
+        "precision": "float64",
+        "grid": {
+            "extent": place(dimensions, cells),
+            "spacing": {a: SPACING[a] for a in along},
+            "order": take.pop("order"),
+            "stencil": take.pop("stencil"),
+        },
+        "time": {"duration": 1.0},
+        "boundaries": faces(dimensions),
+        "model": gridded(folder, random_arrays(physics, nodes)) if folder else uniform(physics),
+        "sources": [
+            source(physics, kind, place(dimensions, spot))
+            for kind, spot in zip(physics.drives, spots, strict=True)
+        ],
+        "receivers": [
+            points([place(dimensions, r) for r in reads], quantities=quantities(physics))
+        ],
+    }
+    document.update(take)
+    if steps is not None:
+        step = document["time"].get("step") or prepare(from_dict(document, folder or ".")).clock.dt
+        document["time"] = {**document["time"], "duration": steps * step}
+    return document
+
+
+def source(physics: Physics, kind: str, position: dict[str, float], **changes) -> dict[str, Any]:
+    """Give a source with a Ricker wavelet."""
+    wavelet = {"type": "ricker", "frequency": FREQUENCY}
+    base = {"type": kind, "position": position, "wavelet": wavelet}
+    return {**base, **mechanism(physics, kind), **changes}
+
+
+def points(positions: list[dict[str, float]], **changes) -> dict[str, Any]:
+    """Give a set of receivers."""
+    return {"type": "points", "positions": positions, **changes}
+
+
+def build(document: dict[str, Any], base=".", *, backend=None, parts=(1, 1), courant=None):
+    """Build a simulation; `courant` sets the step without asking whether it is stable."""
+    scenario = from_dict(document, base)
+    setup = prepare(scenario)
+    if courant is not None:
+        clock = setup.clock
+        setup = replace(setup, clock=Clock(courant * clock.limit, clock.steps, clock.limit))
+    machine = CpuBackend if backend is None else backend
+    return Simulation(setup, machine(scenario.precision), parts)
+
+
+def simulate(document: dict[str, Any], base=".", **how):
+    """Build and run to the end."""
+    simulation = build(document, base, **how)
+    simulation.advance(simulation.total_steps)
+    return simulation
+
+
+def reference(document: dict[str, Any], base="."):
+    """Run on the NumPy backend."""
+    return simulate(document, base, backend=ReferenceBackend)
+
+
+def wavefield(simulation, shot: int = 0) -> dict[str, np.ndarray]:
+    """Give every field of a shot, (z, y, x)."""
+    return {f.name: simulation.field(f.name)[shot] for f in simulation.setup.physics.fields}
+
+
+def records(simulation, shot: int = 0) -> dict[str, np.ndarray]:
+    """Give every recorded component as it came, (receiver, step), by set and name."""
+    return {
+        f"{group.name}.{component}": simulation.recorder.raw(shot, group.name, component).copy()
+        for group in simulation.setup.groups
+        for _, _, component in group.components(simulation.setup.physics).values()
+    }
+
+
+def traces(simulation, shot: int = 0, group: int = 0) -> dict[str, np.ndarray]:
+    """Give the finished traces (receiver, sample) of one set by component."""
+    setup, physics = simulation.setup, simulation.setup.physics
+    chosen, removal = setup.groups[group], setup.scenario.time.dispersion_removal
+    every = setup.clock.steps_between(chosen.interval)
+    found = {}
+    for name, (quantity, base, component) in chosen.components(physics).items():
+        late = all(physics.named(t.field).late for t in physics.observables[base][component])
+        raw = simulation.recorder.raw(shot, chosen.name, component)
+        found[name] = receivers.finish(
+            raw, quantity, late, simulation.dt, simulation.steps, every, removal
+        )
+    return found
+
+
+def times(simulation) -> np.ndarray:
+    return np.arange(simulation.steps + 1) * simulation.dt
+
+
+def wavelet(simulation) -> np.ndarray:
+    """Sample the first source's wavelet at the times of the traces."""
+    return wavelets.evaluate(simulation.setup.shots[0].sources[0].wavelet, times(simulation))
+
+
+def difference(found: dict[str, np.ndarray], wanted: dict[str, np.ndarray]) -> float:
+    """Give the largest error of any array over that array's largest value."""
+    assert found.keys() == wanted.keys()
+    worst = 0.0
+    for name, array in wanted.items():
+        largest = np.abs(array).max()
+        assert largest > 0, f"{name} is zero: nothing is compared"
+        worst = max(worst, float(np.abs(found[name] - array).max() / largest))
+    return worst
+
+
+def identical(found: dict[str, np.ndarray], wanted: dict[str, np.ndarray]) -> bool:
+    """Tell whether all arrays are equal to the last bit, and none is zero."""
+    assert found.keys() == wanted.keys()
+    assert all(array.any() for array in wanted.values())
+    return all(np.array_equal(found[name], array) for name, array in wanted.items())

@@ -1,0 +1,157 @@
+"""The command line: what each command says, where it writes, and how it fails."""
+
+from __future__ import annotations
+
+import json
+import signal
+import subprocess
+import sys
+
+import pytest
+
+import seismo
+from seismo import cli, runner
+
+SCENARIO = """\
+title: a pulse
+physics: acoustic
+grid: {extent: {x: 300 m, z: 200 m}, spacing: 10 m, order: 4}
+time: {duration: 0.2 s}
+boundaries: {layer: {points: 10}}
+model: [{type: uniform, vp: 1500 m/s}]
+sources:
+  - {type: pressure, position: {x: 150 m, z: 100 m}, wavelet: {type: ricker, frequency: 10 Hz}}
+receivers:
+  - {type: points, positions: [{x: 220 m, z: 100 m}]}
+output:
+  snapshots: [{fields: [p], interval: 50 ms}]
+"""
+
+
+@pytest.fixture
+def seismo_of(tmp_path, monkeypatch, capsys):
+    """Call the command line in a folder of its own; give exit code, output and errors."""
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "pulse.yaml").write_text(SCENARIO)
+    handler = signal.getsignal(signal.SIGTERM)
+
+    def call(*arguments: str) -> tuple[int, str, str]:
+        with pytest.raises(SystemExit) as leaving:
+            cli.main(list(arguments))
+        captured = capsys.readouterr()
+        return leaving.value.code, captured.out, captured.err
+
+    yield call
+    signal.signal(signal.SIGTERM, handler)
+
+
+def test_run_info_and_plot(seismo_of, tmp_path):
+    code, out, err = seismo_of("run", "pulse.yaml", "--output", "here.h5")
+    assert (code, out.splitlines()[-1]) == (0, "here.h5")
+    assert "Mpoint/s" in out
+    assert "100 %" in err
+    assert (tmp_path / "here.h5").exists()
+    code, out, err = seismo_of("info", "here.h5")
+    assert code == 0
+    assert "a pulse" in out
+    code, out, err = seismo_of("plot", "here.h5", "model", "-o", "m.png", "-O", "parameters=[vp]")
+    assert (code, err) == (0, "")
+    assert (tmp_path / "m.png").exists()
+    code, out, err = seismo_of("plot", "here.h5", "modle")
+    assert code == 2
+    assert "did you mean 'model'" in err
+    code, out, err = seismo_of("plot", "here.h5", "model", "traces", "-o", "m.png")
+    assert code == 2
+    assert "folder" in err
+
+
+def test_plot_draws_all_there_is(seismo_of, tmp_path):
+    assert seismo_of("run", "pulse.yaml", "--quiet") == (0, "", "")
+    code, out, _ = seismo_of("plot", "pulse.h5")
+    assert code == 0
+    assert {path.suffix for path in tmp_path.glob("pulse-*")} == {".png", ".gif"}
+    assert len(out.splitlines()) == 6
+
+
+def test_check_as_text_and_json(seismo_of):
+    code, out, _ = seismo_of("check", "pulse.yaml")
+    assert code == 0
+    assert "stability limit" in out
+    code, out, _ = seismo_of("check", "pulse.yaml", "--json")
+    assert json.loads(out)["physics"] == "acoustic"
+
+
+def test_new_writes_a_scenario_that_is_sound(seismo_of, tmp_path):
+    assert seismo_of("new", "mine") == (0, "mine.yaml\n", "")
+    assert seismo.load(tmp_path / "mine.yaml").physics == "elastic"
+    code, _, err = seismo_of("new", "mine")
+    assert code == 2
+    assert err == "mine.yaml: exists already; choose another name, or --force\n"
+    assert seismo_of("new", "mine", "--force")[0] == 0
+
+
+def test_schema_and_version(seismo_of):
+    assert "properties" in json.loads(seismo_of("schema")[1])
+    assert seismo_of("--version")[1] == f"seismo {seismo.__version__}\n"
+
+
+def test_mistakes_are_one_line_each(seismo_of, tmp_path):
+    text = SCENARIO.replace("physics: acoustic", "phisics: acoustic").replace("10 m,", "ten m,")
+    (tmp_path / "pulse.yaml").write_text(text)
+    for command in ("run", "check"):
+        code, out, err = seismo_of(command, "pulse.yaml")
+        assert (code, out) == (2, "")
+        assert len(err.splitlines()) >= 2
+        assert all("pulse.yaml" in line for line in err.splitlines())
+        assert "Traceback" not in err
+    assert not list(tmp_path.glob("*.h5"))
+
+
+@pytest.mark.parametrize(
+    "arguments",
+    [
+        ("run", "none.yaml"),
+        ("info", "none.h5"),
+        ("plot", "none.h5"),
+        ("nonsense",),
+        ("bench", "W9"),
+    ],
+)
+def test_what_does_not_exist_is_exit_2(seismo_of, arguments):
+    code, _, err = seismo_of(*arguments)
+    assert code == 2
+    assert err
+    assert "Traceback" not in err
+
+
+@pytest.mark.parametrize(
+    ("error", "code"),
+    [(KeyboardInterrupt(), 130), (MemoryError(), 4), (ZeroDivisionError("x"), 70)],
+)
+def test_exit_codes(seismo_of, monkeypatch, error, code):
+    def fail(*_, **__):
+        raise error
+
+    monkeypatch.setattr(runner, "run", fail)
+    found, out, err = seismo_of("run", "pulse.yaml")
+    assert (found, out, len(err.splitlines())) == (code, "", 1)
+    if code == 70:
+        assert "Traceback" in seismo_of("--debug", "run", "pulse.yaml")[2]
+
+
+def test_a_closed_pipe_is_quiet():
+    script = "import sys; from seismo.cli import main; main(['schema'])"
+    process = subprocess.Popen(
+        [sys.executable, "-c", script], stdout=subprocess.PIPE, stderr=subprocess.PIPE
+    )
+    process.stdout.close()
+    assert process.stderr.read() == b""
+    process.stderr.close()
+    assert process.wait() in (1, cli.PIPE_CLOSED)
+
+
+def test_importing_seismo_is_quick():
+    """The solver's packages are imported when they are used."""
+    script = "import sys, seismo; print({'numpy', 'numba', 'h5py'} & sys.modules.keys())"
+    done = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True)
+    assert done.stdout == "set()\n"

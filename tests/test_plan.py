@@ -1,0 +1,182 @@
+"""The plan of a run: phase errors against their formulas, memory against what a run takes."""
+
+from __future__ import annotations
+
+import copy
+import json
+import math
+import re
+import subprocess
+import sys
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from seismo.plan import make_plan
+from seismo.plan.resolution import phase_error
+from seismo.scenario import from_dict
+from seismo.setup import prepare
+
+SCENARIO = {
+    "physics": "elastic",
+    "grid": {"extent": {"x": 2000.0, "z": 1000.0}, "spacing": 10.0},
+    "time": {"duration": 1.5},
+    "boundaries": {"top": "free_surface"},
+    "model": [{"type": "layers", "layers": [
+        {"top": 0.0, "vp": 1800.0, "vs": 1000.0, "rho": 2000.0},
+        {"top": 300.0, "vp": 3200.0, "vs": 1800.0, "rho": 2400.0}]}],
+    "sources": [{"type": "force", "force": {"z": 1.0}, "position": {"x": 600.0, "z": 200.0},
+                 "wavelet": {"type": "ricker", "frequency": 8.0}}],
+    "receivers": [{"type": "line", "start": {"x": 100.0, "z": 10.0}, "count": 19,
+                   "end": {"x": 1900.0, "z": 10.0}}],
+    "output": {"snapshots": [{"fields": ["vx", "vz"], "interval": 0.1, "decimate": 2}]},
+}  # fmt: skip
+
+
+def scenario(**sections):
+    return from_dict(copy.deepcopy(SCENARIO) | sections)
+
+
+def section(name, **keys):
+    return {name: SCENARIO[name] | keys}
+
+
+def test_a_sound_scenario_has_no_warnings():
+    assert make_plan(scenario()).warnings == []
+
+
+def test_layers_and_points_per_wavelength():
+    """A Ricker wavelet falls to 1 % at 2.77 times its frequency: x exp(1 - x) = 0.01."""
+    plan = make_plan(scenario())
+    assert plan.f_max == pytest.approx(8.0 * math.sqrt(7.639), rel=1e-3)
+    assert [(layer.top, layer.bottom, layer.vs) for layer in plan.layers] == [
+        (0.0, 290.0, 1000.0),
+        (300.0, 1000.0, 1800.0),
+    ]
+    for layer in plan.layers:
+        assert layer.points_per_wavelength == pytest.approx(layer.vs / plan.f_max / 10.0)
+    assert sum(layer.share for layer in plan.layers) == pytest.approx(1.0)
+
+
+def test_a_gradient_is_summed_up_in_three_rows():
+    gradient = [{"type": "gradient", **{
+        key: {"top": top, "bottom": 2 * top} for key, top in
+        (("vp", 2000.0), ("vs", 1000.0), ("rho", 2000.0))}}]  # fmt: skip
+    layers = make_plan(scenario(model=gradient)).layers
+    assert [layer.vs for layer in layers] == pytest.approx([1000.0, 1500.0, 2000.0], abs=10.0)
+
+
+@pytest.mark.parametrize("physics", ["acoustic", "elastic"])
+def test_the_phase_error_of_second_order_differences(physics):
+    """At 10 points per wavelength r = sin(pi / 10) / (pi / 10) = 0.98363 (Virieux 1986, eq. 9).
+
+    The staggered first difference and the centred second one agree on it.
+    """
+    setup = prepare(scenario(
+        physics=physics, **section("grid", order=2), **section("time", dispersion_removal=True),
+        sources=[{"type": "explosion", "position": {"x": 600.0, "z": 200.0},
+                  "wavelet": {"type": "ricker", "frequency": 8.0}}],
+        receivers=[], output={}, boundaries={}))  # fmt: skip
+    expected = 100 * (math.sin(math.pi / 10) / (math.pi / 10) - 1)
+    assert phase_error(setup, 1000.0, 10.0) == pytest.approx(expected, rel=1e-9)
+
+
+def test_the_phase_error_of_time_stepping():
+    """With exact differences c'/c = asin(w dt / 2) / (w dt / 2) = 1 + (w dt)^2 / 24 + ..."""
+    setup = prepare(scenario(**section("grid", order=16)))
+    frequency, velocity = 5.0, 3200.0  # 64 points per wavelength: space adds nothing
+    angle = 2 * math.pi * frequency * setup.clock.dt
+    assert phase_error(setup, velocity, frequency) == pytest.approx(100 * angle**2 / 24, rel=1e-3)
+
+
+WARNED = {
+    "below sqrt": {"model": [{"type": "uniform", "vp": 1800.0, "vs": 1400.0, "rho": 2000.0}]},
+    "points per wavelength": section("grid", spacing=40.0),
+    "too slowly": section("grid", order=2),
+    "ends before any wave": section("time", duration=0.4),
+    "ends before source": section("time", duration=0.3),
+    "unusual": {"model": [{"type": "uniform", "vp": 1800.0, "vs": 1000.0, "rho": 20.0}]},
+    "absorbing layer \\(x_min\\)": {
+        "sources": [SCENARIO["sources"][0] | {"position": {"x": 20.0, "z": 200.0}}]
+    },
+    "within 4 points": {
+        "sources": [SCENARIO["sources"][0] | {"position": {"x": 610.0, "z": 20.0}}]
+    },
+    "pressure vanishes": {
+        "sources": [{"type": "explosion", "position": {"x": 650.0, "z": 0.0},
+                     "wavelet": {"type": "ricker", "frequency": 8.0}}]
+    },
+    "where it is zero": {
+        "receivers": [{"type": "points", "positions": [{"x": 900.0, "z": 0.0}],
+                       "quantities": ["pressure"]}]
+    },
+    "boundaries.layer.points": {"boundaries": {"layer": {"points": 4}}},
+    "times as many steps": section("time", step=2e-4),
+    "filtered out": {"receivers": [SCENARIO["receivers"][0] | {"interval": 0.025}]},
+    "nothing of the waves": {"receivers": [], "output": {}},
+    "points thick": {
+        "averaging": "point",
+        "model": [*SCENARIO["model"], {"type": "block", "z": [500.0, 510.0], "vp": 2500.0}],
+    },
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("words", WARNED)
+def test_what_is_suspicious_is_named(words):
+    warnings = make_plan(scenario(**WARNED[words])).warnings
+    assert any(re.search(words, line) for line in warnings), warnings
+
+
+def test_a_plan_is_plain_data():
+    plan = json.loads(json.dumps(make_plan(scenario()).as_dict()))
+    assert plan["points"] == {"x": 241, "z": 121}
+    assert plan["dt"] < plan["dt_limit"]
+    steps = plan["steps"]
+    # 101 x 51 points, two fields, 16 times
+    assert plan["output_bytes"]["snapshots"] == 4 * 101 * 51 * 2 * 16
+    assert plan["output_bytes"]["traces"] == 4 * 19 * 2 * (steps + 1)
+    assert plan["seconds"] > 0
+
+
+MEASURE = """
+import re, sys
+import seismo
+from pathlib import Path
+from seismo.plan.memory import memory_of
+from seismo.scenario import load
+from seismo.setup import prepare
+
+def status(key):
+    text = Path("/proc/self/status").read_text()
+    return int(re.search(key + r":\\s+(\\d+)", text)[1]) * 1024
+
+small, large = sys.argv[1:]
+seismo.run(small, small + ".h5")          # imports and kernels are there from now on
+Path("/proc/self/clear_refs").write_text("5")
+before = status("VmRSS")
+setup = prepare(load(large))
+seismo.run(large, large + ".h5")
+print(memory_of(setup).total, status("VmHWM") - before)
+"""
+
+
+@pytest.mark.skipif(not Path("/proc/self/clear_refs").exists(), reason="reads Linux's /proc")
+def test_the_memory_of_a_run_is_the_memory_planned(tmp_path):
+    """Within 15 % of the largest resident size, less what an earlier small run had taken."""
+    paths = []
+    for name, length in (("small", 600.0), ("large", 12000.0)):
+        data = copy.deepcopy(SCENARIO)
+        data["grid"]["extent"] = {"x": length, "z": length}
+        data["time"] = {"duration": 0.02}
+        data["receivers"][0]["end"]["x"] = 400.0
+        data["sources"][0]["position"]["x"] = 300.0
+        data["output"]["snapshots"][0]["interval"] = 0.01
+        paths.append(tmp_path / f"{name}.yaml")
+        paths[-1].write_text(from_dict(data).to_yaml())
+    done = subprocess.run(
+        [sys.executable, "-c", MEASURE, *map(str, paths)],
+        capture_output=True, text=True, check=True,
+    )  # fmt: skip
+    planned, real = np.array(done.stdout.split(), float)
+    assert planned == pytest.approx(real, rel=0.15)

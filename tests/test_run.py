@@ -1,0 +1,258 @@
+"""A run from scenario to results file: what is in it, where and when, and what errors leave behind.
+
+Grids are tiny: the physics has its own tests. Equality is exact wherever two ways read the same
+numbers; the one tolerance, of velocity snapshots, is derived where it is used.
+"""
+
+from __future__ import annotations
+
+import copy
+import gc
+import itertools
+import json
+import math
+from dataclasses import replace
+from types import SimpleNamespace
+
+import numpy as np
+import pytest
+
+import seismo
+from seismo import machine, runner, setup
+from seismo.errors import InsufficientMemoryError, StorageError, UnstableError
+from seismo.grid import Box, Grid
+from seismo.monitor import Lines, Progress, clock_time
+from seismo.output.snapshots import cut, make_series
+from seismo.schedule import Clock
+
+FREQUENCY = 10.0
+DT = 0.002
+SCENARIO = {
+    "title": "a pulse in water",
+    "physics": "acoustic_variable_density",
+    "grid": {"extent": {"x": 300.0, "z": 200.0}, "spacing": 10.0, "order": 4},
+    "time": {"duration": 0.3, "step": DT},
+    "boundaries": {"layer": {"points": 8}},
+    "model": [
+        {"type": "uniform", "vp": 1500.0, "rho": 1000.0},
+        {"type": "block", "z": [150.0, 300.0], "vp": 1800.0},
+    ],
+    "sources": [{"type": "explosion", "position": {"x": 103.0, "z": 100.0}, "moment": 1e9,
+                 "wavelet": {"type": "ricker", "frequency": FREQUENCY}}],
+    "receivers": [
+        {"name": "nodes", "type": "points", "quantities": ["pressure"],
+         "positions": [{"x": 200.0, "z": 100.0}, {"x": 200.0, "z": 60.0, "code": "XX.DEEP"}]},
+        {"name": "between", "type": "points", "quantities": ["velocity"], "interval": 0.004,
+         "positions": [{"x": 205.0, "z": 100.0}]},
+        {"name": "motion", "type": "points", "quantities": ["velocity"],
+         "positions": [{"x": 205.0, "z": 100.0}]},
+    ],
+    "output": {"snapshots": [
+        {"name": "field", "fields": ["pressure", "velocity"], "interval": 0.02},
+        {"name": "late", "fields": ["p"], "interval": 0.02, "start": 0.1, "stop": 0.2,
+         "decimate": 3}]},
+}  # fmt: skip
+
+
+@pytest.fixture(scope="module")
+def results(tmp_path_factory):
+    return seismo.run(SCENARIO, tmp_path_factory.mktemp("run") / "pulse.h5")
+
+
+def changed(**sections):
+    return copy.deepcopy(SCENARIO) | sections
+
+
+def surveyed(positions):
+    shots = [{"position": {"x": x, "z": 100.0}} for x in positions]
+    return changed(survey={"shots": shots}, receivers=SCENARIO["receivers"][:2])
+
+
+def test_the_file_says_what_was_run(results):
+    assert (results.title, results.dt) == ("a pulse in water", DT)
+    assert results.attributes["steps"] == 150
+    assert "vp: 1500" in results.scenario
+    summary = results.summary
+    assert summary["steps"] == 150
+    assert summary["points"] == (31 + 16) * (21 + 16)
+    for name in ("elapsed_s", "points_per_second", "bytes_per_second"):
+        assert summary[name] > 0
+    assert json.loads(results.attributes["half_cell"]) == {"vx": "x", "vz": "z"}
+
+
+def test_the_model_is_the_earth_at_the_nodes_of_the_extent(results):
+    vp, axes = results.model.values_of("vp"), results.model.axes
+    assert vp.shape == (21, 31)
+    assert list(axes) == ["z", "x"]
+    assert (axes["x"][0], axes["x"][-1], axes["z"][-1]) == (0.0, 300.0, 200.0)
+    np.testing.assert_array_equal(vp, np.where(axes["z"][:, None] < 150, 1500, 1800) + 0 * vp)
+    assert set(results.model) == {"vp", "rho"}
+
+
+def test_sources_and_wavelets_are_those_asked_for(results):
+    (source,) = results.sources
+    assert source["type"] == "explosion"
+    assert (source["x"], source["x_requested"], source["moment"]) == (103.0, 103.0, 1e9)
+    assert (source["index_x"], source["offset_x"]) == (18, pytest.approx(3.0))
+    tau = np.arange(151) * DT - 1.5 / FREQUENCY
+    a = (math.pi * FREQUENCY * tau) ** 2
+    np.testing.assert_allclose(results.wavelets.samples[0], (1 - 2 * a) * np.exp(-a), atol=1e-12)
+
+
+def test_traces_have_codes_places_and_times(results):
+    nodes = results.traces["nodes"]
+    assert nodes.shape("pressure") == (1, 2, 151)
+    assert nodes.codes[1] == "XX.DEEP"
+    np.testing.assert_array_equal(nodes.z, [100.0, 60.0])
+    np.testing.assert_allclose(nodes.time, np.arange(151) * DT)
+    np.testing.assert_allclose(results.traces["between"].time, np.arange(76) * 0.004)
+    assert np.abs(nodes.values_of("pressure")).max() > 0
+
+
+def test_a_snapshot_of_pressure_is_the_trace_at_its_time(results):
+    """Pressure stands on nodes at whole steps: both read the same number."""
+    series, trace = results.snapshots["field"], results.traces["nodes"]
+    np.testing.assert_allclose(series.time, np.arange(16) * 0.02)
+    np.testing.assert_array_equal(
+        series.values_of("pressure")[:, 10, 20], trace.values_of("pressure")[0, 0, ::10]
+    )
+
+
+def test_a_snapshot_of_velocity_stands_at_its_time(results):
+    """The mean of two half steps is 1 - (w dt)^2 / 8 of the value, 1.2 % at w / 2 pi = 25 Hz.
+
+    That is where the Ricker wavelet of 10 Hz has fallen to 3 %; half a step away the snapshot would
+    be off by w dt / 2 = 16 %.
+    """
+    snapshot = results.snapshots["field"].values_of("vx")[:, 10, 20]
+    trace = results.traces["motion"].values_of("vx")[0, 0, ::10]
+    error = np.abs(snapshot - trace).max() / np.abs(trace).max()
+    assert 0 < error < (2 * math.pi * 25 * DT) ** 2 / 8
+
+
+def test_start_stop_and_decimate(results):
+    late, whole = results.snapshots["late"], results.snapshots["field"]
+    np.testing.assert_allclose(late.time, np.arange(5, 11) * 0.02)
+    np.testing.assert_allclose(late.axes["x"], np.arange(0, 301, 30))
+    np.testing.assert_array_equal(late.values_of("p"), whole.values_of("pressure")[5:11, ::3, ::3])
+
+
+@pytest.mark.parametrize("plane", [None, "x", "y", "z"])
+def test_a_cut_through_parts_is_the_cut_through_the_whole(plane):
+    grid = Grid("xyz", (17, 13, 19), (10.0, 10.0, 5.0), (0.0, -20.0, 0.0), (4, 3, 0), (4, 3, 4))
+    whole = np.random.default_rng(1).normal(size=(2, 19, 13, 17)).astype("f4")
+    field = SimpleNamespace(name="p", unit="Pa", late=False)
+    physics = SimpleNamespace(fields=[field], observables={})
+    wanted = plane and SimpleNamespace(**{**dict.fromkeys("xyz"), plane: 21.0})
+    entry = SimpleNamespace(
+        name="s", fields=("p",), interval=0.1, decimate=2, start=None, stop=None, plane=wanted
+    )
+    series = make_series(entry, grid, physics, Clock(0.1, 10, 0.2))
+    pieces = [
+        (Box((0, *lo), (17, *hi)), whole[:, lo[1] : hi[1], lo[0] : hi[0]])
+        for (lo, hi) in (
+            ((y0, z0), (y1, z1))
+            for (y0, y1), (z0, z1) in itertools.product([(0, 6), (6, 13)], [(0, 8), (8, 19)])
+        )
+    ]
+    found = cut(series, series.components[0], lambda name: pieces, 2)
+    index = {"x": slice(4, 13, 2), "y": slice(3, 10, 2), "z": slice(0, 15, 2)}
+    if plane:
+        node = {"x": 6, "y": 7, "z": 4}[plane]
+        index[plane] = slice(node, node + 1)
+        assert series.plane == {plane: 20.0}
+    np.testing.assert_array_equal(found, whole[(slice(None), *(index[a] for a in "zyx"))])
+    assert list(series.axes) == [a for a in "zyx" if a != plane]
+    assert series.shaped(found[0]).ndim == (2 if plane else 3)
+
+
+def test_every_shot_of_a_survey_is_its_own_run(tmp_path, monkeypatch):
+    """Three shots in batches of two and one: the same numbers as one shot alone."""
+    monkeypatch.setattr(setup, "BATCH_POINTS", 2 * 47 * 37)
+    reports = []
+    survey = seismo.run(surveyed([80.0, 103.0, 222.0]), tmp_path / "survey.h5", reports.append)
+    alone = seismo.run(surveyed([222.0]), tmp_path / "alone.h5")
+    assert survey.traces["nodes"].shots == ["shot_000", "shot_001", "shot_002"]
+    np.testing.assert_array_equal(
+        survey.traces["nodes"].values_of("pressure")[2],
+        alone.traces["nodes"].values_of("pressure")[0],
+    )
+    np.testing.assert_array_equal(
+        survey.snapshots["field/shot_002"].values_of("vz"), alone.snapshots["field"].values_of("vz")
+    )
+    assert [s["shot"] for s in survey.sources] == survey.traces["nodes"].shots
+    assert {r.shots for r in reports if r.phase == "step"} == {"shots 1-2 of 3", "shots 3-3 of 3"}
+    assert reports[-1].fraction == 1.0
+
+
+def test_a_scenario_without_a_file_lives_as_long_as_its_results():
+    results = seismo.run(changed(output={}))
+    path = results.path
+    assert path.exists()
+    results.close()
+    del results
+    gc.collect()
+    assert not path.exists()
+
+
+def test_the_results_of_a_file_lie_in_the_current_folder(tmp_path, monkeypatch):
+    (tmp_path / "somewhere").mkdir()
+    file = tmp_path / "somewhere" / "pulse.yaml"
+    from seismo.scenario import from_dict
+
+    file.write_text(from_dict(changed(output={})).to_yaml())
+    monkeypatch.chdir(tmp_path)
+    assert seismo.run(file).path.resolve() == (tmp_path / "pulse.h5").resolve()
+
+
+def _unstable(scenario, factor):
+    stable = setup.prepare(scenario)
+    dt = factor * stable.clock.limit
+    return replace(stable, clock=Clock(dt, 400, stable.clock.limit))
+
+
+def test_an_unstable_run_says_where_and_leaves_nothing(tmp_path, monkeypatch):
+    """5 % above the limit the fastest mode grows by a factor of 1.9 a step."""
+    monkeypatch.setattr(runner, "prepare", lambda scenario: _unstable(scenario, 1.05))
+    with pytest.raises(UnstableError, match=r"step \d+ .*p is .* x = .*vp 1[58]00") as caught:
+        seismo.run(changed(output={}), tmp_path / "x.h5")
+    assert "\n" not in str(caught.value)
+    assert not list(tmp_path.iterdir())
+
+
+def test_an_interrupt_leaves_nothing(tmp_path):
+    def interrupt(progress: Progress) -> None:
+        if progress.phase == "step":
+            raise KeyboardInterrupt
+
+    with pytest.raises(KeyboardInterrupt):
+        seismo.run(SCENARIO, tmp_path / "x.h5", interrupt)
+    assert not list(tmp_path.iterdir())
+
+
+@pytest.mark.parametrize(
+    ("what", "error"),
+    [("available_memory", InsufficientMemoryError), ("free_disk", StorageError)],
+)
+def test_a_run_that_does_not_fit_is_refused(tmp_path, monkeypatch, what, error):
+    monkeypatch.setattr(machine, what, lambda *_: 1000)
+    with pytest.raises(error, match="1 kB"):
+        seismo.run(SCENARIO, tmp_path / "x.h5")
+    assert not list(tmp_path.iterdir())
+
+
+def test_a_log_gets_one_line_per_five_percent(capsys):
+    import sys
+
+    with Lines(sys.stdout) as lines:
+        for step in range(1, 1001):
+            lines(Progress("step", step, 1000, 0.001 * step, 0.01 * step, 2e8))
+    written = capsys.readouterr().out.splitlines()
+    assert len(written) == 20
+    assert written[0] == "  5 %  step 50/1000  t = 50 ms  200 Mpoint/s  9.5 s left"
+
+
+def test_durations_are_readable():
+    assert [clock_time(t) for t in (0.5, 42, 190, 7500)] == [
+        "0.5 s", "42 s", "3 min 10 s", "2 h 05 min",
+    ]  # fmt: skip

@@ -1,0 +1,143 @@
+"""One domain or many, one shot or a batch: the same numbers to the last bit.
+
+Every point is updated by the same operations on the same values wherever the grid is cut, sources
+are added in the same order, and traces are sums of the same points: equality is exact, no tolerance.
+Sources and receivers lie on the cuts, beside them and in the halos, where windows are shared.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+
+import numpy as np
+import pytest
+import solver
+
+from seismo import setup, simulation
+from seismo.errors import ScenarioError
+from seismo.physics.registry import physics_for
+
+CELLS = {2: (30, 52), 3: (18, 24, 24)}
+PARTS = {2: [(2, 1), (3, 1)], 3: [(2, 1), (1, 2), (2, 2)]}
+BOXES = [
+    pytest.param(*equation.values, parts, id=f"{equation.id}-{parts[0]}x{parts[1]}")
+    for equation in solver.EVERY_EQUATION
+    for parts in PARTS[equation.values[1]]
+]
+
+
+def crossing(name: str, dimensions: int, base, top: str, parts, **changes) -> dict:
+    """Give a scenario whose sources and receivers lie about the crossing of the cuts.
+
+    A cut at the middle of N cells lies at cell N / 2 with equal layers on both faces, and half a
+    layer higher under a free surface; a few cells do for all.
+    """
+    cells = CELLS[dimensions]
+    physics = physics_for(name, dimensions)
+    grid = setup.make_grid(
+        solver.from_dict(
+            solver.plan(name, dimensions, cells=cells, boundaries=solver.faces(dimensions, top=top))
+        )
+    )
+    cut = {
+        axis: grid.points[n] // count - grid.low[n] if count > 1 else 0.5 * cells["xyz".index(axis)]
+        for axis, n, count in (("y", 1, parts[1]), ("z", 2, parts[0]))
+        if axis in grid.axes and (axis == "z" or dimensions == 3)
+    }
+    middle = [cut.get(a, 0.5 * cells[0]) for a in solver.axes_of(dimensions)]
+    # On the cut, between its rows, and so far that only the end of a window crosses it.
+    shifts = [0.0, -0.4, 0.6, 1.3, -3.2, 2.7]
+    spots = [solver.place(dimensions, [m + s for m in middle]) for s in shifts]
+    kinds = list(physics.drives)
+    keys = {
+        "cells": cells,
+        "steps": 30,
+        "random_medium": base,
+        "boundaries": solver.faces(dimensions, top=top),
+        "sources": [
+            solver.source(physics, kinds[n % len(kinds)], spot) for n, spot in enumerate(spots)
+        ],
+        "receivers": [solver.points(spots, quantities=solver.quantities(physics))],
+    }
+    return solver.plan(name, dimensions, **{**keys, **changes})
+
+
+@pytest.mark.parametrize("top", ["absorbing", "free_surface"])
+@pytest.mark.parametrize(("name", "dimensions", "parts"), BOXES)
+def test_one_domain_equals_many(name, dimensions, parts, top, tmp_path) -> None:
+    document = crossing(name, dimensions, tmp_path, top, parts)
+    whole = solver.simulate(document, tmp_path)
+    cut = solver.simulate(document, tmp_path, parts=parts)
+    assert len(cut.parts) == parts[0] * parts[1]
+    assert solver.identical(solver.records(cut), solver.records(whole))
+    assert solver.identical(solver.wavefield(cut), solver.wavefield(whole))
+
+
+def survey_of(name: str, dimensions: int, base, positions, **changes) -> dict:
+    """Give a survey of one source at those positions."""
+    physics = physics_for(name, dimensions)
+    document = crossing(name, dimensions, base, "free_surface", (2, 1), **changes)
+    kind = next(iter(physics.drives))
+    document["sources"] = [solver.source(physics, kind, positions[0])]
+    document["survey"] = {"shots": [{"position": p} for p in positions]}
+    return document
+
+
+@pytest.mark.parametrize(("name", "dimensions"), solver.EVERY_EQUATION)
+def test_batch_of_shots_equals_single_shots(name, dimensions, tmp_path) -> None:
+    """Also cut in two, which must not mix the shots."""
+    spots = [solver.place(dimensions, n) for n in (9.0, 11.3, 8.6)]
+    document = survey_of(name, dimensions, tmp_path, spots)
+    batch = solver.simulate(document, tmp_path)
+    cut = solver.simulate(document, tmp_path, parts=(2, 1))
+    assert batch.setup.batch == len(spots)
+    for shot, spot in enumerate(spots):
+        alone = {k: v for k, v in document.items() if k != "survey"}
+        alone["sources"] = [{**document["sources"][0], "position": spot}]
+        single = solver.simulate(alone, tmp_path)
+        for many in (batch, cut):
+            assert solver.identical(solver.records(many, shot), solver.records(single))
+            assert solver.identical(solver.wavefield(many, shot), solver.wavefield(single))
+
+
+def test_next_batch_starts_from_rest(tmp_path, monkeypatch) -> None:
+    """Three shots, two at a time: what the first batch left must not reach the second."""
+    spots = [solver.place(2, n) for n in (9.0, 11.3, 8.6)]
+    document = survey_of("elastic", 2, tmp_path, spots)
+    together = solver.simulate(document, tmp_path)
+    grid_size = together.setup.grid.size
+    monkeypatch.setattr(setup, "BATCH_POINTS", 2 * grid_size)
+    pairs = solver.simulate(document, tmp_path)
+    assert pairs.setup.batch == 2
+    pairs.load(pairs.setup.shots[2:])
+    assert not any(field.any() for field in solver.wavefield(pairs).values())
+    pairs.advance(pairs.total_steps)
+    assert solver.identical(solver.records(pairs), solver.records(together, 2))
+    assert solver.identical(solver.wavefield(pairs), solver.wavefield(together, 2))
+    # A last batch that is not full leaves the other place silent.
+    assert not any(field.any() for field in solver.wavefield(pairs, 1).values())
+
+
+def test_parts_narrower_than_the_stencil_are_refused() -> None:
+    document = solver.plan("acoustic", 2, cells=(20, 20), boundaries=solver.faces(2, "rigid"))
+    with pytest.raises(ScenarioError, match=r"along z.*at least \d+.*use fewer parts"):
+        solver.build(document, parts=(20, 1))
+    with pytest.raises(ScenarioError, match="along y"):
+        solver.build(document, parts=(1, 2))
+
+
+def test_parts_that_cut_a_layer_are_refused() -> None:
+    document = solver.plan("acoustic", 2, cells=(20, 20))
+    with pytest.raises(ScenarioError, match="cut an absorbing layer .*use fewer parts"):
+        solver.build(document, parts=(3, 1))
+
+
+def test_a_setup_is_not_changed_by_running() -> None:
+    """Two simulations of one setup give the same numbers."""
+    document = solver.plan("elastic", 2, steps=20)
+    first = solver.simulate(document)
+    again = simulation.Simulation(first.setup, first.backend)
+    again.advance(again.total_steps)
+    assert solver.identical(solver.records(again), solver.records(first))
+    assert dataclasses.is_dataclass(first.setup)
+    assert np.isfinite(solver.wavefield(again)["vx"]).all()
