@@ -281,6 +281,7 @@ def parse() -> argparse.Namespace:
 def main() -> None:
     """Run the rounds, print the table, write the file."""
     arguments = parse()
+    signal.signal(signal.SIGTERM, lambda *_: sys.exit(143))  # so that no process is left behind
     codes = available(arguments)
     chosen = bench.select(arguments.cases)
     results = {case.name: {one: Tally() for one in contenders(case, codes)} for case in chosen}

@@ -48,7 +48,8 @@ def faces(dimensions: int, kind: str = "absorbing", **named: str) -> dict[str, A
 def uniform(physics: Physics, **values: float) -> list[dict[str, Any]]:
     """Give a homogeneous model of what the equation needs."""
     given = {**VALUES, **values}
-    return [{"type": "uniform", **{key: given[key] for key in physics.needs}}]
+    keys = dict.fromkeys(("vp", *physics.needs))  # vp is always asked for
+    return [{"type": "uniform", **{key: given[key] for key in keys}}]
 
 
 def random_arrays(physics: Physics, shape: tuple[int, ...], seed: int = 1) -> dict[str, np.ndarray]:

@@ -105,15 +105,15 @@ def test_next_batch_starts_from_rest(tmp_path, monkeypatch) -> None:
     spots = [solver.place(2, n) for n in (9.0, 11.3, 8.6)]
     document = survey_of("elastic", 2, tmp_path, spots)
     together = solver.simulate(document, tmp_path)
-    grid_size = together.setup.grid.size
-    monkeypatch.setattr(setup, "BATCH_POINTS", 2 * grid_size)
+    wanted = solver.wavefield(together, 2)
+    monkeypatch.setattr(setup, "BATCH_POINTS", 2 * together.setup.grid.size)
     pairs = solver.simulate(document, tmp_path)
     assert pairs.setup.batch == 2
     pairs.load(pairs.setup.shots[2:])
     assert not any(field.any() for field in solver.wavefield(pairs).values())
     pairs.advance(pairs.total_steps)
     assert solver.identical(solver.records(pairs), solver.records(together, 2))
-    assert solver.identical(solver.wavefield(pairs), solver.wavefield(together, 2))
+    assert solver.identical(solver.wavefield(pairs), wanted)
     # A last batch that is not full leaves the other place silent.
     assert not any(field.any() for field in solver.wavefield(pairs, 1).values())
 
@@ -127,9 +127,23 @@ def test_parts_narrower_than_the_stencil_are_refused() -> None:
 
 
 def test_parts_that_cut_a_layer_are_refused() -> None:
-    document = solver.plan("acoustic", 2, cells=(20, 20))
+    thick = {**solver.faces(2), "layer": {"points": 10}}
+    document = solver.plan("acoustic", 2, cells=(20, 20), boundaries=thick)
     with pytest.raises(ScenarioError, match="cut an absorbing layer .*use fewer parts"):
         solver.build(document, parts=(3, 1))
+
+
+def test_cut_across_a_periodic_axis_is_refused_or_right(tmp_path) -> None:
+    """Its images lie in another subdomain."""
+    loop = solver.faces(2, top="periodic", bottom="periodic")
+    document = solver.plan("acoustic", 2, cells=(20, 40), boundaries=loop, random_medium=tmp_path)
+    whole = solver.simulate(document, tmp_path)
+    try:
+        cut = solver.simulate(document, tmp_path, parts=(2, 1))
+    except ScenarioError as error:
+        assert "periodic" in str(error)
+    else:
+        assert solver.identical(solver.wavefield(cut), solver.wavefield(whole))
 
 
 def test_a_setup_is_not_changed_by_running() -> None:

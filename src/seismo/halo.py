@@ -1,7 +1,7 @@
 """Halo exchange between the subdomains of one process.
 
-A link copies the owned points next to a cut into the neighbour's halo. The stage that calls
-`start` and `finish` does not know what carries the copy.
+A link copies the owned points next to a cut into the neighbour's halo. The stage that
+stands between `start` and `finish` does not know what carries the copy.
 """
 
 from __future__ import annotations
@@ -48,7 +48,10 @@ def link(axis: str, low: Fields, high: Fields, array_of: ArrayOf) -> Callable[[]
 
 
 class Halo:
-    """Exchange what a stage has written, for all cuts; corners travel with the second axis."""
+    """Exchange what a stage has written, for all cuts; corners travel with the second axis.
+
+    `start` and `finish` list what to call before and after the core is updated.
+    """
 
     def __init__(self, parts: list[list[Fields]], names: tuple[str, ...], parity: int) -> None:
         pairs = [
@@ -59,16 +62,10 @@ class Halo:
         pairs += [
             ("y", low, high) for row in parts for low, high in zip(row, row[1:], strict=False)
         ]
-        self._copies = [
+        self.start = [
             link(axis, low, high, lambda f, name=name: f.written(name, parity))
             for axis, low, high in pairs
             for name in names
         ]
-
-    def start(self) -> None:
-        """Begin the exchange; within one process there is nothing to wait for."""
-        for copy in self._copies:
-            copy()
-
-    def finish(self) -> None:
-        """Wait until the halos are filled."""
+        # Copies within a process are done when they return; a link over a wire ends here.
+        self.finish: list[Callable[[], None]] = []

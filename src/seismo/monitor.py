@@ -66,7 +66,12 @@ class Progress:
 
 
 Reporter = Callable[[Progress], None]
-_PHASES = {"model": "sampling the earth model", "build": "preparing", "compile": COMPILING}
+_PHASES = {
+    "model": "sampling the earth model",
+    "build": "preparing",
+    "compile": COMPILING,
+    "done": "done",
+}
 
 
 def _facts(progress: Progress) -> str:

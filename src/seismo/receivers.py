@@ -166,7 +166,6 @@ class _Reading:
     """Read one field for all channels: gather from each subdomain's own points, then reduce."""
 
     def __init__(self, name: str, rows: _Channels, parts: list[Fields], precision) -> None:
-        self._name, self._parts = name, parts
         x, y, z, shot = (np.concatenate(part) for part in (rows.x, rows.y, rows.z, rows.shot))
         self._values = np.zeros(len(x), precision)
         self._starts = np.array(rows.starts, np.int64)
@@ -184,12 +183,13 @@ class _Reading:
             ]
             slots = np.flatnonzero(subdomain.owns(*inside))
             flat = subdomain.flat(x, y, z) + shot * subdomain.volume
-            self._gathers.append((flat[slots].astype(np.int64), slots))
+            arrays = [fields.written(name, parity) for parity in (0, 1)]
+            self._gathers.append((arrays, flat[slots].astype(np.int64), slots))
 
     def sample(self, record: np.ndarray, step: int, parity: int) -> None:
         """Add this field's share to the record of a step."""
-        for fields, (indices, slots) in zip(self._parts, self._gathers, strict=True):
-            gather(fields.written(self._name, parity), indices, slots, self._values)
+        for arrays, indices, slots in self._gathers:
+            gather(arrays[parity], indices, slots, self._values)
         reduce(self._values, self._starts, self._weights, self._channels, record, step)
 
 

@@ -114,6 +114,12 @@ def prepare(scenario: Any) -> Setup:
     """
     grid = make_grid(scenario)
     physics = physics_for(scenario.physics, grid.dimensions)
+    if physics.second_order and scenario.boundaries.layer.kappa != 1:
+        raise scenario.mistake(
+            "boundaries", "layer", "kappa",
+            problem="the layers of second-order acoustic waves do not stretch; leave it out, or use "
+            "physics: acoustic_variable_density",
+        )  # fmt: skip
     clamp = tuple(grid.limits(a) if a in grid.axes else None for a in "zyx")
     spacing = dict(zip(AXES, grid.spacing, strict=True))
     earth = build_earth(scenario.model, scenario.base, NEEDS[physics.name], clamp, spacing)

@@ -6,6 +6,8 @@
             update core, finish halos
             inject sources; fill images outside the faces
         sample receivers
+
+All of this is bound once, when the shots are loaded, and only called afterwards.
 """
 
 from __future__ import annotations
@@ -16,6 +18,7 @@ import numpy as np
 
 from seismo import decomposition
 from seismo.backends.cpu import CpuBackend
+from seismo.grid import Box
 from seismo.halo import Halo
 from seismo.part import Part
 from seismo.receivers import Recorder
@@ -36,8 +39,6 @@ class Simulation:
         self._halos = [
             [
                 Halo([[p.fields for p in row] for row in rows], stage.writes, parity)
-                if stage.writes
-                else None
                 for stage in setup.physics.stages
             ]
             for parity in (0, 1)
@@ -79,44 +80,62 @@ class Simulation:
             for stage in part.stages:
                 stage.clear()
         self.recorder.clear()
+        self._schedule = [self._bind(parity) for parity in (0, 1)]
         self.step = 0
+
+    @property
+    def parity(self) -> int:
+        """Which names the arrays of the next step go by (see `Fields`)."""
+        return self.step % 2 if self.setup.physics.swap is not None else 0
 
     def advance(self, steps: int) -> None:
         """Take a number of steps, at most up to `total_steps`."""
         if self.step + steps > self.total_steps:
             raise ValueError(f"{self.step} + {steps} steps exceed the run's {self.total_steps}")
-        swaps = self.setup.physics.swap is not None
         for _ in range(steps):
-            parity = self.step % 2 if swaps else 0
-            self._step(parity)
+            parity = self.parity
+            for launches, injections, images in self._schedule[parity]:
+                for launch in launches:
+                    launch()
+                for inject in injections:
+                    inject(self.step)
+                for fill in images:
+                    fill()
             self.recorder.sample(self.step, parity)
             self.step += 1
 
-    def _step(self, parity: int) -> None:
+    def _bind(self, parity: int) -> list[tuple[list, list, list]]:
+        """List what a step calls: of each stage its launches, its sources, its images."""
+        schedule = []
         for n, stage in enumerate(self.setup.physics.stages):
-            for part in self.parts:
-                part.stages[n].update_edges(parity)
+            bound = [part.stages[n] for part in self.parts]
             halo = self._halos[parity][n]
-            if halo is not None:
-                halo.start()
-            for part in self.parts:
-                part.stages[n].update_core(parity)
-            if halo is not None:
-                halo.finish()
-            for part in self.parts:
-                part.injection.inject(stage.name, self.step, parity)
-                for fill in part.images[parity][stage.name]:
-                    fill()
+            launches = [
+                *(launch for b in bound for launch in b.edges[parity]),
+                *halo.start,
+                *(launch for b in bound for launch in b.core[parity]),
+                *halo.finish,
+            ]
+            injections = [i for p in self.parts for i in p.injection.bound(stage.name, parity)]
+            images = [fill for part in self.parts for fill in part.images[parity][stage.name]]
+            schedule.append((launches, injections, images))
+        return schedule
+
+    def views(self, name: str) -> list[tuple[Box, np.ndarray]]:
+        """Give each part's owned points and its view (shot, z, y, x) of a field after a step."""
+        parity = 1 - self.parity if self.setup.physics.swap is not None else 0
+        return [
+            (p.subdomain.owned, p.subdomain.inside(p.fields.written(name, parity)))
+            for p in self.parts
+        ]
 
     def field(self, name: str) -> np.ndarray:
         """Give a field (shot, z, y, x) as the last step left it, layers included."""
-        swaps = self.setup.physics.swap is not None
-        parity = (self.step - 1) % 2 if swaps else 0
         nx, ny, nz = self.setup.grid.points
         whole = np.empty((self.setup.batch, nz, ny, nx), self.backend.precision)
-        for part in self.parts:
-            (_, y0, z0), (_, y1, z1) = part.subdomain.owned.lo, part.subdomain.owned.hi
-            whole[:, z0:z1, y0:y1] = part.subdomain.inside(part.fields.written(name, parity))
+        for owned, view in self.views(name):
+            (_, y0, z0), (_, y1, z1) = owned.lo, owned.hi
+            whole[:, z0:z1, y0:y1] = view
         return whole
 
 

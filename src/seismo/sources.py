@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 
 import numpy as np
@@ -150,7 +151,9 @@ class Injection:
         signal = source.signal((np.arange(steps) + offset) * dt, drive.derivative)
         return time_dispersion.add(signal, dt, offset) if self._removal else signal
 
-    def inject(self, stage: str, step: int, parity: int) -> None:
-        """Add the sources' share of a step to the fields a stage has just updated."""
-        for name, *call in self._calls.get(stage, ()):
-            inject(self._fields.written(name, parity), *call, step)
+    def bound(self, stage: str, parity: int) -> list[Callable[[int], None]]:
+        """Give what to call with the step, once a stage has updated its fields."""
+        return [
+            partial(inject, self._fields.written(name, parity), *call)
+            for name, *call in self._calls.get(stage, ())
+        ]

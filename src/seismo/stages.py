@@ -115,13 +115,16 @@ def _leads(binding: Binding, stage: Stage) -> tuple[int, ...]:
 
 
 class BoundStage:
-    """Run one stage on one subdomain."""
+    """One stage on one subdomain: `edges[parity]` and `core[parity]` list its launches.
+
+    The edges are what the neighbours wait for.
+    """
 
     def __init__(self, binding: Binding, stage: Stage, memory: LayerMemory) -> None:
         self.stage, self._memory = stage, memory
         edges, core = binding.subdomain.edges_and_core()
-        self._edges = [self._launches(binding, memory, edges, parity) for parity in (0, 1)]
-        self._core = [self._launches(binding, memory, [core], parity) for parity in (0, 1)]
+        self.edges = [self._launches(binding, memory, edges, parity) for parity in (0, 1)]
+        self.core = [self._launches(binding, memory, [core], parity) for parity in (0, 1)]
 
     def _launches(
         self, binding: Binding, memory: LayerMemory, boxes: list[Box], parity: int
@@ -159,16 +162,6 @@ class BoundStage:
     def clear(self) -> None:
         """Set the layer memory to zero."""
         self._memory.array[:] = 0
-
-    def update_edges(self, parity: int) -> None:
-        """Update what the neighbours wait for."""
-        for launch in self._edges[parity]:
-            launch()
-
-    def update_core(self, parity: int) -> None:
-        """Update the rest."""
-        for launch in self._core[parity]:
-            launch()
 
 
 def bind_stages(binding: Binding, stages: tuple[Stage, ...], pad: int) -> list[BoundStage]:

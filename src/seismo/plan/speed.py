@@ -16,7 +16,7 @@ SHARES = {
     ("acoustic", 3): 0.25,
     ("acoustic_variable_density", 2): 0.45,
     ("acoustic_variable_density", 3): 0.30,
-    ("elastic", 2): 0.50,
+    ("elastic", 2): 0.60,
     ("elastic", 3): 0.30,
     ("elastic_sh", 2): 0.45,
 }

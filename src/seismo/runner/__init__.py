@@ -24,7 +24,6 @@ import numpy as np
 from seismo import machine, monitor
 from seismo.backends.cpu import CpuBackend
 from seismo.errors import InsufficientMemoryError, StorageError
-from seismo.grid import Box
 from seismo.monitor import Progress, Reporter
 from seismo.output.quantities import with_unit
 from seismo.output.results import Results, open_results
@@ -36,7 +35,8 @@ from seismo.scenario import Scenario, from_dict, load
 from seismo.setup import Setup, prepare
 from seismo.simulation import Simulation
 
-COMPILING_AFTER = 1.5  # s: kernels that are cached are there sooner
+COMPILING_AFTER = 2.0  # s, and for each point: without compiling, preparing takes less
+COMPILING_AFTER_POINT = 5e-7
 REPORT_EVERY = 0.2  # s
 MEASURED_FROM = 2.0  # s of stepping: a shorter run says little about the machine
 
@@ -129,6 +129,7 @@ class _Run:
         self.batches = range(0, len(setup.shots), setup.batch)
         self.stepping = self.started = 0.0
         self.updates = 0
+        self.told = False
 
     def write(self) -> None:
         """Run everything and publish the results file."""
@@ -149,7 +150,8 @@ class _Run:
             contents.create_traces(writer, self.setup)
             self.report(Progress("build"))
             backend = CpuBackend(scenario.precision, self.threads)
-            simulation = Simulation(self.setup, backend)
+            with self._told_when_compiling():
+                simulation = Simulation(self.setup, backend)
             taker = SnapshotTaker(writer, self.series, self.names)
             for number, first in enumerate(self.batches):
                 self._batch(simulation, taker, writer, number, first)
@@ -171,10 +173,10 @@ class _Run:
         for step in _stops(self.per_batch, taker):
             self._advance(simulation, step, number, names)
             if step % monitor.EVERY == 0 or step == self.per_batch:
-                pieces = pieces_of(simulation, watch.field)
+                pieces = simulation.views(watch.field)
                 watch.check(step, pieces, self.setup.earth.sample)
             if step <= self.setup.clock.steps + 1:
-                taker.take(step, lambda name: pieces_of(simulation, name), names)
+                taker.take(step, simulation.views, names)
         contents.write_traces(writer, simulation, first, len(shots))
 
     def _advance(self, simulation: Simulation, to: int, number: int, names: list[str]) -> None:
@@ -216,12 +218,19 @@ class _Run:
 
     @contextmanager
     def _told_when_compiling(self) -> Iterator[None]:
-        timer = threading.Timer(COMPILING_AFTER, self.report, [Progress("compile")])
+        after = COMPILING_AFTER + COMPILING_AFTER_POINT * self.setup.grid.size
+        timer = threading.Timer(after, self._tell_of_compiling)
+        timer.daemon = True
         timer.start()
         try:
             yield
         finally:
             timer.cancel()
+
+    def _tell_of_compiling(self) -> None:
+        if not self.told:
+            self.told = True
+            self.report(Progress("compile"))
 
     def _watch(self, shots: list) -> monitor.Watch:
         quiet = max(source.end for shot in shots for source in shot.sources)
@@ -253,13 +262,3 @@ class _Run:
 def _stops(steps: int, taker: SnapshotTaker) -> list[int]:
     """List the steps after which something is to be done, the last one included."""
     return sorted({*range(monitor.EVERY, steps, monitor.EVERY), steps, *taker.events})
-
-
-def pieces_of(simulation: Simulation, name: str) -> list[tuple[Box, np.ndarray]]:
-    """Give a field as it stands: owned points and a view (shot, z, y, x), for every part."""
-    swaps = simulation.setup.physics.swap is not None
-    parity = (simulation.step - 1) % 2 if swaps else 0
-    return [
-        (part.subdomain.owned, part.subdomain.inside(part.fields.written(name, parity)))
-        for part in simulation.parts
-    ]

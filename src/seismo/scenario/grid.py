@@ -117,9 +117,11 @@ class AbsorbingLayer(Part):
     points: Annotated[Integer, Field(ge=1, le=500)] = Field(
         20, description="thickness in grid points"
     )
-    reflection: Reflection = Field(1e-5, description="theoretical reflection at normal incidence")
+    reflection: Reflection = Field(1e-7, description="theoretical reflection at normal incidence")
     kappa: Kappa = Field(
-        1.0, description="largest real stretch; above 1 helps at grazing incidence"
+        1.0,
+        description="largest real stretch, for equations of first order in time; above 1 helps where"
+        " the layer is thin",
     )
     alpha: FrequencyFromZero | None = Field(
         None, description="frequency shift; left out, chosen from the wavelets' dominant frequency"

@@ -1,0 +1,306 @@
+"""What the discrete equations conserve exactly: energy in a closed box, and reciprocity.
+
+*Energy.* Leapfrog steps v(n+1/2) = v(n-1/2) + dt/rho G s(n), s(n+1) = s(n) + dt C D v(n+1/2) with
+D = -G^T (in the quadrature norms of the grid) keep
+
+    E = 1/2 <v(n+1/2), rho v(n+1/2)> + 1/2 <s(n), inv(C) s(n+1)>
+
+to rounding, for any medium; second-order pressure keeps <p(n), p(n)/k> - <p(n+1), p(n-1)/k>. Points
+on mirror faces stand for half a cell, those beyond for none, and those under a closed free surface
+for the norms of its closure. The bar of 1e-12 allows rounding to add up over the steps.
+
+*Reciprocity.* The same symmetry, kept by layers with real stretching and by sources that are the
+transpose of receivers: what a force along j at b does along i at a is what the force along i at a
+does along j at b. An explosion's velocity and a force's divergence are reciprocal as well.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+import solver
+
+from seismo.physics.registry import EQUATIONS, physics_for
+
+CLOSED = {  # of faces along x, y and z
+    "rigid": (("rigid", "rigid"), ("rigid", "rigid"), ("rigid", "rigid")),
+    "periodic": (("periodic", "periodic"), ("rigid", "rigid"), ("periodic", "periodic")),
+    "free": (("periodic", "periodic"), ("periodic", "periodic"), ("free_surface", "rigid")),
+}
+BOX = {2: (24, 20), 3: (12, 9, 10)}
+
+
+def closed_box(case: str, dimensions: int) -> dict:
+    names = (("x_min", "x_max"), ("y_min", "y_max"), ("top", "bottom"))
+    kinds = {
+        name: kind
+        for pair, both in zip(names, CLOSED[case], strict=True)
+        for name, kind in zip(pair, both, strict=True)
+        if dimensions == 3 or name[0] != "y"
+    }
+    return solver.faces(dimensions, **kinds)
+
+
+def start_at_random(simulation) -> None:
+    """Fill all fields with noise; one step then fills the images."""
+    generator = np.random.default_rng(5)
+    for part in simulation.parts:
+        arrays = part.fields.arrays(0)
+        for field in simulation.setup.physics.fields:
+            inside = part.subdomain.inside(arrays[field.name])
+            inside[:] = generator.standard_normal(inside.shape) * 1e-6**field.late
+    simulation.advance(1)
+
+
+class Energy:
+    """The conserved quantity of one simulation, from its own coefficients."""
+
+    def __init__(self, simulation) -> None:
+        self.simulation = simulation
+        self.part = simulation.parts[0]
+        self.physics = simulation.setup.physics
+        self.axes = self.physics.axes
+
+    def weight(self, half: str) -> np.ndarray:
+        """Give the share of a cell, (z, y, x)."""
+        setup = self.simulation.setup
+        rows = []
+        for axis, (low, high) in (("z", ("top", "bottom")), ("y", ("y_min", "y_max")),
+                                  ("x", ("x_min", "x_max"))):  # fmt: skip
+            w = np.ones(setup.grid.points["xyz".index(axis)])
+            kinds = [getattr(setup.scenario.boundaries, face) for face in (low, high)]
+            if axis in self.axes and kinds[0] != "periodic":
+                w[-1] = 0.0 if axis in half else 0.5
+                if axis not in half:
+                    w[0] = 0.5
+                if axis == "z" and setup.closure is not None:
+                    norm = setup.closure.half_norm if "z" in half else setup.closure.node_norm
+                    w[: len(norm)] = norm
+            rows.append(w)
+        return np.einsum("z,y,x->zyx", *rows)
+
+    def coefficient(self, name: str, half: str, mean) -> np.ndarray:
+        """Average a coefficient from nodes to points, by `mean` of the list of its nodes."""
+        sub = self.part.subdomain
+        view = sub.view(self.part.fields.arrays(0)[name])[0]
+        start = [o + lo for o, lo in zip(sub.offset, sub.owned.lo, strict=True)]
+        ends = [(0, 0, 0)]
+        for axis in half:
+            n = "xyz".index(axis)
+            ends += [tuple(e + (k == n) for k, e in enumerate(end)) for end in ends]
+        nodes = [
+            view[tuple(
+                slice(start[n] + end[n], start[n] + end[n] + sub.owned.shape[n]) for n in (2, 1, 0)
+            )]
+            for end in ends
+        ]  # fmt: skip
+        return mean(np.array(nodes), axis=0)
+
+    def fields(self) -> dict[str, np.ndarray]:
+        return {k: v.copy() for k, v in solver.wavefield(self.simulation).items()}
+
+    def after_a_step(self) -> float:
+        """Take a step and give the energy."""
+        before = self.fields()
+        self.simulation.advance(1)
+        return ENERGIES[self.physics.name](self, before, self.fields())
+
+    def kinetic(self, after: dict[str, np.ndarray]) -> float:
+        return sum(
+            0.5 * np.sum(
+                self.weight(f.half) * after[f.name] ** 2 * self.coefficient("rho", f.half, np.mean)
+            )
+            for f in self.physics.fields
+            if f.late
+        )  # fmt: skip
+
+
+def sh_energy(energy: Energy, before, after) -> float:
+    total = energy.kinetic(after)
+    for name, half in (("sxy", "x"), ("syz", "z")):
+        product = before[name] * after[name] * energy.coefficient("q", half, np.mean)
+        total += 0.5 * np.sum(energy.weight(half) * product)
+    return total
+
+
+def stiffness(energy: Energy) -> np.ndarray:
+    """Give the matrix between normal strains and stresses at the nodes, (z, y, x, i, j)."""
+    c = {name: energy.coefficient(name, "", np.mean) for name in ("c11", "c13", "c33")}
+    if len(energy.axes) == 2:
+        rows = [[c["c11"], c["c13"]], [c["c13"], c["c33"]]]
+    else:
+        c12 = c["c11"] - 2 / energy.coefficient("q66", "", np.mean)
+        rows = [
+            [c["c11"], c12, c["c13"]],
+            [c12, c["c11"], c["c13"]],
+            [c["c13"], c["c13"], c["c33"]],
+        ]
+    return np.moveaxis(np.array(rows), (0, 1), (-2, -1))
+
+
+def elastic_energy(energy: Energy, before, after) -> float:
+    """Normal stresses over the stiffness of the node, shear over the mean of its nodes."""
+    normal = [[state[f"s{a}{a}"] for a in energy.axes] for state in (before, after)]
+    first, second = (np.moveaxis(np.array(n), 0, -1)[..., None] for n in normal)
+    product = np.sum(first * np.linalg.solve(stiffness(energy), second), axis=(-2, -1))
+    total = energy.kinetic(after) + 0.5 * np.sum(energy.weight("") * product)
+    for name in (f.name for f in energy.physics.fields if len(f.half) == 2):
+        half = name[1:]
+        compliance = energy.coefficient("q66" if half == "xy" else "q", half, np.mean)
+        product = before[name] * after[name] * compliance
+        total += 0.5 * np.sum(energy.weight(half) * product)
+    return total
+
+
+def fluid_energy(energy: Energy, before, after) -> float:
+    product = before["p"] * after["p"] / energy.coefficient("kappa", "", np.mean)
+    return energy.kinetic(after) + 0.5 * np.sum(energy.weight("") * product)
+
+
+def pressure_energy(energy: Energy, before, now) -> float:
+    energy.simulation.advance(1)
+    after = energy.fields()
+    product = (now["p"] ** 2 - after["p"] * before["p"]) / energy.coefficient("k", "", np.mean)
+    return 0.5 * np.sum(energy.weight("") * product)
+
+
+ENERGIES = {
+    "acoustic": pressure_energy,
+    "acoustic_variable_density": fluid_energy,
+    "elastic": elastic_energy,
+    "elastic_sh": sh_energy,
+}
+
+
+def drift(name: str, dimensions: int, case: str, base, steps: int, **changes) -> float:
+    """Give the largest change of energy over the run, relative."""
+    document = solver.plan(
+        name, dimensions, cells=BOX[dimensions], steps=steps, random_medium=base,
+        boundaries=closed_box(case, dimensions), **changes,
+    )  # fmt: skip
+    physics = physics_for(name, dimensions)
+    middle = solver.place(dimensions, [n / 2 for n in BOX[dimensions]])
+    document["sources"] = document["sources"][:1]
+    document["receivers"] = [solver.points([middle], quantities=list(physics.observables)[:1])]
+    simulation = solver.build(document, base)
+    for part in simulation.parts:  # the wavefield begins as noise and nothing else acts
+        part.injection.load([[]], simulation.total_steps)
+    start_at_random(simulation)
+    energy = Energy(simulation)
+    values = [energy.after_a_step()]
+    for _ in range(4):
+        simulation.advance(steps // 5)
+        values.append(energy.after_a_step())
+    assert values[0] > 0
+    return float(np.ptp(values) / values[0])
+
+
+@pytest.mark.parametrize("case", CLOSED)
+@pytest.mark.parametrize(("name", "dimensions"), solver.EVERY_EQUATION)
+def test_energy_is_constant(name: str, dimensions: int, case: str, tmp_path) -> None:
+    """Noise in a random medium: every wavenumber, every mode of the surface."""
+    steps = 10_000 if dimensions == 2 else 2000
+    assert drift(name, dimensions, case, tmp_path, steps) < 1e-12
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("order", range(2, 17, 2))
+@pytest.mark.parametrize("case", CLOSED)
+@pytest.mark.parametrize(("name", "dimensions"), solver.EVERY_EQUATION)
+def test_energy_is_constant_for_long(name, dimensions, case, order, tmp_path) -> None:
+    assert drift(name, dimensions, case, tmp_path, 10_000, order=order) < 1e-12
+
+
+def test_every_equation_has_its_energy() -> None:
+    """An equation that conserves none (attenuation) would say so here."""
+    assert {name for name, _ in EQUATIONS} == set(ENERGIES)
+
+
+# Off the grid along every axis, the first in the rows that the free surface closes.
+NEAR, DEEP = (9.3, 0.4, 7.6), (21.6, 11.45, 14.7)
+
+
+def spots(dimensions: int) -> list[dict[str, float]]:
+    order = (0, 1) if dimensions == 2 else (0, 2, 1)  # x, (y,) z
+    return [solver.place(dimensions, [spot[n] for n in order]) for spot in (NEAR, DEEP)]
+
+
+def answer(name, dimensions, base, first: dict, at: dict, quantity: str, **changes) -> dict:
+    """Run one source and give the raw records (step) of a quantity at one place."""
+    cells = (30, 24) if dimensions == 2 else (30, 22, 20)
+    document = solver.plan(
+        name, dimensions, cells=cells, steps=120 if dimensions == 2 else 60, random_medium=base,
+        boundaries=solver.faces(dimensions, top="free_surface"),
+        sources=[first], receivers=[solver.points([at], quantities=[quantity])], **changes,
+    )  # fmt: skip
+    simulation = solver.simulate(document, base)
+    found = solver.records(simulation)
+    return {key.split(".")[1]: record[0] for key, record in found.items()} | {"dt": simulation.dt}
+
+
+def single(physics, kind: str, component: str, position: dict) -> dict:
+    """Give a source with one component."""
+    if kind == "force":
+        return solver.source(physics, kind, position, force={component: 1.0})
+    return solver.source(physics, kind, position)
+
+
+@pytest.mark.parametrize(("precision", "tolerance"), [("float64", 1e-10), ("float32", 1e-4)])
+@pytest.mark.parametrize(("name", "dimensions"), solver.EVERY_EQUATION)
+def test_source_and_receiver_change_places(
+    name, dimensions, precision, tolerance, tmp_path
+) -> None:
+    """Force and velocity, or pressure where an equation knows no force."""
+    if precision == "float32" and dimensions == 3:
+        pytest.skip("another precision compiles anew; the plane equations stand for both")
+    physics = physics_for(name, dimensions)
+    kind, quantity = ("force", "velocity") if "force" in physics.drives else ("pressure",) * 2
+    a, b = spots(dimensions)
+    names = [d.component for d in physics.drives[kind]]
+    channel = {c: f"v{c}" if kind == "force" else "pressure" for c in names}
+    there = {
+        c: answer(name, dimensions, tmp_path, single(physics, kind, c, a), b, quantity,
+                  precision=precision)
+        for c in names
+    }  # fmt: skip
+    back = {
+        c: answer(name, dimensions, tmp_path, single(physics, kind, c, b), a, quantity,
+                  precision=precision)
+        for c in names
+    }  # fmt: skip
+    scale = max(np.abs(there[c][channel[e]]).max() for c in names for e in names)
+    assert scale > 0
+    worst = max(
+        np.abs(there[c][channel[e]] - back[e][channel[c]]).max() for c in names for e in names
+    )
+    assert worst < tolerance * scale
+
+
+WITH_DIVERGENCE = [
+    case for case in solver.EVERY_EQUATION
+    if "divergence" in physics_for(*case.values).observables
+    and {"explosion", "force"} <= set(physics_for(*case.values).drives)
+]  # fmt: skip
+
+
+@pytest.mark.parametrize(("name", "dimensions"), WITH_DIVERGENCE)
+def test_explosion_and_divergence_change_places(name: str, dimensions: int, tmp_path) -> None:
+    """What an explosion's moment pulse adds to v(n+1) at b is div v(n) at a of the same force at b.
+
+    The moment rate acts half a step later than a force; its wavelet is delayed by that. Both places
+    are below the rows closed by the surface, where the pressure on the surface row is taken off.
+    """
+    physics = physics_for(name, dimensions)
+    a, b = spots(dimensions)
+    a["z"] += 8 * solver.SPACING["z"]
+    names = [d.component for d in physics.drives["force"]]
+    forces = {
+        c: answer(name, dimensions, tmp_path, single(physics, "force", c, b), a, "divergence")
+        for c in names
+    }
+    blast = single(physics, "explosion", "", a) | {"delay": forces[names[0]]["dt"] / 2}
+    velocity = answer(name, dimensions, tmp_path, blast, b, "velocity")
+    scale = max(np.abs(forces[c]["divergence"]).max() for c in names)
+    for c in names:
+        change = np.diff(velocity[f"v{c}"]) / velocity["dt"]
+        assert np.abs(change - forces[c]["divergence"][:-1]).max() < 1e-10 * scale

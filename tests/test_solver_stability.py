@@ -1,0 +1,111 @@
+"""Stable up to the limit in any medium, unstable just beyond it.
+
+The limit is exact for the fastest wave of a homogeneous medium (von Neumann): at 1.05 of it the
+shortest wave grows by exp(2 arcosh(1.05)) = 1.88 a step, below it no wave grows. A medium that
+varies is bound by its fastest cell; a closed free surface and layers must not add a growing mode.
+The energy of leapfrog (see `test_solver_conservation`) is positive below the limit, so that noise
+stays within a small factor, which at 0.99 of the limit is at most 1 / sqrt(1 - 0.99^2) = 7.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+import solver
+from test_solver_conservation import closed_box, start_at_random
+
+from seismo.physics.registry import physics_for
+
+
+def amplitude(simulation) -> float:
+    """Give the largest value of the fields that a standing load does not fill."""
+    fields = simulation.setup.physics.fields
+    moving = [f.name for f in fields if f.late] or [f.name for f in fields]
+    return max(float(np.abs(solver.wavefield(simulation)[name]).max()) for name in moving)
+
+
+def noisy(name: str, dimensions: int, case: str, courant: float, **changes):
+    """Give a homogeneous closed box full of noise."""
+    document = solver.plan(
+        name, dimensions, cells=16, steps=400, boundaries=closed_box(case, dimensions), **changes
+    )
+    simulation = solver.build(document, courant=courant)
+    for part in simulation.parts:
+        part.injection.load([[]], simulation.total_steps)
+    start_at_random(simulation)
+    return simulation
+
+
+@pytest.mark.parametrize("case", ["rigid", "free"])
+@pytest.mark.parametrize(("name", "dimensions"), solver.EVERY_EQUATION)
+def test_limit_is_sharp(name: str, dimensions: int, case: str) -> None:
+    """Noise stays for 400 steps at 0.99 of the limit and has exploded after 300 at 1.05."""
+    quiet = noisy(name, dimensions, case, 0.99)
+    start = amplitude(quiet)
+    quiet.advance(399)
+    assert amplitude(quiet) < 20 * start
+    loud = noisy(name, dimensions, case, 1.05)
+    loud.advance(299)
+    assert not amplitude(loud) < 1e12 * start
+
+
+def strong_contrasts(physics, shape: tuple[int, ...], seed: int) -> dict[str, np.ndarray]:
+    """Draw a medium whose neighbours differ by up to 4 in velocity and 3.5 in density.
+
+    A third of the cells is fluid, and a corner is water beside the stiffest rock.
+    """
+    generator = np.random.default_rng(seed)
+    vp = generator.uniform(1500.0, 6000.0, shape)
+    vs = vp * generator.uniform(0.0, 0.7, shape) * (generator.random(shape) > 0.33)
+    rho = generator.uniform(1000.0, 3500.0, shape)
+    corner = tuple(slice(0, n // 3) for n in shape)
+    beside = (slice(0, shape[0] // 3), *corner[1:-1], slice(shape[-1] // 3, None))
+    vp[corner], vs[corner], rho[corner] = 1500.0, 0.0, 1000.0
+    vp[beside], vs[beside], rho[beside] = 6000.0, 3460.0, 2700.0
+    if physics.name == "elastic_sh":  # a fluid knows no shear, and nothing drives it
+        vs = np.maximum(vs, 200.0)
+    values = {"vp": vp, "vs": vs, "rho": rho}
+    return {key: values[key] for key in physics.needs}
+
+
+def growth(name: str, dimensions: int, top: str, base, steps: int, **changes) -> float:
+    """Give the largest motion in the last fifth of a run over that of the second fifth."""
+    cells = (40, 30) if dimensions == 2 else (18, 16, 14)
+    physics = physics_for(name, dimensions)
+    arrays = strong_contrasts(physics, tuple(n + 1 for n in cells[::-1]), changes.pop("seed", 3))
+    keys = {
+        "cells": cells,
+        "model": solver.gridded(base, arrays),
+        "boundaries": solver.faces(dimensions, top=top),
+        "receivers": [solver.points([solver.place(dimensions, 5)])],
+        "time": {"duration": 1.0, "courant": 0.99},
+        "steps": None,
+    }
+    document = solver.plan(name, dimensions, **{**keys, **changes})
+    step = solver.build(document, base).dt
+    document["time"]["duration"] = steps * step
+    simulation = solver.build(document, base)
+    values = []
+    for _ in range(steps // 25):
+        simulation.advance(25)
+        values.append(amplitude(simulation))
+    fifth = len(values) // 5
+    return max(values[-fifth:]) / max(values[fifth : 2 * fifth])
+
+
+@pytest.mark.parametrize("top", ["absorbing", "free_surface"])
+@pytest.mark.parametrize(("name", "dimensions"), solver.EVERY_EQUATION)
+def test_nothing_grows_in_a_wild_medium(name, dimensions, top, tmp_path) -> None:
+    """Layers on all other faces, 0.99 of the limit; the source is over after 2 % of the run."""
+    assert growth(name, dimensions, top, tmp_path, 3000 if dimensions == 2 else 1000) < 1.0
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("seed", [3, 4, 5])
+@pytest.mark.parametrize("stencil", ["taylor", "minmax"])
+@pytest.mark.parametrize("order", range(2, 17, 2))
+@pytest.mark.parametrize("top", ["absorbing", "free_surface"])
+@pytest.mark.parametrize(("name", "dimensions"), solver.PLANE_EQUATIONS)
+def test_nothing_grows_at_any_order(name, dimensions, top, order, stencil, seed, tmp_path) -> None:
+    changes = {"order": order, "stencil": stencil, "seed": seed}
+    assert growth(name, dimensions, top, tmp_path, 20_000, **changes) < 1.0
