@@ -19,6 +19,7 @@ from seismo.fields import Fields
 from seismo.grid import AXES, Box
 from seismo.physics.table import Stage
 
+PREFETCH_BYTES = 1536  # along the rows of a 2-D grid
 TILE_ROWS = {2: (1, 16), 3: (16, 32)}  # rows along y and z of a tile, by dimensions
 
 
@@ -102,15 +103,19 @@ def _tiles(
 
 
 def _leads(binding: Binding, stage: Stage) -> tuple[int, ...]:
-    """How far ahead to prefetch each array: the row that comes next, in the farthest plane."""
+    """How far ahead to prefetch each array: further on, in the plane not seen yet.
+
+    In 3-D that is the next row; a row of a 2-D grid is so long that its lines would be gone again.
+    """
     y_stride, z_stride = binding.subdomain.strides
-    flat = binding.subdomain.grid.dimensions == 2
-    row, reach = (z_stride, 0) if flat else (y_stride, z_stride)
-    far = binding.order // 2 * z_stride
+    ahead = PREFETCH_BYTES // np.dtype(binding.backend.precision).itemsize
+    if binding.subdomain.grid.dimensions == 3:
+        ahead = y_stride
+    far = binding.order // 2 * z_stride + ahead
     return (
-        *(row for _ in stage.writes),
-        *(far if flat else far + row for _ in stage.reads),
-        *(row + reach for _ in stage.coefficients),
+        *(ahead for _ in stage.writes),
+        *(far for _ in stage.reads),
+        *(z_stride + ahead for _ in stage.coefficients),
     )
 
 
