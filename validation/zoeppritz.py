@@ -134,8 +134,7 @@ def case(quick: bool) -> list[cases.Row]:
             error = np.abs(found - truth)
             rows.append(
                 cases.Row(f"Zoeppritz RPP 0-40 deg, {name}, interface {fraction} h below a node",
-                          f"{PPW} ppw", float(error.max()), 0.01, "",
-                          "plain staggered grid 0.01-0.7", "Zoeppritz")
+                          f"{PPW} ppw", float(error.max()), 0.01, "", reference="Zoeppritz")
             )  # fmt: skip
             if fraction == 0.0:
                 column[0].plot(np.degrees(ANGLES), np.abs(truth), color=cases.COLOURS["exact"], lw=2)

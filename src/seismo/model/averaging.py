@@ -16,6 +16,8 @@ l = 1 - 2 vs^2 / vp^2 = lambda / (lambda + 2 mu) and angle brackets for arithmet
     c33 = 1 / <1 / (rho vp^2)>,   c13 = <l> c33,   c11 = <4 rho vs^2 (1 - vs^2 / vp^2)> + <l> c13,
     c44 = 1 / <1 / (rho vs^2)>,   c66 = <rho vs^2>
 
+(`_stiffness` says what a steep contact gets.)
+
 The shear modulus is 0 as soon as any part of the cell is fluid: the contact cannot hold shear. The
 average is over a box of one grid spacing about any point asked for, nodes or staggered ones.
 
@@ -52,20 +54,43 @@ _MEANS: dict[str, Callable[[Samples], np.ndarray]] = {
     "plate": lambda s: 4.0 * s["rho"] * s["vs"] ** 2 * (1.0 - (s["vs"] / s["vp"]) ** 2),
     "shear": lambda s: s["rho"] * s["vs"] ** 2,
     "square_slowness": lambda s: s["vp"] ** -2,
+    "steep": lambda s: np.zeros_like(s["vp"]),  # found for cut cells only, by `_steepness`
 }
 # What is asked for, from those averages.
+_STIFFNESS = ("compliance", "shear_compliance", "plate", "thin_stretch", "shear", "steep")
+
+
+def _stiffness(m: Samples) -> dict[str, np.ndarray]:
+    """Backus' stiffness of a cell: across layers along z; where `steep`, across upright ones.
+
+    Upright layers across x are the same turned by 90 degrees, which 2-D can hold (`steep` is 1). In
+    3-D their stiffness has no place among these five; harmonic means in all directions are nearest
+    (`steep` is 2).
+    """
+    across = 1.0 / m["compliance"]
+    between = m["thin_stretch"] * across
+    along = m["plate"] + m["thin_stretch"] * between
+    soft = 1.0 / m["shear_compliance"]
+    choose = lambda flat, turned, isotropic: np.select(  # noqa: E731
+        [m["steep"] == 0, m["steep"] == 1], [flat, turned], isotropic
+    )
+    return {
+        "c33": choose(across, along, across),
+        "c13": choose(between, between, across - 2.0 * soft),
+        "c11": choose(along, across, across),
+        "c66": choose(m["shear"], m["shear"], soft),
+    }
+
+
 _RESULTS: dict[str, tuple[tuple[str, ...], Callable[[Samples], np.ndarray]]] = {
     "rho": (("density",), lambda m: m["density"]),
     "p_modulus": (("compliance",), lambda m: 1.0 / m["compliance"]),
     "shear_modulus": (("shear_compliance",), lambda m: 1.0 / m["shear_compliance"]),
-    "c33": (("compliance",), lambda m: 1.0 / m["compliance"]),
-    "c13": (("thin_stretch", "compliance"), lambda m: m["thin_stretch"] / m["compliance"]),
-    "c11": (
-        ("plate", "thin_stretch", "compliance"),
-        lambda m: m["plate"] + m["thin_stretch"] ** 2 / m["compliance"],
-    ),
+    "c33": (_STIFFNESS, lambda m: _stiffness(m)["c33"]),
+    "c13": (_STIFFNESS, lambda m: _stiffness(m)["c13"]),
+    "c11": (_STIFFNESS, lambda m: _stiffness(m)["c11"]),
     "c44": (("shear_compliance",), lambda m: 1.0 / m["shear_compliance"]),
-    "c66": (("shear",), lambda m: m["shear"]),
+    "c66": (_STIFFNESS, lambda m: _stiffness(m)["c66"]),
     "vp": (("density", "compliance"), lambda m: (m["density"] * m["compliance"]) ** -0.5),
     "vs": (
         ("density", "shear_compliance"),
@@ -219,6 +244,20 @@ class _Sampler:
             means = self._means_of(self.earth.sample(places["z"], places.get("y"), places["x"]))
             for name, values in means.items():
                 averages[name][tuple(part.T)] = values.mean(1)
+            if "steep" in means:
+                averages["steep"][tuple(part.T)] = _steepness(means["compliance"], points)
+
+
+def _steepness(compliance: np.ndarray, points: np.ndarray) -> np.ndarray:
+    """Tell how the contact stands that cuts a cell: 0 lying, else 1 in 2-D and 2 in 3-D.
+
+    Args:
+        compliance: (cells, samples) 1 / Pa.
+        points: (rank, samples) where, in cells from the centre; z first.
+    """
+    slope = (np.log(compliance) - np.log(compliance).mean(1, keepdims=True)) @ points.T
+    steep = slope[:, 0] ** 2 < (slope[:, 1:] ** 2).sum(1)
+    return np.where(steep, len(points) - 1, 0)
 
 
 def _offsets(count: int) -> np.ndarray:
