@@ -9,6 +9,7 @@ mask, layer or image that is wrong in one point differs by 1e-3 and more.
 from __future__ import annotations
 
 import pytest
+
 import solver
 
 TOLERANCE = {"float64": 1e-12, "float32": 4e-4}
@@ -68,7 +69,7 @@ def test_lanes_equal_numpy_in_single_precision(name, dimensions, case, tmp_path)
     ("order", "stencil"), [(2, "taylor"), (16, "taylor"), (8, "minmax")], ids=str
 )
 def test_lanes_equal_numpy_for_other_stencils(order: int, stencil: str, tmp_path) -> None:
-    """The one equation whose sweeps read first and second differences, and the quickest to compile."""
+    """Of the equation that uses first and second differences, and compiles the quickest."""
     changes = {"order": order, "stencil": stencil, "cells": (60, 24)}
     compare("acoustic", 2, tmp_path, "free_surface", **changes)
 

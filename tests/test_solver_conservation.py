@@ -18,8 +18,8 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-import solver
 
+import solver
 from seismo.physics.registry import EQUATIONS, physics_for
 
 CLOSED = {  # of faces along x, y and z
@@ -97,6 +97,7 @@ class Energy:
         return mean(np.array(nodes), axis=0)
 
     def fields(self) -> dict[str, np.ndarray]:
+        """Copy the wavefield."""
         return {k: v.copy() for k, v in solver.wavefield(self.simulation).items()}
 
     def after_a_step(self) -> float:
@@ -106,6 +107,7 @@ class Energy:
         return ENERGIES[self.physics.name](self, before, self.fields())
 
     def kinetic(self, after: dict[str, np.ndarray]) -> float:
+        """Sum rho v^2 / 2 over the fields of motion."""
         return sum(
             0.5 * np.sum(
                 self.weight(f.half) * after[f.name] ** 2 * self.coefficient("rho", f.half, np.mean)

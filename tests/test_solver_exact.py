@@ -15,7 +15,6 @@ import pytest
 pytest.importorskip("scipy", reason="exact solutions need the validation extra")
 
 import solver
-
 from seismo.exact import acoustic, layered_plane, shear, whole_space
 from seismo.exact.medium import Medium
 from seismo.exact.metrics import relative_l2
@@ -25,7 +24,7 @@ from seismo.physics.registry import physics_for
 MEDIUM = Medium(**solver.VALUES)
 FREQUENCY = 10.0
 WAVELET = {"type": "ricker", "frequency": FREQUENCY}
-TOLERANCE = {2: 0.001, 3: 0.004}
+TOLERANCE = {2: 6e-4, 3: 3e-3}  # measured 2e-4 and 1e-3 (divergence; stress)
 OFFSETS = np.array([[18.2, 9.4, 14.3], [-10.3, 21.0, 6.7]])  # receiver minus source, in cells
 
 
@@ -118,9 +117,7 @@ def test_fluid_source(name: str, dimensions: int, kind: str) -> None:
         velocity = acoustic.injection_velocity(offsets, rate, dt, MEDIUM.vp, MEDIUM.rho)
     check(found, {"pressure": pressure}, TOLERANCE[dimensions])
     if "velocity" in quantities:
-        check(
-            found, by_component("v", solver.axes_of(dimensions), velocity), TOLERANCE[dimensions]
-        )
+        check(found, by_component("v", solver.axes_of(dimensions), velocity), TOLERANCE[dimensions])
 
 
 @pytest.mark.parametrize("dimensions", [2, 3])
@@ -132,28 +129,35 @@ def test_every_quantity_of_a_force(dimensions: int) -> None:
     quantities = solver.quantities(physics_for("elastic", dimensions))
     found, offsets, s, dt = whole_space_case("elastic", dimensions, source, quantities)
     vector = [force[a] for a in axes]
-    wanted = field_of(
-        lambda q: whole_space.force_response(offsets, vector, s, dt, MEDIUM, q), axes
-    )
+    wanted = field_of(lambda q: whole_space.force_response(offsets, vector, s, dt, MEDIUM, q), axes)
     for components in wanted.values():
         check(found, components, TOLERANCE[dimensions])
 
 
-MOMENTS = [(2, c) for c in ("xx", "zz", "xz")] + [(3, c) for c in ("xx", "yy", "zz", "xy", "xz", "yz")]
+MOMENTS = {
+    "xx": (2, {"xx": 2.0}),
+    "zz": (2, {"zz": 2.0}),
+    "xz": (2, {"xz": 2.0}),
+    # Two runs in 3-D; no two components act alike at both receivers.
+    "normal": (3, {"xx": 1.0, "yy": -0.7, "zz": 0.4}),
+    "shear": (3, {"xy": 0.6, "xz": -0.8, "yz": 1.0}),
+}
 
 
-@pytest.mark.parametrize(("dimensions", "component"), MOMENTS)
-def test_each_moment(dimensions: int, component: str) -> None:
-    """One component at a time, in 2-D as a moment and in 3-D as its rate."""
+@pytest.mark.parametrize("case", MOMENTS)
+def test_moments(case: str) -> None:
+    """All components; in 2-D as a moment, in 3-D as its rate."""
+    dimensions, components = MOMENTS[case]
     axes = solver.axes_of(dimensions)
     time_function = "moment" if dimensions == 2 else "moment_rate"
     source = {
-        "type": "moment_tensor", "components": {component: 2.0}, "time_function": time_function,
+        "type": "moment_tensor", "components": components, "time_function": time_function,
     }  # fmt: skip
     found, offsets, s, dt = whole_space_case("elastic", dimensions, source, ["velocity"])
     moment = np.zeros((dimensions, dimensions))
-    i, j = (axes.index(a) for a in component)
-    moment[i, j] = moment[j, i] = 2.0
+    for name, value in components.items():
+        i, j = (axes.index(a) for a in name)
+        moment[i, j] = moment[j, i] = value
     wanted = whole_space.moment_response(offsets, moment, s, dt, MEDIUM, "velocity", time_function)
     check(found, by_component("v", axes, wanted), TOLERANCE[dimensions])
 
@@ -218,13 +222,13 @@ def surface_case(name: str, source: dict, depth: float, quantities: list[str]):
 @pytest.mark.parametrize("depth", [12.3, 1.4])
 @pytest.mark.parametrize("name", ["acoustic", "acoustic_variable_density"])
 def test_sea_surface(name: str, depth: float) -> None:
-    """The image source, for a source also within a window of the surface. Bar 1 %."""
+    """The image source, for sources also within a window of it. Bar 1 %, found 0.008 %."""
     found, at, receivers, s, dt = surface_case(
         name, {"type": "pressure", "amplitude": 1.0}, depth, ["pressure"]
     )
     wanted = acoustic.half_space_pressure(receivers, at, s, dt, MEDIUM.vp)
     assert np.abs(found["pressure"][0]).max() < 1e-6 * np.abs(wanted).max()  # on the surface
-    assert relative_l2(found["pressure"][1:], wanted[1:]) < 0.01
+    assert relative_l2(found["pressure"][1:], wanted[1:]) < 3e-4
 
 
 def test_sh_under_a_free_surface() -> None:
@@ -235,7 +239,7 @@ def test_sh_under_a_free_surface() -> None:
     wanted = shear.force_response(
         receivers, at, s, dt, MEDIUM.vs, MEDIUM.rho, "velocity", surface=0.0
     )
-    assert relative_l2(found["vy"], wanted) < 0.003
+    assert relative_l2(found["vy"], wanted) < 4e-4
 
 
 LAMB = {
@@ -254,7 +258,7 @@ LAMB = {
 def test_lamb(case: str) -> None:
     """Force and moment on and below an elastic free surface: body, head and Rayleigh waves.
 
-    The bar at 10 points is 2 % (EX2DDIR's users).
+    Codes judged by the same problem stand at 2 % with 15 points; found 0.1 to 0.5 %.
     """
     source, depth = LAMB[case]
     found, at, receivers, s, dt = surface_case("elastic", source, depth, ["velocity"])
@@ -265,11 +269,11 @@ def test_lamb(case: str) -> None:
     else:
         moment = np.eye(2) if source["type"] == "explosion" else np.array([[0, 1], [1, 0]])
         wanted = layered_plane.moment_response(stack, at, receivers, moment, s, dt, "velocity")
-    check(found, by_component("v", "xz", wanted), 0.02)
+    check(found, by_component("v", "xz", wanted), 0.012)
 
 
 def test_large_steps_with_dispersion_removal() -> None:
-    """At 0.98 of the limit time stepping alone errs by 1 % here; removed, nothing of it is left."""
+    """At 0.98 of the limit time stepping errs by 0.24 % here; removed, 0.007 % is left."""
     source = {"type": "force", "force": {"x": 1.0, "z": 0.5}}
     errors = {}
     for removal in (False, True):
@@ -277,5 +281,5 @@ def test_large_steps_with_dispersion_removal() -> None:
         found, offsets, s, dt = whole_space_case("elastic", 2, source, ["velocity"], timing=timing)
         wanted = whole_space.force_response(offsets, [1.0, 0.5], s, dt, MEDIUM, "velocity")
         errors[removal] = relative_l2(np.stack([found["vx"], found["vz"]], 1), wanted)
-    assert errors[False] > 0.005
-    assert errors[True] < 0.001
+    assert errors[False] > 0.0015
+    assert errors[True] < 2e-4

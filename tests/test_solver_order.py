@@ -15,12 +15,12 @@ import math
 
 import numpy as np
 import pytest
-import solver
-from test_solver_conservation import closed_box
 
+import solver
 from seismo.backends.reference import ReferenceBackend
 from seismo.exact import scheme
 from seismo.physics.registry import physics_for
+from test_solver_conservation import closed_box
 
 # Whole waves along x and z of the box: seven directions from 0 to 90 degrees.
 ANGLES = [(3, 0), (4, 1), (3, 2), (2, 2), (2, 3), (1, 4), (0, 3)]

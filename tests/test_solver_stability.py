@@ -11,10 +11,10 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-import solver
-from test_solver_conservation import closed_box, start_at_random
 
+import solver
 from seismo.physics.registry import physics_for
+from test_solver_conservation import closed_box, start_at_random
 
 VALUES, ROCK = ("vp", "vs", "rho"), (6000.0, 3460.0, 2700.0)
 
@@ -108,7 +108,9 @@ def test_nothing_grows_in_a_wild_medium(name, dimensions, top, tmp_path) -> None
     assert growth(name, dimensions, top, tmp_path, 3000 if dimensions == 2 else 1000) < 1.0
 
 
-@pytest.mark.parametrize("soft", [(1500.0, 0.0, 1000.0), (1500.0, 200.0, 1800.0)], ids=["sea", "mud"])
+@pytest.mark.parametrize(
+    "soft", [(1500.0, 0.0, 1000.0), (1500.0, 200.0, 1800.0)], ids=["sea", "mud"]
+)
 def test_layers_hold_a_soft_cover(soft, tmp_path) -> None:
     """Water or mud on the stiffest rock, running into the layers."""
     arrays = {key: np.full((31, 41), rock) for key, rock in zip(VALUES, ROCK, strict=True)}

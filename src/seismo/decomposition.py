@@ -12,11 +12,12 @@ y and z; along x a margin that keeps x = 0 on a 128-byte boundary::
 from __future__ import annotations
 
 from dataclasses import dataclass
+from itertools import pairwise
 
 import numpy as np
 
 from seismo.errors import ScenarioError
-from seismo.grid import Box, Grid
+from seismo.grid import Box, Grid, triple
 
 X_MARGIN = 32  # numbers before x = 0: 128 bytes of float32
 
@@ -69,7 +70,9 @@ class Subdomain:
         """Give flat indices in the first shot's padded array of grid indices."""
         ox, oy, oz = self.offset
         y_stride, z_stride = self.strides
-        return (np.asarray(z) + oz) * z_stride + (np.asarray(y) + oy) * y_stride + np.asarray(x) + ox
+        return (
+            (np.asarray(z) + oz) * z_stride + (np.asarray(y) + oy) * y_stride + np.asarray(x) + ox
+        )
 
     def view(self, array) -> np.ndarray:
         """Shape a flat array as (shot, z, y, x); a coefficient has one shot."""
@@ -82,16 +85,16 @@ class Subdomain:
         nx, ny, nz = self.owned.shape
         return self.view(array)[:, oz : oz + nz, oy : oy + ny, ox : ox + nx]
 
-    def holds(self, y, z) -> np.ndarray:
-        """Tell which points lie in the padded arrays (owned or halo)."""
-        _, oy, oz = self.offset
-        nz, ny, _ = self.shape
-        y, z = np.asarray(y) + oy, np.asarray(z) + oz
-        return (y >= 0) & (y < ny) & (z >= 0) & (z < nz)
-
     def owns(self, y, z) -> np.ndarray:
         """Tell which points it updates."""
         (_, ly, lz), (_, hy, hz) = self.owned.lo, self.owned.hi
+        y, z = np.asarray(y), np.asarray(z)
+        return (y >= ly) & (y < hy) & (z >= lz) & (z < hz)
+
+    def in_core(self, y, z) -> np.ndarray:
+        """Tell which owned points no neighbour waits for."""
+        _, core = self.edges_and_core()
+        (_, ly, lz), (_, hy, hz) = core.lo, core.hi
         y, z = np.asarray(y), np.asarray(z)
         return (y >= ly) & (y < hy) & (z >= lz) & (z < hz)
 
@@ -109,8 +112,8 @@ class Subdomain:
                     edge_hi[a] = lo[a] = min(lo[a] + self.halo, hi[a])
                 else:
                     edge_lo[a] = hi[a] = max(hi[a] - self.halo, lo[a])
-                edges.append(Box(tuple(edge_lo), tuple(edge_hi)))
-        return [e for e in edges if e.size], Box(tuple(lo), tuple(hi))
+                edges.append(Box(triple(edge_lo), triple(edge_hi)))
+        return [e for e in edges if e.size], Box(triple(lo), triple(hi))
 
 
 def _cuts(points: int, parts: int) -> list[int]:
@@ -136,7 +139,7 @@ def decompose(
     """
     rows, columns = _cuts(grid.points[2], parts[0]), _cuts(grid.points[1], parts[1])
     for axis, a, cuts in (("z", 2, rows), ("y", 1, columns)):
-        narrowest = min(b - a for a, b in zip(cuts, cuts[1:], strict=False))
+        narrowest = min(b - a for a, b in pairwise(cuts))
         inner = cuts[1:-1]
         if inner and narrowest < 2 * halo:
             raise ScenarioError(

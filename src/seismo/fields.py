@@ -21,7 +21,7 @@ class Fields:
         self.physics, self.subdomain = physics, subdomain
         size = subdomain.volume * subdomain.batch
         self._fields = {f.name: backend.zeros(size) for f in physics.fields}
-        self._coefficients = {}
+        self._coefficients: dict[str, np.ndarray] = {}
         self._backend = backend
 
     def set_coefficients(self, padded: dict[str, np.ndarray]) -> None:

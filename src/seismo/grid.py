@@ -11,19 +11,27 @@ from dataclasses import dataclass
 import numpy as np
 
 AXES = ("x", "y", "z")
+Triple = tuple[int, int, int]
+
+
+def triple(numbers) -> Triple:
+    """Give three whole numbers as a tuple."""
+    x, y, z = (int(n) for n in numbers)
+    return x, y, z
 
 
 @dataclass(frozen=True)
 class Box:
     """Points lo <= index < hi along x, y, z."""
 
-    lo: tuple[int, int, int]
-    hi: tuple[int, int, int]
+    lo: Triple
+    hi: Triple
 
     @property
-    def shape(self) -> tuple[int, int, int]:
+    def shape(self) -> Triple:
         """Points along x, y, z."""
-        return tuple(b - a for a, b in zip(self.lo, self.hi, strict=True))
+        (x0, y0, z0), (x1, y1, z1) = self.lo, self.hi
+        return x1 - x0, y1 - y0, z1 - z0
 
     @property
     def size(self) -> int:
@@ -33,9 +41,9 @@ class Box:
 
     def __and__(self, other: Box) -> Box:
         """Give the points common to both."""
-        lo = tuple(max(a, b) for a, b in zip(self.lo, other.lo, strict=True))
-        hi = tuple(max(low, min(a, b)) for low, a, b in zip(lo, self.hi, other.hi, strict=True))
-        return Box(lo, hi)
+        lo = np.maximum(self.lo, other.lo)
+        hi = np.maximum(lo, np.minimum(self.hi, other.hi))
+        return Box(triple(lo), triple(hi))
 
 
 @dataclass(frozen=True)
@@ -52,11 +60,11 @@ class Grid:
     """
 
     axes: str
-    points: tuple[int, int, int]
+    points: Triple
     spacing: tuple[float, float, float]
     origin: tuple[float, float, float]
-    low: tuple[int, int, int]
-    high: tuple[int, int, int]
+    low: Triple
+    high: Triple
 
     @property
     def dimensions(self) -> int:
@@ -77,8 +85,7 @@ class Grid:
     @property
     def extent(self) -> Box:
         """The points outside the absorbing layers."""
-        hi = tuple(n - h for n, h in zip(self.points, self.high, strict=True))
-        return Box(self.low, hi)
+        return Box(self.low, triple(np.subtract(self.points, self.high)))
 
     @property
     def cell(self) -> float:

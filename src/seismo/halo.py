@@ -7,11 +7,10 @@ stands between `start` and `finish` does not know what carries the copy.
 from __future__ import annotations
 
 from collections.abc import Callable
+from itertools import pairwise
 
 from seismo.decomposition import Subdomain
 from seismo.fields import Fields
-
-ArrayOf = Callable[[Fields], object]
 
 
 def _rows(subdomain: Subdomain, axis: str, start: int, array):
@@ -20,23 +19,22 @@ def _rows(subdomain: Subdomain, axis: str, start: int, array):
     return subdomain.view(array)[tuple(index)]
 
 
-def link(axis: str, low: Fields, high: Fields, array_of: ArrayOf) -> Callable[[], None]:
+def link(axis: str, low: Subdomain, high: Subdomain, below, above) -> Callable[[], None]:
     """Bind the exchange of one field across the cut between two neighbours.
 
     Args:
         axis: "y" or "z".
-        low: the subdomain before the cut.
-        high: the subdomain behind it.
-        array_of: function(fields) -> the flat array to exchange.
+        low: the subdomain before the cut, whose flat array is `below`.
+        high: the subdomain behind it, whose flat array is `above`.
+        below: flat array.
+        above: flat array.
     """
-    a = {"y": 1, "z": 2}[axis]
-    halo, points = low.subdomain.halo, low.subdomain.owned.shape[a]
-    below, above = array_of(low), array_of(high)
+    halo, points = low.halo, low.owned.shape[{"y": 1, "z": 2}[axis]]
     pairs = (
-        (_rows(high.subdomain, axis, 0, above), _rows(low.subdomain, axis, points, below)),
+        (_rows(high, axis, 0, above), _rows(low, axis, points, below)),
         (
-            _rows(low.subdomain, axis, halo + points, below),
-            _rows(high.subdomain, axis, halo, above),
+            _rows(low, axis, halo + points, below),
+            _rows(high, axis, halo, above),
         ),
     )
 
@@ -56,14 +54,18 @@ class Halo:
     def __init__(self, parts: list[list[Fields]], names: tuple[str, ...], parity: int) -> None:
         pairs = [
             ("z", low, high)
-            for upper, lower in zip(parts, parts[1:], strict=False)
+            for upper, lower in pairwise(parts)
             for low, high in zip(upper, lower, strict=True)
         ]
-        pairs += [
-            ("y", low, high) for row in parts for low, high in zip(row, row[1:], strict=False)
-        ]
+        pairs += [("y", low, high) for row in parts for low, high in pairwise(row)]
         self.start = [
-            link(axis, low, high, lambda f, name=name: f.written(name, parity))
+            link(
+                axis,
+                low.subdomain,
+                high.subdomain,
+                low.written(name, parity),
+                high.written(name, parity),
+            )
             for axis, low, high in pairs
             for name in names
         ]

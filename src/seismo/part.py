@@ -9,6 +9,7 @@ import numpy as np
 
 from seismo import cpml, decomposition, wavelets
 from seismo.backends.base import SweepTables
+from seismo.contact_rows import ContactRows
 from seismo.fields import Fields
 from seismo.free_surface import Face, bind_images, image
 from seismo.grid import AXES
@@ -52,7 +53,7 @@ def _tables(setup: Setup, subdomain: decomposition.Subdomain) -> SweepTables:
         strides=np.array(subdomain.strides),
         first=staggered(order, kind)[None, :] / spacing,
         second=centred(order, kind)[None, :] / spacing**2,
-        profiles=tuple(profiles),
+        profiles=(profiles[0], profiles[1], profiles[2]),
         up=up / grid.spacing[2],
         down=down / grid.spacing[2],
         surface=subdomain.offset[2],
@@ -84,6 +85,8 @@ class Part:
         self.subdomain = subdomain
         self.fields = Fields(backend, physics, subdomain)
         medium = _medium(setup, subdomain)
+        contacts = ContactRows(setup.contacts, subdomain, setup.clock.dt)
+        contacts.adjust(medium)
         self.fields.set_coefficients(physics.coefficients(medium, setup.clock.dt))
         faces = image_faces(scenario, setup.grid, physics)
         for name in self._coefficient_names(physics):
@@ -91,12 +94,15 @@ class Part:
         closed_rows = setup.closure.rows if setup.closure else 0
         halo = scenario.grid.order // 2
         reach = halo if physics.second_order else 0
+        tables = _tables(setup, subdomain)
         binding = Binding(
-            backend, subdomain, self.fields, _tables(setup, subdomain), scenario.grid.order,
+            backend, subdomain, self.fields, tables, scenario.grid.order,
             cpml.regions(setup.grid, backend.lane_width, closed_rows, reach),
             setup.closure.up.shape[1] if setup.closure else 0,
         )  # fmt: skip
         self.stages: list[BoundStage] = bind_stages(binding, physics.stages, reach)
+        closed = tables.down if setup.closure else ()
+        contacts.correct(self.stages, medium, tables, self.fields.arrays(0), closed)
         around = Surroundings(
             setup.grid, physics, setup.closure, any(f.kind == "free_surface" for f in faces)
         )

@@ -18,7 +18,7 @@ from seismo.fields import Fields
 from seismo.grid import AXES
 from seismo.kernels.points import gather, reduce
 from seismo.physics.table import Field, Physics, Term
-from seismo.stencils import staggered
+from seismo.stencils import SurfaceClosure, staggered
 from seismo.surroundings import Surroundings
 
 UNITS = {
@@ -53,7 +53,9 @@ class ReceiverGroup:
         for quantity in self.quantities:
             base = "velocity" if quantity in MOTIONS else quantity
             for component in physics.observables[base]:
-                name = MOTIONS.get(quantity, "v") + component[1:] if base == "velocity" else component
+                name = (
+                    MOTIONS.get(quantity, "v") + component[1:] if base == "velocity" else component
+                )
                 found[name] = (quantity, base, component)
         return found
 
@@ -72,14 +74,14 @@ def _along(around: Surroundings, field: Field, axis: str, order: int, kind: str,
             moved = [i + (shift if n == a else 0) for n, i in enumerate(index)]
             rows.append((*moved, sign * coefficient * w))
     if axis == "z" and around.closure is not None:
-        return _along_closed(around, half, h, rows, points)
+        return _along_closed(around.closure, half, h, rows, points)
     return tuple(np.concatenate(part) for part in zip(*rows, strict=True))
 
 
-def _along_closed(around: Surroundings, half: bool, h: float, rows, points):
+def _along_closed(closure: SurfaceClosure, half: bool, h: float, rows, points):
     x, y, z, w = points
-    near = z < around.closure.rows
-    table = (around.closure.down if half else around.closure.up) / h
+    near = z < closure.rows
+    table = (closure.down if half else closure.up) / h
     kept = [tuple(part[~near] for part in row) for row in rows]
     for k in range(table.shape[1]):
         kept.append((x[near], y[near], np.full(near.sum(), k), w[near] * table[z[near], k]))
@@ -125,7 +127,9 @@ class Recorder:
         channel = 0
         for shot in range(shots):
             for group in groups:
-                bases = dict.fromkeys((b, c) for _, b, c in group.components(around.physics).values())
+                bases = dict.fromkeys(
+                    (b, c) for _, b, c in group.components(around.physics).values()
+                )
                 for base, component in bases:
                     count = len(group.positions)
                     self._index[shot, group.name, component] = slice(channel, channel + count)

@@ -8,8 +8,9 @@ from typing import Any
 
 import numpy as np
 
+from seismo.contact import Contact, find_contacts
 from seismo.free_surface import Face
-from seismo.grid import AXES, Grid
+from seismo.grid import AXES, Grid, triple
 from seismo.model import Earth, build_earth
 from seismo.model.earth import NEEDS
 from seismo.physics import physics_for
@@ -46,9 +47,9 @@ def make_grid(scenario: Any) -> Grid:
         # A periodic axis has its last node on its first.
         inner = cells if getattr(faces, first) == "periodic" else cells + 1
         points[a] = inner + low[a] + high[a]
-    spacing = tuple(getattr(spec.spacing, a) or 1.0 for a in AXES)
-    origin = tuple(getattr(spec.origin, a) for a in AXES)
-    return Grid(axes, tuple(points), spacing, origin, tuple(low), tuple(high))
+    spacing = (spec.spacing.x, spec.spacing.y or 1.0, spec.spacing.z)
+    origin = (spec.origin.x, spec.origin.y, spec.origin.z)
+    return Grid(axes, triple(points), spacing, origin, triple(low), triple(high))
 
 
 def image_faces(scenario: Any, grid: Grid, physics: Physics) -> list[Face]:
@@ -77,6 +78,7 @@ class Setup:
         closure: closed operators under an elastic free surface, or None.
         shots: the sources of every shot.
         groups: the receiver sets.
+        contacts: horizontal contacts of fluid and solid whose rows are corrected.
     """
 
     scenario: Any
@@ -88,6 +90,7 @@ class Setup:
     closure: SurfaceClosure | None
     shots: list[Shot]
     groups: list[ReceiverGroup]
+    contacts: tuple[Contact, ...] = ()
 
     @property
     def extra_steps(self) -> int:
@@ -117,10 +120,11 @@ def prepare(scenario: Any) -> Setup:
     if physics.second_order and scenario.boundaries.layer.kappa != 1:
         raise scenario.mistake(
             "boundaries", "layer", "kappa",
-            problem="the layers of second-order acoustic waves do not stretch; leave it out, or use "
-            "physics: acoustic_variable_density",
+            problem="the layers of second-order acoustic waves do not stretch; leave it out, or "
+            "use physics: acoustic_variable_density",
         )  # fmt: skip
-    clamp = tuple(grid.limits(a) if a in grid.axes else None for a in "zyx")
+    y_limits = grid.limits("y") if grid.dimensions == 3 else None
+    clamp = (grid.limits("z"), y_limits, grid.limits("x"))
     spacing = dict(zip(AXES, grid.spacing, strict=True))
     earth = build_earth(scenario.model, scenario.base, NEEDS[physics.name], clamp, spacing)
     z, y, x = (_nodes(grid, a) for a in "zyx")
@@ -140,7 +144,10 @@ def prepare(scenario: Any) -> Setup:
     )
     geometry = Geometry(scenario, grid)
     shots, groups = geometry.shots(), geometry.groups()
-    return Setup(scenario, physics, grid, earth, extremes, clock, closure, shots, groups)
+    contacts: tuple[Contact, ...] = ()
+    if physics.slips and scenario.averaging == "effective":
+        contacts = find_contacts(earth, grid, order // 2, closure.rows if closure else 0)
+    return Setup(scenario, physics, grid, earth, extremes, clock, closure, shots, groups, contacts)
 
 
 def _nodes(grid: Grid, axis: str) -> np.ndarray:

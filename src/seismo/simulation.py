@@ -18,11 +18,12 @@ import numpy as np
 
 from seismo import decomposition
 from seismo.backends.cpu import CpuBackend
+from seismo.errors import ScenarioError
 from seismo.grid import Box
 from seismo.halo import Halo
 from seismo.part import Part
 from seismo.receivers import Recorder
-from seismo.setup import Setup, prepare
+from seismo.setup import Setup, image_faces, prepare
 from seismo.survey import Shot
 
 
@@ -32,6 +33,7 @@ class Simulation:
     def __init__(self, setup: Setup, backend: Any, parts: tuple[int, int] = (1, 1)) -> None:
         """Allocate and bind everything; see `build`."""
         self.setup, self.backend = setup, backend
+        _refuse_cut_periods(setup, parts)
         halo = setup.scenario.grid.order // 2
         subdomains = decomposition.decompose(setup.grid, halo, parts, setup.batch)
         rows = [[Part(setup, backend, s) for s in row] for row in subdomains]
@@ -94,31 +96,31 @@ class Simulation:
             raise ValueError(f"{self.step} + {steps} steps exceed the run's {self.total_steps}")
         for _ in range(steps):
             parity = self.parity
-            for launches, injections, images in self._schedule[parity]:
+            for launches, injections in self._schedule[parity]:
                 for launch in launches:
                     launch()
                 for inject in injections:
                     inject(self.step)
-                for fill in images:
-                    fill()
             self.recorder.sample(self.step, parity)
             self.step += 1
 
-    def _bind(self, parity: int) -> list[tuple[list, list, list]]:
-        """List what a step calls: of each stage its launches, its sources, its images."""
+    def _bind(self, parity: int) -> list[tuple[list, list]]:
+        """List what a step calls: launches, and the sources that follow them.
+
+        Sources near a cut act before their points travel to the neighbour.
+        """
         schedule = []
         for n, stage in enumerate(self.setup.physics.stages):
             bound = [part.stages[n] for part in self.parts]
             halo = self._halos[parity][n]
-            launches = [
-                *(launch for b in bound for launch in b.edges[parity]),
-                *halo.start,
-                *(launch for b in bound for launch in b.core[parity]),
-                *halo.finish,
-            ]
-            injections = [i for p in self.parts for i in p.injection.bound(stage.name, parity)]
+            edges = [launch for b in bound for launch in b.edges[parity]]
+            core = [launch for b in bound for launch in b.core[parity]]
+            near, far = (
+                [i for p in self.parts for i in p.injection.bound(stage.name, inner, parity)]
+                for inner in (False, True)
+            )
             images = [fill for part in self.parts for fill in part.images[parity][stage.name]]
-            schedule.append((launches, injections, images))
+            schedule += [(edges, near), (halo.start + core, far), (halo.finish + images, [])]
         return schedule
 
     def views(self, name: str) -> list[tuple[Box, np.ndarray]]:
@@ -137,6 +139,15 @@ class Simulation:
             (_, y0, z0), (_, y1, z1) = owned.lo, owned.hi
             whole[:, z0:z1, y0:y1] = view
         return whole
+
+
+def _refuse_cut_periods(setup: Setup, parts: tuple[int, int]) -> None:
+    for axis, count in zip("zy", parts, strict=True):
+        faces = image_faces(setup.scenario, setup.grid, setup.physics)
+        if count > 1 and any(f.axis == axis and f.kind == "periodic" for f in faces):
+            raise ScenarioError(
+                f"decomposition: {count} parts along {axis}, which is periodic; use 1 part there"
+            )
 
 
 def build(

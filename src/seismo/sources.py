@@ -95,7 +95,7 @@ class Injection:
     def __init__(self, around: Surroundings, fields: Fields, clock, removal: bool) -> None:
         self._around, self._fields = around, fields
         self._clock, self._removal = clock, removal
-        self._calls: dict[str, list[tuple]] = {}
+        self._calls: dict[tuple[str, bool], list[tuple]] = {}
 
     def load(self, shots: list[list[PointSource]], steps: int) -> None:
         """Prepare the sources of each shot of the batch for a number of steps."""
@@ -111,13 +111,22 @@ class Injection:
             ]
             if rows:
                 stage = physics.stage_writing(field.name)
-                self._calls.setdefault(stage, []).append(self._bind(field, rows, steps))
+                name, at, inner, *call = self._bind(field, rows, steps)
+                for core in (False, True):
+                    part = inner == core
+                    entry = (name, at[part], *(c[part] for c in call[:2]), call[2])
+                    self._calls.setdefault((stage, core), []).append(entry)
 
     def _bind(self, field: Field, rows, steps: int) -> tuple:
         precision = self._fields.arrays(0)[field.name].dtype
-        indices, weights, owners, samples = [], [], [], []
+        indices: list[np.ndarray] = []
+        inner: list[np.ndarray] = []
+        weights: list[np.ndarray] = []
+        owners: list[np.ndarray] = []
+        samples: list[np.ndarray] = []
         for shot, source, drive in rows:
-            at, w = self._points(field, source, drive)
+            at, w, in_core = self._points(field, source, drive)
+            inner.append(in_core)
             indices.append(at + shot * self._fields.subdomain.volume)
             weights.append(w * source.strength[drive.component])
             owners.append(np.full(at.size, len(samples)))
@@ -128,6 +137,7 @@ class Injection:
         return (
             field.name,
             np.concatenate(indices).astype(np.int64),
+            np.concatenate(inner),
             (np.concatenate(weights) * scale[joined]).astype(precision),
             joined,
             (signals / scale[:, None]).astype(precision),
@@ -136,11 +146,11 @@ class Injection:
     def _points(self, field: Field, source: PointSource, drive: Drive):
         around, fields = self._around, self._fields
         x, y, z, w = around.weights(field, source.position)
-        held = fields.subdomain.holds(y, z) & (w != 0)
-        x, y, z, w = x[held], y[held], z[held], w[held]
+        own = fields.subdomain.owns(y, z) & (w != 0)
+        x, y, z, w = x[own], y[own], z[own], w[own]
         w = w / (around.grid.cell * around.norm(field, z))
         scale = drive.scale(_mean_at(fields, field, x, y, z), self._clock.dt)
-        return fields.subdomain.flat(x, y, z), w * scale
+        return fields.subdomain.flat(x, y, z), w * scale, fields.subdomain.in_core(y, z)
 
     def _samples(self, field: Field, source: PointSource, drive: Drive, steps: int) -> np.ndarray:
         # A late field is driven at whole steps; the others, updated after it, at half steps. A
@@ -151,9 +161,9 @@ class Injection:
         signal = source.signal((np.arange(steps) + offset) * dt, drive.derivative)
         return time_dispersion.add(signal, dt, offset) if self._removal else signal
 
-    def bound(self, stage: str, parity: int) -> list[Callable[[int], None]]:
-        """Give what to call with the step, once a stage has updated its fields."""
+    def bound(self, stage: str, core: bool, parity: int) -> list[Callable[[int], None]]:
+        """Give what to call with the step, once a stage has updated the edges, or the core."""
         return [
             partial(inject, self._fields.written(name, parity), *call)
-            for name, *call in self._calls.get(stage, ())
+            for name, *call in self._calls.get((stage, core), ())
         ]

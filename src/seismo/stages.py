@@ -130,11 +130,12 @@ class BoundStage:
         edges, core = binding.subdomain.edges_and_core()
         self.edges = [self._launches(binding, memory, edges, parity) for parity in (0, 1)]
         self.core = [self._launches(binding, memory, [core], parity) for parity in (0, 1)]
+        self._clears: list[Callable[[], None]] = []
 
     def _launches(
         self, binding: Binding, memory: LayerMemory, boxes: list[Box], parity: int
     ) -> list[Callable[[], None]]:
-        stage, grouped = self.stage, {}
+        stage, grouped = self.stage, dict[tuple[str, str, bool], list[list[int]]]()
         for region in self._regions(binding):
             for box in boxes:
                 part = region.box & box
@@ -164,9 +165,23 @@ class BoundStage:
         row = Region(Box((0, 0, 0), (nx, ny, 1)), ((0, 0), (0, nx), (nx, nx)), "", "", False)
         return [row] if binding.closed_width else []
 
+    def follow(
+        self,
+        edges: list[Callable[[], None]],
+        core: list[Callable[[], None]],
+        clear: Callable[[], None],
+    ) -> None:
+        """Run corrections right after the updates of the same points; `clear` their memory."""
+        for parity in (0, 1):
+            self.edges[parity] = [*self.edges[parity], *edges]
+            self.core[parity] = [*self.core[parity], *core]
+        self._clears.append(clear)
+
     def clear(self) -> None:
         """Set the layer memory to zero."""
         self._memory.array[:] = 0
+        for clear in self._clears:
+            clear()
 
 
 def bind_stages(binding: Binding, stages: tuple[Stage, ...], pad: int) -> list[BoundStage]:

@@ -182,11 +182,11 @@ class _Unknowns:
         self.interior = _interior_matrix(c, far, far)
         self.nodes, self.halves = np.arange(far) * 1.0, np.arange(far) + 0.5
 
-    def _row(self, block: np.ndarray, half: int | None, node: int | None, norm: float):
+    def _row(self, block: np.ndarray, norm: int, factor: float) -> np.ndarray:
+        """Build one condition; norm counts half rows first, then node rows."""
         row = np.zeros(self.size)
         row[: block.size] = block.ravel()
-        at = block.size + (half if half is not None else self.half_rows + node)
-        row[at] = norm
+        row[block.size + norm] = factor
         return row
 
     def exact_for_power(self, k: int) -> tuple[np.ndarray, np.ndarray]:
@@ -197,13 +197,13 @@ class _Unknowns:
             block = np.zeros((nh, nn))
             block[r] = self.nodes[:nn] ** k
             slope = -k * self.halves[r] ** max(k - 1, 0)
-            rows.append(self._row(block, r, None, slope))
+            rows.append(self._row(block, r, slope))
             values.append(-self.interior[r, nn:] @ self.nodes[nn:] ** k)
         for n in range(1 if k == 0 else 0, nn):
             block = np.zeros((nh, nn))
             block[:, n] = -(self.halves[:nh] ** k)
             slope = -k * self.nodes[n] ** (k - 1) if k else 0.0
-            rows.append(self._row(block, None, n, slope))
+            rows.append(self._row(block, nh + n, slope))
             values.append(self.interior[nh:, n] @ self.halves[nh:] ** k)
         return np.array(rows), np.array(values)
 

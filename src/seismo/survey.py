@@ -56,17 +56,18 @@ class Geometry:
     def groups(self) -> list[ReceiverGroup]:
         """Give the receiver sets."""
         return [
-            self._group(group, f"receivers[{n}]") for n, group in enumerate(self._scenario.receivers)
+            self._group(group, f"receivers[{n}]")
+            for n, group in enumerate(self._scenario.receivers)
         ]
 
     def _shot_positions(self) -> list[tuple[str, tuple[float, float, float]]]:
         survey = self._scenario.survey
         if survey.line is not None:
-            ends = [_xyz(p) for p in (survey.line.start, survey.line.end)]
-            positions = np.linspace(*np.array(ends), survey.line.count)
+            first, last = np.array(_xyz(survey.line.start)), np.array(_xyz(survey.line.end))
+            positions = np.linspace(first, last, survey.line.count)
             names = [f"shot_{n:03d}" for n in range(len(positions))]
             return [
-                (name, self._inside(tuple(map(float, p)), "survey.line"))
+                (name, self._inside(_floats(p), "survey.line"))
                 for name, p in zip(names, positions, strict=True)
             ]
         return [
@@ -116,11 +117,11 @@ class Geometry:
             codes = [p.code or f"R{n:04d}" for n, p in enumerate(group.positions)]
             return codes, points
         if group.type == "line":
-            points = np.linspace(_xyz(group.start), _xyz(group.end), group.count)
+            places = np.linspace(_xyz(group.start), _xyz(group.end), group.count)
         else:
             ticks = [np.linspace(*_ticks(getattr(group, a))) for a in AXES]
-            points = np.stack(np.meshgrid(*ticks[::-1], indexing="ij")[::-1], -1).reshape(-1, 3)
-        points = [self._inside(tuple(map(float, p)), key) for p in points]
+            places = np.stack(np.meshgrid(*ticks[::-1], indexing="ij")[::-1], -1).reshape(-1, 3)
+        points = [self._inside(_floats(p), key) for p in places]
         return [f"R{n:04d}" for n in range(len(points))], points
 
     def _stations(self, group: Any, key: str):
@@ -130,7 +131,9 @@ class Geometry:
         except (OSError, UnicodeDecodeError) as error:
             raise ScenarioError(f"{key}.path: cannot read {path}: {error}") from error
         if not rows:
-            raise ScenarioError(f"{key}.path: {path} holds no station; give a header and a row each")
+            raise ScenarioError(
+                f"{key}.path: {path} holds no station; give a header and a row each"
+            )
         codes, points = [], []
         for number, row in enumerate(rows, 2):
             codes.append(".".join((row.get(k) or "").strip() for k in _CODE_KEYS))
@@ -141,8 +144,8 @@ class Geometry:
         def number(name: str, default: str | None = None) -> float:
             text = row.get(name) or default
             try:
-                return float(text)
-            except (TypeError, ValueError):
+                return float(text or "")
+            except ValueError:
                 raise ScenarioError(f"{key}: {name} is {text!r}; give a number") from None
 
         if row.get("x"):
@@ -159,7 +162,7 @@ class Geometry:
     def _project(self, longitude: float, latitude: float, key: str) -> tuple[float, float]:
         if self._projection is None:
             raise ScenarioError(
-                f"{key}: longitude and latitude need the section `geographic` (where x = y = 0 lies)"
+                f"{key}: longitude and latitude need a section `geographic`, where x = y = 0 lies"
             )
         x, y = self._projection.to_grid(longitude, latitude)
         return float(x), float(y)
@@ -179,6 +182,11 @@ class Geometry:
 
 
 _CODE_KEYS = ("network", "station", "location")
+
+
+def _floats(position) -> tuple[float, float, float]:
+    x, y, z = (float(p) for p in position)
+    return x, y, z
 
 
 def _xyz(position: Any) -> tuple[float, float, float]:

@@ -13,6 +13,7 @@ from __future__ import annotations
 import hashlib
 from functools import cache, lru_cache
 from pathlib import Path
+from typing import Any
 
 import numba
 import numpy as np
@@ -25,7 +26,7 @@ from seismo.backends.base import FIRST_SPAN, SPAN_COLUMNS, TILE_COLUMNS, SweepTa
 from seismo.backends.vectors import LANE_BYTES, call_at, pointer_to, vector_lanes
 from seismo.operators import Place
 
-OPTIONS = {"fastmath": True, "error_model": "numpy", "nogil": True}
+OPTIONS: Any = {"fastmath": True, "error_model": "numpy", "nogil": True}
 INNER = {**OPTIONS, "no_cpython_wrapper": True, "no_cfunc_wrapper": True, "forceinline": True}
 _SIGNATURE = ((types.int64, types.uint64), types.void)  # of a tile: its number, parameters
 _STAGGER = 9 * LANE_BYTES  # keeps arrays of equal shape off each other's cache sets
@@ -75,9 +76,9 @@ def _compiled(formula, variant: Variant, precision: str, count: int, width: int)
     """
     lanes, v = _lanes(precision), variant
     tile = _tile_loop(lanes, *v.bind(formula, lanes), v.axes, v.order // 2, width, count)
-    key = f"{_source_digest()} {formula.__module__}.{formula.__qualname__} {v} {precision} {count} {width}"
-    compiled = CFunc(tile, _SIGNATURE, {}, OPTIONS)
-    compiled._cache = _KeyedCache(tile, key)
+    what = f"{formula.__module__}.{formula.__qualname__} {v} {precision} {count} {width}"
+    compiled: Any = CFunc(tile, _SIGNATURE, {}, OPTIONS)
+    compiled._cache = _KeyedCache(tile, f"{_source_digest()} {what}")
     compiled.compile()
     return compiled
 
@@ -99,8 +100,14 @@ def _tile_loop(lanes, ends, middle, axes: str, terms: int, width: int, count: in
         m = carray(pointer_to(a[1]), integers, np.int64)
         first = carray(pointer_to(a[2]), (3, terms), number)
         second = carray(pointer_to(a[3]), (3, second_terms), number)
-        py, pz = carray(pointer_to(a[5]), (6, m[5]), number), carray(pointer_to(a[6]), (6, m[6]), number)
-        up, down = carray(pointer_to(a[7]), (m[3], width), number), carray(pointer_to(a[8]), (m[3], width), number)
+        py, pz = (
+            carray(pointer_to(a[5]), (6, m[5]), number),
+            carray(pointer_to(a[6]), (6, m[6]), number),
+        )
+        up, down = (
+            carray(pointer_to(a[7]), (m[3], width), number),
+            carray(pointer_to(a[8]), (m[3], width), number),
+        )
         arrays = to_fixed_tuple(a[10:], count)
         leads = to_fixed_tuple(m[7:], count)
         y_stride, z_stride, surface = whole(m[0]), whole(m[1]), m[2]
@@ -130,7 +137,8 @@ def _tile_loop(lanes, ends, middle, axes: str, terms: int, width: int, count: in
                         place = Place(
                             y_stride, z_stride, c, d, mask_of(t[o + 1] - x), shot,
                             memory, whole(j + x), whole(t[o + 3]), whole(t[o + 4]), whole(t[o + 5]),
-                            whole(t[o + row_memory]), whole(x), x_table, x_length, py_row, pz_row, w, u, depth,
+                            whole(t[o + row_memory]), whole(x), x_table, x_length,
+                            py_row, pz_row, w, u, depth,
                         )  # fmt: skip
                         i = start + whole(x)
                         prefetch(arrays, i, leads)
@@ -190,7 +198,7 @@ class CpuBackend:
             *arrays,
         )
         parameters = np.array([a.ctypes.data for a in held], np.uint64)
-        address, count = np.uint64(compiled.address), len(tiles)
+        address, count = np.uint64(int(compiled.address)), len(tiles)
 
         def launch(held=held) -> None:
             _run(address, count, np.uint64(parameters.ctypes.data))

@@ -56,7 +56,9 @@ class ReferenceBackend:
         return run
 
 
-def _place(tables: SweepTables, tile, memory, z: int, y: int, span: int) -> tuple[Place, np.ndarray]:
+def _place(
+    tables: SweepTables, tile, memory, z: int, y: int, span: int
+) -> tuple[Place, np.ndarray]:
     first = FIRST_SPAN + span * SPAN_COLUMNS
     shot = int(tile[4])
     x0, x1, base, memory_y, memory_z, slot = (int(n) for n in tile[first : first + SPAN_COLUMNS])

@@ -14,6 +14,7 @@ from __future__ import annotations
 import operator
 from functools import lru_cache
 from types import SimpleNamespace
+from typing import Any
 
 import numpy as np
 from llvmlite import ir
@@ -208,7 +209,7 @@ def vector_lanes(precision: str) -> SimpleNamespace:
     Args:
         precision: "float32" or "float64".
     """
-    number = {"float32": types.float32, "float64": types.float64}[precision]
+    number: Any = {"float32": types.float32, "float64": types.float64}[precision]
     width = LANE_BYTES // np.dtype(precision).itemsize
     lane, mask = _LaneType(number, width), _MaskType(width)
     _register_arithmetic(lane)

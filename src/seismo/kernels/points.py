@@ -6,9 +6,11 @@ that results do not depend on how the grid is cut.
 
 from __future__ import annotations
 
+from typing import Any
+
 from numba import njit
 
-OPTIONS = {"nogil": True, "cache": True, "error_model": "numpy"}
+OPTIONS: Any = {"nogil": True, "cache": True, "error_model": "numpy"}
 
 
 @njit(**OPTIONS)

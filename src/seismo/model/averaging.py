@@ -18,8 +18,12 @@ l = 1 - 2 vs^2 / vp^2 = lambda / (lambda + 2 mu) and angle brackets for arithmet
 
 (`_stiffness` says what a steep contact gets.)
 
-The shear modulus is 0 as soon as any part of the cell is fluid: the contact cannot hold shear. The
-average is over a box of one grid spacing about any point asked for, nodes or staggered ones.
+The shear modulus is 0 as soon as any part of the cell is fluid: the contact cannot hold shear. But
+c44, from which a grid makes the stiffness between nodes, is that of the solid where this fills more
+than half of the cell, and 0 elsewhere: between a node of each kind it vanishes all the same, and
+the solid does not lose its shear a whole row beyond the contact (`seismo.contact` sees to the rest
+where it is horizontal). The average is over a box of one grid spacing about any point asked for,
+nodes or staggered ones.
 
 Symbols: z, y, x coordinates (m), vp, vs (m/s), rho (kg/m3), moduli (Pa).
 """
@@ -53,6 +57,8 @@ _MEANS: dict[str, Callable[[Samples], np.ndarray]] = {
     "thin_stretch": lambda s: 1.0 - 2.0 * (s["vs"] / s["vp"]) ** 2,
     "plate": lambda s: 4.0 * s["rho"] * s["vs"] ** 2 * (1.0 - (s["vs"] / s["vp"]) ** 2),
     "shear": lambda s: s["rho"] * s["vs"] ** 2,
+    "solid": lambda s: (s["vs"] > 0.0) * 1.0,
+    "solid_compliance": lambda s: np.where(s["vs"] > 0.0, 1.0 / (s["rho"] * s["vs"] ** 2), 0.0),
     "square_slowness": lambda s: s["vp"] ** -2,
     "steep": lambda s: np.zeros_like(s["vp"]),  # found for cut cells only, by `_steepness`
 }
@@ -89,7 +95,10 @@ _RESULTS: dict[str, tuple[tuple[str, ...], Callable[[Samples], np.ndarray]]] = {
     "c33": (_STIFFNESS, lambda m: _stiffness(m)["c33"]),
     "c13": (_STIFFNESS, lambda m: _stiffness(m)["c13"]),
     "c11": (_STIFFNESS, lambda m: _stiffness(m)["c11"]),
-    "c44": (("shear_compliance",), lambda m: 1.0 / m["shear_compliance"]),
+    "c44": (
+        ("solid", "solid_compliance"),
+        lambda m: np.where(m["solid"] > 0.5, m["solid"] / m["solid_compliance"], 0.0),
+    ),
     "c66": (_STIFFNESS, lambda m: _stiffness(m)["c66"]),
     "vp": (("density", "compliance"), lambda m: (m["density"] * m["compliance"]) ** -0.5),
     "vs": (
@@ -140,7 +149,7 @@ def cell_average(
         target = np.flatnonzero((places[0] >= rows.start) & (places[0] < rows.stop))
         source = np.ix_(places[0][target] - rows.start, *places[1:])
         for name, (_, formula) in wanted.items():
-            with np.errstate(divide="ignore"):
+            with np.errstate(divide="ignore", invalid="ignore"):
                 values = formula(averages)
             full = np.broadcast_to(values, (values.shape[0], *(p.max() + 1 for p in places[1:])))
             result[name][target] = full[source]

@@ -69,7 +69,7 @@ def coefficients(medium: dict, dt: float) -> dict:
 
 
 # s acts as c^2 dt^2 s; an explosion of moment M in the fluid as s = (d2M/dt2) / c^2.
-DRIVES = {
+DRIVES: dict[str, tuple[Drive, ...]] = {
     "pressure": (Drive("p", "", lambda mean, dt: mean("k")),),
     "explosion": (Drive("p", "", lambda mean, dt: dt**2, derivative=2),),
 }

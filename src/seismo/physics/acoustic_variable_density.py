@@ -30,7 +30,14 @@ def _velocity_2d(o):
 
 
 def _velocity_3d(o):
-    velocity_2d, at, put, here, y_next, y_up = _velocity_2d(o), o.at, o.put, o.here, o.y_next, o.y_up
+    velocity_2d, at, put, here, y_next, y_up = (
+        _velocity_2d(o),
+        o.at,
+        o.put,
+        o.here,
+        o.y_next,
+        o.y_up,
+    )
     two = o.number(2)
 
     @o.jit

@@ -50,7 +50,11 @@ def two_dimensions() -> Physics:
     return Physics(
         name="elastic_sh",
         axes="xz",
-        fields=(Field("vy", "", "m/s", late=True), Field("sxy", "x", "Pa"), Field("syz", "z", "Pa")),
+        fields=(
+            Field("vy", "", "m/s", late=True),
+            Field("sxy", "x", "Pa"),
+            Field("syz", "z", "Pa"),
+        ),
         stages=(
             Stage("velocity", ("vy",), ("sxy", "syz"), ("rho",), _velocity, slots=1),
             Stage("stress", ("sxy", "syz"), ("vy",), ("q",), _stress, slots=1),

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from functools import cache
 
 from seismo.errors import ScenarioError
 from seismo.physics import acoustic, acoustic_variable_density, elastic, elastic_sh
 from seismo.physics.table import Physics
 
-EQUATIONS = {
+EQUATIONS: dict[tuple[str, int], Callable[[], Physics]] = {
     ("acoustic", 2): acoustic.two_dimensions,
     ("acoustic", 3): acoustic.three_dimensions,
     ("acoustic_variable_density", 2): acoustic_variable_density.two_dimensions,

@@ -98,6 +98,7 @@ class Physics:
         swap: the pair of fields that change places after every step, if any.
         second_order: whether the scheme is second order in time on one field.
         closed_surface: whether the free surface is a closure of the operators (else mirrored).
+        slips: whether fluid meets solid, and slips on it (`seismo.contact`).
         numbers_per_point: numbers a perfect kernel moves for one point and step.
     """
 
@@ -113,6 +114,7 @@ class Physics:
     swap: tuple[str, str] | None = None
     second_order: bool = False
     closed_surface: bool = False
+    slips: bool = False
     numbers_per_point: int = 0
 
     def stage_writing(self, name: str) -> str:

@@ -19,8 +19,6 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
-import numpy as np
-
 from seismo import machine, monitor
 from seismo.backends.cpu import CpuBackend
 from seismo.errors import InsufficientMemoryError, StorageError

@@ -120,8 +120,8 @@ class AbsorbingLayer(Part):
     reflection: Reflection = Field(1e-7, description="theoretical reflection at normal incidence")
     kappa: Kappa = Field(
         1.0,
-        description="largest real stretch, for equations of first order in time; above 1 helps where"
-        " the layer is thin",
+        description="largest real stretch (equations of first order in time only); above 1 helps"
+        " where the layer is thin",
     )
     alpha: FrequencyFromZero | None = Field(
         None, description="frequency shift; left out, chosen from the wavelets' dominant frequency"

@@ -1,0 +1,140 @@
+"""Additions to whole rows of a subdomain, right after the sweep of a stage over the same points.
+
+A sweep knows one formula for all rows. Where a few rows of a column need other weights (at contacts
+of fluid and solid) they get the difference here: weighted rows of another field, or its derivative
+along the rows, stretched in the absorbing layers as the sweeps stretch theirs. The rows of an edge
+are corrected with the edge, before neighbours receive it, the others with the core; each point by
+the subdomain that owns it, from fields that the stage only reads. The answer is therefore the same
+to the last bit however the grid is cut.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+
+import numpy as np
+
+from seismo.decomposition import Subdomain
+from seismo.grid import AXES, Box
+from seismo.kernels.rows import add_rows, add_slope
+
+Launch = Callable[[], None]
+Matrix = dict[tuple[int, int], float]
+
+
+@dataclass(frozen=True)
+class RowSums:
+    """Rows of one field to add to rows of another.
+
+    Attributes:
+        target: field that changes.
+        source: field that is added.
+        weights: (target row, source row) -> weight, rows as in the grid.
+    """
+
+    target: str
+    source: str
+    weights: Matrix
+
+
+@dataclass(frozen=True)
+class RowSlope:
+    """The derivative along a horizontal axis of a sum of rows, to add to rows of other fields.
+
+    Attributes:
+        targets: (field, row) -> factor.
+        source: field that is differentiated.
+        weights: row -> weight in the sum.
+        axis: "x" or "y".
+        up: whether from nodes to half points.
+    """
+
+    targets: dict[tuple[str, int], float]
+    source: str
+    weights: dict[int, float]
+    axis: str
+    up: bool
+
+
+class RowCorrections:
+    """Own the layer memory of a stage's corrections and bind them to the points of boxes."""
+
+    def __init__(self, subdomain: Subdomain, arrays: dict[str, np.ndarray], tables) -> None:
+        """Prepare for one subdomain.
+
+        Args:
+            subdomain: where.
+            arrays: its flat arrays by field.
+            tables: `seismo.backends.base.SweepTables` of its sweeps.
+        """
+        self._subdomain, self._arrays, self._tables = subdomain, arrays, tables
+        self._memories: list[np.ndarray] = []
+
+    def bind(self, terms: list[RowSums | RowSlope], box: Box) -> list[Launch]:
+        """Bind the terms whose target rows lie in a box of owned points."""
+        launches = []
+        for term in terms:
+            bound = self._slope(term, box) if isinstance(term, RowSlope) else self._sums(term, box)
+            launches += [] if bound is None else [bound]
+        return launches
+
+    def clear(self) -> None:
+        """Set the layer memory to zero."""
+        for memory in self._memories:
+            memory[:] = 0
+
+    def _bases(self, box: Box) -> tuple[np.ndarray, np.ndarray]:
+        """Give where row z = 0 would begin for every shot and y of a box, and those y."""
+        y = np.arange(box.lo[1], box.hi[1])
+        shots = np.arange(self._subdomain.batch)[:, None] * self._subdomain.volume
+        return (shots + self._subdomain.flat(0, y, 0)[None, :]).ravel(), np.tile(y, len(shots))
+
+    def _offsets(self, rows) -> np.ndarray:
+        return np.array(rows, np.int64) * self._subdomain.strides[1]
+
+    def _profile(self, a: int, half: bool) -> np.ndarray:
+        """Give b, a and 1/kappa (3, padded points) along an axis, without effect beside layers."""
+        found = np.array(self._tables.profiles[a][3 * half : 3 * half + 3], float)
+        if not self._subdomain.grid.high[a]:  # a table goes half a point beyond the last node
+            last = self._subdomain.offset[a] + self._subdomain.grid.points[a] - 1
+            found[:, last:] = np.array([[0.0], [0.0], [1.0]])
+        return found
+
+    def _sums(self, term: RowSums, box: Box) -> Launch | None:
+        inside = {k: w for k, w in term.weights.items() if box.lo[2] <= k[0] < box.hi[2]}
+        if not inside or not box.size:
+            return None
+        rows = sorted({target for target, _ in inside})
+        sources = sorted({source for _, source in inside})
+        target, source = self._arrays[term.target], self._arrays[term.source]
+        weights = np.array([[inside.get((t, s), 0.0) for s in sources] for t in rows], target.dtype)
+        to, given = self._offsets(rows), self._offsets(sources)
+        bases, length = self._bases(box)[0], box.shape[0]
+        return lambda: add_rows(target, source, bases, to, given, weights, length)
+
+    def _slope(self, term: RowSlope, box: Box) -> Launch | None:
+        inside = {k: g for k, g in term.targets.items() if box.lo[2] <= k[1] < box.hi[2]}
+        if not inside or not box.size:
+            return None
+        source, a = self._arrays[term.source], AXES.index(term.axis)
+        number = source.dtype
+        bases, y = self._bases(box)
+        length, profile = box.shape[0], self._profile(a, term.up).astype(number)
+        if term.axis == "x":
+            profile, place = profile[:, self._subdomain.offset[0] :], y * 0 - 1
+        else:
+            place = y + self._subdomain.offset[1]
+        stride = (1, self._subdomain.strides[0])[a]
+        memory, scratch = np.zeros((bases.size, length), number), np.zeros(length, number)
+        self._memories.append(memory)
+        held = (
+            tuple(self._arrays[name] for name, _ in inside),
+            self._offsets([row for _, row in inside]),
+            np.array(list(inside.values()), number), source,
+            self._offsets(list(term.weights)), np.array(list(term.weights.values()), number),
+            bases, length, stride, 0 if term.up else -stride,
+            np.asarray(self._tables.first[a], number), np.ascontiguousarray(profile), place,
+            memory, scratch,
+        )  # fmt: skip
+        return lambda: add_slope(*held)

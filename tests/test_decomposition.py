@@ -1,0 +1,106 @@
+"""The grid cut into boxes: every point owned once, edges and core without gap or overlap."""
+
+from __future__ import annotations
+
+import itertools
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from seismo.cpml import regions
+from seismo.decomposition import decompose
+from seismo.errors import ScenarioError
+from seismo.grid import Grid
+
+
+def grid(points=(33, 48, 52), layer=6, axes="xyz") -> Grid:
+    shape = tuple(n if a in axes else 1 for n, a in zip(points, "xyz", strict=True))
+    layers = tuple(layer if a in axes else 0 for a in "xyz")
+    return Grid(axes, shape, (1.0, 1.0, 1.0), (0.0, 0.0, 0.0), layers, layers)
+
+
+def count(shape, boxes) -> np.ndarray:
+    """Count how many boxes hold each point, (x, y, z)."""
+    total = np.zeros(shape, int)
+    for box in boxes:
+        total[tuple(slice(a, b) for a, b in zip(box.lo, box.hi, strict=True))] += 1
+    return total
+
+
+def every(rows):
+    return [s for row in rows for s in row]
+
+
+@pytest.mark.parametrize("parts", [(1, 1), (2, 1), (1, 3), (2, 2), (3, 2)])
+@pytest.mark.parametrize("axes", ["xz", "xyz"])
+def test_every_point_is_owned_once(parts: tuple[int, int], axes: str) -> None:
+    whole = grid(axes=axes)
+    if axes == "xz" and parts[1] > 1:
+        pytest.skip("a plane has no y to cut")
+    parted = every(decompose(whole, 3, parts))
+    assert len(parted) == parts[0] * parts[1]
+    assert (count(whole.points, [s.owned for s in parted]) == 1).all()
+    sizes = [s.owned.size for s in parted]
+    assert max(sizes) < 1.2 * min(sizes)
+
+
+@pytest.mark.parametrize("parts", [(1, 1), (2, 2), (3, 2)])
+def test_edges_and_core_are_the_owned_points(parts: tuple[int, int]) -> None:
+    """Edges are what neighbours hold as halo; a whole grid has none."""
+    whole, halo = grid(), 3
+    for s in every(decompose(whole, halo, parts)):
+        edges, core = s.edges_and_core()
+        total = count(whole.points, [*edges, core])
+        assert (total == count(whole.points, [s.owned])).all()
+        others = [o for o in every(decompose(whole, halo, parts)) if o.owned != s.owned]
+        wanted = np.zeros(whole.points, bool)
+        y, z = np.meshgrid(np.arange(48), np.arange(52), indexing="ij")
+        for o in others:
+            wanted[0] |= o.holds(y, z) & s.owns(y, z)
+        found = count(whole.points, edges)[0] > 0
+        # Corners of a neighbour across both cuts lie inside the edges.
+        assert not (wanted[0] & ~found).any()
+        assert found.any() == (len(others) > 0)
+
+
+@given(
+    st.integers(0, 32), st.integers(0, 47), st.integers(0, 51), st.sampled_from([(1, 1), (2, 3)])
+)
+def test_flat_index_finds_the_point(x: int, y: int, z: int, parts) -> None:
+    """In the owner's view, and on a 128-byte boundary at x = 0."""
+    for s in every(decompose(grid(), 3, parts, batch=2)):
+        array = np.arange(2 * s.volume)
+        (inside,) = s.inside(array)[1:]
+        assert (s.flat(0, y, z) - s.flat(0, 0, 0)) % 32 == 0
+        if s.owns(y, z):
+            lo = s.owned.lo
+            assert inside[z - lo[2], y - lo[1], x] == s.flat(x, y, z) + s.volume
+            assert s.holds(y, z)
+
+
+@pytest.mark.parametrize("lane", [1, 8, 16])
+@pytest.mark.parametrize(("closed", "reach"), [(0, 0), (0, 4), (7, 0)])
+@pytest.mark.parametrize("axes", ["xz", "xyz"])
+def test_regions_cover_the_grid_once(lane: int, closed: int, reach: int, axes: str) -> None:
+    whole = grid((75, 40, 44), axes=axes)
+    if closed:
+        whole = Grid(
+            axes, whole.points, whole.spacing, whole.origin, (6, whole.low[1], 0), whole.high
+        )
+    found = regions(whole, lane, closed, reach)
+    assert (count(whole.points, [r.box for r in found]) == 1).all()
+    for region in found:
+        if region.closed:
+            assert region.box.hi[2] == closed
+
+
+def test_narrow_parts_and_cut_layers_are_refused() -> None:
+    whole = grid()
+    with pytest.raises(ScenarioError, match="needs at least 16"):
+        decompose(whole, 8, (5, 1))
+    with pytest.raises(ScenarioError, match="cut an absorbing layer"):
+        decompose(grid(layer=14), 3, (1, 3))
+    for parts in itertools.product((1, 2), (1, 2)):
+        decompose(whole, 8, parts)

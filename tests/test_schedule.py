@@ -1,0 +1,76 @@
+"""The clock: the exact limit, steps that fit intervals, and what is refused."""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from seismo import stencils
+from seismo.errors import ScenarioError
+from seismo.exact import scheme
+from seismo.schedule import choose_clock, common_interval, stability_limit
+
+
+@pytest.mark.parametrize("order", [2, 4, 8, 16])
+def test_limit_is_von_neumann_s(order: int) -> None:
+    """The same from `exact.scheme`; order 2 in one dimension is the Courant number 1."""
+    spacing = np.array([10.0, 7.0, 12.0])
+    symbol = stencils.largest_symbol(stencils.staggered(order))
+    found = stability_limit(3000.0, [(symbol, h) for h in spacing])
+    wanted = scheme.stability_limit(3000.0, spacing, scheme.taylor_coefficients(order))
+    assert found == pytest.approx(wanted, rel=1e-9)
+    assert stability_limit(2000.0, [(2.0, 10.0)]) == pytest.approx(10.0 / 2000.0)
+
+
+@given(st.lists(st.integers(1, 40), min_size=1, max_size=4), st.integers(1, 1000))
+def test_common_interval_divides_all(counts: list[int], tick: int) -> None:
+    """It is the greatest common divisor, in microseconds."""
+    intervals = [n * tick * 1e-6 for n in counts]
+    assert common_interval(intervals) == pytest.approx(math.gcd(*counts) * tick * 1e-6, rel=1e-9)
+
+
+def test_no_interval_leaves_the_step_alone() -> None:
+    assert common_interval([]) is None
+    clock = choose_clock(1.0, 2e-3, 0.9, None, [])
+    assert clock.dt == 0.9 * 2e-3
+    assert clock.steps == math.ceil(1.0 / 1.8e-3)
+    assert clock.steps_between(None) == 1
+
+
+@given(
+    st.floats(1e-4, 5e-3), st.floats(0.1, 1.0), st.lists(st.integers(1, 50), min_size=1, max_size=3)
+)
+def test_chosen_step_fits_every_interval(limit: float, courant: float, counts: list[int]) -> None:
+    """Never above what was asked, a whole number of steps in each interval, half of it or more."""
+    intervals = [n * 1e-3 for n in counts]
+    clock = choose_clock(1.0, limit, courant, None, intervals)
+    assert clock.dt <= courant * limit * (1 + 1e-8)
+    shared = common_interval(intervals)
+    assert clock.dt > 0.5 * min(courant * limit, shared) * (1 - 1e-9)
+    for interval in intervals:
+        count = interval / clock.dt
+        assert abs(count - round(count)) < 1e-6
+        assert clock.steps_between(interval) == round(count)
+    assert clock.steps * clock.dt >= 1.0 - 1e-5 * clock.dt
+
+
+def test_unstable_step_is_refused_with_the_limit() -> None:
+    with pytest.raises(ScenarioError, match=r"time\.step: 2 ms exceeds .* 1\.24 ms; .* 1\.116 ms"):
+        choose_clock(1.0, 1.24e-3, 0.9, 2e-3, [])
+    assert choose_clock(1.0, 1.24e-3, 0.9, 1.24e-3, []).dt == 1.24e-3
+
+
+def test_step_that_misses_an_interval_is_refused() -> None:
+    with pytest.raises(ScenarioError, match=r"does not divide the output interval 2\.5 ms"):
+        choose_clock(1.0, 2e-3, 0.9, 1e-3, [2.5e-3])
+    assert choose_clock(1.0, 2e-3, 0.9, 1e-3, [2e-3]).steps == 1000
+
+
+@pytest.mark.parametrize(("duration", "steps"), [(1.0, 1000), (1.0000001, 1001), (1e-9, 1)])
+def test_steps_reach_the_duration(duration: float, steps: int) -> None:
+    """And no step more because 1.0 / 0.001 is not 1000 in binary."""
+    assert choose_clock(duration, 2e-3, 0.9, 1e-3, []).steps == steps

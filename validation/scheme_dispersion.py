@@ -1,0 +1,94 @@
+"""The scheme's own dispersion relation: one plane wave in a periodic box, at seven angles.
+
+A standing plane wave that fits the box oscillates at the frequency which the discrete equations
+prescribe, sin^2(w dt/2) = (c dt/2)^2 sum_axes [2 sum_m c_m sin((m - 1/2) k h) / h]^2, and at no
+other. It is set as the initial field, one node is watched, and its frequency measured from the
+exact recurrence p(n+1) + p(n-1) = 2 cos(w dt) p(n) of a single oscillation.
+"""
+
+from __future__ import annotations
+
+import cases
+import numpy as np
+
+from seismo.scenario import from_dict
+from seismo.simulation import build
+from seismo.stencils import centred, staggered
+
+POINTS, SPACING, VELOCITY = 24, 10.0, 2000.0
+# Wave numbers along x and z in cycles per box: from along the axis to the diagonal and back.
+WAVES = ((4, 0), (4, 1), (4, 2), (4, 4), (2, 4), (1, 4), (0, 4))
+
+
+def scenario(physics: str, order: int, kind: str) -> dict:
+    """Make a periodic box."""
+    faces = dict.fromkeys(("top", "bottom", "x_min", "x_max"), "periodic")
+    model = {"type": "uniform", "vp": VELOCITY}
+    if physics != "acoustic":
+        model["rho"] = 1500.0
+    return {
+        "physics": physics, "precision": "float64",
+        "grid": {"extent": {"x": POINTS * SPACING, "z": POINTS * SPACING}, "spacing": SPACING,
+                 "order": order, "stencil": kind},
+        "time": {"duration": 0.5}, "boundaries": faces, "model": [model],
+        "sources": [{"type": "pressure", "position": {"x": 50.0, "z": 50.0}, "amplitude": 0.0,
+                     "wavelet": {"type": "ricker", "frequency": 20.0}}],
+        "receivers": [cases.points(np.array([[30.0, 70.0]]), ["pressure"])],
+    }  # fmt: skip
+
+
+def predicted(physics: str, order: int, kind: str, wave: tuple[int, int], dt: float) -> float:
+    """Give w dt of the discrete equations."""
+    kh = 2 * np.pi * np.array(wave) / POINTS
+    if physics == "acoustic":
+        d = centred(order, kind)
+        m = np.arange(1, len(d))
+        square = sum(-(d[0] + 2 * np.sum(d[1:] * np.cos(m * k))) for k in kh)
+    else:
+        c = staggered(order, kind)
+        m = np.arange(1, len(c) + 1)
+        square = sum((2 * np.sum(c * np.sin((m - 0.5) * k))) ** 2 for k in kh)
+    return float(2 * np.arcsin(0.5 * VELOCITY * dt / SPACING * np.sqrt(square)))
+
+
+def measured(physics: str, order: int, kind: str, wave: tuple[int, int]) -> tuple[float, float]:
+    """Run a standing wave; give its w dt and the step."""
+    simulation = build(from_dict(scenario(physics, order, kind)))
+    part = simulation.parts[0]
+    kh = 2 * np.pi * np.array(wave) / POINTS
+    n = np.arange(POINTS)
+    shape = np.cos(kh[0] * n[None, :] + kh[1] * n[:, None] + 0.3)
+    simulation.load(simulation.setup.shots[:1])
+    names = ("p", "p_old") if physics == "acoustic" else ("p",)
+    for name in names:
+        part.subdomain.inside(part.fields.arrays(0)[name])[0, :, 0, :] = shape
+    for fill in (f for stage in part.images[1].values() for f in stage):
+        fill()
+    for fill in (f for stage in part.images[0].values() for f in stage):
+        fill()
+    series = []
+    for _ in range(simulation.total_steps):
+        simulation.advance(1)
+        series.append(float(simulation.field("p")[0, 7, 0, 3]))
+    p = np.array(series)
+    cosine = np.sum((p[2:] + p[:-2]) * p[1:-1]) / (2 * np.sum(p[1:-1] ** 2))
+    return float(np.arccos(cosine)), simulation.dt
+
+
+def case(quick: bool) -> list[cases.Row]:
+    """Compare measured and predicted frequencies at seven angles."""
+    rows = []
+    for physics in ("acoustic", "acoustic_variable_density"):
+        for order, kind in ((4, "taylor"), (8, "taylor"), (8, "minmax")):
+            errors = []
+            for wave in WAVES[:: 3 if quick else 1]:
+                found, dt = measured(physics, order, kind, wave)
+                errors.append(abs(found / predicted(physics, order, kind, wave, dt) - 1))
+            rows.append(cases.Row(f"dispersion relation, {physics.replace('_', ' ')}, {kind}",
+                                  f"order {order}, {len(errors)} angles", max(errors), 1e-6, "",
+                                  reference="discrete dispersion relation"))  # fmt: skip
+    return rows
+
+
+if __name__ == "__main__":
+    cases.main(case)
