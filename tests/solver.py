@@ -22,6 +22,7 @@ from seismo.scenario import from_dict
 from seismo.schedule import Clock
 from seismo.setup import prepare
 from seismo.simulation import Simulation
+from seismo.survey import Shot
 
 EVERY_EQUATION = [pytest.param(name, d, id=f"{name}-{d}d") for name, d in EQUATIONS]
 PLANE_EQUATIONS = [pytest.param(name, d, id=name) for name, d in EQUATIONS if d == 2]
@@ -161,6 +162,11 @@ def simulate(document: dict[str, Any], base=".", **how):
     simulation = build(document, base, **how)
     simulation.advance(simulation.total_steps)
     return simulation
+
+
+def silence(simulation) -> None:
+    """Take the sources away: the wavefield begins as a test sets it."""
+    simulation.load([Shot("silence", ())])
 
 
 def reference(document: dict[str, Any], base="."):

@@ -185,8 +185,7 @@ def drift(name: str, dimensions: int, case: str, base, steps: int, **changes) ->
     document["sources"] = document["sources"][:1]
     document["receivers"] = [solver.points([middle], quantities=list(physics.observables)[:1])]
     simulation = solver.build(document, base)
-    for part in simulation.parts:  # the wavefield begins as noise and nothing else acts
-        part.injection.load([[]], simulation.total_steps)
+    solver.silence(simulation)
     start_at_random(simulation)
     energy = Energy(simulation)
     values = [energy.after_a_step()]

@@ -61,7 +61,7 @@ def waves_in_a_box(name: str, order: int, waves, box=BOX):
     )  # fmt: skip
     simulation = solver.build(document, backend=ReferenceBackend)
     part, grid, physics = simulation.parts[0], simulation.setup.grid, simulation.setup.physics
-    part.injection.load([[]], simulation.total_steps)
+    solver.silence(simulation)
     spacing = np.array([grid.spacing[0], grid.spacing[2]])
     k = 2 * np.pi * np.array(waves) / (np.array([grid.points[0], grid.points[2]]) * spacing)
     phase = (
@@ -176,7 +176,7 @@ def standing_wave_error(name: str, order: int, cells: int) -> float:
     )
     simulation = solver.build(document)
     part, grid = simulation.parts[0], simulation.setup.grid
-    part.injection.load([[]], simulation.total_steps)
+    solver.silence(simulation)
     field = physics.named(moving)
     z = (np.arange(grid.points[2]) + 0.5 * ("z" in field.half)) * grid.spacing[2]
     length = cells * grid.spacing[2]

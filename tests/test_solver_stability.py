@@ -32,8 +32,7 @@ def noisy(name: str, dimensions: int, case: str, courant: float, **changes):
         name, dimensions, cells=16, steps=400, boundaries=closed_box(case, dimensions), **changes
     )
     simulation = solver.build(document, courant=courant)
-    for part in simulation.parts:
-        part.injection.load([[]], simulation.total_steps)
+    solver.silence(simulation)
     start_at_random(simulation)
     return simulation
 

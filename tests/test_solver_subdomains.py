@@ -27,6 +27,12 @@ BOXES = [
 ]
 
 
+def under(top: str, dimensions: int) -> dict:
+    """Layers everywhere; with a free surface a mirror at the bottom, which cuts must not inherit."""
+    bottom = "rigid" if top == "free_surface" else "absorbing"
+    return solver.faces(dimensions, top=top, bottom=bottom)
+
+
 def crossing(name: str, dimensions: int, base, top: str, parts, **changes) -> dict:
     """Give a scenario whose sources and receivers lie about the crossing of the cuts.
 
@@ -37,7 +43,7 @@ def crossing(name: str, dimensions: int, base, top: str, parts, **changes) -> di
     physics = physics_for(name, dimensions)
     grid = setup.make_grid(
         solver.from_dict(
-            solver.plan(name, dimensions, cells=cells, boundaries=solver.faces(dimensions, top=top))
+            solver.plan(name, dimensions, cells=cells, boundaries=under(top, dimensions))
         )
     )
     cut = {
@@ -54,7 +60,7 @@ def crossing(name: str, dimensions: int, base, top: str, parts, **changes) -> di
         "cells": cells,
         "steps": 30,
         "random_medium": base,
-        "boundaries": solver.faces(dimensions, top=top),
+        "boundaries": under(top, dimensions),
         "sources": [
             solver.source(physics, kinds[n % len(kinds)], spot) for n, spot in enumerate(spots)
         ],

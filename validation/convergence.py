@@ -24,7 +24,7 @@ def scenario(divisions: int, order: int, media: tuple, surface: bool, interface:
     h = UNIT / divisions
     layers = [{"top": top, "vp": m.vp, "vs": m.vs, "rho": m.rho}
               for top, m in zip((0.0, interface), media, strict=False)]  # fmt: skip
-    top = 0.0 if surface else -10 * UNIT
+    top = 0.0 if surface else -16 * UNIT
     layers[0]["top"] = top
     return {
         "physics": "elastic", "precision": "float64",

@@ -8,8 +8,8 @@ in cells (`seismo.contact`), the discrete energy is
 where sxx = l szz + E e and e = d_x ux (+ d_y uy). Row n has the own medium, but for the mean c33
 of Backus (1962). All else follows from the strains, as their negative adjoints:
 
-    szz[n]  c33 (d_z uz + sum of strain[i] l_i e[i]), over two rows of the fluid and one of the solid;
-            so vx of a row that lends or borrows feels szz[n] too
+    szz[n]  c33 (d_z uz + sum of strain[i] l_i e[i]) over two rows of fluid and one of
+            solid; so vx of a row that lends or borrows feels szz[n] too
     sxz     vx of the solid is continued evenly about the half row of the contact, sxz oddly; there
             sxz = 0, and in the rows of the fluid sxz does not act. The even continuation has d_z vx
             = 0 where the truth is -d_x vz: the strains lose this share of d_x vz at the contact

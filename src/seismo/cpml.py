@@ -56,7 +56,7 @@ def profile(grid: Grid, axis: str, layer: Layer, dt: float) -> np.ndarray:
             (grid.high[n], position - (points - 1 - grid.high[n])),
         ):
             u = np.clip(depth / max(width, 1), 0.0, 1.0)
-            inside = u > 0
+            inside = (u > 0) & (width > 0)
             strength = -(layer.power + 1) * layer.velocity * np.log(layer.reflection)
             d = strength / (2 * max(width, 1) * h) * u**layer.power
             kappa = 1 + (layer.kappa - 1) * u**layer.power

@@ -198,7 +198,7 @@ class CpuBackend:
             *arrays,
         )
         parameters = np.array([a.ctypes.data for a in held], np.uint64)
-        address, count = np.uint64(int(compiled.address)), len(tiles)
+        address, count = np.uint64(compiled.address or 0), len(tiles)
 
         def launch(held=held) -> None:
             _run(address, count, np.uint64(parameters.ctypes.data))

@@ -93,7 +93,8 @@ def make_series(entry: Any, grid: Grid, physics: Any, clock: Any) -> Series:
         clock: time step and number of steps.
     """
     plane = _plane(entry.plane, grid)
-    index = tuple(_kept(grid, a, entry.decimate, plane) for a in AXES)
+    x, y, z = (_kept(grid, a, entry.decimate, plane) for a in AXES)
+    index = (x, y, z)
     axes = {
         a: grid.coordinate(a, np.array(index[AXES.index(a)]))
         for a in "zyx"

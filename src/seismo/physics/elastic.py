@@ -8,9 +8,10 @@ c11 = c33 = lambda + 2 mu, c13 = lambda, c44 = c66 = mu.
 
 Staggering of Virieux (1986), Levander (1988), Graves (1996): normal stresses on the nodes; v_i
 half a cell further along i; s_ij half a cell further along i and j. Stresses at t = n dt,
-velocities half a step later. Model arrays stand on the nodes: `rho` / dt, the stiffnesses times dt [Pa s], and
-`q` = 1 / (c44 dt), `q66` = 1 / (c66 dt). The density of a velocity is the mean of two nodes, the
-stiffness of a shear stress the harmonic mean of four (Moczo et al. 2002): 0 beside a fluid.
+velocities half a step later. Model arrays stand on the nodes: `rho` / dt, the stiffnesses times dt
+[Pa s], and `q` = 1 / (c44 dt), `q66` = 1 / (c66 dt). The density of a velocity is the mean of two
+nodes, the stiffness of a shear stress the harmonic mean of four (Moczo et al. 2002): 0 beside a
+fluid.
 
 On the row of a free surface szz vanishes: `surface` takes from sxx (and syy) what a nonzero szz
 would have added, c13 / c33 szz, whatever d_z v_z was.
