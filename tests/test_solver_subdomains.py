@@ -28,7 +28,7 @@ BOXES = [
 
 
 def under(top: str, dimensions: int) -> dict:
-    """Layers everywhere; with a free surface a mirror at the bottom, which cuts must not inherit."""
+    """Layers everywhere; under a free surface a mirror, which cuts must not inherit."""
     bottom = "rigid" if top == "free_surface" else "absorbing"
     return solver.faces(dimensions, top=top, bottom=bottom)
 

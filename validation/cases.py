@@ -5,7 +5,7 @@ dicts, traces come back in absolute amplitude on the simulation's own time step,
 solution is asked for exactly those times: nothing is scaled, shifted or resampled before it is
 compared, unless the row says so.
 
-Sampling is stated as points per shortest wavelength (ppw) at 2.5 times a Ricker wavelet's frequency.
+Sampling is stated as points per shortest wavelength (ppw), at 2.5 times a Ricker's frequency.
 Third-party data (analytic traces that others published) is read from the folder named by the
 environment variable SEISMO_REFDATA; without it those rows are left out.
 """
@@ -23,14 +23,13 @@ from typing import Any
 
 import matplotlib as mpl
 import numpy as np
-
 from seismo import receivers, wavelets
 from seismo.scenario import from_dict
 from seismo.simulation import Simulation, build
 
 mpl.use("Agg")
 
-import matplotlib.pyplot as plt  # noqa: E402  (after the choice of a backend)
+import matplotlib.pyplot as plt
 
 HERE = Path(__file__).parent
 FIGURES = HERE / "figures"

@@ -10,7 +10,6 @@ from __future__ import annotations
 
 import cases
 import numpy as np
-
 from seismo.exact import layered_plane, metrics, whole_space
 from seismo.exact.medium import Medium
 from seismo.exact.stack import Stack
@@ -82,7 +81,8 @@ def case(quick: bool) -> list[cases.Row]:
         ppw = UPPER.vs / (2.5 * FREQUENCY) / UNIT
         rows.append(cases.Row(f"elastic 2-D, {setting}, order {order}: slope",
                               ", ".join(f"{n * ppw:g}" for n in grids) + " ppw", slope, bar, "",
-                              "SW4 3.9-4.2 (order 4)" if order == 4 else "", at_least=True))  # fmt: skip
+                              "SW4 3.9-4.2 (order 4)" if order == 4 else "",
+                              at_least=True))  # fmt: skip
         axis.loglog([n * ppw for n in grids], errors, "o-", ms=4, label=f"{setting}, order {order}")
     axis.set(xlabel="points per shortest wavelength", ylabel="relative L2 error")
     axis.legend(fontsize=7)

@@ -11,7 +11,6 @@ from __future__ import annotations
 
 import cases
 import numpy as np
-
 from seismo.exact import metrics, whole_space
 from seismo.exact.medium import Medium
 
@@ -84,14 +83,15 @@ def case(quick: bool) -> list[cases.Row]:
             rows.append(cases.Row(f"elastic {dimensions}-D, {name}, worst component", f"{PPW} ppw",
                                   error, bar, peers=SPECFEM[dimensions]))  # fmt: skip
             if name in ("Fx", "Mxz"):
-                panels += [cases.Panel(f"{dimensions}-D {name}, v{a}", run.times, trace[k], exact[k])
+                panels += [cases.Panel(f"{dimensions}-D {name}, v{a}", run.times, trace[k],
+                                       exact[k])
                            for k, a in enumerate("xyz" if dimensions == 3 else "xz")]  # fmt: skip
     cases.draw_traces("elastic_whole_space", "Elastic whole space, 12 ppw", panels, "m/s")
     return rows + line_moment() + ([] if quick else double_couple())
 
 
 def line_moment() -> list[cases.Row]:
-    """Compare with the y-integral of Aki & Richards 4.29 by Z. Xie: Mxz = 1e8, offset 500, 500 m."""
+    """Compare with the y-integral of Aki & Richards 4.29 by Z. Xie: Mxz at (500, 500) m."""
     path = cases.reference_data("specfem2d_mt2d", "x_displacement.dat")
     if path is None:
         return []
@@ -113,11 +113,12 @@ def line_moment() -> list[cases.Row]:
         found = np.interp(table[kept, 0] + 0.2, run.times, run.traces[f"u{name}"][0])
         errors.append(metrics.relative_l2(found, table[kept, 1]))
     return [cases.Row("elastic 2-D, Mxz, displacement", "12 ppw", max(errors), 0.012,
-                      peers="SPECFEM2D 0.84 %", reference="Xie's traces (themselves 0.76 % off)")]  # fmt: skip
+                      peers="SPECFEM2D 0.84 %",
+                      reference="Xie's traces (themselves 0.76 % off)")]  # fmt: skip
 
 
 def double_couple() -> list[cases.Row]:
-    """Compare with SPECFEM3D's example: M0 = 1e16 N m, Mxz, erf moment of half duration 2/1.628 s."""
+    """Compare with SPECFEM3D's example: Mxz of 1e16 N m growing as erf(1.628 t / 2 s)."""
     path = cases.reference_data("specfem3d_aki_richards", "DB.Z1.FXX.semd.gz")
     if path is None:
         return []
@@ -143,7 +144,8 @@ def double_couple() -> list[cases.Row]:
         found = np.interp(table[kept, 0] + delay, run.times, run.traces[f"u{name.lower()}"][0])
         errors.append(metrics.relative_l2(found, table[kept, 1]))
     return [cases.Row("elastic 3-D, double couple, displacement", "h = 150 m", max(errors), 0.005,
-                      peers="SPECFEM3D 0.13-0.34 %", reference="SPECFEM3D's analytic traces")]  # fmt: skip
+                      peers="SPECFEM3D 0.13-0.34 %",
+                      reference="SPECFEM3D's analytic traces")]  # fmt: skip
 
 
 if __name__ == "__main__":

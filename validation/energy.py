@@ -12,7 +12,6 @@ from pathlib import Path
 
 import cases
 import numpy as np
-
 from seismo.scenario import from_dict
 from seismo.simulation import build
 

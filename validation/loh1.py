@@ -14,7 +14,6 @@ from pathlib import Path
 import cases
 import numpy as np
 import yaml
-
 from seismo.exact import layered, metrics
 from seismo.exact.medium import Medium
 from seismo.exact.stack import Stack
@@ -71,7 +70,9 @@ def compare(spacing: float) -> list[cases.Row]:
          for k, c in enumerate(("radial", "transverse", "down"))], "m/s", columns=1,
     )  # fmt: skip
     rows = [
-        cases.Row(f"{name}, vector L2", sampling, metrics.relative_l2(trace, truth), 0.08, peers=PEER),
+        cases.Row(
+            f"{name}, vector L2", sampling, metrics.relative_l2(trace, truth), 0.08, peers=PEER
+        ),
         cases.Row(f"{name}, envelope misfit", sampling, float(np.max(misfit.envelope)), 0.015),
         cases.Row(f"{name}, phase misfit", sampling, float(np.max(misfit.phase)), 0.012),
     ]

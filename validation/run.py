@@ -40,7 +40,7 @@ seismo against exact solutions, in absolute amplitude, and beside what other cod
 problem at the same sampling. `python validation/run.py` writes this page; each case is a script
 that also runs alone (`python validation/lamb_2d.py --quick`) and says in its first lines what it
 does. Sampling is in points per shortest wavelength (ppw), at 2.5 times a Ricker wavelet's
-frequency. Errors are relative L2 unless the row says otherwise; nothing is fitted unless it says so.
+frequency. Errors are relative L2 and nothing is fitted, unless the row says otherwise.
 Third-party traces are read from the folder in SEISMO_REFDATA and are not part of this repository.
 """
 

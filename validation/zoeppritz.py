@@ -15,10 +15,14 @@ from __future__ import annotations
 
 import cases
 import numpy as np
-
 from seismo.exact.medium import Medium
 
-SPACING, HEIGHT, REACH, PPW = 10.0, 30, 300, 10  # m; cells above the interface; cells waves travel; ppw
+SPACING, HEIGHT, REACH, PPW = (
+    10.0,
+    30,
+    300,
+    10,
+)  # m; cells above the interface; cells waves travel; ppw
 PAIRS = {
     "solid-solid": (Medium(2500.0, 1300.0, 2100.0), Medium(3500.0, 2000.0, 2400.0)),
     "solid-solid, strong": (Medium(1800.0, 600.0, 1900.0), Medium(2700.0, 1500.0, 2300.0)),
@@ -49,9 +53,7 @@ def scenario(pair: tuple[Medium, Medium], fraction: float, with_interface: bool)
     receivers = [cases.points(np.stack([line, np.full(line.size, at)], 1), ["pressure"])]
     receivers[0]["name"] = "line"
     if not with_interface:
-        receivers.append(
-            cases.points(np.stack([line, np.full(line.size, depth)], 1), ["pressure"])
-        )
+        receivers.append(cases.points(np.stack([line, np.full(line.size, depth)], 1), ["pressure"]))
         receivers[1]["name"] = "direct"
     return {
         "title": "plane-wave coefficients", "physics": "elastic", "precision": "float64",
@@ -137,7 +139,9 @@ def case(quick: bool) -> list[cases.Row]:
                           f"{PPW} ppw", float(error.max()), 0.01, "", reference="Zoeppritz")
             )  # fmt: skip
             if fraction == 0.0:
-                column[0].plot(np.degrees(ANGLES), np.abs(truth), color=cases.COLOURS["exact"], lw=2)
+                column[0].plot(
+                    np.degrees(ANGLES), np.abs(truth), color=cases.COLOURS["exact"], lw=2
+                )
             column[0].plot(np.degrees(ANGLES), np.abs(found), ".", ms=4, label=f"{fraction} h")
             column[1].semilogy(np.degrees(ANGLES), error, lw=1)
         column[0].set_title(name, fontsize=9)
@@ -146,7 +150,9 @@ def case(quick: bool) -> list[cases.Row]:
     axes[0, 0].set_ylabel("|RPP|")
     axes[1, 0].set_ylabel("|error|")
     axes[0, 0].legend(fontsize=7)
-    figure.suptitle("Reflection coefficients at 25 points per wavelength (S; water: P)", fontsize=10)
+    figure.suptitle(
+        "Reflection coefficients at 25 points per wavelength (S; water: P)", fontsize=10
+    )
     cases.save(figure, "zoeppritz")
     return rows
 

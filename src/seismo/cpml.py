@@ -3,11 +3,12 @@
 In a layer of thickness L, at depth u (0 at its inner side, 1 outside), with N the `power`::
 
     d = d0 u^N,  d0 = -(N + 1) c log(R) / (2 L),  kappa = 1 + (kappa_max - 1) u^N,
-    alpha = alpha_max (1 - u),
+    alpha = alpha_max (1 - 0.8 u),
     b = exp(-(d / kappa + alpha) dt),  a = d (b - 1) / (kappa (d + kappa alpha))
 
 (Roden & Gedney 2000; Komatitsch & Martin 2007). R is the theoretical reflection at normal
-incidence, c the fastest velocity.
+incidence, c the fastest velocity. Elsewhere alpha falls to 0 at the outer side; waves guided by a
+soft layer under a free surface then grow slowly in the layers at its ends, so it keeps a fifth.
 """
 
 from __future__ import annotations
@@ -18,6 +19,9 @@ from itertools import product
 import numpy as np
 
 from seismo.grid import AXES, Box, Grid
+
+
+ALPHA_DROP = 0.8  # share of alpha that is gone at the outer side
 
 
 @dataclass(frozen=True)
@@ -60,7 +64,7 @@ def profile(grid: Grid, axis: str, layer: Layer, dt: float) -> np.ndarray:
             strength = -(layer.power + 1) * layer.velocity * np.log(layer.reflection)
             d = strength / (2 * max(width, 1) * h) * u**layer.power
             kappa = 1 + (layer.kappa - 1) * u**layer.power
-            alpha = layer.alpha * (1 - u)
+            alpha = layer.alpha * (1 - ALPHA_DROP * u)
             decay = np.exp(-(d / kappa + alpha) * dt)
             with np.errstate(invalid="ignore", divide="ignore"):
                 gain = d * (decay - 1) / (kappa * (d + kappa * alpha))

@@ -1,7 +1,7 @@
 """The grid cut into subdomains: owned boxes, their padded arrays, edges and neighbours.
 
 x is never cut. Each subdomain holds the points it owns plus a halo as wide as half the order along
-y and z; along x a margin that keeps x = 0 on a 128-byte boundary::
+y and z; along x a margin that keeps x = 0 on the boundary of a lane::
 
             pad |<------------ owned x ------------>| pad to the pitch
     z halo   .  .  .  .  .  .  .  .  .  .  .  .  .  .
@@ -19,7 +19,7 @@ import numpy as np
 from seismo.errors import ScenarioError
 from seismo.grid import Box, Grid, triple
 
-X_MARGIN = 32  # numbers before x = 0: 128 bytes of float32
+X_MARGIN = 32  # numbers before x = 0, a whole number of lanes
 
 
 @dataclass(frozen=True)

@@ -106,7 +106,7 @@ class Setup:
     @property
     def fastest(self) -> float:
         """The fastest wave in m/s."""
-        return self.extremes.vs_max if self.physics.name == "elastic_sh" else self.extremes.vp_max
+        return getattr(self.extremes, f"{self.physics.fastest}_max")
 
 
 def prepare(scenario: Any) -> Setup:
@@ -132,7 +132,7 @@ def prepare(scenario: Any) -> Setup:
     order, kind = scenario.grid.order, scenario.grid.stencil
     free = scenario.boundaries.top == "free_surface"
     closure = surface_closure(order, kind) if free and physics.closed_surface else None
-    fastest = extremes.vs_max if physics.name == "elastic_sh" else extremes.vp_max
+    fastest = getattr(extremes, f"{physics.fastest}_max")
     intervals = [r.interval for r in scenario.receivers if r.interval is not None]
     intervals += [s.interval for s in scenario.output.snapshots]
     clock = choose_clock(

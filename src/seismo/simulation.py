@@ -2,9 +2,9 @@
 
     for step:
         for stage:                       # velocity, then stress
-            update edges, start halos    # what neighbours wait for
-            update core, finish halos
-            inject sources; fill images outside the faces
+            update edges, inject there   # what neighbours wait for
+            start halos; update core, inject there; finish halos
+            fill images outside the faces
         sample receivers
 
 All of this is bound once, when the shots are loaded, and only called afterwards.

@@ -7,9 +7,11 @@ The order of additions is fixed, so that results do not depend on how the grid i
 
 from __future__ import annotations
 
+from typing import Any
+
 from numba import njit
 
-OPTIONS = {"nogil": True, "cache": True, "error_model": "numpy"}
+OPTIONS: Any = {"nogil": True, "cache": True, "error_model": "numpy"}
 
 
 @njit(**OPTIONS)

@@ -73,6 +73,7 @@ def two_dimensions() -> Physics:
                 Drive("syz", "yz", lambda mean, dt: -dt, derivative=1),
             ),
         },
+        fastest="vs",
         closed_surface=True,
         numbers_per_point=11,
     )

@@ -95,6 +95,7 @@ class Physics:
         medium: averaged parameters that `coefficients` takes (see `seismo.model.averaging`).
         observables: quantity -> component -> terms.
         drives: type of source -> how it acts.
+        fastest: the velocity that limits the time step, "vp" or "vs".
         swap: the pair of fields that change places after every step, if any.
         second_order: whether the scheme is second order in time on one field.
         closed_surface: whether the free surface is a closure of the operators (else mirrored).
@@ -111,6 +112,7 @@ class Physics:
     medium: tuple[str, ...]
     observables: dict[str, dict[str, tuple[Term, ...]]] = field(default_factory=dict)
     drives: dict[str, tuple[Drive, ...]] = field(default_factory=dict)
+    fastest: str = "vp"
     swap: tuple[str, str] | None = None
     second_order: bool = False
     closed_surface: bool = False

@@ -124,7 +124,7 @@ class AbsorbingLayer(Part):
         " where the layer is thin",
     )
     alpha: FrequencyFromZero | None = Field(
-        None, description="frequency shift; left out, chosen from the wavelets' dominant frequency"
+        None, description="frequency shift; left out, twice the lowest dominant frequency of the wavelets"
     )
     power: PositiveNumber = Field(2.0, description="power of the damping profile")
 

@@ -54,7 +54,7 @@ class PressureSource(_Source):
     """A volume injection: the wavelet stands on the right side of the pressure equation."""
 
     type: Literal["pressure"]
-    amplitude: Number = Field(1.0, description="factor on the wavelet, Pa m^d in d dimensions")
+    amplitude: Number = Field(1.0, description="factor on the wavelet, Pa m in 3-D and Pa in 2-D")
 
 
 class ForceVector(Part):
