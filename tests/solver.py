@@ -12,7 +12,6 @@ from typing import Any
 
 import numpy as np
 import pytest
-
 from seismo import receivers, wavelets
 from seismo.backends.cpu import CpuBackend
 from seismo.backends.reference import ReferenceBackend
@@ -162,6 +161,16 @@ def simulate(document: dict[str, Any], base=".", **how):
     simulation = build(document, base, **how)
     simulation.advance(simulation.total_steps)
     return simulation
+
+
+def add_noise(simulation) -> None:
+    """Begin with noise in every field at every point, in about equal energy."""
+    generator = np.random.default_rng(5)
+    for part in simulation.parts:
+        arrays = part.fields.arrays(0)
+        for field in simulation.setup.physics.fields:
+            inside = part.subdomain.inside(arrays[field.name])
+            inside[:] = generator.standard_normal(inside.shape) * 1e-6**field.late
 
 
 def silence(simulation) -> None:

@@ -18,7 +18,6 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-
 import solver
 from seismo.physics.registry import EQUATIONS, physics_for
 
@@ -43,12 +42,7 @@ def closed_box(case: str, dimensions: int) -> dict:
 
 def start_at_random(simulation) -> None:
     """Fill all fields with noise; one step then fills the images."""
-    generator = np.random.default_rng(5)
-    for part in simulation.parts:
-        arrays = part.fields.arrays(0)
-        for field in simulation.setup.physics.fields:
-            inside = part.subdomain.inside(arrays[field.name])
-            inside[:] = generator.standard_normal(inside.shape) * 1e-6**field.late
+    solver.add_noise(simulation)
     simulation.advance(1)
 
 

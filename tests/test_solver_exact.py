@@ -32,7 +32,9 @@ def slowest(name: str) -> float:
     return solver.VALUES["vs" if name.startswith("elastic") else "vp"]
 
 
-def whole_space_case(name: str, dimensions: int, source: dict, quantities: list[str], timing=None, **layer):
+def whole_space_case(
+    name: str, dimensions: int, source: dict, quantities: list[str], timing=None, **layer
+):
     """Run a source in a homogeneous region; give its traces, offsets in m and the wavelet."""
     h = slowest(name) / (2.5 * FREQUENCY) / 10
     axes = solver.axes_of(dimensions)
@@ -206,11 +208,11 @@ LAYERS = {"stretched": {"kappa": 2.0}, "cubic": {"power": 3.0}, "unshifted": {"a
 
 
 @pytest.mark.parametrize("layer", LAYERS)
-@pytest.mark.parametrize("name", ["acoustic", "elastic"])
+@pytest.mark.parametrize("name", ["acoustic_variable_density", "elastic"])
 def test_layers_of_every_shape_absorb(name: str, layer: str) -> None:
     """Waves that cross the layers' sides on the way out; long after them only echoes are left.
 
-    A perfect layer leaves nothing but the differences' own reflection of its slope: found 2e-4.
+    A perfect layer leaves nothing but the differences' own reflection of its slope: found 9e-5.
     A stretch that is not the one the memory variables know would echo by percents.
     """
     source, quantity = {"type": "pressure", "amplitude": 1.0}, "pressure"
@@ -220,12 +222,12 @@ def test_layers_of_every_shape_absorb(name: str, layer: str) -> None:
     found, offsets, s, dt = whole_space_case(
         name, 2, source, [quantity], timing=timing, **LAYERS[layer]
     )
-    if name == "acoustic":
+    if quantity == "pressure":
         wanted = {"pressure": acoustic.pressure(offsets, s, dt, MEDIUM.vp)}
     else:
         exact = whole_space.force_response(offsets, [1.0, 0.5], s, dt, MEDIUM, quantity)
         wanted = by_component("v", "xz", exact)
-    check(found, wanted, 1e-3)
+    check(found, wanted, 3e-4)
 
 
 def surface_case(name: str, source: dict, depth: float, quantities: list[str]):

@@ -15,7 +15,6 @@ import math
 
 import numpy as np
 import pytest
-
 import solver
 from seismo.backends.reference import ReferenceBackend
 from seismo.exact import scheme

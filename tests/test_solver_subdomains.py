@@ -12,7 +12,6 @@ import dataclasses
 
 import numpy as np
 import pytest
-
 import solver
 from seismo import setup, simulation
 from seismo.errors import ScenarioError

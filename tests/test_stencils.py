@@ -6,7 +6,6 @@ import math
 
 import numpy as np
 import pytest
-
 from seismo import stencils
 from seismo.exact import scheme
 

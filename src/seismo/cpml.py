@@ -3,12 +3,12 @@
 In a layer of thickness L, at depth u (0 at its inner side, 1 outside), with N the `power`::
 
     d = d0 u^N,  d0 = -(N + 1) c log(R) / (2 L),  kappa = 1 + (kappa_max - 1) u^N,
-    alpha = alpha_max (1 - 0.8 u),
+    alpha = alpha_max (1 - 0.9 u),
     b = exp(-(d / kappa + alpha) dt),  a = d (b - 1) / (kappa (d + kappa alpha))
 
 (Roden & Gedney 2000; Komatitsch & Martin 2007). R is the theoretical reflection at normal
 incidence, c the fastest velocity. Elsewhere alpha falls to 0 at the outer side; waves guided by a
-soft layer under a free surface then grow slowly in the layers at its ends, so it keeps a fifth.
+soft layer under a free surface then grow slowly in the layers at its ends, so it keeps a tenth.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ import numpy as np
 from seismo.grid import AXES, Box, Grid
 
 
-ALPHA_DROP = 0.8  # share of alpha that is gone at the outer side
+ALPHA_DROP = 0.9  # share of alpha that is gone at the outer side
 
 
 @dataclass(frozen=True)

@@ -27,7 +27,8 @@ def _layer(setup: Setup) -> cpml.Layer:
     alpha = spec.alpha
     if alpha is None:
         base = setup.scenario.base
-        alpha = 2 * min(wavelets.dominant_frequency(s.wavelet, base) for s in setup.scenario.sources)
+        lowest = min(wavelets.dominant_frequency(s.wavelet, base) for s in setup.scenario.sources)
+        alpha = setup.physics.layer_shift * lowest
     return cpml.Layer(spec.reflection, spec.kappa, math.pi * alpha, spec.power, setup.fastest)
 
 

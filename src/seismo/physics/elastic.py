@@ -214,6 +214,7 @@ def _physics(axes: str, velocity, stress, surface, numbers: int) -> Physics:
         medium=("rho", "c11", "c13", "c33", "c44", *(("c66",) if n == 3 else ())),
         observables=observables(axes),
         drives=drives(axes),
+        layer_shift=2.0,  # less lets waves guided under a free surface grow in the layers
         closed_surface=True,
         slips=True,
         numbers_per_point=numbers,

@@ -124,7 +124,8 @@ class AbsorbingLayer(Part):
         " where the layer is thin",
     )
     alpha: FrequencyFromZero | None = Field(
-        None, description="frequency shift; left out, twice the lowest dominant frequency of the wavelets"
+        None,
+        description="frequency shift; left out, the lowest dominant frequency of the wavelets (elastic: twice that)",
     )
     power: PositiveNumber = Field(2.0, description="power of the damping profile")
 
