@@ -12,6 +12,7 @@ from typing import Any
 
 import numpy as np
 import pytest
+
 from seismo import receivers, wavelets
 from seismo.backends.cpu import CpuBackend
 from seismo.backends.reference import ReferenceBackend

@@ -8,6 +8,7 @@ import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+
 from seismo.cpml import regions
 from seismo.decomposition import decompose
 from seismo.errors import ScenarioError

@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+
 from seismo import interpolation
 from seismo.interpolation import Surface, axis_weights, point_weights
 

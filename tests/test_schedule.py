@@ -8,6 +8,7 @@ import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+
 from seismo import stencils
 from seismo.errors import ScenarioError
 from seismo.exact import scheme

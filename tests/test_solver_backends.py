@@ -9,6 +9,7 @@ mask, layer or image that is wrong in one point differs by 1e-3 and more.
 from __future__ import annotations
 
 import pytest
+
 import solver
 from seismo.backends.reference import ReferenceBackend
 

@@ -18,6 +18,7 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
+
 import solver
 from seismo.physics.registry import EQUATIONS, physics_for
 

@@ -15,6 +15,7 @@ import math
 
 import numpy as np
 import pytest
+
 import solver
 from seismo.backends.reference import ReferenceBackend
 from seismo.exact import scheme

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
+
 import solver
 from seismo import receivers
 from seismo.physics.registry import physics_for

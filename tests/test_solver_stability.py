@@ -11,6 +11,7 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
+
 import solver
 from seismo.physics.registry import physics_for
 from test_solver_conservation import closed_box, start_at_random

@@ -12,6 +12,7 @@ import dataclasses
 
 import numpy as np
 import pytest
+
 import solver
 from seismo import setup, simulation
 from seismo.errors import ScenarioError

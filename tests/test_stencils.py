@@ -6,6 +6,7 @@ import math
 
 import numpy as np
 import pytest
+
 from seismo import stencils
 from seismo.exact import scheme
 

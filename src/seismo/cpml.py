@@ -20,7 +20,6 @@ import numpy as np
 
 from seismo.grid import AXES, Box, Grid
 
-
 ALPHA_DROP = 0.9  # share of alpha that is gone at the outer side
 
 

@@ -125,7 +125,8 @@ class AbsorbingLayer(Part):
     )
     alpha: FrequencyFromZero | None = Field(
         None,
-        description="frequency shift; left out, the lowest dominant frequency of the wavelets (elastic: twice that)",
+        description="frequency shift; left out, the lowest dominant frequency of the wavelets, "
+        "twice that where the waves are elastic",
     )
     power: PositiveNumber = Field(2.0, description="power of the damping profile")
 
