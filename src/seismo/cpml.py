@@ -101,7 +101,7 @@ def _segments(grid: Grid, axis: str, reach: int) -> list[tuple[int, int, bool]]:
     """Cut y or z in layer, middle and layer; tell which are layers."""
     n = AXES.index(axis)
     points = grid.points[n]
-    low = grid.low[n] + max(reach - 1, 0) if grid.low[n] else 0
+    low = grid.low[n] + reach if grid.low[n] else 0
     high = points - grid.high[n] - max(reach, 1) if grid.high[n] else points
     if low >= high:
         return [(0, points, bool(grid.low[n] or grid.high[n]))]
@@ -112,7 +112,7 @@ def _segments(grid: Grid, axis: str, reach: int) -> list[tuple[int, int, bool]]:
 def _spans(grid: Grid, lane: int, reach: int):
     """Cut x in layer, middle and layer, on whole lanes, so that vectors are aligned."""
     points, low, high = grid.points[0], grid.low[0], grid.high[0]
-    first = -(-(low + max(reach - 1, 0)) // lane) * lane if low else 0
+    first = -(-(low + reach) // lane) * lane if low else 0
     last = (points - high - max(reach, 1)) // lane * lane if high else points
     if first >= last:
         return (0, points), (points, points), (points, points)

@@ -44,6 +44,12 @@ def _shifted(view: np.ndarray, axis: int, start: int, count: int) -> np.ndarray:
     return view[tuple(index)]
 
 
+def touching(faces: list[Face], subdomain: Subdomain) -> list[Face]:
+    """Give the faces that bound a subdomain, in the order x, y, z."""
+    found = [face for face in faces if _touches(face, subdomain)]
+    return sorted(found, key=lambda face: face.axis)
+
+
 def _touches(face: Face, subdomain: Subdomain) -> bool:
     if face.axis == "x":
         return True
@@ -107,7 +113,6 @@ def bind_images(
     """
     return [
         image(field, face, subdomain, array_of(field.name))
-        for face in sorted(faces, key=lambda f: f.axis)
-        if _touches(face, subdomain)
+        for face in touching(faces, subdomain)
         for field in fields
     ]

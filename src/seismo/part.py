@@ -11,7 +11,7 @@ from seismo import cpml, decomposition, wavelets
 from seismo.backends.base import SweepTables
 from seismo.contact_rows import ContactRows
 from seismo.fields import Fields
-from seismo.free_surface import Face, bind_images, image
+from seismo.free_surface import Face, bind_images, image, touching
 from seismo.grid import AXES
 from seismo.model import cell_average
 from seismo.physics.table import Physics
@@ -105,7 +105,7 @@ class Part:
         closed = tables.down if setup.closure else ()
         contacts.correct(self.stages, medium, tables, self.fields.arrays(0), closed)
         around = Surroundings(
-            setup.grid, physics, setup.closure, any(f.kind == "free_surface" for f in faces)
+            setup.grid, physics, setup.closure, any(f.kind == "free_surface" for f in faces), halo
         )
         self.injection = Injection(
             around, self.fields, setup.clock, scenario.time.dispersion_removal
@@ -121,7 +121,7 @@ class Part:
         return list(dict.fromkeys(c for stage in physics.stages for c in stage.coefficients))
 
     def _fill(self, faces: list[Face], name: str) -> None:
-        for face in sorted(faces, key=lambda f: f.axis):
+        for face in touching(faces, self.subdomain):
             image(None, face, self.subdomain, self.fields.arrays(0)[name])()
 
     def _images(self, faces, physics: Physics, names, parity: int):

@@ -44,16 +44,20 @@ def _centred_symbol(m: np.ndarray, k: np.ndarray) -> np.ndarray:
     return 2 * (1 - np.cos(np.outer(k, m))) / k[:, None] ** 2
 
 
+def _products(squares: np.ndarray) -> np.ndarray:
+    """Give prod of s / (s - s_m) over all other s, for each s_m (Fornberg 1988)."""
+    ratios = squares[None, :] / (squares[None, :] - squares[:, None] + np.diag(squares))
+    return np.prod(ratios, axis=1)
+
+
 def _taylor_staggered(terms: int) -> np.ndarray:
     odd = 2 * np.arange(1, terms + 1) - 1.0
-    powers = odd[None, :] ** (2 * np.arange(terms)[:, None] + 1)
-    return np.linalg.solve(powers, np.eye(terms)[0])
+    return _products(odd**2) / odd
 
 
 def _taylor_centred(terms: int) -> np.ndarray:
-    m = np.arange(1, terms + 1.0)
-    powers = m[None, :] ** (2 * np.arange(1, terms + 1)[:, None])
-    return np.linalg.solve(powers, np.eye(terms)[0])
+    squares = np.arange(1, terms + 1.0) ** 2
+    return _products(squares) / squares
 
 
 def _chebyshev_fit(columns: np.ndarray) -> tuple[np.ndarray, float]:

@@ -10,6 +10,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from seismo.errors import ScenarioError
 from seismo.grid import AXES, Grid
 from seismo.interpolation import Surface, point_weights
 from seismo.physics.table import Field, Physics
@@ -25,12 +26,14 @@ class Surroundings:
         physics: the wave equation.
         closure: closed operators under an elastic free surface, or None.
         imaged: whether a free surface is made by images.
+        halo: points beyond each face of the grid that a field has.
     """
 
     grid: Grid
     physics: Physics
     closure: SurfaceClosure | None
     imaged: bool
+    halo: int
 
     def surface(self, field: Field) -> Surface | None:
         """Tell how a field continues above the free surface, if there is one."""
@@ -47,7 +50,19 @@ class Surroundings:
             float(self.grid.index(a, p)) if a in self.grid.axes else 0.0
             for a, p in zip(AXES, position, strict=True)
         ]
-        return point_weights(index, field.half, 0, self.surface(field))
+        x, y, z, w = point_weights(index, field.half, 0, self.surface(field))
+        for axis, points in zip(AXES, (x, y, z), strict=True):
+            self._refuse_outside(axis, points, position)
+        return x, y, z, w
+
+    def _refuse_outside(self, axis: str, points: np.ndarray, position) -> None:
+        a = AXES.index(axis)
+        over = max(-points.min(), points.max() - self.grid.points[a] + 1) - self.halo
+        if axis in self.grid.axes and over > 0:
+            raise ScenarioError(
+                f"{axis} = {position[a]:.6g} m lies too near a face of the grid to interpolate: "
+                f"move it inwards by {over * self.grid.spacing[a]:g} m, or onto a grid point"
+            )
 
     def norm(self, field: Field, z: np.ndarray) -> np.ndarray:
         """Give the share of a cell that points in row z stand for."""

@@ -159,8 +159,9 @@ def _points(setup: Setup, group: Any, base: str, component: str) -> int:
     spec = setup.scenario.grid
     free = setup.scenario.boundaries.top == "free_surface"
     around = Surroundings(
-        setup.grid, setup.physics, setup.closure, free and not setup.physics.closed_surface
-    )
+        setup.grid, setup.physics, setup.closure, free and not setup.physics.closed_surface,
+        spec.order // 2,
+    )  # fmt: skip
     chosen = group.positions[:: -(-len(group.positions) // _SAMPLED_RECEIVERS)]
     terms = setup.physics.observables[base][component]
     found = sum(
