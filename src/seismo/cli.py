@@ -226,11 +226,16 @@ def new(
 
 
 @app.command()
-def schema() -> None:
-    """Print the JSON schema of a scenario, for editors."""
+def schema(
+    markdown: Annotated[
+        bool, typer.Option("--markdown", help="Print the reference for people instead.")
+    ] = False,
+) -> None:
+    """Print the JSON schema of a scenario, for editors, or the reference of every key."""
     from seismo.scenario import json_schema
+    from seismo.scenario.reference import reference
 
-    print(json.dumps(json_schema(), indent=1))
+    print(reference() if markdown else json.dumps(json_schema(), indent=1))
 
 
 @app.command()

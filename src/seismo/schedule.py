@@ -84,14 +84,14 @@ def choose_clock(
         dt = step
         if dt > limit * (1 + 1e-9):
             raise ScenarioError(
-                f"time.step: {_ms(dt)} exceeds the stability limit {_ms(limit)}; "
+                f"exceeds the stability limit {_ms(limit)}; "
                 f"leave it out to choose {_ms(courant * limit)}"
             )
         for interval in intervals:
             count = interval / dt
             if abs(count - round(count)) > 1e-6 * count or round(count) < 1:
                 raise ScenarioError(
-                    f"time.step: {_ms(dt)} does not divide the output interval {_ms(interval)}; "
+                    f"does not divide the output interval {_ms(interval)}; "
                     f"leave it out, or use {_ms(interval / math.ceil(interval / dt))}"
                 )
     return Clock(dt, max(1, math.ceil(duration / dt - 1e-6)), limit)

@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 
 from seismo.contact import Contact, find_contacts
+from seismo.errors import ScenarioError
 from seismo.free_surface import Face
 from seismo.grid import AXES, Grid, triple
 from seismo.model import Earth, build_earth
@@ -135,19 +136,22 @@ def prepare(scenario: Any) -> Setup:
     fastest = getattr(extremes, f"{physics.fastest}_max")
     intervals = [r.interval for r in scenario.receivers if r.interval is not None]
     intervals += [s.interval for s in scenario.output.snapshots]
-    clock = choose_clock(
-        scenario.time.duration,
-        _limit(physics, grid, order, kind, closure, fastest),
-        scenario.time.courant,
-        scenario.time.step,
-        intervals,
-    )
+    limit = _limit(physics, grid, order, kind, closure, fastest)
+    clock = _clock(scenario, limit, intervals)
     geometry = Geometry(scenario, grid)
     shots, groups = geometry.shots(), geometry.groups()
     contacts: tuple[Contact, ...] = ()
     if physics.slips and scenario.averaging == "effective":
         contacts = find_contacts(earth, grid, order // 2, closure.rows if closure else 0)
     return Setup(scenario, physics, grid, earth, extremes, clock, closure, shots, groups, contacts)
+
+
+def _clock(scenario: Any, limit: float, intervals: list[float]) -> Clock:
+    spec = scenario.time
+    try:
+        return choose_clock(spec.duration, limit, spec.courant, spec.step, intervals)
+    except ScenarioError as error:
+        raise scenario.mistake("time", "step", problem=str(error)) from None
 
 
 def _nodes(grid: Grid, axis: str) -> np.ndarray:

@@ -153,6 +153,10 @@ def _syntax(name: str, error: yaml.MarkedYAMLError) -> str:
     begun = f" begun on line {error.context_mark.line + 1}" if error.context_mark else ""
     context = f"{error.context}{begun}" if error.context else ""
     problem = ", ".join(part for part in (context, error.problem) if part)
+    if "cannot start any token" in problem:
+        problem = "a tab or another character that YAML cannot begin with; indent with spaces"
+    elif "mapping values are not allowed" in problem:
+        problem = "a key where none can stand; check the indentation and the line above"
     return f"{name}{place}: not readable as YAML: {_one_line(problem)}"
 
 
