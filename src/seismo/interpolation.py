@@ -17,7 +17,7 @@ RADIUS = 4
 KAISER_B = 6.31
 EXACT_DEGREE = 3
 SURFACE_POINTS = 6
-ON_GRID = 1e-6  # in cells: nearer than this is on the point
+ON_GRID = 1e-9  # in cells: nearer than this is on the point
 
 
 @dataclass(frozen=True)
