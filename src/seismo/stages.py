@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from itertools import product
+from itertools import pairwise, product
 
 import numpy as np
 
@@ -96,10 +96,17 @@ def _tiles(
             idle = stage.where == "layer" and not region.stretched(span)
             spans += [x0 + ox, (x0 if idle else x1) + ox]
             spans += memory.columns(region, span, shot, sub.offset)
-        for z, y in product(range(z0, z1, rows_z), range(y0, y1, rows_y)):
-            rows = [z + oz, min(z + rows_z, z1) + oz, y + oy, min(y + rows_y, y1) + oy]
+        for (za, zb), (ya, yb) in product(_evenly(z0, z1, rows_z), _evenly(y0, y1, rows_y)):
+            rows = [za + oz, zb + oz, ya + oy, yb + oy]
             tiles.append([*rows, shot * sub.volume, *spans])
     return tiles
+
+
+def _evenly(first: int, last: int, most: int) -> list[tuple[int, int]]:
+    """Cut a range in equal pieces of at most `most`, so that threads get equal shares."""
+    count = -(-(last - first) // most)
+    cuts = [first + (last - first) * k // count for k in range(count + 1)]
+    return list(pairwise(cuts))
 
 
 def _leads(binding: Binding, stage: Stage) -> tuple[int, ...]:
