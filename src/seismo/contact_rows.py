@@ -24,7 +24,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from seismo.backends.base import SweepTables
+from seismo.backends.base import Backend, SweepTables
 from seismo.contact import Contact
 from seismo.corrections import Matrix, RowCorrections, RowSlope, RowSums
 from seismo.decomposition import Subdomain
@@ -214,11 +214,13 @@ class ContactRows:
                     medium[name][k] = own.shear
 
     def correct(
-        self, stages: list, medium: dict, tables: SweepTables, arrays: dict, closed
-    ) -> None:
+        self, backend: Backend, stages: list, medium: dict, tables: SweepTables, arrays: dict,
+        closed,
+    ) -> None:  # fmt: skip
         """Let the stages of the subdomain correct the rows at contacts after their own updates.
 
         Args:
+            backend: where they run.
             stages: its `seismo.stages.BoundStage`.
             medium: what `adjust` has made.
             tables: of its sweeps.
@@ -231,7 +233,7 @@ class ContactRows:
         edges, core = self._subdomain.edges_and_core()
         for stage in stages:
             wanted = terms.get(stage.stage.name, [])
-            rows = RowCorrections(self._subdomain, arrays, tables)
+            rows = RowCorrections(backend, self._subdomain, arrays, tables)
             at_edges = [launch for box in edges for launch in rows.bind(wanted, box)]
             stage.follow(at_edges, rows.bind(wanted, core), rows.clear)
 

@@ -10,16 +10,15 @@ to the last bit however the grid is cut.
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from dataclasses import dataclass
 
 import numpy as np
 
+from seismo.backends.base import Backend, Launch
 from seismo.decomposition import Subdomain
 from seismo.grid import AXES, Box
-from seismo.kernels.rows import add_rows, add_slope
+from seismo.kernels.rows import add_found, add_rows, slope
 
-Launch = Callable[[], None]
 Matrix = dict[tuple[int, int], float]
 
 
@@ -60,23 +59,29 @@ class RowSlope:
 class RowCorrections:
     """Own the layer memory of a stage's corrections and bind them to the points of boxes."""
 
-    def __init__(self, subdomain: Subdomain, arrays: dict[str, np.ndarray], tables) -> None:
+    def __init__(
+        self, backend: Backend, subdomain: Subdomain, arrays: dict[str, np.ndarray], tables
+    ) -> None:
         """Prepare for one subdomain.
 
         Args:
+            backend: where the arrays are.
             subdomain: where.
             arrays: its flat arrays by field.
             tables: `seismo.backends.base.SweepTables` of its sweeps.
         """
-        self._subdomain, self._arrays, self._tables = subdomain, arrays, tables
+        self._backend, self._subdomain = backend, subdomain
+        self._arrays, self._tables = arrays, tables
         self._memories: list[np.ndarray] = []
 
     def bind(self, terms: list[RowSums | RowSlope], box: Box) -> list[Launch]:
         """Bind the terms whose target rows lie in a box of owned points."""
         launches = []
         for term in terms:
-            bound = self._slope(term, box) if isinstance(term, RowSlope) else self._sums(term, box)
-            launches += [] if bound is None else [bound]
+            if isinstance(term, RowSlope):
+                launches += self._slope(term, box)
+            else:
+                launches += self._sums(term, box)
         return launches
 
     def clear(self) -> None:
@@ -101,22 +106,24 @@ class RowCorrections:
             found[:, last:] = np.array([[0.0], [0.0], [1.0]])
         return found
 
-    def _sums(self, term: RowSums, box: Box) -> Launch | None:
+    def _sums(self, term: RowSums, box: Box) -> list[Launch]:
         inside = {k: w for k, w in term.weights.items() if box.lo[2] <= k[0] < box.hi[2]}
         if not inside or not box.size:
-            return None
+            return []
         rows = sorted({target for target, _ in inside})
         sources = sorted({source for _, source in inside})
         target, source = self._arrays[term.target], self._arrays[term.source]
         weights = np.array([[inside.get((t, s), 0.0) for s in sources] for t in rows], target.dtype)
         to, given = self._offsets(rows), self._offsets(sources)
         bases, length = self._bases(box)[0], box.shape[0]
-        return lambda: add_rows(target, source, bases, to, given, weights, length)
+        put = self._backend.array
+        held = (target, source, put(bases), put(to), put(given), put(weights))
+        return [self._backend.each_row(add_rows, bases.size, length, held)]
 
-    def _slope(self, term: RowSlope, box: Box) -> Launch | None:
+    def _slope(self, term: RowSlope, box: Box) -> list[Launch]:
         inside = {k: g for k, g in term.targets.items() if box.lo[2] <= k[1] < box.hi[2]}
         if not inside or not box.size:
-            return None
+            return []
         source, a = self._arrays[term.source], AXES.index(term.axis)
         number = source.dtype
         bases, y = self._bases(box)
@@ -126,15 +133,21 @@ class RowCorrections:
         else:
             place = y + self._subdomain.offset[1]
         stride = (1, self._subdomain.strides[0])[a]
-        memory, scratch = np.zeros((bases.size, length), number), np.zeros(length, number)
+        backend, put = self._backend, self._backend.array
+        memory, found = (put(np.zeros((bases.size, length), number)) for _ in range(2))
         self._memories.append(memory)
+        at, coefficients = put(bases), np.asarray(self._tables.first[a], number)
         held = (
-            tuple(self._arrays[name] for name, _ in inside),
-            self._offsets([row for _, row in inside]),
-            np.array(list(inside.values()), number), source,
-            self._offsets(list(term.weights)), np.array(list(term.weights.values()), number),
-            bases, length, stride, 0 if term.up else -stride,
-            np.asarray(self._tables.first[a], number), np.ascontiguousarray(profile), place,
-            memory, scratch,
+            source, put(self._offsets(list(term.weights))),
+            put(np.array(list(term.weights.values()), number)), at,
+            stride, 0 if term.up else -stride, put(coefficients),
+            put(np.ascontiguousarray(profile)), put(place), memory, found,
         )  # fmt: skip
-        return lambda: add_slope(*held)
+        adds = [
+            (self._arrays[name], at, int(self._offsets(row)), number.type(gain), found)
+            for (name, row), gain in inside.items()
+        ]
+        return [
+            backend.each_row(slope, bases.size, length, held),
+            *(backend.each_row(add_found, bases.size, length, add) for add in adds),
+        ]

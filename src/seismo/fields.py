@@ -31,12 +31,13 @@ class Fields:
         """
         ox, nx = self.subdomain.offset[0], self.subdomain.owned.shape[0]
         for name, values in padded.items():
-            array = self._backend.zeros(self.subdomain.volume)
+            array = np.zeros(self.subdomain.volume, self._backend.precision)
             view = self.subdomain.view(array)[0]
             view[:, :, ox : ox + nx] = values
             view[:, :, :ox] = values[:, :, :1]
             view[:, :, ox + nx :] = values[:, :, -1:]
-            self._coefficients[name] = array
+            self._coefficients[name] = held = self._backend.zeros(array.size)
+            held[: array.size] = self._backend.array(array)
 
     def arrays(self, parity: int) -> dict[str, np.ndarray]:
         """Name the arrays as a step of that parity sees them."""

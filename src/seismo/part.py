@@ -103,12 +103,12 @@ class Part:
         )  # fmt: skip
         self.stages: list[BoundStage] = bind_stages(binding, physics.stages, reach)
         closed = tables.down if setup.closure else ()
-        contacts.correct(self.stages, medium, tables, self.fields.arrays(0), closed)
+        contacts.correct(backend, self.stages, medium, tables, self.fields.arrays(0), closed)
         around = Surroundings(
             setup.grid, physics, setup.closure, any(f.kind == "free_surface" for f in faces), halo
         )
         self.injection = Injection(
-            around, self.fields, setup.clock, scenario.time.dispersion_removal
+            backend, around, self.fields, setup.clock, scenario.time.dispersion_removal
         )
         self.images = [
             {s.name: self._images(faces, physics, s.writes, parity) for s in physics.stages}

@@ -14,9 +14,10 @@ from dataclasses import dataclass
 import numpy as np
 
 from seismo import time_dispersion
+from seismo.backends.base import Backend, Launch
 from seismo.fields import Fields
 from seismo.grid import AXES
-from seismo.kernels.points import gather, reduce
+from seismo.kernels import points as kernels
 from seismo.physics.table import Field, Physics, Term
 from seismo.stencils import SurfaceClosure, staggered
 from seismo.surroundings import Surroundings
@@ -27,6 +28,7 @@ UNITS = {
 }  # fmt: skip
 MOTIONS = {"displacement": "u", "acceleration": "a"}  # derived from velocity: prefix
 HALF_STEP_POINTS = 8
+PIECE = 16  # entries that one launch's thread sums
 
 
 @dataclass(frozen=True)
@@ -118,10 +120,10 @@ class Recorder:
     """Record every channel of every shot of a batch, step by step."""
 
     def __init__(
-        self, around: Surroundings, parts: list[Fields], groups: list[ReceiverGroup], order: int,
-        kind: str, shots: int, steps: int,
+        self, backend: Backend, around: Surroundings, parts: list[Fields],
+        groups: list[ReceiverGroup], order: int, kind: str, shots: int, steps: int,
     ) -> None:  # fmt: skip
-        self._physics, self._groups, self._parts = around.physics, groups, parts
+        self._backend = backend
         self._index: dict[tuple[int, str, str], slice] = {}
         rows: dict[str, _Channels] = {}
         channel = 0
@@ -138,14 +140,12 @@ class Recorder:
                             points = term_points(around, term, position, order, kind)
                             _append(rows, term.field, channel, shot, points)
                         channel += 1
-        precision = next(iter(parts[0].arrays(0).values())).dtype
-        self.record = np.zeros((steps, channel), precision)
-        self._reads = [_Reading(name, r, parts, precision) for name, r in rows.items()]
+        self.record = backend.array(np.zeros((steps, channel), backend.precision))
+        self._reads = [_Reading(backend, name, r, parts) for name, r in rows.items()]
 
-    def sample(self, step: int, parity: int) -> None:
-        """Record the fields as the step has left them."""
-        for reading in self._reads:
-            reading.sample(self.record, step, parity)
+    def launches(self, parity: int) -> list[Launch]:
+        """List what records the fields as a step has left them, in order."""
+        return [one for r in self._reads for one in r.launches(self.record, parity)]
 
     def clear(self) -> None:
         """Forget what was recorded."""
@@ -153,7 +153,8 @@ class Recorder:
 
     def raw(self, shot: int, group: str, component: str) -> np.ndarray:
         """Give the record (receiver, step) of a base component."""
-        return self.record[:, self._index[shot, group, component]].T
+        part = self.record[:, self._index[shot, group, component]]
+        return self._backend.fetch(part).T
 
 
 def _append(rows: dict[str, _Channels], field: str, channel: int, shot: int, points) -> None:
@@ -167,34 +168,70 @@ def _append(rows: dict[str, _Channels], field: str, channel: int, shot: int, poi
 
 
 class _Reading:
-    """Read one field for all channels: gather from each subdomain's own points, then reduce."""
+    """Read one field for all channels: the points of each subdomain, then their sums.
 
-    def __init__(self, name: str, rows: _Channels, parts: list[Fields], precision) -> None:
+    Each row is summed in pieces of at most `PIECE` entries.
+    """
+
+    def __init__(self, backend: Backend, name: str, rows: _Channels, parts: list[Fields]) -> None:
+        self._backend, put = backend, backend.array
         x, y, z, shot = (np.concatenate(part) for part in (rows.x, rows.y, rows.z, rows.shot))
-        self._values = np.zeros(len(x), precision)
-        self._starts = np.array(rows.starts, np.int64)
-        self._channels = np.array(rows.channels, np.int64)
-        self._weights = np.concatenate(rows.weights).astype(precision)
-        self._gathers = []
-        for fields in parts:
-            subdomain = fields.subdomain
-            # Images beyond a face belong to the subdomain at that face.
-            inside = [
-                np.clip(i, lo, hi - 1)
-                for i, lo, hi in zip(
-                    (y, z), subdomain.grid.box.lo[1:], subdomain.grid.box.hi[1:], strict=True
-                )
-            ]
-            slots = np.flatnonzero(subdomain.owns(*inside))
-            flat = subdomain.flat(x, y, z) + shot * subdomain.volume
-            arrays = [fields.written(name, parity) for parity in (0, 1)]
-            self._gathers.append((arrays, flat[slots].astype(np.int64), slots))
+        starts, firsts = _pieces(np.array(rows.starts, np.int64))
+        weights = put(np.concatenate(rows.weights).astype(backend.precision))
+        partial = put(np.zeros(len(starts) - 1, backend.precision))
+        self._partial, self._rows = partial, (put(firsts), put(np.array(rows.channels, np.int64)))
+        self._gathers: list[list[tuple]] = []
+        if len(parts) == 1:  # the sums read the field itself
+            values = [parts[0].written(name, parity) for parity in (0, 1)]
+            indices = _flat(parts[0], x, y, z, shot)
+        else:
+            values = [put(np.zeros(len(x), backend.precision))] * 2
+            indices = np.arange(len(x))
+            self._gathers = [_gather(backend, name, p, (x, y, z, shot), values[0]) for p in parts]
+        self._sums = [(v, put(indices), put(starts), weights, partial) for v in values]
 
-    def sample(self, record: np.ndarray, step: int, parity: int) -> None:
-        """Add this field's share to the record of a step."""
-        for arrays, indices, slots in self._gathers:
-            gather(arrays[parity], indices, slots, self._values)
-        reduce(self._values, self._starts, self._weights, self._channels, record, step)
+    def launches(self, traces, parity: int) -> list[Launch]:
+        """List what adds this field's share to the record of a step."""
+        backend, partial, (firsts, channels) = self._backend, self._partial, self._rows
+        rows = (partial, firsts, channels, traces, backend.clock)
+        return [
+            *(backend.each(kernels.gather, *gather[parity]) for gather in self._gathers),
+            backend.each(kernels.sums, partial.size, self._sums[parity]),
+            backend.each(kernels.record, channels.size, rows),
+        ]
+
+
+def _flat(fields: Fields, x, y, z, shot) -> np.ndarray:
+    flat = fields.subdomain.flat(x, y, z) + shot * fields.subdomain.volume
+    return flat.astype(np.int64)
+
+
+def _gather(backend: Backend, name: str, fields: Fields, points, values) -> list[tuple]:
+    """Give what `kernels.gather` needs for the points that a subdomain has, for both parities."""
+    _, y, z, _ = points
+    subdomain = fields.subdomain
+    # Images beyond a face belong to the subdomain at that face.
+    inside = [
+        np.clip(i, lo, hi - 1)
+        for i, lo, hi in zip(
+            (y, z), subdomain.grid.box.lo[1:], subdomain.grid.box.hi[1:], strict=True
+        )
+    ]
+    slots = np.flatnonzero(subdomain.owns(*inside))
+    indices = backend.array(_flat(fields, *points)[slots])
+    held = backend.array(slots)
+    return [
+        (slots.size, (fields.written(name, parity), indices, held, values)) for parity in (0, 1)
+    ]
+
+
+def _pieces(starts: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """Cut rows of entries in pieces: first entries of the pieces, first pieces of the rows."""
+    counts = -(-np.diff(starts) // PIECE)
+    firsts = np.concatenate([[0], np.cumsum(counts)])
+    number = np.arange(firsts[-1]) - np.repeat(firsts[:-1], counts)
+    pieces = np.repeat(starts[:-1], counts) + PIECE * number
+    return np.append(pieces, starts[-1]), firsts
 
 
 def extra_steps(steps: int, removal: bool) -> int:

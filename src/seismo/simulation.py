@@ -7,7 +7,7 @@
             fill images outside the faces
         sample receivers
 
-All of this is bound once, when the shots are loaded, and only called afterwards.
+All of this is bound once, when the shots are loaded, and only launched afterwards.
 """
 
 from __future__ import annotations
@@ -17,6 +17,7 @@ from typing import Any
 import numpy as np
 
 from seismo import decomposition
+from seismo.backends.base import Step
 from seismo.backends.cpu import CpuBackend
 from seismo.errors import ScenarioError
 from seismo.grid import Box
@@ -48,7 +49,7 @@ class Simulation:
         self.step = 0
         self.total_steps = setup.clock.steps + setup.extra_steps
         self.recorder = Recorder(
-            self.parts[0].around, [p.fields for p in self.parts], setup.groups,
+            backend, self.parts[0].around, [p.fields for p in self.parts], setup.groups,
             setup.scenario.grid.order, setup.scenario.grid.stencil, setup.batch, self.total_steps,
         )  # fmt: skip
         self.load(setup.shots[: setup.batch])
@@ -82,7 +83,8 @@ class Simulation:
             for stage in part.stages:
                 stage.clear()
         self.recorder.clear()
-        self._schedule = [self._bind(parity) for parity in (0, 1)]
+        parities = (0, 1) if self.setup.physics.swap is not None else (0,)
+        self._take = self.backend.program(tuple(self._bind(parity) for parity in parities))
         self.step = 0
 
     @property
@@ -94,34 +96,31 @@ class Simulation:
         """Take a number of steps, at most up to `total_steps`."""
         if self.step + steps > self.total_steps:
             raise ValueError(f"{self.step} + {steps} steps exceed the run's {self.total_steps}")
-        for _ in range(steps):
-            parity = self.parity
-            for launches, injections in self._schedule[parity]:
-                for launch in launches:
-                    launch()
-                for inject in injections:
-                    inject(self.step)
-            self.recorder.sample(self.step, parity)
-            self.step += 1
+        self._take(self.step, steps)
+        self.step += steps
 
-    def _bind(self, parity: int) -> list[tuple[list, list]]:
-        """List what a step calls: launches, and the sources that follow them.
+    def _bind(self, parity: int) -> Step:
+        """List what a step launches: in order, beside one another within a list.
 
         Sources near a cut act before their points travel to the neighbour.
         """
-        schedule = []
+        schedule: Step = []
         for n, stage in enumerate(self.setup.physics.stages):
             bound = [part.stages[n] for part in self.parts]
             halo = self._halos[parity][n]
-            edges = [launch for b in bound for launch in b.edges[parity]]
-            core = [launch for b in bound for launch in b.core[parity]]
             near, far = (
                 [i for p in self.parts for i in p.injection.bound(stage.name, inner, parity)]
                 for inner in (False, True)
             )
             images = [fill for part in self.parts for fill in part.images[parity][stage.name]]
-            schedule += [(edges, near), (halo.start + core, far), (halo.finish + images, [])]
-        return schedule
+            schedule.append([launch for b in bound for launch in b.edges[parity]])
+            schedule += [[one] for b in bound for one in b.edge_corrections]
+            schedule += [[one] for one in near + halo.start]
+            schedule.append([launch for b in bound for launch in b.core[parity]])
+            schedule += [[one] for b in bound for one in b.core_corrections]
+            schedule += [[one] for one in far + halo.finish + images]
+        schedule += [[one] for one in self.recorder.launches(parity)]
+        return [group for group in schedule if group]
 
     def views(self, name: str) -> list[tuple[Box, np.ndarray]]:
         """Give each part's owned points and its view (shot, z, y, x) of a field after a step."""

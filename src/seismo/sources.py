@@ -9,12 +9,12 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from functools import partial
 from pathlib import Path
 
 import numpy as np
 
 from seismo import time_dispersion, wavelets
+from seismo.backends.base import Backend, Launch
 from seismo.fields import Fields
 from seismo.kernels.points import inject
 from seismo.physics.table import Drive, Field
@@ -78,7 +78,9 @@ def _integral(source: PointSource, t: np.ndarray) -> np.ndarray:
     return np.concatenate([[0.0], np.cumsum(values * np.diff(edges) / 2)])[-t.size :]
 
 
-def _mean_at(fields: Fields, field: Field, x, y, z) -> Callable[[str], np.ndarray]:
+def _mean_at(
+    backend: Backend, fields: Fields, field: Field, x, y, z
+) -> Callable[[str], np.ndarray]:
     """Give a function that averages a coefficient over the nodes around the field's points."""
     subdomain = fields.subdomain
     ends = [subdomain.flat(x, y, z)]
@@ -86,13 +88,18 @@ def _mean_at(fields: Fields, field: Field, x, y, z) -> Callable[[str], np.ndarra
         step = {"x": 1, "y": subdomain.strides[0], "z": subdomain.strides[1]}[axis]
         ends += [e + step for e in ends]
     arrays = fields.arrays(0)
-    return lambda name: np.mean([arrays[name][e].astype(float) for e in ends], axis=0)
+    return lambda name: np.mean(
+        [backend.fetch(arrays[name][e]).astype(float) for e in ends], axis=0
+    )
 
 
 class Injection:
     """Inject all sources into one subdomain, after the stage that updates a field."""
 
-    def __init__(self, around: Surroundings, fields: Fields, clock, removal: bool) -> None:
+    def __init__(
+        self, backend: Backend, around: Surroundings, fields: Fields, clock, removal: bool
+    ) -> None:
+        self._backend = backend
         self._around, self._fields = around, fields
         self._clock, self._removal = clock, removal
         self._calls: dict[tuple[str, bool], list[tuple]] = {}
@@ -111,11 +118,21 @@ class Injection:
             ]
             if rows:
                 stage = physics.stage_writing(field.name)
-                name, at, inner, *call = self._bind(field, rows, steps)
+                at, inner, weights, owners, samples = self._bind(field, rows, steps)
+                held = self._backend.array(samples)
                 for core in (False, True):
                     part = inner == core
-                    entry = (name, at[part], *(c[part] for c in call[:2]), call[2])
-                    self._calls.setdefault((stage, core), []).append(entry)
+                    if part.any():
+                        cells = self._by_cell(at[part], weights[part], owners[part])
+                        entry = (field.name, *cells, held)
+                        self._calls.setdefault((stage, core), []).append(entry)
+
+    def _by_cell(self, at: np.ndarray, weights: np.ndarray, owners: np.ndarray) -> tuple:
+        """Sort entries by the cell they act on: cells, first entries, weights, owners."""
+        order = np.argsort(at, kind="stable")
+        cells, starts = np.unique(at[order], return_index=True)
+        numbers = (cells, np.append(starts, at.size), weights[order], owners[order])
+        return tuple(self._backend.array(a) for a in numbers)
 
     def _bind(self, field: Field, rows, steps: int) -> tuple:
         precision = self._fields.arrays(0)[field.name].dtype
@@ -135,7 +152,6 @@ class Injection:
         scale = np.maximum(np.abs(signals).max(axis=1), 1e-300)
         joined = np.concatenate(owners).astype(np.int64)
         return (
-            field.name,
             np.concatenate(indices).astype(np.int64),
             np.concatenate(inner),
             (np.concatenate(weights) * scale[joined]).astype(precision),
@@ -149,7 +165,7 @@ class Injection:
         own = fields.subdomain.owns(y, z) & (w != 0)
         x, y, z, w = x[own], y[own], z[own], w[own]
         w = w / (around.grid.cell * around.norm(field, z))
-        scale = drive.scale(_mean_at(fields, field, x, y, z), self._clock.dt)
+        scale = drive.scale(_mean_at(self._backend, fields, field, x, y, z), self._clock.dt)
         return fields.subdomain.flat(x, y, z), w * scale, fields.subdomain.in_core(y, z)
 
     def _samples(self, field: Field, source: PointSource, drive: Drive, steps: int) -> np.ndarray:
@@ -161,9 +177,13 @@ class Injection:
         signal = source.signal((np.arange(steps) + offset) * dt, drive.derivative)
         return time_dispersion.add(signal, dt, offset) if self._removal else signal
 
-    def bound(self, stage: str, core: bool, parity: int) -> list[Callable[[int], None]]:
-        """Give what to call with the step, once a stage has updated the edges, or the core."""
+    def bound(self, stage: str, core: bool, parity: int) -> list[Launch]:
+        """Give what to launch once a stage has updated the edges, or the core."""
+        backend = self._backend
         return [
-            partial(inject, self._fields.written(name, parity), *call)
-            for name, *call in self._calls.get((stage, core), ())
-        ]
+            backend.each(
+                inject, cells.size,
+                (self._fields.written(name, parity), cells, *entries, backend.clock),
+            )
+            for name, cells, *entries in self._calls.get((stage, core), ())
+        ]  # fmt: skip

@@ -1,26 +1,21 @@
-"""Stages bound to one subdomain: formula, operators, tiles and arrays become plain launches.
+"""Stages bound to one subdomain: formula, operators, boxes and arrays become plain launches.
 
-A stage runs its edge boxes first and its core later, so that halos can travel meanwhile. Each box
-is cut into tiles that fit the second-level cache.
+A stage runs its edge boxes first and its core later, so that halos can travel meanwhile.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from dataclasses import dataclass
-from itertools import pairwise, product
+from itertools import product
 
 import numpy as np
 
-from seismo.backends.base import Backend, SweepTables, Variant
+from seismo.backends.base import Backend, Launch, Operands, SweepTables, Variant
 from seismo.cpml import Region
 from seismo.decomposition import Subdomain
 from seismo.fields import Fields
 from seismo.grid import AXES, Box
 from seismo.physics.table import Stage
-
-PREFETCH_BYTES = 1536  # along the rows of a 2-D grid
-TILE_ROWS = {2: (1, 16), 3: (16, 32)}  # rows along y and z of a tile, by dimensions
 
 
 class LayerMemory:
@@ -50,7 +45,7 @@ class LayerMemory:
         self.array = backend.zeros(size + backend.lane_width)
 
     def columns(self, region: Region, span: int, shot: int, offset: tuple[int, int, int]):
-        """Give the memory columns of a tile: index of array index (0, 0, 0), strides, slot size."""
+        """Give the memory columns of a box: index of array index (0, 0, 0), strides, slot size."""
         if (region, span) not in self._layout:
             return 0, 0, 0, 0
         first, memory_y, memory_z, slot, shot_step = self._layout[region, span]
@@ -82,54 +77,28 @@ class Binding:
     closed_width: int
 
 
-def _tiles(
+def _rows(
     binding: Binding, stage: Stage, memory: LayerMemory, region: Region, box: Box
 ) -> list[list[int]]:
+    """Give the columns of a box of one region, for every shot."""
     sub = binding.subdomain
     ox, oy, oz = sub.offset
-    rows_y, rows_z = TILE_ROWS[sub.grid.dimensions]
     (_, y0, z0), (_, y1, z1) = box.lo, box.hi
-    tiles = []
+    found = []
     for shot in range(sub.batch):
         spans: list[int] = []
         for span, (x0, x1) in enumerate(region.spans):
             idle = stage.where == "layer" and not region.stretched(span)
             spans += [x0 + ox, (x0 if idle else x1) + ox]
             spans += memory.columns(region, span, shot, sub.offset)
-        for (za, zb), (ya, yb) in product(_evenly(z0, z1, rows_z), _evenly(y0, y1, rows_y)):
-            rows = [za + oz, zb + oz, ya + oy, yb + oy]
-            tiles.append([*rows, shot * sub.volume, *spans])
-    return tiles
-
-
-def _evenly(first: int, last: int, most: int) -> list[tuple[int, int]]:
-    """Cut a range in equal pieces of at most `most`, so that threads get equal shares."""
-    count = -(-(last - first) // most)
-    cuts = [first + (last - first) * k // count for k in range(count + 1)]
-    return list(pairwise(cuts))
-
-
-def _leads(binding: Binding, stage: Stage) -> tuple[int, ...]:
-    """How far ahead to prefetch each array: further on, in the plane not seen yet.
-
-    In 3-D that is the next row; a row of a 2-D grid is so long that its lines would be gone again.
-    """
-    y_stride, z_stride = binding.subdomain.strides
-    ahead = PREFETCH_BYTES // np.dtype(binding.backend.precision).itemsize
-    if binding.subdomain.grid.dimensions == 3:
-        ahead = y_stride
-    far = binding.order // 2 * z_stride + ahead
-    return (
-        *(ahead for _ in stage.writes),
-        *(far for _ in stage.reads),
-        *(z_stride + ahead for _ in stage.coefficients),
-    )
+        found.append([z0 + oz, z1 + oz, y0 + oy, y1 + oy, shot * sub.volume, *spans])
+    return found
 
 
 class BoundStage:
     """One stage on one subdomain: `edges[parity]` and `core[parity]` list its launches.
 
-    The edges are what the neighbours wait for.
+    The edges are what the neighbours wait for. Corrections follow the updates of the same points.
     """
 
     def __init__(self, binding: Binding, stage: Stage, memory: LayerMemory) -> None:
@@ -137,30 +106,33 @@ class BoundStage:
         edges, core = binding.subdomain.edges_and_core()
         self.edges = [self._launches(binding, memory, edges, parity) for parity in (0, 1)]
         self.core = [self._launches(binding, memory, [core], parity) for parity in (0, 1)]
-        self._clears: list[Callable[[], None]] = []
+        self.edge_corrections: list[Launch] = []
+        self.core_corrections: list[Launch] = []
+        self._clears: list[Launch] = []
 
     def _launches(
         self, binding: Binding, memory: LayerMemory, boxes: list[Box], parity: int
-    ) -> list[Callable[[], None]]:
+    ) -> list[Launch]:
         stage, grouped = self.stage, dict[tuple[str, str, bool], list[list[int]]]()
         for region in self._regions(binding):
             for box in boxes:
                 part = region.box & box
                 if part.size and (region.ends or stage.where != "layer"):
                     key = (region.middle, region.ends, region.closed)
-                    tiles = _tiles(binding, stage, memory, region, part)
-                    grouped.setdefault(key, []).extend(tiles)
+                    rows = _rows(binding, stage, memory, region, part)
+                    grouped.setdefault(key, []).extend(rows)
         arrays = binding.fields.arrays(parity)
-        bound = tuple(arrays[name] for name in stage.arguments)
-        axes, launches = binding.subdomain.grid.axes, []
-        for (middle, ends, closed), tiles in grouped.items():
+        operands = Operands(
+            *(tuple(arrays[n] for n in names)
+              for names in (stage.writes, stage.reads, stage.coefficients))
+        )  # fmt: skip
+        axes, launches = binding.subdomain.grid.axes, list[Launch]()
+        for (middle, ends, closed), rows in grouped.items():
             width = binding.closed_width if closed else 0
             variant = Variant(binding.order, axes, middle, ends, stage.slots, width)
-            launches.append(
-                binding.backend.sweep(
-                    stage.formula, variant, binding.tables, np.array(tiles), memory.array, bound,
-                    _leads(binding, stage),
-                )
+            launches += binding.backend.sweep(
+                stage.formula, variant, binding.tables, np.array(rows, np.int64), memory.array,
+                operands,
             )  # fmt: skip
         return launches
 
@@ -174,14 +146,13 @@ class BoundStage:
 
     def follow(
         self,
-        edges: list[Callable[[], None]],
-        core: list[Callable[[], None]],
-        clear: Callable[[], None],
+        edges: list[Launch],
+        core: list[Launch],
+        clear: Launch,
     ) -> None:
         """Run corrections right after the updates of the same points; `clear` their memory."""
-        for parity in (0, 1):
-            self.edges[parity] = [*self.edges[parity], *edges]
-            self.core[parity] = [*self.core[parity], *core]
+        self.edge_corrections += edges
+        self.core_corrections += core
         self._clears.append(clear)
 
     def clear(self) -> None:

@@ -1,7 +1,9 @@
-"""What a backend offers: lanes to write formulas on, arrays, and sweeps of a formula over tiles.
+"""What a backend offers: arrays, launches that work on them, and programs of launches.
 
-A *sweep* applies one update formula to every point of a list of tiles. A tile is a row of
-`TILE_COLUMNS` integers. Array indices count from the first number of the padded array.
+A *launch* is called without arguments and returns before or after its work is done; launches run
+one after the other. A *sweep* applies one update formula to every point of a list of boxes of whole
+rows, each a row of `BOX_COLUMNS` integers. Array indices count from the first number of the padded
+array. A *program* is what a step launches; the backend repeats it and counts the steps.
 """
 
 from __future__ import annotations
@@ -14,7 +16,7 @@ import numpy as np
 
 from seismo.operators import operators
 
-TILE_COLUMNS = (
+BOX_COLUMNS = (
     "z0", "z1", "y0", "y1",  # the rows z0 <= z < z1, y0 <= y < y1
     "shot",  # offset of the shot's fields in their arrays
     # for the left end, the middle and the right end of the rows: the points x0 <= x < x1, and of
@@ -77,18 +79,61 @@ class Variant:
         return (middle if self.ends == self.middle else ends), middle
 
 
+@dataclass(frozen=True)
+class Operands:
+    """The arrays a formula takes, in this order.
+
+    Attributes:
+        writes: fields it changes, read on the spot only.
+        reads: fields it differentiates and does not change.
+        coefficients: of the model; they have one shot.
+    """
+
+    writes: tuple
+    reads: tuple
+    coefficients: tuple
+
+    @property
+    def all(self) -> tuple:
+        """All of them."""
+        return self.writes + self.reads + self.coefficients
+
+
+Launch = Callable[[], None]
+Step = list[list[Launch]]  # in order; the launches of one list touch other points each
+
+
 class Backend(Protocol):
-    """The machine that holds the fields and runs the sweeps."""
+    """The machine that holds the fields and does the work on them."""
 
     name: str
     precision: str
     lane_width: int
+    clock: Any  # one integer: the step, for launches that depend on it
 
     def zeros(self, size: int) -> Any:
         """Allocate `size` zeros, aligned for lanes."""
 
+    def array(self, values: np.ndarray) -> Any:
+        """Copy an array to the machine, in its own type."""
+
+    def fetch(self, array: Any) -> np.ndarray:
+        """Give an array, or a view of one, to NumPy."""
+
     def sweep(
         self, formula: Callable, variant: Variant, tables: SweepTables,
-        tiles: np.ndarray, memory: Any, arrays: tuple, leads: tuple[int, ...],
-    ) -> Callable[[], None]:  # fmt: skip
-        """Bind a formula to its operators, tiles and arrays; the result takes no arguments."""
+        boxes: np.ndarray, memory: Any, operands: Operands,
+    ) -> list[Launch]:  # fmt: skip
+        """Bind a formula to its operators, boxes and arrays; the launches touch other points."""
+
+    def each(self, body: Callable, count: int, arguments: tuple) -> Launch:
+        """Bind ``body(n, *arguments)`` for n = 0 .. count - 1; no n sees what others do."""
+
+    def each_row(self, body: Callable, count: int, length: int, arguments: tuple) -> Launch:
+        """Bind ``body(n, x0, x1, *arguments)`` for pieces x0 <= x < x1 of rows 0 <= x < length."""
+
+    def program(self, steps: tuple[Step, ...]) -> Callable[[int, int], None]:
+        """Make a function (first step, count) that takes steps; step n runs steps[n % len]."""
+
+    def wait(self) -> None:
+        """Return when all that was launched is done."""

@@ -12,6 +12,7 @@ from __future__ import annotations
 
 import hashlib
 from functools import cache, lru_cache
+from itertools import pairwise, product
 from pathlib import Path
 from typing import Any
 
@@ -22,13 +23,23 @@ from numba.core.caching import FunctionCache
 from numba.core.ccallback import CFunc
 from numba.np.unsafe.ndarray import to_fixed_tuple
 
-from seismo.backends.base import FIRST_SPAN, SPAN_COLUMNS, TILE_COLUMNS, SweepTables, Variant
+from seismo.backends.base import (
+    BOX_COLUMNS,
+    FIRST_SPAN,
+    SPAN_COLUMNS,
+    Operands,
+    SweepTables,
+    Variant,
+)
+from seismo.backends.host import HostBackend
 from seismo.backends.vectors import LANE_BYTES, call_at, pointer_to, vector_lanes
 from seismo.operators import Place
 
 OPTIONS: Any = {"fastmath": True, "error_model": "numpy", "nogil": True}
 INNER = {**OPTIONS, "no_cpython_wrapper": True, "no_cfunc_wrapper": True, "forceinline": True}
 _SIGNATURE = ((types.int64, types.uint64), types.void)  # of a tile: its number, parameters
+PREFETCH_BYTES = 1536  # along the rows of a 2-D grid
+TILE_ROWS = {2: (1, 16), 3: (16, 32)}  # rows along y and z of a tile, by dimensions
 _STAGGER = 9 * LANE_BYTES  # keeps arrays of equal shape off each other's cache sets
 
 
@@ -47,9 +58,11 @@ class _KeyedCache(FunctionCache):
 def _source_digest() -> str:
     """Hash the text of every module that a compiled sweep can contain."""
     package = Path(__file__).parent.parent
-    files = [package / "operators.py", *sorted((package / "physics").glob("**/*.py"))]
+    files = [package / "operators.py"]
+    for folder in ("physics", "kernels", "backends"):
+        files += sorted((package / folder).glob("**/*.py"))
     digest = hashlib.sha256()
-    for file in [*files, *sorted((package / "backends").glob("*.py"))]:
+    for file in files:
         digest.update(file.read_bytes())
     return digest.hexdigest()
 
@@ -90,7 +103,7 @@ def _tile_loop(lanes, ends, middle, axes: str, terms: int, width: int, count: in
     weights, lengths along x, y, z, leads), coefficients, profiles, weights, memory, arrays.
     """
     mask_of, prefetch, lane = lanes.first, lanes.prefetch, lanes.width
-    whole, number, columns = np.uint64, lanes.number, len(TILE_COLUMNS)
+    whole, number, columns = np.uint64, lanes.number, len(BOX_COLUMNS)
     row_memory = 3 if "y" in axes else 4
     second_terms, integers, every = terms + 1, 7 + count, 10 + count
 
@@ -150,6 +163,46 @@ def _tile_loop(lanes, ends, middle, axes: str, terms: int, width: int, count: in
     return tile
 
 
+@lru_cache
+def _looped(body, rows: bool):
+    """Compile the loop over all n of a body, or over all rows; one thread runs it."""
+    item: Any = njit(**OPTIONS)(body)
+    if rows:
+
+        def loop(count, length, arguments):
+            for n in range(count):
+                item(n, 0, length, *arguments)
+    else:
+
+        def loop(count, length, arguments):
+            for n in range(count):
+                item(n, *arguments)
+
+    compiled = njit(**OPTIONS)(loop)
+    compiled._cache = _KeyedCache(
+        loop, f"{_source_digest()} {body.__module__}.{body.__qualname__} {rows}"
+    )
+    return compiled
+
+
+def _evenly(first: int, last: int, most: int) -> list[tuple[int, int]]:
+    """Cut a range in equal pieces of at most `most`, so that threads get equal shares."""
+    count = -(-(last - first) // most)
+    cuts = [first + (last - first) * k // count for k in range(count + 1)]
+    return list(pairwise(cuts))
+
+
+def _tiles(boxes: np.ndarray, dimensions: int) -> np.ndarray:
+    """Cut boxes into tiles that fit the second-level cache."""
+    rows_y, rows_z = TILE_ROWS[dimensions]
+    tiles = [
+        [*z, *y, *box[4:]]
+        for box in boxes.tolist()
+        for z, y in product(_evenly(box[0], box[1], rows_z), _evenly(box[2], box[3], rows_y))
+    ]
+    return np.array(tiles, np.int64)
+
+
 @njit(parallel=True, cache=True, nogil=True)
 def _run(address, count, parameters):
     """Call the C function at `address` for every tile, spread over the threads."""
@@ -157,13 +210,13 @@ def _run(address, count, parameters):
         call_at(address, n, parameters)
 
 
-class CpuBackend:
+class CpuBackend(HostBackend):
     """Numba on the cores of this machine."""
 
     name = "cpu"
 
     def __init__(self, precision: str = "float32", threads: int | None = None) -> None:
-        self.precision = precision
+        super().__init__(precision)
         self.lane_width = LANE_BYTES // np.dtype(precision).itemsize
         self._arrays = 0
         if threads is not None:
@@ -183,15 +236,32 @@ class CpuBackend:
         start = (-raw.ctypes.data % LANE_BYTES + shift) // item
         return raw[start : start + size + self.lane_width]
 
-    def sweep(self, formula, variant: Variant, tables: SweepTables, tiles, memory, arrays, leads):
+    def _leads(self, operands: Operands, variant: Variant, strides) -> list[int]:
+        """How far ahead to prefetch each array: further on, in the plane not seen yet.
+
+        In 3-D that is the next row; a row of a 2-D grid is so long that its lines would be gone
+        again.
+        """
+        y_stride, z_stride = (int(s) for s in strides)
+        flat = PREFETCH_BYTES // np.dtype(self.precision).itemsize
+        ahead = y_stride if "y" in variant.axes else flat
+        far = variant.order // 2 * z_stride + ahead
+        leads = [ahead] * len(operands.writes) + [far] * len(operands.reads)
+        return leads + [z_stride + ahead] * len(operands.coefficients)
+
+    def sweep(
+        self, formula, variant: Variant, tables: SweepTables, boxes, memory, operands: Operands
+    ):
         """Bind a formula; see `Backend.sweep`."""
         rows, width = tables.up.shape
+        arrays, tiles = operands.all, _tiles(boxes, len(variant.axes))
         compiled = _compiled(formula, variant, self.precision, len(arrays), width)
         lengths = [profile.shape[1] for profile in tables.profiles]
+        leads = self._leads(operands, variant, tables.strides)
         integers = [*tables.strides, tables.surface, rows, *lengths, *leads]
         floats = (tables.first, tables.second, *tables.profiles, tables.up, tables.down)
         held = (
-            np.ascontiguousarray(tiles, np.int64),
+            tiles,
             np.array(integers, np.int64),
             *(np.ascontiguousarray(a, self.precision) for a in floats),
             memory,
@@ -203,4 +273,14 @@ class CpuBackend:
         def launch(held=held) -> None:
             _run(address, count, np.uint64(parameters.ctypes.data))
 
-        return launch
+        return [launch]
+
+    def each(self, body, count: int, arguments: tuple):
+        """Bind a loop; see `Backend.each`."""
+        loop = _looped(body, False)
+        return lambda: loop(count, 0, arguments)
+
+    def each_row(self, body, count: int, length: int, arguments: tuple):
+        """Bind a loop over rows; see `Backend.each_row`."""
+        loop = _looped(body, True)
+        return lambda: loop(count, length, arguments)

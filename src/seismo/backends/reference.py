@@ -7,7 +7,8 @@ from itertools import product
 
 import numpy as np
 
-from seismo.backends.base import FIRST_SPAN, SPAN_COLUMNS, SweepTables, Variant
+from seismo.backends.base import FIRST_SPAN, SPAN_COLUMNS, Operands, SweepTables, Variant
+from seismo.backends.host import HostBackend
 from seismo.operators import Place
 
 
@@ -28,40 +29,58 @@ def _lanes(precision: str) -> type:
     return Lanes
 
 
-class ReferenceBackend:
+class ReferenceBackend(HostBackend):
     """Formulas on NumPy index arrays: one "lane" holds all points of a row."""
 
     name = "reference"
     lane_width = 1
 
     def __init__(self, precision: str = "float32") -> None:
-        self.precision = precision
+        super().__init__(precision)
         self.lanes = _lanes(precision)
 
     def zeros(self, size: int) -> np.ndarray:
         """Allocate zeros."""
         return np.zeros(size, self.precision)
 
-    def sweep(self, formula, variant: Variant, tables: SweepTables, tiles, memory, arrays, leads):
+    def sweep(
+        self, formula, variant: Variant, tables: SweepTables, boxes, memory, operands: Operands
+    ):
         """Bind a formula; see `Backend.sweep`."""
         ends, middle = variant.bind(formula, self.lanes)
 
         def run() -> None:
-            for tile in tiles:
-                z0, z1, y0, y1 = tile[:4]
+            for box in boxes:
+                z0, z1, y0, y1 = box[:4]
                 for z, y, span in product(range(z0, z1), range(y0, y1), range(3)):
-                    place, i = _place(tables, tile, memory, z, y, span)
-                    (middle if span == 1 else ends)(i, place, *arrays)
+                    place, i = _place(tables, box, memory, z, y, span)
+                    (middle if span == 1 else ends)(i, place, *operands.all)
+
+        return [run]
+
+    def each(self, body, count: int, arguments: tuple):
+        """Bind a loop; see `Backend.each`."""
+
+        def run() -> None:
+            for n in range(count):
+                body(n, *arguments)
+
+        return run
+
+    def each_row(self, body, count: int, length: int, arguments: tuple):
+        """Bind a loop over rows; see `Backend.each_row`."""
+
+        def run() -> None:
+            for n in range(count):
+                body(n, 0, length, *arguments)
 
         return run
 
 
-def _place(
-    tables: SweepTables, tile, memory, z: int, y: int, span: int
-) -> tuple[Place, np.ndarray]:
+def _place(tables: SweepTables, box, memory, z: int, y: int, span: int) -> tuple[Place, np.ndarray]:
     first = FIRST_SPAN + span * SPAN_COLUMNS
-    shot = int(tile[4])
-    x0, x1, base, memory_y, memory_z, slot = (int(n) for n in tile[first : first + SPAN_COLUMNS])
+    shot = int(box[4])
+    x0, x1, base, memory_y, memory_z, slot = (int(n) for n in box[first : first + SPAN_COLUMNS])
     x = np.arange(x0, x1)
     y_stride, z_stride = (int(s) for s in tables.strides)
     row = min(max(z - tables.surface, 0), len(tables.up) - 1)

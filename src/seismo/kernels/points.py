@@ -1,37 +1,39 @@
 """Add to and read from single points of a field: how sources and receivers touch the wavefield.
 
-Both are rows of a sparse matrix: (flat index, weight) pairs. The order of additions is fixed, so
-that results do not depend on how the grid is cut.
+Both are rows of a sparse matrix, summed in a fixed order, so that results do not depend on how the
+grid is cut or on the machine. Each function does the n-th part of the work; a backend calls it for
+every n (`seismo.backends.base.Backend.each`).
 """
 
 from __future__ import annotations
 
-from typing import Any
 
-from numba import njit
-
-OPTIONS: Any = {"nogil": True, "cache": True, "error_model": "numpy"}
-
-
-@njit(**OPTIONS)
-def inject(field, indices, weights, signals, samples, step):
-    """Add weights[k] * samples[signals[k], step] to field[indices[k]] for every entry k."""
-    for k in range(indices.size):
-        field[indices[k]] += weights[k] * samples[signals[k], step]
+def inject(n, field, cells, starts, weights, signals, samples, clock):
+    """Add weights[k] * samples[signals[k], step] of all entries k of cell n to the field there."""
+    value, step = field[cells[n]], clock[0]
+    for k in range(starts[n], starts[n + 1]):
+        value += weights[k] * samples[signals[k], step]
+    field[cells[n]] = value
 
 
-@njit(**OPTIONS)
-def gather(field, indices, slots, values):
-    """Copy field[indices[k]] to values[slots[k]]."""
-    for k in range(indices.size):
-        values[slots[k]] = field[indices[k]]
+def gather(n, field, indices, slots, values):
+    """Copy field[indices[n]] to values[slots[n]]."""
+    values[slots[n]] = field[indices[n]]
 
 
-@njit(**OPTIONS)
-def reduce(values, starts, weights, channels, record, row):
-    """Add the weighted sum of values starts[n] .. starts[n + 1] to record[row, channels[n]]."""
-    for n in range(channels.size):
-        total = record[row, channels[n]]
-        for k in range(starts[n], starts[n + 1]):
-            total += weights[k] * values[k]
-        record[row, channels[n]] = total
+def sums(n, values, indices, starts, weights, partial):
+    """Sum weights[k] * values[indices[k]] over the entries k of piece n of a row."""
+    first = starts[n]
+    total = weights[first] * values[indices[first]]
+    for k in range(first + 1, starts[n + 1]):
+        total += weights[k] * values[indices[k]]
+    partial[n] = total
+
+
+def record(n, partial, starts, channels, traces, clock):
+    """Add the pieces of row n to what its channel has recorded in this step."""
+    step, channel = clock[0], channels[n]
+    total = traces[step, channel]
+    for k in range(starts[n], starts[n + 1]):
+        total += partial[k]
+    traces[step, channel] = total

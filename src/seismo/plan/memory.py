@@ -100,17 +100,13 @@ class _Counting:
         self.bytes += size * self.item
         return np.empty(0, self.precision)
 
-    def sweep(self, *_: Any) -> Any:
-        """Refuse: there is nothing to sweep."""
-        raise NotImplementedError
-
 
 def memory_of(setup: Setup) -> Memory:
     """Count the bytes of a run."""
     scenario, physics = setup.scenario, setup.physics
     halo = scenario.grid.order // 2
     subdomain = decomposition.decompose(setup.grid, halo, (1, 1), setup.batch)[0][0]
-    fields = _Counting(scenario.precision)
+    fields: Any = _Counting(scenario.precision)
     Fields(fields, physics, subdomain)
     names = {name for stage in physics.stages for name in stage.coefficients}
     model = len(names) * subdomain.volume * fields.item
@@ -131,7 +127,7 @@ def memory_of(setup: Setup) -> Memory:
 
 
 def _layers(setup: Setup, subdomain: Any) -> int:
-    counting = _Counting(setup.scenario.precision)
+    counting: Any = _Counting(setup.scenario.precision)
     closed = setup.closure.rows if setup.closure else 0
     reach = setup.scenario.grid.order // 2 if setup.physics.second_order else 0
     regions = cpml.regions(setup.grid, counting.lane_width, closed, reach)
