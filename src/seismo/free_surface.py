@@ -18,8 +18,10 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from seismo.backends.base import Backend, Launch
 from seismo.decomposition import Subdomain
 from seismo.grid import AXES
+from seismo.kernels.rows import mirror
 from seismo.physics.table import Field
 
 
@@ -36,12 +38,6 @@ class Face:
     axis: str
     high: bool
     kind: str
-
-
-def _shifted(view: np.ndarray, axis: int, start: int, count: int) -> np.ndarray:
-    index = [slice(None)] * view.ndim
-    index[axis] = slice(start, start + count)
-    return view[tuple(index)]
 
 
 def touching(faces: list[Face], subdomain: Subdomain) -> list[Face]:
@@ -66,53 +62,74 @@ def _source_of(face: Face, half: bool, depth: int, first: int, last: int) -> int
     return first + depth - 1 if half else first + depth
 
 
-def image(field: Field | None, face: Face, subdomain: Subdomain, array) -> Callable[[], None]:
+def _rows(subdomain: Subdomain, shots: int, axis: str, layers) -> np.ndarray:
+    """Give the flat indices where the rows of some layers across y or z begin, or all across x."""
+    nz, ny, _ = subdomain.shape
+    y_stride, z_stride = subdomain.strides
+    kept = {"y": range(ny), "z": range(nz)}
+    starts = []
+    for layer in layers:
+        index = kept | ({} if axis == "x" else {axis: range(layer, layer + 1)})
+        shot, z, y = np.ix_(range(shots), index["z"], index["y"])
+        rows = (shot * subdomain.volume + z * z_stride + y * y_stride).ravel()
+        starts.append(rows + (layer if axis == "x" else 0))
+    return np.concatenate(starts)
+
+
+def image(
+    backend: Backend, field: Field | None, face: Face, subdomain: Subdomain, array
+) -> list[Launch]:
     """Bind the filling of one field outside one face; without a field, of a coefficient.
 
     Half-point fields on a mirror's far face have one point beyond the last node's, which is an
     image too.
     """
-    view, axis = subdomain.view(array), 3 - AXES.index(face.axis)
-    a = AXES.index(face.axis)
+    a, axis, shots = AXES.index(face.axis), face.axis, array.size // subdomain.volume
     first = subdomain.offset[a] + subdomain.owned.lo[a]
     last = first + subdomain.owned.shape[a] - 1
-    half = field is not None and face.axis in field.half
+    half = field is not None and axis in field.half
     odd = field is not None and half == (face.kind == "rigid") and face.kind != "periodic"
     mirrored_half = half and face.kind != "periodic"
-    pairs = []
+    outside, inside = [], []
     for depth in range(1, subdomain.halo + 1):
-        outside = last + depth - (mirrored_half and face.high) if face.high else first - depth
-        source = _source_of(face, mirrored_half, depth, first, last)
-        pairs.append((_shifted(view, axis, outside, 1), _shifted(view, axis, source, 1)))
-    on_face = None
-    if odd and not half:
-        on_face = _shifted(view, axis, last if face.high else first, 1)
+        outside.append(last + depth - (mirrored_half and face.high) if face.high else first - depth)
+        inside.append(_source_of(face, mirrored_half, depth, first, last))
 
-    def fill() -> None:
-        if on_face is not None:
-            on_face[:] = 0
-        for outside, source in pairs:
-            if odd:
-                np.negative(source, out=outside)
-            else:
-                outside[:] = source
+    def launch(to, given, factor: int) -> Launch:
+        steps, length = (1, 1), subdomain.shape[2]
+        if axis == "x":  # one line across the face holds all layers
+            steps, length = (_step(to), _step(given)), len(to)
+            to, given = to[:1], given[:1]
+        rows = (backend.array(_rows(subdomain, shots, axis, layers)) for layers in (to, given))
+        to_rows, from_rows = rows
+        held = (array, to_rows, from_rows, *steps, array.dtype.type(factor))
+        return backend.each_row(mirror, to_rows.size, length, held)
 
-    return fill
+    on_face = [last if face.high else first]
+    zero = [launch(on_face, on_face, 0)] if odd and not half else []
+    return [*zero, launch(outside, inside, -1 if odd else 1)]
+
+
+def _step(layers: list[int]) -> int:
+    return layers[1] - layers[0] if len(layers) > 1 else 1
 
 
 def bind_images(
-    faces: list[Face], fields: tuple[Field, ...], subdomain: Subdomain, array_of: Callable
-) -> list[Callable[[], None]]:
+    backend: Backend, faces: list[Face], fields: tuple[Field, ...], subdomain: Subdomain,
+    array_of: Callable,
+) -> list[Launch]:  # fmt: skip
     """Bind the filling of several fields outside all faces, in the order x, y, z.
 
     Args:
+        backend: where the arrays are.
         faces: faces that need images.
         fields: the fields to fill.
         subdomain: where.
         array_of: function(field name) -> flat array.
     """
     return [
-        image(field, face, subdomain, array_of(field.name))
+        launch
         for face in touching(faces, subdomain)
         for field in fields
+        for launch in image(backend, field, face, subdomain, array_of(field.name))
     ]

@@ -51,78 +51,58 @@ Place = namedtuple(
 )
 
 
-@lru_cache
-def _staggered_sum(lanes, terms: int):
-    """c[0] (f[i+s] - f[i]) + c[1] (f[i+2s] - f[i-s]) + ..., written out."""
-    load, jit, whole = lanes.load, lanes.jit, lanes.index
+def _added(lanes, pieces: list):
+    """Add functions (f, i, stride, c) up, written out; the m-th goes with coefficient c[m]."""
+    jit = lanes.jit
 
-    @jit
-    def first(f, i, stride, c):
-        return c[0] * (load(f, i + stride) - load(f, i))
+    def extend(previous, piece, m: int):
+        return jit(lambda f, i, stride, c: previous(f, i, stride, c) + c[m] * piece(f, i, stride))
 
-    def extend(previous, m: int):
-        ahead, behind = whole(m + 1), whole(m)
-
-        @jit
-        def longer(f, i, stride, c):
-            pair = load(f, i + ahead * stride) - load(f, i - behind * stride)
-            return previous(f, i, stride, c) + c[m] * pair
-
-        return longer
-
-    total = first
-    for m in range(1, terms):
-        total = extend(total, m)
+    first = pieces[0]
+    total = jit(lambda f, i, stride, c: c[0] * first(f, i, stride))
+    for m in range(1, len(pieces)):
+        total = extend(total, pieces[m], m)
     return total
 
 
 @lru_cache
-def _centred_sum(lanes, terms: int):
+def _far(lanes, axis: str, n: int):
+    """Read a field n points further along an axis."""
+    read, jit, count = lanes.read, lanes.jit, lanes.index(abs(n))
+    if axis == "x":
+        beside = lanes.beside(n)
+        return jit(lambda f, i, stride: beside(f, i))
+    if n < 0:
+        return jit(lambda f, i, stride: read(f, i - count * stride))
+    return jit(lambda f, i, stride: read(f, i + count * stride))
+
+
+@lru_cache
+def _staggered_sum(lanes, axis: str, terms: int, start: int):
+    """c[0] (f[i+start] - f[i+start-1]) + c[1] (f[i+start+1] - f[i+start-2]) + ..."""
+
+    def pair(m: int):
+        ahead, behind = (_far(lanes, axis, n) for n in (start + m, start - 1 - m))
+        return lanes.jit(lambda f, i, stride: ahead(f, i, stride) - behind(f, i, stride))
+
+    return _added(lanes, [pair(m) for m in range(terms)])
+
+
+@lru_cache
+def _centred_sum(lanes, axis: str, terms: int):
     """d[0] f[i] + d[1] (f[i+s] + f[i-s]) + ..., written out."""
-    load, jit, whole = lanes.load, lanes.jit, lanes.index
 
-    @jit
-    def first(f, i, stride, d):
-        return d[0] * load(f, i)
+    def pair(m: int):
+        ahead, behind = (_far(lanes, axis, n) for n in (m, -m))
+        return lanes.jit(lambda f, i, stride: ahead(f, i, stride) + behind(f, i, stride))
 
-    def extend(previous, m: int):
-        far = whole(m)
-
-        @jit
-        def longer(f, i, stride, d):
-            pair = load(f, i + far * stride) + load(f, i - far * stride)
-            return previous(f, i, stride, d) + d[m] * pair
-
-        return longer
-
-    total = first
-    for m in range(1, terms + 1):
-        total = extend(total, m)
-    return total
+    return _added(lanes, [_far(lanes, axis, 0), *(pair(m) for m in range(1, terms + 1))])
 
 
 @lru_cache
 def _column_sum(lanes, width: int):
     """w[0] f[i] + w[1] f[i+s] + ..., written out: the one-sided rows at the surface."""
-    load, jit, whole = lanes.load, lanes.jit, lanes.index
-
-    @jit
-    def first(f, i, stride, w):
-        return w[0] * load(f, i)
-
-    def extend(previous, m: int):
-        far = whole(m)
-
-        @jit
-        def longer(f, i, stride, w):
-            return previous(f, i, stride, w) + w[m] * load(f, i + far * stride)
-
-        return longer
-
-    total = first
-    for m in range(1, width):
-        total = extend(total, m)
-    return total
+    return _added(lanes, [_far(lanes, "z", n) for n in range(width)])
 
 
 @lru_cache
@@ -199,15 +179,15 @@ def _staggered(lanes, order: int, axis: str, first_slot: int | None, closed: int
     jit, stride, a = lanes.jit, _stride(lanes, axis), AXES.index(axis)
     if closed:
         return _closed(lanes, closed)
-    total = _staggered_sum(lanes, order // 2)
+    ahead, behind = (_staggered_sum(lanes, axis, order // 2, start) for start in (1, 0))
 
     @jit
     def up(f, i, s, k):
-        return total(f, i, stride(s), s.first[a])
+        return ahead(f, i, stride(s), s.first[a])
 
     @jit
     def down(f, i, s, k):
-        return total(f, i - stride(s), stride(s), s.first[a])
+        return behind(f, i, stride(s), s.first[a])
 
     if first_slot is None:
         return up, down
@@ -246,7 +226,7 @@ def _centred(lanes, order: int, axis: str, first_slot: int | None):
     kappa is 1 here: the flux correction is then the memory variable itself.
     """
     jit, stride, a = lanes.jit, _stride(lanes, axis), AXES.index(axis)
-    total = _centred_sum(lanes, order // 2)
+    total = _centred_sum(lanes, axis, order // 2)
 
     @jit
     def second(f, i, s):
@@ -258,19 +238,20 @@ def _centred(lanes, order: int, axis: str, first_slot: int | None):
 
     if first_slot is None:
         return second, no_flux
-    staggered, flux_slot = _staggered_sum(lanes, order // 2), lanes.index(first_slot)
+    ahead, behind = (_staggered_sum(lanes, axis, order // 2, start) for start in (1, 0))
+    flux_slot = lanes.index(first_slot)
     relax_half = _relax(lanes, axis, True, first_slot)
     relax_node = _relax(lanes, axis, False, first_slot)
     memory_stride = _memory_stride(lanes, axis)
 
     @jit
     def flux(f, i, s):
-        relax_half(staggered(f, i, stride(s), s.first[a]), s, 0)
+        relax_half(ahead(f, i, stride(s), s.first[a]), s, 0)
 
     @jit
     def stretched_second(f, i, s):
-        step = memory_stride(s)
-        correction = staggered(s.memory, s.j + flux_slot * s.slot - step, step, s.first[a])
+        place = s.j + flux_slot * s.slot
+        correction = behind(s.memory, place, memory_stride(s), s.first[a])
         return relax_node(second(f, i, s) + correction, s, 1)
 
     return stretched_second, flux
@@ -279,7 +260,7 @@ def _centred(lanes, order: int, axis: str, first_slot: int | None):
 @lru_cache
 def _plain(lanes) -> dict:
     """Build what no layer or surface changes: the field itself and its coefficients."""
-    jit, load, store, one = lanes.jit, lanes.load, lanes.store, lanes.index(1)
+    jit, load, store, read, beside = lanes.jit, lanes.load, lanes.store, lanes.read, lanes.beside(1)
 
     @jit
     def at(f, i):
@@ -291,19 +272,19 @@ def _plain(lanes) -> dict:
 
     @jit
     def here(f, i, s):
-        return load(f, i - s.shot)
+        return read(f, i - s.shot)
 
     @jit
     def x_next(f, i, s):
-        return load(f, i + one - s.shot)
+        return beside(f, i - s.shot)
 
     @jit
     def y_next(f, i, s):
-        return load(f, i + s.y_stride - s.shot)
+        return read(f, i + s.y_stride - s.shot)
 
     @jit
     def z_next(f, i, s):
-        return load(f, i + s.z_stride - s.shot)
+        return read(f, i + s.z_stride - s.shot)
 
     return {
         "at": at, "put": put, "here": here, "x_next": x_next, "y_next": y_next, "z_next": z_next,

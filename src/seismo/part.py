@@ -83,7 +83,7 @@ class Part:
 
     def __init__(self, setup: Setup, backend: Any, subdomain: decomposition.Subdomain) -> None:
         physics, scenario = setup.physics, setup.scenario
-        self.subdomain = subdomain
+        self.subdomain, self._backend = subdomain, backend
         self.fields = Fields(backend, physics, subdomain)
         medium = _medium(setup, subdomain)
         contacts = ContactRows(setup.contacts, subdomain, setup.clock.dt)
@@ -122,9 +122,11 @@ class Part:
 
     def _fill(self, faces: list[Face], name: str) -> None:
         for face in touching(faces, self.subdomain):
-            image(None, face, self.subdomain, self.fields.arrays(0)[name])()
+            array = self.fields.arrays(0)[name]
+            for launch in image(self._backend, None, face, self.subdomain, array):
+                launch()
 
     def _images(self, faces, physics: Physics, names, parity: int):
         written = tuple(physics.named(name) for name in names)
         arrays = self.fields.arrays(parity)
-        return bind_images(faces, written, self.subdomain, lambda name: arrays[name])
+        return bind_images(self._backend, faces, written, self.subdomain, lambda name: arrays[name])

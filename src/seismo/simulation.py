@@ -41,7 +41,7 @@ class Simulation:
         self.parts = [part for row in rows for part in row]
         self._halos = [
             [
-                Halo([[p.fields for p in row] for row in rows], stage.writes, parity)
+                Halo(backend, [[p.fields for p in row] for row in rows], stage.writes, parity)
                 for stage in setup.physics.stages
             ]
             for parity in (0, 1)
@@ -136,7 +136,7 @@ class Simulation:
         whole = np.empty((self.setup.batch, nz, ny, nx), self.backend.precision)
         for owned, view in self.views(name):
             (_, y0, z0), (_, y1, z1) = owned.lo, owned.hi
-            whole[:, z0:z1, y0:y1] = view
+            whole[:, z0:z1, y0:y1] = self.backend.fetch(view)
         return whole
 
 

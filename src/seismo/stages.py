@@ -17,6 +17,8 @@ from seismo.fields import Fields
 from seismo.grid import AXES, Box
 from seismo.physics.table import Stage
 
+X_ALIGNED = 4  # numbers; a row of layer memory begins on whole 16 bytes, as the fields' rows do
+
 
 class LayerMemory:
     """Own the memory variables of one stage, in every region and span, in one array."""
@@ -34,6 +36,7 @@ class LayerMemory:
             if not stretched or not box.size or not stage.slots:
                 continue
             margin = [pad if a in stretched else 0 for a in AXES]
+            margin[0] = -(-margin[0] // X_ALIGNED) * X_ALIGNED
             nx, ny, nz = (n + 2 * m for n, m in zip(box.shape, margin, strict=True))
             pitch = -(-nx // backend.lane_width) * backend.lane_width
             slot = pitch * ny * nz

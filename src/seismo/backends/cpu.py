@@ -10,10 +10,8 @@ Compiled sweeps are kept on disk. Numba's own cache key does not see what a form
 
 from __future__ import annotations
 
-import hashlib
-from functools import cache, lru_cache
+from functools import lru_cache
 from itertools import pairwise, product
-from pathlib import Path
 from typing import Any
 
 import numba
@@ -31,6 +29,7 @@ from seismo.backends.base import (
     SweepTables,
     Variant,
 )
+from seismo.backends.digest import source_digest
 from seismo.backends.host import HostBackend
 from seismo.backends.vectors import LANE_BYTES, call_at, pointer_to, vector_lanes
 from seismo.operators import Place
@@ -54,28 +53,24 @@ class _KeyedCache(FunctionCache):
         return signature, codegen.magic_tuple(), self._key
 
 
-@cache
-def _source_digest() -> str:
-    """Hash the text of every module that a compiled sweep can contain."""
-    package = Path(__file__).parent.parent
-    files = [package / "operators.py"]
-    for folder in ("physics", "kernels", "backends"):
-        files += sorted((package / folder).glob("**/*.py"))
-    digest = hashlib.sha256()
-    for file in files:
-        digest.update(file.read_bytes())
-    return digest.hexdigest()
-
-
 @lru_cache
 def _lanes(precision: str) -> type:
     vectors = vector_lanes(precision)
 
     class Lanes:
-        load, store, first = vectors.load, vectors.store, vectors.first
+        load, read, store, first = vectors.load, vectors.load, vectors.store, vectors.first
         prefetch, fetch, width = vectors.prefetch, vectors.fetch, vectors.width
         index, jit = np.uint64, staticmethod(njit(**INNER))
         number = np.dtype(precision).type
+
+        @staticmethod
+        @lru_cache
+        def beside(n: int):
+            """Read a field n points further along x."""
+            load, count = vectors.load, np.uint64(abs(n))
+            if n < 0:
+                return njit(**INNER)(lambda f, i: load(f, i - count))
+            return njit(**INNER)(lambda f, i: load(f, i + count))
 
     return Lanes
 
@@ -91,7 +86,7 @@ def _compiled(formula, variant: Variant, precision: str, count: int, width: int)
     tile = _tile_loop(lanes, *v.bind(formula, lanes), v.axes, v.order // 2, width, count)
     what = f"{formula.__module__}.{formula.__qualname__} {v} {precision} {count} {width}"
     compiled: Any = CFunc(tile, _SIGNATURE, {}, OPTIONS)
-    compiled._cache = _KeyedCache(tile, f"{_source_digest()} {what}")
+    compiled._cache = _KeyedCache(tile, f"{source_digest()} {what}")
     compiled.compile()
     return compiled
 
@@ -180,7 +175,7 @@ def _looped(body, rows: bool):
 
     compiled = njit(**OPTIONS)(loop)
     compiled._cache = _KeyedCache(
-        loop, f"{_source_digest()} {body.__module__}.{body.__qualname__} {rows}"
+        loop, f"{source_digest()} {body.__module__}.{body.__qualname__} {rows}"
     )
     return compiled
 

@@ -20,7 +20,8 @@ def _store(target, index, value, mask):
 def _lanes(precision: str) -> type:
     class Lanes:
         jit = staticmethod(lambda f: f)
-        load = staticmethod(lambda f, i: f[i])
+        load = read = staticmethod(lambda f, i: f[i])
+        beside = staticmethod(lambda n: lambda f, i: f[i + n])
         store = staticmethod(_store)
         fetch = staticmethod(lambda f, i: None)
         index = int

@@ -1,0 +1,199 @@
+"""Lanes of 16 bytes for Numba on NVIDIA GPUs: four float32 (or two float64) as one LLVM vector.
+
+A thread that loads and stores 16 bytes at a time keeps more of the memory's latency in flight than
+one that takes 4, and pays the index arithmetic once for four points. Arrays are addresses in global
+memory. Along x the neighbours of a lane are cut out of two aligned ones (`beside`), so that no load
+is narrow or unaligned.
+
+`read` is for what the kernel does not write. It becomes a load through the read-only path, which
+the compiler may move above stores; of `load` it must assume that any store may have changed it.
+"""
+
+from __future__ import annotations
+
+import operator
+from functools import lru_cache
+from typing import Any
+
+import numpy as np
+from llvmlite import ir
+from numba import cuda
+from numba.cuda import types
+from numba.cuda.extending import intrinsic, models, overload, register_model
+
+LANE_BYTES = 16
+_I32 = ir.IntType(32)
+_GLOBAL = 1  # LLVM's address space of a GPU's main memory
+
+
+class _LaneType(types.Type):
+    """`width` numbers of type `number`."""
+
+    def __init__(self, number: types.Float, width: int) -> None:
+        self.number, self.width = number, width
+        super().__init__(name=f"cuda_lane({number}x{width})")
+
+
+@register_model(_LaneType)
+class _LaneModel(models.PrimitiveModel):
+    def __init__(self, manager, lane) -> None:
+        super().__init__(manager, lane, _vector(lane))
+
+
+def _vector(lane: _LaneType) -> ir.VectorType:
+    return ir.VectorType(_element(lane.number), lane.width)
+
+
+def _element(number: types.Float):
+    return ir.FloatType() if number == types.float32 else ir.DoubleType()
+
+
+def _constant(k: int):
+    return ir.Constant(_I32, k)
+
+
+def _pointer(builder, address, index, pointee, element):
+    base = builder.inttoptr(address, element.as_pointer(_GLOBAL))
+    return builder.bitcast(builder.gep(base, [index]), pointee.as_pointer(_GLOBAL))
+
+
+def _reading(kind, pointee, element, align: int, unchanging: bool):
+    """Make an intrinsic (address, index) -> value; an unchanging one takes the read-only path."""
+
+    @intrinsic
+    def read(context, source, index):
+        def generate(context, builder, signature, args):
+            value = builder.load(_pointer(builder, *args, pointee, element))
+            value.align = align
+            if unchanging:
+                value.set_metadata("invariant.load", builder.module.add_metadata([]))
+            return value
+
+        return kind(source, index), generate
+
+    return read
+
+
+def _storing(lane: _LaneType, align: int):
+    vector, element = _vector(lane), _element(lane.number)
+
+    def whole(builder, target, index, value) -> None:
+        builder.store(value, _pointer(builder, target, index, vector, element)).align = align
+
+    def single(builder, target, index, value, k: int) -> None:
+        at = builder.add(index, ir.Constant(index.type, k))
+        pointer = _pointer(builder, target, at, element, element)
+        builder.store(builder.extract_element(value, _constant(k)), pointer)
+
+    @intrinsic
+    def store(context, target, index, value, mask):
+        """Store a lane, or its first `mask` numbers (`None`: all)."""
+
+        def generate(context, builder, signature, args):
+            if mask == types.none:
+                whole(builder, *args[:3])
+                return context.get_dummy_value()
+            all_of_it = builder.icmp_signed(">=", args[3], ir.Constant(args[3].type, lane.width))
+            with builder.if_else(all_of_it) as (then, otherwise):
+                with then:
+                    whole(builder, *args[:3])
+                with otherwise:
+                    for k in range(lane.width):
+                        inside = builder.icmp_signed("<", ir.Constant(args[3].type, k), args[3])
+                        with builder.if_then(inside):
+                            single(builder, *args[:3], k)
+            return context.get_dummy_value()
+
+        return types.void(target, index, lane, mask), generate
+
+    return store
+
+
+def _joining(lane: _LaneType, first: int):
+    """Make an intrinsic (a, b) -> the numbers from `first` on of a and b side by side."""
+
+    @intrinsic
+    def join(context, a, b):
+        def generate(context, builder, signature, args):
+            picked = ir.VectorType(_I32, lane.width)
+            order = ir.Constant(picked, list(range(first, first + lane.width)))
+            return builder.shuffle_vector(*args, order)
+
+        return lane(a, b), generate
+
+    return join
+
+
+def _register_arithmetic(lane: _LaneType) -> None:
+    vector = _vector(lane)
+
+    def splat(builder, value):
+        lane_value = ir.Constant(vector, ir.Undefined)
+        for k in range(lane.width):
+            lane_value = builder.insert_element(lane_value, value, _constant(k))
+        return lane_value
+
+    def register(python_operator, instruction: str) -> None:
+        @intrinsic
+        def elementwise(context, a, b):
+            def generate(context, builder, signature, args):
+                both = [
+                    value if kind == lane else splat(builder, value)
+                    for kind, value in zip(signature.args, args, strict=True)
+                ]
+                return getattr(builder, instruction)(*both, flags=("fast",))
+
+            return lane(a, b), generate
+
+        @overload(python_operator)
+        def implementation(a, b):
+            if lane in (a, b) and {a, b} <= {lane, lane.number}:
+                return lambda a, b: elementwise(a, b)
+            return None
+
+    for pair in (("add", "fadd"), ("sub", "fsub"), ("mul", "fmul"), ("truediv", "fdiv")):
+        register(getattr(operator, pair[0]), pair[1])
+
+
+@lru_cache
+def cuda_lanes(precision: str) -> Any:
+    """Give the lane operations of a precision.
+
+    Args:
+        precision: "float32" or "float64".
+    """
+    kind: Any = {"float32": types.float32, "float64": types.float64}[precision]
+    item = np.dtype(precision).itemsize
+    lanes = LANE_BYTES // item
+    lane = _LaneType(kind, lanes)
+    vector, element = _vector(lane), _element(kind)
+    _register_arithmetic(lane)
+    device = cuda.jit(device=True, fastmath=True, forceinline=True)
+    read_lane = _reading(lane, vector, element, LANE_BYTES, True)
+
+    class Lanes:
+        width, index, number = lanes, np.uint64, np.dtype(precision).type
+        jit = staticmethod(device)
+        load = _reading(lane, vector, element, LANE_BYTES, False)
+        read = read_lane
+        scalar = _reading(kind, element, element, item, True)
+        integer = _reading(types.int64, ir.IntType(64), ir.IntType(64), 8, True)
+        store = _storing(lane, LANE_BYTES)
+        fetch = staticmethod(device(lambda f, i: None))
+
+        @staticmethod
+        @lru_cache
+        def beside(n: int):
+            """Read a lane n points further along x."""
+            whole, rest = divmod(n, lanes)
+            far = np.uint64(abs(whole) * lanes)
+            if whole < 0:
+                aligned = device(lambda f, i: read_lane(f, i - far))
+            else:
+                aligned = device(lambda f, i: read_lane(f, i + far))
+            if not rest:
+                return aligned
+            following, join = Lanes.beside((whole + 1) * lanes), _joining(lane, rest)
+            return device(lambda f, i: join(aligned(f, i), following(f, i)))
+
+    return Lanes

@@ -1,0 +1,248 @@
+"""The GPU backend: the same formulas on 16-byte lanes, everything resident on the card.
+
+Fields, model, wavelets, record and step counter stay on the card from the first step to the last.
+The host queues graphs of steps and waits for nothing.
+"""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Callable
+from dataclasses import dataclass
+from functools import lru_cache
+from itertools import product
+from typing import Any
+
+import numpy as np
+
+from seismo.backends.base import (
+    FIRST_SPAN,
+    SPAN_COLUMNS,
+    Launch,
+    Operands,
+    Step,
+    SweepTables,
+    Variant,
+)
+from seismo.backends.cuda_kernels import (
+    Constants,
+    Shape,
+    body_kernel,
+    box_kernel,
+    row_kernel,
+    table_kernel,
+)
+from seismo.operators import operators
+
+BODY_THREADS = 128
+ROW_THREADS = (64, 2)
+
+
+@dataclass(frozen=True)
+class Shapes:
+    """Layouts of threads.
+
+    Attributes:
+        lean: interior kernels of few arrays, in 3-D.
+        rich: interior kernels of many arrays, in 3-D.
+        plane: interior kernels in 2-D.
+        layer: absorbing layers across y or z, in 3-D.
+        side: absorbing layers across x, which are few lanes wide, in 3-D.
+        plane_layer: absorbing layers across z, in 2-D.
+        plane_side: absorbing layers across x, in 2-D.
+    """
+
+    lean: Shape
+    rich: Shape
+    plane: Shape
+    layer: Shape
+    side: Shape
+    plane_layer: Shape
+    plane_side: Shape
+
+    def of(self, axes: str, stretched: str, arrays: int) -> Shape:
+        """Choose the layout for a kernel."""
+        if "y" not in axes:
+            if not stretched:
+                return self.plane
+            return self.plane_side if "x" in stretched else self.plane_layer
+        if stretched:
+            return self.side if "x" in stretched else self.layer
+        return self.lean if arrays <= LEAN_ARRAYS else self.rich
+
+
+LEAN_ARRAYS = 5
+H200 = Shapes(
+    lean=Shape((32, 8, 2), 1, 2),
+    rich=Shape((32, 4, 2), 1, 4),
+    plane=Shape((32, 1, 8), 1, 4),
+    layer=Shape((32, 8, 1), 1, 2),
+    side=Shape((8, 8, 4), 1, 2),
+    plane_layer=Shape((32, 1, 4), 1, 2),
+    plane_side=Shape((8, 1, 16), 1, 2),
+)
+
+
+def _tick(n, clock) -> None:
+    clock[n] += 1
+
+
+class GpuBackend:
+    """Numba kernels on one NVIDIA card."""
+
+    name = "gpu"
+
+    def __init__(self, precision: str, card: Any, shapes: Shapes | None = None) -> None:
+        """Take the precision, the card (`seismo.backends.card.Card`) and layouts of threads."""
+        self.precision, self.card = precision, card
+        self.shapes = shapes or H200
+        self.lanes = card.lanes(precision)
+        self.lane_width = self.lanes.width
+        self.clock = card.array(np.zeros(1, np.int64))
+
+    def zeros(self, size: int) -> Any:
+        """Allocate zeros, some more than asked for: lanes are read whole."""
+        return self.card.zeros(size + 8 * self.lane_width, self.precision)
+
+    def array(self, values: np.ndarray) -> Any:
+        """Copy an array to the card."""
+        return self.card.array(values)
+
+    def fetch(self, array: Any) -> np.ndarray:
+        """Copy an array, or a view of one, from the card."""
+        return self.card.fetch(array)
+
+    def wait(self) -> None:
+        """Return when all that was launched is done."""
+        self.card.wait()
+
+    def sweep(
+        self, formula, variant: Variant, tables: SweepTables, boxes, memory, operands: Operands
+    ) -> list[Launch]:
+        """Bind a formula; see `Backend.sweep`."""
+        bound = _Sweep(self, formula, variant, tables, memory, operands)
+        spans = [boxes[:, FIRST_SPAN + k * SPAN_COLUMNS :][:, :SPAN_COLUMNS] for k in range(3)]
+        middle = np.column_stack([boxes[:, :FIRST_SPAN], spans[1]])
+        ends = [np.column_stack([boxes[:, :FIRST_SPAN], spans[k]]) for k in (0, 2)]
+        if variant.ends == variant.middle:
+            groups = [(variant.middle, np.concatenate([middle, *ends]))]
+        else:
+            groups = [(variant.middle, middle), (variant.ends, np.concatenate(ends))]
+        launches = []
+        for stretched, some in groups:
+            filled = some[some[:, FIRST_SPAN + 1] > some[:, FIRST_SPAN]]
+            if len(filled):
+                launches.append(bound.launch(stretched, filled))
+        return launches
+
+    def each(self, body: Callable, count: int, arguments: tuple) -> Launch:
+        """Bind a body; see `Backend.each`."""
+        grid = (-(-count // BODY_THREADS), 1, 1)
+        return self.card.launch(
+            lambda: body_kernel(self.card.device_function(body)), _named(body), grid,
+            (BODY_THREADS, 1, 1), (count, 1, arguments), addresses=False,
+        )  # fmt: skip
+
+    def each_row(self, body: Callable, count: int, length: int, arguments: tuple) -> Launch:
+        """Bind a body; see `Backend.each_row`."""
+        tx, ty = ROW_THREADS
+        return self.card.launch(
+            lambda: row_kernel(self.card.device_function(body)), f"row {_named(body)}",
+            (-(-length // tx), -(-count // ty), 1), (tx, ty, 1), (count, length, arguments),
+            addresses=False,
+        )  # fmt: skip
+
+    def program(self, steps: tuple[Step, ...]) -> Callable[[int, int], None]:
+        """Record what steps launch; see `Backend.program`."""
+        return self.card.program(steps, self.each(_tick, 1, (self.clock,)), self.clock)
+
+
+def _named(function: Callable) -> str:
+    return f"{function.__module__}.{function.__qualname__}"
+
+
+class _Sweep:
+    """A formula with its tables and arrays, to be bound to boxes of one kind of row."""
+
+    def __init__(
+        self, backend: GpuBackend, formula, variant: Variant, tables: SweepTables, memory,
+        operands: Operands,
+    ) -> None:  # fmt: skip
+        self._backend, self._formula, self._variant = backend, formula, variant
+        self._tables, self._operands = tables, operands
+        kept = (*tables.profiles, tables.up, tables.down)
+        arrays = (_device_table(backend, a.tobytes(), a.shape) for a in map(_float, kept))
+        self._addresses = (memory, *arrays)
+
+    def launch(self, stretched: str, boxes: np.ndarray) -> Launch:
+        """Bind to boxes: z0, z1, y0, y1, shot, x0, x1, memory, memory_y, memory_z, slot."""
+        variant, backend, lanes = self._variant, self._backend, self._backend.lanes
+        masked = bool((boxes[:, FIRST_SPAN + 1] % lanes.width).any())
+        constants = Constants(self._tables, stretched, bool(variant.closed), masked)
+        shape = backend.shapes.of(variant.axes, stretched, len(self._operands.all))
+        alone = not stretched and len(np.unique(np.delete(boxes, 4, axis=1), axis=0)) == 1
+        make = self._alone if alone else self._listed
+        write, what, grid, table = make(constants, shape, boxes)
+
+        def kernel() -> Callable:
+            o = operators(
+                lanes, variant.order, variant.axes, stretched, variant.slots, variant.closed
+            )
+            return write(lanes, self._formula(o))
+
+        name = " ".join((
+            _named(self._formula), what, repr(variant), repr(shape), stretched, str(masked),
+            backend.precision, _digest(self._tables),
+        ))  # fmt: skip
+        return backend.card.launch(
+            kernel, name, grid, shape.threads, ((table, *self._addresses), self._operands.all),
+            addresses=True, bounds=shape.bounds,
+        )  # fmt: skip
+
+    def _alone(self, constants: Constants, shape: Shape, boxes: np.ndarray):
+        """One box for all shots: the grid counts its blocks."""
+        z0, z1, y0, y1, _, x0, x1 = (int(n) for n in boxes[0, :7])
+        shots = len(boxes)
+        volume = int(boxes[1, 4] - boxes[0, 4]) if shots > 1 else 0
+        box = (x0, x1, y0, y1, z0, z1)
+        px, py, pz = shape.points(self._backend.lanes.width)
+        grid = (-(-(x1 - x0) // px), -(-(y1 - y0) // py), -(-(z1 - z0) // pz) * shots)
+        unused = self._addresses[0]
+        return (
+            lambda lanes, update: box_kernel(lanes, update, constants, shape, box, volume),
+            f"box {box} {volume}", grid, unused,
+        )  # fmt: skip
+
+    def _listed(self, constants: Constants, shape: Shape, boxes: np.ndarray):
+        """Many boxes: a table of blocks."""
+        px, py, pz = shape.points(self._backend.lanes.width)
+        rows = [
+            (x, y, z, x1, y1, z1, shot, *memory)
+            for z0, z1, y0, y1, shot, x0, x1, *memory in boxes.tolist()
+            for z, y, x in product(range(z0, z1, pz), range(y0, y1, py), range(x0, x1, px))
+        ]
+        table = self._backend.array(np.array(rows, np.int64).ravel())
+        return (
+            lambda lanes, update: table_kernel(lanes, update, constants, shape),
+            "table", (len(rows), 1, 1), table,
+        )  # fmt: skip
+
+
+def _float(a: np.ndarray) -> np.ndarray:
+    return np.ascontiguousarray(a, np.float64)
+
+
+@lru_cache(maxsize=64)
+def _device_table(backend: GpuBackend, data: bytes, shape: tuple[int, ...]) -> Any:
+    """Copy a table of coefficients to the card, once for all sweeps that share it."""
+    values = np.frombuffer(data).reshape(shape)
+    return backend.array(values.ravel().astype(backend.precision))
+
+
+def _digest(tables: SweepTables) -> str:
+    """Name what a kernel has built in of the tables."""
+    digest = hashlib.sha256()
+    for a in (tables.strides, tables.first, tables.second):
+        digest.update(np.ascontiguousarray(a).tobytes())
+    shapes = [a.shape for a in (*tables.profiles, tables.up)]
+    return f"{digest.hexdigest()} {tables.surface} {shapes}"

@@ -1,0 +1,95 @@
+"""A card made of Numba's CUDA simulator: the GPU backend's own kernels, one Python thread a thread.
+
+Lanes are small NumPy vectors. Import this only where NUMBA_ENABLE_CUDASIM=1 is set.
+"""
+
+from __future__ import annotations
+
+from functools import cache
+
+import numpy as np
+from numba import cuda
+
+from seismo.backends.cuda_kernels import Shape
+from seismo.backends.gpu import GpuBackend, Shapes
+
+SMALL = Shape((2, 2, 2), 1, 1)
+SHAPES = Shapes(
+    lean=Shape((2, 2, 2), 2), rich=SMALL, plane=Shape((2, 1, 4)), layer=SMALL, side=SMALL,
+    plane_layer=Shape((2, 1, 4)), plane_side=Shape((2, 1, 4)),
+)  # fmt: skip
+
+
+def _identity(function):
+    return function
+
+
+@cache
+def lanes_of(precision: str):
+    item = np.dtype(precision).itemsize
+
+    def load(array, i):
+        return array[i : i + Lanes.width].copy()
+
+    def store(array, i, value, mask):
+        count = Lanes.width if mask is None else max(0, min(Lanes.width, mask))
+        array[i : i + count] = value[:count]
+
+    class Lanes:
+        width, index, number = 16 // item, int, np.dtype(precision).type
+        jit = staticmethod(_identity)
+        scalar = staticmethod(lambda array, i: array[i])
+        integer = staticmethod(lambda array, i: int(array[i]))
+        fetch = staticmethod(lambda array, i: None)
+
+        @staticmethod
+        def beside(n: int):
+            return lambda array, i: load(array, i + n)
+
+    Lanes.load = Lanes.read = staticmethod(load)
+    Lanes.store = staticmethod(store)
+    return Lanes
+
+
+class SimulatedCard:
+    """Stand in for `seismo.backends.card.Card`."""
+
+    name, capability = "simulator", (9, 0)
+
+    def lanes(self, precision: str):
+        return lanes_of(precision)
+
+    def device_function(self, body):
+        return body
+
+    def zeros(self, size: int, precision: str):
+        return np.zeros(size, precision)
+
+    def array(self, values):
+        return np.array(values)
+
+    def fetch(self, array):
+        return np.asarray(array)
+
+    def wait(self) -> None:
+        pass
+
+    def launch(self, kernel, name, grid, block, arguments, *, addresses, bounds=None):
+        compiled = cuda.jit(kernel())
+        grid, block = (tuple(int(n) for n in size) for size in (grid, block))
+        return lambda: compiled[grid, block](*arguments)
+
+    def program(self, steps, tick, clock):
+        def advance(first: int, count: int) -> None:
+            clock[0] = first
+            for step in range(first, first + count):
+                for group in steps[step % len(steps)]:
+                    for launch in group:
+                        launch()
+                tick()
+
+        return advance
+
+
+def simulated(precision: str) -> GpuBackend:
+    return GpuBackend(precision, SimulatedCard(), SHAPES)
