@@ -74,7 +74,7 @@ class SimulatedCard:
     def wait(self) -> None:
         pass
 
-    def launch(self, kernel, name, grid, block, arguments, *, addresses, bounds=None):
+    def launch(self, kernel, name, grid, block, arguments, *, addresses, writes, bounds=None):
         compiled = cuda.jit(kernel())
         grid, block = (tuple(int(n) for n in size) for size in (grid, block))
         return lambda: compiled[grid, block](*arguments)

@@ -118,7 +118,7 @@ class RowCorrections:
         bases, length = self._bases(box)[0], box.shape[0]
         put = self._backend.array
         held = (target, source, put(bases), put(to), put(given), put(weights))
-        return [self._backend.each_row(add_rows, bases.size, length, held)]
+        return [self._backend.each_row(add_rows, bases.size, length, held, writes=(0,))]
 
     def _slope(self, term: RowSlope, box: Box) -> list[Launch]:
         inside = {k: g for k, g in term.targets.items() if box.lo[2] <= k[1] < box.hi[2]}
@@ -148,6 +148,6 @@ class RowCorrections:
             for (name, row), gain in inside.items()
         ]
         return [
-            backend.each_row(slope, bases.size, length, held),
-            *(backend.each_row(add_found, bases.size, length, add) for add in adds),
+            backend.each_row(slope, bases.size, length, held, writes=(9, 10)),
+            *(backend.each_row(add_found, bases.size, length, add, writes=(0,)) for add in adds),
         ]

@@ -103,7 +103,7 @@ def image(
         rows = (backend.array(_rows(subdomain, shots, axis, layers)) for layers in (to, given))
         to_rows, from_rows = rows
         held = (array, to_rows, from_rows, *steps, array.dtype.type(factor))
-        return backend.each_row(mirror, to_rows.size, length, held)
+        return backend.each_row(mirror, to_rows.size, length, held, writes=(0,))
 
     on_face = [last if face.high else first]
     zero = [launch(on_face, on_face, 0)] if odd and not half else []

@@ -46,7 +46,7 @@ def link(
     return [
         backend.each_row(
             copy_rows, to.size, low.shape[2],
-            (target, source, backend.array(to), backend.array(given)),
+            (target, source, backend.array(to), backend.array(given)), writes=(0,),
         )
         for target, source, to, given in pairs
     ]  # fmt: skip

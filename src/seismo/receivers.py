@@ -170,34 +170,47 @@ def _append(rows: dict[str, _Channels], field: str, channel: int, shot: int, poi
 class _Reading:
     """Read one field for all channels: the points of each subdomain, then their sums.
 
-    Each row is summed in pieces of at most `PIECE` entries.
+    Rows of more than `PIECE` entries are summed in pieces first, side by side.
     """
 
-    def __init__(self, backend: Backend, name: str, rows: _Channels, parts: list[Fields]) -> None:
+    def __init__(
+        self, backend: Backend, name: str, rows: _Channels, parts: list[Fields]
+    ) -> None:  # fmt: skip
         self._backend, put = backend, backend.array
-        x, y, z, shot = (np.concatenate(part) for part in (rows.x, rows.y, rows.z, rows.shot))
-        starts, firsts = _pieces(np.array(rows.starts, np.int64))
-        weights = put(np.concatenate(rows.weights).astype(backend.precision))
-        partial = put(np.zeros(len(starts) - 1, backend.precision))
-        self._partial, self._rows = partial, (put(firsts), put(np.array(rows.channels, np.int64)))
+        points = tuple(np.concatenate(part) for part in (rows.x, rows.y, rows.z, rows.shot))
+        weights = np.concatenate(rows.weights).astype(backend.precision)
+        starts, indices = np.array(rows.starts, np.int64), np.arange(len(weights))
         self._gathers: list[list[tuple]] = []
         if len(parts) == 1:  # the sums read the field itself
             values = [parts[0].written(name, parity) for parity in (0, 1)]
-            indices = _flat(parts[0], x, y, z, shot)
+            indices = _flat(parts[0], *points)
         else:
-            values = [put(np.zeros(len(x), backend.precision))] * 2
-            indices = np.arange(len(x))
-            self._gathers = [_gather(backend, name, p, (x, y, z, shot), values[0]) for p in parts]
-        self._sums = [(v, put(indices), put(starts), weights, partial) for v in values]
+            values = [put(np.zeros(len(weights), backend.precision))] * 2
+            self._gathers = [_gather(backend, name, p, points, values[0]) for p in parts]
+        self._sums: list[tuple] = []
+        if np.diff(starts).max() > PIECE:
+            pieces, starts = _pieces(starts)
+            partial = put(np.zeros(len(pieces) - 1, backend.precision))
+            held = (put(indices), put(pieces), put(weights), partial)
+            self._sums = [(v, *held) for v in values]
+            values, indices = [partial] * 2, np.arange(partial.size)
+            weights = np.ones(partial.size, backend.precision)
+        held = (put(indices), put(starts), put(weights), put(np.array(rows.channels, np.int64)))
+        self._rows = [(v, *held) for v in values]
 
     def launches(self, traces, parity: int) -> list[Launch]:
         """List what adds this field's share to the record of a step."""
-        backend, partial, (firsts, channels) = self._backend, self._partial, self._rows
-        rows = (partial, firsts, channels, traces, backend.clock)
+        backend, rows = self._backend, self._rows[parity]
+        sums = [s[parity] for s in (self._sums,) if s]
         return [
-            *(backend.each(kernels.gather, *gather[parity]) for gather in self._gathers),
-            backend.each(kernels.sums, partial.size, self._sums[parity]),
-            backend.each(kernels.record, channels.size, rows),
+            *(
+                backend.each(kernels.gather, g[parity][0], g[parity][1], (3,))
+                for g in self._gathers
+            ),
+            *(backend.each(kernels.sums, s[-1].size, s, writes=(4,)) for s in sums),
+            backend.each(
+                kernels.record, rows[-1].size, (*rows, traces, backend.clock), writes=(5,)
+            ),
         ]
 
 

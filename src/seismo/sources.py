@@ -184,6 +184,7 @@ class Injection:
             backend.each(
                 inject, cells.size,
                 (self._fields.written(name, parity), cells, *entries, backend.clock),
+                writes=(0,),
             )
             for name, cells, *entries in self._calls.get((stage, core), ())
         ]  # fmt: skip

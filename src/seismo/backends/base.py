@@ -126,10 +126,15 @@ class Backend(Protocol):
     ) -> list[Launch]:  # fmt: skip
         """Bind a formula to its operators, boxes and arrays; the launches touch other points."""
 
-    def each(self, body: Callable, count: int, arguments: tuple) -> Launch:
-        """Bind ``body(n, *arguments)`` for n = 0 .. count - 1; no n sees what others do."""
+    def each(self, body: Callable, count: int, arguments: tuple, writes: tuple[int, ...]) -> Launch:
+        """Bind ``body(n, *arguments)`` for n = 0 .. count - 1; no n sees what others do.
 
-    def each_row(self, body: Callable, count: int, length: int, arguments: tuple) -> Launch:
+        `writes` are the places of the arguments that change.
+        """
+
+    def each_row(
+        self, body: Callable, count: int, length: int, arguments: tuple, writes: tuple[int, ...]
+    ) -> Launch:
         """Bind ``body(n, x0, x1, *arguments)`` for pieces x0 <= x < x1 of rows 0 <= x < length."""
 
     def program(self, steps: tuple[Step, ...]) -> Callable[[int, int], None]:

@@ -17,12 +17,13 @@ from numba import cuda
 from numba.cuda import types as cuda_types
 from numba.np.numpy_support import from_dtype
 
-from seismo.backends.base import Launch, Step
 from seismo.backends.cuda_code import Request, kept
 from seismo.backends.cuda_lanes import cuda_lanes
+from seismo.backends.order import Work, dependencies, lines
 
 types: Any = cuda_types
 GRAPH_STEPS = 16  # steps of the longer graph
+MOST_LINES = 24  # streams that record one
 
 
 class Card:
@@ -66,8 +67,9 @@ class Card:
 
     def launch(
         self, kernel: Callable[[], Callable], name: str, grid: tuple, block: tuple,
-        arguments: tuple, *, addresses: bool, bounds: tuple[int, int] | None = None,
-    ) -> Launch:  # fmt: skip
+        arguments: tuple, *, addresses: bool, writes: tuple,
+        bounds: tuple[int, int] | None = None,
+    ) -> Work:  # fmt: skip
         """Compile and load a kernel, and bind it to its arguments.
 
         Args:
@@ -77,6 +79,7 @@ class Card:
             block: threads along x, y, z.
             arguments: arrays and numbers, in tuples if need be.
             addresses: whether arrays are handed over as addresses.
+            writes: those of the arrays that the kernel changes.
             bounds: threads of a block and blocks of a multiprocessor.
         """
         signature = tuple(_type(a, addresses) for a in arguments)
@@ -87,7 +90,9 @@ class Card:
         def run(held=arguments) -> None:
             function(grid, block, words)
 
-        return run
+        changed = frozenset(a.data.ptr for a in writes)
+        touched = frozenset(a.data.ptr for a in _arrays(arguments))
+        return Work(run, touched, changed)
 
     def _function(self, request: Request) -> Any:
         path = kept(request, self.capability)
@@ -100,17 +105,14 @@ class Card:
             self._functions[path] = (module, module.get_function(entry.group(1)))
         return self._functions[path][1]
 
-    def program(self, steps: tuple[Step, ...], tick: Launch, clock: Any) -> Callable:
+    def program(self, steps: tuple[list[list[Work]], ...], tick: Work, clock: Any) -> Callable:
         """Record steps as graphs; see `seismo.backends.base.Backend.program`."""
         period = len(steps)
 
-        def take(first: int, count: int) -> None:
-            for step in range(first, first + count):
-                for group in steps[step % period]:
-                    self._beside(group)
-                tick()
+        def groups(count: int) -> list[list[Work]]:
+            return [group for n in range(count) for group in [*steps[n % period], [tick]]]
 
-        graphs = {n: self._record(take, n) for n in (GRAPH_STEPS, period)}
+        graphs = {n: self._record(groups(n)) for n in (GRAPH_STEPS, period)}
         at = -1
 
         def advance(first: int, count: int) -> None:
@@ -125,36 +127,47 @@ class Card:
                         graphs[sizes[0]].launch(self._main)
                         first += sizes[0]
                     else:
-                        take(first, 1)
+                        for group in [*steps[first % period], [tick]]:
+                            for work in group:
+                                work()
                         first += 1
 
         return advance
 
-    def _record(self, take: Callable[[int, int], None], count: int) -> Any:
+    def _record(self, groups: list[list[Work]]) -> Any:
+        """Record launches as a graph in which each waits for no more than it must."""
+        needed = dependencies(groups)
+        chosen = lines(needed, MOST_LINES)
+        while len(self._sides) <= max(chosen):
+            self._sides.append(cupy.cuda.Stream(non_blocking=True))
         with self._main:
             self._main.begin_capture()
-            take(0, count)
+            start, done, opened = self._main.record(), list[Any](), set[int]()
+            every = [work for group in groups for work in group]
+            for work, waits, line in zip(every, needed, chosen, strict=True):
+                stream = self._sides[line]
+                if line not in opened:
+                    stream.wait_event(start)
+                    opened.add(line)
+                for n in waits:
+                    if chosen[n] != line:
+                        stream.wait_event(done[n])
+                with stream:
+                    work()
+                done.append(stream.record())
+            for line in opened:
+                self._main.wait_event(self._sides[line].record())
             return self._main.end_capture()
-
-    def _beside(self, group: list[Launch]) -> None:
-        """Launch what touches other points each beside one another, and join."""
-        if len(group) == 1:
-            group[0]()
-            return
-        while len(self._sides) < len(group) - 1:
-            self._sides.append(cupy.cuda.Stream(non_blocking=True))
-        start = self._main.record()
-        for side, launch in zip(self._sides, group[1:], strict=False):
-            side.wait_event(start)
-            with side:
-                launch()
-        group[0]()
-        for side, _ in zip(self._sides, group[1:], strict=False):
-            self._main.wait_event(side.record())
 
     def wait(self) -> None:
         """Return when the card has done all that was launched."""
         self._main.synchronize()
+
+
+def _arrays(argument: Any) -> list:
+    if isinstance(argument, tuple):
+        return [found for a in argument for found in _arrays(a)]
+    return [argument] if isinstance(argument, cupy.ndarray) else []
 
 
 def _type(argument: Any, addresses: bool) -> Any:

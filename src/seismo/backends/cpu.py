@@ -270,12 +270,12 @@ class CpuBackend(HostBackend):
 
         return [launch]
 
-    def each(self, body, count: int, arguments: tuple):
+    def each(self, body, count: int, arguments: tuple, writes):
         """Bind a loop; see `Backend.each`."""
         loop = _looped(body, False)
         return lambda: loop(count, 0, arguments)
 
-    def each_row(self, body, count: int, length: int, arguments: tuple):
+    def each_row(self, body, count: int, length: int, arguments: tuple, writes):
         """Bind a loop over rows; see `Backend.each_row`."""
         loop = _looped(body, True)
         return lambda: loop(count, length, arguments)

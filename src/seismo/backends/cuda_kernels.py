@@ -15,7 +15,7 @@ Strides, coefficients and spacings are constants of the kernel: each grid compil
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -45,6 +45,11 @@ class Shape:
     def bounds(self) -> tuple[int, int]:
         """Threads of a block, and blocks of a multiprocessor."""
         return int(np.prod(self.threads)), self.blocks_per_multiprocessor
+
+    def fitted(self, lanes: int) -> Shape:
+        """Give the layout that leaves fewest threads idle on rows of so many lanes."""
+        across = -(-lanes // self.threads[0])
+        return replace(self, threads=(-(-lanes // across), *self.threads[1:]))
 
     def points(self, lane: int) -> tuple[int, int, int]:
         """Points of a block along x, y, z."""

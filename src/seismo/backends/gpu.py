@@ -135,26 +135,29 @@ class GpuBackend:
                 launches.append(bound.launch(stretched, filled))
         return launches
 
-    def each(self, body: Callable, count: int, arguments: tuple) -> Launch:
+    def each(self, body: Callable, count: int, arguments: tuple, writes: tuple[int, ...]) -> Launch:
         """Bind a body; see `Backend.each`."""
         grid = (-(-count // BODY_THREADS), 1, 1)
         return self.card.launch(
             lambda: body_kernel(self.card.device_function(body)), _named(body), grid,
             (BODY_THREADS, 1, 1), (count, 1, arguments), addresses=False,
+            writes=tuple(arguments[n] for n in writes),
         )  # fmt: skip
 
-    def each_row(self, body: Callable, count: int, length: int, arguments: tuple) -> Launch:
+    def each_row(
+        self, body: Callable, count: int, length: int, arguments: tuple, writes: tuple[int, ...]
+    ) -> Launch:
         """Bind a body; see `Backend.each_row`."""
         tx, ty = ROW_THREADS
         return self.card.launch(
             lambda: row_kernel(self.card.device_function(body)), f"row {_named(body)}",
             (-(-length // tx), -(-count // ty), 1), (tx, ty, 1), (count, length, arguments),
-            addresses=False,
+            addresses=False, writes=tuple(arguments[n] for n in writes),
         )  # fmt: skip
 
     def program(self, steps: tuple[Step, ...]) -> Callable[[int, int], None]:
         """Record what steps launch; see `Backend.program`."""
-        return self.card.program(steps, self.each(_tick, 1, (self.clock,)), self.clock)
+        return self.card.program(steps, self.each(_tick, 1, (self.clock,), (0,)), self.clock)
 
 
 def _named(function: Callable) -> str:
@@ -179,7 +182,9 @@ class _Sweep:
         variant, backend, lanes = self._variant, self._backend, self._backend.lanes
         masked = bool((boxes[:, FIRST_SPAN + 1] % lanes.width).any())
         constants = Constants(self._tables, stretched, bool(variant.closed), masked)
+        widest = int((boxes[:, FIRST_SPAN + 1] - boxes[:, FIRST_SPAN]).max())
         shape = backend.shapes.of(variant.axes, stretched, len(self._operands.all))
+        shape = shape.fitted(-(-widest // lanes.width))
         alone = not stretched and len(np.unique(np.delete(boxes, 4, axis=1), axis=0)) == 1
         make = self._alone if alone else self._listed
         write, what, grid, table = make(constants, shape, boxes)
@@ -190,13 +195,15 @@ class _Sweep:
             )
             return write(lanes, self._formula(o))
 
+        memory = self._addresses[:1] if stretched else ()
         name = " ".join((
             _named(self._formula), what, repr(variant), repr(shape), stretched, str(masked),
             backend.precision, _digest(self._tables),
         ))  # fmt: skip
         return backend.card.launch(
-            kernel, name, grid, shape.threads, ((table, *self._addresses), self._operands.all),
-            addresses=True, bounds=shape.bounds,
+            kernel, name, grid, shape.threads,
+            ((table, *(memory or self._addresses[1:2]), *self._addresses[1:]), self._operands.all),
+            addresses=True, bounds=shape.bounds, writes=(*memory, *self._operands.writes),
         )  # fmt: skip
 
     def _alone(self, constants: Constants, shape: Shape, boxes: np.ndarray):
@@ -207,7 +214,7 @@ class _Sweep:
         box = (x0, x1, y0, y1, z0, z1)
         px, py, pz = shape.points(self._backend.lanes.width)
         grid = (-(-(x1 - x0) // px), -(-(y1 - y0) // py), -(-(z1 - z0) // pz) * shots)
-        unused = self._addresses[0]
+        unused = self._addresses[1]
         return (
             lambda lanes, update: box_kernel(lanes, update, constants, shape, box, volume),
             f"box {box} {volume}", grid, unused,

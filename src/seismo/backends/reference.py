@@ -59,7 +59,7 @@ class ReferenceBackend(HostBackend):
 
         return [run]
 
-    def each(self, body, count: int, arguments: tuple):
+    def each(self, body, count: int, arguments: tuple, writes):
         """Bind a loop; see `Backend.each`."""
 
         def run() -> None:
@@ -68,7 +68,7 @@ class ReferenceBackend(HostBackend):
 
         return run
 
-    def each_row(self, body, count: int, length: int, arguments: tuple):
+    def each_row(self, body, count: int, length: int, arguments: tuple, writes):
         """Bind a loop over rows; see `Backend.each_row`."""
 
         def run() -> None:

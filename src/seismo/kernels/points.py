@@ -30,10 +30,10 @@ def sums(n, values, indices, starts, weights, partial):
     partial[n] = total
 
 
-def record(n, partial, starts, channels, traces, clock):
-    """Add the pieces of row n to what its channel has recorded in this step."""
+def record(n, values, indices, starts, weights, channels, traces, clock):
+    """Add weights[k] * values[indices[k]] of row n to what its channel has in this step."""
     step, channel = clock[0], channels[n]
     total = traces[step, channel]
     for k in range(starts[n], starts[n + 1]):
-        total += partial[k]
+        total += weights[k] * values[indices[k]]
     traces[step, channel] = total
