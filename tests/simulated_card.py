@@ -11,13 +11,15 @@ import numpy as np
 from numba import cuda
 
 from seismo.backends.cuda_kernels import Shape
-from seismo.backends.gpu import GpuBackend, Shapes
+from seismo.backends.gpu import H200, GpuBackend
 
-SMALL = Shape((2, 2, 2), 1, 1)
-SHAPES = Shapes(
-    lean=Shape((2, 2, 2), 2), rich=SMALL, plane=Shape((2, 1, 4)), layer=SMALL, side=SMALL,
-    plane_layer=Shape((2, 1, 4)), plane_side=Shape((2, 1, 4)),
-)  # fmt: skip
+
+def _small(axes: str, kind: str) -> Shape:
+    """Give a few threads; march along z where the kernel can, over more planes than a box has."""
+    return Shape((2, 2, 1) if "y" in axes else (2, 1, 2), 3 if kind == "second" else 1)
+
+
+SHAPES = {key: _small(*key[:2]) for key in H200}
 
 
 def _identity(function):

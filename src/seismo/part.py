@@ -99,7 +99,7 @@ class Part:
         binding = Binding(
             backend, subdomain, self.fields, tables, scenario.grid.order,
             cpml.regions(setup.grid, backend.lane_width, closed_rows, reach),
-            setup.closure.up.shape[1] if setup.closure else 0,
+            setup.closure.up.shape[1] if setup.closure else 0, setup.even,
         )  # fmt: skip
         self.stages: list[BoundStage] = bind_stages(binding, physics.stages, reach)
         closed = tables.down if setup.closure else ()

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
+from itertools import pairwise
 from typing import Any
 
 import numpy as np
@@ -12,7 +13,7 @@ from seismo.contact import Contact, find_contacts
 from seismo.errors import ScenarioError
 from seismo.free_surface import Face
 from seismo.grid import AXES, Grid, triple
-from seismo.model import Earth, build_earth
+from seismo.model import Earth, build_earth, cell_average
 from seismo.model.earth import NEEDS
 from seismo.physics import physics_for
 from seismo.physics.table import Physics
@@ -29,6 +30,7 @@ from seismo.stencils import (
 from seismo.survey import Geometry, Shot
 
 BATCH_POINTS = 1 << 20  # small shots advance together up to this many points, to fill the caches
+EVEN_RUN = 8  # planes of even medium that are worth launches of their own
 _FACES = (("x", "x_min", "x_max"), ("y", "y_min", "y_max"), ("z", "top", "bottom"))
 
 
@@ -80,6 +82,7 @@ class Setup:
         shots: the sources of every shot.
         groups: the receiver sets.
         contacts: horizontal contacts of fluid and solid whose rows are corrected.
+        even: of every plane z, whether its medium is even (`Physics.even`) wherever one looks.
     """
 
     scenario: Any
@@ -92,6 +95,7 @@ class Setup:
     shots: list[Shot]
     groups: list[ReceiverGroup]
     contacts: tuple[Contact, ...] = ()
+    even: np.ndarray | None = None
 
     @property
     def extra_steps(self) -> int:
@@ -143,7 +147,28 @@ def prepare(scenario: Any) -> Setup:
     contacts: tuple[Contact, ...] = ()
     if physics.slips and scenario.averaging == "effective":
         contacts = find_contacts(earth, grid, order // 2, closure.rows if closure else 0)
-    return Setup(scenario, physics, grid, earth, extremes, clock, closure, shots, groups, contacts)
+    even = _even_planes(scenario, physics, grid, earth, contacts)
+    return Setup(
+        scenario, physics, grid, earth, extremes, clock, closure, shots, groups, contacts, even
+    )
+
+
+def _even_planes(scenario: Any, physics: Physics, grid: Grid, earth: Earth, contacts) -> Any:
+    """Tell which planes are even, where one column of the earth can tell; short runs do not pay."""
+    if physics.even is None or not earth.layered:
+        return None
+    z, y, x = (_nodes(grid, a) for a in "zyx")
+    spacing = dict(zip(AXES, grid.spacing, strict=True))
+    column = cell_average(
+        earth, z, y[:1] if grid.dimensions == 3 else None, x[:1], spacing, physics.medium,
+        scenario.averaging, dtype=np.float64,
+    )  # fmt: skip
+    even = physics.even(column).reshape(-1)
+    even[[contact.row for contact in contacts]] = False
+    ends = [0, *(np.flatnonzero(np.diff(even)) + 1), even.size]
+    for first, last in pairwise(ends):
+        even[first:last] &= last - first >= EVEN_RUN
+    return even
 
 
 def _clock(scenario: Any, limit: float, intervals: list[float]) -> Clock:

@@ -6,7 +6,7 @@ A stage runs its edge boxes first and its core later, so that halos can travel m
 from __future__ import annotations
 
 from dataclasses import dataclass
-from itertools import product
+from itertools import pairwise, product
 
 import numpy as np
 
@@ -69,6 +69,7 @@ class Binding:
         order: of the differences.
         regions: boxes of one variant each.
         closed_width: width of the surface weights, 0 without a closed free surface.
+        even: of every plane z of the grid, whether its medium is even; None if none is.
     """
 
     backend: Backend
@@ -78,6 +79,7 @@ class Binding:
     order: int
     regions: list[Region]
     closed_width: int
+    even: np.ndarray | None
 
 
 def _rows(
@@ -98,6 +100,15 @@ def _rows(
     return found
 
 
+def _pieces(box: Box, even: np.ndarray | None) -> list[tuple[bool, Box]]:
+    """Cut a box in runs of planes that are even, and that are not."""
+    if even is None:
+        return [(False, box)]
+    (x0, y0, z0), (x1, y1, z1) = box.lo, box.hi
+    cuts = [z0, *(z for z in range(z0 + 1, z1) if even[z] != even[z - 1]), z1]
+    return [(bool(even[a]), Box((x0, y0, a), (x1, y1, b))) for a, b in pairwise(cuts)]
+
+
 class BoundStage:
     """One stage on one subdomain: `edges[parity]` and `core[parity]` list its launches.
 
@@ -116,25 +127,29 @@ class BoundStage:
     def _launches(
         self, binding: Binding, memory: LayerMemory, boxes: list[Box], parity: int
     ) -> list[Launch]:
-        stage, grouped = self.stage, dict[tuple[str, str, bool], list[list[int]]]()
+        stage, grouped = self.stage, dict[tuple[str, str, bool, bool], list[list[int]]]()
         for region in self._regions(binding):
             for box in boxes:
                 part = region.box & box
-                if part.size and (region.ends or stage.where != "layer"):
-                    key = (region.middle, region.ends, region.closed)
-                    rows = _rows(binding, stage, memory, region, part)
+                if not part.size or not (region.ends or stage.where != "layer"):
+                    continue
+                for even, piece in _pieces(part, binding.even if stage.even else None):
+                    key = (region.middle, region.ends, region.closed, even)
+                    rows = _rows(binding, stage, memory, region, piece)
                     grouped.setdefault(key, []).extend(rows)
         arrays = binding.fields.arrays(parity)
-        operands = Operands(
-            *(tuple(arrays[n] for n in names)
-              for names in (stage.writes, stage.reads, stage.coefficients))
-        )  # fmt: skip
         axes, launches = binding.subdomain.grid.axes, list[Launch]()
-        for (middle, ends, closed), rows in grouped.items():
+        for (middle, ends, closed, even), rows in grouped.items():
+            formula, coefficients = stage.on(even)
+            operands = Operands(
+                *(tuple(arrays[n] for n in names)
+                  for names in (stage.writes, stage.reads, coefficients))
+            )  # fmt: skip
             width = binding.closed_width if closed else 0
-            variant = Variant(binding.order, axes, middle, ends, stage.slots, width)
+            second = bool(stage.writes) and binding.fields.physics.second_order
+            variant = Variant(binding.order, axes, middle, ends, stage.slots, width, second)
             launches += binding.backend.sweep(
-                stage.formula, variant, binding.tables, np.array(rows, np.int64), memory.array,
+                formula, variant, binding.tables, np.array(rows, np.int64), memory.array,
                 operands,
             )  # fmt: skip
         return launches

@@ -146,7 +146,7 @@ def _tile_loop(lanes, ends, middle, axes: str, terms: int, width: int, count: in
                             y_stride, z_stride, c, d, mask_of(t[o + 1] - x), shot,
                             memory, whole(j + x), whole(t[o + 3]), whole(t[o + 4]), whole(t[o + 5]),
                             whole(t[o + row_memory]), whole(x), x_table, x_length,
-                            py_row, pz_row, w, u, depth,
+                            py_row, pz_row, w, u, depth, None,
                         )  # fmt: skip
                         i = start + whole(x)
                         prefetch(arrays, i, leads)

@@ -33,7 +33,8 @@ class Shape:
 
     Attributes:
         threads: of a block along x, y, z.
-        planes: planes along z that one thread does, one after the other.
+        planes: planes along z that one thread does, one after the other. Second derivatives along
+            z then come from a queue in registers.
         blocks_per_multiprocessor: that must fit beside one another; limits the registers.
     """
 
@@ -47,9 +48,13 @@ class Shape:
         return int(np.prod(self.threads)), self.blocks_per_multiprocessor
 
     def fitted(self, lanes: int) -> Shape:
-        """Give the layout that leaves fewest threads idle on rows of so many lanes."""
-        across = -(-lanes // self.threads[0])
-        return replace(self, threads=(-(-lanes // across), *self.threads[1:]))
+        """Give the layout that leaves few threads idle on rows of so many lanes.
+
+        Warps of whole rows, or whole parts of 128 bytes, read best.
+        """
+        widths = [w for w in (32, 24, 16) if w <= self.threads[0]] or [min(lanes, self.threads[0])]
+        best = min(widths, key=lambda w: -(-lanes // w) * w)
+        return replace(self, threads=(best, *self.threads[1:]))
 
     def points(self, lane: int) -> tuple[int, int, int]:
         """Points of a block along x, y, z."""
@@ -66,12 +71,16 @@ class Constants:
         stretched: axes whose derivatives pass through layer memory.
         closed: whether the rows are those under a free surface.
         masked: whether rows may end within a lane.
+        half: half the order of second differences along z that come from a queue, else 0.
+        source: place of the field they differentiate among the arrays.
     """
 
     tables: SweepTables
     stretched: str
     closed: bool
     masked: bool
+    half: int = 0
+    source: int = 0
 
 
 def _coefficients(table: np.ndarray, number) -> tuple:
@@ -95,9 +104,9 @@ def _tuple_of(lanes, elements: list) -> Callable:
 def place_maker(lanes: Any, constants: Constants) -> Callable:
     """Make the function that puts a thread's `Place` together.
 
-    The result takes (addresses, x, y, z, shot, memory, memory_y, memory_z, slot, x_end), where
-    addresses are those of the table of blocks, the layer memory, the profiles along x, y, z, and
-    the surface weights.
+    The result takes (addresses, x, y, z, shot, memory, memory_y, memory_z, slot, x_end, column);
+    the addresses are those of the table of blocks, the layer memory, the profiles along x, y, z
+    and the surface weights.
     """
     t, number, whole = constants.tables, lanes.number, lanes.index
     y_stride, z_stride = (whole(s) for s in t.strides)
@@ -113,7 +122,7 @@ def place_maker(lanes: Any, constants: Constants) -> Callable:
     nothing = whole(0)
 
     @lanes.jit
-    def place(addresses, x, y, z, shot, memory, memory_y, memory_z, slot, x_end):
+    def place(addresses, x, y, z, shot, memory, memory_y, memory_z, slot, x_end, column):
         _, held, x_table, py, pz, up, down = addresses
         below = z - surface
         row = min(max(below, 0), last_row)
@@ -123,6 +132,7 @@ def place_maker(lanes: Any, constants: Constants) -> Callable:
             held, whole(j), whole(memory_y), whole(memory_z), whole(slot), nothing,
             whole(x), x_table, x_length, y_profile(py, whole(y)), z_profile(pz, whole(z)),
             weights(up, whole(row)), weights(down, whole(row)), whole(below) * z_stride,
+            column,
         )  # fmt: skip
 
     return place
@@ -151,32 +161,101 @@ def _weights_row(lanes, used: bool, rows: int, width: int) -> Callable:
     return _tuple_of(lanes, [element(k) for k in range(width)])
 
 
+def _marching(lanes: Any, update: Callable, constants: Constants, shape: Shape) -> Callable:
+    """Make the function that does a thread's planes z, from `first` on and below `last`.
+
+    Plain loops take turns with the threads beside them, so that what one has read is in the cache
+    for the next; with a queue each thread has planes of its own.
+    """
+    make, whole, read, half = place_maker(lanes, constants), lanes.index, lanes.read, constants.half
+    y_stride, z_stride = (int(s) for s in constants.tables.strides)
+    plane, source, turns = whole(z_stride), constants.source, shape.threads[2]
+
+    @lanes.jit
+    def index(x, y, z, shot):
+        return whole(z * z_stride + y * y_stride + x + shot)
+
+    @lanes.jit
+    def single(addresses, arrays, x, y, z, last, shot, memory, memory_y, memory_z, slot, x_end):
+        place = make(addresses, x, y, z, shot, memory, memory_y, memory_z, slot, x_end, None)
+        update(index(x, y, z, shot), place, *arrays)
+
+    if shape.planes == 1:
+        return single
+
+    @lanes.jit
+    def march(addresses, arrays, x, y, first, last, shot, memory, memory_y, memory_z, slot, x_end):
+        for z in range(first, last, turns):
+            place = make(
+                addresses, x, y, z, shot, memory, memory_y, memory_z, slot, x_end, None
+            )  # fmt: skip
+            update(index(x, y, z, shot), place, *arrays)
+
+    if not half:
+        return march
+
+    def behind(k: int):
+        back = whole((half - k) * z_stride)
+        return lanes.jit(lambda f, i: read(f, i - back))
+
+    started = _tuple_of(lanes, [behind(k) for k in range(half)])
+    following = [whole(k * z_stride) for k in range(half)]
+
+    def ahead(k: int):
+        far = following[k]
+        return lanes.jit(lambda f, i: read(f, i + far))
+
+    rest, front = _tuple_of(lanes, [ahead(k) for k in range(half)]), whole(half * z_stride)
+
+    appended = lanes.jit(lambda queue, lane: (*queue, lane))
+
+    @lanes.jit
+    def queued(addresses, arrays, x, y, first, last, shot, memory, memory_y, memory_z, slot, x_end):
+        f, i = arrays[source], index(x, y, first, shot)
+        queue = started(f, i) + rest(f, i)
+        for z in range(first, last):
+            column = appended(queue, read(f, i + front))
+            place = make(
+                addresses, x, y, z, shot, memory, memory_y, memory_z, slot, x_end, column
+            )  # fmt: skip
+            update(i, place, *arrays)
+            queue = column[1:]
+            i += plane
+
+    return queued
+
+
+def _own_planes(constants: Constants, shape: Shape) -> tuple[int, int]:
+    """Give how far apart the first planes of threads are, and how far a thread goes."""
+    if constants.half:
+        return shape.planes, shape.planes
+    return 1, shape.points(1)[2]
+
+
 def table_kernel(lanes: Any, update: Callable, constants: Constants, shape: Shape) -> Callable:
     """Write the kernel whose blocks come from a table.
 
     Its arguments: the addresses that `place_maker` names, and the arrays.
     """
-    make, integer, whole = place_maker(lanes, constants), lanes.integer, lanes.index
-    lane, planes, depth = lanes.width, shape.planes, shape.threads[2]
-    y_stride, z_stride = (int(s) for s in constants.tables.strides)
-    columns = whole(BLOCK_COLUMNS)
+    integer, whole, lane, depth = lanes.integer, lanes.index, lanes.width, shape.points(1)[2]
+    march, columns = _marching(lanes, update, constants, shape), whole(BLOCK_COLUMNS)
+    apart, reach = _own_planes(constants, shape)
 
     def kernel(addresses, arrays):
         table, row = addresses[0], whole(cuda.blockIdx.x) * columns
         x = integer(table, row) + cuda.threadIdx.x * lane
         y = integer(table, row + whole(1)) + cuda.threadIdx.y
-        first = integer(table, row + whole(2)) + cuda.threadIdx.z
+        start = integer(table, row + whole(2))
+        first = start + cuda.threadIdx.z * apart
         x_end, y_end = integer(table, row + whole(3)), integer(table, row + whole(4))
-        z_end = min(integer(table, row + whole(5)), first + planes * depth)
+        last = min(integer(table, row + whole(5)), start + depth, first + reach)
         shot = integer(table, row + whole(6))
         memory, memory_y = integer(table, row + whole(7)), integer(table, row + whole(8))
         memory_z, slot = integer(table, row + whole(9)), integer(table, row + whole(10))
-        if x < x_end and y < y_end:
-            for z in range(first, z_end, depth):
-                place = make(
-                    addresses, x, y, z, shot, memory, memory_y, memory_z, slot, x_end
-                )  # fmt: skip
-                update(whole(z * z_stride + y * y_stride + x + shot), place, *arrays)
+        if x < x_end and y < y_end and first < last:
+            march(
+                addresses, arrays, x, y, first, last, shot, memory, memory_y, memory_z, slot, x_end
+            )  # fmt: skip
 
     return kernel
 
@@ -189,24 +268,23 @@ def box_kernel(
 
     The launch grid counts its blocks along x, y, and z of all shots. Arguments as above.
     """
-    make, whole = place_maker(lanes, constants), lanes.index
-    nx, ny, depth = shape.threads
-    planes = shape.planes
-    lane, per_block = lanes.width, planes * depth
+    lane, (nx, ny, _), per_block = lanes.width, shape.threads, shape.points(1)[2]
+    march, (apart, reach) = (
+        _marching(lanes, update, constants, shape),
+        _own_planes(constants, shape),
+    )
     x0, x_end, y0, y_end, z0, z_end = box
     layers = -(-(z_end - z0) // per_block)
-    y_stride, z_stride = (int(s) for s in constants.tables.strides)
 
     def kernel(addresses, arrays):
         x = x0 + (cuda.blockIdx.x * nx + cuda.threadIdx.x) * lane
         y = y0 + cuda.blockIdx.y * ny + cuda.threadIdx.y
         shot = (cuda.blockIdx.z // layers) * volume
-        first = z0 + (cuda.blockIdx.z % layers) * per_block + cuda.threadIdx.z
-        last = min(z_end, first + planes * depth)
-        if x < x_end and y < y_end:
-            for z in range(first, last, depth):
-                place = make(addresses, x, y, z, shot, 0, 0, 0, 0, x_end)
-                update(whole(z * z_stride + y * y_stride + x + shot), place, *arrays)
+        start = z0 + (cuda.blockIdx.z % layers) * per_block
+        first = start + cuda.threadIdx.z * apart
+        last = min(z_end, start + per_block, first + reach)
+        if x < x_end and y < y_end and first < last:
+            march(addresses, arrays, x, y, first, last, shot, 0, 0, 0, 0, x_end)
 
     return kernel
 

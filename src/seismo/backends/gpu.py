@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import hashlib
 from collections.abc import Callable
-from dataclasses import dataclass
 from functools import lru_cache
 from itertools import product
 from typing import Any
@@ -38,49 +37,29 @@ BODY_THREADS = 128
 ROW_THREADS = (64, 2)
 
 
-@dataclass(frozen=True)
-class Shapes:
-    """Layouts of threads.
-
-    Attributes:
-        lean: interior kernels of few arrays, in 3-D.
-        rich: interior kernels of many arrays, in 3-D.
-        plane: interior kernels in 2-D.
-        layer: absorbing layers across y or z, in 3-D.
-        side: absorbing layers across x, which are few lanes wide, in 3-D.
-        plane_layer: absorbing layers across z, in 2-D.
-        plane_side: absorbing layers across x, in 2-D.
-    """
-
-    lean: Shape
-    rich: Shape
-    plane: Shape
-    layer: Shape
-    side: Shape
-    plane_layer: Shape
-    plane_side: Shape
-
-    def of(self, axes: str, stretched: str, arrays: int) -> Shape:
-        """Choose the layout for a kernel."""
-        if "y" not in axes:
-            if not stretched:
-                return self.plane
-            return self.plane_side if "x" in stretched else self.plane_layer
-        if stretched:
-            return self.side if "x" in stretched else self.layer
-        return self.lean if arrays <= LEAN_ARRAYS else self.rich
-
-
-LEAN_ARRAYS = 5
-H200 = Shapes(
-    lean=Shape((32, 8, 2), 1, 2),
-    rich=Shape((32, 4, 2), 1, 4),
-    plane=Shape((32, 1, 8), 1, 4),
-    layer=Shape((32, 8, 1), 1, 2),
-    side=Shape((8, 8, 4), 1, 2),
-    plane_layer=Shape((32, 1, 4), 1, 2),
-    plane_side=Shape((8, 1, 16), 1, 2),
-)
+# Layouts of threads by (axes, kind of formula, kind of box), measured on an H200 (`benchmarks/`).
+# Kinds of formulas: "second" differences of one field (marches along z with a queue in registers),
+# "flux" of the layers, "first" differences. Kinds of boxes: "inner"; "layer" across y or z; "side",
+# the layers across x, a few lanes wide.
+Shapes = dict[tuple[str, str, str], Shape]
+H200: Shapes = {
+    ("xyz", "second", "inner"): Shape((32, 8, 1), 32, 2),
+    ("xyz", "second", "layer"): Shape((32, 8, 1), 8, 2),
+    ("xyz", "second", "side"): Shape((8, 16, 2), 1, 3),
+    ("xyz", "flux", "layer"): Shape((32, 8, 1), 8, 3),
+    ("xyz", "flux", "side"): Shape((8, 16, 1), 8, 4),
+    ("xyz", "first", "inner"): Shape((32, 8, 1), 1, 3),
+    ("xyz", "first", "layer"): Shape((32, 8, 1), 1, 3),
+    ("xyz", "first", "side"): Shape((8, 16, 1), 1, 4),
+    ("xz", "second", "inner"): Shape((32, 1, 8), 8, 3),
+    ("xz", "second", "layer"): Shape((32, 1, 4), 1, 2),
+    ("xz", "second", "side"): Shape((8, 1, 16), 1, 2),
+    ("xz", "flux", "layer"): Shape((32, 1, 4), 1, 2),
+    ("xz", "flux", "side"): Shape((8, 1, 16), 1, 2),
+    ("xz", "first", "inner"): Shape((32, 1, 8), 1, 4),
+    ("xz", "first", "layer"): Shape((32, 1, 4), 1, 2),
+    ("xz", "first", "side"): Shape((8, 1, 16), 1, 2),
+}
 
 
 def _tick(n, clock) -> None:
@@ -177,22 +156,33 @@ class _Sweep:
         arrays = (_device_table(backend, a.tobytes(), a.shape) for a in map(_float, kept))
         self._addresses = (memory, *arrays)
 
+    @property
+    def _kind(self) -> str:
+        if self._variant.second:
+            return "second"
+        return "first" if self._operands.writes else "flux"
+
     def launch(self, stretched: str, boxes: np.ndarray) -> Launch:
         """Bind to boxes: z0, z1, y0, y1, shot, x0, x1, memory, memory_y, memory_z, slot."""
         variant, backend, lanes = self._variant, self._backend, self._backend.lanes
         masked = bool((boxes[:, FIRST_SPAN + 1] % lanes.width).any())
-        constants = Constants(self._tables, stretched, bool(variant.closed), masked)
         widest = int((boxes[:, FIRST_SPAN + 1] - boxes[:, FIRST_SPAN]).max())
-        shape = backend.shapes.of(variant.axes, stretched, len(self._operands.all))
-        shape = shape.fitted(-(-widest // lanes.width))
+        where = "side" if "x" in stretched else "layer" if stretched else "inner"
+        shape = backend.shapes[variant.axes, self._kind, where].fitted(-(-widest // lanes.width))
+        queued = variant.second and shape.planes > 1 and "y" in variant.axes
+        constants = Constants(
+            self._tables, stretched, bool(variant.closed), masked,
+            variant.order // 2 if queued else 0, len(self._operands.writes),
+        )  # fmt: skip
         alone = not stretched and len(np.unique(np.delete(boxes, 4, axis=1), axis=0)) == 1
         make = self._alone if alone else self._listed
         write, what, grid, table = make(constants, shape, boxes)
 
         def kernel() -> Callable:
             o = operators(
-                lanes, variant.order, variant.axes, stretched, variant.slots, variant.closed
-            )
+                lanes, variant.order, variant.axes, stretched, variant.slots, variant.closed,
+                queued,
+            )  # fmt: skip
             return write(lanes, self._formula(o))
 
         memory = self._addresses[:1] if stretched else ()

@@ -90,6 +90,6 @@ def _place(tables: SweepTables, box, memory, z: int, y: int, span: int) -> tuple
         y_stride, z_stride, tables.first, tables.second, None, shot,
         memory, base + z * memory_z + y * memory_y + x, memory_y, memory_z, slot,
         memory_y, x, px.ravel(), px.shape[1], py[:, y], pz[:, z],
-        tables.up[row], tables.down[row], (z - tables.surface) * z_stride,
+        tables.up[row], tables.down[row], (z - tables.surface) * z_stride, None,
     )  # fmt: skip
     return place, z * z_stride + y * y_stride + x + shot

@@ -11,13 +11,17 @@ half a cell further along i; s_ij half a cell further along i and j. Stresses at
 velocities half a step later. Model arrays stand on the nodes: `rho` / dt, the stiffnesses times dt
 [Pa s], and `q` = 1 / (c44 dt), `q66` = 1 / (c66 dt). The density of a velocity is the mean of two
 nodes, the stiffness of a shear stress the harmonic mean of four (Moczo et al. 2002): 0 beside a
-fluid.
+fluid. Where no contact cuts, c13 = c11 - 2 mu and c33 = c11: `even` formulas read c11 and q only.
 
 On the row of a free surface szz vanishes: `surface` takes from sxx (and syy) what a nonzero szz
 would have added, c13 / c33 szz, whatever d_z v_z was.
 """
 
 from __future__ import annotations
+
+from functools import partial
+
+import numpy as np
 
 from seismo.physics.table import Drive, Field, Physics, Stage, Term
 
@@ -51,6 +55,24 @@ def _stress_2d(o):
         put(sxx, i, s, at(sxx, i) + here(c11, i, s) * ex + c * ez)
         put(szz, i, s, at(szz, i) + c * ex + here(c33, i, s) * ez)
         total = here(q, i, s) + x_next(q, i, s) + z_next(q, i, s) + corner(q, i, s)
+        put(sxz, i, s, at(sxz, i) + four / total * (z_up(vx, i, s, 1) + x_up(vz, i, s, 1)))
+
+    return stress
+
+
+def _even_stress_2d(o):
+    at, put, here, x_next, z_next = o.at, o.put, o.here, o.x_next, o.z_next
+    x_up, x_dn, z_up, z_dn, two, four = o.x_up, o.x_dn, o.z_up, o.z_dn, o.number(2), o.number(4)
+    corner = _corner(o, "z")
+
+    @o.jit
+    def stress(i, s, sxx, szz, sxz, vx, vz, c11, q):
+        ex, ez = x_dn(vx, i, s, 0), z_dn(vz, i, s, 0)
+        p0 = here(q, i, s)
+        all_round, mu2 = here(c11, i, s) * (ex + ez), two / p0
+        put(sxx, i, s, at(sxx, i) + all_round - mu2 * ez)
+        put(szz, i, s, at(szz, i) + all_round - mu2 * ex)
+        total = p0 + x_next(q, i, s) + z_next(q, i, s) + corner(q, i, s)
         put(sxz, i, s, at(sxz, i) + four / total * (z_up(vx, i, s, 1) + x_up(vz, i, s, 1)))
 
     return stress
@@ -107,6 +129,31 @@ def _stress_3d(o):
     return stress
 
 
+def _even_stress_3d(o):
+    at, put, here, x_next, y_next, z_next = o.at, o.put, o.here, o.x_next, o.y_next, o.z_next
+    x_up, x_dn, y_up, y_dn, z_up, z_dn = o.x_up, o.x_dn, o.y_up, o.y_dn, o.z_up, o.z_dn
+    two, four = o.number(2), o.number(4)
+    corner_y, corner_z = _corner(o, "y"), _corner(o, "z")
+
+    @o.jit
+    def stress(i, s, sxx, syy, szz, sxy, sxz, syz, vx, vy, vz, c11, q):
+        ex, ey, ez = x_dn(vx, i, s, 0), y_dn(vy, i, s, 0), z_dn(vz, i, s, 0)
+        p0 = here(q, i, s)
+        all_round, mu2 = here(c11, i, s) * (ex + ey + ez), two / p0
+        put(sxx, i, s, at(sxx, i) + all_round - mu2 * (ey + ez))
+        put(syy, i, s, at(syy, i) + all_round - mu2 * (ex + ez))
+        put(szz, i, s, at(szz, i) + all_round - mu2 * (ex + ey))
+        qx, qy, qz = x_next(q, i, s), y_next(q, i, s), z_next(q, i, s)
+        mu = four / (p0 + qx + qy + corner_y(q, i, s))
+        put(sxy, i, s, at(sxy, i) + mu * (y_up(vx, i, s, 1) + x_up(vy, i, s, 1)))
+        mu = four / (p0 + qx + qz + corner_z(q, i, s))
+        put(sxz, i, s, at(sxz, i) + mu * (z_up(vx, i, s, 1) + x_up(vz, i, s, 2)))
+        mu = four / (p0 + qy + qz + y_next(q, i + s.z_stride, s))
+        put(syz, i, s, at(syz, i) + mu * (z_up(vy, i, s, 2) + y_up(vz, i, s, 2)))
+
+    return stress
+
+
 def _surface_2d(o):
     at, put, here = o.at, o.put, o.here
 
@@ -142,6 +189,13 @@ def coefficients(medium: dict, dt: float) -> dict:
     if "c66" in medium:
         named["q66"] = 1.0 / (medium["c66"].clip(min=floor) * dt)
     return named | {name: medium[name] * dt for name in ("c11", "c13", "c33")}
+
+
+def even(medium: dict) -> np.ndarray:
+    """Tell where one rock fills a cell, so that c11 and the shear stiffness tell all."""
+    c11, mu, close = medium["c11"], medium["c44"], partial(np.isclose, rtol=1e-9, atol=0.0)
+    alike = close(medium["c33"], c11) & np.isclose(medium["c13"], c11 - 2 * mu, 0, 1e-9 * c11)
+    return alike & close(medium["c66"], mu) if "c66" in medium else alike
 
 
 def _pairs(axes: str) -> list[str]:
@@ -191,7 +245,7 @@ def drives(axes: str) -> dict:
     }
 
 
-def _physics(axes: str, velocity, stress, surface, numbers: int) -> Physics:
+def _physics(axes: str, velocity, stress, even_stress, surface, numbers: int) -> Physics:
     v, normal = [f"v{a}" for a in axes], [f"s{a}{a}" for a in axes]
     shear = [f"s{p}" for p in _pairs(axes)]
     n = len(axes)
@@ -206,7 +260,15 @@ def _physics(axes: str, velocity, stress, surface, numbers: int) -> Physics:
         ),
         stages=(
             Stage("velocity", (*v,), (*normal, *shear), ("rho",), velocity, slots=n),
-            Stage("stress", (*normal, *shear), (*v,), stiffness, stress, slots=n),
+            Stage(
+                "stress",
+                (*normal, *shear),
+                (*v,),
+                stiffness,
+                stress,
+                slots=n,
+                even=(even_stress, ("c11", "q")),
+            ),
             Stage("surface", (*normal,), (), ("c13", "c33"), surface, where="surface"),
         ),
         coefficients=coefficients,
@@ -218,14 +280,15 @@ def _physics(axes: str, velocity, stress, surface, numbers: int) -> Physics:
         closed_surface=True,
         slips=True,
         numbers_per_point=numbers,
+        even=even,
     )
 
 
 def two_dimensions() -> Physics:
     """Give the P-SV equations in x and z."""
-    return _physics("xz", _velocity_2d, _stress_2d, _surface_2d, 20)
+    return _physics("xz", _velocity_2d, _stress_2d, _even_stress_2d, _surface_2d, 18)
 
 
 def three_dimensions() -> Physics:
     """Give the equations in x, y and z."""
-    return _physics("xyz", _velocity_3d, _stress_3d, _surface_3d, 33)
+    return _physics("xyz", _velocity_3d, _stress_3d, _even_stress_3d, _surface_3d, 30)

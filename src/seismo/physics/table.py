@@ -36,6 +36,8 @@ class Stage:
         slots: layer memory variables along one axis.
         where: "everywhere", "layer" (absorbing layers only) or "surface" (the free-surface row).
         shares: name of an earlier stage whose layer memory this one continues to use.
+        even: the same for planes z where the medium is even (`Physics.even`), with fewer arrays:
+            formula and coefficients.
     """
 
     name: str
@@ -46,11 +48,11 @@ class Stage:
     slots: int = 0
     where: str = "everywhere"
     shares: str | None = None
+    even: tuple[Callable, tuple[str, ...]] | None = None
 
-    @property
-    def arguments(self) -> tuple[str, ...]:
-        """Array names in the order of the formula's arguments."""
-        return self.writes + self.reads + self.coefficients
+    def on(self, even: bool) -> tuple[Callable, tuple[str, ...]]:
+        """Give the formula and the coefficients for planes of one kind."""
+        return self.even if even and self.even else (self.formula, self.coefficients)
 
 
 @dataclass(frozen=True)
@@ -102,6 +104,7 @@ class Physics:
         closed_surface: whether the free surface is a closure of the operators (else mirrored).
         slips: whether fluid meets solid, and slips on it (`seismo.contact`).
         numbers_per_point: numbers a perfect kernel moves for one point and step.
+        even: function(medium) -> where it is even, so that fewer coefficients tell it all.
     """
 
     name: str
@@ -120,6 +123,7 @@ class Physics:
     closed_surface: bool = False
     slips: bool = False
     numbers_per_point: int = 0
+    even: Callable | None = None
 
     def stage_writing(self, name: str) -> str:
         """Give the first stage after which field `name` is new."""
