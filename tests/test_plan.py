@@ -96,6 +96,9 @@ WARNED = {
     "too slowly": section("grid", order=2),
     "ends before any wave": section("time", duration=0.4),
     "ends before source": section("time", duration=0.3),
+    "direct wave can have passed 7 of 19": section("time", duration=0.5),
+    "direct S wave can have passed 4 of 19": section("time", duration=0.8),
+    "has acted": section("time", duration=0.38) | {"receivers": []},
     "unusual": {"model": [{"type": "uniform", "vp": 1800.0, "vs": 1000.0, "rho": 20.0}]},
     "absorbing layer \\(x_min\\)": {
         "sources": [SCENARIO["sources"][0] | {"position": {"x": 20.0, "z": 200.0}}]
@@ -120,6 +123,21 @@ WARNED = {
         "model": [*SCENARIO["model"], {"type": "block", "z": [500.0, 510.0], "vp": 2500.0}],
     },
 }  # fmt: skip
+
+
+def test_the_duration_asked_for_is_enough():
+    """Direct waves leave while a source acts: duration = distance / speed + that time."""
+    line = make_plan(scenario(**section("time", duration=0.8))).warnings[0]
+    needed = float(re.search(r"after ([\d.]+) s", line)[1])
+    pulse = needed - math.hypot(1300.0, 190.0) / 1800.0
+    assert 2.0 / 8.0 < pulse < 2.5 / 8.0  # of a Ricker wavelet with its peak at 1.5 periods
+    assert make_plan(scenario(**section("time", duration=needed + 1e-3))).warnings == []
+
+
+def test_an_explosion_makes_no_direct_s_wave():
+    source = {k: v for k, v in SCENARIO["sources"][0].items() if k != "force"}
+    changed = {"sources": [source | {"type": "explosion"}], **section("time", duration=0.8)}
+    assert make_plan(scenario(**changed)).warnings == []
 
 
 @pytest.mark.parametrize("words", WARNED)

@@ -8,6 +8,7 @@ from typing import Any
 
 import numpy as np
 
+from seismo import wavelets
 from seismo.grid import AXES
 from seismo.plan.resolution import (
     LayerResolution,
@@ -16,6 +17,7 @@ from seismo.plan.resolution import (
     highest_frequency,
 )
 from seismo.setup import Setup
+from seismo.sources import PointSource
 
 LEAST_POINTS = 3.0  # a wave of fewer points per wavelength is noise on any grid
 MOST_ERROR = 1.0  # % of phase velocity: a quarter of a period is lost after 25 wavelengths
@@ -120,36 +122,75 @@ def _near_a_layer(setup: Setup, positions: np.ndarray) -> tuple[int, str]:
 
 
 def _arrivals(setup: Setup) -> Lines:
+    """Compare the duration with when direct waves arrive, and when they have passed."""
     duration = setup.scenario.time.duration
     for group in setup.groups:
-        missed, latest = 0, 0.0
-        for shot in setup.shots:
-            firsts = np.array([_first(setup, s, group.positions) for s in shot.sources]).min(axis=0)
-            missed += int((firsts > duration).sum())
-            latest = max(latest, float(firsts.max()))
+        total = len(setup.shots) * len(group.positions)
+        first, _ = _passage(setup, group.positions, setup.fastest)
+        missed = int((first > duration).sum())
         if missed:
-            total = len(setup.shots) * len(group.positions)
             yield (
                 f"time.duration: {duration:.4g} s ends before any wave can reach {missed} of "
                 f"{total} traces of receivers {group.name}; the last first arrival comes "
-                f"after {latest:.4g} s at the earliest"
+                f"after {first.max():.4g} s at the earliest"
             )
+        for name, speed in _direct_waves(setup):
+            first, passed = _passage(setup, group.positions, speed)
+            cut = (first <= duration) & (passed > duration)
+            if cut.any():
+                yield (
+                    f"time.duration: {duration:.4g} s ends before the direct {name} can have "
+                    f"passed {cut.sum()} of {total} traces of receivers {group.name}; it has "
+                    f"passed them after {passed[cut].max():.4g} s at the earliest"
+                )
+                break
 
 
-def _first(setup: Setup, source, positions: np.ndarray) -> np.ndarray:
-    """Give the earliest possible arrival times (receiver) in s."""
+def _direct_waves(setup: Setup) -> Iterator[tuple[str, float]]:
+    """Name the waves that travel straight from a source, with their largest velocity in m/s."""
+    yield "wave", setup.fastest
+    kinds = {source.kind for shot in setup.shots for source in shot.sources}
+    sheared = {"vp", "vs"} <= set(setup.earth.needs) and setup.extremes.vs_max > 0.0
+    if sheared and kinds - {"explosion", "pressure"}:
+        yield "S wave", setup.extremes.vs_max
+
+
+def _passage(setup: Setup, positions: np.ndarray, speed: float) -> tuple[np.ndarray, np.ndarray]:
+    """Give when a direct wave of that speed arrives and has passed, (shot, receiver) in s.
+
+    Of several sources the one whose wave comes, or has passed, first.
+    """
     axes = [AXES.index(a) for a in setup.grid.axes]
-    distance = np.linalg.norm(positions[:, axes] - np.array(source.position)[axes], axis=1)
-    return distance / setup.fastest + source.delay
+    arrivals, ends = [], []
+    for shot in setup.shots:
+        places = np.array([s.position for s in shot.sources])[:, axes]
+        distance = np.linalg.norm(positions[:, axes] - places[:, None], axis=-1)
+        times = distance / speed
+        arrivals.append((times + [[s.delay] for s in shot.sources]).min(axis=0))
+        ends.append((times + [[_over(s)] for s in shot.sources]).min(axis=0))
+    return np.array(arrivals), np.array(ends)
+
+
+def _over(source: PointSource) -> float:
+    """Give the time in s after which a source changes by less than 5 % of its range."""
+    times = np.linspace(source.delay, source.end, 500)
+    values = wavelets.evaluate(source.wavelet, times - source.delay, source.base)
+    acting = np.abs(values - values[-1]) > 0.05 * np.ptp(values)
+    return float(times[acting][-1]) if acting.any() else source.end
 
 
 def _cut_source(setup: Setup) -> Lines:
-    duration = setup.scenario.time.duration
+    duration, period = setup.scenario.time.duration, 1.0 / dominant_frequency(setup)
     for source in setup.shots[0].sources:
         if source.end > duration * (1.0 + 1e-9):
             yield (
                 f"time.duration: {duration:.4g} s ends before source {source.name} does "
                 f"({source.end:.4g} s)"
+            )
+        elif not setup.groups and _over(source) + period > duration:
+            yield (
+                f"time.duration: {duration:.4g} s ends less than a period ({period:.4g} s) after "
+                f"source {source.name} has acted ({_over(source):.4g} s): its waves hardly leave it"
             )
 
 
