@@ -215,6 +215,31 @@ def test_a_plane_series_is_drawn_as_a_map(three):
     assert np.corrcoef(shown.ravel(), expected.ravel())[0, 1] > 0.999999
 
 
+def test_stations_at_one_distance_do_not_cover_each_other(tmp_path):
+    """Four stations around the source and two in one hole: six traces, six places."""
+    time, around = 0.01 * np.arange(101), np.array([-300.0, 300.0, 0.0, 0.0, 500.0, 500.0])
+    positions = {"x": around, "y": around[[2, 3, 0, 1, 2, 3]], "z": np.arange(6) * 90.0}
+    codes = [f"S{k}" for k in range(6)]
+    with ResultsWriter(tmp_path / "a.h5", scenario_text="", resolved="", attributes={}) as writer:
+        writer.write_sources([{"name": "s", "type": "force", "x": 0.0, "y": 0.0, "z": 0.0}])
+        writer.create_traces(
+            "ring", shots=["shot"], codes=codes, positions=positions, requested=positions,
+            time=time, quantities={"vz": "m/s"},
+        )  # fmt: skip
+        writer.write_traces("ring", 0, {"vz": np.tile(ricker(time - 0.4, 5.0), (6, 1))})
+    with open_results(tmp_path / "a.h5") as results:
+        for mode in ("wiggle", "image"):
+            panel = panels_of(gather(results, mode=mode))[0]
+            assert panel.get_xlabel() == "horizontal distance (m)\nnot to scale"
+            labels = [tick.get_text() for tick in panel.get_xticklabels()]
+            places = np.hypot(positions["x"], positions["y"])
+            assert labels == [f"{np.sort(places)[int(n)]:.4g}" for n in panel.get_xticks()]
+        assert gather(results, by="number").axes[0].get_xlabel() == "receiver number"
+        panel = panels_of(gather(results, mode="wiggle"))[0]
+        starts = [line.get_xdata()[0] for line in panel.lines]
+        assert np.allclose(starts, range(6), atol=1e-6)
+
+
 def test_the_gather_shows_arrivals_where_theory_has_them(two):
     figure = gather(two, receivers="line", quantities="vz", shot="shot_a", mode="image")
     panel = figure.axes[0]

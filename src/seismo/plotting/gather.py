@@ -30,6 +30,8 @@ from seismo.plotting.style import (
 
 _MOST_WIGGLES = 60
 _MOST_CODES = 15
+_MOST_TICKS = 5
+_LEAST_GAP = 0.02  # of the mean: closer traces cover each other
 
 
 @styled
@@ -67,6 +69,7 @@ def gather(
     style = mode or ("wiggle" if len(place) <= _MOST_WIGGLES else "image")
     draw = choose_mode(style)
     order = np.argsort(place, kind="stable")
+    place, ticks = spread(place[order])
     figure, grid = panels(1, len(names), 5.0, width=min(WIDTH, 1.5 + 3.3 * len(names)))
     for panel, name in zip(grid[0], names, strict=True):
         values = np.nan_to_num(traces.values_of(name, index))[order]
@@ -74,8 +77,10 @@ def gather(
         if normalise:
             values, unit = _normalised(values), ""
         codes = [traces.codes[k] for k in order]
-        draw(panel, Record(name, unit, place[order], codes, traces.time, values, clip))
-        panel.set_xlabel(label)
+        draw(panel, Record(name, unit, place, codes, traces.time, values, clip))
+        panel.set_xlabel(f"{label}\nnot to scale" if ticks else label)
+        if ticks:
+            panel.set_xticks(list(ticks), list(ticks.values()))
         panel.set_ylabel("time (s)")
         panel.set_ylim(traces.time[-1], traces.time[0])
     outer_labels(grid, len(names))
@@ -128,6 +133,19 @@ def abscissa(traces: TraceSet, source: dict[str, float], by: str | None) -> tupl
         raise ScenarioError(f"by {by!r}: use {', '.join([*places, 'distance', 'number'])}")
     factor, unit = length_unit(values)
     return values * factor, f"{words} ({unit})"
+
+
+def spread(place: np.ndarray) -> tuple[np.ndarray, dict[float, str]]:
+    """Return places (receiver, growing) where no two traces cover each other, and their ticks.
+
+    Where some coincide, all are put side by side at equal distances, and ticks say where a part of
+    them really stands; there are none otherwise.
+    """
+    gaps = np.diff(place)
+    if not gaps.size or gaps.min() >= _LEAST_GAP * gaps.mean() > 0.0:
+        return place, {}
+    chosen = np.unique(np.linspace(0, gaps.size, min(gaps.size + 1, _MOST_TICKS)).round())
+    return np.arange(place.size, dtype=float), {n: f"{place[int(n)]:.4g}" for n in chosen}
 
 
 def _natural(places: dict[str, np.ndarray], source: dict[str, float]) -> str:
