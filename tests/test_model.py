@@ -162,7 +162,7 @@ def test_extremes_leave_fluids_out_of_the_slowest_shear():
         ([layers(layer(0.0, 1e3, 500.0, 2e3), layer(5.0, 2e3))], r"layers\[1\]\.vs: missing"),
         ([gradient(vp=Spec(top=1e3, bottom=2e3))], r"model\[0\]: a gradient needs z_top"),
         ([gradient(z_top=1.0, z_bottom=0.0, vp=Spec(top=1e3, bottom=2e3))], "not below z_top"),
-        ([table(path="none.csv")], r"none\.csv: no such file; expected rows of z, vp, vs, rho"),
+        ([table(path="none.csv")], r"no such file as none\.csv; expected rows of z, vp, vs, rho"),
     ],
 )
 def test_mistakes_are_named_in_one_line(parts, message):

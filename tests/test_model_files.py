@@ -11,6 +11,8 @@ import pytest
 
 from seismo.errors import ModelError
 from seismo.model import build_earth
+from seismo.scenario import load
+from seismo.setup import prepare
 
 UNIT = {"z": 10.0, "y": 10.0, "x": 10.0}
 
@@ -124,39 +126,40 @@ def refused(base, message, **keys):
 def test_missing_and_malformed_arrays(tmp_path: Path):
     good = np.full((3, 4), 2000.0, "f4")
     np.save(tmp_path / "good.npy", good)
-    refused(tmp_path, r"none\.npy: no such file", path="none.npy")
-    refused(
-        tmp_path, r"has shape \(3, 4\), the scenario says \(4, 3\)", path="good.npy", shape=(4, 3)
-    )
-    refused(tmp_path, "has 2 axes, `axes` names 'zyx'", path="good.npy", axes="zyx")
-    refused(tmp_path, "a raw file needs `shape`", path="good.npy", format="raw")
+    refused(tmp_path, r"model\[0\].vp.path: no such file as .*none\.npy", path="none.npy")
+    refused(tmp_path, r"vp.shape: .* has shape \[3, 4\]; write that", path="good.npy", shape=(4, 3))
+    refused(tmp_path, "vp.axes: .* has 2 axes; name each once", path="good.npy", axes="zyx")
+    refused(tmp_path, "vp.shape: missing: the raw file .* needs it", path="good.npy", format="raw")
     (tmp_path / "text.npy").write_text("no")
-    refused(tmp_path, "not a .npy file", path="text.npy")
+    refused(tmp_path, "is not a .npy file", path="text.npy")
     raw = (tmp_path / "good.npy").read_bytes()
     (tmp_path / "short.npy").write_bytes(raw[:-4])
     refused(tmp_path, "holds 44 bytes of values, its header .* needs 48", path="short.npy")
     good.tofile(tmp_path / "good.bin")
     refused(
         tmp_path,
-        r"holds 48 bytes, shape \(3, 5\) of float32 needs 60",
+        r"vp.shape: .* holds 48 bytes, this shape of float32 needs 60",
         path="good.bin",
         shape=(3, 5),
     )
     refused(tmp_path, "cannot be read as hdf5", path="good.bin", format="hdf5")
     refused(
         tmp_path,
-        "largest value 2e\\+06 m/s exceeds 20000; check `units`",
+        "largest value of 2e\\+06 m/s, 20000 is the limit; check `units`",
         path="good.npy",
         units="km/s",
     )
-    for value, message in ((np.nan, "not finite"), (0.0, "smallest value 0 m/s, must be positive")):
+    for value, message in (
+        (np.nan, "not finite"),
+        (0.0, "smallest value of 0 m/s, must be positive"),
+    ):
         np.save(tmp_path / "bad.npy", np.where(np.eye(3) > 0, value, 2000.0))
         refused(tmp_path, message, path="bad.npy")
 
 
 def test_no_code_and_no_huge_array_is_read_from_npy(tmp_path: Path):
     np.save(tmp_path / "pickle.npy", np.array([{"a": 1}], object), allow_pickle=True)
-    refused(tmp_path, "holds object, expected real numbers", path="pickle.npy")
+    refused(tmp_path, "holds object, must be real numbers", path="pickle.npy")
     header = (
         "{'descr': '<f8', 'fortran_order': False, 'shape': (1048576, 1048576), }".ljust(117) + "\n"
     )
@@ -180,16 +183,16 @@ def test_hdf5_that_reaches_beyond_itself_is_refused(tmp_path: Path):
         file["text"] = "hello"
         file.create_dataset("huge", (1 << 20, 1 << 20), "f8", chunks=(64, 64))
     for name, message in (
-        ("external", "is a link, which is not followed"),
-        ("soft", "is a link, which is not followed"),
+        ("external", "is a link in .*, which is not followed"),
+        ("soft", "is a link in .*, which is not followed"),
         ("outside", "keeps its values in other files"),
         ("virtual", "keeps its values in other files"),
-        ("text", "expected real numbers"),
+        ("text", "vp.dataset: .* must be real numbers"),
         ("huge", "8796093022208 bytes"),
-        ("group", "is a group of vp"),
-        ("nothing", "has no dataset 'nothing'"),
-        ("group/vp/deeper", "has no dataset"),
-        (None, "say which by `dataset`"),
+        ("group", "is a group in .*, of vp; name a dataset"),
+        ("nothing", "no such dataset in .*; at hand there: external"),
+        ("group/vp/deeper", "no such dataset"),
+        (None, "vp.dataset: missing: .*; say which"),
     ):
         refused(tmp_path, message, path="m.h5", dataset=name)
     assert earth_of(tmp_path, vp=grid_file("m.h5", dataset="/group/vp"))
@@ -203,5 +206,50 @@ def test_spacing_and_origin_are_those_of_the_grid_when_left_out(tmp_path: Path, 
     )
     assert earth.sample(np.array(110.0), None, np.array(1020.0))["vp"] == plane[1, 2]
     part = Spec(type="file", vp=grid_file("a.npy"), vs=None, rho=None)
-    with pytest.raises(ModelError, match="origin along z is not known"):
+    with pytest.raises(ModelError, match=r"vp.origin: missing: .* has the axis z"):
         build_earth([part], tmp_path, ("vp",))
+
+
+SCENARIO = """\
+physics: acoustic
+grid: {extent: {x: 300, z: 200}, spacing: 10}
+time: {duration: 0.2}
+model:
+  - {type: uniform, vp: 1500}
+  - type: file
+    vp:
+      path: FILE
+      KEYS
+sources:
+  - {type: pressure, position: {x: 150, z: 100}, wavelet: {type: ricker, frequency: 10}}
+"""
+LINES = {  # file and keys in the scenario -> line:column: key, and the rest
+    ("none.npy", ""): r"8:7: {}.path: 'none.npy': no such file as .*none.npy; paths begin",
+    ("good.npy", "shape: [4, 3]"): r"9:7: {}.shape: \[4, 3\]: .*good.npy has shape \[3, 4\];",
+    ("good.npy", "units: km/s"): r"8:7: {}.path: 'good.npy': .* 2e\+06 m/s, 20000 is the limit",
+    ("good.npy", "format: hdf5"): r"8:7: {}.path: 'good.npy': .*good.npy cannot be read as hdf5",
+    ("cube.npy", ""): r"7:5: {}.origin: missing: .*cube.npy has the axis y",
+    ("cube.npy", "axes: zx"): r"9:7: {}.axes: 'zx': .*cube.npy has 3 axes",
+}
+
+
+@pytest.mark.parametrize(("file", "keys"), LINES)
+def test_a_mistake_is_named_with_its_line(tmp_path: Path, file, keys):
+    """One line: file, line, key path, value, limit, remedy."""
+    np.save(tmp_path / "good.npy", np.full((3, 4), 2000.0, "f4"))
+    np.save(tmp_path / "cube.npy", np.full((3, 4, 5), 2000.0, "f4"))
+    path = tmp_path / "s.yaml"
+    path.write_text(SCENARIO.replace("FILE", file).replace("KEYS", keys))
+    with pytest.raises(ModelError, match=LINES[file, keys].format(r"model\[1\].vp")) as caught:
+        prepare(load(path))
+    assert str(caught.value).startswith(f"{path}:")
+    assert "\n" not in str(caught.value)
+
+
+def test_what_no_rock_has_is_named_with_the_model(tmp_path: Path):
+    path, rock = tmp_path / "s.yaml", "{type: uniform, vp: 1500, vs: 800, rho: 2000}"
+    text = SCENARIO.split("  - type: file")[0] + "sources:" + SCENARIO.split("sources:")[1]
+    text = text.replace("acoustic", "elastic").replace("{type: uniform, vp: 1500}", rock)
+    path.write_text(text.replace("sources:", "  - {type: block, vs: 1400}\nsources:"))
+    with pytest.raises(ModelError, match=r"s.yaml:4:1: model: vp/vs is 1.071 at z = .*: check vs"):
+        prepare(load(path))

@@ -27,7 +27,23 @@ class ScenarioError(SeismoError):
 
 
 class ModelError(ScenarioError):
-    """An earth model (file or part) is missing, malformed or implausible."""
+    """An earth model (file or part) is missing, malformed or implausible.
+
+    Attributes:
+        problem: what is wrong, without the key.
+        key: the keys of the scenario that lead to it, such as ("model", 0, "vp", "path"); empty
+            where it has none.
+    """
+
+    def __init__(self, problem: str, *key: str | int) -> None:
+        """Name the key in the message; the line is known to whoever has the scenario."""
+        named = "".join(f"[{k}]" if isinstance(k, int) else f".{k}" for k in key)
+        super().__init__(f"{named.removeprefix('.')}: {problem}" if key else problem)
+        self.problem, self.key = problem, key
+
+    def below(self, *key: str | int) -> ModelError:
+        """Return the same error with these keys before its own."""
+        return ModelError(self.problem, *key, *self.key)
 
 
 class UnstableError(SeismoError):

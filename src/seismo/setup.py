@@ -10,11 +10,16 @@ from typing import Any
 import numpy as np
 
 from seismo.contact import Contact, find_contacts
-from seismo.errors import ScenarioError
+from seismo.errors import ModelError, ScenarioError
 from seismo.free_surface import Face
 from seismo.grid import AXES, Grid, triple
+<<<<<<< ours
 from seismo.model import Earth, build_earth, cell_average
 from seismo.model.earth import NEEDS
+=======
+from seismo.model import Earth, build_earth
+from seismo.model.earth import NEEDS, Extremes
+>>>>>>> theirs
 from seismo.physics import physics_for
 from seismo.physics.table import Physics
 from seismo.receivers import ReceiverGroup, extra_steps
@@ -128,12 +133,11 @@ def prepare(scenario: Any) -> Setup:
             problem="the layers of second-order acoustic waves do not stretch; leave it out, or "
             "use physics: acoustic_variable_density",
         )  # fmt: skip
-    y_limits = grid.limits("y") if grid.dimensions == 3 else None
-    clamp = (grid.limits("z"), y_limits, grid.limits("x"))
-    spacing = dict(zip(AXES, grid.spacing, strict=True))
-    earth = build_earth(scenario.model, scenario.base, NEEDS[physics.name], clamp, spacing)
-    z, y, x = (_nodes(grid, a) for a in "zyx")
-    extremes = earth.extremes(z, y if grid.dimensions == 3 else None, x)
+    try:
+        earth, extremes = _earth(scenario, grid, physics)
+    except ModelError as error:
+        placed = scenario.mistake(*error.key, problem=error.problem)
+        raise ModelError(*placed.messages) from None
     order, kind = scenario.grid.order, scenario.grid.stencil
     free = scenario.boundaries.top == "free_surface"
     closure = surface_closure(order, kind) if free and physics.closed_surface else None
@@ -169,6 +173,16 @@ def _even_planes(scenario: Any, physics: Physics, grid: Grid, earth: Earth, cont
     for first, last in pairwise(ends):
         even[first:last] &= last - first >= EVEN_RUN
     return even
+
+
+def _earth(scenario: Any, grid: Grid, physics: Physics) -> tuple[Earth, Extremes]:
+    """Give the earth, and its extremes on the grid."""
+    y_limits = grid.limits("y") if grid.dimensions == 3 else None
+    clamp = (grid.limits("z"), y_limits, grid.limits("x"))
+    spacing = {a: grid.spacing[AXES.index(a)] for a in grid.axes}
+    earth = build_earth(scenario.model, scenario.base, NEEDS[physics.name], clamp, spacing)
+    z, y, x = (_nodes(grid, a) for a in "zyx")
+    return earth, earth.extremes(z, y if grid.dimensions == 3 else None, x)
 
 
 def _clock(scenario: Any, limit: float, intervals: list[float]) -> Clock:

@@ -148,20 +148,20 @@ def build_earth(
         axis: limits[0] for axis, limits in zip("zyx", clamp, strict=True) if limits is not None
     }
     built = tuple(
-        _build(part, f"model[{k}]", Path(base), clamp, spacing or {}, origin)
+        _build(part, ("model", k), Path(base), clamp, spacing or {}, origin)
         for k, part in enumerate(parts)
     )
     for name in needs:
         if not any(name in part.parameters for part in built):
             raise ModelError(
-                f"model: no part gives {name} everywhere; add `{name}` to the first part"
+                f"no part gives {name} everywhere; add `{name}` to the first part", "model"
             )
     return Earth(built, tuple(needs), clamp)
 
 
 def _build(
     part: Any,
-    key: str,
+    key: tuple[str | int, ...],
     base: Path,
     clamp: Clamp,
     spacing: Mapping[str, float],
@@ -176,8 +176,7 @@ def _build(
         case "gradient":
             return from_gradient(part, *_gradient_range(part, key, clamp[0]))
         case "table":
-            rows = np.array(part.rows, float) if part.path is None else read_table(base / part.path)
-            return from_rows(rows, PARAMETERS, part.interpolation)
+            return from_rows(_rows(part, key, base), PARAMETERS, part.interpolation)
         case "block":
             return Block(part.z, part.y, part.x, _given(part))
         case "sphere":
@@ -190,9 +189,21 @@ def _build(
                 name: getattr(part, name) for name in PARAMETERS if getattr(part, name) is not None
             }
             return Gridded(
-                {name: read_grid(spec, base, name, spacing, origin) for name, spec in files.items()}
+                {
+                    name: read_grid(spec, base, (*key, name), spacing, origin)
+                    for name, spec in files.items()
+                }
             )
-    raise ModelError(f"{key}.type: {part.type!r} is not known")
+    raise ModelError(f"{part.type!r} is not known", *key, "type")
+
+
+def _rows(part: Any, key: tuple[str | int, ...], base: Path) -> np.ndarray:
+    if part.path is None:
+        return np.array(part.rows, float)
+    try:
+        return read_table(base / part.path)
+    except ModelError as error:
+        raise error.below(*key) from None
 
 
 def _clip(place: np.ndarray, limits: Range) -> np.ndarray:
@@ -204,31 +215,37 @@ def _given(part: Any) -> dict[str, float]:
     return {name: float(value) for name, value in values.items() if value is not None}
 
 
-def _check_layers(part: Any, key: str) -> None:
+def _check_layers(part: Any, key: tuple[str | int, ...]) -> None:
     tops = [layer.top for layer in part.layers]
     for k, (above, below) in enumerate(itertools.pairwise(tops), 1):
         if below <= above:
             raise ModelError(
-                f"{key}.layers[{k}].top: {below:g} m is not below the layer above ({above:g} m); "
-                "list them downwards"
+                f"{below:g} m is not below the layer above ({above:g} m); list them downwards",
+                *key,
+                "layers",
+                k,
+                "top",
             )
     for name in PARAMETERS:
         missing = [k for k, layer in enumerate(part.layers) if getattr(layer, name) is None]
         if missing and len(missing) < len(part.layers):
             raise ModelError(
-                f"{key}.layers[{missing[0]}].{name}: missing, but other layers give it; "
-                "give it in all or none"
+                "missing, but other layers give it; give it in all or none",
+                *key,
+                "layers",
+                missing[0],
+                name,
             )
 
 
-def _gradient_range(part: Any, key: str, limits: Range) -> tuple[float, float]:
+def _gradient_range(part: Any, key: tuple[str | int, ...], limits: Range) -> tuple[float, float]:
     top = part.z_top if part.z_top is not None else limits and limits[0]
     bottom = part.z_bottom if part.z_bottom is not None else limits and limits[1]
     if top is None or bottom is None:
-        raise ModelError(f"{key}: a gradient needs z_top and z_bottom")
+        raise ModelError("a gradient needs z_top and z_bottom", *key)
     if bottom <= top:
         raise ModelError(
-            f"{key}.z_bottom: {bottom:g} m is not below z_top ({top:g} m); z points down"
+            f"{bottom:g} m is not below z_top ({top:g} m); z points down", *key, "z_bottom"
         )
     return float(top), float(bottom)
 
@@ -242,17 +259,19 @@ def _check(fields: Mapping[str, np.ndarray], places: Bounds) -> None:
             at, value = _first(~good, values, places)
             if np.isnan(value):
                 raise ModelError(
-                    f"model: {name} is not given at {at}; let the first part cover the whole region"
+                    f"{name} is not given at {at}; let the first part cover the whole region",
+                    "model",
                 )
             limit = "at least 0" if name == "vs" else "positive"
-            raise ModelError(f"model: {name} is {value:g} at {at}; must be {limit}")
+            raise ModelError(f"{name} is {value:g} at {at}; must be {limit}", "model")
     if "vp" in fields and "vs" in fields:
         bad = fields["vp"] < _LEAST_RATIO * fields["vs"]
         if bad.any():
             at, ratio = _first(bad, fields["vp"] / np.maximum(fields["vs"], 1e-30), places)
             raise ModelError(
-                f"model: vp/vs is {ratio:.3f} at {at}; below 1.155 the bulk modulus is negative: "
-                "check vs and the order of the parts"
+                f"vp/vs is {ratio:.3f} at {at}; below 1.155 the bulk modulus is negative: "
+                "check vs and the order of the parts",
+                "model",
             )
 
 

@@ -24,54 +24,64 @@ _KINDS = "fiu"
 
 
 def read_grid(
-    spec: Any, base: Path, name: str, spacing: Mapping[str, float], origin: Mapping[str, float]
+    spec: Any,
+    base: Path,
+    key: tuple[str | int, ...],
+    spacing: Mapping[str, float],
+    origin: Mapping[str, float],
 ) -> GridField:
     """Read one parameter from a gridded file.
 
     Args:
         spec: the scenario's specification of the file.
         base: folder that relative paths start from.
-        name: parameter ("vp", "vs", "rho"), for messages and checks.
+        key: of the specification in the scenario, such as ("model", 0, "vp"); the last names the
+            parameter.
         spacing: spacing in m by axis name where the specification gives none.
         origin: coordinates in m of the first point where the specification gives none.
 
     Raises:
         ModelError: missing or malformed file, or values that no earth has.
     """
-    path = Path(base) / spec.path
+    try:
+        return _read(spec, Path(base) / spec.path, key, spacing, origin)
+    except ModelError as error:
+        raise error.below(*key) from None
+
+
+def _read(
+    spec: Any,
+    path: Path,
+    key: tuple[str | int, ...],
+    spacing: Mapping[str, float],
+    origin: Mapping[str, float],
+) -> GridField:
     if not path.is_file():
         raise ModelError(
-            f"model: {name}: {path}: no such file; check `path`, which is relative to the scenario"
+            f"no such file as {path}; paths begin at the folder of the scenario", "path"
         )
     form = spec.format or _SUFFIXES.get(path.suffix.lower(), "raw")
     try:
         values = READERS[form](path, spec)
     except OSError as error:
         raise ModelError(
-            f"model: {name}: {path}: cannot be read as {form}: {_brief(error)}; check `format`"
+            f"{path} cannot be read as {form}: {_brief(error)}; check `format`", "path"
         ) from None
-    axes = _axes(spec, values, f"{name}: {path}")
+    axes = _axes(spec, values, path)
     if spec.shape is not None and tuple(spec.shape) != values.shape:
-        raise ModelError(
-            f"model: {name}: {path}: has shape {values.shape}, "
-            f"the scenario says {tuple(spec.shape)}"
-        )
+        raise ModelError(f"{path} has shape {list(values.shape)}; write that, or nothing", "shape")
     order = [axes.index(axis) for axis in AXES if axis in axes]
     sorted_axes = "".join(axes[k] for k in order)
     factor = _FACTORS[spec.units]
-    _check_values(values, factor, name, path)
+    _check_values(values, factor, str(key[-1]), path)
     return GridField(
         np.ascontiguousarray(values.transpose(order)),
         sorted_axes,
-        tuple(
-            _along(spec.origin, axis, origin, "origin", f"{name}: {path}") for axis in sorted_axes
-        ),
-        tuple(
-            _along(spec.spacing, axis, spacing, "spacing", f"{name}: {path}")
-            for axis in sorted_axes
-        ),
+        tuple(_along(spec.origin, axis, origin, "origin", path) for axis in sorted_axes),
+        tuple(_along(spec.spacing, axis, spacing, "spacing", path) for axis in sorted_axes),
         factor,
-        f"model: {name}: {path}",
+        str(path),
+        (*key, "path"),
     )
 
 
@@ -88,15 +98,16 @@ def _read_npy(path: Path, spec: Any) -> np.ndarray:
             shape, _, dtype = reader(file)
         except ValueError as error:
             raise ModelError(
-                f"model: {path}: not a .npy file ({_brief(error)}); save it by numpy.save"
+                f"{path} is not a .npy file ({_brief(error)}); save it by numpy.save", "path"
             ) from None
         _check_kind(dtype, path)
         size = _size(shape, dtype, path)
         held = path.stat().st_size - file.tell()
     if held != size:
         raise ModelError(
-            f"model: {path}: holds {held} bytes of values, "
-            f"its header {shape} {dtype} needs {size}; save it again"
+            f"{path} holds {held} bytes of values, its header {shape} {dtype} needs {size}; "
+            "save it again",
+            "path",
         )
     return np.load(path, allow_pickle=False)
 
@@ -105,15 +116,16 @@ def _read_raw(path: Path, spec: Any) -> np.ndarray:
     """Read bare numbers; their count must be that of the shape."""
     if spec.shape is None:
         raise ModelError(
-            f"model: {path}: a raw file needs `shape`, slowest axis first, like [101, 201]"
+            f"missing: the raw file {path} needs it, slowest axis first, like [101, 201]", "shape"
         )
     dtype = np.dtype(spec.dtype).newbyteorder({"little": "<", "big": ">"}[spec.byte_order])
-    size = _size(tuple(spec.shape), dtype, path)
+    size = _size(tuple(spec.shape), dtype, path, "shape")
     held = path.stat().st_size
     if held != size:
         raise ModelError(
-            f"model: {path}: holds {held} bytes, shape {tuple(spec.shape)} of {spec.dtype} "
-            f"needs {size}; check `shape` and `dtype`"
+            f"{path} holds {held} bytes, this shape of {spec.dtype} needs {size}; "
+            "check `shape` and `dtype`",
+            "shape",
         )
     values = np.fromfile(path, dtype)
     return values.reshape(spec.shape).astype(dtype.newbyteorder("="), copy=False)
@@ -128,17 +140,18 @@ def _read_hdf5(path: Path, spec: Any) -> np.ndarray:
         where = f"{path}:{dataset.name}"
         if dataset.external or dataset.is_virtual:
             raise ModelError(
-                f"model: {where}: keeps its values in other files, which is not followed; "
-                "copy it into one"
+                f"{where} keeps its values in other files, which is not followed; copy it into one",
+                "dataset",
             )
-        _check_kind(dataset.dtype, where)
-        _size(dataset.shape, dataset.dtype, where)
+        _check_kind(dataset.dtype, where, "dataset")
+        _size(dataset.shape, dataset.dtype, where, "dataset")
         creation = dataset.id.get_create_plist()
         filters = {creation.get_filter(k)[0] for k in range(creation.get_nfilters())}
         if filters - _SAFE_FILTERS:
             raise ModelError(
-                f"model: {where}: compressed by plugins {sorted(filters - _SAFE_FILTERS)}; "
-                "store it with gzip"
+                f"{where} is compressed by plugins {sorted(filters - _SAFE_FILTERS)}; "
+                "store it with gzip",
+                "dataset",
             )
         return dataset[...]
 
@@ -151,21 +164,24 @@ def _dataset(file: Any, name: str | None, path: Path) -> Any:
         names = [key for key in file if isinstance(file.get(key, getlink=True), h5py.HardLink)]
         names = [key for key in names if isinstance(file[key], h5py.Dataset)]
         if len(names) != 1:
-            raise ModelError(f"model: {path}: has the datasets {names}; say which by `dataset`")
+            raise ModelError(
+                f"missing: {path} has the datasets {', '.join(names) or 'none'}; say which",
+                "dataset",
+            )
         return file[names[0]]
     node = file
     for step in name.strip("/").split("/"):
         if not isinstance(node, h5py.Group) or step not in node.keys():  # noqa: SIM118
             raise ModelError(
-                f"model: {path}: has no dataset {name!r}; at hand there: {_listing(node)}"
+                f"no such dataset in {path}; at hand there: {_listing(node)}", "dataset"
             )
         if not isinstance(node.get(step, getlink=True), h5py.HardLink):
             raise ModelError(
-                f"model: {path}: {name!r} is a link, which is not followed; name the dataset itself"
+                f"is a link in {path}, which is not followed; name the dataset itself", "dataset"
             )
         node = node[step]
     if not isinstance(node, h5py.Dataset):
-        raise ModelError(f"model: {path}: {name!r} is a group of {_listing(node)}; name a dataset")
+        raise ModelError(f"is a group in {path}, of {_listing(node)}; name a dataset", "dataset")
     return node
 
 
@@ -173,39 +189,40 @@ def _listing(node: Any) -> str:
     return ", ".join(list(node.keys())[:10]) if hasattr(node, "keys") else "nothing"
 
 
-def _check_kind(dtype: np.dtype, where: Any) -> None:
+def _check_kind(dtype: np.dtype, where: Any, key: str = "path") -> None:
     if dtype.kind not in _KINDS:
-        raise ModelError(f"model: {where}: holds {dtype}, expected real numbers")
+        raise ModelError(f"{where} holds {dtype}, must be real numbers", key)
 
 
-def _size(shape: tuple[int, ...], dtype: np.dtype, where: Any) -> int:
+def _size(shape: tuple[int, ...], dtype: np.dtype, where: Any, key: str = "path") -> int:
     size = dtype.itemsize
     for count in shape:
         size *= int(count)
     if not 0 < size <= LARGEST:
         raise ModelError(
-            f"model: {where}: shape {tuple(shape)} of {dtype} is {size} bytes; "
-            f"1 to {LARGEST} are read"
+            f"{where}: shape {tuple(shape)} of {dtype} is {size} bytes; 1 to {LARGEST} are read",
+            key,
         )
     return size
 
 
-def _axes(spec: Any, values: np.ndarray, where: str) -> str:
+def _axes(spec: Any, values: np.ndarray, path: Path) -> str:
     axes = spec.axes or {1: "z", 2: "zx", 3: "zyx"}.get(values.ndim, "")
     if len(axes) != values.ndim or len(set(axes)) != len(axes) or set(axes) - set(AXES):
         raise ModelError(
-            f"model: {where}: has {values.ndim} axes, `axes` names {axes or 'none'!r}; "
-            "name each once, slowest first"
+            f"{path} has {values.ndim} axes; name each once, of zyx, slowest first", "axes"
         )
     return axes
 
 
-def _along(given: Any, axis: str, default: Mapping[str, float], key: str, where: str) -> float:
+def _along(given: Any, axis: str, default: Mapping[str, float], key: str, path: Path) -> float:
     value = getattr(given, axis, None) if given is not None else None
     value = default.get(axis) if value is None else value
     if value is None:
         raise ModelError(
-            f"model: {where}: {key} along {axis} is not known; give `{key}: {{{axis}: ...}}`"
+            f"missing: {path} has the axis {axis}; give `{key}: {{{axis}: ...}}`, "
+            f"or a file without it where the run has none",
+            key,
         )
     return float(value)
 
@@ -214,17 +231,19 @@ def _check_values(values: np.ndarray, factor: float, name: str, path: Path) -> N
     low, high = float(values.min()) * factor, float(values.max()) * factor
     unit = "kg/m3" if name == "rho" else "m/s"
     if not np.isfinite([low, high]).all():
-        raise ModelError(f"model: {name}: {path}: holds values that are not finite; fill the gaps")
+        raise ModelError(f"{path} holds values that are not finite; fill the gaps", "path")
     if low < 0.0 or (low == 0.0 and name != "vs"):
         raise ModelError(
-            f"model: {name}: {path}: smallest value {low:g} {unit}, must be positive; "
-            "check dtype and byte order"
+            f"{path} has a smallest value of {low:g} {unit}, must be positive; "
+            "check `dtype` and `byte_order`",
+            "path",
         )
     limit = 30e3 if name == "rho" else 20e3
     if high > limit:
         raise ModelError(
-            f"model: {name}: {path}: largest value {high:g} {unit} exceeds {limit:g}; "
-            "check `units`, dtype, byte order"
+            f"{path} has a largest value of {high:g} {unit}, {limit:g} is the limit; "
+            "check `units`, `dtype` and `byte_order`",
+            "path",
         )
 
 

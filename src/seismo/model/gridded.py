@@ -28,7 +28,8 @@ class GridField:
     origin: tuple[float, ...]
     spacing: tuple[float, ...]
     factor: float
-    source: str  # where it came from, for messages
+    source: str  # the file it came from, for messages
+    key: tuple[str | int, ...] = ()  # the scenario's keys that name it
 
     def at(self, z: np.ndarray, y: np.ndarray | None, x: np.ndarray) -> np.ndarray:
         """Return values (broadcastable to z, y, x) at coordinates in m.
@@ -42,7 +43,9 @@ class GridField:
             place = {"z": z, "y": y, "x": x}[name]
             if place is None:
                 raise ModelError(
-                    f"{self.source}: has the axis y, but the grid is 2-D (x, z); give axes zx"
+                    f"{self.source} has the axis y, but the grid is 2-D (x, z); give a file of "
+                    "axes zx, or grid.extent.y",
+                    *self.key,
                 )
             place = (np.asarray(place, float) - start) / step
             places.append(place.reshape((1,) * (rank - place.ndim) + place.shape))

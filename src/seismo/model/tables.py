@@ -23,30 +23,31 @@ def read_table(path: Path) -> np.ndarray:
     """
     expected = "expected rows of z, vp, vs, rho in SI units"
     if not path.is_file():
-        raise ModelError(f"model: {path}: no such file; {expected}")
+        raise ModelError(f"no such file as {path}; {expected}", "path")
     if path.stat().st_size > _LARGEST:
-        raise ModelError(f"model: {path}: larger than {_LARGEST >> 20} MB; {expected}")
+        raise ModelError(f"{path} is larger than {_LARGEST >> 20} MB; {expected}", "path")
     try:
         lines = path.read_text(encoding="utf-8-sig").splitlines()
     except (OSError, UnicodeDecodeError):
-        raise ModelError(f"model: {path}: cannot be read as text; {expected}") from None
+        raise ModelError(f"{path} cannot be read as text; {expected}", "path") from None
     order = list(range(4))
     rows: list[list[float]] = []
     for number, line in enumerate(lines, 1):
         words = line.split("#")[0].replace(",", " ").replace(";", " ").split()
         if not words:
             continue
-        where = f"model: {path}:{number}"
+        where = f"{path}:{number}"
         if not rows and not _is_number(words[0]):
             order = _header(words, where)
             continue
         rows.append(_row(words, order, where, expected))
         if len(rows) > 1 and rows[-1][0] < rows[-2][0]:
             raise ModelError(
-                f"{where}: depth {rows[-1][0]:g} lies above the row before; list them downwards"
+                f"{where}: depth {rows[-1][0]:g} lies above the row before; list them downwards",
+                "path",
             )
     if not rows:
-        raise ModelError(f"model: {path}: holds no rows; {expected}")
+        raise ModelError(f"{path} holds no rows; {expected}", "path")
     return np.array(rows)
 
 
@@ -55,17 +56,18 @@ def _header(words: list[str], where: str) -> list[int]:
     if sorted(names) != sorted(_COLUMNS):
         raise ModelError(
             f"{where}: columns {', '.join(words)}; expected {', '.join(_COLUMNS)} "
-            "in any order, without units"
+            "in any order, without units",
+            "path",
         )
     return [names.index(name) for name in _COLUMNS]
 
 
 def _row(words: list[str], order: list[int], where: str, expected: str) -> list[float]:
     if len(words) != len(_COLUMNS):
-        raise ModelError(f"{where}: {len(words)} columns; {expected}")
+        raise ModelError(f"{where}: {len(words)} columns; {expected}", "path")
     for word in words:
         if not _is_number(word):
-            raise ModelError(f"{where}: {word[:20]!r} is not a number; {expected}")
+            raise ModelError(f"{where}: {word[:20]!r} is not a number; {expected}", "path")
     return [float(words[k]) for k in order]
 
 

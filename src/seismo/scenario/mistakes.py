@@ -99,15 +99,19 @@ def place_of(document: Document, path: Path) -> tuple[int, int] | None:
 
 def shown(value: Any) -> str:
     """Return a value for a message; mappings and long lists are better left out."""
-    if value is _ABSENT or isinstance(value, Mapping | BaseModel):
+    if value is _ABSENT or _many_keys(value):
         return ""
-    if isinstance(value, list | tuple) and len(value) > 6:
+    if isinstance(value, list | tuple) and (len(value) > 6 or any(map(_many_keys, value))):
         return ""
     if value is None:
         return "no value"
     if value is True or value is False:
         return str(value).lower()
     return shortened(value)
+
+
+def _many_keys(value: Any) -> bool:
+    return isinstance(value, Mapping | BaseModel)
 
 
 def _follows(item: Any, items: list[Any]) -> bool:
