@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import errno
 import json
+import os
 import signal
 import subprocess
 import sys
@@ -79,6 +81,34 @@ def test_check_as_text_and_json(seismo_of):
     assert "stability limit" in out
     code, out, _ = seismo_of("check", "pulse.yaml", "--json")
     assert json.loads(out)["physics"] == "acoustic"
+
+
+def test_check_tells_of_results_that_cannot_be_written(seismo_of, tmp_path):
+    """In the words of `run`, which refuses them; nothing stays behind."""
+    (tmp_path / "folder").mkdir()
+    for path, words in (
+        ("missing/a.h5", "the folder does not exist; create it first"),
+        ("folder", "is a folder; name a file, such as results.h5"),
+    ):
+        (tmp_path / "pulse.yaml").write_text(f"{SCENARIO}  path: {path}\n")
+        code, out, _ = seismo_of("check", "pulse.yaml")
+        warning = out.splitlines()[-1]
+        assert code == 0
+        assert warning.startswith("warning pulse.yaml:13:3: output.path ")
+        assert warning.endswith(f"{words}; the run will be refused")
+        code, _, err = seismo_of("run", "pulse.yaml")
+        assert code == 2
+        assert words in err
+    assert not list(tmp_path.glob("**/.*"))
+
+
+def test_check_tells_of_a_folder_that_may_not_be_written_to(seismo_of, monkeypatch):
+    def refuse(*_):
+        raise PermissionError(errno.EACCES, "no")
+
+    monkeypatch.setattr(os, "open", refuse)
+    _, out, _ = seismo_of("check", "pulse.yaml", "--json")
+    assert "cannot be written: Permission denied" in json.loads(out)["warnings"][-1]
 
 
 def test_new_writes_a_scenario_that_is_sound(seismo_of, tmp_path):

@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from pathlib import Path
 from typing import Any
 
 from seismo import machine
+from seismo.errors import SeismoError
+from seismo.output.hidden_file import HiddenFile, final_path
 from seismo.output.quantities import with_unit
 from seismo.plan import speed
 from seismo.plan.cautions import cautions
@@ -77,12 +78,11 @@ class Plan:
         }
 
 
-def make_plan(scenario: Any, folder: Path | None = None) -> Plan:
+def make_plan(scenario: Any) -> Plan:
     """Plan a run without running it.
 
     Args:
         scenario: a checked scenario.
-        folder: where the results will be written; the current folder when None.
 
     Raises:
         ScenarioError: the scenario cannot be run as written.
@@ -92,21 +92,29 @@ def make_plan(scenario: Any, folder: Path | None = None) -> Plan:
     layers = layers_of(setup, highest)
     memory, output = memory_of(setup), output_of(setup)
     rate = speed.points_per_second(setup)
-    warnings = cautions(setup, layers) + _room(memory, output, folder or Path())
+    warnings = cautions(setup, layers) + _room(memory, output, scenario)
     return Plan(
         setup, highest, dominant_frequency(setup), layers, memory, output, rate,
         speed.seconds(setup, rate), warnings,
     )  # fmt: skip
 
 
-def _room(memory: Memory, output: OutputSize, folder: Path) -> list[str]:
+def _room(memory: Memory, output: OutputSize, scenario: Any) -> list[str]:
+    """Say what `run` would refuse: too little memory or disk, results that cannot be written."""
     found = []
-    free, room = machine.available_memory(), machine.free_disk(folder)
+    free = machine.available_memory()
     if free is not None and memory.total + PYTHON_BYTES > free:
         found.append(
             f"memory: this machine has {with_unit(free, 'B')} left, the run needs "
             f"{with_unit(memory.total + PYTHON_BYTES, 'B')} and will be refused"
         )
+    try:
+        path = final_path(scenario.results_path or "results.h5")
+        HiddenFile(path).discard()
+    except SeismoError as error:
+        where = scenario.where("output", "path") if scenario.output.path else ""
+        return [*found, f"{where}{': ' * bool(where)}{error}; the run will be refused"]
+    room = machine.free_disk(path.parent)
     if room is not None and output.total > room:
         found.append(
             f"disk: {with_unit(room, 'B')} are left, the results take up to "

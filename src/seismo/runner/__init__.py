@@ -88,11 +88,7 @@ def _checked(scenario: Any) -> Scenario:
 
 
 def _output_path(scenario: Scenario, output: str | os.PathLike[str] | None) -> Path | None:
-    if output is not None:
-        return Path(output)
-    if scenario.output.path is not None:
-        return scenario.resolve(scenario.output.path)
-    return None if scenario.path is None else Path(f"{scenario.path.stem}.h5")
+    return scenario.results_path if output is None else Path(output)
 
 
 def refuse_what_does_not_fit(setup: Setup, folder: Path) -> None:

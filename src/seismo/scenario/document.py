@@ -123,6 +123,16 @@ class Scenario(Part):
         """Return a path of the scenario, relative ones beginning at the scenario's folder."""
         return self._base / pathlib.Path(path)
 
+    @property
+    def results_path(self) -> pathlib.Path | None:
+        """Return where results go when nobody says otherwise; None for a scenario without a file.
+
+        `output.path`, or the scenario's own name in the current folder.
+        """
+        if self.output.path is not None:
+            return self.resolve(self.output.path)
+        return None if self.path is None else pathlib.Path(f"{self.path.stem}.h5")
+
     def where(self, *path: str | int) -> str:
         """Return ``file:line:column`` of a key such as ``where("time", "step")``, or ``""``."""
         place = mistakes.place_of(self._document, path)
