@@ -12,9 +12,11 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from rich.console import Console
 
 from seismo.plan import make_plan
-from seismo.plan.resolution import phase_error
+from seismo.plan.report import print_plan
+from seismo.plan.resolution import phase_error, points_needed
 from seismo.scenario import from_dict
 from seismo.setup import prepare
 
@@ -67,6 +69,26 @@ def test_a_gradient_is_summed_up_in_three_rows():
     assert [layer.vs for layer in layers] == pytest.approx([1000.0, 1500.0, 2000.0], abs=10.0)
 
 
+def test_the_points_that_are_needed():
+    """Of order 2, 1 - r = (pi / n)^2 / 6 = 0.001; the manual's table has the others."""
+    assert points_needed(2, "taylor") == pytest.approx(math.pi / math.sqrt(0.006), rel=6e-3)
+    manual = (Path(__file__).parents[1] / "docs" / "tutorial.md").read_text(encoding="utf-8")
+    rows = re.findall(r"order ([\d, ]+) \| ([\d., ]+) \| 0.1 %", manual)
+    for kind, (orders, points) in zip(("taylor", "minmax"), rows, strict=True):
+        for order, written in zip(orders.split(","), points.split(","), strict=True):
+            assert points_needed(int(order), kind) == pytest.approx(float(written), rel=0.04)
+    # Second differences of the acoustic equation need a little more.
+    assert 1.0 < points_needed(8, "taylor", True) / points_needed(8, "taylor") < 1.05
+
+
+def test_the_resolution_is_said_beside_what_it_needs(capsys):
+    print_plan(make_plan(scenario()), Console(width=500))
+    said = next(line for line in capsys.readouterr().out.splitlines() if "shortest" in line)
+    assert "4.5 points in the shortest wavelength (1000 m/s at 22.11 Hz)" in said
+    assert "speeds to 0.1 % from 4.6 on" in said
+    assert "0.5 % with 10" in said
+
+
 @pytest.mark.parametrize("physics", ["acoustic", "elastic"])
 def test_the_phase_error_of_second_order_differences(physics):
     """At 10 points per wavelength r = sin(pi / 10) / (pi / 10) = 0.98363 (Virieux 1986, eq. 9).
@@ -93,7 +115,8 @@ def test_the_phase_error_of_time_stepping():
 WARNED = {
     "below sqrt": {"model": [{"type": "uniform", "vp": 1800.0, "vs": 1400.0, "rho": 2000.0}]},
     "points per wavelength": section("grid", spacing=40.0),
-    "too slowly": section("grid", order=2),
+    "too slowly at 1000 m/s; use a grid.spacing of 1.1": section("grid", order=2),
+    "contacts and free surfaces leave errors of several": section("grid", spacing=12.5),
     "ends before any wave": section("time", duration=0.4),
     "ends before source": section("time", duration=0.3),
     "direct wave can have passed 7 of 19": section("time", duration=0.5),

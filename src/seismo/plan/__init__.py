@@ -17,6 +17,7 @@ from seismo.plan.resolution import (
     dominant_frequency,
     highest_frequency,
     layers_of,
+    needed_of,
 )
 from seismo.setup import Setup, prepare
 
@@ -32,6 +33,7 @@ class Plan:
         f_max: highest frequency of the sources in Hz.
         f_dominant: lowest dominant frequency of the sources in Hz.
         layers: media of the earth and how the grid carries their waves.
+        points_needed: points per wavelength that keep wave speeds with this order and stencil.
         memory: bytes in memory.
         output: bytes on the disk.
         points_per_second: expected point updates a second on this machine.
@@ -43,6 +45,7 @@ class Plan:
     f_max: float
     f_dominant: float
     layers: list[LayerResolution]
+    points_needed: float
     memory: Memory
     output: OutputSize
     points_per_second: float
@@ -70,6 +73,7 @@ class Plan:
             "f_max": self.f_max,
             "f_dominant": self.f_dominant,
             "layers": [layer.as_dict() for layer in self.layers],
+            "points_needed": self.points_needed,
             "memory_bytes": self.memory.as_dict(),
             "output_bytes": self.output.as_dict(),
             "points_per_second": self.points_per_second,
@@ -94,7 +98,7 @@ def make_plan(scenario: Any) -> Plan:
     rate = speed.points_per_second(setup)
     warnings = cautions(setup, layers) + _room(memory, output, scenario)
     return Plan(
-        setup, highest, dominant_frequency(setup), layers, memory, output, rate,
+        setup, highest, dominant_frequency(setup), layers, needed_of(setup), memory, output, rate,
         speed.seconds(setup, rate), warnings,
     )  # fmt: skip
 

@@ -11,14 +11,18 @@ import numpy as np
 from seismo import wavelets
 from seismo.grid import AXES
 from seismo.plan.resolution import (
+    CONTACT_POINTS,
     LayerResolution,
     coarsest_spacing,
     dominant_frequency,
+    has_contacts,
     highest_frequency,
+    needed_of,
 )
 from seismo.setup import Setup
 from seismo.sources import PointSource
 
+FEW_POINTS = 4.0  # contacts and free surfaces carry such waves badly
 LEAST_POINTS = 3.0  # a wave of fewer points per wavelength is noise on any grid
 MOST_ERROR = 1.0  # % of phase velocity: a quarter of a period is lost after 25 wavelengths
 EDGE_POINTS = 5  # sources and receivers spread over 4 points
@@ -36,24 +40,34 @@ def cautions(setup: Setup, layers: list[LayerResolution]) -> list[str]:
 
 def _coarse(setup: Setup, layers: list[LayerResolution]) -> Lines:
     worst = min(layers, key=lambda layer: layer.points_per_wavelength)
-    frequency = highest_frequency(setup)
+    frequency, points = highest_frequency(setup), worst.points_per_wavelength
     kind = "water" if worst.vs == 0.0 else "rock"
-    if worst.points_per_wavelength < LEAST_POINTS:
+    if points < LEAST_POINTS:
         carried = worst.slowest / (LEAST_POINTS * coarsest_spacing(setup))
+        wanted = max(LEAST_POINTS, needed_of(setup))
         yield (
-            f"grid.spacing: {worst.points_per_wavelength:.2g} points per wavelength in the {kind} "
+            f"grid.spacing: {points:.2g} points per wavelength in the {kind} "
             f"of {worst.slowest:.5g} m/s; the sources reach {frequency:.4g} Hz, the grid carries "
-            f"{carried:.3g} Hz there: use {_spacing(setup, worst, 5.0)} or a lower frequency"
+            f"{carried:.3g} Hz there: use {_spacing(setup, worst, wanted)} or a lower frequency"
         )
+        return
     largest = max(layers, key=lambda layer: abs(layer.phase_error))
-    if abs(largest.phase_error) > MOST_ERROR and worst.points_per_wavelength >= LEAST_POINTS:
-        remedy = "use a finer grid.spacing or a higher grid.order"
+    if abs(largest.phase_error) > MOST_ERROR:
+        remedy = f"use a grid.spacing of {_spacing(setup, largest, needed_of(setup))} "
+        remedy += "or a higher grid.order"
         if largest.phase_error > 0.0:
             remedy = "set time.dispersion_removal: true, or a smaller time.courant"
         yield (
             f"grid: waves of {frequency:.4g} Hz travel {abs(largest.phase_error):.2g} % too "
             f"{'fast' if largest.phase_error > 0 else 'slowly'} at {largest.slowest:.5g} m/s; "
             f"{remedy}"
+        )
+    elif points < FEW_POINTS and has_contacts(setup, layers):
+        yield (
+            f"grid.spacing: {points:.2g} points per wavelength in the {kind} of "
+            f"{worst.slowest:.5g} m/s at {frequency:.4g} Hz: contacts and free surfaces leave "
+            f"errors of several percent, with {CONTACT_POINTS:g} points "
+            f"({_spacing(setup, worst, CONTACT_POINTS)}) of about 0.5 %"
         )
 
 

@@ -11,12 +11,13 @@ from seismo.grid import AXES
 from seismo.monitor import clock_time
 from seismo.output.quantities import with_unit
 from seismo.plan import Plan
+from seismo.plan.resolution import CONTACT_POINTS, SPEED_ERROR, has_contacts
 
 
 def print_plan(plan: Plan, console: Console) -> None:
     """Print the plan: facts, layers, warnings."""
     for label, text in _facts(plan):
-        console.print(f"{label:<10}{text}", markup=False, highlight=False, soft_wrap=True)
+        console.print(f"{label:<11}{text}", markup=False, highlight=False, soft_wrap=True)
     console.print(_layers(plan))
     for warning in plan.warnings:
         console.print("[yellow]warning[/yellow] ", end="")
@@ -49,6 +50,7 @@ def _facts(plan: Plan) -> Iterator[tuple[str, str]]:
     )
     yield from _geometry(plan)
     yield "frequency", f"up to {plan.f_max:.4g} Hz (-40 dB), dominant {plan.f_dominant:.4g} Hz"
+    yield "resolution", _resolution(plan)
     memory = plan.memory
     yield (
         "memory",
@@ -69,6 +71,22 @@ def _facts(plan: Plan) -> Iterator[tuple[str, str]]:
         f"about {clock_time(plan.seconds)} on this machine, at an expected "
         f"{plan.points_per_second / 1e6:.0f} Mpoint/s, and compiling in a first run",
     )
+
+
+def _resolution(plan: Plan) -> str:
+    """Compare the points per wavelength with what order and stencil need, and contacts."""
+    worst = min(plan.layers, key=lambda layer: layer.points_per_wavelength)
+    text = (
+        f"{worst.points_per_wavelength:.2g} points in the shortest wavelength "
+        f"({worst.slowest:.5g} m/s at {plan.f_max:.4g} Hz); this order and stencil keep wave "
+        f"speeds to {SPEED_ERROR:g} % from {plan.points_needed:.2g} on"
+    )
+    if has_contacts(plan.setup, plan.layers):
+        text += (
+            f"; contacts and free surfaces leave errors of about 0.5 % with {CONTACT_POINTS:g}, "
+            f"2 to 4 % with {CONTACT_POINTS / 2:g}"
+        )
+    return text
 
 
 def _geometry(plan: Plan) -> Iterator[tuple[str, str]]:

@@ -16,7 +16,8 @@ physics: elastic            # acoustic | acoustic_variable_density | elastic | e
 
 grid:
   extent: {{x: 2 km, z: 1 km}}   # give y too for a 3-D run
-  spacing: 10 m                # about 10 points per shortest wavelength are plenty
+  spacing: 5 m                 # 9 points in the shortest wavelength; 10 are plenty, 5 a rough look:
+                               # `seismo check` counts them, and says what this order needs
   order: 8                     # order of the spatial differences, even, 2 to 16
 
 time:
