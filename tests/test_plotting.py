@@ -217,7 +217,7 @@ def test_a_plane_series_is_drawn_as_a_map(three):
 
 def test_stations_at_one_distance_do_not_cover_each_other(tmp_path):
     """Four stations around the source and two in one hole: six traces, six places."""
-    time, around = 0.01 * np.arange(101), np.array([-300.0, 300.0, 0.0, 0.0, 500.0, 500.0])
+    time, around = 0.01 * np.arange(101), np.array([-300.01, 300.0, 0.0, 0.0, 500.0, 500.0])
     positions = {"x": around, "y": around[[2, 3, 0, 1, 2, 3]], "z": np.arange(6) * 90.0}
     codes = [f"S{k}" for k in range(6)]
     with ResultsWriter(tmp_path / "a.h5", scenario_text="", resolved="", attributes={}) as writer:
@@ -238,6 +238,7 @@ def test_stations_at_one_distance_do_not_cover_each_other(tmp_path):
         panel = panels_of(gather(results, mode="wiggle"))[0]
         starts = [line.get_xdata()[0] for line in panel.lines]
         assert np.allclose(starts, range(6), atol=1e-6)
+        assert [tick.get_text() for tick in panel.child_axes[0].get_xticklabels()] == codes
 
 
 def test_the_gather_shows_arrivals_where_theory_has_them(two):

@@ -15,6 +15,7 @@ import numpy as np
 import pytest
 
 from seismo.scenario import load, parse
+from seismo.setup import prepare
 
 ROOT = Path(__file__).resolve().parents[1]
 SCENARIOS = sorted((ROOT / "scenarios").glob("*.yaml"))
@@ -62,6 +63,34 @@ def test_the_chino_hills_stations_lie_inside_the_grid():
         east *= math.cos(math.radians(place.latitude))
         assert origin.x + 1e3 < north < origin.x + extent.x - 1e3
         assert origin.y + 1e3 < east < origin.y + extent.y - 1e3
+
+
+def test_the_double_couple_is_what_its_comments_say():
+    """M0 = 10^(1.5 Mw + 9.1); a triangle's half duration T is 1.628 / (pi f) of a Gaussian.
+
+    The first motion above the hypocentre of a thrust is up: M_zz > 0 with z down pushes P up there.
+    """
+    scenario = load(ROOT / "scenarios" / "double_couple.yaml")
+    setup = prepare(scenario)
+    source, strength = scenario.sources[0], setup.shots[0].sources[0].strength
+    m = np.array([[strength["xx"], strength["xy"], strength["xz"]],
+                  [strength["xy"], strength["yy"], strength["yz"]],
+                  [strength["xz"], strength["yz"], strength["zz"]]])  # fmt: skip
+    moment = math.sqrt((m**2).sum() / 2)
+    assert moment == pytest.approx(10 ** (1.5 * source.magnitude + 9.1), rel=1e-6)
+    assert moment == pytest.approx(2.0e16, abs=0.05e16)
+    assert abs(np.trace(m)) < 1e-9 * moment
+    assert np.linalg.eigvalsh(m) == pytest.approx([-moment, 0.0, moment], abs=1e-6 * moment)
+    assert m[2, 2] == pytest.approx(moment * math.sin(math.radians(120)) * math.sin(math.pi / 3))
+    half_duration = 1.05e-8 * (moment * 1e7) ** (1 / 3)
+    assert half_duration == pytest.approx(0.61, abs=0.01)
+    wavelet = source.wavelet
+    assert wavelet.frequency == pytest.approx(1.628 / (math.pi * half_duration), abs=0.01)
+    assert wavelet.amplitude == pytest.approx(math.sqrt(math.pi) * wavelet.frequency, abs=1e-4)
+    ring = setup.groups[0].positions
+    assert np.hypot(ring[:, 0], ring[:, 1]) == pytest.approx(5000.0, abs=0.01)
+    azimuths = np.degrees(np.arctan2(ring[:, 1], ring[:, 0])) % 360
+    assert azimuths == pytest.approx(45.0 * np.arange(8), abs=0.01)
 
 
 def test_loh1_has_a_gaussian_moment_rate_of_unit_area():

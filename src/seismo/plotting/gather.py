@@ -68,7 +68,8 @@ def gather(
     place, label = abscissa(traces, source_place(results, traces.shots[index]), by)
     style = mode or ("wiggle" if len(place) <= _MOST_WIGGLES else "image")
     draw = choose_mode(style)
-    order = np.argsort(place, kind="stable")
+    # Receivers at one place, but for rounding, keep their order.
+    order = np.argsort(np.round(place, _digits(place)), kind="stable")
     place, ticks = spread(place[order])
     figure, grid = panels(1, len(names), 5.0, width=min(WIDTH, 1.5 + 3.3 * len(names)))
     for panel, name in zip(grid[0], names, strict=True):
@@ -135,6 +136,12 @@ def abscissa(traces: TraceSet, source: dict[str, float], by: str | None) -> tupl
     return values * factor, f"{words} ({unit})"
 
 
+def _digits(place: np.ndarray) -> int:
+    """Return the decimals that tell a thousandth of the largest place, or less."""
+    largest = np.abs(place).max(initial=0.0)
+    return 3 - int(np.floor(np.log10(largest))) if largest > 0.0 else 0
+
+
 def spread(place: np.ndarray) -> tuple[np.ndarray, dict[float, str]]:
     """Return places (receiver, growing) where no two traces cover each other, and their ticks.
 
@@ -144,8 +151,8 @@ def spread(place: np.ndarray) -> tuple[np.ndarray, dict[float, str]]:
     gaps = np.diff(place)
     if not gaps.size or gaps.min() >= _LEAST_GAP * gaps.mean() > 0.0:
         return place, {}
-    chosen = np.unique(np.linspace(0, gaps.size, min(gaps.size + 1, _MOST_TICKS)).round())
-    return np.arange(place.size, dtype=float), {n: f"{place[int(n)]:.4g}" for n in chosen}
+    chosen = range(0, place.size, -(-place.size // _MOST_TICKS))
+    return np.arange(place.size, dtype=float), {float(n): f"{place[n]:.4g}" for n in chosen}
 
 
 def _natural(places: dict[str, np.ndarray], source: dict[str, float]) -> str:
