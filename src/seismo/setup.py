@@ -13,13 +13,8 @@ from seismo.contact import Contact, find_contacts
 from seismo.errors import ModelError, ScenarioError
 from seismo.free_surface import Face
 from seismo.grid import AXES, Grid, triple
-<<<<<<< ours
 from seismo.model import Earth, build_earth, cell_average
-from seismo.model.earth import NEEDS
-=======
-from seismo.model import Earth, build_earth
 from seismo.model.earth import NEEDS, Extremes
->>>>>>> theirs
 from seismo.physics import physics_for
 from seismo.physics.table import Physics
 from seismo.receivers import ReceiverGroup, extra_steps

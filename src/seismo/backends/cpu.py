@@ -16,26 +16,17 @@ from typing import Any
 
 import numba
 import numpy as np
-from numba import carray, njit, prange, types
+from numba import njit, prange, types
 from numba.core.caching import FunctionCache
 from numba.core.ccallback import CFunc
-from numba.np.unsafe.ndarray import to_fixed_tuple
 
-from seismo.backends.base import (
-    BOX_COLUMNS,
-    FIRST_SPAN,
-    SPAN_COLUMNS,
-    Operands,
-    SweepTables,
-    Variant,
-)
+from seismo.backends.base import Operands, SweepTables, Variant
 from seismo.backends.digest import source_digest
 from seismo.backends.host import HostBackend
-from seismo.backends.vectors import LANE_BYTES, call_at, pointer_to, vector_lanes
-from seismo.operators import Place
+from seismo.backends.tiles import TileCode
+from seismo.backends.vectors import LANE_BYTES, call_at, vector_lanes, written
 
 OPTIONS: Any = {"fastmath": True, "error_model": "numpy", "nogil": True}
-INNER = {**OPTIONS, "no_cpython_wrapper": True, "no_cfunc_wrapper": True, "forceinline": True}
 _SIGNATURE = ((types.int64, types.uint64), types.void)  # of a tile: its number, parameters
 PREFETCH_BYTES = 1536  # along the rows of a 2-D grid
 TILE_ROWS = {2: (1, 16), 3: (16, 32)}  # rows along y and z of a tile, by dimensions
@@ -54,108 +45,18 @@ class _KeyedCache(FunctionCache):
 
 
 @lru_cache
-def _lanes(precision: str) -> type:
-    vectors = vector_lanes(precision)
-
-    class Lanes:
-        load, read, store, first = vectors.load, vectors.load, vectors.store, vectors.first
-        prefetch, fetch, width = vectors.prefetch, vectors.fetch, vectors.width
-        index, jit = np.uint64, staticmethod(njit(**INNER))
-        number = np.dtype(precision).type
-
-        @staticmethod
-        @lru_cache
-        def beside(n: int):
-            """Read a field n points further along x."""
-            load, count = vectors.load, np.uint64(abs(n))
-            if n < 0:
-                return njit(**INNER)(lambda f, i: load(f, i - count))
-            return njit(**INNER)(lambda f, i: load(f, i + count))
-
-    return Lanes
-
-
-@lru_cache
 def _compiled(formula, variant: Variant, precision: str, count: int, width: int) -> CFunc:
     """Compile the loop over one tile for one formula in one variant, as a C function.
 
-    `count` arrays take part; `width` is that of the surface weights, so that all variants of a run
-    share their parts.
+    `count` arrays take part; `width` is that of the surface weights.
     """
-    lanes, v = _lanes(precision), variant
-    tile = _tile_loop(lanes, *v.bind(formula, lanes), v.axes, v.order // 2, width, count)
+    lanes, v = vector_lanes(precision), variant
+    tile = written(TileCode(lanes, *v.bind(formula, lanes), v.axes, v.order // 2, width, count))
     what = f"{formula.__module__}.{formula.__qualname__} {v} {precision} {count} {width}"
     compiled: Any = CFunc(tile, _SIGNATURE, {}, OPTIONS)
     compiled._cache = _KeyedCache(tile, f"{source_digest()} {what}")
     compiled.compile()
     return compiled
-
-
-def _tile_loop(lanes, ends, middle, axes: str, terms: int, width: int, count: int):
-    """Write the loops over z, y and lanes of x of one tile: both ends of each row, its middle.
-
-    `parameters` is the address of the addresses of: tiles, integers (strides, surface row, rows of
-    weights, lengths along x, y, z, leads), coefficients, profiles, weights, memory, arrays.
-    """
-    mask_of, prefetch, lane = lanes.first, lanes.prefetch, lanes.width
-    whole, number, columns = np.uint64, lanes.number, len(BOX_COLUMNS)
-    row_memory = 3 if "y" in axes else 4
-    second_terms, integers, every = terms + 1, 7 + count, 10 + count
-
-    def tile(n, parameters):
-        a = carray(pointer_to(parameters), every, np.uint64)
-        t = carray(pointer_to(a[0] + whole(n * columns * 8)), columns, np.int64)
-        m = carray(pointer_to(a[1]), integers, np.int64)
-        first = carray(pointer_to(a[2]), (3, terms), number)
-        second = carray(pointer_to(a[3]), (3, second_terms), number)
-        py, pz = (
-            carray(pointer_to(a[5]), (6, m[5]), number),
-            carray(pointer_to(a[6]), (6, m[6]), number),
-        )
-        up, down = (
-            carray(pointer_to(a[7]), (m[3], width), number),
-            carray(pointer_to(a[8]), (m[3], width), number),
-        )
-        arrays = to_fixed_tuple(a[10:], count)
-        leads = to_fixed_tuple(m[7:], count)
-        y_stride, z_stride, surface = whole(m[0]), whole(m[1]), m[2]
-        c = (
-            to_fixed_tuple(first[0], terms),
-            to_fixed_tuple(first[1], terms),
-            to_fixed_tuple(first[2], terms),
-        )
-        d = (
-            to_fixed_tuple(second[0], second_terms),
-            to_fixed_tuple(second[1], second_terms),
-            to_fixed_tuple(second[2], second_terms),
-        )
-        shot, x_table, x_length, memory = whole(t[4]), a[4], whole(m[4]), a[9]
-        for z in range(t[0], t[1]):
-            row = min(max(z - surface, 0), m[3] - 1)
-            w, u = to_fixed_tuple(up[row], width), to_fixed_tuple(down[row], width)
-            pz_row = (pz[0, z], pz[1, z], pz[2, z], pz[3, z], pz[4, z], pz[5, z])
-            depth = whole(z - surface) * z_stride
-            for y in range(t[2], t[3]):
-                py_row = (py[0, y], py[1, y], py[2, y], py[3, y], py[4, y], py[5, y])
-                start = whole(z) * z_stride + whole(y) * y_stride + shot
-                for span in range(3):
-                    o = FIRST_SPAN + span * SPAN_COLUMNS
-                    j = t[o + 2] + z * t[o + 4] + y * t[o + 3]
-                    for x in range(t[o], t[o + 1], lane):
-                        place = Place(
-                            y_stride, z_stride, c, d, mask_of(t[o + 1] - x), shot,
-                            memory, whole(j + x), whole(t[o + 3]), whole(t[o + 4]), whole(t[o + 5]),
-                            whole(t[o + row_memory]), whole(x), x_table, x_length,
-                            py_row, pz_row, w, u, depth, None,
-                        )  # fmt: skip
-                        i = start + whole(x)
-                        prefetch(arrays, i, leads)
-                        if span == 1:
-                            middle(i, place, *arrays)
-                        else:
-                            ends(i, place, *arrays)
-
-    return tile
 
 
 @lru_cache

@@ -1,9 +1,13 @@
-"""Vector lanes for Numba on CPUs: 512-bit (or narrower) SIMD values as a Numba type.
+"""Lanes for CPUs: formulas write LLVM code as they run once, on 512-bit (or narrower) SIMD values.
 
 LLVM's loop vectoriser gives up on update formulas with a dozen arrays that might alias. Here one
-lane value *is* an LLVM vector, so a formula written with ``load``, arithmetic and ``store`` is
-vectorised by construction, on any target LLVM knows, and compiles faster. Stores take a mask, so
-that the last vector of a row needs no second, scalar loop.
+lane *is* an LLVM vector, so a formula written with ``load``, arithmetic and ``store`` is
+vectorised by construction, on any target LLVM knows. Stores take a mask, so that the last vector
+of a row needs no second, scalar loop.
+
+A formula is plain Python without branches. Called with `Code` in the place of numbers, it leaves
+behind the instructions it stands for. Compiling each of its hundred small functions by itself
+takes Numba ten times as long.
 
 A lane holds `width` numbers: 16 float32 or 8 float64 (64 bytes, one cache line). On machines with
 narrower registers LLVM splits it.
@@ -11,157 +15,209 @@ narrower registers LLVM splits it.
 
 from __future__ import annotations
 
-import operator
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from functools import lru_cache
-from types import SimpleNamespace
 from typing import Any
 
 import numpy as np
 from llvmlite import ir
 from numba.core import cgutils, types
-from numba.extending import intrinsic, models, overload, register_model
+from numba.extending import intrinsic
 
 LANE_BYTES = 64
-_I32 = ir.IntType(32)
+_I32, INTEGER = ir.IntType(32), ir.IntType(64)
 _BYTE_POINTER = ir.IntType(8).as_pointer()
+_NUMBERS = {"float32": ir.FloatType(), "float64": ir.DoubleType()}
 
 
-class _LaneType(types.Type):
-    """One SIMD value of `width` numbers of type `number`."""
-
-    def __init__(self, number: types.Float, width: int) -> None:
-        self.number, self.width = number, width
-        super().__init__(name=f"lane({number}x{width})")
-
-
-class _MaskType(types.Type):
-    """One boolean for each number of a lane."""
-
-    def __init__(self, width: int) -> None:
-        self.width = width
-        super().__init__(name=f"mask(x{width})")
+def _operator(name: str) -> tuple[Callable[..., Code], Callable[..., Code]]:
+    """Give the methods of an operator: this and that, that and this."""
+    return (
+        lambda this, that: _both(name, this, that),
+        lambda this, that: _both(name, this.constant(that), this),
+    )
 
 
-@register_model(_LaneType)
-class _LaneModel(models.PrimitiveModel):
-    def __init__(self, manager, lane) -> None:
-        super().__init__(manager, lane, _vector(lane))
+class Code:
+    """An LLVM value in the making: an integer, a number or a lane, at the end of a builder."""
+
+    __slots__ = ("builder", "value")
+
+    def __init__(self, builder: ir.IRBuilder, value: ir.Value) -> None:
+        self.builder, self.value = builder, value
+
+    __add__, __radd__ = _operator("add")
+    __sub__, __rsub__ = _operator("sub")
+    __mul__, __rmul__ = _operator("mul")
+    __truediv__, __rtruediv__ = _operator("div")
+
+    def below(self, other: Code) -> Code:
+        """Tell whether an integer, or each of a lane of them, is less than another."""
+        return self.then(self.builder.icmp_signed("<", self.value, other.value))
+
+    def equals(self, number: int) -> Code:
+        """Tell whether an integer has a value."""
+        return self.then(self.builder.icmp_signed("==", self.value, self.constant(number).value))
+
+    def constant(self, number: float) -> Code:
+        """Give a Python number as code of the same kind."""
+        kind = self.value.type
+        kind = kind.element if isinstance(kind, ir.VectorType) else kind
+        return self.then(ir.Constant(kind, number))
+
+    def then(self, value: ir.Value) -> Code:
+        """Give a new value at the end of the same builder."""
+        return Code(self.builder, value)
+
+    def clip(self, low: Code, high: Code) -> Code:
+        """Give the value, at least `low` and at most `high`."""
+        value = self.builder.select(self.below(low).value, low.value, self.value)
+        above = high.below(self.then(value)).value
+        return self.then(self.builder.select(above, high.value, value))
 
 
-@register_model(_MaskType)
-class _MaskModel(models.PrimitiveModel):
-    def __init__(self, manager, mask) -> None:
-        super().__init__(manager, mask, ir.VectorType(ir.IntType(1), mask.width))
+def _both(operation: str, a: Code, other: Code | float) -> Code:
+    b = other if isinstance(other, Code) else a.constant(other)
+    if a.value.type == INTEGER:
+        return a.then(getattr(a.builder, operation)(a.value, b.value))
+    if a.value.type != b.value.type:
+        a, b = _spread(a, b.value.type), _spread(b, a.value.type)
+    return a.then(getattr(a.builder, f"f{operation}")(a.value, b.value, flags=("fast",)))
 
 
-def _vector(lane: _LaneType) -> ir.VectorType:
-    element = ir.FloatType() if lane.number == types.float32 else ir.DoubleType()
-    return ir.VectorType(element, lane.width)
+def _spread(one: Code, kind: ir.Type) -> Code:
+    """Repeat a number in every place of a lane; leave a lane as it is."""
+    if not isinstance(kind, ir.VectorType):
+        return one
+    undefined = ir.Constant(kind, ir.Undefined)
+    first = one.builder.insert_element(undefined, one.value, ir.Constant(_I32, 0))
+    order = ir.Constant(ir.VectorType(_I32, kind.count), [0] * kind.count)
+    return one.then(one.builder.shuffle_vector(first, undefined, order))
 
 
-def _splat(builder, value, vector: ir.VectorType):
-    undefined = ir.Constant(vector, ir.Undefined)
-    first = builder.insert_element(undefined, value, ir.Constant(_I32, 0))
-    order = ir.Constant(ir.VectorType(_I32, vector.count), [0] * vector.count)
-    return builder.shuffle_vector(first, undefined, order)
+class Table:
+    """Numbers behind an address, read one by one."""
+
+    def __init__(self, address: Code, kind: ir.Type = INTEGER) -> None:
+        self._address, self._kind = address, kind
+
+    def __getitem__(self, index: Code | int) -> Code:
+        """Read one of them."""
+        at = index if isinstance(index, Code) else self._address.constant(index)
+        return at.then(at.builder.load(_pointer(self._address, at, self._kind)))
+
+    def behind(self, count: Code) -> Table:
+        """Give the table of integers that begins after some."""
+        return Table(self._address + count * (INTEGER.width // 8))
 
 
-def _pointer(builder, address, index, vector: ir.VectorType):
-    """Pointer to the lane that begins at number `index` behind an integer address."""
-    base = builder.inttoptr(address, vector.element.as_pointer())
-    return builder.bitcast(builder.gep(base, [index]), vector.as_pointer())
+def _pointer(address: Code, index: Code, kind: ir.Type) -> ir.Value:
+    """Point to the number or lane that begins at number `index` behind an integer address."""
+    builder, element = index.builder, getattr(kind, "element", kind)
+    first = builder.inttoptr(address.value, element.as_pointer())
+    return builder.bitcast(builder.gep(first, [index.value]), kind.as_pointer())
 
 
-def _call(builder, name: str, arguments) -> None:
+@contextmanager
+def loop(first: Code, last: Code, step: int = 1) -> Iterator[Code]:
+    """Write a loop over first, first + step, ... < last around the code of the block."""
+    stride = ir.Constant(INTEGER, step)
+    with cgutils.for_range_slice(first.builder, first.value, last.value, stride) as (n, _):
+        yield first.then(n)
+
+
+def either(condition: Code, yes: Callable[[], None], no: Callable[[], None]) -> None:
+    """Write two ways to go on, of which a condition chooses."""
+    with condition.builder.if_else(condition.value) as (then, otherwise):
+        with then:
+            yes()
+        with otherwise:
+            no()
+
+
+def _call(builder: ir.IRBuilder, name: str, arguments: list) -> None:
     signature = ir.FunctionType(ir.VoidType(), [a.type for a in arguments])
     builder.call(cgutils.get_or_insert_function(builder.module, signature, name), arguments)
 
 
-def _memory_access(lane: _LaneType, mask: _MaskType):
-    vector = _vector(lane)
-    size = np.dtype(str(lane.number)).itemsize
-    suffix = f"v{lane.width}f{8 * size}.p0"
+class VectorLanes:
+    """The lanes of a precision.
 
-    @intrinsic
-    def load(context, source, index):
-        def generate(context, builder, signature, args):
-            value = builder.load(_pointer(builder, *args, vector))
-            value.align = size
-            return value
+    Args:
+        precision: "float32" or "float64".
+    """
 
-        return lane(source, index), generate
+    index, number = int, float
 
-    @intrinsic
-    def store(context, target, index, value, where):
-        def generate(context, builder, signature, args):
-            pointer = _pointer(builder, *args[:2], vector)
-            align = ir.Constant(_I32, size)
-            _call(builder, f"llvm.masked.store.{suffix}", [args[2], pointer, align, args[3]])
-            return context.get_dummy_value()
+    def __init__(self, precision: str) -> None:
+        self.size = np.dtype(precision).itemsize
+        self.width = LANE_BYTES // self.size
+        self.kind = _NUMBERS[precision]
+        self._vector = ir.VectorType(self.kind, self.width)
 
-        return types.void(target, index, lane, mask), generate
+    @staticmethod
+    def jit(function: Callable) -> Callable:
+        """Leave a formula as it is: it runs while the code is written."""
+        return function
 
-    return load, store
+    def load(self, source: Code, index: Code) -> Code:
+        """Read the lane that begins at number `index` behind an address."""
+        value = index.builder.load(_pointer(source, index, self._vector))
+        value.align = self.size
+        return index.then(value)
 
+    read = load  # of what the stage does not write
 
-def _mask_of_first(mask: _MaskType):
-    @intrinsic
-    def first(context, count):
-        """Make the mask of the first `count` numbers of a lane."""
+    def beside(self, n: int) -> Callable[[Code, Code], Code]:
+        """Give the function that reads a lane `n` points further along x."""
+        return lambda source, index: self.load(source, index + n)
 
-        def generate(context, builder, signature, args):
-            integers = ir.VectorType(ir.IntType(64), mask.width)
-            numbers = ir.Constant(integers, list(range(mask.width)))
-            return builder.icmp_signed("<", numbers, _splat(builder, args[0], integers))
+    def store(self, target: Code, index: Code, value: Code, where: Code) -> None:
+        """Write a lane where its mask says so."""
+        align = ir.Constant(_I32, self.size)
+        pointer = _pointer(target, index, self._vector)
+        name = f"llvm.masked.store.v{self.width}f{8 * self.size}.p0"
+        _call(index.builder, name, [value.value, pointer, align, where.value])
 
-        return mask(types.int64), generate
-
-    return first
-
-
-def _prefetching(lane: _LaneType):
-    element = _vector(lane).element
-
-    def touch(builder, address, index) -> None:
-        base = builder.inttoptr(address, element.as_pointer())
-        pointer = builder.bitcast(builder.gep(base, [index]), _BYTE_POINTER)
-        constants = [ir.Constant(_I32, c) for c in (0, 3, 1)]  # read, keep in every cache, data
-        _call(builder, "llvm.prefetch.p0", [pointer, *constants])
-
-    @intrinsic
-    def prefetch(context, addresses, index, leads):
-        """Ask for the cache line of number ``index + leads[k]`` behind every address of a tuple."""
-        count = len(addresses)
-
-        def generate(context, builder, signature, args):
-            for k in range(count):
-                ahead = builder.add(args[1], builder.extract_value(args[2], k))
-                touch(builder, builder.extract_value(args[0], k), ahead)
-            return context.get_dummy_value()
-
-        return types.void(addresses, index, leads), generate
-
-    @intrinsic
-    def fetch(context, address, index):
+    def fetch(self, address: Code, index: Code) -> None:
         """Ask for the cache line of number `index` behind an address."""
+        pointer = index.builder.bitcast(_pointer(address, index, self.kind), _BYTE_POINTER)
+        constants = [ir.Constant(_I32, c) for c in (0, 3, 1)]  # read, keep in every cache, data
+        _call(index.builder, "llvm.prefetch.p0", [pointer, *constants])
 
+    def first(self, count: Code) -> Code:
+        """Make the mask of the first `count` numbers of a lane."""
+        integers = ir.VectorType(INTEGER, self.width)
+        numbers = count.then(ir.Constant(integers, list(range(self.width))))
+        return numbers.below(_spread(count, integers))
+
+
+@lru_cache
+def vector_lanes(precision: str) -> VectorLanes:
+    """Give the lanes of a precision, always the same ones: operators are shared by lanes."""
+    return VectorLanes(precision)
+
+
+def written(write: Callable[[Code, Code], None]) -> Callable[[int, int], None]:
+    """Make a function that Numba compiles of one that writes code.
+
+    Args:
+        write: called with two integers, the arguments of the function.
+    """
+
+    @intrinsic
+    def body(context: Any, first: Any, second: Any):
         def generate(context, builder, signature, args):
-            touch(builder, *args)
+            write(*(Code(builder, argument) for argument in args))
             return context.get_dummy_value()
 
-        return types.void(address, index), generate
+        return types.void(first, second), generate
 
-    return prefetch, fetch
+    def function(first, second):
+        body(first, second)
 
-
-@intrinsic
-def pointer_to(context, address):
-    """Turn an integer address into a pointer that `numba.carray` takes."""
-
-    def generate(context, builder, signature, args):
-        return builder.inttoptr(args[0], _BYTE_POINTER)
-
-    return types.voidptr(types.uint64), generate
+    return function
 
 
 @intrinsic
@@ -169,53 +225,8 @@ def call_at(context, address, tile, parameters):
     """Call the C function ``void(int64 tile, uint64 parameters)`` at an address."""
 
     def generate(context, builder, signature, args):
-        integer = ir.IntType(64)
-        function = ir.FunctionType(ir.VoidType(), [integer, integer])
+        function = ir.FunctionType(ir.VoidType(), [INTEGER, INTEGER])
         builder.call(builder.inttoptr(args[0], function.as_pointer()), args[1:])
         return context.get_dummy_value()
 
     return types.void(types.uint64, types.int64, types.uint64), generate
-
-
-def _register_arithmetic(lane: _LaneType) -> None:
-    vector = _vector(lane)
-
-    def register(python_operator, instruction: str) -> None:
-        @intrinsic
-        def elementwise(context, a, b):
-            def generate(context, builder, signature, args):
-                both = [
-                    value if kind == lane else _splat(builder, value, vector)
-                    for kind, value in zip(signature.args, args, strict=True)
-                ]
-                return getattr(builder, instruction)(*both, flags=("fast",))
-
-            return lane(a, b), generate
-
-        @overload(python_operator)
-        def implementation(a, b):
-            if lane in (a, b) and {a, b} <= {lane, lane.number}:
-                return lambda a, b: elementwise(a, b)
-            return None
-
-    for pair in (("add", "fadd"), ("sub", "fsub"), ("mul", "fmul"), ("truediv", "fdiv")):
-        register(getattr(operator, pair[0]), pair[1])
-
-
-@lru_cache
-def vector_lanes(precision: str) -> SimpleNamespace:
-    """Give the lane operations of a precision: load, store, first (mask), prefetch, fetch, width.
-
-    Args:
-        precision: "float32" or "float64".
-    """
-    number: Any = {"float32": types.float32, "float64": types.float64}[precision]
-    width = LANE_BYTES // np.dtype(precision).itemsize
-    lane, mask = _LaneType(number, width), _MaskType(width)
-    _register_arithmetic(lane)
-    load, store = _memory_access(lane, mask)
-    prefetch, fetch = _prefetching(lane)
-    return SimpleNamespace(
-        load=load, store=store, first=_mask_of_first(mask), prefetch=prefetch, fetch=fetch,
-        width=width,
-    )  # fmt: skip
