@@ -25,6 +25,7 @@ class StandIn:
     """Counts steps; `duration` s pass on a false clock for each of them."""
 
     bytes_per_point = 16.0
+    backend = types.SimpleNamespace(wait=lambda: None)
     log: ClassVar[list[tuple[int, int]]] = []
 
     def __init__(self, points: int, clock: list[float], duration: float) -> None:
@@ -43,7 +44,7 @@ def solver(monkeypatch):
     clock, builds = [0.0], itertools.count()
     monkeypatch.setattr(StandIn, "log", [])
 
-    def build(scenario):
+    def build(scenario, choice):
         duration = (0.004, 0.002, 0.001)[next(builds) % 3]
         return StandIn(bench.CASES[scenario["title"].split()[-1]].points, clock, duration)
 
@@ -111,7 +112,7 @@ def test_cases_take_turns(solver):
 
 def test_other_points_are_refused(solver, monkeypatch):
     """A build with other layers than the case promises is an error, not a flattering number."""
-    small = types.SimpleNamespace(build=lambda _: StandIn(120**3 + 1, [0.0], 1.0))
+    small = types.SimpleNamespace(build=lambda *_: StandIn(120**3 + 1, [0.0], 1.0))
     monkeypatch.setattr("seismo.simulation", small)
     with pytest.raises(SeismoError, match="W4 built 1728001 points where it promises 4096000"):
         bench.run_cases(["W4"], bandwidth=BANDWIDTH)

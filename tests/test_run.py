@@ -63,9 +63,9 @@ def changed(**sections):
     return copy.deepcopy(SCENARIO) | sections
 
 
-def surveyed(positions):
+def surveyed(positions, **keys):
     shots = [{"position": {"x": x, "z": 100.0}} for x in positions]
-    return changed(survey={"shots": shots}, receivers=SCENARIO["receivers"][:2])
+    return changed(survey={"shots": shots, **keys}, receivers=SCENARIO["receivers"][:2])
 
 
 def test_the_file_says_what_was_run(results):
@@ -166,11 +166,11 @@ def test_a_cut_through_parts_is_the_cut_through_the_whole(plane):
     assert series.shaped(found[0]).ndim == (2 if plane else 3)
 
 
-def test_every_shot_of_a_survey_is_its_own_run(tmp_path, monkeypatch):
+def test_every_shot_of_a_survey_is_its_own_run(tmp_path):
     """Three shots in batches of two and one: the same numbers as one shot alone."""
-    monkeypatch.setattr(setup, "BATCH_POINTS", 2 * 47 * 37)
     reports = []
-    survey = seismo.run(surveyed([80.0, 103.0, 222.0]), tmp_path / "survey.h5", reports.append)
+    pairs = surveyed([80.0, 103.0, 222.0], batch=2)
+    survey = seismo.run(pairs, tmp_path / "survey.h5", reports.append)
     alone = seismo.run(surveyed([222.0]), tmp_path / "alone.h5")
     assert survey.traces["nodes"].shots == ["shot_000", "shot_001", "shot_002"]
     np.testing.assert_array_equal(
@@ -213,7 +213,7 @@ def _unstable(scenario, factor):
 
 def test_an_unstable_run_says_where_and_leaves_nothing(tmp_path, monkeypatch):
     """5 % above the limit the fastest mode grows by a factor of 1.9 a step."""
-    monkeypatch.setattr(runner, "prepare", lambda scenario: _unstable(scenario, 1.05))
+    monkeypatch.setattr(runner, "prepare", lambda scenario, _: _unstable(scenario, 1.05))
     with pytest.raises(UnstableError, match=r"step \d+ .*p is .* x = .*vp 1[58]00") as caught:
         seismo.run(changed(output={}), tmp_path / "x.h5")
     assert "\n" not in str(caught.value)

@@ -107,13 +107,13 @@ def test_batch_of_shots_equals_single_shots(name, dimensions, tmp_path) -> None:
             assert solver.identical(solver.wavefield(many, shot), solver.wavefield(single))
 
 
-def test_next_batch_starts_from_rest(tmp_path, monkeypatch) -> None:
+def test_next_batch_starts_from_rest(tmp_path) -> None:
     """Three shots, two at a time: what the first batch left must not reach the second."""
     spots = [solver.place(2, n) for n in (9.0, 11.3, 8.6)]
     document = survey_of("elastic", 2, tmp_path, spots)
     together = solver.simulate(document, tmp_path)
     wanted = solver.wavefield(together, 2)
-    monkeypatch.setattr(setup, "BATCH_POINTS", 2 * together.setup.grid.size)
+    document["survey"]["batch"] = 2
     pairs = solver.simulate(document, tmp_path)
     assert pairs.setup.batch == 2
     pairs.load(pairs.setup.shots[2:])

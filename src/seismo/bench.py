@@ -27,6 +27,8 @@ import numpy as np
 from rich.console import Console
 from rich.table import Table
 
+from seismo import machine
+from seismo.backends.choice import Choice
 from seismo.errors import ScenarioError, SeismoError
 
 SPACING = 10.0
@@ -215,20 +217,35 @@ def measure_bandwidth(megabytes: int = 512, repeats: int = 7) -> Bandwidth:
     )
 
 
-def prepare(case: Case) -> Any:
+def _own_copies(choice: Choice) -> Bandwidth:
+    rate = choice.make("float32").bandwidth() / 1e9
+    return Bandwidth(update=rate, copy=rate)
+
+
+# What the host's own loops measure is measured with them; other machines time their copies.
+_YARDSTICKS: dict[str, Callable[[Choice], Bandwidth]] = {"cpu": lambda _: measure_bandwidth()}
+
+
+def yardstick(choice: Choice) -> Bandwidth:
+    """Measure the bandwidth that the speed of a backend is held against."""
+    return _YARDSTICKS.get(choice.name, _own_copies)(choice)
+
+
+def prepare(case: Case, choice: Choice | None = None) -> Any:
     """Build the simulation of a case, compiled and with its pages touched, ready to be timed.
 
     Of a survey it is the first batch of shots. Raises SeismoError when the points differ.
     """
     from seismo import simulation
 
-    built = simulation.build(_validated(case.scenario))
+    built = simulation.build(_validated(case.scenario), choice)
     if case.points % built.points != 0:  # a batch of a survey's shots is a whole part of them
         raise SeismoError(
             f"benchmark {case.name} built {built.points} points where it promises "
             f"{case.points}; the absorbing layers differ from {LAYER_POINTS} points"
         )
     built.advance(WARM_UP_STEPS)
+    built.backend.wait()
     return built
 
 
@@ -238,28 +255,33 @@ def _validated(scenario: dict[str, Any]) -> Any:
     return Scenario.model_validate(scenario)
 
 
-def time_once(case: Case) -> tuple[float, Any]:
+def time_once(case: Case, choice: Choice | None = None) -> tuple[float, Any]:
     """Time the steps of a case once, s; a fresh build each time, so that no repeat inherits."""
-    built = prepare(case)
+    built = prepare(case, choice)
     start = time.perf_counter()
     built.advance(case.steps)
+    built.backend.wait()
     return time.perf_counter() - start, built
 
 
 def run_cases(
-    names: Iterable[str] = (), repeats: int = 3, bandwidth: Bandwidth | None = None
+    names: Iterable[str] = (),
+    repeats: int = 3,
+    bandwidth: Bandwidth | None = None,
+    choice: Choice | None = None,
 ) -> list[Row]:
     """Time the named cases (all when none is named), interleaved, and return a row for each.
 
-    Raises ScenarioError when a name is not a case.
+    They run where `choice` says, on the CPU when it is None, as its `bandwidth` then is. Raises
+    ScenarioError when a name is not a case.
     """
     cases = select(names)
-    yardstick = bandwidth or measure_bandwidth()
+    rate = (bandwidth or measure_bandwidth()).best
     seconds: dict[str, list[float]] = {case.name: [] for case in cases}
     sizes: dict[str, tuple[int, float]] = {}
     for _ in range(max(1, repeats)):
         for case in cases:
-            duration, built = time_once(case)
+            duration, built = time_once(case, choice)
             seconds[case.name].append(duration)
             sizes[case.name] = (int(built.points), float(built.bytes_per_point))
     return [
@@ -269,7 +291,7 @@ def run_cases(
             case.steps,
             tuple(seconds[case.name]),
             sizes[case.name][1],
-            yardstick.best,
+            rate,
         )
         for case in cases
     ]
@@ -299,7 +321,7 @@ def print_table(rows: Sequence[Row], console: Console | None = None) -> None:
 def describe_machine() -> dict[str, Any]:
     """Return what the numbers depend on: processor, threads, versions."""
     return {
-        "processor": _processor(),
+        "processor": machine.processor(),
         "cores": os.cpu_count(),
         "threads": numba.get_num_threads(),
         "python": platform.python_version(),
@@ -308,20 +330,13 @@ def describe_machine() -> dict[str, Any]:
     }
 
 
-def _processor() -> str:
-    """Name of the processor: the kernel's, since `platform.processor` is often empty."""
-    listing = Path("/proc/cpuinfo")
-    if listing.exists():
-        for line in listing.read_text().splitlines():
-            if line.startswith("model name"):
-                return line.partition(":")[2].strip()
-    return platform.processor() or platform.machine()
-
-
-def write_json(path: Path | str, rows: Sequence[Row], bandwidth: Bandwidth) -> None:
+def write_json(
+    path: Path | str, rows: Sequence[Row], bandwidth: Bandwidth, choice: Choice | None = None
+) -> None:
     """Write rows, bandwidth and machine as JSON; the file appears whole or not at all."""
+    device = choice.make("float32").describe() if choice else {}
     record = {
-        "machine": describe_machine(),
+        "machine": describe_machine() | device,
         "bandwidth_gb_per_s": asdict(bandwidth),
         "rows": [row.as_dict() for row in rows],
     }

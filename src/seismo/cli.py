@@ -15,7 +15,7 @@ import sys
 import traceback
 from collections.abc import Iterator
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any, NoReturn
+from typing import TYPE_CHECKING, Annotated, Any, Literal, NoReturn
 
 import typer
 
@@ -38,6 +38,16 @@ app = typer.Typer(
     context_settings={"help_option_names": ["-h", "--help"]},
 )
 ScenarioFile = Annotated[Path, typer.Argument(metavar="FILE", help="The scenario, a YAML file.")]
+BackendName = Annotated[
+    Literal["auto", "cpu", "gpu"],
+    typer.Option("--backend", help="Where to run; auto takes a GPU if there is one."),
+]
+DeviceNumber = Annotated[
+    int | None, typer.Option(min=0, help="Number of the GPU [default: the first that will do].")
+]
+ThreadCount = Annotated[
+    int | None, typer.Option(min=1, help="Threads to use on the CPU [default: all cores].")
+]
 ResultsFile = Annotated[Path, typer.Argument(metavar="RESULTS", help="A results file (.h5).")]
 
 
@@ -71,9 +81,9 @@ def run(
             help="The results file [default: output.path of FILE, or its name with .h5].",
         ),
     ] = None,
-    threads: Annotated[
-        int | None, typer.Option(min=1, help="Threads to use [default: all cores].")
-    ] = None,
+    backend: BackendName = "auto",
+    device: DeviceNumber = None,
+    threads: ThreadCount = None,
     quiet: Annotated[bool, typer.Option("--quiet", "-q", help="Say nothing but errors.")] = False,
 ) -> None:
     """Run a scenario and write its results."""
@@ -81,7 +91,9 @@ def run(
     from seismo.runner import run as run_scenario
 
     with _reporter(quiet) as report:
-        results = run_scenario(file, output, report, threads=threads)
+        results = run_scenario(
+            file, output, report, backend=backend, device=device, threads=threads
+        )
     with results:
         if not quiet:
             print(closing_line(results.summary))
@@ -105,12 +117,15 @@ def _reporter(quiet: bool) -> Iterator[Reporter | None]:
 def check(
     file: ScenarioFile,
     as_json: Annotated[bool, typer.Option("--json", help="Print JSON instead of text.")] = False,
+    backend: BackendName = "auto",
+    device: DeviceNumber = None,
 ) -> None:
     """Validate a scenario and say what it will cost and how well it resolves the waves."""
+    from seismo.backends.choice import choose
     from seismo.plan import make_plan
     from seismo.scenario import load
 
-    plan = make_plan(load(file))
+    plan = make_plan(load(file), choice=choose(backend, device))
     if as_json:
         print(json.dumps(plan.as_dict(), indent=1))
         return
@@ -248,18 +263,23 @@ def bench(
     output: Annotated[
         Path | None, typer.Option("--json", metavar="FILE", help="Write the numbers as JSON too.")
     ] = None,
+    backend: BackendName = "auto",
+    device: DeviceNumber = None,
 ) -> None:
     """Measure how fast this machine steps, beside its memory bandwidth."""
     from seismo import bench as benchmarks
+    from seismo.backends.choice import choose
 
     names = cases or ()
     benchmarks.select(names)
-    yardstick = benchmarks.measure_bandwidth()
-    rows = benchmarks.run_cases(names, repeats, yardstick)
+    choice = choose(backend, device)
+    print(choice.note, file=sys.stderr)
+    yardstick = benchmarks.yardstick(choice)
+    rows = benchmarks.run_cases(names, repeats, yardstick, choice)
     benchmarks.print_table(rows)
     print(f"memory bandwidth {yardstick.best:.1f} GB/s")
     if output is not None:
-        benchmarks.write_json(output, rows, yardstick)
+        benchmarks.write_json(output, rows, yardstick, choice)
 
 
 def main(arguments: list[str] | None = None) -> NoReturn:

@@ -46,6 +46,12 @@ class ModelError(ScenarioError):
         return ModelError(self.problem, *key, *self.key)
 
 
+class DeviceError(SeismoError):
+    """The machine that a run shall go to is not there, or cannot be used."""
+
+    exit_code = 2
+
+
 class UnstableError(SeismoError):
     """The wavefield grew beyond bounds or became NaN."""
 

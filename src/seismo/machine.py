@@ -1,4 +1,4 @@
-"""What this machine offers: memory bandwidth, free memory, free disk.
+"""What this machine offers: its processor, memory bandwidth, free memory, free disk.
 
 A run is planned against these numbers and judged by them. The bandwidth is the yardstick of speed:
 a stencil code that reuses every loaded value still has to move each field once a step.
@@ -7,6 +7,7 @@ a stencil code that reuses every loaded value still has to move each field once 
 from __future__ import annotations
 
 import os
+import platform
 import shutil
 import sys
 import time
@@ -29,6 +30,17 @@ _LIMITS = (  # (limit, use) in bytes, of the two versions of control groups
 def cores() -> int:
     """Return the number of cores this process may use."""
     return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
+
+
+def processor() -> str:
+    """Return the processor's name as the operating system gives it."""
+    try:
+        for line in Path("/proc/cpuinfo").read_text(encoding="utf-8").splitlines():
+            if line.startswith("model name"):
+                return line.partition(":")[2].strip()
+    except OSError:
+        pass
+    return platform.processor() or platform.machine()
 
 
 @cache

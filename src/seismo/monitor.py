@@ -37,13 +37,14 @@ class Progress:
     """Where a run is.
 
     Attributes:
-        phase: what it does: "model", "build", "compile", "step" or "done".
+        phase: what it does: "device", "model", "build", "compile", "step" or "done".
         step: steps taken, over all batches of shots.
         steps: steps to take.
         time: simulated time in s, within the batch.
         elapsed: seconds since the first step.
         points_per_second: point updates a second; 0 before there is a number.
         shots: the shots that advance now, such as "shots 1-4 of 13"; empty with one.
+        note: what to say in the phase "device": where the run goes, and why.
     """
 
     phase: str
@@ -53,6 +54,7 @@ class Progress:
     elapsed: float = 0.0
     points_per_second: float = 0.0
     shots: str = ""
+    note: str = ""
 
     @property
     def fraction(self) -> float:
@@ -67,6 +69,7 @@ class Progress:
 
 Reporter = Callable[[Progress], None]
 _PHASES = {
+    "device": "starting",
     "model": "sampling the earth model",
     "build": "preparing",
     "compile": COMPILING,
@@ -74,12 +77,20 @@ _PHASES = {
 }
 
 
+_SAID = {"device": lambda progress: progress.note, "compile": lambda progress: COMPILING}
+
+
+def _rate(points_per_second: float) -> str:
+    millions = points_per_second / 1e6
+    return f"{millions:.0f} Mpoint/s" if millions < 1e4 else f"{millions / 1e3:.3g} Gpoint/s"
+
+
 def _facts(progress: Progress) -> str:
-    speed = progress.points_per_second / 1e6
+    speed = progress.points_per_second
     parts = [
         f"step {progress.step}/{progress.steps}",
         f"t = {with_unit(progress.time, 's')}",
-        f"{speed:.0f} Mpoint/s" if speed else "",
+        _rate(speed) if speed else "",
         f"{clock_time(progress.remaining)} left" if progress.step < progress.steps else "",
         progress.shots,
     ]
@@ -128,8 +139,9 @@ class Bar:
 
     def __call__(self, progress: Progress) -> None:
         """Show where the run is."""
-        if progress.phase == "compile":
-            self._console.print(COMPILING)
+        if progress.phase in _SAID:
+            text = _SAID[progress.phase](progress)
+            self._console.print(text, markup=False, highlight=False, soft_wrap=True)
         if self._task is None:
             self._task = self._bar.add_task("", total=1.0)
         text = _PHASES.get(progress.phase) or _facts(progress)
@@ -157,8 +169,8 @@ class Lines:
 
     def __call__(self, progress: Progress) -> None:
         """Write a line if one is due."""
-        if progress.phase == "compile":
-            print(COMPILING, file=self._stream, flush=True)
+        if progress.phase in _SAID:
+            print(_SAID[progress.phase](progress), file=self._stream, flush=True)
         elif progress.phase == "step" and progress.fraction >= self._due - 1e-9:
             done = math.floor(progress.fraction / SHARE_OF_LINES + 1e-9)
             self._due = (done + 1) * SHARE_OF_LINES
@@ -170,11 +182,11 @@ def closing_line(summary: dict[str, Any]) -> str:
     """Say how fast a run was, from its summary."""
     line = (
         f"{summary['steps']} steps in {clock_time(summary['elapsed_s'])}: "
-        f"{summary['points_per_second'] / 1e6:.0f} Mpoint/s, "
+        f"{_rate(summary['points_per_second'])}, "
         f"{summary['bytes_per_second'] / 1e9:.1f} GB/s"
     )
     share = summary.get("bandwidth_share")
-    return line + (f", {share:.0%} of this machine's copy bandwidth" if share else "")
+    return line + (f", {share:.0%} of the copy bandwidth" if share else "")
 
 
 class Watch:

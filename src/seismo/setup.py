@@ -29,7 +29,7 @@ from seismo.stencils import (
 )
 from seismo.survey import Geometry, Shot
 
-BATCH_POINTS = 1 << 20  # small shots advance together up to this many points, to fill the caches
+BATCH_POINTS = 1 << 20  # small shots advance together up to so many points; see `Backend`
 EVEN_RUN = 8  # planes of even medium that are worth launches of their own
 _FACES = (("x", "x_min", "x_max"), ("y", "y_min", "y_max"), ("z", "top", "bottom"))
 
@@ -81,6 +81,7 @@ class Setup:
         closure: closed operators under an elastic free surface, or None.
         shots: the sources of every shot.
         groups: the receiver sets.
+        batch: shots that advance together.
         contacts: horizontal contacts of fluid and solid whose rows are corrected.
         even: of every plane z, whether its medium is even (`Physics.even`) wherever one looks.
     """
@@ -94,6 +95,7 @@ class Setup:
     closure: SurfaceClosure | None
     shots: list[Shot]
     groups: list[ReceiverGroup]
+    batch: int = 1
     contacts: tuple[Contact, ...] = ()
     even: np.ndarray | None = None
 
@@ -103,19 +105,22 @@ class Setup:
         return extra_steps(self.clock.steps, self.scenario.time.dispersion_removal)
 
     @property
-    def batch(self) -> int:
-        """Shots that advance together."""
-        together = min(len(self.shots), max(1, BATCH_POINTS // self.grid.size))
-        return math.ceil(len(self.shots) / math.ceil(len(self.shots) / together))
-
-    @property
     def fastest(self) -> float:
         """The fastest wave in m/s."""
         return getattr(self.extremes, f"{self.physics.fastest}_max")
 
 
-def prepare(scenario: Any) -> Setup:
+def evenly(shots: int, together: int) -> int:
+    """Share shots out between batches of at most `together`, as evenly as can be."""
+    return math.ceil(shots / math.ceil(shots / max(1, min(shots, together))))
+
+
+def prepare(scenario: Any, batch_points: int = BATCH_POINTS) -> Setup:
     """Work out grid, earth, time step and geometry of a scenario.
+
+    Args:
+        scenario: a checked scenario.
+        batch_points: small shots advance together up to so many points.
 
     Raises:
         ScenarioError: a model file, position or time step will not do.
@@ -147,9 +152,11 @@ def prepare(scenario: Any) -> Setup:
     if physics.slips and scenario.averaging == "effective":
         contacts = find_contacts(earth, grid, order // 2, closure.rows if closure else 0)
     even = _even_planes(scenario, physics, grid, earth, contacts)
+    batch = _batch(scenario.survey, len(shots), batch_points // grid.size)
     return Setup(
-        scenario, physics, grid, earth, extremes, clock, closure, shots, groups, contacts, even
-    )
+        scenario, physics, grid, earth, extremes, clock, closure, shots, groups, batch, contacts,
+        even,
+    )  # fmt: skip
 
 
 def _even_planes(scenario: Any, physics: Physics, grid: Grid, earth: Earth, contacts) -> Any:
@@ -178,6 +185,12 @@ def _earth(scenario: Any, grid: Grid, physics: Physics) -> tuple[Earth, Extremes
     earth = build_earth(scenario.model, scenario.base, NEEDS[physics.name], clamp, spacing)
     z, y, x = (_nodes(grid, a) for a in "zyx")
     return earth, earth.extremes(z, y if grid.dimensions == 3 else None, x)
+
+
+def _batch(survey: Any, shots: int, together: int) -> int:
+    if survey is None or survey.batch == "auto":
+        return evenly(shots, together)
+    return min(shots, survey.batch)
 
 
 def _clock(scenario: Any, limit: float, intervals: list[float]) -> Clock:

@@ -18,7 +18,7 @@ import numpy as np
 
 from seismo import decomposition
 from seismo.backends.base import Step
-from seismo.backends.cpu import CpuBackend
+from seismo.backends.choice import Choice, choose
 from seismo.errors import ScenarioError
 from seismo.grid import Box
 from seismo.halo import Halo
@@ -150,16 +150,22 @@ def _refuse_cut_periods(setup: Setup, parts: tuple[int, int]) -> None:
 
 
 def build(
-    scenario: Any, *, threads: int | None = None, parts: tuple[int, int] = (1, 1)
+    scenario: Any,
+    choice: Choice | None = None,
+    *,
+    threads: int | None = None,
+    parts: tuple[int, int] = (1, 1),
 ) -> Simulation:
     """Build the simulation of a scenario's first batch of shots.
 
     Args:
         scenario: a checked scenario.
-        threads: threads to use, all cores when None.
+        choice: where it goes (`seismo.backends.choice.choose`), the CPU when None.
+        threads: threads to use on the CPU, all cores when None.
         parts: subdomains along z and y (the answer does not depend on it).
 
     Raises:
         ScenarioError: something in the scenario cannot be built.
     """
-    return Simulation(prepare(scenario), CpuBackend(scenario.precision, threads), parts)
+    backend = (choice or choose("cpu", threads=threads)).make(scenario.precision)
+    return Simulation(prepare(scenario, backend.batch_points), backend, parts)

@@ -112,6 +112,8 @@ class Backend(Protocol):
     precision: str
     lane_width: int
     clock: Any  # one integer: the step, for launches that depend on it
+    batch_points: int  # small shots advance together up to so many points
+    measured_from: float  # s of stepping: a shorter run says little about the machine
 
     def zeros(self, size: int) -> Any:
         """Allocate `size` zeros, aligned for lanes."""
@@ -144,3 +146,12 @@ class Backend(Protocol):
 
     def wait(self) -> None:
         """Return when all that was launched is done."""
+
+    def free_memory(self) -> int | None:
+        """Give the free bytes of the machine's own memory, None where it has the host's."""
+
+    def bandwidth(self) -> float:
+        """Measure the bytes a second that plain copies move, read and written."""
+
+    def describe(self) -> dict[str, Any]:
+        """Name the device, and what else a run's speed depends on."""

@@ -9,6 +9,8 @@ from __future__ import annotations
 import re
 from collections.abc import Callable
 from functools import cached_property
+from importlib.metadata import version
+from itertools import pairwise
 from typing import Any
 
 import cupy
@@ -18,12 +20,15 @@ from numba.cuda import types as cuda_types
 from numba.np.numpy_support import from_dtype
 
 from seismo.backends.cuda_code import Request, kept
+from seismo.backends.cuda_facts import cuda_version, driver_release
 from seismo.backends.cuda_lanes import cuda_lanes
 from seismo.backends.order import Work, dependencies, lines
 
 types: Any = cuda_types
 GRAPH_STEPS = 16  # steps of the longer graph
 MOST_LINES = 24  # streams that record one
+COPIED_BYTES = 512 * 2**20  # to measure the bandwidth, several times the card's cache
+COPIES = 8
 
 
 class Card:
@@ -34,6 +39,7 @@ class Card:
         self._device.use()
         self.capability = divmod(int(self._device.compute_capability), 10)
         self._main = cupy.cuda.Stream(non_blocking=True)
+        self._main.use()  # whatever else touches arrays is queued there too
         self._sides: list[Any] = []
         self._functions: dict[Any, Any] = {}
 
@@ -41,6 +47,37 @@ class Card:
     def name(self) -> str:
         """The card's name."""
         return cupy.cuda.runtime.getDeviceProperties(self._device.id)["name"].decode()
+
+    def describe(self) -> dict[str, Any]:
+        """Name the card, its driver and the libraries in use."""
+        runtime = cupy.cuda.runtime
+        return {
+            "device": self.name,
+            "driver": driver_release(),
+            "cuda_driver": cuda_version(runtime.driverGetVersion()),
+            "cuda_runtime": cuda_version(runtime.runtimeGetVersion()),
+            "cupy": cupy.__version__,
+            "numba_cuda": version("numba-cuda"),
+        }
+
+    def free_memory(self) -> int:
+        """Give the bytes that can still be allocated."""
+        return self._device.mem_info[0] + cupy.get_default_memory_pool().free_bytes()
+
+    def bandwidth(self) -> float:
+        """Measure the bytes a second that copies on the card move, read and written."""
+        size = min(COPIED_BYTES, self.free_memory() // 4)
+        with self._main:
+            source, target = cupy.zeros(size, np.uint8), cupy.zeros(size, np.uint8)
+            marks = [self._main.record(cupy.cuda.Event())]
+            for _ in range(COPIES):
+                cupy.copyto(target, source)
+                marks.append(self._main.record(cupy.cuda.Event()))
+            self._main.synchronize()
+            seconds = [cupy.cuda.get_elapsed_time(a, b) / 1e3 for a, b in pairwise(marks)]
+        del source, target
+        cupy.get_default_memory_pool().free_all_blocks()
+        return 2.0 * size / min(seconds)
 
     def lanes(self, precision: str) -> Any:
         """Give the lanes of a precision."""

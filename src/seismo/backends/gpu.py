@@ -70,6 +70,8 @@ class GpuBackend:
     """Numba kernels on one NVIDIA card."""
 
     name = "gpu"
+    batch_points = 32 << 20  # 64 shots of 340^2 run 8 times as fast together as alone
+    measured_from = 0.2
 
     def __init__(self, precision: str, card: Any, shapes: Shapes | None = None) -> None:
         """Take the precision, the card (`seismo.backends.card.Card`) and layouts of threads."""
@@ -94,6 +96,18 @@ class GpuBackend:
     def wait(self) -> None:
         """Return when all that was launched is done."""
         self.card.wait()
+
+    def free_memory(self) -> int | None:
+        """Give the free bytes of the card."""
+        return self.card.free_memory()
+
+    def bandwidth(self) -> float:
+        """Measure what copies on the card move."""
+        return self.card.bandwidth()
+
+    def describe(self) -> dict[str, Any]:
+        """Name the card, its driver and libraries."""
+        return self.card.describe()
 
     def sweep(
         self, formula, variant: Variant, tables: SweepTables, boxes, memory, operands: Operands

@@ -3,14 +3,19 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from typing import Any
 
 import numpy as np
 
+from seismo import machine
 from seismo.backends.base import Step
 
 
 class HostBackend:
     """Arrays in this machine's own memory; launches are done when they return."""
+
+    batch_points = 1 << 20  # fill the caches
+    measured_from = 2.0
 
     def __init__(self, precision: str) -> None:
         self.precision = precision
@@ -38,3 +43,20 @@ class HostBackend:
 
     def wait(self) -> None:
         """Return at once."""
+
+    @property
+    def threads(self) -> int:
+        """Threads that share the work."""
+        return 1
+
+    def free_memory(self) -> int | None:
+        """Return None: there is the host's memory only."""
+        return None
+
+    def bandwidth(self) -> float:
+        """Measure the bytes a second that the threads move, read and written."""
+        return machine.bandwidth(self.threads)
+
+    def describe(self) -> dict[str, Any]:
+        """Name the processor and the threads."""
+        return {"device": machine.processor(), "threads": self.threads}

@@ -16,6 +16,8 @@ from datetime import UTC, datetime
 from importlib import metadata
 from pathlib import Path
 
+from seismo import machine
+
 RECORDED_VARIABLES = (
     "CUDA_VISIBLE_DEVICES",
     "MKL_NUM_THREADS",
@@ -43,7 +45,7 @@ def provenance() -> dict[str, object]:
         "python": platform.python_version(),
         **{name: package_version(name) for name in _PACKAGES},
         "platform": platform.platform(),
-        "cpu": cpu_name(),
+        "cpu": machine.processor(),
         "cpu_count": os.cpu_count(),
         "threads": threads(),
         "host": socket.gethostname(),
@@ -71,17 +73,6 @@ def commit(file: Path) -> str | None:
     head = _git(file.parent, "rev-parse", "HEAD")
     changed = _git(file.parent, "status", "--porcelain", "--untracked-files=no")
     return head and head + ("+changes" if changed else "")
-
-
-def cpu_name() -> str:
-    """Return the processor's name as the operating system gives it."""
-    try:
-        for line in Path("/proc/cpuinfo").read_text(encoding="utf-8").splitlines():
-            if line.startswith("model name"):
-                return line.partition(":")[2].strip()
-    except OSError:
-        pass
-    return platform.processor() or platform.machine()
 
 
 def threads() -> int | None:

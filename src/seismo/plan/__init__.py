@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from seismo import machine
+from seismo.backends.choice import Choice, choose
 from seismo.errors import SeismoError
 from seismo.output.hidden_file import HiddenFile, final_path
 from seismo.output.quantities import with_unit
@@ -36,7 +37,8 @@ class Plan:
         points_needed: points per wavelength that keep wave speeds with this order and stencil.
         memory: bytes in memory.
         output: bytes on the disk.
-        points_per_second: expected point updates a second on this machine.
+        device: name of the processor or card that it is planned for.
+        points_per_second: expected point updates a second on it.
         seconds: expected time of stepping.
         warnings: what a seismologist would ask about.
     """
@@ -48,6 +50,7 @@ class Plan:
     points_needed: float
     memory: Memory
     output: OutputSize
+    device: str
     points_per_second: float
     seconds: float
     warnings: list[str]
@@ -76,30 +79,33 @@ class Plan:
             "points_needed": self.points_needed,
             "memory_bytes": self.memory.as_dict(),
             "output_bytes": self.output.as_dict(),
+            "device": self.device,
             "points_per_second": self.points_per_second,
             "seconds": self.seconds,
             "warnings": self.warnings,
         }
 
 
-def make_plan(scenario: Any) -> Plan:
+def make_plan(scenario: Any, choice: Choice | None = None) -> Plan:
     """Plan a run without running it.
 
     Args:
         scenario: a checked scenario.
+        choice: where it will run (`seismo.backends.choice.choose`), the CPU when None.
 
     Raises:
         ScenarioError: the scenario cannot be run as written.
     """
-    setup = prepare(scenario)
+    backend = (choice or choose("cpu")).make(scenario.precision)
+    setup = prepare(scenario, backend.batch_points)
     highest = highest_frequency(setup)
     layers = layers_of(setup, highest)
     memory, output = memory_of(setup), output_of(setup)
-    rate = speed.points_per_second(setup)
+    rate = speed.points_per_second(setup, backend)
     warnings = cautions(setup, layers) + _room(memory, output, scenario)
     return Plan(
-        setup, highest, dominant_frequency(setup), layers, needed_of(setup), memory, output, rate,
-        speed.seconds(setup, rate), warnings,
+        setup, highest, dominant_frequency(setup), layers, needed_of(setup), memory, output,
+        backend.describe()["device"], rate, speed.seconds(setup, rate, backend), warnings,
     )  # fmt: skip
 
 

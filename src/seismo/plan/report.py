@@ -68,7 +68,7 @@ def _facts(plan: Plan) -> Iterator[tuple[str, str]]:
     )
     yield (
         "run time",
-        f"about {clock_time(plan.seconds)} on this machine, at an expected "
+        f"about {clock_time(plan.seconds)} on {plan.device}, at an expected "
         f"{plan.points_per_second / 1e6:.0f} Mpoint/s, and compiling in a first run",
     )
 

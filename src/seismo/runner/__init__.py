@@ -20,7 +20,8 @@ from pathlib import Path
 from typing import Any
 
 from seismo import machine, monitor
-from seismo.backends.cpu import CpuBackend
+from seismo.backends.base import Backend
+from seismo.backends.choice import choose
 from seismo.errors import InsufficientMemoryError, StorageError
 from seismo.monitor import Progress, Reporter
 from seismo.output.quantities import with_unit
@@ -36,7 +37,6 @@ from seismo.simulation import Simulation
 COMPILING_AFTER = 2.0  # s, and for each point: without compiling, preparing takes less
 COMPILING_AFTER_POINT = 5e-7
 REPORT_EVERY = 0.2  # s
-MEASURED_FROM = 2.0  # s of stepping: a shorter run says little about the machine
 
 
 def run(
@@ -44,6 +44,8 @@ def run(
     output: str | os.PathLike[str] | None = None,
     progress: Reporter | None = None,
     *,
+    backend: str = "auto",
+    device: int | None = None,
     threads: int | None = None,
 ) -> Results:
     """Run a scenario and open its results.
@@ -54,23 +56,29 @@ def run(
             scenario's folder), else its name with .h5 in the current folder; a scenario that is no
             file goes to a temporary one that lives as long as the returned object.
         progress: called with a `seismo.monitor.Progress` a few times a second.
-        threads: threads to use, all cores when None.
+        backend: "auto" (a GPU if there is one, else the CPU), "cpu" or "gpu".
+        device: number of the GPU, the first that will do when None.
+        threads: threads to use on the CPU, all cores when None.
 
     Raises:
         ScenarioError: the scenario, or a file that it names, will not do.
+        DeviceError: there is no such backend or device, or it cannot be used.
         InsufficientMemoryError: the run needs more memory than there is.
         StorageError: the disk is too small or failing.
         UnstableError: the wavefield blew up.
     """
-    checked = _checked(scenario)
-    setup = prepare(checked)
+    checked, report = _checked(scenario), progress or (lambda _: None)
+    choice = choose(backend, device, threads)
+    report(Progress("device", note=choice.note))
+    chosen = choice.make(checked.precision)
+    setup = prepare(checked, chosen.batch_points)
     folder = None
     path = _output_path(checked, output)
     if path is None:
         folder = tempfile.mkdtemp(prefix="seismo-")
         path = Path(folder) / "results.h5"
     try:
-        _Run(setup, path, progress or (lambda _: None), threads).write()
+        _Run(setup, path, report, chosen).write()
         results = open_results(path)
     except BaseException:
         if folder is not None:
@@ -115,8 +123,8 @@ def refuse_what_does_not_fit(setup: Setup, folder: Path) -> None:
 class _Run:
     """The state of one run."""
 
-    def __init__(self, setup: Setup, path: Path, report: Reporter, threads: int | None) -> None:
-        self.setup, self.path, self.report, self.threads = setup, path, report, threads
+    def __init__(self, setup: Setup, path: Path, report: Reporter, backend: Backend) -> None:
+        self.setup, self.path, self.report, self.backend = setup, path, report, backend
         self.series = series_of(setup)
         self.names = [shot.name for shot in setup.shots]
         self.per_batch = setup.clock.steps + setup.extra_steps
@@ -143,9 +151,8 @@ class _Run:
             contents.write_sources(writer, self.setup)
             contents.create_traces(writer, self.setup)
             self.report(Progress("build"))
-            backend = CpuBackend(scenario.precision, self.threads)
             with self._told_when_compiling():
-                simulation = Simulation(self.setup, backend)
+                simulation = Simulation(self.setup, self.backend)
             taker = SnapshotTaker(writer, self.series, self.names)
             for number, first in enumerate(self.batches):
                 self._batch(simulation, taker, writer, number, first)
@@ -235,7 +242,7 @@ class _Run:
     def _summary(self, simulation: Simulation, elapsed: float) -> dict[str, Any]:
         speed = self.updates / self.stepping if self.stepping else 0.0
         moved = speed * simulation.bytes_per_point
-        summary = {
+        summary = self.backend.describe() | {
             "steps": self.setup.clock.steps,
             "shots": len(self.names),
             "elapsed_s": elapsed,
@@ -243,13 +250,12 @@ class _Run:
             "points": self.setup.grid.size,
             "points_per_second": speed,
             "bytes_per_second": moved,
-            "threads": simulation.backend.threads,
         }
         peak = machine.peak_memory()
         if peak is not None:
             summary["peak_memory_bytes"] = peak
-        if self.stepping > MEASURED_FROM:
-            summary["bandwidth_share"] = moved / machine.bandwidth(simulation.backend.threads)
+        if self.stepping > self.backend.measured_from:
+            summary["bandwidth_share"] = moved / self.backend.bandwidth()
         return summary
 
 

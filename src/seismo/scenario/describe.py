@@ -12,7 +12,7 @@ from annotated_types import Ge, Le, MultipleOf
 from pydantic import BaseModel, StringConstraints, Tag
 from pydantic.fields import FieldInfo
 
-from seismo.scenario.part import TAG, FilePath, Name, Path, Quantity
+from seismo.scenario.part import TAG, AutoOrCount, FilePath, Name, Path, Quantity
 
 
 def annotation_of(field: FieldInfo) -> Any:
@@ -74,6 +74,9 @@ def quantity(annotation: Any) -> Quantity | None:
 
 def allowed(annotation: Any) -> str:
     """Say in words what values are allowed."""
+    spoken = [item.allowed for item in _metadata(annotation) if isinstance(item, AutoOrCount)]
+    if spoken:
+        return spoken[0]
     members = branches(annotation)
     if len(members) > 1:
         return "one of " + ", ".join(tags(annotation) or [allowed(member) for member in members])

@@ -81,6 +81,26 @@ class Quantity:
         return {"anyOf": [number, text]} | ({"x-unit": symbol} if symbol else {})
 
 
+@dataclass(frozen=True)
+class AutoOrCount:
+    """Annotation of a whole number from 1 on that may be left to the program: ``auto``."""
+
+    allowed: str = "auto, or a whole number, at least 1"
+
+    def __get_pydantic_core_schema__(self, source: Any, handler: Any) -> core_schema.CoreSchema:
+        """Accept the word and whole numbers, no texts that look like them."""
+        return core_schema.no_info_plain_validator_function(self._checked)
+
+    def __get_pydantic_json_schema__(self, schema: Any, handler: Any) -> dict[str, Any]:
+        """Describe both spellings."""
+        return {"anyOf": [{"const": "auto"}, {"type": "integer", "minimum": 1}]}
+
+    def _checked(self, value: Any) -> Any:
+        if value == "auto" or (type(value) is int and value >= 1):
+            return value
+        raise ValueError(f"must be {self.allowed}")
+
+
 def _p_velocity(value: float) -> float:
     if not 100.0 < value <= 20e3:
         raise ValueError(_not_a_velocity(value, "P", "100 m/s to 20 km/s"))
@@ -133,6 +153,7 @@ Interval = Annotated[tuple[Length, Length], AfterValidator(_increasing)]
 Corners = Annotated[tuple[Frequency, Frequency, Frequency, Frequency], AfterValidator(_increasing)]
 
 Integer = Annotated[int, Strict()]
+Together = Annotated[Any, AutoOrCount()]
 Truth = Annotated[bool, Strict()]
 Text = Annotated[str, StringConstraints(max_length=500)]
 FilePath = Annotated[

@@ -19,6 +19,7 @@ from seismo.scenario.part import (
     Part,
     PositiveMoment,
     Time,
+    Together,
     by_keys,
     by_type,
 )
@@ -193,6 +194,9 @@ class Survey(Part):
 
     shots: tuple[Shot, ...] = Field((), description="shots one by one")
     line: ShotLine | None = Field(None, description="shots along a line, instead of `shots`")
+    batch: Together = Field(
+        "auto", description="shots that advance together; auto: as many as the machine likes"
+    )
 
     @model_validator(mode="after")
     def _some_shots(self) -> Survey:

@@ -1,0 +1,228 @@
+"""Where a run goes: the factory of backends, and why a GPU will not do.
+
+A GPU needs a driver, packages that fit it and one another, and a card that is new enough. Each of
+these is looked at before any work starts, and what is missing is named with its remedy. Whoever
+holds the backend afterwards never asks which one it is.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from typing import Any, Literal, get_args
+
+from seismo.backends.base import Backend
+from seismo.backends.cuda_facts import Facts, Version, look, numbers
+from seismo.errors import DeviceError
+
+Wanted = Literal["auto", "cpu", "gpu"]
+
+LEAST_CAPABILITY = (8, 0)  # Ampere and later: what the kernels are tested for
+LEAST_DRIVER = (12, 0)
+TESTED = {  # from this version on, and before that one; pyproject.toml installs the same
+    "numba-cuda": ("0.30.4", "0.31"),
+    "cupy": ("14.2", "15"),
+    "numpy": ("2.4", "2.5"),
+}
+_PTX_OF_CUDA_12 = {6: 7, 7: 8, 8: 9}  # PTX 8.6 came with CUDA 12.7, and so on
+
+
+@dataclass(frozen=True)
+class Choice:
+    """Where a run goes.
+
+    Attributes:
+        name: of the backend.
+        note: what a user is told, in one line.
+        make: function (precision) -> backend.
+    """
+
+    name: str
+    note: str
+    make: Callable[[str], Backend]
+
+
+def choose(
+    wanted: str = "auto",
+    device: int | None = None,
+    threads: int | None = None,
+    *,
+    facts: Callable[[], Facts] = look,
+    opened: Callable[[int], Any] | None = None,
+) -> Choice:
+    """Choose the backend of a run.
+
+    Args:
+        wanted: "auto" (the GPU if there is one), "cpu" or "gpu".
+        device: number of the GPU, the first that will do when None.
+        threads: threads to use on the CPU, all cores when None.
+        facts: function that finds out what there is.
+        opened: function (number) -> card; the card itself when None.
+
+    Raises:
+        DeviceError: what is wanted is not there, or cannot be used.
+    """
+    if wanted not in get_args(Wanted):
+        raise DeviceError(f"backend: {wanted!r} is none; choose auto, cpu or gpu")
+    if wanted == "cpu":
+        if device is not None:
+            raise DeviceError(f"device: {device} is a GPU's number; leave it out on the CPU")
+        return _on_processor(threads, "")
+    if wanted == "gpu" and threads is not None:
+        raise DeviceError(f"threads: {threads} are for the CPU; leave them out on a GPU")
+    found = facts()
+    number = _number(found, device)
+    problem = next(obstacles(found, number), "")
+    if not problem:
+        try:
+            return _on_card(found, number, (opened or _open)(number))
+        except DeviceError as error:
+            problem = str(error)
+    if wanted == "gpu":
+        raise DeviceError(f"backend gpu: {problem}")
+    return _on_processor(threads, problem)
+
+
+def obstacles(facts: Facts, number: int) -> Iterator[str]:
+    """List why a GPU cannot be used, what comes first first, each with its remedy."""
+    yield from _driver_obstacles(facts)
+    if not facts.gpus or facts.driver is None:
+        return
+    if facts.gpus[number].capability < LEAST_CAPABILITY:
+        yield (
+            f"GPU {number} is {facts.gpus[number]}; seismo needs "
+            f"{_text(LEAST_CAPABILITY)} (A100, RTX 30 series) or newer"
+        )
+    yield from _package_obstacles(facts, extra_for(facts.driver))
+    yield from _pair_obstacles(facts, facts.driver)
+
+
+def extra_for(driver: Version) -> str:
+    """Name the extra of the package that goes with a driver."""
+    return "gpu" if driver >= (13,) else "gpu-cuda12"
+
+
+def _driver_obstacles(facts: Facts) -> Iterator[str]:
+    if facts.driver is None:
+        yield "there is no NVIDIA driver (libcuda.so.1)"
+    elif facts.gpus and facts.driver < LEAST_DRIVER:
+        yield (
+            f"the NVIDIA driver supports CUDA {_text(facts.driver)}, seismo needs "
+            f"{_text(LEAST_DRIVER)}; update the driver to 525 or later, for CUDA 13 to 580"
+        )
+    elif facts.visible is not None and not facts.gpus:
+        yield f"CUDA_VISIBLE_DEVICES={facts.visible!r} shows no GPU; unset it, or name one"
+    elif not facts.gpus:
+        yield f"the NVIDIA driver finds no GPU: {facts.driver_trouble or 'none is there'}"
+
+
+def _package_obstacles(facts: Facts, extra: str) -> Iterator[str]:
+    install = f"pip install 'seismo[{extra}]'"
+    missing = [
+        name for name, is_there in (("cupy", facts.cupy), ("numba-cuda", facts.numba_cuda))
+        if not is_there
+    ]  # fmt: skip
+    if missing:
+        yield f"{' and '.join(missing)} is not installed; {install}"
+        return
+    if len(facts.cupy) > 1:
+        names = [name for name, _ in facts.cupy]
+        yield (
+            f"{' and '.join(names)} are in each other's way; "
+            f"pip uninstall {' '.join(names)}, then {install}"
+        )
+    cupy, version = facts.cupy[0]
+    for package, tested, found in (
+        ("numba-cuda", "numba-cuda", facts.numba_cuda),
+        ("numpy", "numpy", facts.numpy),
+        (cupy, "cupy", version),
+    ):
+        if not _within(found or "", *TESTED[tested]):
+            least, below = TESTED[tested]
+            yield (
+                f"{package} {found} is not one that works here ({least} up to, not including, "
+                f"{below}); pip install '{package}>={least},<{below}'"
+            )
+    if facts.cupy_trouble:
+        yield f"{cupy} cannot be imported ({facts.cupy_trouble}); {install}"
+    if facts.nvvm_trouble:
+        yield f"numba-cuda finds no working NVVM ({facts.nvvm_trouble}); {install}"
+
+
+def _pair_obstacles(facts: Facts, driver: Version) -> Iterator[str]:
+    """Compare the driver with the libraries."""
+    supported = f"the NVIDIA driver supports CUDA {_text(driver)}"
+    if facts.runtime is not None and facts.runtime[:1] > driver[:1]:
+        cupy = facts.cupy[0][0]
+        yield (
+            f"{supported}, {cupy} brings {_text(facts.runtime)}; update the driver to 580 or "
+            f"later, or pip uninstall {cupy}, then pip install 'seismo[{extra_for(driver)}]'"
+        )
+    if facts.ptx is not None and cuda_of(facts.ptx) > driver:
+        toolkit = f"pip install 'cuda-toolkit=={_text(driver)}.*'"
+        yield (
+            f"{supported}, numba-cuda's NVVM writes kernels (PTX {_text(facts.ptx)}) for CUDA "
+            f"{_text(cuda_of(facts.ptx))}; {toolkit}, or update the driver"
+        )
+
+
+def cuda_of(ptx: Version) -> Version:
+    """Give the CUDA version whose driver reads a version of PTX."""
+    major, minor = ptx[:2]
+    return (major + 4, _PTX_OF_CUDA_12.get(minor, minor) if major == 8 else minor)
+
+
+def _within(version: str, least: str, below: str) -> bool:
+    return numbers(least) <= numbers(version) < numbers(below)
+
+
+def _text(version: Version) -> str:
+    return ".".join(map(str, version))
+
+
+def _number(facts: Facts, device: int | None) -> int:
+    """Give the number of the GPU to use: the one named, else the first that is new enough."""
+    if device is None:
+        able = [n for n, gpu in enumerate(facts.gpus) if gpu.capability >= LEAST_CAPABILITY]
+        return able[0] if able else 0
+    if facts.gpus and not 0 <= device < len(facts.gpus):
+        listed = ", ".join(f"{n} {gpu.name}" for n, gpu in enumerate(facts.gpus))
+        raise DeviceError(f"device: there is no GPU {device}; choose from {listed}")
+    return device
+
+
+def _on_card(facts: Facts, number: int, card: Any) -> Choice:
+    from seismo.backends.gpu import GpuBackend
+
+    which = f"GPU {number}" + (f" of {len(facts.gpus)}" if len(facts.gpus) > 1 else "")
+    note = f"on {card.name} ({which})"
+    return Choice("gpu", note, lambda precision: GpuBackend(precision, card))
+
+
+def _open(number: int) -> Any:
+    """Take a card into use."""
+    try:
+        from seismo.backends.card import Card
+
+        return Card(number)
+    except (ImportError, OSError, RuntimeError) as error:
+        reason = " ".join(str(error).split())
+        raise DeviceError(f"GPU {number} cannot be used: {reason}") from error
+
+
+def _on_processor(threads: int | None, problem: str) -> Choice:
+    import numba
+
+    from seismo.backends.cpu import CpuBackend
+
+    config: Any = numba.config
+    most = config.NUMBA_NUM_THREADS
+    if threads is not None and not 1 <= threads <= most:
+        raise DeviceError(f"threads: {threads}; this machine offers 1 to {most}")
+    count = threads or numba.get_num_threads()
+    note = f"on the CPU, {count} thread{'s' * (count > 1)}"
+    return Choice(
+        "cpu",
+        note + (f"; no GPU: {problem}" if problem else ""),
+        lambda precision: CpuBackend(precision, threads),
+    )

@@ -1,0 +1,183 @@
+"""What this machine has for computing on a GPU, found out without starting anything on one.
+
+The driver is asked through its C library, so that nothing has to be installed to learn that there
+is no GPU; packages are looked at only where there is one. `NVVM` is the compiler that turns kernels
+into PTX, the instructions that the driver translates for the card.
+"""
+
+from __future__ import annotations
+
+import ctypes
+import os
+from dataclasses import dataclass
+from importlib import metadata
+from pathlib import Path
+from typing import Any
+
+Version = tuple[int, ...]
+
+CUPY_PACKAGES = ("cupy-cuda13x", "cupy-cuda12x", "cupy-cuda11x", "cupy")
+_MAJOR, _MINOR = 75, 76  # of the compute capability, in the driver's list of attributes
+_DRIVER_FILE = Path("/proc/driver/nvidia/version")
+_SMALLEST_KERNEL = """target triple = "nvptx64-nvidia-cuda"
+target datalayout = "{layout}"
+define void @nothing() {{ ret void }}
+!nvvm.annotations = !{{!0}}
+!0 = !{{void ()* @nothing, !"kernel", i32 1}}
+!nvvmir.version = !{{!1}}
+!1 = !{{i32 {ir[0]}, i32 {ir[1]}, i32 {ir[2]}, i32 {ir[3]}}}
+"""
+
+
+@dataclass(frozen=True)
+class Gpu:
+    """One GPU: its name and compute capability."""
+
+    name: str
+    capability: tuple[int, int]
+
+    def __str__(self) -> str:
+        """Name it with its capability."""
+        return f"{self.name} (compute capability {'.'.join(map(str, self.capability))})"
+
+
+@dataclass(frozen=True)
+class Facts:
+    """What there is; versions are None, and texts empty, where there is nothing.
+
+    Attributes:
+        driver: CUDA version that the driver supports.
+        gpus: the GPUs that this process may use, in CUDA's order.
+        driver_trouble: what the driver says instead of showing its GPUs.
+        visible: the variable CUDA_VISIBLE_DEVICES, None where it is not set.
+        numpy: version of NumPy.
+        numba_cuda: version of numba-cuda.
+        cupy: the CuPy packages that are installed, and their versions.
+        cupy_trouble: why CuPy cannot be imported.
+        runtime: CUDA version of CuPy's libraries.
+        nvvm_trouble: why NVVM cannot compile.
+        ptx: version of the PTX that NVVM writes.
+    """
+
+    driver: Version | None = None
+    gpus: tuple[Gpu, ...] = ()
+    driver_trouble: str = ""
+    visible: str | None = None
+    numpy: str | None = None
+    numba_cuda: str | None = None
+    cupy: tuple[tuple[str, str], ...] = ()
+    cupy_trouble: str = ""
+    runtime: Version | None = None
+    nvvm_trouble: str = ""
+    ptx: Version | None = None
+
+
+def numbers(version: str) -> Version:
+    """Give the leading numbers of a version: (14, 2, 0) for "14.2.0rc1"."""
+    found: list[int] = []
+    for part in version.split("."):
+        digits = part[: len(part) - len(part.lstrip("0123456789"))]
+        if not digits:
+            break
+        found.append(int(digits))
+    return tuple(found)
+
+
+def cuda_version(number: int) -> str:
+    """Write a version as CUDA counts it, 13020, for people: 13.2."""
+    return f"{number // 1000}.{number % 1000 // 10}"
+
+
+def look() -> Facts:
+    """Find out what there is; without a GPU, no package is imported."""
+    driver, gpus, trouble = _ask_driver()
+    visible = os.environ.get("CUDA_VISIBLE_DEVICES")
+    if not gpus:
+        return Facts(driver, gpus, trouble, visible)
+    cupy = tuple((name, v) for name in CUPY_PACKAGES if (v := _installed(name)) is not None)
+    numba_cuda = _installed("numba-cuda")
+    runtime, cupy_trouble = _import_cupy() if cupy else (None, "")
+    ptx, nvvm_trouble = _try_nvvm() if numba_cuda else (None, "")
+    return Facts(
+        driver, gpus, trouble, visible, _installed("numpy"), numba_cuda, cupy, cupy_trouble,
+        runtime, nvvm_trouble, ptx,
+    )  # fmt: skip
+
+
+def driver_release() -> str | None:
+    """Give the driver's own version, such as 580.95.05, None where nothing tells."""
+    try:
+        words = _DRIVER_FILE.read_text(encoding="utf-8").split("\n", 1)[0].split()
+    except OSError:
+        return None
+    return next((word for word in words if len(numbers(word)) > 1), None)
+
+
+def _installed(package: str) -> str | None:
+    try:
+        return metadata.version(package)
+    except metadata.PackageNotFoundError:
+        return None
+
+
+def _ask_driver() -> tuple[Version | None, tuple[Gpu, ...], str]:
+    """Give the driver's CUDA version, its GPUs, and what it complains about."""
+    try:
+        driver = ctypes.CDLL("libcuda.so.1")
+        version, count = ctypes.c_int(), ctypes.c_int()
+        driver.cuDriverGetVersion(ctypes.byref(version))
+        status = driver.cuInit(0) or driver.cuDeviceGetCount(ctypes.byref(count))
+        gpus = tuple(_gpu(driver, n) for n in range(0 if status else count.value))
+        trouble = _complaint(driver, status) if status else ""
+    except (OSError, AttributeError):
+        return None, (), ""
+    return numbers(cuda_version(version.value)), gpus, trouble
+
+
+def _gpu(driver: Any, number: int) -> Gpu:
+    device, name = ctypes.c_int(), ctypes.create_string_buffer(256)
+    driver.cuDeviceGet(ctypes.byref(device), number)
+    driver.cuDeviceGetName(name, len(name), device)
+    capability = [ctypes.c_int(), ctypes.c_int()]
+    for value, attribute in zip(capability, (_MAJOR, _MINOR), strict=True):
+        driver.cuDeviceGetAttribute(ctypes.byref(value), attribute, device)
+    return Gpu(name.value.decode(errors="replace"), (capability[0].value, capability[1].value))
+
+
+def _complaint(driver: Any, status: int) -> str:
+    text = ctypes.c_char_p()
+    driver.cuGetErrorString(status, ctypes.byref(text))
+    return f"{(text.value or b'unknown error').decode()} ({status})"
+
+
+def _import_cupy() -> tuple[Version | None, str]:
+    try:
+        import cupy
+
+        version = cupy.cuda.runtime.runtimeGetVersion()
+    except Exception as error:
+        return None, _first_line(error)
+    return numbers(cuda_version(version)), ""
+
+
+def _try_nvvm() -> tuple[Version | None, str]:
+    """Compile a kernel that does nothing, and read which PTX came out."""
+    try:
+        from numba.cuda.cudadrv import nvvm
+
+        compiler = nvvm.NVVM()
+        text = _SMALLEST_KERNEL.format(
+            layout=compiler.data_layout, ir=compiler.get_ir_version()
+        )  # fmt: skip
+        unit = nvvm.CompilationUnit({"arch": "compute_80"})
+        unit.add_module(text.encode())
+        lines = unit.compile().decode().splitlines()
+    except Exception as error:
+        return None, _first_line(error)
+    version = next((line.split()[1] for line in lines if line.startswith(".version")), "")
+    return numbers(version), ""
+
+
+def _first_line(error: Exception) -> str:
+    text = str(error).strip() or type(error).__name__
+    return " ".join(text.splitlines()[0].split())

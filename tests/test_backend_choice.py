@@ -1,0 +1,301 @@
+"""Where a run goes: every reason against a GPU is named with its remedy, before any work starts.
+
+Nothing here needs a GPU: what a machine has is a plain record (`Facts`), and the card a stand-in.
+"""
+
+from __future__ import annotations
+
+import re
+import subprocess
+import sys
+import tomllib
+from dataclasses import replace
+from pathlib import Path
+from types import SimpleNamespace
+
+import pytest
+
+import seismo
+from seismo import cli
+from seismo.backends import choice, cuda_facts
+from seismo.backends.choice import TESTED, choose, cuda_of, obstacles
+from seismo.backends.cuda_facts import Facts, Gpu, numbers
+from seismo.errors import DeviceError
+
+H200 = Gpu("NVIDIA H200", (9, 0))
+V100 = Gpu("Tesla V100", (7, 0))
+SOUND = Facts(
+    driver=(13, 0),
+    gpus=(H200, H200),
+    numpy="2.4.6",
+    numba_cuda="0.30.4",
+    cupy=(("cupy-cuda13x", "14.2.0"),),
+    runtime=(13, 2),
+    ptx=(9, 0),
+)
+
+
+def having(**changes) -> Facts:
+    return replace(SOUND, **changes)
+
+
+def problem(facts: Facts, number: int = 0) -> str:
+    return next(obstacles(facts, number), "")
+
+
+def test_a_sound_machine_has_no_obstacle():
+    assert not list(obstacles(SOUND, 1))
+
+
+AGAINST = {
+    "driver": ({"driver": None, "gpus": ()}, "no NVIDIA driver"),
+    "hidden": ({"gpus": (), "visible": ""}, "CUDA_VISIBLE_DEVICES='' shows no GPU; unset it"),
+    "none": (
+        {"gpus": (), "driver_trouble": "no CUDA-capable device is detected (100)"},
+        "finds no GPU: no CUDA-capable device is detected",
+    ),
+    "old driver": ({"driver": (11, 4)}, "supports CUDA 11.4, .* 12.0; update the driver to 525"),
+    "old card": ({"gpus": (V100,)}, r"Tesla V100 \(compute capability 7.0\); seismo needs 8.0"),
+    "no packages": (
+        {"cupy": (), "numba_cuda": None},
+        r"cupy and numba-cuda is not installed; pip install 'seismo\[gpu\]'",
+    ),
+    "no cupy": ({"cupy": ()}, "^cupy is not installed"),
+    "extra of the driver": (
+        {"cupy": (), "driver": (12, 4)},
+        r"cupy is not installed; pip install 'seismo\[gpu-cuda12\]'",
+    ),
+    "two": (
+        {"cupy": (("cupy-cuda13x", "14.2.0"), ("cupy-cuda12x", "14.2.0"))},
+        "in each other's way; pip uninstall cupy-cuda13x cupy-cuda12x, then",
+    ),
+    "numpy": ({"numpy": "2.5.0"}, "numpy 2.5.0 is not one .* pip install 'numpy>=2.4,<2.5'"),
+    "new numba-cuda": ({"numba_cuda": "0.31.0"}, "pip install 'numba-cuda>=0.30.4,<0.31'"),
+    "old numba-cuda": ({"numba_cuda": "0.30.3"}, "numba-cuda 0.30.3"),
+    "cupy's version": ({"cupy": (("cupy-cuda13x", "13.6.0"),)}, "'cupy-cuda13x>=14.2,<15'"),
+    "cupy's import": (
+        {"cupy_trouble": "libcudart.so.13: cannot open", "runtime": None},
+        r"cannot be imported \(libcudart.so.13: cannot open\); pip install",
+    ),
+    "nvvm": (
+        {"ptx": None, "nvvm_trouble": "libNVVM cannot be found"},
+        r"no working NVVM \(libNVVM cannot be found\); pip install 'seismo\[gpu\]'",
+    ),
+    "runtime": (
+        {"driver": (12, 4), "ptx": (8, 4)},
+        r"supports CUDA 12.4, cupy-cuda13x brings 13.2; update the driver to 580 or later, or "
+        r"pip uninstall cupy-cuda13x, then pip install 'seismo\[gpu-cuda12\]'",
+    ),
+    "ptx": (
+        {"ptx": (9, 2)},
+        r"supports CUDA 13.0, .* \(PTX 9.2\) for CUDA 13.2; pip install 'cuda-toolkit==13.0.\*'",
+    ),
+    "ptx of 12": (
+        {"driver": (12, 4), "cupy": (("cupy-cuda12x", "14.2.0"),), "runtime": (12, 9),
+         "ptx": (8, 8)},
+        r"\(PTX 8.8\) for CUDA 12.9; pip install 'cuda-toolkit==12.4.\*'",
+    ),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("case", AGAINST)
+def test_what_is_missing_is_named_with_its_remedy(case):
+    """The GPU asked for is one line and exit code 2; otherwise the CPU is taken and says why."""
+    changes, words = AGAINST[case]
+    facts = having(**changes)
+    assert re.search(words, problem(facts)), problem(facts)
+    with pytest.raises(DeviceError, match=r"^backend gpu: ") as caught:
+        choose("gpu", facts=lambda: facts)
+    assert "\n" not in str(caught.value)
+    assert caught.value.exit_code == 2
+    chosen = choose("auto", facts=lambda: facts)
+    assert chosen.name == "cpu"
+    assert re.match(r"on the CPU, \d+ threads?; no GPU: ", chosen.note)
+    assert chosen.note.endswith(problem(facts))
+
+
+def test_every_obstacle_is_listed_in_order():
+    """What stands first has to be repaired first."""
+    facts = having(numpy="2.5.1", numba_cuda="0.29.0", ptx=(9, 5), cupy_trouble="no module")
+    found = list(obstacles(facts, 0))
+    assert [line.split()[0] for line in found] == [
+        "numba-cuda", "numpy", "cupy-cuda13x", "the",
+    ]  # fmt: skip
+
+
+@pytest.mark.parametrize(
+    ("driver", "runtime", "ptx", "works"),
+    [
+        ((12, 4), (12, 9), (8, 4), True),  # libraries of a later minor version run
+        ((13, 0), (12, 9), (8, 8), True),  # a driver runs what is older
+        ((13, 0), (13, 2), (9, 0), True),
+        ((13, 0), (13, 0), (9, 1), False),  # but its compiler reads no later kernels
+        ((12, 9), (13, 0), (8, 8), False),
+        ((12, 7), (12, 4), (8, 7), False),
+        ((12, 8), (12, 4), (8, 7), True),
+    ],
+)
+def test_pairs_of_driver_and_libraries(driver, runtime, ptx, works):
+    cupy = ((f"cupy-cuda{runtime[0]}x", "14.2.0"),)
+    assert (not problem(having(driver=driver, runtime=runtime, ptx=ptx, cupy=cupy))) == works
+
+
+def test_versions_of_kernels():
+    """PTX 8.5 came with CUDA 12.5, 8.6 with 12.7, 8.8 with 12.9, 9.0 with 13.0 (release notes)."""
+    wanted = {(8, 0): (12, 0), (8, 5): (12, 5), (8, 6): (12, 7), (8, 8): (12, 9), (9, 0): (13, 0)}
+    assert {ptx: cuda_of(ptx) for ptx in wanted} == wanted
+
+
+def card_named(name):
+    return lambda number: SimpleNamespace(
+        name=name, lanes=lambda precision: SimpleNamespace(width=4), array=lambda a: a
+    )
+
+
+def test_a_gpu_is_taken_where_there_is_one():
+    pytest.importorskip("numba_cuda")
+    opened = card_named("NVIDIA H200")
+    chosen = choose("auto", facts=lambda: SOUND, opened=opened)
+    assert (chosen.name, chosen.note) == ("gpu", "on NVIDIA H200 (GPU 0 of 2)")
+    alone = choose("gpu", 0, facts=lambda: having(gpus=(H200,)), opened=opened)
+    assert alone.note == "on NVIDIA H200 (GPU 0)"
+    backend = alone.make("float32")
+    assert (backend.name, backend.precision) == ("gpu", "float32")
+
+
+def test_the_first_gpu_that_is_new_enough_is_taken():
+    pytest.importorskip("numba_cuda")
+    taken = []
+
+    def opened(number):
+        taken.append(number)
+        return card_named("a card")(number)
+
+    facts = having(gpus=(V100, H200))
+    choose("auto", facts=lambda: facts, opened=opened)
+    assert taken == [1]
+    assert "no GPU: GPU 0 is Tesla V100" in choose("auto", 0, facts=lambda: facts).note
+
+
+def test_a_card_that_does_not_open_leaves_the_cpu():
+    def busy(number):
+        raise DeviceError(f"GPU {number} cannot be used: out of memory")
+
+    assert "out of memory" in choose("auto", facts=lambda: SOUND, opened=busy).note
+    with pytest.raises(DeviceError, match="backend gpu: GPU 1 cannot be used"):
+        choose("gpu", 1, facts=lambda: SOUND, opened=busy)
+
+
+def test_a_gpu_that_is_not_there():
+    for wanted in ("auto", "gpu"):
+        with pytest.raises(DeviceError, match="no GPU 2; choose from 0 NVIDIA H200, 1 NVIDIA"):
+            choose(wanted, 2, facts=lambda: SOUND)
+
+
+@pytest.mark.parametrize(
+    ("arguments", "words"),
+    [
+        (("tpu",), "'tpu' is none; choose auto, cpu or gpu"),
+        (("cpu", 0), "device: 0 is a GPU's number"),
+        (("gpu", None, 4), "threads: 4 are for the CPU"),
+        (("cpu", None, 10**6), "threads: 1000000; this machine offers 1 to"),
+    ],
+)
+def test_what_does_not_go_together_is_refused(arguments, words):
+    with pytest.raises(DeviceError, match=words):
+        choose(*arguments, facts=lambda: SOUND)
+
+
+def test_the_cpu_asks_nobody():
+    def ask():
+        raise AssertionError
+
+    assert re.fullmatch(r"on the CPU, \d+ threads?", choose("cpu", facts=ask).note)
+
+
+def test_looking_around_works_on_any_machine():
+    facts = cuda_facts.look()
+    assert facts.driver is None or numbers("12") <= facts.driver
+    assert list(obstacles(facts, 0)) or facts.gpus
+    assert numbers("14.2.0rc1") == (14, 2, 0)
+    assert numbers("") == ()
+
+
+def test_nvvm_says_which_kernels_it_writes():
+    pytest.importorskip("numba_cuda")
+    ptx, trouble = cuda_facts._try_nvvm()
+    assert not trouble, trouble
+    assert ptx >= (8, 0)
+
+
+def test_the_extras_install_what_is_tested():
+    project = tomllib.loads(Path(__file__).parents[1].joinpath("pyproject.toml").read_text())
+    extras = project["project"]["optional-dependencies"]
+    needs = [*extras["gpu"], *extras["gpu-cuda12"], *project["project"]["dependencies"]]
+    for package, (least, below) in TESTED.items():
+        found = [n for n in needs if re.match(rf"{package}(-cuda\d+x)?(\[.*\])?>", n)]
+        assert found, package
+        assert all(n.endswith(f">={least},<{below}") for n in found), found
+
+
+FAR = "import sys, seismo.backends.choice as c; c.choose('cpu'); print('cupy' in sys.modules)"
+
+
+def test_the_cpu_imports_nothing_for_gpus():
+    done = subprocess.run([sys.executable, "-c", FAR], capture_output=True, text=True, check=True)
+    assert done.stdout == "False\n"
+
+
+SCENARIO = """\
+physics: acoustic
+grid: {extent: {x: 200 m, z: 200 m}, spacing: 10 m, order: 4}
+time: {duration: 0.05 s}
+boundaries: {layer: {points: 8}}
+model: [{type: uniform, vp: 1500 m/s}]
+sources:
+  - {type: pressure, position: {x: 90 m, z: 90 m}, wavelet: {type: ricker, frequency: 10 Hz}}
+"""
+
+
+def call(capsys, *arguments: str) -> tuple[int, str, str]:
+    with pytest.raises(SystemExit) as leaving:
+        cli.main(list(arguments))
+    captured = capsys.readouterr()
+    return leaving.value.code, captured.out, captured.err
+
+
+@pytest.fixture
+def no_gpu(tmp_path, monkeypatch):
+    """Work beside a scenario, on a machine without a driver."""
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "s.yaml").write_text(SCENARIO)
+    monkeypatch.setitem(choose.__kwdefaults__, "facts", Facts)
+
+
+@pytest.mark.parametrize("command", ["run", "check", "bench"])
+def test_the_command_line_without_a_gpu(no_gpu, capsys, command):
+    arguments = (command, "W1") if command == "bench" else (command, "s.yaml")
+    code, out, err = call(capsys, *arguments, "--backend", "gpu")
+    assert (code, out) == (2, "")
+    assert err == "backend gpu: there is no NVIDIA driver (libcuda.so.1)\n"
+
+
+def test_a_run_says_where_it_goes(no_gpu, capsys):
+    code, _, err = call(capsys, "run", "s.yaml")
+    assert code == 0
+    assert re.match(r"on the CPU, \d+ threads?; no GPU: there is no NVIDIA driver", err)
+    code, _, err = call(capsys, "run", "s.yaml", "--backend", "cpu")
+    assert re.match(r"on the CPU, \d+ threads?\n", err)
+    assert call(capsys, "run", "s.yaml", "--quiet") == (0, "", "")
+    results = seismo.run("s.yaml", backend="cpu")
+    assert results.summary["threads"] >= 1
+    assert results.summary["device"]
+
+
+def test_a_wrong_backend_names_the_right_ones(no_gpu, capsys):
+    code, _, err = call(capsys, "run", "s.yaml", "--backend", "tpu")
+    assert code == 2
+    assert "auto" in err
+    with pytest.raises(seismo.SeismoError, match="choose auto, cpu or gpu"):
+        seismo.run("s.yaml", backend="tpu")
+    assert choice.extra_for((13, 1)) == "gpu"
