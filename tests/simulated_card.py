@@ -15,8 +15,10 @@ from seismo.backends.gpu import H200, GpuBackend
 
 
 def _small(axes: str, kind: str) -> Shape:
-    """Give a few threads; march along z where the kernel can, over more planes than a box has."""
-    return Shape((2, 2, 1) if "y" in axes else (2, 1, 2), 3 if kind == "second" else 1)
+    """Give a few threads; march along z with a queue, or by turns over more planes than needed."""
+    if "y" in axes:
+        return Shape((2, 2, 1), 3, kind != "flux")
+    return Shape((2, 1, 2), 3, kind == "first")
 
 
 SHAPES = {key: _small(*key[:2]) for key in H200}
@@ -30,8 +32,17 @@ def _identity(function):
 def lanes_of(precision: str):
     item = np.dtype(precision).itemsize
 
-    def load(array, i):
+    def load(field, i):
+        array = field[0] if isinstance(field, tuple) else field
         return array[i : i + Lanes.width].copy()
+
+    def level(n: int):
+        def take(field, i, stride):
+            if isinstance(field, tuple):
+                return field[n + len(field) // 2]
+            return load(field, i + n * stride)
+
+        return take
 
     def store(array, i, value, mask):
         count = Lanes.width if mask is None else max(0, min(Lanes.width, mask))
@@ -49,6 +60,7 @@ def lanes_of(precision: str):
             return lambda array, i: load(array, i + n)
 
     Lanes.load = Lanes.read = staticmethod(load)
+    Lanes.level = staticmethod(level)
     Lanes.store = staticmethod(store)
     return Lanes
 
@@ -56,7 +68,7 @@ def lanes_of(precision: str):
 class SimulatedCard:
     """Stand in for `seismo.backends.card.Card`."""
 
-    name, capability = "simulator", (9, 0)
+    name, capability, multiprocessors = "simulator", (9, 0), 1000
 
     def lanes(self, precision: str):
         return lanes_of(precision)

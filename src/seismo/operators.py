@@ -47,7 +47,6 @@ Place = namedtuple(
         "up",  # surface weights of this row / spacing, and the row's offset from the surface
         "down",
         "depth",
-        "column",  # the one differentiated field around this point along z, or None
     ),
 )
 
@@ -73,6 +72,8 @@ def _far(lanes, axis: str, n: int):
     if axis == "x":
         beside = lanes.beside(n)
         return jit(lambda f, i, stride: beside(f, i))
+    if axis == "z":
+        return lanes.level(n)
     if n < 0:
         return jit(lambda f, i, stride: read(f, i - count * stride))
     return jit(lambda f, i, stride: read(f, i + count * stride))
@@ -220,22 +221,8 @@ def _closed(lanes, width: int):
     return up, down
 
 
-def _column_second(lanes, half: int):
-    """Build the second derivative along z from `Place.column`, which a marching kernel holds."""
-    jit = lanes.jit
-
-    def piece(m: int):
-        if m == 0:
-            return jit(lambda column, i, stride: column[half])
-        ahead, behind = half + m, half - m
-        return jit(lambda column, i, stride: column[ahead] + column[behind])
-
-    total, z = _added(lanes, [piece(m) for m in range(half + 1)]), AXES.index("z")
-    return jit(lambda f, i, s: total(s.column, i, i, s.second[z]))
-
-
 @lru_cache
-def _centred(lanes, order: int, axis: str, first_slot: int | None, queued: bool):
+def _centred(lanes, order: int, axis: str, first_slot: int | None):
     """Build the second derivative and the update of its flux memory (slots: flux, outer).
 
     kappa is 1 here: the flux correction is then the memory variable itself.
@@ -244,10 +231,8 @@ def _centred(lanes, order: int, axis: str, first_slot: int | None, queued: bool)
     total = _centred_sum(lanes, axis, order // 2)
 
     @jit
-    def plain_second(f, i, s):
+    def second(f, i, s):
         return total(f, i, stride(s), s.second[a])
-
-    second = _column_second(lanes, order // 2) if queued else plain_second
 
     @jit
     def no_flux(f, i, s):
@@ -310,7 +295,6 @@ def _plain(lanes) -> dict:
 
 def operators(
     lanes, order: int, axes: str, stretched: str = "", slots: int = 0, closed: int = 0,
-    queued: bool = False,
 ):  # fmt: skip
     """Build the operators of one variant; those of equal axes are shared between variants.
 
@@ -321,14 +305,11 @@ def operators(
         stretched: the axes whose derivatives pass through layer memory, e.g. "xz".
         slots: memory variables of a stage along one axis.
         closed: width of the surface weights, 0 away from a free surface.
-        queued: whether second derivatives along z take their field from `Place.column`.
     """
     names = dict(_plain(lanes))
     for axis in axes:
         slot = stretched.index(axis) * slots if axis in stretched else None
         width = closed if axis == "z" else 0
         names[f"{axis}_up"], names[f"{axis}_dn"] = _staggered(lanes, order, axis, slot, width)
-        names[axis * 2], names[f"{axis}_flux"] = _centred(
-            lanes, order, axis, slot, queued and axis == "z"
-        )
+        names[axis * 2], names[f"{axis}_flux"] = _centred(lanes, order, axis, slot)
     return SimpleNamespace(jit=lanes.jit, number=lanes.number, **names)

@@ -146,8 +146,7 @@ class BoundStage:
                   for names in (stage.writes, stage.reads, coefficients))
             )  # fmt: skip
             width = binding.closed_width if closed else 0
-            second = bool(stage.writes) and binding.fields.physics.second_order
-            variant = Variant(binding.order, axes, middle, ends, stage.slots, width, second)
+            variant = Variant(binding.order, axes, middle, ends, stage.slots, width)
             launches += binding.backend.sweep(
                 formula, variant, binding.tables, np.array(rows, np.int64), memory.array,
                 operands,

@@ -61,7 +61,6 @@ class Variant:
         ends: the same in the layers at the ends of a row.
         slots: memory variables of the stage along one axis.
         closed: width of the surface weights, 0 away from a free surface.
-        second: whether the formula takes second derivatives, of one field.
     """
 
     order: int
@@ -70,7 +69,6 @@ class Variant:
     ends: str = ""
     slots: int = 0
     closed: int = 0
-    second: bool = False
 
     def bind(self, formula: Callable, lanes: Any) -> tuple[Callable, Callable]:
         """Bind a formula to the operators of the ends and of the middle of a row."""

@@ -79,6 +79,11 @@ class Card:
         cupy.get_default_memory_pool().free_all_blocks()
         return 2.0 * size / min(seconds)
 
+    @cached_property
+    def multiprocessors(self) -> int:
+        """How many blocks run truly side by side."""
+        return int(self._device.attributes["MultiProcessorCount"])
+
     def lanes(self, precision: str) -> Any:
         """Give the lanes of a precision."""
         return cuda_lanes(precision)

@@ -25,6 +25,7 @@ from seismo.backends.base import SweepTables
 from seismo.operators import Place
 
 BLOCK_COLUMNS = 11
+IDLE = 0.15  # share of idle threads that rows of whole warps are worth
 
 
 @dataclass(frozen=True)
@@ -33,13 +34,14 @@ class Shape:
 
     Attributes:
         threads: of a block along x, y, z.
-        planes: planes along z that one thread does, one after the other. Second derivatives along
-            z then come from a queue in registers.
+        planes: planes along z that one thread does, one after the other.
+        queue: whether it then keeps what it has read around a point along z in registers.
         blocks_per_multiprocessor: that must fit beside one another; limits the registers.
     """
 
     threads: tuple[int, int, int]
     planes: int = 1
+    queue: bool = False
     blocks_per_multiprocessor: int = 1
 
     @property
@@ -48,13 +50,12 @@ class Shape:
         return int(np.prod(self.threads)), self.blocks_per_multiprocessor
 
     def fitted(self, lanes: int) -> Shape:
-        """Give the layout that leaves few threads idle on rows of so many lanes.
-
-        Warps of whole rows, or whole parts of 128 bytes, read best.
-        """
-        widths = [w for w in (32, 24, 16) if w <= self.threads[0]] or [min(lanes, self.threads[0])]
-        best = min(widths, key=lambda w: -(-lanes // w) * w)
-        return replace(self, threads=(best, *self.threads[1:]))
+        """Give the layout for rows of so many lanes: whole warps, unless many threads would idle."""
+        width = self.threads[0]
+        across = -(-lanes // width)
+        if lanes < (1.0 - IDLE) * across * width:
+            width = -(-lanes // across)
+        return replace(self, threads=(width, *self.threads[1:]))
 
     def points(self, lane: int) -> tuple[int, int, int]:
         """Points of a block along x, y, z."""
@@ -71,16 +72,20 @@ class Constants:
         stretched: axes whose derivatives pass through layer memory.
         closed: whether the rows are those under a free surface.
         masked: whether rows may end within a lane.
-        half: half the order of second differences along z that come from a queue, else 0.
-        source: place of the field they differentiate among the arrays.
+        half: half the order of the differences.
+        writes: arrays that the formula changes; they come first.
+        reads: arrays that it differentiates; they follow.
+        arrays: all arrays.
     """
 
     tables: SweepTables
     stretched: str
     closed: bool
     masked: bool
-    half: int = 0
-    source: int = 0
+    half: int
+    writes: int
+    reads: int
+    arrays: int
 
 
 def _coefficients(table: np.ndarray, number) -> tuple:
@@ -88,14 +93,14 @@ def _coefficients(table: np.ndarray, number) -> tuple:
 
 
 def _tuple_of(lanes, elements: list) -> Callable:
-    """Make a function (table, n) -> the tuple of what `elements` give."""
+    """Make a function (a, b) -> the tuple of what `elements` give."""
     jit = lanes.jit
 
     def extend(previous, element):
-        return jit(lambda table, n: (*previous(table, n), element(table, n)))
+        return jit(lambda a, b: (*previous(a, b), element(a, b)))
 
     first = elements[0]
-    total = jit(lambda table, n: (first(table, n),))
+    total = jit(lambda a, b: (first(a, b),))
     for element in elements[1:]:
         total = extend(total, element)
     return total
@@ -104,7 +109,7 @@ def _tuple_of(lanes, elements: list) -> Callable:
 def place_maker(lanes: Any, constants: Constants) -> Callable:
     """Make the function that puts a thread's `Place` together.
 
-    The result takes (addresses, x, y, z, shot, memory, memory_y, memory_z, slot, x_end, column);
+    The result takes (addresses, x, y, z, shot, memory, memory_y, memory_z, slot, x_end);
     the addresses are those of the table of blocks, the layer memory, the profiles along x, y, z
     and the surface weights.
     """
@@ -122,7 +127,7 @@ def place_maker(lanes: Any, constants: Constants) -> Callable:
     nothing = whole(0)
 
     @lanes.jit
-    def place(addresses, x, y, z, shot, memory, memory_y, memory_z, slot, x_end, column):
+    def place(addresses, x, y, z, shot, memory, memory_y, memory_z, slot, x_end):
         _, held, x_table, py, pz, up, down = addresses
         below = z - surface
         row = min(max(below, 0), last_row)
@@ -132,7 +137,6 @@ def place_maker(lanes: Any, constants: Constants) -> Callable:
             held, whole(j), whole(memory_y), whole(memory_z), whole(slot), nothing,
             whole(x), x_table, x_length, y_profile(py, whole(y)), z_profile(pz, whole(z)),
             weights(up, whole(row)), weights(down, whole(row)), whole(below) * z_stride,
-            column,
         )  # fmt: skip
 
     return place
@@ -167,9 +171,9 @@ def _marching(lanes: Any, update: Callable, constants: Constants, shape: Shape) 
     Plain loops take turns with the threads beside them, so that what one has read is in the cache
     for the next; with a queue each thread has planes of its own.
     """
-    make, whole, read, half = place_maker(lanes, constants), lanes.index, lanes.read, constants.half
+    make, whole = place_maker(lanes, constants), lanes.index
     y_stride, z_stride = (int(s) for s in constants.tables.strides)
-    plane, source, turns = whole(z_stride), constants.source, shape.threads[2]
+    plane, turns = whole(z_stride), shape.threads[2]
 
     @lanes.jit
     def index(x, y, z, shot):
@@ -177,57 +181,85 @@ def _marching(lanes: Any, update: Callable, constants: Constants, shape: Shape) 
 
     @lanes.jit
     def single(addresses, arrays, x, y, z, last, shot, memory, memory_y, memory_z, slot, x_end):
-        place = make(addresses, x, y, z, shot, memory, memory_y, memory_z, slot, x_end, None)
+        place = make(addresses, x, y, z, shot, memory, memory_y, memory_z, slot, x_end)
         update(index(x, y, z, shot), place, *arrays)
-
-    if shape.planes == 1:
-        return single
 
     @lanes.jit
     def march(addresses, arrays, x, y, first, last, shot, memory, memory_y, memory_z, slot, x_end):
         for z in range(first, last, turns):
-            place = make(
-                addresses, x, y, z, shot, memory, memory_y, memory_z, slot, x_end, None
-            )  # fmt: skip
+            place = make(addresses, x, y, z, shot, memory, memory_y, memory_z, slot, x_end)
             update(index(x, y, z, shot), place, *arrays)
 
-    if not half:
-        return march
-
-    def behind(k: int):
-        back = whole((half - k) * z_stride)
-        return lanes.jit(lambda f, i: read(f, i - back))
-
-    started = _tuple_of(lanes, [behind(k) for k in range(half)])
-    following = [whole(k * z_stride) for k in range(half)]
-
-    def ahead(k: int):
-        far = following[k]
-        return lanes.jit(lambda f, i: read(f, i + far))
-
-    rest, front = _tuple_of(lanes, [ahead(k) for k in range(half)]), whole(half * z_stride)
-
-    appended = lanes.jit(lambda queue, lane: (*queue, lane))
+    if not shape.queue:
+        return march if shape.planes > 1 else single
+    start, ahead, operands, rest = _queues(lanes, constants)
 
     @lanes.jit
     def queued(addresses, arrays, x, y, first, last, shot, memory, memory_y, memory_z, slot, x_end):
-        f, i = arrays[source], index(x, y, first, shot)
-        queue = started(f, i) + rest(f, i)
+        i = index(x, y, first, shot)
+        queues = start(arrays, i)
         for z in range(first, last):
-            column = appended(queue, read(f, i + front))
-            place = make(
-                addresses, x, y, z, shot, memory, memory_y, memory_z, slot, x_end, column
-            )  # fmt: skip
-            update(i, place, *arrays)
-            queue = column[1:]
+            place = make(addresses, x, y, z, shot, memory, memory_y, memory_z, slot, x_end)
+            columns = ahead(queues, (arrays, i))
+            update(i, place, *operands(arrays, columns))
+            queues = rest(columns, i)
             i += plane
 
     return queued
 
 
-def _own_planes(constants: Constants, shape: Shape) -> tuple[int, int]:
+def _queues(lanes: Any, constants: Constants) -> tuple[Callable, ...]:
+    """Make what a march does with the lanes around a point along z, of all fields it reads.
+
+    What the formula does not use of them, the compiler leaves out.
+
+    Returns:
+        Functions (arrays, i) -> queues of all planes but the last; (queues, (arrays, i)) ->
+        columns, with the last plane; (arrays, columns) -> what the formula takes; (columns, i) ->
+        queues of the next plane.
+    """
+    jit, read, whole, half = lanes.jit, lanes.read, lanes.index, constants.half
+    z_stride = int(constants.tables.strides[1])
+    front = whole(half * z_stride)
+    appended = jit(lambda queue, lane: (*queue, lane))
+    placed = jit(lambda array, column: (array, *column))
+
+    def level(n: int) -> Callable:
+        far = whole(abs(n) * z_stride)
+        if n < 0:
+            return jit(lambda f, i: read(f, i - far))
+        return jit(lambda f, i: read(f, i + far))
+
+    window = _tuple_of(lanes, [level(n) for n in range(-half, half)])
+
+    def started(n: int) -> Callable:
+        return jit(lambda arrays, i: window(arrays[n], i))
+
+    def grown(k: int, n: int) -> Callable:
+        return jit(lambda queues, at: appended(queues[k], read(at[0][n], at[1] + front)))
+
+    def operand(n: int) -> Callable:
+        k = n - first
+        if n in fields:
+            return jit(lambda arrays, columns: placed(arrays[n], columns[k]))
+        return jit(lambda arrays, columns: arrays[n])
+
+    def rest(k: int) -> Callable:
+        return jit(lambda columns, i: columns[k][1:])
+
+    first = constants.writes
+    fields = range(first, first + constants.reads)
+    return (
+        _tuple_of(lanes, [started(n) for n in fields]),
+        _tuple_of(lanes, [grown(k, n) for k, n in enumerate(fields)]),
+        _tuple_of(lanes, [operand(n) for n in range(constants.arrays)]),
+        _tuple_of(lanes, [rest(k) for k in range(constants.reads)]),
+    )
+
+
+def _own_planes(shape: Shape) -> tuple[int, int]:
     """Give how far apart the first planes of threads are, and how far a thread goes."""
-    if constants.half:
+    if shape.queue:
         return shape.planes, shape.planes
     return 1, shape.points(1)[2]
 
@@ -239,7 +271,7 @@ def table_kernel(lanes: Any, update: Callable, constants: Constants, shape: Shap
     """
     integer, whole, lane, depth = lanes.integer, lanes.index, lanes.width, shape.points(1)[2]
     march, columns = _marching(lanes, update, constants, shape), whole(BLOCK_COLUMNS)
-    apart, reach = _own_planes(constants, shape)
+    apart, reach = _own_planes(shape)
 
     def kernel(addresses, arrays):
         table, row = addresses[0], whole(cuda.blockIdx.x) * columns
@@ -271,7 +303,7 @@ def box_kernel(
     lane, (nx, ny, _), per_block = lanes.width, shape.threads, shape.points(1)[2]
     march, (apart, reach) = (
         _marching(lanes, update, constants, shape),
-        _own_planes(constants, shape),
+        _own_planes(shape),
     )
     x0, x_end, y0, y_end, z0, z_end = box
     layers = -(-(z_end - z0) // per_block)

@@ -5,6 +5,9 @@ one that takes 4, and pays the index arithmetic once for four points. Arrays are
 memory. Along x the neighbours of a lane are cut out of two aligned ones (`beside`), so that no load
 is narrow or unaligned.
 
+A marching kernel may hand over a field as a tuple: its address, and the lanes around the point
+along z that it holds in registers. `level` then takes them from there.
+
 `read` is for what the kernel does not write. It becomes a load through the read-only path, which
 the compiler may move above stores; of `load` it must assume that any store may have changed it.
 """
@@ -52,6 +55,11 @@ def _constant(k: int):
     return ir.Constant(_I32, k)
 
 
+def _address(builder, kind, source):
+    """Give the address of a field that may come with lanes around it."""
+    return builder.extract_value(source, 0) if isinstance(kind, types.BaseTuple) else source
+
+
 def _pointer(builder, address, index, pointee, element):
     base = builder.inttoptr(address, element.as_pointer(_GLOBAL))
     return builder.bitcast(builder.gep(base, [index]), pointee.as_pointer(_GLOBAL))
@@ -63,7 +71,8 @@ def _reading(kind, pointee, element, align: int, unchanging: bool):
     @intrinsic
     def read(context, source, index):
         def generate(context, builder, signature, args):
-            value = builder.load(_pointer(builder, *args, pointee, element))
+            address = _address(builder, signature.args[0], args[0])
+            value = builder.load(_pointer(builder, address, args[1], pointee, element))
             value.align = align
             if unchanging:
                 value.set_metadata("invariant.load", builder.module.add_metadata([]))
@@ -124,6 +133,19 @@ def _joining(lane: _LaneType, first: int):
     return join
 
 
+def _held(lane: _LaneType, place: int):
+    """Make an intrinsic (field) -> the lane at a place of its tuple."""
+
+    @intrinsic
+    def held(context, source):
+        def generate(context, builder, signature, args):
+            return builder.extract_value(args[0], place)
+
+        return lane(source), generate
+
+    return held
+
+
 def _register_arithmetic(lane: _LaneType) -> None:
     vector = _vector(lane)
 
@@ -153,6 +175,22 @@ def _register_arithmetic(lane: _LaneType) -> None:
 
     for pair in (("add", "fadd"), ("sub", "fsub"), ("mul", "fmul"), ("truediv", "fdiv")):
         register(getattr(operator, pair[0]), pair[1])
+
+
+def _level(lane: _LaneType, n: int, stored):
+    """Make the function that takes a lane from a field's tuple, or from memory."""
+
+    def level(f, i, stride):
+        """Stand for the overloads."""
+
+    @overload(level)
+    def implementation(f, i, stride):
+        if isinstance(f, types.BaseTuple):
+            held = _held(lane, n + len(f) // 2)
+            return lambda f, i, stride: held(f)
+        return lambda f, i, stride: stored(f, i, stride)
+
+    return level
 
 
 @lru_cache
@@ -195,5 +233,16 @@ def cuda_lanes(precision: str) -> Any:
                 return aligned
             following, join = Lanes.beside((whole + 1) * lanes), _joining(lane, rest)
             return device(lambda f, i: join(aligned(f, i), following(f, i)))
+
+        @staticmethod
+        @lru_cache
+        def level(n: int):
+            """Read a lane n planes further along z, from the field's tuple if it has one."""
+            count = np.uint64(abs(n))
+            if n < 0:
+                stored = device(lambda f, i, stride: read_lane(f, i - count * stride))
+            else:
+                stored = device(lambda f, i, stride: read_lane(f, i + count * stride))
+            return _level(lane, n, stored)
 
     return Lanes

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import hashlib
 from collections.abc import Callable
+from dataclasses import replace
 from functools import lru_cache
 from itertools import product
 from typing import Any
@@ -38,27 +39,26 @@ ROW_THREADS = (64, 2)
 
 
 # Layouts of threads by (axes, kind of formula, kind of box), measured on an H200 (`benchmarks/`).
-# Kinds of formulas: "second" differences of one field (marches along z with a queue in registers),
-# "flux" of the layers, "first" differences. Kinds of boxes: "inner"; "layer" across y or z; "side",
-# the layers across x, a few lanes wide.
+# Kinds of formulas: those with second differences, the "flux" of the layers, those with first ones.
+# Kinds of boxes: "inner"; "layer" across y or z; "side", the layers across x, a few lanes wide.
 Shapes = dict[tuple[str, str, str], Shape]
 H200: Shapes = {
-    ("xyz", "second", "inner"): Shape((32, 8, 1), 32, 2),
-    ("xyz", "second", "layer"): Shape((32, 8, 1), 8, 2),
-    ("xyz", "second", "side"): Shape((8, 16, 2), 1, 3),
-    ("xyz", "flux", "layer"): Shape((32, 8, 1), 8, 3),
-    ("xyz", "flux", "side"): Shape((8, 16, 1), 8, 4),
-    ("xyz", "first", "inner"): Shape((32, 8, 1), 1, 3),
-    ("xyz", "first", "layer"): Shape((32, 8, 1), 1, 3),
-    ("xyz", "first", "side"): Shape((8, 16, 1), 1, 4),
-    ("xz", "second", "inner"): Shape((32, 1, 8), 8, 3),
-    ("xz", "second", "layer"): Shape((32, 1, 4), 1, 2),
-    ("xz", "second", "side"): Shape((8, 1, 16), 1, 2),
-    ("xz", "flux", "layer"): Shape((32, 1, 4), 1, 2),
-    ("xz", "flux", "side"): Shape((8, 1, 16), 1, 2),
-    ("xz", "first", "inner"): Shape((32, 1, 8), 1, 4),
-    ("xz", "first", "layer"): Shape((32, 1, 4), 1, 2),
-    ("xz", "first", "side"): Shape((8, 1, 16), 1, 2),
+    ("xyz", "second", "inner"): Shape((32, 8, 1), 16, True, 2),
+    ("xyz", "second", "layer"): Shape((32, 8, 1), 8, True, 2),
+    ("xyz", "second", "side"): Shape((8, 16, 2), 1, False, 3),
+    ("xyz", "flux", "layer"): Shape((32, 8, 1), 8, False, 3),
+    ("xyz", "flux", "side"): Shape((8, 16, 1), 8, False, 4),
+    ("xyz", "first", "inner"): Shape((32, 8, 1), 1, False, 3),
+    ("xyz", "first", "layer"): Shape((32, 8, 1), 1, False, 3),
+    ("xyz", "first", "side"): Shape((8, 16, 1), 1, False, 4),
+    ("xz", "second", "inner"): Shape((32, 1, 8), 8, False, 4),
+    ("xz", "second", "layer"): Shape((32, 1, 4), 1, False, 2),
+    ("xz", "second", "side"): Shape((8, 1, 16), 1, False, 4),
+    ("xz", "flux", "layer"): Shape((32, 1, 4), 1, False, 2),
+    ("xz", "flux", "side"): Shape((8, 1, 16), 1, False, 4),
+    ("xz", "first", "inner"): Shape((32, 1, 8), 1, False, 4),
+    ("xz", "first", "layer"): Shape((32, 1, 4), 1, False, 2),
+    ("xz", "first", "side"): Shape((8, 1, 16), 1, False, 2),
 }
 
 
@@ -172,9 +172,8 @@ class _Sweep:
 
     @property
     def _kind(self) -> str:
-        if self._variant.second:
-            return "second"
-        return "first" if self._operands.writes else "flux"
+        writes, reads = len(self._operands.writes), len(self._operands.reads)
+        return "flux" if not writes else "second" if writes == reads == 1 else "first"
 
     def launch(self, stretched: str, boxes: np.ndarray) -> Launch:
         """Bind to boxes: z0, z1, y0, y1, shot, x0, x1, memory, memory_y, memory_z, slot."""
@@ -183,10 +182,16 @@ class _Sweep:
         widest = int((boxes[:, FIRST_SPAN + 1] - boxes[:, FIRST_SPAN]).max())
         where = "side" if "x" in stretched else "layer" if stretched else "inner"
         shape = backend.shapes[variant.axes, self._kind, where].fitted(-(-widest // lanes.width))
-        queued = variant.second and shape.planes > 1 and "y" in variant.axes
+        operands = self._operands
+        if variant.closed or not operands.reads:  # closed rows count planes from the surface
+            shape = replace(shape, queue=False)
+        if not shape.queue and self._blocks(shape, boxes) > backend.card.multiprocessors * (
+            shape.blocks_per_multiprocessor
+        ):
+            shape = replace(shape, planes=1)  # more than the card holds at once
         constants = Constants(
-            self._tables, stretched, bool(variant.closed), masked,
-            variant.order // 2 if queued else 0, len(self._operands.writes),
+            self._tables, stretched, bool(variant.closed), masked, variant.order // 2,
+            len(operands.writes), len(operands.reads), len(operands.all),
         )  # fmt: skip
         alone = not stretched and len(np.unique(np.delete(boxes, 4, axis=1), axis=0)) == 1
         make = self._alone if alone else self._listed
@@ -194,9 +199,8 @@ class _Sweep:
 
         def kernel() -> Callable:
             o = operators(
-                lanes, variant.order, variant.axes, stretched, variant.slots, variant.closed,
-                queued,
-            )  # fmt: skip
+                lanes, variant.order, variant.axes, stretched, variant.slots, variant.closed
+            )
             return write(lanes, self._formula(o))
 
         memory = self._addresses[:1] if stretched else ()
@@ -209,6 +213,12 @@ class _Sweep:
             ((table, *(memory or self._addresses[1:2]), *self._addresses[1:]), self._operands.all),
             addresses=True, bounds=shape.bounds, writes=(*memory, *self._operands.writes),
         )  # fmt: skip
+
+    def _blocks(self, shape: Shape, boxes: np.ndarray) -> int:
+        """Count the blocks of threads that boxes take."""
+        sizes = zip((5, 2, 0), shape.points(self._backend.lanes.width), strict=True)
+        counts = [-(-(boxes[:, k + 1] - boxes[:, k]) // n) for k, n in sizes]
+        return int(np.prod(counts, axis=0).sum())
 
     def _alone(self, constants: Constants, shape: Shape, boxes: np.ndarray):
         """One box for all shots: the grid counts its blocks."""

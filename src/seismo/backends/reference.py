@@ -22,6 +22,7 @@ def _lanes(precision: str) -> type:
         jit = staticmethod(lambda f: f)
         load = read = staticmethod(lambda f, i: f[i])
         beside = staticmethod(lambda n: lambda f, i: f[i + n])
+        level = staticmethod(lambda n: lambda f, i, stride: f[i + n * stride])
         store = staticmethod(_store)
         fetch = staticmethod(lambda f, i: None)
         index = int
@@ -90,6 +91,6 @@ def _place(tables: SweepTables, box, memory, z: int, y: int, span: int) -> tuple
         y_stride, z_stride, tables.first, tables.second, None, shot,
         memory, base + z * memory_z + y * memory_y + x, memory_y, memory_z, slot,
         memory_y, x, px.ravel(), px.shape[1], py[:, y], pz[:, z],
-        tables.up[row], tables.down[row], (z - tables.surface) * z_stride, None,
+        tables.up[row], tables.down[row], (z - tables.surface) * z_stride,
     )  # fmt: skip
     return place, z * z_stride + y * y_stride + x + shot

@@ -54,7 +54,7 @@ class TileCode:
         arrays = [addresses[len(TABLES) + k] for k in range(self._count)]
         leads = [integers[len(INTEGERS) + k] for k in range(self._count)]
         place: dict[str, Any] = {name: named[name] for name in Place._fields if name in named}
-        place |= {"shot": tile[4], "column": None}
+        place["shot"] = tile[4]
         for name, terms in (("first", self._terms), ("second", self._terms + 1)):
             rows = [self._numbers(named[name], axis * terms, terms) for axis in range(3)]
             place[name] = tuple(rows)

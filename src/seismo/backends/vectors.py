@@ -173,6 +173,10 @@ class VectorLanes:
         """Give the function that reads a lane `n` points further along x."""
         return lambda source, index: self.load(source, index + n)
 
+    def level(self, n: int) -> Callable[[Code, Code, Code], Code]:
+        """Give the function that reads a lane `n` planes further along z."""
+        return lambda source, index, stride: self.load(source, index + stride * n)
+
     def store(self, target: Code, index: Code, value: Code, where: Code) -> None:
         """Write a lane where its mask says so."""
         align = ir.Constant(_I32, self.size)
