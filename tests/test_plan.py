@@ -9,12 +9,14 @@ import re
 import subprocess
 import sys
 from pathlib import Path
+from types import SimpleNamespace
 
 import numpy as np
 import pytest
 from rich.console import Console
 
-from seismo.plan import make_plan
+from seismo import bench
+from seismo.plan import make_plan, speed
 from seismo.plan.report import print_plan
 from seismo.plan.resolution import phase_error, points_needed
 from seismo.scenario import from_dict
@@ -178,6 +180,31 @@ def test_a_plan_is_plain_data():
     assert plan["output_bytes"]["snapshots"] == 4 * 101 * 51 * 2 * 16
     assert plan["output_bytes"]["traces"] == 4 * 19 * 2 * (steps + 1)
     assert plan["seconds"] > 0
+
+
+RESULTS = Path(__file__).parents[1] / "benchmarks" / "results" / "comparison.json"
+
+
+@pytest.mark.parametrize("name", bench.CASES)
+def test_the_expected_speed_is_near_what_was_measured(name):
+    """With the bandwidth and cores of that day; W5's small batches fork more than they step."""
+    record = json.loads(RESULTS.read_text(encoding="utf-8"))
+    found = next(r for r in record["results"] if (r["case"], r["code"]) == (name, "seismo"))
+    best = max(record["bandwidth_gb_per_s"][0]) * 1e9
+    setup = prepare(from_dict(bench.CASES[name].scenario))
+    threads = record["machine"]["threads"]
+    then = SimpleNamespace(
+        name="cpu", bandwidth=lambda: best, describe=lambda: {"threads": threads}
+    )
+    expected = speed.points_per_second(setup, then)
+    slack = 0.5 if name == "W5" else 0.15
+    assert expected == pytest.approx(1e6 * found["mpoints_per_s"], rel=slack)
+
+
+def test_the_run_time_is_called_an_estimate(capsys):
+    print_plan(make_plan(scenario()), Console(width=500))
+    said = next(line for line in capsys.readouterr().out.splitlines() if "run time" in line)
+    assert "an estimate" in said
 
 
 MEASURE = """

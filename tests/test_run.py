@@ -11,6 +11,7 @@ import gc
 import itertools
 import json
 import math
+import tempfile
 from dataclasses import replace
 from types import SimpleNamespace
 
@@ -18,7 +19,8 @@ import numpy as np
 import pytest
 
 import seismo
-from seismo import machine, runner, setup
+import seismo.scenario
+from seismo import machine, monitor, runner, setup
 from seismo.errors import InsufficientMemoryError, StorageError, UnstableError
 from seismo.grid import Box, Grid
 from seismo.monitor import Lines, Progress, clock_time
@@ -211,12 +213,72 @@ def _unstable(scenario, factor):
     return replace(stable, clock=Clock(dt, 400, stable.clock.limit))
 
 
-def test_an_unstable_run_says_where_and_leaves_nothing(tmp_path, monkeypatch):
-    """5 % above the limit the fastest mode grows by a factor of 1.9 a step."""
-    monkeypatch.setattr(runner, "prepare", lambda scenario, _: _unstable(scenario, 1.05))
+def test_an_unstable_run_says_where_and_keeps_what_was_sound(tmp_path, monkeypatch):
+    """5 % above the limit the fastest mode grows by a factor of 1.9 a step.
+
+    The traces kept are those of a run that was meant to end there.
+    """
+    unstable = _unstable(seismo.scenario.from_dict(SCENARIO), 1.05)
+    monkeypatch.setattr(runner, "prepare", lambda *_: unstable)
     with pytest.raises(UnstableError, match=r"step \d+ .*p is .* x = .*vp 1[58]00") as caught:
-        seismo.run(changed(output={}), tmp_path / "x.h5")
+        seismo.run(SCENARIO, tmp_path / "x.h5")
     assert "\n" not in str(caught.value)
+    assert str(caught.value).endswith(f", in {tmp_path / 'x.h5'}")
+    steps = caught.value.good - 4
+    with seismo.open_results(tmp_path / "x.h5") as kept:
+        assert kept.status == "unstable"
+        assert str(caught.value).startswith(kept.message)
+        assert "UNSTABLE" in repr(kept)
+        assert "unstable: the wavefield is unstable at step" in " ".join(kept.info().split())
+        pressure = kept.traces["nodes"].values_of("pressure")
+        assert pressure.shape == (1, 2, 401)
+        assert np.isnan(pressure[..., steps + 1 :]).all()
+        assert kept.traces["nodes"].attribute("pressure", "peak") == np.nanmax(np.abs(pressure))
+        field = kept.snapshots["field"].values_of("pressure")
+        assert np.isfinite(field[0]).all()
+        assert np.isnan(field[-1]).all()
+    ending = replace(unstable, clock=replace(unstable.clock, steps=steps))
+    monkeypatch.setattr(runner, "prepare", lambda *_: ending)
+    monkeypatch.setattr(monitor, "OVERFLOW", np.inf)
+    with seismo.run(SCENARIO | {"output": {}}, tmp_path / "short.h5") as short:
+        for name, quantity in (("nodes", "pressure"), ("motion", "vx"), ("between", "vz")):
+            wanted = short.traces[name].values_of(quantity)
+            found = _traces(tmp_path / "x.h5", name, quantity)[..., : wanted.shape[-1]]
+            np.testing.assert_array_equal(found, wanted)
+            assert wanted.any()
+
+
+def _traces(path, name, quantity):
+    with seismo.open_results(path) as results:
+        return results.traces[name].values_of(quantity)
+
+
+def test_an_unstable_batch_keeps_the_batches_before(tmp_path, monkeypatch):
+    """The second of three shots meets a wavefield of NaN; the third never begins."""
+    take, batches = runner.Simulation.load, []
+
+    def load(simulation, shots):
+        take(simulation, shots)
+        batches.append(shots)
+        if len(batches) == 2:
+            simulation.parts[0].fields.arrays(0)["p"][:] = np.nan
+
+    monkeypatch.setattr(runner.Simulation, "load", load)
+    survey = surveyed([80.0, 103.0, 222.0], batch=1) | {"output": {}}
+    with pytest.raises(UnstableError, match="until 0 s of shot_001, and 1 shot before, in"):
+        seismo.run(survey, tmp_path / "x.h5")
+    pressure = _traces(tmp_path / "x.h5", "nodes", "pressure")
+    assert np.isfinite(pressure[0]).all()
+    assert np.isnan(pressure[1, :, 1:]).all()
+    assert np.isnan(pressure[2]).all()
+
+
+def test_temporary_results_of_an_unstable_run_are_removed(tmp_path, monkeypatch):
+    monkeypatch.setattr(tempfile, "tempdir", str(tmp_path))
+    unstable = _unstable(seismo.scenario.from_dict(SCENARIO), 1.05)
+    monkeypatch.setattr(runner, "prepare", lambda *_: unstable)
+    with pytest.raises(UnstableError, match=r"lower time.courant$"):
+        seismo.run(SCENARIO)
     assert not list(tmp_path.iterdir())
 
 

@@ -65,7 +65,7 @@ def test_scenarios_that_differ_are_not_equal():
 
 def test_one_length_is_the_spacing_of_all_axes():
     flat = parse(template("a")).grid.spacing
-    assert (flat.x, flat.y, flat.z) == (10.0, None, 10.0)
+    assert (flat.x, flat.y, flat.z) == (5.0, None, 5.0)
     solid = parse(FULL.replace("{x: 20 m, y: 20 m, z: 10 m}", "25 m")).grid.spacing
     assert (solid.x, solid.y, solid.z) == (25.0, 25.0, 25.0)
 

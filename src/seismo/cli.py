@@ -183,6 +183,8 @@ def plot(
 
     settings = dict(_setting(text) for text in option or ())
     with open_results(results) as opened:
+        if opened.message:
+            print(f"{results}: {opened.status}: {opened.message}", file=sys.stderr)
         wanted = kinds or [name for name, kind in KINDS.items() if kind.available(opened)]
         if not wanted:
             raise ScenarioError(f"{results}: holds nothing to draw")

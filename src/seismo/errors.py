@@ -53,9 +53,14 @@ class DeviceError(SeismoError):
 
 
 class UnstableError(SeismoError):
-    """The wavefield grew beyond bounds or became NaN."""
+    """The wavefield grew beyond bounds or became NaN; it was sound after `good` steps."""
 
     exit_code = 3
+
+    def __init__(self, message: str, good: int = 0) -> None:
+        """Say where it grew, and until when it had not."""
+        super().__init__(message)
+        self.good = good
 
 
 class InsufficientMemoryError(SeismoError):

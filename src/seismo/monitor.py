@@ -9,6 +9,7 @@ finds it soon; the exact place is sought only then.
 from __future__ import annotations
 
 import math
+from collections import deque
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from types import TracebackType
@@ -20,7 +21,7 @@ from rich.progress import BarColumn, TaskID, TextColumn
 from rich.progress import Progress as RichProgress
 
 from seismo.errors import UnstableError
-from seismo.grid import AXES, Box, Grid
+from seismo.grid import AXES, Box, triple
 from seismo.output.quantities import with_unit
 
 EVERY = 50  # steps between two looks
@@ -29,7 +30,7 @@ OVERFLOW = 1e30  # near the end of float32
 SHARE_OF_LINES = 0.05
 COMPILING = "compiling kernels (first run of this kind) ..."
 
-Pieces = Iterable[tuple[Box, np.ndarray]]
+Pieces = Iterable[tuple[Box, Any]]  # owned points, and what gives arrays where it is indexed
 
 
 @dataclass(frozen=True)
@@ -190,56 +191,73 @@ def closing_line(summary: dict[str, Any]) -> str:
 
 
 class Watch:
-    """Look for a wavefield that blows up."""
+    """Look for a wavefield that blows up.
 
-    def __init__(self, grid: Grid, field: str, dt: float, quiet_after: float, stride: int) -> None:
+    The machine searches while it steps on; what it found is judged `Backend.looks_ahead` looks
+    later, so that nobody waits.
+    """
+
+    def __init__(self, simulation: Any, field: str, quiet_after: float) -> None:
         """Watch one field.
 
         Args:
-            grid: the grid.
+            simulation: what steps.
             field: name of a field that every instability reaches.
-            dt: time step in s.
             quiet_after: time in s after which all sources are silent.
-            stride: look at every so many planes along z.
         """
         self.field = field
-        self._grid, self._dt, self._quiet_after, self._stride = grid, dt, quiet_after, stride
+        self._simulation, self._quiet_after = simulation, quiet_after
+        self._grid, self._dt = simulation.setup.grid, simulation.dt
+        self._ahead = simulation.backend.looks_ahead
+        self._looks: deque[tuple[int, Callable[[], float]]] = deque()
+        self._good = 0
         self._peak = 0.0
 
-    def check(self, step: int, pieces: Pieces, medium: Callable[..., dict[str, Any]]) -> None:
-        """Look at the field after a step.
-
-        Args:
-            step: steps taken.
-            pieces: owned points and arrays (shot, z, y, x) of the field.
-            medium: function(z, y, x) in m -> parameters there.
+    def look(self, step: int) -> None:
+        """Begin to look at the field after a step, and judge earlier looks.
 
         Raises:
             UnstableError: the field is NaN, infinite or far larger than its sources made it.
         """
-        pieces = list(pieces)
-        with np.errstate(invalid="ignore"):
-            # NaN and infinity survive these reductions, which need no temporary array.
-            peak = float(np.max([_largest(a[:, :: self._stride]) for _, a in pieces]))
-        bound = OVERFLOW
-        if step * self._dt > self._quiet_after and self._peak > 0.0:
-            bound = min(bound, GROWTH * self._peak)
-        if not peak <= bound:
-            raise UnstableError(self._message(step, pieces, medium))
-        if step * self._dt <= self._quiet_after or self._peak == 0.0:
-            self._peak = max(self._peak, peak)
+        self._looks.append((step, self._simulation.largest(self.field)))
+        while len(self._looks) > self._ahead:
+            self._judge()
 
-    def _message(self, step: int, pieces: Pieces, medium: Callable[..., dict[str, Any]]) -> str:
-        value, index = _worst(pieces)
+    def finish(self) -> None:
+        """Judge all looks.
+
+        Raises:
+            UnstableError: as above.
+        """
+        while self._looks:
+            self._judge()
+
+    def _judge(self) -> None:
+        step, largest = self._looks.popleft()
+        peak, time = largest(), step * self._dt
+        bound = OVERFLOW
+        if time > self._quiet_after and self._peak > 0.0:
+            bound = min(bound, GROWTH * self._peak)
+        if peak > bound:
+            raise UnstableError(self._message(step), self._good)
+        if time <= self._quiet_after or self._peak == 0.0:
+            self._peak = max(self._peak, peak)
+        self._good = step
+
+    def _message(self, step: int) -> str:
+        value, index = _worst(self._simulation.views(self.field))
+        when = f"the wavefield is unstable at step {step} (t = {with_unit(step * self._dt, 's')})"
+        if index is None:
+            return (
+                f"{when}: {self.field} is finite nowhere by now; lower time.courant, or check the "
+                "model for extreme contrasts and for vp/vs below sqrt(2)"
+            )
         place = {a: float(self._grid.coordinate(a, index[AXES.index(a)])) for a in self._grid.axes}
-        around = {
-            name: float(np.ravel(v)[0])
-            for name, v in medium(place["z"], place.get("y"), place["x"]).items()
-        }
+        medium = self._simulation.setup.earth.sample(place["z"], place.get("y"), place["x"])
+        around = {name: float(np.ravel(v)[0]) for name, v in medium.items()}
         where = ", ".join(f"{a} = {v:.6g} m" for a, v in place.items())
         return (
-            f"the wavefield is unstable at step {step} (t = {with_unit(step * self._dt, 's')}): "
-            f"{self.field} is {value:.3g} at {where} ({_described(around)}); "
+            f"{when}: {self.field} is {value:.3g} at {where} ({_described(around)}); "
             f"{self._cause(index, around)}"
         )
 
@@ -264,25 +282,33 @@ class Watch:
         return "check the model for extreme contrasts there, or lower time.courant"
 
 
-def _largest(array: np.ndarray) -> np.floating:
-    return np.maximum(array.max(), -array.min())
-
-
 def _described(around: dict[str, float]) -> str:
     units = {"vp": "m/s", "vs": "m/s", "rho": "kg/m3"}
     return ", ".join(f"{name} {value:.5g} {units[name]}" for name, value in around.items())
 
 
-def _worst(pieces: Pieces) -> tuple[float, tuple[int, int, int]]:
-    """Find the largest value, NaN before all, and its x, y, z index."""
-    best, worst, at = -1.0, 0.0, (0, 0, 0)
+def _worst(pieces: Pieces) -> tuple[float, tuple[int, int, int] | None]:
+    """Find where it began: a value and its x, y, z index.
+
+    That is the middle of the points that are not finite any more, which spread from there, or the
+    largest value while all are finite. None when there is no finite point left.
+    """
+    largest, at, value = -1.0, (0, 0, 0), 0.0
+    lost, finite, middle = 0, 0, np.zeros(3)
     for owned, array in pieces:
         for z in range(array.shape[1]):
-            plane = np.abs(array[:, z])
-            size = np.where(np.isnan(plane), np.inf, plane)
-            k = int(np.argmax(size))
-            if size.flat[k] > best:
-                _, y, x = np.unravel_index(k, size.shape)
-                best, worst = float(size.flat[k]), float(array[:, z].flat[k])
+            plane = array[:, z]
+            sizes = np.where(np.isfinite(plane), np.abs(plane), -1.0)
+            k = int(np.argmax(sizes))
+            _, y, x = np.unravel_index(k, sizes.shape)
+            if sizes.flat[k] > largest:
+                largest, value = float(sizes.flat[k]), float(plane.flat[k])
                 at = (owned.lo[0] + int(x), owned.lo[1] + int(y), owned.lo[2] + z)
-    return worst, at
+            _, ys, xs = np.nonzero(sizes < 0.0)
+            corner = np.array([owned.lo[0], owned.lo[1], owned.lo[2] + z])
+            middle += [xs.sum(), ys.sum(), 0.0] + corner * len(xs)
+            lost, finite = lost + len(xs), finite + plane.size - len(xs)
+    if not lost:
+        return value, at
+    at = triple([round(n / lost) for n in middle.tolist()])
+    return math.nan, (at if finite else None)

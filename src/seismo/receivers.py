@@ -252,6 +252,14 @@ def extra_steps(steps: int, removal: bool) -> int:
     return HALF_STEP_POINTS // 2 + (time_dispersion.margin(steps) if removal else 0)
 
 
+def complete_steps(recorded: int, removal: bool) -> int:
+    """Give the duration in steps that so many recorded ones complete, 0 where there is none."""
+    steps = max(0, recorded - extra_steps(0, False))
+    while steps and steps + extra_steps(steps, removal) > recorded:
+        steps -= 1
+    return steps
+
+
 def _to_whole_steps(velocity: np.ndarray) -> np.ndarray:
     """Interpolate samples at (n + 1/2) dt to n dt by the polynomial through 8 of them."""
     half = HALF_STEP_POINTS // 2

@@ -12,12 +12,13 @@ All of this is bound once, when the shots are loaded, and only launched afterwar
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
 
 from seismo import decomposition
-from seismo.backends.base import Step
+from seismo.backends.base import Search, Step
 from seismo.backends.choice import Choice, choose
 from seismo.errors import ScenarioError
 from seismo.grid import Box
@@ -26,6 +27,23 @@ from seismo.part import Part
 from seismo.receivers import Recorder
 from seismo.setup import Setup, image_faces, prepare
 from seismo.survey import Shot
+
+
+class View:
+    """The owned points (shot, z, y, x) of a field, fetched from the backend where it is indexed."""
+
+    def __init__(self, backend: Any, array: Any) -> None:
+        """Look at an array of the backend's."""
+        self._backend, self._array = backend, array
+
+    @property
+    def shape(self) -> tuple[int, ...]:
+        """Points along shot, z, y, x."""
+        return self._array.shape
+
+    def __getitem__(self, index: Any) -> np.ndarray:
+        """Fetch a part; what has been queued is done by then."""
+        return self._backend.fetch(self._array[index])
 
 
 class Simulation:
@@ -47,6 +65,7 @@ class Simulation:
             for parity in (0, 1)
         ]
         self.step = 0
+        self._searches: dict[tuple[str, int], list[Search]] = {}
         self.total_steps = setup.clock.steps + setup.extra_steps
         self.recorder = Recorder(
             backend, self.parts[0].around, [p.fields for p in self.parts], setup.groups,
@@ -122,13 +141,27 @@ class Simulation:
         schedule += [[one] for one in self.recorder.launches(parity)]
         return [group for group in schedule if group]
 
-    def views(self, name: str) -> list[tuple[Box, np.ndarray]]:
+    def views(self, name: str) -> list[tuple[Box, View]]:
         """Give each part's owned points and its view (shot, z, y, x) of a field after a step."""
-        parity = 1 - self.parity if self.setup.physics.swap is not None else 0
         return [
-            (p.subdomain.owned, p.subdomain.inside(p.fields.written(name, parity)))
-            for p in self.parts
+            (p.subdomain.owned, View(self.backend, p.subdomain.inside(array)))
+            for p, array in self._left(name)
         ]
+
+    def largest(self, name: str) -> Callable[[], float]:
+        """Start to look for the largest magnitude of a field; the result waits for it."""
+        key = (name, self.parity)
+        if key not in self._searches:
+            self._searches[key] = [
+                self.backend.largest(a, p.subdomain.strides[1]) for p, a in self._left(name)
+            ]
+        looks = [start() for start in self._searches[key]]
+        return lambda: max(look() for look in looks)
+
+    def _left(self, name: str) -> list[tuple[Part, Any]]:
+        """Give each part's array of a field as the last step left it."""
+        parity = 1 - self.parity if self.setup.physics.swap is not None else 0
+        return [(p, p.fields.written(name, parity)) for p in self.parts]
 
     def field(self, name: str) -> np.ndarray:
         """Give a field (shot, z, y, x) as the last step left it, layers included."""
@@ -136,7 +169,7 @@ class Simulation:
         whole = np.empty((self.setup.batch, nz, ny, nx), self.backend.precision)
         for owned, view in self.views(name):
             (_, y0, z0), (_, y1, z1) = owned.lo, owned.hi
-            whole[:, z0:z1, y0:y1] = self.backend.fetch(view)
+            whole[:, z0:z1, y0:y1] = view[...]
         return whole
 
 

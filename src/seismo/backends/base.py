@@ -100,6 +100,7 @@ class Operands:
 
 
 Launch = Callable[[], None]
+Search = Callable[[], Callable[[], float]]  # starts, and gives what waits for the result
 Step = list[list[Launch]]  # in order; the launches of one list touch other points each
 
 
@@ -111,6 +112,7 @@ class Backend(Protocol):
     lane_width: int
     clock: Any  # one integer: the step, for launches that depend on it
     batch_points: int  # small shots advance together up to so many points
+    looks_ahead: int  # searches (`largest`) that may be under way while it steps
     measured_from: float  # s of stepping: a shorter run says little about the machine
 
     def zeros(self, size: int) -> Any:
@@ -144,6 +146,12 @@ class Backend(Protocol):
 
     def wait(self) -> None:
         """Return when all that was launched is done."""
+
+    def largest(self, field: Any, plane: int) -> Search:
+        """Bind a search for the largest magnitude in a field; NaN counts as infinite.
+
+        Of the planes of `plane` numbers some may be left out: what blows up spreads.
+        """
 
     def free_memory(self) -> int | None:
         """Give the free bytes of the machine's own memory, None where it has the host's."""

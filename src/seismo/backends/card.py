@@ -14,6 +14,7 @@ from itertools import pairwise
 from typing import Any
 
 import cupy
+import cupyx
 import numpy as np
 from numba import cuda
 from numba.cuda import types as cuda_types
@@ -106,6 +107,19 @@ class Card:
         """Copy an array, or a view of one, from the card."""
         with self._main:
             return cupy.asnumpy(array)
+
+    def fetch_later(self, array: Any) -> Callable[[], np.ndarray]:
+        """Start to copy an array from the card; the result waits for the copy and gives it."""
+        host = cupyx.empty_pinned(array.shape, array.dtype)
+        with self._main:
+            array.get(out=host, blocking=False)
+            copied = self._main.record(cupy.cuda.Event(disable_timing=True))
+
+        def wait(held: Any = array) -> np.ndarray:
+            copied.synchronize()
+            return host
+
+        return wait
 
     def launch(
         self, kernel: Callable[[], Callable], name: str, grid: tuple, block: tuple,

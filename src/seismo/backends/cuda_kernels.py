@@ -50,7 +50,7 @@ class Shape:
         return int(np.prod(self.threads)), self.blocks_per_multiprocessor
 
     def fitted(self, lanes: int) -> Shape:
-        """Give the layout for rows of so many lanes: whole warps, unless many threads would idle."""
+        """Give the layout for rows of so many lanes: whole warps, unless many would idle."""
         width = self.threads[0]
         across = -(-lanes // width)
         if lanes < (1.0 - IDLE) * across * width:

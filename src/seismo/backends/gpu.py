@@ -20,6 +20,7 @@ from seismo.backends.base import (
     SPAN_COLUMNS,
     Launch,
     Operands,
+    Search,
     Step,
     SweepTables,
     Variant,
@@ -32,6 +33,7 @@ from seismo.backends.cuda_kernels import (
     row_kernel,
     table_kernel,
 )
+from seismo.backends.cuda_largest import BLOCKS, THREADS, bind_largest
 from seismo.operators import operators
 
 BODY_THREADS = 128
@@ -71,7 +73,9 @@ class GpuBackend:
 
     name = "gpu"
     batch_points = 32 << 20  # 64 shots of 340^2 run 8 times as fast together as alone
+    looks_ahead = 1
     measured_from = 0.2
+    search = (THREADS, BLOCKS)
 
     def __init__(self, precision: str, card: Any, shapes: Shapes | None = None) -> None:
         """Take the precision, the card (`seismo.backends.card.Card`) and layouts of threads."""
@@ -96,6 +100,10 @@ class GpuBackend:
     def wait(self) -> None:
         """Return when all that was launched is done."""
         self.card.wait()
+
+    def largest(self, field: Any, plane: int) -> Search:
+        """Search all of a field on the card; see `Backend.largest`."""
+        return bind_largest(self.card, field, self.precision, *self.search)
 
     def free_memory(self) -> int | None:
         """Give the free bytes of the card."""

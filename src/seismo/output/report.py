@@ -37,6 +37,8 @@ def report(results: Results) -> str:
 
 def _identity(results: Results) -> Iterator[tuple[str, str]]:
     origin = results.provenance
+    if results.message:
+        yield "STATUS", f"{results.status}: {results.message}"
     if results.title:
         yield "title", results.title
     dimensions = len(results.model.axes)

@@ -34,7 +34,7 @@ from seismo.output.arrays import (
     text_attribute,
 )
 from seismo.output.report import report
-from seismo.output.results_file import FORMAT, FORMAT_VERSION
+from seismo.output.results_file import COMPLETE, FORMAT, FORMAT_VERSION
 
 
 def open_results(path: str | os.PathLike[str]) -> Results:
@@ -80,8 +80,9 @@ class Results:
 
     def __repr__(self) -> str:
         """Name the file, its title and its content."""
+        ended = "" if self.status == COMPLETE else f"{self.status.upper()}, "
         return (
-            f"<Results {self.path.name} {self.title!r}: {self.physics}, "
+            f"<Results {self.path.name} {self.title!r}: {ended}{self.physics}, "
             f"traces {list(self.traces)}, snapshots {list(self.snapshots)}>"
         )
 
@@ -99,6 +100,16 @@ class Results:
     def title(self) -> str:
         """The title of the scenario."""
         return text_attribute(self._file, "title")
+
+    @property
+    def status(self) -> str:
+        """How the run ended: "complete", or "unstable"; `message` says more then."""
+        return text_attribute(self._file, "status") or COMPLETE
+
+    @property
+    def message(self) -> str:
+        """What went wrong in a run that is not complete, and what was kept of it."""
+        return text_attribute(self._file, "message")
 
     @property
     def physics(self) -> str:

@@ -30,6 +30,7 @@ from seismo.output.scales import attach_scales, write_coordinate, write_scale, w
 
 FORMAT = "seismo results"
 FORMAT_VERSION = 1
+COMPLETE = "complete"
 
 
 class ResultsWriter:
@@ -182,7 +183,10 @@ class ResultsWriter:
     def write_traces(
         self, set_name: str, shot_index: int, arrays: Mapping[str, np.ndarray]
     ) -> None:
-        """Store the seismograms of one shot: name -> array (receiver, time)."""
+        """Store the seismograms of one shot: name -> array (receiver, time).
+
+        Where the array ends early, as when a run was given up, NaN follows.
+        """
         with self._storing():
             for name, array in arrays.items():
                 self._write(f"traces/{set_name}/{name}", shot_index, array)
@@ -229,10 +233,16 @@ class ResultsWriter:
             for field, array in fields.items():
                 self._write(f"{folder}/{field}", index, array)
 
-    def finish(self, summary: Mapping[str, object]) -> None:
-        """Add the summary of the run (steps, seconds, points per second ...) and the peaks."""
+    def finish(
+        self, summary: Mapping[str, object], marks: Mapping[str, object] | None = None
+    ) -> None:
+        """Add the summary of the run (steps, seconds, points per second ...) and the peaks.
+
+        `marks` are attributes of the root that say how it ended, if not well: `status`, `message`.
+        """
         with self._storing():
             self._open.attrs["summary"] = json.dumps(summary, default=_plain)
+            self._open.attrs.update({"status": COMPLETE, **(marks or {})})
             for name, peak in self._peaks.items():
                 self._open[name].attrs["peak"] = peak
         self._finished = True
@@ -257,7 +267,14 @@ class ResultsWriter:
         self._snapshot_folders: dict[tuple[str, str | None], str] = {}
 
     def _write(self, name: str, index: int, array: np.ndarray) -> None:
-        peak = write_block(self._open[name], (index,), np.asarray(array))
+        dataset, block = self._open[name], np.asarray(array)
+        missing = dataset.shape[-1] - block.shape[-1]
+        if missing > 0:
+            rest = [(0, 0)] * (block.ndim - 1) + [(0, missing)]
+            write_block(dataset, (index,), np.pad(block, rest, constant_values=np.nan))
+            peak = float(np.abs(block).max(initial=0.0))
+        else:
+            peak = write_block(dataset, (index,), block)
         self._peaks[name] = float(np.maximum(self._peaks.get(name, 0.0), peak))
 
     def _new_group(self, kind: str, name: str) -> h5py.Group:

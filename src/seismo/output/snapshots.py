@@ -19,8 +19,8 @@ import numpy as np
 from seismo.grid import AXES, Box, Grid
 from seismo.output.results_file import ResultsWriter
 
-# Owned points and the array (shot, z, y, x) that holds them, for every part of the grid.
-Pieces = Iterable[tuple[Box, np.ndarray]]
+# Owned points, and what gives arrays (shot, z, y, x) of them where it is indexed, for every part.
+Pieces = Iterable[tuple[Box, Any]]
 Reader = Callable[[str], Pieces]
 _FROM_FIELDS = ("velocity", "pressure")
 

@@ -68,8 +68,9 @@ def _facts(plan: Plan) -> Iterator[tuple[str, str]]:
     )
     yield (
         "run time",
-        f"about {clock_time(plan.seconds)} on {plan.device}, at an expected "
-        f"{plan.points_per_second / 1e6:.0f} Mpoint/s, and compiling in a first run",
+        f"about {clock_time(plan.seconds)} on {plan.device} when nothing else runs, at "
+        f"{plan.points_per_second / 1e6:.0f} Mpoint/s (an estimate, to a factor of two or so), and "
+        "compiling in a first run",
     )
 
 

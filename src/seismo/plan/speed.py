@@ -1,7 +1,14 @@
-"""How long a run will take: the bytes it moves over what the machine moves a second.
+"""How long a run will take: what it computes, or what it moves, whichever takes longer.
 
-`SHARES` says which share of its backend's bandwidth each equation reaches, layers included
-(`seismo bench` measures it): on two cores, and on an H200.
+`NANOSECONDS` says how long one core computes on a point at order 8, outside absorbing layers. A
+point in a layer takes `LAYER_COST` longer, and other orders take (0.48 + 0.065 order) times as
+long. Measured on two cores of an AMD EPYC: the acoustic and elastic equations from the cases of
+`seismo bench` (benchmarks/results/comparison.json), the other two by their ratio to these. What is
+moved follows from the bandwidth of the backend; a GPU moves what it computes, and reaches the part
+of its bandwidth that `SHARES` says.
+
+It is an estimate: on an idle machine of that kind good to some ten percent, on others to a factor
+of two or so, and other programs that run meanwhile slow a run down at will.
 """
 
 from __future__ import annotations
@@ -11,23 +18,51 @@ import numpy as np
 from seismo.backends.base import Backend
 from seismo.setup import Setup
 
-SHARES = {
-    ("acoustic", 2): {"cpu": 0.35, "gpu": 0.60},
-    ("acoustic", 3): {"cpu": 0.25, "gpu": 0.60},
-    ("acoustic_variable_density", 2): {"cpu": 0.45, "gpu": 0.50},
-    ("acoustic_variable_density", 3): {"cpu": 0.30, "gpu": 0.50},
-    ("elastic", 2): {"cpu": 0.60, "gpu": 0.55},
-    ("elastic", 3): {"cpu": 0.30, "gpu": 0.65},
-    ("elastic_sh", 2): {"cpu": 0.45, "gpu": 0.50},
-}  # TODO(lead): the GPU's are guesses from the aims of `seismo bench`
-STEP_SECONDS = {"cpu": 3e-4, "gpu": 1.5e-5}  # launching and recording, whatever the size
+Table = dict[tuple[str, int], float]
+NANOSECONDS: dict[str, Table] = {
+    "cpu": {
+        ("acoustic", 2): 0.57,
+        ("acoustic", 3): 1.3,
+        ("acoustic_variable_density", 2): 1.4,
+        ("acoustic_variable_density", 3): 1.7,
+        ("elastic", 2): 3.2,
+        ("elastic", 3): 6.4,
+        ("elastic_sh", 2): 1.4,
+    },
+    "gpu": {},
+}
+SHARES: dict[str, Table] = {
+    "cpu": {},
+    "gpu": {
+        ("acoustic", 2): 0.60,
+        ("acoustic", 3): 0.60,
+        ("acoustic_variable_density", 2): 0.50,
+        ("acoustic_variable_density", 3): 0.50,
+        ("elastic", 2): 0.55,
+        ("elastic", 3): 0.65,
+        ("elastic_sh", 2): 0.50,
+    },  # TODO(lead): guesses from the aims of `seismo bench`
+}
+LAYER_COST = 1.2
+STEP_SECONDS = {"cpu": 1e-4, "gpu": 1.5e-5}  # launching and recording, whatever the size
 
 
 def points_per_second(setup: Setup, backend: Backend) -> float:
     """Estimate the point updates a second on a backend (measures its bandwidth, 0.2 s)."""
     item = np.dtype(setup.scenario.precision).itemsize
-    share = SHARES[setup.physics.name, setup.grid.dimensions][backend.name]
-    return share * backend.bandwidth() / (setup.physics.numbers_per_point * item)
+    share = SHARES[backend.name].get((setup.physics.name, setup.grid.dimensions), 1.0)
+    moving = setup.physics.numbers_per_point * item / (share * backend.bandwidth())
+    # A lane holds half as many numbers of twice the size.
+    computing = nanoseconds(setup, backend) * 1e-9 * (item / 4)
+    return 1.0 / max(moving, computing)
+
+
+def nanoseconds(setup: Setup, backend: Backend) -> float:
+    """Estimate how long a backend computes on a point, layers included, in ns."""
+    own = NANOSECONDS[backend.name].get((setup.physics.name, setup.grid.dimensions), 0.0)
+    in_layers = 1.0 - setup.grid.extent.size / setup.grid.size
+    cost = (1.0 + LAYER_COST * in_layers) * (0.48 + 0.065 * setup.scenario.grid.order)
+    return own * cost / int(backend.describe().get("threads", 1))
 
 
 def seconds(setup: Setup, speed: float, backend: Backend) -> float:

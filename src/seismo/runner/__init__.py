@@ -3,7 +3,9 @@
     prepare -> refuse what does not fit -> model -> [batch: steps, snapshots, traces] -> file
 
 The results are written under a hidden name and appear when the run is complete, so that an error or
-an interrupt leaves nothing behind.
+an interrupt leaves nothing behind. A run whose wavefield blows up is an error too, but what was
+recorded until then is kept, and says so: every earlier batch of shots, the traces of this one up to
+the last look that found it sound, and the snapshots taken.
 """
 
 from __future__ import annotations
@@ -19,10 +21,10 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
-from seismo import machine, monitor
+from seismo import machine, monitor, receivers
 from seismo.backends.base import Backend
 from seismo.backends.choice import choose
-from seismo.errors import InsufficientMemoryError, StorageError
+from seismo.errors import InsufficientMemoryError, StorageError, UnstableError
 from seismo.monitor import Progress, Reporter
 from seismo.output.quantities import with_unit
 from seismo.output.results import Results, open_results
@@ -30,13 +32,13 @@ from seismo.output.results_file import ResultsWriter
 from seismo.output.snapshots import SnapshotTaker
 from seismo.plan.memory import PYTHON_BYTES, memory_of, output_of, series_of
 from seismo.runner import contents
+from seismo.runner.pace import REPORT_EVERY, Pace
 from seismo.scenario import Scenario, from_dict, load
 from seismo.setup import Setup, prepare
 from seismo.simulation import Simulation
 
 COMPILING_AFTER = 2.0  # s, and for each point: without compiling, preparing takes less
 COMPILING_AFTER_POINT = 5e-7
-REPORT_EVERY = 0.2  # s
 
 
 def run(
@@ -65,7 +67,8 @@ def run(
         DeviceError: there is no such backend or device, or it cannot be used.
         InsufficientMemoryError: the run needs more memory than there is.
         StorageError: the disk is too small or failing.
-        UnstableError: the wavefield blew up.
+        UnstableError: the wavefield blew up; the results hold what was recorded until then, and
+            their `status` is "unstable". Temporary results are removed.
     """
     checked, report = _checked(scenario), progress or (lambda _: None)
     choice = choose(backend, device, threads)
@@ -78,7 +81,7 @@ def run(
         folder = tempfile.mkdtemp(prefix="seismo-")
         path = Path(folder) / "results.h5"
     try:
-        _Run(setup, path, report, chosen).write()
+        _Run(setup, path, report, chosen).write(keep=folder is None)
         results = open_results(path)
     except BaseException:
         if folder is not None:
@@ -129,12 +132,12 @@ class _Run:
         self.names = [shot.name for shot in setup.shots]
         self.per_batch = setup.clock.steps + setup.extra_steps
         self.batches = range(0, len(setup.shots), setup.batch)
-        self.stepping = self.started = 0.0
-        self.updates = 0
+        self.pace = Pace(backend)
+        self.started = self.reported = 0.0
         self.told = False
 
-    def write(self) -> None:
-        """Run everything and publish the results file."""
+    def write(self, keep: bool) -> None:
+        """Run everything and publish the results file; `keep` it when the run turns unstable."""
         scenario = self.setup.scenario
         begin = time.perf_counter()
         writer = ResultsWriter(
@@ -153,11 +156,40 @@ class _Run:
             self.report(Progress("build"))
             with self._told_when_compiling():
                 simulation = Simulation(self.setup, self.backend)
-            taker = SnapshotTaker(writer, self.series, self.names)
-            for number, first in enumerate(self.batches):
-                self._batch(simulation, taker, writer, number, first)
-            writer.finish(self._summary(simulation, time.perf_counter() - begin))
+            failure = self._waves(writer, simulation, keep)
+            marks = {"status": "unstable", "message": str(failure)} if failure else None
+            writer.finish(self._summary(simulation, time.perf_counter() - begin), marks)
+        if failure is not None:
+            raise UnstableError(f"{failure}, in {self.path}", failure.good)
         self.report(Progress("done", self.total, self.total))
+
+    def _waves(
+        self, writer: ResultsWriter, simulation: Simulation, keep: bool
+    ) -> UnstableError | None:
+        """Run all batches; give the error of one that turned unstable, once its waves are kept."""
+        taker = SnapshotTaker(writer, self.series, self.names)
+        for number, first in enumerate(self.batches):
+            try:
+                self._batch(simulation, taker, writer, number, first)
+            except UnstableError as error:
+                if not keep:
+                    raise
+                return self._keep(error, writer, simulation, first)
+        return None
+
+    def _keep(
+        self, error: UnstableError, writer: ResultsWriter, simulation: Simulation, first: int
+    ) -> UnstableError:
+        """Store the traces of a batch up to the last look that found it sound."""
+        names = self.names[first : first + self.setup.batch]
+        removal = self.setup.scenario.time.dispersion_removal
+        steps = receivers.complete_steps(error.good, removal)
+        contents.write_traces(writer, simulation, first, len(names), steps)
+        kept = f"the traces until {with_unit(steps * self.setup.clock.dt, 's')}"
+        if len(self.names) > 1:
+            kept += " of " + " to ".join(dict.fromkeys((names[0], names[-1])))
+            kept += f", and {first} shot{'s' * (first > 1)} before" if first else ""
+        return UnstableError(f"{error}; kept are {kept}", error.good)
 
     @property
     def total(self) -> int:
@@ -170,39 +202,35 @@ class _Run:
         names = self.names[first : first + len(shots)]
         if number:
             simulation.load(shots)
-        watch = self._watch(shots)
+        watch = self._watch(simulation, shots)
         for step in _stops(self.per_batch, taker):
             self._advance(simulation, step, number, names)
             if step % monitor.EVERY == 0 or step == self.per_batch:
-                pieces = simulation.views(watch.field)
-                watch.check(step, pieces, self.setup.earth.sample)
-            if step <= self.setup.clock.steps + 1:
+                watch.look(step)
+            if step in taker.events:
+                self.pace.settle()
+                watch.finish()
                 taker.take(step, simulation.views, names)
-        contents.write_traces(writer, simulation, first, len(shots))
+        watch.finish()
+        contents.write_traces(writer, simulation, first, len(shots), self.setup.clock.steps)
 
     def _advance(self, simulation: Simulation, to: int, number: int, names: list[str]) -> None:
         """Step to a step; the very first one, which may compile, is not timed."""
         if not self.started and to > simulation.step:
             with self._told_when_compiling():
                 simulation.advance(1)
+                self.backend.wait()
             self.started = self.reported = time.perf_counter()
+        points, last = self.setup.grid.size * len(names), self.per_batch
         while simulation.step < to:
-            count = min(to - simulation.step, self._block())
-            begin = time.perf_counter()
-            simulation.advance(count)
-            now = time.perf_counter()
-            self.stepping += now - begin
-            self.updates += count * self.setup.grid.size * len(names)
-            if now - self.reported > REPORT_EVERY or simulation.step == self.per_batch:
-                self.reported = now
-                self.report(self._progress(simulation, number, names, now))
-
-    def _block(self) -> int:
-        """Give the steps that take about as long as the time between two reports."""
-        if not self.stepping:
-            return 1
-        points = self.setup.grid.size * self.setup.batch
-        return max(1, int(REPORT_EVERY * self.updates / self.stepping / points))
+            count = min(to - simulation.step, self.pace.room)
+            self.pace.queue(simulation.advance, count, points)
+            if not self.pace.room or simulation.step == last:
+                self.pace.settle()
+                now = time.perf_counter()
+                if now - self.reported > REPORT_EVERY or simulation.step == last:
+                    self.reported = now
+                    self.report(self._progress(simulation, number, names, now))
 
     def _progress(self, simulation: Simulation, number: int, names: list[str], now: float):
         several = len(self.names) > 1
@@ -213,7 +241,7 @@ class _Run:
             self.total,
             simulation.step * self.setup.clock.dt,
             now - self.started,
-            self.updates / self.stepping,
+            self.pace.rate,
             f"shots {last - len(names) + 1}-{last} of {len(self.names)}" if several else "",
         )
 
@@ -233,28 +261,26 @@ class _Run:
             self.told = True
             self.report(Progress("compile"))
 
-    def _watch(self, shots: list) -> monitor.Watch:
+    @staticmethod
+    def _watch(simulation: Simulation, shots: list) -> monitor.Watch:
         quiet = max(source.end for shot in shots for source in shot.sources)
-        stride = max(1, self.setup.scenario.grid.order // 2)
-        field = self.setup.physics.fields[0].name
-        return monitor.Watch(self.setup.grid, field, self.setup.clock.dt, quiet, stride)
+        return monitor.Watch(simulation, simulation.setup.physics.fields[0].name, quiet)
 
     def _summary(self, simulation: Simulation, elapsed: float) -> dict[str, Any]:
-        speed = self.updates / self.stepping if self.stepping else 0.0
-        moved = speed * simulation.bytes_per_point
+        moved = self.pace.rate * simulation.bytes_per_point
         summary = self.backend.describe() | {
             "steps": self.setup.clock.steps,
             "shots": len(self.names),
             "elapsed_s": elapsed,
-            "stepping_s": self.stepping,
+            "stepping_s": self.pace.seconds,
             "points": self.setup.grid.size,
-            "points_per_second": speed,
+            "points_per_second": self.pace.rate,
             "bytes_per_second": moved,
         }
         peak = machine.peak_memory()
         if peak is not None:
             summary["peak_memory_bytes"] = peak
-        if self.stepping > self.backend.measured_from:
+        if self.pace.seconds > self.backend.measured_from:
             summary["bandwidth_share"] = moved / self.backend.bandwidth()
         return summary
 

@@ -127,31 +127,35 @@ def create_traces(writer: ResultsWriter, setup: Setup) -> None:
         )
 
 
-def write_traces(writer: ResultsWriter, simulation: Simulation, first: int, count: int) -> None:
-    """Store the traces of a batch: `count` shots from number `first` on."""
+def write_traces(
+    writer: ResultsWriter, simulation: Simulation, first: int, count: int, steps: int
+) -> None:
+    """Store the traces of a batch, `count` shots from number `first` on, of so many steps."""
     setup = simulation.setup
     for group in setup.groups:
         for shot in range(count):
             traces = {
-                name: traces_of(simulation, shot, group, *component)
+                name: traces_of(simulation, shot, group, *component, steps)
                 for name, component in group.components(setup.physics).items()
             }
             writer.write_traces(group.name, first + shot, traces)
 
 
 def traces_of(
-    simulation: Simulation, shot: int, group: Any, quantity: str, base: str, component: str
+    simulation: Simulation, shot: int, group: Any, quantity: str, base: str, component: str,
+    steps: int,
 ) -> np.ndarray:  # fmt: skip
     """Finish the traces (receiver, time) of one component, some receivers at a time."""
     setup = simulation.setup
     clock, terms = setup.clock, setup.physics.observables[base][component]
     late = setup.physics.named(terms[0].field).late
     every = clock.steps_between(group.interval)
-    raw = simulation.recorder.raw(shot, group.name, component)
-    count = max(1, _TRACE_BLOCK // raw.shape[1])
     removal = setup.scenario.time.dispersion_removal
+    recorded = steps + receivers.extra_steps(steps, removal)
+    raw = simulation.recorder.raw(shot, group.name, component)[:, :recorded]
+    count = max(1, _TRACE_BLOCK // raw.shape[1])
     blocks = [
-        receivers.finish(raw[k : k + count], quantity, late, clock.dt, clock.steps, every, removal)
+        receivers.finish(raw[k : k + count], quantity, late, clock.dt, steps, every, removal)
         for k in range(0, len(raw), count)
     ]
     return np.concatenate(blocks)

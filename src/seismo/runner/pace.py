@@ -1,0 +1,61 @@
+"""How fast a run steps, measured without waiting for every step.
+
+A backend may return before its work is done. Steps are therefore queued, about as many as take the
+time between two reports, and counted once the backend says that they are done.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable
+
+from seismo.backends.base import Backend
+
+REPORT_EVERY = 0.2  # s
+_FASTER = 16  # the most by which the next stretch may be longer than the last
+
+
+class Pace:
+    """Queue steps, and count those that are done and the time they took.
+
+    Attributes:
+        seconds: of stepping; what is done between stretches of steps does not count.
+        updates: point updates in that time.
+    """
+
+    def __init__(self, backend: Backend) -> None:
+        self._backend = backend
+        self.seconds, self.updates = 0.0, 0
+        self._stretch = 1  # steps that take about as long as the time between two reports
+        self._begin = 0.0
+        self._steps = self._points = 0  # queued
+
+    @property
+    def rate(self) -> float:
+        """Point updates a second, 0 before there is a number."""
+        return self.updates / self.seconds if self.seconds else 0.0
+
+    @property
+    def room(self) -> int:
+        """Steps that may be queued before `settle`."""
+        return self._stretch - self._steps
+
+    def queue(self, advance: Callable[[int], None], steps: int, points: int) -> None:
+        """Take steps of so many points each."""
+        if not self._steps:
+            self._begin = time.perf_counter()
+        advance(steps)
+        self._steps += steps
+        self._points += steps * points
+
+    def settle(self) -> None:
+        """Wait until what is queued is done, and count it."""
+        if not self._steps:
+            return
+        self._backend.wait()
+        took = max(time.perf_counter() - self._begin, 1e-9)
+        self.seconds += took
+        self.updates += self._points
+        wanted = int(REPORT_EVERY * self._steps / took)
+        self._stretch = max(1, min(wanted, _FASTER * self._steps))
+        self._steps = self._points = 0

@@ -1,0 +1,124 @@
+"""The watch for a wavefield that blows up, on a stand-in that knows what it will find.
+
+`looks_ahead` is how many looks a machine may have under way: what blows up at step n is found at
+the first look after it, and told that many looks later.
+"""
+
+from __future__ import annotations
+
+import math
+from types import SimpleNamespace
+
+import numpy as np
+import pytest
+
+from seismo import monitor
+from seismo.backends.reference import ReferenceBackend
+from seismo.errors import UnstableError
+from seismo.grid import Box, Grid
+from seismo.monitor import Watch
+
+GRID = Grid("xz", (9, 1, 7), (10.0, 1.0, 10.0), (0.0, 0.0, 0.0), (2, 0, 2), (2, 0, 2))
+DT = 0.001
+
+
+class Wavefield:
+    """A simulation whose field has a given magnitude after every step."""
+
+    dt = DT
+
+    def __init__(self, magnitude, ahead: int, **medium: float) -> None:
+        self.step, self._magnitude = 0, magnitude
+        self.backend = SimpleNamespace(looks_ahead=ahead)
+        earth = SimpleNamespace(sample=lambda z, y, x: medium or {"vp": 2000.0, "vs": 1000.0})
+        self.setup = SimpleNamespace(grid=GRID, earth=earth)
+        self.array = np.zeros((1, 7, 1, 9))
+
+    def largest(self, name):
+        """Search at once, and tell later."""
+        found = self._magnitude(self.step)
+        return lambda: found
+
+    def views(self, name):
+        """Give the whole grid as two parts."""
+        cut = (Box((0, 0, 0), (9, 1, 3)), Box((0, 0, 3), (9, 1, 7)))
+        return [(box, self.array[:, box.lo[2] : box.hi[2]]) for box in cut]
+
+
+def watched(field: Wavefield, quiet_after: float = 0.2, last: int = 1000) -> None:
+    watch = Watch(field, "p", quiet_after)
+    for field.step in range(monitor.EVERY, last + 1, monitor.EVERY):
+        watch.look(field.step)
+    watch.finish()
+
+
+@pytest.mark.parametrize("ahead", [0, 1])
+@pytest.mark.parametrize("bad", [math.inf, 1e31])
+def test_a_blow_up_is_told_within_so_many_looks(ahead, bad):
+    """Between looks 450 and 500: told at 500, or at 550, with 450 the last sound step."""
+    field = Wavefield(lambda step: 1.0 if step < 480 else bad, ahead)
+    with pytest.raises(UnstableError, match="unstable at step 500 ") as caught:
+        watched(field)
+    assert field.step == 500 + ahead * monitor.EVERY
+    assert caught.value.good == 450
+
+
+@pytest.mark.parametrize("ahead", [0, 1, 3])
+def test_the_last_look_is_judged_too(ahead):
+    field = Wavefield(lambda step: math.inf if step == 1000 else 1.0, ahead)
+    with pytest.raises(UnstableError, match="step 1000 ") as caught:
+        watched(field)
+    assert caught.value.good == 950
+    watched(Wavefield(lambda step: 1.0, ahead))
+
+
+def test_growth_is_judged_once_the_sources_are_silent():
+    """Sources may do as they like; afterwards a thousandfold is too much."""
+    loud = Wavefield(lambda step: 1e6 if step == 100 else 1.0, 1)
+    watched(loud)
+    with pytest.raises(UnstableError, match="step 300 "):
+        watched(Wavefield(lambda step: 1001.0 if step >= 300 else 1.0, 1))
+
+
+def test_the_place_is_the_largest_value_or_the_middle_of_what_is_lost():
+    field = Wavefield(lambda step: math.inf, 0)
+    field.array[0, 4, 0, 3] = -7.0
+    with pytest.raises(UnstableError, match="p is -7 at x = 10 m, z = 20 m"):
+        watched(field)
+    field.array[0, 1:6, 0, 4:9] = np.nan
+    field.array[0, 3, 0, 6] = np.inf
+    with pytest.raises(UnstableError, match="p is nan at x = 40 m, z = 10 m"):
+        watched(field)
+    field.array[:] = np.nan
+    with pytest.raises(UnstableError, match="finite nowhere by now"):
+        watched(field)
+
+
+@pytest.mark.parametrize(
+    ("at", "medium", "cause"),
+    [
+        ((3, 4), {"vp": 2000.0, "vs": 1500.0}, r"vp/vs is 1.33 there, below sqrt\(2\)"),
+        ((3, 4), {"vp": 1500.0, "vs": 0.0}, "it grows in the fluid"),
+        ((3, 4), {"vp": 1500.0}, "check the model for extreme contrasts"),
+        ((0, 4), {"vp": 1500.0}, "in the absorbing layer along z"),
+        ((0, 8), {"vp": 1500.0}, "in the absorbing layer along x, z"),
+    ],
+)
+def test_the_cause_is_named(at, medium, cause):
+    field = Wavefield(lambda step: math.inf, 0, **medium)
+    field.array[0, at[0], 0, at[1]] = 1.0
+    with pytest.raises(UnstableError, match=cause):
+        watched(field)
+
+
+@pytest.mark.parametrize("planes", [1, 5, 15, 16, 200])
+@pytest.mark.parametrize("value", [math.nan, math.inf, -math.inf, -np.finfo("f4").max])
+def test_the_search_on_the_host(planes, value):
+    """Blow-ups spread: in a large field some planes may be left out, not in a small one."""
+    field = np.ones(planes * 10 + 3, "f4")
+    assert ReferenceBackend().largest(field, 10)()() == 1.0
+    spread = slice(0, planes * 10) if planes > 31 else planes * 10 - 1
+    field[spread] = value
+    assert ReferenceBackend().largest(field, 10)()() == (
+        float(abs(value)) if math.isfinite(value) else math.inf
+    )
