@@ -259,7 +259,9 @@ def schema(
 def bench(
     cases: Annotated[
         list[str] | None,
-        typer.Argument(metavar="[CASE]...", help="W1 to W5 [default: all]."),
+        typer.Argument(
+            metavar="[CASE]...", help="W1 to W5 [default on CPUs], G1 to G8 [default on GPUs]."
+        ),
     ] = None,
     repeats: Annotated[int, typer.Option(min=1, help="Times each case is measured.")] = 3,
     output: Annotated[
@@ -272,9 +274,9 @@ def bench(
     from seismo import bench as benchmarks
     from seismo.backends.choice import choose
 
-    names = cases or ()
-    benchmarks.select(names)
+    benchmarks.select(cases or ())
     choice = choose(backend, device)
+    names = cases or benchmarks.usual(choice)
     print(choice.note, file=sys.stderr)
     yardstick = benchmarks.yardstick(choice)
     rows = benchmarks.run_cases(names, repeats, yardstick, choice)

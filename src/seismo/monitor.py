@@ -81,7 +81,8 @@ _PHASES = {
 _SAID = {"device": lambda progress: progress.note, "compile": lambda progress: COMPILING}
 
 
-def _rate(points_per_second: float) -> str:
+def rate(points_per_second: float) -> str:
+    """Format a speed: 331 Mpoint/s, 214 Gpoint/s."""
     millions = points_per_second / 1e6
     return f"{millions:.0f} Mpoint/s" if millions < 1e4 else f"{millions / 1e3:.3g} Gpoint/s"
 
@@ -91,7 +92,7 @@ def _facts(progress: Progress) -> str:
     parts = [
         f"step {progress.step}/{progress.steps}",
         f"t = {with_unit(progress.time, 's')}",
-        _rate(speed) if speed else "",
+        rate(speed) if speed else "",
         f"{clock_time(progress.remaining)} left" if progress.step < progress.steps else "",
         progress.shots,
     ]
@@ -183,7 +184,7 @@ def closing_line(summary: dict[str, Any]) -> str:
     """Say how fast a run was, from its summary."""
     line = (
         f"{summary['steps']} steps in {clock_time(summary['elapsed_s'])}: "
-        f"{_rate(summary['points_per_second'])}, "
+        f"{rate(summary['points_per_second'])}, "
         f"{summary['bytes_per_second'] / 1e9:.1f} GB/s"
     )
     share = summary.get("bandwidth_share")

@@ -12,7 +12,7 @@ from seismo.output.hidden_file import HiddenFile, final_path
 from seismo.output.quantities import with_unit
 from seismo.plan import speed
 from seismo.plan.cautions import cautions
-from seismo.plan.memory import PYTHON_BYTES, Memory, OutputSize, memory_of, output_of
+from seismo.plan.memory import Memory, OutputSize, memory_of, output_of
 from seismo.plan.resolution import (
     LayerResolution,
     dominant_frequency,
@@ -20,6 +20,7 @@ from seismo.plan.resolution import (
     layers_of,
     needed_of,
 )
+from seismo.plan.room import Demand, demands, fitted
 from seismo.setup import Setup, prepare
 
 __all__ = ["Plan", "make_plan"]
@@ -36,6 +37,7 @@ class Plan:
         layers: media of the earth and how the grid carries their waves.
         points_needed: points per wavelength that keep wave speeds with this order and stencil.
         memory: bytes in memory.
+        demands: what is needed of each memory that takes part, and free there.
         output: bytes on the disk.
         device: name of the processor or card that it is planned for.
         points_per_second: expected point updates a second on it.
@@ -49,6 +51,7 @@ class Plan:
     layers: list[LayerResolution]
     points_needed: float
     memory: Memory
+    demands: list[Demand]
     output: OutputSize
     device: str
     points_per_second: float
@@ -78,6 +81,7 @@ class Plan:
             "layers": [layer.as_dict() for layer in self.layers],
             "points_needed": self.points_needed,
             "memory_bytes": self.memory.as_dict(),
+            "memory_needed": [demand.as_dict() for demand in self.demands],
             "output_bytes": self.output.as_dict(),
             "device": self.device,
             "points_per_second": self.points_per_second,
@@ -97,27 +101,22 @@ def make_plan(scenario: Any, choice: Choice | None = None) -> Plan:
         ScenarioError: the scenario cannot be run as written.
     """
     backend = (choice or choose("cpu")).make(scenario.precision)
-    setup = prepare(scenario, backend.batch_points)
+    setup = fitted(prepare(scenario, backend.batch_points), backend)
     highest = highest_frequency(setup)
     layers = layers_of(setup, highest)
     memory, output = memory_of(setup), output_of(setup)
+    needs = demands(memory, backend)
     rate = speed.points_per_second(setup, backend)
-    warnings = cautions(setup, layers) + _room(memory, output, scenario)
+    warnings = cautions(setup, layers) + _room(needs, output, scenario)
     return Plan(
-        setup, highest, dominant_frequency(setup), layers, needed_of(setup), memory, output,
+        setup, highest, dominant_frequency(setup), layers, needed_of(setup), memory, needs, output,
         backend.describe()["device"], rate, speed.seconds(setup, rate, backend), warnings,
     )  # fmt: skip
 
 
-def _room(memory: Memory, output: OutputSize, scenario: Any) -> list[str]:
+def _room(needs: list[Demand], output: OutputSize, scenario: Any) -> list[str]:
     """Say what `run` would refuse: too little memory or disk, results that cannot be written."""
-    found = []
-    free = machine.available_memory()
-    if free is not None and memory.total + PYTHON_BYTES > free:
-        found.append(
-            f"memory: this machine has {with_unit(free, 'B')} left, the run needs "
-            f"{with_unit(memory.total + PYTHON_BYTES, 'B')} and will be refused"
-        )
+    found = [f"memory: {need}; it will be refused" for need in needs if not need.fits]
     try:
         path = final_path(scenario.results_path or "results.h5")
         HiddenFile(path).discard()

@@ -40,6 +40,7 @@ class Memory:
         snapshots: copies kept for a step.
         blocks: buffers of what is written.
         preparing: what the moment of preparation needs, instead of wavefield and layers.
+        array: the largest single array of the model.
     """
 
     wavefield: int
@@ -49,6 +50,7 @@ class Memory:
     snapshots: int
     blocks: int
     preparing: int
+    array: int
 
     @property
     def stepping(self) -> int:
@@ -60,6 +62,17 @@ class Memory:
     def total(self) -> int:
         """The largest number of bytes at any moment, without the interpreter."""
         return max(self.stepping, self.preparing)
+
+    @property
+    def resident(self) -> int:
+        """Bytes on a device with memory of its own, one array on its way to or from it included."""
+        arrays = self.wavefield + self.model + self.layers + self.recorder
+        return arrays + max(self.array, self.recorder, self.snapshots)
+
+    @property
+    def beside(self) -> int:
+        """Bytes of the host beside such a device."""
+        return max(self.preparing, self.recorder + self.snapshots + self.blocks)
 
     def as_dict(self) -> dict[str, int]:
         """Plain data, sums included."""
@@ -123,6 +136,7 @@ def memory_of(setup: Setup) -> Memory:
         snapshots=_kept(setup),
         blocks=WORK_BYTES,
         preparing=max(averaged + model + WORK_BYTES, images + model + prepared),
+        array=subdomain.volume * fields.item,
     )
 
 

@@ -8,7 +8,7 @@ from rich.console import Console
 from rich.table import Table
 
 from seismo.grid import AXES
-from seismo.monitor import clock_time
+from seismo.monitor import clock_time, rate
 from seismo.output.quantities import with_unit
 from seismo.plan import Plan
 from seismo.plan.resolution import CONTACT_POINTS, SPEED_ERROR, has_contacts
@@ -52,12 +52,13 @@ def _facts(plan: Plan) -> Iterator[tuple[str, str]]:
     yield "frequency", f"up to {plan.f_max:.4g} Hz (-40 dB), dominant {plan.f_dominant:.4g} Hz"
     yield "resolution", _resolution(plan)
     memory = plan.memory
+    needed = [f"{with_unit(need.need, 'B')} on {need.where}" for need in plan.demands]
     yield (
         "memory",
-        f"{with_unit(memory.total, 'B')} (wavefield {with_unit(memory.wavefield, 'B')}, "
+        f"{', '.join(needed)} (wavefield {with_unit(memory.wavefield, 'B')}, "
         f"model {with_unit(memory.model, 'B')}, layers {with_unit(memory.layers, 'B')}, "
-        f"traces {with_unit(memory.recorder, 'B')}; at the most while preparing "
-        f"{with_unit(memory.preparing, 'B')}), and up to 0.4 GB for Python",
+        f"traces {with_unit(memory.recorder, 'B')}; while preparing "
+        f"{with_unit(memory.preparing, 'B')} on the host; the rest for Python and its packages)",
     )
     yield (
         "results",
@@ -69,8 +70,8 @@ def _facts(plan: Plan) -> Iterator[tuple[str, str]]:
     yield (
         "run time",
         f"about {clock_time(plan.seconds)} on {plan.device} when nothing else runs, at "
-        f"{plan.points_per_second / 1e6:.0f} Mpoint/s (an estimate, to a factor of two or so), and "
-        "compiling in a first run",
+        f"{rate(plan.points_per_second)} (an estimate, to a factor of two or so), and compiling in "
+        "a first run",
     )
 
 

@@ -30,7 +30,8 @@ from seismo.output.quantities import with_unit
 from seismo.output.results import Results, open_results
 from seismo.output.results_file import ResultsWriter
 from seismo.output.snapshots import SnapshotTaker
-from seismo.plan.memory import PYTHON_BYTES, memory_of, output_of, series_of
+from seismo.plan.memory import memory_of, output_of, series_of
+from seismo.plan.room import demands, fitted, remedy
 from seismo.runner import contents
 from seismo.runner.pace import REPORT_EVERY, Pace
 from seismo.scenario import Scenario, from_dict, load
@@ -74,7 +75,7 @@ def run(
     choice = choose(backend, device, threads)
     report(Progress("device", note=choice.note))
     chosen = choice.make(checked.precision)
-    setup = prepare(checked, chosen.batch_points)
+    setup = fitted(prepare(checked, chosen.batch_points), chosen)
     folder = None
     path = _output_path(checked, output)
     if path is None:
@@ -102,19 +103,16 @@ def _output_path(scenario: Scenario, output: str | os.PathLike[str] | None) -> P
     return scenario.results_path if output is None else Path(output)
 
 
-def refuse_what_does_not_fit(setup: Setup, folder: Path) -> None:
-    """Compare what a run needs with what the machine has.
+def refuse_what_does_not_fit(setup: Setup, backend: Backend, folder: Path) -> None:
+    """Compare what a run needs with what the machines have.
 
     Raises:
         InsufficientMemoryError: too little memory.
         StorageError: too little room in the folder of the results.
     """
-    need, have = memory_of(setup).total + PYTHON_BYTES, machine.available_memory()
-    if have is not None and need > have:
-        raise InsufficientMemoryError(
-            f"the run needs {with_unit(need, 'B')} of memory, {with_unit(have, 'B')} are free; use "
-            " a coarser grid.spacing, a smaller grid.extent, or a larger machine"
-        )
+    for demand in demands(memory_of(setup), backend):
+        if not demand.fits:
+            raise InsufficientMemoryError(f"{demand}; {remedy(setup)}")
     size, room = output_of(setup), machine.free_disk(folder)
     if room is not None and size.total > room:
         raise StorageError(
@@ -146,7 +144,7 @@ class _Run:
             resolved=scenario.to_yaml(),
             attributes=contents.attributes_of(self.setup),
         )
-        refuse_what_does_not_fit(self.setup, writer.path.parent)
+        refuse_what_does_not_fit(self.setup, self.backend, writer.path.parent)
         with writer:
             self.report(Progress("model"))
             if scenario.output.model:
@@ -203,6 +201,7 @@ class _Run:
         if number:
             simulation.load(shots)
         watch = self._watch(simulation, shots)
+        watch.look(0)  # whatever has to be compiled for it is compiled now
         for step in _stops(self.per_batch, taker):
             self._advance(simulation, step, number, names)
             if step % monitor.EVERY == 0 or step == self.per_batch:

@@ -1,0 +1,84 @@
+"""Whether a run fits: what it needs of each memory beside what is free, and how many shots do.
+
+On a backend with memory of its own (a GPU), fields, model, layers and record live there; the host
+prepares them, and takes what is fetched. Elsewhere everything is the host's.
+"""
+
+from __future__ import annotations
+
+from dataclasses import asdict, dataclass, replace
+from typing import Any
+
+from seismo import machine
+from seismo.backends.base import Backend
+from seismo.output.quantities import with_unit
+from seismo.plan.memory import PYTHON_BYTES, Memory, memory_of
+from seismo.setup import Setup, evenly
+
+HOST = "this machine"
+KERNEL_BYTES = 384 * 2**20  # code, graphs and lists of blocks, beside the arrays
+LIBRARY_BYTES = 800 * 2**20  # what a device's driver and libraries take of the host
+
+
+@dataclass(frozen=True)
+class Demand:
+    """What a run needs of one memory.
+
+    Attributes:
+        where: whose memory.
+        need: bytes.
+        have: bytes that are free, None where nothing tells.
+    """
+
+    where: str
+    need: int
+    have: int | None
+
+    @property
+    def fits(self) -> bool:
+        """Whether there is enough."""
+        return self.have is None or self.need <= self.have
+
+    def as_dict(self) -> dict[str, Any]:
+        """Plain data."""
+        return asdict(self)
+
+    def __str__(self) -> str:
+        """Say what is needed and what there is."""
+        text = f"the run needs {with_unit(self.need, 'B')} of memory on {self.where}"
+        return text if self.have is None else f"{text}, {with_unit(self.have, 'B')} are free there"
+
+
+def demands(memory: Memory, backend: Backend) -> list[Demand]:
+    """List what a run needs of each memory that takes part."""
+    own, host = backend.free_memory(), machine.available_memory()
+    if own is None:
+        return [Demand(HOST, memory.total + PYTHON_BYTES, host)]
+    device = str(backend.describe()["device"])
+    return [
+        Demand(device, memory.resident + KERNEL_BYTES, own),
+        Demand(HOST, memory.beside + PYTHON_BYTES + LIBRARY_BYTES, host),
+    ]
+
+
+def remedy(setup: Setup) -> str:
+    """Say what makes a run smaller."""
+    fewer = "a smaller survey.batch, " * (setup.batch > 1)
+    return f"use {fewer}a coarser grid.spacing, a smaller grid.extent, or a larger machine"
+
+
+def fitted(setup: Setup, backend: Backend) -> Setup:
+    """Let fewer shots advance together where so many do not fit, unless the scenario says how many.
+
+    Memory grows evenly with the shots, so that two counts tell all.
+    """
+    survey, most = setup.scenario.survey, setup.batch
+    if survey is None or survey.batch != "auto" or most == 1:
+        return setup
+    needs = [demands(memory_of(replace(setup, batch=n)), backend) for n in (1, most)]
+    fitting = most
+    for one, all_of_them in zip(*needs, strict=True):
+        each = max(1, (all_of_them.need - one.need) // (most - 1))
+        if one.have is not None:
+            fitting = min(fitting, 1 + max(0, one.have - one.need) // each)
+    return replace(setup, batch=evenly(len(setup.shots), fitting))

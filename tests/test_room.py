@@ -1,0 +1,108 @@
+"""Whether a run fits, and how many shots do: on the host, and on a device with memory of its own.
+
+The device is a stand-in that says how much it has; nothing is run on it.
+"""
+
+from __future__ import annotations
+
+import re
+
+import pytest
+from rich.console import Console
+
+from seismo import machine
+from seismo.backends.choice import Choice
+from seismo.backends.reference import ReferenceBackend
+from seismo.errors import InsufficientMemoryError
+from seismo.plan import make_plan
+from seismo.plan.report import print_plan
+from seismo.runner import refuse_what_does_not_fit
+from seismo.scenario import from_dict
+
+SCENARIO = {
+    "physics": "elastic",
+    "grid": {"extent": {"x": 2000.0, "z": 1000.0}, "spacing": 10.0},
+    "time": {"duration": 1.5},
+    "boundaries": {"top": "free_surface"},
+    "model": [{"type": "uniform", "vp": 1800.0, "vs": 1000.0, "rho": 2000.0}],
+    "sources": [{"type": "force", "force": {"z": 1.0}, "position": {"x": 600.0, "z": 200.0},
+                 "wavelet": {"type": "ricker", "frequency": 8.0}}],
+    "receivers": [{"type": "line", "start": {"x": 100.0, "z": 10.0}, "count": 19,
+                   "end": {"x": 1900.0, "z": 10.0}}],
+}  # fmt: skip
+
+
+def many_shots(count=40, **keys):
+    """A survey of small shots: 241 x 121 points each."""
+    line = {"start": {"x": 300.0, "z": 200.0}, "end": {"x": 1700.0, "z": 200.0}, "count": count}
+    return from_dict(SCENARIO | {"survey": {"line": line, **keys}})
+
+
+class Device(ReferenceBackend):
+    """A backend with memory of its own."""
+
+    name = "gpu"
+    batch_points = 32 << 20
+
+    def __init__(self, free):
+        super().__init__("float32")
+        self._free = free
+
+    def free_memory(self):
+        """Say what the test wants."""
+        return self._free
+
+    def bandwidth(self):
+        """Say a round number."""
+        return 4e12
+
+    def describe(self):
+        """Name it."""
+        return {"device": "a card"}
+
+
+def on_device(free=10**12):
+    return Choice("gpu", "on a card", lambda precision: Device(free))
+
+
+def test_small_shots_share_a_device_until_it_is_full(monkeypatch):
+    """All forty; or as many as fit, evenly: the memory of one more would not."""
+    monkeypatch.setattr(machine, "available_memory", lambda: 10**12)
+    roomy = make_plan(many_shots(), on_device())
+    assert roomy.setup.batch == 40
+    (card, host) = roomy.demands
+    assert (card.where, host.where) == ("a card", "this machine")
+    alone = make_plan(many_shots(1), on_device()).demands[0].need
+    each = (card.need - alone) / 39
+    tight = make_plan(many_shots(), on_device(int(alone + 12.5 * each)))
+    assert tight.setup.batch == 10  # 4 batches of 10, of at most 13
+    assert all(demand.fits for demand in tight.demands)
+    assert make_plan(many_shots(), on_device(1)).setup.batch == 1
+
+
+def test_the_scenario_may_say_how_many_shots_advance_together():
+    for batch, together in (("auto", 20), (7, 7), (1000, 40)):  # 2 batches of at most 35
+        plan = make_plan(many_shots(batch=batch))
+        assert plan.setup.batch == together
+
+
+def test_a_device_too_small_is_named_with_a_remedy(monkeypatch, tmp_path):
+    monkeypatch.setattr(machine, "available_memory", lambda: 10**12)
+    plan = make_plan(many_shots(batch=40), on_device(10**8))
+    words = r"the run needs [\d.]+ MB of memory on a card, 100 MB are free there"
+    assert any(re.search(words, line) for line in plan.warnings)
+    with pytest.raises(InsufficientMemoryError, match=f"{words}; use a smaller survey.batch, "):
+        refuse_what_does_not_fit(plan.setup, Device(10**8), tmp_path)
+    monkeypatch.setattr(machine, "available_memory", lambda: 10**8)
+    with pytest.raises(InsufficientMemoryError, match="GB of memory on this machine, 100 MB are"):
+        refuse_what_does_not_fit(plan.setup, Device(10**12), tmp_path)
+
+
+def test_the_plan_names_the_device(monkeypatch, capsys):
+    monkeypatch.setattr(machine, "available_memory", lambda: 10**12)
+    plan = make_plan(from_dict(SCENARIO), on_device())
+    print_plan(plan, Console(width=200))
+    said = capsys.readouterr().out
+    assert re.search(r"memory .* MB on a card, .* GB on this machine \(wavefield", said)
+    assert re.search(r"run time .* on a card, at an expected [\d.]+ Gpoint/s", said)
+    assert [need["where"] for need in plan.as_dict()["memory_needed"]] == ["a card", "this machine"]
