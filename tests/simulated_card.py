@@ -10,7 +10,7 @@ from functools import cache
 import numpy as np
 from numba import cuda
 
-from seismo.backends.cuda_kernels import Shape
+from seismo.backends.cuda_march import Shape
 from seismo.backends.gpu import H200, GpuBackend
 
 
@@ -92,8 +92,8 @@ class SimulatedCard:
     def wait(self) -> None:
         pass
 
-    def launch(self, kernel, name, grid, block, arguments, *, addresses, writes, bounds=None):
-        compiled = cuda.jit(kernel())
+    def launch(self, kernel, grid, block, arguments, *, addresses, writes, bounds=None):
+        compiled = cuda.jit(kernel.write(self))
         grid, block = (tuple(int(n) for n in size) for size in (grid, block))
         return lambda: compiled[grid, block](*arguments)
 

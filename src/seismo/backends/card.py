@@ -16,13 +16,11 @@ from typing import Any
 import cupy
 import cupyx
 import numpy as np
-from numba import cuda
 from numba.cuda import types as cuda_types
 from numba.np.numpy_support import from_dtype
 
-from seismo.backends.cuda_code import Request, kept
+from seismo.backends.cuda_code import Kernel, Request, Tools, keep
 from seismo.backends.cuda_facts import cuda_version, driver_release
-from seismo.backends.cuda_lanes import cuda_lanes
 from seismo.backends.order import Work, dependencies, lines
 
 types: Any = cuda_types
@@ -32,7 +30,7 @@ COPIED_BYTES = 512 * 2**20  # to measure the bandwidth, several times the card's
 COPIES = 8
 
 
-class Card:
+class Card(Tools):
     """Own one card's streams and loaded kernels."""
 
     def __init__(self, number: int = 0) -> None:
@@ -43,6 +41,7 @@ class Card:
         self._main.use()  # whatever else touches arrays is queued there too
         self._sides: list[Any] = []
         self._functions: dict[Any, Any] = {}
+        self._wanted: list[Request] = []
 
     @cached_property
     def name(self) -> str:
@@ -85,14 +84,6 @@ class Card:
         """How many blocks run truly side by side."""
         return int(self._device.attributes["MultiProcessorCount"])
 
-    def lanes(self, precision: str) -> Any:
-        """Give the lanes of a precision."""
-        return cuda_lanes(precision)
-
-    def device_function(self, body: Callable) -> Any:
-        """Let kernels call a plain function."""
-        return cuda.jit(device=True)(body)
-
     def zeros(self, size: int, precision: str) -> Any:
         """Allocate zeros."""
         with self._main:
@@ -122,15 +113,13 @@ class Card:
         return wait
 
     def launch(
-        self, kernel: Callable[[], Callable], name: str, grid: tuple, block: tuple,
-        arguments: tuple, *, addresses: bool, writes: tuple,
-        bounds: tuple[int, int] | None = None,
+        self, kernel: Kernel, grid: tuple, block: tuple, arguments: tuple, *, addresses: bool,
+        writes: tuple, bounds: tuple[int, int] | None = None,
     ) -> Work:  # fmt: skip
-        """Compile and load a kernel, and bind it to its arguments.
+        """Bind a kernel to its arguments; it is compiled and loaded before it first runs.
 
         Args:
-            kernel: function that gives the kernel.
-            name: what tells it from other kernels.
+            kernel: what it is made of.
             grid: blocks along x, y, z.
             block: threads along x, y, z.
             arguments: arrays and numbers, in tuples if need be.
@@ -139,31 +128,38 @@ class Card:
             bounds: threads of a block and blocks of a multiprocessor.
         """
         signature = tuple(_type(a, addresses) for a in arguments)
-        request = Request(kernel, signature, name, bounds, fastmath=addresses)
-        function = self._function(request)
-        words = tuple(w for a in arguments for w in _words(a, addresses))
+        request = Request(kernel, signature, bounds, addresses, self.capability)
+        path, words = request.path, tuple(w for a in arguments for w in _words(a, addresses))
+        self._wanted.append(request)
 
-        def run(held=arguments) -> None:
-            function(grid, block, words)
+        def run(held: Any = arguments) -> None:
+            self._function(path)(grid, block, words)
 
         changed = frozenset(a.data.ptr for a in writes)
         touched = frozenset(a.data.ptr for a in _arrays(arguments))
         return Work(run, touched, changed)
 
-    def _function(self, request: Request) -> Any:
-        path = kept(request, self.capability)
+    def _function(self, path: Any) -> Any:
         if path not in self._functions:
+            self._load()
+        return self._functions[path][1]
+
+    def _load(self) -> None:
+        """Compile and load all kernels that were bound since the last time."""
+        wanted, self._wanted = self._wanted, []
+        keep(wanted)
+        for path in {request.path for request in wanted} - self._functions.keys():
             text = path.read_text()
             module = cupy.cuda.function.Module()
             module.load(text.encode())
             entry = re.search(r"\.visible \.entry (\S+?)\(", text)
             assert entry is not None
             self._functions[path] = (module, module.get_function(entry.group(1)))
-        return self._functions[path][1]
 
     def program(self, steps: tuple[list[list[Work]], ...], tick: Work, clock: Any) -> Callable:
         """Record steps as graphs; see `seismo.backends.base.Backend.program`."""
         period = len(steps)
+        self._load()
 
         def groups(count: int) -> list[list[Work]]:
             return [group for n in range(count) for group in [*steps[n % period], [tick]]]

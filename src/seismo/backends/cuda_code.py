@@ -1,26 +1,41 @@
-"""Kernels compiled to PTX, and kept on disk.
+"""Kernels compiled to PTX, side by side in processes of their own, and kept on disk.
 
 The key of a kept kernel names all that goes into it: the text of every module that can take part,
 what the kernel has built in, its argument types, the card's architecture and the compiler. A
 scenario that ran before therefore starts without compiling, and a changed formula never meets old
 code.
+
+Numba compiles one kernel at a time, holding a lock. Several kernels are therefore handed to other
+Python processes, which set up nothing but what the kernels import (`python -m` this module).
 """
 
 from __future__ import annotations
 
 import hashlib
 import os
+import pickle
+import subprocess
+import sys
 import tempfile
-from collections.abc import Callable
 from dataclasses import dataclass
 from importlib.metadata import version
 from pathlib import Path
-from typing import Any
+from types import SimpleNamespace
+from typing import Any, Protocol
 
 from numba import cuda
 from numba.cuda import types
 
 from seismo.backends.digest import source_digest
+
+ALONE = 2  # kernels that this process compiles itself: another one takes as long to start
+
+
+class Kernel(Protocol):
+    """What a kernel is made of; it can be pickled, and its text names it."""
+
+    def write(self, tools: Any) -> Any:
+        """Write the Python function, with a card's `lanes` and `device_function`."""
 
 
 @dataclass(frozen=True)
@@ -28,18 +43,41 @@ class Request:
     """A kernel to compile.
 
     Attributes:
-        kernel: the Python function, one that returns it (not called if the code is kept).
+        kernel: what it is made of.
         signature: types of its arguments.
-        name: what tells it from all others of the same signature.
         bounds: threads of a block and blocks of a multiprocessor, or None.
         fastmath: whether sums may be reordered and fused.
+        capability: of the card, such as (9, 0).
     """
 
-    kernel: Callable[[], Callable]
+    kernel: Kernel
     signature: Any
-    name: str
-    bounds: tuple[int, int] | None = None
-    fastmath: bool = True
+    bounds: tuple[int, int] | None
+    fastmath: bool
+    capability: tuple[int, int]
+
+    @property
+    def path(self) -> Path:
+        """Where its PTX is kept."""
+        text = "\n".join(
+            (source_digest(), str(self.kernel), str(self.signature), str(self.bounds),
+             str(self.fastmath), str(self.capability), version("numba-cuda"), version("numba"))
+        )  # fmt: skip
+        return cache_folder() / f"{hashlib.sha256(text.encode()).hexdigest()[:40]}.ptx"
+
+
+class Tools:
+    """What kernels are written with: lanes, and plain functions that they can call."""
+
+    def lanes(self, precision: str) -> Any:
+        """Give the lanes of a precision."""
+        from seismo.backends.cuda_lanes import cuda_lanes
+
+        return cuda_lanes(precision)
+
+    def device_function(self, body: Any) -> Any:
+        """Let kernels call a plain function."""
+        return cuda.jit(device=True)(body)
 
 
 def cache_folder() -> Path:
@@ -49,23 +87,55 @@ def cache_folder() -> Path:
     return Path(named) if named else base / "seismo"
 
 
-def kept(request: Request, capability: tuple[int, int]) -> Path:
-    """Give the path of a kernel's PTX for an architecture; compile it if it is not there."""
-    text = "\n".join(
-        (source_digest(), request.name, str(request.signature), str(request.bounds),
-         str(request.fastmath), str(capability), version("numba-cuda"), version("numba"))
-    )  # fmt: skip
-    path = cache_folder() / f"{hashlib.sha256(text.encode()).hexdigest()[:40]}.ptx"
-    if not path.exists():
-        _write(path, compile_ptx(request, capability))
-    return path
+def keep(requests: list[Request]) -> None:
+    """Compile what is not kept yet."""
+    missing = list({r.path: r for r in requests if not r.path.exists()}.values())
+    if len(missing) > ALONE:
+        _compile_elsewhere(missing, min(len(missing), os.cpu_count() or 1))
+    for request in missing:
+        if not request.path.exists():
+            _write(request.path, compile_ptx(request))
 
 
-def compile_ptx(request: Request, capability: tuple[int, int]) -> str:
-    """Compile a kernel to PTX for an architecture such as (9, 0)."""
+def _compile_elsewhere(requests: list[Request], processes: int) -> None:
+    """Share requests out between processes; whoever fails leaves its own undone."""
+    command = [sys.executable, "-m", __name__]
+    environment = os.environ | {"PYTHONPATH": os.pathsep.join(filter(None, sys.path))}
+    started = []
+    for n in range(processes):
+        worker = subprocess.Popen(
+            command, stdin=subprocess.PIPE, stderr=subprocess.DEVNULL, env=environment
+        )
+        started.append((worker, pickle.dumps(requests[n::processes])))
+    for worker, text in started:
+        assert worker.stdin is not None
+        worker.stdin.write(text)
+        worker.stdin.close()
+    for worker, _ in started:
+        worker.wait()
+
+
+def _work() -> None:
+    """Compile the requests that stand on the standard input, without a card."""
+    requests = pickle.load(sys.stdin.buffer)
+    without_card(requests[0].capability)
+    for request in requests:
+        _write(request.path, compile_ptx(request))
+
+
+def without_card(capability: tuple[int, int]) -> None:
+    """Let this process compile for a card that it does not have."""
+    from numba.cuda import dispatcher
+
+    dispatcher.get_current_device = lambda: SimpleNamespace(compute_capability=capability)
+
+
+def compile_ptx(request: Request) -> str:
+    """Compile a kernel to PTX."""
     code, _ = cuda.compile(
-        request.kernel(), types.void(*request.signature), device=False, abi="numba",
-        cc=capability, fastmath=request.fastmath, launch_bounds=request.bounds, output="ptx",
+        request.kernel.write(Tools()), types.void(*request.signature), device=False, abi="numba",
+        cc=request.capability, fastmath=request.fastmath, launch_bounds=request.bounds,
+        output="ptx",
     )  # fmt: skip
     return code if isinstance(code, str) else code.decode()
 
@@ -77,3 +147,7 @@ def _write(path: Path, text: str) -> None:
     with os.fdopen(handle, "w") as file:
         file.write(text)
     Path(name).replace(path)
+
+
+if __name__ == "__main__":
+    _work()

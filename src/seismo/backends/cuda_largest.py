@@ -13,6 +13,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -61,6 +62,18 @@ def largest_kernel(mask: int, threads: int) -> Callable:
     return kernel
 
 
+@dataclass(frozen=True)
+class LargestKernel:
+    """One stage of the search."""
+
+    mask: int
+    threads: int
+
+    def write(self, tools: Any) -> Callable:
+        """Write the kernel."""
+        return largest_kernel(self.mask, self.threads)
+
+
 def bind_largest(
     card: Any, field: Any, precision: str, threads: int = THREADS, blocks: int = BLOCKS
 ) -> Search:
@@ -80,7 +93,7 @@ def bind_largest(
 
     def stage(count: int, bits: Any, target: Any) -> Callable[[], None]:
         return card.launch(
-            lambda: largest_kernel(mask, threads), f"largest {mask} {threads}",
+            LargestKernel(mask, threads),
             (target.size, 1, 1), (threads, 1, 1), (count, bits, target),
             addresses=False, writes=(target,),
         )  # fmt: skip

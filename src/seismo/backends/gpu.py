@@ -6,7 +6,6 @@ The host queues graphs of steps and waits for nothing.
 
 from __future__ import annotations
 
-import hashlib
 from collections.abc import Callable
 from dataclasses import replace
 from functools import lru_cache
@@ -25,16 +24,9 @@ from seismo.backends.base import (
     SweepTables,
     Variant,
 )
-from seismo.backends.cuda_kernels import (
-    Constants,
-    Shape,
-    body_kernel,
-    box_kernel,
-    row_kernel,
-    table_kernel,
-)
+from seismo.backends.cuda_kernels import BodyKernel, SweepKernel
 from seismo.backends.cuda_largest import BLOCKS, THREADS, bind_largest
-from seismo.operators import operators
+from seismo.backends.cuda_march import Constants, Shape
 
 BODY_THREADS = 128
 ROW_THREADS = (64, 2)
@@ -140,8 +132,8 @@ class GpuBackend:
         """Bind a body; see `Backend.each`."""
         grid = (-(-count // BODY_THREADS), 1, 1)
         return self.card.launch(
-            lambda: body_kernel(self.card.device_function(body)), _named(body), grid,
-            (BODY_THREADS, 1, 1), (count, 1, arguments), addresses=False,
+            BodyKernel(body, rows=False), grid, (BODY_THREADS, 1, 1), (count, 1, arguments),
+            addresses=False,
             writes=tuple(arguments[n] for n in writes),
         )  # fmt: skip
 
@@ -151,7 +143,7 @@ class GpuBackend:
         """Bind a body; see `Backend.each_row`."""
         tx, ty = ROW_THREADS
         return self.card.launch(
-            lambda: row_kernel(self.card.device_function(body)), f"row {_named(body)}",
+            BodyKernel(body, rows=True),
             (-(-length // tx), -(-count // ty), 1), (tx, ty, 1), (count, length, arguments),
             addresses=False, writes=tuple(arguments[n] for n in writes),
         )  # fmt: skip
@@ -159,10 +151,6 @@ class GpuBackend:
     def program(self, steps: tuple[Step, ...]) -> Callable[[int, int], None]:
         """Record what steps launch; see `Backend.program`."""
         return self.card.program(steps, self.each(_tick, 1, (self.clock,), (0,)), self.clock)
-
-
-def _named(function: Callable) -> str:
-    return f"{function.__module__}.{function.__qualname__}"
 
 
 class _Sweep:
@@ -203,21 +191,13 @@ class _Sweep:
         )  # fmt: skip
         alone = not stretched and len(np.unique(np.delete(boxes, 4, axis=1), axis=0)) == 1
         make = self._alone if alone else self._listed
-        write, what, grid, table = make(constants, shape, boxes)
-
-        def kernel() -> Callable:
-            o = operators(
-                lanes, variant.order, variant.axes, stretched, variant.slots, variant.closed
-            )
-            return write(lanes, self._formula(o))
-
+        box, volume, grid, table = make(shape, boxes)
+        kernel = SweepKernel(
+            self._formula, variant, backend.precision, constants, shape, box, volume
+        )
         memory = self._addresses[:1] if stretched else ()
-        name = " ".join((
-            _named(self._formula), what, repr(variant), repr(shape), stretched, str(masked),
-            backend.precision, _digest(self._tables),
-        ))  # fmt: skip
         return backend.card.launch(
-            kernel, name, grid, shape.threads,
+            kernel, grid, shape.threads,
             ((table, *(memory or self._addresses[1:2]), *self._addresses[1:]), self._operands.all),
             addresses=True, bounds=shape.bounds, writes=(*memory, *self._operands.writes),
         )  # fmt: skip
@@ -228,7 +208,7 @@ class _Sweep:
         counts = [-(-(boxes[:, k + 1] - boxes[:, k]) // n) for k, n in sizes]
         return int(np.prod(counts, axis=0).sum())
 
-    def _alone(self, constants: Constants, shape: Shape, boxes: np.ndarray):
+    def _alone(self, shape: Shape, boxes: np.ndarray):
         """One box for all shots: the grid counts its blocks."""
         z0, z1, y0, y1, _, x0, x1 = (int(n) for n in boxes[0, :7])
         shots = len(boxes)
@@ -237,12 +217,9 @@ class _Sweep:
         px, py, pz = shape.points(self._backend.lanes.width)
         grid = (-(-(x1 - x0) // px), -(-(y1 - y0) // py), -(-(z1 - z0) // pz) * shots)
         unused = self._addresses[1]
-        return (
-            lambda lanes, update: box_kernel(lanes, update, constants, shape, box, volume),
-            f"box {box} {volume}", grid, unused,
-        )  # fmt: skip
+        return box, volume, grid, unused
 
-    def _listed(self, constants: Constants, shape: Shape, boxes: np.ndarray):
+    def _listed(self, shape: Shape, boxes: np.ndarray):
         """Many boxes: a table of blocks."""
         px, py, pz = shape.points(self._backend.lanes.width)
         rows = [
@@ -251,10 +228,7 @@ class _Sweep:
             for z, y, x in product(range(z0, z1, pz), range(y0, y1, py), range(x0, x1, px))
         ]
         table = self._backend.array(np.array(rows, np.int64).ravel())
-        return (
-            lambda lanes, update: table_kernel(lanes, update, constants, shape),
-            "table", (len(rows), 1, 1), table,
-        )  # fmt: skip
+        return None, 0, (len(rows), 1, 1), table
 
 
 def _float(a: np.ndarray) -> np.ndarray:
@@ -266,12 +240,3 @@ def _device_table(backend: GpuBackend, data: bytes, shape: tuple[int, ...]) -> A
     """Copy a table of coefficients to the card, once for all sweeps that share it."""
     values = np.frombuffer(data).reshape(shape)
     return backend.array(values.ravel().astype(backend.precision))
-
-
-def _digest(tables: SweepTables) -> str:
-    """Name what a kernel has built in of the tables."""
-    digest = hashlib.sha256()
-    for a in (tables.strides, tables.first, tables.second):
-        digest.update(np.ascontiguousarray(a).tobytes())
-    shapes = [a.shape for a in (*tables.profiles, tables.up)]
-    return f"{digest.hexdigest()} {tables.surface} {shapes}"

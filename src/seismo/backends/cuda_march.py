@@ -1,0 +1,256 @@
+"""What one thread of a sweep does: its planes along z, with the lanes it keeps on the way.
+
+Strides, coefficients and spacings are constants of the kernel: each grid compiles its own.
+"""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+from typing import Any
+
+import numpy as np
+
+from seismo.backends.base import SweepTables
+from seismo.operators import Place
+
+IDLE = 0.15  # share of idle threads that rows of whole warps are worth
+
+
+@dataclass(frozen=True)
+class Shape:
+    """How a kernel's threads are laid out.
+
+    Attributes:
+        threads: of a block along x, y, z.
+        planes: planes along z that one thread does, one after the other.
+        queue: whether it then keeps what it has read around a point along z in registers.
+        blocks_per_multiprocessor: that must fit beside one another; limits the registers.
+    """
+
+    threads: tuple[int, int, int]
+    planes: int = 1
+    queue: bool = False
+    blocks_per_multiprocessor: int = 1
+
+    @property
+    def bounds(self) -> tuple[int, int]:
+        """Threads of a block, and blocks of a multiprocessor."""
+        return int(np.prod(self.threads)), self.blocks_per_multiprocessor
+
+    def fitted(self, lanes: int) -> Shape:
+        """Give the layout for rows of so many lanes: whole warps, unless many would idle."""
+        width = self.threads[0]
+        across = -(-lanes // width)
+        if lanes < (1.0 - IDLE) * across * width:
+            width = -(-lanes // across)
+        return replace(self, threads=(width, *self.threads[1:]))
+
+    def points(self, lane: int) -> tuple[int, int, int]:
+        """Points of a block along x, y, z."""
+        x, y, z = self.threads
+        return x * lane, y, z * self.planes
+
+
+@dataclass(frozen=True)
+class Constants:
+    """What a sweep's kernel has built in.
+
+    Attributes:
+        tables: strides, coefficients, profiles, surface weights.
+        stretched: axes whose derivatives pass through layer memory.
+        closed: whether the rows are those under a free surface.
+        masked: whether rows may end within a lane.
+        half: half the order of the differences.
+        writes: arrays that the formula changes; they come first.
+        reads: arrays that it differentiates; they follow.
+        arrays: all arrays.
+    """
+
+    tables: SweepTables
+    stretched: str
+    closed: bool
+    masked: bool
+    half: int
+    writes: int
+    reads: int
+    arrays: int
+
+    def __str__(self) -> str:
+        """Name all that a kernel has built in; the profiles come as arguments."""
+        t, digest = self.tables, hashlib.sha256()
+        for a in (t.strides, t.first, t.second):
+            digest.update(np.ascontiguousarray(a).tobytes())
+        shapes = [a.shape for a in (*t.profiles, t.up)]
+        rest = (self.stretched, self.closed, self.masked, self.half, self.writes, self.reads)
+        return f"{digest.hexdigest()} {t.surface} {shapes} {rest} {self.arrays}"
+
+
+def _coefficients(table: np.ndarray, number) -> tuple:
+    return tuple(tuple(number(c) for c in row) for row in table)
+
+
+def _tuple_of(lanes, elements: list) -> Callable:
+    """Make a function (a, b) -> the tuple of what `elements` give."""
+    jit = lanes.jit
+
+    def extend(previous, element):
+        return jit(lambda a, b: (*previous(a, b), element(a, b)))
+
+    first = elements[0]
+    total = jit(lambda a, b: (first(a, b),))
+    for element in elements[1:]:
+        total = extend(total, element)
+    return total
+
+
+def place_maker(lanes: Any, constants: Constants) -> Callable:
+    """Make the function that puts a thread's `Place` together.
+
+    The result takes (addresses, x, y, z, shot, memory, memory_y, memory_z, slot, x_end);
+    the addresses are those of the table of blocks, the layer memory, the profiles along x, y, z
+    and the surface weights.
+    """
+    t, number, whole = constants.tables, lanes.number, lanes.index
+    y_stride, z_stride = (whole(s) for s in t.strides)
+    first, second = _coefficients(t.first, number), _coefficients(t.second, number)
+    x_length = whole(t.profiles[0].shape[1])
+    y_profile, z_profile = (
+        _profile_row(lanes, axis in constants.stretched, t.profiles[n].shape[1])
+        for n, axis in ((1, "y"), (2, "z"))
+    )
+    weights = _weights_row(lanes, constants.closed, *t.up.shape)
+    surface, last_row = int(t.surface), t.up.shape[0] - 1
+    mask_of = lanes.jit((lambda x, x_end: x_end - x) if constants.masked else (lambda x, e: None))
+    nothing = whole(0)
+
+    @lanes.jit
+    def place(addresses, x, y, z, shot, memory, memory_y, memory_z, slot, x_end):
+        _, held, x_table, py, pz, up, down = addresses
+        below = z - surface
+        row = min(max(below, 0), last_row)
+        j = memory + z * memory_z + y * memory_y + x
+        return Place(
+            y_stride, z_stride, first, second, mask_of(x, x_end), whole(shot),
+            held, whole(j), whole(memory_y), whole(memory_z), whole(slot), nothing,
+            whole(x), x_table, x_length, y_profile(py, whole(y)), z_profile(pz, whole(z)),
+            weights(up, whole(row)), weights(down, whole(row)), whole(below) * z_stride,
+        )  # fmt: skip
+
+    return place
+
+
+def _profile_row(lanes, used: bool, length: int) -> Callable:
+    if not used:
+        return lanes.jit(lambda table, n: None)
+
+    def element(k: int):
+        at, scalar = lanes.index(k * length), lanes.scalar
+        return lanes.jit(lambda table, n: scalar(table, n + at))
+
+    return _tuple_of(lanes, [element(k) for k in range(6)])
+
+
+def _weights_row(lanes, used: bool, rows: int, width: int) -> Callable:
+    if not used:
+        return lanes.jit(lambda table, n: None)
+    count = lanes.index(width)
+
+    def element(k: int):
+        at, scalar = lanes.index(k), lanes.scalar
+        return lanes.jit(lambda table, n: scalar(table, n * count + at))
+
+    return _tuple_of(lanes, [element(k) for k in range(width)])
+
+
+def marching(lanes: Any, update: Callable, constants: Constants, shape: Shape) -> Callable:
+    """Make the function that does a thread's planes z, from `first` on and below `last`.
+
+    Plain loops take turns with the threads beside them, so that what one has read is in the cache
+    for the next; with a queue each thread has planes of its own.
+    """
+    make, whole = place_maker(lanes, constants), lanes.index
+    y_stride, z_stride = (int(s) for s in constants.tables.strides)
+    plane, turns = whole(z_stride), shape.threads[2]
+
+    @lanes.jit
+    def index(x, y, z, shot):
+        return whole(z * z_stride + y * y_stride + x + shot)
+
+    @lanes.jit
+    def single(addresses, arrays, x, y, z, last, shot, memory, memory_y, memory_z, slot, x_end):
+        place = make(addresses, x, y, z, shot, memory, memory_y, memory_z, slot, x_end)
+        update(index(x, y, z, shot), place, *arrays)
+
+    @lanes.jit
+    def march(addresses, arrays, x, y, first, last, shot, memory, memory_y, memory_z, slot, x_end):
+        for z in range(first, last, turns):
+            place = make(addresses, x, y, z, shot, memory, memory_y, memory_z, slot, x_end)
+            update(index(x, y, z, shot), place, *arrays)
+
+    if not shape.queue:
+        return march if shape.planes > 1 else single
+    start, ahead, operands, rest = _queues(lanes, constants)
+
+    @lanes.jit
+    def queued(addresses, arrays, x, y, first, last, shot, memory, memory_y, memory_z, slot, x_end):
+        i = index(x, y, first, shot)
+        queues = start(arrays, i)
+        for z in range(first, last):
+            place = make(addresses, x, y, z, shot, memory, memory_y, memory_z, slot, x_end)
+            columns = ahead(queues, (arrays, i))
+            update(i, place, *operands(arrays, columns))
+            queues = rest(columns, i)
+            i += plane
+
+    return queued
+
+
+def _queues(lanes: Any, constants: Constants) -> tuple[Callable, ...]:
+    """Make what a march does with the lanes around a point along z, of all fields it reads.
+
+    What the formula does not use of them, the compiler leaves out.
+
+    Returns:
+        Functions (arrays, i) -> queues of all planes but the last; (queues, (arrays, i)) ->
+        columns, with the last plane; (arrays, columns) -> what the formula takes; (columns, i) ->
+        queues of the next plane.
+    """
+    jit, read, whole, half = lanes.jit, lanes.read, lanes.index, constants.half
+    z_stride = int(constants.tables.strides[1])
+    front = whole(half * z_stride)
+    appended = jit(lambda queue, lane: (*queue, lane))
+    placed = jit(lambda array, column: (array, *column))
+
+    def level(n: int) -> Callable:
+        far = whole(abs(n) * z_stride)
+        if n < 0:
+            return jit(lambda f, i: read(f, i - far))
+        return jit(lambda f, i: read(f, i + far))
+
+    window = _tuple_of(lanes, [level(n) for n in range(-half, half)])
+
+    def started(n: int) -> Callable:
+        return jit(lambda arrays, i: window(arrays[n], i))
+
+    def grown(k: int, n: int) -> Callable:
+        return jit(lambda queues, at: appended(queues[k], read(at[0][n], at[1] + front)))
+
+    def operand(n: int) -> Callable:
+        k = n - first
+        if n in fields:
+            return jit(lambda arrays, columns: placed(arrays[n], columns[k]))
+        return jit(lambda arrays, columns: arrays[n])
+
+    def rest(k: int) -> Callable:
+        return jit(lambda columns, i: columns[k][1:])
+
+    first = constants.writes
+    fields = range(first, first + constants.reads)
+    return (
+        _tuple_of(lanes, [started(n) for n in fields]),
+        _tuple_of(lanes, [grown(k, n) for k, n in enumerate(fields)]),
+        _tuple_of(lanes, [operand(n) for n in range(constants.arrays)]),
+        _tuple_of(lanes, [rest(k) for k in range(constants.reads)]),
+    )
