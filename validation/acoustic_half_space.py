@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import cases
 import numpy as np
+
 from seismo.exact import acoustic, metrics
 
 VELOCITY, FREQUENCY, PPW = 1500.0, 25.0, 10

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import cases
 import numpy as np
+
 from seismo.exact import acoustic, metrics
 
 VELOCITY, FREQUENCY = 2000.0, 10.0

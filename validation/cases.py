@@ -23,7 +23,9 @@ from typing import Any
 
 import matplotlib as mpl
 import numpy as np
+
 from seismo import receivers, wavelets
+from seismo.backends.choice import choose
 from seismo.scenario import from_dict
 from seismo.simulation import Simulation, build
 
@@ -106,10 +108,11 @@ class Run:
 
 
 def simulate(scenario: Mapping[str, Any]) -> Run:
-    """Run a scenario (one shot) and finish its traces."""
-    simulation = build(from_dict(scenario))
+    """Run a scenario (one shot) on the fastest device there is, and finish its traces."""
+    simulation = build(from_dict(scenario), choose())
     start = time.perf_counter()
     simulation.advance(simulation.total_steps)
+    simulation.backend.wait()
     seconds = time.perf_counter() - start
     times = np.arange(simulation.steps + 1) * simulation.dt
     source = wavelets.evaluate(simulation.setup.shots[0].sources[0].wavelet, times)

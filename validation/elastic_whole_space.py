@@ -11,6 +11,7 @@ from __future__ import annotations
 
 import cases
 import numpy as np
+
 from seismo.exact import metrics, whole_space
 from seismo.exact.medium import Medium
 

@@ -12,6 +12,7 @@ from pathlib import Path
 
 import cases
 import numpy as np
+
 from seismo.scenario import from_dict
 from seismo.simulation import build
 

@@ -12,6 +12,7 @@ from __future__ import annotations
 import cases
 import numpy as np
 from scipy.optimize import minimize_scalar
+
 from seismo.exact import layered_plane, metrics
 from seismo.exact.medium import Medium
 from seismo.exact.stack import Stack

@@ -12,6 +12,7 @@ from dataclasses import dataclass
 
 import cases
 import numpy as np
+
 from seismo.exact import layered_plane, metrics
 from seismo.exact.medium import Medium
 from seismo.exact.stack import Stack

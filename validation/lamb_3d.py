@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import cases
 import numpy as np
+
 from seismo.exact import layered, metrics
 from seismo.exact.medium import Medium
 from seismo.exact.stack import Stack

@@ -14,6 +14,7 @@ from pathlib import Path
 import cases
 import numpy as np
 import yaml
+
 from seismo.exact import layered, metrics
 from seismo.exact.medium import Medium
 from seismo.exact.stack import Stack

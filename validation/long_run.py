@@ -13,6 +13,7 @@ from pathlib import Path
 import cases
 import numpy as np
 from scipy.ndimage import gaussian_filter
+
 from seismo.scenario import from_dict
 from seismo.simulation import Simulation, build
 

@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import cases
 import numpy as np
+
 from seismo.scenario import from_dict
 from seismo.simulation import build
 from seismo.stencils import centred, staggered

@@ -15,6 +15,7 @@ from __future__ import annotations
 
 import cases
 import numpy as np
+
 from seismo.exact.medium import Medium
 
 SPACING, HEIGHT, REACH, PPW = (
