@@ -104,5 +104,5 @@ def test_the_plan_names_the_device(monkeypatch, capsys):
     print_plan(plan, Console(width=200))
     said = capsys.readouterr().out
     assert re.search(r"memory .* MB on a card, .* GB on this machine \(wavefield", said)
-    assert re.search(r"run time .* on a card, at an expected [\d.]+ Gpoint/s", said)
+    assert re.search(r"run time .* on a card when nothing else runs, at [\d.]+ Gpoint/s", said)
     assert [need["where"] for need in plan.as_dict()["memory_needed"]] == ["a card", "this machine"]
