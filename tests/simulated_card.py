@@ -92,6 +92,15 @@ class SimulatedCard:
     def wait(self) -> None:
         pass
 
+    def describe(self):
+        return {"device": self.name}
+
+    def free_memory(self) -> int:
+        return 1 << 40
+
+    def bandwidth(self) -> float:
+        return 1e9
+
     def launch(self, kernel, grid, block, arguments, *, addresses, writes, bounds=None):
         compiled = cuda.jit(kernel.write(self))
         grid, block = (tuple(int(n) for n in size) for size in (grid, block))

@@ -162,8 +162,9 @@ def row_kernel(body: Callable) -> Callable:
     """Write the kernel that runs ``body(n, x, x + 1, *arguments)`` with a thread for each x."""
 
     def kernel(count, length, arguments):
-        x = cuda.blockIdx.x * cuda.blockDim.x + cuda.threadIdx.x
-        n = cuda.blockIdx.y * cuda.blockDim.y + cuda.threadIdx.y
+        # There may be millions of rows, and only x of the grid counts that far.
+        x = cuda.blockIdx.y * cuda.blockDim.x + cuda.threadIdx.x
+        n = cuda.blockIdx.x * cuda.blockDim.y + cuda.threadIdx.y
         if n < count and x < length:
             body(n, x, x + 1, *arguments)
 

@@ -144,7 +144,7 @@ class GpuBackend:
         tx, ty = ROW_THREADS
         return self.card.launch(
             BodyKernel(body, rows=True),
-            (-(-length // tx), -(-count // ty), 1), (tx, ty, 1), (count, length, arguments),
+            (-(-count // ty), -(-length // tx), 1), (tx, ty, 1), (count, length, arguments),
             addresses=False, writes=tuple(arguments[n] for n in writes),
         )  # fmt: skip
 

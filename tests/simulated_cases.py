@@ -1,0 +1,203 @@
+"""The GPU's kernels on a card made of Numba's simulator; `test_gpu_simulated.py` runs this file.
+
+It needs a process of its own, started with NUMBA_ENABLE_CUDASIM=1: Numba reads that variable when
+it is imported. Kernels and NumPy reference add the same numbers in the same order, and so far agree
+to the last bit; the bar is rounding in double precision, where a wrong point differs by 1e-3.
+"""
+
+from __future__ import annotations
+
+import json
+import math
+import os
+
+import numpy as np
+import pytest
+
+import seismo
+import solver
+from seismo import monitor, runner
+from seismo.backends import gpu
+from seismo.backends.choice import Choice
+from seismo.backends.reference import ReferenceBackend
+from seismo.errors import UnstableError
+from simulated_card import simulated
+from test_contact import SEA_BEDS
+from test_solver_backends import CASES, faces
+
+assert os.environ.get("NUMBA_ENABLE_CUDASIM") == "1", "run test_gpu_simulated.py"
+
+TOLERANCE = {"float64": 1e-12, "float32": 4e-4}
+STEPS = 3
+CELLS = {2: (14, 12), 3: (9, 6, 6)}  # sources away from layers need 12 cells along an axis
+
+
+@pytest.fixture(autouse=True)
+def few_threads(monkeypatch):
+    """Every thread of a block is a thread of Python, idle ones too."""
+    monkeypatch.setattr(gpu, "BODY_THREADS", 8)
+    monkeypatch.setattr(gpu, "ROW_THREADS", (4, 2))
+
+
+def both(document: dict, base, **how) -> list:
+    """Build on the simulated card and on NumPy, and run from noise."""
+    simulations = [
+        solver.build(document, base, backend=backend, **how)
+        for backend in (simulated, ReferenceBackend)
+    ]
+    for simulation in simulations:
+        solver.add_noise(simulation)
+        simulation.advance(STEPS)
+    return simulations
+
+
+def compare(document: dict, base, **how) -> None:
+    found, wanted = both(document, base, **how)
+    tolerance = TOLERANCE[document["precision"]]
+    for shot in range(found.setup.batch):
+        pairs = [(solver.wavefield(s, shot), solver.records(s, shot)) for s in (found, wanted)]
+        for a, b in zip(*pairs, strict=True):
+            assert solver.difference(a, b) < tolerance
+
+
+def planned(name: str, dimensions: int, base, case: str = "layers", **changes) -> dict:
+    keys = {"cells": CELLS[dimensions], "steps": STEPS, "boundaries": faces(case, dimensions)}
+    keys["boundaries"]["layer"] = {"points": 2}
+    return solver.plan(name, dimensions, random_medium=base, **(keys | changes))
+
+
+PLANES = [
+    *(("acoustic", case) for case in CASES),
+    ("acoustic_variable_density", "mixed"),
+    ("elastic", "free_surface"),
+    ("elastic", "closed"),
+    ("elastic_sh", "layers"),
+]
+
+
+@pytest.mark.parametrize(("name", "case"), PLANES)
+def test_planes(name, case, tmp_path):
+    """Every kernel of planes; all combinations are slow."""
+    compare(planned(name, 2, tmp_path, case), tmp_path)
+
+
+@pytest.mark.parametrize("name", ["acoustic", "elastic"])
+def test_spaces(name, tmp_path):
+    compare(planned(name, 3, tmp_path, "free_surface"), tmp_path)
+
+
+@pytest.mark.parametrize("name", ["acoustic", "elastic"])
+def test_single_precision(name, tmp_path):
+    """Four numbers a lane instead of two."""
+    compare(planned(name, 2, tmp_path, "free_surface", precision="float32"), tmp_path)
+
+
+def test_a_sea_bed(tmp_path):
+    """Corrected rows on the contact of fluid and solid."""
+    changes = {"model": SEA_BEDS["below_it"], "cells": (12, 26)}
+    document = solver.plan(
+        "elastic", 2, boundaries=faces("free_surface", 2) | {"layer": {"points": 2}}, **changes
+    )
+    compare(document, tmp_path)
+
+
+def test_shots_side_by_side_and_parts(tmp_path):
+    """Two shots in a batch, and the grid cut in two with copies between."""
+    document = planned("acoustic_variable_density", 2, tmp_path, cells=(14, 20))
+    document["sources"] = document["sources"][:1]
+    spots = [{"position": solver.place(2, n)} for n in ((6.3, 9.2), (8.0, 8.5))]
+    compare(document | {"survey": {"shots": spots}}, tmp_path)
+    document["grid"]["order"] = 4
+    compare(document, tmp_path, parts=(2, 1))
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("precision", TOLERANCE)
+@pytest.mark.parametrize("case", CASES)
+@pytest.mark.parametrize(("name", "dimensions"), solver.EVERY_EQUATION)
+def test_every_combination(name, dimensions, case, precision, tmp_path):
+    large = dimensions == 3 and case in ("closed", "mixed")
+    cells = (12, 12, 12) if large else CELLS[dimensions]
+    compare(planned(name, dimensions, tmp_path, case, precision=precision, cells=cells), tmp_path)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("order", range(2, 17, 2))
+@pytest.mark.parametrize("name", ["acoustic", "elastic"])
+def test_every_order(name, order, tmp_path):
+    cells = (22, 20) if order > 8 else CELLS[2]
+    document = planned(name, 2, tmp_path, "free_surface", order=order, cells=cells)
+    compare(document, tmp_path)
+
+
+@pytest.mark.parametrize("precision", ["float32", "float64"])
+@pytest.mark.parametrize("size", [1, 5, 1000])
+def test_the_search_for_the_largest(precision, size):
+    """What is not finite is above all numbers, whatever its sign; -max is above what is smaller."""
+    backend = simulated(precision)
+    field = backend.zeros(size)
+    field[:size] = np.random.default_rng(1).standard_normal(size) * 1e3
+    start, top = backend.largest(field, 10), float(np.finfo(precision).max)
+    assert start()() == np.abs(field).max()
+    for value, wanted in ((-top, top), (np.nan, math.inf), (-np.inf, math.inf), (np.inf, math.inf)):
+        field[size // 2] = value
+        assert start()() == wanted
+
+
+SCENARIO = {
+    "physics": "acoustic",
+    "grid": {"extent": {"x": 160.0, "z": 120.0}, "spacing": 10.0, "order": 4},
+    "time": {"duration": 0.06, "step": 0.002},
+    "boundaries": {"layer": {"points": 3}},
+    "model": [{"type": "uniform", "vp": 1500.0}],
+    "sources": [{"type": "pressure", "position": {"x": 83.0, "z": 60.0},
+                 "wavelet": {"type": "ricker", "frequency": 20.0}}],
+    "receivers": [{"type": "points", "positions": [{"x": 120.0, "z": 60.0}],
+                   "quantities": ["pressure"]}],
+    "survey": {"batch": 1, "shots": [{"position": {"x": x, "z": 60.0}} for x in (83.0, 90.0)]},
+    "output": {"snapshots": [{"name": "p", "fields": ["pressure"], "interval": 0.02}]},
+}  # fmt: skip
+
+
+@pytest.fixture
+def on_the_card(monkeypatch):
+    """Let runs go to the simulated card."""
+    choice = Choice("gpu", "on a simulator", simulated)
+    monkeypatch.setattr(runner, "choose", lambda *_: choice)
+
+
+def test_a_run(tmp_path, monkeypatch):
+    """Traces and snapshots are the CPU's, to what 34 steps in single precision round."""
+    wanted = seismo.run(SCENARIO, tmp_path / "cpu.h5", backend="cpu")
+    monkeypatch.setattr(runner, "choose", lambda *_: Choice("gpu", "on a simulator", simulated))
+    notes = []
+    found = seismo.run(SCENARIO, tmp_path / "gpu.h5", notes.append)
+    assert notes[0].note == "on a simulator"
+    assert found.summary["device"] == "simulator"
+    assert "threads" not in found.summary
+    assert json.dumps(found.summary)
+    places = [("receivers", "traces")] + [(f"p/shot_00{n}", "snapshots") for n in range(2)]
+    for name, kind in places:
+        a, b = (getattr(r, kind)[name].values_of("pressure") for r in (found, wanted))
+        assert np.abs(b).max() > 0
+        np.testing.assert_allclose(a, b, rtol=0, atol=1e-5 * np.abs(b).max())
+
+
+def test_an_unstable_run_is_told_one_look_later(tmp_path, monkeypatch, on_the_card):
+    """A NaN after step 12 is found by the look at 20, which is judged at 30."""
+    monkeypatch.setattr(monitor, "EVERY", 10)
+    one_shot = SCENARIO | {"survey": {"shots": SCENARIO["survey"]["shots"][:1]}}
+    advance, steps = runner.Simulation.advance, []
+
+    def spoilt(simulation, count):
+        advance(simulation, count)
+        steps.append(simulation.step)
+        if simulation.step >= 12:
+            simulation.parts[0].fields.arrays(0)["p"][500] = np.nan
+
+    monkeypatch.setattr(runner.Simulation, "advance", spoilt)
+    with pytest.raises(UnstableError, match="at step 20 ") as caught:
+        seismo.run(one_shot | {"output": {}}, tmp_path / "x.h5")
+    assert (caught.value.good, steps[-1]) == (10, 30)
+    with seismo.open_results(tmp_path / "x.h5") as kept:
+        assert kept.status == "unstable"

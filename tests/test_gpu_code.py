@@ -1,0 +1,158 @@
+"""The code of the GPU's kernels, compiled to PTX without a GPU: what it loads, stores and computes.
+
+A float64 instruction in a float32 kernel runs at 1/64 of the speed on many cards; local memory
+means that what a thread holds does not fit its registers; a field that is read number by number
+instead of 16 bytes at a time keeps less of the memory's latency busy. None of these changes a
+result, so that no other test sees them.
+"""
+
+from __future__ import annotations
+
+import os
+import re
+import subprocess
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+import solver
+from test_solver_backends import CASES, faces
+
+numba_cuda = pytest.importorskip("numba_cuda", reason="the GPU's kernels need numba-cuda")
+if os.environ.get("NUMBA_ENABLE_CUDASIM") == "1":
+    pytest.skip("the simulator compiles nothing", allow_module_level=True)
+
+from numba.cuda import dispatcher  # noqa: E402
+
+from compiling_card import Code, CompilingCard, is_interior  # noqa: E402
+from seismo.backends import cuda_code  # noqa: E402
+from seismo.backends.gpu import GpuBackend  # noqa: E402
+
+ARCHITECTURES = [(8, 0), (9, 0)]
+LANES = {"float32": "v4.f32", "float64": "v2.f64"}
+
+
+def target(architecture: tuple[int, int]) -> str:
+    return "sm_{}{}".format(*architecture)
+
+
+def launched(architecture, name, dimensions, case="free_surface", wanted=lambda kernel: True,
+             **changes) -> CompilingCard:  # fmt: skip
+    """Build a simulation and the search of the watch on a card that notes their kernels."""
+    card = CompilingCard(architecture, wanted)
+    cells = {2: (44, 40), 3: (40, 24, 24)}[dimensions]
+    document = solver.plan(
+        name, dimensions, cells=cells, steps=3, boundaries=faces(case, dimensions),
+        **({"precision": "float32"} | changes),
+    )  # fmt: skip
+    simulation = solver.build(document, backend=lambda precision: GpuBackend(precision, card))
+    field = next(iter(simulation.parts[0].fields.arrays(0).values()))
+    simulation.backend.largest(field, 10)
+    return card
+
+
+@pytest.fixture
+def compiler(monkeypatch):
+    """Let device functions, which ask for the card's capability, believe in one."""
+    monkeypatch.setattr(dispatcher, "get_current_device", dispatcher.get_current_device)
+
+    def compiled(architecture, *what, **how) -> list[Code]:
+        cuda_code.without_card(architecture)
+        return launched(architecture, *what, **how).codes()
+
+    return compiled
+
+
+def check(code: Code, architecture, precision: str) -> None:
+    """Hold one kernel to what the module's docstring says."""
+    name = str(code.kernel)
+    assert f".target {target(architecture)}" in code.text
+    assert ".local" not in code.text, name
+    if precision == "float32":
+        assert ".f64" not in code.text, name
+    if code.is_sweep:
+        check_sweep(code, name, LANES[precision])
+
+
+def check_sweep(code: Code, name: str, lane: str) -> None:
+    """Fields are read and written in lanes of 16 bytes, and one number alone from tables only."""
+    loads, stores = code.instructions(r"ld\.global"), code.instructions(r"st\.global")
+    assert any(load.endswith(lane) for load in loads), name
+    assert f"st.global.{lane}" in stores, name
+    number = lane[-3:]
+    alone = {load for load in loads if load.endswith(number) and ".v" not in load}
+    assert alone <= {f"ld.global.nc.{number}"}, name  # nc: nothing writes there
+    if is_interior(code.kernel) and not code.kernel.constants.closed:
+        assert all(load.endswith(lane) for load in loads), name
+    if not code.kernel.constants.masked:  # no row ends within a lane
+        assert set(stores) == {f"st.global.{lane}"}, name
+    assert ".maxntid" in code.text
+    assert ".minnctapersm" in code.text
+
+
+def some(kernel) -> bool:
+    """Choose kernels that hold every kind of code, few enough for every day."""
+    constants = getattr(kernel, "constants", None)
+    return constants is None or is_interior(kernel) or constants.stretched in ("yz", "xz")
+
+
+QUICK = [("acoustic", 2), ("acoustic_variable_density", 2), ("elastic_sh", 2), ("elastic", 3)]
+
+
+@pytest.mark.parametrize(("name", "dimensions"), QUICK)
+def test_kernels(name, dimensions, compiler):
+    """On the older architecture for planes, on the newer one for space."""
+    architecture = ARCHITECTURES[dimensions - 2]
+    codes = compiler(architecture, name, dimensions, wanted=some)
+    assert any(is_interior(code.kernel) for code in codes)
+    assert any("Largest" in str(code.kernel) for code in codes)
+    for code in codes:
+        check(code, architecture, "float32")
+
+
+def test_kernels_are_compiled_elsewhere_and_kept(monkeypatch, tmp_path):
+    """Several kernels go to other processes; what is kept is not compiled again."""
+    monkeypatch.setenv("SEISMO_CACHE_DIR", str(tmp_path / "kernels"))
+    bodies = launched((9, 0), "acoustic", 2, wanted=lambda kernel: not hasattr(kernel, "variant"))
+    requests = list(bodies.requests.values())
+    assert len(requests) > cuda_code.ALONE
+    monkeypatch.setattr(cuda_code, "compile_ptx", None)
+    for _ in range(2):
+        cuda_code.keep(requests)
+        assert all(".visible .entry" in request.path.read_text() for request in requests)
+        monkeypatch.setattr(cuda_code, "_compile_elsewhere", None)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("architecture", ARCHITECTURES, ids=target)
+@pytest.mark.parametrize("precision", LANES)
+@pytest.mark.parametrize("case", CASES)
+@pytest.mark.parametrize(("name", "dimensions"), solver.EVERY_EQUATION)
+def test_every_kernel(name, dimensions, case, precision, architecture, compiler):
+    for code in compiler(architecture, name, dimensions, case, precision=precision):
+        check(code, architecture, precision)
+
+
+def _assembler() -> Path | None:
+    """Find NVIDIA's assembler where pip puts it."""
+    site = Path(numba_cuda.__file__).parents[1]
+    return next(iter(site.glob("nvidia/*/bin/ptxas")), None)
+
+
+@pytest.mark.slow
+@pytest.mark.skipif(_assembler() is None, reason="needs ptxas: pip install nvidia-cuda-nvcc")
+@pytest.mark.parametrize("architecture", ARCHITECTURES, ids=target)
+@pytest.mark.parametrize(("name", "dimensions"), solver.EVERY_EQUATION)
+def test_interior_kernels_fit_their_registers(name, dimensions, architecture, compiler, tmp_path):
+    """The launch bounds limit the registers; none may be spilled to memory."""
+    for number, code in enumerate(compiler(architecture, name, dimensions, wanted=is_interior)):
+        file = tmp_path / f"{number}.ptx"
+        file.write_text(code.text)
+        done = subprocess.run(
+            [_assembler(), "-v", f"-arch={target(architecture)}", file, "-o", os.devnull],
+            capture_output=True, text=True, check=True,
+        )  # fmt: skip
+        spills = [int(n) for n in re.findall(r"(\d+) bytes spill", done.stderr)]
+        assert spills, done.stderr
+        assert not np.any(spills), f"{code.kernel}: {done.stderr}"
