@@ -171,7 +171,8 @@ def add_noise(simulation) -> None:
         arrays = part.fields.arrays(0)
         for field in simulation.setup.physics.fields:
             inside = part.subdomain.inside(arrays[field.name])
-            inside[:] = generator.standard_normal(inside.shape) * 1e-6**field.late
+            noise = generator.standard_normal(inside.shape) * 1e-6**field.late
+            inside[:] = simulation.backend.array(noise)
 
 
 def silence(simulation) -> None:
