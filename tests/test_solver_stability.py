@@ -118,6 +118,37 @@ def test_layers_hold_a_soft_cover(soft, tmp_path) -> None:
     assert growth("elastic", 2, "free_surface", tmp_path, 6000, arrays=arrays) < 1.0
 
 
+def stack_of_layers(physics, seed: int) -> list[dict]:
+    """Draw two to four layers of any contrast, half of them thinner than four cells."""
+    generator, layers, top = np.random.default_rng(seed), [], 0.0
+    for _ in range(generator.integers(2, 5)):
+        vp = generator.uniform(1500.0, 6500.0)
+        values = {"vp": vp, "vs": vp / generator.uniform(1.5, 5.0)}
+        values["rho"] = generator.uniform(1200.0, 3000.0)
+        layers.append({"top": top} | {k: values[k] for k in dict.fromkeys(("vp", *physics.needs))})
+        top += (
+            generator.uniform(20.0, 200.0) if generator.random() < 0.5 else generator.uniform(2, 36)
+        )
+    return [{"type": "layers", "layers": layers}]
+
+
+@pytest.mark.parametrize("seed", range(4))
+@pytest.mark.parametrize(("name", "dimensions"), solver.PLANE_EQUATIONS)
+def test_no_stack_of_layers_grows(name: str, dimensions: int, seed: int) -> None:
+    """Effective media of contacts may exceed the fastest rock by some percent, not more."""
+    document = solver.plan(
+        name, dimensions, cells=(16, 40), steps=600, boundaries=closed_box("free", dimensions),
+        model=stack_of_layers(physics_for(name, dimensions), seed),
+    )  # fmt: skip
+    simulation = solver.build(document, courant=0.99)
+    solver.silence(simulation)
+    start_at_random(simulation)
+    start = amplitude(simulation)
+    simulation.advance(599)
+    # Energy shared among rocks of other impedance moves more.
+    assert amplitude(simulation) < 60 * start
+
+
 @pytest.mark.slow
 @pytest.mark.parametrize("seed", [3, 4, 5])
 @pytest.mark.parametrize("stencil", ["taylor", "minmax"])

@@ -22,8 +22,8 @@ The shear modulus is 0 as soon as any part of the cell is fluid: the contact can
 c44, from which a grid makes the stiffness between nodes, is that of the solid where this fills more
 than half of the cell, and 0 elsewhere: between a node of each kind it vanishes all the same, and
 the solid does not lose its shear a whole row beyond the contact (`seismo.contact` sees to the rest
-where it is horizontal). The average is over a box of one grid spacing about any point asked for,
-nodes or staggered ones.
+where it is horizontal). The average is over a box of one grid spacing about any point asked for;
+where the earth varies with z only, it is sharper than that (`seismo.model.column`).
 
 Symbols: z, y, x coordinates (m), vp, vs (m/s), rho (kg/m3), moduli (Pa).
 """
@@ -36,10 +36,11 @@ from typing import Any, Literal
 
 import numpy as np
 
+from seismo.model import column
 from seismo.model.earth import Earth
 from seismo.model.layered import Bounds
 
-_COLUMN = 128  # samples per cell where the earth varies with z only
+_COLUMN = column.CELLS * column.SAMPLES  # samples per point where the earth varies with z only
 _GRIDDED = {2: (4, 4), 3: (3, 3, 3)}  # per axis of every cell where files vary everywhere
 # A cell through which a face of some part passes is sampled on a lattice: its points fall on N
 # different places of each axis, so that a flat face in any direction is met to within h / 2N
@@ -62,6 +63,8 @@ _MEANS: dict[str, Callable[[Samples], np.ndarray]] = {
     "square_slowness": lambda s: s["vp"] ** -2,
     "steep": lambda s: np.zeros_like(s["vp"]),  # found for cut cells only, by `_steepness`
 }
+# What formulas average once more, from the nodes to the points between them.
+_BETWEEN = {"solid_compliance"}
 # What is asked for, from those averages.
 _STIFFNESS = ("compliance", "shear_compliance", "plate", "thin_stretch", "shear", "steep")
 
@@ -131,7 +134,8 @@ def cell_average(
         parameters: of "rho", "p_modulus", "shear_modulus", "c11", "c13", "c33", "c44", "c66",
             "vp", "vs".
         averaging: "effective", or "point" for the values at the points themselves.
-        subsamples: samples per axis and cell, instead of a choice by the kind of earth.
+        subsamples: samples per axis and cell for plain means, instead of a choice by the kind of
+            earth.
         dtype: of the result; the work is in float64.
 
     Returns:
@@ -185,7 +189,7 @@ class _Sampler:
         return int(np.prod(self._division(rank))) if self.effective else 1
 
     def _division(self, rank: int) -> tuple[int, ...]:
-        """Return the samples per cell along z, (y,) x."""
+        """Return the samples per point along z, (y,) x."""
         if self.earth.layered:
             return (self.subsamples or _COLUMN, *(1,) * (rank - 1))
         return (self.subsamples,) * rank if self.subsamples else _GRIDDED[rank]
@@ -193,6 +197,8 @@ class _Sampler:
     def _average(self, axes: Bounds, rank: int) -> dict[str, np.ndarray]:
         if not self.effective:
             return self._means_of(self.earth.sample(*axes))
+        if self.earth.layered and not self.subsamples:
+            return self._columns(axes)
         if self.earth.layered:
             return self._tensor_average(axes, self._division(rank))
         if self.earth.gridded:
@@ -219,6 +225,22 @@ class _Sampler:
 
     def _means_of(self, samples: Samples) -> dict[str, np.ndarray]:
         return {name: np.array(_MEANS[name](samples)) for name in self.means}
+
+    def _columns(self, axes: Bounds) -> dict[str, np.ndarray]:
+        """Average down the column of every point (`seismo.model.column`)."""
+        z, y, x = axes
+        fine = column.places(z.ravel(), self.spacing["z"])
+        samples = self.earth.sample(
+            *_tensor(fine.ravel(), None if y is None else y.ravel(), x.ravel())
+        )
+        solid = (samples.get("vs", samples[self.earth.needs[0]]) > 0.0).reshape(fine.shape)
+        sharp = np.asarray(solid.all(1) | ~solid.any(1))
+        return {
+            name: column.average(values.reshape(fine.shape), name in _BETWEEN, sharp).reshape(
+                z.shape
+            )
+            for name, values in self._means_of(samples).items()
+        }
 
     def _tensor_average(self, axes: Bounds, division: tuple[int, ...]) -> dict[str, np.ndarray]:
         """Average over every cell of a tensor grid, each divided alike."""
