@@ -116,9 +116,9 @@ class RowCorrections:
         weights = np.array([[inside.get((t, s), 0.0) for s in sources] for t in rows], target.dtype)
         to, given = self._offsets(rows), self._offsets(sources)
         bases, length = self._bases(box)[0], box.shape[0]
-        put = self._backend.array
+        put, shots = self._backend.array, bases // self._subdomain.volume
         held = (target, source, put(bases), put(to), put(given), put(weights))
-        return [self._backend.each_row(add_rows, bases.size, length, held, writes=(0,))]
+        return [self._backend.each_row(add_rows, bases.size, length, held, (0,), shots)]
 
     def _slope(self, term: RowSlope, box: Box) -> list[Launch]:
         inside = {k: g for k, g in term.targets.items() if box.lo[2] <= k[1] < box.hi[2]}
@@ -147,7 +147,8 @@ class RowCorrections:
             (self._arrays[name], at, int(self._offsets(row)), number.type(gain), found)
             for (name, row), gain in inside.items()
         ]
+        size, shots = bases.size, bases // self._subdomain.volume
         return [
-            backend.each_row(slope, bases.size, length, held, writes=(9, 10)),
-            *(backend.each_row(add_found, bases.size, length, add, writes=(0,)) for add in adds),
+            backend.each_row(slope, size, length, held, (9, 10), shots),
+            *(backend.each_row(add_found, size, length, add, (0,), shots) for add in adds),
         ]

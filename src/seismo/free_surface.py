@@ -100,10 +100,10 @@ def image(
         if axis == "x":  # one line across the face holds all layers
             steps, length = (_step(to), _step(given)), len(to)
             to, given = to[:1], given[:1]
-        rows = (backend.array(_rows(subdomain, shots, axis, layers)) for layers in (to, given))
-        to_rows, from_rows = rows
-        held = (array, to_rows, from_rows, *steps, array.dtype.type(factor))
-        return backend.each_row(mirror, to_rows.size, length, held, writes=(0,))
+        to_rows, from_rows = (_rows(subdomain, shots, axis, layers) for layers in (to, given))
+        rows = (backend.array(to_rows), backend.array(from_rows))
+        held, owners = (array, *rows, *steps, array.dtype.type(factor)), to_rows // subdomain.volume
+        return backend.each_row(mirror, to_rows.size, length, held, writes=(0,), shots=owners)
 
     on_face = [last if face.high else first]
     zero = [launch(on_face, on_face, 0)] if odd and not half else []

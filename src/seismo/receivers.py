@@ -109,6 +109,7 @@ class _Channels:
 
     starts: list[int]
     channels: list[int]
+    owners: list[int]  # shots of the rows
     x: list[np.ndarray]
     y: list[np.ndarray]
     z: list[np.ndarray]
@@ -158,10 +159,11 @@ class Recorder:
 
 
 def _append(rows: dict[str, _Channels], field: str, channel: int, shot: int, points) -> None:
-    r = rows.setdefault(field, _Channels([0], [], [], [], [], [], []))
+    r = rows.setdefault(field, _Channels([0], [], [], [], [], [], [], []))
     x, y, z, w = points
     r.starts.append(r.starts[-1] + len(w))
     r.channels.append(channel)
+    r.owners.append(shot)
     for many, one in ((r.x, x), (r.y, y), (r.z, z), (r.weights, w)):
         many.append(one)
     r.shot.append(np.full(len(w), shot))
@@ -188,8 +190,10 @@ class _Reading:
             values = [put(np.zeros(len(weights), backend.precision))] * 2
             self._gathers = [_gather(backend, name, p, points, values[0]) for p in parts]
         self._sums: list[tuple] = []
+        self._shots = np.array(rows.owners)
         if np.diff(starts).max() > PIECE:
             pieces, starts = _pieces(starts)
+            self._piece_shots = np.repeat(self._shots, np.diff(starts))
             partial = put(np.zeros(len(pieces) - 1, backend.precision))
             held = (put(indices), put(pieces), put(weights), partial)
             self._sums = [(v, *held) for v in values]
@@ -207,9 +211,9 @@ class _Reading:
                 backend.each(kernels.gather, g[parity][0], g[parity][1], (3,))
                 for g in self._gathers
             ),
-            *(backend.each(kernels.sums, s[-1].size, s, writes=(4,)) for s in sums),
+            *(backend.each(kernels.sums, s[-1].size, s, (4,), self._piece_shots) for s in sums),
             backend.each(
-                kernels.record, rows[-1].size, (*rows, traces, backend.clock), writes=(5,)
+                kernels.record, rows[-1].size, (*rows, traces, backend.clock), (5,), self._shots
             ),
         ]
 

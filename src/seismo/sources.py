@@ -128,11 +128,12 @@ class Injection:
                         self._calls.setdefault((stage, core), []).append(entry)
 
     def _by_cell(self, at: np.ndarray, weights: np.ndarray, owners: np.ndarray) -> tuple:
-        """Sort entries by the cell they act on: cells, first entries, weights, owners."""
+        """Sort entries by the cell they act on: shots, cells, first entries, weights, owners."""
         order = np.argsort(at, kind="stable")
         cells, starts = np.unique(at[order], return_index=True)
         numbers = (cells, np.append(starts, at.size), weights[order], owners[order])
-        return tuple(self._backend.array(a) for a in numbers)
+        shots = cells // self._fields.subdomain.volume
+        return shots, *(self._backend.array(a) for a in numbers)
 
     def _bind(self, field: Field, rows, steps: int) -> tuple:
         precision = self._fields.arrays(0)[field.name].dtype
@@ -184,7 +185,7 @@ class Injection:
             backend.each(
                 inject, cells.size,
                 (self._fields.written(name, parity), cells, *entries, backend.clock),
-                writes=(0,),
+                writes=(0,), shots=shots,
             )
-            for name, cells, *entries in self._calls.get((stage, core), ())
+            for name, shots, cells, *entries in self._calls.get((stage, core), ())
         ]  # fmt: skip

@@ -130,15 +130,20 @@ class Backend(Protocol):
     ) -> list[Launch]:  # fmt: skip
         """Bind a formula to its operators, boxes and arrays; the launches touch other points."""
 
-    def each(self, body: Callable, count: int, arguments: tuple, writes: tuple[int, ...]) -> Launch:
+    def each(
+        self, body: Callable, count: int, arguments: tuple, writes: tuple[int, ...],
+        shots: np.ndarray | None = None,
+    ) -> Launch:  # fmt: skip
         """Bind ``body(n, *arguments)`` for n = 0 .. count - 1; no n sees what others do.
 
-        `writes` are the places of the arguments that change.
+        `writes` are the places of the arguments that change. `shots` gives the shot of the batch
+        that each n serves, if it is one: a backend may take shots through their steps one by one.
         """
 
     def each_row(
-        self, body: Callable, count: int, length: int, arguments: tuple, writes: tuple[int, ...]
-    ) -> Launch:
+        self, body: Callable, count: int, length: int, arguments: tuple, writes: tuple[int, ...],
+        shots: np.ndarray | None = None,
+    ) -> Launch:  # fmt: skip
         """Bind ``body(n, x0, x1, *arguments)`` for pieces x0 <= x < x1 of rows 0 <= x < length."""
 
     def program(self, steps: tuple[Step, ...]) -> Callable[[int, int], None]:

@@ -3,82 +3,33 @@
 Three things make a sweep run at the speed of the memory: explicit vector lanes (`vectors`), tiles
 small enough that the planes a stencil spans stay in the second-level cache, and a prefetch of the
 row that comes next, `leads` numbers ahead in each array.
-
-Compiled sweeps are kept on disk. Numba's own cache key does not see what a formula closes over, so
-`_KeyedCache` uses a key of its own: the variant and the text of every module a formula can use.
 """
 
 from __future__ import annotations
 
-from functools import lru_cache
 from itertools import pairwise, product
-from typing import Any
 
 import numba
 import numpy as np
-from numba import njit, prange, types
-from numba.core.caching import FunctionCache
-from numba.core.ccallback import CFunc
 
-from seismo.backends.base import Operands, SweepTables, Variant
-from seismo.backends.digest import source_digest
+from seismo.backends.base import (
+    FIRST_SPAN,
+    SPAN_COLUMNS,
+    Operands,
+    Step,
+    SweepTables,
+    Variant,
+)
+from seismo.backends.c_functions import body_function, laid_out, sweep_function
 from seismo.backends.host import HostBackend
-from seismo.backends.tiles import TileCode
-from seismo.backends.vectors import LANE_BYTES, call_at, vector_lanes, written
+from seismo.backends.replay import Calls, program
+from seismo.backends.vectors import LANE_BYTES
 
-OPTIONS: Any = {"fastmath": True, "error_model": "numpy", "nogil": True}
-_SIGNATURE = ((types.int64, types.uint64), types.void)  # of a tile: its number, parameters
 PREFETCH_BYTES = 1536  # along the rows of a 2-D grid
-TILE_ROWS = {2: (1, 16), 3: (16, 32)}  # rows along y and z of a tile, by dimensions
+TILE_ROWS = {2: (1, 16), 3: (16, 32)}  # rows along y and z of a block, by dimensions
+THIN_ROWS = 4  # rows along z of a tile of such a block
+BODY_COST = 16  # points of a sweep that take as long as one call of a body
 _STAGGER = 9 * LANE_BYTES  # keeps arrays of equal shape off each other's cache sets
-
-
-class _KeyedCache(FunctionCache):
-    """Numba's function cache under a key that covers everything the function closes over."""
-
-    def __init__(self, function, key: str) -> None:
-        super().__init__(function)
-        self._key = key
-
-    def _index_key(self, signature, codegen):
-        return signature, codegen.magic_tuple(), self._key
-
-
-@lru_cache
-def _compiled(formula, variant: Variant, precision: str, count: int, width: int) -> CFunc:
-    """Compile the loop over one tile for one formula in one variant, as a C function.
-
-    `count` arrays take part; `width` is that of the surface weights.
-    """
-    lanes, v = vector_lanes(precision), variant
-    tile = written(TileCode(lanes, *v.bind(formula, lanes), v.axes, v.order // 2, width, count))
-    what = f"{formula.__module__}.{formula.__qualname__} {v} {precision} {count} {width}"
-    compiled: Any = CFunc(tile, _SIGNATURE, {}, OPTIONS)
-    compiled._cache = _KeyedCache(tile, f"{source_digest()} {what}")
-    compiled.compile()
-    return compiled
-
-
-@lru_cache
-def _looped(body, rows: bool):
-    """Compile the loop over all n of a body, or over all rows; one thread runs it."""
-    item: Any = njit(**OPTIONS)(body)
-    if rows:
-
-        def loop(count, length, arguments):
-            for n in range(count):
-                item(n, 0, length, *arguments)
-    else:
-
-        def loop(count, length, arguments):
-            for n in range(count):
-                item(n, *arguments)
-
-    compiled = njit(**OPTIONS)(loop)
-    compiled._cache = _KeyedCache(
-        loop, f"{source_digest()} {body.__module__}.{body.__qualname__} {rows}"
-    )
-    return compiled
 
 
 def _evenly(first: int, last: int, most: int) -> list[tuple[int, int]]:
@@ -88,22 +39,29 @@ def _evenly(first: int, last: int, most: int) -> list[tuple[int, int]]:
     return list(pairwise(cuts))
 
 
-def _tiles(boxes: np.ndarray, dimensions: int) -> np.ndarray:
-    """Cut boxes into tiles that fit the second-level cache."""
-    rows_y, rows_z = TILE_ROWS[dimensions]
-    tiles = [
-        [*z, *y, *box[4:]]
-        for box in boxes.tolist()
-        for z, y in product(_evenly(box[0], box[1], rows_z), _evenly(box[2], box[3], rows_y))
-    ]
+def _tiles(boxes: np.ndarray, variant: Variant) -> np.ndarray:
+    """Cut boxes into tiles that fit the second-level cache, never across a layer's thickness.
+
+    A tile of the flux and the same one of the sweep it prepares then depend on no other. They are
+    thin along z where that needs no whole layer: the first-level cache holds what both touch.
+    """
+    rows_y, rows_z = TILE_ROWS[len(variant.axes)]
+    whole_y, whole_z = ("y" in variant.middle), ("z" in variant.middle)
+    tiles = []
+    for z0, z1, y0, y1, *rest in boxes.tolist():
+        blocks_z = [(z0, z1)] if whole_z else _evenly(z0, z1, rows_z)
+        blocks_y = [(y0, y1)] if whole_y else _evenly(y0, y1, rows_y)
+        for (za, zb), y in product(blocks_z, blocks_y):
+            slices = [(za, zb)] if whole_z else _evenly(za, zb, THIN_ROWS)
+            tiles += [[*z, *y, *rest] for z in slices]
     return np.array(tiles, np.int64)
 
 
-@njit(parallel=True, cache=True, nogil=True)
-def _run(address, count, parameters):
-    """Call the C function at `address` for every tile, spread over the threads."""
-    for n in prange(count):
-        call_at(address, n, parameters)
+def _costs(tiles: np.ndarray) -> np.ndarray:
+    """Count the points of tiles."""
+    rows = (tiles[:, 1] - tiles[:, 0]) * (tiles[:, 3] - tiles[:, 2])
+    firsts = [FIRST_SPAN + k * SPAN_COLUMNS for k in range(3)]
+    return rows * sum(tiles[:, k + 1] - tiles[:, k] for k in firsts)
 
 
 class CpuBackend(HostBackend):
@@ -124,9 +82,12 @@ class CpuBackend(HostBackend):
         return numba.get_num_threads()
 
     def zeros(self, size: int) -> np.ndarray:
-        """Allocate zeros, aligned to lanes and staggered against cache conflicts."""
+        """Allocate zeros, aligned to lanes and staggered against cache conflicts.
+
+        A lane before the first number and some behind the last may be read.
+        """
         item = np.dtype(self.precision).itemsize
-        shift = (self._arrays % 16) * _STAGGER
+        shift = (self._arrays % 16) * _STAGGER + LANE_BYTES
         self._arrays += 1
         raw = np.zeros(size + (shift + LANE_BYTES) // item + 4 * self.lane_width, self.precision)
         start = (-raw.ctypes.data % LANE_BYTES + shift) // item
@@ -150,8 +111,8 @@ class CpuBackend(HostBackend):
     ):
         """Bind a formula; see `Backend.sweep`."""
         rows, width = tables.up.shape
-        arrays, tiles = operands.all, _tiles(boxes, len(variant.axes))
-        compiled = _compiled(formula, variant, self.precision, len(arrays), width)
+        arrays, tiles = operands.all, _tiles(boxes, variant)
+        function = sweep_function(formula, variant, self.precision, len(arrays), width)
         lengths = [profile.shape[1] for profile in tables.profiles]
         leads = self._leads(operands, variant, tables.strides)
         integers = [*tables.strides, tables.surface, rows, *lengths, *leads]
@@ -164,19 +125,28 @@ class CpuBackend(HostBackend):
             *arrays,
         )
         parameters = np.array([a.ctypes.data for a in held], np.uint64)
-        address, count = np.uint64(compiled.address or 0), len(tiles)
+        # Spans may be idle in one of two sweeps over the same tiles: the rows tell them.
+        placed = tiles[:, :FIRST_SPAN].tobytes() + str(memory.ctypes.data).encode()
+        shots = np.unique(tiles[:, 4], return_inverse=True)[1]
+        return [
+            Calls(
+                function, parameters, held, _costs(tiles), shots, self.clock, placed,
+                prepares=not operands.writes,
+            )
+        ]  # fmt: skip
 
-        def launch(held=held) -> None:
-            _run(address, count, np.uint64(parameters.ctypes.data))
-
-        return [launch]
-
-    def each(self, body, count: int, arguments: tuple, writes):
+    def each(self, body, count: int, arguments: tuple, writes, shots=None):
         """Bind a loop; see `Backend.each`."""
-        loop = _looped(body, False)
-        return lambda: loop(count, 0, arguments)
+        return self._bodies(body, np.full(count, BODY_COST), arguments, shots, False)
 
-    def each_row(self, body, count: int, length: int, arguments: tuple, writes):
+    def each_row(self, body, count: int, length: int, arguments: tuple, writes, shots=None):
         """Bind a loop over rows; see `Backend.each_row`."""
-        loop = _looped(body, True)
-        return lambda: loop(count, length, arguments)
+        return self._bodies(body, np.full(count, length), (length, *arguments), shots, True)
+
+    def _bodies(self, body, costs: np.ndarray, arguments: tuple, shots, rows: bool) -> Calls:
+        function = body_function(body, rows, arguments, self.clock)
+        return Calls(function, laid_out(arguments), arguments, costs, shots, self.clock)
+
+    def program(self, steps: tuple[Step, ...]):
+        """Lay steps out for the threads; see `Backend.program`."""
+        return program(steps, self.threads)

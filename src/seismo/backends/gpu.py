@@ -128,7 +128,9 @@ class GpuBackend:
                 launches.append(bound.launch(stretched, filled))
         return launches
 
-    def each(self, body: Callable, count: int, arguments: tuple, writes: tuple[int, ...]) -> Launch:
+    def each(
+        self, body: Callable, count: int, arguments: tuple, writes: tuple[int, ...], shots=None
+    ) -> Launch:
         """Bind a body; see `Backend.each`."""
         grid = (-(-count // BODY_THREADS), 1, 1)
         return self.card.launch(
@@ -138,8 +140,9 @@ class GpuBackend:
         )  # fmt: skip
 
     def each_row(
-        self, body: Callable, count: int, length: int, arguments: tuple, writes: tuple[int, ...]
-    ) -> Launch:
+        self, body: Callable, count: int, length: int, arguments: tuple, writes: tuple[int, ...],
+        shots=None,
+    ) -> Launch:  # fmt: skip
         """Bind a body; see `Backend.each_row`."""
         tx, ty = ROW_THREADS
         return self.card.launch(

@@ -60,7 +60,7 @@ class ReferenceBackend(HostBackend):
 
         return [run]
 
-    def each(self, body, count: int, arguments: tuple, writes):
+    def each(self, body, count: int, arguments: tuple, writes, shots=None):
         """Bind a loop; see `Backend.each`."""
 
         def run() -> None:
@@ -69,7 +69,7 @@ class ReferenceBackend(HostBackend):
 
         return run
 
-    def each_row(self, body, count: int, length: int, arguments: tuple, writes):
+    def each_row(self, body, count: int, length: int, arguments: tuple, writes, shots=None):
         """Bind a loop over rows; see `Backend.each_row`."""
 
         def run() -> None:

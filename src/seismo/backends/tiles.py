@@ -1,8 +1,8 @@
-"""The code of one tile: the loops over z, y and the lanes of x around a formula.
+"""The code of tiles: the loops over z, y and the lanes of x around a formula.
 
 A tile walks whole rows: the left end, the middle, the right end. All it needs stands in memory
-behind one address, so that every variant is a C function of the same two arguments. `parameters`
-is the address of the addresses of: tiles, integers (`INTEGERS`, then a lead for each array),
+behind one address, so that every variant is a C function of the same arguments. `parameters` is
+the address of the addresses of: tiles, integers (`INTEGERS`, then a lead for each array),
 coefficients, profiles, weights, layer memory (`TABLES`), and the arrays.
 """
 
@@ -23,7 +23,7 @@ PROFILES = 6  # numbers of a layer profile: b, a, 1/kappa at nodes and at half p
 
 
 class TileCode:
-    """Write the code of a tile.
+    """Write the code of some tiles, one after the other.
 
     Args:
         lanes: lanes of the backend.
@@ -44,22 +44,24 @@ class TileCode:
         self._next_row = "memory_y" if "y" in axes else "memory_z"
         self._terms, self._width, self._count = terms, width, count
 
-    def __call__(self, n: Code, parameters: Code) -> None:
-        """Write all of it at the end of a builder: tile number `n`."""
+    def __call__(self, first: Code, last: Code, parameters: Code, step: Code) -> None:
+        """Write all of it at the end of a builder: tiles first <= n < last, in any step."""
         addresses = Table(parameters)
         named = {name: addresses[k] for k, name in enumerate(TABLES)}
-        integers, tile = Table(named["integers"]), Table(named["tiles"])
-        tile = tile.behind(n * len(BOX_COLUMNS))
+        integers, tiles = Table(named["integers"]), Table(named["tiles"])
         named |= {name: integers[k] for k, name in enumerate(INTEGERS)}
         arrays = [addresses[len(TABLES) + k] for k in range(self._count)]
         leads = [integers[len(INTEGERS) + k] for k in range(self._count)]
         place: dict[str, Any] = {name: named[name] for name in Place._fields if name in named}
-        place["shot"] = tile[4]
         for name, terms in (("first", self._terms), ("second", self._terms + 1)):
             rows = [self._numbers(named[name], axis * terms, terms) for axis in range(3)]
             place[name] = tuple(rows)
-        with loop(tile[0], tile[1]) as z:
-            self._plane(tile, named, place, z, list(zip(arrays, leads, strict=True)))
+        pairs = list(zip(arrays, leads, strict=True))
+        with loop(first, last) as n:
+            tile = tiles.behind(n * len(BOX_COLUMNS))
+            place["shot"] = tile[4]
+            with loop(tile[0], tile[1]) as z:
+                self._plane(tile, named, place, z, pairs)
 
     def _numbers(self, address: Code, first: Any, count: int, stride: Any = 1) -> tuple[Code, ...]:
         table = Table(address, self._lanes.kind)

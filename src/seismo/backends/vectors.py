@@ -17,11 +17,11 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from functools import lru_cache
+from functools import cache, lru_cache
 from typing import Any
 
 import numpy as np
-from llvmlite import ir
+from llvmlite import binding, ir
 from numba.core import cgutils, types
 from numba.extending import intrinsic
 
@@ -141,6 +141,18 @@ def _call(builder: ir.IRBuilder, name: str, arguments: list) -> None:
     builder.call(cgutils.get_or_insert_function(builder.module, signature, name), arguments)
 
 
+@cache
+def _aligns() -> bool:
+    """Tell whether this processor shifts across two lanes.
+
+    LLVM turns such a shuffle of numbers into a slower one with a table, hence the assembler.
+    """
+    if not binding.get_host_cpu_features().get("avx512f", False):
+        return False
+    binding.initialize_native_asmparser()
+    return True
+
+
 class VectorLanes:
     """The lanes of a precision.
 
@@ -170,8 +182,22 @@ class VectorLanes:
     read = load  # of what the stage does not write
 
     def beside(self, n: int) -> Callable[[Code, Code], Code]:
-        """Give the function that reads a lane `n` points further along x."""
-        return lambda source, index: self.load(source, index + n)
+        """Give the function that reads a lane `n` points further along x.
+
+        Loads that cross a cache line take twice the time of others: where there is an instruction
+        for it, the lane is cut out of two aligned ones.
+        """
+        before, rest = divmod(n, self.width)
+        if not rest or not _aligns():
+            return lambda source, index: self.load(source, index + n)
+        operation = f"valign{'d' if self.size == 4 else 'q'} $${rest}, $1, $2, $0"
+        cut = ir.InlineAsm(ir.FunctionType(self._vector, [self._vector] * 2), operation, "=v,v,v")
+
+        def read(source: Code, index: Code) -> Code:
+            pair = [self.load(source, index + (before + k) * self.width).value for k in (0, 1)]
+            return index.then(index.builder.call(cut, pair))
+
+        return read
 
     def level(self, n: int) -> Callable[[Code, Code, Code], Code]:
         """Give the function that reads a lane `n` planes further along z."""
@@ -203,34 +229,22 @@ def vector_lanes(precision: str) -> VectorLanes:
     return VectorLanes(precision)
 
 
-def written(write: Callable[[Code, Code], None]) -> Callable[[int, int], None]:
+def written(write: Callable[[Code, Code, Code, Code], None]) -> Callable[..., None]:
     """Make a function that Numba compiles of one that writes code.
 
     Args:
-        write: called with two integers, the arguments of the function.
+        write: called with four integers, the arguments of the function.
     """
 
     @intrinsic
-    def body(context: Any, first: Any, second: Any):
+    def body(context: Any, first: Any, last: Any, parameters: Any, step: Any):
         def generate(context, builder, signature, args):
             write(*(Code(builder, argument) for argument in args))
             return context.get_dummy_value()
 
-        return types.void(first, second), generate
+        return types.void(first, last, parameters, step), generate
 
-    def function(first, second):
-        body(first, second)
+    def function(first, last, parameters, step):
+        body(first, last, parameters, step)
 
     return function
-
-
-@intrinsic
-def call_at(context, address, tile, parameters):
-    """Call the C function ``void(int64 tile, uint64 parameters)`` at an address."""
-
-    def generate(context, builder, signature, args):
-        function = ir.FunctionType(ir.VoidType(), [INTEGER, INTEGER])
-        builder.call(builder.inttoptr(args[0], function.as_pointer()), args[1:])
-        return context.get_dummy_value()
-
-    return types.void(types.uint64, types.int64, types.uint64), generate

@@ -1,0 +1,214 @@
+"""Programs of the CPU: which thread calls what, in which order, for many steps without Python.
+
+All work is `Calls` of C functions (`c_functions`) for a range of items: tiles of a sweep, cells of
+sources, receivers. A *strand* is a list of calls that one thread makes one after the other. The
+strands of a *phase* run side by side, phases one after the other. There are two ways to lay work
+out::
+
+    together    a phase for each group of launches, its items dealt to a strand for each thread
+    apart       a strand for each shot, which holds all of its calls: a thread takes one shot
+                through all steps before it takes the next, and waits for no other thread
+
+A sweep that writes nothing but layer memory (the flux of second derivatives) prepares the sweep
+that follows. One thread does both in turn, tile by tile, while the tile is in its cache.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from itertools import pairwise
+from typing import Any
+
+import numpy as np
+from llvmlite import ir
+from numba import njit, prange, types
+from numba.extending import intrinsic
+
+from seismo.backends.base import Step
+
+SMALL = 1 << 14  # points of a phase below which it takes less than threads take to meet
+LONGEST = 1 << 29  # points to update in one go, a second's work: it cannot be interrupted
+_WORD = ir.IntType(64)
+
+
+@dataclass(frozen=True, eq=False)
+class Calls:
+    """A launch on the CPU: one C function, for items numbered from 0.
+
+    Attributes:
+        address: of the function.
+        parameters: what it finds at the address it is given.
+        held: what `parameters` points to.
+        costs: what each item takes, in points of a sweep.
+        shots: the shot of each item; None if they are of no one shot.
+        clock: holds the step, for calls outside a program.
+        tiles: of a sweep, what its items are; equal ones have the same.
+        prepares: whether it writes nothing but layer memory that the same tile reads.
+    """
+
+    address: int
+    parameters: np.ndarray
+    held: tuple
+    costs: np.ndarray
+    shots: np.ndarray | None
+    clock: np.ndarray
+    tiles: bytes = b""
+    prepares: bool = False
+
+    def __call__(self) -> None:
+        """Do all of it."""
+        _call_one(np.array(self.row(0, len(self.costs)), np.uint64), self.clock[0])
+
+    def row(self, first: int, last: int) -> tuple[int, ...]:
+        """Give the numbers of a call."""
+        return self.address, first, last, self.parameters.ctypes.data
+
+
+Chain = tuple[Calls, ...]  # launches on the same items, to be done item by item
+Rows = list[tuple[int, ...]]
+
+
+def program(steps: tuple[Step, ...], threads: int) -> Callable[[int, int], None]:
+    """Lay steps out for threads; see `seismo.backends.base.Backend.program`."""
+    every = [_chained(step) for step in steps]
+    shots = _shots(every)
+    apart = len(shots) > 1 and (len(shots) % threads == 0 or len(shots) >= 4 * threads)
+    if apart:
+        phases = [[_by_shot(groups, shots)] for groups in every]
+    else:
+        phases = [[_dealt(group, threads) for group in groups] for groups in every]
+    calls, starts = _table(phases)
+    most = max(1, int(LONGEST / max(_cost(groups) for groups in every)))
+
+    def advance(first: int, count: int, held=steps) -> None:
+        for start in range(first, first + count, most):
+            _replay(calls, starts, start, min(most, first + count - start), apart)
+
+    return advance
+
+
+def _chained(step: Any) -> list[list[Chain]]:
+    """Join launches that only prepare with those that follow on the same tiles."""
+    groups: list[list[Chain]] = []
+    before: dict[bytes, Chain] = {}
+    for group in step:
+        chains: list[Chain] = [(calls,) for calls in group]
+        if before and before.keys() <= {calls.tiles for calls in group}:
+            groups.pop()
+            chains = [(*before.get(calls.tiles, ()), calls) for calls in group]
+        groups.append(chains)
+        alone = all(len(chain) == 1 and chain[0].prepares for chain in chains)
+        before = {chain[0].tiles: chain for chain in chains} if alone else {}
+    return groups
+
+
+def _shots(steps: list[list[list[Chain]]]) -> list[int]:
+    """List the shots if all work is of one or another of them."""
+    found: set[int] = set()
+    for calls in (c for groups in steps for group in groups for chain in group for c in chain):
+        if calls.shots is None:
+            return []
+        found.update(calls.shots.tolist())
+    return sorted(found)
+
+
+def _cost(groups: list[list[Chain]]) -> float:
+    return 1.0 + sum(c.costs.sum() for group in groups for chain in group for c in chain)
+
+
+def _rows(chain: Chain, first: int, last: int) -> Rows:
+    if len(chain) == 1:
+        return [chain[0].row(first, last)]
+    return [calls.row(n, n + 1) for n in range(first, last) for calls in chain]
+
+
+def _by_shot(groups: list[list[Chain]], shots: list[int]) -> list[Rows]:
+    """Give each shot all calls of its items, in the order of the groups."""
+    strands: dict[int, Rows] = {shot: [] for shot in shots}
+    for chain in (chain for group in groups for chain in group):
+        owners: Any = chain[0].shots
+        cuts = [0, *(np.flatnonzero(np.diff(owners)) + 1).tolist(), len(owners)]
+        for first, last in pairwise(cuts):
+            if first < last:
+                strands[int(owners[first])] += _rows(chain, first, last)
+    return list(strands.values())
+
+
+def _dealt(group: list[Chain], threads: int) -> list[Rows]:
+    """Deal the items of every launch to threads, in runs of about equal cost."""
+    costs = [np.sum([calls.costs for calls in chain], axis=0) for chain in group]
+    used = threads if sum(c.sum() for c in costs) >= SMALL else 1
+    strands: list[Rows] = [[] for _ in range(threads)]
+    for chain, cost in zip(group, costs, strict=True):
+        reached = np.cumsum([0.0, *cost])
+        shares = reached[-1] * np.arange(1, used) / used
+        cuts = [0, *np.searchsorted(reached[1:], shares).tolist(), len(cost)]
+        for strand, (first, last) in zip(strands, pairwise(cuts), strict=False):
+            if first < last:
+                strand += _rows(chain, first, last)
+    return strands
+
+
+def _table(phases: list[list[list[Rows]]]) -> tuple[np.ndarray, np.ndarray]:
+    """Write all calls in one table; say where each strand of each phase of each step begins.
+
+    Returns:
+        calls (call, 4): function, first item, last + 1, parameters; starts (step, phase, strand).
+    """
+    most = max(len(step) for step in phases)
+    strands = len(phases[0][0])
+    starts = np.zeros((len(phases), most, strands + 1), np.int64)
+    calls: Rows = []
+    for step, its_phases in zip(starts, phases, strict=True):
+        step[:] = len(calls)
+        for n, phase in enumerate(its_phases):
+            step[n:] = len(calls)
+            for k, rows in enumerate(phase):
+                calls += rows
+                step[n, k + 1 :] = len(calls)
+        step[len(its_phases) :] = len(calls)
+    return np.array(calls, np.uint64).reshape(-1, 4), starts
+
+
+@intrinsic
+def _call_at(context, address, first, last, parameters, step):
+    """Call the C function ``void(first, last, parameters, step)`` at an address."""
+
+    def generate(context, builder, signature, args):
+        function = ir.FunctionType(ir.VoidType(), [_WORD] * 4)
+        builder.call(builder.inttoptr(args[0], function.as_pointer()), args[1:])
+        return context.get_dummy_value()
+
+    whole = types.uint64
+    return types.void(whole, whole, whole, whole, types.int64), generate
+
+
+@njit(cache=True, nogil=True)
+def _call_one(row, step):
+    _call_at(row[0], row[1], row[2], row[3], step)
+
+
+@njit(nogil=True)
+def _strand(calls, starts, phase, strand, first, count):
+    """Make the calls of a strand in steps first, first + 1, ..."""
+    for step in range(first, first + count):
+        bounds = starts[step % starts.shape[0], phase]
+        for n in range(bounds[strand], bounds[strand + 1]):
+            _call_at(calls[n, 0], calls[n, 1], calls[n, 2], calls[n, 3], step)
+
+
+@njit(parallel=True, cache=True, nogil=True)
+def _replay(calls, starts, first, count, apart):
+    """Take `count` steps: every strand through all of them, or all strands through every one."""
+    period, phases, strands = starts.shape[0], starts.shape[1], starts.shape[2] - 1
+    turns, steps = (1, count) if apart else (count, 1)
+    for turn in range(turns):
+        step = first + turn
+        for phase in range(phases):
+            bounds = starts[step % period, phase]
+            if bounds[1] == bounds[strands]:  # no need for others
+                _strand(calls, starts, phase, 0, step, steps)
+            else:
+                for strand in prange(strands):
+                    _strand(calls, starts, phase, strand, step, steps)

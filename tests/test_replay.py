@@ -1,0 +1,92 @@
+"""Programs of the CPU against one launch after the other: the same numbers to the last bit.
+
+A program deals tiles to threads, does the flux and its sweep tile by tile, and takes shots through
+all their steps one by one. Every point is still updated by the same operations on the same values.
+The numbers of threads here are those that work is dealt to, whatever runs it.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+import solver
+from seismo.backends import replay
+from seismo.backends.cpu import CpuBackend
+from seismo.backends.host import HostBackend
+from seismo.physics.registry import physics_for
+
+CELLS = {2: (40, 30), 3: (30, 14, 12)}
+
+
+def survey(name: str, dimensions: int, base, shots: int) -> dict:
+    """Give a few shots in a random medium with every kind of face."""
+    kind = next(iter(physics_for(name, dimensions).drives))
+    cells = CELLS[dimensions]
+    spots = [solver.place(dimensions, [0.4 * n + k for n in cells]) for k in range(shots)]
+    document = solver.plan(
+        name, dimensions, random_medium=base, cells=cells, steps=15,
+        boundaries=solver.faces(dimensions, top="free_surface", x_max="rigid"),
+    )  # fmt: skip
+    document["sources"] = [
+        solver.source(physics_for(name, dimensions), kind, spots[0]),
+    ]
+    if shots > 1:
+        document["survey"] = {"shots": [{"position": p} for p in spots]}
+    return document
+
+
+def results(document: dict, base) -> list[dict[str, np.ndarray]]:
+    """Run, from noise, in two goes; give what every shot has recorded and its wavefield."""
+    simulation = solver.build(document, base)
+    solver.add_noise(simulation)
+    simulation.advance(7)
+    simulation.advance(simulation.total_steps - 7)
+    return [
+        wanted(simulation, shot)
+        for shot in range(simulation.setup.batch)
+        for wanted in (solver.records, solver.wavefield)
+    ]
+
+
+def deal_to(threads: int, monkeypatch) -> None:
+    monkeypatch.setattr(replay, "SMALL", 1)
+    monkeypatch.setattr(CpuBackend, "threads", property(lambda backend: threads))
+
+
+@pytest.mark.parametrize(("shots", "threads"), [(1, 1), (1, 3), (3, 1), (3, 2), (3, 3)])
+@pytest.mark.parametrize(("name", "dimensions"), solver.EVERY_EQUATION)
+def test_program_equals_one_launch_after_the_other(
+    name, dimensions, shots, threads, tmp_path, monkeypatch
+) -> None:
+    document = survey(name, dimensions, tmp_path, shots)
+    deal_to(threads, monkeypatch)
+    found = results(document, tmp_path)
+    monkeypatch.setattr(CpuBackend, "program", HostBackend.program)
+    wanted = results(document, tmp_path)
+    for a, b in zip(found, wanted, strict=True):
+        assert solver.identical(a, b)
+
+
+@pytest.mark.parametrize(("shots", "threads", "strands"), [(3, 3, 3), (3, 1, 3), (3, 2, 2)])
+def test_shots_go_apart_where_they_share_threads_evenly(
+    shots, threads, strands, tmp_path, monkeypatch
+) -> None:
+    made = []
+    table = replay._table
+    monkeypatch.setattr(replay, "_table", lambda phases: made.append(phases) or table(phases))
+    deal_to(threads, monkeypatch)
+    solver.build(survey("acoustic", 2, tmp_path, shots), tmp_path)
+    phases = made[-1][0]
+    assert {len(phase) for phase in phases} == {strands}
+    assert (len(phases) == 1) == (strands == shots)
+
+
+def test_flux_and_its_sweep_share_a_phase(tmp_path) -> None:
+    """Both stages make one group of launches, of pairs where there are layers."""
+    simulation = solver.build(survey("acoustic", 3, tmp_path, 1), tmp_path)
+    groups = replay._chained(simulation._bind(0))
+    lengths = [len(chain) for chain in groups[0]]
+    assert lengths
+    assert set(lengths) == {2}
+    assert all(len(chain) == 1 for group in groups[1:] for chain in group)
