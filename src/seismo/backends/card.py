@@ -37,8 +37,9 @@ class Card(Tools):
         self._device = cupy.cuda.Device(number)
         self._device.use()
         self.capability = divmod(int(self._device.compute_capability), 10)
-        self._main = cupy.cuda.Stream(non_blocking=True)
-        self._main.use()  # whatever else touches arrays is queued there too
+        # One that waits for CuPy's default stream and makes it wait: whoever touches an array by
+        # CuPy's means (`array[:] = 0`), in any thread, comes in order with the launches.
+        self._main = cupy.cuda.Stream(non_blocking=False)
         self._sides: list[Any] = []
         self._functions: dict[Any, Any] = {}
         self._wanted: list[Request] = []
