@@ -17,11 +17,15 @@ from seismo.fields import Fields
 from seismo.grid import AXES, Box
 from seismo.physics.table import Stage
 
-X_ALIGNED = 4  # numbers; a row of layer memory begins on whole 16 bytes, as the fields' rows do
+SLOT_STAGGER = 9  # lanes between the variables of a region, so that no cache set holds them all
 
 
 class LayerMemory:
-    """Own the memory variables of one stage, in every region and span, in one array."""
+    """Own the memory variables of one stage, in every region and span, in one array.
+
+    Where they are differentiated there are `pad` zeros on both sides. Along x those before a row
+    are whole lanes, so that rows are aligned; those behind it are the next row's, or the stagger.
+    """
 
     def __init__(
         self, backend: Backend, stage: Stage, subdomain: Subdomain, regions: list[Region], pad: int
@@ -36,10 +40,11 @@ class LayerMemory:
             if not stretched or not box.size or not stage.slots:
                 continue
             margin = [pad if a in stretched else 0 for a in AXES]
-            margin[0] = -(-margin[0] // X_ALIGNED) * X_ALIGNED
-            nx, ny, nz = (n + 2 * m for n, m in zip(box.shape, margin, strict=True))
-            pitch = -(-nx // backend.lane_width) * backend.lane_width
-            slot = pitch * ny * nz
+            lane = backend.lane_width
+            margin[0] = -(-margin[0] // lane) * lane
+            _, ny, nz = (n + 2 * m for n, m in zip(box.shape, margin, strict=True))
+            pitch = margin[0] + -(-box.shape[0] // lane) * lane
+            slot = pitch * ny * nz + SLOT_STAGGER * lane
             corner = [m - lo for m, lo in zip(margin, box.lo, strict=True)]
             first = size + (corner[2] * ny + corner[1]) * pitch + corner[0]
             shot = slot * stage.slots * len(stretched)

@@ -25,7 +25,7 @@ from seismo.backends.host import HostBackend
 from seismo.backends.replay import Calls, program
 from seismo.backends.vectors import LANE_BYTES
 
-PREFETCH_BYTES = 1536  # along the rows of a 2-D grid
+PREFETCH_BYTES = 768  # along the rows of a 2-D grid
 TILE_ROWS = {2: (1, 16), 3: (16, 32)}  # rows along y and z of a block, by dimensions
 THIN_ROWS = 4  # rows along z of a tile of such a block
 BODY_COST = 16  # points of a sweep that take as long as one call of a body
