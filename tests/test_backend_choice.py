@@ -281,10 +281,10 @@ def test_the_command_line_without_a_gpu(no_gpu, capsys, command):
 
 
 def test_a_run_says_where_it_goes(no_gpu, capsys):
-    code, _, err = call(capsys, "run", "s.yaml")
+    code, _, err = call(capsys, "run", "s.yaml", "--backend", "auto")
     assert code == 0
     assert re.match(r"on the CPU, \d+ threads?; no GPU: there is no NVIDIA driver", err)
-    code, _, err = call(capsys, "run", "s.yaml", "--backend", "cpu")
+    code, _, err = call(capsys, "run", "s.yaml")
     assert re.match(r"on the CPU, \d+ threads?\n", err)
     assert call(capsys, "run", "s.yaml", "--quiet") == (0, "", "")
     results = seismo.run("s.yaml", backend="cpu")

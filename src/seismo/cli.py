@@ -40,7 +40,7 @@ app = typer.Typer(
 ScenarioFile = Annotated[Path, typer.Argument(metavar="FILE", help="The scenario, a YAML file.")]
 BackendName = Annotated[
     Literal["auto", "cpu", "gpu"],
-    typer.Option("--backend", help="Where to run; auto takes a GPU if there is one."),
+    typer.Option("--backend", help="Where to run (GPUs are on trial); auto takes a GPU if there is one."),
 ]
 DeviceNumber = Annotated[
     int | None, typer.Option(min=0, help="Number of the GPU [default: the first that will do].")
@@ -81,7 +81,7 @@ def run(
             help="The results file [default: output.path of FILE, or its name with .h5].",
         ),
     ] = None,
-    backend: BackendName = "auto",
+    backend: BackendName = "cpu",
     device: DeviceNumber = None,
     threads: ThreadCount = None,
     quiet: Annotated[bool, typer.Option("--quiet", "-q", help="Say nothing but errors.")] = False,
@@ -117,7 +117,7 @@ def _reporter(quiet: bool) -> Iterator[Reporter | None]:
 def check(
     file: ScenarioFile,
     as_json: Annotated[bool, typer.Option("--json", help="Print JSON instead of text.")] = False,
-    backend: BackendName = "auto",
+    backend: BackendName = "cpu",
     device: DeviceNumber = None,
 ) -> None:
     """Validate a scenario and say what it will cost and how well it resolves the waves."""
@@ -267,7 +267,7 @@ def bench(
     output: Annotated[
         Path | None, typer.Option("--json", metavar="FILE", help="Write the numbers as JSON too.")
     ] = None,
-    backend: BackendName = "auto",
+    backend: BackendName = "cpu",
     device: DeviceNumber = None,
 ) -> None:
     """Measure how fast this machine steps, beside its memory bandwidth."""

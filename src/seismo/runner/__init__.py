@@ -47,7 +47,7 @@ def run(
     output: str | os.PathLike[str] | None = None,
     progress: Reporter | None = None,
     *,
-    backend: str = "auto",
+    backend: str = "cpu",
     device: int | None = None,
     threads: int | None = None,
 ) -> Results:
