@@ -234,11 +234,13 @@ def test_the_search_for_the_largest(precision, size, gpu):
     field = backend.zeros(size)
     field[:size] = backend.array(values)
     start, top = backend.largest(field, 10), float(np.finfo(precision).max)
-    assert start()() == np.abs(values).max()
+    found = start()()
+    assert found.size == pytest.approx(np.abs(values).max(), rel=2e-6)
+    assert np.abs(values[found.at]) == pytest.approx(found.size, rel=2e-6)
     for place in {0, size // 2, size - 1}:
         for value, wanted in ((-top, top), (np.nan, math.inf), (-np.inf, math.inf)):
             field[place] = value
-            assert start()() == wanted
+            assert start()() == (pytest.approx(wanted, rel=2e-6), place)
         field[place] = 0.0
 
 
@@ -250,7 +252,7 @@ def test_searches_follow_one_another_without_waiting(gpu):
     for n in range(20):
         field[n] = 1.0 + n
         looks.append(start())
-    assert [look() for look in looks] == [1.0 + n for n in range(20)]
+    assert [look() for look in looks] == [(1.0 + n, n) for n in range(20)]
 
 
 def test_more_rows_than_a_grid_counts_along_y(gpu):

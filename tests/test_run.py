@@ -220,7 +220,7 @@ def test_an_unstable_run_says_where_and_keeps_what_was_sound(tmp_path, monkeypat
     """
     unstable = _unstable(seismo.scenario.from_dict(SCENARIO), 1.05)
     monkeypatch.setattr(runner, "prepare", lambda *_: unstable)
-    with pytest.raises(UnstableError, match=r"step \d+ .*p is .* x = .*vp 1[58]00") as caught:
+    with pytest.raises(UnstableError, match=r"step \d+ .*p reaches .* x = .*vp 1[58]00") as caught:
         seismo.run(SCENARIO, tmp_path / "x.h5")
     assert "\n" not in str(caught.value)
     assert str(caught.value).endswith(f", in {tmp_path / 'x.h5'}")

@@ -74,6 +74,14 @@ class Subdomain:
             (np.asarray(z) + oz) * z_stride + (np.asarray(y) + oy) * y_stride + np.asarray(x) + ox
         )
 
+    def place(self, index: int) -> tuple[int, int, int]:
+        """Give x, y, z of the owned point next to a flat index of any shot, in the grid."""
+        y_stride, z_stride = self.strides
+        z, rest = divmod(index % self.volume, z_stride)
+        padded = (rest % y_stride, rest // y_stride, z)
+        ends = zip(padded, self.offset, self.owned.lo, self.owned.hi, strict=True)
+        return triple([min(max(n - offset, lo), hi - 1) for n, offset, lo, hi in ends])
+
     def view(self, array) -> np.ndarray:
         """Shape a flat array as (shot, z, y, x); a coefficient has one shot."""
         count = array.size // self.volume

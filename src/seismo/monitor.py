@@ -21,7 +21,7 @@ from rich.progress import BarColumn, TaskID, TextColumn
 from rich.progress import Progress as RichProgress
 
 from seismo.errors import UnstableError
-from seismo.grid import AXES, Box, triple
+from seismo.grid import AXES, Box, Triple, triple
 from seismo.output.quantities import with_unit
 
 EVERY = 50  # steps between two looks
@@ -30,6 +30,7 @@ OVERFLOW = 1e30  # near the end of float32
 SHARE_OF_LINES = 0.05
 COMPILING = "compiling kernels (first run of this kind) ..."
 
+Index = Triple  # x, y, z
 Pieces = Iterable[tuple[Box, Any]]  # owned points, and what gives arrays where it is indexed
 
 
@@ -210,8 +211,8 @@ class Watch:
         self._simulation, self._quiet_after = simulation, quiet_after
         self._grid, self._dt = simulation.setup.grid, simulation.dt
         self._ahead = simulation.backend.looks_ahead
-        self._looks: deque[tuple[int, Callable[[], float]]] = deque()
-        self._good = 0
+        self._looks: deque[tuple[int, Callable[[], tuple[float, Index]]]] = deque()
+        self._good, self._place = 0, (0, 0, 0)
         self._peak = 0.0
 
     def look(self, step: int) -> None:
@@ -235,32 +236,37 @@ class Watch:
 
     def _judge(self) -> None:
         step, largest = self._looks.popleft()
-        peak, time = largest(), step * self._dt
+        (peak, place), time = largest(), step * self._dt
         bound = OVERFLOW
         if time > self._quiet_after and self._peak > 0.0:
             bound = min(bound, GROWTH * self._peak)
         if peak > bound:
-            raise UnstableError(self._message(step), self._good)
+            raise UnstableError(self._message(step, peak, place), self._good)
         if time <= self._quiet_after or self._peak == 0.0:
             self._peak = max(self._peak, peak)
-        self._good = step
+        self._good, self._place = step, place
 
-    def _message(self, step: int) -> str:
-        value, index = _worst(self._simulation.views(self.field))
-        when = f"the wavefield is unstable at step {step} (t = {with_unit(step * self._dt, 's')})"
-        if index is None:
-            return (
-                f"{when}: {self.field} is finite nowhere by now; lower time.courant, or check the "
-                "model for extreme contrasts and for vp/vs below sqrt(2)"
+    def _message(self, step: int, peak: float, index: Index) -> str:
+        """Say when and where it grew, and why.
+
+        What is not finite any more began in the middle of it, as far as it has not spread to
+        everywhere; then the place where the last sound look found most is named.
+        """
+        said = f"{self.field} reaches {peak:.3g}"
+        if not math.isfinite(peak):
+            lost = _middle_of_the_lost(self._simulation.views(self.field))
+            said = (
+                f"{self.field} is not finite"
+                if lost
+                else (f"{self.field} is finite nowhere; at step {self._good} it was largest")
             )
+            index = lost or self._place
+        when = f"the wavefield is unstable at step {step} (t = {with_unit(step * self._dt, 's')})"
         place = {a: float(self._grid.coordinate(a, index[AXES.index(a)])) for a in self._grid.axes}
         medium = self._simulation.setup.earth.sample(place["z"], place.get("y"), place["x"])
         around = {name: float(np.ravel(v)[0]) for name, v in medium.items()}
         where = ", ".join(f"{a} = {v:.6g} m" for a, v in place.items())
-        return (
-            f"{when}: {self.field} is {value:.3g} at {where} ({_described(around)}); "
-            f"{self._cause(index, around)}"
-        )
+        return f"{when}: {said} at {where} ({_described(around)}); {self._cause(index, around)}"
 
     def _cause(self, index: tuple[int, int, int], around: dict[str, float]) -> str:
         """Name the likeliest cause and what to do."""
@@ -288,28 +294,14 @@ def _described(around: dict[str, float]) -> str:
     return ", ".join(f"{name} {value:.5g} {units[name]}" for name, value in around.items())
 
 
-def _worst(pieces: Pieces) -> tuple[float, tuple[int, int, int] | None]:
-    """Find where it began: a value and its x, y, z index.
-
-    That is the middle of the points that are not finite any more, which spread from there, or the
-    largest value while all are finite. None when there is no finite point left.
-    """
-    largest, at, value = -1.0, (0, 0, 0), 0.0
-    lost, finite, middle = 0, 0, np.zeros(3)
+def _middle_of_the_lost(pieces: Pieces) -> Index | None:
+    """Give x, y, z of the middle of what is not finite, None where all or nothing is."""
+    lost, points, middle = 0, 0, np.zeros(3)
     for owned, array in pieces:
         for z in range(array.shape[1]):
             plane = array[:, z]
-            sizes = np.where(np.isfinite(plane), np.abs(plane), -1.0)
-            k = int(np.argmax(sizes))
-            _, y, x = np.unravel_index(k, sizes.shape)
-            if sizes.flat[k] > largest:
-                largest, value = float(sizes.flat[k]), float(plane.flat[k])
-                at = (owned.lo[0] + int(x), owned.lo[1] + int(y), owned.lo[2] + z)
-            _, ys, xs = np.nonzero(sizes < 0.0)
+            _, ys, xs = np.nonzero(~np.isfinite(plane))
             corner = np.array([owned.lo[0], owned.lo[1], owned.lo[2] + z])
             middle += [xs.sum(), ys.sum(), 0.0] + corner * len(xs)
-            lost, finite = lost + len(xs), finite + plane.size - len(xs)
-    if not lost:
-        return value, at
-    at = triple([round(n / lost) for n in middle.tolist()])
-    return math.nan, (at if finite else None)
+            lost, points = lost + len(xs), points + plane.size
+    return triple([round(n / lost) for n in middle.tolist()]) if 0 < lost < points else None

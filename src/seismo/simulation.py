@@ -148,15 +148,24 @@ class Simulation:
             for p, array in self._left(name)
         ]
 
-    def largest(self, name: str) -> Callable[[], float]:
-        """Start to look for the largest magnitude of a field; the result waits for it."""
+    def largest(self, name: str) -> Callable[[], tuple[float, tuple[int, int, int]]]:
+        """Start to look for the largest magnitude of a field.
+
+        The result waits for it, and gives it with its x, y, z in the grid.
+        """
         key = (name, self.parity)
         if key not in self._searches:
             self._searches[key] = [
                 self.backend.largest(a, p.subdomain.strides[1]) for p, a in self._left(name)
             ]
         looks = [start() for start in self._searches[key]]
-        return lambda: max(look() for look in looks)
+
+        def wait() -> tuple[float, tuple[int, int, int]]:
+            found = [look() for look in looks]
+            size, part = max((f.size, n) for n, f in enumerate(found))
+            return size, self.parts[part].subdomain.place(found[part].at)
+
+        return wait
 
     def _left(self, name: str) -> list[tuple[Part, Any]]:
         """Give each part's array of a field as the last step left it."""

@@ -10,7 +10,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Any, Protocol
+from typing import Any, NamedTuple, Protocol
 
 import numpy as np
 
@@ -100,7 +100,16 @@ class Operands:
 
 
 Launch = Callable[[], None]
-Search = Callable[[], Callable[[], float]]  # starts, and gives what waits for the result
+
+
+class Found(NamedTuple):
+    """The largest magnitude of a field, infinite for NaN, and a place of it in the array."""
+
+    size: float
+    at: int
+
+
+Search = Callable[[], Callable[[], Found]]  # starts, and gives what waits for the result
 Step = list[list[Launch]]  # in order; the launches of one list touch other points each
 
 
@@ -155,7 +164,8 @@ class Backend(Protocol):
     def largest(self, field: Any, plane: int) -> Search:
         """Bind a search for the largest magnitude in a field; NaN counts as infinite.
 
-        Of the planes of `plane` numbers some may be left out: what blows up spreads.
+        Of the planes of `plane` numbers some may be left out: what blows up spreads. In arrays of
+        more than 2^32 numbers the place may be a neighbour's.
         """
 
     def free_memory(self) -> int | None:

@@ -2,9 +2,10 @@
 
 Magnitudes are compared as whole numbers. The bits of a float without its sign grow with its
 magnitude; those of infinity are above those of all numbers, and those of NaN above infinity's. So
-nothing that blew up can hide, as NaN does from comparisons of floats::
+nothing that blew up can hide, as NaN does from comparisons of floats. The upper half of a key is
+the first 32 bits, the lower half the place::
 
-    every thread    the largest of bits[i], bits[i + all threads], ...
+    every thread    the largest key of i, i + all threads, i + 2 * all threads, ...
     every block     the largest of its threads, in shared memory, half of them at a time
     one block       the largest of the blocks
 """
@@ -19,17 +20,32 @@ from typing import Any
 import numpy as np
 from numba import cuda
 
-from seismo.backends.base import Search
+from seismo.backends.base import Found, Search
 
 THREADS = 256  # of a block, a power of two
 BLOCKS = 1056  # eight for every multiprocessor of an H200
 _WHOLE = {"float32": np.uint32, "float64": np.uint64}
+_HALF = 32
 
 
-def largest_kernel(mask: int, threads: int) -> Callable:
-    """Write the kernel (count, bits, found): each block's largest of the masked bits."""
-    keep, nothing, half = np.uint64(mask), np.uint64(0), threads // 2
+def _key_of(item: int, shift: int) -> Callable:
+    """Write the function (bits of a number of `item` bytes, its place) -> key."""
+    magnitude = np.uint64((1 << (8 * item - 1)) - 1)
+    up, down, upper = np.uint64(64 - 8 * item), np.uint64(shift), np.uint64(0xFFFFFFFF << _HALF)
 
+    def key(bits, i):
+        return (((np.uint64(bits) & magnitude) << up) & upper) | (i >> down)
+
+    return key
+
+
+def _key_itself(bits, i):
+    return bits
+
+
+def largest_kernel(key: Callable, threads: int) -> Callable:
+    """Write the kernel (count, bits, found): each block's largest key."""
+    nothing, half = np.uint64(0), threads // 2
     two, three, four = (np.uint64(n) for n in (2, 3, 4))
 
     def kernel(count, bits, found):
@@ -38,15 +54,12 @@ def largest_kernel(mask: int, threads: int) -> Callable:
         i, last, every = np.uint64(cuda.grid(1)), np.uint64(count), np.uint64(cuda.gridsize(1))
         largest = nothing
         while i + three * every < last:  # four loads under way at a time
-            a, b = np.uint64(bits[i]) & keep, np.uint64(bits[i + every]) & keep
-            c, d = (
-                np.uint64(bits[i + two * every]) & keep,
-                np.uint64(bits[i + three * every]) & keep,
-            )
-            largest = max(largest, max(max(a, b), max(c, d)))
+            j, k, m = i + every, i + two * every, i + three * every
+            a, b, c, d = bits[i], bits[j], bits[k], bits[m]
+            largest = max(largest, max(max(key(a, i), key(b, j)), max(key(c, k), key(d, m))))
             i += four * every
         while i < last:
-            largest = max(largest, np.uint64(bits[i]) & keep)
+            largest = max(largest, key(bits[i], i))
             i += every
         shared[t] = largest
         cuda.syncthreads()
@@ -64,14 +77,22 @@ def largest_kernel(mask: int, threads: int) -> Callable:
 
 @dataclass(frozen=True)
 class LargestKernel:
-    """One stage of the search."""
+    """One stage of the search.
 
-    mask: int
+    Attributes:
+        threads: of a block.
+        item: bytes of a number, 0 where the numbers are keys.
+        shift: bits that places are too long by.
+    """
+
     threads: int
+    item: int = 0
+    shift: int = 0
 
     def write(self, tools: Any) -> Callable:
         """Write the kernel."""
-        return largest_kernel(self.mask, self.threads)
+        key = _key_of(self.item, self.shift) if self.item else _key_itself
+        return largest_kernel(tools.device_function(key), self.threads)
 
 
 def bind_largest(
@@ -87,28 +108,33 @@ def bind_largest(
         blocks: the most that search.
     """
     whole: Any = _WHOLE[precision]
-    mask = np.iinfo(whole).max >> 1
+    item, shift = np.dtype(whole).itemsize, max(0, (field.size - 1).bit_length() - _HALF)
     blocks = min(blocks, -(-field.size // threads))
     found, result = (card.array(np.zeros(n, np.uint64)) for n in (blocks, 1))
 
-    def stage(count: int, bits: Any, target: Any) -> Callable[[], None]:
+    def stage(kernel: LargestKernel, count: int, bits: Any, target: Any) -> Callable[[], None]:
         return card.launch(
-            LargestKernel(mask, threads),
-            (target.size, 1, 1), (threads, 1, 1), (count, bits, target),
+            kernel, (target.size, 1, 1), (threads, 1, 1), (count, bits, target),
             addresses=False, writes=(target,),
         )  # fmt: skip
 
-    stages = (stage(field.size, field.view(whole), found), stage(blocks, found, result))
+    stages = (
+        stage(LargestKernel(threads, item, shift), field.size, field.view(whole), found),
+        stage(LargestKernel(threads), blocks, found, result),
+    )
 
-    def start(held: Any = field) -> Callable[[], float]:
+    def start(held: Any = field) -> Callable[[], Found]:
         for launch in stages:
             launch()
-        bits = card.fetch_later(result)
-        return lambda: _magnitude(bits(), whole, precision)
+        key = card.fetch_later(result)
+        return lambda: _found(int(key()[0]), precision, shift)
 
     return start
 
 
-def _magnitude(bits: np.ndarray, whole: Any, precision: str) -> float:
-    value = float(bits.astype(whole).view(precision)[0])
-    return value if math.isfinite(value) else math.inf
+def _found(key: int, precision: str, shift: int) -> Found:
+    """Take a key apart; of a double there are 32 bits, 20 of them behind the point."""
+    first = np.array([key >> _HALF], np.uint32)
+    pair = first if precision == "float32" else np.array([0, first[0]], "<u4")
+    size = float(pair.view(precision)[0])
+    return Found(size if math.isfinite(size) else math.inf, (key & 0xFFFFFFFF) << shift)

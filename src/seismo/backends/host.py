@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from seismo import machine
-from seismo.backends.base import Search, Step
+from seismo.backends.base import Found, Search, Step
 
 
 class HostBackend:
@@ -49,13 +49,18 @@ class HostBackend:
     def largest(self, field: np.ndarray, plane: int) -> Search:
         """Look at every fourth plane of a large field; see `Backend.largest`."""
         planes = field[: field.size // plane * plane].reshape(-1, plane)
-        some = planes[:: max(1, min(4, len(planes) // 16))]
+        step = max(1, min(4, len(planes) // 16))
+        some = planes[::step]
 
-        def start() -> Callable[[], float]:
+        def start() -> Callable[[], Found]:
             with np.errstate(invalid="ignore"):
-                # NaN and infinity survive these reductions, which need no temporary array.
-                found = float(np.maximum(some.max(), -some.min()))
-            return lambda: found if math.isfinite(found) else math.inf
+                # NaN survives these reductions, which copy nothing, and comes before all else.
+                row = int(np.maximum(some.max(axis=1), -some.min(axis=1)).argmax())
+            line = np.abs(some[row])
+            column = int(line.argmax())
+            size = float(line[column])
+            found = Found(size if math.isfinite(size) else math.inf, row * step * plane + column)
+            return lambda: found
 
         return start
 
