@@ -14,7 +14,9 @@ nodes, the stiffness of a shear stress the harmonic mean of four (Moczo et al. 2
 fluid. Where no contact cuts, c13 = c11 - 2 mu and c33 = c11: `even` formulas read c11 and q only.
 
 On the row of a free surface szz vanishes: `surface` takes from sxx (and syy) what a nonzero szz
-would have added, c13 / c33 szz, whatever d_z v_z was.
+would have added, c13 / c33 szz, whatever d_z v_z was. In a fluid that is all of it to the last bit:
+all normal stresses are changed by one number there, and by differences of stiffnesses that are
+zero. What rounding left behind would push the water for ever.
 """
 
 from __future__ import annotations
@@ -52,8 +54,9 @@ def _stress_2d(o):
     def stress(i, s, sxx, szz, sxz, vx, vz, c11, c13, c33, q):
         ex, ez = x_dn(vx, i, s, 0), z_dn(vz, i, s, 0)
         c = here(c13, i, s)
-        put(sxx, i, s, at(sxx, i) + here(c11, i, s) * ex + c * ez)
-        put(szz, i, s, at(szz, i) + c * ex + here(c33, i, s) * ez)
+        all_round = c * (ex + ez)
+        put(sxx, i, s, at(sxx, i) + all_round + (here(c11, i, s) - c) * ex)
+        put(szz, i, s, at(szz, i) + all_round + (here(c33, i, s) - c) * ez)
         total = here(q, i, s) + x_next(q, i, s) + z_next(q, i, s) + corner(q, i, s)
         put(sxz, i, s, at(sxz, i) + four / total * (z_up(vx, i, s, 1) + x_up(vz, i, s, 1)))
 
@@ -114,10 +117,11 @@ def _stress_3d(o):
     def stress(i, s, sxx, syy, szz, sxy, sxz, syz, vx, vy, vz, c11, c13, c33, q66, q):
         ex, ey, ez = x_dn(vx, i, s, 0), y_dn(vy, i, s, 0), z_dn(vz, i, s, 0)
         c, p0 = here(c13, i, s), here(q66, i, s)
-        all_round, mu2 = here(c11, i, s) * (ex + ey) + c * ez, two / p0
-        put(sxx, i, s, at(sxx, i) + all_round - mu2 * ey)
-        put(syy, i, s, at(syy, i) + all_round - mu2 * ex)
-        put(szz, i, s, at(szz, i) + c * (ex + ey) + here(c33, i, s) * ez)
+        all_round, mu2 = c * (ex + ey + ez), two / p0
+        level = (here(c11, i, s) - c) * (ex + ey)
+        put(sxx, i, s, at(sxx, i) + all_round + (level - mu2 * ey))
+        put(syy, i, s, at(syy, i) + all_round + (level - mu2 * ex))
+        put(szz, i, s, at(szz, i) + all_round + (here(c33, i, s) - c) * ez)
         mu = four / (p0 + x_next(q66, i, s) + y_next(q66, i, s) + corner_y(q66, i, s))
         put(sxy, i, s, at(sxy, i) + mu * (y_up(vx, i, s, 1) + x_up(vy, i, s, 1)))
         q_xy = here(q, i, s) + z_next(q, i, s)
@@ -159,8 +163,8 @@ def _surface_2d(o):
 
     @o.jit
     def surface(i, s, sxx, szz, c13, c33):
-        excess = at(szz, i)
-        put(sxx, i, s, at(sxx, i) - here(c13, i, s) / here(c33, i, s) * excess)
+        excess, c = at(szz, i), here(c33, i, s)
+        put(sxx, i, s, at(sxx, i) - excess + (c - here(c13, i, s)) / c * excess)
         put(szz, i, s, excess - excess)
 
     return surface
@@ -171,7 +175,8 @@ def _surface_3d(o):
 
     @o.jit
     def surface(i, s, sxx, syy, szz, c13, c33):
-        put(syy, i, s, at(syy, i) - here(c13, i, s) / here(c33, i, s) * at(szz, i))
+        excess, c = at(szz, i), here(c33, i, s)
+        put(syy, i, s, at(syy, i) - excess + (c - here(c13, i, s)) / c * excess)
         surface_2d(i, s, sxx, szz, c13, c33)
 
     return surface
