@@ -23,6 +23,7 @@ from typing import Any
 import numpy as np
 from llvmlite import binding, ir
 from numba.core import cgutils, types
+from numba.core.registry import cpu_target
 from numba.extending import intrinsic
 
 LANE_BYTES = 64
@@ -143,11 +144,12 @@ def _call(builder: ir.IRBuilder, name: str, arguments: list) -> None:
 
 @cache
 def _aligns() -> bool:
-    """Tell whether this processor shifts across two lanes.
+    """Tell whether the processor that Numba compiles for shifts across two lanes.
 
     LLVM turns such a shuffle of numbers into a slower one with a table, hence the assembler.
     """
-    if not binding.get_host_cpu_features().get("avx512f", False):
+    _, _, features = cpu_target.target_context.codegen().magic_tuple()
+    if "+avx512f" not in features.split(","):
         return False
     binding.initialize_native_asmparser()
     return True
