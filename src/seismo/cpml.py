@@ -73,6 +73,39 @@ def profile(grid: Grid, axis: str, layer: Layer, dt: float) -> np.ndarray:
     return np.array(rows)
 
 
+def composed(profile: np.ndarray, first: np.ndarray, second: np.ndarray) -> np.ndarray:
+    """Compose the inner of the two first derivatives that a second one becomes in a layer.
+
+    At half points the inner derivative is D p + psi with psi <- b psi + a D p. What the outer one
+    makes of it is a sum over p and over the old psi, whose weights depend on the place::
+
+        D (D p + psi) = xx p + sum_m d_m (psi[m] - psi[-1-m]),  psi[n] = b[n] old[n] + a[n] D p[n]
+
+    Args:
+        profile: (6, points) of `profile`.
+        first: (M) staggered coefficients d / spacing.
+        second: (M + 1) centred coefficients / spacing^2.
+
+    Returns:
+        (6 M - 1, points) float64: weights of p from 2 M - 1 points before to as many behind, then
+        those of the old psi from M half points before (-1/2 is the last of them) to M behind.
+    """
+    half, points = len(first), profile.shape[1]
+    of_field, of_memory = np.zeros((4 * half - 1, points)), np.zeros((2 * half, points))
+    centre = 2 * half - 1
+    for n in range(-half, half + 1):
+        of_field[centre + n] = second[abs(n)]
+    decay, gain = (np.pad(row, half) for row in profile[3:5])
+    for n in range(-half, half):
+        outer = first[n] if n >= 0 else -first[-1 - n]
+        here = slice(half + n, half + n + points)
+        of_memory[half + n] = outer * decay[here]
+        for m, inner in enumerate(first):
+            of_field[centre + n + 1 + m] += outer * inner * gain[here]
+            of_field[centre + n - m] -= outer * inner * gain[here]
+    return np.concatenate([of_field, of_memory])
+
+
 @dataclass(frozen=True)
 class Region:
     """Rows along x that share one variant of the operators, and another one at their ends.
@@ -109,7 +142,7 @@ def _segments(grid: Grid, axis: str, reach: int) -> list[tuple[int, int, bool]]:
     return [c for c in cuts if c[0] < c[1]]
 
 
-def _spans(grid: Grid, lane: int, reach: int):
+def spans(grid: Grid, lane: int, reach: int):
     """Cut x in layer, middle and layer, on whole lanes, so that vectors are aligned."""
     points, low, high = grid.points[0], grid.low[0], grid.high[0]
     first = -(-(low + reach) // lane) * lane if low else 0
@@ -128,7 +161,7 @@ def regions(grid: Grid, lane: int, closed_rows: int = 0, reach: int = 0) -> list
         closed_rows: rows under a free surface with their own operators.
         reach: points beside a layer whose derivatives still see its memory.
     """
-    spans = _spans(grid, lane, reach)
+    cuts = spans(grid, lane, reach)
     y_cuts = _segments(grid, "y", reach) if "y" in grid.axes else [(0, 1, False)]
     z_cuts = _segments(grid, "z", reach)
     if closed_rows:
@@ -139,5 +172,5 @@ def regions(grid: Grid, lane: int, closed_rows: int = 0, reach: int = 0) -> list
         middle = ("y" if y[2] else "") + ("z" if z[2] else "")
         ends = "x" + middle if grid.low[0] or grid.high[0] else middle
         box = Box((0, y[0], z[0]), (grid.points[0], y[1], z[1]))
-        found.append(Region(box, spans, middle, ends, bool(closed_rows) and z[0] == 0))
+        found.append(Region(box, cuts, middle, ends, bool(closed_rows) and z[0] == 0))
     return found

@@ -1,7 +1,8 @@
 """The grid cut into subdomains: owned boxes, their padded arrays, edges and neighbours.
 
 x is never cut. Each subdomain holds the points it owns plus a halo as wide as half the order along
-y and z; along x a margin that keeps x = 0 on the boundary of a lane::
+y and z; along x a margin that puts the middle of the rows, between the layers at their ends, on the
+boundary of a cache line. Loads of a warp that straddle lines take twice their time::
 
             pad |<------------ owned x ------------>| pad to the pitch
     z halo   .  .  .  .  .  .  .  .  .  .  .  .  .  .
@@ -19,7 +20,7 @@ import numpy as np
 from seismo.errors import ScenarioError
 from seismo.grid import Box, Grid, triple
 
-X_MARGIN = 32  # numbers before x = 0, a whole number of lanes
+LINE = 32  # numbers in a cache line of a GPU, two of a CPU's
 
 
 @dataclass(frozen=True)
@@ -32,6 +33,7 @@ class Subdomain:
         halo: points copied from each neighbour, along y and z.
         cut: for y and z, whether there is a neighbour on the low and the high side.
         batch: shots held side by side.
+        middle: first x behind the layer at the beginning of the rows.
     """
 
     grid: Grid
@@ -39,19 +41,20 @@ class Subdomain:
     halo: int
     cut: dict[str, tuple[bool, bool]]
     batch: int = 1
+    middle: int = 0
 
     @property
     def offset(self) -> tuple[int, int, int]:
         """Add this to a grid index to get the index in the padded arrays, along x, y, z."""
         y_halo = self.halo if "y" in self.grid.axes else 0
-        return X_MARGIN, y_halo - self.owned.lo[1], self.halo - self.owned.lo[2]
+        return LINE + -self.middle % LINE, y_halo - self.owned.lo[1], self.halo - self.owned.lo[2]
 
     @property
     def shape(self) -> tuple[int, int, int]:
         """Shape (z, y, x) of the padded arrays of one shot."""
         nx, ny, nz = self.owned.shape
         y_halo = self.halo if "y" in self.grid.axes else 0
-        pitch = -(-(X_MARGIN + nx + self.halo) // X_MARGIN) * X_MARGIN
+        pitch = -(-(self.offset[0] + nx + self.halo) // LINE) * LINE
         return nz + 2 * self.halo, ny + 2 * y_halo, pitch
 
     @property
@@ -129,7 +132,7 @@ def _cuts(points: int, parts: int) -> list[int]:
 
 
 def decompose(
-    grid: Grid, halo: int, parts: tuple[int, int] = (1, 1), batch: int = 1
+    grid: Grid, halo: int, parts: tuple[int, int] = (1, 1), batch: int = 1, middle: int = 0
 ) -> list[list[Subdomain]]:
     """Cut the grid into near-equal boxes.
 
@@ -138,6 +141,7 @@ def decompose(
         halo: half the order of the differences.
         parts: subdomains along z and y.
         batch: shots held side by side.
+        middle: first x behind the layer at the beginning of the rows.
 
     Returns:
         Subdomains as rows along z of columns along y.
@@ -168,6 +172,7 @@ def decompose(
                 halo,
                 {"z": (k > 0, k < nz - 1), "y": (j > 0, j < ny - 1)},
                 batch,
+                middle,
             )
             for j in range(ny)
         ]

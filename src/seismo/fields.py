@@ -20,7 +20,13 @@ class Fields:
     def __init__(self, backend: Backend, physics: Physics, subdomain: Subdomain) -> None:
         self.physics, self.subdomain = physics, subdomain
         size = subdomain.volume * subdomain.batch
-        self._fields = {f.name: backend.zeros(size) for f in physics.fields}
+        # The layers of second differences read further than the halo, where their weights are 0.
+        beyond = (subdomain.halo - 1) * subdomain.strides[1] if physics.second_order else 0
+        arrays = (backend.zeros(size + 2 * beyond) for _ in physics.fields)
+        self._fields = {
+            f.name: array[beyond : len(array) - beyond]
+            for f, array in zip(physics.fields, arrays, strict=True)
+        }
         self._coefficients: dict[str, np.ndarray] = {}
         self._backend = backend
 

@@ -37,23 +37,27 @@ def _tables(setup: Setup, subdomain: decomposition.Subdomain) -> SweepTables:
     order, kind = setup.scenario.grid.order, setup.scenario.grid.stencil
     layer = _layer(setup)
     nz, ny, nx = subdomain.shape
+    spacing = np.array(grid.spacing)[:, None]
+    first, second = staggered(order, kind) / spacing, centred(order, kind) / spacing**2
     profiles = []
     for axis, length in zip(AXES, (nx, ny, nz), strict=True):
         a = AXES.index(axis)
         padded = np.tile([[0.0], [0.0], [1.0]] * 2, (1, length)).reshape(6, length)
         if axis in grid.axes:
             whole = cpml.profile(grid, axis, layer, dt)
+            if setup.physics.second_order:
+                whole = np.concatenate([whole, cpml.composed(whole, first[a], second[a])])
+                padded = np.pad(padded, ((0, len(whole) - len(padded)), (0, 0)))
             lo, hi = subdomain.owned.lo[a], subdomain.owned.hi[a]
             start = lo + subdomain.offset[a]
             padded[:, start : start + hi - lo] = whole[:, lo:hi]
         profiles.append(padded)
-    spacing = np.array(grid.spacing)[:, None]
     closure = setup.closure
     up, down = (closure.up, closure.down) if closure else (np.zeros((1, 1)), np.zeros((1, 1)))
     return SweepTables(
         strides=np.array(subdomain.strides),
-        first=staggered(order, kind)[None, :] / spacing,
-        second=centred(order, kind)[None, :] / spacing**2,
+        first=first,
+        second=second,
         profiles=(profiles[0], profiles[1], profiles[2]),
         up=up / grid.spacing[2],
         down=down / grid.spacing[2],
@@ -78,6 +82,15 @@ def _medium(setup: Setup, subdomain: decomposition.Subdomain) -> dict[str, np.nd
     return {k: v[:, None, :] if v.ndim == 2 else v for k, v in medium.items()}
 
 
+def subdomains(
+    setup: Setup, lane: int, parts: tuple[int, int] = (1, 1)
+) -> list[list[decomposition.Subdomain]]:
+    """Cut a setup's grid in parts along z and y, for lanes of so many numbers."""
+    halo = setup.scenario.grid.order // 2
+    middle = cpml.spans(setup.grid, lane, setup.reach)[1][0]
+    return decomposition.decompose(setup.grid, halo, parts, setup.batch, middle)
+
+
 class Part:
     """One subdomain: its arrays, bound stages and sources."""
 
@@ -94,14 +107,13 @@ class Part:
             self._fill(faces, name)
         closed_rows = setup.closure.rows if setup.closure else 0
         halo = scenario.grid.order // 2
-        reach = halo if physics.second_order else 0
         tables = _tables(setup, subdomain)
         binding = Binding(
             backend, subdomain, self.fields, tables, scenario.grid.order,
-            cpml.regions(setup.grid, backend.lane_width, closed_rows, reach),
+            cpml.regions(setup.grid, backend.lane_width, closed_rows, setup.reach),
             setup.closure.up.shape[1] if setup.closure else 0, setup.even,
         )  # fmt: skip
-        self.stages: list[BoundStage] = bind_stages(binding, physics.stages, reach)
+        self.stages: list[BoundStage] = bind_stages(binding, physics.stages, setup.reach)
         closed = tables.down if setup.closure else ()
         contacts.correct(backend, self.stages, medium, tables, self.fields.arrays(0), closed)
         around = Surroundings(

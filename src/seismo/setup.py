@@ -105,6 +105,11 @@ class Setup:
         return extra_steps(self.clock.steps, self.scenario.time.dispersion_removal)
 
     @property
+    def reach(self) -> int:
+        """Points beside an absorbing layer whose derivatives still see its memory."""
+        return self.scenario.grid.order // 2 if self.physics.second_order else 0
+
+    @property
     def fastest(self) -> float:
         """The fastest wave in m/s."""
         return getattr(self.extremes, f"{self.physics.fastest}_max")

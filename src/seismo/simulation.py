@@ -17,13 +17,12 @@ from typing import Any
 
 import numpy as np
 
-from seismo import decomposition
 from seismo.backends.base import Search, Step
 from seismo.backends.choice import Choice, choose
 from seismo.errors import ScenarioError
 from seismo.grid import Box
 from seismo.halo import Halo
-from seismo.part import Part
+from seismo.part import Part, subdomains
 from seismo.receivers import Recorder
 from seismo.setup import Setup, image_faces, prepare
 from seismo.survey import Shot
@@ -53,9 +52,8 @@ class Simulation:
         """Allocate and bind everything; see `build`."""
         self.setup, self.backend = setup, backend
         _refuse_cut_periods(setup, parts)
-        halo = setup.scenario.grid.order // 2
-        subdomains = decomposition.decompose(setup.grid, halo, parts, setup.batch)
-        rows = [[Part(setup, backend, s) for s in row] for row in subdomains]
+        cut = subdomains(setup, backend.lane_width, parts)
+        rows = [[Part(setup, backend, s) for s in row] for row in cut]
         self.parts = [part for row in rows for part in row]
         self._halos = [
             [

@@ -12,19 +12,21 @@ import numpy as np
 
 from seismo.backends.base import Backend, Launch, Operands, SweepTables, Variant
 from seismo.cpml import Region
-from seismo.decomposition import Subdomain
+from seismo.decomposition import LINE, Subdomain
 from seismo.fields import Fields
 from seismo.grid import AXES, Box
 from seismo.physics.table import Stage
 
-SLOT_STAGGER = 9  # lanes between the variables of a region, so that no cache set holds them all
+SLOT_STAGGER = 9  # lines between the variables of a region, so that no cache set holds them all
+SECTOR = 8  # numbers that a GPU moves at least
 
 
 class LayerMemory:
     """Own the memory variables of one stage, in every region and span, in one array.
 
     Where they are differentiated there are `pad` zeros on both sides. Along x those before a row
-    are whole lanes, so that rows are aligned; those behind it are the next row's, or the stagger.
+    are whole lanes or lines, so that rows are aligned; those behind it are the next row's, or the
+    stagger.
     """
 
     def __init__(
@@ -40,11 +42,11 @@ class LayerMemory:
             if not stretched or not box.size or not stage.slots:
                 continue
             margin = [pad if a in stretched else 0 for a in AXES]
-            lane = backend.lane_width
-            margin[0] = -(-margin[0] // lane) * lane
+            whole = max(backend.lane_width, LINE if span == 1 else SECTOR)
+            margin[0] = -(-margin[0] // whole) * whole
             _, ny, nz = (n + 2 * m for n, m in zip(box.shape, margin, strict=True))
-            pitch = margin[0] + -(-box.shape[0] // lane) * lane
-            slot = pitch * ny * nz + SLOT_STAGGER * lane
+            pitch = margin[0] + -(-box.shape[0] // whole) * whole
+            slot = pitch * ny * nz + SLOT_STAGGER * whole
             corner = [m - lo for m, lo in zip(margin, box.lo, strict=True)]
             first = size + (corner[2] * ny + corner[1]) * pitch + corner[0]
             shot = slot * stage.slots * len(stretched)
@@ -52,14 +54,19 @@ class LayerMemory:
             size += shot * subdomain.batch
         self.array = backend.zeros(size + backend.lane_width)
 
-    def columns(self, region: Region, span: int, shot: int, offset: tuple[int, int, int]):
-        """Give the memory columns of a box: index of array index (0, 0, 0), strides, slot size."""
+    def columns(
+        self, region: Region, span: int, shot: int, offset: tuple[int, int, int], parity: int
+    ) -> tuple[int, ...]:
+        """Give the memory columns of a box: index of array index (0, 0, 0), strides, slot, turn.
+
+        The first and the third variable along an axis change places after every step.
+        """
         if (region, span) not in self._layout:
-            return 0, 0, 0, 0
+            return (0,) * 5
         first, memory_y, memory_z, slot, shot_step = self._layout[region, span]
         ox, oy, oz = offset
         origin = first - oz * memory_z - oy * memory_y - ox + shot * shot_step
-        return origin, memory_y, memory_z, slot
+        return origin, memory_y, memory_z, slot, 2 * slot * parity
 
 
 @dataclass(frozen=True)
@@ -88,7 +95,7 @@ class Binding:
 
 
 def _rows(
-    binding: Binding, stage: Stage, memory: LayerMemory, region: Region, box: Box
+    binding: Binding, memory: LayerMemory, region: Region, box: Box, parity: int
 ) -> list[list[int]]:
     """Give the columns of a box of one region, for every shot."""
     sub = binding.subdomain
@@ -98,9 +105,8 @@ def _rows(
     for shot in range(sub.batch):
         spans: list[int] = []
         for span, (x0, x1) in enumerate(region.spans):
-            idle = stage.where == "layer" and not region.stretched(span)
-            spans += [x0 + ox, (x0 if idle else x1) + ox]
-            spans += memory.columns(region, span, shot, sub.offset)
+            spans += [x0 + ox, x1 + ox]
+            spans += memory.columns(region, span, shot, sub.offset, parity)
         found.append([z0 + oz, z1 + oz, y0 + oy, y1 + oy, shot * sub.volume, *spans])
     return found
 
@@ -136,11 +142,11 @@ class BoundStage:
         for region in self._regions(binding):
             for box in boxes:
                 part = region.box & box
-                if not part.size or not (region.ends or stage.where != "layer"):
+                if not part.size:
                     continue
                 for even, piece in _pieces(part, binding.even if stage.even else None):
                     key = (region.middle, region.ends, region.closed, even)
-                    rows = _rows(binding, stage, memory, region, piece)
+                    rows = _rows(binding, memory, region, piece, parity)
                     grouped.setdefault(key, []).extend(rows)
         arrays = binding.fields.arrays(parity)
         axes, launches = binding.subdomain.grid.axes, list[Launch]()
@@ -192,12 +198,8 @@ def bind_stages(binding: Binding, stages: tuple[Stage, ...], pad: int) -> list[B
         stages: the equation's table.
         pad: margin of layer memory (half the order where memory is differentiated, else 0).
     """
-    memories, bound = {}, []
-    for stage in stages:
-        owner = stage.shares or stage.name
-        if owner not in memories:
-            memories[owner] = LayerMemory(
-                binding.backend, stage, binding.subdomain, binding.regions, pad
-            )
-        bound.append(BoundStage(binding, stage, memories[owner]))
-    return bound
+    backend, subdomain, regions = binding.backend, binding.subdomain, binding.regions
+    return [
+        BoundStage(binding, stage, LayerMemory(backend, stage, subdomain, regions, pad))
+        for stage in stages
+    ]

@@ -62,7 +62,7 @@ class Constants:
         stretched: axes whose derivatives pass through layer memory.
         closed: whether the rows are those under a free surface.
         masked: whether rows may end within a lane.
-        half: half the order of the differences.
+        half: planes that a point sees on either side.
         writes: arrays that the formula changes; they come first.
         reads: arrays that it differentiates; they follow.
         arrays: all arrays.
@@ -108,16 +108,16 @@ def _tuple_of(lanes, elements: list) -> Callable:
 def place_maker(lanes: Any, constants: Constants) -> Callable:
     """Make the function that puts a thread's `Place` together.
 
-    The result takes (addresses, x, y, z, shot, memory, memory_y, memory_z, slot, x_end);
-    the addresses are those of the table of blocks, the layer memory, the profiles along x, y, z
-    and the surface weights.
+    The result takes (addresses, x, y, z, shot, layer, x_end): the addresses of the table of blocks,
+    the layer memory, the profiles along x, y, z and the surface weights, and as `layer` the numbers
+    of the layer memory (see `seismo.backends.cuda_kernels`).
     """
     t, number, whole = constants.tables, lanes.number, lanes.index
     y_stride, z_stride = (whole(s) for s in t.strides)
     first, second = _coefficients(t.first, number), _coefficients(t.second, number)
     x_length = whole(t.profiles[0].shape[1])
     y_profile, z_profile = (
-        _profile_row(lanes, axis in constants.stretched, t.profiles[n].shape[1])
+        _profile_row(lanes, axis in constants.stretched, *t.profiles[n].shape)
         for n, axis in ((1, "y"), (2, "z"))
     )
     weights = _weights_row(lanes, constants.closed, *t.up.shape)
@@ -126,14 +126,15 @@ def place_maker(lanes: Any, constants: Constants) -> Callable:
     nothing = whole(0)
 
     @lanes.jit
-    def place(addresses, x, y, z, shot, memory, memory_y, memory_z, slot, x_end):
+    def place(addresses, x, y, z, shot, layer, x_end):
         _, held, x_table, py, pz, up, down = addresses
+        memory, memory_y, memory_z, slot, turn = layer
         below = z - surface
         row = min(max(below, 0), last_row)
         j = memory + z * memory_z + y * memory_y + x
         return Place(
             y_stride, z_stride, first, second, mask_of(x, x_end), whole(shot),
-            held, whole(j), whole(memory_y), whole(memory_z), whole(slot), nothing,
+            held, whole(j), whole(memory_y), whole(memory_z), whole(slot), whole(turn), nothing,
             whole(x), x_table, x_length, y_profile(py, whole(y)), z_profile(pz, whole(z)),
             weights(up, whole(row)), weights(down, whole(row)), whole(below) * z_stride,
         )  # fmt: skip
@@ -141,7 +142,7 @@ def place_maker(lanes: Any, constants: Constants) -> Callable:
     return place
 
 
-def _profile_row(lanes, used: bool, length: int) -> Callable:
+def _profile_row(lanes, used: bool, rows: int, length: int) -> Callable:
     if not used:
         return lanes.jit(lambda table, n: None)
 
@@ -149,7 +150,7 @@ def _profile_row(lanes, used: bool, length: int) -> Callable:
         at, scalar = lanes.index(k * length), lanes.scalar
         return lanes.jit(lambda table, n: scalar(table, n + at))
 
-    return _tuple_of(lanes, [element(k) for k in range(6)])
+    return _tuple_of(lanes, [element(k) for k in range(rows)])
 
 
 def _weights_row(lanes, used: bool, rows: int, width: int) -> Callable:
@@ -179,14 +180,14 @@ def marching(lanes: Any, update: Callable, constants: Constants, shape: Shape) -
         return whole(z * z_stride + y * y_stride + x + shot)
 
     @lanes.jit
-    def single(addresses, arrays, x, y, z, last, shot, memory, memory_y, memory_z, slot, x_end):
-        place = make(addresses, x, y, z, shot, memory, memory_y, memory_z, slot, x_end)
+    def single(addresses, arrays, x, y, z, last, shot, layer, x_end):
+        place = make(addresses, x, y, z, shot, layer, x_end)
         update(index(x, y, z, shot), place, *arrays)
 
     @lanes.jit
-    def march(addresses, arrays, x, y, first, last, shot, memory, memory_y, memory_z, slot, x_end):
+    def march(addresses, arrays, x, y, first, last, shot, layer, x_end):
         for z in range(first, last, turns):
-            place = make(addresses, x, y, z, shot, memory, memory_y, memory_z, slot, x_end)
+            place = make(addresses, x, y, z, shot, layer, x_end)
             update(index(x, y, z, shot), place, *arrays)
 
     if not shape.queue:
@@ -194,11 +195,11 @@ def marching(lanes: Any, update: Callable, constants: Constants, shape: Shape) -
     start, ahead, operands, rest = _queues(lanes, constants)
 
     @lanes.jit
-    def queued(addresses, arrays, x, y, first, last, shot, memory, memory_y, memory_z, slot, x_end):
+    def queued(addresses, arrays, x, y, first, last, shot, layer, x_end):
         i = index(x, y, first, shot)
         queues = start(arrays, i)
         for z in range(first, last):
-            place = make(addresses, x, y, z, shot, memory, memory_y, memory_z, slot, x_end)
+            place = make(addresses, x, y, z, shot, layer, x_end)
             columns = ahead(queues, (arrays, i))
             update(i, place, *operands(arrays, columns))
             queues = rest(columns, i)

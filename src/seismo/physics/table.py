@@ -34,8 +34,7 @@ class Stage:
         coefficients: model arrays it uses.
         formula: function(operators) -> update(i, place, *writes, *reads, *coefficients).
         slots: layer memory variables along one axis.
-        where: "everywhere", "layer" (absorbing layers only) or "surface" (the free-surface row).
-        shares: name of an earlier stage whose layer memory this one continues to use.
+        where: "everywhere" or "surface" (the free-surface row).
         even: the same for planes z where the medium is even (`Physics.even`), with fewer arrays:
             formula and coefficients.
     """
@@ -47,7 +46,6 @@ class Stage:
     formula: Callable
     slots: int = 0
     where: str = "everywhere"
-    shares: str | None = None
     even: tuple[Callable, tuple[str, ...]] | None = None
 
     def on(self, even: bool) -> tuple[Callable, tuple[str, ...]]:

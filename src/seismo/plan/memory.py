@@ -12,10 +12,11 @@ from typing import Any
 
 import numpy as np
 
-from seismo import cpml, decomposition
+from seismo import cpml
 from seismo.backends.vectors import LANE_BYTES
 from seismo.fields import Fields
 from seismo.output.snapshots import Series, make_series
+from seismo.part import subdomains
 from seismo.receivers import term_points
 from seismo.setup import Setup, image_faces
 from seismo.stages import LayerMemory
@@ -117,9 +118,8 @@ class _Counting:
 def memory_of(setup: Setup) -> Memory:
     """Count the bytes of a run."""
     scenario, physics = setup.scenario, setup.physics
-    halo = scenario.grid.order // 2
-    subdomain = decomposition.decompose(setup.grid, halo, (1, 1), setup.batch)[0][0]
     fields: Any = _Counting(scenario.precision)
+    ((subdomain,),) = subdomains(setup, fields.lane_width)
     Fields(fields, physics, subdomain)
     names = {name for stage in physics.stages for name in stage.coefficients}
     model = len(names) * subdomain.volume * fields.item
@@ -143,13 +143,9 @@ def memory_of(setup: Setup) -> Memory:
 def _layers(setup: Setup, subdomain: Any) -> int:
     counting: Any = _Counting(setup.scenario.precision)
     closed = setup.closure.rows if setup.closure else 0
-    reach = setup.scenario.grid.order // 2 if setup.physics.second_order else 0
-    regions = cpml.regions(setup.grid, counting.lane_width, closed, reach)
-    owners: dict[str, Any] = {}
+    regions = cpml.regions(setup.grid, counting.lane_width, closed, setup.reach)
     for stage in setup.physics.stages:
-        owners.setdefault(stage.shares or stage.name, stage)
-    for stage in owners.values():
-        LayerMemory(counting, stage, subdomain, regions, reach)
+        LayerMemory(counting, stage, subdomain, regions, setup.reach)
     return counting.bytes
 
 
