@@ -1,7 +1,8 @@
 """Programs of the CPU against one launch after the other: the same numbers to the last bit.
 
-A program deals tiles to threads, and takes shots through all their steps one by one. Every point is still updated by the same operations on the same values.
-The numbers of threads here are those that work is dealt to, whatever runs it.
+A program deals tiles to threads, and takes shots through all their steps one by one. Every point is
+still updated by the same operations on the same values. The numbers of threads here are those that
+work is dealt to, whatever runs it.
 """
 
 from __future__ import annotations

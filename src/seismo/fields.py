@@ -7,6 +7,8 @@ steps are bound to.
 
 from __future__ import annotations
 
+from collections.abc import Callable
+
 import numpy as np
 
 from seismo.backends.base import Backend
@@ -15,10 +17,26 @@ from seismo.physics.table import Physics
 
 
 class Fields:
-    """Own the wavefield and coefficients of a subdomain."""
+    """Own the wavefield and coefficients of a subdomain.
 
-    def __init__(self, backend: Backend, physics: Physics, subdomain: Subdomain) -> None:
+    Coefficients that even planes do without (`Physics.sparse`) are kept for the other planes z
+    alone, one behind the other; `packed` tells how much earlier a plane stands there.
+    """
+
+    def __init__(
+        self, backend: Backend, physics: Physics, subdomain: Subdomain, uneven: np.ndarray
+    ) -> None:
+        """Allocate the wavefield.
+
+        Args:
+            backend: where.
+            physics: the wave equation.
+            subdomain: the points.
+            uneven: of every plane z of the grid, whether all coefficients are needed there.
+        """
         self.physics, self.subdomain = physics, subdomain
+        low, high = subdomain.owned.lo[2], subdomain.owned.hi[2]
+        self._planes = np.flatnonzero(uneven[low:high]) + low + subdomain.offset[2]
         size = subdomain.volume * subdomain.batch
         # The layers of second differences read further than the halo, where their weights are 0.
         beyond = (subdomain.halo - 1) * subdomain.strides[1] if physics.second_order else 0
@@ -30,20 +48,46 @@ class Fields:
         self._coefficients: dict[str, np.ndarray] = {}
         self._backend = backend
 
-    def set_coefficients(self, padded: dict[str, np.ndarray]) -> None:
+    def size_of(self, coefficient: str) -> int:
+        """Count the numbers that are kept of a coefficient."""
+        if coefficient in self.physics.sparse:
+            return len(self._planes) * self.subdomain.strides[1]
+        return self.subdomain.volume
+
+    def packed(self, z: int) -> int:
+        """Give how much earlier plane z of the grid stands in a sparse coefficient."""
+        plane = z + self.subdomain.offset[2]
+        return int(plane - np.searchsorted(self._planes, plane)) * self.subdomain.strides[1]
+
+    def set_coefficients(self, padded: dict[str, np.ndarray], fill: Callable) -> None:
         """Copy the model's arrays, each (z, y, x) with halo along y and z, owned points along x.
 
-        Beyond the ends of x the values are continued.
+        Beyond the ends of x the values are continued; function `fill` sets what else lies outside
+        the grid.
         """
+        # Those of which little is kept come first, while there is room for all of them.
+        for name in sorted(padded, key=self.size_of):
+            held = self._whole(padded[name])
+            fill(held)
+            self._coefficients[name] = self._some(held) if name in self.physics.sparse else held
+
+    def _whole(self, values: np.ndarray) -> np.ndarray:
         ox, nx = self.subdomain.offset[0], self.subdomain.owned.shape[0]
-        for name, values in padded.items():
-            array = np.zeros(self.subdomain.volume, self._backend.precision)
-            view = self.subdomain.view(array)[0]
-            view[:, :, ox : ox + nx] = values
-            view[:, :, :ox] = values[:, :, :1]
-            view[:, :, ox + nx :] = values[:, :, -1:]
-            self._coefficients[name] = held = self._backend.zeros(array.size)
-            held[: array.size] = self._backend.array(array)
+        array = np.zeros(self.subdomain.volume, self._backend.precision)
+        view = self.subdomain.view(array)[0]
+        view[:, :, ox : ox + nx] = values
+        view[:, :, :ox] = values[:, :, :1]
+        view[:, :, ox + nx :] = values[:, :, -1:]
+        held = self._backend.zeros(array.size)
+        held[: array.size] = self._backend.array(array)
+        return held
+
+    def _some(self, whole: np.ndarray) -> np.ndarray:
+        stride = self.subdomain.strides[1]
+        held = self._backend.zeros(len(self._planes) * stride)
+        for n, plane in enumerate(self._planes):
+            held[n * stride : (n + 1) * stride] = whole[plane * stride : (plane + 1) * stride]
+        return held
 
     def arrays(self, parity: int) -> dict[str, np.ndarray]:
         """Name the arrays as a step of that parity sees them."""

@@ -37,6 +37,7 @@ Place = namedtuple(
         "second",  # centred coefficients / spacing^2, likewise
         "mask",  # which numbers of the lane lie inside the box
         "shot",  # offset of this shot's fields; the model has none
+        "packed",  # offset of coefficients that are kept for some planes z only
         "memory",  # layer memory: array or address, index of this point, strides, slot size
         "j",
         "memory_y",

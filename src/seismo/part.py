@@ -97,14 +97,14 @@ class Part:
     def __init__(self, setup: Setup, backend: Any, subdomain: decomposition.Subdomain) -> None:
         physics, scenario = setup.physics, setup.scenario
         self.subdomain, self._backend = subdomain, backend
-        self.fields = Fields(backend, physics, subdomain)
+        self.fields = Fields(backend, physics, subdomain, setup.uneven)
         medium = _medium(setup, subdomain)
         contacts = ContactRows(setup.contacts, subdomain, setup.clock.dt)
         contacts.adjust(medium)
-        self.fields.set_coefficients(physics.coefficients(medium, setup.clock.dt))
         faces = image_faces(scenario, setup.grid, physics)
-        for name in self._coefficient_names(physics):
-            self._fill(faces, name)
+        self.fields.set_coefficients(
+            physics.coefficients(medium, setup.clock.dt), lambda array: self._fill(faces, array)
+        )
         closed_rows = setup.closure.rows if setup.closure else 0
         halo = scenario.grid.order // 2
         tables = _tables(setup, subdomain)
@@ -128,13 +128,8 @@ class Part:
         ]
         self.around = around
 
-    @staticmethod
-    def _coefficient_names(physics: Physics) -> list[str]:
-        return list(dict.fromkeys(c for stage in physics.stages for c in stage.coefficients))
-
-    def _fill(self, faces: list[Face], name: str) -> None:
+    def _fill(self, faces: list[Face], array: Any) -> None:
         for face in touching(faces, self.subdomain):
-            array = self.fields.arrays(0)[name]
             for launch in image(self._backend, None, face, self.subdomain, array):
                 launch()
 

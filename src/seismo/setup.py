@@ -13,7 +13,7 @@ from seismo.contact import Contact, find_contacts
 from seismo.errors import ModelError, ScenarioError
 from seismo.free_surface import Face
 from seismo.grid import AXES, Grid, triple
-from seismo.model import Earth, build_earth, cell_average
+from seismo.model import Earth, build_earth, cell_average, plain_planes
 from seismo.model.earth import NEEDS, Extremes
 from seismo.physics import physics_for
 from seismo.physics.table import Physics
@@ -100,6 +100,13 @@ class Setup:
     even: np.ndarray | None = None
 
     @property
+    def uneven(self) -> np.ndarray:
+        """Of every plane z, whether it needs all coefficients: the free surface's row does."""
+        uneven = np.ones(self.grid.points[2], bool) if self.even is None else ~self.even
+        uneven[0] |= self.closure is not None
+        return uneven
+
+    @property
     def extra_steps(self) -> int:
         """Steps beyond the duration that complete the last trace samples."""
         return extra_steps(self.clock.steps, self.scenario.time.dispersion_removal)
@@ -165,16 +172,20 @@ def prepare(scenario: Any, batch_points: int = BATCH_POINTS) -> Setup:
 
 
 def _even_planes(scenario: Any, physics: Physics, grid: Grid, earth: Earth, contacts) -> Any:
-    """Tell which planes are even, where one column of the earth can tell; short runs do not pay."""
-    if physics.even is None or not earth.layered:
+    """Tell which planes are even; short runs do not pay."""
+    if physics.even is None:
         return None
-    z, y, x = (_nodes(grid, a) for a in "zyx")
+    z, x = (_nodes(grid, a) for a in "zx")
+    y = _nodes(grid, "y") if grid.dimensions == 3 else None
     spacing = dict(zip(AXES, grid.spacing, strict=True))
-    column = cell_average(
-        earth, z, y[:1] if grid.dimensions == 3 else None, x[:1], spacing, physics.medium,
-        scenario.averaging, dtype=np.float64,
-    )  # fmt: skip
-    even = physics.even(column).reshape(-1)
+    if earth.layered:
+        column = cell_average(
+            earth, z, y if y is None else y[:1], x[:1], spacing, physics.medium,
+            scenario.averaging, dtype=np.float64,
+        )  # fmt: skip
+        even = physics.even(column).reshape(-1)
+    else:
+        even = plain_planes(earth, z, y, x, spacing, scenario.averaging)
     even[[contact.row for contact in contacts]] = False
     ends = [0, *(np.flatnonzero(np.diff(even)) + 1), even.size]
     for first, last in pairwise(ends):

@@ -107,7 +107,8 @@ def _rows(
         for span, (x0, x1) in enumerate(region.spans):
             spans += [x0 + ox, x1 + ox]
             spans += memory.columns(region, span, shot, sub.offset, parity)
-        found.append([z0 + oz, z1 + oz, y0 + oy, y1 + oy, shot * sub.volume, *spans])
+        rows = (z0 + oz, z1 + oz, y0 + oy, y1 + oy)
+        found.append([*rows, shot * sub.volume, binding.fields.packed(z0), *spans])
     return found
 
 

@@ -19,12 +19,13 @@ from seismo.operators import operators
 BOX_COLUMNS = (
     "z0", "z1", "y0", "y1",  # the rows z0 <= z < z1, y0 <= y < y1
     "shot",  # offset of the shot's fields in their arrays
+    "packed",  # to be taken from an index in coefficients that are kept for some planes only
     # for the left end, the middle and the right end of the rows: the points x0 <= x < x1, and of
     # their layer memory the index of (0, 0, 0), the strides, the slot size and which is the old one
     *(("x0", "x1", "memory", "memory_y", "memory_z", "slot", "turn") * 3),
 )  # fmt: skip
 SPAN_COLUMNS = 7
-FIRST_SPAN = 5
+FIRST_SPAN = 6
 
 
 @dataclass(frozen=True)

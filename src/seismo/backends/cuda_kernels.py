@@ -6,7 +6,7 @@ many boxes of the absorbing layers come as a table with one row for each block o
 
     x, y, z               the block's first point
     x_end, y_end, z_end   behind the last point of its box
-    shot                  offset of the shot's fields
+    shot, packed          offsets of the shot's fields, and of coefficients kept for some planes
     memory, memory_y, memory_z, slot, turn   layer memory, as in `seismo.operators.Place`
 """
 
@@ -22,7 +22,7 @@ from seismo.backends.base import Variant
 from seismo.backends.cuda_march import Constants, Shape, marching
 from seismo.operators import operators
 
-BLOCK_COLUMNS = 12
+BLOCK_COLUMNS = 13
 
 
 def _own_planes(shape: Shape) -> tuple[int, int]:
@@ -50,11 +50,12 @@ def table_kernel(lanes: Any, update: Callable, constants: Constants, shape: Shap
         x_end, y_end = integer(table, row + whole(3)), integer(table, row + whole(4))
         last = min(integer(table, row + whole(5)), start + depth, first + reach)
         shot = integer(table, row + whole(6))
-        memory, memory_y = integer(table, row + whole(7)), integer(table, row + whole(8))
-        memory_z, slot = integer(table, row + whole(9)), integer(table, row + whole(10))
-        layer = (memory, memory_y, memory_z, slot, integer(table, row + whole(11)))
+        packed, memory = integer(table, row + whole(7)), integer(table, row + whole(8))
+        memory_y, memory_z = integer(table, row + whole(9)), integer(table, row + whole(10))
+        slot, turn = integer(table, row + whole(11)), integer(table, row + whole(12))
+        held = (packed, memory, memory_y, memory_z, slot, turn)
         if x < x_end and y < y_end and first < last:
-            march(addresses, arrays, x, y, first, last, shot, layer, x_end)
+            march(addresses, arrays, x, y, first, last, shot, held, x_end)
 
     return kernel
 
@@ -63,7 +64,9 @@ def box_kernel(
     lanes: Any, update: Callable, constants: Constants, shape: Shape, box: tuple[int, ...],
     volume: int,
 ) -> Callable:  # fmt: skip
-    """Write the kernel of one box (x, x_end, y, y_end, z, z_end) that all shots have, no layers.
+    """Write the kernel of one box that all shots have, no layers.
+
+    The box: x, x_end, y, y_end, z, z_end, and the offset `packed`.
 
     The launch grid counts its blocks along x, y, and z of all shots. Arguments as above.
     """
@@ -72,7 +75,7 @@ def box_kernel(
         marching(lanes, update, constants, shape),
         _own_planes(shape),
     )
-    x0, x_end, y0, y_end, z0, z_end = box
+    x0, x_end, y0, y_end, z0, z_end, packed = box
     layers = -(-(z_end - z0) // per_block)
 
     def kernel(addresses, arrays):
@@ -83,7 +86,7 @@ def box_kernel(
         first = start + cuda.threadIdx.z * apart
         last = min(z_end, start + per_block, first + reach)
         if x < x_end and y < y_end and first < last:
-            march(addresses, arrays, x, y, first, last, shot, (0, 0, 0, 0, 0), x_end)
+            march(addresses, arrays, x, y, first, last, shot, (packed, 0, 0, 0, 0, 0), x_end)
 
     return kernel
 
@@ -98,7 +101,7 @@ class SweepKernel:
         precision: of the numbers.
         constants: built in.
         shape: layout of threads.
-        box: (x, x_end, y, y_end, z, z_end), or None for a table.
+        box: (x, x_end, y, y_end, z, z_end, packed), or None for a table.
         volume: from one shot's box to the next one's.
     """
 

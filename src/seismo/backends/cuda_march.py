@@ -108,9 +108,9 @@ def _tuple_of(lanes, elements: list) -> Callable:
 def place_maker(lanes: Any, constants: Constants) -> Callable:
     """Make the function that puts a thread's `Place` together.
 
-    The result takes (addresses, x, y, z, shot, layer, x_end): the addresses of the table of blocks,
-    the layer memory, the profiles along x, y, z and the surface weights, and as `layer` the numbers
-    of the layer memory (see `seismo.backends.cuda_kernels`).
+    The result takes (addresses, x, y, z, shot, held, x_end): the addresses of the table of blocks,
+    the layer memory, the profiles along x, y, z and the surface weights, and as `held` where packed
+    coefficients and the layer memory begin (see `seismo.backends.cuda_kernels`).
     """
     t, number, whole = constants.tables, lanes.number, lanes.index
     y_stride, z_stride = (whole(s) for s in t.strides)
@@ -126,15 +126,15 @@ def place_maker(lanes: Any, constants: Constants) -> Callable:
     nothing = whole(0)
 
     @lanes.jit
-    def place(addresses, x, y, z, shot, layer, x_end):
-        _, held, x_table, py, pz, up, down = addresses
-        memory, memory_y, memory_z, slot, turn = layer
+    def place(addresses, x, y, z, shot, held, x_end):
+        _, array, x_table, py, pz, up, down = addresses
+        packed, memory, memory_y, memory_z, slot, turn = held
         below = z - surface
         row = min(max(below, 0), last_row)
         j = memory + z * memory_z + y * memory_y + x
         return Place(
-            y_stride, z_stride, first, second, mask_of(x, x_end), whole(shot),
-            held, whole(j), whole(memory_y), whole(memory_z), whole(slot), whole(turn), nothing,
+            y_stride, z_stride, first, second, mask_of(x, x_end), whole(shot), whole(packed), array,
+            whole(j), whole(memory_y), whole(memory_z), whole(slot), whole(turn), nothing,
             whole(x), x_table, x_length, y_profile(py, whole(y)), z_profile(pz, whole(z)),
             weights(up, whole(row)), weights(down, whole(row)), whole(below) * z_stride,
         )  # fmt: skip
@@ -180,14 +180,14 @@ def marching(lanes: Any, update: Callable, constants: Constants, shape: Shape) -
         return whole(z * z_stride + y * y_stride + x + shot)
 
     @lanes.jit
-    def single(addresses, arrays, x, y, z, last, shot, layer, x_end):
-        place = make(addresses, x, y, z, shot, layer, x_end)
+    def single(addresses, arrays, x, y, z, last, shot, held, x_end):
+        place = make(addresses, x, y, z, shot, held, x_end)
         update(index(x, y, z, shot), place, *arrays)
 
     @lanes.jit
-    def march(addresses, arrays, x, y, first, last, shot, layer, x_end):
+    def march(addresses, arrays, x, y, first, last, shot, held, x_end):
         for z in range(first, last, turns):
-            place = make(addresses, x, y, z, shot, layer, x_end)
+            place = make(addresses, x, y, z, shot, held, x_end)
             update(index(x, y, z, shot), place, *arrays)
 
     if not shape.queue:
@@ -195,11 +195,11 @@ def marching(lanes: Any, update: Callable, constants: Constants, shape: Shape) -
     start, ahead, operands, rest = _queues(lanes, constants)
 
     @lanes.jit
-    def queued(addresses, arrays, x, y, first, last, shot, layer, x_end):
+    def queued(addresses, arrays, x, y, first, last, shot, held, x_end):
         i = index(x, y, first, shot)
         queues = start(arrays, i)
         for z in range(first, last):
-            place = make(addresses, x, y, z, shot, layer, x_end)
+            place = make(addresses, x, y, z, shot, held, x_end)
             columns = ahead(queues, (arrays, i))
             update(i, place, *operands(arrays, columns))
             queues = rest(columns, i)

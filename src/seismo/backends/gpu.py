@@ -170,7 +170,7 @@ class _Sweep:
         return "second" if len(self._operands.writes) == len(self._operands.reads) == 1 else "first"
 
     def launch(self, stretched: str, boxes: np.ndarray) -> Launch:
-        """Bind to boxes: z0, z1, y0, y1, shot, x0, x1, memory, memory_y, memory_z, slot, turn."""
+        """Bind to boxes of `BOX_COLUMNS`, with one span."""
         variant, backend, lanes = self._variant, self._backend, self._backend.lanes
         masked = bool((boxes[:, FIRST_SPAN + 1] % lanes.width).any())
         widest = int((boxes[:, FIRST_SPAN + 1] - boxes[:, FIRST_SPAN]).max())
@@ -205,16 +205,16 @@ class _Sweep:
 
     def _blocks(self, shape: Shape, boxes: np.ndarray) -> int:
         """Count the blocks of threads that boxes take."""
-        sizes = zip((5, 2, 0), shape.points(self._backend.lanes.width), strict=True)
+        sizes = zip((FIRST_SPAN, 2, 0), shape.points(self._backend.lanes.width), strict=True)
         counts = [-(-(boxes[:, k + 1] - boxes[:, k]) // n) for k, n in sizes]
         return int(np.prod(counts, axis=0).sum())
 
     def _alone(self, shape: Shape, boxes: np.ndarray):
         """One box for all shots: the grid counts its blocks."""
-        z0, z1, y0, y1, _, x0, x1 = (int(n) for n in boxes[0, :7])
+        z0, z1, y0, y1, _, packed, x0, x1 = (int(n) for n in boxes[0, : FIRST_SPAN + 2])
         shots = len(boxes)
         volume = int(boxes[1, 4] - boxes[0, 4]) if shots > 1 else 0
-        box = (x0, x1, y0, y1, z0, z1)
+        box = (x0, x1, y0, y1, z0, z1, packed)
         px, py, pz = shape.points(self._backend.lanes.width)
         grid = (-(-(x1 - x0) // px), -(-(y1 - y0) // py), -(-(z1 - z0) // pz) * shots)
         unused = self._addresses[1]
@@ -224,8 +224,8 @@ class _Sweep:
         """Many boxes: a table of blocks."""
         px, py, pz = shape.points(self._backend.lanes.width)
         rows = [
-            (x, y, z, x1, y1, z1, shot, *memory)
-            for z0, z1, y0, y1, shot, x0, x1, *memory in boxes.tolist()
+            (x, y, z, x1, y1, z1, shot, packed, *memory)
+            for z0, z1, y0, y1, shot, packed, x0, x1, *memory in boxes.tolist()
             for z, y, x in product(range(z0, z1, pz), range(y0, y1, py), range(x0, x1, px))
         ]
         table = self._backend.array(np.array(rows, np.int64).ravel())

@@ -85,7 +85,7 @@ class ReferenceBackend(HostBackend):
 
 def _place(tables: SweepTables, box, memory, z: int, y: int, span: int) -> tuple[Place, np.ndarray]:
     first = FIRST_SPAN + span * SPAN_COLUMNS
-    shot = int(box[4])
+    shot, packed = int(box[4]), int(box[5])
     columns = (int(n) for n in box[first : first + SPAN_COLUMNS])
     x0, x1, base, memory_y, memory_z, slot, turn = columns
     x = np.arange(x0, x1)
@@ -93,7 +93,7 @@ def _place(tables: SweepTables, box, memory, z: int, y: int, span: int) -> tuple
     row = min(max(z - tables.surface, 0), len(tables.up) - 1)
     px, py, pz = tables.profiles
     place = Place(
-        y_stride, z_stride, tables.first, tables.second, None, shot,
+        y_stride, z_stride, tables.first, tables.second, None, shot, packed,
         memory, base + z * memory_z + y * memory_y + x, memory_y, memory_z, slot,
         turn, memory_y, x, px.ravel(), px.shape[1], py[:, y], pz[:, z],
         tables.up[row], tables.down[row], (z - tables.surface) * z_stride,

@@ -59,7 +59,7 @@ class TileCode:
         pairs = list(zip(arrays, leads, strict=True))
         with loop(first, last) as n:
             tile = tiles.behind(n * len(BOX_COLUMNS))
-            place["shot"] = tile[4]
+            place |= {"shot": tile[4], "packed": tile[5]}
             with loop(tile[0], tile[1]) as z:
                 self._plane(tile, named, place, z, pairs)
 

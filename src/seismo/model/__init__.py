@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from seismo.model.averaging import cell_average
+from seismo.model.averaging import cell_average, plain_planes
 from seismo.model.earth import Earth, Extremes, build_earth
 
-__all__ = ["Earth", "Extremes", "build_earth", "cell_average"]
+__all__ = ["Earth", "Extremes", "build_earth", "cell_average", "plain_planes"]

@@ -160,6 +160,21 @@ def cell_average(
     return result
 
 
+def plain_planes(
+    earth: Earth, z: np.ndarray, y: np.ndarray | None, x: np.ndarray, spacing: Mapping[str, float],
+    averaging: Literal["effective", "point"] = "effective",
+) -> np.ndarray:  # fmt: skip
+    """Return of which planes z (nz) all averages are those of one rock; see `cell_average`.
+
+    Shapes and files are asked, which takes far less than to average. Where the earth varies with z
+    only, averages reach further than a cell: there they tell more (`seismo.model.column`).
+    """
+    (z, y, x), places = _distinct(earth.inside(np.asarray(z, float), y, np.asarray(x, float)))
+    sampler = _Sampler(earth, spacing, (), averaging == "effective", None)
+    plain = [sampler.plain(_tensor(z[k : k + 1], y, x)) for k in range(z.size)]
+    return np.array(plain)[places[0]]
+
+
 @dataclass(frozen=True)
 class _Sampler:
     """Evaluates averages slab by slab, so that memory stays bounded."""
@@ -206,9 +221,19 @@ class _Sampler:
         else:
             averages = self._means_of(self.earth.sample(*axes))
         shape = np.broadcast_shapes(*(axis.shape for axis in axes if axis is not None))
-        uneven = self.earth.uneven(self._shifted(axes, -0.5), self._shifted(axes, 0.5))
+        uneven = self.earth.uneven(*self._cells(axes))
         self._refine(averages, np.broadcast_to(uneven, shape), axes, self._points(rank))
         return averages
+
+    def plain(self, axes: Bounds) -> bool:
+        """Tell whether no cell of a plane z needs to be averaged."""
+        low, high = self._cells(axes)
+        return not self.effective or not (
+            self.earth.uneven(low, high).any() or self.earth.varies(low, high)
+        )
+
+    def _cells(self, axes: Bounds) -> tuple[Bounds, Bounds]:
+        return self._shifted(axes, -0.5), self._shifted(axes, 0.5)
 
     def _points(self, rank: int) -> np.ndarray:
         """Return where to sample a cell (rank, samples), in cells from its centre."""

@@ -110,6 +110,13 @@ class Earth:
             result = result | part.uneven(low, high)
         return result
 
+    def varies(self, low: Bounds, high: Bounds) -> bool:
+        """Tell whether gridded parts vary anywhere between two depths z of `low` and `high`."""
+        (top, *_), (bottom, *_) = self.inside(*low), self.inside(*high)
+        return any(
+            part.varies(top.min(), bottom.max()) for part in self.parts if isinstance(part, Gridded)
+        )
+
     def inside(self, z: np.ndarray, y: np.ndarray | None, x: np.ndarray) -> Bounds:
         """Return coordinates moved into the interior."""
         limits_z, limits_y, limits_x = self.clamp

@@ -7,6 +7,7 @@ is done one axis after the other, several times cheaper than point by point.
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
@@ -51,6 +52,16 @@ class GridField:
             places.append(place.reshape((1,) * (rank - place.ndim) + place.shape))
         values = self._tensor(places) if _on_own_axes(places) else self._points(places)
         return values * self.factor
+
+    def varies(self, top: float, bottom: float) -> bool:
+        """Tell whether there is more than one value between two depths in m, anywhere."""
+        values = self.values
+        if "z" in self.axes:
+            axis = self.axes.index("z")
+            place = (np.array([top, bottom]) - self.origin[axis]) / self.spacing[axis]
+            first, last = np.clip(place, 0.0, values.shape[axis] - 1.0)
+            values = values.take(range(math.floor(first), math.ceil(last) + 1), axis)
+        return bool(values.min() != values.max())
 
     def _tensor(self, places: list[np.ndarray]) -> np.ndarray:
         """Interpolate along one axis after the other."""
@@ -101,6 +112,10 @@ class Gridded:
     def uneven(self, low: Bounds, high: Bounds) -> np.ndarray:
         """Return False: files vary everywhere, which `Earth.gridded` tells."""
         return np.zeros((), bool)
+
+    def varies(self, top: float, bottom: float) -> bool:
+        """Tell whether any file has more than one value between two depths in m."""
+        return any(grid.varies(top, bottom) for grid in self.grids.values())
 
 
 def _cell(place: np.ndarray, points: int) -> tuple[np.ndarray, np.ndarray]:

@@ -12,6 +12,7 @@ velocities half a step later. Model arrays stand on the nodes: `rho` / dt, the s
 [Pa s], and `q` = 1 / (c44 dt), `q66` = 1 / (c66 dt). The density of a velocity is the mean of two
 nodes, the stiffness of a shear stress the harmonic mean of four (Moczo et al. 2002): 0 beside a
 fluid. Where no contact cuts, c13 = c11 - 2 mu and c33 = c11: `even` formulas read c11 and q only.
+c13, c33 and `q66` are kept for the other planes alone, and stand `packed` numbers earlier.
 
 On the row of a free surface szz vanishes: `surface` takes from sxx (and syy) what a nonzero szz
 would have added, c13 / c33 szz, whatever d_z v_z was. In a fluid that is all of it to the last bit:
@@ -52,11 +53,12 @@ def _stress_2d(o):
 
     @o.jit
     def stress(i, s, sxx, szz, sxz, vx, vz, c11, c13, c33, q):
+        k = i - s.packed
         ex, ez = x_dn(vx, i, s, 0), z_dn(vz, i, s, 0)
-        c = here(c13, i, s)
+        c = here(c13, k, s)
         all_round = c * (ex + ez)
         put(sxx, i, s, at(sxx, i) + all_round + (here(c11, i, s) - c) * ex)
-        put(szz, i, s, at(szz, i) + all_round + (here(c33, i, s) - c) * ez)
+        put(szz, i, s, at(szz, i) + all_round + (here(c33, k, s) - c) * ez)
         total = here(q, i, s) + x_next(q, i, s) + z_next(q, i, s) + corner(q, i, s)
         put(sxz, i, s, at(sxz, i) + four / total * (z_up(vx, i, s, 1) + x_up(vz, i, s, 1)))
 
@@ -116,13 +118,14 @@ def _stress_3d(o):
     @o.jit
     def stress(i, s, sxx, syy, szz, sxy, sxz, syz, vx, vy, vz, c11, c13, c33, q66, q):
         ex, ey, ez = x_dn(vx, i, s, 0), y_dn(vy, i, s, 0), z_dn(vz, i, s, 0)
-        c, p0 = here(c13, i, s), here(q66, i, s)
+        k = i - s.packed
+        c, p0 = here(c13, k, s), here(q66, k, s)
         all_round, mu2 = c * (ex + ey + ez), two / p0
         level = (here(c11, i, s) - c) * (ex + ey)
         put(sxx, i, s, at(sxx, i) + all_round + (level - mu2 * ey))
         put(syy, i, s, at(syy, i) + all_round + (level - mu2 * ex))
-        put(szz, i, s, at(szz, i) + all_round + (here(c33, i, s) - c) * ez)
-        mu = four / (p0 + x_next(q66, i, s) + y_next(q66, i, s) + corner_y(q66, i, s))
+        put(szz, i, s, at(szz, i) + all_round + (here(c33, k, s) - c) * ez)
+        mu = four / (p0 + x_next(q66, k, s) + y_next(q66, k, s) + corner_y(q66, k, s))
         put(sxy, i, s, at(sxy, i) + mu * (y_up(vx, i, s, 1) + x_up(vy, i, s, 1)))
         q_xy = here(q, i, s) + z_next(q, i, s)
         mu = four / (q_xy + x_next(q, i, s) + corner_z(q, i, s))
@@ -163,8 +166,9 @@ def _surface_2d(o):
 
     @o.jit
     def surface(i, s, sxx, szz, c13, c33):
-        excess, c = at(szz, i), here(c33, i, s)
-        put(sxx, i, s, at(sxx, i) - excess + (c - here(c13, i, s)) / c * excess)
+        k = i - s.packed
+        excess, c = at(szz, i), here(c33, k, s)
+        put(sxx, i, s, at(sxx, i) - excess + (c - here(c13, k, s)) / c * excess)
         put(szz, i, s, excess - excess)
 
     return surface
@@ -175,8 +179,9 @@ def _surface_3d(o):
 
     @o.jit
     def surface(i, s, sxx, syy, szz, c13, c33):
-        excess, c = at(szz, i), here(c33, i, s)
-        put(syy, i, s, at(syy, i) - excess + (c - here(c13, i, s)) / c * excess)
+        k = i - s.packed
+        excess, c = at(szz, i), here(c33, k, s)
+        put(syy, i, s, at(syy, i) - excess + (c - here(c13, k, s)) / c * excess)
         surface_2d(i, s, sxx, szz, c13, c33)
 
     return surface
@@ -229,7 +234,7 @@ def observables(axes: str) -> dict:
 
 def _injection(mean, dt):
     """Give c_p^2 dt: the pressure that a volume source s adds is c_p^2 times its integral."""
-    return mean("c33") / (mean("rho") * dt)
+    return mean("c11") / (mean("rho") * dt)
 
 
 def drives(axes: str) -> dict:

@@ -123,6 +123,12 @@ class Physics:
     numbers_per_point: int = 0
     even: Callable | None = None
 
+    @property
+    def sparse(self) -> frozenset[str]:
+        """Coefficients that even planes do without, but for the row of a free surface."""
+        everywhere = {n for s in self.stages if s.where != "surface" for n in s.on(True)[1]}
+        return frozenset(n for s in self.stages for n in s.coefficients) - everywhere
+
     def stage_writing(self, name: str) -> str:
         """Give the first stage after which field `name` is new."""
         if self.swap and name == self.swap[0]:

@@ -120,9 +120,9 @@ def memory_of(setup: Setup) -> Memory:
     scenario, physics = setup.scenario, setup.physics
     fields: Any = _Counting(scenario.precision)
     ((subdomain,),) = subdomains(setup, fields.lane_width)
-    Fields(fields, physics, subdomain)
+    arrays = Fields(fields, physics, subdomain, setup.uneven)
     names = {name for stage in physics.stages for name in stage.coefficients}
-    model = len(names) * subdomain.volume * fields.item
+    model = sum(arrays.size_of(name) for name in names) * fields.item
     recorder, points = _recorder(setup, fields.item)
     node_bytes = 8 * setup.grid.size
     averaged = (len(physics.medium) + len(names)) * node_bytes
