@@ -16,13 +16,16 @@ import pytest
 
 import seismo
 import solver
-from seismo import monitor, runner
+from seismo import monitor, runner, setup
 from seismo.backends import gpu
 from seismo.backends.choice import Choice
 from seismo.backends.reference import ReferenceBackend
 from seismo.errors import UnstableError
+from seismo.scenario import from_dict
+from seismo.setup import prepare
 from simulated_card import simulated
 from test_contact import SEA_BEDS
+from test_even_planes import BLOCK, ROCK, Z
 from test_solver_backends import CASES, faces
 
 assert os.environ.get("NUMBA_ENABLE_CUDASIM") == "1", "run test_gpu_simulated.py"
@@ -98,6 +101,19 @@ def test_a_sea_bed(tmp_path):
     document = solver.plan(
         "elastic", 2, boundaries=faces("free_surface", 2) | {"layer": {"points": 2}}, **changes
     )
+    compare(document, tmp_path)
+
+
+def test_even_planes(tmp_path, monkeypatch):
+    """Coefficients kept for some planes, in two runs and in the free surface's row."""
+    monkeypatch.setattr(setup, "EVEN_RUN", 3)
+    blocks = [BLOCK | {"z": [k * Z for k in rows]} for rows in ((5.3, 7.0), (13.0, 14.6))]
+    keys = {"cells": (14, 22), "steps": STEPS, "model": [ROCK, *blocks]}
+    document = solver.plan(
+        "elastic", 2, boundaries=faces("free_surface", 2) | {"layer": {"points": 2}}, **keys
+    )
+    even = prepare(from_dict(document)).even
+    assert np.count_nonzero(np.diff(even.astype(int)) == 1) == 2
     compare(document, tmp_path)
 
 

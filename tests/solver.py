@@ -164,6 +164,22 @@ def simulate(document: dict[str, Any], base=".", **how):
     return simulation
 
 
+def coefficient(simulation, name: str) -> np.ndarray:
+    """Give a coefficient (z, y, x) of the first part, halo included; even planes tell less."""
+    part = simulation.parts[0]
+    fields, sub, fetch = part.fields, part.subdomain, simulation.backend.fetch
+    held = {key: fetch(array) for key, array in fields.arrays(0).items()}
+    if name not in fields.physics.sparse:
+        return sub.view(held[name])[0]
+    c11, q = (sub.view(held[key])[0] for key in ("c11", "q"))
+    whole = np.array({"c13": c11 - 2 / q, "c33": c11, "q66": q}[name])
+    for z in np.flatnonzero(simulation.setup.uneven):
+        plane, shift = sub.flat(-sub.offset[0], -sub.offset[1], z), fields.packed(z)
+        stride = sub.strides[1]
+        whole[z + sub.offset[2]].ravel()[:] = held[name][plane - shift :][:stride]
+    return whole
+
+
 def add_noise(simulation) -> None:
     """Begin with noise in every field at every point, in about equal energy."""
     generator = np.random.default_rng(5)

@@ -55,9 +55,11 @@ def closed_box(dimensions: int, model: list, order: int, courant: float = 0.9):
 def columns(simulation) -> dict[str, np.ndarray]:
     """Give weights of rows and stiffnesses (z, 1, 1) from the theory of the module."""
     setup, part = simulation.setup, simulation.parts[0]
-    arrays, dt = part.fields.arrays(0), simulation.dt
-    names = [c for stage in setup.physics.stages for c in stage.coefficients]
-    found = {n: part.subdomain.inside(arrays[n])[0].astype(float) for n in dict.fromkeys(names)}
+    dt, names = simulation.dt, [c for stage in setup.physics.stages for c in stage.coefficients]
+    found = {
+        n: part.subdomain.inside(solver.coefficient(simulation, n).ravel())[0].astype(float)
+        for n in dict.fromkeys(names)
+    }
     rho, c33, c13 = found["rho"] * dt, found["c33"] / dt, found["c13"] / dt
     q = found["q"] * dt
     mu = np.where(q < 0.1 * FLUID_Q * dt, 1 / q, 0.0)

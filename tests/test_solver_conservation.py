@@ -77,7 +77,7 @@ class Energy:
     def coefficient(self, name: str, half: str, mean) -> np.ndarray:
         """Average a coefficient from nodes to points, by `mean` of the list of its nodes."""
         sub = self.part.subdomain
-        view = sub.view(self.simulation.backend.fetch(self.part.fields.arrays(0)[name]))[0]
+        view = solver.coefficient(self.simulation, name)
         start = [o + lo for o, lo in zip(sub.offset, sub.owned.lo, strict=True)]
         ends = [(0, 0, 0)]
         for axis in half:

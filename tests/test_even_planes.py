@@ -1,0 +1,119 @@
+"""Planes of one rock a cell: where they are, what they keep, and that they change no answer."""
+
+from __future__ import annotations
+
+import dataclasses
+
+import numpy as np
+import pytest
+
+import solver
+from seismo import setup as setups
+from seismo.grid import AXES
+from seismo.model import cell_average, plain_planes
+from seismo.physics.registry import physics_for
+from seismo.plan.memory import memory_of
+from seismo.scenario import from_dict
+from seismo.setup import prepare
+from test_solver_backends import faces
+
+ROCK = {"type": "uniform", **solver.VALUES}
+HARD = {"vp": 3000.0, "vs": 1700.0, "rho": 2500.0}
+CELLS = {2: (30, 44), 3: (24, 16, 44)}
+Z = solver.SPACING["z"]
+# Two bodies with planes of one rock above, between and below; a file that varies at some depths.
+BLOCK = {"type": "block", "x": [60.0, 170.0], "z": [14.3 * Z, 16.0 * Z], **HARD}
+SPHERE = {"type": "sphere", "center": {"x": 140.0, "z": 31.5 * Z}, "radius": 2.2 * Z, **HARD}
+RUNS = {
+    "bodies": [ROCK, BLOCK, SPHERE],
+    "sea": [ROCK, {"type": "water", "depth": 12.4 * Z, "vp": 1500.0, "rho": 1000.0}, SPHERE],
+    "gradient": [
+        {"type": "gradient", **{k: {"top": v, "bottom": 1.3 * v} for k, v in HARD.items()}},
+        BLOCK,
+    ],
+}  # fmt: skip
+
+
+def document(model: str, dimensions: int, case: str = "layers", base=None, **changes) -> dict:
+    """Give a scenario with such a model; "file" writes one that varies at some depths only."""
+    keys = {"cells": CELLS[dimensions], "steps": 40, "boundaries": faces(case, dimensions)}
+    if model == "file":
+        physics = physics_for("elastic", dimensions)
+        shape = tuple(n + 1 for n in CELLS[dimensions][::-1])
+        arrays = solver.random_arrays(physics, shape)
+        for key, values in arrays.items():
+            values[:13] = values[30:] = solver.VALUES[key]
+        keys |= {"model": solver.gridded(base, arrays), "steps": None}
+    else:
+        parts = [dict(part) for part in RUNS[model]]
+        if dimensions == 3:
+            parts = [
+                p | {"center": p["center"] | {"y": 90.0}} if p["type"] == "sphere" else p
+                for p in parts
+            ]
+        keys["model"] = parts
+    return solver.plan("elastic", dimensions, **(keys | changes))
+
+
+@pytest.mark.parametrize("dimensions", [2, 3])
+@pytest.mark.parametrize("model", [*RUNS, "file"])
+def test_shapes_and_files_tell_what_averages_are(model, dimensions, tmp_path):
+    """Planes said to be plain are even once averaged, and few others are."""
+    scenario = from_dict(document(model, dimensions, base=tmp_path), tmp_path)
+    setup = prepare(scenario)
+    grid, physics = setup.grid, setup.physics
+    z, y, x = (
+        grid.coordinate(a, np.arange(grid.points[AXES.index(a)])) if a in grid.axes else None
+        for a in "zyx"
+    )
+    spacing = dict(zip(AXES, grid.spacing, strict=True))
+    medium = cell_average(setup.earth, z, y, x, spacing, physics.medium, dtype=np.float64)
+    even = physics.even(medium).reshape(len(z), -1).all(axis=1)
+    plain = plain_planes(setup.earth, z, y, x, spacing)
+    assert not (plain & ~even).any()
+    assert 0.9 * even.sum() < plain.sum() < len(z)  # cells at steep faces may be isotropic
+    assert plain_planes(setup.earth, z, y, x, spacing, "point").all()
+
+
+@pytest.mark.parametrize("case", ["free_surface", "mixed"])
+@pytest.mark.parametrize(("model", "dimensions"), [("bodies", 2), ("sea", 2), ("bodies", 3)])
+def test_even_planes_change_no_answer(model, dimensions, case, tmp_path, monkeypatch):
+    """Against the formula for all planes; cut in parts, to the last bit."""
+    given = document(model, dimensions, case)
+    found = solver.build(given, tmp_path)
+    assert np.count_nonzero(np.diff(found.setup.even.astype(int)) == 1) >= 2
+    parts = solver.build(given, tmp_path, parts=(2, 1))
+    monkeypatch.setattr(setups, "EVEN_RUN", 1000)
+    whole = solver.build(given, tmp_path)
+    assert not whole.setup.even.any()
+    for simulation in (found, parts, whole):
+        simulation.advance(simulation.total_steps)
+    assert solver.identical(solver.wavefield(parts), solver.wavefield(found))
+    assert solver.difference(solver.wavefield(found), solver.wavefield(whole)) < 1e-12
+    assert solver.difference(solver.records(found), solver.records(whole)) < 1e-12
+
+
+@pytest.mark.parametrize("parts", [(1, 1), (2, 1)])
+def test_even_planes_do_without_some_coefficients(parts):
+    """Only the others, and the row of the free surface, keep c13, c33 and q66."""
+    simulation = solver.build(document("bodies", 3, "free_surface"), parts=parts)
+    setup, sparse = simulation.setup, {"c13", "c33", "q66"}
+    assert setup.physics.sparse == sparse
+    kept = np.count_nonzero(~setup.even | (np.arange(len(setup.even)) == 0))
+    assert 0 < kept < len(setup.even) / 2
+    for name in sparse:
+        planes = [p.fields.size_of(name) / p.subdomain.strides[1] for p in simulation.parts]
+        assert sum(planes) == kept
+        held = [p.fields.arrays(0)[name].size - p.fields.size_of(name) for p in simulation.parts]
+        assert 0 <= min(held) <= max(held) <= 256
+
+
+def test_the_memory_planned_follows():
+    """An elastic run in space takes 12 numbers a point in one rock, 15 where cells are cut."""
+    rough = solver.plan("elastic", 3, cells=40, steps=2, model=[ROCK])
+    setup = prepare(from_dict(rough))
+    memory = memory_of(setup)
+    numbers = (memory.wavefield + memory.model) / memory.array
+    assert numbers == pytest.approx(12.0, abs=0.2)
+    cut = memory_of(dataclasses.replace(setup, even=None))
+    assert (cut.wavefield + cut.model) / cut.array == pytest.approx(15.0, abs=0.4)
