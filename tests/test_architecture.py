@@ -28,7 +28,7 @@ LAYERS = tuple(
     for names in (
         "errors",
         "units grid stencils operators wavelets wavelet_files time_dispersion schedule"
-        " interpolation geographic mechanisms machine",
+        " interpolation geographic mechanisms machine text_lines station_list",
         "scenario",
         "model decomposition backends",
         "physics kernels",
@@ -48,7 +48,11 @@ LAYERS = tuple(
     )
 )
 # Pairs (importer, imported) of one layer that are allowed; each is a decision, none a cycle.
-SAME_LAYER = {("wavelets", "wavelet_files")}
+SAME_LAYER = {
+    ("wavelets", "wavelet_files"),
+    ("wavelet_files", "text_lines"),
+    ("station_list", "text_lines"),
+}
 
 LONGEST_FILE = 360
 LONGEST_FUNCTION = 60

@@ -174,11 +174,12 @@ def test_a_file_is_met_by_the_spline(tmp_path: Path):
     ("text", "message"),
     [
         ("1\n2\nx\n", ":3: 'x' is not a number"),
-        ("0 1\n1 2\n1 3\n", "must increase"),
-        ("1\n2\n", "give `interval`"),
+        ("0 1\n1 2\n# \n1 3\n", ":4: the time 1 s is not after that of the row before, 1 s"),
+        ("1\n2\n", "interval: missing: .* has one column"),
         ("0 1 2\n", ":1: 3 columns"),
         ("0 1\n2\n", ":2: 1 columns"),
-        ("0 nan\n1 2\n", "not finite"),
+        ("0 nan\n1 2\n", ":1: nan is not finite"),
+        ("0 0\n1 0\n", "all its values are 0"),
         ("", "0 samples"),
     ],
 )
@@ -190,5 +191,21 @@ def test_a_malformed_file_is_refused_in_one_line(tmp_path: Path, text, message):
 
 
 def test_a_missing_file_is_named(tmp_path: Path):
-    with pytest.raises(ModelError, match=r"w\.txt: no such file"):
+    with pytest.raises(ModelError, match=r"path: no such file as .*w\.txt"):
         wavelets.evaluate(spec("file", path="w.txt"), np.zeros(1), tmp_path)
+
+
+def test_a_file_is_read_anew_only_when_it_has_changed(tmp_path: Path):
+    file = tmp_path / "w.txt"
+    file.write_text("\ufeff0, 0\n1, 1\n2, 0\n", encoding="utf-8")  # as a spreadsheet writes it
+    one = spec("file", path="w.txt")
+    assert wavelets.shape_of(one, tmp_path) is wavelets.shape_of(one, tmp_path)
+    assert wavelets.evaluate(one, np.ones(1), tmp_path) == pytest.approx(1.0)
+    file.write_text("0 0\n1 3\n2.5 0\n")
+    assert wavelets.evaluate(one, np.ones(1), tmp_path) == pytest.approx(3.0)
+
+
+def test_an_interval_beside_times_is_refused(tmp_path: Path):
+    (tmp_path / "w.txt").write_text("0 0\n1 1\n")
+    with pytest.raises(ModelError, match=r"interval: .*w\.txt has times of its own"):
+        wavelets.shape_of(spec("file", path="w.txt", interval=0.5), tmp_path)

@@ -27,7 +27,7 @@ class ScenarioError(SeismoError):
 
 
 class ModelError(ScenarioError):
-    """An earth model (file or part) is missing, malformed or implausible.
+    """A file that the scenario names, or a part of its earth model, is missing or malformed.
 
     Attributes:
         problem: what is wrong, without the key.

@@ -6,20 +6,23 @@ read, and everything checked to lie inside the region.
 
 from __future__ import annotations
 
-import csv
+from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 
-from seismo import mechanisms
-from seismo.errors import ScenarioError
+from seismo import mechanisms, wavelets
+from seismo.errors import ModelError, ScenarioError
 from seismo.geographic import Projection
 from seismo.grid import AXES, Grid
 from seismo.receivers import ReceiverGroup
 from seismo.sources import PointSource
+from seismo.station_list import Station, read_stations
 
 _MOMENT_KEYS = (("xx", 0, 0), ("yy", 1, 1), ("zz", 2, 2), ("xy", 0, 1), ("xz", 0, 2), ("yz", 1, 2))
+Place = tuple[float, float, float]  # x, y, z in m
+Key = tuple[str | int, ...]
 
 
 @dataclass(frozen=True)
@@ -44,7 +47,7 @@ class Geometry:
         sources = self._scenario.sources
         if self._scenario.survey is None:
             points = tuple(
-                self._source(s, n, self._position(s.position, f"sources[{n}].position"))
+                self._source(s, n, self._position(s.position, "sources", n, "position"))
                 for n, s in enumerate(sources)
             )
             return [Shot("shot_000", points)]
@@ -55,30 +58,31 @@ class Geometry:
 
     def groups(self) -> list[ReceiverGroup]:
         """Give the receiver sets."""
-        return [
-            self._group(group, f"receivers[{n}]")
-            for n, group in enumerate(self._scenario.receivers)
-        ]
+        return [self._group(group, n) for n, group in enumerate(self._scenario.receivers)]
 
-    def _shot_positions(self) -> list[tuple[str, tuple[float, float, float]]]:
+    def _shot_positions(self) -> list[tuple[str, Place]]:
         survey = self._scenario.survey
         if survey.line is not None:
             first, last = np.array(_xyz(survey.line.start)), np.array(_xyz(survey.line.end))
             positions = np.linspace(first, last, survey.line.count)
-            names = [f"shot_{n:03d}" for n in range(len(positions))]
             return [
-                (name, self._inside(_floats(p), "survey.line"))
-                for name, p in zip(names, positions, strict=True)
+                (f"shot_{n:03d}", self._inside(_floats(p), "survey", "line"))
+                for n, p in enumerate(positions)
             ]
         return [
             (
                 shot.name or f"shot_{n:03d}",
-                self._position(shot.position, f"survey.shots[{n}].position"),
+                self._position(shot.position, "survey", "shots", n, "position"),
             )
             for n, shot in enumerate(survey.shots)
         ]
 
-    def _source(self, source: Any, number: int, position) -> PointSource:
+    def _source(self, source: Any, number: int, position: Place) -> PointSource:
+        try:
+            wavelets.shape_of(source.wavelet, self._scenario.base)
+        except ModelError as error:
+            key = ("sources", number, "wavelet", *error.key)
+            raise self._mistakes(key, [error.problem]) from None
         moment = source.type in ("explosion", "moment_tensor")
         rate = moment and source.time_function == "moment_rate"
         return PointSource(
@@ -100,19 +104,18 @@ class Geometry:
             return {name: float(tensor[i, j]) for name, i, j in _MOMENT_KEYS}
         return {"": source.moment if source.type == "explosion" else source.amplitude}
 
-    def _group(self, group: Any, key: str) -> ReceiverGroup:
-        if group.type == "stations":
-            codes, positions = self._stations(group, key)
-        else:
-            codes, positions = self._placed(group, key)
+    def _group(self, group: Any, number: int) -> ReceiverGroup:
+        read = self._stations if group.type == "stations" else self._placed
+        codes, positions = read(group, number)
         return ReceiverGroup(
             group.name, tuple(codes), np.array(positions), group.quantities, group.interval
         )
 
-    def _placed(self, group: Any, key: str):
+    def _placed(self, group: Any, number: int) -> tuple[list[str], list[Place]]:
+        key = ("receivers", number)
         if group.type == "points":
             points = [
-                self._position(p, f"{key}.positions[{n}]") for n, p in enumerate(group.positions)
+                self._position(p, *key, "positions", n) for n, p in enumerate(group.positions)
             ]
             codes = [p.code or f"R{n:04d}" for n, p in enumerate(group.positions)]
             return codes, points
@@ -121,75 +124,77 @@ class Geometry:
         else:
             ticks = [np.linspace(*_ticks(getattr(group, a))) for a in AXES]
             places = np.stack(np.meshgrid(*ticks[::-1], indexing="ij")[::-1], -1).reshape(-1, 3)
-        points = [self._inside(_floats(p), key) for p in places]
+        points = [self._inside(_floats(p), *key) for p in places]
         return [f"R{n:04d}" for n in range(len(points))], points
 
-    def _stations(self, group: Any, key: str):
-        path = self._scenario.resolve(group.path)
+    def _stations(self, group: Any, number: int) -> tuple[list[str], list[Place]]:
+        key, path = ("receivers", number, "path"), self._scenario.resolve(group.path)
+        places, problems = [], []
         try:
-            rows = list(csv.DictReader(path.read_text().splitlines()))
-        except (OSError, UnicodeDecodeError) as error:
-            raise ScenarioError(f"{key}.path: cannot read {path}: {error}") from error
-        if not rows:
-            raise ScenarioError(
-                f"{key}.path: {path} holds no station; give a header and a row each"
-            )
-        codes, points = [], []
-        for number, row in enumerate(rows, 2):
-            codes.append(".".join((row.get(k) or "").strip() for k in _CODE_KEYS))
-            points.append(self._station_position(row, f"{key}: {path.name}:{number}"))
-        return codes, points
+            stations = read_stations(path, self._grid.axes)
+        except ModelError as error:
+            raise self._mistakes(key, [error.problem]) from None
+        except ScenarioError as error:
+            raise self._mistakes(key, error.messages) from None
+        if self._projection is None and any(station.geographic for station in stations):
+            raise self._mistakes(key, ["its longitudes and latitudes need the section geographic"])
+        for station in stations:
+            place = self._place(station)
+            problem = self._outside(place)
+            problems += [f"{path}:{station.line}: {station.code}: {problem}"] if problem else []
+            places.append(place)
+        if problems:
+            raise self._mistakes(key, problems)
+        return [station.code for station in stations], places
 
-    def _station_position(self, row: dict, key: str) -> tuple[float, float, float]:
-        def number(name: str, default: str | None = None) -> float:
-            text = row.get(name) or default
-            try:
-                return float(text or "")
-            except ValueError:
-                raise ScenarioError(f"{key}: {name} is {text!r}; give a number") from None
+    def _place(self, station: Station) -> Place:
+        place = station.place
+        if not station.geographic:
+            return place["x"], place.get("y", 0.0), place["z"]
+        x, y = self._project(place["longitude"], place["latitude"])
+        return x, y, place.get("depth", 0.0) + self._grid.origin[2]
 
-        if row.get("x"):
-            return self._inside((number("x"), number("y", "0"), number("z", "0")), key)
-        x, y = self._project(number("longitude"), number("latitude"), key)
-        return self._inside((x, y, number("depth", "0")), key)
-
-    def _position(self, position: Any, key: str) -> tuple[float, float, float]:
+    def _position(self, position: Any, *key: str | int) -> Place:
         if hasattr(position, "longitude"):
-            x, y = self._project(position.longitude, position.latitude, key)
-            return self._inside((x, y, position.depth + self._grid.origin[2]), key)
-        return self._inside(_xyz(position), key)
+            x, y = self._project(position.longitude, position.latitude)
+            return self._inside((x, y, position.depth + self._grid.origin[2]), *key)
+        return self._inside(_xyz(position), *key)
 
-    def _project(self, longitude: float, latitude: float, key: str) -> tuple[float, float]:
-        if self._projection is None:
-            raise ScenarioError(
-                f"{key}: longitude and latitude need a section `geographic`, where x = y = 0 lies"
-            )
+    def _project(self, longitude: float, latitude: float) -> tuple[float, float]:
+        assert self._projection is not None  # the rules of the scenario, and `_stations`
         x, y = self._projection.to_grid(longitude, latitude)
         return float(x), float(y)
 
-    def _inside(self, position, key: str) -> tuple[float, float, float]:
-        for axis, value in zip(AXES, position, strict=True):
-            if axis not in self._grid.axes:
-                continue
+    def _inside(self, place: Place, *key: str | int) -> Place:
+        if problem := self._outside(place):
+            raise self._scenario.mistake(*key, problem=problem)
+        return place
+
+    def _outside(self, place: Place) -> str:
+        """Say where a place lies outside the grid; nothing where it is inside."""
+        for axis in self._grid.axes:
+            a = AXES.index(axis)
             low, high = self._grid.limits(axis)
-            slack = 1e-6 * self._grid.spacing[AXES.index(axis)]
-            if not low - slack <= value <= high + slack:
-                raise ScenarioError(
-                    f"{key}: {axis} = {value:.6g} m lies outside the region "
-                    f"({low:.6g} to {high:.6g} m); move it or enlarge grid.extent"
+            slack = 1e-6 * self._grid.spacing[a]
+            if not low - slack <= place[a] <= high + slack:
+                return (
+                    f"{axis} = {place[a]:.6g} m lies outside the grid ({low:.6g} to {high:.6g} m); "
+                    "move it or enlarge grid.extent"
                 )
-        return position
+        return ""
+
+    def _mistakes(self, key: Key, problems: Iterable[str]) -> ScenarioError:
+        """Return the error of several problems at one key."""
+        errors = [self._scenario.mistake(*key, problem=problem) for problem in problems]
+        return ScenarioError(*(message for error in errors for message in error.messages))
 
 
-_CODE_KEYS = ("network", "station", "location")
-
-
-def _floats(position) -> tuple[float, float, float]:
+def _floats(position) -> Place:
     x, y, z = (float(p) for p in position)
     return x, y, z
 
 
-def _xyz(position: Any) -> tuple[float, float, float]:
+def _xyz(position: Any) -> Place:
     return position.x, position.y or 0.0, position.z
 
 

@@ -8,17 +8,19 @@ any time step; outside its samples it is zero.
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import lru_cache
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
 from seismo.errors import ModelError
+from seismo.text_lines import read_lines
 
-_LARGEST = 64 << 20  # bytes; a text wavelet of a million samples is smaller
+_EXPECTED = "expected a column of values, or columns of time in s and value"
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class Samples:
     """A natural cubic spline through values (n) at times (n) s."""
 
@@ -51,53 +53,64 @@ class Samples:
 def read_samples(spec: Any, base: Path | None) -> Samples:
     """Read the file of a wavelet (`spec.path`, `spec.interval`), relative to `base`.
 
+    A file that has not changed since is not read again.
+
     Raises:
         ModelError: the file is missing, not a table of numbers, or its times do not increase.
     """
     path = Path(base or ".") / spec.path
+    found = path.stat() if path.is_file() else None
+    return _read(path, spec.interval, found and (found.st_mtime_ns, found.st_size))
+
+
+@lru_cache(maxsize=8)
+def _read(path: Path, interval: float | None, changed: object) -> Samples:
     table = _read_table(path)
-    if table.shape[1] == 1:
-        if spec.interval is None:
-            raise ModelError(f"wavelet {path}: one column of values; give `interval` as well")
-        time = np.arange(len(table)) * float(spec.interval)
-    else:
-        time = table[:, 0]
-    if np.any(np.diff(time) <= 0.0):
-        raise ModelError(f"wavelet {path}: the times of the first column must increase")
+    timed = table.shape[1] == 2
+    if not timed and interval is None:
+        raise ModelError(
+            f"missing: {path} has one column, of values: say how far apart", "interval"
+        )
+    if timed and interval is not None:
+        raise ModelError(
+            f"{path} has times of its own, in its first column: leave it out", "interval"
+        )
+    time = table[:, 0] if timed else np.arange(len(table)) * float(interval or 0.0)
     values = np.ascontiguousarray(table[:, -1])
     return Samples(time, values, _natural_curvature(time, values))
 
 
 def _read_table(path: Path) -> np.ndarray:
     """Return the numbers (rows, columns) of a text file; blanks or commas separate them."""
-    expected = "expected a text file with a column of values, or columns of time and value"
-    if not path.is_file():
-        raise ModelError(f"wavelet {path}: no such file; {expected}")
-    if path.stat().st_size > _LARGEST:
-        raise ModelError(f"wavelet {path}: larger than {_LARGEST >> 20} MB; {expected}")
-    rows = []
-    try:
-        lines = path.read_text(encoding="utf-8").splitlines()
-    except (OSError, UnicodeDecodeError) as error:
-        raise ModelError(f"wavelet {path}: cannot be read as text ({error}); {expected}") from None
-    for number, line in enumerate(lines, 1):
-        words = line.split("#")[0].replace(",", " ").split()
-        if not words:
-            continue
-        try:
-            rows.append([float(word) for word in words])
-        except ValueError:
-            raise ModelError(
-                f"wavelet {path}:{number}: {line.strip()[:40]!r} is not a number; {expected}"
-            ) from None
-        if len(words) not in (1, 2) or len(words) != len(rows[0]):
-            raise ModelError(f"wavelet {path}:{number}: {len(words)} columns; {expected}")
+    rows: list[list[float]] = []
+    for number, line in read_lines(path, _EXPECTED):
+        problem = _append(rows, line.replace(",", " ").split())
+        if problem:
+            raise ModelError(f"{path}:{number}: {problem}", "path")
     if len(rows) < 2:
-        raise ModelError(f"wavelet {path}: {len(rows)} samples, at least 2 are needed; {expected}")
+        raise ModelError(f"{path} has {len(rows)} samples, 2 at least; {_EXPECTED}", "path")
     table = np.array(rows)
-    if not np.isfinite(table).all():
-        raise ModelError(f"wavelet {path}: holds a value that is not finite; {expected}")
+    if not table[:, -1].any():
+        raise ModelError(f"{path}: all its values are 0, a source that does nothing", "path")
     return table
+
+
+def _append(rows: list[list[float]], words: list[str]) -> str:
+    """Append the numbers of a line, or say what is wrong with them."""
+    row = []
+    for word in words:
+        try:
+            row.append(float(word))
+        except ValueError:
+            return f"{word[:20]!r} is not a number (start comments with #); {_EXPECTED}"
+    if not np.isfinite(row).all():
+        return f"{words[int(np.argmin(np.isfinite(row)))]} is not finite; give a number"
+    if len(row) > 2 or (rows and len(row) != len(rows[0])):
+        return f"{len(row)} columns; {_EXPECTED}"
+    if rows and len(row) == 2 and row[0] <= rows[-1][0]:
+        return f"the time {row[0]:g} s is not after that of the row before, {rows[-1][0]:g} s"
+    rows.append(row)
+    return ""
 
 
 def _natural_curvature(x: np.ndarray, y: np.ndarray) -> np.ndarray:

@@ -17,6 +17,7 @@ from __future__ import annotations
 import math
 from collections.abc import Callable
 from dataclasses import dataclass, replace
+from functools import lru_cache
 from pathlib import Path
 from typing import Any
 
@@ -274,6 +275,7 @@ def _smoothed_ramp(spec: Any) -> Shape:
     return Shape(value, rate, 0.0, rise, 0.5 / rise)
 
 
+@lru_cache(maxsize=8)
 def _from_samples(samples: Samples) -> Shape:
     start, end = float(samples.time[0]), float(samples.time[-1])
     points = max(4096, 2 * samples.time.size)

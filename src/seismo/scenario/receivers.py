@@ -85,7 +85,8 @@ class StationReceivers(_ReceiverSet):
 
     type: Literal["stations"]
     path: FilePath = Field(
-        description="CSV file: network, station, location; longitude, latitude, depth or x, y, z"
+        description="CSV file; its first line names the columns: network, station, location and "
+        "longitude, latitude, depth or x, (y,) z"
     )
 
 

@@ -1,0 +1,116 @@
+"""Station lists: CSV files that name stations and say where they are.
+
+    network, station, location, longitude, latitude, depth
+    CI, PAS, 00, -118.17, 34.15, 0
+
+The first line names the columns, in any order. `station` and the place are needed: longitude and
+latitude in degrees (with `depth` below the surface in m, 0 where it is left out), or x, (y,) z on
+the grid's axes in m. A station's code is NET.STA.LOC, and stands once.
+"""
+
+from __future__ import annotations
+
+import csv
+import math
+import re
+from dataclasses import dataclass
+from pathlib import Path
+
+from seismo.errors import ModelError, ScenarioError
+from seismo.text_lines import read_lines
+
+CODE = ("network", "station", "location")
+GEOGRAPHIC = ("longitude", "latitude", "depth")
+_PART = re.compile(r"[A-Za-z0-9_-]{0,16}\Z")
+
+
+@dataclass(frozen=True)
+class Station:
+    """A line of a list: its code, and its place by the names of the columns."""
+
+    line: int
+    code: str
+    place: dict[str, float]
+
+    @property
+    def geographic(self) -> bool:
+        """Whether its place is on the earth, not on the grid's axes."""
+        return "longitude" in self.place
+
+
+def read_stations(path: Path, axes: str) -> list[Station]:
+    """Read a station list.
+
+    Args:
+        path: the file.
+        axes: of the grid, "xz" or "xyz".
+
+    Raises:
+        ScenarioError: the file is missing, or malformed: a message for each line that is.
+    """
+    expected = f"expected the columns {', '.join(CODE)} and {', '.join(GEOGRAPHIC)}"
+    expected += f", or {', '.join(axes)}"
+    lines = read_lines(path, expected)
+    if len(lines) < 2:
+        raise ModelError(f"{path} holds no station; {expected}, and a line for each", "path")
+    rows = [
+        [word.strip() for word in next(csv.reader([line], skipinitialspace=True))]
+        for _, line in lines
+    ]
+    header = [name.lower() for name in rows[0]]
+    _check_header(header, axes, f"{path}:{lines[0][0]}", expected)
+    stations: list[Station] = []
+    first: dict[str, int] = {}
+    problems = []
+    for (number, _), row in zip(lines[1:], rows[1:], strict=True):
+        try:
+            station = _station(number, header, row)
+            if first.setdefault(station.code, number) != number:
+                again = f"the code {station.code} is that of line {first[station.code]}"
+                raise ValueError(f"{again}; give each station its own")
+        except ValueError as error:
+            problems.append(f"{path}:{number}: {error}")
+        else:
+            stations.append(station)
+    if problems:
+        raise ScenarioError(*problems)
+    return stations
+
+
+def _check_header(header: list[str], axes: str, where: str, expected: str) -> None:
+    known = (*CODE, *GEOGRAPHIC) if "longitude" in header else (*CODE, *axes)
+    wanted = {"station", *known[len(CODE) :]} - {"depth"}
+    unknown = [name or "(no name)" for name in header if name not in known]
+    if unknown:
+        raise ModelError(f"{where}: unknown column {', '.join(unknown)}; {expected}", "path")
+    missing = [name for name in known if name in wanted and name not in header]
+    if missing or len(set(header)) < len(header):
+        problem = f"there is no column {', '.join(missing)}" if missing else "a column stands twice"
+        raise ModelError(f"{where}: {problem}; {expected}", "path")
+
+
+def _station(line: int, header: list[str], row: list[str]) -> Station:
+    """Read one line; raises ValueError."""
+    if len(row) != len(header):
+        raise ValueError(f"{len(row)} values, the first line names {len(header)} columns")
+    named = dict(zip(header, row, strict=True))
+    parts = [named.pop(name, "") for name in CODE]
+    if not parts[1]:
+        raise ValueError("the station has no code; fill the column station")
+    for part in parts:
+        if not _PART.match(part):
+            raise ValueError(f"the code {part[:20]!r} may hold letters, digits, '_' and '-' only")
+    return Station(line, ".".join(parts), {name: _number(name, t) for name, t in named.items()})
+
+
+def _number(name: str, text: str) -> float:
+    if name == "depth" and not text:
+        return 0.0
+    try:
+        value = float(text)
+    except ValueError:
+        value = math.nan
+    if not math.isfinite(value):
+        unit = "degrees" if name in ("longitude", "latitude") else "m"
+        raise ValueError(f"{name} is {text[:20]!r}; give a number in {unit}")
+    return value

@@ -1,0 +1,116 @@
+"""Station lists: what they may hold, and how what they may not is named."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from seismo.errors import ScenarioError
+from seismo.scenario import load
+from seismo.setup import prepare
+
+SCENARIO = """\
+physics: acoustic
+grid: {extent: {x: 400, z: 300}, spacing: 20, origin: {z: -100}}
+time: {duration: 0.1}
+model: [{type: uniform, vp: 1500}]
+sources:
+  - {type: pressure, position: {x: 200, z: 50}, wavelet: {type: file, path: w.txt}}
+receivers:
+  - type: stations
+    path: list.csv
+"""
+HEAD = "network,station,location,x,z\n"
+
+
+def placed(tmp_path: Path, text: str, extra: str = ""):
+    """Return the receiver group of a scenario with this station list."""
+    (tmp_path / "list.csv").write_text(text, encoding="utf-8")
+    (tmp_path / "w.txt").write_text("0 0\n0.05 1\n0.1 0\n")
+    (tmp_path / "s.yaml").write_text(SCENARIO + extra)
+    return prepare(load(tmp_path / "s.yaml")).groups[0]
+
+
+def test_columns_come_in_any_order_and_comments_and_blank_lines_do_not_count(tmp_path):
+    text = '\ufeff# ours\nZ, X, Station, network\n\n20, 100, AB_1, XX  # a well\n-100, 50, "C",\n'
+    group = placed(tmp_path, text)
+    assert group.codes == ("XX.AB_1.", ".C.")
+    assert group.positions.tolist() == [[100, 0, 20], [50, 0, -100]]
+
+
+def test_depth_is_counted_from_the_top_of_the_grid_as_in_the_scenario(tmp_path):
+    """A list and a position written out agree; the grid's top is 100 m above z = 0."""
+    pytest.importorskip("pyproj")
+    where = "geographic: {longitude: 10, latitude: 50}\n"
+    listed = placed(
+        tmp_path, "station,longitude,latitude,depth\nA,10,50.001,30\nB,10,50.001,\n", where
+    )
+    text = SCENARIO.replace("type: stations", "type: points").replace(
+        "path: list.csv", "positions: [{longitude: 10, latitude: 50.001, depth: 30}]"
+    )
+    (tmp_path / "s.yaml").write_text(text + where)
+    written = prepare(load(tmp_path / "s.yaml")).groups[0]
+    assert listed.positions[0].tolist() == written.positions[0].tolist()
+    assert listed.positions[:, 2].tolist() == [-70.0, -100.0]
+
+
+@pytest.mark.parametrize(
+    ("text", "message"),
+    [
+        (HEAD + "XX,A,00,abc,0\n", "2: x is 'abc'; give a number in m"),
+        (HEAD + "XX,A,00,nan,0\n", "2: x is 'nan'; give a number in m"),
+        (HEAD + "XX,A,00,,0\n", "2: x is ''; give a number in m"),
+        (HEAD + "\n# old\nXX,A,00,5000,0\n", "4: XX.A.00: x = 5000 m lies outside the grid"),
+        (HEAD + "XX,A,00,1,0\nXX,A,00,2,0\n", "3: the code XX.A.00 is that of line 2"),
+        (HEAD + "XX,A,00\n", "2: 3 values, the first line names 5 columns"),
+        (HEAD + "XX,A,00,1,0,7\n", "2: 6 values, the first line names 5 columns"),
+        (HEAD + "XX,,00,1,0\n", "2: the station has no code"),
+        (HEAD + "XX,A B,00,1,0\n", "2: the code 'A B' may hold letters"),
+        (HEAD + 'XX,"A,00,1,0\n', "2: 2 values, the first line names 5 columns"),
+        ("XX,A,00,100,0\nXX,B,00,120,0\n", "1: unknown column xx, a, 00, 100, 0; expected"),
+        ("station,x,z,elevation\nA,1,0,300\n", "1: unknown column elevation; expected"),
+        ("station,x\nA,1\n", "1: there is no column z; expected"),
+        ("x,z\n1,0\n", "1: there is no column station; expected"),
+        ("station,x,x,z\nA,1,1,0\n", "1: a column stands twice; expected"),
+    ],
+)
+def test_a_bad_line_is_named_with_its_number(tmp_path, text, message):
+    with pytest.raises(ScenarioError) as caught:
+        placed(tmp_path, text)
+    key = f"{tmp_path}/s.yaml:9:5: receivers[0].path: 'list.csv': {tmp_path}/list.csv:"
+    assert str(caught.value).startswith(key + message)
+    assert "\n" not in str(caught.value)
+
+
+def test_all_bad_lines_are_named_at_once(tmp_path):
+    with pytest.raises(ScenarioError) as caught:
+        placed(tmp_path, HEAD + "XX,A,00,no,0\nXX,B,00,1,0\nXX,C,00,1,none\n")
+    assert [text.split("list.csv:")[1].split(":")[0] for text in caught.value.messages] == [
+        "2",
+        "4",
+    ]
+
+
+@pytest.mark.parametrize("text", ["", HEAD])
+def test_an_empty_list_is_refused(tmp_path, text):
+    with pytest.raises(ScenarioError, match=r"list\.csv holds no station; expected the columns"):
+        placed(tmp_path, text)
+
+
+def test_longitudes_need_a_projection(tmp_path):
+    with pytest.raises(ScenarioError, match="need the section geographic"):
+        placed(tmp_path, "station,longitude,latitude\nA,10,50\n")
+
+
+def test_a_missing_list_and_a_bad_wavelet_are_named_where_the_scenario_has_them(tmp_path):
+    placed(tmp_path, HEAD + "XX,A,00,1,0\n")
+    (tmp_path / "list.csv").unlink()
+    with pytest.raises(
+        ScenarioError, match=r"s.yaml:9:5: receivers\[0\].path: 'list.csv': no such"
+    ):
+        prepare(load(tmp_path / "s.yaml"))
+    (tmp_path / "w.txt").write_text("0 0\n0.1 x\n")
+    key = r"s.yaml:6:\d+: sources\[0\].wavelet.path: 'w.txt': .*w.txt:2: 'x' is not a number"
+    with pytest.raises(ScenarioError, match=key):
+        prepare(load(tmp_path / "s.yaml"))
