@@ -145,13 +145,14 @@ def test_missing_and_malformed_arrays(tmp_path: Path):
     refused(tmp_path, "cannot be read as hdf5", path="good.bin", format="hdf5")
     refused(
         tmp_path,
-        "largest value of 2e\\+06 m/s, 20000 is the limit; check `units`",
+        r"value: 2e\+06 m/s is too fast for P waves .* mean '2000 m/s'\?; check `units`",
         path="good.npy",
         units="km/s",
     )
     for value, message in (
         (np.nan, "not finite"),
-        (0.0, "smallest value of 0 m/s, must be positive"),
+        (0.0, "smallest value: 0 m/s is too slow for P waves"),
+        (3.5, r"smallest value: 3.5 m/s is too slow .*; did you mean '3.5 km/s'\?; check `units`"),
     ):
         np.save(tmp_path / "bad.npy", np.where(np.eye(3) > 0, value, 2000.0))
         refused(tmp_path, message, path="bad.npy")
@@ -226,7 +227,7 @@ sources:
 LINES = {  # file and keys in the scenario -> line:column: key, and the rest
     ("none.npy", ""): r"8:7: {}.path: 'none.npy': no such file as .*none.npy; paths begin",
     ("good.npy", "shape: [4, 3]"): r"9:7: {}.shape: \[4, 3\]: .*good.npy has shape \[3, 4\];",
-    ("good.npy", "units: km/s"): r"8:7: {}.path: 'good.npy': .* 2e\+06 m/s, 20000 is the limit",
+    ("good.npy", "units: km/s"): r"8:7: {}.path: 'good.npy': .* 2e\+06 m/s is too fast",
     ("good.npy", "format: hdf5"): r"8:7: {}.path: 'good.npy': .*good.npy cannot be read as hdf5",
     ("cube.npy", ""): r"7:5: {}.origin: missing: .*cube.npy has the axis y",
     ("cube.npy", "axes: zx"): r"9:7: {}.axes: 'zx': .*cube.npy has 3 axes",

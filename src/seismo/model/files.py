@@ -15,6 +15,7 @@ import numpy as np
 
 from seismo.errors import ModelError
 from seismo.model.gridded import AXES, GridField
+from seismo.scenario.part import impossible
 
 LARGEST = 64 << 30  # bytes of one array
 _FACTORS = {"m/s": 1.0, "km/s": 1e3, "kg/m3": 1.0, "g/cm3": 1e3}
@@ -228,23 +229,13 @@ def _along(given: Any, axis: str, default: Mapping[str, float], key: str, path: 
 
 
 def _check_values(values: np.ndarray, factor: float, name: str, path: Path) -> None:
-    low, high = float(values.min()) * factor, float(values.max()) * factor
-    unit = "kg/m3" if name == "rho" else "m/s"
-    if not np.isfinite([low, high]).all():
+    ends = {"smallest": float(values.min()) * factor, "largest": float(values.max()) * factor}
+    if not np.isfinite(list(ends.values())).all():
         raise ModelError(f"{path} holds values that are not finite; fill the gaps", "path")
-    if low < 0.0 or (low == 0.0 and name != "vs"):
-        raise ModelError(
-            f"{path} has a smallest value of {low:g} {unit}, must be positive; "
-            "check `dtype` and `byte_order`",
-            "path",
-        )
-    limit = 30e3 if name == "rho" else 20e3
-    if high > limit:
-        raise ModelError(
-            f"{path} has a largest value of {high:g} {unit}, {limit:g} is the limit; "
-            "check `units`, `dtype` and `byte_order`",
-            "path",
-        )
+    for which, value in ends.items():
+        if problem := impossible(name, value):
+            remedy = "check `units`, `dtype` and `byte_order`"
+            raise ModelError(f"{path}: its {which} value: {problem}; {remedy}", "path")
 
 
 def _brief(error: Exception) -> str:

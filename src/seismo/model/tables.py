@@ -7,9 +7,10 @@ from pathlib import Path
 import numpy as np
 
 from seismo.errors import ModelError
+from seismo.scenario.part import impossible
+from seismo.text_lines import read_lines
 
 _COLUMNS = ("z", "vp", "vs", "rho")
-_LARGEST = 16 << 20  # bytes
 
 
 def read_table(path: Path) -> np.ndarray:
@@ -22,20 +23,10 @@ def read_table(path: Path) -> np.ndarray:
         ModelError: the file is missing or malformed, or its depths decrease.
     """
     expected = "expected rows of z, vp, vs, rho in SI units"
-    if not path.is_file():
-        raise ModelError(f"no such file as {path}; {expected}", "path")
-    if path.stat().st_size > _LARGEST:
-        raise ModelError(f"{path} is larger than {_LARGEST >> 20} MB; {expected}", "path")
-    try:
-        lines = path.read_text(encoding="utf-8-sig").splitlines()
-    except (OSError, UnicodeDecodeError):
-        raise ModelError(f"{path} cannot be read as text; {expected}", "path") from None
     order = list(range(4))
     rows: list[list[float]] = []
-    for number, line in enumerate(lines, 1):
-        words = line.split("#")[0].replace(",", " ").replace(";", " ").split()
-        if not words:
-            continue
+    for number, line in read_lines(path, expected):
+        words = line.replace(",", " ").replace(";", " ").split()
         where = f"{path}:{number}"
         if not rows and not _is_number(words[0]):
             order = _header(words, where)
@@ -68,7 +59,11 @@ def _row(words: list[str], order: list[int], where: str, expected: str) -> list[
     for word in words:
         if not _is_number(word):
             raise ModelError(f"{where}: {word[:20]!r} is not a number; {expected}", "path")
-    return [float(words[k]) for k in order]
+    row = [float(words[k]) for k in order]
+    for name, value in zip(_COLUMNS[1:], row[1:], strict=True):
+        if problem := impossible(name, value):
+            raise ModelError(f"{where}: {name}: {problem}", "path")
+    return row
 
 
 def _is_number(word: str) -> bool:

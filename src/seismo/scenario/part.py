@@ -101,24 +101,31 @@ class AutoOrCount:
         raise ValueError(f"must be {self.allowed}")
 
 
-def _p_velocity(value: float) -> float:
-    if not 100.0 < value <= 20e3:
-        raise ValueError(_not_a_velocity(value, "P", "100 m/s to 20 km/s"))
-    return value
+_LIMITS = {"vp": (100.0, 20e3), "vs": (10.0, 20e3), "rho": (0.0, 30e3)}  # above, and at most
 
 
-def _s_velocity(value: float) -> float:
-    if 0.0 < value <= 10.0 or value > 20e3:
-        raise ValueError(_not_a_velocity(value, "S", "0, or 10 m/s to 20 km/s"))
-    return value
-
-
-def _not_a_velocity(value: float, wave: str, limits: str) -> str:
-    """Say that a velocity is impossible, and which unit was probably meant."""
-    slow = value <= 100.0
+def impossible(name: str, value: float) -> str:
+    """Say why no medium has this value of vp, vs (m/s) or rho (kg/m3); nothing where one may."""
+    low, high = _LIMITS[name]
+    if low < value <= high or (name == "vs" and value == 0.0):
+        return ""
+    if name == "rho":
+        return f"{value:g} kg/m3 is no density (above 0, at most {high:g} kg/m3)"
+    slow = value <= low
     meant = f"{value:g} km/s" if slow else f"{value / 1e3:g} m/s"
-    hint = f"; did you mean '{meant}'?" if slow or value <= 20e6 else ""
-    return f"{value:g} m/s is too {'slow' if slow else 'fast'} for {wave} waves ({limits}){hint}"
+    hint = f"; did you mean '{meant}'?" if 0.0 < value <= 20e6 else ""
+    limits = "0, or 10 m/s to 20 km/s" if name == "vs" else "100 m/s to 20 km/s"
+    pace, wave = "slow" if slow else "fast", name[1].upper()
+    return f"{value:g} m/s is too {pace} for {wave} waves ({limits}){hint}"
+
+
+def _possible(name: str) -> AfterValidator:
+    def checked(value: float) -> float:
+        if problem := impossible(name, value):
+            raise ValueError(problem)
+        return value
+
+    return AfterValidator(checked)
 
 
 def _increasing(values: tuple[float, ...]) -> tuple[float, ...]:
@@ -136,9 +143,9 @@ PositiveTime = Annotated[float, Quantity(units.TIME, gt=0.0)]
 TimeFromZero = Annotated[float, Quantity(units.TIME, ge=0.0)]
 Frequency = Annotated[float, Quantity(units.FREQUENCY, gt=0.0)]
 FrequencyFromZero = Annotated[float, Quantity(units.FREQUENCY, ge=0.0)]
-PVelocity = Annotated[float, Quantity(units.VELOCITY, gt=0.0), AfterValidator(_p_velocity)]
-SVelocity = Annotated[float, Quantity(units.VELOCITY, ge=0.0), AfterValidator(_s_velocity)]
-Density = Annotated[float, Quantity(units.DENSITY, gt=0.0, le=30e3)]
+PVelocity = Annotated[float, Quantity(units.VELOCITY, gt=0.0), _possible("vp")]
+SVelocity = Annotated[float, Quantity(units.VELOCITY, ge=0.0), _possible("vs")]
+Density = Annotated[float, Quantity(units.DENSITY, gt=0.0, le=_LIMITS["rho"][1])]
 VelocityGradient = Annotated[float, Quantity(units.VELOCITY_GRADIENT)]
 DensityGradient = Annotated[float, Quantity(units.DENSITY_GRADIENT)]
 Force = Annotated[float, Quantity(units.FORCE)]
