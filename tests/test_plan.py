@@ -114,6 +114,10 @@ def test_the_phase_error_of_time_stepping():
     assert phase_error(setup, velocity, frequency) == pytest.approx(100 * angle**2 / 24, rel=1e-3)
 
 
+WATER = {"model": [*SCENARIO["model"], {"type": "water", "depth": 100.0}]}
+SHALLOW = {"type": "explosion", "position": {"x": 650.0, "z": 0.0},
+           "wavelet": {"type": "ricker", "frequency": 8.0}}  # fmt: skip
+ON_TOP = {"type": "points", "positions": [{"x": 900.0, "z": 0.0}], "quantities": ["pressure"]}
 WARNED = {
     "below sqrt": {"model": [{"type": "uniform", "vp": 1800.0, "vs": 1400.0, "rho": 2000.0}]},
     "points per wavelength": section("grid", spacing=40.0),
@@ -131,14 +135,16 @@ WARNED = {
     "within 4 points": {
         "sources": [SCENARIO["sources"][0] | {"position": {"x": 610.0, "z": 20.0}}]
     },
-    "pressure vanishes": {
-        "sources": [{"type": "explosion", "position": {"x": 650.0, "z": 0.0},
-                     "wavelet": {"type": "ricker", "frequency": 8.0}}]
+    "pressure vanishes": WATER | {"sources": [SHALLOW]},
+    "where it is zero": WATER | {"receivers": [ON_TOP]},
+    "with 100% of its largest value, which is left out; give it a delay of 0.1875 s": {
+        "sources": [SCENARIO["sources"][0]
+                    | {"wavelet": {"type": "ricker", "frequency": 8.0, "delay": 0.0}}]
     },
-    "where it is zero": {
-        "receivers": [{"type": "points", "positions": [{"x": 900.0, "z": 0.0}],
-                       "quantities": ["pressure"]}]
+    "source source_000: acts before the run": {
+        "sources": [SCENARIO["sources"][0] | {"delay": -10.0}]
     },
+    "only t = 0 is kept": {"receivers": [SCENARIO["receivers"][0] | {"interval": 5.0}]},
     "boundaries.layer.points": {"boundaries": {"layer": {"points": 4}}},
     "times as many steps": section("time", step=2e-4),
     "filtered out": {"receivers": [SCENARIO["receivers"][0] | {"interval": 0.025}]},
@@ -169,6 +175,12 @@ def test_an_explosion_makes_no_direct_s_wave():
 def test_what_is_suspicious_is_named(words):
     warnings = make_plan(scenario(**WARNED[words])).warnings
     assert any(re.search(words, line) for line in warnings), warnings
+
+
+def test_pressure_on_the_surface_of_rock_is_not_zero():
+    """-(sxx + szz) / 2 is free of szz alone there, and explosions there drive sxx."""
+    changed = {"sources": [SHALLOW], "receivers": [ON_TOP]}
+    assert not any("surface (z" in line for line in make_plan(scenario(**changed)).warnings)
 
 
 def test_a_plan_is_plain_data():

@@ -74,3 +74,15 @@ def test_step_that_misses_an_interval_is_refused() -> None:
 def test_steps_reach_the_duration(duration: float, steps: int) -> None:
     """And no step more because 1.0 / 0.001 is not 1000 in binary."""
     assert choose_clock(duration, 2e-3, 0.9, 1e-3, []).steps == steps
+
+
+def test_thirds_and_tenths_have_a_common_step() -> None:
+    """1/30 s and 1/100 s are both multiples of 1/300 s, though neither binary number tells."""
+    assert common_interval([1 / 30, 0.01]) == pytest.approx(1 / 300, rel=1e-12)
+    assert common_interval([0.03333333333, 0.01]) == pytest.approx(1 / 300, rel=1e-9)
+
+
+@pytest.mark.parametrize("intervals", [[0.01, 0.033333], [1e-12], [5e-6]])
+def test_intervals_that_would_need_tiny_steps_are_refused(intervals: list[float]) -> None:
+    with pytest.raises(ScenarioError, match=r"far below the stable 0\.9 ms; use multiples"):
+        choose_clock(1.0, 1e-3, 0.9, None, intervals)

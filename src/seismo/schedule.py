@@ -18,7 +18,9 @@ from fractions import Fraction
 
 from seismo.errors import ScenarioError
 
-_TICK = 10**9  # intervals are compared in nanoseconds
+_TICK = 10**9  # intervals are compared in nanoseconds,
+_PARTS = 1000  # but for those that are a fraction such as 1/30 s
+_MOST_SPLITS = 100  # parts of a stable step that output intervals may ask for
 
 
 def stability_limit(velocity: float, symbols: Iterable[tuple[float, float]]) -> float:
@@ -34,11 +36,18 @@ def stability_limit(velocity: float, symbols: Iterable[tuple[float, float]]) -> 
 
 def common_interval(intervals: Iterable[float]) -> float | None:
     """Give the greatest common divisor of intervals in s, or None without any."""
-    ticks = [Fraction(round(i * _TICK), _TICK) for i in intervals]
-    if not ticks:
+    fractions = [_fraction(i) for i in intervals]
+    if not fractions:
         return None
-    denominator = math.lcm(*(t.denominator for t in ticks))
-    return math.gcd(*(int(t * denominator) for t in ticks)) / denominator
+    denominator = math.lcm(*(f.denominator for f in fractions))
+    return math.gcd(*(int(f * denominator) for f in fractions)) / denominator
+
+
+def _fraction(interval: float) -> Fraction:
+    simple = Fraction(interval).limit_denominator(_PARTS)
+    if abs(float(simple) - interval) <= 1e-9 * interval:
+        return simple
+    return Fraction(round(interval * _TICK), _TICK)
 
 
 @dataclass(frozen=True)
@@ -73,12 +82,18 @@ def choose_clock(
         intervals: output intervals in s, which become whole numbers of steps.
 
     Raises:
-        ScenarioError: the step is unstable, or an interval is not a multiple of it.
+        ScenarioError: the step is unstable, or intervals are not multiples of it, or of any such.
     """
     shared = common_interval(intervals)
     if step is None:
         dt = courant * limit
         if shared is not None:
+            if shared * _MOST_SPLITS < dt:
+                raise ScenarioError(
+                    f"the output intervals ({', '.join(map(_ms, dict.fromkeys(intervals)))}) are "
+                    f"whole numbers only of steps far below the stable {_ms(dt)}; use multiples "
+                    "of one interval"
+                )
             dt = shared / math.ceil(shared / dt - 1e-9)
     else:
         dt = step

@@ -7,6 +7,7 @@ volume that a point stands for.
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
@@ -15,6 +16,7 @@ import numpy as np
 
 from seismo import time_dispersion, wavelets
 from seismo.backends.base import Backend, Launch
+from seismo.errors import ScenarioError
 from seismo.fields import Fields
 from seismo.kernels.points import inject
 from seismo.physics.table import Drive, Field
@@ -61,6 +63,11 @@ class PointSource:
         return (pair[0] - 8 * pair[1] + 8 * pair[2] - pair[3]) / (12 * step)
 
     @property
+    def start(self) -> float:
+        """Time in s before which it is silent."""
+        return wavelets.start_time(self.wavelet, self.base) + self.delay
+
+    @property
     def end(self) -> float:
         """Time in s after which it is silent."""
         return wavelets.end_time(self.wavelet, self.base) + self.delay
@@ -70,7 +77,8 @@ def _integral(source: PointSource, t: np.ndarray) -> np.ndarray:
     """Integrate the wavelet from before the first time, by 4-point Gauss rule in every step."""
     nodes, weights = np.polynomial.legendre.leggauss(4)
     step = t[1] - t[0]
-    before = np.arange(t[0] - 2 * source.end - step, t[0], step)
+    steps = max(0, math.ceil((t[0] + source.delay - source.start) / step))
+    before = t[0] + step * np.arange(-steps - 1, 0)
     edges = np.concatenate([before, t])
     middle = (edges[1:] + edges[:-1]) / 2
     inside = middle[:, None] + np.diff(edges)[:, None] / 2 * nodes
@@ -152,10 +160,17 @@ class Injection:
         signals = np.array(samples)
         scale = np.maximum(np.abs(signals).max(axis=1), 1e-300)
         joined = np.concatenate(owners).astype(np.int64)
+        strengths = np.concatenate(weights) * scale[joined]
+        too_strong = ~(np.abs(strengths) < np.finfo(precision).max)  # NaN too
+        if too_strong.any():
+            name = rows[joined[np.argmax(too_strong)]][1].name
+            raise ScenarioError(
+                f"source {name}: too strong for {precision} numbers; use a smaller one"
+            )
         return (
             np.concatenate(indices).astype(np.int64),
             np.concatenate(inner),
-            (np.concatenate(weights) * scale[joined]).astype(precision),
+            strengths.astype(precision),
             joined,
             (signals / scale[:, None]).astype(precision),
         )

@@ -65,6 +65,12 @@ def delay(spec: Any, base: Path | None = None) -> float:
     return _delay(spec, shape_of(spec, base))
 
 
+def start_time(spec: Any, base: Path | None = None) -> float:
+    """Return the time in s before which the wavelet is negligible."""
+    shape = shape_of(spec, base)
+    return _delay(spec, shape) + shape.start
+
+
 def end_time(spec: Any, base: Path | None = None) -> float:
     """Return the time in s after which the wavelet is negligible."""
     shape = shape_of(spec, base)

@@ -27,6 +27,7 @@ LEAST_POINTS = 3.0  # a wave of fewer points per wavelength is noise on any grid
 MOST_ERROR = 1.0  # % of phase velocity: a quarter of a period is lost after 25 wavelengths
 EDGE_POINTS = 5  # sources and receivers spread over 4 points
 CLOSE_POINTS = 4.0
+MOST_BEGUN = 0.01  # of its largest value: a wavelet's share before the run begins
 _FACES = {"x": ("x_min", "x_max"), "y": ("y_min", "y_max"), "z": ("top", "bottom")}
 
 Lines = Iterator[str]
@@ -208,6 +209,20 @@ def _cut_source(setup: Setup) -> Lines:
             )
 
 
+def _begun_source(setup: Setup) -> Lines:
+    """A source that acts before t = 0 begins with a jump."""
+    for source in setup.shots[0].sources:
+        times = np.linspace(source.start, source.end, 2000)
+        size = np.abs(wavelets.evaluate(source.wavelet, times - source.delay, source.base))
+        begun = size[times < 0.0].max(initial=0.0) / size.max()
+        if begun > MOST_BEGUN:
+            yield (
+                f"source {source.name}: acts before the run begins, with {begun:.0%} of its "
+                "largest value, which is left out; give it a delay of "
+                f"{source.delay - source.start:.4g} s or more, or leave the wavelet's own out"
+            )
+
+
 def _close_receivers(setup: Setup) -> Lines:
     axes = [AXES.index(a) for a in setup.grid.axes]
     least = CLOSE_POINTS * coarsest_spacing(setup)
@@ -225,23 +240,33 @@ def _close_receivers(setup: Setup) -> Lines:
 
 
 def _at_the_surface(setup: Setup) -> Lines:
+    """Name what acts on, or records, the pressure of a fluid's free surface."""
     if setup.scenario.boundaries.top != "free_surface":
         return
     top = setup.grid.origin[2]
-    half = 0.5 * setup.grid.spacing[2]
-    buried = [s for shot in setup.shots for s in shot.sources if s.position[2] - top < half]
-    for source in {s.name: s for s in buried if s.kind in ("pressure", "explosion")}.values():
-        yield (
-            f"source {source.name}: pressure vanishes on the free surface (z = {top:g} m), "
-            "so that it hardly radiates: move it down"
-        )
+    sources = {s.name: s for shot in setup.shots for s in shot.sources}
+    for source in sources.values():
+        if source.kind in ("pressure", "explosion") and _on_water(setup, [source.position]):
+            yield (
+                f"source {source.name}: pressure vanishes on the free surface (z = {top:g} m), "
+                "so that it hardly radiates: move it down"
+            )
     for group in setup.groups:
-        on = int((group.positions[:, 2] - top < half).sum())
+        on = _on_water(setup, group.positions)
         if on and "pressure" in group.quantities:
             yield (
                 f"receivers {group.name}: {on} record pressure on the free surface "
                 f"(z = {top:g} m), where it is zero: move them down"
             )
+
+
+def _on_water(setup: Setup, positions: Any) -> int:
+    """Count the places on a free surface, under which is a fluid."""
+    x, y, z = np.array(positions).T
+    on = z - setup.grid.origin[2] < 0.5 * setup.grid.spacing[2]
+    if "vs" in setup.earth.needs:
+        on &= setup.earth.sample(z, y if setup.grid.dimensions == 3 else None, x)["vs"] == 0.0
+    return int(on.sum())
 
 
 def _layer_strength(setup: Setup) -> Lines:
@@ -283,6 +308,19 @@ def _sampling(setup: Setup) -> Lines:
             )
 
 
+def _seldom(setup: Setup) -> Lines:
+    """Snapshots and samples that come but once, at t = 0, hold nothing."""
+    duration = setup.scenario.time.duration
+    named = [(f"receivers {g.name}", g.interval) for g in setup.groups]
+    named += [(f"output.snapshots {s.name}", s.interval) for s in setup.scenario.output.snapshots]
+    for name, interval in named:
+        if interval and interval > duration * (1.0 + 1e-9):
+            yield (
+                f"{name}: the interval of {interval:g} s is longer than time.duration "
+                f"({duration:g} s): only t = 0 is kept, when nothing moves"
+            )
+
+
 def _nothing_recorded(setup: Setup) -> Lines:
     if not setup.groups and not setup.scenario.output.snapshots:
         yield "receivers: there are none, nor snapshots: nothing of the waves will be recorded"
@@ -292,6 +330,6 @@ _EARTH: tuple[Callable[[Setup, list[LayerResolution]], Lines], ...] = (
     _coarse, _ratio, _density, _thin,
 )  # fmt: skip
 _GEOMETRY: tuple[Callable[[Setup], Lines], ...] = (
-    _edges, _arrivals, _cut_source, _close_receivers, _at_the_surface, _layer_strength, _small_step,
-    _sampling, _nothing_recorded,
+    _edges, _arrivals, _cut_source, _begun_source, _close_receivers, _at_the_surface,
+    _layer_strength, _small_step, _sampling, _seldom, _nothing_recorded,
 )  # fmt: skip
