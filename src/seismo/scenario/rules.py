@@ -7,6 +7,7 @@ place does not hide a source outside the grid in another. What depends on the ph
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -28,6 +29,9 @@ from seismo.scenario.sources import Survey
 
 Found = Iterator[Mistake]
 AXES = ("x", "y", "z")
+_MOST_POINTS = 1e12  # more than any machine holds
+_FARTHEST = 1e9  # spacings from zero to the origin: numbers of 16 digits keep 7 behind the point
+_MOST_RECEIVERS = 1_000_000
 _ROUNDING = 1e-9  # of the extent: a position typed in km may miss the face by its last bit
 
 
@@ -75,6 +79,7 @@ def geometry(draft: Draft) -> Found:
 
 
 def _spacing(grid: GridSpec) -> Found:
+    points = 1.0
     for axis in AXES:
         length, spacing = getattr(grid.extent, axis), getattr(grid.spacing, axis)
         if length is not None and spacing is not None and spacing > length:
@@ -82,6 +87,14 @@ def _spacing(grid: GridSpec) -> Found:
                 f"the spacing {spacing:g} m is larger than the extent {length:g} m; make it finer"
             )
             yield Mistake(("grid", "spacing", axis), problem)
+        if length is not None and spacing is not None:
+            points *= 1.0 + length / spacing
+            if abs(getattr(grid.origin, axis)) > _FARTHEST * spacing:
+                problem = f"too far from 0 to tell points {spacing:g} m apart; choose another zero"
+                yield Mistake(("grid", "origin", axis), problem)
+    if points > _MOST_POINTS:
+        problem = f"makes {points:.2g} points, {_MOST_POINTS:g} is the limit; make it coarser"
+        yield Mistake(("grid", "spacing"), problem)
     if grid.extent.y is None and grid.origin.y != 0.0:
         yield Mistake(("grid", "origin", "y"), "a 2-D run has no y: leave it out")
 
@@ -151,7 +164,13 @@ def _inside(grid: GridSpec, path: Path, axis: str, value: float | None) -> Found
 def grid_receivers(draft: Draft) -> Found:
     """Check the ranges of receivers that lie on a regular grid of their own."""
     for index, group in enumerate(draft.receivers or ()):
-        if isinstance(group, GridReceivers) and draft.grid is not None:
+        if not isinstance(group, GridReceivers):
+            continue
+        count = math.prod(ticks[2] for ticks in (group.x, group.y, group.z) if ticks)
+        if count > _MOST_RECEIVERS:
+            problem = f"makes {count} receivers, {_MOST_RECEIVERS} is the limit; take fewer"
+            yield Mistake(("receivers", index, "x"), problem)
+        if draft.grid is not None:
             for axis in AXES:
                 ticks = getattr(group, axis)
                 for end in (0, 1) if ticks and ticks[2] > 1 else (0,):
