@@ -10,10 +10,11 @@ import pytest
 from pydantic import TypeAdapter
 
 from seismo.errors import ModelError
-from seismo.model import build_earth
+from seismo.model import build_earth, extremes_of
 from seismo.scenario.model_parts import ModelPart
 
 HERE = Path()
+SPACING = {"x": 10.0, "y": 10.0, "z": 10.0}
 
 
 def uniform(**values):
@@ -137,15 +138,43 @@ def test_extremes_leave_fluids_out_of_the_slowest_shear():
     axis = np.arange(0.0, 301.0, 10.0)
     for lateral in ([], [block(x=(0.0, 50.0), z=(200.0, 250.0), vs=1700.0)]):
         earth = build_earth([ROCK, water(100.0), *lateral], HERE)
-        found = earth.extremes(axis, axis[:5], axis)
+        found = extremes_of(earth, axis, axis[:5], axis, SPACING)
         assert (found.vp_min, found.vp_max) == (1500.0, 3000.0)
         assert (found.vs_min, found.vs_max) == (1500.0, 1700.0 if lateral else 1500.0)
         assert (found.rho_min, found.rho_max) == (1000.0, 2200.0)
         assert found.fluid
         assert found.ratio_min == pytest.approx(3000.0 / found.vs_max)
-    dry = build_earth([ROCK], HERE).extremes(axis, None, axis)
-    assert not dry.fluid
-    assert build_earth([uniform(vp=1500.0)], HERE, ("vp",)).extremes(axis, None, axis).vs_max == 0.0
+    assert not extremes_of(build_earth([ROCK], HERE), axis, None, axis, SPACING).fluid
+    fluid = build_earth([uniform(vp=1500.0)], HERE, ("vp",))
+    assert extremes_of(fluid, axis, None, axis, SPACING).vs_max == 0.0
+
+
+BED = layers(layer(0.0, 2000.0), layer(102.0, 5000.0), layer(107.0, 2000.0))
+BODY = block(x=(102.0, 107.0), z=(102.0, 107.0), vp=5000.0)
+
+
+@pytest.mark.parametrize("parts", [[BED], [uniform(vp=2000.0), BODY]])
+def test_what_lies_between_the_nodes_counts(parts):
+    """An effective medium holds a part of it; values at the points do not."""
+    axis = np.arange(0.0, 301.0, 10.0)
+    earth = build_earth(parts, HERE, ("vp",))
+    assert extremes_of(earth, axis, None, axis, SPACING).vp_max == 5000.0
+    assert extremes_of(earth, axis, None, axis, SPACING, cells=False).vp_max == 2000.0
+    wide = build_earth([uniform(vp=5000.0), uniform(vp=2000.0)], HERE, ("vp",))
+    assert extremes_of(wide, axis, None, axis, SPACING).vp_max == 2000.0
+
+
+def test_a_file_finer_than_the_grid_may_be_faster_between_the_nodes(tmp_path: Path):
+    """One fast point in a file of 2.5 m, met by the samples 1.25 m from it (linear: a quarter)."""
+    values = np.full((121, 121), 2000.0, np.float32)
+    values[42, 42] = 6000.0
+    np.save(tmp_path / "vp.npy", values)
+    step = {"x": 2.5, "z": 2.5}
+    part = {"type": "file", "vp": {"path": "vp.npy", "spacing": step, "origin": {"x": 0, "z": 0}}}
+    earth = build_earth([TypeAdapter(ModelPart).validate_python(part)], tmp_path, ("vp",))
+    axis = np.arange(0.0, 301.0, 10.0)
+    assert extremes_of(earth, axis, None, axis, SPACING, cells=False).vp_max == 2000.0
+    assert extremes_of(earth, axis, None, axis, SPACING).vp_max == pytest.approx(3000.0)
 
 
 @pytest.mark.parametrize(

@@ -218,7 +218,7 @@ def test_an_unstable_run_says_where_and_keeps_what_was_sound(tmp_path, monkeypat
 
     The traces kept are those of a run that was meant to end there.
     """
-    unstable = _unstable(seismo.scenario.from_dict(SCENARIO), 1.05)
+    unstable = _unstable(seismo.scenario.from_dict(SCENARIO), 1.11)
     monkeypatch.setattr(runner, "prepare", lambda *_: unstable)
     with pytest.raises(UnstableError, match=r"step \d+ .*p reaches .* x = .*vp 1[58]00") as caught:
         seismo.run(SCENARIO, tmp_path / "x.h5")
@@ -275,7 +275,7 @@ def test_an_unstable_batch_keeps_the_batches_before(tmp_path, monkeypatch):
 
 def test_temporary_results_of_an_unstable_run_are_removed(tmp_path, monkeypatch):
     monkeypatch.setattr(tempfile, "tempdir", str(tmp_path))
-    unstable = _unstable(seismo.scenario.from_dict(SCENARIO), 1.05)
+    unstable = _unstable(seismo.scenario.from_dict(SCENARIO), 1.11)
     monkeypatch.setattr(runner, "prepare", lambda *_: unstable)
     with pytest.raises(UnstableError, match=r"lower time.courant$"):
         seismo.run(SCENARIO)

@@ -23,6 +23,9 @@ import numpy as np
 from seismo.grid import Grid
 
 _SAMPLES = 8  # per cell: fluid or solid sheets thinner than 1/8 cell are left to the averages
+STABLE_SHARE = (
+    0.83  # of the stable step of the faster medium: what the rows at a contact are stable with
+)
 _TIE = 1e-9  # cells: a contact so close to a node counts as on it, and the node as solid
 
 
@@ -140,10 +143,16 @@ def find_contacts(earth: Any, grid: Grid, terms: int, closed_rows: int = 0) -> t
     kept = []
     for k, contact in enumerate(found):
         first = closed_rows + (terms + 1 if contact.solid_above else 0) if closed_rows else low
-        alone = all(abs(contact.half - c.half) > 1 for n, c in enumerate(found) if n != k)
+        alone = all(_apart(contact, c) for n, c in enumerate(found) if n != k)
         if alone and first <= contact.half <= high:
             kept.append(contact)
     return tuple(kept)
+
+
+def _apart(one: Contact, other: Contact) -> bool:
+    """Whether contacts share no rows: each uses one of the solid, and two of the fluid."""
+    upper, lower = sorted((one, other), key=lambda contact: contact.half)
+    return lower.half - upper.half > (2 if upper.solid_above else 1)
 
 
 def _fluid(earth: Any, grid: Grid, place: np.ndarray) -> np.ndarray:

@@ -9,12 +9,20 @@ from typing import Any
 
 import numpy as np
 
-from seismo.contact import Contact, find_contacts
+from seismo.contact import STABLE_SHARE, Contact, find_contacts
 from seismo.errors import ModelError, ScenarioError
 from seismo.free_surface import Face
 from seismo.grid import AXES, Grid, triple
-from seismo.model import Earth, build_earth, cell_average, plain_planes
-from seismo.model.earth import NEEDS, Extremes
+from seismo.model import (
+    Earth,
+    Extremes,
+    build_earth,
+    cell_average,
+    extremes_of,
+    plain_planes,
+)
+from seismo.model.column import ROOM
+from seismo.model.earth import NEEDS
 from seismo.physics import physics_for
 from seismo.physics.table import Physics
 from seismo.receivers import ReceiverGroup, extra_steps
@@ -156,13 +164,13 @@ def prepare(scenario: Any, batch_points: int = BATCH_POINTS) -> Setup:
     fastest = getattr(extremes, f"{physics.fastest}_max")
     intervals = [r.interval for r in scenario.receivers if r.interval is not None]
     intervals += [s.interval for s in scenario.output.snapshots]
-    limit = _limit(physics, grid, order, kind, closure, fastest)
-    clock = _clock(scenario, limit, intervals)
-    geometry = Geometry(scenario, grid)
-    shots, groups = geometry.shots(), geometry.groups()
     contacts: tuple[Contact, ...] = ()
     if physics.slips and scenario.averaging == "effective":
         contacts = find_contacts(earth, grid, order // 2, closure.rows if closure else 0)
+    limit = _limit(physics, grid, order, kind, closure, fastest)
+    clock = _clock(scenario, limit, _safe(scenario, earth, extremes, contacts, fastest), intervals)
+    geometry = Geometry(scenario, grid)
+    shots, groups = geometry.shots(), geometry.groups()
     even = _even_planes(scenario, physics, grid, earth, contacts)
     batch = _batch(scenario.survey, len(shots), batch_points // grid.size)
     return Setup(
@@ -200,7 +208,9 @@ def _earth(scenario: Any, grid: Grid, physics: Physics) -> tuple[Earth, Extremes
     spacing = {a: grid.spacing[AXES.index(a)] for a in grid.axes}
     earth = build_earth(scenario.model, scenario.base, NEEDS[physics.name], clamp, spacing)
     z, y, x = (_nodes(grid, a) for a in "zyx")
-    return earth, earth.extremes(z, y if grid.dimensions == 3 else None, x)
+    y_nodes = y if grid.dimensions == 3 else None
+    cells = scenario.averaging == "effective"
+    return earth, extremes_of(earth, z, y_nodes, x, spacing, cells)
 
 
 def _batch(survey: Any, shots: int, together: int) -> int:
@@ -209,10 +219,25 @@ def _batch(survey: Any, shots: int, together: int) -> int:
     return min(shots, survey.batch)
 
 
-def _clock(scenario: Any, limit: float, intervals: list[float]) -> Clock:
+def _safe(
+    scenario: Any, earth: Earth, extremes: Extremes, contacts: tuple[Contact, ...], fastest: float
+) -> float:
+    """Give the share of the limit of a uniform medium that the averages of this one leave.
+
+    Sharp averages (`seismo.model.column`) are stiffer than any medium by their room at most, and
+    the rows at contacts of fluid and solid than the faster of the two (measured).
+    """
+    found = [STABLE_SHARE * fastest / max(c.own.vp, c.other.vp) for c in contacts]
+    if scenario.averaging == "effective" and earth.layered and not extremes.uniform:
+        found.append(1.0 - ROOM[False])
+    return min(found, default=1.0)
+
+
+def _clock(scenario: Any, limit: float, safe: float, intervals: list[float]) -> Clock:
     spec = scenario.time
+    share = min(1.0, spec.courant / safe)
     try:
-        return choose_clock(spec.duration, limit, spec.courant, spec.step, intervals)
+        return choose_clock(spec.duration, safe * limit, share, spec.step, intervals)
     except ScenarioError as error:
         raise scenario.mistake("time", "step", problem=str(error)) from None
 

@@ -37,18 +37,20 @@ from typing import Any, Literal
 import numpy as np
 
 from seismo.model import column
+from seismo.model.cells import (
+    GRIDDED,
+    SLAB,
+    Samples,
+    cells_about,
+    lattice,
+    offsets,
+    tensor,
+    uneven_cells,
+)
 from seismo.model.earth import Earth
 from seismo.model.layered import Bounds
 
 _COLUMN = column.CELLS * column.SAMPLES  # samples per point where the earth varies with z only
-_GRIDDED = {2: (4, 4), 3: (3, 3, 3)}  # per axis of every cell where files vary everywhere
-# A cell through which a face of some part passes is sampled on a lattice: its points fall on N
-# different places of each axis, so that a flat face in any direction is met to within h / 2N
-# (Fibonacci in 2-D, good lattice points of Hua & Wang 1981 in 3-D; odd generators centre them).
-_LATTICE = {2: (144, (1, 89)), 3: (101, (1, 141, 85))}
-_SLAB = 1 << 21  # samples evaluated at once
-
-Samples = Mapping[str, np.ndarray]
 
 # What is averaged, from samples of vp, vs, rho; a fluid's shear compliance is infinite.
 _MEANS: dict[str, Callable[[Samples], np.ndarray]] = {
@@ -171,7 +173,7 @@ def plain_planes(
     """
     (z, y, x), places = _distinct(earth.inside(np.asarray(z, float), y, np.asarray(x, float)))
     sampler = _Sampler(earth, spacing, (), averaging == "effective", None)
-    plain = [sampler.plain(_tensor(z[k : k + 1], y, x)) for k in range(z.size)]
+    plain = [sampler.plain(tensor(z[k : k + 1], y, x)) for k in range(z.size)]
     return np.array(plain)[places[0]]
 
 
@@ -193,10 +195,10 @@ class _Sampler:
             y, x = None if y is None else y[:1], x[:1]
         rank = 2 if y is None else 3
         plane = x.size * (1 if y is None else y.size)
-        count = max(1, _SLAB // (plane * self._samples_per_point(rank)))
+        count = max(1, SLAB // (plane * self._samples_per_point(rank)))
         for first in range(0, z.size, count):
             rows = slice(first, min(first + count, z.size))
-            axes = _tensor(z[rows], y, x)
+            axes = tensor(z[rows], y, x)
             with np.errstate(divide="ignore"):
                 yield rows, self._average(axes, rank)
 
@@ -207,7 +209,7 @@ class _Sampler:
         """Return the samples per point along z, (y,) x."""
         if self.earth.layered:
             return (self.subsamples or _COLUMN, *(1,) * (rank - 1))
-        return (self.subsamples,) * rank if self.subsamples else _GRIDDED[rank]
+        return (self.subsamples,) * rank if self.subsamples else GRIDDED[rank]
 
     def _average(self, axes: Bounds, rank: int) -> dict[str, np.ndarray]:
         if not self.effective:
@@ -220,33 +222,22 @@ class _Sampler:
             averages = self._tensor_average(axes, self._division(rank))
         else:
             averages = self._means_of(self.earth.sample(*axes))
-        shape = np.broadcast_shapes(*(axis.shape for axis in axes if axis is not None))
-        uneven = self.earth.uneven(*self._cells(axes))
-        self._refine(averages, np.broadcast_to(uneven, shape), axes, self._points(rank))
+        self._refine(averages, axes, self._points(rank))
         return averages
 
     def plain(self, axes: Bounds) -> bool:
         """Tell whether no cell of a plane z needs to be averaged."""
-        low, high = self._cells(axes)
+        low, high = cells_about(axes, self.spacing)
         return not self.effective or not (
             self.earth.uneven(low, high).any() or self.earth.varies(low, high)
         )
 
-    def _cells(self, axes: Bounds) -> tuple[Bounds, Bounds]:
-        return self._shifted(axes, -0.5), self._shifted(axes, 0.5)
-
     def _points(self, rank: int) -> np.ndarray:
         """Return where to sample a cell (rank, samples), in cells from its centre."""
         if self.subsamples:
-            axes = [_offsets(self.subsamples)] * rank
+            axes = [offsets(self.subsamples)] * rank
             return np.stack([axis.ravel() for axis in np.meshgrid(*axes, indexing="ij")])
-        count, generators = _LATTICE[rank]
-        return np.outer(generators, (np.arange(count) + 0.5) / count) % 1.0 - 0.5
-
-    def _shifted(self, axes: Bounds, cells: float) -> Bounds:
-        z, y, x = axes
-        h = self.spacing
-        return z + cells * h["z"], None if y is None else y + cells * h["y"], x + cells * h["x"]
+        return lattice(rank)
 
     def _means_of(self, samples: Samples) -> dict[str, np.ndarray]:
         return {name: np.array(_MEANS[name](samples)) for name in self.means}
@@ -256,7 +247,7 @@ class _Sampler:
         z, y, x = axes
         fine = column.places(z.ravel(), self.spacing["z"])
         samples = self.earth.sample(
-            *_tensor(fine.ravel(), None if y is None else y.ravel(), x.ravel())
+            *tensor(fine.ravel(), None if y is None else y.ravel(), x.ravel())
         )
         solid = (samples.get("vs", samples[self.earth.needs[0]]) > 0.0).reshape(fine.shape)
         sharp = np.asarray(solid.all(1) | ~solid.any(1))
@@ -271,10 +262,10 @@ class _Sampler:
         """Average over every cell of a tensor grid, each divided alike."""
         given = [(name, axis) for name, axis in zip("zyx", axes, strict=True) if axis is not None]
         fine = {
-            name: (axis.reshape(-1, 1) + _offsets(count) * self.spacing[name]).ravel()
+            name: (axis.reshape(-1, 1) + offsets(count) * self.spacing[name]).ravel()
             for (name, axis), count in zip(given, division, strict=True)
         }
-        means = self._means_of(self.earth.sample(*_tensor(fine["z"], fine.get("y"), fine["x"])))
+        means = self._means_of(self.earth.sample(*tensor(fine["z"], fine.get("y"), fine["x"])))
         split = [
             size
             for (_, axis), count in zip(given, division, strict=True)
@@ -283,25 +274,14 @@ class _Sampler:
         inner = tuple(range(1, 2 * len(given), 2))
         return {name: values.reshape(split).mean(inner) for name, values in means.items()}
 
-    def _refine(
-        self, averages: dict[str, np.ndarray], uneven: np.ndarray, axes: Bounds, points: np.ndarray
-    ) -> None:
+    def _refine(self, averages: dict[str, np.ndarray], axes: Bounds, points: np.ndarray) -> None:
         """Replace the averages of the uneven cells only."""
-        cells = np.argwhere(uneven)
-        names = [name for name, axis in zip("zyx", axes, strict=True) if axis is not None]
-        given = [axis.ravel() for axis in axes if axis is not None]
-        block = max(1, _SLAB // points.shape[1])
-        for first in range(0, len(cells), block):
-            part = cells[first : first + block]
-            places = {
-                name: axis[part[:, k], None] + self.spacing[name] * points[k]
-                for k, (name, axis) in enumerate(zip(names, given, strict=True))
-            }
-            means = self._means_of(self.earth.sample(places["z"], places.get("y"), places["x"]))
+        for cells, samples in uneven_cells(self.earth, axes, self.spacing, points):
+            means = self._means_of(samples)
             for name, values in means.items():
-                averages[name][tuple(part.T)] = values.mean(1)
+                averages[name][cells] = values.mean(1)
             if "steep" in means:
-                averages["steep"][tuple(part.T)] = _steepness(means["compliance"], points)
+                averages["steep"][cells] = _steepness(means["compliance"], points)
 
 
 def _steepness(compliance: np.ndarray, points: np.ndarray) -> np.ndarray:
@@ -314,17 +294,6 @@ def _steepness(compliance: np.ndarray, points: np.ndarray) -> np.ndarray:
     slope = (np.log(compliance) - np.log(compliance).mean(1, keepdims=True)) @ points.T
     steep = slope[:, 0] ** 2 < (slope[:, 1:] ** 2).sum(1)
     return np.where(steep, len(points) - 1, 0)
-
-
-def _offsets(count: int) -> np.ndarray:
-    """Return the middles of `count` equal parts of a cell, in cells from its centre."""
-    return (np.arange(count) + 0.5) / count - 0.5
-
-
-def _tensor(z: np.ndarray, y: np.ndarray | None, x: np.ndarray) -> Bounds:
-    if y is None:
-        return z[:, None], None, x[None, :]
-    return z[:, None, None], y[None, :, None], x[None, None, :]
 
 
 def _distinct(axes: Bounds) -> tuple[Bounds, list[np.ndarray]]:

@@ -47,20 +47,6 @@ _LEAST_RATIO = np.sqrt(4.0 / 3.0) * (1.0 - 1e-6)
 
 
 @dataclass(frozen=True)
-class Extremes:
-    """Smallest and greatest values of a region; `vs_min` leaves fluids out (0 if all is fluid)."""
-
-    vp_min: float = 0.0
-    vp_max: float = 0.0
-    vs_min: float = 0.0
-    vs_max: float = 0.0
-    rho_min: float = 0.0
-    rho_max: float = 0.0
-    ratio_min: float = float("inf")  # of vp / vs
-    fluid: bool = False
-
-
-@dataclass(frozen=True)
 class Earth:
     """vp, vs and rho anywhere; see `build_earth`."""
 
@@ -121,14 +107,6 @@ class Earth:
         """Return coordinates moved into the interior."""
         limits_z, limits_y, limits_x = self.clamp
         return _clip(z, limits_z), None if y is None else _clip(y, limits_y), _clip(x, limits_x)
-
-    def extremes(self, z: np.ndarray, y: np.ndarray | None, x: np.ndarray) -> Extremes:
-        """Return the extremes over a grid with axes z (nz), y (ny) or None, x (nx) in m."""
-        if self.layered:
-            return _extremes([self.sample(z, None, np.zeros(()))])
-        xs = x if y is None else x[None, :]
-        ys = None if y is None else y[:, None]
-        return _extremes(self.sample(np.asarray(depth), ys, xs) for depth in z)
 
 
 def build_earth(
@@ -289,23 +267,3 @@ def _first(bad: np.ndarray, values: np.ndarray, places: Bounds) -> tuple[str, fl
         if place is not None:
             named.append(f"{axis} = {float(np.broadcast_to(place, bad.shape)[index]):g} m")
     return ", ".join(named), float(values[index])
-
-
-def _extremes(samples: Any) -> Extremes:
-    low: dict[str, float] = {}
-    high: dict[str, float] = {}
-    ratio, fluid = float("inf"), False
-    for fields in samples:
-        for name, values in fields.items():
-            solid = values[values > 0.0] if name == "vs" else values
-            fluid = fluid or solid.size < values.size
-            if solid.size:
-                low[name] = min(low.get(name, np.inf), float(solid.min()))
-                high[name] = max(high.get(name, 0.0), float(solid.max()))
-        if "vp" in fields and "vs" in fields:
-            solid = fields["vs"] > 0.0
-            if solid.any():
-                ratio = min(ratio, float((fields["vp"][solid] / fields["vs"][solid]).min()))
-    bounds = {f"{name}_min": value for name, value in low.items()}
-    bounds |= {f"{name}_max": value for name, value in high.items()}
-    return Extremes(**bounds, ratio_min=ratio, fluid=fluid)

@@ -32,6 +32,11 @@ class GridField:
     source: str  # the file it came from, for messages
     key: tuple[str | int, ...] = ()  # the scenario's keys that name it
 
+    @property
+    def largest(self) -> float:
+        """The largest value of the file."""
+        return float(self.values.max()) * self.factor
+
     def at(self, z: np.ndarray, y: np.ndarray | None, x: np.ndarray) -> np.ndarray:
         """Return values (broadcastable to z, y, x) at coordinates in m.
 

@@ -1,0 +1,134 @@
+"""The smallest and greatest values of an earth that the cells of a grid see.
+
+An effective medium is no faster than the fastest part of its cell. A thin bed or a small body may
+lie between the nodes and stiffen the cells about it all the same: what limits the time step is
+sought where the averages look for it, inside the cells that a contact cuts.
+
+Symbols: z, y, x coordinates (m), vp, vs (m/s), rho (kg/m3).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass
+from itertools import chain
+
+import numpy as np
+
+from seismo.model import column
+from seismo.model.cells import GRIDDED, Samples, lattice, offsets, tensor, uneven_cells
+from seismo.model.earth import Earth
+from seismo.model.gridded import Gridded
+
+
+@dataclass(frozen=True)
+class Extremes:
+    """Smallest and greatest values of a region; `vs_min` leaves fluids out (0 if all is fluid)."""
+
+    vp_min: float = 0.0
+    vp_max: float = 0.0
+    vs_min: float = 0.0
+    vs_max: float = 0.0
+    rho_min: float = 0.0
+    rho_max: float = 0.0
+    ratio_min: float = float("inf")  # of vp / vs
+    fluid: bool = False
+
+    @property
+    def uniform(self) -> bool:
+        """Whether there is but one medium."""
+        pairs = (
+            (self.vp_min, self.vp_max),
+            (self.vs_min, self.vs_max),
+            (self.rho_min, self.rho_max),
+        )
+        return all(low == high for low, high in pairs) and not (self.fluid and self.vs_max)
+
+
+def extremes_of(
+    earth: Earth,
+    z: np.ndarray,
+    y: np.ndarray | None,
+    x: np.ndarray,
+    spacing: Mapping[str, float],
+    cells: bool = True,
+) -> Extremes:
+    """Return the extremes over a grid.
+
+    Args:
+        earth: the earth.
+        z: depths (nz) m of the nodes.
+        y: coordinates (ny) m along y, or None in 2-D.
+        x: coordinates (nx) m along x.
+        spacing: of the grid in m by axis name.
+        cells: whether the cells about the nodes count, or the nodes alone.
+    """
+    if earth.layered:
+        y, x = None, x[:1]
+    found = _extremes(_at_nodes(earth, z, y, x, spacing, cells))
+    if not cells or not _hidden(earth, found):
+        return found
+    inside = _inside_files(earth, z, y, x, spacing)
+    return _extremes(chain(_at_nodes(earth, z, y, x, spacing, cells), inside))
+
+
+def _at_nodes(
+    earth: Earth, z: np.ndarray, y: np.ndarray | None, x: np.ndarray,
+    spacing: Mapping[str, float], cells: bool,
+) -> Iterator[Samples]:  # fmt: skip
+    """Sample nodes, and the cells about them that a contact cuts, slab by slab."""
+    rank = 2 if y is None else 3
+    points = lattice(rank)
+    if earth.layered:
+        points = np.stack([offsets(column.SAMPLES), np.zeros(column.SAMPLES)])
+    for rows in [z] if earth.layered else z[:, None]:
+        axes = tensor(rows, y, x)
+        yield earth.sample(*axes)
+        if cells:
+            yield from (samples for _, samples in uneven_cells(earth, axes, spacing, points))
+
+
+def _hidden(earth: Earth, found: Extremes) -> bool:
+    """Whether a file may be faster between the nodes than on any."""
+    grids = [part.grids for part in earth.parts if isinstance(part, Gridded)]
+    return any(
+        grid.largest > getattr(found, f"{name}_max") * (1.0 + 1e-9)
+        for named in grids
+        for name, grid in named.items()
+        if name in earth.needs and name != "rho"
+    )
+
+
+def _inside_files(
+    earth: Earth, z: np.ndarray, y: np.ndarray | None, x: np.ndarray, spacing: Mapping[str, float]
+) -> Iterator[Samples]:
+    """Sample every cell as the averages do where files vary everywhere."""
+    given = {"y": y, "x": x} if y is not None else {"x": x}
+    division = GRIDDED[len(given) + 1]
+    fine = {
+        name: (axis[:, None] + offsets(count) * spacing[name]).ravel()
+        for (name, axis), count in zip(given.items(), division[1:], strict=True)
+    }
+    for depth in z:
+        rows = depth + offsets(division[0]) * spacing["z"]
+        yield earth.sample(*tensor(rows, fine.get("y"), fine["x"]))
+
+
+def _extremes(samples: Iterable[Samples]) -> Extremes:
+    low: dict[str, float] = {}
+    high: dict[str, float] = {}
+    ratio, fluid = float("inf"), False
+    for fields in samples:
+        for name, values in fields.items():
+            solid = values[values > 0.0] if name == "vs" else values
+            fluid = fluid or solid.size < values.size
+            if solid.size:
+                low[name] = min(low.get(name, np.inf), float(solid.min()))
+                high[name] = max(high.get(name, 0.0), float(solid.max()))
+        if "vp" in fields and "vs" in fields:
+            solid = fields["vs"] > 0.0
+            if solid.any():
+                ratio = min(ratio, float((fields["vp"][solid] / fields["vs"][solid]).min()))
+    bounds = {f"{name}_min": value for name, value in low.items()}
+    bounds |= {f"{name}_max": value for name, value in high.items()}
+    return Extremes(**bounds, ratio_min=ratio, fluid=fluid)
