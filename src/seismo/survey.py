@@ -17,6 +17,8 @@ from seismo.errors import ModelError, ScenarioError
 from seismo.geographic import Projection
 from seismo.grid import AXES, Grid
 from seismo.receivers import ReceiverGroup
+from seismo.scenario.receivers import CODE
+from seismo.scenario.sources import SHOT_NAME, SOURCE_NAME
 from seismo.sources import PointSource
 from seismo.station_list import Station, read_stations
 
@@ -50,7 +52,7 @@ class Geometry:
                 self._source(s, n, self._position(s.position, "sources", n, "position"))
                 for n, s in enumerate(sources)
             )
-            return [Shot("shot_000", points)]
+            return [Shot(SHOT_NAME.format(0), points)]
         return [
             Shot(name, (self._source(sources[0], 0, position),))
             for name, position in self._shot_positions()
@@ -66,12 +68,12 @@ class Geometry:
             first, last = np.array(_xyz(survey.line.start)), np.array(_xyz(survey.line.end))
             positions = np.linspace(first, last, survey.line.count)
             return [
-                (f"shot_{n:03d}", self._inside(_floats(p), "survey", "line"))
+                (SHOT_NAME.format(n), self._inside(_floats(p), "survey", "line"))
                 for n, p in enumerate(positions)
             ]
         return [
             (
-                shot.name or f"shot_{n:03d}",
+                shot.name or SHOT_NAME.format(n),
                 self._position(shot.position, "survey", "shots", n, "position"),
             )
             for n, shot in enumerate(survey.shots)
@@ -86,7 +88,7 @@ class Geometry:
         moment = source.type in ("explosion", "moment_tensor")
         rate = moment and source.time_function == "moment_rate"
         return PointSource(
-            name=source.name or f"source_{number:03d}",
+            name=source.name or SOURCE_NAME.format(number),
             kind=source.type,
             position=position,
             strength=self._strength(source),
@@ -117,7 +119,7 @@ class Geometry:
             points = [
                 self._position(p, *key, "positions", n) for n, p in enumerate(group.positions)
             ]
-            codes = [p.code or f"R{n:04d}" for n, p in enumerate(group.positions)]
+            codes = [p.code or CODE.format(n) for n, p in enumerate(group.positions)]
             return codes, points
         if group.type == "line":
             places = np.linspace(_xyz(group.start), _xyz(group.end), group.count)
@@ -125,7 +127,7 @@ class Geometry:
             ticks = [np.linspace(*_ticks(getattr(group, a))) for a in AXES]
             places = np.stack(np.meshgrid(*ticks[::-1], indexing="ij")[::-1], -1).reshape(-1, 3)
         points = [self._inside(_floats(p), *key) for p in places]
-        return [f"R{n:04d}" for n in range(len(points))], points
+        return [CODE.format(n) for n in range(len(points))], points
 
     def _stations(self, group: Any, number: int) -> tuple[list[str], list[Place]]:
         key, path = ("receivers", number, "path"), self._scenario.resolve(group.path)

@@ -18,6 +18,7 @@ from seismo.scenario.part import (
 )
 from seismo.scenario.position import AnyPoint, Position
 
+CODE = "R{:04d}"  # of receivers that have none
 Trace = Literal[
     "velocity", "displacement", "acceleration", "pressure", "stress", "divergence", "rotation"
 ]

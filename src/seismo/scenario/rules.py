@@ -24,8 +24,8 @@ from seismo.scenario.model_parts import (
 from seismo.scenario.output import Output
 from seismo.scenario.part import Mistake, Path
 from seismo.scenario.position import GeographicPosition, Position
-from seismo.scenario.receivers import GridReceivers, LineReceivers, PointReceivers
-from seismo.scenario.sources import Survey
+from seismo.scenario.receivers import CODE, GridReceivers, LineReceivers, PointReceivers
+from seismo.scenario.sources import SHOT_NAME, SOURCE_NAME, Survey
 
 Found = Iterator[Mistake]
 AXES = ("x", "y", "z")
@@ -260,23 +260,28 @@ def _file(path: Path, file: GriddedFile, dimensions: int | None) -> Found:
 
 def names(draft: Draft) -> Found:
     """Check that names which become groups and codes of the results are unique."""
-    yield from _unique("sources", [getattr(source, "name", None) for source in draft.sources or ()])
+    given = [getattr(source, "name", None) for source in draft.sources or ()]
+    yield from _unique(("sources",), _or_default(given, SOURCE_NAME))
     yield from _unique(
-        "receivers", [getattr(group, "name", None) for group in draft.receivers or ()]
+        ("receivers",), [getattr(group, "name", None) for group in draft.receivers or ()]
     )
     if draft.output is not None:
         taken = [snapshots.name for snapshots in draft.output.snapshots]
         yield from _unique(("output", "snapshots"), taken)
     if draft.survey is not None:
-        yield from _unique(("survey", "shots"), [shot.name for shot in draft.survey.shots])
+        shots = [shot.name for shot in draft.survey.shots]
+        yield from _unique(("survey", "shots"), _or_default(shots, SHOT_NAME))
     for index, group in enumerate(draft.receivers or ()):
         if isinstance(group, PointReceivers):
-            codes = [point.code for point in group.positions]
+            codes = _or_default([point.code for point in group.positions], CODE)
             yield from _unique(("receivers", index, "positions"), codes, "code")
 
 
-def _unique(where: str | Path, names_in_order: Sequence[str | None], key: str = "name") -> Found:
-    path = (where,) if isinstance(where, str) else where
+def _or_default(given: Sequence[str | None], default: str) -> list[str]:
+    return [name or default.format(index) for index, name in enumerate(given)]
+
+
+def _unique(path: Path, names_in_order: Sequence[str | None], key: str = "name") -> Found:
     first: dict[str, int] = {}
     for index, name in enumerate(names_in_order):
         if name is not None and first.setdefault(name, index) != index:

@@ -26,6 +26,7 @@ from seismo.scenario.part import (
 from seismo.scenario.position import AnyPosition, Position
 from seismo.scenario.wavelet import Wavelet
 
+SOURCE_NAME, SHOT_NAME = "source_{:03d}", "shot_{:03d}"  # of those that have none
 FRAMES = {
     "aki_richards": ("xx", "yy", "zz", "xy", "xz", "yz"),
     "gcmt": ("rr", "tt", "pp", "rt", "rp", "tp"),
