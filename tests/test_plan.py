@@ -144,6 +144,14 @@ WARNED = {
     "source source_000: acts before the run": {
         "sources": [SCENARIO["sources"][0] | {"delay": -10.0}]
     },
+    "extent.x: 2006 m is no whole number of spacings of 10 m: the grid is 2010 m long": section(
+        "grid", extent={"x": 2006.0, "z": 1000.0}
+    ),
+    "xy = .* N m, .* takes no part in a 2-D run": {
+        "sources": [{"type": "moment_tensor", "position": {"x": 650.0, "z": 300.0}, "strike": 30.0,
+                     "dip": 60.0, "rake": 20.0, "magnitude": 2.0,
+                     "wavelet": {"type": "ricker", "frequency": 8.0}}]
+    },
     "only t = 0 is kept": {"receivers": [SCENARIO["receivers"][0] | {"interval": 5.0}]},
     "boundaries.layer.points": {"boundaries": {"layer": {"points": 4}}},
     "times as many steps": section("time", step=2e-4),

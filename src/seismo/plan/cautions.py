@@ -3,12 +3,11 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
 
-from seismo import wavelets
 from seismo.grid import AXES
 from seismo.plan.resolution import (
     CONTACT_POINTS,
@@ -19,18 +18,15 @@ from seismo.plan.resolution import (
     highest_frequency,
     needed_of,
 )
+from seismo.plan.timing import TIMING, Lines
 from seismo.setup import Setup
-from seismo.sources import PointSource
 
 FEW_POINTS = 4.0  # contacts and free surfaces carry such waves badly
 LEAST_POINTS = 3.0  # a wave of fewer points per wavelength is noise on any grid
 MOST_ERROR = 1.0  # % of phase velocity: a quarter of a period is lost after 25 wavelengths
 EDGE_POINTS = 5  # sources and receivers spread over 4 points
 CLOSE_POINTS = 4.0
-MOST_BEGUN = 0.01  # of its largest value: a wavelet's share before the run begins
 _FACES = {"x": ("x_min", "x_max"), "y": ("y_min", "y_max"), "z": ("top", "bottom")}
-
-Lines = Iterator[str]
 
 
 def cautions(setup: Setup, layers: list[LayerResolution]) -> list[str]:
@@ -105,6 +101,34 @@ def _thin(setup: Setup, layers: list[LayerResolution]) -> Lines:
             )
 
 
+def _ends(setup: Setup) -> Lines:
+    """An extent that is no whole number of spacings ends elsewhere."""
+    for axis in setup.grid.axes:
+        length = getattr(setup.scenario.grid.extent, axis)
+        spacing = setup.grid.spacing[AXES.index(axis)]
+        cells = round(length / spacing)
+        if abs(length - cells * spacing) > 1e-6 * spacing:
+            yield (
+                f"grid.extent.{axis}: {length:.10g} m is no whole number of spacings of "
+                f"{spacing:.6g} m: the grid is {cells * spacing:.10g} m long"
+            )
+
+
+def _lost_moment(setup: Setup) -> Lines:
+    """In the plane of x and z nothing moves along y, nor changes along it."""
+    if setup.grid.dimensions == 3 or "vx" not in (f.name for f in setup.physics.fields):
+        return
+    for source in (s for s in setup.shots[0].sources if s.kind == "moment_tensor"):
+        lost = {name: m for name, m in source.strength.items() if "y" in name}
+        largest = max(map(abs, source.strength.values()))
+        if max(map(abs, lost.values())) > 0.01 * largest:
+            named = ", ".join(f"{name} = {m:.3g} N m" for name, m in lost.items())
+            yield (
+                f"source {source.name}: of its moment tensor {named} takes no part in a 2-D run; "
+                "turn it into the plane (strike 90 or 270), or run in 3-D"
+            )
+
+
 def _edges(setup: Setup) -> Lines:
     places: list[tuple[str, Any]] = [
         (f"source {s.name}", [s.position]) for s in setup.shots[0].sources
@@ -134,93 +158,6 @@ def _near_a_layer(setup: Setup, positions: np.ndarray) -> tuple[int, str]:
                 named += [face] if close.any() else []
                 near |= close
     return int(near.sum()), ", ".join(named)
-
-
-def _arrivals(setup: Setup) -> Lines:
-    """Compare the duration with when direct waves arrive, and when they have passed."""
-    duration = setup.scenario.time.duration
-    for group in setup.groups:
-        total = len(setup.shots) * len(group.positions)
-        first, _ = _passage(setup, group.positions, setup.fastest)
-        missed = int((first > duration).sum())
-        if missed:
-            yield (
-                f"time.duration: {duration:.4g} s ends before any wave can reach {missed} of "
-                f"{total} traces of receivers {group.name}; the last first arrival comes "
-                f"after {first.max():.4g} s at the earliest"
-            )
-        for name, speed in _direct_waves(setup):
-            first, passed = _passage(setup, group.positions, speed)
-            cut = (first <= duration) & (passed > duration)
-            if cut.any():
-                yield (
-                    f"time.duration: {duration:.4g} s ends before the direct {name} can have "
-                    f"passed {cut.sum()} of {total} traces of receivers {group.name}; it has "
-                    f"passed them after {passed[cut].max():.4g} s at the earliest"
-                )
-                break
-
-
-def _direct_waves(setup: Setup) -> Iterator[tuple[str, float]]:
-    """Name the waves that travel straight from a source, with their largest velocity in m/s."""
-    yield "wave", setup.fastest
-    kinds = {source.kind for shot in setup.shots for source in shot.sources}
-    sheared = {"vp", "vs"} <= set(setup.earth.needs) and setup.extremes.vs_max > 0.0
-    if sheared and kinds - {"explosion", "pressure"}:
-        yield "S wave", setup.extremes.vs_max
-
-
-def _passage(setup: Setup, positions: np.ndarray, speed: float) -> tuple[np.ndarray, np.ndarray]:
-    """Give when a direct wave of that speed arrives and has passed, (shot, receiver) in s.
-
-    Of several sources the one whose wave comes, or has passed, first.
-    """
-    axes = [AXES.index(a) for a in setup.grid.axes]
-    arrivals, ends = [], []
-    for shot in setup.shots:
-        places = np.array([s.position for s in shot.sources])[:, axes]
-        distance = np.linalg.norm(positions[:, axes] - places[:, None], axis=-1)
-        times = distance / speed
-        arrivals.append((times + [[s.delay] for s in shot.sources]).min(axis=0))
-        ends.append((times + [[_over(s)] for s in shot.sources]).min(axis=0))
-    return np.array(arrivals), np.array(ends)
-
-
-def _over(source: PointSource) -> float:
-    """Give the time in s after which a source changes by less than 5 % of its range."""
-    times = np.linspace(source.delay, source.end, 500)
-    values = wavelets.evaluate(source.wavelet, times - source.delay, source.base)
-    acting = np.abs(values - values[-1]) > 0.05 * np.ptp(values)
-    return float(times[acting][-1]) if acting.any() else source.end
-
-
-def _cut_source(setup: Setup) -> Lines:
-    duration, period = setup.scenario.time.duration, 1.0 / dominant_frequency(setup)
-    for source in setup.shots[0].sources:
-        if source.end > duration * (1.0 + 1e-9):
-            yield (
-                f"time.duration: {duration:.4g} s ends before source {source.name} does "
-                f"({source.end:.4g} s)"
-            )
-        elif not setup.groups and _over(source) + period > duration:
-            yield (
-                f"time.duration: {duration:.4g} s ends less than a period ({period:.4g} s) after "
-                f"source {source.name} has acted ({_over(source):.4g} s): its waves hardly leave it"
-            )
-
-
-def _begun_source(setup: Setup) -> Lines:
-    """A source that acts before t = 0 begins with a jump."""
-    for source in setup.shots[0].sources:
-        times = np.linspace(source.start, source.end, 2000)
-        size = np.abs(wavelets.evaluate(source.wavelet, times - source.delay, source.base))
-        begun = size[times < 0.0].max(initial=0.0) / size.max()
-        if begun > MOST_BEGUN:
-            yield (
-                f"source {source.name}: acts before the run begins, with {begun:.0%} of its "
-                "largest value, which is left out; give it a delay of "
-                f"{source.delay - source.start:.4g} s or more, or leave the wavelet's own out"
-            )
 
 
 def _close_receivers(setup: Setup) -> Lines:
@@ -286,41 +223,6 @@ def _layer_strength(setup: Setup) -> Lines:
         )
 
 
-def _small_step(setup: Setup) -> Lines:
-    share = setup.clock.dt / setup.clock.limit
-    wanted = setup.scenario.time.courant
-    if share < 0.6 * wanted:
-        reason = "time.step" if setup.scenario.time.step else "the output intervals"
-        yield (
-            f"time: the step is {share:.2f} of the stability limit because of {reason}; "
-            f"the run takes {wanted / share:.1f} times as many steps as it needs"
-        )
-
-
-def _sampling(setup: Setup) -> Lines:
-    highest = highest_frequency(setup)
-    for group in setup.groups:
-        if group.interval and 0.4 / group.interval < highest:
-            yield (
-                f"receivers {group.name}: an interval of {group.interval:g} s keeps frequencies up "
-                f"to {0.4 / group.interval:.4g} Hz, the sources reach {highest:.4g} Hz; "
-                "the rest is filtered out"
-            )
-
-
-def _seldom(setup: Setup) -> Lines:
-    """Snapshots and samples that come but once, at t = 0, hold nothing."""
-    duration = setup.scenario.time.duration
-    named = [(f"receivers {g.name}", g.interval) for g in setup.groups]
-    named += [(f"output.snapshots {s.name}", s.interval) for s in setup.scenario.output.snapshots]
-    for name, interval in named:
-        if interval and interval > duration * (1.0 + 1e-9):
-            yield (
-                f"{name}: the interval of {interval:g} s is longer than time.duration "
-                f"({duration:g} s): only t = 0 is kept, when nothing moves"
-            )
-
-
 def _nothing_recorded(setup: Setup) -> Lines:
     if not setup.groups and not setup.scenario.output.snapshots:
         yield "receivers: there are none, nor snapshots: nothing of the waves will be recorded"
@@ -330,6 +232,6 @@ _EARTH: tuple[Callable[[Setup, list[LayerResolution]], Lines], ...] = (
     _coarse, _ratio, _density, _thin,
 )  # fmt: skip
 _GEOMETRY: tuple[Callable[[Setup], Lines], ...] = (
-    _edges, _arrivals, _cut_source, _begun_source, _close_receivers, _at_the_surface,
-    _layer_strength, _small_step, _sampling, _seldom, _nothing_recorded,
+    _ends, _lost_moment, _edges, *TIMING, _close_receivers, _at_the_surface, _layer_strength,
+    _nothing_recorded,
 )  # fmt: skip

@@ -1,0 +1,144 @@
+"""Whether a run, its sources and its samples fit one another in time: a line where they do not."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+
+import numpy as np
+
+from seismo import wavelets
+from seismo.grid import AXES
+from seismo.plan.resolution import dominant_frequency, highest_frequency
+from seismo.setup import Setup
+from seismo.sources import PointSource
+
+MOST_BEGUN = 0.01  # of its largest value: a wavelet's share before the run begins
+
+Lines = Iterator[str]
+
+
+def _arrivals(setup: Setup) -> Lines:
+    """Compare the duration with when direct waves arrive, and when they have passed."""
+    duration = setup.scenario.time.duration
+    for group in setup.groups:
+        total = len(setup.shots) * len(group.positions)
+        first, _ = _passage(setup, group.positions, setup.fastest)
+        missed = int((first > duration).sum())
+        if missed:
+            yield (
+                f"time.duration: {duration:.4g} s ends before any wave can reach {missed} of "
+                f"{total} traces of receivers {group.name}; the last first arrival comes "
+                f"after {first.max():.4g} s at the earliest"
+            )
+        for name, speed in _direct_waves(setup):
+            first, passed = _passage(setup, group.positions, speed)
+            cut = (first <= duration) & (passed > duration)
+            if cut.any():
+                yield (
+                    f"time.duration: {duration:.4g} s ends before the direct {name} can have "
+                    f"passed {cut.sum()} of {total} traces of receivers {group.name}; it has "
+                    f"passed them after {passed[cut].max():.4g} s at the earliest"
+                )
+                break
+
+
+def _direct_waves(setup: Setup) -> Iterator[tuple[str, float]]:
+    """Name the waves that travel straight from a source, with their largest velocity in m/s."""
+    yield "wave", setup.fastest
+    kinds = {source.kind for shot in setup.shots for source in shot.sources}
+    sheared = {"vp", "vs"} <= set(setup.earth.needs) and setup.extremes.vs_max > 0.0
+    if sheared and kinds - {"explosion", "pressure"}:
+        yield "S wave", setup.extremes.vs_max
+
+
+def _passage(setup: Setup, positions: np.ndarray, speed: float) -> tuple[np.ndarray, np.ndarray]:
+    """Give when a direct wave of that speed arrives and has passed, (shot, receiver) in s.
+
+    Of several sources the one whose wave comes, or has passed, first.
+    """
+    axes = [AXES.index(a) for a in setup.grid.axes]
+    arrivals, ends = [], []
+    for shot in setup.shots:
+        places = np.array([s.position for s in shot.sources])[:, axes]
+        distance = np.linalg.norm(positions[:, axes] - places[:, None], axis=-1)
+        times = distance / speed
+        arrivals.append((times + [[s.delay] for s in shot.sources]).min(axis=0))
+        ends.append((times + [[_over(s)] for s in shot.sources]).min(axis=0))
+    return np.array(arrivals), np.array(ends)
+
+
+def _over(source: PointSource) -> float:
+    """Give the time in s after which a source changes by less than 5 % of its range."""
+    times = np.linspace(source.delay, source.end, 500)
+    values = wavelets.evaluate(source.wavelet, times - source.delay, source.base)
+    acting = np.abs(values - values[-1]) > 0.05 * np.ptp(values)
+    return float(times[acting][-1]) if acting.any() else source.end
+
+
+def _cut_source(setup: Setup) -> Lines:
+    duration, period = setup.scenario.time.duration, 1.0 / dominant_frequency(setup)
+    for source in setup.shots[0].sources:
+        if source.end > duration * (1.0 + 1e-9):
+            yield (
+                f"time.duration: {duration:.4g} s ends before source {source.name} does "
+                f"({source.end:.4g} s)"
+            )
+        elif not setup.groups and _over(source) + period > duration:
+            yield (
+                f"time.duration: {duration:.4g} s ends less than a period ({period:.4g} s) after "
+                f"source {source.name} has acted ({_over(source):.4g} s): its waves hardly leave it"
+            )
+
+
+def _begun_source(setup: Setup) -> Lines:
+    """A source that acts before t = 0 begins with a jump."""
+    for source in setup.shots[0].sources:
+        times = np.linspace(source.start, source.end, 2000)
+        size = np.abs(wavelets.evaluate(source.wavelet, times - source.delay, source.base))
+        begun = size[times < 0.0].max(initial=0.0) / size.max()
+        if begun > MOST_BEGUN:
+            yield (
+                f"source {source.name}: acts before the run begins, with {begun:.0%} of its "
+                "largest value, which is left out; give it a delay of "
+                f"{source.delay - source.start:.4g} s or more, or leave the wavelet's own out"
+            )
+
+
+def _small_step(setup: Setup) -> Lines:
+    share = setup.clock.dt / setup.clock.limit
+    wanted = setup.scenario.time.courant
+    if share < 0.6 * wanted:
+        reason = "time.step" if setup.scenario.time.step else "the output intervals"
+        yield (
+            f"time: the step is {share:.2f} of the stability limit because of {reason}; "
+            f"the run takes {wanted / share:.1f} times as many steps as it needs"
+        )
+
+
+def _sampling(setup: Setup) -> Lines:
+    highest = highest_frequency(setup)
+    for group in setup.groups:
+        if group.interval and 0.4 / group.interval < highest:
+            yield (
+                f"receivers {group.name}: an interval of {group.interval:g} s keeps frequencies up "
+                f"to {0.4 / group.interval:.4g} Hz, the sources reach {highest:.4g} Hz; "
+                "the rest is filtered out"
+            )
+
+
+def _seldom(setup: Setup) -> Lines:
+    """Snapshots and samples that come but once, at t = 0, hold nothing."""
+    duration = setup.scenario.time.duration
+    named = [(f"receivers {g.name}", g.interval) for g in setup.groups]
+    named += [(f"output.snapshots {s.name}", s.interval) for s in setup.scenario.output.snapshots]
+    for name, interval in named:
+        if interval and interval > duration * (1.0 + 1e-9):
+            yield (
+                f"{name}: the interval of {interval:g} s is longer than time.duration "
+                f"({duration:g} s): only t = 0 is kept, when nothing moves"
+            )
+
+
+TIMING: tuple[Callable[[Setup], Lines], ...] = (
+    _arrivals, _cut_source, _begun_source, _small_step, _sampling, _seldom,
+)  # fmt: skip
