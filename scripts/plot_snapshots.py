@@ -30,7 +30,7 @@ def main() -> None:
         fields = [name for name, item in group.items() if item.ndim == 3]
         field = options.field or fields[-1]
         time, z, x = (group[name][:] for name in ("time", "z", "x"))
-        frames = np.linspace(1, len(time) - 1, 4).round().astype(int)
+        frames = np.linspace(0, len(time) - 1, 5).round().astype(int)[1:]
         wave, unit = group[field][frames], group[field].attrs["units"]
         vp = file["model/vp"][:]
         model_z, model_x = file["model/z"][:], file["model/x"][:]

@@ -1,6 +1,6 @@
 """Plot a record section against the distance from the source, with xarray.
 
-python scripts/record_section.py quickstart.h5 --set receivers --quantity vz --velocity 3000
+python scripts/record_section.py quickstart.h5 --set surface --quantity vz --velocity 3000
 
 ``--velocity`` shifts every trace by distance / velocity, so that an arrival of that speed is flat.
 """
@@ -32,11 +32,13 @@ def main() -> None:
     source = sources.isel(source=options.shot if traces.sizes["shot"] > 1 else 0)
     horizontal = [axis for axis in ("x", "y") if axis in traces and axis in sources]
     distance = np.sqrt(sum((traces[axis] - source[axis]) ** 2 for axis in horizontal)).values
+    # Along a line the two sides of the source are told apart.
+    place = (traces.x - source.x).values if horizontal == ["x"] else distance
 
-    step = np.ptp(distance) / max(1, len(distance)) or 1.0
+    step = np.ptp(place) / max(1, len(place)) or 1.0
     figure, panel = plt.subplots(figsize=(7, 8), layout="constrained")
-    for trace, offset in zip(shot.values, distance, strict=True):
-        time = traces.time.values - (offset / options.velocity if options.velocity else 0.0)
+    for trace, offset, far in zip(shot.values, place, distance, strict=True):
+        time = traces.time.values - (far / options.velocity if options.velocity else 0.0)
         panel.plot(
             offset + 2 * step * trace / (np.abs(trace).max() or 1.0), time, "k", linewidth=0.5
         )

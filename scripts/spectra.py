@@ -1,6 +1,6 @@
 """Plot the amplitude spectra of a few receivers and of the source wavelet, with xarray.
 
-python scripts/spectra.py quickstart.h5 --set receivers --quantity vz --receivers R000 R010
+python scripts/spectra.py quickstart.h5 --set surface --quantity vz --receivers R0000 R0058
 """
 
 from __future__ import annotations

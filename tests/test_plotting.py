@@ -21,7 +21,8 @@ from seismo.output import ResultsWriter, open_results
 from seismo.plotting import KINDS, draw, gather, model, snapshot, spectra, traces
 from seismo.plotting.section import sections
 from seismo.plotting.spectra import amplitude_spectrum, highest_frequency
-from seismo.plotting.style import clip_level
+from seismo.plotting.style import clip_level, panels
+from seismo.plotting.traces import _draw_column
 from synthetic_results import (
     FREQUENCY,
     SHOTS,
@@ -311,6 +312,16 @@ def test_sources_and_receivers_are_marked_where_they_are(two):
     one = [p for p in snapshot(two, shot="shot_b", times=0.2).axes[0].get_lines()
            if p.get_marker() == "*"]  # fmt: skip
     np.testing.assert_array_equal(one[0].get_xdata(), [SHOTS["shot_b"]])
+
+
+def test_rounding_is_not_drawn_like_a_signal():
+    """A trace that no wave has reached holds 1e-12 of the others; it lies flat."""
+    panel = panels(1, 1, 2.0)[1][0, 0]
+    quiet = 1e-12 * np.sin(np.arange(50.0))
+    _draw_column(panel, np.arange(50.0), np.stack([np.sin(np.arange(50.0)), quiet]), 1e-6, "k")
+    heights = [np.ptp(line.get_ydata()) for line in panel.get_lines()]
+    assert heights[0] > 0.85
+    assert heights[1] < 1e-5
 
 
 @pytest.mark.parametrize(

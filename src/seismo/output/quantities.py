@@ -82,6 +82,8 @@ def readable(value: float, unit: str) -> tuple[float, str]:
 
 
 def with_unit(value: float, unit: str) -> str:
-    """Format a number with its unit and a readable prefix, such as ``3.21 µm/s``."""
+    """Format a number with its unit, such as ``3.21 µm/s``, or ``2e-09 1/s`` without a prefix."""
     factor, name = readable(value, unit)
+    if name.startswith("10^"):
+        factor, name = 1.0, unit
     return f"{value * factor:.3g} {name}".rstrip()

@@ -3,7 +3,7 @@
 Use it as::
 
     results = seismo.open_results("quickstart.h5")
-    results.traces["receivers"]["vz"].sel(receiver="R010").plot()
+    results.traces["surface"]["vz"].sel(receiver="R0010").plot()
 
 Units are SI and every array carries its own.
 """

@@ -14,6 +14,8 @@ from seismo.output.results import Results
 from seismo.plotting.choice import components, receiver_indices, shot_index, trace_set
 from seismo.plotting.style import COLOURS, heading, panels, quiet_frame, styled
 
+_FAINTEST = 1e-6  # of the largest trace: below, float32 holds rounding, and filters their ripples
+
 
 @styled
 def traces(
@@ -34,7 +36,8 @@ def traces(
         shot: name or number of the shot (default: the first).
         quantities: which ones (default: all of the set).
         codes: receiver codes (default: at most `most`, spread over the set).
-        scale: ``individual`` (each trace to its own peak, which is printed) or ``common``.
+        scale: ``individual`` (each trace to its own peak, which is printed, but for those that
+            hold rounding only) or ``common``.
         most: the largest number of stations chosen by default.
 
     Raises:
@@ -58,7 +61,10 @@ def traces(
     }
     for column, (panel, name, values) in enumerate(zip(grid[0], names, read, strict=True)):
         common = largest[name] if scale == "common" else None
-        _draw_column(panel, stations.time, values, common, stations.unit(name), COLOURS[column % 5])
+        least = common or _FAINTEST * largest[name]
+        _draw_column(panel, stations.time, values, least, COLOURS[column % 5])
+        if common is None:
+            _print_peaks(panel, values, stations.unit(name))
         panel.set_title(
             symbol(name) + (f", scale {with_unit(common, stations.unit(name))}" if common else "")
         )
@@ -70,25 +76,23 @@ def traces(
 
 
 def _draw_column(
-    panel: Axes, time: np.ndarray, values: np.ndarray, common: float | None, unit: str, colour: str
+    panel: Axes, time: np.ndarray, values: np.ndarray, least: float, colour: str
 ) -> None:
+    """Draw traces, each to its own peak, or to `least` where that is larger."""
     for row, trace in enumerate(values):
-        peak = float(np.abs(trace).max())
-        panel.plot(time, 0.45 * trace / (common or peak or 1.0) - row, color=colour)
-        if common is None:
-            panel.text(
-                1.01,
-                -row,
-                with_unit(peak, pretty_unit(unit)),
-                fontsize=6.5,
-                color="0.3",
-                ha="left",
-                va="center",
-                transform=panel.get_yaxis_transform(),
-            )
+        peak = max(float(np.abs(trace).max()), least)
+        panel.plot(time, 0.45 * trace / (peak or 1.0) - row, color=colour)
     panel.set_xlim(time[0], time[-1])
     panel.set_ylim(-len(values) + 0.4, 0.6)
     panel.set_xlabel("time (s)")
     panel.tick_params(axis="y", length=0)
     quiet_frame(panel)
     panel.spines["left"].set_visible(False)
+
+
+def _print_peaks(panel: Axes, values: np.ndarray, unit: str) -> None:
+    for row, trace in enumerate(values):
+        panel.text(
+            1.01, -row, with_unit(float(np.abs(trace).max()), pretty_unit(unit)), fontsize=6.5,
+            color="0.3", ha="left", va="center", transform=panel.get_yaxis_transform(),
+        )  # fmt: skip
