@@ -403,6 +403,14 @@ def test_a_results_file_with_strange_content_does_not_crash(tmp_path):
             results.info()
 
 
+def test_closed_results_say_so(elastic_2d):
+    with open_results(elastic_2d) as results:
+        traces = results.traces["stations"]
+    for read in (lambda: traces["vz"], lambda: traces.codes):
+        with pytest.raises(ScenarioError, match="the results are closed"):
+            read()
+
+
 def test_damaged_bytes_never_give_a_traceback(elastic_2d, tmp_path):
     good = bytearray(elastic_2d.read_bytes())
     rng = np.random.default_rng(3)

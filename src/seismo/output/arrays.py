@@ -260,6 +260,8 @@ def reading(where: str | None) -> Iterator[None]:
     except ScenarioError:
         raise
     except (OSError, RuntimeError, ValueError, TypeError, LookupError) as error:
+        if where is None:  # what h5py calls anything in a closed file
+            raise ScenarioError("the results are closed: read before, or open them again") from None
         reason = " ".join(str(error).split())
         raise ScenarioError(f"{where}: cannot be read, the file is damaged: {reason}") from error
 
