@@ -36,6 +36,7 @@ _RULES = (
     physics_rules.sources,
     physics_rules.receivers,
     physics_rules.snapshots,
+    rules.snapshot_times,
     rules.names,
     rules.survey,
 )

@@ -258,6 +258,20 @@ def _file(path: Path, file: GriddedFile, dimensions: int | None) -> Found:
             yield Mistake((*path, "shape"), f"needs {wanted}")
 
 
+def snapshot_times(draft: Draft) -> Found:
+    """Check that each entry of snapshots has one: at multiples of its interval, start to stop."""
+    for index, entry in enumerate(draft.output.snapshots if draft.output else ()):
+        start, stop = entry.start or 0.0, math.inf if entry.stop is None else entry.stop
+        last = min(stop, draft.time.duration if draft.time else math.inf)
+        first = math.ceil(start / entry.interval * (1.0 - 1e-9)) * entry.interval
+        if first > last * (1.0 + 1e-9):
+            problem = (
+                f"there is no multiple of the interval ({entry.interval:g} s) from here to "
+                f"{last:g} s, stop or the end of the run: begin earlier, or use a shorter interval"
+            )
+            yield Mistake(("output", "snapshots", index, "start"), problem)
+
+
 def names(draft: Draft) -> Found:
     """Check that names which become groups and codes of the results are unique."""
     given = [getattr(source, "name", None) for source in draft.sources or ()]
