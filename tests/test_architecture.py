@@ -52,6 +52,7 @@ SAME_LAYER = {
     ("wavelets", "wavelet_files"),
     ("wavelet_files", "text_lines"),
     ("station_list", "text_lines"),
+    ("station_list", "grid"),
 }
 
 LONGEST_FILE = 360

@@ -71,6 +71,7 @@ def test_depth_is_counted_from_the_top_of_the_grid_as_in_the_scenario(tmp_path):
         ("XX,A,00,100,0\nXX,B,00,120,0\n", "1: unknown column xx, a, 00, 100, 0; expected"),
         ("station,x,z,elevation\nA,1,0,300\n", "1: unknown column elevation; expected"),
         ("station,x\nA,1\n", "1: there is no column z; expected"),
+        ("station,x,y,z\nA,1,0,0\nB,1,20,0\n", "3: y: a 2-D run has none; leave it empty"),
         ("x,z\n1,0\n", "1: there is no column station; expected"),
         ("station,x,x,z\nA,1,1,0\n", "1: a column stands twice; expected"),
     ],

@@ -5,7 +5,8 @@
 
 The first line names the columns, in any order. `station` and the place are needed: longitude and
 latitude in degrees (with `depth` below the surface in m, 0 where it is left out), or x, (y,) z on
-the grid's axes in m. A station's code is NET.STA.LOC, and stands once.
+the grid's axes in m (of a 2-D run y may be there, empty or 0). A station's code is NET.STA.LOC, and
+stands once.
 """
 
 from __future__ import annotations
@@ -17,6 +18,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from seismo.errors import ModelError, ScenarioError
+from seismo.grid import AXES
 from seismo.text_lines import read_lines
 
 CODE = ("network", "station", "location")
@@ -64,7 +66,7 @@ def read_stations(path: Path, axes: str) -> list[Station]:
     problems = []
     for (number, _), row in zip(lines[1:], rows[1:], strict=True):
         try:
-            station = _station(number, header, row)
+            station = _station(number, header, row, axes)
             if first.setdefault(station.code, number) != number:
                 again = f"the code {station.code} is that of line {first[station.code]}"
                 raise ValueError(f"{again}; give each station its own")
@@ -78,8 +80,9 @@ def read_stations(path: Path, axes: str) -> list[Station]:
 
 
 def _check_header(header: list[str], axes: str, where: str, expected: str) -> None:
-    known = (*CODE, *GEOGRAPHIC) if "longitude" in header else (*CODE, *axes)
-    wanted = {"station", *known[len(CODE) :]} - {"depth"}
+    geographic = "longitude" in header
+    known = (*CODE, *(GEOGRAPHIC if geographic else AXES))
+    wanted = {"station", *(GEOGRAPHIC[:2] if geographic else axes)}
     unknown = [name or "(no name)" for name in header if name not in known]
     if unknown:
         raise ModelError(f"{where}: unknown column {', '.join(unknown)}; {expected}", "path")
@@ -89,12 +92,14 @@ def _check_header(header: list[str], axes: str, where: str, expected: str) -> No
         raise ModelError(f"{where}: {problem}; {expected}", "path")
 
 
-def _station(line: int, header: list[str], row: list[str]) -> Station:
+def _station(line: int, header: list[str], row: list[str], axes: str) -> Station:
     """Read one line; raises ValueError."""
     if len(row) != len(header):
         raise ValueError(f"{len(row)} values, the first line names {len(header)} columns")
     named = dict(zip(header, row, strict=True))
     parts = [named.pop(name, "") for name in CODE]
+    if "y" not in axes and _number("y", named.pop("y", "") or "0") != 0.0:
+        raise ValueError("y: a 2-D run has none; leave it empty, or give grid.extent.y")
     if not parts[1]:
         raise ValueError("the station has no code; fill the column station")
     for part in parts:
