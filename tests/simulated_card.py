@@ -17,7 +17,7 @@ from seismo.backends.gpu import H200, GpuBackend
 def _small(axes: str, kind: str) -> Shape:
     """Give a few threads; march along z with a queue, or by turns over more planes than needed."""
     if "y" in axes:
-        return Shape((2, 2, 1), 3, True)
+        return Shape((2, 2, 1), 3, kind != "flux")
     return Shape((2, 1, 2), 3, kind == "first")
 
 
@@ -34,7 +34,7 @@ def lanes_of(precision: str):
 
     def load(field, i):
         array = field[0] if isinstance(field, tuple) else field
-        return array.take(range(i, i + Lanes.width), mode="clip")
+        return array[i : i + Lanes.width].copy()
 
     def level(n: int):
         def take(field, i, stride):

@@ -1,8 +1,8 @@
 """Programs of the CPU against one launch after the other: the same numbers to the last bit.
 
-A program deals tiles to threads, and takes shots through all their steps one by one. Every point is
-still updated by the same operations on the same values. The numbers of threads here are those that
-work is dealt to, whatever runs it.
+A program deals tiles to threads, does the flux and its sweep tile by tile, and takes shots through
+all their steps one by one. Every point is still updated by the same operations on the same values.
+The numbers of threads here are those that work is dealt to, whatever runs it.
 """
 
 from __future__ import annotations
@@ -80,3 +80,13 @@ def test_shots_go_apart_where_they_share_threads_evenly(
     phases = made[-1][0]
     assert {len(phase) for phase in phases} == {strands}
     assert (len(phases) == 1) == (strands == shots)
+
+
+def test_flux_and_its_sweep_share_a_phase(tmp_path) -> None:
+    """Both stages make one group of launches, of pairs where there are layers."""
+    simulation = solver.build(survey("acoustic", 3, tmp_path, 1), tmp_path)
+    groups = replay._chained(simulation._bind(0))
+    lengths = [len(chain) for chain in groups[0]]
+    assert lengths
+    assert set(lengths) == {2}
+    assert all(len(chain) == 1 for group in groups[1:] for chain in group)

@@ -73,39 +73,6 @@ def profile(grid: Grid, axis: str, layer: Layer, dt: float) -> np.ndarray:
     return np.array(rows)
 
 
-def composed(profile: np.ndarray, first: np.ndarray, second: np.ndarray) -> np.ndarray:
-    """Compose the inner of the two first derivatives that a second one becomes in a layer.
-
-    At half points the inner derivative is D p + psi with psi <- b psi + a D p. What the outer one
-    makes of it is a sum over p and over the old psi, whose weights depend on the place::
-
-        D (D p + psi) = xx p + sum_m d_m (psi[m] - psi[-1-m]),  psi[n] = b[n] old[n] + a[n] D p[n]
-
-    Args:
-        profile: (6, points) of `profile`.
-        first: (M) staggered coefficients d / spacing.
-        second: (M + 1) centred coefficients / spacing^2.
-
-    Returns:
-        (6 M - 1, points) float64: weights of p from 2 M - 1 points before to as many behind, then
-        those of the old psi from M half points before (-1/2 is the last of them) to M behind.
-    """
-    half, points = len(first), profile.shape[1]
-    of_field, of_memory = np.zeros((4 * half - 1, points)), np.zeros((2 * half, points))
-    centre = 2 * half - 1
-    for n in range(-half, half + 1):
-        of_field[centre + n] = second[abs(n)]
-    decay, gain = (np.pad(row, half) for row in profile[3:5])
-    for n in range(-half, half):
-        outer = first[n] if n >= 0 else -first[-1 - n]
-        here = slice(half + n, half + n + points)
-        of_memory[half + n] = outer * decay[here]
-        for m, inner in enumerate(first):
-            of_field[centre + n + 1 + m] += outer * inner * gain[here]
-            of_field[centre + n - m] -= outer * inner * gain[here]
-    return np.concatenate([of_field, of_memory])
-
-
 @dataclass(frozen=True)
 class Region:
     """Rows along x that share one variant of the operators, and another one at their ends.

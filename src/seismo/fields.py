@@ -38,13 +38,7 @@ class Fields:
         low, high = subdomain.owned.lo[2], subdomain.owned.hi[2]
         self._planes = np.flatnonzero(uneven[low:high]) + low + subdomain.offset[2]
         size = subdomain.volume * subdomain.batch
-        # The layers of second differences read further than the halo, where their weights are 0.
-        beyond = (subdomain.halo - 1) * subdomain.strides[1] if physics.second_order else 0
-        arrays = (backend.zeros(size + 2 * beyond) for _ in physics.fields)
-        self._fields = {
-            f.name: array[beyond : len(array) - beyond]
-            for f, array in zip(physics.fields, arrays, strict=True)
-        }
+        self._fields = {f.name: backend.zeros(size) for f in physics.fields}
         self._coefficients: dict[str, np.ndarray] = {}
         self._backend = backend
 

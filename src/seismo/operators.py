@@ -5,6 +5,7 @@ A formula of `physics/` is written with these names and bound to one of their va
     x_up y_up z_up    derivative half a cell further up the axis (node -> half point)
     x_dn y_dn z_dn    derivative half a cell further down the axis (half point -> node)
     xx yy zz          second derivative on the spot
+    x_flux ...        layer memory of a second derivative (nothing outside the layer)
     at, put           the field's own value; coefficient and its neighbours x_next y_next z_next
 
 Every operator takes the flat index `i` of the point and its `Place`: the strides, coefficients and
@@ -12,9 +13,7 @@ tables of the row it stands in. The last argument of a derivative numbers its me
 
 In a layer, d/dx becomes (1/kappa) d/dx + psi with the memory variable psi <- b psi + a d/dx
 (convolutional perfectly matched layer; Roden & Gedney 2000; Komatitsch & Martin 2007). A second
-derivative keeps two: for the inner derivative, at half points, and for the outer one. What the
-inner ones add to it is a weighted sum of the field and of their memory around the point, as it was
-a step ago (`seismo.cpml.composed`); the new memory goes to another variable.
+derivative keeps two: for the flux at half points and for the outer derivative.
 """
 
 from __future__ import annotations
@@ -24,9 +23,6 @@ from functools import lru_cache
 from types import SimpleNamespace
 
 AXES = ("x", "y", "z")
-PROFILE = (
-    3  # numbers of a layer's profile: b, a, 1/kappa, first those at nodes, then at half points
-)
 
 Place = namedtuple(
     "Place",
@@ -43,10 +39,9 @@ Place = namedtuple(
         "memory_y",
         "memory_z",
         "slot",
-        "turn",  # from the first variable of a second derivative to the one with the old memory
         "ahead",  # from a point's memory to the memory of the row that comes next
-        "x",  # index along x, and the layers' numbers (`seismo.cpml`): a table along x with
-        "x_table",  # its row length, the numbers of this row of y and z
+        "x",  # index along x, and b, a, 1/kappa at nodes and half points: a table along x with
+        "x_table",  # its row length, six numbers for this row of y and z
         "x_length",
         "y_row",
         "z_row",
@@ -134,34 +129,40 @@ def _memory_stride(lanes, axis: str):
 
 
 @lru_cache
-def _numbers(lanes, axis: str, first: int, count: int):
-    """Give some of the layer's numbers where this lane stands, as a tuple."""
-    read, jit = lanes.read, lanes.jit
+def _profile(lanes, axis: str, half: bool):
+    """The layer's b, a and 1/kappa where this lane stands, at nodes or half points."""
+    load, jit, whole = lanes.load, lanes.jit, lanes.index
+    k = 3 if half else 0
+    b, a, ikappa = whole(k), whole(k + 1), whole(k + 2)
+    if axis == "x":
 
-    def one(k: int):
-        if axis == "y":
-            return jit(lambda s: s.y_row[k])
-        if axis == "z":
-            return jit(lambda s: s.z_row[k])
-        at = lanes.index(k)
-        return jit(lambda s: read(s.x_table, s.x + at * s.x_length))
+        @jit
+        def profile(s):
+            n, x = s.x_length, s.x
+            return (
+                load(s.x_table, x + b * n),
+                load(s.x_table, x + a * n),
+                load(s.x_table, x + ikappa * n),
+            )
+    elif axis == "y":
 
-    def extend(previous, element):
-        return jit(lambda s: (*previous(s), element(s)))
+        @jit
+        def profile(s):
+            return s.y_row[k], s.y_row[k + 1], s.y_row[k + 2]
+    else:
 
-    start = one(first)
-    numbers = jit(lambda s: (start(s),))
-    for k in range(first + 1, first + count):
-        numbers = extend(numbers, one(k))
-    return numbers
+        @jit
+        def profile(s):
+            return s.z_row[k], s.z_row[k + 1], s.z_row[k + 2]
+
+    return profile
 
 
 @lru_cache
 def _relax(lanes, axis: str, half: bool, first_slot: int):
     """Pass a derivative through its memory variable: d / kappa + psi."""
     load, store, jit, whole = lanes.load, lanes.store, lanes.jit, lanes.index
-    profile = _numbers(lanes, axis, PROFILE if half else 0, PROFILE)
-    offset, fetch = whole(first_slot), lanes.fetch
+    profile, offset, fetch = _profile(lanes, axis, half), whole(first_slot), lanes.fetch
 
     @jit
     def relax(d, s, k):
@@ -223,43 +224,40 @@ def _closed(lanes, width: int):
 
 @lru_cache
 def _centred(lanes, order: int, axis: str, first_slot: int | None):
-    """Build the second derivative (slots: old or new inner memory, outer memory, the other inner).
+    """Build the second derivative and the update of its flux memory (slots: flux, outer).
 
-    kappa is 1 here.
+    kappa is 1 here: the flux correction is then the memory variable itself.
     """
-    jit, stride, a, half = lanes.jit, _stride(lanes, axis), AXES.index(axis), order // 2
+    jit, stride, a = lanes.jit, _stride(lanes, axis), AXES.index(axis)
+    total = _centred_sum(lanes, axis, order // 2)
+
+    @jit
+    def second(f, i, s):
+        return total(f, i, stride(s), s.second[a])
+
+    @jit
+    def no_flux(f, i, s):
+        return None
+
     if first_slot is None:
-        total = _centred_sum(lanes, axis, half)
+        return second, no_flux
+    ahead, behind = (_staggered_sum(lanes, axis, order // 2, start) for start in (1, 0))
+    flux_slot = lanes.index(first_slot)
+    relax_half = _relax(lanes, axis, True, first_slot)
+    relax_node = _relax(lanes, axis, False, first_slot)
+    memory_stride = _memory_stride(lanes, axis)
 
-        @jit
-        def second(f, i, s):
-            return total(f, i, stride(s), s.second[a])
-
-        return second
-
-    load, store, whole, reach = lanes.load, lanes.store, lanes.index, order - 1
-    around, between = range(-reach, reach + 1), range(-half, half)
-    of_field, of_memory = (
-        _added(lanes, [_far(lanes, axis, n) for n in r]) for r in (around, between)
-    )
-    field_weights = _numbers(lanes, axis, 2 * PROFILE, len(around))
-    memory_weights = _numbers(lanes, axis, 2 * PROFILE + len(around), len(between))
-    profile, memory_stride = _numbers(lanes, axis, PROFILE, PROFILE), _memory_stride(lanes, axis)
-    inner, relax = _staggered_sum(lanes, axis, half, 1), _relax(lanes, axis, False, first_slot)
-    first, two = whole(first_slot), whole(2)
+    @jit
+    def flux(f, i, s):
+        relax_half(ahead(f, i, stride(s), s.first[a]), s, 0)
 
     @jit
     def stretched_second(f, i, s):
-        place, step = s.j + first * s.slot, stride(s)
-        old = place + s.turn
-        total = of_field(f, i, step, field_weights(s))
-        total = total + of_memory(s.memory, old, memory_stride(s), memory_weights(s))
-        b, gain, _ = profile(s)
-        psi = b * load(s.memory, old) + gain * inner(f, i, step, s.first[a])
-        store(s.memory, place + two * s.slot - s.turn, psi, s.mask)
-        return relax(total, s, 1)
+        place = s.j + flux_slot * s.slot
+        correction = behind(s.memory, place, memory_stride(s), s.first[a])
+        return relax_node(second(f, i, s) + correction, s, 1)
 
-    return stretched_second
+    return stretched_second, flux
 
 
 @lru_cache
@@ -314,5 +312,5 @@ def operators(
         slot = stretched.index(axis) * slots if axis in stretched else None
         width = closed if axis == "z" else 0
         names[f"{axis}_up"], names[f"{axis}_dn"] = _staggered(lanes, order, axis, slot, width)
-        names[axis * 2] = _centred(lanes, order, axis, slot)
+        names[axis * 2], names[f"{axis}_flux"] = _centred(lanes, order, axis, slot)
     return SimpleNamespace(jit=lanes.jit, number=lanes.number, **names)

@@ -37,27 +37,23 @@ def _tables(setup: Setup, subdomain: decomposition.Subdomain) -> SweepTables:
     order, kind = setup.scenario.grid.order, setup.scenario.grid.stencil
     layer = _layer(setup)
     nz, ny, nx = subdomain.shape
-    spacing = np.array(grid.spacing)[:, None]
-    first, second = staggered(order, kind) / spacing, centred(order, kind) / spacing**2
     profiles = []
     for axis, length in zip(AXES, (nx, ny, nz), strict=True):
         a = AXES.index(axis)
         padded = np.tile([[0.0], [0.0], [1.0]] * 2, (1, length)).reshape(6, length)
         if axis in grid.axes:
             whole = cpml.profile(grid, axis, layer, dt)
-            if setup.physics.second_order:
-                whole = np.concatenate([whole, cpml.composed(whole, first[a], second[a])])
-                padded = np.pad(padded, ((0, len(whole) - len(padded)), (0, 0)))
             lo, hi = subdomain.owned.lo[a], subdomain.owned.hi[a]
             start = lo + subdomain.offset[a]
             padded[:, start : start + hi - lo] = whole[:, lo:hi]
         profiles.append(padded)
+    spacing = np.array(grid.spacing)[:, None]
     closure = setup.closure
     up, down = (closure.up, closure.down) if closure else (np.zeros((1, 1)), np.zeros((1, 1)))
     return SweepTables(
         strides=np.array(subdomain.strides),
-        first=first,
-        second=second,
+        first=staggered(order, kind)[None, :] / spacing,
+        second=centred(order, kind)[None, :] / spacing**2,
         profiles=(profiles[0], profiles[1], profiles[2]),
         up=up / grid.spacing[2],
         down=down / grid.spacing[2],

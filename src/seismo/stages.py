@@ -54,19 +54,14 @@ class LayerMemory:
             size += shot * subdomain.batch
         self.array = backend.zeros(size + backend.lane_width)
 
-    def columns(
-        self, region: Region, span: int, shot: int, offset: tuple[int, int, int], parity: int
-    ) -> tuple[int, ...]:
-        """Give the memory columns of a box: index of array index (0, 0, 0), strides, slot, turn.
-
-        The first and the third variable along an axis change places after every step.
-        """
+    def columns(self, region: Region, span: int, shot: int, offset: tuple[int, int, int]):
+        """Give the memory columns of a box: index of array index (0, 0, 0), strides, slot size."""
         if (region, span) not in self._layout:
-            return (0,) * 5
+            return 0, 0, 0, 0
         first, memory_y, memory_z, slot, shot_step = self._layout[region, span]
         ox, oy, oz = offset
         origin = first - oz * memory_z - oy * memory_y - ox + shot * shot_step
-        return origin, memory_y, memory_z, slot, 2 * slot * parity
+        return origin, memory_y, memory_z, slot
 
 
 @dataclass(frozen=True)
@@ -95,7 +90,7 @@ class Binding:
 
 
 def _rows(
-    binding: Binding, memory: LayerMemory, region: Region, box: Box, parity: int
+    binding: Binding, stage: Stage, memory: LayerMemory, region: Region, box: Box
 ) -> list[list[int]]:
     """Give the columns of a box of one region, for every shot."""
     sub = binding.subdomain
@@ -105,8 +100,9 @@ def _rows(
     for shot in range(sub.batch):
         spans: list[int] = []
         for span, (x0, x1) in enumerate(region.spans):
-            spans += [x0 + ox, x1 + ox]
-            spans += memory.columns(region, span, shot, sub.offset, parity)
+            idle = stage.where == "layer" and not region.stretched(span)
+            spans += [x0 + ox, (x0 if idle else x1) + ox]
+            spans += memory.columns(region, span, shot, sub.offset)
         rows = (z0 + oz, z1 + oz, y0 + oy, y1 + oy)
         found.append([*rows, shot * sub.volume, binding.fields.packed(z0), *spans])
     return found
@@ -143,11 +139,11 @@ class BoundStage:
         for region in self._regions(binding):
             for box in boxes:
                 part = region.box & box
-                if not part.size:
+                if not part.size or not (region.ends or stage.where != "layer"):
                     continue
                 for even, piece in _pieces(part, binding.even if stage.even else None):
                     key = (region.middle, region.ends, region.closed, even)
-                    rows = _rows(binding, memory, region, piece, parity)
+                    rows = _rows(binding, stage, memory, region, piece)
                     grouped.setdefault(key, []).extend(rows)
         arrays = binding.fields.arrays(parity)
         axes, launches = binding.subdomain.grid.axes, list[Launch]()
@@ -199,8 +195,12 @@ def bind_stages(binding: Binding, stages: tuple[Stage, ...], pad: int) -> list[B
         stages: the equation's table.
         pad: margin of layer memory (half the order where memory is differentiated, else 0).
     """
-    backend, subdomain, regions = binding.backend, binding.subdomain, binding.regions
-    return [
-        BoundStage(binding, stage, LayerMemory(backend, stage, subdomain, regions, pad))
-        for stage in stages
-    ]
+    memories, bound = {}, []
+    for stage in stages:
+        owner = stage.shares or stage.name
+        if owner not in memories:
+            memories[owner] = LayerMemory(
+                binding.backend, stage, binding.subdomain, binding.regions, pad
+            )
+        bound.append(BoundStage(binding, stage, memories[owner]))
+    return bound

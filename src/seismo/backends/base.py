@@ -21,10 +21,10 @@ BOX_COLUMNS = (
     "shot",  # offset of the shot's fields in their arrays
     "packed",  # to be taken from an index in coefficients that are kept for some planes only
     # for the left end, the middle and the right end of the rows: the points x0 <= x < x1, and of
-    # their layer memory the index of (0, 0, 0), the strides, the slot size and which is the old one
-    *(("x0", "x1", "memory", "memory_y", "memory_z", "slot", "turn") * 3),
+    # their layer memory the index of (0, 0, 0), the strides and the slot size
+    *(("x0", "x1", "memory", "memory_y", "memory_z", "slot") * 3),
 )  # fmt: skip
-SPAN_COLUMNS = 7
+SPAN_COLUMNS = 6
 FIRST_SPAN = 6
 
 
@@ -36,8 +36,8 @@ class SweepTables:
         strides: (2) distance of neighbours along y and z.
         first: (3, M) staggered coefficients / spacing along x, y, z.
         second: (3, M + 1) centred coefficients / spacing^2.
-        profiles: the layers' numbers (`seismo.cpml`), (rows, length) each of x, y, z; the length
-            is the padded array's.
+        profiles: layer profiles b, a, 1/kappa at nodes and at half points, (6, length) each of x,
+            y, z; the length is the padded array's.
         up: (rows, width) surface weights for node values / spacing, with `down` for half points.
         surface: array index of the surface row along z.
     """

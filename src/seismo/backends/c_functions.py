@@ -59,16 +59,14 @@ def _named(function: Callable) -> str:
 
 
 @lru_cache
-def sweep_function(
-    formula, variant: Variant, precision: str, profiles: int, width: int, count: int
-) -> int:
+def sweep_function(formula, variant: Variant, precision: str, count: int, width: int) -> int:
     """Compile the loops over tiles for one formula in one variant; give the address.
 
-    `profiles`, `width` and `count` are those of `TileCode`.
+    `count` arrays take part; `width` is that of the surface weights.
     """
-    lanes, v, counts = vector_lanes(precision), variant, (profiles, width, count)
-    code = TileCode(lanes, *v.bind(formula, lanes), v.axes, v.order // 2, *counts)
-    return _address_of(written(code), f"{_named(formula)} {v} {precision} {counts}")
+    lanes, v = vector_lanes(precision), variant
+    code = TileCode(lanes, *v.bind(formula, lanes), v.axes, v.order // 2, width, count)
+    return _address_of(written(code), f"{_named(formula)} {v} {precision} {count} {width}")
 
 
 def body_function(body: Callable, rows: bool, arguments: tuple, clock: np.ndarray) -> int:

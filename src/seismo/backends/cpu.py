@@ -39,13 +39,21 @@ def _evenly(first: int, last: int, most: int) -> list[tuple[int, int]]:
     return list(pairwise(cuts))
 
 
-def _tiles(boxes: np.ndarray, dimensions: int) -> np.ndarray:
-    """Cut boxes into tiles that fit the second-level cache: blocks, in slices thin along z."""
-    rows_y, rows_z = TILE_ROWS[dimensions]
+def _tiles(boxes: np.ndarray, variant: Variant) -> np.ndarray:
+    """Cut boxes into tiles that fit the second-level cache, never across a layer's thickness.
+
+    A tile of the flux and the same one of the sweep it prepares then depend on no other. They are
+    thin along z where that needs no whole layer: the first-level cache holds what both touch.
+    """
+    rows_y, rows_z = TILE_ROWS[len(variant.axes)]
+    whole_y, whole_z = ("y" in variant.middle), ("z" in variant.middle)
     tiles = []
     for z0, z1, y0, y1, *rest in boxes.tolist():
-        for block, y in product(_evenly(z0, z1, rows_z), _evenly(y0, y1, rows_y)):
-            tiles += [[*z, *y, *rest] for z in _evenly(*block, THIN_ROWS)]
+        blocks_z = [(z0, z1)] if whole_z else _evenly(z0, z1, rows_z)
+        blocks_y = [(y0, y1)] if whole_y else _evenly(y0, y1, rows_y)
+        for (za, zb), y in product(blocks_z, blocks_y):
+            slices = [(za, zb)] if whole_z else _evenly(za, zb, THIN_ROWS)
+            tiles += [[*z, *y, *rest] for z in slices]
     return np.array(tiles, np.int64)
 
 
@@ -103,9 +111,8 @@ class CpuBackend(HostBackend):
     ):
         """Bind a formula; see `Backend.sweep`."""
         rows, width = tables.up.shape
-        arrays, tiles = operands.all, _tiles(boxes, len(variant.axes))
-        counts = (len(tables.profiles[0]), width, len(arrays))
-        function = sweep_function(formula, variant, self.precision, *counts)
+        arrays, tiles = operands.all, _tiles(boxes, variant)
+        function = sweep_function(formula, variant, self.precision, len(arrays), width)
         lengths = [profile.shape[1] for profile in tables.profiles]
         leads = self._leads(operands, variant, tables.strides)
         integers = [*tables.strides, tables.surface, rows, *lengths, *leads]
@@ -118,8 +125,15 @@ class CpuBackend(HostBackend):
             *arrays,
         )
         parameters = np.array([a.ctypes.data for a in held], np.uint64)
+        # Spans may be idle in one of two sweeps over the same tiles: the rows tell them.
+        placed = tiles[:, :FIRST_SPAN].tobytes() + str(memory.ctypes.data).encode()
         shots = np.unique(tiles[:, 4], return_inverse=True)[1]
-        return [Calls(function, parameters, held, _costs(tiles), shots, self.clock)]
+        return [
+            Calls(
+                function, parameters, held, _costs(tiles), shots, self.clock, placed,
+                prepares=not operands.writes,
+            )
+        ]  # fmt: skip
 
     def each(self, body, count: int, arguments: tuple, writes, shots=None):
         """Bind a loop; see `Backend.each`."""

@@ -7,7 +7,7 @@ many boxes of the absorbing layers come as a table with one row for each block o
     x, y, z               the block's first point
     x_end, y_end, z_end   behind the last point of its box
     shot, packed          offsets of the shot's fields, and of coefficients kept for some planes
-    memory, memory_y, memory_z, slot, turn   layer memory, as in `seismo.operators.Place`
+    memory, memory_y, memory_z, slot   layer memory, as in `seismo.operators.Place`
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ from seismo.backends.base import Variant
 from seismo.backends.cuda_march import Constants, Shape, marching
 from seismo.operators import operators
 
-BLOCK_COLUMNS = 13
+BLOCK_COLUMNS = 12
 
 
 def _own_planes(shape: Shape) -> tuple[int, int]:
@@ -49,13 +49,14 @@ def table_kernel(lanes: Any, update: Callable, constants: Constants, shape: Shap
         first = start + cuda.threadIdx.z * apart
         x_end, y_end = integer(table, row + whole(3)), integer(table, row + whole(4))
         last = min(integer(table, row + whole(5)), start + depth, first + reach)
-        shot = integer(table, row + whole(6))
-        packed, memory = integer(table, row + whole(7)), integer(table, row + whole(8))
-        memory_y, memory_z = integer(table, row + whole(9)), integer(table, row + whole(10))
-        slot, turn = integer(table, row + whole(11)), integer(table, row + whole(12))
-        held = (packed, memory, memory_y, memory_z, slot, turn)
+        shot, packed = integer(table, row + whole(6)), integer(table, row + whole(7))
+        memory, memory_y = integer(table, row + whole(8)), integer(table, row + whole(9))
+        memory_z, slot = integer(table, row + whole(10)), integer(table, row + whole(11))
         if x < x_end and y < y_end and first < last:
-            march(addresses, arrays, x, y, first, last, shot, held, x_end)
+            march(
+                addresses, arrays, x, y, first, last, shot, packed, memory, memory_y, memory_z,
+                slot, x_end,
+            )  # fmt: skip
 
     return kernel
 
@@ -86,7 +87,7 @@ def box_kernel(
         first = start + cuda.threadIdx.z * apart
         last = min(z_end, start + per_block, first + reach)
         if x < x_end and y < y_end and first < last:
-            march(addresses, arrays, x, y, first, last, shot, (packed, 0, 0, 0, 0, 0), x_end)
+            march(addresses, arrays, x, y, first, last, shot, packed, 0, 0, 0, 0, x_end)
 
     return kernel
 

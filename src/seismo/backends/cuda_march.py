@@ -62,7 +62,7 @@ class Constants:
         stretched: axes whose derivatives pass through layer memory.
         closed: whether the rows are those under a free surface.
         masked: whether rows may end within a lane.
-        half: planes that a point sees on either side.
+        half: half the order of the differences.
         writes: arrays that the formula changes; they come first.
         reads: arrays that it differentiates; they follow.
         arrays: all arrays.
@@ -108,16 +108,16 @@ def _tuple_of(lanes, elements: list) -> Callable:
 def place_maker(lanes: Any, constants: Constants) -> Callable:
     """Make the function that puts a thread's `Place` together.
 
-    The result takes (addresses, x, y, z, shot, held, x_end): the addresses of the table of blocks,
-    the layer memory, the profiles along x, y, z and the surface weights, and as `held` where packed
-    coefficients and the layer memory begin (see `seismo.backends.cuda_kernels`).
+    The result takes (addresses, x, y, z, shot, packed, memory, memory_y, memory_z, slot, x_end);
+    the addresses are those of the table of blocks, the layer memory, the profiles along x, y, z
+    and the surface weights.
     """
     t, number, whole = constants.tables, lanes.number, lanes.index
     y_stride, z_stride = (whole(s) for s in t.strides)
     first, second = _coefficients(t.first, number), _coefficients(t.second, number)
     x_length = whole(t.profiles[0].shape[1])
     y_profile, z_profile = (
-        _profile_row(lanes, axis in constants.stretched, *t.profiles[n].shape)
+        _profile_row(lanes, axis in constants.stretched, t.profiles[n].shape[1])
         for n, axis in ((1, "y"), (2, "z"))
     )
     weights = _weights_row(lanes, constants.closed, *t.up.shape)
@@ -126,15 +126,14 @@ def place_maker(lanes: Any, constants: Constants) -> Callable:
     nothing = whole(0)
 
     @lanes.jit
-    def place(addresses, x, y, z, shot, held, x_end):
-        _, array, x_table, py, pz, up, down = addresses
-        packed, memory, memory_y, memory_z, slot, turn = held
+    def place(addresses, x, y, z, shot, packed, memory, memory_y, memory_z, slot, x_end):
+        _, held, x_table, py, pz, up, down = addresses
         below = z - surface
         row = min(max(below, 0), last_row)
         j = memory + z * memory_z + y * memory_y + x
         return Place(
-            y_stride, z_stride, first, second, mask_of(x, x_end), whole(shot), whole(packed), array,
-            whole(j), whole(memory_y), whole(memory_z), whole(slot), whole(turn), nothing,
+            y_stride, z_stride, first, second, mask_of(x, x_end), whole(shot), whole(packed),
+            held, whole(j), whole(memory_y), whole(memory_z), whole(slot), nothing,
             whole(x), x_table, x_length, y_profile(py, whole(y)), z_profile(pz, whole(z)),
             weights(up, whole(row)), weights(down, whole(row)), whole(below) * z_stride,
         )  # fmt: skip
@@ -142,7 +141,7 @@ def place_maker(lanes: Any, constants: Constants) -> Callable:
     return place
 
 
-def _profile_row(lanes, used: bool, rows: int, length: int) -> Callable:
+def _profile_row(lanes, used: bool, length: int) -> Callable:
     if not used:
         return lanes.jit(lambda table, n: None)
 
@@ -150,7 +149,7 @@ def _profile_row(lanes, used: bool, rows: int, length: int) -> Callable:
         at, scalar = lanes.index(k * length), lanes.scalar
         return lanes.jit(lambda table, n: scalar(table, n + at))
 
-    return _tuple_of(lanes, [element(k) for k in range(rows)])
+    return _tuple_of(lanes, [element(k) for k in range(6)])
 
 
 def _weights_row(lanes, used: bool, rows: int, width: int) -> Callable:
@@ -180,14 +179,18 @@ def marching(lanes: Any, update: Callable, constants: Constants, shape: Shape) -
         return whole(z * z_stride + y * y_stride + x + shot)
 
     @lanes.jit
-    def single(addresses, arrays, x, y, z, last, shot, held, x_end):
-        place = make(addresses, x, y, z, shot, held, x_end)
+    def single(
+        addresses, arrays, x, y, z, last, shot, packed, memory, memory_y, memory_z, slot, x_end,
+    ):  # fmt: skip
+        place = make(addresses, x, y, z, shot, packed, memory, memory_y, memory_z, slot, x_end)
         update(index(x, y, z, shot), place, *arrays)
 
     @lanes.jit
-    def march(addresses, arrays, x, y, first, last, shot, held, x_end):
+    def march(
+        addresses, arrays, x, y, first, last, shot, packed, memory, memory_y, memory_z, slot, x_end,
+    ):  # fmt: skip
         for z in range(first, last, turns):
-            place = make(addresses, x, y, z, shot, held, x_end)
+            place = make(addresses, x, y, z, shot, packed, memory, memory_y, memory_z, slot, x_end)
             update(index(x, y, z, shot), place, *arrays)
 
     if not shape.queue:
@@ -195,11 +198,13 @@ def marching(lanes: Any, update: Callable, constants: Constants, shape: Shape) -
     start, ahead, operands, rest = _queues(lanes, constants)
 
     @lanes.jit
-    def queued(addresses, arrays, x, y, first, last, shot, held, x_end):
+    def queued(
+        addresses, arrays, x, y, first, last, shot, packed, memory, memory_y, memory_z, slot, x_end,
+    ):  # fmt: skip
         i = index(x, y, first, shot)
         queues = start(arrays, i)
         for z in range(first, last):
-            place = make(addresses, x, y, z, shot, held, x_end)
+            place = make(addresses, x, y, z, shot, packed, memory, memory_y, memory_z, slot, x_end)
             columns = ahead(queues, (arrays, i))
             update(i, place, *operands(arrays, columns))
             queues = rest(columns, i)

@@ -33,19 +33,23 @@ ROW_THREADS = (64, 2)
 
 
 # Layouts of threads by (axes, kind of formula, kind of box), measured on an H200 (`benchmarks/`).
-# Kinds of formulas: those with second differences, those with first ones.
+# Kinds of formulas: those with second differences, the "flux" of the layers, those with first ones.
 # Kinds of boxes: "inner"; "layer" across y or z; "side", the layers across x, a few lanes wide.
 Shapes = dict[tuple[str, str, str], Shape]
 H200: Shapes = {
     ("xyz", "second", "inner"): Shape((32, 8, 1), 16, True, 2),
     ("xyz", "second", "layer"): Shape((32, 8, 1), 8, True, 2),
     ("xyz", "second", "side"): Shape((8, 16, 2), 1, False, 3),
+    ("xyz", "flux", "layer"): Shape((32, 8, 1), 8, False, 3),
+    ("xyz", "flux", "side"): Shape((8, 16, 1), 8, False, 4),
     ("xyz", "first", "inner"): Shape((32, 8, 1), 1, False, 3),
     ("xyz", "first", "layer"): Shape((32, 8, 1), 1, False, 3),
     ("xyz", "first", "side"): Shape((8, 16, 1), 1, False, 4),
     ("xz", "second", "inner"): Shape((32, 1, 8), 8, False, 4),
     ("xz", "second", "layer"): Shape((32, 1, 4), 1, False, 2),
     ("xz", "second", "side"): Shape((8, 1, 16), 1, False, 4),
+    ("xz", "flux", "layer"): Shape((32, 1, 4), 1, False, 2),
+    ("xz", "flux", "side"): Shape((8, 1, 16), 1, False, 4),
     ("xz", "first", "inner"): Shape((32, 1, 8), 1, False, 4),
     ("xz", "first", "layer"): Shape((32, 1, 4), 1, False, 2),
     ("xz", "first", "side"): Shape((8, 1, 16), 1, False, 2),
@@ -167,7 +171,8 @@ class _Sweep:
 
     @property
     def _kind(self) -> str:
-        return "second" if len(self._operands.writes) == len(self._operands.reads) == 1 else "first"
+        writes, reads = len(self._operands.writes), len(self._operands.reads)
+        return "flux" if not writes else "second" if writes == reads == 1 else "first"
 
     def launch(self, stretched: str, boxes: np.ndarray) -> Launch:
         """Bind to boxes of `BOX_COLUMNS`, with one span."""
@@ -183,11 +188,8 @@ class _Sweep:
             shape.blocks_per_multiprocessor
         ):
             shape = replace(shape, planes=1)  # more than the card holds at once
-        half = variant.order // 2
-        if self._kind == "second" and "z" in stretched:
-            half = variant.order - 1  # the memory's share reaches further (`seismo.cpml.composed`)
         constants = Constants(
-            self._tables, stretched, bool(variant.closed), masked, half,
+            self._tables, stretched, bool(variant.closed), masked, variant.order // 2,
             len(operands.writes), len(operands.reads), len(operands.all),
         )  # fmt: skip
         alone = not stretched and len(np.unique(np.delete(boxes, 4, axis=1), axis=0)) == 1

@@ -12,10 +12,6 @@ from seismo.backends.host import HostBackend
 from seismo.operators import Place
 
 
-def _load(f, i):
-    return f.take(i, mode="clip")  # beyond the ends anything will do: its weight is 0
-
-
 def _store(target, index, value, mask):
     target[index] = value
 
@@ -24,9 +20,9 @@ def _store(target, index, value, mask):
 def _lanes(precision: str) -> type:
     class Lanes:
         jit = staticmethod(lambda f: f)
-        load = read = staticmethod(_load)
-        beside = staticmethod(lambda n: lambda f, i: _load(f, i + n))
-        level = staticmethod(lambda n: lambda f, i, stride: _load(f, i + n * stride))
+        load = read = staticmethod(lambda f, i: f[i])
+        beside = staticmethod(lambda n: lambda f, i: f[i + n])
+        level = staticmethod(lambda n: lambda f, i, stride: f[i + n * stride])
         store = staticmethod(_store)
         fetch = staticmethod(lambda f, i: None)
         index = int
@@ -86,8 +82,7 @@ class ReferenceBackend(HostBackend):
 def _place(tables: SweepTables, box, memory, z: int, y: int, span: int) -> tuple[Place, np.ndarray]:
     first = FIRST_SPAN + span * SPAN_COLUMNS
     shot, packed = int(box[4]), int(box[5])
-    columns = (int(n) for n in box[first : first + SPAN_COLUMNS])
-    x0, x1, base, memory_y, memory_z, slot, turn = columns
+    x0, x1, base, memory_y, memory_z, slot = (int(n) for n in box[first : first + SPAN_COLUMNS])
     x = np.arange(x0, x1)
     y_stride, z_stride = (int(s) for s in tables.strides)
     row = min(max(z - tables.surface, 0), len(tables.up) - 1)
@@ -95,7 +90,7 @@ def _place(tables: SweepTables, box, memory, z: int, y: int, span: int) -> tuple
     place = Place(
         y_stride, z_stride, tables.first, tables.second, None, shot, packed,
         memory, base + z * memory_z + y * memory_y + x, memory_y, memory_z, slot,
-        turn, memory_y, x, px.ravel(), px.shape[1], py[:, y], pz[:, z],
+        memory_y, x, px.ravel(), px.shape[1], py[:, y], pz[:, z],
         tables.up[row], tables.down[row], (z - tables.surface) * z_stride,
     )  # fmt: skip
     return place, z * z_stride + y * y_stride + x + shot

@@ -8,6 +8,9 @@ out::
     together    a phase for each group of launches, its items dealt to a strand for each thread
     apart       a strand for each shot, which holds all of its calls: a thread takes one shot
                 through all steps before it takes the next, and waits for no other thread
+
+A sweep that writes nothing but layer memory (the flux of second derivatives) prepares the sweep
+that follows. One thread does both in turn, tile by tile, while the tile is in its cache.
 """
 
 from __future__ import annotations
@@ -40,6 +43,8 @@ class Calls:
         costs: what each item takes, in points of a sweep.
         shots: the shot of each item; None if they are of no one shot.
         clock: holds the step, for calls outside a program.
+        tiles: of a sweep, what its items are; equal ones have the same.
+        prepares: whether it writes nothing but layer memory that the same tile reads.
     """
 
     address: int
@@ -48,6 +53,8 @@ class Calls:
     costs: np.ndarray
     shots: np.ndarray | None
     clock: np.ndarray
+    tiles: bytes = b""
+    prepares: bool = False
 
     def __call__(self) -> None:
         """Do all of it."""
@@ -58,19 +65,21 @@ class Calls:
         return self.address, first, last, self.parameters.ctypes.data
 
 
+Chain = tuple[Calls, ...]  # launches on the same items, to be done item by item
 Rows = list[tuple[int, ...]]
 
 
 def program(steps: tuple[Step, ...], threads: int) -> Callable[[int, int], None]:
     """Lay steps out for threads; see `seismo.backends.base.Backend.program`."""
-    shots = _shots(steps)
+    every = [_chained(step) for step in steps]
+    shots = _shots(every)
     apart = len(shots) > 1 and (len(shots) % threads == 0 or len(shots) >= 4 * threads)
     if apart:
-        phases = [[_by_shot(groups, shots)] for groups in steps]
+        phases = [[_by_shot(groups, shots)] for groups in every]
     else:
-        phases = [[_dealt(group, threads) for group in groups] for groups in steps]
+        phases = [[_dealt(group, threads) for group in groups] for groups in every]
     calls, starts = _table(phases)
-    most = max(1, int(LONGEST / max(_cost(groups) for groups in steps)))
+    most = max(1, int(LONGEST / max(_cost(groups) for groups in every)))
 
     def advance(first: int, count: int, held=steps) -> None:
         for start in range(first, first + count, most):
@@ -79,43 +88,65 @@ def program(steps: tuple[Step, ...], threads: int) -> Callable[[int, int], None]
     return advance
 
 
-def _shots(steps: Any) -> list[int]:
+def _chained(step: Any) -> list[list[Chain]]:
+    """Join launches that only prepare with those that follow on the same tiles."""
+    groups: list[list[Chain]] = []
+    before: dict[bytes, Chain] = {}
+    for group in step:
+        chains: list[Chain] = [(calls,) for calls in group]
+        if before and before.keys() <= {calls.tiles for calls in group}:
+            groups.pop()
+            chains = [(*before.get(calls.tiles, ()), calls) for calls in group]
+        groups.append(chains)
+        alone = all(len(chain) == 1 and chain[0].prepares for chain in chains)
+        before = {chain[0].tiles: chain for chain in chains} if alone else {}
+    return groups
+
+
+def _shots(steps: list[list[list[Chain]]]) -> list[int]:
     """List the shots if all work is of one or another of them."""
     found: set[int] = set()
-    for calls in (calls for groups in steps for group in groups for calls in group):
+    for calls in (c for groups in steps for group in groups for chain in group for c in chain):
         if calls.shots is None:
             return []
         found.update(calls.shots.tolist())
     return sorted(found)
 
 
-def _cost(groups: Any) -> float:
-    return 1.0 + sum(calls.costs.sum() for group in groups for calls in group)
+def _cost(groups: list[list[Chain]]) -> float:
+    return 1.0 + sum(c.costs.sum() for group in groups for chain in group for c in chain)
 
 
-def _by_shot(groups: Any, shots: list[int]) -> list[Rows]:
+def _rows(chain: Chain, first: int, last: int) -> Rows:
+    if len(chain) == 1:
+        return [chain[0].row(first, last)]
+    return [calls.row(n, n + 1) for n in range(first, last) for calls in chain]
+
+
+def _by_shot(groups: list[list[Chain]], shots: list[int]) -> list[Rows]:
     """Give each shot all calls of its items, in the order of the groups."""
     strands: dict[int, Rows] = {shot: [] for shot in shots}
-    for calls in (calls for group in groups for calls in group):
-        owners = calls.shots
+    for chain in (chain for group in groups for chain in group):
+        owners: Any = chain[0].shots
         cuts = [0, *(np.flatnonzero(np.diff(owners)) + 1).tolist(), len(owners)]
         for first, last in pairwise(cuts):
             if first < last:
-                strands[int(owners[first])].append(calls.row(first, last))
+                strands[int(owners[first])] += _rows(chain, first, last)
     return list(strands.values())
 
 
-def _dealt(group: Any, threads: int) -> list[Rows]:
+def _dealt(group: list[Chain], threads: int) -> list[Rows]:
     """Deal the items of every launch to threads, in runs of about equal cost."""
-    used = threads if sum(calls.costs.sum() for calls in group) >= SMALL else 1
+    costs = [np.sum([calls.costs for calls in chain], axis=0) for chain in group]
+    used = threads if sum(c.sum() for c in costs) >= SMALL else 1
     strands: list[Rows] = [[] for _ in range(threads)]
-    for calls in group:
-        reached = np.cumsum([0.0, *calls.costs])
+    for chain, cost in zip(group, costs, strict=True):
+        reached = np.cumsum([0.0, *cost])
         shares = reached[-1] * np.arange(1, used) / used
-        cuts = [0, *np.searchsorted(reached[1:], shares).tolist(), len(calls.costs)]
+        cuts = [0, *np.searchsorted(reached[1:], shares).tolist(), len(cost)]
         for strand, (first, last) in zip(strands, pairwise(cuts), strict=False):
             if first < last:
-                strand.append(calls.row(first, last))
+                strand += _rows(chain, first, last)
     return strands
 
 

@@ -19,6 +19,7 @@ TABLES = (
     "tiles", "integers", "first", "second", "x_table", "y_table", "z_table", "up", "down", "memory",
 )  # fmt: skip
 INTEGERS = ("y_stride", "z_stride", "surface", "rows", "x_length", "y_length", "z_length")
+PROFILES = 6  # numbers of a layer profile: b, a, 1/kappa at nodes and at half points
 
 
 class TileCode:
@@ -30,19 +31,18 @@ class TileCode:
         middle: the same in the middle; `ends` itself where they do not differ.
         axes: "xz" or "xyz".
         terms: staggered coefficients along an axis.
-        profiles: numbers of the layers at each point along an axis.
         width: surface weights of a row.
         count: arrays that take part.
     """
 
     def __init__(
         self, lanes: VectorLanes, ends: Callable, middle: Callable, axes: str, terms: int,
-        profiles: int, width: int, count: int,
+        width: int, count: int,
     ) -> None:  # fmt: skip
         self._lanes, self._ends, self._middle = lanes, ends, middle
         # Memory is touched again in the next row: along y, or along z where there is no y.
         self._next_row = "memory_y" if "y" in axes else "memory_z"
-        self._terms, self._profiles, self._width, self._count = terms, profiles, width, count
+        self._terms, self._width, self._count = terms, width, count
 
     def __call__(self, first: Code, last: Code, parameters: Code, step: Code) -> None:
         """Write all of it at the end of a builder: tiles first <= n < last, in any step."""
@@ -72,18 +72,18 @@ class TileCode:
         row = depth.clip(z.constant(0), named["rows"] - 1)
         for name in ("up", "down"):
             place[name] = self._numbers(named[name], row * self._width, self._width)
-        place["z_row"] = self._numbers(named["z_table"], z, self._profiles, named["z_length"])
+        place["z_row"] = self._numbers(named["z_table"], z, PROFILES, named["z_length"])
         place["depth"] = depth * named["z_stride"]
         with loop(tile[2], tile[3]) as y:
-            place["y_row"] = self._numbers(named["y_table"], y, self._profiles, named["y_length"])
+            place["y_row"] = self._numbers(named["y_table"], y, PROFILES, named["y_length"])
             start = z * named["z_stride"] + y * named["y_stride"] + place["shot"]
             with loop(z.constant(0), z.constant(3)) as span:
                 self._span(tile, place, z, y, span, start, arrays)
 
     def _span(self, tile, place: dict, z: Code, y: Code, span: Code, start: Code, arrays) -> None:
         columns = tile.behind(span * SPAN_COLUMNS + FIRST_SPAN)
-        x0, x1, memory, memory_y, memory_z, slot, turn = (columns[k] for k in range(SPAN_COLUMNS))
-        place |= {"memory_y": memory_y, "memory_z": memory_z, "slot": slot, "turn": turn}
+        x0, x1, memory, memory_y, memory_z, slot = (columns[k] for k in range(SPAN_COLUMNS))
+        place |= {"memory_y": memory_y, "memory_z": memory_z, "slot": slot}
         place["ahead"] = place[self._next_row]
         j = memory + z * memory_z + y * memory_y
 

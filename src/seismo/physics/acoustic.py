@@ -7,7 +7,7 @@ p stands on the nodes at t = n dt::
     p(n+1) = 2 p(n) - p(n-1) + c^2 dt^2 (xx + yy + zz)
 
 p [Pa], c = vp [m/s], `k` = c^2 dt^2 [m^2]. In the absorbing layers the second derivative becomes
-two stretched first ones (Pasalic & McGarry 2010), in one pass.
+two stretched first ones (Pasalic & McGarry 2010), whose flux memory is updated first.
 """
 
 from __future__ import annotations
@@ -15,6 +15,29 @@ from __future__ import annotations
 from functools import partial
 
 from seismo.physics.table import Drive, Field, Physics, Stage, Term
+
+
+def _flux_2d(o):
+    x_flux, z_flux = o.x_flux, o.z_flux
+
+    @o.jit
+    def flux(i, s, p):
+        x_flux(p, i, s)
+        z_flux(p, i, s)
+
+    return flux
+
+
+def _flux_3d(o):
+    x_flux, y_flux, z_flux = o.x_flux, o.y_flux, o.z_flux
+
+    @o.jit
+    def flux(i, s, p):
+        x_flux(p, i, s)
+        y_flux(p, i, s)
+        z_flux(p, i, s)
+
+    return flux
 
 
 def _pressure_2d(o):
@@ -52,12 +75,15 @@ DRIVES: dict[str, tuple[Drive, ...]] = {
 }
 
 
-def _physics(axes: str, pressure) -> Physics:
+def _physics(axes: str, flux, pressure) -> Physics:
     return Physics(
         name="acoustic",
         axes=axes,
         fields=(Field("p", "", "Pa"), Field("p_old", "", "Pa")),
-        stages=(Stage("pressure", ("p_old",), ("p",), ("k",), pressure, slots=3),),
+        stages=(
+            Stage("flux", (), ("p",), (), flux, slots=2, where="layer"),
+            Stage("pressure", ("p_old",), ("p",), ("k",), pressure, slots=2, shares="flux"),
+        ),
         coefficients=coefficients,
         needs=("vp",),
         medium=("vp",),
@@ -69,5 +95,5 @@ def _physics(axes: str, pressure) -> Physics:
     )
 
 
-two_dimensions = partial(_physics, "xz", _pressure_2d)
-three_dimensions = partial(_physics, "xyz", _pressure_3d)
+two_dimensions = partial(_physics, "xz", _flux_2d, _pressure_2d)
+three_dimensions = partial(_physics, "xyz", _flux_3d, _pressure_3d)

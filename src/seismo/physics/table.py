@@ -34,7 +34,8 @@ class Stage:
         coefficients: model arrays it uses.
         formula: function(operators) -> update(i, place, *writes, *reads, *coefficients).
         slots: layer memory variables along one axis.
-        where: "everywhere" or "surface" (the free-surface row).
+        where: "everywhere", "layer" (absorbing layers only) or "surface" (the free-surface row).
+        shares: name of an earlier stage whose layer memory this one continues to use.
         even: the same for planes z where the medium is even (`Physics.even`), with fewer arrays:
             formula and coefficients.
     """
@@ -46,6 +47,7 @@ class Stage:
     formula: Callable
     slots: int = 0
     where: str = "everywhere"
+    shares: str | None = None
     even: tuple[Callable, tuple[str, ...]] | None = None
 
     def on(self, even: bool) -> tuple[Callable, tuple[str, ...]]:

@@ -144,7 +144,10 @@ def _layers(setup: Setup, subdomain: Any) -> int:
     counting: Any = _Counting(setup.scenario.precision)
     closed = setup.closure.rows if setup.closure else 0
     regions = cpml.regions(setup.grid, counting.lane_width, closed, setup.reach)
+    owners: dict[str, Any] = {}
     for stage in setup.physics.stages:
+        owners.setdefault(stage.shares or stage.name, stage)
+    for stage in owners.values():
         LayerMemory(counting, stage, subdomain, regions, setup.reach)
     return counting.bytes
 
