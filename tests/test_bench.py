@@ -113,18 +113,18 @@ def test_other_points_are_refused(solver, monkeypatch):
     small = types.SimpleNamespace(build=lambda *_: StandIn(120**3 + 1, [0.0], 1.0))
     monkeypatch.setattr("seismo.simulation", small)
     with pytest.raises(SeismoError, match="W4 built 1728001 points where it promises 4096000"):
-        bench.run_cases(["W4"], bandwidth=BANDWIDTH)
+        list(bench.run_cases(["W4"], bandwidth=BANDWIDTH))
 
 
 def test_unknown_case_names_the_choices():
     """A wrong name is a scenario error that lists the right ones."""
     with pytest.raises(ScenarioError, match="W9 does not exist; choose from W1, W2"):
-        bench.run_cases(["W9"], bandwidth=BANDWIDTH)
+        list(bench.run_cases(["W9"], bandwidth=BANDWIDTH))
 
 
 def test_table_and_file(solver, tmp_path):
     """The table shows the share; the JSON holds repeats, machine and derived numbers."""
-    rows = bench.run_cases(["W4"], repeats=1, bandwidth=BANDWIDTH)
+    rows = list(bench.run_cases(["W4"], repeats=1, bandwidth=BANDWIDTH))
     text = io.StringIO()
     bench.print_table(rows, Console(file=text, width=120))
     assert "4,096,000" in text.getvalue()

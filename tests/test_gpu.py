@@ -36,7 +36,7 @@ pytestmark = pytest.mark.gpu
 
 PROMISE = 1e-4  # relative L2 of the traces against the CPU's
 SCENARIOS = sorted((Path(__file__).parents[1] / "scenarios").glob("*.yaml"))
-MOST_UPDATES = 1e10  # of a CPU in a test: a longer scenario ends early
+MOST_UPDATES = 1e9  # of a CPU in a test: a longer scenario ends early
 
 
 @pytest.fixture(scope="module")

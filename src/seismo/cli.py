@@ -281,11 +281,14 @@ def bench(
     names = cases or benchmarks.usual(choice)
     print(choice.note, file=sys.stderr)
     yardstick = benchmarks.yardstick(choice)
-    rows = benchmarks.run_cases(names, repeats, yardstick, choice)
+    rows: list[benchmarks.Row] = []
+    for row in benchmarks.run_cases(names, repeats, yardstick, choice):
+        rows.append(row)
+        print(f"{row.case}: {row.mpoints_per_s:.0f} million points/s", file=sys.stderr, flush=True)
+        if output is not None:
+            benchmarks.write_json(output, rows, yardstick, choice)
     benchmarks.print_table(rows)
     print(f"memory bandwidth {yardstick.best:.1f} GB/s")
-    if output is not None:
-        benchmarks.write_json(output, rows, yardstick, choice)
 
 
 def main(arguments: list[str] | None = None) -> NoReturn:

@@ -123,8 +123,9 @@ class BoundStage:
     The edges are what the neighbours wait for. Corrections follow the updates of the same points.
     """
 
-    def __init__(self, binding: Binding, stage: Stage, memory: LayerMemory) -> None:
-        self.stage, self._memory = stage, memory
+    def __init__(self, binding: Binding, stage: Stage, memory: LayerMemory, number: int) -> None:
+        """Bind the stage that is the n-th of a step."""
+        self.stage, self._memory, self._number = stage, memory, number
         edges, core = binding.subdomain.edges_and_core()
         self.edges = [self._launches(binding, memory, edges, parity) for parity in (0, 1)]
         self.core = [self._launches(binding, memory, [core], parity) for parity in (0, 1)]
@@ -158,6 +159,7 @@ class BoundStage:
             launches += binding.backend.sweep(
                 formula, variant, binding.tables, np.array(rows, np.int64), memory.array,
                 operands,
+                back=(self._number + parity) % 2 == 1,
             )  # fmt: skip
         return launches
 
@@ -196,11 +198,11 @@ def bind_stages(binding: Binding, stages: tuple[Stage, ...], pad: int) -> list[B
         pad: margin of layer memory (half the order where memory is differentiated, else 0).
     """
     memories, bound = {}, []
-    for stage in stages:
+    for n, stage in enumerate(stages):
         owner = stage.shares or stage.name
         if owner not in memories:
             memories[owner] = LayerMemory(
                 binding.backend, stage, binding.subdomain, binding.regions, pad
             )
-        bound.append(BoundStage(binding, stage, memories[owner]))
+        bound.append(BoundStage(binding, stage, memories[owner], n))
     return bound

@@ -136,9 +136,13 @@ class Backend(Protocol):
 
     def sweep(
         self, formula: Callable, variant: Variant, tables: SweepTables,
-        boxes: np.ndarray, memory: Any, operands: Operands,
+        boxes: np.ndarray, memory: Any, operands: Operands, back: bool = False,
     ) -> list[Launch]:  # fmt: skip
-        """Bind a formula to its operators, boxes and arrays; the launches touch other points."""
+        """Bind a formula to its operators, boxes and arrays; the launches touch other points.
+
+        `back` advises to go from the last rows to the first: what the sweep before this one wrote
+        last is in the caches.
+        """
 
     def each(
         self, body: Callable, count: int, arguments: tuple, writes: tuple[int, ...],

@@ -107,7 +107,14 @@ class CpuBackend(HostBackend):
         return leads + [z_stride + ahead] * len(operands.coefficients)
 
     def sweep(
-        self, formula, variant: Variant, tables: SweepTables, boxes, memory, operands: Operands
+        self,
+        formula,
+        variant: Variant,
+        tables: SweepTables,
+        boxes,
+        memory,
+        operands: Operands,
+        back: bool = False,
     ):
         """Bind a formula; see `Backend.sweep`."""
         rows, width = tables.up.shape

@@ -63,7 +63,7 @@ def table_kernel(lanes: Any, update: Callable, constants: Constants, shape: Shap
 
 def box_kernel(
     lanes: Any, update: Callable, constants: Constants, shape: Shape, box: tuple[int, ...],
-    volume: int,
+    volume: int, back: bool,
 ) -> Callable:  # fmt: skip
     """Write the kernel of one box that all shots have, no layers.
 
@@ -78,12 +78,13 @@ def box_kernel(
     )
     x0, x_end, y0, y_end, z0, z_end, packed = box
     layers = -(-(z_end - z0) // per_block)
+    top, down = (layers - 1, -1) if back else (0, 1)
 
     def kernel(addresses, arrays):
         x = x0 + (cuda.blockIdx.x * nx + cuda.threadIdx.x) * lane
         y = y0 + cuda.blockIdx.y * ny + cuda.threadIdx.y
         shot = (cuda.blockIdx.z // layers) * volume
-        start = z0 + (cuda.blockIdx.z % layers) * per_block
+        start = z0 + (top + down * (cuda.blockIdx.z % layers)) * per_block
         first = start + cuda.threadIdx.z * apart
         last = min(z_end, start + per_block, first + reach)
         if x < x_end and y < y_end and first < last:
@@ -104,6 +105,7 @@ class SweepKernel:
         shape: layout of threads.
         box: (x, x_end, y, y_end, z, z_end, packed), or None for a table.
         volume: from one shot's box to the next one's.
+        back: whether the blocks go from the box's last planes to its first.
     """
 
     formula: Callable
@@ -113,10 +115,11 @@ class SweepKernel:
     shape: Shape
     box: tuple[int, ...] | None
     volume: int
+    back: bool
 
     def __str__(self) -> str:
         """Tell it from all other kernels."""
-        built_in = (self.variant, self.precision, self.shape, self.box, self.volume)
+        built_in = (self.variant, self.precision, self.shape, self.box, self.volume, self.back)
         return f"{_named(self.formula)} {built_in} {self.constants}"
 
     def write(self, tools: Any) -> Callable:
@@ -126,7 +129,7 @@ class SweepKernel:
         update = self.formula(bound)
         if self.box is None:
             return table_kernel(lanes, update, constants, self.shape)
-        return box_kernel(lanes, update, constants, self.shape, self.box, self.volume)
+        return box_kernel(lanes, update, constants, self.shape, self.box, self.volume, self.back)
 
 
 @dataclass(frozen=True)

@@ -110,10 +110,15 @@ class GpuBackend:
         return self.card.describe()
 
     def sweep(
-        self, formula, variant: Variant, tables: SweepTables, boxes, memory, operands: Operands
-    ) -> list[Launch]:
-        """Bind a formula; see `Backend.sweep`."""
-        bound = _Sweep(self, formula, variant, tables, memory, operands)
+        self, formula, variant: Variant, tables: SweepTables, boxes, memory, operands: Operands,
+        back: bool = False,
+    ) -> list[Launch]:  # fmt: skip
+        """Bind a formula; see `Backend.sweep`.
+
+        A volume does not fit the card's cache: there, the way back won nothing.
+        """
+        back = back and "y" not in variant.axes
+        bound = _Sweep(self, formula, variant, tables, memory, operands, back)
         spans = [boxes[:, FIRST_SPAN + k * SPAN_COLUMNS :][:, :SPAN_COLUMNS] for k in range(3)]
         middle = np.column_stack([boxes[:, :FIRST_SPAN], spans[1]])
         ends = [np.column_stack([boxes[:, :FIRST_SPAN], spans[k]]) for k in (0, 2)]
@@ -161,9 +166,10 @@ class _Sweep:
 
     def __init__(
         self, backend: GpuBackend, formula, variant: Variant, tables: SweepTables, memory,
-        operands: Operands,
+        operands: Operands, back: bool,
     ) -> None:  # fmt: skip
         self._backend, self._formula, self._variant = backend, formula, variant
+        self._back = back
         self._tables, self._operands = tables, operands
         kept = (*tables.profiles, tables.up, tables.down)
         arrays = (_device_table(backend, a.tobytes(), a.shape) for a in map(_float, kept))
@@ -196,7 +202,7 @@ class _Sweep:
         make = self._alone if alone else self._listed
         box, volume, grid, table = make(shape, boxes)
         kernel = SweepKernel(
-            self._formula, variant, backend.precision, constants, shape, box, volume
+            self._formula, variant, backend.precision, constants, shape, box, volume, self._back
         )
         memory = self._addresses[:1] if stretched else ()
         return backend.card.launch(
@@ -230,7 +236,7 @@ class _Sweep:
             for z0, z1, y0, y1, shot, packed, x0, x1, *memory in boxes.tolist()
             for z, y, x in product(range(z0, z1, pz), range(y0, y1, py), range(x0, x1, px))
         ]
-        table = self._backend.array(np.array(rows, np.int64).ravel())
+        table = self._backend.array(np.array(rows[:: -1 if self._back else 1], np.int64).ravel())
         return None, 0, (len(rows), 1, 1), table
 
 

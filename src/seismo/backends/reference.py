@@ -46,7 +46,14 @@ class ReferenceBackend(HostBackend):
         return np.zeros(size, self.precision)
 
     def sweep(
-        self, formula, variant: Variant, tables: SweepTables, boxes, memory, operands: Operands
+        self,
+        formula,
+        variant: Variant,
+        tables: SweepTables,
+        boxes,
+        memory,
+        operands: Operands,
+        back: bool = False,
     ):
         """Bind a formula; see `Backend.sweep`."""
         ends, middle = variant.bind(formula, self.lanes)

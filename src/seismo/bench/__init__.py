@@ -17,7 +17,7 @@ import os
 import platform
 import statistics
 import time
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
@@ -208,22 +208,20 @@ def run_cases(
     repeats: int = 3,
     bandwidth: Bandwidth | None = None,
     choice: Choice | None = None,
-) -> list[Row]:
-    """Time the named cases (the five for CPUs when none is named) and return a row for each.
+) -> Iterator[Row]:
+    """Time the named cases (the five for CPUs when none is named); give a row for each in turn.
 
     They run where `choice` says, on the CPU when it is None, as its `bandwidth` then is. Raises
     ScenarioError when a name is not a case.
     """
     cases = select(names)
     rate = (bandwidth or measure_bandwidth()).best
-    rows = []
     for case in cases:
         built = prepare(case, choice)
         seconds = tuple(time_again(built, case) for _ in range(max(1, repeats)))
         points, moved = int(built.points), float(built.bytes_per_point)
-        rows.append(Row(case.name, points, case.steps, seconds, moved, rate))
         del built  # the next case may need the memory
-    return rows
+        yield Row(case.name, points, case.steps, seconds, moved, rate)
 
 
 def print_table(rows: Sequence[Row], console: Console | None = None) -> None:
