@@ -10,6 +10,7 @@ from functools import cache
 import numpy as np
 from numba import cuda
 
+from seismo.backends.base import Copy
 from seismo.backends.cuda_march import Shape
 from seismo.backends.gpu import H200, GpuBackend
 
@@ -88,6 +89,13 @@ class SimulatedCard:
     def fetch_later(self, array):
         copy = np.array(array)
         return lambda: copy
+
+    def host_buffer(self, size: int):
+        return np.empty(size, np.uint8)
+
+    def send(self, array, host):
+        np.copyto(host, array)
+        return Copy(lambda: None, lambda: None)
 
     def wait(self) -> None:
         pass

@@ -26,6 +26,7 @@ from seismo.setup import prepare
 from simulated_card import simulated
 from test_contact import SEA_BEDS
 from test_even_planes import BLOCK, ROCK, Z
+from test_maps import check_polynomials
 from test_solver_backends import CASES, faces
 
 assert os.environ.get("NUMBA_ENABLE_CUDASIM") == "1", "run test_gpu_simulated.py"
@@ -176,7 +177,8 @@ SCENARIO = {
     "receivers": [{"type": "points", "positions": [{"x": 120.0, "z": 60.0}],
                    "quantities": ["pressure"]}],
     "survey": {"batch": 1, "shots": [{"position": {"x": x, "z": 60.0}} for x in (83.0, 90.0)]},
-    "output": {"snapshots": [{"name": "p", "fields": ["pressure"], "interval": 0.02}]},
+    "output": {"snapshots": [{"name": "p", "fields": ["pressure"], "interval": 0.02}],
+               "maps": [{"name": "m", "quantities": ["p"], "decimate": 2}]},
 }  # fmt: skip
 
 
@@ -188,7 +190,7 @@ def on_the_card(monkeypatch):
 
 
 def test_a_run(tmp_path, monkeypatch):
-    """Traces and snapshots are the CPU's, to what 34 steps in single precision round."""
+    """Traces, snapshots and maps are the CPU's, to what 34 steps in single precision round."""
     wanted = seismo.run(SCENARIO, tmp_path / "cpu.h5", backend="cpu")
     monkeypatch.setattr(runner, "choose", lambda *_: Choice("gpu", "on a simulator", simulated))
     notes = []
@@ -202,6 +204,13 @@ def test_a_run(tmp_path, monkeypatch):
         a, b = (getattr(r, kind)[name].values_of("pressure") for r in (found, wanted))
         assert np.abs(b).max() > 0
         np.testing.assert_allclose(a, b, rtol=0, atol=1e-5 * np.abs(b).max())
+    a, b = (r.maps["m"].values_of("p") for r in (found, wanted))
+    assert b.min() > 0
+    np.testing.assert_allclose(a, b, rtol=0, atol=1e-5 * b.max())
+
+
+def test_maps_run_on_the_card():
+    check_polynomials(simulated("float32"), (1, 1), "z")
 
 
 def test_an_unstable_run_is_told_one_look_later(tmp_path, monkeypatch, on_the_card):

@@ -91,7 +91,7 @@ def write_elastic_2d(path: Path) -> Path:
             _write_set(writer, name, rx, rz, codes, time)
         times = np.arange(0.0, 0.56, 0.05)
         for shot, place in SHOTS.items():
-            writer.create_snapshots(
+            folder = writer.create_snapshots(
                 "wavefield",
                 shot=shot,
                 axes={"z": z, "x": x},
@@ -100,7 +100,14 @@ def write_elastic_2d(path: Path) -> Path:
             )
             for index, t in enumerate(times):
                 vx, vz = motion(np.meshgrid(x - place, z - SOURCE_DEPTH), t)
-                writer.write_snapshot("wavefield", shot, index, {"vx": vx, "vz": vz})
+                writer.write(f"{folder}/vx", index, vx)
+                writer.write(f"{folder}/vz", index, vz)
+        writer.create_maps(
+            "peaks", shots=list(SHOTS), axes={"z": z, "x": x}, quantities={"pgv": "m/s"}, plane={}
+        )
+        for number, place in enumerate(SHOTS.values()):
+            depths, offsets = np.meshgrid(z - SOURCE_DEPTH, x - place, indexing="ij")
+            writer.write("maps/peaks/pgv", number, 1e-6 / (1 + np.hypot(depths, offsets) / 1e3))
         writer.finish({"steps": 800, "elapsed_s": 3.21, "points_per_second": 2.1e8, "threads": 2})
     return path
 
@@ -125,7 +132,8 @@ def _write_set(
     for index, place in enumerate(SHOTS.values()):
         offsets = ((x - place)[:, None], (z - SOURCE_DEPTH)[:, None])
         vx, vz = motion(offsets, time)
-        writer.write_traces(name, index, {"vx": vx, "vz": vz})
+        writer.write(f"traces/{name}/vx", index, vx)
+        writer.write(f"traces/{name}/vz", index, vz)
 
 
 def write_elastic_3d(path: Path) -> Path:
@@ -155,7 +163,8 @@ def write_elastic_3d(path: Path) -> Path:
             quantities={"vx": "m/s", "vy": "m/s", "vz": "m/s"},
         )
         field = motion(tuple(d[:, None] for d in (px - sx, py - sy, pz - sz)), time, 1.0)
-        writer.write_traces("stations", 0, dict(zip(("vx", "vy", "vz"), field, strict=True)))
+        for name, traces in zip(("vx", "vy", "vz"), field, strict=True):
+            writer.write(f"traces/stations/{name}", 0, traces)
         times = np.arange(0.0, 6.1, 1.0)
         grid = np.meshgrid(z - sz, y - sy, x - sx, indexing="ij")
         writer.create_snapshots(
@@ -171,6 +180,13 @@ def write_elastic_3d(path: Path) -> Path:
         )
         for index, t in enumerate(times):
             vz = motion((grid[2], grid[1], grid[0]), t, 0.5)[-1]
-            writer.write_snapshot("volume", None, index, {"vz": vz})
-            writer.write_snapshot("surface", None, index, {"vz": vz[0]})
+            writer.write("snapshots/volume/vz", index, vz)
+            writer.write("snapshots/surface/vz", index, vz[0])
+        writer.create_maps(
+            "ground", shots=["shot"], axes={"y": y, "x": x}, plane={"z": 0.0},
+            quantities={"pgv_horizontal": "m/s", "pga": "m/s^2", "szz": "Pa"},
+        )  # fmt: skip
+        distance = np.hypot(*np.meshgrid(y - sy, x - sx, indexing="ij")) / 1e3
+        for name, size in (("pgv_horizontal", 1e-3), ("pga", 1e-2), ("szz", 1e3)):
+            writer.write(f"maps/ground/{name}", 0, size / (7 + distance))
     return path

@@ -18,7 +18,7 @@ from PIL import Image
 
 from seismo.errors import ScenarioError, StorageError
 from seismo.output import ResultsWriter, open_results
-from seismo.plotting import KINDS, draw, gather, model, snapshot, spectra, traces
+from seismo.plotting import KINDS, draw, gather, model, peaks, snapshot, spectra, traces
 from seismo.plotting.section import sections
 from seismo.plotting.spectra import amplitude_spectrum, highest_frequency
 from seismo.plotting.style import clip_level, panels
@@ -166,6 +166,20 @@ def test_drawing_changes_no_global_setting(two):
     assert {name: mpl.rcParams[name] for name in before} == before
 
 
+def test_maps_show_the_shot_and_the_quantities_asked_for(two, three):
+    figure = peaks(two, shot="shot_b")
+    (image,) = figure.axes[0].images
+    values = two.maps["peaks"].values_of("pgv", 1)
+    scale = image.get_array().max() / values.max()
+    np.testing.assert_allclose(image.get_array(), scale * values, rtol=1e-6)
+    assert "shot_b" in figure.get_suptitle()
+    figure = peaks(three, quantities="pga,szz")
+    assert [len(axes.images) for axes in figure.axes[:2]] == [1, 1]
+    assert "z = 0 m" in figure.get_suptitle()
+    with pytest.raises(ScenarioError, match=r"pgv.*there is: szz, pga, pgv_horizontal"):
+        peaks(three, quantities="pgv")
+
+
 def test_snapshots_show_the_wavefield_at_the_times_asked_for(two):
     figure = snapshot(two, field="vx", shot="shot_b", times=[0.1, 0.3])
     images = waves(figure)
@@ -227,7 +241,7 @@ def test_stations_at_one_distance_do_not_cover_each_other(tmp_path):
             "ring", shots=["shot"], codes=codes, positions=positions, requested=positions,
             time=time, quantities={"vz": "m/s"},
         )  # fmt: skip
-        writer.write_traces("ring", 0, {"vz": np.tile(ricker(time - 0.4, 5.0), (6, 1))})
+        writer.write("traces/ring/vz", 0, np.tile(ricker(time - 0.4, 5.0), (6, 1)))
     with open_results(tmp_path / "a.h5") as results:
         for mode in ("wiggle", "image"):
             panel = panels_of(gather(results, mode=mode))[0]

@@ -8,12 +8,10 @@ from __future__ import annotations
 
 import copy
 import gc
-import itertools
 import json
 import math
 import tempfile
 from dataclasses import replace
-from types import SimpleNamespace
 
 import numpy as np
 import pytest
@@ -22,9 +20,7 @@ import seismo
 import seismo.scenario
 from seismo import machine, monitor, runner, setup
 from seismo.errors import InsufficientMemoryError, StorageError, UnstableError
-from seismo.grid import Box, Grid
 from seismo.monitor import Lines, Progress, clock_time
-from seismo.output.snapshots import cut, make_series
 from seismo.schedule import Clock
 
 FREQUENCY = 10.0
@@ -137,35 +133,6 @@ def test_start_stop_and_decimate(results):
     np.testing.assert_allclose(late.time, np.arange(5, 11) * 0.02)
     np.testing.assert_allclose(late.axes["x"], np.arange(0, 301, 30))
     np.testing.assert_array_equal(late.values_of("p"), whole.values_of("pressure")[5:11, ::3, ::3])
-
-
-@pytest.mark.parametrize("plane", [None, "x", "y", "z"])
-def test_a_cut_through_parts_is_the_cut_through_the_whole(plane):
-    grid = Grid("xyz", (17, 13, 19), (10.0, 10.0, 5.0), (0.0, -20.0, 0.0), (4, 3, 0), (4, 3, 4))
-    whole = np.random.default_rng(1).normal(size=(2, 19, 13, 17)).astype("f4")
-    field = SimpleNamespace(name="p", unit="Pa", late=False)
-    physics = SimpleNamespace(fields=[field], observables={})
-    wanted = plane and SimpleNamespace(**{**dict.fromkeys("xyz"), plane: 21.0})
-    entry = SimpleNamespace(
-        name="s", fields=("p",), interval=0.1, decimate=2, start=None, stop=None, plane=wanted
-    )
-    series = make_series(entry, grid, physics, Clock(0.1, 10, 0.2))
-    pieces = [
-        (Box((0, *lo), (17, *hi)), whole[:, lo[1] : hi[1], lo[0] : hi[0]])
-        for (lo, hi) in (
-            ((y0, z0), (y1, z1))
-            for (y0, y1), (z0, z1) in itertools.product([(0, 6), (6, 13)], [(0, 8), (8, 19)])
-        )
-    ]
-    found = cut(series, series.components[0], lambda name: pieces, 2)
-    index = {"x": slice(4, 13, 2), "y": slice(3, 10, 2), "z": slice(0, 15, 2)}
-    if plane:
-        node = {"x": 6, "y": 7, "z": 4}[plane]
-        index[plane] = slice(node, node + 1)
-        assert series.plane == {plane: 20.0}
-    np.testing.assert_array_equal(found, whole[(slice(None), *(index[a] for a in "zyx"))])
-    assert list(series.axes) == [a for a in "zyx" if a != plane]
-    assert series.shaped(found[0]).ndim == (2 if plane else 3)
 
 
 def test_every_shot_of_a_survey_is_its_own_run(tmp_path):

@@ -154,7 +154,7 @@ def plot(
         list[str] | None,
         typer.Argument(
             metavar="[KIND]...",
-            help="model, snapshot, gather, traces, spectra, movie "
+            help="model, snapshot, peaks, gather, traces, spectra, movie "
             "[default: all that the file has the data for].",
         ),
     ] = None,
@@ -195,6 +195,17 @@ def plot(
             own = settings if kinds else _of_kind(KINDS[kind], settings)
             suffix = KINDS[kind].suffix if kind in KINDS else ".png"
             print(draw(opened, kind, _picture(output, results, kind, suffix, len(wanted)), **own))
+
+
+@app.command()
+def paraview(results: ResultsFile) -> None:
+    """Write side files with which ParaView opens snapshots and maps, with times."""
+    from seismo.output.paraview import write_xdmf
+    from seismo.output.results import open_results
+
+    with open_results(results) as opened:
+        for path in write_xdmf(opened):
+            print(path)
 
 
 def _setting(text: str) -> tuple[str, Any]:

@@ -56,6 +56,7 @@ class UnstableError(SeismoError):
     """The wavefield grew beyond bounds or became NaN; it was sound after `good` steps."""
 
     exit_code = 3
+    status = "unstable"
 
     def __init__(self, message: str, good: int = 0) -> None:
         """Say where it grew, and until when it had not."""
@@ -73,3 +74,14 @@ class StorageError(SeismoError):
     """Results could not be written."""
 
     exit_code = 75
+
+
+class DiskSpaceError(StorageError):
+    """The disk is so full that a run has to stop, after `good` steps, while all can be kept."""
+
+    status = "stopped"
+
+    def __init__(self, message: str, good: int = 0) -> None:
+        """Say how much room there is, and how far the run came."""
+        super().__init__(message)
+        self.good = good

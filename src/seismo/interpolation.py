@@ -62,6 +62,12 @@ def _one_sided(position: float, shift: float, first: int, vanishes: bool):
     return rows, _lagrange(points, position)
 
 
+def midpoint_weights(reach: int) -> tuple[np.ndarray, np.ndarray]:
+    """Give half points beside a node, `reach` on each side, and the weights that read it there."""
+    rows = np.arange(-reach, reach)
+    return rows, _lagrange(rows + 0.5, 0.0)
+
+
 def axis_weights(
     position: float, half: bool, first: int = 0, surface: Surface | None = None
 ) -> tuple[np.ndarray, np.ndarray]:

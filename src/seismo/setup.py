@@ -13,6 +13,7 @@ from seismo.contact import STABLE_SHARE, Contact, find_contacts
 from seismo.errors import ModelError, ScenarioError
 from seismo.free_surface import Face
 from seismo.grid import AXES, Grid, triple
+from seismo.maps import MapSet, make_maps
 from seismo.model import (
     Earth,
     Extremes,
@@ -130,6 +131,11 @@ class Setup:
         return getattr(self.extremes, f"{self.physics.fastest}_max")
 
 
+def maps_of(setup: Setup) -> list[MapSet]:
+    """Give the maps of a run."""
+    return [make_maps(m, setup.grid, setup.physics) for m in setup.scenario.output.maps]
+
+
 def evenly(shots: int, together: int) -> int:
     """Share shots out between batches of at most `together`, as evenly as can be."""
     return math.ceil(shots / math.ceil(shots / max(1, min(shots, together))))
@@ -163,7 +169,7 @@ def prepare(scenario: Any, batch_points: int = BATCH_POINTS) -> Setup:
     closure = surface_closure(order, kind) if free and physics.closed_surface else None
     fastest = getattr(extremes, f"{physics.fastest}_max")
     intervals = [r.interval for r in scenario.receivers if r.interval is not None]
-    intervals += [s.interval for s in scenario.output.snapshots]
+    intervals += [s.interval for s in scenario.output.snapshots if s.interval is not None]
     contacts: tuple[Contact, ...] = ()
     if physics.slips and scenario.averaging == "effective":
         contacts = find_contacts(earth, grid, order // 2, closure.rows if closure else 0)

@@ -5,7 +5,7 @@
             update edges, inject there   # what neighbours wait for
             start halos; update core, inject there; finish halos
             fill images outside the faces
-        sample receivers
+        sample receivers, raise the peaks of maps
 
 All of this is bound once, when the shots are loaded, and only launched afterwards.
 """
@@ -22,9 +22,10 @@ from seismo.backends.choice import Choice, choose
 from seismo.errors import ScenarioError
 from seismo.grid import Box
 from seismo.halo import Halo
+from seismo.maps import Maps
 from seismo.part import Part, subdomains
 from seismo.receivers import Recorder
-from seismo.setup import Setup, image_faces, prepare
+from seismo.setup import Setup, image_faces, maps_of, prepare
 from seismo.survey import Shot
 
 
@@ -69,6 +70,8 @@ class Simulation:
             backend, self.parts[0].around, [p.fields for p in self.parts], setup.groups,
             setup.scenario.grid.order, setup.scenario.grid.stencil, setup.batch, self.total_steps,
         )  # fmt: skip
+        around, fields = self.parts[0].around, [part.fields for part in self.parts]
+        self.maps = Maps(backend, around, maps_of(setup), fields, setup.batch, setup.clock.dt)
         self.load(setup.shots[: setup.batch])
 
     @property
@@ -100,6 +103,7 @@ class Simulation:
             for stage in part.stages:
                 stage.clear()
         self.recorder.clear()
+        self.maps.clear()
         parities = (0, 1) if self.setup.physics.swap is not None else (0,)
         self._take = self.backend.program(tuple(self._bind(parity) for parity in parities))
         self.step = 0
@@ -108,6 +112,11 @@ class Simulation:
     def parity(self) -> int:
         """Which names the arrays of the next step go by (see `Fields`)."""
         return self.step % 2 if self.setup.physics.swap is not None else 0
+
+    @property
+    def left(self) -> int:
+        """The parity of the last step, for `Fields.written`."""
+        return 1 - self.parity if self.setup.physics.swap is not None else 0
 
     def advance(self, steps: int) -> None:
         """Take a number of steps, at most up to `total_steps`."""
@@ -136,7 +145,7 @@ class Simulation:
             schedule.append([launch for b in bound for launch in b.core[parity]])
             schedule += [[one] for b in bound for one in b.core_corrections]
             schedule += [[one] for one in far + halo.finish + images]
-        schedule += [[one] for one in self.recorder.launches(parity)]
+        schedule += [[one] for one in self.recorder.launches(parity) + self.maps.launches(parity)]
         return [group for group in schedule if group]
 
     def views(self, name: str) -> list[tuple[Box, View]]:
@@ -167,8 +176,7 @@ class Simulation:
 
     def _left(self, name: str) -> list[tuple[Part, Any]]:
         """Give each part's array of a field as the last step left it."""
-        parity = 1 - self.parity if self.setup.physics.swap is not None else 0
-        return [(p, p.fields.written(name, parity)) for p in self.parts]
+        return [(p, p.fields.written(name, self.left)) for p in self.parts]
 
     def field(self, name: str) -> np.ndarray:
         """Give a field (shot, z, y, x) as the last step left it, layers included."""

@@ -110,6 +110,18 @@ class Found(NamedTuple):
     at: int
 
 
+class Copy(NamedTuple):
+    """A copy under way to this machine.
+
+    Attributes:
+        wait: returns when it is complete; any thread may call it.
+        hold: lets what is launched from now on wait for it.
+    """
+
+    wait: Callable[[], None]
+    hold: Callable[[], None]
+
+
 Search = Callable[[], Callable[[], Found]]  # starts, and gives what waits for the result
 Step = list[list[Launch]]  # in order; the launches of one list touch other points each
 
@@ -133,6 +145,12 @@ class Backend(Protocol):
 
     def fetch(self, array: Any) -> np.ndarray:
         """Give an array, or a view of one, to NumPy."""
+
+    def host_buffer(self, size: int) -> np.ndarray:
+        """Allocate bytes of this machine that `send` reaches fast."""
+
+    def send(self, array: Any, host: np.ndarray) -> Copy:
+        """Start to copy a flat array into such a buffer, beside what is launched from now on."""
 
     def sweep(
         self, formula: Callable, variant: Variant, tables: SweepTables,

@@ -19,6 +19,7 @@ import numpy as np
 from numba.cuda import types as cuda_types
 from numba.np.numpy_support import from_dtype
 
+from seismo.backends.base import Copy
 from seismo.backends.cuda_code import Kernel, Request, Tools, keep
 from seismo.backends.cuda_facts import cuda_version, driver_release
 from seismo.backends.order import Work, dependencies, lines
@@ -40,6 +41,7 @@ class Card(Tools):
         # One that waits for CuPy's default stream and makes it wait: whoever touches an array by
         # CuPy's means (`array[:] = 0`), in any thread, comes in order with the launches.
         self._main = cupy.cuda.Stream(non_blocking=False)
+        self._copies = cupy.cuda.Stream(non_blocking=True)  # in order with nothing but itself
         self._sides: list[Any] = []
         self._functions: dict[Any, Any] = {}
         self._wanted: list[Request] = []
@@ -112,6 +114,23 @@ class Card(Tools):
             return host
 
         return wait
+
+    def host_buffer(self, size: int) -> np.ndarray:
+        """Allocate pinned bytes."""
+        return cupyx.empty_pinned(size, np.uint8)
+
+    def send(self, array: Any, host: np.ndarray) -> Copy:
+        """Copy an array from the card on a stream of its own."""
+        stream = cupy.cuda.get_current_stream()  # the one that single launches go to
+        self._copies.wait_event(stream.record(cupy.cuda.Event(disable_timing=True)))
+        array.get(stream=self._copies, out=host, blocking=False)
+        copied = self._copies.record(cupy.cuda.Event(block=True, disable_timing=True))
+
+        def wait(held: Any = array) -> None:
+            self._device.use()  # each thread has a device of its own
+            copied.synchronize()
+
+        return Copy(wait, lambda: cupy.cuda.get_current_stream().wait_event(copied))
 
     def launch(
         self, kernel: Kernel, grid: tuple, block: tuple, arguments: tuple, *, addresses: bool,

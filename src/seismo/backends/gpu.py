@@ -17,6 +17,7 @@ import numpy as np
 from seismo.backends.base import (
     FIRST_SPAN,
     SPAN_COLUMNS,
+    Copy,
     Launch,
     Operands,
     Search,
@@ -88,6 +89,14 @@ class GpuBackend:
     def fetch(self, array: Any) -> np.ndarray:
         """Copy an array, or a view of one, from the card."""
         return self.card.fetch(array)
+
+    def host_buffer(self, size: int) -> np.ndarray:
+        """Allocate pinned bytes."""
+        return self.card.host_buffer(size)
+
+    def send(self, array: Any, host: np.ndarray) -> Copy:
+        """Copy an array beside the launches; see `Backend.send`."""
+        return self.card.send(array, host)
 
     def wait(self) -> None:
         """Return when all that was launched is done."""

@@ -9,7 +9,11 @@ from typing import Any
 import numpy as np
 
 from seismo import machine
-from seismo.backends.base import Found, Search, Step
+from seismo.backends.base import Copy, Found, Search, Step
+
+
+def _nothing() -> None:
+    """Stand for what is done already."""
 
 
 class HostBackend:
@@ -30,6 +34,15 @@ class HostBackend:
     def fetch(self, array: np.ndarray) -> np.ndarray:
         """Give the array itself."""
         return array
+
+    def host_buffer(self, size: int) -> np.ndarray:
+        """Allocate bytes."""
+        return np.empty(size, np.uint8)
+
+    def send(self, array: np.ndarray, host: np.ndarray) -> Copy:
+        """Copy an array at once; see `Backend.send`."""
+        np.copyto(host, array)
+        return Copy(_nothing, _nothing)
 
     def program(self, steps: tuple[Step, ...]) -> Callable[[int, int], None]:
         """Make the loop; see `Backend.program`."""

@@ -151,7 +151,32 @@ class TraceSet(NamedArrays):
         return _numbers(self.column("time"))
 
 
-class SnapshotSeries(NamedArrays):
+class _Frames(NamedArrays):
+    """Arrays of one frame after the other, each over the axes of a cut through the grid."""
+
+    @property
+    def axes(self) -> dict[str, np.ndarray]:
+        """Coordinates in m by name, in the order of the array axes."""
+        return _axes(self, skip=1)
+
+    @property
+    def plane(self) -> dict[str, float]:
+        """The axis that was cut and where (m), empty for the whole grid."""
+        with reading(self.name):
+            found = {a: self._group.attrs.get(f"plane_{a}") for a in "xyz"} if self._group else {}
+            return {axis: float(value) for axis, value in found.items() if value is not None}
+
+
+class MapSet(_Frames):
+    """Largest values over the run: quantity -> (shot, [z, y, x])."""
+
+    @property
+    def shots(self) -> list[str]:
+        """Shot names."""
+        return _strings(self.column("shot"))
+
+
+class SnapshotSeries(_Frames):
     """Snapshots of the wavefield: field -> (time, [z, y, x])."""
 
     @property
@@ -160,21 +185,9 @@ class SnapshotSeries(NamedArrays):
         return _numbers(self.column("time"))
 
     @property
-    def axes(self) -> dict[str, np.ndarray]:
-        """Coordinates in m by name, in the order of the array axes."""
-        return _axes(self, skip=1)
-
-    @property
     def shot(self) -> str | None:
         """The shot these snapshots belong to, None when the run has only one."""
         return text_attribute(self._group, "shot") or None
-
-    @property
-    def plane(self) -> dict[str, float]:
-        """The axis that was cut and where (m), empty for the whole grid."""
-        with reading(self.name):
-            found = {a: self._group.attrs.get(f"plane_{a}") for a in "xyz"} if self._group else {}
-            return {axis: float(value) for axis, value in found.items() if value is not None}
 
     def frame(self, field: str, index: int) -> np.ndarray:
         """Read one snapshot of one field over the axes."""

@@ -9,17 +9,14 @@ standard filter ids (shuffle, deflate), so that any HDF5 library reads them with
 from __future__ import annotations
 
 import itertools
-import zlib
 from collections.abc import Iterator, Sequence
+from typing import Any, NamedTuple
 
 import h5py
 import numpy as np
+from isal import isal_zlib
 
-try:
-    from isal.isal_zlib import compress as _deflate
-except ImportError:
-    _deflate = zlib.compress
-
+LEVEL = 1
 LARGEST_CHUNK_BYTES = 4 * 2**20
 
 
@@ -39,16 +36,29 @@ def chunk_shape(shape: Sequence[int], itemsize: int, *, keep_last: bool = False)
     return tuple(chunk)
 
 
-def create_chunked(
-    group: h5py.Group, name: str, shape: Sequence[int], dtype: np.dtype, block: Sequence[int]
+class Frame(NamedTuple):
+    """What a dataset holds at one time, or of one shot: its shape, its chunks and its type."""
+
+    shape: tuple[int, ...]
+    chunk: tuple[int, ...]
+    dtype: np.dtype
+
+
+def frame_of(shape: Sequence[int], dtype: Any, *, keep_last: bool = False) -> Frame:
+    """Cut a frame into chunks (`chunk_shape`)."""
+    kind = np.dtype(dtype)
+    return Frame(tuple(shape), chunk_shape(shape, kind.itemsize, keep_last=keep_last), kind)
+
+
+def create_frames(
+    group: h5py.Group, name: str, leading: tuple[int, ...], frame: Frame
 ) -> h5py.Dataset:
-    """Create a float dataset in chunks of (1, ..., *block), absent values reading as NaN."""
-    leading = (1,) * (len(shape) - len(block))
+    """Create a float dataset of (*leading, *frame), absent values reading as NaN."""
     return group.create_dataset(
         name,
-        shape=tuple(shape),
-        dtype=dtype,
-        chunks=leading + tuple(block),
+        shape=leading + frame.shape,
+        dtype=frame.dtype,
+        chunks=(1,) * len(leading) + frame.chunk,
         compression="gzip",
         compression_opts=1,
         shuffle=True,
@@ -69,32 +79,42 @@ def write_block(dataset: h5py.Dataset, leading: tuple[int, ...], block: np.ndarr
     if any(not 0 <= k < n for k, n in zip(leading, dataset.shape, strict=False)):
         raise ValueError(f"{dataset.name}: index {leading} outside {dataset.shape}")
     chunk = dataset.chunks[len(leading) :]
+    block = np.asarray(block, dataset.dtype)
     peak = 0.0
-    for corner in _corners(expected, chunk):
-        tile = _tile(block, corner, chunk, dataset.dtype)
+    for corner in corners(expected, chunk):
+        data, largest = pack_tile(block, corner, chunk)
         # np.maximum, unlike max(), lets a NaN through: a broken run must not look like a calm one.
-        peak = float(np.maximum(peak, np.abs(tile).max(initial=0.0)))
-        dataset.id.write_direct_chunk(leading + corner, pack(tile))
+        peak = float(np.maximum(peak, largest))
+        dataset.id.write_direct_chunk(leading + corner, data)
     return peak
+
+
+def corners(shape: Sequence[int], chunk: Sequence[int]) -> Iterator[tuple[int, ...]]:
+    """Give where the chunks of a block begin."""
+    return itertools.product(*(range(0, n, c) for n, c in zip(shape, chunk, strict=True)))
+
+
+def pack_tile(
+    block: np.ndarray, corner: Sequence[int], chunk: Sequence[int]
+) -> tuple[bytes, float]:
+    """Pack the chunk of a block that begins at a corner, and give its largest absolute value."""
+    tile = _tile(block, corner, chunk)
+    return pack(tile), float(np.maximum(tile.max(initial=0.0), -tile.min(initial=0.0)))
 
 
 def pack(tile: np.ndarray) -> bytes:
     """Shuffle and deflate one whole chunk as HDF5's filters 2 and 1 would."""
     octets = tile.view(np.uint8).reshape(-1, tile.dtype.itemsize)
-    return _deflate(octets.T.tobytes(), 1)
+    shuffled = np.empty(octets.shape[::-1], np.uint8)
+    np.copyto(shuffled, octets.T)  # lets other threads run, which `tobytes` does not
+    return isal_zlib.compress(shuffled, LEVEL)
 
 
-def _corners(shape: Sequence[int], chunk: Sequence[int]) -> Iterator[tuple[int, ...]]:
-    return itertools.product(*(range(0, n, c) for n, c in zip(shape, chunk, strict=True)))
-
-
-def _tile(
-    block: np.ndarray, corner: Sequence[int], chunk: Sequence[int], dtype: np.dtype
-) -> np.ndarray:
+def _tile(block: np.ndarray, corner: Sequence[int], chunk: Sequence[int]) -> np.ndarray:
     part = block[tuple(slice(k, k + c) for k, c in zip(corner, chunk, strict=True))]
     if part.shape == tuple(chunk):
-        return np.ascontiguousarray(part, dtype=dtype)
+        return np.ascontiguousarray(part)
     # HDF5 stores chunks whole; what lies outside the dataset is never read back.
-    tile = np.zeros(chunk, dtype=dtype)
+    tile = np.zeros(chunk, block.dtype)
     tile[tuple(slice(0, n) for n in part.shape)] = part
     return tile

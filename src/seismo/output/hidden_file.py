@@ -31,17 +31,17 @@ _USER_ERRORS = (
 
 
 class HiddenFile:
-    """A new file under a hidden name beside its final one, with the methods h5py asks for."""
+    """A new file under a hidden name, with the methods h5py asks for."""
 
-    def __init__(self, final: Path) -> None:
-        """Create the hidden file.
+    def __init__(self, final: Path, folder: Path | None = None) -> None:
+        """Create the hidden file, beside its final name or in a folder on the same disk.
 
         Raises:
             ScenarioError: the folder cannot be written to.
             StorageError: the disk is full or failing.
         """
         self.final = final
-        self.path = final.parent / f".{final.name[:80]}.{uuid.uuid4().hex}.partial"
+        self.path = (folder or final.parent) / f".{final.name[:80]}.{uuid.uuid4().hex}.partial"
         self.error: OSError | None = None
         self._position = 0
         try:
@@ -110,12 +110,7 @@ class HiddenFile:
         os.fsync(self._descriptor)
         self.close()
         self.path.replace(self.final)
-        with contextlib.suppress(OSError):  # not every file system synchronises folders
-            folder = os.open(self.final.parent, os.O_RDONLY)
-            try:
-                os.fsync(folder)
-            finally:
-                os.close(folder)
+        sync_folder(self.final.parent)
 
     def discard(self) -> None:
         """Remove the file."""
@@ -127,6 +122,32 @@ class HiddenFile:
         if self._descriptor >= 0:
             os.close(self._descriptor)
         self._descriptor = -1
+
+
+def sync_folder(path: Path) -> None:
+    """Put the names in a folder on the disk for good, where the file system can."""
+    with contextlib.suppress(OSError):
+        folder = os.open(path, os.O_RDONLY)
+        try:
+            os.fsync(folder)
+        finally:
+            os.close(folder)
+
+
+def write_whole(path: Path, data: bytes) -> None:
+    """Write a small file that exists whole or not at all.
+
+    Raises:
+        OSError: the disk is full or failing.
+    """
+    hidden = HiddenFile(path)
+    try:
+        hidden.write(memoryview(data))
+        if hidden.error is not None:
+            raise hidden.error
+        hidden.publish()
+    finally:
+        hidden.discard()
 
 
 def final_path(path: str | os.PathLike[str]) -> Path:

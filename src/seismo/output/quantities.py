@@ -43,6 +43,9 @@ def long_name(name: str) -> str:
         return f"{_MOTIONS[match[1]]}, {match[2]} component"
     if match := re.fullmatch(r"s([xyz])([xyz])", name):
         return f"stress {match[1]}{match[2]}"
+    if match := re.fullmatch(r"pg([va])(?:_(\w+))?", name):
+        which = {None: "", "horizontal": "horizontal "}.get(match[2], f"{match[2]} component of ")
+        return f"{which}peak ground {'velocity' if match[1] == 'v' else 'acceleration'}"
     if match := re.fullmatch(r"rotation_([xyz])", name):
         return f"rotation rate about {match[1]}"
     return name.replace("_", " ")
@@ -55,6 +58,8 @@ def symbol(name: str) -> str:
         return f"${letter}_{{{match[2]}}}$"
     if match := re.fullmatch(r"rotation_([xyz])", name):
         return rf"$\dot\omega_{match[1]}$"
+    if match := re.fullmatch(r"(pg[va])(?:_(\w+))?", name):
+        return f"{match[1].upper()} {match[2] or ''}".rstrip()
     return {"p": "pressure", "rho": r"$\rho$", "divergence": r"$\nabla\cdot v$"}.get(name, name)
 
 

@@ -15,7 +15,7 @@ import numpy as np
 from seismo.output.quantities import with_unit
 
 if TYPE_CHECKING:
-    from seismo.output.arrays import NamedArrays, SnapshotSeries, TraceSet
+    from seismo.output.arrays import MapSet, NamedArrays, SnapshotSeries, TraceSet
     from seismo.output.results import Results
 
 
@@ -142,12 +142,23 @@ def _snapshots(results: Results) -> Iterator[tuple[str, str]]:
 
 
 def _series_shape(series: SnapshotSeries) -> str:
-    time, axes = series.time, series.axes
+    time = series.time
     span = f" from {time[0]:.4g} to {time[-1]:.4g} s" if len(time) else ""
-    cut = "".join(f", plane {axis} = {value:.6g} m" for axis, value in series.plane.items())
-    points = " x ".join(str(len(values)) for values in axes.values())
     shot = f", shot {series.shot}" if series.shot else ""
-    return f"{len(time)} times{span}, {points} points ({', '.join(axes)}){cut}{shot}"
+    return f"{len(time)} times{span}, {_cut(series)}{shot}"
+
+
+def _maps(results: Results) -> Iterator[tuple[str, str]]:
+    for name, maps in results.maps.items():
+        shots = len(maps.shots)
+        yield "maps", f"{name}: {shots} shot{'s' * (shots != 1)}, {_cut(maps)}"
+        yield from _peaks(maps)
+
+
+def _cut(arrays: MapSet | SnapshotSeries) -> str:
+    plane = "".join(f", plane {axis} = {value:.6g} m" for axis, value in arrays.plane.items())
+    points = " x ".join(str(len(values)) for values in arrays.axes.values())
+    return f"{points} points ({', '.join(arrays.axes)}){plane}"
 
 
 def _peaks(arrays: NamedArrays) -> Iterator[tuple[str, str]]:
@@ -160,4 +171,4 @@ def _peaks(arrays: NamedArrays) -> Iterator[tuple[str, str]]:
         yield "  peak", ", ".join(found)
 
 
-_PARTS = (_identity, _grid, _run, _sources, _traces, _snapshots)
+_PARTS = (_identity, _grid, _run, _sources, _traces, _snapshots, _maps)

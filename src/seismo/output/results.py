@@ -23,6 +23,7 @@ import numpy as np
 
 from seismo.errors import ScenarioError
 from seismo.output.arrays import (
+    MapSet,
     Model,
     NamedArrays,
     SnapshotSeries,
@@ -157,6 +158,11 @@ class Results:
             if not parts:
                 found[name] = SnapshotSeries(group, name)
         return _Named("snapshots", found)
+
+    @cached_property
+    def maps(self) -> Mapping[str, MapSet]:
+        """Maps of largest values by name."""
+        return _Named("maps", {k: MapSet(g, k) for k, g in self._groups("maps")})
 
     @cached_property
     def model(self) -> Model:

@@ -1,38 +1,32 @@
-"""Snapshots cut from a wavefield that is stepping: which points, at which steps, at honest times.
+"""Snapshots of a wavefield that is stepping: which fields, at which steps, at honest times.
+
+    field -> cut, decimated, as float32, rounded if asked -> buffer on the device -> pipeline
 
 A snapshot at t = n dt is taken after n steps. Fields on whole steps (stress, pressure) stand there;
-velocities, which stand half a step later, are the mean of those at (n - 1/2) dt and (n + 1/2) dt: a
-copy is kept for one step. For a motion of angular frequency w the mean is cos(w dt / 2) of the true
-value. In space nothing is interpolated: a field that stands half a cell further along an axis is
-given at the coordinate of its node (`half_cell` in the results says which).
+velocities, which stand half a step later, are the mean of those at (n - 1/2) dt and (n + 1/2) dt:
+the first half waits in the buffer for one step. For a motion of angular frequency w the mean is
+cos(w dt / 2) of the true value. In space nothing is interpolated (`half_cell` in the results).
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping
+import math
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
 
 import numpy as np
 
-from seismo.grid import AXES, Box, Grid
+from seismo.backends.base import Backend, Copy
+from seismo.cuts import Component, Cut, Reader, components_of, make_cut
+from seismo.errors import ScenarioError
+from seismo.fields import Fields
+from seismo.grid import Grid
+from seismo.kernels.cuts import shorten
+from seismo.output.pipeline import Pipeline
 from seismo.output.results_file import ResultsWriter
 
-# Owned points, and what gives arrays (shot, z, y, x) of them where it is indexed, for every part.
-Pieces = Iterable[tuple[Box, Any]]
-Reader = Callable[[str], Pieces]
-_FROM_FIELDS = ("velocity", "pressure")
-
-
-@dataclass(frozen=True)
-class Component:
-    """One dataset of a series: its unit, the weighted fields that make it, and when they stand."""
-
-    name: str
-    unit: str
-    terms: tuple[tuple[str, float], ...]
-    late: bool
+MANTISSA_BITS = 23  # of float32
 
 
 @dataclass(frozen=True)
@@ -42,30 +36,23 @@ class Series:
     Attributes:
         name: of the series.
         components: what is stored.
-        index: grid indices kept along x, y, z, as ranges.
-        axes: coordinates in m by name, in the order of the stored axes.
+        cut: where.
         steps: after which steps a snapshot is taken.
         dt: time step in s.
-        plane: coordinate in m of the axis that was cut.
+        bits: of the mantissa that are kept.
     """
 
     name: str
     components: tuple[Component, ...]
-    index: tuple[range, range, range]
-    axes: dict[str, np.ndarray]
+    cut: Cut
     steps: tuple[int, ...]
     dt: float
-    plane: dict[str, float]
+    bits: int = MANTISSA_BITS
 
     @property
     def times(self) -> np.ndarray:
         """Times (time) s of the snapshots."""
         return np.array(self.steps, float) * self.dt
-
-    @property
-    def points(self) -> int:
-        """Points of one snapshot of one component."""
-        return int(np.prod([len(r) for r in self.index]))
 
     @cached_property
     def order(self) -> dict[int, int]:
@@ -78,10 +65,6 @@ class Series:
         late = any(c.late for c in self.components)
         return set(self.steps) | ({s + 1 for s in self.steps} if late else set())
 
-    def shaped(self, block: np.ndarray) -> np.ndarray:
-        """Drop the axes of a cut block (z, y, x) that the series does not have."""
-        return block[tuple(slice(None) if a in self.axes else 0 for a in "zyx")]
-
 
 def make_series(entry: Any, grid: Grid, physics: Any, clock: Any) -> Series:
     """Work out one entry of `output.snapshots`.
@@ -92,126 +75,127 @@ def make_series(entry: Any, grid: Grid, physics: Any, clock: Any) -> Series:
         physics: the wave equation.
         clock: time step and number of steps.
     """
-    plane = _plane(entry.plane, grid)
-    x, y, z = (_kept(grid, a, entry.decimate, plane) for a in AXES)
-    index = (x, y, z)
-    axes = {
-        a: grid.coordinate(a, np.array(index[AXES.index(a)]))
-        for a in "zyx"
-        if a in grid.axes and a not in plane
-    }
-    components = tuple(dict.fromkeys(c for f in entry.fields for c in _components(f, physics)))
-    cut = {a: float(grid.coordinate(a, n)) for a, n in plane.items()}
-    return Series(entry.name, components, index, axes, _steps(entry, clock), clock.dt, cut)
+    components = dict.fromkeys(c for name in entry.fields for c in components_of(name, physics))
+    bits = MANTISSA_BITS if entry.relative_error is None else kept_bits(entry.relative_error)
+    steps = _steps(entry, clock)
+    return Series(entry.name, tuple(components), make_cut(entry, grid), steps, clock.dt, bits)
 
 
-def _components(name: str, physics: Any) -> list[Component]:
-    fields = {f.name: f for f in physics.fields}
-    if name not in _FROM_FIELDS:
-        field = fields[name]
-        return [Component(name, field.unit, ((name, 1.0),), field.late)]
-    found = []
-    for component, terms in physics.observables[name].items():
-        first = fields[terms[0].field]
-        weights = tuple((t.field, t.factor) for t in terms)
-        found.append(Component(component, first.unit, weights, first.late))
-    return found
-
-
-def _plane(plane: Any, grid: Grid) -> dict[str, int]:
-    given = {} if plane is None else {a: getattr(plane, a) for a in AXES}
-    return {a: round(float(grid.index(a, v))) for a, v in given.items() if v is not None}
-
-
-def _kept(grid: Grid, axis: str, decimate: int, plane: Mapping[str, int]) -> range:
-    a = AXES.index(axis)
-    if axis in plane:
-        return range(plane[axis], plane[axis] + 1)
-    step = decimate if axis in grid.axes else 1
-    return range(grid.extent.lo[a], grid.extent.hi[a], step)
+def kept_bits(error: float) -> int:
+    """Give the fewest bits of a mantissa whose rounding changes no number by more, relatively."""
+    return min(MANTISSA_BITS, max(0, math.ceil(-math.log2(error)) - 1))
 
 
 def _steps(entry: Any, clock: Any) -> tuple[int, ...]:
-    every = clock.steps_between(entry.interval)
+    every = entry.steps or clock.steps_between(entry.interval)
     slack = 1e-6 * clock.dt
     start = 0.0 if entry.start is None else entry.start - slack
     stop = clock.steps * clock.dt if entry.stop is None else entry.stop + slack
-    return tuple(n for n in range(0, clock.steps + 1, every) if start <= n * clock.dt <= stop)
+    found = tuple(n for n in range(0, clock.steps + 1, every) if start <= n * clock.dt <= stop)
+    if not found:
+        raise ScenarioError(
+            f"output: {entry.name}: there is no multiple of {every} steps of {clock.dt:g} s from "
+            f"{max(start, 0.0):g} s to {min(stop, clock.steps * clock.dt):g} s; begin earlier"
+        )
+    return found
 
 
-def cut(series: Series, component: Component, read: Reader, shots: int) -> np.ndarray:
-    """Read a component (shot, z, y, x) at the points of a series as it stands now."""
-    whole = np.zeros((shots, *(len(r) for r in series.index[::-1])), np.float32)
-    for field, factor in component.terms:
-        for owned, array in read(field):
-            pairs = [_overlap(r, *ends) for r, ends in zip(
-                series.index, zip(owned.lo, owned.hi, strict=True), strict=True)]  # fmt: skip
-            to = tuple(p[0] for p in pairs[::-1])
-            source = tuple(p[1] for p in pairs[::-1])
-            part = array[(slice(0, shots), *source)]
-            whole[(slice(None), *to)] += part if factor == 1.0 else factor * part
-    return whole
+class _Film:
+    """One component of one series: its buffer on the device and the launches that fill it."""
+
+    def __init__(
+        self, backend: Backend, series: Series, component: Component, reader: Reader
+    ) -> None:
+        self.series, self.component, self._backend = series, component, backend
+        self.buffer = backend.array(np.zeros(reader.size, np.float32))
+        self._copy: Copy | None = None
+        share = 0.5 if component.late else 1.0
+
+        def launches(parity: int, added: bool) -> list:
+            return [
+                launch
+                for n, (field, factor) in enumerate(component.terms)
+                for launch in reader.launches(
+                    field, parity, self.buffer, share * factor, added=added or n > 0
+                )
+            ]
+
+        self._set, self._add = ([launches(p, added) for p in (0, 1)] for added in (False, True))
+        self._rounding = list(_rounding(reader, self.buffer, series.bits))
+
+    def begin(self, parity: int) -> None:
+        """Read the field; of one that stands later half of it."""
+        if self._copy is not None:
+            self._copy.hold()
+        for launch in self._set[parity]:
+            launch()
+
+    def complete(self, parity: int) -> None:
+        """Add the other half."""
+        for launch in self._add[parity]:
+            launch()
+
+    def hand_over(self, pipeline: Pipeline, names: list[str], step: int) -> None:
+        """Send what has been read on its way to the datasets of some shots."""
+        for launch in self._rounding:
+            launch()
+        filled = self.buffer[: len(names) * self.series.cut.points]
+        self._copy = pipeline.send(filled, names, self.series.order[step])
 
 
-def _overlap(kept: range, low: int, high: int) -> tuple[slice, slice]:
-    """Give the places in `kept` and in low .. high of the indices that both hold."""
-    first = max(0, -(-(low - kept.start) // kept.step))
-    stop = min(len(kept), -(-(high - kept.start) // kept.step))
-    if first >= stop:
-        return slice(0, 0), slice(0, 0)
-    start = kept[first] - low
-    return slice(first, stop), slice(start, kept[stop - 1] - low + 1, kept.step)
+def _rounding(reader: Reader, buffer: Any, bits: int) -> Any:
+    if bits == MANTISSA_BITS:
+        return
+    lost = np.uint32(MANTISSA_BITS - bits)
+    half, kept = np.uint32(1) << (lost - np.uint32(1)), ~((np.uint32(1) << lost) - np.uint32(1))
+    for rows, (to, _) in zip(reader.rows, reader.held, strict=True):
+        held = (buffer.view(np.uint32), to, half, kept, np.uint32(0x7F800000))
+        yield reader.each_row(shorten, rows, held)
 
 
 class SnapshotTaker:
-    """Take the due snapshots of a batch of shots and hand them to the writer."""
+    """Take the due snapshots of a batch of shots and send them on their way to the disk."""
 
-    def __init__(self, writer: ResultsWriter, series: list[Series], shots: list[str]) -> None:
-        """Lay out the datasets of all shots."""
-        self._writer, self._series, self._several = writer, series, len(shots) > 1
+    def __init__(
+        self, writer: ResultsWriter, series: list[Series], shots: list[str], backend: Backend,
+        parts: list[Fields], batch: int,
+    ) -> None:  # fmt: skip
+        """Lay out the datasets of all shots; bind the cuts of a batch."""
+        self._folders = {(s.name, k): _lay_out(writer, s, k, shots) for s in series for k in shots}
         self.events = set[int]().union(*(s.events for s in series))
-        self._before: dict[tuple[str, str], np.ndarray] = {}
-        for one in series:
-            for shot in shots if self._several else [None]:
-                writer.create_snapshots(
-                    one.name,
-                    shot=shot,
-                    axes=one.axes,
-                    times=one.times,
-                    fields={c.name: c.unit for c in one.components},
-                    plane=one.plane,
-                )
+        readers = [Reader(backend, one.cut, parts, batch) for one in series]
+        self._films = [
+            _Film(backend, one, component, reader)
+            for one, reader in zip(series, readers, strict=True)
+            for component in one.components
+        ]
 
-    def take(self, step: int, read: Reader, shots: list[str]) -> None:
-        """Store what is due after a step for these shots."""
-        for one in self._series:
-            for component in one.components:
-                if component.late:
-                    self._take_late(one, component, step, read, shots)
-                elif step in one.order:
-                    now = cut(one, component, read, len(shots))
-                    self._write(one, component, one.order[step], now, shots)
+    def arrays(self) -> dict[str, Any]:
+        """Give what has to survive between two steps: first halves of what stands later."""
+        late = [film for film in self._films if film.component.late]
+        return {f"{film.series.name}/{film.component.name}": film.buffer for film in late}
 
-    def _take_late(
-        self, one: Series, component: Component, step: int, read: Reader, shots: list[str]
-    ) -> None:
-        due = step in one.order
-        before = self._before.pop((one.name, component.name), None)
-        if not due and before is None:
-            return
-        now = cut(one, component, read, len(shots))
-        if before is not None:
-            before += now
-            before *= 0.5
-            self._write(one, component, one.order[step - 1], before, shots)
-        if due:
-            self._before[one.name, component.name] = now
+    def take(self, step: int, parity: int, pipeline: Pipeline, shots: list[str]) -> None:
+        """Take what is due after a step of some parity, for these shots."""
+        for film in self._films:
+            order, late = film.series.order, film.component.late
+            folders = (f"{self._folders[film.series.name, k]}/{film.component.name}" for k in shots)
+            if late and step - 1 in order:
+                film.complete(parity)
+                film.hand_over(pipeline, list(folders), step - 1)
+            if step in order:
+                film.begin(parity)
+                if not late:
+                    film.hand_over(pipeline, list(folders), step)
 
-    def _write(
-        self, one: Series, component: Component, number: int, blocks: np.ndarray, shots: list[str]
-    ) -> None:
-        for shot, block in zip(shots, blocks, strict=True):
-            self._writer.write_snapshot(
-                one.name, shot if self._several else None, number,
-                {component.name: one.shaped(block)},
-            )  # fmt: skip
+
+def _lay_out(writer: ResultsWriter, series: Series, shot: str, shots: list[str]) -> str:
+    return writer.create_snapshots(
+        series.name,
+        shot=shot if len(shots) > 1 else None,
+        axes=series.cut.axes,
+        times=series.times,
+        fields={c.name: c.unit for c in series.components},
+        plane=series.cut.plane,
+        error=0.0 if series.bits == MANTISSA_BITS else 2.0 ** -(series.bits + 1),
+    )

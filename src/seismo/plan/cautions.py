@@ -224,8 +224,9 @@ def _layer_strength(setup: Setup) -> Lines:
 
 
 def _nothing_recorded(setup: Setup) -> Lines:
-    if not setup.groups and not setup.scenario.output.snapshots:
-        yield "receivers: there are none, nor snapshots: nothing of the waves will be recorded"
+    output = setup.scenario.output
+    if not setup.groups and not output.snapshots and not output.maps:
+        yield "receivers: none, nor snapshots or maps: nothing of the waves will be recorded"
 
 
 _EARTH: tuple[Callable[[Setup, list[LayerResolution]], Lines], ...] = (

@@ -15,10 +15,11 @@ import numpy as np
 from seismo import cpml
 from seismo.backends.vectors import LANE_BYTES
 from seismo.fields import Fields
+from seismo.output.pipeline import ring_bytes
 from seismo.output.snapshots import Series, make_series
 from seismo.part import subdomains
 from seismo.receivers import term_points
-from seismo.setup import Setup, image_faces
+from seismo.setup import Setup, image_faces, maps_of
 from seismo.stages import LayerMemory
 from seismo.surroundings import Surroundings
 
@@ -38,7 +39,9 @@ class Memory:
         model: the coefficients of the equations.
         layers: memory variables of the absorbing layers.
         recorder: the traces as recorded.
-        snapshots: copies kept for a step.
+        maps: peaks, and the values they are peaks of.
+        snapshots: cuts of the fields on their way to the host.
+        ring: and from there to the disk.
         blocks: buffers of what is written.
         preparing: what the moment of preparation needs, instead of wavefield and layers.
         array: the largest single array of the model.
@@ -48,7 +51,9 @@ class Memory:
     model: int
     layers: int
     recorder: int
+    maps: int
     snapshots: int
+    ring: int
     blocks: int
     preparing: int
     array: int
@@ -57,7 +62,7 @@ class Memory:
     def stepping(self) -> int:
         """Bytes while it steps."""
         arrays = self.wavefield + self.model + self.layers
-        return arrays + self.recorder + self.snapshots + self.blocks
+        return arrays + self.recorder + self.maps + self.snapshots + self.ring + self.blocks
 
     @property
     def total(self) -> int:
@@ -68,12 +73,12 @@ class Memory:
     def resident(self) -> int:
         """Bytes on a device with memory of its own, one array on its way to or from it included."""
         arrays = self.wavefield + self.model + self.layers + self.recorder
-        return arrays + max(self.array, self.recorder, self.snapshots)
+        return arrays + self.maps + self.snapshots + max(self.array, self.recorder)
 
     @property
     def beside(self) -> int:
         """Bytes of the host beside such a device."""
-        return max(self.preparing, self.recorder + self.snapshots + self.blocks)
+        return max(self.preparing, self.recorder + self.ring + self.blocks)
 
     def as_dict(self) -> dict[str, int]:
         """Plain data, sums included."""
@@ -86,12 +91,13 @@ class OutputSize:
 
     traces: int
     snapshots: int
+    maps: int
     model: int
 
     @property
     def total(self) -> int:
         """All of it."""
-        return self.traces + self.snapshots + self.model
+        return self.traces + self.snapshots + self.maps + self.model
 
     def as_dict(self) -> dict[str, int]:
         """Plain data, the sum included."""
@@ -133,7 +139,9 @@ def memory_of(setup: Setup) -> Memory:
         model=model,
         layers=_layers(setup, subdomain),
         recorder=recorder + points * POINT_BYTES,
-        snapshots=_kept(setup),
+        maps=sum(fields.item * m.numbers() * m.cut.points for m in maps_of(setup)) * setup.batch,
+        snapshots=sum(4 * n for n in _frames(setup)),
+        ring=ring_of(setup),
         blocks=WORK_BYTES,
         preparing=max(averaged + model + WORK_BYTES, images + model + prepared),
         array=subdomain.volume * fields.item,
@@ -187,11 +195,14 @@ def series_of(setup: Setup) -> list[Series]:
     return [make_series(s, setup.grid, setup.physics, setup.clock) for s in entries]
 
 
-def _kept(setup: Setup) -> int:
-    return sum(
-        4 * s.points * setup.batch * (1 + sum(c.late for c in s.components))
-        for s in series_of(setup)
-    )
+def _frames(setup: Setup) -> list[int]:
+    """List the points of a frame of every component, of the shots that advance together."""
+    return [s.cut.points * setup.batch for s in series_of(setup) for _ in s.components]
+
+
+def ring_of(setup: Setup) -> int:
+    """Give the bytes of the ring that snapshots pass through."""
+    return ring_bytes(4 * max(_frames(setup), default=0), output_of(setup).snapshots)
 
 
 def output_of(setup: Setup) -> OutputSize:
@@ -200,7 +211,9 @@ def output_of(setup: Setup) -> OutputSize:
     for group in setup.groups:
         samples = setup.clock.steps // setup.clock.steps_between(group.interval) + 1
         traces += 4 * samples * len(group.positions) * len(group.components(setup.physics))
-    snapshots = sum(4 * s.points * len(s.steps) * len(s.components) for s in series_of(setup))
+    snapshots = sum(4 * s.cut.points * len(s.steps) * len(s.components) for s in series_of(setup))
+    maps = sum(4 * m.cut.points * len(m.quantities) for m in maps_of(setup))
     model = 4 * setup.grid.extent.size * len(setup.earth.needs)
     shots = len(setup.shots)
-    return OutputSize(traces * shots, snapshots * shots, model * setup.scenario.output.model)
+    model *= setup.scenario.output.model
+    return OutputSize(traces * shots, snapshots * shots, maps * shots, model)

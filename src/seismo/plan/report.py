@@ -65,6 +65,7 @@ def _facts(plan: Plan) -> Iterator[tuple[str, str]]:
         f"up to {with_unit(plan.output.total, 'B')} "
         f"(traces {with_unit(plan.output.traces, 'B')}, "
         f"snapshots {with_unit(plan.output.snapshots, 'B')}, "
+        f"maps {with_unit(plan.output.maps, 'B')}, "
         f"model {with_unit(plan.output.model, 'B')}) before compression",
     )
     yield (

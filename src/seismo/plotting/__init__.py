@@ -1,4 +1,4 @@
-"""Figures from results files: model, snapshot, gather, traces, spectra and movie."""
+"""Figures from results files: model, snapshot, peaks, gather, traces, spectra and movie."""
 
 from __future__ import annotations
 
@@ -6,6 +6,7 @@ from seismo.plotting.gather import gather
 from seismo.plotting.kinds import KINDS, Kind, draw
 from seismo.plotting.model import model
 from seismo.plotting.movie import movie
+from seismo.plotting.peaks import peaks
 from seismo.plotting.snapshot import snapshot
 from seismo.plotting.spectra import spectra
 from seismo.plotting.traces import traces
@@ -17,6 +18,7 @@ __all__ = [
     "gather",
     "model",
     "movie",
+    "peaks",
     "snapshot",
     "spectra",
     "traces",

@@ -7,7 +7,7 @@ from collections.abc import Iterable, Sequence
 import numpy as np
 
 from seismo.errors import ScenarioError
-from seismo.output.arrays import NamedArrays, SnapshotSeries, TraceSet, choose, listed
+from seismo.output.arrays import MapSet, NamedArrays, SnapshotSeries, TraceSet, choose, listed
 from seismo.output.results import Results
 
 
@@ -48,7 +48,21 @@ def snapshot_series(
     return shots[_shot_name(list(shots), shot)]
 
 
-def shot_index(traces: TraceSet, shot: str | int | None) -> int:
+def map_set(results: Results, name: str | None) -> MapSet:
+    """Return the set of maps `name`, or the first one.
+
+    Raises:
+        ScenarioError: there is no such set, or none at all.
+    """
+    if name is not None:
+        return choose(results.maps, name, "maps")
+    for maps in results.maps.values():
+        if len(maps):
+            return maps
+    raise ScenarioError(f"{results.path}: holds no maps; add output.maps to the scenario")
+
+
+def shot_index(traces: TraceSet | MapSet, shot: str | int | None) -> int:
     """Return the index of a shot given by name or number (None: the first).
 
     Raises:

@@ -19,6 +19,7 @@ from seismo.output.results import Results
 from seismo.plotting.gather import gather
 from seismo.plotting.model import model
 from seismo.plotting.movie import SUFFIXES, movie
+from seismo.plotting.peaks import peaks
 from seismo.plotting.snapshot import snapshot
 from seismo.plotting.spectra import spectra
 from seismo.plotting.style import STYLE
@@ -45,6 +46,8 @@ class Kind:
         """Say whether the file holds what this kind draws."""
         if self.name == "model":
             return len(results.model) > 0
+        if self.name == "peaks":
+            return any(len(maps) for maps in results.maps.values())
         if self.name in ("snapshot", "movie"):
             return any(len(series) for series in results.snapshots.values())
         return any(len(traces) for traces in results.traces.values())
@@ -55,6 +58,7 @@ KINDS: dict[str, Kind] = {
     for kind in (
         Kind("model", "the earth model with sources and receivers", model),
         Kind("snapshot", "the wavefield over the model at several times", snapshot),
+        Kind("peaks", "maps of largest values", peaks),
         Kind("gather", "a record section, as an image or as wiggles", gather),
         Kind("traces", "seismograms by station and component", traces),
         Kind("spectra", "amplitude spectra of traces and source", spectra),

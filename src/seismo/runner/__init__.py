@@ -5,7 +5,7 @@
 The results are written under a hidden name and appear when the run is complete, so that an error or
 an interrupt leaves nothing behind. A run whose wavefield blows up is an error too, but what was
 recorded until then is kept, and says so: every earlier batch of shots, the traces of this one up to
-the last look that found it sound, and the snapshots taken.
+the last look that found it sound, and the snapshots taken. It is the same where the disk fills up.
 """
 
 from __future__ import annotations
@@ -18,19 +18,21 @@ import time
 import weakref
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 from seismo import machine, monitor, receivers
 from seismo.backends.base import Backend
 from seismo.backends.choice import choose
-from seismo.errors import InsufficientMemoryError, StorageError, UnstableError
+from seismo.errors import DiskSpaceError, InsufficientMemoryError, StorageError, UnstableError
 from seismo.monitor import Progress, Reporter
+from seismo.output.pipeline import Pipeline
 from seismo.output.quantities import with_unit
 from seismo.output.results import Results, open_results
 from seismo.output.results_file import ResultsWriter
 from seismo.output.snapshots import SnapshotTaker
-from seismo.plan.memory import memory_of, output_of, series_of
+from seismo.plan.memory import memory_of, output_of, ring_of, series_of
 from seismo.plan.room import demands, fitted, remedy
 from seismo.runner import contents
 from seismo.runner.pace import REPORT_EVERY, Pace
@@ -121,6 +123,28 @@ def refuse_what_does_not_fit(setup: Setup, backend: Backend, folder: Path) -> No
         )
 
 
+@dataclass(frozen=True)
+class _Gear:
+    """What a run works with, once it is built."""
+
+    simulation: Simulation
+    taker: SnapshotTaker
+    writer: ResultsWriter
+    pipeline: Pipeline
+
+    def send_traces(self, first: int, count: int, steps: int) -> None:
+        """Send the traces of a batch, `count` shots from number `first` on, of so many steps."""
+        for shot in range(count):
+            for name, traces in contents.traces_of(self.simulation, shot, steps):
+                self.pipeline.call(self.writer.write, name, first + shot, traces)
+
+    def send_maps(self, first: int, count: int) -> None:
+        """Send the maps of a batch."""
+        for shot in range(count):
+            for name, peaks in self.simulation.maps.peaks(shot).items():
+                self.pipeline.call(self.writer.write, f"maps/{name}", first + shot, peaks)
+
+
 class _Run:
     """The state of one run."""
 
@@ -151,70 +175,82 @@ class _Run:
                 writer.write_model(*contents.model_of(self.setup))
             contents.write_sources(writer, self.setup)
             contents.create_traces(writer, self.setup)
+            contents.create_maps(writer, self.setup)
             self.report(Progress("build"))
             with self._told_when_compiling():
                 simulation = Simulation(self.setup, self.backend)
-            failure = self._waves(writer, simulation, keep)
-            marks = {"status": "unstable", "message": str(failure)} if failure else None
-            writer.finish(self._summary(simulation, time.perf_counter() - begin), marks)
+                taker = self._taker(writer, simulation)
+            size = output_of(self.setup)
+            reserve = size.traces + size.maps
+            with Pipeline(writer, self.backend, ring_of(self.setup), reserve) as pipeline:
+                gear = _Gear(simulation, taker, writer, pipeline)
+                failure = self._waves(gear, keep)
+            marks = {"status": failure.status, "message": str(failure)} if failure else None
+            summary = self._summary(simulation, time.perf_counter() - begin)
+            writer.finish(summary | pipeline.describe(), marks)
         if failure is not None:
-            raise UnstableError(f"{failure}, in {self.path}", failure.good)
+            raise type(failure)(f"{failure}, in {self.path}", failure.good)
         self.report(Progress("done", self.total, self.total))
 
-    def _waves(
-        self, writer: ResultsWriter, simulation: Simulation, keep: bool
-    ) -> UnstableError | None:
-        """Run all batches; give the error of one that turned unstable, once its waves are kept."""
-        taker = SnapshotTaker(writer, self.series, self.names)
+    def _taker(self, writer: ResultsWriter, simulation: Simulation) -> SnapshotTaker:
+        fields = [part.fields for part in simulation.parts]
+        batch = self.setup.batch
+        return SnapshotTaker(writer, self.series, self.names, self.backend, fields, batch)
+
+    def _waves(self, gear: _Gear, keep: bool) -> UnstableError | DiskSpaceError | None:
+        """Run all batches; give the error of one that was stopped, once its waves are kept."""
         for number, first in enumerate(self.batches):
             try:
-                self._batch(simulation, taker, writer, number, first)
-            except UnstableError as error:
+                self._batch(gear, number, first)
+            except (UnstableError, DiskSpaceError) as error:
                 if not keep:
                     raise
-                return self._keep(error, writer, simulation, first)
+                return self._keep(error, gear, first)
         return None
 
     def _keep(
-        self, error: UnstableError, writer: ResultsWriter, simulation: Simulation, first: int
-    ) -> UnstableError:
-        """Store the traces of a batch up to the last look that found it sound."""
+        self, error: UnstableError | DiskSpaceError, gear: _Gear, first: int
+    ) -> UnstableError | DiskSpaceError:
+        """Store the traces of a batch up to the last step that is sound."""
         names = self.names[first : first + self.setup.batch]
         removal = self.setup.scenario.time.dispersion_removal
         steps = receivers.complete_steps(error.good, removal)
-        contents.write_traces(writer, simulation, first, len(names), steps)
+        gear.send_traces(first, len(names), steps)
+        if gear.simulation.step == error.good < self.setup.clock.steps:  # sound, and not sent yet
+            gear.send_maps(first, len(names))
         kept = f"the traces until {with_unit(steps * self.setup.clock.dt, 's')}"
         if len(self.names) > 1:
             kept += " of " + " to ".join(dict.fromkeys((names[0], names[-1])))
             kept += f", and {first} shot{'s' * (first > 1)} before" if first else ""
-        return UnstableError(f"{error}; kept are {kept}", error.good)
+        return type(error)(f"{error}; kept are {kept}", error.good)
 
     @property
     def total(self) -> int:
         """Steps over all batches."""
         return self.per_batch * len(self.batches)
 
-    def _batch(self, simulation: Simulation, taker: SnapshotTaker, writer: ResultsWriter,
-               number: int, first: int) -> None:  # fmt: skip
+    def _batch(self, gear: _Gear, number: int, first: int) -> None:
+        simulation, taker, pipeline = gear.simulation, gear.taker, gear.pipeline
         shots = self.setup.shots[first : first + self.setup.batch]
         names = self.names[first : first + len(shots)]
         if number:
             simulation.load(shots)
         watch = self._watch(simulation, shots)
         watch.look(0)  # whatever has to be compiled for it is compiled now
-        for step in _stops(self.per_batch, taker):
-            self._advance(simulation, step, number, names)
+        for step in _stops(self.per_batch, taker.events | {self.setup.clock.steps}):
+            self._advance(gear, step, number, names)
             if step % monitor.EVERY == 0 or step == self.per_batch:
                 watch.look(step)
             if step in taker.events:
-                self.pace.settle()
-                watch.finish()
-                taker.take(step, simulation.views, names)
+                taker.take(step, simulation.left, pipeline, names)
+            if step == self.setup.clock.steps:
+                gear.send_maps(first, len(shots))
         watch.finish()
-        contents.write_traces(writer, simulation, first, len(shots), self.setup.clock.steps)
+        gear.send_traces(first, len(shots), self.setup.clock.steps)
 
-    def _advance(self, simulation: Simulation, to: int, number: int, names: list[str]) -> None:
+    def _advance(self, gear: _Gear, to: int, number: int, names: list[str]) -> None:
         """Step to a step; the very first one, which may compile, is not timed."""
+        simulation = gear.simulation
         if not self.started and to > simulation.step:
             with self._told_when_compiling():
                 simulation.advance(1)
@@ -222,6 +258,7 @@ class _Run:
             self.started = self.reported = time.perf_counter()
         points, last = self.setup.grid.size * len(names), self.per_batch
         while simulation.step < to:
+            gear.pipeline.check(simulation.step)
             count = min(to - simulation.step, self.pace.room)
             self.pace.queue(simulation.advance, count, points)
             if not self.pace.room or simulation.step == last:
@@ -284,6 +321,6 @@ class _Run:
         return summary
 
 
-def _stops(steps: int, taker: SnapshotTaker) -> list[int]:
+def _stops(steps: int, events: set[int]) -> list[int]:
     """List the steps after which something is to be done, the last one included."""
-    return sorted({*range(monitor.EVERY, steps, monitor.EVERY), steps, *taker.events})
+    return sorted({*range(monitor.EVERY, steps, monitor.EVERY), steps, *events})

@@ -7,6 +7,7 @@ its staggered points.
 from __future__ import annotations
 
 import json
+from collections.abc import Iterator
 from typing import Any
 
 import numpy as np
@@ -16,7 +17,7 @@ from seismo.geographic import Projection
 from seismo.grid import AXES
 from seismo.output.results_file import ResultsWriter
 from seismo.plan.resolution import highest_frequency
-from seismo.setup import Setup
+from seismo.setup import Setup, maps_of
 from seismo.simulation import Simulation
 
 _TRACE_BLOCK = 1 << 20  # samples finished at once
@@ -127,21 +128,27 @@ def create_traces(writer: ResultsWriter, setup: Setup) -> None:
         )
 
 
-def write_traces(
-    writer: ResultsWriter, simulation: Simulation, first: int, count: int, steps: int
-) -> None:
-    """Store the traces of a batch, `count` shots from number `first` on, of so many steps."""
-    setup = simulation.setup
-    for group in setup.groups:
-        for shot in range(count):
-            traces = {
-                name: traces_of(simulation, shot, group, *component, steps)
-                for name, component in group.components(setup.physics).items()
-            }
-            writer.write_traces(group.name, first + shot, traces)
+def create_maps(writer: ResultsWriter, setup: Setup) -> None:
+    """Lay out all maps."""
+    for one in maps_of(setup):
+        writer.create_maps(
+            one.name,
+            shots=[shot.name for shot in setup.shots],
+            axes=one.cut.axes,
+            quantities={q.name: q.unit for q in one.quantities},
+            plane=one.cut.plane,
+        )
 
 
-def traces_of(
+def traces_of(simulation: Simulation, shot: int, steps: int) -> Iterator[tuple[str, np.ndarray]]:
+    """Give the datasets and traces (receiver, time) of one shot of the batch, of so many steps."""
+    physics = simulation.setup.physics
+    for group in simulation.setup.groups:
+        for name, component in group.components(physics).items():
+            yield f"traces/{group.name}/{name}", _traces(simulation, shot, group, *component, steps)
+
+
+def _traces(
     simulation: Simulation, shot: int, group: Any, quantity: str, base: str, component: str,
     steps: int,
 ) -> np.ndarray:  # fmt: skip

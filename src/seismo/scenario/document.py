@@ -37,6 +37,7 @@ _RULES = (
     physics_rules.receivers,
     physics_rules.snapshots,
     rules.snapshot_times,
+    physics_rules.maps,
     rules.names,
     rules.survey,
 )

@@ -10,10 +10,12 @@ from seismo.scenario.part import (
     Field,
     FilePath,
     Integer,
+    Interval,
     Length,
     Name,
     Part,
     PositiveTime,
+    RelativeError,
     TimeFromZero,
     Truth,
 )
@@ -33,26 +35,58 @@ class Plane(Part):
         return self
 
 
-class Snapshots(Part):
+class Region(Part):
+    """A box within the grid, by the first and the last coordinate along each axis."""
+
+    x: Interval | None = Field(None, description="from, to; the whole grid when left out")
+    y: Interval | None = Field(None, description="from, to; the whole grid when left out")
+    z: Interval | None = Field(None, description="from, to; the whole grid when left out")
+
+
+class Cut(Part):
+    """Which points of the grid an output takes."""
+
+    decimate: Annotated[Integer, Field(ge=1, le=1000)] = Field(
+        1, description="keep every n-th point of each axis"
+    )
+    plane: Plane | None = Field(None, description="only this plane (3-D only)")
+    box: Region | None = Field(None, description="only this part of the grid")
+
+
+class Snapshots(Cut):
     """Pictures of fields at equal intervals of time."""
 
     name: Name = Field("wavefield", description="name in the results; different for each entry")
     fields: Annotated[tuple[str, ...], Field(min_length=1)] = Field(
         description="fields such as vx or sxz, `velocity` for all its components, or `pressure`"
     )
-    interval: PositiveTime = Field(description="time between snapshots")
-    decimate: Annotated[Integer, Field(ge=1, le=1000)] = Field(
-        1, description="keep every n-th point of each axis"
+    interval: PositiveTime | None = Field(None, description="time between snapshots")
+    steps: Annotated[Integer, Field(ge=1)] | None = Field(
+        None, description="time steps between snapshots, instead of `interval`"
     )
     start: TimeFromZero | None = Field(None, description="no snapshot before this time")
     stop: TimeFromZero | None = Field(None, description="no snapshot after this time")
-    plane: Plane | None = Field(None, description="only this plane (3-D only)")
+    relative_error: RelativeError | None = Field(
+        None, description="round values to so much of themselves, for smaller files"
+    )
 
     @model_validator(mode="after")
     def _in_order(self) -> Snapshots:
+        if (self.interval is None) == (self.steps is None):
+            raise ValueError("snapshots need exactly one of 'interval', 'steps'")
         if self.start is not None and self.stop is not None and self.stop < self.start:
             raise ValueError(f"stop ({self.stop:g} s) comes before start ({self.start:g} s)")
         return self
+
+
+class Maps(Cut):
+    """Largest values at every point over the whole run, found while it steps."""
+
+    name: Name = Field("peaks", description="name in the results; different for each entry")
+    quantities: Annotated[tuple[str, ...], Field(min_length=1)] = Field(
+        description="`pgv` and `pga` (largest speed and acceleration), `pgv_horizontal`, "
+        "`pgv_x` and so on, or fields such as p or sxz"
+    )
 
 
 class Output(Part):
@@ -62,4 +96,5 @@ class Output(Part):
         None, description="results file; the scenario's name with .h5 when left out"
     )
     snapshots: tuple[Snapshots, ...] = Field((), description="snapshots of the wavefield")
+    maps: tuple[Maps, ...] = Field((), description="maps of largest values")
     model: Truth = Field(True, description="write the earth model as it was used")

@@ -136,6 +136,7 @@ def _increasing(values: tuple[float, ...]) -> tuple[float, ...]:
 
 Number = Annotated[float, Quantity(units.NUMBER)]
 PositiveNumber = Annotated[float, Quantity(units.NUMBER, gt=0.0)]
+RelativeError = Annotated[float, Quantity(units.NUMBER, ge=1e-6, le=0.1)]
 Length = Annotated[float, Quantity(units.LENGTH)]
 PositiveLength = Annotated[float, Quantity(units.LENGTH, gt=0.0)]
 Time = Annotated[float, Quantity(units.TIME)]

@@ -54,6 +54,7 @@ _FIELD_GROUPS = {
     "elastic": ("velocity", "pressure"),
     "elastic_sh": ("velocity",),
 }
+_PEAKS = ("pgv", "pga")
 _WHOLE_GRID = ("uniform", "layers", "gradient", "table", "file")
 
 
@@ -149,37 +150,70 @@ def receivers(draft: Draft) -> Found:
 
 
 def snapshots(draft: Draft) -> Found:
-    """Check the fields of snapshots, and that planes are asked of 3-D runs only."""
+    """Check the fields and the places of snapshots."""
     if draft.output is None or draft.dimensions is None:
         return
     for index, entry in enumerate(draft.output.snapshots):
         path: Path = ("output", "snapshots", index)
         known = fields(draft.physics, draft.dimensions) if draft.physics else entry.fields
-        for number, name in enumerate(entry.fields):
-            if name not in known:
-                offers = f"{', '.join(known)}{nearest(name, known)}"
-                problem = f"physics {draft.physics} in {draft.dimensions}-D has the fields {offers}"
-                yield Mistake((*path, "fields", number), problem)
-            elif name in entry.fields[:number]:
-                yield Mistake((*path, "fields", number), "listed twice: keep one")
-        if entry.plane is not None and draft.dimensions == 2:
-            yield Mistake((*path, "plane"), "a 2-D run is one plane already: leave it out")
-        elif entry.plane is not None and draft.grid is not None:
-            yield from _plane(draft, (*path, "plane"), entry.plane)
+        yield from _listed(draft, (*path, "fields"), entry.fields, known, "fields")
+        yield from _cut(draft, path, entry)
 
 
-def _plane(draft: Draft, path: Path, plane: Any) -> Found:
-    for axis in ("x", "y", "z"):
-        value, grid = getattr(plane, axis), draft.grid
-        low, length = (
-            getattr(grid.origin, axis) if grid else 0.0,
-            getattr(grid.extent, axis) if grid else None,
-        )
-        if value is not None and length is not None and not low <= value <= low + length:
-            problem = (
-                f"outside the grid: {axis} from {low:g} m to {low + length:g} m; move it inside"
-            )
-            yield Mistake((*path, axis), problem)
+def maps(draft: Draft) -> Found:
+    """Check the quantities and the places of maps."""
+    if draft.output is None or draft.dimensions is None:
+        return
+    for index, entry in enumerate(draft.output.maps):
+        path: Path = ("output", "maps", index)
+        known = peaks(draft.physics, draft.dimensions) if draft.physics else entry.quantities
+        yield from _listed(draft, (*path, "quantities"), entry.quantities, known, "maps")
+        yield from _cut(draft, path, entry)
+
+
+def peaks(physics: str, dimensions: int) -> tuple[str, ...]:
+    """Return what maps may show: fields, and peaks of motion where the equation has velocities."""
+    own = fields(physics, dimensions)
+    motions = [name[1:] for name in own if name in ("vx", "vy", "vz")]
+    level = ["horizontal"] if set(motions) & {"x", "y"} else []
+    words = [peak + tail for tail in ("", *(f"_{t}" for t in level + motions)) for peak in _PEAKS]
+    return tuple(n for n in own if n != "velocity") + (tuple(words) if motions else ())
+
+
+def _listed(
+    draft: Draft, path: Path, names: tuple[str, ...], known: tuple[str, ...], what: str
+) -> Found:
+    """Check that each name is known and stands in a list but once."""
+    for number, name in enumerate(names):
+        if name not in known:
+            offers = f"{', '.join(known)}{nearest(name, known)}"
+            problem = f"physics {draft.physics} in {draft.dimensions}-D has the {what} {offers}"
+            yield Mistake((*path, number), problem)
+        elif name in names[:number]:
+            yield Mistake((*path, number), "listed twice: keep one")
+
+
+def _cut(draft: Draft, path: Path, entry: Any) -> Found:
+    """Check that a plane is asked of a 3-D run only, and that it and the box lie in the grid."""
+    if entry.plane is not None and draft.dimensions == 2:
+        yield Mistake((*path, "plane"), "a 2-D run is one plane already: leave it out")
+    elif entry.plane is not None:
+        for axis in "xyz":
+            yield from _inside(draft, (*path, "plane", axis), axis, getattr(entry.plane, axis))
+    for axis in "xyz" if entry.box is not None else "":
+        place, ends = (*path, "box", axis), getattr(entry.box, axis)
+        if ends is not None and axis == "y" and draft.dimensions == 2:
+            yield Mistake(place, "a 2-D run has no y: leave it out")
+        elif ends is not None:
+            yield from next(filter(None, (list(_inside(draft, place, axis, e)) for e in ends)), ())
+
+
+def _inside(draft: Draft, path: Path, axis: str, value: float | None) -> Found:
+    low = getattr(draft.grid.origin, axis) if draft.grid else 0.0
+    length = getattr(draft.grid.extent, axis) if draft.grid else None
+    if value is not None and length is not None and not low <= value <= low + length:
+        problem = f"outside the grid: {axis} from {low:g} m to {low + length:g} m; move it inside"
+        yield Mistake(path, problem)
 
 
 def properties(draft: Draft) -> Found:

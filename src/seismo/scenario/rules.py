@@ -261,6 +261,8 @@ def _file(path: Path, file: GriddedFile, dimensions: int | None) -> Found:
 def snapshot_times(draft: Draft) -> Found:
     """Check that each entry of snapshots has one: at multiples of its interval, start to stop."""
     for index, entry in enumerate(draft.output.snapshots if draft.output else ()):
+        if entry.interval is None:
+            continue  # the length of a step is not known yet
         start, stop = entry.start or 0.0, math.inf if entry.stop is None else entry.stop
         last = min(stop, draft.time.duration if draft.time else math.inf)
         first = math.ceil(start / entry.interval * (1.0 - 1e-9)) * entry.interval
@@ -280,8 +282,9 @@ def names(draft: Draft) -> Found:
         ("receivers",), [getattr(group, "name", None) for group in draft.receivers or ()]
     )
     if draft.output is not None:
-        taken = [snapshots.name for snapshots in draft.output.snapshots]
-        yield from _unique(("output", "snapshots"), taken)
+        for key in ("snapshots", "maps"):
+            taken = [entry.name for entry in getattr(draft.output, key)]
+            yield from _unique(("output", key), taken)
     if draft.survey is not None:
         shots = [shot.name for shot in draft.survey.shots]
         yield from _unique(("survey", "shots"), _or_default(shots, SHOT_NAME))

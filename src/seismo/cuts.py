@@ -1,0 +1,193 @@
+"""Cuts: the points of a grid that an output takes, and the launches that read fields there.
+
+A cut keeps every n-th point of a box, of the whole extent, or of a plane through it. Nothing is
+interpolated: a field that stands half a cell further is read at the point of its node.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from seismo.backends.base import Backend, Launch
+from seismo.errors import ScenarioError
+from seismo.fields import Fields
+from seismo.grid import AXES, Grid
+from seismo.kernels import cuts as kernels
+
+_GROUPS = ("velocity", "pressure")
+
+
+@dataclass(frozen=True)
+class Beside:
+    """Points to sum along one axis instead of the point itself, by its grid index along z.
+
+    Attributes:
+        axis: along which they lie.
+        steps: (points along z, n) how far up the axis.
+        weights: (points along z, n) of them.
+    """
+
+    axis: str
+    steps: np.ndarray
+    weights: np.ndarray
+
+
+@dataclass(frozen=True)
+class Component:
+    """What is read: its unit, the weighted fields that make it, and when they stand."""
+
+    name: str
+    unit: str
+    terms: tuple[tuple[str, float], ...]
+    late: bool
+
+
+@dataclass(frozen=True)
+class Cut:
+    """Points of a grid.
+
+    Attributes:
+        index: grid indices kept along x, y, z, as ranges.
+        axes: coordinates in m by name, in the order of the arrays' axes.
+        plane: coordinate in m of the axis that was cut.
+    """
+
+    index: tuple[range, range, range]
+    axes: dict[str, np.ndarray]
+    plane: dict[str, float]
+
+    @property
+    def points(self) -> int:
+        """How many."""
+        return int(np.prod([len(r) for r in self.index]))
+
+    @property
+    def shape(self) -> tuple[int, ...]:
+        """Points along the axes that are left."""
+        return tuple(len(values) for values in self.axes.values())
+
+
+def components_of(name: str, physics: Any) -> list[Component]:
+    """Give the components of a field, or of the groups `velocity` and `pressure`."""
+    fields = {f.name: f for f in physics.fields}
+    if name not in _GROUPS:
+        field = fields[name]
+        return [Component(name, field.unit, ((name, 1.0),), field.late)]
+    found = []
+    for component, terms in physics.observables[name].items():
+        first = fields[terms[0].field]
+        weights = tuple((t.field, t.factor) for t in terms)
+        found.append(Component(component, first.unit, weights, first.late))
+    return found
+
+
+def make_cut(entry: Any, grid: Grid) -> Cut:
+    """Work out which points an entry of the scenario takes: `decimate`, `plane`, `box`."""
+    given = {} if entry.plane is None else {a: getattr(entry.plane, a) for a in AXES}
+    plane = {a: round(float(grid.index(a, v))) for a, v in given.items() if v is not None}
+    index = {a: _kept(grid, a, entry, plane) for a in AXES}
+    axes = {
+        a: grid.coordinate(a, np.array(index[a]))
+        for a in "zyx"
+        if a in grid.axes and a not in plane
+    }
+    cut = {a: float(grid.coordinate(a, n)) for a, n in plane.items()}
+    return Cut((index["x"], index["y"], index["z"]), axes, cut)
+
+
+def _kept(grid: Grid, axis: str, entry: Any, plane: Mapping[str, int]) -> range:
+    a = AXES.index(axis)
+    low, high = grid.extent.lo[a], grid.extent.hi[a]
+    if axis in plane:
+        return range(plane[axis], plane[axis] + 1)
+    ends = None if entry.box is None else getattr(entry.box, axis)
+    if ends:
+        first, last = (float(grid.index(axis, end)) for end in ends)
+        low, high = max(low, int(np.ceil(first - 1e-6))), min(high, int(last + 1e-6) + 1)
+    if ends and low >= high:
+        raise ScenarioError(
+            f"output: {entry.name}: box.{axis} from {ends[0]:g} m to {ends[1]:g} m holds no point "
+            f"of the grid, whose spacing is {grid.spacing[a]:g} m; make it wider"
+        )
+    return range(low, high, entry.decimate if axis in grid.axes else 1)
+
+
+@dataclass(frozen=True)
+class Rows:
+    """The rows of a cut within one subdomain.
+
+    Attributes:
+        fields: of the subdomain.
+        shots: whose shot each row is (row).
+        z: grid index of each row along z.
+        given: where each row begins in a field.
+        to: where it begins in a flat array (shot, z, y, x) of the cut.
+    """
+
+    fields: Fields
+    shots: np.ndarray
+    z: np.ndarray
+    given: np.ndarray
+    to: np.ndarray
+
+    def beside(self, points: Beside | None) -> tuple[np.ndarray, np.ndarray]:
+        """Give the offsets (row, n) and weights of what each point of a row is the sum of."""
+        if points is None:
+            return np.zeros((self.z.size, 1), np.int64), np.ones((self.z.size, 1))
+        stride = dict(zip("xyz", (1, *self.fields.subdomain.strides), strict=True))[points.axis]
+        return points.steps[self.z] * stride, points.weights[self.z]
+
+
+class Reader:
+    """Bind the reading of fields at the points of a cut, for all shots of a batch."""
+
+    def __init__(self, backend: Backend, cut: Cut, parts: list[Fields], shots: int) -> None:
+        self._backend, self.cut = backend, cut
+        self.size = shots * cut.points
+        self.rows = [rows for part in parts if (rows := _rows(cut, part, shots)).to.size]
+        self.held = [[backend.array(a) for a in (rows.to, rows.given)] for rows in self.rows]
+
+    def launches(
+        self, name: str, parity: int, target: Any, factor: float, *, added: bool,
+        first: int = 0, beside: Beside | None = None,
+    ) -> Iterator[Launch]:  # fmt: skip
+        """Bind ``target = factor * field`` after steps of a parity, for each subdomain.
+
+        Args:
+            name: field.
+            parity: of the step.
+            target: flat array that begins with `first`.
+            factor: of the field.
+            added: whether the target is added to.
+            first: where the cut begins in the target.
+            beside: what to sum instead of the points themselves.
+        """
+        put = self._backend.array
+        for rows, (to, given) in zip(self.rows, self.held, strict=True):
+            offsets, weights = rows.beside(beside)
+            held = (
+                target, put(rows.to + first) if first else to, rows.fields.written(name, parity),
+                given, self.cut.index[0].step, put(offsets),
+                put((factor * weights).astype(self._backend.precision)), int(added),
+            )  # fmt: skip
+            yield self.each_row(kernels.cut, rows, held)
+
+    def each_row(self, body: Any, rows: Rows, arguments: tuple) -> Launch:
+        """Bind a body to the rows of a subdomain; it writes its first argument."""
+        length = len(self.cut.index[0])
+        return self._backend.each_row(body, rows.to.size, length, arguments, (0,), rows.shots)
+
+
+def _rows(cut: Cut, fields: Fields, shots: int) -> Rows:
+    part = fields.subdomain
+    (x, y, z), (_, ylo, zlo), (_, yhi, zhi) = cut.index, part.owned.lo, part.owned.hi
+    ys = np.array([n for n in y if ylo <= n < yhi], np.int64)
+    zs = np.array([n for n in z if zlo <= n < zhi], np.int64)
+    shot, z_of, y_of = (a.ravel() for a in np.meshgrid(np.arange(shots), zs, ys, indexing="ij"))
+    row = (shot * len(z) + (z_of - z.start) // z.step) * len(y) + (y_of - y.start) // y.step
+    given = part.flat(x.start, y_of, z_of) + shot * part.volume
+    return Rows(fields, shot, z_of, given, row * len(x))

@@ -1,0 +1,198 @@
+"""Maps of largest values: peaks over the whole run at every point of a cut, found as it steps.
+
+    fields -> values of the components -> rates of change -> length of the vector -> peak
+
+Nothing is stored in between. Peak ground velocity (PGV) and acceleration (PGA) are lengths of
+vectors, of all components, of the horizontal ones, or of one alone. Their components stand on
+different points of the staggered grid and are interpolated to the nodes by the polynomial through
+as many half points as the differences have (8 at most). Acceleration is the change of velocity
+from step to step. Peaks of fields are taken where the field stands.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from itertools import chain
+from typing import Any
+
+import numpy as np
+
+from seismo.backends.base import Backend, Launch
+from seismo.cuts import Beside, Component, Cut, Reader, components_of, make_cut
+from seismo.fields import Fields
+from seismo.grid import Grid
+from seismo.interpolation import axis_weights, midpoint_weights
+from seismo.kernels import cuts as kernels
+from seismo.physics.table import Physics
+from seismo.surroundings import Surroundings
+
+MOST_REACH = 4  # half points on either side of a node
+_UNITS = {"pgv": "m/s", "pga": "m/s^2"}
+
+
+@dataclass(frozen=True)
+class Quantity:
+    """What one map shows.
+
+    Attributes:
+        name: as in the scenario.
+        unit: of its values.
+        components: of the vector whose length it is.
+        of_change: whether it is that of the rate of change.
+        at_nodes: whether the components are interpolated to the nodes.
+    """
+
+    name: str
+    unit: str
+    components: tuple[Component, ...]
+    of_change: bool = False
+    at_nodes: bool = False
+
+
+@dataclass(frozen=True)
+class MapSet:
+    """The maps of one entry of the scenario."""
+
+    name: str
+    quantities: tuple[Quantity, ...]
+    cut: Cut
+
+    @property
+    def channels(self) -> list[tuple[Component, bool]]:
+        """The components that are read, and whether at the nodes."""
+        return list(dict.fromkeys((c, q.at_nodes) for q in self.quantities for c in q.components))
+
+    def numbers(self) -> int:
+        """Count the numbers that a point takes on the device."""
+        changing = any(q.of_change for q in self.quantities)
+        return len(self.channels) * (3 if changing else 1) + len(self.quantities)
+
+
+def make_maps(entry: Any, grid: Grid, physics: Physics) -> MapSet:
+    """Work out one entry of `output.maps`."""
+    quantities = tuple(_quantity(name, physics) for name in entry.quantities)
+    return MapSet(entry.name, quantities, make_cut(entry, grid))
+
+
+def _quantity(name: str, physics: Physics) -> Quantity:
+    peak, _, which = name.partition("_")
+    if peak not in _UNITS:
+        found = components_of(name, physics)
+        return Quantity(name, found[0].unit, tuple(found))
+    axes = {"": "xyz", "horizontal": "xy"}.get(which, which)
+    components = (c for c in components_of("velocity", physics) if c.name[1] in axes)
+    return Quantity(name, _UNITS[peak], tuple(components), peak == "pga", at_nodes=True)
+
+
+class Maps:
+    """The peaks of all shots of a batch, on the device."""
+
+    def __init__(
+        self, backend: Backend, around: Surroundings, sets: list[MapSet], parts: list[Fields],
+        shots: int, dt: float,
+    ) -> None:  # fmt: skip
+        self._backend, self._dt = backend, dt
+        self._sets = [_Peaks(backend, around, one, parts, shots) for one in sets]
+
+    def launches(self, parity: int) -> list[Launch]:
+        """List what raises the peaks as a step has left the fields, in order."""
+        return [launch for one in self._sets for launch in one.launches(parity)]
+
+    def arrays(self) -> dict[str, Any]:
+        """Give what has to survive from step to step."""
+        return dict(chain.from_iterable(one.arrays().items() for one in self._sets))
+
+    def clear(self) -> None:
+        """Forget all peaks."""
+        for array in self.arrays().values():
+            array[:] = 0
+
+    def peaks(self, shot: int) -> dict[str, np.ndarray]:
+        """Give the maps of one shot of the batch: ``<set>/<quantity>`` -> array over the axes."""
+        found = {}
+        for one in self._sets:
+            cut = one.maps.cut
+            for quantity in one.maps.quantities:
+                flat = one.arrays()[f"{one.maps.name}/{quantity.name}"]
+                values = self._backend.fetch(flat[shot * cut.points : (shot + 1) * cut.points])
+                scale = 1.0 / self._dt if quantity.of_change else 1.0
+                found[f"{one.maps.name}/{quantity.name}"] = (scale * values).reshape(cut.shape)
+        return found
+
+
+class _Peaks:
+    """The running maxima of one set of maps."""
+
+    def __init__(
+        self, backend: Backend, around: Surroundings, maps: MapSet, parts: list[Fields], shots: int
+    ) -> None:
+        self.maps, self._backend = maps, backend
+        self._reader = Reader(backend, maps.cut, parts, shots)
+        size, count = self._reader.size, len(maps.channels)
+        zeros = np.zeros(count * size, backend.precision)
+        self._values = backend.array(zeros)
+        self._changing = any(q.of_change for q in maps.quantities)
+        kept = zeros if self._changing else zeros[:1]
+        self._rates, self._before = backend.array(kept), backend.array(kept)
+        self._found = {q.name: backend.array(np.zeros(size, np.float32)) for q in maps.quantities}
+        self._beside = [
+            beside(around, c.terms[0][0]) if at_nodes else None for c, at_nodes in maps.channels
+        ]
+        self._rows = np.arange(shots * maps.cut.points // self._length) * self._length
+        self._shots = self._rows // maps.cut.points
+
+    @property
+    def _length(self) -> int:
+        return len(self.maps.cut.index[0])
+
+    def arrays(self) -> dict[str, Any]:
+        """Give the peaks by name, and the values before the next step."""
+        found = {f"{self.maps.name}/{name}": array for name, array in self._found.items()}
+        return found | ({f"{self.maps.name}/before": self._before} if self._changing else {})
+
+    def launches(self, parity: int) -> list[Launch]:
+        """List what raises the peaks after steps of a parity, in order."""
+        size, channels, found = self._reader.size, self.maps.channels, list[Launch]()
+        for n, (component, _) in enumerate(channels):
+            for k, (field, factor) in enumerate(component.terms):
+                found += self._reader.launches(
+                    field, parity, self._values, factor, added=k > 0, first=n * size,
+                    beside=self._beside[n],
+                )  # fmt: skip
+        if self._changing:
+            starts = np.arange(len(channels))[:, None] * size
+            rows, held = (starts + self._rows).ravel(), (self._rates, self._before, self._values)
+            found.append(self._rowwise(kernels.change, held, rows, (0, 1)))
+        for quantity in self.maps.quantities:
+            which = [channels.index((c, quantity.at_nodes)) for c in quantity.components]
+            first = self._backend.array(np.array(which, np.int64) * size)
+            values = self._rates if quantity.of_change else self._values
+            both = (self._found[quantity.name], values)
+            found.append(self._rowwise(kernels.raise_peaks, both, self._rows, (0,), first))
+        return found
+
+    def _rowwise(self, body: Any, held: tuple, rows: np.ndarray, writes, *more: Any) -> Launch:
+        arguments = (*held, self._backend.array(rows), *more)
+        shots = np.resize(self._shots, rows.size)
+        return self._backend.each_row(body, rows.size, self._length, arguments, writes, shots)
+
+
+def beside(around: Surroundings, name: str) -> Beside | None:
+    """Give the half points that read a field at the nodes, None where it stands there.
+
+    Under a closed free surface there are none above; the polynomial through those below is used.
+    """
+    field = around.physics.named(name)
+    if not field.half:
+        return None
+    depths = around.grid.points[2]
+    steps, weights = midpoint_weights(min(MOST_REACH, around.halo))
+    steps, weights = np.tile(steps, (depths, 1)), np.tile(weights, (depths, 1))
+    if field.half == "z" and around.closure is not None:
+        near = [axis_weights(float(z), True, 0, around.surface(field)) for z in range(MOST_REACH)]
+        width = max(steps.shape[1], *(len(w) for _, w in near))
+        steps, weights = (np.pad(a, ((0, 0), (0, width - a.shape[1]))) for a in (steps, weights))
+        for z, (rows, some) in enumerate(near):
+            steps[z], weights[z] = 0, 0.0
+            steps[z, : rows.size], weights[z, : rows.size] = rows - z, some
+    return Beside(field.half, steps, weights)

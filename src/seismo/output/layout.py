@@ -1,0 +1,93 @@
+"""The layout of a results file: what makes its groups, datasets, scales and attributes.
+
+It is kept as functions, called for every file that is to have it (`parts`), and as the shape of
+what each dataset holds at one time, which those need who pack chunks before they reach the file.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any
+
+import h5py
+import numpy as np
+
+from seismo.errors import ScenarioError
+from seismo.output.chunks import Frame, create_frames, frame_of
+from seismo.output.scales import attach_scales, unit_of, write_scale
+
+LayOut = Callable[[h5py.File], None]
+
+
+class Layout:
+    """Everything in a results file but its chunks.
+
+    Attributes:
+        functions: make it, in order.
+        frames: of each dataset that is stored chunk by chunk.
+    """
+
+    def __init__(self, *functions: LayOut) -> None:
+        """Begin with some functions."""
+        self.functions: list[LayOut] = list(functions)
+        self.frames: dict[str, Frame] = {}
+        self._groups: dict[str, int] = {}
+
+    def lay_out(self, file: h5py.File) -> None:
+        """Make everything in a new file."""
+        for function in self.functions:
+            function(file)
+
+    def claim(self, kind: str, name: str, shot: str | None = None) -> str:
+        """Give the path of a group, or of a shot's within it, that nothing else may have.
+
+        Raises:
+            ScenarioError: it is taken, or no name.
+        """
+        if not name or "/" in name or name in (".", ".."):
+            raise ScenarioError(f"{kind} name {name!r}: use letters, digits, '-' and '_'")
+        path = f"{kind}/{name}"
+        number = self._groups.get(path, 0)
+        if number and shot is None:
+            raise ScenarioError(f"{kind} name {name!r} is used twice; give each set its own name")
+        self._groups[path] = number + 1
+        return path if shot is None else f"{path}/shot_{number:03d}"
+
+    def series(
+        self, folder: str, leading: tuple[str, Sequence[str] | np.ndarray],
+        axes: Mapping[str, np.ndarray], units: Mapping[str, str], facts: Mapping[str, object],
+        dtype: Any, error: float = 0.0,
+    ) -> LayOut:  # fmt: skip
+        """Describe a group of datasets over (leading, *axes); give what makes it.
+
+        Args:
+            folder: path of the group.
+            leading: name and values of the first axis.
+            axes: coordinates in m of the others.
+            units: name of each dataset -> unit.
+            facts: attributes of the group.
+            dtype: float type on disk.
+            error: bound of the relative error that values were rounded with.
+        """
+        frame = frame_of(tuple(len(values) for values in axes.values()), dtype)
+        self.frames |= {f"{folder}/{name}": frame for name in units}
+
+        def lay_out(file: h5py.File) -> None:
+            group = new_group(file, folder)
+            group.attrs.update(facts)
+            scales = [write_scale(group, *leading, unit_of(leading[0]))]
+            scales += [write_scale(group, axis, values, "m") for axis, values in axes.items()]
+            for name, unit in units.items():
+                dataset = create_frames(group, name, (len(leading[1]),), frame)
+                attach_scales(dataset, scales, unit)
+                if error:
+                    dataset.attrs["relative_error_bound"] = error
+
+        return lay_out
+
+
+def new_group(file: h5py.File, path: str) -> h5py.Group:
+    """Make a group in a parent that keeps the order of the scenario: the first one is drawn."""
+    kind, _, rest = path.partition("/")
+    parent = file[kind] if kind in file else file.create_group(kind, track_order=True)
+    return parent.create_group(rest)

@@ -1,0 +1,237 @@
+"""Output that never holds the time loop: a ring of buffers, threads that compress, one that writes.
+
+    time loop       device buffer -> copy on its own stream -> ring of (pinned) host memory
+    pool            chunk by chunk: round, shuffle, deflate, outside HDF5
+    writer thread   write_direct_chunk, in order; the only thread that calls HDF5 meanwhile
+
+The time loop waits for nothing but room in the ring, and says how often and how long it did. What
+goes wrong in a thread is raised in the time loop, by the next `check`.
+"""
+
+from __future__ import annotations
+
+import os
+import threading
+import time
+from collections import deque
+from collections.abc import Callable, Sequence
+from concurrent.futures import Future, ThreadPoolExecutor
+from queue import SimpleQueue
+from types import TracebackType
+from typing import Any
+
+import numpy as np
+
+from seismo import machine
+from seismo.backends.base import Backend, Copy
+from seismo.errors import DiskSpaceError
+from seismo.output.chunks import corners, pack_tile
+from seismo.output.quantities import with_unit
+from seismo.output.results_file import ResultsWriter
+
+RING_BYTES = 256 * 2**20  # and at least three of the largest frame
+MARGIN_BYTES = 4 * 2**20  # of disk, for what HDF5 and the file system keep beside the data
+MOST_THREADS = 16
+_ALIGNMENT = 128
+
+
+def ring_bytes(largest: int, all_together: int) -> int:
+    """Give a size for the ring, from the bytes of the largest frame and of all of a run's."""
+    return min(max(RING_BYTES, 3 * largest), all_together) + 4 * _ALIGNMENT
+
+
+class Ring:
+    """Memory that is taken piece by piece and given back in the same order.
+
+    Attributes:
+        stalls: how often somebody had to wait for room.
+        stalled: for how many seconds altogether.
+    """
+
+    def __init__(self, memory: np.ndarray) -> None:
+        """Lay the ring over some bytes."""
+        self._memory = memory
+        self._taken: deque[tuple[int, int]] = deque()
+        self._changed = threading.Condition()
+        self.stalls, self.stalled = 0, 0.0
+
+    def take(self, size: int) -> np.ndarray:
+        """Give `size` bytes in one piece, as soon as there are any."""
+        whole = -(-size // _ALIGNMENT) * _ALIGNMENT
+        if whole > self._memory.size:
+            raise ValueError(f"a frame of {size} bytes in a ring of {self._memory.size}")
+        with self._changed:
+            start = self._room(whole)
+            if start is None:
+                self.stalls += 1
+                begin = time.perf_counter()
+                while start is None:
+                    self._changed.wait()
+                    start = self._room(whole)
+                self.stalled += time.perf_counter() - begin
+            self._taken.append((start, start + whole))
+            return self._memory[start : start + size]
+
+    def give_back(self) -> None:
+        """Give back the piece that was taken first."""
+        with self._changed:
+            self._taken.popleft()
+            self._changed.notify()
+
+    @property
+    def used(self) -> int:
+        """Bytes that are taken."""
+        with self._changed:
+            return sum(end - start for start, end in self._taken)
+
+    def _room(self, size: int) -> int | None:
+        if not self._taken:
+            return 0
+        first, last = self._taken[0][0], self._taken[-1][1]
+        if last > first:  # free: from the last one to the end, and from the beginning to the first
+            if last + size <= self._memory.size:
+                return last
+            last = 0
+        return last if last + size <= first else None
+
+
+Job = Callable[[], None]
+
+
+class Pipeline:
+    """Own ring, pool and writer thread while a run steps; use as a context manager."""
+
+    def __init__(
+        self, writer: ResultsWriter, backend: Backend, ring: int, reserve: int = 0
+    ) -> None:
+        """Allocate the ring and start the threads.
+
+        Args:
+            writer: where everything goes, open.
+            backend: where it comes from.
+            ring: bytes of the ring (`ring_bytes`).
+            reserve: bytes of disk that the end of the run will need.
+        """
+        self._writer, self._backend, self._reserve = writer, backend, reserve + MARGIN_BYTES
+        self.ring = Ring(backend.host_buffer(ring))
+        self._stored = 0
+        self._error: BaseException | None = None
+        self._low = ""
+        threads = min(MOST_THREADS, len(os.sched_getaffinity(0)))
+        self._pool = ThreadPoolExecutor(threads, thread_name_prefix="seismo-pack")
+        self._jobs: SimpleQueue[Job | None] = SimpleQueue()
+        self._thread = threading.Thread(target=self._work, name="seismo-write", daemon=True)
+        self._thread.start()
+
+    def __enter__(self) -> Pipeline:
+        """Return itself."""
+        return self
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        trace: TracebackType | None,
+    ) -> None:
+        """Store what is under way and stop the threads; after an error drop it."""
+        if kind is not None:
+            self._error = self._error or error
+            self._pool.shutdown(cancel_futures=True)
+        self._jobs.put(None)
+        self._thread.join()
+        self._pool.shutdown()
+        if kind is None:
+            self._raise()
+
+    def send(self, array: Any, names: Sequence[str], index: int) -> Copy:
+        """Send frame `index` of some datasets on its way: a flat array of the backend's."""
+        shape, chunk, dtype = self._writer.frame(names[0])
+        memory = self.ring.take(array.size * dtype.itemsize)
+        host = memory.view(dtype)
+        copy = self._backend.send(array, host)
+        frames = host.reshape(len(names), *shape)
+
+        def packed(frame: np.ndarray, corner: tuple[int, ...]) -> tuple[bytes, float]:
+            copy.wait()
+            return pack_tile(frame, corner, chunk)
+
+        chunks = [
+            (name, (index, *corner), self._pool.submit(packed, frame, corner))
+            for name, frame in zip(names, frames, strict=True)
+            for corner in corners(shape, chunk)
+        ]
+        self._jobs.put(lambda: self._store(chunks))
+        return copy
+
+    def call(self, function: Callable, *arguments: Any) -> None:
+        """Let the writer thread call something that writes, in its turn."""
+        self._jobs.put(lambda: function(*arguments))
+
+    def check(self, step: int) -> None:
+        """Raise what went wrong in a thread; that the disk is nearly full only once.
+
+        Args:
+            step: the steps taken so far.
+
+        Raises:
+            DiskSpaceError: there is room for the end of the run only.
+            StorageError: something could not be stored.
+        """
+        self._raise()
+        low, self._low = self._low, ""
+        if low:
+            raise DiskSpaceError(low, step)
+
+    def seal(self, until: int) -> None:
+        """Wait until all that was sent is stored, and put it on the disk for good as a part.
+
+        Args:
+            until: steps that were taken by then, over all batches.
+
+        Raises:
+            StorageError: it could not be.
+        """
+        stored = threading.Event()
+        self._jobs.put(stored.set)
+        stored.wait()
+        self._raise()
+        self._writer.seal(until)
+
+    def describe(self) -> dict[str, Any]:
+        """Say what was stored, and whether the time loop had to wait."""
+        return {
+            "snapshot_bytes": self._stored,
+            "output_stalls": self.ring.stalls,
+            "output_stalled_s": self.ring.stalled,
+        }
+
+    def _raise(self) -> None:
+        if self._error is not None:
+            raise self._error
+
+    def _work(self) -> None:
+        """Do the jobs in turn; after a failure only give back what they hold."""
+        while (job := self._jobs.get()) is not None:
+            try:
+                job()
+            except BaseException as error:
+                self._error = self._error or error
+
+    def _store(self, chunks: list[tuple[str, tuple[int, ...], Future]]) -> None:
+        try:
+            for name, place, packed in chunks if self._error is None else ():
+                data, peak = packed.result()
+                self._writer.store(name, place, data, peak)
+                self._stored += len(data)
+            self._look_at_disk()
+        finally:
+            self.ring.give_back()
+
+    def _look_at_disk(self) -> None:
+        folder = self._writer.path.parent
+        room, need = machine.free_disk(folder), self._reserve + self.ring.used
+        if room is not None and room < need:
+            self._low = (
+                f"output.path {self._writer.path}: {folder} has {with_unit(room, 'B')} left, and "
+                f"{with_unit(need, 'B')} are needed to end the run; free some space"
+            )

@@ -1,0 +1,81 @@
+"""Maps of largest values: one panel for each quantity, each with its own scale from zero."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import numpy as np
+from matplotlib.figure import Figure
+
+from seismo.output.results import Results
+from seismo.plotting.choice import components, map_set, shot_index
+from seismo.plotting.section import (
+    chosen_section,
+    draw_geometry,
+    draw_image,
+    frame_section,
+    source_place,
+)
+from seismo.plotting.style import (
+    SEQUENTIAL,
+    WIDTH,
+    amplitude_label,
+    clip_level,
+    heading,
+    length_unit,
+    outer_labels,
+    panels,
+    side_bar,
+    styled,
+)
+
+
+@styled
+def peaks(
+    results: Results,
+    *,
+    maps: str | None = None,
+    shot: str | int | None = None,
+    quantities: str | Sequence[str] | None = None,
+    section: str | None = None,
+    clip: float = 99.0,
+) -> Figure:
+    """Draw maps of largest values.
+
+    Args:
+        results: the results file.
+        maps: name of the set of maps (default: the first).
+        shot: name or number of the shot (default: the first).
+        quantities: which ones (default: all of the set).
+        section: the axis to cut a volume across, at the source (default y).
+        clip: percentile of the points at which the colours saturate: the source outshines all.
+
+    Raises:
+        ScenarioError: the file does not hold what is asked for.
+    """
+    found = map_set(results, maps)
+    names, number = components(found, quantities), shot_index(found, shot)
+    fired = found.shots[number] if len(found.shots) > 1 else None
+    axes = found.axes
+    plane = chosen_section(axes, source_place(results, fired), section)
+    scale, unit = length_unit(*axes.values())
+    columns = min(len(names), 2)
+    rows, ratio = -(-len(names) // columns), plane.shape_ratio(axes)
+    height = rows * ((WIDTH / columns - 1.3) * ratio + 0.5) + 0.8
+    figure, grid = panels(rows, columns, float(np.clip(height, 2.2, 11.0)))
+    for panel, name in zip(grid.flat, names, strict=False):
+        values = plane.oriented(found.values_of(name, (number, *plane.index(axes))), axes)
+        level = clip_level(values, clip)
+        factor, label = amplitude_label(name, found.unit(name), level)
+        image = draw_image(
+            panel, plane, values * factor, axes, scale, cmap=SEQUENTIAL, vmin=0.0,
+            vmax=level * factor,
+        )  # fmt: skip
+        draw_geometry(panel, plane, results, scale, fired)
+        frame_section(panel, plane, axes, scale, unit)
+        side_bar(panel, image, label, extend="max")
+    outer_labels(grid, len(names))
+    places = [f"{axis} = {value:.6g} m" for axis, value in found.plane.items()]
+    shot_name = f"shot {fired}" if fired else ""
+    figure.suptitle(heading(results.title, shot_name, plane.title(), *places), fontsize=10)
+    return figure
