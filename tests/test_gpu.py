@@ -18,6 +18,7 @@ import yaml
 
 import seismo
 import solver
+import test_maps
 import test_run
 from seismo import monitor, runner
 from seismo.backends.choice import choose
@@ -184,18 +185,35 @@ def test_a_batch_of_shots_equals_single_shots(name, dimensions, precision, gpu, 
 
 
 def test_a_run_writes_what_the_cpu_writes(tmp_path):
-    """Traces, snapshots at honest times, decimation, a model of two media."""
+    """Traces, snapshots at honest times, decimation, maps, a model of two media."""
     found, wanted = (
-        seismo.run(test_run.SCENARIO, tmp_path / f"{name}.h5", backend=name)
+        seismo.run(test_maps.with_maps(), tmp_path / f"{name}.h5", backend=name)
         for name in ("gpu", "cpu")
     )
     assert found.summary["device"] != wanted.summary["device"]
     assert found.summary["cuda_driver"]
-    for kind in ("traces", "snapshots"):
+    for kind in ("traces", "snapshots", "maps"):
         for name, arrays in getattr(wanted, kind).items():
             for quantity in arrays:
                 a, b = (getattr(r, kind)[name].values_of(quantity) for r in (found, wanted))
                 assert relative(a, b) < PROMISE
+
+
+def test_peaks_of_polynomials_are_exact(gpu):
+    test_maps.check_polynomials(gpu("float32"), (1, 1), "z")
+
+
+def test_rounded_snapshots_in_a_box_keep_their_bound(tmp_path):
+    """Beside those of the same run on the same card that are not rounded, at every step."""
+    box = {"box": {"x": [100.0, 200.0], "z": [50.0, 150.0]}, "fields": ["p", "vx"], "steps": 1}
+    snapshots = [box | {"name": "whole"}, box | {"name": "rounded", "relative_error": 1e-3}]
+    scenario = test_maps.changed(output={"snapshots": snapshots})
+    with seismo.run(scenario, tmp_path / "x.h5", backend="gpu") as results:
+        for field in ("p", "vx"):
+            whole, rounded = (results.snapshots[n].values_of(field) for n in ("whole", "rounded"))
+            bound = results.snapshots["rounded"].attribute(field, "relative_error_bound")
+            assert whole.any()
+            assert (np.abs(whole - rounded) <= bound * np.abs(whole) + 1.2e-38).all()
 
 
 def test_a_long_survey_goes_in_even_batches(tmp_path):

@@ -28,6 +28,7 @@ from numba.cuda import dispatcher  # noqa: E402
 from compiling_card import Code, CompilingCard, is_interior  # noqa: E402
 from seismo.backends import cuda_code  # noqa: E402
 from seismo.backends.gpu import GpuBackend  # noqa: E402
+from seismo.kernels import cuts  # noqa: E402
 
 ARCHITECTURES = [(8, 0), (9, 0)]
 LANES = {"float32": "v4.f32", "float64": "v2.f64"}
@@ -127,6 +128,27 @@ def test_kernels_are_compiled_elsewhere_and_kept(monkeypatch, tmp_path):
         cuda_code.keep(requests)
         assert all(".visible .entry" in request.path.read_text() for request in requests)
         monkeypatch.setattr(cuda_code, "_compile_elsewhere", None)
+
+
+@pytest.mark.parametrize("precision", LANES)
+def test_bodies_of_output(precision, compiler):
+    """What cuts, rounds and raises peaks, as `seismo.cuts` and `seismo.maps` launch it."""
+    card = CompilingCard((9, 0))
+    backend, whole = GpuBackend(precision, card), np.uint32
+    rows, field, found = np.zeros(4, np.int64), np.zeros(9, precision), np.zeros(9, np.float32)
+    beside = (np.zeros((4, 2), np.int64), np.zeros((4, 2), precision))
+    cuda_code.without_card((9, 0))
+    for body, arguments in (
+        (cuts.cut, (found, rows, field, rows, 2, *beside, 1)),
+        (cuts.shorten, (found.view("u4"), rows, whole(1), whole(3), whole(7))),
+        (cuts.change, (field, field, field, rows)),
+        (cuts.raise_peaks, (found, field, rows, rows)),
+    ):
+        backend.each_row(body, 4, 64, arguments, (0,))
+    codes = card.codes()
+    assert len(codes) == 4
+    for code in codes:
+        check(code, (9, 0), precision)
 
 
 @pytest.mark.slow
