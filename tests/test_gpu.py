@@ -77,7 +77,7 @@ def test_every_scenario_gives_the_answer_of_the_cpu(path, tmp_path):
     found = seismo.run(scenario, tmp_path / "gpu.h5", backend="gpu")
     assert "threads" not in found.summary
     compared = 0
-    for kind in ("traces", "snapshots"):
+    for kind in ("traces", "snapshots", "maps"):
         for name, arrays in getattr(wanted, kind).items():
             for quantity in arrays:
                 a, b = (getattr(r, kind)[name].values_of(quantity) for r in (found, wanted))

@@ -18,6 +18,7 @@ import seismo
 from seismo import machine
 from seismo.backends.cpu import CpuBackend
 from seismo.errors import DiskSpaceError, StorageError
+from seismo.monitor import closing_line
 from seismo.output import ResultsWriter, open_results
 from seismo.output.parts import MANIFEST
 from seismo.output.pipeline import Pipeline, Ring, ring_bytes
@@ -110,6 +111,14 @@ def test_who_waits_for_room_is_counted():
     assert ring.take(900).size == 900
     assert ring.stalls == 1
     assert 0.02 < ring.stalled < 5.0
+
+
+def test_the_closing_line_tells_of_waiting():
+    summary = {"steps": 10, "elapsed_s": 2.0, "points_per_second": 1e8, "bytes_per_second": 1e9}
+    assert "waiting" not in closing_line(summary | {"output_stalled_s": 0.0})
+    assert closing_line(summary | {"output_stalled_s": 1.2}).endswith(
+        "1.2 s of waiting for the disk"
+    )
 
 
 def test_a_failure_in_the_writer_reaches_the_time_loop_and_holds_nobody(tmp_path, monkeypatch):

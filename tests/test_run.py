@@ -21,6 +21,7 @@ import seismo.scenario
 from seismo import machine, monitor, runner, setup
 from seismo.errors import InsufficientMemoryError, StorageError, UnstableError
 from seismo.monitor import Lines, Progress, clock_time
+from seismo.plan import make_plan
 from seismo.schedule import Clock
 
 FREQUENCY = 10.0
@@ -76,6 +77,15 @@ def test_the_file_says_what_was_run(results):
     for name in ("elapsed_s", "points_per_second", "bytes_per_second"):
         assert summary[name] > 0
     assert json.loads(results.attributes["half_cell"]) == {"vx": "x", "vz": "z"}
+    assert (summary["output_stalls"], summary["output_stalled_s"]) == (0, 0.0)
+    assert 0 < summary["snapshot_bytes"] < 4 * 31 * 21 * 3 * 16 + 4 * 11 * 7 * 6
+
+
+def test_the_file_says_what_check_frowns_at(results):
+    plan = make_plan(seismo.scenario.from_dict(SCENARIO))
+    assert results.warnings == [w for w in plan.warnings if not w.startswith(("memory", "disk"))]
+    assert results.warnings
+    assert "".join(results.warnings[0].split()) in "".join(results.info().split())
 
 
 def test_the_model_is_the_earth_at_the_nodes_of_the_extent(results):

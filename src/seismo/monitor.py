@@ -189,7 +189,9 @@ def closing_line(summary: dict[str, Any]) -> str:
         f"{summary['bytes_per_second'] / 1e9:.1f} GB/s"
     )
     share = summary.get("bandwidth_share")
-    return line + (f", {share:.0%} of the copy bandwidth" if share else "")
+    line += f", {share:.0%} of the copy bandwidth" if share else ""
+    stalled = summary.get("output_stalled_s")
+    return line + (f"; {clock_time(stalled)} of waiting for the disk" if stalled else "")
 
 
 class Watch:

@@ -104,18 +104,19 @@ def pack_tile(
     """
     tile = _tile(block, corner, chunk)
     words = tile.view(f"u{tile.itemsize}").reshape(-1)
-    planes = np.empty((tile.itemsize, tile.size), np.uint8)
-    largest = np.array([_shuffler(words.dtype.type)(words, planes)], words.dtype)
+    planes, word = np.empty((tile.itemsize, tile.size), np.uint8), words.dtype.name
+    largest = np.array([_shuffler(word)(words, planes)], words.dtype)
     return isal_zlib.compress(planes, LEVEL), float(largest.view(tile.dtype)[0])
 
 
 @cache
-def _shuffler(word: Any) -> Callable[[np.ndarray, np.ndarray], int]:
+def _shuffler(name: str) -> Callable[[np.ndarray, np.ndarray], int]:
     """Compile what deals the bytes of numbers out to planes and finds the largest without sign.
 
     Magnitudes of floats are ordered as their bits are, and NaN comes last: a broken run must not
     look like a calm one.
     """
+    word: Any = np.dtype(name).type
     whole, octet = word(2 ** (8 * word().itemsize - 1) - 1), word(8)
 
     @njit(nogil=True, cache=True)

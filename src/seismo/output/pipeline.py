@@ -25,11 +25,12 @@ import numpy as np
 from seismo import machine
 from seismo.backends.base import Backend, Copy
 from seismo.errors import DiskSpaceError
-from seismo.output.chunks import corners, pack_tile
+from seismo.output.chunks import LARGEST_CHUNK_BYTES, corners, pack_tile
 from seismo.output.quantities import with_unit
 from seismo.output.results_file import ResultsWriter
 
-RING_BYTES = 256 * 2**20  # and at least three of the largest frame
+RING_BYTES = 256 * 2**20  # and at least four of the largest frame
+SMALL_BYTES = 2**16
 MARGIN_BYTES = 4 * 2**20  # of disk, for what HDF5 and the file system keep beside the data
 MOST_THREADS = 16
 _ALIGNMENT = 128
@@ -37,7 +38,16 @@ _ALIGNMENT = 128
 
 def ring_bytes(largest: int, all_together: int) -> int:
     """Give a size for the ring, from the bytes of the largest frame and of all of a run's."""
-    return min(max(RING_BYTES, 3 * largest), all_together) + 4 * _ALIGNMENT
+    return min(max(RING_BYTES, 4 * largest), 2 * all_together) + SMALL_BYTES
+
+
+def packing_bytes(all_together: int) -> int:
+    """Give what the threads that pack take: a chunk, its bytes dealt out, and those deflated."""
+    return min(_threads() * 3 * LARGEST_CHUNK_BYTES, 3 * all_together)
+
+
+def _threads() -> int:
+    return min(MOST_THREADS, len(os.sched_getaffinity(0)))
 
 
 class Ring:
@@ -117,8 +127,7 @@ class Pipeline:
         self._stored = 0
         self._error: BaseException | None = None
         self._low = ""
-        threads = min(MOST_THREADS, len(os.sched_getaffinity(0)))
-        self._pool = ThreadPoolExecutor(threads, thread_name_prefix="seismo-pack")
+        self._pool = ThreadPoolExecutor(_threads(), thread_name_prefix="seismo-pack")
         self._jobs: SimpleQueue[Job | None] = SimpleQueue()
         self._thread = threading.Thread(target=self._work, name="seismo-write", daemon=True)
         self._thread.start()

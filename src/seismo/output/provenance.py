@@ -34,7 +34,7 @@ RECORDED_VARIABLES = (
     "SLURM_JOB_NUM_NODES",
     "SLURM_NTASKS",
 )
-_PACKAGES = ("numpy", "numba", "h5py")
+_PACKAGES = ("numpy", "numba", "h5py", "isal")
 
 
 def provenance() -> dict[str, object]:

@@ -95,6 +95,8 @@ def _run(results: Results) -> Iterator[tuple[str, str]]:
     facts = [_fact(key, value) for key, value in summary.items()]
     if facts:
         yield "run", "; ".join(facts)
+    for warning in results.warnings:
+        yield "warning", warning
 
 
 def _fact(key: str, value: Any) -> str:

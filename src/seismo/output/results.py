@@ -136,12 +136,17 @@ class Results:
     @property
     def provenance(self) -> dict[str, Any]:
         """Versions, machine, command line and time of the run."""
-        return self._json("provenance")
+        return self._json("provenance", {})
+
+    @property
+    def warnings(self) -> list[str]:
+        """What `check` frowned at in the scenario."""
+        return [str(line) for line in self._json("warnings", [])]
 
     @property
     def summary(self) -> dict[str, Any]:
         """What the run reported at its end: steps, seconds, speed."""
-        return self._json("summary")
+        return self._json("summary", {})
 
     @cached_property
     def traces(self) -> Mapping[str, TraceSet]:
@@ -193,12 +198,13 @@ class Results:
         """Describe the file in plain text: what, when, by which version, grid, steps, peaks."""
         return report(self)
 
-    def _json(self, name: str) -> dict[str, Any]:
+    def _json(self, name: str, default: Any) -> Any:
+        """Read an attribute of the root that is JSON of the type of `default`."""
         try:
-            value = json.loads(text_attribute(self._file, name) or "{}")
+            value = json.loads(text_attribute(self._file, name) or "null")
         except ValueError:
-            return {}
-        return value if isinstance(value, dict) else {}
+            return default
+        return value if isinstance(value, type(default)) else default
 
     def _groups(self, name: str) -> list[tuple[str, h5py.Group]]:
         return list(children(self._group(name), h5py.Group))

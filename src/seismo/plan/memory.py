@@ -15,7 +15,7 @@ import numpy as np
 from seismo import cpml
 from seismo.backends.vectors import LANE_BYTES
 from seismo.fields import Fields
-from seismo.output.pipeline import ring_bytes
+from seismo.output.pipeline import packing_bytes, ring_bytes
 from seismo.output.snapshots import Series, make_series
 from seismo.part import subdomains
 from seismo.receivers import term_points
@@ -41,8 +41,8 @@ class Memory:
         recorder: the traces as recorded.
         maps: peaks, and the values they are peaks of.
         snapshots: cuts of the fields on their way to the host.
-        ring: and from there to the disk.
-        blocks: buffers of what is written.
+        ring: and from there to the disk, as they are and packed.
+        blocks: buffers of what is written, and of the threads that pack.
         preparing: what the moment of preparation needs, instead of wavefield and layers.
         array: the largest single array of the model.
     """
@@ -141,8 +141,8 @@ def memory_of(setup: Setup) -> Memory:
         recorder=recorder + points * POINT_BYTES,
         maps=sum(fields.item * m.numbers() * m.cut.points for m in maps_of(setup)) * setup.batch,
         snapshots=sum(4 * n for n in _frames(setup)),
-        ring=ring_of(setup),
-        blocks=WORK_BYTES,
+        ring=2 * ring_of(setup),
+        blocks=WORK_BYTES + packing_bytes(output_of(setup).snapshots),
         preparing=max(averaged + model + WORK_BYTES, images + model + prepared),
         array=subdomain.volume * fields.item,
     )

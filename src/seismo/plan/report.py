@@ -57,7 +57,9 @@ def _facts(plan: Plan) -> Iterator[tuple[str, str]]:
         "memory",
         f"{', '.join(needed)} (wavefield {with_unit(memory.wavefield, 'B')}, "
         f"model {with_unit(memory.model, 'B')}, layers {with_unit(memory.layers, 'B')}, "
-        f"traces {with_unit(memory.recorder, 'B')}; while preparing "
+        f"traces {with_unit(memory.recorder, 'B')}, "
+        f"snapshots and maps {with_unit(memory.snapshots + memory.maps + memory.ring, 'B')}; "
+        "while preparing "
         f"{with_unit(memory.preparing, 'B')} on the host; the rest for Python and its packages)",
     )
     yield (

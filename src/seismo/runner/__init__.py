@@ -2,8 +2,8 @@
 
     prepare -> refuse what does not fit -> model -> [batch: steps, snapshots, traces] -> file
 
-The results are written under a hidden name and appear when the run is complete, so that an error or
-an interrupt leaves nothing behind. A run whose wavefield blows up is an error too, but what was
+The results are written beside the time loop and appear when the run is complete, so that an error
+or an interrupt leaves nothing behind. A run whose wavefield blows up is an error too, but what was
 recorded until then is kept, and says so: every earlier batch of shots, the traces of this one up to
 the last look that found it sound, and the snapshots taken. It is the same where the disk fills up.
 """
@@ -216,7 +216,8 @@ class _Run:
         removal = self.setup.scenario.time.dispersion_removal
         steps = receivers.complete_steps(error.good, removal)
         gear.send_traces(first, len(names), steps)
-        if gear.simulation.step == error.good < self.setup.clock.steps:  # sound, and not sent yet
+        sent = gear.simulation.step >= self.setup.clock.steps
+        if isinstance(error, DiskSpaceError) and not sent:
             gear.send_maps(first, len(names))
         kept = f"the traces until {with_unit(steps * self.setup.clock.dt, 's')}"
         if len(self.names) > 1:

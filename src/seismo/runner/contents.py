@@ -16,7 +16,8 @@ from seismo import receivers
 from seismo.geographic import Projection
 from seismo.grid import AXES
 from seismo.output.results_file import ResultsWriter
-from seismo.plan.resolution import highest_frequency
+from seismo.plan.cautions import cautions
+from seismo.plan.resolution import highest_frequency, layers_of
 from seismo.setup import Setup, maps_of
 from seismo.simulation import Simulation
 
@@ -28,14 +29,16 @@ def attributes_of(setup: Setup) -> dict[str, Any]:
     """Give the attributes of the root."""
     scenario = setup.scenario
     half = {f.name: f.half for f in setup.physics.fields if f.half}
+    highest = highest_frequency(setup)
     return {
         "title": scenario.title,
         "physics": scenario.physics,
         "dt": setup.clock.dt,
         "dt_limit": setup.clock.limit,
         "steps": setup.clock.steps,
-        "f_max": highest_frequency(setup),
+        "f_max": highest,
         "half_cell": json.dumps(half),
+        "warnings": json.dumps(cautions(setup, layers_of(setup, highest))),
         "model_values": f"at the grid's nodes; the solver's averaging: {scenario.averaging}",
     }
 

@@ -19,7 +19,7 @@ class Pace:
     """Queue steps, and count those that are done and the time they took.
 
     Attributes:
-        seconds: of stepping; what is done between stretches of steps does not count.
+        seconds: of stepping, and of cutting snapshots between two steps of a stretch.
         updates: point updates in that time.
     """
 

@@ -58,6 +58,8 @@ output:
   # path: {name}.h5            # the default
   snapshots:
     - {{name: wavefield, fields: [vx, vz], interval: 50 ms}}
+  # maps:                      # largest values over the run
+  #   - {{name: ground, quantities: [pgv, pga_horizontal]}}
 """
 
 
