@@ -235,7 +235,7 @@ class ContactRows:
             wanted = terms.get(stage.stage.name, [])
             rows = RowCorrections(backend, self._subdomain, arrays, tables)
             at_edges = [launch for box in edges for launch in rows.bind(wanted, box)]
-            stage.follow(at_edges, rows.bind(wanted, core), rows.clear)
+            stage.follow(at_edges, rows.bind(wanted, core), rows.memories)
 
     def _terms(self, medium: dict, c: np.ndarray, closed) -> dict[str, list]:
         column = {name: values[:, 0, 0] for name, values in medium.items()}

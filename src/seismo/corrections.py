@@ -72,7 +72,7 @@ class RowCorrections:
         """
         self._backend, self._subdomain = backend, subdomain
         self._arrays, self._tables = arrays, tables
-        self._memories: list[np.ndarray] = []
+        self.memories: list[np.ndarray] = []
 
     def bind(self, terms: list[RowSums | RowSlope], box: Box) -> list[Launch]:
         """Bind the terms whose target rows lie in a box of owned points."""
@@ -83,11 +83,6 @@ class RowCorrections:
             else:
                 launches += self._sums(term, box)
         return launches
-
-    def clear(self) -> None:
-        """Set the layer memory to zero."""
-        for memory in self._memories:
-            memory[:] = 0
 
     def _bases(self, box: Box) -> tuple[np.ndarray, np.ndarray]:
         """Give where row z = 0 would begin for every shot and y of a box, and those y."""
@@ -135,7 +130,7 @@ class RowCorrections:
         stride = (1, self._subdomain.strides[0])[a]
         backend, put = self._backend, self._backend.array
         memory, found = (put(np.zeros((bases.size, length), number)) for _ in range(2))
-        self._memories.append(memory)
+        self.memories.append(memory)
         at, coefficients = put(bases), np.asarray(self._tables.first[a], number)
         held = (
             source, put(self._offsets(list(term.weights))),

@@ -17,7 +17,7 @@ from seismo.physics.table import Physics
 
 
 class Fields:
-    """Own the wavefield and coefficients of a subdomain.
+    """Own the wavefield, by name as an even step sees it, and the coefficients of a subdomain.
 
     Coefficients that even planes do without (`Physics.sparse`) are kept for the other planes z
     alone, one behind the other; `packed` tells how much earlier a plane stands there.
@@ -38,7 +38,7 @@ class Fields:
         low, high = subdomain.owned.lo[2], subdomain.owned.hi[2]
         self._planes = np.flatnonzero(uneven[low:high]) + low + subdomain.offset[2]
         size = subdomain.volume * subdomain.batch
-        self._fields = {f.name: backend.zeros(size) for f in physics.fields}
+        self.wavefield = {f.name: backend.zeros(size) for f in physics.fields}
         self._coefficients: dict[str, np.ndarray] = {}
         self._backend = backend
 
@@ -85,7 +85,7 @@ class Fields:
 
     def arrays(self, parity: int) -> dict[str, np.ndarray]:
         """Name the arrays as a step of that parity sees them."""
-        named = {**self._fields, **self._coefficients}
+        named = {**self.wavefield, **self._coefficients}
         if self.physics.swap and parity:
             a, b = self.physics.swap
             named[a], named[b] = named[b], named[a]
@@ -97,13 +97,8 @@ class Fields:
             name = self.physics.swap[1]
         return self.arrays(parity)[name]
 
-    def clear(self) -> None:
-        """Set the wavefield to zero."""
-        for array in self._fields.values():
-            array[:] = 0
-
     @property
     def bytes(self) -> int:
         """Bytes of all arrays."""
-        every = [*self._fields.values(), *self._coefficients.values()]
+        every = [*self.wavefield.values(), *self._coefficients.values()]
         return sum(a.nbytes for a in every)

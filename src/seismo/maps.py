@@ -102,11 +102,6 @@ class Maps:
         """Give what has to survive from step to step."""
         return dict(chain.from_iterable(one.arrays().items() for one in self._sets))
 
-    def clear(self) -> None:
-        """Forget all peaks."""
-        for array in self.arrays().values():
-            array[:] = 0
-
     def peaks(self, shot: int) -> dict[str, np.ndarray]:
         """Give the maps of one shot of the batch: ``<set>/<quantity>`` -> array over the axes."""
         found = {}

@@ -124,6 +124,12 @@ class Part:
         ]
         self.around = around
 
+    def state(self) -> dict[str, Any]:
+        """Name all arrays that a step leaves for the next."""
+        # Stages may share their memory.
+        memories = {id(m): m for stage in self.stages for m in stage.memories}.values()
+        return self.fields.wavefield | {f"memory{n}": m for n, m in enumerate(memories)}
+
     def _fill(self, faces: list[Face], array: Any) -> None:
         for face in touching(faces, self.subdomain):
             for launch in image(self._backend, None, face, self.subdomain, array):

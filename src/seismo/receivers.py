@@ -148,10 +148,6 @@ class Recorder:
         """List what records the fields as a step has left them, in order."""
         return [one for r in self._reads for one in r.launches(self.record, parity)]
 
-    def clear(self) -> None:
-        """Forget what was recorded."""
-        self.record[:] = 0
-
     def raw(self, shot: int, group: str, component: str) -> np.ndarray:
         """Give the record (receiver, step) of a base component."""
         part = self.record[:, self._index[shot, group, component]]

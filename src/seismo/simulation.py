@@ -98,15 +98,25 @@ class Simulation:
         """Start over with other shots, at most a batch of them."""
         sources = [list(shot.sources) for shot in shots]
         for part in self.parts:
-            part.fields.clear()
             part.injection.load(sources, self.total_steps)
-            for stage in part.stages:
-                stage.clear()
-        self.recorder.clear()
-        self.maps.clear()
+        self.step = self.total_steps
+        for array in self.state().values():
+            array[:] = 0
         parities = (0, 1) if self.setup.physics.swap is not None else (0,)
         self._take = self.backend.program(tuple(self._bind(parity) for parity in parities))
         self.step = 0
+
+    def state(self) -> dict[str, Any]:
+        """Name all arrays that steps up to now have changed and later ones need, as they are.
+
+        Another simulation that has loaded the same shots goes on to the same bits once it has this
+        `step`, and these numbers in its own arrays.
+        """
+        found = {"record": self.recorder.record[: self.step]}
+        found |= {f"maps/{name}": array for name, array in self.maps.arrays().items()}
+        for n, part in enumerate(self.parts):
+            found |= {f"part{n}.{name}": array for name, array in part.state().items()}
+        return found
 
     @property
     def parity(self) -> int:

@@ -121,17 +121,18 @@ class BoundStage:
     """One stage on one subdomain: `edges[parity]` and `core[parity]` list its launches.
 
     The edges are what the neighbours wait for. Corrections follow the updates of the same points.
+    `memories` are the arrays of the layers that a step leaves for the next.
     """
 
     def __init__(self, binding: Binding, stage: Stage, memory: LayerMemory, number: int) -> None:
         """Bind the stage that is the n-th of a step."""
-        self.stage, self._memory, self._number = stage, memory, number
+        self.stage, self._number = stage, number
+        self.memories = [memory.array]
         edges, core = binding.subdomain.edges_and_core()
         self.edges = [self._launches(binding, memory, edges, parity) for parity in (0, 1)]
         self.core = [self._launches(binding, memory, [core], parity) for parity in (0, 1)]
         self.edge_corrections: list[Launch] = []
         self.core_corrections: list[Launch] = []
-        self._clears: list[Launch] = []
 
     def _launches(
         self, binding: Binding, memory: LayerMemory, boxes: list[Box], parity: int
@@ -171,22 +172,11 @@ class BoundStage:
         row = Region(Box((0, 0, 0), (nx, ny, 1)), ((0, 0), (0, nx), (nx, nx)), "", "", False)
         return [row] if binding.closed_width else []
 
-    def follow(
-        self,
-        edges: list[Launch],
-        core: list[Launch],
-        clear: Launch,
-    ) -> None:
-        """Run corrections right after the updates of the same points; `clear` their memory."""
+    def follow(self, edges: list[Launch], core: list[Launch], memories: list) -> None:
+        """Run corrections right after the updates of the same points; they keep `memories`."""
         self.edge_corrections += edges
         self.core_corrections += core
-        self._clears.append(clear)
-
-    def clear(self) -> None:
-        """Set the layer memory to zero."""
-        self._memory.array[:] = 0
-        for clear in self._clears:
-            clear()
+        self.memories += memories
 
 
 def bind_stages(binding: Binding, stages: tuple[Stage, ...], pad: int) -> list[BoundStage]:

@@ -1,0 +1,88 @@
+"""A wavefield is its arrays and its step: another simulation goes on from them to the same bits.
+
+Nothing is computed when arrays are copied, so equality is exact. Media differ from node to node,
+layers hold memory, and the second simulation has run before: what is missing in the state shows.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+import solver
+from seismo.physics.registry import physics_for
+from test_solver_subdomains import survey_of
+
+WATER = {"vp": 1500.0, "vs": 0.0, "rho": 1000.0}
+HARD = {"vp": 3400.0, "vs": 1900.0, "rho": 2500.0}
+
+
+def copied(simulation) -> dict[str, np.ndarray]:
+    fetch = simulation.backend.fetch
+    return {name: np.array(fetch(array)) for name, array in simulation.state().items()}
+
+
+def fill(simulation, step: int, numbers: dict[str, np.ndarray]) -> None:
+    simulation.step = step
+    arrays = simulation.state()
+    assert arrays.keys() == numbers.keys()
+    for name, array in arrays.items():
+        array[:] = simulation.backend.array(numbers[name])
+
+
+def assert_goes_on(document: dict, base, stops: tuple[int, ...], **how) -> None:
+    """Stop at each step, carry the numbers over to a simulation that has run, and compare."""
+    wanted = solver.simulate(document, base, **how)
+    found = solver.build(document, base, **how)
+    for stop in stops:
+        found.advance(stop - found.step)
+        numbers, before = copied(found), found
+        found = solver.simulate(document, base, **how)
+        found.load(found.setup.shots)
+        fill(found, stop, numbers)
+        before.load(before.setup.shots[:1])
+    found.advance(found.total_steps - found.step)
+    for shot in range(wanted.setup.batch):
+        assert solver.identical(solver.wavefield(found, shot), solver.wavefield(wanted, shot))
+        assert solver.identical(solver.records(found, shot), solver.records(wanted, shot))
+
+
+@pytest.mark.parametrize("parts", [(1, 1), (2, 1)], ids=["whole", "cut"])
+@pytest.mark.parametrize(("name", "dimensions"), solver.EVERY_EQUATION)
+def test_every_equation_goes_on_to_the_same_bits(name, dimensions, parts, tmp_path) -> None:
+    """A batch of shots under a free surface, stopped after an even and an odd number of steps."""
+    spots = [solver.place(dimensions, n) for n in (9.0, 11.3)]
+    document = survey_of(name, dimensions, tmp_path, spots)
+    document["time"]["dispersion_removal"] = True
+    assert_goes_on(document, tmp_path, (7, 20), parts=parts)
+
+
+def test_the_memory_of_corrected_rows_is_carried_over() -> None:
+    """At the sea bed rows are corrected, with layer memory of their own."""
+    layers = [{"top": 0.0, **WATER}, {"top": 12.3 * solver.SPACING["z"], **HARD}]
+    document = solver.plan(
+        "elastic", 2, steps=40, model=[{"type": "layers", "layers": layers}],
+        boundaries=solver.faces(2, top="free_surface"),
+    )  # fmt: skip
+    assert solver.build(document).setup.contacts
+    assert_goes_on(document, ".", (21,))
+
+
+def test_the_state_of_the_start_is_zero() -> None:
+    simulation = solver.simulate(solver.plan("elastic", 2, steps=20))
+    assert any(array.any() for array in copied(simulation).values())
+    simulation.load(simulation.setup.shots)
+    assert not any(array.any() for array in copied(simulation).values())
+    assert "record" in simulation.state()
+    assert len(simulation.recorder.record) == simulation.total_steps
+    assert not simulation.recorder.record.any()
+
+
+@pytest.mark.parametrize(("name", "dimensions"), solver.EVERY_EQUATION)
+def test_no_array_is_held_twice(name, dimensions) -> None:
+    """Stages may share their layer memory."""
+    simulation = solver.build(solver.plan(name, dimensions, cells=12, steps=1))
+    arrays = simulation.state()
+    arrays.pop("record")
+    assert len({id(array) for array in arrays.values()}) == len(arrays)
+    assert len(arrays) > len(physics_for(name, dimensions).fields)
