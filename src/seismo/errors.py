@@ -8,6 +8,8 @@ limit and the remedy, for example::
 
 from __future__ import annotations
 
+CHECKPOINTED = 85  # a run stopped at a checkpoint, with more to do
+
 
 class SeismoError(Exception):
     """Base of everything seismo raises on purpose."""
@@ -56,7 +58,6 @@ class UnstableError(SeismoError):
     """The wavefield grew beyond bounds or became NaN; it was sound after `good` steps."""
 
     exit_code = 3
-    status = "unstable"
 
     def __init__(self, message: str, good: int = 0) -> None:
         """Say where it grew, and until when it had not."""
@@ -77,11 +78,10 @@ class StorageError(SeismoError):
 
 
 class DiskSpaceError(StorageError):
-    """The disk is so full that a run has to stop, after `good` steps, while all can be kept."""
+    """The disk is so full that a run has to stop, while all can be kept."""
 
-    status = "stopped"
 
-    def __init__(self, message: str, good: int = 0) -> None:
-        """Say how much room there is, and how far the run came."""
-        super().__init__(message)
-        self.good = good
+class StoppedError(SeismoError):
+    """A run was asked to stop, and did so at a checkpoint that it can go on from."""
+
+    exit_code = CHECKPOINTED

@@ -1,0 +1,242 @@
+"""Checkpoint files and the lock of a run directory, by themselves.
+
+Whatever happens to a file, either it gives back the very numbers that were written or it is called
+damaged; there is no third.
+"""
+
+from __future__ import annotations
+
+import errno
+import json
+import os
+import socket
+import subprocess
+import sys
+
+import numpy as np
+import pytest
+
+from seismo.errors import ScenarioError, StorageError
+from seismo.output import checkpoint, lock
+from seismo.output.checkpoint import DamagedError
+from seismo.output.lock import Lock
+
+FACTS = {"batch": 2, "dt": 0.1 + 0.2}
+
+
+def arrays(seed: int = 1) -> dict[str, np.ndarray]:
+    generator = np.random.default_rng(seed)
+    return {
+        "part0.vx": generator.standard_normal(100, np.float32),
+        "record": generator.standard_normal((7, 5)),
+        "nothing": np.zeros((0, 3), np.float32),
+        "odd": np.array([np.nan, -0.0, np.inf, 5e-324]),
+    }
+
+
+def write(folder, done: int, seed: int = 1) -> None:
+    checkpoint.write(folder, done, FACTS, arrays(seed), lambda part: part)
+
+
+def filled(path) -> dict[str, np.ndarray]:
+    found = {name: np.full_like(array, 7) for name, array in arrays().items()}
+    checkpoint.fill(path, found, np.asarray)
+    return found
+
+
+def same(found, wanted) -> bool:
+    return all(found[name].tobytes() == wanted[name].tobytes() for name in wanted)
+
+
+@pytest.fixture(autouse=True)
+def small_blocks(monkeypatch):
+    monkeypatch.setattr(checkpoint, "BLOCK", 64)
+
+
+def test_numbers_come_back_bit_by_bit(tmp_path):
+    write(tmp_path, 12)
+    (path,) = checkpoint.found(tmp_path)
+    header = checkpoint.header_of(path)
+    assert (header["done"], header["batch"], header["dt"]) == (12, 2, FACTS["dt"])
+    checkpoint.verify(path)
+    assert same(filled(path), arrays())
+    assert [p.name for p in tmp_path.iterdir()] == [path.name]
+
+
+def test_the_last_two_are_kept(tmp_path):
+    for done in (5, 100, 20):
+        write(tmp_path, done, done)
+    newest, before = checkpoint.found(tmp_path)
+    assert (checkpoint.header_of(newest)["done"], checkpoint.header_of(before)["done"]) == (100, 20)
+    assert same(filled(before), arrays(20))
+
+
+def test_any_unzip_opens_it(tmp_path):
+    write(tmp_path, 1)
+    (path,) = checkpoint.found(tmp_path)
+    done = subprocess.run([sys.executable, "-m", "zipfile", "-t", path], capture_output=True)
+    assert done.returncode == 0
+
+
+def sound(path) -> bool:
+    """Tell whether a file passes for a checkpoint, and then its numbers are right."""
+    said = ""
+    try:
+        header = checkpoint.header_of(path)
+        checkpoint.verify(path)
+        found = filled(path)
+    except DamagedError as error:
+        said = str(error)
+    if not said:
+        assert header["batch"] == FACTS["batch"]
+        assert same(found, arrays())
+    assert said.startswith(str(path) if said else "")
+    assert "\n" not in said
+    return not said
+
+
+def test_a_cut_file_is_damaged(tmp_path):
+    write(tmp_path, 1)
+    (path,) = checkpoint.found(tmp_path)
+    whole = path.read_bytes()
+    for length in range(0, len(whole), 7):
+        path.write_bytes(whole[:length])
+        assert not sound(path), length
+
+
+def test_a_flipped_bit_is_found_or_does_no_harm(tmp_path):
+    """What is neither numbers nor name, such as a member's date, may change unseen."""
+    write(tmp_path, 1)
+    (path,) = checkpoint.found(tmp_path)
+    whole = path.read_bytes()
+    generator = np.random.default_rng(4)
+    found = 0
+    for place in generator.choice(len(whole), 400, replace=False):
+        changed = bytearray(whole)
+        changed[place] ^= 1 << generator.integers(8)
+        path.write_bytes(changed)
+        found += not sound(path)
+    assert found > 200
+
+
+def test_other_arrays_are_refused(tmp_path):
+    write(tmp_path, 1)
+    (path,) = checkpoint.found(tmp_path)
+    other = arrays() | {"record": np.zeros((8, 5))}
+    with pytest.raises(DamagedError, match="other arrays than the run has: record"):
+        checkpoint.fill(path, other, np.asarray)
+
+
+@pytest.mark.parametrize(
+    "text", ["{}", "[]", '{"format": "seismo checkpoint", "version": 99}', "x"]
+)
+def test_another_format_is_refused(tmp_path, text):
+    import zipfile
+
+    with zipfile.ZipFile(tmp_path / "checkpoint-1.zip", "w") as archive:
+        archive.writestr("header.json", text)
+    with pytest.raises(DamagedError):
+        checkpoint.header_of(tmp_path / "checkpoint-1.zip")
+
+
+def test_a_full_disk_leaves_what_there_was(tmp_path, monkeypatch):
+    """At every write in turn: an error that says so, and the checkpoint before is whole."""
+    write(tmp_path, 1)
+    (first,) = checkpoint.found(tmp_path)
+    real, calls = os.pwrite, []
+
+    def counted(*arguments):
+        calls.append(1)
+        if len(calls) > room[0]:
+            raise OSError(errno.ENOSPC, "full")
+        return real(*arguments)
+
+    room = [10**9]
+    monkeypatch.setattr(os, "pwrite", counted)
+    write(tmp_path, 2)
+    writes = len(calls)
+    assert writes > 20
+    checkpoint.found(tmp_path)[0].unlink()
+    for room[0] in range(writes):
+        calls.clear()
+        with pytest.raises(StorageError, match="No space left on device; free some space"):
+            write(tmp_path, 2)
+        assert list(tmp_path.iterdir()) == [first]
+    assert same(filled(first), arrays())
+
+
+HOLDER = """
+import sys, time
+from pathlib import Path
+from seismo.output.lock import Lock
+with Lock(Path(sys.argv[1])):
+    print("held", flush=True)
+    time.sleep(60)
+"""
+
+
+@pytest.fixture
+def holder(tmp_path):
+    """Another process that holds the lock of a folder."""
+    process = subprocess.Popen(
+        [sys.executable, "-c", HOLDER, tmp_path / "run"], stdout=subprocess.PIPE, text=True
+    )
+    assert process.stdout.readline() == "held\n"
+    yield process
+    process.kill()
+    process.communicate()
+
+
+def refusal(folder) -> str:
+    with pytest.raises(ScenarioError) as caught, Lock(folder):
+        pass
+    assert "\n" not in str(caught.value)
+    return str(caught.value)
+
+
+def test_a_second_run_is_told_who_is_the_first(tmp_path, holder):
+    said = refusal(tmp_path / "run")
+    assert f"process {holder.pid} on {socket.gethostname()}, since 20" in said
+    assert json.loads((tmp_path / "run" / lock.NAME).read_text())["pid"] == holder.pid
+
+
+def test_the_lock_of_a_killed_run_is_taken_over(tmp_path, holder):
+    holder.kill()
+    holder.wait()
+    assert (tmp_path / "run" / lock.NAME).exists()
+    with Lock(tmp_path / "run"):
+        assert str(os.getpid()) in refusal(tmp_path / "run")
+    assert not (tmp_path / "run").exists()
+
+
+def test_a_folder_that_holds_more_stays(tmp_path):
+    with Lock(tmp_path):
+        (tmp_path / "part").touch()
+    assert [p.name for p in tmp_path.iterdir()] == ["part"]
+
+
+def test_without_locks_of_the_file_system_the_process_decides(tmp_path, monkeypatch, holder):
+    def refuse(*_):
+        raise OSError(errno.ENOLCK, "no locks")
+
+    folder, name = tmp_path / "run", tmp_path / "run" / lock.NAME
+    monkeypatch.setattr(lock.fcntl, "flock", refuse)
+    assert f"if it is dead, remove {name}" in refusal(folder)
+    holder.kill()
+    holder.wait()
+    other = json.loads(name.read_text()) | {"host": "elsewhere"}
+    name.write_text(json.dumps(other))
+    assert "on elsewhere" in refusal(folder)
+    monkeypatch.setenv("SLURM_JOB_ID", "17")
+    name.write_text(json.dumps(other | {"job": "17"}))  # queued again on another node
+    with Lock(folder):
+        assert json.loads(name.read_text())["pid"] == os.getpid()
+    folder.mkdir()
+    name.write_text(json.dumps({"pid": holder.pid, "host": socket.gethostname()}))
+    with Lock(folder):
+        pass
+    assert not folder.exists()
+
+
+def test_a_lock_needs_a_folder_that_can_be_made(tmp_path):
+    assert "cannot be written" in refusal(tmp_path / "missing" / "run")
