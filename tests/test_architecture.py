@@ -42,7 +42,7 @@ LAYERS = tuple(
         "simulation",
         "plan",
         "runner",
-        "plotting bench exact",
+        "plotting bench exact submit",
         "cli",
         "seismo __main__",
     )

@@ -11,9 +11,8 @@ import pathlib
 from collections.abc import Mapping
 from typing import Any
 
-from seismo.errors import ScenarioError
 from seismo.scenario.document import Scenario, check
-from seismo.scenario.reader import MAX_BYTES, Document, read
+from seismo.scenario.reader import Document, read, read_file
 from seismo.scenario.template import template
 
 __all__ = ["Scenario", "from_dict", "json_schema", "load", "parse", "template"]
@@ -25,18 +24,7 @@ def load(path: str | os.PathLike[str]) -> Scenario:
     Raises ScenarioError with every mistake, or where the file cannot be read.
     """
     file = pathlib.Path(path)
-    try:
-        with file.open("rb") as stream:
-            content = stream.read(MAX_BYTES + 1)
-    except (OSError, ValueError) as error:
-        reason = getattr(error, "strerror", None) or str(error)
-        raise ScenarioError(f"{file}: cannot be read: {reason}") from None
-    try:
-        text = content.decode("utf-8-sig")
-    except UnicodeDecodeError as error:
-        line = content[: error.start].count(b"\n") + 1
-        raise ScenarioError(f"{file}:{line}: not UTF-8 text: save the file as UTF-8") from None
-    return check(read(text, str(file)), file.parent)
+    return check(read_file(file), file.parent)
 
 
 def parse(text: str, name: str = "scenario.yaml") -> Scenario:

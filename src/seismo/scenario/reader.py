@@ -9,6 +9,7 @@ builds plain data by the rules of YAML 1.2 and remembers the line and column of 
 from __future__ import annotations
 
 import math
+import pathlib
 import re
 from dataclasses import dataclass, field
 from typing import Any
@@ -38,6 +39,25 @@ class Document:
     data: Any = None
     places: dict[Path, Place] = field(default_factory=dict)
     mistakes: list[tuple[Path, Place, str]] = field(default_factory=list)
+
+
+def read_file(file: pathlib.Path) -> Document:
+    """Read a YAML file.
+
+    Raises ScenarioError where it cannot be read, is not UTF-8, or as `read` does.
+    """
+    try:
+        with file.open("rb") as stream:
+            content = stream.read(MAX_BYTES + 1)
+    except (OSError, ValueError) as error:
+        reason = getattr(error, "strerror", None) or str(error)
+        raise ScenarioError(f"{file}: cannot be read: {reason}") from None
+    try:
+        text = content.decode("utf-8-sig")
+    except UnicodeDecodeError as error:
+        line = content[: error.start].count(b"\n") + 1
+        raise ScenarioError(f"{file}:{line}: not UTF-8 text: save the file as UTF-8") from None
+    return read(text, str(file))
 
 
 def read(text: str, name: str) -> Document:

@@ -1,0 +1,49 @@
+"""Runs as batch jobs: a machine profile and a scenario become a script for SLURM."""
+
+from __future__ import annotations
+
+import subprocess
+from pathlib import Path
+
+from seismo.errors import ScenarioError, StorageError
+from seismo.scenario import Scenario
+from seismo.submit.profile import Profile, load_profile
+from seismo.submit.script import batch_script, job_name
+
+__all__ = ["Profile", "batch_script", "load_profile", "submit", "write_script"]
+
+
+def write_script(scenario: Scenario, profile: Profile, folder: Path) -> Path:
+    """Write the batch script into a folder, where the job will run; replace an older one.
+
+    Raises:
+        ScenarioError: the scenario does not fit the profile.
+        StorageError: the script cannot be written.
+    """
+    path = folder / f"{job_name(scenario)}.sbatch"
+    text = batch_script(scenario, profile, folder.resolve())
+    try:
+        path.write_text(text, encoding="utf-8")
+    except OSError as error:
+        raise StorageError(f"{path}: cannot be written: {error.strerror}") from error
+    return path
+
+
+def submit(script: Path) -> str:
+    """Hand a script to SLURM and give the job's number.
+
+    Raises:
+        ScenarioError: there is no SLURM here, or it refuses the job.
+    """
+    try:
+        done = subprocess.run(
+            ["sbatch", "--parsable", str(script)], capture_output=True, text=True, check=False
+        )
+    except OSError as error:
+        raise ScenarioError(
+            f"sbatch: {error.strerror}; go where SLURM is, or look at the script with --dry-run"
+        ) from error
+    if done.returncode:
+        reason = " ".join(done.stderr.split())
+        raise ScenarioError(f"{script}: sbatch refuses the job: {reason}")
+    return done.stdout.strip().partition(";")[0]

@@ -1,0 +1,98 @@
+"""The batch script of a run: what it asks of SLURM, and how it stops, is queued again and goes on.
+
+SLURM asks the script to end, before the time is up or when another job takes its place. The script
+asks the runs, which stop at a checkpoint and say so by exit code 85; then it is queued again, and
+begins with `--resume`.
+"""
+
+from __future__ import annotations
+
+import re
+import shlex
+import sys
+from pathlib import Path
+
+from seismo.errors import CHECKPOINTED, ScenarioError
+from seismo.scenario import Scenario
+from seismo.submit.profile import Profile
+
+_ENDING = f"""\
+# Asked to end, a run stops at a checkpoint and exits with {CHECKPOINTED}: the job is queued again.
+code=0
+for run in "${{runs[@]}}"; do
+    while wait "$run"; ended=$?; kill -0 "$run" 2>/dev/null; do :; done
+    if [ "$ended" -ne 0 ] && {{ [ "$code" -eq 0 ] || [ "$code" -eq {CHECKPOINTED} ]; }}; then
+        code=$ended
+    fi
+done
+if [ "$code" -eq {CHECKPOINTED} ]; then scontrol requeue "$SLURM_JOB_ID"; fi
+exit "$code"
+"""
+
+
+def batch_script(scenario: Scenario, profile: Profile, folder: Path) -> str:
+    """Write the batch script that runs a scenario, from a folder, with the means of a profile.
+
+    Raises:
+        ScenarioError: there are more GPUs than shots.
+    """
+    if scenario.path is None:
+        raise ScenarioError("a batch job needs a scenario that is a file")
+    name, devices = job_name(scenario), profile.gpus
+    options = [
+        f"--job-name={name}",
+        "--nodes=1",
+        "--ntasks=1",
+        f"--cpus-per-task={profile.cpus}",
+        *([f"--gpus-per-node={devices}"] if devices else []),
+        *([f"--mem={profile.memory}"] if profile.memory else []),
+        f"--time={slurm_time(profile.time)}",
+        f"--signal=B:USR1@{round(profile.warning)}",
+        "--requeue",
+        "--open-mode=append",
+        f"--output={name}-%j.log",
+        *([f"--partition={profile.partition}"] if profile.partition else []),
+        *([f"--account={profile.account}"] if profile.account else []),
+        *(["--exclusive"] if profile.exclusive else []),
+        *profile.options,
+    ]
+    lines = ["#!/bin/bash", *(f"#SBATCH {option}" for option in options), ""]
+    lines += [f"cd {shlex.quote(str(folder))} || exit", *profile.setup, "", "runs=()"]
+    lines += ["""trap 'kill -TERM "${runs[@]}" 2>/dev/null' USR1 TERM"""]
+    lines += [f"{command} & runs+=($!)" for command in _commands(scenario, profile)]
+    return "\n".join([*lines, "", _ENDING])
+
+
+def job_name(scenario: Scenario) -> str:
+    """Give the name of the job: that of the scenario's file, as far as SLURM takes it."""
+    stem = "" if scenario.path is None else scenario.path.stem
+    return re.sub(r"[^A-Za-z0-9._-]", "_", stem)[:64] or "seismo"
+
+
+def slurm_time(seconds: float) -> str:
+    """Write a duration as days-hours:minutes:seconds.
+
+    >>> slurm_time(100000)
+    '1-03:46:40'
+    """
+    minutes, rest = divmod(round(seconds), 60)
+    hours, minutes = divmod(minutes, 60)
+    return f"{hours // 24}-{hours % 24:02d}:{minutes:02d}:{rest:02d}"
+
+
+def _commands(scenario: Scenario, profile: Profile) -> list[str]:
+    """Give a command for each run: one, or one for each GPU."""
+    runs = max(1, profile.gpus)
+    words = [sys.executable, "-m", "seismo", "run", str(scenario.path), "--resume"]
+    words += ["--backend", profile.backend, "--progress", str(profile.progress)]
+    words += ["--threads", str(max(1, profile.cpus // runs))]
+    if runs == 1:
+        return [shlex.join(words)]
+    if scenario.survey is None:
+        raise ScenarioError(
+            f"{scenario.path}: has one shot, and a shot runs on one GPU; take a profile with "
+            f"gpus: 1 instead of {runs}"
+        )
+    return [
+        shlex.join([*words, "--shots", f"{n + 1}/{runs}", "--device", str(n)]) for n in range(runs)
+    ]

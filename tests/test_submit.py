@@ -1,0 +1,165 @@
+"""Batch scripts: what profiles may say, and what becomes of it. `test_slurm.py` runs one."""
+
+from __future__ import annotations
+
+import os
+import signal
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import pytest
+
+from seismo.errors import ScenarioError
+from seismo.scenario import load
+from seismo.submit import Profile, batch_script, load_profile, write_script
+from test_cli import SCENARIO, seismo_of  # noqa: F401
+
+ROOT = Path(__file__).parents[1]
+SURVEY = SCENARIO + "survey: {line: {start: {x: 50, z: 9}, end: {x: 250, z: 9}, count: 8}}\n"
+
+
+@pytest.fixture
+def scenario(tmp_path):
+    (tmp_path / "my wave.yaml").write_text(SCENARIO)
+    return load(tmp_path / "my wave.yaml")
+
+
+def sbatch_lines(script: str) -> list[str]:
+    return [line.split(" ", 1)[1] for line in script.splitlines() if line.startswith("#SBATCH")]
+
+
+@pytest.mark.parametrize("path", sorted((ROOT / "configs").glob("*.yaml")), ids=lambda p: p.stem)
+def test_shipped_profiles(path, tmp_path):
+    """Each is sound, and its script is one that the shell can read."""
+    profile = load_profile(path)
+    (tmp_path / "survey.yaml").write_text(SURVEY)
+    script = write_script(load(tmp_path / "survey.yaml"), profile, tmp_path)
+    subprocess.run(["bash", "-n", script], check=True)
+    lines = sbatch_lines(script.read_text())
+    assert f"--cpus-per-task={profile.cpus}" in lines
+    assert "--time=0-12:00:00" in lines
+    assert ("--signal=B:USR1@240" in lines, "--requeue" in lines) == (True, True)
+    count = script.read_text().count(" -m seismo run ")
+    assert count == max(1, profile.gpus)
+
+
+def test_every_key_of_a_profile_reaches_the_script(scenario, tmp_path):
+    text = """\
+backend: gpu
+cpus: 9
+gpus: 2
+memory: 40G
+time: 90 min
+warning: 5 min
+exclusive: true
+partition: fast
+account: quakes
+options: ['--constraint="a100|h100"']
+setup: [module load cuda, 'export A="b c"']
+progress: 20
+"""
+    (tmp_path / "p.yaml").write_text(text)
+    (tmp_path / "survey.yaml").write_text(SURVEY)
+    script = batch_script(
+        load(tmp_path / "survey.yaml"), load_profile(tmp_path / "p.yaml"), tmp_path
+    )
+    assert sbatch_lines(script) == [
+        "--job-name=survey", "--nodes=1", "--ntasks=1", "--cpus-per-task=9", "--gpus-per-node=2",
+        "--mem=40G", "--time=0-01:30:00", "--signal=B:USR1@300", "--requeue", "--open-mode=append",
+        "--output=survey-%j.log", "--partition=fast", "--account=quakes", "--exclusive",
+        '--constraint="a100|h100"',
+    ]  # fmt: skip
+    assert 'module load cuda\nexport A="b c"\n' in script
+    for n in (0, 1):
+        words = f"--backend gpu --progress 20 --threads 4 --shots {n + 1}/2 --device {n} & runs"
+        assert words in script
+
+
+def test_names_are_made_harmless(scenario, tmp_path):
+    script = batch_script(scenario, Profile(), tmp_path / "a b")
+    assert "--job-name=my_wave" in sbatch_lines(script)
+    assert f"cd '{tmp_path}/a b' || exit\n" in script
+    assert f" run '{tmp_path}/my wave.yaml' --resume " in script
+
+
+MISTAKES = {
+    "gpsu: 1": "p.yaml:1:1: gpsu: 1: unknown key; did you mean 'gpus'?",
+    "cpus: 0": "cpus: 0: must be a whole number, at least 1",
+    "memory: 64 GB": "memory: '64 GB': must be a whole number with K, M, G or T, such as 64G",
+    "options: [-n 4]": "options[0]: '-n 4': must be an option such as --constraint=a100",
+    'setup: ["a\\nb"]': "must be one line of shell",
+    "partition: 'a b'": "partition: 'a b': must be a name",
+    "backend: gpu": "backend: gpu needs one: give gpus: 1",
+    "time: 3 min": "warning: must be shorter than time (180 s)",
+    "time: 3": "warning: must be shorter than time (3 s)",
+    "[]": "must be a mapping",
+    "a: {": "not readable as YAML",
+}
+
+
+@pytest.mark.parametrize("text", MISTAKES)
+def test_mistakes_in_a_profile(tmp_path, text):
+    (tmp_path / "p.yaml").write_text(text)
+    with pytest.raises(ScenarioError) as caught:
+        load_profile(tmp_path / "p.yaml")
+    assert MISTAKES[text] in str(caught.value)
+    assert "\n" not in str(caught.value)
+
+
+def test_one_shot_needs_no_second_card(scenario, tmp_path):
+    with pytest.raises(ScenarioError, match=r"has one shot, .* gpus: 1 instead of 4"):
+        batch_script(scenario, load_profile(ROOT / "configs" / "four_gpu_node.yaml"), tmp_path)
+
+
+def test_the_command(seismo_of, tmp_path, monkeypatch):  # noqa: F811
+    """With a stand-in for sbatch; where there is none that is said."""
+    assert seismo_of("submit", "pulse.yaml", "--dry-run") == (0, "pulse.sbatch\n", "")
+    monkeypatch.setenv("PATH", str(tmp_path))
+    code, _, err = seismo_of("submit", "pulse.yaml")
+    assert (code, err.count("\n")) == (2, 1)
+    assert "go where SLURM is, or look at the script with --dry-run" in err
+    for text, wanted in (
+        ("echo '12;cluster'", (0, "pulse.sbatch: job 12\n", "")),
+        ("echo no such >&2; exit 1", (2, "", "pulse.sbatch: sbatch refuses the job: no such\n")),
+    ):
+        (tmp_path / "sbatch").write_text(f"#!/bin/sh\n{text}\n")
+        (tmp_path / "sbatch").chmod(0o755)
+        assert seismo_of("submit", "pulse.yaml") == wanted
+
+
+STAND_IN = """\
+#!/bin/bash
+trap 'exit 85' TERM
+echo "$@" >> calls
+for n in $(seq 100); do sleep 0.05; done
+exit ${CODE:-0}
+"""
+
+
+@pytest.mark.parametrize(
+    ("asked", "code"), [(signal.SIGUSR1, 85), (signal.SIGTERM, 85), (None, 3), (None, 0)]
+)
+def test_the_script_asks_its_runs_to_end(tmp_path, monkeypatch, asked, code):
+    """Stopped runs are queued again; others end the job with their code."""
+    (tmp_path / "survey.yaml").write_text(SURVEY)
+    for name, text in (("python", STAND_IN), ("scontrol", '#!/bin/sh\necho "$@" >> requeued\n')):
+        (tmp_path / name).write_text(text)
+        (tmp_path / name).chmod(0o755)
+    monkeypatch.setattr(sys, "executable", str(tmp_path / "python"))
+    (tmp_path / "p.yaml").write_text("{backend: gpu, gpus: 2}")
+    script = write_script(
+        load(tmp_path / "survey.yaml"), load_profile(tmp_path / "p.yaml"), tmp_path
+    )
+    environment = os.environ | {"SLURM_JOB_ID": "7", "CODE": str(code)}
+    environment["PATH"] = f"{tmp_path}:{environment['PATH']}"
+    job = subprocess.Popen(["bash", script], env=environment)
+    calls = tmp_path / "calls"
+    while not calls.exists() or calls.read_text().count("\n") < 2:
+        time.sleep(0.02)
+    if asked is not None:
+        job.send_signal(asked)
+    assert job.wait() == code
+    requeued = tmp_path / "requeued"
+    assert (requeued.read_text() if requeued.exists() else "") == "requeue 7\n" * (code == 85)
