@@ -21,6 +21,7 @@ from seismo.backends import gpu
 from seismo.backends.choice import Choice
 from seismo.backends.reference import ReferenceBackend
 from seismo.errors import UnstableError
+from seismo.runner import stepping
 from seismo.scenario import from_dict
 from seismo.setup import prepare
 from simulated_card import simulated
@@ -217,7 +218,7 @@ def test_an_unstable_run_is_told_one_look_later(tmp_path, monkeypatch, on_the_ca
     """A NaN after step 12 is found by the look at 20, which is judged at 30."""
     monkeypatch.setattr(monitor, "EVERY", 10)
     one_shot = SCENARIO | {"survey": {"shots": SCENARIO["survey"]["shots"][:1]}}
-    advance, steps = runner.Simulation.advance, []
+    advance, steps = stepping.Simulation.advance, []
 
     def spoilt(simulation, count):
         advance(simulation, count)
@@ -225,7 +226,7 @@ def test_an_unstable_run_is_told_one_look_later(tmp_path, monkeypatch, on_the_ca
         if simulation.step >= 12:
             simulation.parts[0].fields.arrays(0)["p"][500] = np.nan
 
-    monkeypatch.setattr(runner.Simulation, "advance", spoilt)
+    monkeypatch.setattr(stepping.Simulation, "advance", spoilt)
     with pytest.raises(UnstableError, match="at step 20 ") as caught:
         seismo.run(one_shot | {"output": {}}, tmp_path / "x.h5")
     assert (caught.value.good, steps[-1]) == (10, 30)

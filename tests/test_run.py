@@ -22,6 +22,7 @@ from seismo import machine, monitor, runner, setup
 from seismo.errors import InsufficientMemoryError, StorageError, UnstableError
 from seismo.monitor import Lines, Progress, clock_time
 from seismo.plan import make_plan
+from seismo.runner import stepping
 from seismo.schedule import Clock
 
 FREQUENCY = 10.0
@@ -232,7 +233,7 @@ def _traces(path, name, quantity):
 
 def test_an_unstable_batch_keeps_the_batches_before(tmp_path, monkeypatch):
     """The second of three shots meets a wavefield of NaN; the third never begins."""
-    take, batches = runner.Simulation.load, []
+    take, batches = stepping.Simulation.load, []
 
     def load(simulation, shots):
         take(simulation, shots)
@@ -240,7 +241,7 @@ def test_an_unstable_batch_keeps_the_batches_before(tmp_path, monkeypatch):
         if len(batches) == 2:
             simulation.parts[0].fields.arrays(0)["p"][:] = np.nan
 
-    monkeypatch.setattr(runner.Simulation, "load", load)
+    monkeypatch.setattr(stepping.Simulation, "load", load)
     survey = surveyed([80.0, 103.0, 222.0], batch=1) | {"output": {}}
     with pytest.raises(UnstableError, match="until 0 s of shot_001, and 1 shot before, in"):
         seismo.run(survey, tmp_path / "x.h5")

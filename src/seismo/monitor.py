@@ -9,6 +9,7 @@ finds it soon; the exact place is sought only then.
 from __future__ import annotations
 
 import math
+import sys
 from collections import deque
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass
@@ -39,14 +40,15 @@ class Progress:
     """Where a run is.
 
     Attributes:
-        phase: what it does: "device", "model", "build", "compile", "step" or "done".
+        phase: what it does: "device", "model", "build", "compile", "step", "checkpoint" or "done";
+            or "warning".
         step: steps taken, over all batches of shots.
         steps: steps to take.
         time: simulated time in s, within the batch.
         elapsed: seconds since the first step.
         points_per_second: point updates a second; 0 before there is a number.
         shots: the shots that advance now, such as "shots 1-4 of 13"; empty with one.
-        note: what to say in the phase "device": where the run goes, and why.
+        note: what to say: in the phase "device" where the run goes, and why.
     """
 
     phase: str
@@ -79,7 +81,12 @@ _PHASES = {
 }
 
 
-_SAID = {"device": lambda progress: progress.note, "compile": lambda progress: COMPILING}
+_SAID = {
+    "device": lambda progress: progress.note,
+    "checkpoint": lambda progress: progress.note,
+    "warning": lambda progress: f"warning: {progress.note}",
+    "compile": lambda progress: COMPILING,
+}
 
 
 def rate(points_per_second: float) -> str:
@@ -112,6 +119,12 @@ def clock_time(seconds: float) -> str:
     if whole < 3600:
         return f"{whole // 60} min {whole % 60:02d} s"
     return f"{whole // 3600} h {whole % 3600 // 60:02d} min"
+
+
+def warnings_only(progress: Progress) -> None:
+    """Write a warning to stderr, and nothing else."""
+    if progress.phase == "warning":
+        print(_SAID["warning"](progress), file=sys.stderr, flush=True)
 
 
 class Bar:
@@ -152,11 +165,11 @@ class Bar:
 
 
 class Lines:
-    """One line per 5 % for a batch log; use as a context manager."""
+    """One line per so many per cent for a batch log; use as a context manager."""
 
-    def __init__(self, stream: TextIO) -> None:
-        """Write to a stream."""
-        self._stream, self._due = stream, SHARE_OF_LINES
+    def __init__(self, stream: TextIO, share: float = SHARE_OF_LINES) -> None:
+        """Write to a stream, a line for each such share of the steps."""
+        self._stream, self._share, self._due = stream, share, share
 
     def __enter__(self) -> Lines:
         """Return itself."""
@@ -175,8 +188,8 @@ class Lines:
         if progress.phase in _SAID:
             print(_SAID[progress.phase](progress), file=self._stream, flush=True)
         elif progress.phase == "step" and progress.fraction >= self._due - 1e-9:
-            done = math.floor(progress.fraction / SHARE_OF_LINES + 1e-9)
-            self._due = (done + 1) * SHARE_OF_LINES
+            done = math.floor(progress.fraction / self._share + 1e-9)
+            self._due = (done + 1) * self._share
             line = f"{100 * progress.fraction:3.0f} %  {_facts(progress)}"
             print(line, file=self._stream, flush=True)
 
@@ -216,6 +229,15 @@ class Watch:
         self._looks: deque[tuple[int, Callable[[], tuple[float, Index]]]] = deque()
         self._good, self._place = 0, (0, 0, 0)
         self._peak = 0.0
+
+    def found(self) -> dict[str, Any]:
+        """Give what the looks so far have found, as JSON holds it."""
+        return {"good": self._good, "place": list(self._place), "peak": self._peak}
+
+    def recall(self, found: dict[str, Any]) -> None:
+        """Go on from what an earlier watch has found."""
+        self._good, self._peak = found["good"], found["peak"]
+        self._place = triple(found["place"])
 
     def look(self, step: int) -> None:
         """Begin to look at the field after a step, and judge earlier looks.

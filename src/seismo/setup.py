@@ -36,7 +36,7 @@ from seismo.stencils import (
     staggered,
     surface_closure,
 )
-from seismo.survey import Geometry, Shot
+from seismo.survey import Geometry, Share, Shot
 
 BATCH_POINTS = 1 << 20  # small shots advance together up to so many points; see `Backend`
 EVEN_RUN = 8  # planes of even medium that are worth launches of their own
@@ -141,12 +141,13 @@ def evenly(shots: int, together: int) -> int:
     return math.ceil(shots / math.ceil(shots / max(1, min(shots, together))))
 
 
-def prepare(scenario: Any, batch_points: int = BATCH_POINTS) -> Setup:
+def prepare(scenario: Any, batch_points: int = BATCH_POINTS, share: Share | None = None) -> Setup:
     """Work out grid, earth, time step and geometry of a scenario.
 
     Args:
         scenario: a checked scenario.
         batch_points: small shots advance together up to so many points.
+        share: which of the shots, all when None.
 
     Raises:
         ScenarioError: a model file, position or time step will not do.
@@ -177,6 +178,7 @@ def prepare(scenario: Any, batch_points: int = BATCH_POINTS) -> Setup:
     clock = _clock(scenario, limit, _safe(scenario, earth, extremes, contacts, fastest), intervals)
     geometry = Geometry(scenario, grid)
     shots, groups = geometry.shots(), geometry.groups()
+    shots = shots if share is None else share.take(shots)
     even = _even_planes(scenario, physics, grid, earth, contacts)
     batch = _batch(scenario.survey, len(shots), batch_points // grid.size)
     return Setup(

@@ -6,6 +6,7 @@ read, and everything checked to lie inside the region.
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import Any
@@ -33,6 +34,43 @@ class Shot:
 
     name: str
     sources: tuple[PointSource, ...]
+
+
+@dataclass(frozen=True)
+class Share:
+    """One of several nearly equal shares of a survey's shots, counted from 1: "2/4"."""
+
+    number: int
+    of: int
+
+    @staticmethod
+    def read(text: str) -> Share:
+        """Read a share such as "2/4".
+
+        Raises:
+            ScenarioError: it is none.
+        """
+        match = re.fullmatch(r"([0-9]{1,6})/([0-9]{1,6})", text)
+        if match is None or not 1 <= int(match[1]) <= int(match[2]):
+            raise ScenarioError(
+                f"--shots {text}: give a share of the shots, such as 2/4, the second of four"
+            )
+        return Share(int(match[1]), int(match[2]))
+
+    def __str__(self) -> str:
+        """Write it as it is read."""
+        return f"{self.number}/{self.of}"
+
+    def take(self, shots: list[Shot]) -> list[Shot]:
+        """Give the shots of this share, in order.
+
+        Raises:
+            ScenarioError: there are fewer shots than shares.
+        """
+        if self.of > len(shots):
+            raise ScenarioError(f"--shots {self}: the scenario has {len(shots)}; use fewer shares")
+        first, last = (len(shots) * n // self.of for n in (self.number - 1, self.number))
+        return shots[first:last]
 
 
 class Geometry:

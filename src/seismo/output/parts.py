@@ -27,6 +27,11 @@ MANIFEST = "manifest.json"
 _FORMAT = {"format": "seismo parts", "version": 1}
 
 
+def run_folder(final: Path) -> Path:
+    """Give the run directory of a results file."""
+    return final.with_name(f"{final.name[:200]}.run")
+
+
 class Parts:
     """The parts of one run, in a folder beside its results file, and the one that is open.
 
@@ -44,7 +49,7 @@ class Parts:
             lay_out: makes the groups, datasets and attributes of a new file.
         """
         self.final, self._lay_out = final, lay_out
-        self.folder = final.with_name(f"{final.name[:200]}.run")
+        self.folder = run_folder(final)
         self.sealed: list[dict[str, Any]] = []
         self._hidden: HiddenFile | None = None
         self._file: h5py.File | None = None

@@ -176,11 +176,8 @@ class Pipeline:
         """Let the writer thread call something that writes, in its turn."""
         self._jobs.put(lambda: function(*arguments))
 
-    def check(self, step: int) -> None:
+    def check(self) -> None:
         """Raise what went wrong in a thread; that the disk is nearly full only once.
-
-        Args:
-            step: the steps taken so far.
 
         Raises:
             DiskSpaceError: there is room for the end of the run only.
@@ -189,7 +186,7 @@ class Pipeline:
         self._raise()
         low, self._low = self._low, ""
         if low:
-            raise DiskSpaceError(low, step)
+            raise DiskSpaceError(low)
 
     def seal(self, until: int) -> None:
         """Wait until all that was sent is stored, and put it on the disk for good as a part.

@@ -70,6 +70,11 @@ class Memory:
         return max(self.stepping, self.preparing)
 
     @property
+    def state(self) -> int:
+        """Bytes that a checkpoint holds."""
+        return self.wavefield + self.layers + self.recorder + self.maps + self.snapshots
+
+    @property
     def resident(self) -> int:
         """Bytes on a device with memory of its own, one array on its way to or from it included."""
         arrays = self.wavefield + self.model + self.layers + self.recorder

@@ -7,12 +7,15 @@ prepares them, and takes what is fetched. Elsewhere everything is the host's.
 from __future__ import annotations
 
 from dataclasses import asdict, dataclass, replace
+from pathlib import Path
 from typing import Any
 
 from seismo import machine
 from seismo.backends.base import Backend
+from seismo.errors import InsufficientMemoryError, StorageError
+from seismo.output.parts import run_folder
 from seismo.output.quantities import with_unit
-from seismo.plan.memory import PYTHON_BYTES, Memory, memory_of
+from seismo.plan.memory import PYTHON_BYTES, Memory, memory_of, output_of
 from seismo.setup import Setup, evenly
 
 HOST = "this machine"
@@ -82,3 +85,30 @@ def fitted(setup: Setup, backend: Backend) -> Setup:
         if one.have is not None:
             fitting = min(fitting, 1 + max(0, one.have - one.need) // each)
     return replace(setup, batch=evenly(len(setup.shots), fitting))
+
+
+def refuse_what_does_not_fit(setup: Setup, backend: Backend, path: Path, beside: int = 0) -> None:
+    """Compare what a run needs with what the machines have.
+
+    Args:
+        setup: the run.
+        backend: where it runs.
+        path: the results file; what its run directory holds already counts as room.
+        beside: bytes of disk that checkpoints take.
+
+    Raises:
+        InsufficientMemoryError: too little memory.
+        StorageError: too little room in the folder of the results.
+    """
+    for demand in demands(memory_of(setup), backend):
+        if not demand.fits:
+            raise InsufficientMemoryError(f"{demand}; {remedy(setup)}")
+    folder, size = path.parent, output_of(setup).total
+    room = machine.free_disk(folder)
+    held = sum(part.stat().st_size for part in run_folder(path).glob("*"))
+    if room is not None and size + beside > room + held:
+        checkpoints = f", and checkpoints {with_unit(beside, 'B')}" if beside else ""
+        raise StorageError(
+            f"output.path: the results take up to {with_unit(size, 'B')}{checkpoints}; {folder} "
+            f"has {with_unit(room, 'B')} left; use fewer or decimated snapshots, or write elsewhere"
+        )

@@ -17,6 +17,7 @@ from pydantic_core import PydanticCustomError
 
 from seismo.errors import ScenarioError
 from seismo.scenario import mistakes, physics_rules, rules
+from seismo.scenario.checkpoint import Checkpoint
 from seismo.scenario.grid import Boundaries, Geographic, GridSpec, TimeSpec
 from seismo.scenario.model_parts import ModelPart
 from seismo.scenario.output import Output
@@ -67,6 +68,9 @@ class Scenario(Part):
     receivers: tuple[ReceiverSet, ...] = Field((), description="sets of receivers")
     survey: Survey | None = Field(None, description="many shots with the one source")
     output: Output = Field(Output(), description="what is written besides traces")
+    checkpoint: Checkpoint = Field(
+        Checkpoint(), description="how often the run stores what it can go on from"
+    )
     geographic: Geographic | None = Field(
         None, description="place on the earth, for longitudes and latitudes"
     )

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+import pathlib
 from typing import Annotated
 
-from pydantic import model_validator
+from pydantic import AfterValidator, model_validator
 
 from seismo.scenario.part import (
     Field,
@@ -89,11 +90,19 @@ class Maps(Cut):
     )
 
 
+def _inside(path: str) -> str:
+    """Refuse what could write anywhere: a scenario may come from somebody else."""
+    place = pathlib.PurePath(path)
+    if place.is_absolute() or ".." in place.parts:
+        raise ValueError("leaves the scenario's folder; give such a place by --output")
+    return path
+
+
 class Output(Part):
     """The results file and its contents."""
 
-    path: FilePath | None = Field(
-        None, description="results file; the scenario's name with .h5 when left out"
+    path: Annotated[FilePath, AfterValidator(_inside)] | None = Field(
+        None, description="results file, in the scenario's folder; its name with .h5 when left out"
     )
     snapshots: tuple[Snapshots, ...] = Field((), description="snapshots of the wavefield")
     maps: tuple[Maps, ...] = Field((), description="maps of largest values")

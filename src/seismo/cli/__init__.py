@@ -1,4 +1,4 @@
-"""The command line: `seismo run`, `check`, `info`, `plot`, `new`, `schema`, `bench`.
+"""The command line: `seismo run`, `resume`, `submit`, `check`, `info`, `plot`, `new`, ...
 
 Commands import what they need when they are called, so that `seismo --help` is quick. Every error
 a user can meet is one line a mistake on stderr and an exit code of its own; a traceback needs
@@ -7,22 +7,19 @@ a user can meet is one line a mistake on stderr and an exit code of its own; a t
 
 from __future__ import annotations
 
-import contextlib
 import json
 import os
 import signal
 import sys
 import traceback
-from collections.abc import Iterator
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any, Literal, NoReturn
+from typing import Annotated, Any, NoReturn
 
 import typer
 
+from seismo.cli import runs
+from seismo.cli.arguments import BackendName, DeviceNumber, ResultsFile, ScenarioFile
 from seismo.errors import InsufficientMemoryError, ScenarioError, SeismoError, StorageError
-
-if TYPE_CHECKING:
-    from seismo.monitor import Reporter
 
 INTERRUPTED = 130
 PIPE_CLOSED = 141
@@ -37,20 +34,6 @@ app = typer.Typer(
     rich_markup_mode=None,
     context_settings={"help_option_names": ["-h", "--help"]},
 )
-ScenarioFile = Annotated[Path, typer.Argument(metavar="FILE", help="The scenario, a YAML file.")]
-BackendName = Annotated[
-    Literal["auto", "cpu", "gpu"],
-    typer.Option(
-        "--backend", help="Where to run (GPUs are on trial); auto takes a GPU if there is one."
-    ),
-]
-DeviceNumber = Annotated[
-    int | None, typer.Option(min=0, help="Number of the GPU [default: the first that will do].")
-]
-ThreadCount = Annotated[
-    int | None, typer.Option(min=1, help="Threads to use on the CPU [default: all cores].")
-]
-ResultsFile = Annotated[Path, typer.Argument(metavar="RESULTS", help="A results file (.h5).")]
 
 
 def _show_version(wanted: bool) -> None:
@@ -72,47 +55,8 @@ def options(
     """Hold what applies to every command; `main` reads --debug."""
 
 
-@app.command()
-def run(
-    file: ScenarioFile,
-    output: Annotated[
-        Path | None,
-        typer.Option(
-            "--output",
-            "-o",
-            help="The results file [default: output.path of FILE, or its name with .h5].",
-        ),
-    ] = None,
-    backend: BackendName = "cpu",
-    device: DeviceNumber = None,
-    threads: ThreadCount = None,
-    quiet: Annotated[bool, typer.Option("--quiet", "-q", help="Say nothing but errors.")] = False,
-) -> None:
-    """Run a scenario and write its results."""
-    from seismo.monitor import closing_line
-    from seismo.runner import run as run_scenario
-
-    with _reporter(quiet) as report:
-        results = run_scenario(
-            file, output, report, backend=backend, device=device, threads=threads
-        )
-    with results:
-        if not quiet:
-            print(closing_line(results.summary))
-            print(results.path)
-
-
-@contextlib.contextmanager
-def _reporter(quiet: bool) -> Iterator[Reporter | None]:
-    if quiet:
-        yield None
-        return
-    from rich.console import Console
-
-    from seismo.monitor import Bar, Lines
-
-    with Bar(Console(stderr=True)) if sys.stderr.isatty() else Lines(sys.stderr) as report:
-        yield report
+for _command in (runs.run, runs.resume, runs.submit):
+    app.command()(_command)
 
 
 @app.command()

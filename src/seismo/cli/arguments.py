@@ -1,0 +1,40 @@
+"""Arguments and options that several commands take."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated, Literal
+
+import typer
+
+ScenarioFile = Annotated[Path, typer.Argument(metavar="FILE", help="The scenario, a YAML file.")]
+BackendName = Annotated[
+    Literal["auto", "cpu", "gpu"],
+    typer.Option(
+        "--backend", help="Where to run (GPUs are on trial); auto takes a GPU if there is one."
+    ),
+]
+DeviceNumber = Annotated[
+    int | None, typer.Option(min=0, help="Number of the GPU [default: the first that will do].")
+]
+ThreadCount = Annotated[
+    int | None, typer.Option(min=1, help="Threads to use on the CPU [default: all cores].")
+]
+Going = Annotated[
+    bool | None,
+    typer.Option(
+        "--resume/--no-resume",
+        help="Go on from a checkpoint if there is one; or start over [default: refuse to choose].",
+    ),
+]
+TimeLimit = Annotated[
+    str | None,
+    typer.Option(
+        metavar="DURATION", help="Stop at a checkpoint before this is over, such as '4 h'."
+    ),
+]
+Quiet = Annotated[bool, typer.Option("--quiet", "-q", help="Say nothing but errors.")]
+ProgressShare = Annotated[
+    int, typer.Option("--progress", min=1, max=100, help="Per cent between two lines of a log.")
+]
+ResultsFile = Annotated[Path, typer.Argument(metavar="RESULTS", help="A results file (.h5).")]

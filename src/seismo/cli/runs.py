@@ -1,0 +1,128 @@
+"""The commands that run scenarios: here and now, from a checkpoint, or as a batch job."""
+
+from __future__ import annotations
+
+import contextlib
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from seismo.cli.arguments import (
+    BackendName,
+    DeviceNumber,
+    Going,
+    ProgressShare,
+    Quiet,
+    ScenarioFile,
+    ThreadCount,
+    TimeLimit,
+)
+from seismo.errors import ScenarioError
+
+if TYPE_CHECKING:
+    from seismo.monitor import Reporter
+
+
+def run(
+    file: ScenarioFile,
+    output: Annotated[
+        Path | None,
+        typer.Option(
+            "--output",
+            "-o",
+            help="The results file [default: output.path of FILE, or its name with .h5].",
+        ),
+    ] = None,
+    backend: BackendName = "cpu",
+    device: DeviceNumber = None,
+    threads: ThreadCount = None,
+    quiet: Quiet = False,
+    resume: Going = None,
+    shots: Annotated[
+        str | None,
+        typer.Option(
+            metavar="N/OF", help="Only a share of a survey's shots: 2/4, the second of four."
+        ),
+    ] = None,
+    time_limit: TimeLimit = None,
+    progress: ProgressShare = 5,
+) -> None:
+    """Run a scenario and write its results."""
+    from seismo.runner import run as run_scenario
+
+    _run(
+        run_scenario, file, quiet, progress, time_limit, output=output, resume=resume,
+        shots=shots, backend=backend, device=device, threads=threads,
+    )  # fmt: skip
+
+
+def resume(
+    folder: Annotated[
+        Path, typer.Argument(metavar="DIR", help="The folder of an unfinished run (RESULTS.run).")
+    ],
+    device: DeviceNumber = None,
+    threads: ThreadCount = None,
+    quiet: Quiet = False,
+    time_limit: TimeLimit = None,
+    progress: ProgressShare = 5,
+) -> None:
+    """Go on with an unfinished run from its last checkpoint."""
+    from seismo.runner import resume as resume_run
+
+    _run(resume_run, folder, quiet, progress, time_limit, device=device, threads=threads)
+
+
+def _run(
+    how: Any, what: Path, quiet: bool, share: int, time_limit: str | None, **keys: Any
+) -> None:
+    """Run, listening to signals, and say how it went."""
+    from seismo import units
+    from seismo.monitor import closing_line
+    from seismo.runner.signals import Signals
+
+    try:
+        limit = None if time_limit is None else units.to_si(time_limit, units.TIME)
+    except units.UnitError as error:
+        raise ScenarioError(f"--time-limit {time_limit}: {error}") from None
+    with Signals() as signals, _reporter(quiet, share / 100) as report:
+        results = how(what, progress=report, signals=signals, time_limit=limit, **keys)
+    with results:
+        if not quiet:
+            print(closing_line(results.summary))
+            print(results.path)
+
+
+@contextlib.contextmanager
+def _reporter(quiet: bool, share: float) -> Iterator[Reporter]:
+    from rich.console import Console
+
+    from seismo.monitor import Bar, Lines, warnings_only
+
+    if quiet:
+        yield warnings_only
+        return
+    lines = Lines(sys.stderr, share)
+    with Bar(Console(stderr=True)) if sys.stderr.isatty() else lines as report:
+        yield report
+
+
+def submit(
+    file: ScenarioFile,
+    profile: Annotated[
+        Path | None,
+        typer.Option(metavar="FILE", help="A machine profile, such as configs/one_gpu.yaml."),
+    ] = None,
+    dry_run: Annotated[
+        bool, typer.Option("--dry-run", help="Write the batch script, and submit nothing.")
+    ] = False,
+) -> None:
+    """Write a batch script for SLURM that runs a scenario to its end, and submit it."""
+    from seismo import submit as jobs
+    from seismo.scenario import load
+
+    chosen = jobs.Profile() if profile is None else jobs.load_profile(profile)
+    script = jobs.write_script(load(file), chosen, Path())
+    print(script if dry_run else f"{script}: job {jobs.submit(script)}")

@@ -1,0 +1,171 @@
+"""When a run stores what it goes on from, and where a later one takes it up.
+
+A checkpoint is due after some time on the wall, after some steps, when a signal asks for one, and
+when the machine will soon be taken away: as long before as it takes to write, with half as much and
+a minute to spare.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import shlex
+import time
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+from seismo.errors import ScenarioError, StorageError
+from seismo.monitor import Progress, Reporter
+from seismo.output import checkpoint
+from seismo.output.checkpoint import DamagedError
+from seismo.runner.signals import Signals
+from seismo.scenario.checkpoint import Checkpoint
+
+SPARE = 60.0  # s before the machine is taken away, or a tenth of the time there is
+_SLACK = 1.5  # of the longest that a checkpoint took
+
+
+@dataclass(frozen=True)
+class Start:
+    """Where a run begins: with nothing, or at a checkpoint.
+
+    Attributes:
+        path: of the checkpoint.
+        header: what it says of itself.
+    """
+
+    path: Path | None = None
+    header: Mapping[str, Any] = field(default_factory=dict)
+
+    @property
+    def done(self) -> int | None:
+        """Steps taken by then over all batches of shots, None without a checkpoint."""
+        return self.header.get("done")
+
+    @property
+    def batch(self) -> int:
+        """The batch that comes next, or is under way."""
+        return self.header.get("batch", 0)
+
+    def step_of(self, batch: int) -> int | None:
+        """Give the step of a batch that is under way, None for one that begins."""
+        return self.header.get("step") if batch == self.batch else None
+
+    def fill(self, arrays: Mapping[str, Any], put: Callable) -> None:
+        """Put the numbers in place; see `seismo.output.checkpoint.fill`."""
+        if self.path is not None:
+            checkpoint.fill(self.path, arrays, put)
+
+
+def take_up(folder: Path, wanted: bool | None, report: Reporter) -> Start:
+    """Find the newest sound checkpoint in a run directory.
+
+    Args:
+        folder: the run directory.
+        wanted: True to go on from it, False to remove what there is; None where nobody chose.
+        report: told of damaged ones.
+
+    Raises:
+        ScenarioError: nobody chose, and there is one.
+        StorageError: none of those there are is sound.
+    """
+    paths = checkpoint.found(folder)
+    if paths and wanted is None:
+        raise ScenarioError(
+            f"{folder}: an unfinished run left a checkpoint; go on from it with --resume, or start "
+            "over with --no-resume"
+        )
+    if not wanted:
+        remove(folder)
+        return Start()
+    for path in paths:
+        try:
+            start = Start(path, checkpoint.header_of(path))
+            checkpoint.verify(path)
+        except DamagedError as error:
+            report(Progress("warning", note=f"{error}; taking the one before"))
+        else:
+            return start
+    if paths:
+        raise StorageError(f"{folder}: no checkpoint is sound; start over with --no-resume")
+    return Start()
+
+
+def last_header(folder: Path) -> dict[str, Any]:
+    """Read what the newest readable checkpoint of a run says of itself.
+
+    Raises:
+        ScenarioError: there is none.
+    """
+    for path in checkpoint.found(folder):
+        with contextlib.suppress(DamagedError):
+            return checkpoint.header_of(path)
+    raise ScenarioError(f"{folder}: holds no checkpoint; name the folder of a run, RESULTS.run")
+
+
+def remove(folder: Path) -> None:
+    """Remove all checkpoints of a run."""
+    for path in checkpoint.found(folder):
+        path.unlink()
+
+
+class Checkpoints:
+    """Write the checkpoints of one run when they are due."""
+
+    def __init__(
+        self, folder: Path, wanted: Checkpoint, facts: Mapping[str, Any], signals: Signals,
+        end: float | None,
+    ) -> None:  # fmt: skip
+        """Begin to count.
+
+        Args:
+            folder: the run directory.
+            wanted: how often.
+            facts: what every checkpoint says.
+            signals: what the outside asks for.
+            end: time (s since 1970) at which the machine is taken away, or None.
+        """
+        self.folder = folder
+        self._wanted, self._facts, self._signals, self._end = wanted, facts, signals, end
+        self._last, self._slowest = time.monotonic(), 0.0
+        self._spare = SPARE if end is None else max(0.0, min(SPARE, (end - time.time()) / 10))
+
+    @property
+    def onwards(self) -> str:
+        """Say how to go on."""
+        return f"go on with: seismo resume {shlex.quote(str(self.folder))}"
+
+    def remove(self) -> None:
+        """Remove all there are: the results are complete, or there is nothing to go on from."""
+        remove(self.folder)
+
+    def stops(self, steps: int) -> range:
+        """List the steps of a batch after which one is due."""
+        return range(self._wanted.steps or steps, steps, self._wanted.steps or steps)
+
+    def due(self, step: int) -> bool:
+        """Tell whether one is due after a step of a batch."""
+        late = time.monotonic() - self._last >= self._wanted.wall_time
+        asked = self._signals.save or bool(self.ending)
+        return late or asked or (step > 0 and step % (self._wanted.steps or step + 1) == 0)
+
+    @property
+    def ending(self) -> str:
+        """Say why the run has to stop; nothing where it may go on."""
+        if self._signals.stop:
+            return "asked to by SIGTERM"
+        left = None if self._end is None else self._end - time.time()
+        if left is not None and left < _SLACK * self._slowest + self._spare:
+            return f"{max(0.0, left):.0f} s before its time is up"
+        return ""
+
+    def write(
+        self, done: int, facts: Mapping[str, Any], arrays: Mapping[str, Any], fetch: Callable
+    ) -> None:
+        """Store one; see `seismo.output.checkpoint.write`."""
+        begin = time.monotonic()
+        checkpoint.write(self.folder, done, {**self._facts, **facts}, arrays, fetch)
+        self._signals.save = False
+        self._last = time.monotonic()
+        self._slowest = max(self._slowest, self._last - begin)

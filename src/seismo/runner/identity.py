@@ -1,0 +1,115 @@
+"""What must be the same for a run to go on from a checkpoint to the same bits, and what differs.
+
+That is the scenario with all its defaults and the files it names; the time step and the grid that
+follow from it; the backend; and the program, down to the text of its kernels. Where results go and
+how often checkpoints are written may change.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from collections.abc import Iterator, Mapping
+from typing import Any
+
+from seismo.backends.base import Backend
+from seismo.backends.digest import source_digest
+from seismo.errors import ScenarioError
+from seismo.output.provenance import package_version
+from seismo.scenario import Scenario
+from seismo.setup import Setup
+
+Path = tuple[str | int, ...]
+_OVER = "start over with --no-resume"
+
+
+def identity_of(setup: Setup, backend: Backend) -> dict[str, Any]:
+    """Give all that must be the same, as JSON holds it."""
+    clock = setup.clock
+    return {
+        "program": {name: package_version(name) for name in ("seismo", "numpy", "numba")}
+        | {"kernels": source_digest()},
+        "backend": backend.name,
+        "scenario": _plain(setup.scenario),
+        "files": {".".join(map(str, path)): _digest(setup.scenario, path, name)
+                  for path, name in _files(setup.scenario)},
+        "run": {"dt": clock.dt, "steps": clock.steps + setup.extra_steps,
+                "points": list(setup.grid.points), "shots": [shot.name for shot in setup.shots]},
+    }  # fmt: skip
+
+
+def digest(own: Mapping[str, Any]) -> str:
+    """Give the identity as one short text."""
+    return hashlib.sha256(json.dumps(own, sort_keys=True).encode()).hexdigest()
+
+
+def refuse_another(stored: Mapping[str, Any], own: Mapping[str, Any], scenario: Scenario) -> None:
+    """Compare a run with the one a checkpoint is of.
+
+    Args:
+        stored: the identity in the checkpoint.
+        own: the identity of the run.
+        scenario: the scenario of the run.
+
+    Raises:
+        ScenarioError: they differ; it names where and how.
+    """
+    for path, before, _ in differences(stored.get("scenario"), own["scenario"]):
+        value = "nothing" if before is None else json.dumps(before)
+        raise scenario.mistake(
+            *path, problem=f"the checkpoint is of a run with {value}; write that, or {_OVER}"
+        )
+    for path, name in _files(scenario):
+        key = ".".join(map(str, path))
+        if stored.get("files", {}).get(key) != own["files"][key]:
+            raise scenario.mistake(
+                *path, problem=f"{name} has changed since the run began; put it back, or {_OVER}"
+            )
+    for path, before, now in differences(stored, own):
+        what = " ".join(map(str, path))
+        raise ScenarioError(
+            f"the checkpoint is of another run: {what} was {before}, and is {now} now; go on with "
+            f"what it was, or {_OVER}"
+        )
+
+
+def differences(before: Any, now: Any, path: Path = ()) -> Iterator[tuple[Path, Any, Any]]:
+    """Walk through the leaves that differ, with None for one that is missing."""
+    if isinstance(before, dict) and isinstance(now, dict):
+        for key in dict.fromkeys([*before, *now]):
+            yield from differences(before.get(key), now.get(key), (*path, key))
+    elif isinstance(before, list) and isinstance(now, list) and len(before) == len(now):
+        for number, pair in enumerate(zip(before, now, strict=True)):
+            yield from differences(*pair, (*path, number))
+    elif before != now:
+        yield path, before, now
+
+
+def _plain(scenario: Scenario) -> dict[str, Any]:
+    """Give the scenario without what may change."""
+    plain = scenario.model_dump(mode="json", exclude_none=True)
+    plain.pop("checkpoint")
+    plain["output"].pop("path", None)
+    return plain
+
+
+def _files(scenario: Scenario) -> list[tuple[Path, str]]:
+    return list(_named(_plain(scenario), ()))
+
+
+def _named(data: Any, path: Path) -> Iterator[tuple[Path, str]]:
+    """Walk through the keys `path` of a scenario: every file it reads."""
+    items = enumerate(data) if isinstance(data, list) else data.items()
+    for key, value in items:
+        if key == "path":
+            yield (*path, key), value
+        elif isinstance(value, dict | list):
+            yield from _named(value, (*path, key))
+
+
+def _digest(scenario: Scenario, path: Path, name: str) -> str:
+    try:
+        with scenario.resolve(name).open("rb") as stream:
+            return hashlib.file_digest(stream, "sha256").hexdigest()
+    except OSError as error:
+        raise scenario.mistake(*path, problem=f"cannot be read: {error.strerror}") from error

@@ -1,0 +1,338 @@
+"""The way of one run from its setup to its results file: build, step, hand over what is due.
+
+    model -> [batch of shots: steps, snapshots, traces; checkpoints on the way] -> file
+
+Results appear under their name when the run is complete. A run whose wavefield blows up is an
+error, but what was recorded until then is kept, and says so: every earlier batch of shots, the
+traces of this one up to the last look that found it sound, and the snapshots taken. A run that ends
+in any other way leaves its last checkpoint and the results up to it, if there are any.
+"""
+
+from __future__ import annotations
+
+import threading
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from seismo import machine, monitor, receivers
+from seismo.backends.base import Backend
+from seismo.errors import (
+    DiskSpaceError,
+    StoppedError,
+    UnstableError,
+)
+from seismo.monitor import Progress, Reporter
+from seismo.output.checkpoint import KEPT
+from seismo.output.pipeline import Pipeline
+from seismo.output.quantities import with_unit
+from seismo.output.results_file import ResultsWriter
+from seismo.output.snapshots import SnapshotTaker
+from seismo.plan.memory import memory_of, output_of, ring_of, series_of
+from seismo.plan.room import refuse_what_does_not_fit
+from seismo.runner import contents
+from seismo.runner.checkpoints import Checkpoints, Start
+from seismo.runner.pace import REPORT_EVERY, Pace
+from seismo.setup import Setup
+from seismo.simulation import Simulation
+
+COMPILING_AFTER = 2.0  # s, and for each point: without compiling, preparing takes less
+COMPILING_AFTER_POINT = 5e-7
+
+
+@dataclass(frozen=True)
+class Gear:
+    """What a run works with, once it is built."""
+
+    simulation: Simulation
+    taker: SnapshotTaker
+    writer: ResultsWriter
+    pipeline: Pipeline
+
+    def arrays(self) -> dict[str, Any]:
+        """Name all arrays that the run goes on from."""
+        kept = {f"snapshots/{name}": a for name, a in self.taker.arrays().items()}
+        return self.simulation.state() | kept
+
+    def send_maps(self, first: int, count: int) -> None:
+        """Send the maps of a batch."""
+        for shot in range(count):
+            for name, peaks in self.simulation.maps.peaks(shot).items():
+                self.pipeline.call(self.writer.write, f"maps/{name}", first + shot, peaks)
+
+    def send_traces(self, first: int, count: int, steps: int) -> None:
+        """Send the traces of a batch, `count` shots from number `first` on, of so many steps."""
+        for shot in range(count):
+            for name, traces in contents.traces_of(self.simulation, shot, steps):
+                self.pipeline.call(self.writer.write, name, first + shot, traces)
+
+
+class Run:
+    """The state of one run."""
+
+    def __init__(
+        self, setup: Setup, path: Path, report: Reporter, backend: Backend, identity: str,
+        start: Start | None = None, checkpoints: Checkpoints | None = None,
+    ) -> None:  # fmt: skip
+        """Prepare a run.
+
+        Args:
+            setup: what to run.
+            path: the results file.
+            report: told of the progress.
+            backend: where to run.
+            identity: what tells this run from others, for the results.
+            start: where it begins.
+            checkpoints: written on the way; a run without them leaves nothing unless it is done.
+        """
+        self.setup, self.path, self.report, self.backend = setup, path, report, backend
+        self.identity, self.start, self.checkpoints = identity, start or Start(), checkpoints
+        self.series = series_of(setup)
+        self.names = [shot.name for shot in setup.shots]
+        self.per_batch = setup.clock.steps + setup.extra_steps
+        self.batches = range(0, len(setup.shots), setup.batch)
+        self.pace = Pace(backend)
+        self.started = self.reported = 0.0
+        self.before = self.start.header.get("elapsed", 0.0)
+        self.told = False
+
+    def write(self) -> None:
+        """Run everything and publish the results file."""
+        scenario = self.setup.scenario
+        begin = time.perf_counter()
+        writer = ResultsWriter(
+            self.path,
+            scenario_text=scenario.text,
+            resolved=scenario.to_yaml(),
+            attributes=contents.attributes_of(self.setup) | {"identity": self.identity},
+            done=self.start.done,
+        )
+        size = memory_of(self.setup).state if self.checkpoints else 0
+        refuse_what_does_not_fit(self.setup, self.backend, writer.path, (KEPT + 1) * size)
+        with writer:
+            self.report(Progress("model"))
+            if scenario.output.model:
+                writer.write_model(*contents.model_of(self.setup))
+            contents.write_sources(writer, self.setup)
+            contents.create_traces(writer, self.setup)
+            contents.create_maps(writer, self.setup)
+            self.report(Progress("build"))
+            with self._told_when_compiling():
+                simulation = Simulation(self.setup, self.backend)
+                taker = self._taker(writer, simulation)
+            end = output_of(self.setup)
+            reserve = end.traces + end.maps + size
+            with Pipeline(writer, self.backend, ring_of(self.setup), reserve) as pipeline:
+                failure = self._waves(Gear(simulation, taker, writer, pipeline))
+            marks = {"status": "unstable", "message": str(failure)} if failure else None
+            summary = self._summary(simulation, self.before + time.perf_counter() - begin)
+            writer.finish(summary | pipeline.describe(), marks)
+        if self.checkpoints is not None:
+            self.checkpoints.remove()
+        if failure is not None:
+            raise UnstableError(f"{failure}, in {self.path}", failure.good)
+        self.report(Progress("done", self.total, self.total))
+
+    def _taker(self, writer: ResultsWriter, simulation: Simulation) -> SnapshotTaker:
+        fields = [part.fields for part in simulation.parts]
+        batch = self.setup.batch
+        return SnapshotTaker(writer, self.series, self.names, self.backend, fields, batch)
+
+    def _waves(self, gear: Gear) -> UnstableError | None:
+        """Run all batches; give the error of one that blew up, once its waves are kept."""
+        for number, first in enumerate(self.batches):
+            if number >= self.start.batch:
+                try:
+                    self._batch(gear, number, first)
+                except UnstableError as error:
+                    if not self.identity:
+                        raise
+                    return self._keep(error, gear, first)
+        return None
+
+    def _keep(self, error: UnstableError, gear: Gear, first: int) -> UnstableError:
+        """Store the traces of a batch up to the last look that found it sound."""
+        names = self.names[first : first + self.setup.batch]
+        removal = self.setup.scenario.time.dispersion_removal
+        steps = receivers.complete_steps(error.good, removal)
+        gear.send_traces(first, len(names), steps)
+        kept = f"the traces until {with_unit(steps * self.setup.clock.dt, 's')}"
+        if len(self.names) > 1:
+            kept += " of " + " to ".join(dict.fromkeys((names[0], names[-1])))
+            kept += f", and {first} shot{'s' * (first > 1)} before" if first else ""
+        return UnstableError(f"{error}; kept are {kept}", error.good)
+
+    @property
+    def total(self) -> int:
+        """Steps over all batches."""
+        return self.per_batch * len(self.batches)
+
+    def _batch(self, gear: Gear, number: int, first: int) -> None:
+        simulation = gear.simulation
+        shots = self.setup.shots[first : first + self.setup.batch]
+        names = self.names[first : first + len(shots)]
+        if number:
+            simulation.load(shots)
+        watch = self._watch(simulation, shots)
+        begun = self._take_up(gear, watch, number)
+        watch.look(simulation.step)  # whatever has to be compiled for it is compiled now
+        try:
+            self._steps(gear, watch, number, names, begun)
+        except DiskSpaceError as error:
+            if self.checkpoints is None:
+                raise
+            stopped = self._store(gear, watch, number)
+            raise DiskSpaceError(f"{error}; {stopped}; {self.checkpoints.onwards}") from None
+        gear.send_traces(first, len(shots), self.setup.clock.steps)
+        if number + 1 < len(self.batches):
+            self._store_if_due(gear, None, number + 1)
+
+    def _steps(
+        self, gear: Gear, watch: monitor.Watch, number: int, names: list[str], begun: int
+    ) -> None:
+        """Take the steps of a batch after step `begun`."""
+        for step in (step for step in self._stops(gear.taker) if step > begun):
+            for _ in self._advance(gear, step, number, names):
+                self._store_if_due(gear, watch, number)
+            if step % monitor.EVERY == 0 or step == self.per_batch:
+                watch.look(step)
+            if step in gear.taker.events:
+                gear.taker.take(step, gear.simulation.left, gear.pipeline, names)
+            if step == self.setup.clock.steps:
+                gear.send_maps(number * self.setup.batch, len(names))
+            if step < self.per_batch:
+                self._store_if_due(gear, watch, number)
+        watch.finish()
+
+    def _stops(self, taker: SnapshotTaker) -> list[int]:
+        """List the steps after which something is to be done, the last one included."""
+        steps = self.per_batch
+        due = self.checkpoints.stops(steps) if self.checkpoints else ()
+        looks = range(monitor.EVERY, steps, monitor.EVERY)
+        return sorted({*looks, steps, self.setup.clock.steps, *taker.events, *due})
+
+    def _take_up(self, gear: Gear, watch: monitor.Watch, number: int) -> int:
+        """Go back to where a checkpoint left a batch, and give the step; -1 where none did."""
+        step = self.start.step_of(number)
+        if step is None:
+            return -1
+        gear.simulation.step = step
+        self.start.fill(gear.arrays(), self.backend.array)
+        watch.recall(self.start.header["watch"])
+        note = f"going on from step {self.start.done} of {self.total}"
+        self.report(Progress("checkpoint", self.start.done or 0, self.total, note=note))
+        return step
+
+    def _store_if_due(self, gear: Gear, watch: monitor.Watch | None, number: int) -> None:
+        """Store a checkpoint if one is due, and stop there if that is asked for.
+
+        Args:
+            gear: what the run works with.
+            watch: of the batch under way, None between two batches.
+            number: of the batch that is under way, or comes next.
+
+        Raises:
+            StoppedError: the run was asked to stop.
+        """
+        due = self.checkpoints
+        if due is not None and due.due(gear.simulation.step if watch else 0):
+            ending = due.ending
+            stopped = self._store(gear, watch, number)
+            if ending:
+                raise StoppedError(f"{stopped}, {ending}; {due.onwards}")
+
+    def _store(self, gear: Gear, watch: monitor.Watch | None, number: int) -> str:
+        """Store a checkpoint, once everything before it is sound and on the disk; say where."""
+        assert self.checkpoints is not None
+        self.pace.settle()
+        step = gear.simulation.step if watch else None
+        done = number * self.per_batch + (step or 0)
+        if watch is not None:
+            watch.look(gear.simulation.step)
+            watch.finish()
+        gear.pipeline.seal(done)
+        elapsed = self.before + time.perf_counter() - self.started
+        facts = {"batch": number, "step": step, "elapsed": elapsed}
+        if watch is not None:
+            facts["watch"] = watch.found()
+        arrays = gear.arrays() if watch is not None else {}
+        self.checkpoints.write(done, facts, arrays, self.backend.fetch)
+        self.report(Progress("checkpoint", done, self.total, note=f"checkpoint at step {done}"))
+        return f"stopped after step {done} of {self.total}"
+
+    def _advance(self, gear: Gear, to: int, number: int, names: list[str]) -> Iterator[None]:
+        """Step to a step, halting now and then; the very first, which may compile, is not timed."""
+        simulation = gear.simulation
+        if not self.started and to > simulation.step:
+            with self._told_when_compiling():
+                simulation.advance(1)
+                self.backend.wait()
+            self.started = self.reported = time.perf_counter()
+        points, last = self.setup.grid.size * len(names), self.per_batch
+        while simulation.step < to:
+            gear.pipeline.check()
+            count = min(to - simulation.step, self.pace.room)
+            self.pace.queue(simulation.advance, count, points)
+            if not self.pace.room or simulation.step == last:
+                self.pace.settle()
+                now = time.perf_counter()
+                if now - self.reported > REPORT_EVERY or simulation.step == last:
+                    self.reported = now
+                    self.report(self._progress(simulation, number, names, now))
+                if simulation.step < to:
+                    yield
+
+    def _progress(self, simulation: Simulation, number: int, names: list[str], now: float):
+        several = len(self.names) > 1
+        last = number * self.setup.batch + len(names)
+        return Progress(
+            "step",
+            number * self.per_batch + simulation.step,
+            self.total,
+            simulation.step * self.setup.clock.dt,
+            self.before + now - self.started,
+            self.pace.rate,
+            f"shots {last - len(names) + 1}-{last} of {len(self.names)}" if several else "",
+        )
+
+    @contextmanager
+    def _told_when_compiling(self) -> Iterator[None]:
+        after = COMPILING_AFTER + COMPILING_AFTER_POINT * self.setup.grid.size
+        timer = threading.Timer(after, self._tell_of_compiling)
+        timer.daemon = True
+        timer.start()
+        try:
+            yield
+        finally:
+            timer.cancel()
+
+    def _tell_of_compiling(self) -> None:
+        if not self.told:
+            self.told = True
+            self.report(Progress("compile"))
+
+    @staticmethod
+    def _watch(simulation: Simulation, shots: list) -> monitor.Watch:
+        quiet = max(source.end for shot in shots for source in shot.sources)
+        return monitor.Watch(simulation, simulation.setup.physics.fields[0].name, quiet)
+
+    def _summary(self, simulation: Simulation, elapsed: float) -> dict[str, Any]:
+        moved = self.pace.rate * simulation.bytes_per_point
+        summary = self.backend.describe() | {
+            "steps": self.setup.clock.steps,
+            "shots": len(self.names),
+            "elapsed_s": elapsed,
+            "stepping_s": self.pace.seconds,
+            "points": self.setup.grid.size,
+            "points_per_second": self.pace.rate,
+            "bytes_per_second": moved,
+        }
+        peak = machine.peak_memory()
+        if peak is not None:
+            summary["peak_memory_bytes"] = peak
+        if self.pace.seconds > self.backend.measured_from:
+            summary["bandwidth_share"] = moved / self.backend.bandwidth()
+        return summary

@@ -1,0 +1,524 @@
+"""Runs that are killed, stopped, starved or damaged, and end with the results of an unbroken one.
+
+Equality is to the last bit, of everything but the words about how and when a run was made.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import signal
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import h5py
+import numpy as np
+import pytest
+
+import seismo
+from seismo.errors import ScenarioError, StoppedError, StorageError, UnstableError
+from seismo.output import checkpoint
+from seismo.output.lock import Lock
+from seismo.runner import checkpoints, deadline, identity, resume, stepping
+from seismo.runner.signals import Signals
+from seismo.scenario import from_dict
+
+SCENARIO = {
+    "physics": "elastic",
+    "grid": {"extent": {"x": 300.0, "z": 200.0}, "spacing": 10.0, "order": 4},
+    "time": {"duration": 0.2, "step": 0.002, "dispersion_removal": True},
+    "boundaries": {"top": "free_surface", "layer": {"points": 6}},
+    "model": [
+        {"type": "uniform", "vp": 1500.0, "vs": 0.0, "rho": 1000.0},
+        {"type": "block", "z": [93.0, 300.0], "vp": 1800.0, "vs": 900.0, "rho": 1700.0},
+    ],
+    "sources": [{"type": "explosion", "position": {"x": 103.0, "z": 60.0}, "moment": 1e9,
+                 "wavelet": {"type": "ricker", "frequency": 15.0}}],
+    "survey": {"shots": [{"position": {"x": x, "z": 60.0}} for x in (60.0, 103.0, 222.0)],
+               "batch": 2},
+    "receivers": [{"type": "points", "quantities": ["velocity", "pressure"],
+                   "positions": [{"x": 205.0, "z": 100.0}, {"x": 111.0, "z": 30.0}]}],
+    "output": {"snapshots": [{"fields": ["velocity", "sxx"], "interval": 0.018, "decimate": 2}],
+               "maps": [{"quantities": ["pgv", "pga"]}]},
+    "checkpoint": {"steps": 23},
+}  # fmt: skip
+# Few steps and datasets: every operation on files is met.
+SHORT = SCENARIO | {
+    "physics": "acoustic_variable_density",
+    "time": {"duration": 0.05, "step": 0.002},
+    "boundaries": {"layer": {"points": 6}},
+    "model": [{"type": "uniform", "vp": 1500.0, "rho": 1000.0}],
+    "survey": {"shots": SCENARIO["survey"]["shots"][:2], "batch": 1},
+    "receivers": [SCENARIO["receivers"][0] | {"quantities": ["pressure"]}],
+    "output": {"snapshots": [{"fields": ["vx"], "interval": 0.018}], "model": False},
+    "checkpoint": {"steps": 19},
+}
+
+
+def contents(path: Path) -> dict[str, bytes]:
+    """Give the bytes of every dataset of a results file."""
+    found: dict[str, bytes] = {}
+
+    def keep(name: str, item: object) -> None:
+        if isinstance(item, h5py.Dataset):
+            values = np.asarray(item[...])
+            found[name] = (
+                repr(values.tolist()).encode() if values.dtype == object else values.tobytes()
+            )
+            found[f"{name}: peak"] = str(item.attrs.get("peak")).encode()
+
+    with h5py.File(path) as file:
+        file.visititems(keep)
+    return found
+
+
+@pytest.fixture(scope="module")
+def wanted(tmp_path_factory) -> dict[str, bytes]:
+    """What an unbroken run without checkpoints leaves."""
+    path = tmp_path_factory.mktemp("wanted") / "x.h5"
+    seismo.run(SCENARIO | {"checkpoint": {}}, path).close()
+    found = contents(path)
+    assert sum(name.startswith("snapshots") for name in found) > 10
+    return found
+
+
+@pytest.fixture(scope="module")
+def wanted_short(tmp_path_factory) -> dict[str, bytes]:
+    """The same of the short run."""
+    path = tmp_path_factory.mktemp("short") / "x.h5"
+    seismo.run(SHORT | {"checkpoint": {}}, path).close()
+    return contents(path)
+
+
+def stop_at(step: int, signals: Signals):
+    """Make a reporter that asks a run to stop as soon as it tells of a step."""
+
+    def report(progress) -> None:
+        if progress.phase == "step" and progress.step >= step:
+            signals.stop = True
+
+    return report
+
+
+def stopped(scenario, path: Path, step: int, **keys) -> StoppedError:
+    signals = Signals()
+    with pytest.raises(StoppedError) as caught:
+        seismo.run(scenario, path, stop_at(step, signals), signals=signals, **keys)
+    return caught.value
+
+
+@pytest.fixture
+def every_step(monkeypatch):
+    """Report every step, so that runs can be stopped anywhere."""
+    monkeypatch.setattr(stepping, "REPORT_EVERY", -1.0)
+    monkeypatch.setattr(stepping.Pace, "room", property(lambda pace: 1 - pace._steps))
+
+
+def assert_complete(path: Path, wanted: dict[str, bytes]) -> None:
+    found = contents(path)
+    assert [name for name in wanted if found[name] != wanted[name]] == []
+    assert found.keys() == wanted.keys()
+    assert [p.name for p in path.parent.iterdir() if ".run" in p.name or "partial" in p.name] == []
+
+
+@pytest.mark.parametrize("step", [1, 9, 10, 50, 99, 104, 105, 160])
+def test_a_run_that_is_asked_to_stop_goes_on_to_the_same_bits(tmp_path, every_step, wanted, step):
+    """Before, at and behind snapshots (every 9 steps), looks, and the end of a batch."""
+    path = tmp_path / "x.h5"
+    error = stopped(SCENARIO, path, step)
+    assert error.exit_code == 85
+    assert f"go on with: seismo resume {path}.run" in str(error)
+    assert not path.exists()
+    with resume(f"{path}.run"):
+        assert_complete(path, wanted)
+
+
+def test_a_run_may_stop_again_and_again(tmp_path, every_step, wanted):
+    path = tmp_path / "x.h5"
+    steps = [int(str(stopped(SCENARIO, path, 1, resume=True)).split("step ")[1].split()[0])]
+    for _ in range(6):
+        error = stopped(SCENARIO, path, steps[-1] + 30, resume=True)
+        steps.append(int(str(error).split("step ")[1].split()[0]))
+    assert steps == sorted(set(steps))
+    seismo.run(SCENARIO, path, resume=True).close()
+    assert_complete(path, wanted)
+
+
+def test_checkpoints_by_steps_and_by_time(tmp_path, wanted, every_step, monkeypatch):
+    notes: list[int] = []
+
+    def report(progress) -> None:
+        if progress.phase == "checkpoint":
+            notes.append(progress.step)
+
+    seismo.run(SCENARIO, tmp_path / "x.h5", report).close()
+    assert notes[:4] == [23, 46, 69, 92]
+    assert len(notes) > 8
+    assert_complete(tmp_path / "x.h5", wanted)
+    notes.clear()
+    frequent = SCENARIO | {"checkpoint": {"wall_time": 1e-9}}
+    seismo.run(frequent, tmp_path / "y.h5", report).close()
+    assert len(notes) > 200
+    assert_complete(tmp_path / "y.h5", wanted)
+
+
+@pytest.fixture
+def unfinished(tmp_path, every_step) -> Path:
+    """A run that stopped with two checkpoints behind it: its results file."""
+    stopped(SCENARIO, tmp_path / "x.h5", 50)
+    assert len(checkpoint.found(tmp_path / "x.h5.run")) == 2
+    return tmp_path / "x.h5"
+
+
+@pytest.mark.parametrize("damage", ["cut", "flipped", "emptied"])
+def test_a_damaged_checkpoint_gives_way_to_the_one_before(unfinished, wanted, damage):
+    newest, before = checkpoint.found(Path(f"{unfinished}.run"))
+    data = bytearray(newest.read_bytes())
+    data[len(data) // 2] ^= 4
+    newest.write_bytes({"cut": data[:-100], "flipped": data, "emptied": b""}[damage])
+    said: list = []
+    seismo.run(SCENARIO, unfinished, said.append, resume=True).close()
+    (warning,) = (p.note for p in said if p.phase == "warning")
+    assert warning.startswith(f"{newest}: is damaged: ")
+    start = checkpoint.header_of(before)["done"] if before.exists() else 46
+    assert any(f"going on from step {start} " in p.note for p in said if p.phase == "checkpoint")
+    assert_complete(unfinished, wanted)
+
+
+def test_without_a_sound_checkpoint_a_run_is_refused(unfinished):
+    for path in checkpoint.found(Path(f"{unfinished}.run")):
+        path.write_bytes(b"nonsense")
+    with pytest.raises(StorageError, match="no checkpoint is sound; start over with --no-resume"):
+        seismo.run(SCENARIO, unfinished, resume=True)
+    with pytest.raises(ScenarioError, match="holds no checkpoint"):
+        resume(f"{unfinished}.run")
+
+
+def test_nobody_chooses_for_the_user(unfinished, wanted):
+    with pytest.raises(ScenarioError, match="with --resume, or start over with --no-resume"):
+        seismo.run(SCENARIO, unfinished)
+    seismo.run(SCENARIO, unfinished, resume=False).close()
+    assert_complete(unfinished, wanted)
+
+
+CHANGES = {
+    "time.duration": {"time": SCENARIO["time"] | {"duration": 0.4}},
+    r"time.dispersion_removal.* a run with true": {"time": {"duration": 0.2, "step": 0.002}},
+    r"model\[1\].vs: .* a run with 900.0": {
+        "model": [SCENARIO["model"][0], SCENARIO["model"][1] | {"vs": 901.0}]
+    },
+    "precision": {"precision": "float64"},
+    'title: .* a run with ""': {"title": "another"},
+    "output.snapshots": {"output": {}},
+}
+
+
+@pytest.mark.parametrize("words", CHANGES)
+def test_another_scenario_is_refused_by_name(unfinished, words):
+    with pytest.raises(ScenarioError, match=words) as caught:
+        seismo.run(SCENARIO | CHANGES[words], unfinished, resume=True)
+    assert "write that, or start over with --no-resume" in str(caught.value)
+    assert "\n" not in str(caught.value)
+    assert len(checkpoint.found(Path(f"{unfinished}.run"))) == 2
+
+
+def test_another_program_is_refused_by_name(unfinished, monkeypatch):
+    monkeypatch.setattr(identity, "package_version", lambda name: f"9.{len(name)}")
+    with pytest.raises(ScenarioError, match=r"program seismo was \S+, and is 9.6 now"):
+        seismo.run(SCENARIO, unfinished, resume=True)
+
+
+def test_a_changed_file_is_refused_by_name(tmp_path, every_step):
+    values = np.full((21, 31), 1500.0, np.float32)
+    np.save(tmp_path / "vp.npy", values)
+    scenario = from_dict(
+        SHORT | {"model": [SHORT["model"][0], {"type": "file", "vp": {"path": "vp.npy"}}]}, tmp_path
+    )
+    stopped(scenario, tmp_path / "x.h5", 9)
+    np.save(tmp_path / "vp.npy", values + 1)
+    with pytest.raises(ScenarioError, match=r"model\[1\].vp.path: .*vp.npy has changed since"):
+        seismo.run(scenario, tmp_path / "x.h5", resume=True)
+    np.save(tmp_path / "vp.npy", values)
+    seismo.run(scenario, tmp_path / "x.h5", resume=True).close()
+
+
+def test_what_may_change(unfinished, wanted):
+    """How often checkpoints are written, where results go, how many shots advance together."""
+    moved = unfinished.with_name("y.h5")
+    Path(f"{unfinished}.run").rename(f"{moved}.run")
+    other = SCENARIO | {"checkpoint": {"wall_time": 7.0}}
+    seismo.run(other, moved, resume=True).close()
+    assert_complete(moved, wanted)
+
+
+def test_complete_results_are_left_as_they_are(tmp_path):
+    path = tmp_path / "x.h5"
+    seismo.run(SHORT, path, resume=True).close()
+    before, said = path.stat().st_mtime_ns, []
+    seismo.run(SHORT, path, said.append, resume=True).close()
+    assert said[-1].note == f"{path}: is complete already"
+    assert path.stat().st_mtime_ns == before
+    seismo.run(SHORT | {"title": "another"}, path, resume=True).close()
+    assert path.stat().st_mtime_ns > before
+
+
+def test_two_runs_in_one_place(tmp_path):
+    with Lock(tmp_path / "x.h5.run"), pytest.raises(ScenarioError) as caught:
+        seismo.run(SHORT, tmp_path / "x.h5")
+    assert f"another run writes here: process {os.getpid()} on " in str(caught.value)
+    assert "; wait for it, stop it, or write elsewhere" in str(caught.value)
+
+
+def test_an_error_keeps_the_last_checkpoint_and_nothing_else(tmp_path, every_step, wanted):
+    def fail(progress) -> None:
+        if progress.phase == "step" and progress.step > 60:
+            raise KeyboardInterrupt
+
+    with pytest.raises(KeyboardInterrupt):
+        seismo.run(SCENARIO, tmp_path / "x.h5", fail)
+    names = sorted(path.name for path in (tmp_path / "x.h5.run").iterdir())
+    assert names == [
+        "checkpoint-000000000023.zip", "checkpoint-000000000046.zip", "manifest.json",
+        "part-000.h5", "part-001.h5",
+    ]  # fmt: skip
+    for name in ("part-000.h5", "part-001.h5"):
+        assert contents(tmp_path / "x.h5.run" / name).keys() == wanted.keys()
+    resume(tmp_path / "x.h5.run").close()
+    assert_complete(tmp_path / "x.h5", wanted)
+
+
+def test_a_run_that_blows_up_leaves_no_checkpoint(tmp_path, every_step, monkeypatch):
+    """It is found when the next checkpoint is due, and that is not written."""
+
+    def spoil(simulation, count):
+        advance(simulation, count)
+        if simulation.step == 60:
+            simulation.parts[0].fields.arrays(0)["szz"][:] = np.nan
+
+    advance = stepping.Simulation.advance
+    monkeypatch.setattr(stepping.Simulation, "advance", spoil)
+    with pytest.raises(UnstableError, match="unstable at step 69 "):
+        seismo.run(SCENARIO, tmp_path / "x.h5")
+    assert [path.name for path in tmp_path.iterdir()] == ["x.h5"]
+
+
+@pytest.mark.parametrize("share", [1, 2, 3])
+def test_a_share_of_the_shots(tmp_path, share, wanted):
+    (tmp_path / "s.yaml").write_text(from_dict(SCENARIO | {"checkpoint": {}}).to_yaml())
+    with seismo.run(tmp_path / "s.yaml", tmp_path / "x.h5", shots=f"{share}/3") as results:
+        traces = results.traces["receivers"]
+        assert traces.shots == [f"shot_{share - 1:03d}"]
+        third = len(wanted["traces/receivers/vx"]) // 3
+        one = wanted["traces/receivers/vx"][(share - 1) * third : share * third]
+        assert traces.values_of("vx").tobytes() == one
+
+
+@pytest.mark.parametrize("shots", ["0/3", "4/3", "1", "a/b", "1/4"])
+def test_an_impossible_share_is_refused(tmp_path, shots):
+    with pytest.raises(ScenarioError, match=f"--shots {shots}: "):
+        seismo.run(SCENARIO, tmp_path / "x.h5", shots=shots)
+
+
+def test_the_time_a_job_has_left(monkeypatch):
+    for text, wanted in (
+        ("1-02:03:04", 93784), ("02:03:04", 7384), ("03:04", 184), ("UNLIMITED", None), ("", None),
+    ):  # fmt: skip
+        assert deadline.seconds(text) == wanted
+    monkeypatch.delenv("SLURM_JOB_ID", raising=False)
+    monkeypatch.setenv("SLURM_JOB_END_TIME", "1900000000")
+    assert deadline.time_of_end() == 1900000000.0
+    assert deadline.time_of_end(10.0) == pytest.approx(time.time() + 10.0, abs=5.0)
+    monkeypatch.delenv("SLURM_JOB_END_TIME")
+    assert deadline.time_of_end() is None
+    monkeypatch.setenv("SLURM_JOB_ID", "17")
+    monkeypatch.setattr(deadline, "_asked", lambda *command: "10:00\n")
+    assert deadline.time_of_end() == pytest.approx(time.time() + 600.0, abs=5.0)
+
+
+def test_a_run_stops_before_its_time_is_up(tmp_path, every_step, wanted, monkeypatch):
+    """With a tenth of the time to spare; here the clock jumps."""
+    now = time.time()
+    monkeypatch.setattr(checkpoints.time, "time", lambda: now)
+
+    def report(progress) -> None:
+        nonlocal now
+        if progress.phase == "step" and progress.step == 30:
+            now += 85.0
+
+    with pytest.raises(StoppedError, match="s before its time is up; go on with"):
+        seismo.run(SCENARIO, tmp_path / "x.h5", report, time_limit=90.0)
+    resume(tmp_path / "x.h5.run").close()
+    assert_complete(tmp_path / "x.h5", wanted)
+
+
+SLOW_START = """
+import sys, time
+from seismo import cli
+from seismo.runner import stepping
+stepping.REPORT_EVERY = -1.0
+stepping.Pace.room = property(lambda pace: 1 - pace._steps)
+settle = stepping.Pace.settle
+stepping.Pace.settle = lambda pace: (time.sleep(0.01), settle(pace))
+cli.main(sys.argv[1:])
+"""
+
+
+def test_signals_to_the_command_line(tmp_path, wanted):
+    """SIGUSR1 saves and goes on, SIGTERM saves and stops, twice is once; then `seismo resume`."""
+    (tmp_path / "s.yaml").write_text(from_dict(SCENARIO | {"checkpoint": {}}).to_yaml())
+    words = [sys.executable, "-c", SLOW_START]
+    run = subprocess.Popen(
+        [*words, "run", "s.yaml", "--output", "x.h5", "--progress", "1"],
+        cwd=tmp_path, stderr=subprocess.PIPE, text=True,
+    )  # fmt: skip
+    for line in run.stderr:
+        if " step " in line and " % " in line:
+            break
+    run.send_signal(signal.SIGUSR1)
+    for line in run.stderr:
+        if line.startswith("checkpoint at step"):
+            break
+    run.send_signal(signal.SIGTERM)
+    run.send_signal(signal.SIGTERM)
+    *_, said = run.stderr
+    assert run.wait() == 85
+    run.stderr.close()
+    assert "asked to by SIGTERM; go on with: seismo resume " in said
+    done = subprocess.run(
+        [sys.executable, "-m", "seismo", "resume", "x.h5.run"],
+        cwd=tmp_path, capture_output=True, text=True,
+    )  # fmt: skip
+    assert done.returncode == 0, done.stderr
+    assert done.stdout.splitlines()[-1].endswith("x.h5")
+    assert_complete(tmp_path / "x.h5", wanted)
+
+
+class Zygote:
+    """The process of `victim.py`, and what it says of a run."""
+
+    def __init__(self, folder: Path, scenario: dict) -> None:
+        self.scenario, self.output = folder / "s.yaml", folder / "x.h5"
+        self.run = Path(f"{self.output}.run")
+        self.scenario.write_text(from_dict(scenario).to_yaml())
+        self._process = subprocess.Popen(
+            [sys.executable, Path(__file__).with_name("victim.py")],
+            stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True,
+        )  # fmt: skip
+
+    def order(self, **what) -> dict:
+        order = {"scenario": str(self.scenario), "output": str(self.output), **what}
+        self._process.stdin.write(json.dumps(order) + "\n")
+        self._process.stdin.flush()
+        return json.loads(self._process.stdout.readline())
+
+    def close(self) -> None:
+        self._process.stdin.close()
+        self._process.wait()
+        self._process.stdout.close()
+
+    def clear(self) -> None:
+        self.output.unlink(missing_ok=True)
+        if self.run.exists():
+            for path in self.run.iterdir():
+                path.unlink()
+            self.run.rmdir()
+
+
+@pytest.fixture
+def zygote(request, tmp_path):
+    found = Zygote(tmp_path, SCENARIO if "random" in request.node.name else SHORT)
+    yield found
+    found.close()
+
+
+def last(told: dict, what: str) -> int:
+    """Give the last step that a child told of."""
+    steps = [int(line.split()[1]) for line in told["lines"] if line.startswith(f"{what} ")]
+    return max(steps, default=0)
+
+
+def assert_nothing_lost(zygote: Zygote, told: dict) -> None:
+    """What the run said it had stored is there."""
+    found = checkpoint.found(zygote.run)
+    sound = max((checkpoint.header_of(path)["done"] for path in found), default=0)
+    if not zygote.output.exists():
+        assert sound >= last(told, "checkpoint")
+
+
+def kill_and_go_on(zygote: Zygote, wanted: dict[str, bytes], **how) -> None:
+    told = zygote.order(**how)
+    assert told["code"] in (-signal.SIGKILL, 0)
+    assert_nothing_lost(zygote, told)
+    again = zygote.order()
+    assert again["code"] == 0, again
+    assert_complete(zygote.output, wanted)
+    zygote.clear()
+
+
+def operations(zygote: Zygote) -> int:
+    """Count the operations on files of an unbroken run."""
+    told = zygote.order()
+    assert told["code"] == 0
+    zygote.clear()
+    return last(told, "operations")
+
+
+def kill_at_operations(zygote: Zygote, wanted: dict[str, bytes], every: int) -> None:
+    count = operations(zygote)
+    assert count > 200
+    for at in range(0, count, every):
+        kill_and_go_on(zygote, wanted, at=at)
+
+
+def kill_at_random(zygote: Zygote, wanted: dict[str, bytes], times: int) -> None:
+    begin = time.monotonic()
+    zygote.order()
+    took = time.monotonic() - begin
+    zygote.clear()
+    for share in np.random.default_rng(8).random(times):
+        kill_and_go_on(zygote, wanted, after=share * took)
+
+
+def fill_the_disk(zygote: Zygote, wanted: dict[str, bytes], every: int) -> None:
+    """From each operation on nothing can be written: exit code 75, and all before is kept."""
+    count = operations(zygote)
+    for full in range(0, count, every):
+        told = zygote.order(full=full)
+        if told["code"] == 0:  # only removals were left to do
+            assert full > count - 20
+        else:
+            assert told["code"] == 75, told
+            assert any(line.startswith("said ") and "space" in line for line in told["lines"])
+            assert_nothing_lost(zygote, told)
+            assert zygote.order()["code"] == 0
+        assert_complete(zygote.output, wanted)
+        zygote.clear()
+
+
+def test_killed_before_operations_on_files(zygote, wanted_short):
+    kill_at_operations(zygote, wanted_short, every=131)
+
+
+def test_killed_at_random_moments(zygote, wanted):
+    kill_at_random(zygote, wanted, times=2)
+
+
+def test_a_disk_that_fills_up(zygote, wanted_short):
+    fill_the_disk(zygote, wanted_short, every=173)
+
+
+@pytest.mark.slow
+def test_killed_before_every_operation_on_files(zygote, wanted_short):
+    kill_at_operations(zygote, wanted_short, every=1)
+
+
+@pytest.mark.slow
+def test_killed_at_sixty_random_moments(zygote, wanted):
+    kill_at_random(zygote, wanted, times=60)
+
+
+@pytest.mark.slow
+def test_a_disk_that_fills_up_at_every_operation(zygote, wanted_short):
+    fill_the_disk(zygote, wanted_short, every=1)
