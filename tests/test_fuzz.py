@@ -1,0 +1,145 @@
+"""Scenario files that nobody would write: one line a mistake, whatever is in them, no traceback.
+
+A file that runs is changed at random: its text, and its tree of keys and values. `seismo check`
+goes as far as a run does before its first array; exit code 70, a fault of the program, is what must
+not come.
+"""
+
+from __future__ import annotations
+
+import copy
+
+import numpy as np
+import pytest
+import yaml
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+
+from seismo import cli
+
+SCENARIOS = (
+    """\
+physics: elastic
+grid: {extent: {x: 300 m, z: 200 m}, spacing: 10 m, order: 4}
+time: {duration: 0.1 s}
+boundaries: {top: free_surface, layer: {points: 8}}
+model:
+  - type: layers
+    layers: [{top: 0, vp: 1500, vs: 800, rho: 1900}, {top: 90, vp: 2500, vs: 1400, rho: 2200}]
+  - {type: block, x: [50, 100], z: [20, 60], vp: 2000, vs: 1000}
+sources:
+  - {type: force, position: {x: 150, z: 100}, force: {z: 1 kN},
+     wavelet: {type: ricker, frequency: 10 Hz}}
+receivers:
+  - {type: line, start: {x: 10, z: 10}, end: {x: 290, z: 10}, count: 5, interval: 2 ms}
+output: {snapshots: [{fields: [vx], interval: 50 ms, decimate: 2}]}
+checkpoint: {wall_time: 10 min, steps: 100}
+""",
+    """\
+physics: acoustic
+grid: {extent: {x: 300 m, y: 200 m, z: 200 m}, spacing: {x: 20, y: 20, z: 20}, order: 2}
+time: {duration: 0.1 s, courant: 0.8}
+boundaries: {bottom: rigid, layer: {points: 4, reflection: 1e-5}}
+model: [{type: gradient, vp: {top: 1500, bottom: 3 km/s}}, {type: file, vp: {path: vp.npy}}]
+sources:
+  - {type: pressure, position: {x: 150, y: 1e2, z: 100}, wavelet: {type: gaussian, frequency: 5 Hz}}
+survey: {line: {start: {x: 50, y: 50, z: 20}, end: {x: 250, y: 50, z: 20}, count: 3}, batch: 2}
+receivers: [{type: grid, x: [0, 300, 4], y: 100, z: 20, quantities: [pressure]}]
+output: {path: out.h5, snapshots: [{fields: [pressure], interval: 0.05, plane: {y: 100 m}}]}
+geographic: {longitude: -117, latitude: 34}
+""",
+)
+ODD = st.one_of(
+    st.none(), st.booleans(), st.integers(-3, 12), st.integers(), st.floats(),
+    st.sampled_from([10**9, 1e300, -1e-300, 1e-12, 2**63, "", "..", "/etc/passwd", "~", "1e999",
+                     "3 km/s", "0 m", "-5 m", "nan", "\0", "x" * 2000, "vp.npy", "../x", "auto",
+                     [], {}, [[]], [0], [1, 2, 3], {"x": 1}, {"type": "file"}]),
+    st.text(max_size=8), st.lists(st.floats(), max_size=3),
+)  # fmt: skip
+
+
+PIECES = [
+    b"\n", b": ", b"- ", b"{", b"]", b"&a", b"*a", b"!!python/name:os.system ", b"\t", b"1e9", b"-",
+    b"0", b"\xff", "\N{LATIN SMALL LETTER E WITH ACUTE}".encode(), b"<<: ", b"---\n", b"'", b'"',
+]  # fmt: skip
+
+
+def leaves(data, path=()):
+    """List every place in a tree."""
+    items = data.items() if isinstance(data, dict) else enumerate(data)
+    for key, value in items:
+        yield (*path, key)
+        if isinstance(value, dict | list):
+            yield from leaves(value, (*path, key))
+
+
+@st.composite
+def trees(draw) -> str:
+    """Replace, remove, add or move some keys of a scenario."""
+    data = copy.deepcopy(yaml.safe_load(draw(st.sampled_from(SCENARIOS))))
+    for _ in range(draw(st.integers(1, 3))):
+        places = list(leaves(data))
+        if not places:
+            break
+        *above, key = draw(st.sampled_from(places))
+        owner = data
+        for part in above:
+            owner = owner[part]
+        action = draw(st.sampled_from(["replace", "replace", "remove", "add", "copy"]))
+        if action == "replace":
+            owner[key] = draw(ODD)
+        elif action == "remove":
+            del owner[key]
+        elif action == "add" and isinstance(owner, dict):
+            owner[draw(st.text(max_size=6) | st.sampled_from(["type", "x", "path"]))] = draw(ODD)
+        elif isinstance(owner, list):
+            owner.append(copy.deepcopy(owner[key]))
+    return yaml.safe_dump(data, sort_keys=False, allow_unicode=True)
+
+
+@st.composite
+def texts(draw) -> bytes:
+    """Cut, repeat and replace pieces of the text."""
+    text = draw(st.sampled_from(SCENARIOS)).encode()
+    for _ in range(draw(st.integers(1, 4))):
+        first = draw(st.integers(0, len(text)))
+        last = min(len(text), first + draw(st.integers(0, 12)))
+        piece = draw(st.binary(max_size=6) | st.sampled_from(PIECES))
+        text = text[:first] + piece + text[draw(st.sampled_from([first, last])) :]
+    return text
+
+
+def assert_no_fault(folder, content: str | bytes, capsys) -> None:
+    data = content.encode("utf-8", "surrogatepass") if isinstance(content, str) else content
+    (folder / "s.yaml").write_bytes(data)
+    np.save(folder / "vp.npy", np.full((11, 11, 16), 2000.0, np.float32))
+    code = cli._call(["check", str(folder / "s.yaml")], debug=False)
+    said = capsys.readouterr().err
+    assert code in (0, 2, 4, 75), said
+    assert (code == 0) == (not said), said
+
+
+FEW = settings(
+    max_examples=150, derandomize=True, deadline=None,
+    suppress_health_check=[HealthCheck.function_scoped_fixture, HealthCheck.too_slow],
+)  # fmt: skip
+MANY = settings(FEW, max_examples=2000)
+
+
+@FEW
+@given(trees())
+def test_changed_values(tmp_path, capsys, content):
+    assert_no_fault(tmp_path, content, capsys)
+
+
+@FEW
+@given(texts())
+def test_changed_text(tmp_path, capsys, content):
+    assert_no_fault(tmp_path, content, capsys)
+
+
+@pytest.mark.slow
+@MANY
+@given(trees() | texts())
+def test_two_thousand_files(tmp_path, capsys, content):
+    assert_no_fault(tmp_path, content, capsys)
