@@ -20,8 +20,9 @@ from seismo import monitor, runner, setup
 from seismo.backends import gpu
 from seismo.backends.choice import Choice
 from seismo.backends.reference import ReferenceBackend
-from seismo.errors import UnstableError
+from seismo.errors import StoppedError, UnstableError
 from seismo.runner import stepping
+from seismo.runner.signals import Signals
 from seismo.scenario import from_dict
 from seismo.setup import prepare
 from simulated_card import simulated
@@ -208,6 +209,26 @@ def test_a_run(tmp_path, monkeypatch):
     a, b = (r.maps["m"].values_of("p") for r in (found, wanted))
     assert b.min() > 0
     np.testing.assert_allclose(a, b, rtol=0, atol=1e-5 * b.max())
+
+
+def test_a_run_goes_on_on_the_card(tmp_path, on_the_card):
+    """What was fetched is put back: the same bits as in one go."""
+    signals = Signals()
+
+    def stop(progress) -> None:
+        signals.stop = progress.phase == "step"
+
+    wanted = seismo.run(SCENARIO, tmp_path / "wanted.h5")
+    with pytest.raises(StoppedError, match=r"stopped after step \d+ of \d+, asked to by SIGTERM"):
+        seismo.run(SCENARIO, tmp_path / "x.h5", stop, signals=signals)
+    found = seismo.run(SCENARIO, tmp_path / "x.h5", resume=True)
+    for read in (
+        lambda results: results.traces["receivers"].values_of("pressure"),
+        lambda results: results.snapshots["p/shot_000"].values_of("pressure"),
+        lambda results: results.maps["m"].values_of("p"),
+    ):
+        assert read(wanted).any()
+        np.testing.assert_array_equal(read(found), read(wanted))
 
 
 def test_maps_run_on_the_card():

@@ -16,6 +16,7 @@ import test_solver_conservation
 import test_solver_exact
 import test_solver_receivers
 import test_solver_stability
+import test_solver_state
 import test_solver_subdomains
 from seismo.backends.choice import choose
 
@@ -23,7 +24,7 @@ pytestmark = pytest.mark.gpu
 
 MODULES = (
     test_solver_backends, test_solver_conservation, test_solver_exact, test_solver_receivers,
-    test_solver_stability, test_solver_subdomains,
+    test_solver_stability, test_solver_state, test_solver_subdomains,
 )  # fmt: skip
 
 

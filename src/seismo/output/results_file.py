@@ -85,7 +85,8 @@ class ResultsWriter:
         self._peaks: dict[str, float] = {}
         self._finished = False
         # Creating a file is the only honest test: permissions, quotas and mounts differ.
-        HiddenFile(self.path).discard()
+        folder = self.parts.folder  # where a killed process leaves nothing that stays
+        HiddenFile(self.path, folder if folder.is_dir() else None).discard()
 
     def __enter__(self) -> ResultsWriter:
         """Make the run directory, or take it up again; open the first part of a new run."""
