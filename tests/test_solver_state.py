@@ -11,6 +11,7 @@ import pytest
 
 import solver
 from seismo.physics.registry import physics_for
+from seismo.plan.memory import memory_of
 from test_solver_subdomains import survey_of
 
 WATER = {"vp": 1500.0, "vs": 0.0, "rho": 1000.0}
@@ -86,3 +87,12 @@ def test_no_array_is_held_twice(name, dimensions) -> None:
     arrays.pop("record")
     assert len({id(array) for array in arrays.values()}) == len(arrays)
     assert len(arrays) > len(physics_for(name, dimensions).fields)
+
+
+@pytest.mark.parametrize(("name", "dimensions"), solver.EVERY_EQUATION)
+def test_the_plan_counts_the_state(name, dimensions) -> None:
+    """Never less; what it adds are the tables of receivers, much on a tiny grid."""
+    simulation = solver.build(solver.plan(name, dimensions, steps=50))
+    simulation.step = simulation.total_steps
+    held = sum(array.nbytes for array in simulation.state().values())
+    assert held <= memory_of(simulation.setup).state < 1.3 * held

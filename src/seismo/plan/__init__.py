@@ -107,14 +107,14 @@ def make_plan(scenario: Any, choice: Choice | None = None) -> Plan:
     memory, output = memory_of(setup), output_of(setup)
     needs = demands(memory, backend)
     rate = speed.points_per_second(setup, backend)
-    warnings = cautions(setup, layers) + _room(needs, output, scenario)
+    warnings = cautions(setup, layers) + _room(needs, output.total + memory.checkpoints, scenario)
     return Plan(
         setup, highest, dominant_frequency(setup), layers, needed_of(setup), memory, needs, output,
         backend.describe()["device"], rate, speed.seconds(setup, rate, backend), warnings,
     )  # fmt: skip
 
 
-def _room(needs: list[Demand], output: OutputSize, scenario: Any) -> list[str]:
+def _room(needs: list[Demand], disk: int, scenario: Any) -> list[str]:
     """Say what `run` would refuse: too little memory or disk, results that cannot be written."""
     found = [f"memory: {need}; it will be refused" for need in needs if not need.fits]
     try:
@@ -124,9 +124,9 @@ def _room(needs: list[Demand], output: OutputSize, scenario: Any) -> list[str]:
         where = scenario.where("output", "path") if scenario.output.path else ""
         return [*found, f"{where}{': ' * bool(where)}{error}; the run will be refused"]
     room = machine.free_disk(path.parent)
-    if room is not None and output.total > room:
+    if room is not None and disk > room:
         found.append(
-            f"disk: {with_unit(room, 'B')} are left, the results take up to "
-            f"{with_unit(output.total, 'B')} and will be refused"
+            f"disk: {with_unit(room, 'B')} are left, results and checkpoints take up to "
+            f"{with_unit(disk, 'B')}; the run will be refused"
         )
     return found

@@ -15,6 +15,7 @@ import numpy as np
 from seismo import cpml
 from seismo.backends.vectors import LANE_BYTES
 from seismo.fields import Fields
+from seismo.output.checkpoint import KEPT
 from seismo.output.pipeline import packing_bytes, ring_bytes
 from seismo.output.snapshots import Series, make_series
 from seismo.part import subdomains
@@ -73,6 +74,11 @@ class Memory:
     def state(self) -> int:
         """Bytes that a checkpoint holds."""
         return self.wavefield + self.layers + self.recorder + self.maps + self.snapshots
+
+    @property
+    def checkpoints(self) -> int:
+        """Bytes of disk for those that are kept and the one that is written."""
+        return (KEPT + 1) * self.state
 
     @property
     def resident(self) -> int:

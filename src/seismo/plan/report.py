@@ -71,6 +71,11 @@ def _facts(plan: Plan) -> Iterator[tuple[str, str]]:
         f"model {with_unit(plan.output.model, 'B')}) before compression",
     )
     yield (
+        "checkpoints",
+        f"{with_unit(memory.state, 'B')} each, "
+        f"up to {with_unit(memory.checkpoints, 'B')} of disk while a run lasts",
+    )
+    yield (
         "run time",
         f"about {clock_time(plan.seconds)} on {plan.device} when nothing else runs, at "
         f"{rate(plan.points_per_second)} (an estimate, to a factor of two or so), and compiling in "

@@ -26,7 +26,6 @@ from seismo.errors import (
     UnstableError,
 )
 from seismo.monitor import Progress, Reporter
-from seismo.output.checkpoint import KEPT
 from seismo.output.pipeline import Pipeline
 from seismo.output.quantities import with_unit
 from seismo.output.results_file import ResultsWriter
@@ -110,8 +109,10 @@ class Run:
             attributes=contents.attributes_of(self.setup) | {"identity": self.identity},
             done=self.start.done,
         )
-        size = memory_of(self.setup).state if self.checkpoints else 0
-        refuse_what_does_not_fit(self.setup, self.backend, writer.path, (KEPT + 1) * size)
+        memory, written = memory_of(self.setup), self.checkpoints is not None
+        refuse_what_does_not_fit(
+            self.setup, self.backend, writer.path, memory.checkpoints * written
+        )
         with writer:
             self.report(Progress("model"))
             if scenario.output.model:
@@ -124,7 +125,7 @@ class Run:
                 simulation = Simulation(self.setup, self.backend)
                 taker = self._taker(writer, simulation)
             end = output_of(self.setup)
-            reserve = end.traces + end.maps + size
+            reserve = end.traces + end.maps + memory.state * written
             with Pipeline(writer, self.backend, ring_of(self.setup), reserve) as pipeline:
                 failure = self._waves(Gear(simulation, taker, writer, pipeline))
             marks = {"status": "unstable", "message": str(failure)} if failure else None
