@@ -126,6 +126,15 @@ FEW = settings(
 MANY = settings(FEW, max_examples=2000)
 
 
+def test_a_run_without_end_is_refused_before_it_fills_the_memory(tmp_path, capsys):
+    """Its steps, and the snapshots due at some of them, would be listed one by one."""
+    (tmp_path / "s.yaml").write_text(SCENARIOS[0].replace("duration: 0.1 s", "duration: 2e16"))
+    assert cli._call(["check", str(tmp_path / "s.yaml")], debug=False) == 2
+    said = capsys.readouterr().err
+    assert "time.duration: 2e+16: takes" in said
+    assert "more than 2e+07; shorten it, or check its unit" in said
+
+
 @FEW
 @given(trees())
 def test_changed_values(tmp_path, capsys, content):

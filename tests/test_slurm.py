@@ -23,7 +23,7 @@ PATIENCE = 60.0  # s
 # Some 20 s on one core: long enough to be interrupted twice.
 LONG = SCENARIO | {
     "grid": {"extent": {"x": 4000.0, "z": 2000.0}, "spacing": 10.0, "order": 8},
-    "time": {"duration": 30.0},
+    "time": {"duration": 18.0},
     "output": {"snapshots": [{"fields": ["velocity"], "interval": 0.5, "decimate": 4}]},
     "checkpoint": {},
 }

@@ -39,6 +39,7 @@ from seismo.stencils import (
 from seismo.survey import Geometry, Share, Shot
 
 BATCH_POINTS = 1 << 20  # small shots advance together up to so many points; see `Backend`
+MOST_STEPS = 20_000_000  # what is due when is listed step by step
 EVEN_RUN = 8  # planes of even medium that are worth launches of their own
 _FACES = (("x", "x_min", "x_max"), ("y", "y_min", "y_max"), ("z", "top", "bottom"))
 
@@ -245,9 +246,16 @@ def _clock(scenario: Any, limit: float, safe: float, intervals: list[float]) -> 
     spec = scenario.time
     share = min(1.0, spec.courant / safe)
     try:
-        return choose_clock(spec.duration, safe * limit, share, spec.step, intervals)
+        clock = choose_clock(spec.duration, safe * limit, share, spec.step, intervals)
     except ScenarioError as error:
         raise scenario.mistake("time", "step", problem=str(error)) from None
+    if clock.steps > MOST_STEPS:
+        raise scenario.mistake(
+            "time", "duration",
+            problem=f"takes {clock.steps:.3g} steps of {clock.dt:.3g} s, more than "
+            f"{MOST_STEPS:.0e}; shorten it, or check its unit",
+        )  # fmt: skip
+    return clock
 
 
 def _nodes(grid: Grid, axis: str) -> np.ndarray:
