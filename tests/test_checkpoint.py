@@ -228,7 +228,9 @@ def test_without_locks_of_the_file_system_the_process_decides(tmp_path, monkeypa
     name.write_text(json.dumps(other))
     assert "on elsewhere" in refusal(folder)
     monkeypatch.setenv("SLURM_JOB_ID", "17")
-    name.write_text(json.dumps(other | {"job": "17"}))  # queued again on another node
+    name.write_text(json.dumps(other | {"job": "17"}))  # another task of this job
+    assert "on elsewhere, job 17" in refusal(folder)
+    monkeypatch.setenv("SLURM_RESTART_COUNT", "1")  # queued again on another node
     with Lock(folder):
         assert json.loads(name.read_text())["pid"] == os.getpid()
     folder.mkdir()
@@ -236,6 +238,21 @@ def test_without_locks_of_the_file_system_the_process_decides(tmp_path, monkeypa
     with Lock(folder):
         pass
     assert not folder.exists()
+
+
+def test_a_folder_may_go_while_it_is_taken(tmp_path, monkeypatch):
+    """Whoever had it before ends between the making of the folder and that of the file."""
+    folder, real, calls = tmp_path / "run", os.open, []
+
+    def late(path, *arguments):
+        calls.append(path)
+        if len(calls) == 1:
+            folder.rmdir()
+        return real(path, *arguments)
+
+    monkeypatch.setattr(os, "open", late)
+    with Lock(folder):
+        assert calls == [folder / lock.NAME] * 2
 
 
 def test_a_lock_needs_a_folder_that_can_be_made(tmp_path):

@@ -40,7 +40,7 @@ class Lock:
         """
         try:
             while not self._taken():
-                pass  # whoever had it removed the file in the meantime
+                pass  # whoever had it removed the file, or the folder, in the meantime
         except OSError as error:
             raise refusal(self._folder, error) from error
         return self
@@ -59,12 +59,15 @@ class Lock:
 
     def _taken(self) -> bool:
         self._folder.mkdir(exist_ok=True)
-        self._descriptor = os.open(self._path, os.O_RDWR | os.O_CREAT, 0o644)
+        try:
+            self._descriptor = os.open(self._path, os.O_RDWR | os.O_CREAT, 0o644)
+        except FileNotFoundError:
+            return False
         try:
             self._hold()
             if os.fstat(self._descriptor).st_nlink:
                 os.ftruncate(self._descriptor, 0)
-                os.pwrite(self._descriptor, _own_name().encode(), 0)
+                os.pwrite(self._descriptor, json.dumps(_own_name()).encode(), 0)
                 return True
         except BaseException:
             os.close(self._descriptor)
@@ -98,23 +101,23 @@ class Lock:
         )
 
 
-def _own_name() -> str:
-    """Say who holds the lock, as JSON."""
-    return json.dumps(
-        {
-            "pid": os.getpid(),
-            "host": socket.gethostname(),
-            "job": os.environ.get("SLURM_JOB_ID", ""),
-            "since": datetime.now(UTC).isoformat(timespec="seconds"),
-        }
-    )
+def _own_name() -> dict[str, object]:
+    """Say who holds the lock."""
+    return {
+        "pid": os.getpid(),
+        "host": socket.gethostname(),
+        "job": os.environ.get("SLURM_JOB_ID", ""),
+        "life": os.environ.get("SLURM_RESTART_COUNT", "0"),
+        "since": datetime.now(UTC).isoformat(timespec="seconds"),
+    }
 
 
 def _is_dead(holder: dict[str, object]) -> bool:
     """Tell whether a process is known to be gone: of this machine, or of this very batch job."""
-    if holder.get("job") and holder["job"] == os.environ.get("SLURM_JOB_ID"):
+    own = _own_name()
+    if holder.get("job") and holder["job"] == own["job"] and holder.get("life") != own["life"]:
         return True  # a requeued job: its first process ended before this one began
-    if holder.get("host") != socket.gethostname():
+    if holder.get("host") != own["host"]:
         return False
     try:
         os.kill(int(str(holder["pid"])), 0)
