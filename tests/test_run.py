@@ -19,7 +19,7 @@ import pytest
 import seismo
 import seismo.scenario
 from seismo import machine, monitor, runner, setup
-from seismo.errors import InsufficientMemoryError, StorageError, UnstableError
+from seismo.errors import InsufficientMemoryError, ScenarioError, StorageError, UnstableError
 from seismo.monitor import Lines, Progress, clock_time
 from seismo.plan import make_plan
 from seismo.runner import stepping
@@ -279,6 +279,33 @@ def test_a_run_that_does_not_fit_is_refused(tmp_path, monkeypatch, what, error):
     with pytest.raises(error, match="1 kB"):
         seismo.run(SCENARIO, tmp_path / "x.h5")
     assert not list(tmp_path.iterdir())
+
+
+def test_check_says_what_the_disk_lacks(monkeypatch):
+    monkeypatch.setattr(machine, "free_disk", lambda folder: 1000)
+    (found,) = (
+        w for w in make_plan(seismo.scenario.from_dict(SCENARIO)).warnings if w.startswith("disk")
+    )
+    assert found.startswith("disk: the results take up to ")
+    assert found.endswith(" has 1 kB left; the run will be refused")
+
+
+@pytest.mark.parametrize("link", ["out.h5", "sub"])
+def test_no_link_takes_results_out_of_the_scenarios_folder(tmp_path, link):
+    """A scenario and its folder may come from somebody else; `--output` is one's own."""
+    own, other = tmp_path / "own", tmp_path / "other"
+    own.mkdir()
+    other.mkdir()
+    (other / "out.h5").write_text("dear")
+    name = "out.h5" if link == "out.h5" else "sub/out.h5"
+    (own / link).symlink_to(other / "out.h5" if link == "out.h5" else other)
+    scenario = seismo.scenario.from_dict(changed(output={"path": name}), own)
+    with pytest.raises(ScenarioError, match="a link leaves the scenario's folder; give such a"):
+        seismo.run(scenario)
+    assert any("a link leaves the scenario's folder" in w for w in make_plan(scenario).warnings)
+    assert [path.read_text() for path in other.iterdir()] == ["dear"]
+    seismo.run(scenario, own / name).close()
+    assert (other / "out.h5").stat().st_size > 100
 
 
 def test_a_log_gets_one_line_per_five_percent(capsys):

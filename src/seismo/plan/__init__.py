@@ -5,11 +5,9 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Any
 
-from seismo import machine
 from seismo.backends.choice import Choice, choose
 from seismo.errors import SeismoError
 from seismo.output.hidden_file import HiddenFile, final_path
-from seismo.output.quantities import with_unit
 from seismo.plan import speed
 from seismo.plan.cautions import cautions
 from seismo.plan.memory import Memory, OutputSize, memory_of, output_of
@@ -20,7 +18,7 @@ from seismo.plan.resolution import (
     layers_of,
     needed_of,
 )
-from seismo.plan.room import Demand, demands, fitted
+from seismo.plan.room import Demand, demands, fitted, lack_of_disk
 from seismo.setup import Setup, prepare
 
 __all__ = ["Plan", "make_plan"]
@@ -107,15 +105,16 @@ def make_plan(scenario: Any, choice: Choice | None = None) -> Plan:
     memory, output = memory_of(setup), output_of(setup)
     needs = demands(memory, backend)
     rate = speed.points_per_second(setup, backend)
-    warnings = cautions(setup, layers) + _room(needs, output.total + memory.checkpoints, scenario)
+    warnings = cautions(setup, layers) + _room(setup, needs, memory.checkpoints)
     return Plan(
         setup, highest, dominant_frequency(setup), layers, needed_of(setup), memory, needs, output,
         backend.describe()["device"], rate, speed.seconds(setup, rate, backend), warnings,
     )  # fmt: skip
 
 
-def _room(needs: list[Demand], disk: int, scenario: Any) -> list[str]:
+def _room(setup: Setup, needs: list[Demand], checkpoints: int) -> list[str]:
     """Say what `run` would refuse: too little memory or disk, results that cannot be written."""
+    scenario = setup.scenario
     found = [f"memory: {need}; it will be refused" for need in needs if not need.fits]
     try:
         path = final_path(scenario.results_path or "results.h5")
@@ -123,10 +122,5 @@ def _room(needs: list[Demand], disk: int, scenario: Any) -> list[str]:
     except SeismoError as error:
         where = scenario.where("output", "path") if scenario.output.path else ""
         return [*found, f"{where}{': ' * bool(where)}{error}; the run will be refused"]
-    room = machine.free_disk(path.parent)
-    if room is not None and disk > room:
-        found.append(
-            f"disk: {with_unit(room, 'B')} are left, results and checkpoints take up to "
-            f"{with_unit(disk, 'B')}; the run will be refused"
-        )
-    return found
+    lack = lack_of_disk(setup, path, checkpoints)
+    return [*found, f"disk: {lack}; the run will be refused"] if lack else found

@@ -103,12 +103,21 @@ def refuse_what_does_not_fit(setup: Setup, backend: Backend, path: Path, beside:
     for demand in demands(memory_of(setup), backend):
         if not demand.fits:
             raise InsufficientMemoryError(f"{demand}; {remedy(setup)}")
+    if lack := lack_of_disk(setup, path, beside):
+        raise StorageError(
+            f"output.path: {lack}; use fewer or decimated snapshots, or write elsewhere"
+        )
+
+
+def lack_of_disk(setup: Setup, path: Path, beside: int) -> str:
+    """Say what a run lacks of the disk, nothing where there is room; see above."""
     folder, size = path.parent, output_of(setup).total
     room = machine.free_disk(folder)
     held = sum(part.stat().st_size for part in run_folder(path).glob("*"))
-    if room is not None and size + beside > room + held:
-        checkpoints = f", and checkpoints {with_unit(beside, 'B')}" if beside else ""
-        raise StorageError(
-            f"output.path: the results take up to {with_unit(size, 'B')}{checkpoints}; {folder} "
-            f"has {with_unit(room, 'B')} left; use fewer or decimated snapshots, or write elsewhere"
-        )
+    if room is None or size + beside <= room + held:
+        return ""
+    checkpoints = f", and checkpoints {with_unit(beside, 'B')}" if beside else ""
+    return (
+        f"the results take up to {with_unit(size, 'B')}{checkpoints}; {folder} has "
+        f"{with_unit(room, 'B')} left"
+    )

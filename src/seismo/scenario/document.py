@@ -134,9 +134,18 @@ class Scenario(Part):
         """Return where results go when nobody says otherwise; None for a scenario without a file.
 
         `output.path`, or the scenario's own name in the current folder.
+
+        Raises:
+            ScenarioError: a link takes `output.path` out of the scenario's folder.
         """
         if self.output.path is not None:
-            return self.resolve(self.output.path)
+            path = self.resolve(self.output.path)
+            if not path.resolve().is_relative_to(self.base.resolve()):
+                raise ScenarioError(
+                    f"output.path {path}: a link leaves the scenario's folder; give such a place "
+                    "by --output"
+                )
+            return path
         return None if self.path is None else pathlib.Path(f"{self.path.stem}.h5")
 
     def where(self, *path: str | int) -> str:
