@@ -30,7 +30,7 @@ from seismo.kernels.cuts import shorten
 from seismo.output import ResultsWriter
 from seismo.output.chunks import Frame, create_frames, frame_of, write_block
 from seismo.output.pipeline import Pipeline, ring_bytes
-from seismo.output.snapshots import SnapshotTaker, make_series
+from seismo.output.snapshots import SnapshotTaker, make_series, masks
 from seismo.scenario import Scenario, from_dict
 from seismo.setup import prepare
 from seismo.simulation import Simulation
@@ -80,10 +80,9 @@ def wavefields(points: int, threads: int | None) -> dict[str, np.ndarray]:
 
 def rounded(values: np.ndarray, bits: int) -> np.ndarray:
     """Round mantissas as a run does."""
-    found, lost = values.copy(), np.uint32(23 - bits)
-    half, kept = np.uint32(1) << (lost - np.uint32(1)), ~((np.uint32(1) << lost) - np.uint32(1))
+    found = values.copy()
     rows = np.arange(values.size // values.shape[-1]) * values.shape[-1]
-    held = (found.ravel().view("u4"), rows, half, kept, np.uint32(0x7F800000))
+    held = (found.ravel().view("u4"), rows, *masks(bits))
     choose("cpu").make("float32").each_row(shorten, rows.size, values.shape[-1], held, (0,))()
     return found
 

@@ -17,7 +17,7 @@ from seismo.decomposition import decompose
 from seismo.fields import Fields
 from seismo.grid import Grid
 from seismo.kernels.cuts import shorten
-from seismo.output.snapshots import kept_bits
+from seismo.output.snapshots import kept_bits, masks
 from seismo.physics.registry import physics_for
 
 GRID = Grid("xyz", (17, 13, 19), (10.0, 10.0, 5.0), (0.0, -20.0, 0.0), (4, 3, 0), (4, 3, 4))
@@ -97,10 +97,7 @@ def test_rounding_keeps_its_bound_and_what_is_no_number(kind, error):
     values[6:7].view("u4")[:] = 0x7FFFFFFF  # the NaN of graphics processors
     rounded, backend = values.copy(), kind("float32")
     lost = np.uint32(23 - bits)
-    held = (
-        rounded.view("u4"), np.array([0, 500]), np.uint32(1) << (lost - np.uint32(1)),
-        ~((np.uint32(1) << lost) - np.uint32(1)), np.uint32(0x7F800000),
-    )  # fmt: skip
+    held = (rounded.view("u4"), np.array([0, 500]), *masks(bits))
     backend.each_row(shorten, 2, 500, held, (0,))()
     np.testing.assert_array_equal(np.isnan(rounded), np.isnan(values))
     sound = np.isfinite(values)

@@ -146,11 +146,15 @@ class _Film:
 def _rounding(reader: Reader, buffer: Any, bits: int) -> Any:
     if bits == MANTISSA_BITS:
         return
-    lost = np.uint32(MANTISSA_BITS - bits)
-    half, kept = np.uint32(1) << (lost - np.uint32(1)), ~((np.uint32(1) << lost) - np.uint32(1))
     for rows, (to, _) in zip(reader.rows, reader.held, strict=True):
-        held = (buffer.view(np.uint32), to, half, kept, np.uint32(0x7F800000))
+        held = (buffer.view(np.uint32), to, *masks(bits))
         yield reader.each_row(shorten, rows, held)
+
+
+def masks(bits: int) -> tuple[np.uint32, np.uint32, np.uint32]:
+    """Give what `shorten` needs to keep so many bits, fewer than all: half, kept, special."""
+    last = np.uint32(1 << (MANTISSA_BITS - bits))
+    return last >> np.uint32(1), ~(last - np.uint32(1)), np.uint32(0x7F800000)
 
 
 class SnapshotTaker:
