@@ -131,8 +131,22 @@ def test_a_run_that_is_asked_to_stop_goes_on_to_the_same_bits(tmp_path, every_st
     assert error.exit_code == 85
     assert f"go on with: seismo resume {path}.run" in str(error)
     assert not path.exists()
-    with resume(f"{path}.run"):
+    said: list = []
+    with resume(f"{path}.run", said.append):
         assert_complete(path, wanted)
+    assert sum(progress.note.startswith("going on from step ") for progress in said) == 1
+
+
+def test_time_on_the_wall_is_counted_before_the_first_step(tmp_path, every_step, monkeypatch):
+    """Stopped at the snapshot of step 0; here the clock of the machine has run for years."""
+    clock = stepping.time.perf_counter
+    monkeypatch.setattr(stepping.time, "perf_counter", lambda: 1e9 + clock())
+    signals = Signals()
+    signals.stop = True
+    with pytest.raises(StoppedError, match="stopped after step 0 of"):
+        seismo.run(SCENARIO, tmp_path / "x.h5", signals=signals)
+    with resume(tmp_path / "x.h5.run") as results:
+        assert 0.0 < results.summary["elapsed_s"] < 1e6
 
 
 def test_a_run_may_stop_again_and_again(tmp_path, every_step, wanted):
@@ -146,7 +160,7 @@ def test_a_run_may_stop_again_and_again(tmp_path, every_step, wanted):
     assert_complete(path, wanted)
 
 
-def test_checkpoints_by_steps_and_by_time(tmp_path, wanted, every_step, monkeypatch):
+def test_checkpoints_by_steps_and_by_time(tmp_path, wanted, wanted_short, every_step):
     notes: list[int] = []
 
     def report(progress) -> None:
@@ -158,10 +172,10 @@ def test_checkpoints_by_steps_and_by_time(tmp_path, wanted, every_step, monkeypa
     assert len(notes) > 8
     assert_complete(tmp_path / "x.h5", wanted)
     notes.clear()
-    frequent = SCENARIO | {"checkpoint": {"wall_time": 1e-9}}
+    frequent = SHORT | {"checkpoint": {"wall_time": 1e-9}}
     seismo.run(frequent, tmp_path / "y.h5", report).close()
-    assert len(notes) > 200
-    assert_complete(tmp_path / "y.h5", wanted)
+    assert len(notes) > 50
+    assert_complete(tmp_path / "y.h5", wanted_short)
 
 
 @pytest.fixture
@@ -174,7 +188,7 @@ def unfinished(tmp_path, every_step) -> Path:
 
 @pytest.mark.parametrize("damage", ["cut", "flipped", "emptied"])
 def test_a_damaged_checkpoint_gives_way_to_the_one_before(unfinished, wanted, damage):
-    newest, before = checkpoint.found(Path(f"{unfinished}.run"))
+    newest, _ = checkpoint.found(Path(f"{unfinished}.run"))
     data = bytearray(newest.read_bytes())
     data[len(data) // 2] ^= 4
     newest.write_bytes({"cut": data[:-100], "flipped": data, "emptied": b""}[damage])
@@ -182,9 +196,46 @@ def test_a_damaged_checkpoint_gives_way_to_the_one_before(unfinished, wanted, da
     seismo.run(SCENARIO, unfinished, said.append, resume=True).close()
     (warning,) = (p.note for p in said if p.phase == "warning")
     assert warning.startswith(f"{newest}: is damaged: ")
-    start = checkpoint.header_of(before)["done"] if before.exists() else 46
-    assert any(f"going on from step {start} " in p.note for p in said if p.phase == "checkpoint")
+    assert any("going on from step 46 " in p.note for p in said if p.phase == "checkpoint")
     assert_complete(unfinished, wanted)
+
+
+def test_a_checkpoint_that_was_passed_over_is_not_taken_later(tmp_path, every_step, wanted):
+    """It could not be read for a while; by then the snapshot of step 54 is dropped."""
+    path = tmp_path / "x.h5"
+
+    def fail(progress) -> None:
+        if progress.phase == "step":
+            raise KeyboardInterrupt
+
+    stopped(SCENARIO, path, 57)
+    newest, _ = checkpoint.found(Path(f"{path}.run"))
+    whole = newest.read_bytes()
+    newest.write_bytes(b"")
+    with pytest.raises(KeyboardInterrupt):
+        seismo.run(SCENARIO, path, fail, resume=True)
+    if newest.exists():
+        newest.write_bytes(whole)
+    seismo.run(SCENARIO, path, resume=True).close()
+    assert_complete(path, wanted)
+
+
+def test_a_checkpoint_whose_results_are_gone_is_refused(unfinished):
+    manifest = Path(f"{unfinished}.run", "manifest.json")
+    manifest.unlink()
+    with pytest.raises(StorageError, match=r"manifest.json: is damaged: .*; start over with --no-"):
+        seismo.run(SCENARIO, unfinished, resume=True)
+    manifest.write_text('{"format": "seismo parts", "version": 1, "parts": []}')
+    with pytest.raises(StorageError, match="names no part of the first 50 steps"):
+        seismo.run(SCENARIO, unfinished, resume=True)
+    assert not unfinished.exists()
+
+
+def test_a_folder_of_another_name_is_not_gone_on_with(unfinished):
+    moved = Path(f"{unfinished}.run").rename(unfinished.with_name("y.h5.run"))
+    with pytest.raises(ScenarioError, match=r"a run to x.h5; rename it to x.h5.run, or"):
+        resume(moved)
+    assert [path.name for path in moved.parent.iterdir()] == ["y.h5.run"]
 
 
 def test_without_a_sound_checkpoint_a_run_is_refused(unfinished):
@@ -351,6 +402,23 @@ def test_a_run_stops_before_its_time_is_up(tmp_path, every_step, wanted, monkeyp
         seismo.run(SCENARIO, tmp_path / "x.h5", report, time_limit=90.0)
     resume(tmp_path / "x.h5.run").close()
     assert_complete(tmp_path / "x.h5", wanted)
+
+
+def test_the_first_checkpoint_has_the_time_that_its_size_takes(tmp_path, monkeypatch):
+    """At most half of all there is: a run always gets on."""
+    monkeypatch.setattr(checkpoints, "SLOW_DISK", 1e-6)
+    now = time.time()
+    monkeypatch.setattr(checkpoints.time, "time", lambda: now)
+    due = checkpoints.Checkpoints(tmp_path, checkpoints.Checkpoint(), {}, Signals(), now + 300, 9)
+    assert not due.ending
+    now += 115
+    assert not due.ending
+    now += 10
+    assert due.ending == "175 s before its time is up"
+    monkeypatch.setattr(checkpoints, "SLOW_DISK", 1e9)
+    due = checkpoints.Checkpoints(tmp_path, checkpoints.Checkpoint(), {}, Signals(), now + 300, 9)
+    now += 265
+    assert not due.ending
 
 
 SLOW_START = """

@@ -59,11 +59,14 @@ class Parts:
 
         Raises:
             StorageError: the folder cannot be made, or a part that counts is missing or damaged.
+                One ends with every checkpoint at the latest.
         """
         with self.storing():
             self.folder.mkdir(exist_ok=True)
             found = [] if done is None else self._read()
             self.sealed = [row for row in found if row["until"] <= (done or 0)]
+            if done is not None and not self.sealed:
+                raise self._damaged(f"it names no part of the first {done} steps")
             if (self.folder / MANIFEST).exists():
                 self._write()
             kept = {row["file"] for row in self.sealed}
@@ -80,7 +83,7 @@ class Parts:
     def file(self) -> h5py.File:
         """The part being written; the next one is made where there is none."""
         if self._file is None:
-            self._create(self.folder / f"part-{len(self.sealed):03d}.h5")
+            self._create(self.folder / _part(len(self.sealed)))
         return self._file
 
     def seal(self, until: int, peaks: dict[str, float]) -> None:
@@ -183,25 +186,30 @@ class Parts:
             self.folder.rmdir()
 
     def _read(self) -> list[dict[str, Any]]:
-        path = self.folder / MANIFEST
-        if not path.exists():
-            return []
         try:
-            found = json.loads(path.read_text(encoding="utf-8"))
+            found = json.loads((self.folder / MANIFEST).read_text(encoding="utf-8"))
             if {key: found.get(key) for key in _FORMAT} != _FORMAT:
                 raise ValueError("not of this version")
-            for row in found["parts"]:
-                size = (self.folder / row["file"]).stat().st_size
-                if size != row["bytes"]:
+            for number, row in enumerate(found["parts"]):
+                size = (self.folder / _part(number)).stat().st_size
+                if (row["file"], row["bytes"]) != (_part(number), size):
                     raise ValueError(f"{row['file']} has {size} bytes instead of {row['bytes']}")
         except (ValueError, LookupError, TypeError, AttributeError, OSError) as error:
-            raise StorageError(f"{path}: is damaged: {error}; start the run anew") from error
+            raise self._damaged(error) from error
         return found["parts"]
+
+    def _damaged(self, reason: object) -> StorageError:
+        path = self.folder / MANIFEST
+        return StorageError(f"{path}: is damaged: {reason}; start over with --no-resume")
 
     def _write(self) -> None:
         text = json.dumps({**_FORMAT, "parts": self.sealed}, indent=1)
         write_whole(self.folder / MANIFEST, text.encode())
         sync_folder(self.folder.parent)
+
+
+def _part(number: int) -> str:
+    return f"part-{number:03d}.h5"
 
 
 def _copy_chunks(source: Any, target: Any) -> None:

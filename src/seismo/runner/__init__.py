@@ -26,8 +26,9 @@ from seismo.output.lock import Lock
 from seismo.output.parts import run_folder
 from seismo.output.results import Results, open_results
 from seismo.output.results_file import COMPLETE
+from seismo.plan.memory import memory_of
 from seismo.plan.room import fitted
-from seismo.runner.checkpoints import Checkpoints, last_header, take_up
+from seismo.runner.checkpoints import Checkpoints, last_header, remove, take_up
 from seismo.runner.deadline import time_of_end
 from seismo.runner.identity import digest, identity_of, refuse_another
 from seismo.runner.signals import Signals
@@ -93,6 +94,7 @@ def run(
         start = take_up(folder, resume, report)
         if start.path is not None:
             refuse_another(start.header.get("identity", {}), own, checked)
+            remove(folder, after=start.path)
             setup = replace(setup, batch=start.header["together"])
         if resume and _is_complete(final, own):
             report(Progress("checkpoint", note=f"{path}: is complete already"))
@@ -102,8 +104,9 @@ def run(
                 setup, identity=own, backend=chosen.name, shots=shots, results=final.name
             )
             checkpoints = Checkpoints(
-                folder, checked.checkpoint, facts, signals or Signals(), time_of_end(time_limit)
-            )
+                folder, checked.checkpoint, facts, signals or Signals(), time_of_end(time_limit),
+                memory_of(setup).state,
+            )  # fmt: skip
             Run(setup, path, report, chosen, digest(own), start, checkpoints).write()
     return open_results(path)
 
@@ -128,12 +131,19 @@ def resume(
         signals: see `run`.
 
     Raises:
-        ScenarioError: there is no checkpoint that can be read; and as `run` does.
+        ScenarioError: there is no checkpoint that can be read, or it is in a folder of another
+            name; and as `run` does.
     """
-    place = Path(folder)
+    place = Path(folder).resolve()
     header = last_header(place)
+    results = place.with_name(header["results"])
+    if run_folder(results) != place:
+        raise ScenarioError(
+            f"{place}: is the folder of a run to {results.name}; rename it to "
+            f"{run_folder(results).name}, or name the results: seismo run ... --resume --output"
+        )
     return run(
-        parse(header["text"], header["file"]), place.parent / header["results"], progress,
+        parse(header["text"], header["file"]), results, progress,
         backend=header["backend"], device=device, threads=threads, resume=True,
         shots=header["shots"], time_limit=time_limit, signals=signals,
     )  # fmt: skip

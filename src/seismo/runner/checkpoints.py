@@ -2,12 +2,13 @@
 
 A checkpoint is due after some time on the wall, after some steps, when a signal asks for one, and
 when the machine will soon be taken away: as long before as it takes to write, with half as much and
-a minute to spare.
+a minute to spare. Before the first is written, that is reckoned from its size.
 """
 
 from __future__ import annotations
 
 import contextlib
+import math
 import shlex
 import time
 from collections.abc import Callable, Mapping
@@ -23,6 +24,7 @@ from seismo.runner.signals import Signals
 from seismo.scenario.checkpoint import Checkpoint
 
 SPARE = 60.0  # s before the machine is taken away, or a tenth of the time there is
+SLOW_DISK = 2e8  # bytes a second, to reckon with before there is a number
 _SLACK = 1.5  # of the longest that a checkpoint took
 
 
@@ -104,10 +106,15 @@ def last_header(folder: Path) -> dict[str, Any]:
     raise ScenarioError(f"{folder}: holds no checkpoint; name the folder of a run, RESULTS.run")
 
 
-def remove(folder: Path) -> None:
-    """Remove all checkpoints of a run."""
+def remove(folder: Path, after: Path | None = None) -> None:
+    """Remove the checkpoints of a run: all, or those after one.
+
+    A run that goes on from the one before drops the results that a damaged one needs: whether or
+    not it can be read again, it must not be taken.
+    """
     for path in checkpoint.found(folder):
-        path.unlink()
+        if after is None or path > after:
+            path.unlink()
 
 
 class Checkpoints:
@@ -115,7 +122,7 @@ class Checkpoints:
 
     def __init__(
         self, folder: Path, wanted: Checkpoint, facts: Mapping[str, Any], signals: Signals,
-        end: float | None,
+        end: float | None, size: int,
     ) -> None:  # fmt: skip
         """Begin to count.
 
@@ -125,11 +132,14 @@ class Checkpoints:
             facts: what every checkpoint says.
             signals: what the outside asks for.
             end: time (s since 1970) at which the machine is taken away, or None.
+            size: bytes of one.
         """
         self.folder = folder
         self._wanted, self._facts, self._signals, self._end = wanted, facts, signals, end
         self._last, self._slowest = time.monotonic(), 0.0
-        self._spare = SPARE if end is None else max(0.0, min(SPARE, (end - time.time()) / 10))
+        there_is = math.inf if end is None else max(0.0, end - time.time())
+        self._spare = min(SPARE, there_is / 10)
+        self._expected = min(size / SLOW_DISK, there_is / 3)
 
     @property
     def onwards(self) -> str:
@@ -156,15 +166,16 @@ class Checkpoints:
         if self._signals.stop:
             return "asked to by SIGTERM"
         left = None if self._end is None else self._end - time.time()
-        if left is not None and left < _SLACK * self._slowest + self._spare:
+        took = self._slowest or self._expected
+        if left is not None and left < _SLACK * took + self._spare:
             return f"{max(0.0, left):.0f} s before its time is up"
         return ""
 
     def write(
-        self, done: int, facts: Mapping[str, Any], arrays: Mapping[str, Any], fetch: Callable
-    ) -> None:
-        """Store one; see `seismo.output.checkpoint.write`."""
-        begin = time.monotonic()
+        self, done: int, facts: Mapping[str, Any], arrays: Mapping[str, Any], fetch: Callable,
+        begin: float,
+    ) -> None:  # fmt: skip
+        """Store one, whose making began at a `time.monotonic`; see `output.checkpoint.write`."""
         checkpoint.write(self.folder, done, {**self._facts, **facts}, arrays, fetch)
         self._signals.save = False
         self._last = time.monotonic()

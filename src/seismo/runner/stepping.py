@@ -94,14 +94,14 @@ class Run:
         self.per_batch = setup.clock.steps + setup.extra_steps
         self.batches = range(0, len(setup.shots), setup.batch)
         self.pace = Pace(backend)
-        self.started = self.reported = 0.0
+        self.since = self.started = self.reported = 0.0
         self.before = self.start.header.get("elapsed", 0.0)
         self.told = False
 
     def write(self) -> None:
         """Run everything and publish the results file."""
         scenario = self.setup.scenario
-        begin = time.perf_counter()
+        self.since = time.perf_counter()
         writer = ResultsWriter(
             self.path,
             scenario_text=scenario.text,
@@ -129,7 +129,7 @@ class Run:
             with Pipeline(writer, self.backend, ring_of(self.setup), reserve) as pipeline:
                 failure = self._waves(Gear(simulation, taker, writer, pipeline))
             marks = {"status": "unstable", "message": str(failure)} if failure else None
-            summary = self._summary(simulation, self.before + time.perf_counter() - begin)
+            summary = self._summary(simulation)
             writer.finish(summary | pipeline.describe(), marks)
         if self.checkpoints is not None:
             self.checkpoints.remove()
@@ -144,6 +144,9 @@ class Run:
 
     def _waves(self, gear: Gear) -> UnstableError | None:
         """Run all batches; give the error of one that blew up, once its waves are kept."""
+        if self.start.done is not None:
+            note = f"going on from step {self.start.done} of {self.total}"
+            self.report(Progress("checkpoint", self.start.done, self.total, note=note))
         for number, first in enumerate(self.batches):
             if number >= self.start.batch:
                 try:
@@ -223,8 +226,6 @@ class Run:
         gear.simulation.step = step
         self.start.fill(gear.arrays(), self.backend.array)
         watch.recall(self.start.header["watch"])
-        note = f"going on from step {self.start.done} of {self.total}"
-        self.report(Progress("checkpoint", self.start.done or 0, self.total, note=note))
         return step
 
     def _store_if_due(self, gear: Gear, watch: monitor.Watch | None, number: int) -> None:
@@ -248,6 +249,7 @@ class Run:
     def _store(self, gear: Gear, watch: monitor.Watch | None, number: int) -> str:
         """Store a checkpoint, once everything before it is sound and on the disk; say where."""
         assert self.checkpoints is not None
+        begin = time.monotonic()
         self.pace.settle()
         step = gear.simulation.step if watch else None
         done = number * self.per_batch + (step or 0)
@@ -255,12 +257,11 @@ class Run:
             watch.look(gear.simulation.step)
             watch.finish()
         gear.pipeline.seal(done)
-        elapsed = self.before + time.perf_counter() - self.started
-        facts = {"batch": number, "step": step, "elapsed": elapsed}
+        facts: dict[str, Any] = {"batch": number, "step": step, "elapsed": self._elapsed}
         if watch is not None:
             facts["watch"] = watch.found()
         arrays = gear.arrays() if watch is not None else {}
-        self.checkpoints.write(done, facts, arrays, self.backend.fetch)
+        self.checkpoints.write(done, facts, arrays, self.backend.fetch, begin)
         self.report(Progress("checkpoint", done, self.total, note=f"checkpoint at step {done}"))
         return f"stopped after step {done} of {self.total}"
 
@@ -320,12 +321,17 @@ class Run:
         quiet = max(source.end for shot in shots for source in shot.sources)
         return monitor.Watch(simulation, simulation.setup.physics.fields[0].name, quiet)
 
-    def _summary(self, simulation: Simulation, elapsed: float) -> dict[str, Any]:
+    @property
+    def _elapsed(self) -> float:
+        """Seconds on the wall, those before the checkpoint it began with included."""
+        return self.before + time.perf_counter() - self.since
+
+    def _summary(self, simulation: Simulation) -> dict[str, Any]:
         moved = self.pace.rate * simulation.bytes_per_point
         summary = self.backend.describe() | {
             "steps": self.setup.clock.steps,
             "shots": len(self.names),
-            "elapsed_s": elapsed,
+            "elapsed_s": self._elapsed,
             "stepping_s": self.pace.seconds,
             "points": self.setup.grid.size,
             "points_per_second": self.pace.rate,
