@@ -22,7 +22,7 @@ from seismo.errors import DiskSpaceError, StorageError
 from seismo.monitor import closing_line
 from seismo.output import ResultsWriter, open_results
 from seismo.output.parts import MANIFEST
-from seismo.output.pipeline import Pipeline, Ring, ring_bytes
+from seismo.output.pipeline import MARGIN_BYTES, Pipeline, Ring, ring_bytes
 from seismo.runner import resume
 from test_run import SCENARIO
 
@@ -182,6 +182,22 @@ def test_a_run_taken_up_again_drops_what_came_later(tmp_path, done):
         send_all(again, names, values, first)
     np.testing.assert_array_equal(stored(path, *names), values)
     assert [p.name for p in tmp_path.iterdir()] == ["r.h5"]
+
+
+def test_room_is_kept_for_joining_the_parts(tmp_path, monkeypatch):
+    """One part is renamed at the end; several are copied, while there are both."""
+    values = frames()
+    with laid_out(tmp_path / "r.h5") as (writer, names):
+        send_all(writer, names, values[:2])
+        assert writer.parts.joining == 0
+        send_all(writer, names, values[:3], first=2, seals=(2,))
+        joining = writer.parts.joining
+        assert joining == writer.parts.sealed[0]["bytes"] > 2 * values[0].nbytes
+        room = MARGIN_BYTES + joining // 2  # for a frame on its way
+        monkeypatch.setattr(machine, "free_disk", lambda folder: room)
+        with pytest.raises(DiskSpaceError, match="needed to end the run"):
+            send_all(writer, names, values[:4], first=3, seals=(3,))
+        assert writer.parts.joining > joining
 
 
 def test_a_new_run_takes_nothing_from_a_dead_one(tmp_path):

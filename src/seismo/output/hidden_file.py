@@ -49,10 +49,15 @@ class HiddenFile:
         except OSError as error:
             raise refusal(final, error) from error
 
+    @property
+    def size(self) -> int:
+        """Bytes it has by now."""
+        return os.fstat(self._descriptor).st_size
+
     def seek(self, offset: int, whence: int = os.SEEK_SET) -> int:
         """Move to a place in the file."""
         if whence == os.SEEK_END:
-            offset += os.fstat(self._descriptor).st_size
+            offset += self.size
         elif whence == os.SEEK_CUR:
             offset += self._position
         self._position = offset
@@ -84,7 +89,7 @@ class HiddenFile:
 
     def read(self, size: int = -1) -> bytes:
         """Return up to `size` bytes from here (h5py takes this for the mark of a file)."""
-        length = os.fstat(self._descriptor).st_size - self._position if size < 0 else size
+        length = self.size - self._position if size < 0 else size
         found = os.pread(self._descriptor, max(0, length), self._position)
         self._position += len(found)
         return found

@@ -143,6 +143,12 @@ class Parts:
         (self.folder / MANIFEST).unlink(missing_ok=True)
         self._remove_folder()
 
+    @property
+    def joining(self) -> int:
+        """Bytes of disk that it takes to join the parts; one alone is renamed."""
+        written = self._hidden.size if self._hidden is not None else 0
+        return sum(row["bytes"] for row in self.sealed) + written if self.sealed else 0
+
     @contextlib.contextmanager
     def storing(self) -> Iterator[None]:
         """Turn what the operating system refuses into one line."""

@@ -10,7 +10,6 @@ goes wrong in a thread is raised in the time loop, by the next `check`.
 
 from __future__ import annotations
 
-import os
 import threading
 import time
 from collections import deque
@@ -47,7 +46,7 @@ def packing_bytes(all_together: int) -> int:
 
 
 def _threads() -> int:
-    return min(MOST_THREADS, len(os.sched_getaffinity(0)))
+    return min(MOST_THREADS, machine.cores())
 
 
 class Ring:
@@ -235,7 +234,8 @@ class Pipeline:
 
     def _look_at_disk(self) -> None:
         folder = self._writer.path.parent
-        room, need = machine.free_disk(folder), self._reserve + self.ring.used
+        need = self._reserve + self.ring.used + self._writer.parts.joining
+        room = machine.free_disk(folder)
         if room is not None and room < need:
             self._low = (
                 f"output.path {self._writer.path}: {folder} has {with_unit(room, 'B')} left, and "
