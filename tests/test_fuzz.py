@@ -120,7 +120,7 @@ def assert_no_fault(folder, content: str | bytes, capsys) -> None:
 
 
 FEW = settings(
-    max_examples=150, derandomize=True, deadline=None,
+    max_examples=60, derandomize=True, deadline=None,
     suppress_health_check=[HealthCheck.function_scoped_fixture, HealthCheck.too_slow],
 )  # fmt: skip
 MANY = settings(FEW, max_examples=2000)

@@ -286,8 +286,10 @@ FULL_DISK = """
     import numpy as np
     from seismo.errors import StorageError
     from seismo.output import ResultsWriter
+    from seismo.output.chunks import pack_tile
 
     path = sys.argv[1]
+    pack_tile(np.zeros((1, 1), np.float32), (0, 0), (1, 1))  # loads code once for all children
     for limit in [0, 1, 100, 800, *range(1000, 16_000, 2500), *range(20_000, 420_000, 90_000)]:
         child = os.fork()
         if child == 0:

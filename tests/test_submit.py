@@ -133,7 +133,7 @@ STAND_IN = """\
 #!/bin/bash
 trap 'exit 85' TERM
 echo "$@" >> calls
-for n in $(seq 100); do sleep 0.05; done
+for n in $(seq $LIFE); do sleep 0.05; done
 exit ${CODE:-0}
 """
 
@@ -152,7 +152,8 @@ def test_the_script_asks_its_runs_to_end(tmp_path, monkeypatch, asked, code):
     script = write_script(
         load(tmp_path / "survey.yaml"), load_profile(tmp_path / "p.yaml"), tmp_path
     )
-    environment = os.environ | {"SLURM_JOB_ID": "7", "CODE": str(code)}
+    life = "2" if asked is None else "200"
+    environment = os.environ | {"SLURM_JOB_ID": "7", "CODE": str(code), "LIFE": life}
     environment["PATH"] = f"{tmp_path}:{environment['PATH']}"
     job = subprocess.Popen(["bash", script], env=environment)
     calls = tmp_path / "calls"

@@ -566,15 +566,15 @@ def fill_the_disk(zygote: Zygote, wanted: dict[str, bytes], every: int) -> None:
 
 
 def test_killed_before_operations_on_files(zygote, wanted_short):
-    kill_at_operations(zygote, wanted_short, every=131)
+    kill_at_operations(zygote, wanted_short, every=270)
 
 
 def test_killed_at_random_moments(zygote, wanted):
-    kill_at_random(zygote, wanted, times=2)
+    kill_at_random(zygote, wanted, times=1)
 
 
 def test_a_disk_that_fills_up(zygote, wanted_short):
-    fill_the_disk(zygote, wanted_short, every=173)
+    fill_the_disk(zygote, wanted_short, every=290)
 
 
 @pytest.mark.slow

@@ -68,7 +68,7 @@ def obey(order: dict) -> dict:
     child = os.fork()
     if not child:
         os.close(heard)
-        os._exit(live(order, tell))
+        sys.exit(live(order, tell))  # as any process ends: HDF5 may crash there
     os.close(tell)
     with os.fdopen(heard) as stream:
         if "after" in order:
