@@ -21,6 +21,7 @@ from seismo.output import ResultsWriter, open_results, provenance
 from seismo.output.chunks import LARGEST_CHUNK_BYTES, Frame, chunk_shape, create_frames, write_block
 from seismo.output.provenance import RECORDED_VARIABLES, commit
 from seismo.output.quantities import readable, with_unit
+from seismo.output.results import results_target
 from synthetic_results import SHOTS, write_elastic_2d, write_elastic_3d
 
 
@@ -477,3 +478,14 @@ def test_units_are_given_a_readable_prefix(value, unit, text):
     assert with_unit(value, unit) == text
     factor, _ = readable(value, unit)
     assert np.isnan(value) or value == 0 or 1e-3 <= abs(value * factor) * 1.0001 <= 1000
+
+
+@pytest.mark.parametrize("content", [b"title: mine\n", b"\x89HDF\r\n\x1a\n cut short"])
+def test_results_never_replace_what_is_not_theirs(content, tmp_path) -> None:
+    kept, empty = tmp_path / "scenario.yaml", tmp_path / "new.h5"
+    kept.write_bytes(content)
+    empty.touch()
+    with pytest.raises(ScenarioError, match=r"holds no results of seismo; choose another name"):
+        results_target(kept)
+    assert kept.read_bytes() == content
+    assert results_target(empty) == empty.resolve()

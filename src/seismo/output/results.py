@@ -34,6 +34,7 @@ from seismo.output.arrays import (
     reading,
     text_attribute,
 )
+from seismo.output.hidden_file import final_path
 from seismo.output.report import report
 from seismo.output.results_file import COMPLETE, FORMAT, FORMAT_VERSION
 
@@ -211,6 +212,29 @@ class Results:
 
     def _group(self, name: str) -> h5py.Group | None:
         return dict(children(self._file, h5py.Group)).get(name)
+
+
+def results_target(path: str | os.PathLike[str]) -> Path:
+    """Give the file that results go to: a new one, or one that holds results.
+
+    Raises:
+        ScenarioError: as `final_path` does, or it holds something else, which would be lost.
+    """
+    final = final_path(path)
+    if final.exists() and final.stat().st_size and not _holds_results(final):
+        raise ScenarioError(
+            f"output.path {final}: is there and holds no results of seismo; choose another name, "
+            "or remove it"
+        )
+    return final
+
+
+def _holds_results(path: Path) -> bool:
+    try:
+        with _opened_file(path) as file:
+            return text_attribute(file, "format") == FORMAT
+    except (OSError, ValueError):
+        return False
 
 
 def _opened_file(path: Path) -> h5py.File:

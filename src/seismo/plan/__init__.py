@@ -7,7 +7,8 @@ from typing import Any
 
 from seismo.backends.choice import Choice, choose
 from seismo.errors import SeismoError
-from seismo.output.hidden_file import HiddenFile, final_path
+from seismo.output.hidden_file import HiddenFile
+from seismo.output.results import results_target
 from seismo.plan import speed
 from seismo.plan.cautions import cautions
 from seismo.plan.memory import Memory, OutputSize, memory_of, output_of
@@ -117,7 +118,7 @@ def _room(setup: Setup, needs: list[Demand], checkpoints: int) -> list[str]:
     scenario = setup.scenario
     found = [f"memory: {need}; it will be refused" for need in needs if not need.fits]
     try:
-        path = final_path(scenario.results_path or "results.h5")
+        path = results_target(scenario.results_path or "results.h5")
         HiddenFile(path).discard()
     except SeismoError as error:
         where = scenario.where("output", "path") if scenario.output.path else ""

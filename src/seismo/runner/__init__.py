@@ -21,10 +21,9 @@ from seismo.backends.base import Backend
 from seismo.backends.choice import choose
 from seismo.errors import ScenarioError
 from seismo.monitor import Progress, Reporter
-from seismo.output.hidden_file import final_path
 from seismo.output.lock import Lock
 from seismo.output.parts import run_folder
-from seismo.output.results import Results, open_results
+from seismo.output.results import Results, open_results, results_target
 from seismo.output.results_file import COMPLETE
 from seismo.plan.memory import memory_of
 from seismo.plan.room import fitted
@@ -87,7 +86,7 @@ def run(
     path = _output_path(checked, output, share)
     if path is None:
         return _run_in_passing(setup, report, chosen)
-    final = final_path(path)
+    final = results_target(path)
     folder = run_folder(final)
     own = identity_of(setup, chosen)
     with Lock(folder):
