@@ -21,6 +21,7 @@ from seismo.cli import runs
 from seismo.cli.arguments import BackendName, DeviceNumber, ResultsFile, ScenarioFile
 from seismo.errors import InsufficientMemoryError, ScenarioError, SeismoError, StorageError
 
+DIFFERENT = 1
 INTERRUPTED = 130
 PIPE_CLOSED = 141
 TERMINATED = 143
@@ -89,6 +90,27 @@ def info(results: ResultsFile) -> None:
 
     with open_results(results) as opened:
         print(opened.info())
+
+
+@app.command()
+def compare(
+    first: ResultsFile,
+    second: Annotated[Path, typer.Argument(metavar="OTHER", help="Another results file.")],
+) -> None:
+    """Say whether two results files are identical, or how far apart; exit code 1 if they differ."""
+    from seismo.output import comparison
+    from seismo.output.results import open_results
+
+    with open_results(first) as one, open_results(second) as other:
+        found = list(comparison.compare(one, other))
+    if not found:
+        raise ScenarioError(f"{first}, {second}: hold nothing to compare")
+    if all(array.identical for array in found):
+        print(f"identical: {len(found)} array{'s' * (len(found) > 1)}")
+        return
+    for array in found:
+        print(array)
+    raise typer.Exit(DIFFERENT)
 
 
 @app.command()

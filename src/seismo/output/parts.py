@@ -14,7 +14,7 @@ from __future__ import annotations
 
 import contextlib
 import json
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
@@ -24,7 +24,7 @@ from seismo.errors import StorageError
 from seismo.output.hidden_file import HiddenFile, refusal, sync_folder, write_whole
 
 MANIFEST = "manifest.json"
-_FORMAT = {"format": "seismo parts", "version": 1}
+_FORMAT = {"format": "seismo parts", "version": 2}
 
 
 def run_folder(final: Path) -> Path:
@@ -38,7 +38,8 @@ class Parts:
     Attributes:
         final: the results file.
         folder: the run directory.
-        sealed: the parts that count, as in the manifest: `file`, `until` (steps), `bytes`, `peaks`.
+        sealed: the parts that count, as in the manifest: `file`, `until` (steps), `bytes`, and what
+            was said of them.
     """
 
     def __init__(self, final: Path, lay_out: Callable[[h5py.File], None]) -> None:
@@ -86,12 +87,12 @@ class Parts:
             self._create(self.folder / _part(len(self.sealed)))
         return self._file
 
-    def seal(self, until: int, peaks: dict[str, float]) -> None:
+    def seal(self, until: int, **said: Mapping[str, Any]) -> None:
         """Close the open part and name it: all of it is on the disk for good.
 
         Args:
             until: the steps that were taken by then.
-            peaks: largest absolute value by dataset.
+            said: of what is in it, as JSON holds it.
 
         Raises:
             StorageError: the disk is full or failing.
@@ -99,8 +100,7 @@ class Parts:
         final = self._publish()
         with self.storing():
             size = final.stat().st_size
-            row = {"file": final.name, "until": until, "bytes": size, "peaks": peaks}
-            self.sealed.append(row)
+            self.sealed.append({"file": final.name, "until": until, "bytes": size, **said})
             self._write()
 
     def publish(self, names: Iterable[str]) -> None:
@@ -114,7 +114,7 @@ class Parts:
         """
         if self.sealed:
             if self._file is not None:
-                self.seal(self.sealed[-1]["until"], {})
+                self.seal(self.sealed[-1]["until"])
             self._create(self.final)
             with self.storing():
                 for row in self.sealed:

@@ -126,6 +126,8 @@ def _traces(results: Results) -> Iterator[tuple[str, str]]:
     for name, traces in results.traces.items():
         yield "traces", f"{name}: {_trace_shape(traces)}"
         yield from _peaks(traces)
+    if results.traces and results.traces_hash:
+        yield "hash", f"{results.traces_hash} (SHA-256 of all traces)"
 
 
 def _trace_shape(traces: TraceSet) -> str:

@@ -145,6 +145,11 @@ class Results:
         return [str(line) for line in self._json("warnings", [])]
 
     @property
+    def traces_hash(self) -> str:
+        """SHA-256 of all traces: equal where they are equal to the last bit."""
+        return text_attribute(self._file, "traces_sha256")
+
+    @property
     def summary(self) -> dict[str, Any]:
         """What the run reported at its end: steps, seconds, speed."""
         return self._json("summary", {})

@@ -16,6 +16,7 @@ is::
 
 from __future__ import annotations
 
+import hashlib
 import json
 import os
 from collections.abc import Mapping, Sequence
@@ -83,6 +84,7 @@ class ResultsWriter:
         self.parts = Parts(self.path, self._layout.lay_out)
         self._done = done
         self._peaks: dict[str, float] = {}
+        self._hashes: dict[str, str] = {}
         self._finished = False
         # Creating a file is the only honest test: permissions, quotas and mounts differ.
         folder = self.parts.folder  # where a killed process leaves nothing that stays
@@ -124,8 +126,8 @@ class ResultsWriter:
             StorageError: the disk is full or failing.
         """
         if self.parts.is_open:
-            self.parts.seal(until, self._peaks)
-            self._peaks = {}
+            self.parts.seal(until, peaks=self._peaks, hashes=self._hashes)
+            self._peaks, self._hashes = {}, {}
 
     def write_model(
         self,
@@ -277,13 +279,16 @@ class ResultsWriter:
 
         Where the array ends early, as when a run was given up, NaN follows.
         """
-        block = np.asarray(array)
-        missing = self._layout.frames[name].shape[-1] - block.shape[-1]
+        frame = self._layout.frames[name]
+        block = np.asarray(array, frame.dtype)
+        missing = frame.shape[-1] - block.shape[-1]
         if missing > 0:
             rest = [(0, 0)] * (block.ndim - 1) + [(0, missing)]
             block = np.pad(block, rest, constant_values=np.nan)
         with self.parts.storing():
             peak = write_block(self.parts.file[name], (index,), block)
+        if name.startswith("traces/"):
+            self._hashes[f"{name}/{index}"] = hashlib.sha256(block.tobytes()).hexdigest()
         self._raise_peak(name, float(np.abs(array).max(initial=0.0)) if missing > 0 else peak)
 
     def frame(self, name: str) -> Frame:
@@ -304,12 +309,16 @@ class ResultsWriter:
         `marks` are attributes of the root that say how it ended, if not well: `status`, `message`.
         """
         for row in self.parts.sealed:
-            for name, peak in row["peaks"].items():
+            self._hashes |= row.get("hashes", {})
+            for name, peak in row.get("peaks", {}).items():
                 self._raise_peak(name, peak)
+
+        hashes = json.dumps(self._hashes, sort_keys=True)
 
         def lay_out(file: h5py.File) -> None:
             file.attrs["summary"] = json.dumps(summary, default=_plain)
             file.attrs.update({"status": COMPLETE, **(marks or {})})
+            file.attrs["traces_sha256"] = hashlib.sha256(hashes.encode()).hexdigest()
             for name, peak in self._peaks.items():
                 file[name].attrs["peak"] = peak
 

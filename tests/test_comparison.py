@@ -1,0 +1,102 @@
+"""`seismo compare`: identical, or how far apart; differences here are known beforehand."""
+
+from __future__ import annotations
+
+import shutil
+
+import h5py
+import numpy as np
+import pytest
+
+import seismo
+from seismo.cli import main
+from seismo.output.comparison import compare
+from test_survival import SHORT
+
+
+@pytest.fixture(scope="module")
+def results(tmp_path_factory):
+    path = tmp_path_factory.mktemp("results") / "a.h5"
+    seismo.run(SHORT | {"checkpoint": {}}, path).close()
+    return path
+
+
+def changed(results, tmp_path, change):
+    """Copy the file, and change the traces (shot, receiver, time) of the copy."""
+    other = tmp_path / "b.h5"
+    shutil.copy(results, other)
+    with h5py.File(other, "r+") as file:
+        group = next(iter(file["traces"].values()))
+        change(group)
+    return other
+
+
+def said(capsys, *files) -> tuple[int, list[str]]:
+    with pytest.raises(SystemExit) as ended:
+        main(["compare", *map(str, files)])
+    return ended.value.code, capsys.readouterr().out.splitlines()
+
+
+def test_a_file_is_identical_to_its_copy(results, tmp_path, capsys):
+    code, lines = said(capsys, results, changed(results, tmp_path, lambda group: None))
+    assert (code, lines) == (0, ["identical: 3 arrays"])
+
+
+def test_a_small_change_is_measured(results, tmp_path, capsys):
+    """One number doubled: |b - a| is that number; over the norm of all it is the relative error."""
+
+    def double(group):
+        values = group["pressure"][...]
+        place = np.unravel_index(np.abs(values).argmax(), values.shape)
+        values[place] *= 2
+        group["pressure"][...] = values
+
+    other = changed(results, tmp_path, double)
+    with seismo.open_results(results) as one, seismo.open_results(other) as two:
+        found = {array.name.split("/")[-1]: array for array in compare(one, two)}
+        values = next(iter(one.traces.values())).values_of("pressure").astype(float)
+    largest = np.abs(values).max()
+    assert found["pressure"].largest == pytest.approx(largest)
+    assert found["pressure"].relative == pytest.approx(largest / np.sqrt((values**2).sum()))
+    assert not found["pressure"].identical
+    code, lines = said(capsys, results, other)
+    assert code == 1
+    assert [line for line in lines if "relative L2" in line] == [str(found["pressure"])]
+    assert sum(line.endswith(": identical") for line in lines) == 2
+
+
+def test_minus_zero_is_no_difference_but_not_identical(results, tmp_path):
+    def negate(group):
+        values = group["pressure"][...]
+        values[values == 0] = -0.0
+        group["pressure"][...] = values
+
+    other = changed(results, tmp_path, negate)
+    with seismo.open_results(results) as one, seismo.open_results(other) as two:
+        (found,) = (array for array in compare(one, two) if not array.identical)
+    assert (found.relative, found.largest) == (0.0, 0.0)
+
+
+@pytest.mark.parametrize(
+    ("change", "message"),
+    [
+        (lambda group: group.pop("pressure"), "only in the first file"),
+        (lambda group: group["x"].__setitem__(0, 7.0), "stand at other places: x"),
+    ],
+)
+def test_what_cannot_be_compared_says_why(results, tmp_path, capsys, change, message):
+    code, lines = said(capsys, results, changed(results, tmp_path, change))
+    assert code == 1
+    assert any(message in line for line in lines)
+
+
+def test_the_hash_tells_traces_apart(results, tmp_path):
+    moved = SHORT | {"checkpoint": {}, "survey": {**SHORT["survey"], "batch": 2}}
+    louder = dict(moved, sources=[SHORT["sources"][0] | {"moment": 2e9}])
+    with (
+        seismo.open_results(results) as one,
+        seismo.run(moved, tmp_path / "m.h5") as same,
+        seismo.run(louder, tmp_path / "l.h5") as other,
+    ):
+        assert one.traces_hash == same.traces_hash != other.traces_hash
+        assert one.traces_hash in one.info()
