@@ -27,13 +27,13 @@ LAYERS = tuple(
     set(names.split())
     for names in (
         "errors",
-        "units grid stencils operators wavelets wavelet_files time_dispersion schedule"
+        "units grid stencils operators wavelets wavelet_files time_dispersion schedule ranks"
         " interpolation geographic mechanisms machine text_lines station_list",
         "scenario",
         "model decomposition backends",
         "physics kernels",
         "fields cpml surroundings contact corrections",
-        "stages halo free_surface contact_rows sources receivers cuts",
+        "stages halo free_surface contact_rows sources receivers loans cuts",
         "survey maps",
         "setup",
         "part",
@@ -53,6 +53,7 @@ SAME_LAYER = {
     ("wavelet_files", "text_lines"),
     ("station_list", "text_lines"),
     ("station_list", "grid"),
+    ("receivers", "loans"),
 }
 
 LONGEST_FILE = 360

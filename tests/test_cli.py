@@ -162,7 +162,7 @@ def test_exit_codes(seismo_of, monkeypatch, error, code):
     def fail(*_, **__):
         raise error
 
-    monkeypatch.setattr(runner, "run", fail)
+    monkeypatch.setattr(runner, "run_on", fail)
     found, out, err = seismo_of("run", "pulse.yaml")
     assert (found, out, len(err.splitlines())) == (code, "", 1)
     if code == 70:

@@ -19,6 +19,7 @@ from seismo.grid import Grid
 from seismo.kernels.cuts import shorten
 from seismo.output.snapshots import kept_bits, masks
 from seismo.physics.registry import physics_for
+from seismo.ranks import Alone
 
 GRID = Grid("xyz", (17, 13, 19), (10.0, 10.0, 5.0), (0.0, -20.0, 0.0), (4, 3, 0), (4, 3, 4))
 SHOTS = 2
@@ -66,7 +67,7 @@ def test_a_cut_through_parts_is_the_cut_through_the_whole(kind, cuts, asked, ind
     backend = kind("float32")
     whole = np.random.default_rng(1).normal(size=(SHOTS, 19, 13, 17)).astype("f4")
     cut = make_cut(asked, GRID)
-    reader = Reader(backend, cut, parts_of(backend, whole, cuts), SHOTS)
+    reader = Reader(backend, cut, parts_of(backend, whole, cuts), SHOTS, Alone())
     target = backend.array(np.full(reader.size, np.nan, np.float32))
     for added in (False, True):
         for launch in reader.launches("p", 0, target, 0.5, added=added):

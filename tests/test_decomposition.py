@@ -10,7 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from seismo.cpml import regions
-from seismo.decomposition import decompose
+from seismo.decomposition import LAYER_COST, best_parts, decompose
 from seismo.errors import ScenarioError
 from seismo.grid import Grid
 
@@ -25,8 +25,12 @@ def count(shape, boxes) -> np.ndarray:
     """Count how many boxes hold each point, (x, y, z)."""
     total = np.zeros(shape, int)
     for box in boxes:
-        total[tuple(slice(a, b) for a, b in zip(box.lo, box.hi, strict=True))] += 1
+        total[within(box)] += 1
     return total
+
+
+def within(box) -> tuple[slice, ...]:
+    return tuple(slice(a, b) for a, b in zip(box.lo, box.hi, strict=True))
 
 
 def every(rows):
@@ -100,6 +104,50 @@ def test_narrow_parts_and_cut_layers_are_refused() -> None:
     with pytest.raises(ScenarioError, match="needs at least 16"):
         decompose(whole, 8, (5, 1))
     with pytest.raises(ScenarioError, match="cut an absorbing layer"):
-        decompose(grid(layer=14), 3, (1, 3))
+        decompose(grid(layer=14), 3, (1, 5))
     for parts in itertools.product((1, 2), (1, 2)):
         decompose(whole, 8, parts)
+
+
+@pytest.mark.parametrize("parts", [(3, 1), (1, 3), (2, 2), (3, 2)])
+def test_parts_cost_about_the_same(parts: tuple[int, int]) -> None:
+    """Cuts lie between planes: each may be wrong by half of the dearest plane on either side."""
+    whole = grid((60, 70, 80), layer=8)
+    costs = np.full(whole.points, LAYER_COST)
+    costs[8:-8, 8:-8, 8:-8] = 1.0
+    found = [costs[within(s.owned)].sum() for s in every(decompose(whole, 3, parts))]
+    slack = sum(1.0 / (n // p - 1) for n, p in zip((80, 70), parts, strict=True) if p > 1)
+    assert max(found) < min(found) * (1.0 + LAYER_COST * slack)
+
+
+def test_no_more_parts_fit_than_the_message_says() -> None:
+    """The layers of 14 points leave 17 to 31 of 48 for cuts that are 6 apart: three of them."""
+    thick = grid(layer=14)
+    widths = [s.owned.shape[1] for s in every(decompose(thick, 3, (1, 4)))]
+    assert sum(widths) == 48
+    assert min(widths) >= 6
+    with pytest.raises(ScenarioError, match=r"5 parts of 48 points along y; .* at most 4"):
+        decompose(thick, 3, (1, 5))
+
+
+@pytest.mark.parametrize(
+    ("points", "count", "parts"),
+    [
+        ((40, 60, 60), 1, (1, 1)),
+        ((40, 60, 60), 2, (2, 1)),  # as good along y; whole planes travel faster
+        ((40, 60, 60), 4, (2, 2)),
+        ((40, 90, 40), 3, (1, 3)),
+        ((40, 40, 200), 4, (4, 1)),
+    ],
+)
+def test_auto_cuts_where_fewest_points_travel(points, count, parts) -> None:
+    assert best_parts(grid(points), 2, count) == parts
+
+
+def test_auto_goes_round_what_cannot_be_cut() -> None:
+    assert best_parts(grid((40, 60, 60)), 2, 4, whole="y") == (4, 1)
+    assert best_parts(grid((33, 1, 90), axes="xz"), 2, 6) == (6, 1)
+    with pytest.raises(ScenarioError, match="at most"):
+        best_parts(grid((33, 1, 30), axes="xz"), 2, 6)
+    with pytest.raises(ScenarioError, match="periodic"):
+        best_parts(grid(), 2, 4, whole="yz")

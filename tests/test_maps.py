@@ -24,6 +24,7 @@ from seismo.grid import Grid
 from seismo.maps import Maps, make_maps
 from seismo.output.quantities import long_name, symbol
 from seismo.physics.registry import physics_for
+from seismo.ranks import Alone
 from seismo.scenario import from_dict
 from seismo.setup import prepare
 from seismo.simulation import Simulation
@@ -73,7 +74,7 @@ def check_polynomials(backend: Backend, cuts: tuple[int, int], plane: str | None
     place = plane and SimpleNamespace(**{**dict.fromkeys("xyz"), plane: 20.0})
     parts = filled(backend, cuts)
     maps = make_maps(entry(names, decimate=2, plane=place), GRID, physics)
-    peaks = Maps(backend, around, [maps], parts, SHOTS, DT)
+    peaks = Maps(backend, around, [maps], parts, SHOTS, DT, Alone())
     for _ in range(2):
         for launch in peaks.launches(0):
             launch()

@@ -210,3 +210,20 @@ def test_the_reference_lists_every_key_with_unit_default_and_range():
         key for definition in json_schema()["$defs"].values() for key in definition["properties"]
     }
     assert {key for key in keys if f"| `{key}` |" not in text} == set()
+
+
+def with_parts(parts: str) -> str:
+    return template("x").replace("grid:\n", f"grid:\n  decomposition: {parts}\n", 1)
+
+
+@pytest.mark.parametrize(("parts", "wanted"), [("auto", "auto"), ("[2, 3]", (2, 3))])
+def test_parts_are_auto_or_two_counts(parts, wanted):
+    scenario = parse(with_parts(parts))
+    assert scenario.grid.decomposition == wanted
+    assert parse(scenario.to_yaml()) == scenario
+
+
+@pytest.mark.parametrize("parts", ["4", "[2]", "[2, 0]", "[2, 2.0]", "2x2", "[1, 2, 3]"])
+def test_other_parts_are_one_line(parts):
+    with pytest.raises(ScenarioError, match="auto, or a list of 2 whole numbers, at least 1"):
+        parse(with_parts(parts))

@@ -137,7 +137,7 @@ def test_parts_that_cut_a_layer_are_refused() -> None:
     thick = {**solver.faces(2), "layer": {"points": 10}}
     document = solver.plan("acoustic", 2, cells=(20, 20), boundaries=thick)
     with pytest.raises(ScenarioError, match=r"cut an absorbing layer .*use fewer parts"):
-        solver.build(document, parts=(3, 1))
+        solver.build(document, parts=(4, 1))
 
 
 def test_cut_across_a_periodic_axis_is_refused_or_right(tmp_path) -> None:

@@ -38,7 +38,8 @@ def test_shipped_profiles(path, tmp_path):
     script = write_script(load(tmp_path / "survey.yaml"), profile, tmp_path)
     subprocess.run(["bash", "-n", script], check=True)
     lines = sbatch_lines(script.read_text())
-    assert f"--cpus-per-task={profile.cpus}" in lines
+    assert f"--cpus-per-task={profile.cpus // profile.ranks}" in lines
+    assert f"--nodes={profile.nodes}" in lines
     assert "--time=0-12:00:00" in lines
     assert ("--signal=B:USR1@240" in lines, "--requeue" in lines) == (True, True)
     count = script.read_text().count(" -m seismo run ")
@@ -66,8 +67,9 @@ progress: 20
         load(tmp_path / "survey.yaml"), load_profile(tmp_path / "p.yaml"), tmp_path
     )
     assert sbatch_lines(script) == [
-        "--job-name=survey", "--nodes=1", "--ntasks=1", "--cpus-per-task=9", "--gpus-per-node=2",
-        "--mem=40G", "--time=0-01:30:00", "--signal=B:USR1@300", "--requeue", "--open-mode=append",
+        "--job-name=survey", "--nodes=1", "--ntasks-per-node=1", "--cpus-per-task=9",
+        "--gpus-per-node=2", "--mem=40G",
+        "--time=0-01:30:00", "--signal=B:USR1@300", "--requeue", "--open-mode=append",
         "--output=survey-%j.log", "--partition=fast", "--account=quakes", "--exclusive",
         '--constraint="a100|h100"',
     ]  # fmt: skip
@@ -75,6 +77,16 @@ progress: 20
     for n in (0, 1):
         words = f"--backend gpu --progress 20 --threads 4 --shots {n + 1}/2 --device {n} & runs"
         assert words in script
+
+
+def test_ranks_on_several_nodes_are_started_by_srun(scenario, tmp_path):
+    """Each with its share of the cores of a node; a rank that dies takes the others with it."""
+    (tmp_path / "p.yaml").write_text("nodes: 3\nranks: 2\ncpus: 12\n")
+    script = batch_script(scenario, load_profile(tmp_path / "p.yaml"), tmp_path)
+    assert sbatch_lines(script)[1:4] == ["--nodes=3", "--ntasks-per-node=2", "--cpus-per-task=6"]
+    (line,) = [line for line in script.splitlines() if " -m seismo run " in line]
+    assert line.startswith("srun --kill-on-bad-exit=1 --cpu-bind=cores --cpus-per-task=6 ")
+    assert line.endswith(" --threads 6 & runs+=($!)")
 
 
 def test_names_are_made_harmless(scenario, tmp_path):
@@ -92,6 +104,8 @@ MISTAKES = {
     'setup: ["a\\nb"]': "must be one line of shell",
     "partition: 'a b'": "partition: 'a b': must be a name",
     "backend: gpu": "backend: gpu needs one: give gpus: 1",
+    "{backend: gpu, gpus: 2, nodes: 2}": "gpus: 2 ranks run on CPUs only, as yet; leave it out",
+    "ranks: 5": "ranks: must not exceed the cores of a node (cpus)",
     "time: 3 min": "warning: must be shorter than time (180 s)",
     "time: 3": "warning: must be shorter than time (3 s)",
     "[]": "must be a mapping",

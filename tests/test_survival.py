@@ -21,6 +21,7 @@ import seismo
 from seismo.errors import ScenarioError, StoppedError, StorageError, UnstableError
 from seismo.output import checkpoint
 from seismo.output.lock import Lock
+from seismo.ranks import Alone
 from seismo.runner import checkpoints, deadline, identity, resume, stepping
 from seismo.runner.signals import Signals
 from seismo.scenario import from_dict
@@ -405,19 +406,24 @@ def test_a_run_stops_before_its_time_is_up(tmp_path, every_step, wanted, monkeyp
     assert_complete(tmp_path / "x.h5", wanted)
 
 
+def checkpoints_until(folder: Path, end: float) -> checkpoints.Checkpoints:
+    wanted = checkpoints.Checkpoint()
+    return checkpoints.Checkpoints(folder, wanted, {}, Signals(), end, 9, Alone())
+
+
 def test_the_first_checkpoint_has_the_time_that_its_size_takes(tmp_path, monkeypatch):
     """At most half of all there is: a run always gets on."""
     monkeypatch.setattr(checkpoints, "SLOW_DISK", 1e-6)
     now = time.time()
     monkeypatch.setattr(checkpoints.time, "time", lambda: now)
-    due = checkpoints.Checkpoints(tmp_path, checkpoints.Checkpoint(), {}, Signals(), now + 300, 9)
+    due = checkpoints_until(tmp_path, now + 300)
     assert not due.ending
     now += 115
     assert not due.ending
     now += 10
     assert due.ending == "175 s before its time is up"
     monkeypatch.setattr(checkpoints, "SLOW_DISK", 1e9)
-    due = checkpoints.Checkpoints(tmp_path, checkpoints.Checkpoint(), {}, Signals(), now + 300, 9)
+    due = checkpoints_until(tmp_path, now + 300)
     now += 265
     assert not due.ending
 

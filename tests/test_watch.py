@@ -18,6 +18,7 @@ from seismo.decomposition import decompose
 from seismo.errors import UnstableError
 from seismo.grid import Box, Grid
 from seismo.monitor import Watch
+from seismo.ranks import Alone
 
 GRID = Grid("xz", (9, 1, 7), (10.0, 1.0, 10.0), (0.0, 0.0, 0.0), (2, 0, 2), (2, 0, 2))
 DT = 0.001
@@ -30,7 +31,7 @@ class Wavefield:
 
     def __init__(self, magnitude, ahead: int, **medium: float) -> None:
         self.step, self._magnitude = 0, magnitude
-        self.backend = SimpleNamespace(looks_ahead=ahead)
+        self.backend, self.ranks = SimpleNamespace(looks_ahead=ahead), Alone()
         earth = SimpleNamespace(sample=lambda z, y, x: medium or {"vp": 2000.0, "vs": 1000.0})
         self.setup = SimpleNamespace(grid=GRID, earth=earth)
         self.array = np.zeros((1, 7, 1, 9))

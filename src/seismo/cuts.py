@@ -7,7 +7,7 @@ interpolated: a field that stands half a cell further is read at the point of it
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -17,6 +17,7 @@ from seismo.errors import ScenarioError
 from seismo.fields import Fields
 from seismo.grid import AXES, Grid
 from seismo.kernels import cuts as kernels
+from seismo.ranks import Alone
 
 _GROUPS = ("velocity", "pressure")
 
@@ -125,7 +126,7 @@ class Rows:
         shots: whose shot each row is (row).
         z: grid index of each row along z.
         given: where each row begins in a field.
-        to: where it begins in a flat array (shot, z, y, x) of the cut.
+        to: where it begins in a flat array (shot, z, y, x) of the cut, or of what is kept of it.
     """
 
     fields: Fields
@@ -143,13 +144,45 @@ class Rows:
 
 
 class Reader:
-    """Bind the reading of fields at the points of a cut, for all shots of a batch."""
+    """Bind the reading of fields at the points of a cut, for all shots of a batch.
 
-    def __init__(self, backend: Backend, cut: Cut, parts: list[Fields], shots: int) -> None:
-        self._backend, self.cut = backend, cut
-        self.size = shots * cut.points
-        self.rows = [rows for part in parts if (rows := _rows(cut, part, shots)).to.size]
+    Attributes:
+        points: of the cut that this rank has.
+        size: numbers of a flat array of them (shot, rows).
+    """
+
+    def __init__(
+        self, backend: Backend, cut: Cut, parts: list[Fields], shots: int, ranks: Alone
+    ) -> None:
+        self._backend, self.cut, self._ranks = backend, cut, ranks
+        found = [rows for part in parts if (rows := _rows(cut, part, shots)).to.size]
+        # The rows that are here move together, in their order.
+        every = np.sort(np.concatenate([np.zeros(0, np.int64), *(rows.to for rows in found)]))
+        self.rows = [
+            replace(rows, to=np.searchsorted(every, rows.to) * self.length) for rows in found
+        ]
+        self.size = every.size * self.length
+        self.points = self.size // shots
+        self._places = ranks.gather(every[: every.size // shots] // self.length)
         self.held = [[backend.array(a) for a in (rows.to, rows.given)] for rows in self.rows]
+
+    @property
+    def length(self) -> int:
+        """Points of a row."""
+        return len(self.cut.index[0])
+
+    def whole(self, flat: Any) -> Any:
+        """Put together what all ranks have of some shots; None but on the first rank."""
+        if not self._ranks.several:
+            return flat
+        pieces = self._ranks.collect(self._backend.fetch(flat))
+        if pieces is None or self._places is None:
+            return None
+        rows = self.cut.points // self.length
+        whole = np.empty((sum(map(len, pieces)) // self.cut.points, rows, self.length), flat.dtype)
+        for places, piece in zip(self._places, pieces, strict=True):
+            whole[:, places] = piece.reshape(len(whole), places.size, self.length)
+        return whole.ravel()
 
     def launches(
         self, name: str, parity: int, target: Any, factor: float, *, added: bool,
@@ -178,8 +211,8 @@ class Reader:
 
     def each_row(self, body: Any, rows: Rows, arguments: tuple) -> Launch:
         """Bind a body to the rows of a subdomain; it writes its first argument."""
-        length = len(self.cut.index[0])
-        return self._backend.each_row(body, rows.to.size, length, arguments, (0,), rows.shots)
+        count = rows.to.size
+        return self._backend.each_row(body, count, self.length, arguments, (0,), rows.shots)
 
 
 def _rows(cut: Cut, fields: Fields, shots: int) -> Rows:

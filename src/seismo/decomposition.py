@@ -1,4 +1,4 @@
-"""The grid cut into subdomains: owned boxes, their padded arrays, edges and neighbours.
+"""The grid cut into subdomains: owned boxes, their padded arrays, edges, neighbours and ranks.
 
 x is never cut. Each subdomain holds the points it owns plus a halo as wide as half the order along
 y and z; along x a margin that puts the middle of the rows, between the layers at their ends, on the
@@ -12,14 +12,17 @@ boundary of a cache line. Loads of a warp that straddle lines take twice their t
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import dataclass
-from itertools import pairwise
+from itertools import product
 
 import numpy as np
 
 from seismo.errors import ScenarioError
-from seismo.grid import Box, Grid, triple
+from seismo.grid import AXES, Box, Grid, triple
+from seismo.ranks import Alone
 
+LAYER_COST = 1.2  # how much longer a point in an absorbing layer takes; see `seismo.plan.speed`
 LINE = 32  # numbers in a cache line of a GPU, two of a CPU's
 
 
@@ -68,6 +71,13 @@ class Subdomain:
         """Distance of neighbours along y and z."""
         _, ny, nx = self.shape
         return nx, nx * ny
+
+    @property
+    def padded(self) -> Box:
+        """The points it holds: those it owns and its halo."""
+        grown = [0 if a == "x" or a not in self.grid.axes else self.halo for a in AXES]
+        lo, hi = np.array(self.owned.lo) - grown, np.array(self.owned.hi) + grown
+        return Box(triple(lo), triple(hi))
 
     def flat(self, x, y, z) -> np.ndarray:
         """Give flat indices in the first shot's padded array of grid indices."""
@@ -127,14 +137,133 @@ class Subdomain:
         return [e for e in edges if e.size], Box(triple(lo), triple(hi))
 
 
-def _cuts(points: int, parts: int) -> list[int]:
-    return [points * k // parts for k in range(parts + 1)]
+@dataclass(frozen=True)
+class Division:
+    """All subdomains, and which rank has which.
+
+    Attributes:
+        rows: subdomains as rows along z of columns along y; they are numbered row by row.
+        ranks: the processes that have them, in runs of about equal number.
+    """
+
+    rows: list[list[Subdomain]]
+    ranks: Alone
+
+    @property
+    def subdomains(self) -> list[Subdomain]:
+        """All of them, by number."""
+        return [subdomain for row in self.rows for subdomain in row]
+
+    @property
+    def own(self) -> list[int]:
+        """The numbers of those that this rank has."""
+        numbers = range(len(self.rows) * len(self.rows[0]))
+        return [n for n in numbers if self.owner(n) == self.ranks.number]
+
+    def owner(self, number: int) -> int:
+        """Give the rank that has a subdomain."""
+        return number * self.ranks.count // (len(self.rows) * len(self.rows[0]))
+
+    def owners(self, y, z) -> np.ndarray:
+        """Give the ranks that update points; images beyond a face count as the point on it."""
+        found = np.zeros(np.broadcast(y, z).shape, np.int64)
+        (_, ylo, zlo), (_, yhi, zhi) = self.rows[0][0].grid.box.lo, self.rows[0][0].grid.box.hi
+        y, z = np.clip(y, ylo, yhi - 1), np.clip(z, zlo, zhi - 1)
+        for n, subdomain in enumerate(self.subdomains):
+            found[subdomain.owns(y, z)] = self.owner(n)
+        return found
+
+    def describe(self) -> dict[str, object]:
+        """Say how many ranks there are, and how the grid is cut along z and y."""
+        return {"ranks": self.ranks.count, "parts": f"{len(self.rows)} x {len(self.rows[0])}"}
+
+    def meetings(self) -> Iterator[tuple[int, int, Box]]:
+        """Give, for each pair of neighbours, what the first keeps in its halo and the other owns.
+
+        All ranks see them in the same order.
+        """
+        steps = [step for step in product((-1, 0, 1), repeat=2) if step != (0, 0)]
+        columns, subdomains = len(self.rows[0]), self.subdomains
+        for n, subdomain in enumerate(subdomains):
+            for down, along in steps:
+                row, column = n // columns + down, n % columns + along
+                if 0 <= row < len(self.rows) and 0 <= column < columns:
+                    other = row * columns + column
+                    yield n, other, subdomain.padded & subdomains[other].owned
+
+
+def _costs(grid: Grid, axis: int) -> np.ndarray:
+    """Give what each plane across an axis costs, in points."""
+    inner = [n - low - high for n, low, high in zip(grid.points, grid.low, grid.high, strict=True)]
+    across = [a for a in range(3) if a != axis]
+    whole = np.prod([grid.points[a] for a in across])
+    plane = LAYER_COST * whole - (LAYER_COST - 1.0) * np.prod([inner[a] for a in across])
+    costs = np.full(grid.points[axis], LAYER_COST * whole)
+    costs[grid.low[axis] : grid.points[axis] - grid.high[axis]] = plane
+    return costs
+
+
+def _cuts(grid: Grid, axis: str, parts: int, halo: int) -> list[int]:
+    """Cut an axis in parts of about equal cost, each wide enough, the layers whole."""
+    a, least = AXES.index(axis), 2 * halo
+    points, low, high = grid.points[a], grid.low[a], grid.high[a]
+    first, last = max(least, low + halo), points - max(least, high + halo)
+    most = max(1, 2 + (last - first) // least)
+    if parts > most:
+        raise ScenarioError(
+            f"decomposition: {parts} parts of {points} points along {axis}; a part needs at least "
+            f"{least} for the stencil, and must not cut an absorbing layer ({low} and {high} "
+            f"points): use fewer parts, at most {most}"
+        )
+    reached = np.cumsum(_costs(grid, a))
+    cuts = [0]
+    for k in range(1, parts):
+        cut = int(np.abs(reached - reached[-1] * k / parts).argmin()) + 1
+        earliest = max(first, cuts[-1] + least if k > 1 else 0)
+        cuts.append(min(max(cut, earliest), last - (parts - 1 - k) * least))
+    return [*cuts, points]
+
+
+def best_parts(grid: Grid, halo: int, count: int, whole: str = "") -> tuple[int, int]:
+    """Choose parts along z and y: as many as asked for, with the fewest points beside the cuts.
+
+    Args:
+        grid: the grid.
+        halo: half the order of the differences.
+        count: of the parts.
+        whole: axes that must not be cut.
+
+    Raises:
+        ScenarioError: there is no way to cut it in so many.
+    """
+    nx, ny, nz = grid.points
+    ways = sorted(
+        ((z, count // z) for z in range(1, count + 1) if count % z == 0),
+        key=lambda parts: ((parts[0] - 1) * nx * ny + (parts[1] - 1) * nx * nz, parts[1]),
+    )
+    refused: list[ScenarioError] = []
+    for parts in ways:
+        if any(n > 1 and axis in whole for n, axis in zip(parts, "zy", strict=True)):
+            continue
+        try:
+            decompose(grid, halo, parts)
+        except ScenarioError as error:
+            refused.append(error)
+        else:
+            return parts
+    raise (
+        refused[0]
+        if refused
+        else ScenarioError(
+            f"decomposition: the grid cannot be cut in {count} parts, as it is periodic; use fewer"
+        )
+    )
 
 
 def decompose(
     grid: Grid, halo: int, parts: tuple[int, int] = (1, 1), batch: int = 1, middle: int = 0
 ) -> list[list[Subdomain]]:
-    """Cut the grid into near-equal boxes.
+    """Cut the grid into boxes of about equal cost.
 
     Args:
         grid: the grid.
@@ -149,20 +278,7 @@ def decompose(
     Raises:
         ScenarioError: a subdomain would be narrower than the stencil or cut a layer.
     """
-    rows, columns = _cuts(grid.points[2], parts[0]), _cuts(grid.points[1], parts[1])
-    for axis, a, cuts in (("z", 2, rows), ("y", 1, columns)):
-        narrowest = min(b - a for a, b in pairwise(cuts))
-        inner = cuts[1:-1]
-        if inner and narrowest < 2 * halo:
-            raise ScenarioError(
-                f"decomposition: {len(inner) + 1} parts of {narrowest} points along {axis}; "
-                f"the stencil needs at least {2 * halo}: use fewer parts"
-            )
-        if any(c < grid.low[a] + halo or c > grid.points[a] - grid.high[a] - halo for c in inner):
-            raise ScenarioError(
-                f"decomposition: {len(inner) + 1} parts along {axis} cut an absorbing layer "
-                f"({grid.low[a]} and {grid.high[a]} of {grid.points[a]} points): use fewer parts"
-            )
+    rows, columns = (_cuts(grid, a, n, halo) for a, n in zip("zy", parts, strict=True))
     nz, ny = parts
     return [
         [

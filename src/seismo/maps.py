@@ -24,6 +24,7 @@ from seismo.grid import Grid
 from seismo.interpolation import axis_weights, midpoint_weights
 from seismo.kernels import cuts as kernels
 from seismo.physics.table import Physics
+from seismo.ranks import Alone
 from seismo.surroundings import Surroundings
 
 MOST_REACH = 4  # half points on either side of a node
@@ -89,10 +90,10 @@ class Maps:
 
     def __init__(
         self, backend: Backend, around: Surroundings, sets: list[MapSet], parts: list[Fields],
-        shots: int, dt: float,
+        shots: int, dt: float, ranks: Alone,
     ) -> None:  # fmt: skip
-        self._backend, self._dt = backend, dt
-        self._sets = [_Peaks(backend, around, one, parts, shots) for one in sets]
+        self._dt = dt
+        self._sets = [_Peaks(backend, around, one, parts, shots, ranks) for one in sets]
 
     def launches(self, parity: int) -> list[Launch]:
         """List what raises the peaks as a step has left the fields, in order."""
@@ -103,15 +104,17 @@ class Maps:
         return dict(chain.from_iterable(one.arrays().items() for one in self._sets))
 
     def peaks(self, shot: int) -> dict[str, np.ndarray]:
-        """Give the maps of one shot of the batch: ``<set>/<quantity>`` -> array over the axes."""
+        """Give the maps of one shot of the batch: ``<set>/<quantity>`` -> array over the axes.
+
+        All ranks have to ask for them; the first gets them.
+        """
         found = {}
         for one in self._sets:
-            cut = one.maps.cut
             for quantity in one.maps.quantities:
-                flat = one.arrays()[f"{one.maps.name}/{quantity.name}"]
-                values = self._backend.fetch(flat[shot * cut.points : (shot + 1) * cut.points])
+                values = one.peaks(quantity.name, shot)
                 scale = 1.0 / self._dt if quantity.of_change else 1.0
-                found[f"{one.maps.name}/{quantity.name}"] = (scale * values).reshape(cut.shape)
+                if values is not None:
+                    found[f"{one.maps.name}/{quantity.name}"] = scale * values
         return found
 
 
@@ -119,10 +122,11 @@ class _Peaks:
     """The running maxima of one set of maps."""
 
     def __init__(
-        self, backend: Backend, around: Surroundings, maps: MapSet, parts: list[Fields], shots: int
-    ) -> None:
+        self, backend: Backend, around: Surroundings, maps: MapSet, parts: list[Fields],
+        shots: int, ranks: Alone,
+    ) -> None:  # fmt: skip
         self.maps, self._backend = maps, backend
-        self._reader = Reader(backend, maps.cut, parts, shots)
+        self._reader = Reader(backend, maps.cut, parts, shots, ranks)
         size, count = self._reader.size, len(maps.channels)
         zeros = np.zeros(count * size, backend.precision)
         self._values = backend.array(zeros)
@@ -133,12 +137,15 @@ class _Peaks:
         self._beside = [
             beside(around, c.terms[0][0]) if at_nodes else None for c, at_nodes in maps.channels
         ]
-        self._rows = np.arange(shots * maps.cut.points // self._length) * self._length
-        self._shots = self._rows // maps.cut.points
+        self._rows = np.arange(0, size, self._reader.length)
+        self._shots = self._rows // max(1, self._reader.points)
 
-    @property
-    def _length(self) -> int:
-        return len(self.maps.cut.index[0])
+    def peaks(self, name: str, shot: int) -> np.ndarray | None:
+        """Give the largest values of a shot over the axes; None but on the first rank."""
+        points = self._reader.points
+        some = self._found[name][shot * points : (shot + 1) * points]
+        whole = self._reader.whole(some)
+        return None if whole is None else self._backend.fetch(whole).reshape(self.maps.cut.shape)
 
     def arrays(self) -> dict[str, Any]:
         """Give the peaks by name, and the values before the next step."""
@@ -148,6 +155,8 @@ class _Peaks:
     def launches(self, parity: int) -> list[Launch]:
         """List what raises the peaks after steps of a parity, in order."""
         size, channels, found = self._reader.size, self.maps.channels, list[Launch]()
+        if not size:
+            return found
         for n, (component, _) in enumerate(channels):
             for k, (field, factor) in enumerate(component.terms):
                 found += self._reader.launches(
@@ -169,7 +178,8 @@ class _Peaks:
     def _rowwise(self, body: Any, held: tuple, rows: np.ndarray, writes, *more: Any) -> Launch:
         arguments = (*held, self._backend.array(rows), *more)
         shots = np.resize(self._shots, rows.size)
-        return self._backend.each_row(body, rows.size, self._length, arguments, writes, shots)
+        length = self._reader.length
+        return self._backend.each_row(body, rows.size, length, arguments, writes, shots)
 
 
 def beside(around: Surroundings, name: str) -> Beside | None:

@@ -24,6 +24,7 @@ from rich.progress import Progress as RichProgress
 from seismo.errors import UnstableError
 from seismo.grid import AXES, Box, Triple, triple
 from seismo.output.quantities import with_unit
+from seismo.ranks import Alone
 
 EVERY = 50  # steps between two looks
 GROWTH = 1e3  # by focusing, a wavefield may exceed what it was while its sources acted
@@ -278,7 +279,7 @@ class Watch:
         """
         said = f"{self.field} reaches {peak:.3g}"
         if not math.isfinite(peak):
-            lost = _middle_of_the_lost(self._simulation.views(self.field))
+            lost = _middle_of_the_lost(self._simulation.views(self.field), self._simulation.ranks)
             said = (
                 f"{self.field} is not finite"
                 if lost
@@ -318,7 +319,7 @@ def _described(around: dict[str, float]) -> str:
     return ", ".join(f"{name} {value:.5g} {units[name]}" for name, value in around.items())
 
 
-def _middle_of_the_lost(pieces: Pieces) -> Index | None:
+def _middle_of_the_lost(pieces: Pieces, ranks: Alone) -> Index | None:
     """Give x, y, z of the middle of what is not finite, None where all or nothing is."""
     lost, points, middle = 0, 0, np.zeros(3)
     for owned, array in pieces:
@@ -328,4 +329,7 @@ def _middle_of_the_lost(pieces: Pieces) -> Index | None:
             corner = np.array([owned.lo[0], owned.lo[1], owned.lo[2] + z])
             middle += [xs.sum(), ys.sum(), 0.0] + corner * len(xs)
             lost, points = lost + len(xs), points + plane.size
+    lost, points, middle = (
+        sum(some) for some in zip(*ranks.share((lost, points, middle)), strict=True)
+    )
     return triple([round(n / lost) for n in middle.tolist()]) if 0 < lost < points else None

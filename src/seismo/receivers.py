@@ -5,19 +5,25 @@ and rotation differentiate the interpolated field with the scheme's own differen
 recorded at half steps. Displacement and acceleration follow from them by the scheme's own time
 differences (exact once the time dispersion is removed), and stand at whole steps like the stresses;
 velocity itself is interpolated to whole steps at the end.
+
+A channel belongs to the rank that has the receiver's nearest node. Points of it that other ranks
+have come from there in every step (`seismo.loans`), and are added up in the same order as on one.
 """
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 
 import numpy as np
 
 from seismo import time_dispersion
 from seismo.backends.base import Backend, Launch
+from seismo.decomposition import Division
 from seismo.fields import Fields
 from seismo.grid import AXES
 from seismo.kernels import points as kernels
+from seismo.loans import Loan, Points, flat, gathering
 from seismo.physics.table import Field, Physics, Term
 from seismo.stencils import SurfaceClosure, staggered
 from seismo.surroundings import Surroundings
@@ -103,91 +109,152 @@ def term_points(around: Surroundings, term: Term, position, order: int, kind: st
     return x, y, z, term.factor * w
 
 
-@dataclass
 class _Channels:
-    """The sparse rows of all channels that read one field."""
+    """The sparse rows of all channels that read one field.
 
-    starts: list[int]
-    channels: list[int]
-    owners: list[int]  # shots of the rows
-    x: list[np.ndarray]
-    y: list[np.ndarray]
-    z: list[np.ndarray]
-    shot: list[np.ndarray]
-    weights: list[np.ndarray]
+    Attributes:
+        starts: first entries of the rows, and behind the last.
+        channels: of the rows.
+        owners: shots of the rows.
+    """
+
+    def __init__(self) -> None:
+        self.starts, self.channels, self.owners = [0], list[int](), list[int]()
+        self._points = [(*([np.zeros(0, np.int64)] * 4), np.zeros(0))]
+
+    def __len__(self) -> int:
+        """Count the rows."""
+        return len(self.channels)
+
+    def append(self, channel: int, shot: int, points) -> None:
+        """Add a row."""
+        x, y, z, w = points
+        self.starts.append(self.starts[-1] + len(w))
+        self.channels.append(channel)
+        self.owners.append(shot)
+        self._points.append((x, y, z, np.full(len(w), shot), w))
+
+    @property
+    def longest(self) -> int:
+        """Points of the longest row."""
+        return int(np.diff(self.starts).max(initial=0))
+
+    @property
+    def points(self) -> Points:
+        """Their points, one row behind the other."""
+        x, y, z, shot, _ = zip(*self._points, strict=True)
+        return np.concatenate(x), np.concatenate(y), np.concatenate(z), np.concatenate(shot)
+
+    @property
+    def weights(self) -> np.ndarray:
+        """The weights of the points."""
+        return np.concatenate([w for *_, w in self._points])
 
 
 class Recorder:
-    """Record every channel of every shot of a batch, step by step."""
+    """Record every channel of this rank, of every shot of a batch, step by step."""
 
     def __init__(
-        self, backend: Backend, around: Surroundings, parts: list[Fields],
-        groups: list[ReceiverGroup], order: int, kind: str, shots: int, steps: int,
+        self, backend: Backend, around: Surroundings, division: Division,
+        fields: Mapping[int, Fields], groups: list[ReceiverGroup], order: int, kind: str,
+        shots: int, steps: int,
     ) -> None:  # fmt: skip
-        self._backend = backend
+        self._backend, self._ranks = backend, division.ranks
         self._index: dict[tuple[int, str, str], slice] = {}
-        rows: dict[str, _Channels] = {}
+        own = {group.name: _own(group, around, division) for group in groups}
+        self._numbers = {name: division.ranks.gather(own[name]) for name in own}
+        self._shapes = {group.name: (len(group.positions), steps) for group in groups}
+        rows = {field.name: _Channels() for field in around.physics.fields}
         channel = 0
         for shot in range(shots):
             for group in groups:
                 bases = dict.fromkeys(
                     (b, c) for _, b, c in group.components(around.physics).values()
                 )
+                positions = group.positions[own[group.name]]
                 for base, component in bases:
-                    count = len(group.positions)
-                    self._index[shot, group.name, component] = slice(channel, channel + count)
-                    for position in group.positions:
+                    self._index[shot, group.name, component] = slice(
+                        channel, channel + len(positions)
+                    )
+                    for position in positions:
                         for term in around.physics.observables[base][component]:
                             points = term_points(around, term, position, order, kind)
-                            _append(rows, term.field, channel, shot, points)
+                            rows[term.field].append(channel, shot, points)
                         channel += 1
         self.record = backend.array(np.zeros((steps, channel), backend.precision))
-        self._reads = [_Reading(backend, name, r, parts) for name, r in rows.items()]
+        parts = list(fields.values())
+        self._loans = {
+            name: Loan(
+                backend, division.ranks, name, parts, r.points, division.owners(*r.points[1:3])
+            )
+            for name, r in rows.items()
+        }
+        # The order of additions follows from the longest row, so that it must be that of all ranks.
+        lengths = division.ranks.share({name: r.longest for name, r in rows.items()})
+        longest = {name: max(some[name] for some in lengths) for name in rows}
+        self._reads = [
+            _Reading(backend, name, r, parts, self._loans[name], longest[name])
+            for name, r in rows.items()
+            if r
+        ]
 
     def launches(self, parity: int) -> list[Launch]:
         """List what records the fields as a step has left them, in order."""
-        return [one for r in self._reads for one in r.launches(self.record, parity)]
+        loans = self._loans.values()
+        return [
+            *(one for loan in loans for one in loan.pack[parity]),
+            *(one for loan in loans for one in loan.start),
+            *(one for loan in loans for one in loan.finish),
+            *(one for r in self._reads for one in r.launches(self.record, parity)),
+        ]
 
-    def raw(self, shot: int, group: str, component: str) -> np.ndarray:
-        """Give the record (receiver, step) of a base component."""
+    def raw(self, shot: int, group: str, component: str) -> np.ndarray | None:
+        """Give the record (receiver, step) of a base component; None but on the first rank."""
         part = self.record[:, self._index[shot, group, component]]
-        return self._backend.fetch(part).T
+        found, numbers = self._ranks.collect(self._backend.fetch(part).T), self._numbers[group]
+        if found is None or numbers is None:
+            return None
+        if len(found) == 1:
+            return found[0]
+        whole = np.empty(self._shapes[group], part.dtype)
+        for own, record in zip(numbers, found, strict=True):
+            whole[own] = record
+        return whole
 
 
-def _append(rows: dict[str, _Channels], field: str, channel: int, shot: int, points) -> None:
-    r = rows.setdefault(field, _Channels([0], [], [], [], [], [], [], []))
-    x, y, z, w = points
-    r.starts.append(r.starts[-1] + len(w))
-    r.channels.append(channel)
-    r.owners.append(shot)
-    for many, one in ((r.x, x), (r.y, y), (r.z, z), (r.weights, w)):
-        many.append(one)
-    r.shot.append(np.full(len(w), shot))
+def _own(group: ReceiverGroup, around: Surroundings, division: Division) -> np.ndarray:
+    """Number the receivers whose nearest nodes this rank has."""
+    y, z = (np.rint(around.grid.index(a, group.positions[:, AXES.index(a)])) for a in "yz")
+    return np.flatnonzero(division.owners(y, z) == division.ranks.number)
 
 
 class _Reading:
     """Read one field for all channels: the points of each subdomain, then their sums.
 
-    Rows of more than `PIECE` entries are summed in pieces first, side by side.
+    Where rows have more than `PIECE` entries all are summed in pieces first, side by side.
     """
 
     def __init__(
-        self, backend: Backend, name: str, rows: _Channels, parts: list[Fields]
+        self, backend: Backend, name: str, rows: _Channels, parts: list[Fields], loan: Loan,
+        longest: int,
     ) -> None:  # fmt: skip
         self._backend, put = backend, backend.array
-        points = tuple(np.concatenate(part) for part in (rows.x, rows.y, rows.z, rows.shot))
-        weights = np.concatenate(rows.weights).astype(backend.precision)
+        points, weights = rows.points, rows.weights.astype(backend.precision)
         starts, indices = np.array(rows.starts, np.int64), np.arange(len(weights))
-        self._gathers: list[list[tuple]] = []
-        if len(parts) == 1:  # the sums read the field itself
+        self._gathers: list[list[Launch]] = [[], []]
+        if len(parts) == 1 and not loan.borrows:  # the sums read the field itself
             values = [parts[0].written(name, parity) for parity in (0, 1)]
-            indices = _flat(parts[0], *points)
+            indices = flat(parts[0], points)
         else:
             values = [put(np.zeros(len(weights), backend.precision))] * 2
-            self._gathers = [_gather(backend, name, p, points, values[0]) for p in parts]
+            some = [gathering(backend, name, part, points, values[0]) for part in parts]
+            borrowed = loan.unpack(values[0])
+            self._gathers = [
+                [*borrowed, *(one for part in some for one in part[p])] for p in (0, 1)
+            ]
         self._sums: list[tuple] = []
         self._shots = np.array(rows.owners)
-        if np.diff(starts).max() > PIECE:
+        if longest > PIECE:
             pieces, starts = _pieces(starts)
             self._piece_shots = np.repeat(self._shots, np.diff(starts))
             partial = put(np.zeros(len(pieces) - 1, backend.precision))
@@ -203,39 +270,12 @@ class _Reading:
         backend, rows = self._backend, self._rows[parity]
         sums = [s[parity] for s in (self._sums,) if s]
         return [
-            *(
-                backend.each(kernels.gather, g[parity][0], g[parity][1], (3,))
-                for g in self._gathers
-            ),
+            *self._gathers[parity],
             *(backend.each(kernels.sums, s[-1].size, s, (4,), self._piece_shots) for s in sums),
             backend.each(
                 kernels.record, rows[-1].size, (*rows, traces, backend.clock), (5,), self._shots
             ),
         ]
-
-
-def _flat(fields: Fields, x, y, z, shot) -> np.ndarray:
-    flat = fields.subdomain.flat(x, y, z) + shot * fields.subdomain.volume
-    return flat.astype(np.int64)
-
-
-def _gather(backend: Backend, name: str, fields: Fields, points, values) -> list[tuple]:
-    """Give what `kernels.gather` needs for the points that a subdomain has, for both parities."""
-    _, y, z, _ = points
-    subdomain = fields.subdomain
-    # Images beyond a face belong to the subdomain at that face.
-    inside = [
-        np.clip(i, lo, hi - 1)
-        for i, lo, hi in zip(
-            (y, z), subdomain.grid.box.lo[1:], subdomain.grid.box.hi[1:], strict=True
-        )
-    ]
-    slots = np.flatnonzero(subdomain.owns(*inside))
-    indices = backend.array(_flat(fields, *points)[slots])
-    held = backend.array(slots)
-    return [
-        (slots.size, (fields.written(name, parity), indices, held, values)) for parity in (0, 1)
-    ]
 
 
 def _pieces(starts: np.ndarray) -> tuple[np.ndarray, np.ndarray]:

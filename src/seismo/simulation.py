@@ -7,7 +7,8 @@
             fill images outside the faces
         sample receivers, raise the peaks of maps
 
-All of this is bound once, when the shots are loaded, and only launched afterwards.
+All of this is bound once, when the shots are loaded, and only launched afterwards. On several ranks
+each has some of the parts, and all take the same steps.
 """
 
 from __future__ import annotations
@@ -19,11 +20,13 @@ import numpy as np
 
 from seismo.backends.base import Search, Step
 from seismo.backends.choice import Choice, choose
+from seismo.decomposition import Division, best_parts
 from seismo.errors import ScenarioError
 from seismo.grid import Box
 from seismo.halo import Halo
 from seismo.maps import Maps
 from seismo.part import Part, subdomains
+from seismo.ranks import Alone
 from seismo.receivers import Recorder
 from seismo.setup import Setup, image_faces, maps_of, prepare
 from seismo.survey import Shot
@@ -49,16 +52,21 @@ class View:
 class Simulation:
     """A batch of shots on the grid, ready to step."""
 
-    def __init__(self, setup: Setup, backend: Any, parts: tuple[int, int] = (1, 1)) -> None:
+    def __init__(
+        self, setup: Setup, backend: Any, parts: tuple[int, int] | None = None,
+        ranks: Alone | None = None,
+    ) -> None:  # fmt: skip
         """Allocate and bind everything; see `build`."""
-        self.setup, self.backend = setup, backend
-        _refuse_cut_periods(setup, parts)
-        cut = subdomains(setup, backend.lane_width, parts)
-        rows = [[Part(setup, backend, s) for s in row] for row in cut]
-        self.parts = [part for row in rows for part in row]
+        self.setup, self.backend, self.ranks = setup, backend, ranks or Alone()
+        self.division = divide(setup, backend.lane_width, self.ranks, parts)
+        self._numbered = {
+            n: Part(setup, backend, self.division.subdomains[n]) for n in self.division.own
+        }
+        self.parts = list(self._numbered.values())
+        fields = {n: part.fields for n, part in self._numbered.items()}
         self._halos = [
             [
-                Halo(backend, [[p.fields for p in row] for row in rows], stage.writes, parity)
+                Halo(backend, self.division, fields, stage.writes, parity)
                 for stage in setup.physics.stages
             ]
             for parity in (0, 1)
@@ -66,12 +74,14 @@ class Simulation:
         self.step = 0
         self._searches: dict[tuple[str, int], list[Search]] = {}
         self.total_steps = setup.clock.steps + setup.extra_steps
+        around, batch = self.parts[0].around, setup.batch
         self.recorder = Recorder(
-            backend, self.parts[0].around, [p.fields for p in self.parts], setup.groups,
-            setup.scenario.grid.order, setup.scenario.grid.stencil, setup.batch, self.total_steps,
+            backend, around, self.division, fields, setup.groups, setup.scenario.grid.order,
+            setup.scenario.grid.stencil, batch, self.total_steps,
         )  # fmt: skip
-        around, fields = self.parts[0].around, [part.fields for part in self.parts]
-        self.maps = Maps(backend, around, maps_of(setup), fields, setup.batch, setup.clock.dt)
+        self.maps = Maps(
+            backend, around, maps_of(setup), list(fields.values()), batch, self.dt, self.ranks
+        )
         self.load(setup.shots[: setup.batch])
 
     @property
@@ -114,7 +124,7 @@ class Simulation:
         """
         found = {"record": self.recorder.record[: self.step]}
         found |= {f"maps/{name}": array for name, array in self.maps.arrays().items()}
-        for n, part in enumerate(self.parts):
+        for n, part in self._numbered.items():
             found |= {f"part{n}.{name}": array for name, array in part.state().items()}
         return found
 
@@ -151,10 +161,13 @@ class Simulation:
             images = [fill for part in self.parts for fill in part.images[parity][stage.name]]
             schedule.append([launch for b in bound for launch in b.edges[parity]])
             schedule += [[one] for b in bound for one in b.edge_corrections]
-            schedule += [[one] for one in near + halo.start]
+            schedule += [[one] for one in near]
+            schedule += halo.start
             schedule.append([launch for b in bound for launch in b.core[parity]])
             schedule += [[one] for b in bound for one in b.core_corrections]
-            schedule += [[one] for one in far + halo.finish + images]
+            schedule += [[one] for one in far]
+            schedule += halo.finish
+            schedule += [[one] for one in images]
         schedule += [[one] for one in self.recorder.launches(parity) + self.maps.launches(parity)]
         return [group for group in schedule if group]
 
@@ -180,7 +193,8 @@ class Simulation:
         def wait() -> tuple[float, tuple[int, int, int]]:
             found = [look() for look in looks]
             size, part = max((f.size, n) for n, f in enumerate(found))
-            return size, self.parts[part].subdomain.place(found[part].at)
+            place = self.parts[part].subdomain.place(found[part].at)
+            return max(self.ranks.share((size, place)))
 
         return wait
 
@@ -198,13 +212,45 @@ class Simulation:
         return whole
 
 
-def _refuse_cut_periods(setup: Setup, parts: tuple[int, int]) -> None:
+def divide(setup: Setup, lane: int, ranks: Alone, parts: tuple[int, int] | None = None) -> Division:
+    """Cut the grid of a setup for some ranks.
+
+    Args:
+        setup: what to run.
+        lane: numbers in a lane.
+        ranks: that share it.
+        parts: along z and y; None for those that the scenario names, or that suit the ranks.
+
+    Raises:
+        ScenarioError: the grid cannot be cut so, or there are fewer parts than ranks.
+    """
+    scenario = setup.scenario
+    given, faces = scenario.grid.decomposition, image_faces(scenario, setup.grid, setup.physics)
+    periodic = "".join(face.axis for face in faces if face.kind == "periodic")
+    if parts is None and given == "auto":
+        parts = best_parts(setup.grid, scenario.grid.order // 2, ranks.count, periodic)
+    try:
+        cut = parts or given
+        _refuse(cut, ranks.count, periodic)
+        return Division(subdomains(setup, lane, cut), ranks)
+    except ScenarioError as error:
+        if parts is not None:
+            raise
+        problem = str(error).removeprefix("decomposition: ")
+        raise scenario.mistake("grid", "decomposition", problem=problem) from None
+
+
+def _refuse(parts: tuple[int, int], ranks: int, periodic: str) -> None:
     for axis, count in zip("zy", parts, strict=True):
-        faces = image_faces(setup.scenario, setup.grid, setup.physics)
-        if count > 1 and any(f.axis == axis and f.kind == "periodic" for f in faces):
+        if count > 1 and axis in periodic:
             raise ScenarioError(
                 f"decomposition: {count} parts along {axis}, which is periodic; use 1 part there"
             )
+    if parts[0] * parts[1] < ranks:
+        raise ScenarioError(
+            f"decomposition: {parts[0]} x {parts[1]} parts for {ranks} ranks; use a part for each, "
+            "or auto, or start fewer"
+        )
 
 
 def build(
@@ -212,7 +258,7 @@ def build(
     choice: Choice | None = None,
     *,
     threads: int | None = None,
-    parts: tuple[int, int] = (1, 1),
+    parts: tuple[int, int] | None = None,
 ) -> Simulation:
     """Build the simulation of a scenario's first batch of shots.
 
@@ -220,7 +266,7 @@ def build(
         scenario: a checked scenario.
         choice: where it goes (`seismo.backends.choice.choose`), the CPU when None.
         threads: threads to use on the CPU, all cores when None.
-        parts: subdomains along z and y (the answer does not depend on it).
+        parts: subdomains along z and y (the answer does not depend on it), the scenario's if None.
 
     Raises:
         ScenarioError: something in the scenario cannot be built.

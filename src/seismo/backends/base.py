@@ -3,7 +3,8 @@
 A *launch* is called without arguments and returns before or after its work is done; launches run
 one after the other. A *sweep* applies one update formula to every point of a list of boxes of whole
 rows, each a row of `BOX_COLUMNS` integers. Array indices count from the first number of the padded
-array. A *program* is what a step launches; the backend repeats it and counts the steps.
+array. A *program* is what a step launches; the backend repeats it and counts the steps. A function
+of the host's may stand in it too, such as one that starts messages; all before it is done by then.
 """
 
 from __future__ import annotations

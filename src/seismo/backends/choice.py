@@ -46,6 +46,7 @@ def choose(
     wanted: str = "auto",
     device: int | None = None,
     threads: int | None = None,
+    ranks: int = 1,
     *,
     facts: Callable[[], Facts] = look,
     opened: Callable[[int], Any] | None = None,
@@ -56,6 +57,7 @@ def choose(
         wanted: "auto" (the GPU if there is one), "cpu" or "gpu".
         device: number of the GPU, the first that will do when None.
         threads: threads to use on the CPU, all cores when None.
+        ranks: processes that run together; several do so on CPUs only.
         facts: function that finds out what there is.
         opened: function (number) -> card; the card itself when None.
 
@@ -64,7 +66,11 @@ def choose(
     """
     if wanted not in get_args(Wanted):
         raise DeviceError(f"backend: {wanted!r} is none; choose auto, cpu or gpu")
-    if wanted == "cpu":
+    if wanted == "gpu" and ranks > 1:
+        raise DeviceError(
+            f"backend gpu: {ranks} ranks run on CPUs only, as yet; start one, or take --backend cpu"
+        )
+    if wanted == "cpu" or ranks > 1:
         if device is not None:
             raise DeviceError(f"device: {device} is a GPU's number; leave it out on the CPU")
         return _on_processor(threads, "")

@@ -9,15 +9,18 @@ out::
     apart       a strand for each shot, which holds all of its calls: a thread takes one shot
                 through all steps before it takes the next, and waits for no other thread
 
+Where a step has calls of the host's in it (halos that travel to other ranks), it is laid out in
+pieces, one for what lies between two of them, and Python goes from piece to piece.
+
 A sweep that writes nothing but layer memory (the flux of second derivatives) prepares the sweep
 that follows. One thread does both in turn, tile by tile, while the tile is in its cache.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
-from itertools import pairwise
+from itertools import groupby, pairwise
 from typing import Any
 
 import numpy as np
@@ -25,7 +28,7 @@ from llvmlite import ir
 from numba import njit, prange, types
 from numba.extending import intrinsic
 
-from seismo.backends.base import Step
+from seismo.backends.base import Launch, Step
 
 SMALL = 1 << 14  # points of a phase below which it takes less than threads take to meet
 LONGEST = 1 << 29  # points to update in one go, a second's work: it cannot be interrupted
@@ -71,6 +74,40 @@ Rows = list[tuple[int, ...]]
 
 def program(steps: tuple[Step, ...], threads: int) -> Callable[[int, int], None]:
     """Lay steps out for threads; see `seismo.backends.base.Backend.program`."""
+    if not any(_of_the_host(group) for step in steps for group in step):
+        return _laid_out(steps, threads)
+    pieces = [list(_pieces(step, threads)) for step in steps]
+
+    def advance(first: int, count: int) -> None:
+        for step in range(first, first + count):
+            for piece in pieces[step % len(pieces)]:
+                piece(step)
+
+    return advance
+
+
+def _of_the_host(group: list[Launch]) -> bool:
+    return not all(isinstance(launch, Calls) for launch in group)
+
+
+def _pieces(step: Step, threads: int) -> Iterator[Callable[[int], None]]:
+    """Give functions (step) for what lies between two calls of the host, and for these."""
+    for by_host, groups in groupby(step, _of_the_host):
+        if by_host:
+            yield from (_call_of(launch) for group in groups for launch in group)
+        else:
+            yield _one_step_of(_laid_out((list(groups),), threads))
+
+
+def _call_of(launch: Launch) -> Callable[[int], None]:
+    return lambda step: launch()
+
+
+def _one_step_of(advance: Callable[[int, int], None]) -> Callable[[int], None]:
+    return lambda step: advance(step, 1)
+
+
+def _laid_out(steps: tuple[Step, ...], threads: int) -> Callable[[int, int], None]:
     every = [_chained(step) for step in steps]
     shots = _shots(every)
     apart = len(shots) > 1 and (len(shots) % threads == 0 or len(shots) >= 4 * threads)

@@ -12,6 +12,7 @@ import os
 import signal
 import sys
 import traceback
+from functools import partial
 from pathlib import Path
 from typing import Annotated, Any, NoReturn
 
@@ -20,6 +21,7 @@ import typer
 from seismo.cli import runs
 from seismo.cli.arguments import BackendName, DeviceNumber, ResultsFile, ScenarioFile
 from seismo.errors import InsufficientMemoryError, ScenarioError, SeismoError, StorageError
+from seismo.ranks import end_all
 
 DIFFERENT = 1
 INTERRUPTED = 130
@@ -287,14 +289,16 @@ def _call(arguments: list[str], debug: bool) -> int:
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         return PIPE_CLOSED
     except BaseException as error:
-        if debug and not isinstance(error, SystemExit):
-            traceback.print_exception(error)
-        return _code_of(error)
+        if isinstance(error, SystemExit) and not error.code:
+            return 0
+        return end_all(partial(_code_of, error, debug))
     return 0
 
 
-def _code_of(error: BaseException) -> int:
+def _code_of(error: BaseException, debug: bool) -> int:
     """Say what went wrong on stderr and give the exit code."""
+    if debug and not isinstance(error, SystemExit):
+        traceback.print_exception(error)
     if isinstance(error, SystemExit):
         code = error.code if isinstance(error.code, int) else int(error.code is not None)
         if code == INTERRUPTED:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import contextlib
 import sys
 from collections.abc import Iterator
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -50,12 +51,14 @@ def run(
     time_limit: TimeLimit = None,
     progress: ProgressShare = 5,
 ) -> None:
-    """Run a scenario and write its results."""
-    from seismo.runner import run as run_scenario
+    """Run a scenario and write its results; under mpiexec or srun, on all ranks together."""
+    from seismo.ranks import join
+    from seismo.runner import run_on
 
+    ranks = join()
     _run(
-        run_scenario, file, quiet, progress, time_limit, output=output, resume=resume,
-        shots=shots, backend=backend, device=device, threads=threads,
+        partial(run_on, ranks), file, quiet, progress, time_limit, ranks.first, output=output,
+        resume=resume, shots=shots, backend=backend, device=device, threads=threads,
     )  # fmt: skip
 
 
@@ -76,9 +79,10 @@ def resume(
 
 
 def _run(
-    how: Any, what: Path, quiet: bool, share: int, time_limit: str | None, **keys: Any
-) -> None:
-    """Run, listening to signals, and say how it went."""
+    how: Any, what: Path, quiet: bool, share: int, time_limit: str | None, first: bool = True,
+    **keys: Any,
+) -> None:  # fmt: skip
+    """Run, listening to signals, and say how it went, on the first of several ranks."""
     from seismo import units
     from seismo.monitor import closing_line
     from seismo.runner.signals import Signals
@@ -87,12 +91,14 @@ def _run(
         limit = None if time_limit is None else units.to_si(time_limit, units.TIME)
     except units.UnitError as error:
         raise ScenarioError(f"--time-limit {time_limit}: {error}") from None
-    with Signals() as signals, _reporter(quiet, share / 100) as report:
+    reporter = _reporter(quiet, share / 100) if first else contextlib.nullcontext()
+    with Signals() as signals, reporter as report:
         results = how(what, progress=report, signals=signals, time_limit=limit, **keys)
-    with results:
-        if not quiet:
-            print(closing_line(results.summary))
-            print(results.path)
+    if first:
+        with results:
+            if not quiet:
+                print(closing_line(results.summary))
+                print(results.path)
 
 
 @contextlib.contextmanager

@@ -23,8 +23,10 @@ from seismo.errors import ScenarioError
 from seismo.fields import Fields
 from seismo.grid import Grid
 from seismo.kernels.cuts import shorten
+from seismo.output.elsewhere import Elsewhere
 from seismo.output.pipeline import Pipeline
 from seismo.output.results_file import ResultsWriter
+from seismo.ranks import Alone
 
 MANTISSA_BITS = 23  # of float32
 
@@ -106,7 +108,7 @@ class _Film:
     def __init__(
         self, backend: Backend, series: Series, component: Component, reader: Reader
     ) -> None:
-        self.series, self.component, self._backend = series, component, backend
+        self.series, self.component, self._reader = series, component, reader
         self.buffer = backend.array(np.zeros(reader.size, np.float32))
         self._copy: Copy | None = None
         share = 0.5 if component.late else 1.0
@@ -135,12 +137,13 @@ class _Film:
         for launch in self._add[parity]:
             launch()
 
-    def hand_over(self, pipeline: Pipeline, names: list[str], step: int) -> None:
+    def hand_over(self, pipeline: Pipeline | Elsewhere, names: list[str], step: int) -> None:
         """Send what has been read on its way to the datasets of some shots."""
         for launch in self._rounding:
             launch()
-        filled = self.buffer[: len(names) * self.series.cut.points]
-        self._copy = pipeline.send(filled, names, self.series.order[step])
+        whole = self._reader.whole(self.buffer[: len(names) * self._reader.points])
+        if whole is not None:
+            self._copy = pipeline.send(whole, names, self.series.order[step])
 
 
 def _rounding(reader: Reader, buffer: Any, bits: int) -> Any:
@@ -161,13 +164,13 @@ class SnapshotTaker:
     """Take the due snapshots of a batch of shots and send them on their way to the disk."""
 
     def __init__(
-        self, writer: ResultsWriter, series: list[Series], shots: list[str], backend: Backend,
-        parts: list[Fields], batch: int,
+        self, writer: ResultsWriter | Elsewhere, series: list[Series], shots: list[str],
+        backend: Backend, parts: list[Fields], batch: int, ranks: Alone,
     ) -> None:  # fmt: skip
         """Lay out the datasets of all shots; bind the cuts of a batch."""
         self._folders = {(s.name, k): _lay_out(writer, s, k, shots) for s in series for k in shots}
         self.events = set[int]().union(*(s.events for s in series))
-        readers = [Reader(backend, one.cut, parts, batch) for one in series]
+        readers = [Reader(backend, one.cut, parts, batch, ranks) for one in series]
         self._films = [
             _Film(backend, one, component, reader)
             for one, reader in zip(series, readers, strict=True)
@@ -179,7 +182,9 @@ class SnapshotTaker:
         late = [film for film in self._films if film.component.late]
         return {f"{film.series.name}/{film.component.name}": film.buffer for film in late}
 
-    def take(self, step: int, parity: int, pipeline: Pipeline, shots: list[str]) -> None:
+    def take(
+        self, step: int, parity: int, pipeline: Pipeline | Elsewhere, shots: list[str]
+    ) -> None:
         """Take what is due after a step of some parity, for these shots."""
         for film in self._films:
             order, late = film.series.order, film.component.late
@@ -193,7 +198,7 @@ class SnapshotTaker:
                     film.hand_over(pipeline, list(folders), step)
 
 
-def _lay_out(writer: ResultsWriter, series: Series, shot: str, shots: list[str]) -> str:
+def _lay_out(writer: ResultsWriter | Elsewhere, series: Series, shot: str, shots: list[str]) -> str:
     return writer.create_snapshots(
         series.name,
         shot=shot if len(shots) > 1 else None,

@@ -20,7 +20,9 @@ from seismo.plan.resolution import (
     needed_of,
 )
 from seismo.plan.room import Demand, demands, fitted, lack_of_disk
+from seismo.ranks import Alone
 from seismo.setup import Setup, prepare
+from seismo.simulation import divide
 
 __all__ = ["Plan", "make_plan"]
 
@@ -101,6 +103,7 @@ def make_plan(scenario: Any, choice: Choice | None = None) -> Plan:
     """
     backend = (choice or choose("cpu")).make(scenario.precision)
     setup = fitted(prepare(scenario, backend.batch_points), backend)
+    divide(setup, backend.lane_width, Alone())
     highest = highest_frequency(setup)
     layers = layers_of(setup, highest)
     memory, output = memory_of(setup), output_of(setup)

@@ -16,6 +16,7 @@ from seismo.errors import InsufficientMemoryError, StorageError
 from seismo.output.parts import run_folder
 from seismo.output.quantities import with_unit
 from seismo.plan.memory import PYTHON_BYTES, Memory, memory_of, output_of
+from seismo.ranks import Alone
 from seismo.setup import Setup, evenly
 
 HOST = "this machine"
@@ -52,11 +53,13 @@ class Demand:
         return text if self.have is None else f"{text}, {with_unit(self.have, 'B')} are free there"
 
 
-def demands(memory: Memory, backend: Backend) -> list[Demand]:
-    """List what a run needs of each memory that takes part."""
+def demands(memory: Memory, backend: Backend, ranks: Alone | None = None) -> list[Demand]:
+    """List what a run needs of each memory that takes part: of this machine, for its ranks."""
     own, host = backend.free_memory(), machine.available_memory()
+    here, all_of_them = (ranks.beside, ranks.count) if ranks else (1, 1)
     if own is None:
-        return [Demand(HOST, memory.total + PYTHON_BYTES, host)]
+        share = memory.total * here // all_of_them
+        return [Demand(HOST, share + PYTHON_BYTES * here, host)]
     device = str(backend.describe()["device"])
     return [
         Demand(device, memory.resident + KERNEL_BYTES, own),
@@ -87,7 +90,9 @@ def fitted(setup: Setup, backend: Backend) -> Setup:
     return replace(setup, batch=evenly(len(setup.shots), fitting))
 
 
-def refuse_what_does_not_fit(setup: Setup, backend: Backend, path: Path, beside: int = 0) -> None:
+def refuse_what_does_not_fit(
+    setup: Setup, backend: Backend, path: Path, beside: int = 0, ranks: Alone | None = None
+) -> None:
     """Compare what a run needs with what the machines have.
 
     Args:
@@ -95,12 +100,13 @@ def refuse_what_does_not_fit(setup: Setup, backend: Backend, path: Path, beside:
         backend: where it runs.
         path: the results file; what its run directory holds already counts as room.
         beside: bytes of disk that checkpoints take.
+        ranks: that share the run.
 
     Raises:
         InsufficientMemoryError: too little memory.
         StorageError: too little room in the folder of the results.
     """
-    for demand in demands(memory_of(setup), backend):
+    for demand in demands(memory_of(setup), backend, ranks):
         if not demand.fits:
             raise InsufficientMemoryError(f"{demand}; {remedy(setup)}")
     if lack := lack_of_disk(setup, path, beside):

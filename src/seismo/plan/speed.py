@@ -16,6 +16,7 @@ from __future__ import annotations
 import numpy as np
 
 from seismo.backends.base import Backend
+from seismo.decomposition import LAYER_COST
 from seismo.setup import Setup
 
 Table = dict[tuple[str, int], float]
@@ -43,7 +44,6 @@ SHARES: dict[str, Table] = {
         ("elastic_sh", 2): 0.50,
     },  # TODO(lead): guesses from the aims of `seismo bench`
 }
-LAYER_COST = 1.2
 STEP_SECONDS = {"cpu": 1e-4, "gpu": 1.5e-5}  # launching and recording, whatever the size
 
 

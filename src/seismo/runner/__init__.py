@@ -8,6 +8,7 @@ While it runs, parts of the results, checkpoints and the lock are in a folder be
 
 from __future__ import annotations
 
+import contextlib
 import os
 import shutil
 import tempfile
@@ -27,7 +28,14 @@ from seismo.output.results import Results, open_results, results_target
 from seismo.output.results_file import COMPLETE
 from seismo.plan.memory import memory_of
 from seismo.plan.room import fitted
-from seismo.runner.checkpoints import Checkpoints, last_header, remove, take_up
+from seismo.ranks import Alone
+from seismo.runner.checkpoints import (
+    Checkpoints,
+    last_header,
+    own_folder,
+    remove,
+    take_up,
+)
 from seismo.runner.deadline import time_of_end
 from seismo.runner.identity import digest, identity_of, refuse_another
 from seismo.runner.signals import Signals
@@ -77,37 +85,88 @@ def run(
         UnstableError: the wavefield blew up; the results hold what was recorded until then, and
             their `status` is "unstable". Temporary results are removed.
     """
-    checked, report = _checked(scenario), progress or (lambda _: None)
+    results = run_on(
+        Alone(), scenario, output, progress, backend=backend, device=device, threads=threads,
+        resume=resume, shots=shots, time_limit=time_limit, signals=signals,
+    )  # fmt: skip
+    assert results is not None  # there is no other rank
+    return results
+
+
+def run_on(
+    ranks: Alone,
+    scenario: Scenario | Mapping[str, Any] | str | os.PathLike[str],
+    output: str | os.PathLike[str] | None = None,
+    progress: Reporter | None = None,
+    *,
+    backend: str = "cpu",
+    device: int | None = None,
+    threads: int | None = None,
+    resume: bool | None = None,
+    shots: str | None = None,
+    time_limit: float | None = None,
+    signals: Signals | None = None,
+) -> Results | None:
+    """Run a scenario on some ranks, all of which call this alike; give the results to the first.
+
+    Args:
+        ranks: that take part (`seismo.ranks.join`). The first one writes and reports.
+        scenario: see `run`.
+        output: see `run`.
+        progress: see `run`.
+        backend: see `run`; several ranks run on CPUs.
+        device: see `run`.
+        threads: see `run`; of each rank, its share of the cores when None.
+        resume: see `run`.
+        shots: see `run`.
+        time_limit: see `run`.
+        signals: see `run`; it is enough if one rank is asked.
+
+    Raises:
+        SeismoError: as `run` does, on one rank or on all.
+    """
+    checked, report = _checked(scenario), progress if progress and ranks.first else _silent
     share = None if shots is None else Share.read(shots)
-    choice = choose(backend, device, threads)
-    report(Progress("device", note=choice.note))
+    choice = choose(backend, device, threads or ranks.threads, ranks.count)
+    each = f", for each of {ranks.count} ranks" if ranks.several else ""
+    report(Progress("device", note=choice.note + each))
     chosen = choice.make(checked.precision)
     setup = fitted(prepare(checked, chosen.batch_points, share), chosen)
+    setup = replace(setup, batch=min(ranks.share(setup.batch)))
     path = _output_path(checked, output, share)
+    if path is None and ranks.several:
+        raise ScenarioError("output: several ranks need a file to write to; name it")
     if path is None:
         return _run_in_passing(setup, report, chosen)
     final = results_target(path)
     folder = run_folder(final)
     own = identity_of(setup, chosen)
-    with Lock(folder):
-        start = take_up(folder, resume, report)
+    with Lock(folder) if ranks.first else contextlib.nullcontext():
+        start = take_up(folder, resume, report, ranks)
         if start.path is not None:
             refuse_another(start.header.get("identity", {}), own, checked)
-            remove(folder, after=start.path)
+            remove(own_folder(folder, ranks), after=start.path)
             setup = replace(setup, batch=start.header["together"])
-        if resume and _is_complete(final, own):
+        if ranks.share(resume and ranks.first and _is_complete(final, own))[0]:
             report(Progress("checkpoint", note=f"{path}: is complete already"))
-            shutil.rmtree(folder, ignore_errors=True)
+            if ranks.first:
+                shutil.rmtree(folder, ignore_errors=True)
         else:
             facts = _facts(
-                setup, identity=own, backend=chosen.name, shots=shots, results=final.name
-            )
+                setup, identity=own, backend=chosen.name, shots=shots, results=final.name,
+                ranks=ranks.count,
+            )  # fmt: skip
             checkpoints = Checkpoints(
                 folder, checked.checkpoint, facts, signals or Signals(), time_of_end(time_limit),
-                memory_of(setup).state,
+                memory_of(setup).state // ranks.count, ranks,
             )  # fmt: skip
-            Run(setup, path, report, chosen, digest(own), start, checkpoints).write()
-    return open_results(path)
+            one = Run(setup, path, report, chosen, digest(own), start, checkpoints, ranks)
+            (one.write if ranks.first else one.follow)()
+    return open_results(path) if ranks.first else None
+
+
+def _silent(progress: Progress) -> None:
+    """Report nothing."""
 
 
 def resume(

@@ -3,6 +3,9 @@
 A checkpoint is due after some time on the wall, after some steps, when a signal asks for one, and
 when the machine will soon be taken away: as long before as it takes to write, with half as much and
 a minute to spare. Before the first is written, that is reckoned from its size.
+
+On several ranks each writes its own, the first into the run directory and the others into folders
+in it, at steps that all agree on; what counts is a step of which every rank has a sound one.
 """
 
 from __future__ import annotations
@@ -10,6 +13,7 @@ from __future__ import annotations
 import contextlib
 import math
 import shlex
+import shutil
 import time
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
@@ -20,6 +24,7 @@ from seismo.errors import ScenarioError, StorageError
 from seismo.monitor import Progress, Reporter
 from seismo.output import checkpoint
 from seismo.output.checkpoint import DamagedError
+from seismo.ranks import Alone
 from seismo.runner.signals import Signals
 from seismo.scenario.checkpoint import Checkpoint
 
@@ -60,27 +65,55 @@ class Start:
             checkpoint.fill(self.path, arrays, put)
 
 
-def take_up(folder: Path, wanted: bool | None, report: Reporter) -> Start:
-    """Find the newest sound checkpoint in a run directory.
+def take_up(folder: Path, wanted: bool | None, report: Reporter, ranks: Alone) -> Start:
+    """Find the newest sound checkpoint in a run directory; all ranks have to.
 
     Args:
         folder: the run directory.
         wanted: True to go on from it, False to remove what there is; None where nobody chose.
         report: told of damaged ones.
+        ranks: that take it up.
 
     Raises:
-        ScenarioError: nobody chose, and there is one.
+        ScenarioError: nobody chose, and there is one; or it is of another number of ranks.
         StorageError: none of those there are is sound.
     """
-    paths = checkpoint.found(folder)
-    if paths and wanted is None:
+    if ranks.first and checkpoint.found(folder) and wanted is None:
         raise ScenarioError(
             f"{folder}: an unfinished run left a checkpoint; go on from it with --resume, or start "
             "over with --no-resume"
         )
     if not wanted:
-        remove(folder)
+        if ranks.first:
+            remove_all(folder)
+        ranks.wait()
         return Start()
+    if ranks.first:
+        _refuse_other_ranks(folder, ranks.count)
+    ranks.wait()
+    paths = checkpoint.found(own_folder(folder, ranks))
+    newest = _newest(paths, report, ranks)
+    if newest is None and all(ranks.share(bool(paths))):
+        raise StorageError(f"{folder}: no checkpoint is sound; start over with --no-resume")
+    if newest is None:  # the very first was never complete
+        remove(own_folder(folder, ranks))
+    return newest or Start()
+
+
+def _refuse_other_ranks(folder: Path, count: int) -> None:
+    with contextlib.suppress(DamagedError):
+        for path in checkpoint.found(folder):
+            known = checkpoint.header_of(path).get("ranks", 1)
+            if known != count:
+                raise ScenarioError(
+                    f"{path}: is of a run on {known} rank{'s' * (known > 1)}, these are {count}; "
+                    "run on as many with --resume, or start over with --no-resume"
+                )
+
+
+def _newest(paths: list[Path], report: Reporter, ranks: Alone) -> Start | None:
+    """Look from the newest on for one that is sound on every rank."""
+    sound: dict[int, Start] = {}
     for path in paths:
         try:
             start = Start(path, checkpoint.header_of(path))
@@ -88,10 +121,16 @@ def take_up(folder: Path, wanted: bool | None, report: Reporter) -> Start:
         except DamagedError as error:
             report(Progress("warning", note=f"{error}; taking the one before"))
         else:
-            return start
-    if paths:
-        raise StorageError(f"{folder}: no checkpoint is sound; start over with --no-resume")
-    return Start()
+            sound[start.header["done"]] = start
+            if not ranks.several:
+                break
+    common = set.intersection(*ranks.share(set(sound)))
+    return sound[max(common)] if common else None
+
+
+def own_folder(folder: Path, ranks: Alone) -> Path:
+    """Give the folder within a run directory where a rank has its checkpoints."""
+    return folder if ranks.first else folder / f"rank-{ranks.number}"
 
 
 def last_header(folder: Path) -> dict[str, Any]:
@@ -117,12 +156,19 @@ def remove(folder: Path, after: Path | None = None) -> None:
             path.unlink()
 
 
+def remove_all(folder: Path) -> None:
+    """Remove all checkpoints of a run, of all its ranks."""
+    remove(folder)
+    for other in folder.glob("rank-*"):
+        shutil.rmtree(other)
+
+
 class Checkpoints:
     """Write the checkpoints of one run when they are due."""
 
     def __init__(
         self, folder: Path, wanted: Checkpoint, facts: Mapping[str, Any], signals: Signals,
-        end: float | None, size: int,
+        end: float | None, size: int, ranks: Alone,
     ) -> None:  # fmt: skip
         """Begin to count.
 
@@ -133,8 +179,9 @@ class Checkpoints:
             signals: what the outside asks for.
             end: time (s since 1970) at which the machine is taken away, or None.
             size: bytes of one.
+            ranks: that write them together.
         """
-        self.folder = folder
+        self.folder, self._ranks = folder, ranks
         self._wanted, self._facts, self._signals, self._end = wanted, facts, signals, end
         self._last, self._slowest = time.monotonic(), 0.0
         there_is = math.inf if end is None else max(0.0, end - time.time())
@@ -144,25 +191,31 @@ class Checkpoints:
     @property
     def onwards(self) -> str:
         """Say how to go on."""
+        if self._ranks.several:
+            return f"go on with the same command on {self._ranks.count} ranks, and --resume"
         return f"go on with: seismo resume {shlex.quote(str(self.folder))}"
 
     def remove(self) -> None:
         """Remove all there are: the results are complete, or there is nothing to go on from."""
-        remove(self.folder)
+        remove_all(self.folder)
 
     def stops(self, steps: int) -> range:
         """List the steps of a batch after which one is due."""
         return range(self._wanted.steps or steps, steps, self._wanted.steps or steps)
 
     def due(self, step: int) -> bool:
-        """Tell whether one is due after a step of a batch."""
+        """Tell whether one is due after a step of a batch, on any rank."""
         late = time.monotonic() - self._last >= self._wanted.wall_time
-        asked = self._signals.save or bool(self.ending)
-        return late or asked or (step > 0 and step % (self._wanted.steps or step + 1) == 0)
+        asked = self._signals.save or bool(self._ending())
+        due = late or asked or (step > 0 and step % (self._wanted.steps or step + 1) == 0)
+        return any(self._ranks.share(due))
 
     @property
     def ending(self) -> str:
-        """Say why the run has to stop; nothing where it may go on."""
+        """Say why the run has to stop; nothing where it may go on, on all ranks."""
+        return max(self._ranks.share(self._ending()))
+
+    def _ending(self) -> str:
         if self._signals.stop:
             return "asked to by SIGTERM"
         left = None if self._end is None else self._end - time.time()
@@ -176,7 +229,10 @@ class Checkpoints:
         begin: float,
     ) -> None:  # fmt: skip
         """Store one, whose making began at a `time.monotonic`; see `output.checkpoint.write`."""
-        checkpoint.write(self.folder, done, {**self._facts, **facts}, arrays, fetch)
+        own = own_folder(self.folder, self._ranks)
+        own.mkdir(exist_ok=True)
+        checkpoint.write(own, done, {**self._facts, **facts}, arrays, fetch)
+        self._ranks.wait()
         self._signals.save = False
         self._last = time.monotonic()
         self._slowest = max(self._slowest, self._last - begin)

@@ -144,25 +144,29 @@ def create_maps(writer: ResultsWriter, setup: Setup) -> None:
 
 
 def traces_of(simulation: Simulation, shot: int, steps: int) -> Iterator[tuple[str, np.ndarray]]:
-    """Give the datasets and traces (receiver, time) of one shot of the batch, of so many steps."""
-    physics = simulation.setup.physics
-    for group in simulation.setup.groups:
-        for name, component in group.components(physics).items():
-            yield f"traces/{group.name}/{name}", _traces(simulation, shot, group, *component, steps)
+    """Give the datasets and traces (receiver, time) of one shot of the batch, of so many steps.
+
+    All ranks have to ask for them; the first gets them.
+    """
+    setup = simulation.setup
+    for group in setup.groups:
+        for name, (quantity, base, component) in group.components(setup.physics).items():
+            raw = simulation.recorder.raw(shot, group.name, component)
+            if raw is not None:
+                traces = _traces(setup, group, quantity, base, component, raw, steps)
+                yield f"traces/{group.name}/{name}", traces
 
 
 def _traces(
-    simulation: Simulation, shot: int, group: Any, quantity: str, base: str, component: str,
-    steps: int,
-) -> np.ndarray:  # fmt: skip
+    setup: Setup, group: Any, quantity: str, base: str, component: str, raw: np.ndarray, steps: int
+) -> np.ndarray:
     """Finish the traces (receiver, time) of one component, some receivers at a time."""
-    setup = simulation.setup
     clock, terms = setup.clock, setup.physics.observables[base][component]
     late = setup.physics.named(terms[0].field).late
     every = clock.steps_between(group.interval)
     removal = setup.scenario.time.dispersion_removal
     recorded = steps + receivers.extra_steps(steps, removal)
-    raw = simulation.recorder.raw(shot, group.name, component)[:, :recorded]
+    raw = raw[:, :recorded]
     count = max(1, _TRACE_BLOCK // raw.shape[1])
     blocks = [
         receivers.finish(raw[k : k + count], quantity, late, clock.dt, steps, every, removal)

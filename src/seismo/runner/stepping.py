@@ -6,6 +6,7 @@ Results appear under their name when the run is complete. A run whose wavefield 
 error, but what was recorded until then is kept, and says so: every earlier batch of shots, the
 traces of this one up to the last look that found it sound, and the snapshots taken. A run that ends
 in any other way leaves its last checkpoint and the results up to it, if there are any.
+Of several ranks the first writes what all have found; the others run along.
 """
 
 from __future__ import annotations
@@ -20,18 +21,16 @@ from typing import Any
 
 from seismo import machine, monitor, receivers
 from seismo.backends.base import Backend
-from seismo.errors import (
-    DiskSpaceError,
-    StoppedError,
-    UnstableError,
-)
+from seismo.errors import DiskSpaceError, StoppedError, UnstableError
 from seismo.monitor import Progress, Reporter
+from seismo.output.elsewhere import Elsewhere
 from seismo.output.pipeline import Pipeline
 from seismo.output.quantities import with_unit
 from seismo.output.results_file import ResultsWriter
 from seismo.output.snapshots import SnapshotTaker
 from seismo.plan.memory import memory_of, output_of, ring_of, series_of
 from seismo.plan.room import refuse_what_does_not_fit
+from seismo.ranks import Alone
 from seismo.runner import contents
 from seismo.runner.checkpoints import Checkpoints, Start
 from seismo.runner.pace import REPORT_EVERY, Pace
@@ -48,8 +47,8 @@ class Gear:
 
     simulation: Simulation
     taker: SnapshotTaker
-    writer: ResultsWriter
-    pipeline: Pipeline
+    writer: ResultsWriter | Elsewhere
+    pipeline: Pipeline | Elsewhere
 
     def arrays(self) -> dict[str, Any]:
         """Name all arrays that the run goes on from."""
@@ -75,6 +74,7 @@ class Run:
     def __init__(
         self, setup: Setup, path: Path, report: Reporter, backend: Backend, identity: str,
         start: Start | None = None, checkpoints: Checkpoints | None = None,
+        ranks: Alone | None = None,
     ) -> None:  # fmt: skip
         """Prepare a run.
 
@@ -86,9 +86,11 @@ class Run:
             identity: what tells this run from others, for the results.
             start: where it begins.
             checkpoints: written on the way; a run without them leaves nothing unless it is done.
+            ranks: that take part.
         """
         self.setup, self.path, self.report, self.backend = setup, path, report, backend
         self.identity, self.start, self.checkpoints = identity, start or Start(), checkpoints
+        self.ranks = ranks or Alone()
         self.series = series_of(setup)
         self.names = [shot.name for shot in setup.shots]
         self.per_batch = setup.clock.steps + setup.extra_steps
@@ -111,7 +113,7 @@ class Run:
         )
         memory, written = memory_of(self.setup), self.checkpoints is not None
         refuse_what_does_not_fit(
-            self.setup, self.backend, writer.path, memory.checkpoints * written
+            self.setup, self.backend, writer.path, memory.checkpoints * written, self.ranks
         )
         with writer:
             self.report(Progress("model"))
@@ -122,8 +124,7 @@ class Run:
             contents.create_maps(writer, self.setup)
             self.report(Progress("build"))
             with self._told_when_compiling():
-                simulation = Simulation(self.setup, self.backend)
-                taker = self._taker(writer, simulation)
+                simulation, taker = self._built(writer)
             end = output_of(self.setup)
             reserve = end.traces + end.maps + memory.state * written
             with Pipeline(writer, self.backend, ring_of(self.setup), reserve) as pipeline:
@@ -133,14 +134,25 @@ class Run:
             writer.finish(summary | pipeline.describe(), marks)
         if self.checkpoints is not None:
             self.checkpoints.remove()
+        self.ranks.wait()
         if failure is not None:
             raise UnstableError(f"{failure}, in {self.path}", failure.good)
         self.report(Progress("done", self.total, self.total))
 
-    def _taker(self, writer: ResultsWriter, simulation: Simulation) -> SnapshotTaker:
-        fields = [part.fields for part in simulation.parts]
-        batch = self.setup.batch
-        return SnapshotTaker(writer, self.series, self.names, self.backend, fields, batch)
+    def follow(self) -> None:
+        """Run along with the first rank, until it has published the results."""
+        elsewhere = Elsewhere()
+        failure = self._waves(Gear(*self._built(elsewhere), elsewhere, elsewhere))
+        self.ranks.wait()
+        if failure is not None:
+            raise failure
+
+    def _built(self, writer: ResultsWriter | Elsewhere) -> tuple[Simulation, SnapshotTaker]:
+        simulation = Simulation(self.setup, self.backend, ranks=self.ranks)
+        fields, batch = [part.fields for part in simulation.parts], self.setup.batch
+        return simulation, SnapshotTaker(
+            writer, self.series, self.names, self.backend, fields, batch, self.ranks
+        )
 
     def _waves(self, gear: Gear) -> UnstableError | None:
         """Run all batches; give the error of one that blew up, once its waves are kept."""
@@ -186,7 +198,8 @@ class Run:
         try:
             self._steps(gear, watch, number, names, begun)
         except DiskSpaceError as error:
-            if self.checkpoints is None:
+            # The first rank alone meets a full disk: the others cannot store with it.
+            if self.checkpoints is None or self.ranks.several:
                 raise
             stopped = self._store(gear, watch, number)
             raise DiskSpaceError(f"{error}; {stopped}; {self.checkpoints.onwards}") from None
@@ -284,7 +297,7 @@ class Run:
                 if now - self.reported > REPORT_EVERY or simulation.step == last:
                     self.reported = now
                     self.report(self._progress(simulation, number, names, now))
-                if simulation.step < to:
+                if simulation.step < to and not self.ranks.several:  # these halt together
                     yield
 
     def _progress(self, simulation: Simulation, number: int, names: list[str], now: float):
@@ -340,6 +353,8 @@ class Run:
         peak = machine.peak_memory()
         if peak is not None:
             summary["peak_memory_bytes"] = peak
-        if self.pace.seconds > self.backend.measured_from:
+        if self.ranks.several:
+            summary |= simulation.division.describe()
+        elif self.pace.seconds > self.backend.measured_from:
             summary["bandwidth_share"] = moved / self.backend.bandwidth()
         return summary

@@ -17,6 +17,7 @@ from seismo.scenario.part import (
     Length,
     Longitude,
     Part,
+    Parts,
     PositiveLength,
     PositiveNumber,
     PositiveTime,
@@ -79,6 +80,10 @@ class GridSpec(Part):
     )
     stencil: Literal["taylor", "minmax"] = Field(
         "taylor", description="difference coefficients: Taylor, or optimised for least dispersion"
+    )
+
+    decomposition: Parts = Field(
+        "auto", description="parts along z and y that ranks share; auto: one for each rank"
     )
 
     @field_validator("spacing", mode="wrap")

@@ -83,9 +83,18 @@ class Quantity:
 
 @dataclass(frozen=True)
 class AutoOrCount:
-    """Annotation of a whole number from 1 on that may be left to the program: ``auto``."""
+    """Annotation of a whole number from 1 on that may be left to the program: ``auto``.
 
-    allowed: str = "auto, or a whole number, at least 1"
+    With a `length` it is a list of so many.
+    """
+
+    length: int = 0
+
+    @property
+    def allowed(self) -> str:
+        """Say what may stand there."""
+        what = f"a list of {self.length} whole numbers" if self.length else "a whole number"
+        return f"auto, or {what}, at least 1"
 
     def __get_pydantic_core_schema__(self, source: Any, handler: Any) -> core_schema.CoreSchema:
         """Accept the word and whole numbers, no texts that look like them."""
@@ -93,12 +102,22 @@ class AutoOrCount:
 
     def __get_pydantic_json_schema__(self, schema: Any, handler: Any) -> dict[str, Any]:
         """Describe both spellings."""
-        return {"anyOf": [{"const": "auto"}, {"type": "integer", "minimum": 1}]}
+        number: dict[str, Any] = {"type": "integer", "minimum": 1}
+        ends = {"minItems": self.length, "maxItems": self.length}
+        several = {"type": "array", "items": number, **ends}
+        return {"anyOf": [{"const": "auto"}, several if self.length else number]}
 
     def _checked(self, value: Any) -> Any:
-        if value == "auto" or (type(value) is int and value >= 1):
+        if value == "auto" or (not self.length and _is_count(value)):
             return value
+        several = value if isinstance(value, list | tuple) else ()
+        if self.length and len(several) == self.length and all(map(_is_count, several)):
+            return tuple(several)
         raise ValueError(f"must be {self.allowed}")
+
+
+def _is_count(value: Any) -> bool:
+    return type(value) is int and value >= 1
 
 
 _LIMITS = {"vp": (100.0, 20e3), "vs": (10.0, 20e3), "rho": (0.0, 30e3)}  # above, and at most
@@ -162,6 +181,7 @@ Corners = Annotated[tuple[Frequency, Frequency, Frequency, Frequency], AfterVali
 
 Integer = Annotated[int, Strict()]
 Together = Annotated[Any, AutoOrCount()]
+Parts = Annotated[Any, AutoOrCount(length=2)]
 Truth = Annotated[bool, Strict()]
 Text = Annotated[str, StringConstraints(max_length=500)]
 FilePath = Annotated[

@@ -46,10 +46,14 @@ Memory = Annotated[
 
 
 class Profile(Part):
-    """The resources of one job on one node."""
+    """The resources of one job."""
 
     backend: Literal["cpu", "gpu"] = Field("cpu", description="where the run goes")
-    cpus: Count = Field(4, description="cores of the job")
+    nodes: Count = Field(1, description="nodes of the job")
+    ranks: Count = Field(
+        1, description="processes on each node; several of them share the grid (CPUs only)"
+    )
+    cpus: Count = Field(4, description="cores on each node")
     gpus: Annotated[Integer, Field(ge=0, le=64)] = Field(
         0, description="GPUs of the job; each takes its share of the shots of a survey"
     )
@@ -87,6 +91,13 @@ def load_profile(path: str | os.PathLike[str]) -> Profile:
     least, devices = {"gpu": 1}.get(profile.backend, 0), profile.gpus
     if devices < least:
         raise ScenarioError(f"{file}: backend: {profile.backend} needs one: give gpus: {least}")
+    together = profile.nodes * profile.ranks
+    if together > 1 and devices:
+        raise ScenarioError(
+            f"{file}: gpus: {together} ranks run on CPUs only, as yet; leave it out"
+        )
+    if profile.ranks > profile.cpus:
+        raise ScenarioError(f"{file}: ranks: must not exceed the cores of a node (cpus)")
     if profile.warning >= profile.time:
         raise ScenarioError(f"{file}: warning: must be shorter than time ({profile.time:g} s)")
     return profile

@@ -16,6 +16,8 @@ from seismo.errors import CHECKPOINTED, ScenarioError
 from seismo.scenario import Scenario
 from seismo.submit.profile import Profile
 
+# All ranks end where one does, and each may use its share of the cores.
+_STEP = ("srun", "--kill-on-bad-exit=1", "--cpu-bind=cores")
 _ENDING = f"""\
 # Asked to end, a run stops at a checkpoint and exits with {CHECKPOINTED}: the job is queued again.
 code=0
@@ -41,9 +43,9 @@ def batch_script(scenario: Scenario, profile: Profile, folder: Path) -> str:
     name, devices = job_name(scenario), profile.gpus
     options = [
         f"--job-name={name}",
-        "--nodes=1",
-        "--ntasks=1",
-        f"--cpus-per-task={profile.cpus}",
+        f"--nodes={profile.nodes}",
+        f"--ntasks-per-node={profile.ranks}",
+        f"--cpus-per-task={profile.cpus // profile.ranks}",
         *([f"--gpus-per-node={devices}"] if devices else []),
         *([f"--mem={profile.memory}"] if profile.memory else []),
         f"--time={slurm_time(profile.time)}",
@@ -81,11 +83,14 @@ def slurm_time(seconds: float) -> str:
 
 
 def _commands(scenario: Scenario, profile: Profile) -> list[str]:
-    """Give a command for each run: one, or one for each GPU."""
+    """Give a command for each run: one, on all ranks if there are several, or one for each GPU."""
     runs = max(1, profile.gpus)
     words = [sys.executable, "-m", "seismo", "run", str(scenario.path), "--resume"]
     words += ["--backend", profile.backend, "--progress", str(profile.progress)]
-    words += ["--threads", str(max(1, profile.cpus // runs))]
+    threads = max(1, profile.cpus // (runs * profile.ranks))
+    words += ["--threads", str(threads)]
+    if profile.nodes * profile.ranks > 1:
+        return [shlex.join([*_STEP, f"--cpus-per-task={threads}", *words])]
     if runs == 1:
         return [shlex.join(words)]
     if scenario.survey is None:

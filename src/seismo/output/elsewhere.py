@@ -1,0 +1,32 @@
+"""What stands for file and pipeline on a rank that hands all it has found to the first one."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import Any
+
+from seismo.backends.base import Copy
+
+
+class Elsewhere:
+    """Take what would be written, and leave it."""
+
+    def create_snapshots(self, name: str, **layout: Any) -> str:
+        """Lay nothing out; see `ResultsWriter.create_snapshots`."""
+        return name
+
+    def write(self, name: str, index: int, array: Any) -> None:
+        """Write nothing; see `ResultsWriter.write`."""
+
+    def send(self, array: Any, names: Sequence[str], index: int) -> Copy:
+        """Send nothing; see `Pipeline.send`."""
+        raise ValueError("the first rank alone sends what all have")
+
+    def call(self, function: Callable, *arguments: Any) -> None:
+        """Call nothing; see `Pipeline.call`."""
+
+    def check(self) -> None:
+        """Find nothing wrong; see `Pipeline.check`."""
+
+    def seal(self, until: int) -> None:
+        """Seal nothing; see `Pipeline.seal`."""

@@ -1,0 +1,84 @@
+"""What the ranks of a test do; started by mpiexec, with the orders as JSON in a file.
+
+cases     run each scenario, and store what its first rank gathers of it
+command   run the command line; `failing` or `dying` is the rank that does so after some steps
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import signal
+import sys
+from pathlib import Path
+
+import numpy as np
+
+from seismo.backends.cpu import CpuBackend
+from seismo.cli import main
+from seismo.ranks import Alone, join
+from seismo.scenario import from_dict
+from seismo.setup import prepare
+from seismo.simulation import Simulation
+
+SOON = 8  # steps
+
+
+def outcome(document: dict, base: str, parts, ranks: Alone) -> dict[str, np.ndarray] | None:
+    """Give every record and every field of every shot; None but on the first rank."""
+    scenario = from_dict(document, base)
+    backend = CpuBackend(scenario.precision)
+    simulation = Simulation(prepare(scenario), backend, parts and tuple(parts), ranks)
+    simulation.advance(7)
+    simulation.advance(simulation.total_steps - 7)
+    setup, found = simulation.setup, {}
+    for shot in range(setup.batch):
+        for group in setup.groups:
+            for _, _, component in group.components(setup.physics).values():
+                raw = simulation.recorder.raw(shot, group.name, component)
+                found[f"{shot}.{group.name}.{component}"] = raw
+    for field in setup.physics.fields:
+        own = [(box, np.array(view[...])) for box, view in simulation.views(field.name)]
+        pieces = ranks.gather(own)
+        if pieces is not None:
+            nx, ny, nz = setup.grid.points
+            whole = np.full((setup.batch, nz, ny, nx), np.nan)
+            for box, values in (piece for some in pieces for piece in some):
+                (_, y0, z0), (_, y1, z1) = box.lo, box.hi
+                whole[:, z0:z1, y0:y1] = values
+            found[field.name] = whole
+    return found if ranks.first else None
+
+
+def cases(orders: dict) -> None:
+    ranks = join()
+    for name, (document, base, parts) in orders["cases"].items():
+        found = outcome(document, base, parts, ranks)
+        if found is not None:
+            np.savez(Path(orders["into"]) / f"{name}.npz", **found)
+
+
+def command(orders: dict) -> None:
+    number, advance = join().number, Simulation.advance
+    due = [orders.get("soon", SOON)]
+
+    def trapped(simulation, steps: int) -> None:
+        if due and simulation.step + steps > due[0]:
+            due.clear()
+            if number == orders.get("failing"):
+                raise RuntimeError("the mast broke")
+            if number == orders.get("dying"):
+                os.kill(os.getpid(), signal.SIGKILL)
+            if number == orders.get("stopping"):
+                os.kill(os.getpid(), signal.SIGTERM)
+            if number == orders.get("spoiling"):
+                simulation.parts[0].fields.wavefield["vx"][:] = np.nan
+        advance(simulation, steps)
+
+    Simulation.advance = trapped
+    main(orders["command"])
+
+
+if __name__ == "__main__":
+    given = json.loads(Path(sys.argv[1]).read_text())
+    {"cases": cases, "command": command}[given["what"]](given)

