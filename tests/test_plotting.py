@@ -18,7 +18,7 @@ from PIL import Image
 
 from seismo.errors import ScenarioError, StorageError
 from seismo.output import ResultsWriter, open_results
-from seismo.plotting import KINDS, draw, gather, model, peaks, snapshot, spectra, traces
+from seismo.plotting import KINDS, draw, gather, model, movie, peaks, snapshot, spectra, traces
 from seismo.plotting.section import sections
 from seismo.plotting.spectra import amplitude_spectrum, highest_frequency
 from seismo.plotting.style import clip_level, panels
@@ -326,6 +326,38 @@ def test_sources_and_receivers_are_marked_where_they_are(two):
     one = [p for p in snapshot(two, shot="shot_b", times=0.2).axes[0].get_lines()
            if p.get_marker() == "*"]  # fmt: skip
     np.testing.assert_array_equal(one[0].get_xdata(), [SHOTS["shot_b"]])
+
+
+@pytest.mark.parametrize(("x", "z"), [((500, 1100), (10, 600)), ((0, 2000), (300, 500)),
+                                      ((900, 1000), (0, 700))])  # fmt: skip
+def test_a_box_shows_what_lies_in_it_and_nothing_runs_over_its_panel(tmp_path, x, z):
+    """Sources and receivers beyond the box are left out; all labels keep within the picture."""
+    axes = {"z": np.arange(z[0], z[1] + 1.0, 10.0), "x": np.arange(x[0], x[1] + 1.0, 10.0)}
+    down = {"x": np.full(8, 950.0), "z": np.arange(8) * 100.0}
+    with ResultsWriter(tmp_path / "b.h5", scenario_text="", resolved="", attributes={}) as writer:
+        writer.write_sources([{"name": "s", "type": "force", "x": 450.0, "z": 400.0}])
+        writer.create_traces(
+            "hole", shots=["shot"], codes=list("ABCDEFGH"), positions=down, requested=down,
+            time=np.arange(3.0), quantities={"vz": "m/s"},
+        )  # fmt: skip
+        times = np.arange(3.0)
+        folder = writer.create_snapshots(
+            "box", shot=None, axes=axes, times=times, fields={"vz": "m/s"}
+        )
+        for index in range(3):
+            ramp = np.linspace(-1.0, 1.0, axes["x"].size)
+            writer.write(f"{folder}/vz", index, np.tile(ramp, (axes["z"].size, 1)))
+    with open_results(tmp_path / "b.h5") as results:
+        figures = [snapshot(results), movie(results, tmp_path / "m.gif")]
+        for figure in figures:
+            marks = {line.get_marker(): line for line in figure.axes[0].get_lines()}
+            depths = [depth for depth in down["z"] if z[0] <= depth <= z[1]]
+            np.testing.assert_array_equal(marks["v"].get_ydata(), depths)
+            assert ("*" in marks) == (x[0] <= 450 and z[0] <= 400 <= z[1])
+            drawn, page = figure.get_tightbbox(), figure.get_size_inches()
+            assert min(drawn.xmin, drawn.ymin) >= 0.0
+            assert drawn.xmax <= page[0]
+            assert drawn.ymax <= page[1]
 
 
 def test_rounding_is_not_drawn_like_a_signal():

@@ -59,7 +59,7 @@ def model(results: Results, *, parameters: str | Sequence[str] | None = None) ->
     used = len(names) * len(planes)
     if len(planes) == 1:
         outer_labels(grid, used)
-    handles = draw_geometry(grid[0, 0], planes[0], results, scale, None)
+    handles = draw_geometry(grid[0, 0], planes[0], results, axes, scale, None)
     figure.legend(handles=handles, loc="outside lower center", ncols=2)
     figure.suptitle(results.title, fontsize=10)
     return figure
@@ -73,7 +73,7 @@ def _draw_parameter(
     low, high = min(np.nanmin(c) for c in cuts), max(np.nanmax(c) for c in cuts)
     for plane, panel, values in zip(planes, row, cuts, strict=True):
         image = draw_image(panel, plane, values, axes, scale, cmap=SEQUENTIAL, vmin=low, vmax=high)
-        draw_geometry(panel, plane, results, scale, None)
+        draw_geometry(panel, plane, results, axes, scale, None)
         frame_section(panel, plane, axes, scale, unit)
         panel.set_title(plane.title())
     label = f"{symbol(name)} ({pretty_unit(results.model.unit(name))})"

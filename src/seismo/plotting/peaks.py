@@ -71,7 +71,7 @@ def peaks(
             panel, plane, values * factor, axes, scale, cmap=SEQUENTIAL, vmin=0.0,
             vmax=level * factor,
         )  # fmt: skip
-        draw_geometry(panel, plane, results, scale, fired)
+        draw_geometry(panel, plane, results, axes, scale, fired)
         frame_section(panel, plane, axes, scale, unit)
         side_bar(panel, image, label, extend="max")
     outer_labels(grid, len(names))

@@ -120,11 +120,19 @@ def frame_section(
 
 
 def draw_geometry(
-    panel: Axes, section: Section, results: Results, scale: float, shot: str | None
+    panel: Axes,
+    section: Section,
+    results: Results,
+    axes: Mapping[str, np.ndarray],
+    scale: float,
+    shot: str | None,
 ) -> list[Line2D]:
-    """Mark sources (stars) and receivers (triangles), projected on the section."""
+    """Mark the sources (stars) and receivers (triangles) within `axes`, projected on the section.
+
+    Marks on an edge are drawn whole, so that nothing clips those which lie beyond.
+    """
     marks = []
-    places = _receiver_places(results, section)
+    places = _receiver_places(results, section, axes)
     if places.size:
         marks += panel.plot(
             *(places * scale), "v", color=RECEIVER_COLOUR, markeredgecolor="black", clip_on=False,
@@ -137,7 +145,8 @@ def draw_geometry(
             for s in sources
             if section.horizontal in s and section.vertical in s
         ]
-    ).T
+    ).T.reshape(2, -1)
+    places = places[:, _within(places, section, axes)]
     if places.size:
         marks += panel.plot(
             *(places * scale), "*", color=SOURCE_COLOUR, markeredgecolor="black", clip_on=False,
@@ -154,7 +163,9 @@ def source_place(results: Results, shot: str | None) -> dict[str, float]:
     return {}
 
 
-def _receiver_places(results: Results, section: Section) -> np.ndarray:
+def _receiver_places(
+    results: Results, section: Section, axes: Mapping[str, np.ndarray]
+) -> np.ndarray:
     columns: list[Sequence[np.ndarray]] = []
     for traces in results.traces.values():
         along, down = traces.column(section.horizontal), traces.column(section.vertical)
@@ -163,8 +174,18 @@ def _receiver_places(results: Results, section: Section) -> np.ndarray:
     if not columns:
         return np.empty((2, 0))
     places = np.concatenate([np.stack(pair) for pair in columns], axis=1)
-    step = -(-places.shape[1] // _MOST_MARKERS)
+    places = places[:, _within(places, section, axes)]
+    step = max(1, -(-places.shape[1] // _MOST_MARKERS))
     return places[:, (places.shape[1] - 1) % step // 2 :: step]
+
+
+def _within(places: np.ndarray, section: Section, axes: Mapping[str, np.ndarray]) -> np.ndarray:
+    """Tell which places (2, n) lie on the axes, or less than a point beyond a decimated one."""
+    within = np.ones(places.shape[1], bool)
+    for along, name in zip(places, (section.horizontal, section.vertical), strict=True):
+        step = np.ptp(axes[name][:2])
+        within &= (axes[name][0] - step < along) & (along < axes[name][-1] + step)
+    return within
 
 
 def _pair(names: Sequence[str]) -> Section:

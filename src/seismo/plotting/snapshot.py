@@ -139,7 +139,7 @@ class Scene:
             vmin=-level * factor, vmax=level * factor, interpolation="bilinear", zorder=1,
             alpha=opacity(values, level),
         )  # fmt: skip
-        draw_geometry(panel, self.section, self.results, self.scale, self.series.shot)
+        draw_geometry(panel, self.section, self.results, self.axes, self.scale, self.series.shot)
         frame_section(panel, self.section, self.axes, self.scale, self.length)
         return image
 
