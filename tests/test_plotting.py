@@ -6,6 +6,8 @@ of float32 storage unless a test says otherwise.
 
 from __future__ import annotations
 
+import errno
+import os
 import runpy
 import sys
 from pathlib import Path
@@ -157,6 +159,20 @@ def test_a_full_disk_leaves_nothing(two, tmp_path, monkeypatch):
     with pytest.raises(StorageError, match="No space left"):
         draw(two, "model", tmp_path / "f.png")
     assert list(tmp_path.iterdir()) == []
+
+
+@pytest.mark.parametrize("kind", ["model", "movie"])
+def test_a_read_only_file_system_is_named_with_the_remedy(two, tmp_path, monkeypatch, kind):
+    """There even removing what does not exist is refused."""
+
+    def refuse(*_arguments, **_options):
+        raise OSError(errno.EROFS, os.strerror(errno.EROFS))
+
+    for call in ("matplotlib.figure.Figure.savefig", "PIL.Image.Image.save", "pathlib.Path.unlink"):
+        monkeypatch.setattr(call, refuse)
+    with pytest.raises(ScenarioError, match="Read-only file system; choose a folder") as caught:
+        draw(two, kind, tmp_path / f"f{KINDS[kind].suffix}")
+    assert "\n" not in str(caught.value)
 
 
 def test_drawing_changes_no_global_setting(two):

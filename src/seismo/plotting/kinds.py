@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import difflib
 import inspect
 import os
@@ -101,7 +102,8 @@ def draw(
     except OSError as error:
         raise refusal(path, error) from error
     finally:
-        hidden.unlink(missing_ok=True)
+        with contextlib.suppress(OSError):  # a read-only file system says so of what is not there
+            hidden.unlink()
     return path
 
 
