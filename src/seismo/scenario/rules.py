@@ -30,6 +30,7 @@ from seismo.scenario.sources import SHOT_NAME, SOURCE_NAME, Survey
 Found = Iterator[Mistake]
 AXES = ("x", "y", "z")
 _MOST_POINTS = 1e12  # more than any machine holds
+_MOST_ALONG = 1e7  # points of one axis, which are listed one by one
 _FARTHEST = 1e9  # spacings from zero to the origin: numbers of 16 digits keep 7 behind the point
 _MOST_RECEIVERS = 1_000_000
 _ROUNDING = 1e-9  # of the extent: a position typed in km may miss the face by its last bit
@@ -79,7 +80,7 @@ def geometry(draft: Draft) -> Found:
 
 
 def _spacing(grid: GridSpec) -> Found:
-    points = 1.0
+    along = {}
     for axis in AXES:
         length, spacing = getattr(grid.extent, axis), getattr(grid.spacing, axis)
         if length is not None and spacing is not None and spacing > length:
@@ -88,15 +89,22 @@ def _spacing(grid: GridSpec) -> Found:
             )
             yield Mistake(("grid", "spacing", axis), problem)
         if length is not None and spacing is not None:
-            points *= 1.0 + length / spacing
+            along[axis] = 1.0 + length / spacing
             if abs(getattr(grid.origin, axis)) > _FARTHEST * spacing:
                 problem = f"too far from 0 to tell points {spacing:g} m apart; choose another zero"
                 yield Mistake(("grid", "origin", axis), problem)
+    if grid.extent.y is None and grid.origin.y != 0.0:
+        yield Mistake(("grid", "origin", "y"), "a 2-D run has no y: leave it out")
+    points = math.prod(along.values())
     if points > _MOST_POINTS:
         problem = f"makes {points:.2g} points, {_MOST_POINTS:g} is the limit; make it coarser"
         yield Mistake(("grid", "spacing"), problem)
-    if grid.extent.y is None and grid.origin.y != 0.0:
-        yield Mistake(("grid", "origin", "y"), "a 2-D run has no y: leave it out")
+        return
+    for axis, count in along.items():
+        if count > _MOST_ALONG:
+            problem = f"makes {count:.2g} points, {_MOST_ALONG:g} is the limit along an axis"
+            remedy = "make it shorter, or grid.spacing coarser"
+            yield Mistake(("grid", "extent", axis), f"{problem}; {remedy}")
 
 
 def _faces(boundaries: Boundaries, dimensions: int | None) -> Found:
