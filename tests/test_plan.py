@@ -118,6 +118,8 @@ WATER = {"model": [*SCENARIO["model"], {"type": "water", "depth": 100.0}]}
 SHALLOW = {"type": "explosion", "position": {"x": 650.0, "z": 0.0},
            "wavelet": {"type": "ricker", "frequency": 8.0}}  # fmt: skip
 ON_TOP = {"type": "points", "positions": [{"x": 900.0, "z": 0.0}], "quantities": ["pressure"]}
+FAULT = {"type": "moment_tensor", "position": {"x": 650.0, "z": 300.0}, "strike": 30.0, "dip": 60.0,
+         "rake": 20.0, "wavelet": {"type": "ricker", "frequency": 8.0}}  # fmt: skip
 WARNED = {
     "below sqrt": {"model": [{"type": "uniform", "vp": 1800.0, "vs": 1400.0, "rho": 2000.0}]},
     "points per wavelength": section("grid", spacing=40.0),
@@ -147,10 +149,12 @@ WARNED = {
     "extent.x: 2006 m is no whole number of spacings of 10 m: the grid is 2010 m long": section(
         "grid", extent={"x": 2006.0, "z": 1000.0}
     ),
-    "xy = .* N m, .* takes no part in a 2-D run": {
-        "sources": [{"type": "moment_tensor", "position": {"x": 650.0, "z": 300.0}, "strike": 30.0,
-                     "dip": 60.0, "rake": 20.0, "magnitude": 2.0,
-                     "wavelet": {"type": "ricker", "frequency": 8.0}}]
+    "xy = .* N m, .* takes no part in a 2-D run": {"sources": [FAULT | {"magnitude": 2.0}]},
+    "magnitude 2: a moment of 1.26e\\+12 N m acts on each metre": {
+        "sources": [FAULT | {"magnitude": 2.0}]
+    },
+    "source source_000: a moment of 3e\\+09 N m acts on each metre along y": {
+        "sources": [FAULT | {"moment": 3e9}]
     },
     "only t = 0 is kept": {"receivers": [SCENARIO["receivers"][0] | {"interval": 5.0}]},
     "boundaries.layer.points": {"boundaries": {"layer": {"points": 4}}},

@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 
 from seismo.grid import AXES
+from seismo.mechanisms import moment_of
 from seismo.plan.resolution import (
     CONTACT_POINTS,
     LayerResolution,
@@ -129,6 +130,20 @@ def _lost_moment(setup: Setup) -> Lines:
             )
 
 
+def _line_moment(setup: Setup) -> Lines:
+    """Catalogues give the moment of a fault, not of each metre of a line."""
+    if setup.grid.dimensions == 3:
+        return
+    for source, given in zip(setup.shots[0].sources, setup.scenario.sources, strict=True):
+        if given.type == "moment_tensor" and given.components is None:
+            size = f"magnitude {given.magnitude:g}: " if given.magnitude is not None else ""
+            moment = given.moment or moment_of(given.magnitude)
+            yield (
+                f"source {source.name}: {size}a moment of {moment:.3g} N m acts on each metre "
+                "along y in a 2-D run: give a fault's moment divided by its length, or run in 3-D"
+            )
+
+
 def _edges(setup: Setup) -> Lines:
     places: list[tuple[str, Any]] = [
         (f"source {s.name}", [s.position]) for s in setup.shots[0].sources
@@ -233,6 +248,6 @@ _EARTH: tuple[Callable[[Setup, list[LayerResolution]], Lines], ...] = (
     _coarse, _ratio, _density, _thin,
 )  # fmt: skip
 _GEOMETRY: tuple[Callable[[Setup], Lines], ...] = (
-    _ends, _lost_moment, _edges, *TIMING, _close_receivers, _at_the_surface, _layer_strength,
-    _nothing_recorded,
+    _ends, _lost_moment, _line_moment, _edges, *TIMING, _close_receivers, _at_the_surface,
+    _layer_strength, _nothing_recorded,
 )  # fmt: skip

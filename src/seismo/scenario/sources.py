@@ -141,9 +141,11 @@ class MomentTensorSource(_Source):
     )
     dip: Dip | None = Field(None, description="dip")
     rake: Angle | None = Field(None, description="rake")
-    moment: PositiveMoment | None = Field(None, description="scalar moment of strike, dip, rake")
+    moment: PositiveMoment | None = Field(
+        None, description="scalar moment of strike, dip, rake (in 2-D per metre of y)"
+    )
     magnitude: Magnitude | None = Field(
-        None, description="moment magnitude Mw, instead of `moment`"
+        None, description="moment magnitude Mw, instead of `moment` (in 2-D per metre of y too)"
     )
     time_function: TimeFunction = Field("moment_rate", description=_TIME_FUNCTION)
 
