@@ -63,6 +63,14 @@ def panels_of(figure):
     return [panel for panel in figure.axes if panel.get_xlabel() or panel.images]
 
 
+def assert_whole(figure):
+    figure.canvas.draw()
+    drawn, page = figure.get_tightbbox(), figure.get_size_inches()
+    assert min(drawn.xmin, drawn.ymin) >= 0.0
+    assert drawn.xmax <= page[0]
+    assert drawn.ymax <= page[1]
+
+
 def waves(figure):
     """The wavefield images: those with a symmetric colour scale."""
     images = [image for panel in figure.axes for image in panel.get_images()]
@@ -194,6 +202,20 @@ def test_maps_show_the_shot_and_the_quantities_asked_for(two, three):
     assert "z = 0 m" in figure.get_suptitle()
     with pytest.raises(ScenarioError, match=r"pgv.*there is: szz, pga, pgv_horizontal"):
         peaks(three, quantities="pgv")
+
+
+def test_labels_beside_panels_to_scale_keep_within_the_picture(tmp_path):
+    points = 100.0 * np.arange(61)
+    names = ("sxx", "sxz", "pga", "pgv")
+    with ResultsWriter(tmp_path / "a.h5", scenario_text="", resolved="", attributes={}) as writer:
+        writer.create_maps(
+            "peaks", shots=["shot"], axes={"x": points, "y": points},
+            quantities=dict.fromkeys(names, "m/s"), plane={"z": 0.0},
+        )  # fmt: skip
+        for name in names:
+            writer.write(f"maps/peaks/{name}", 0, 1e-2 / (1.0 + np.hypot.outer(points, points)))
+    with open_results(tmp_path / "a.h5") as results:
+        assert_whole(peaks(results))
 
 
 def test_snapshots_show_the_wavefield_at_the_times_asked_for(two):
@@ -370,10 +392,7 @@ def test_a_box_shows_what_lies_in_it_and_nothing_runs_over_its_panel(tmp_path, x
             depths = [depth for depth in down["z"] if z[0] <= depth <= z[1]]
             np.testing.assert_array_equal(marks["v"].get_ydata(), depths)
             assert ("*" in marks) == (x[0] <= 450 and z[0] <= 400 <= z[1])
-            drawn, page = figure.get_tightbbox(), figure.get_size_inches()
-            assert min(drawn.xmin, drawn.ymin) >= 0.0
-            assert drawn.xmax <= page[0]
-            assert drawn.ymax <= page[1]
+            assert_whole(figure)
 
 
 def test_rounding_is_not_drawn_like_a_signal():

@@ -16,6 +16,7 @@ from matplotlib.axes import Axes
 from matplotlib.backends.backend_agg import FigureCanvasAgg
 from matplotlib.colors import LinearSegmentedColormap
 from matplotlib.figure import Figure
+from matplotlib.layout_engine import ConstrainedLayoutEngine
 
 from seismo.output.quantities import pretty_unit, readable, symbol
 
@@ -57,11 +58,20 @@ def styled(function: Callable[P, R]) -> Callable[P, R]:
     return wrapper
 
 
+class SettledLayout(ConstrainedLayoutEngine):
+    """A constrained layout done until it holds: panels to scale shrink by what it gives them."""
+
+    def execute(self, fig: Figure) -> None:
+        """Lay the figure out."""
+        for _ in range(3):
+            super().execute(fig)
+
+
 def panels(
     rows: int, columns: int, height: float, *, width: float = WIDTH, **options: Any
 ) -> tuple[Figure, np.ndarray]:
     """Return a figure of `width` x `height` inches and its axes (rows, columns)."""
-    figure = Figure(figsize=(width, height), layout="constrained")
+    figure = Figure(figsize=(width, height), layout=SettledLayout())
     FigureCanvasAgg(figure)
     return figure, figure.subplots(rows, columns, squeeze=False, **options)
 
