@@ -218,6 +218,27 @@ def test_labels_beside_panels_to_scale_keep_within_the_picture(tmp_path):
         assert_whole(peaks(results))
 
 
+def test_the_source_leaves_the_rest_of_a_map_its_colours(tmp_path):
+    """Static stress beside a source is 3e4 times that of the waves at the edge of the map."""
+    points = 10.0 * np.arange(-50, 51)
+    distance = np.hypot(*np.meshgrid(points, points)) + 5.0
+    names = ("sxx", "sxz", "pgv", "pga")
+    with ResultsWriter(tmp_path / "a.h5", scenario_text="", resolved="", attributes={}) as writer:
+        writer.create_maps(
+            "peaks", shots=["shot"], axes={"z": points, "x": points},
+            quantities=dict.fromkeys(names, "Pa"), plane={},
+        )  # fmt: skip
+        for name in names:
+            writer.write(f"maps/peaks/{name}", 0, 1e6 / distance**3 + 1e2 / distance)
+    with open_results(tmp_path / "a.h5") as results:
+        figure = peaks(results)
+    image = figure.axes[0].get_images()[0]
+    shown = np.asarray(image.get_array()) / image.norm.vmax
+    assert np.median(shown) > 0.05
+    assert np.mean(shown > 1.0) < 0.05
+    assert_whole(figure)
+
+
 def test_snapshots_show_the_wavefield_at_the_times_asked_for(two):
     figure = snapshot(two, field="vx", shot="shot_b", times=[0.1, 0.3])
     images = waves(figure)

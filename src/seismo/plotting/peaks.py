@@ -29,6 +29,8 @@ from seismo.plotting.style import (
     styled,
 )
 
+_REST = 1e-6  # of the largest value: stress at a source is thousands of times the median
+
 
 @styled
 def peaks(
@@ -38,7 +40,7 @@ def peaks(
     shot: str | int | None = None,
     quantities: str | Sequence[str] | None = None,
     section: str | None = None,
-    clip: float = 99.0,
+    clip: float = 97.0,
 ) -> Figure:
     """Draw maps of largest values.
 
@@ -65,7 +67,7 @@ def peaks(
     figure, grid = panels(rows, columns, float(np.clip(height, 2.2, 11.0)))
     for panel, name in zip(grid.flat, names, strict=False):
         values = plane.oriented(found.values_of(name, (number, *plane.index(axes))), axes)
-        level = clip_level(values, clip)
+        level = clip_level(values, clip, _REST)
         factor, label = amplitude_label(name, found.unit(name), level)
         image = draw_image(
             panel, plane, values * factor, axes, scale, cmap=SEQUENTIAL, vmin=0.0,

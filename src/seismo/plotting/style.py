@@ -101,16 +101,17 @@ def heading(*parts: str) -> str:
     return ", ".join(part for part in parts if part)
 
 
-def clip_level(values: np.ndarray, percentile: float) -> float:
+def clip_level(values: np.ndarray, percentile: float, rest: float = 1e-3) -> float:
     """Return the amplitude to clip at: the percentile over what has moved at all.
 
-    Early snapshots are almost everywhere at rest; counting those points would clip at nothing.
+    Early snapshots are almost everywhere at rest, below `rest` of the largest value; counting those
+    points would clip at nothing.
     """
     size = np.abs(values[np.isfinite(values)])
     top = size.max(initial=0.0)
     if top == 0.0:
         return 1.0
-    return float(np.percentile(size[size > 1e-3 * top], percentile))
+    return float(np.percentile(size[size > rest * top], percentile))
 
 
 def outer_labels(axes: np.ndarray, used: int) -> None:
