@@ -120,7 +120,7 @@ class Part:
         )
         self.images = [
             {s.name: self._images(faces, physics, s.writes, parity) for s in physics.stages}
-            for parity in (0, 1)
+            for parity in physics.parities
         ]
         self.around = around
 

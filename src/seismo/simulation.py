@@ -69,7 +69,7 @@ class Simulation:
                 Halo(backend, self.division, fields, stage.writes, parity)
                 for stage in setup.physics.stages
             ]
-            for parity in (0, 1)
+            for parity in setup.physics.parities
         ]
         self.step = 0
         self._searches: dict[tuple[str, int], list[Search]] = {}
@@ -112,8 +112,7 @@ class Simulation:
         self.step = self.total_steps
         for array in self.state().values():
             array[:] = 0
-        parities = (0, 1) if self.setup.physics.swap is not None else (0,)
-        self._take = self.backend.program(tuple(self._bind(parity) for parity in parities))
+        self._take = self.backend.program(tuple(map(self._bind, self.setup.physics.parities)))
         self.step = 0
 
     def state(self) -> dict[str, Any]:
@@ -131,12 +130,12 @@ class Simulation:
     @property
     def parity(self) -> int:
         """Which names the arrays of the next step go by (see `Fields`)."""
-        return self.step % 2 if self.setup.physics.swap is not None else 0
+        return self.step % len(self.setup.physics.parities)
 
     @property
     def left(self) -> int:
         """The parity of the last step, for `Fields.written`."""
-        return 1 - self.parity if self.setup.physics.swap is not None else 0
+        return (self.step - 1) % len(self.setup.physics.parities)
 
     def advance(self, steps: int) -> None:
         """Take a number of steps, at most up to `total_steps`."""

@@ -129,8 +129,9 @@ class BoundStage:
         self.stage, self._number = stage, number
         self.memories = [memory.array]
         edges, core = binding.subdomain.edges_and_core()
-        self.edges = [self._launches(binding, memory, edges, parity) for parity in (0, 1)]
-        self.core = [self._launches(binding, memory, [core], parity) for parity in (0, 1)]
+        parities = binding.fields.physics.parities
+        self.edges = [self._launches(binding, memory, edges, parity) for parity in parities]
+        self.core = [self._launches(binding, memory, [core], parity) for parity in parities]
         self.edge_corrections: list[Launch] = []
         self.core_corrections: list[Launch] = []
 

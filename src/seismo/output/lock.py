@@ -15,7 +15,6 @@ import os
 import socket
 from datetime import UTC, datetime
 from pathlib import Path
-from types import TracebackType
 
 from seismo.errors import ScenarioError
 from seismo.output.hidden_file import refusal
@@ -45,12 +44,7 @@ class Lock:
             raise refusal(self._folder, error) from error
         return self
 
-    def __exit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        trace: TracebackType | None,
-    ) -> None:
+    def __exit__(self, *exception: object) -> None:
         """Let go of it; a folder that holds nothing else goes too."""
         self._path.unlink(missing_ok=True)
         os.close(self._descriptor)

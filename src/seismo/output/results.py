@@ -15,7 +15,6 @@ import os
 from collections.abc import Mapping
 from functools import cached_property
 from pathlib import Path
-from types import TracebackType
 from typing import Any
 
 import h5py
@@ -71,12 +70,7 @@ class Results:
         """Return itself; the file is closed on leaving."""
         return self
 
-    def __exit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        trace: TracebackType | None,
-    ) -> None:
+    def __exit__(self, *exception: object) -> None:
         """Close the file."""
         self.close()
 

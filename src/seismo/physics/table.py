@@ -131,6 +131,11 @@ class Physics:
         everywhere = {n for s in self.stages if s.where != "surface" for n in s.on(True)[1]}
         return frozenset(n for s in self.stages for n in s.coefficients) - everywhere
 
+    @property
+    def parities(self) -> tuple[int, ...]:
+        """The kinds of steps there are: 0, and 1 where the names of arrays alternate."""
+        return (0, 1) if self.swap else (0,)
+
     def stage_writing(self, name: str) -> str:
         """Give the first stage after which field `name` is new."""
         if self.swap and name == self.swap[0]:

@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
+from typing import TypeVar
 
 import numpy as np
 
 from seismo.errors import ScenarioError
 from seismo.output.arrays import MapSet, NamedArrays, SnapshotSeries, TraceSet, choose, listed
 from seismo.output.results import Results
+
+Named = TypeVar("Named", TraceSet, MapSet)
 
 
 def trace_set(results: Results, name: str | None) -> TraceSet:
@@ -17,12 +20,9 @@ def trace_set(results: Results, name: str | None) -> TraceSet:
     Raises:
         ScenarioError: there is no such set, or none at all.
     """
-    if name is not None:
-        return choose(results.traces, name, "receivers")
-    for traces in results.traces.values():
-        if len(traces):
-            return traces
-    raise ScenarioError(f"{results.path}: holds no traces; add receivers to the scenario")
+    return _named_or_first(
+        results, results.traces, name, "receivers", "holds no traces; add receivers to the scenario"
+    )
 
 
 def snapshot_series(
@@ -54,12 +54,20 @@ def map_set(results: Results, name: str | None) -> MapSet:
     Raises:
         ScenarioError: there is no such set, or none at all.
     """
+    return _named_or_first(
+        results, results.maps, name, "maps", "holds no maps; add output.maps to the scenario"
+    )
+
+
+def _named_or_first(
+    results: Results, sets: Mapping[str, Named], name: str | None, where: str, lack: str
+) -> Named:
     if name is not None:
-        return choose(results.maps, name, "maps")
-    for maps in results.maps.values():
-        if len(maps):
-            return maps
-    raise ScenarioError(f"{results.path}: holds no maps; add output.maps to the scenario")
+        return choose(sets, name, where)
+    for one in sets.values():
+        if len(one):
+            return one
+    raise ScenarioError(f"{results.path}: {lack}")
 
 
 def shot_index(traces: TraceSet | MapSet, shot: str | int | None) -> int:

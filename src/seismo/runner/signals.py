@@ -7,7 +7,7 @@ systems send them, asks once.
 from __future__ import annotations
 
 import signal
-from types import FrameType, TracebackType
+from types import FrameType
 
 
 class Signals:
@@ -29,12 +29,7 @@ class Signals:
         }
         return self
 
-    def __exit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        trace: TracebackType | None,
-    ) -> None:
+    def __exit__(self, *exception: object) -> None:
         """Let those listen again who did before."""
         for number, handler in self._before.items():
             signal.signal(number, handler)
