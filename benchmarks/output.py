@@ -182,7 +182,9 @@ def _with_snapshots(simulation: Simulation, stops: list[int], path: Path) -> dic
     fields = [part.fields for part in simulation.parts]
     writer = ResultsWriter(path, scenario_text="", resolved="", attributes={})
     with writer:
-        taker = SnapshotTaker(writer, series, names, simulation.backend, fields, 1)
+        taker = SnapshotTaker(
+            writer, series, names, simulation.backend, fields, 1, simulation.ranks
+        )  # fmt: skip
         ring = ring_bytes(frame, frame * len(series[0].steps))
         with Pipeline(writer, simulation.backend, ring) as pipeline:
             simulation.load(setup.shots)

@@ -8,8 +8,10 @@ from __future__ import annotations
 import io
 import itertools
 import json
+import subprocess
 import sys
 import types
+from pathlib import Path
 from typing import ClassVar
 
 import pytest
@@ -18,6 +20,7 @@ from rich.console import Console
 from seismo import bench
 from seismo.errors import ScenarioError, SeismoError
 
+OUTPUT = Path(__file__).parents[1] / "benchmarks/output.py"
 BANDWIDTH = bench.Bandwidth(update=80.0, copy=50.0)
 
 
@@ -144,3 +147,15 @@ def test_bandwidth_counts_reads_and_writes(monkeypatch):
     measured = bench.measure_bandwidth(megabytes=1, repeats=2)
     assert measured.update == pytest.approx(2 * 2**20 / 0.5 / 1e9)
     assert measured.best == max(measured.update, measured.copy)
+
+
+@pytest.mark.parametrize(
+    ("what", "said"), [("steps", "speed left"), ("store", "beside gzip-4")], ids=["steps", "store"]
+)
+def test_the_cost_of_output_is_measured(what, said):
+    """The script runs, on a grid too small to tell anything."""
+    options = ["--points", "40", "--steps", "20", "--every", "10", "--rounds", "1"]
+    command = [sys.executable, str(OUTPUT), what, *options]
+    found = subprocess.run(command, capture_output=True, text=True, check=False)
+    assert not found.returncode, found.stderr
+    assert said in found.stdout
