@@ -54,7 +54,7 @@ def choose(
     """Choose the backend of a run.
 
     Args:
-        wanted: "auto" (the GPU if there is one), "cpu" or "gpu".
+        wanted: "auto" (the GPU if there is one and no threads are asked for), "cpu" or "gpu".
         device: number of the GPU, the first that will do when None.
         threads: threads to use on the CPU, all cores when None.
         ranks: processes that run together; several do so on CPUs only.
@@ -70,7 +70,7 @@ def choose(
         raise DeviceError(
             f"backend gpu: {ranks} ranks run on CPUs only, as yet; start one, or take --backend cpu"
         )
-    if wanted == "cpu" or ranks > 1:
+    if wanted == "cpu" or ranks > 1 or (wanted == "auto" and threads is not None):
         if device is not None:
             raise DeviceError(f"device: {device} is a GPU's number; leave it out on the CPU")
         return _on_processor(threads, "")

@@ -66,7 +66,7 @@ for _command in (runs.run, runs.resume, runs.submit):
 def check(
     file: ScenarioFile,
     as_json: Annotated[bool, typer.Option("--json", help="Print JSON instead of text.")] = False,
-    backend: BackendName = "cpu",
+    backend: BackendName = "auto",
     device: DeviceNumber = None,
 ) -> None:
     """Validate a scenario and say what it will cost and how well it resolves the waves."""
@@ -248,7 +248,7 @@ def bench(
     output: Annotated[
         Path | None, typer.Option("--json", metavar="FILE", help="Write the numbers as JSON too.")
     ] = None,
-    backend: BackendName = "cpu",
+    backend: BackendName = "auto",
     device: DeviceNumber = None,
 ) -> None:
     """Measure how fast this machine steps, beside its memory bandwidth."""

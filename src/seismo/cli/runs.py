@@ -37,7 +37,7 @@ def run(
             help="The results file [default: output.path of FILE, or its name with .h5].",
         ),
     ] = None,
-    backend: BackendName = "cpu",
+    backend: BackendName = "auto",
     device: DeviceNumber = None,
     threads: ThreadCount = None,
     quiet: Quiet = False,

@@ -50,7 +50,7 @@ def run(
     output: str | os.PathLike[str] | None = None,
     progress: Reporter | None = None,
     *,
-    backend: str = "cpu",
+    backend: str = "auto",
     device: int | None = None,
     threads: int | None = None,
     resume: bool | None = None,
@@ -66,7 +66,8 @@ def run(
             scenario's folder), else its name with .h5 in the current folder; a scenario that is no
             file goes to a temporary one that lives as long as the returned object.
         progress: called with a `seismo.monitor.Progress` a few times a second.
-        backend: "auto" (a GPU if there is one, else the CPU), "cpu" or "gpu".
+        backend: "auto" (a GPU if there is one and no threads are asked for, else the CPU), "cpu" or
+            "gpu".
         device: number of the GPU, the first that will do when None.
         threads: threads to use on the CPU, all cores when None.
         resume: True to go on from a checkpoint if there is one, and to do nothing where the results
@@ -99,7 +100,7 @@ def run_on(
     output: str | os.PathLike[str] | None = None,
     progress: Reporter | None = None,
     *,
-    backend: str = "cpu",
+    backend: str = "auto",
     device: int | None = None,
     threads: int | None = None,
     resume: bool | None = None,
