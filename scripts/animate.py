@@ -8,11 +8,13 @@ One frame is read at a time, so a series larger than the memory is no problem.
 from __future__ import annotations
 
 import argparse
+import sys
 
 import matplotlib.pyplot as plt
 import numpy as np
 from matplotlib.animation import FuncAnimation, PillowWriter
 
+from seismo.errors import ScenarioError, SeismoError
 from seismo.output import open_results
 
 
@@ -28,7 +30,9 @@ def main() -> None:
     with open_results(options.results) as results:
         series = results.snapshots[options.series or next(iter(results.snapshots))]
         field = options.field or list(series)[-1]
-        vertical, horizontal = list(series.axes)  # two axes: a 2-D run, or a plane of a 3-D run
+        if len(series.axes) != 2:
+            raise ScenarioError(f"{series.name}: is of a volume; name a --series of a plane")
+        vertical, horizontal = series.axes
         down, along = series.axes.values()
         middle = np.abs(series.frame(field, len(series.time) // 2))
         clip = np.percentile(middle[middle > 1e-3 * middle.max()], 99)
@@ -51,4 +55,7 @@ def main() -> None:
 
 
 if __name__ == "__main__":
-    main()
+    try:
+        main()
+    except SeismoError as error:  # no such file, series, field ...
+        sys.exit(f"{sys.argv[0]}: {error}")

@@ -2,12 +2,13 @@
 
 python scripts/plot_snapshots.py quickstart.h5 --field vz --output snapshots.png
 
-Works on 2-D results; for 3-D, name a snapshot series of a plane or use ``seismo plot``.
+Works on 2-D results; ``seismo plot`` draws those of 3-D runs too.
 """
 
 from __future__ import annotations
 
 import argparse
+import sys
 
 import h5py
 import matplotlib.pyplot as plt
@@ -28,6 +29,8 @@ def main() -> None:
         while isinstance(next(iter(group.values())), h5py.Group):
             group = next(iter(group.values()))  # a survey: the first shot
         fields = [name for name, item in group.items() if item.ndim == 3]
+        if not fields or "y" in file["model"]:
+            parser.error("the run is 3-D: draw its snapshots with seismo plot")
         field = options.field or fields[-1]
         time, z, x = (group[name][:] for name in ("time", "z", "x"))
         frames = np.linspace(0, len(time) - 1, 5).round().astype(int)[1:]
@@ -52,4 +55,7 @@ def main() -> None:
 
 
 if __name__ == "__main__":
-    main()
+    try:
+        main()
+    except (OSError, LookupError) as error:  # no such file, set, quantity, shot ...
+        sys.exit(f"{sys.argv[0]}: {error}")

@@ -8,6 +8,7 @@ python scripts/record_section.py quickstart.h5 --set surface --quantity vz --vel
 from __future__ import annotations
 
 import argparse
+import sys
 
 import matplotlib.pyplot as plt
 import numpy as np
@@ -18,15 +19,19 @@ def main() -> None:
     """Read one receiver set and draw its traces, each scaled to its own peak."""
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("results")
-    parser.add_argument("--set", default="receivers", help="group under /traces")
+    parser.add_argument("--set", help="group under /traces (default: the first)")
     parser.add_argument("--quantity", default="vz")
     parser.add_argument("--shot", type=int, default=0)
     parser.add_argument("--velocity", type=float, help="reduction velocity in m/s")
     parser.add_argument("--output", default="record_section.png")
     options = parser.parse_args()
 
-    traces = xarray.load_dataset(options.results, group=f"traces/{options.set}", engine="h5netcdf")
-    sources = xarray.load_dataset(options.results, group="sources", engine="h5netcdf")
+    tree = xarray.open_datatree(options.results, engine="h5netcdf")
+    sets = tree["traces"].children
+    name = options.set or next(iter(sets))
+    if name not in sets:
+        parser.error(f"--set {name}: there is {', '.join(sets)}")
+    traces, sources = sets[name].dataset, tree["sources"].dataset
     shot = traces[options.quantity].isel(shot=options.shot)
     # A survey has one source a shot; a run of one shot may have many, and the first counts.
     source = sources.isel(source=options.shot if traces.sizes["shot"] > 1 else 0)
@@ -44,10 +49,13 @@ def main() -> None:
         )
     panel.set_xlabel("distance from the source (m)")
     panel.set_ylabel(f"t - distance / {options.velocity:g} (s)" if options.velocity else "time (s)")
-    panel.set_title(f"{options.set}: {shot.attrs['long_name']}, each trace to its own peak")
+    panel.set_title(f"{name}: {shot.attrs['long_name']}, each trace to its own peak")
     panel.set_ylim(float(traces.time[-1]), 0.0)
     figure.savefig(options.output, dpi=200)
 
 
 if __name__ == "__main__":
-    main()
+    try:
+        main()
+    except (OSError, LookupError) as error:  # no such file, set, quantity, shot ...
+        sys.exit(f"{sys.argv[0]}: {error}")

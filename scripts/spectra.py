@@ -6,6 +6,7 @@ python scripts/spectra.py quickstart.h5 --set surface --quantity vz --receivers 
 from __future__ import annotations
 
 import argparse
+import sys
 
 import matplotlib.pyplot as plt
 import numpy as np
@@ -25,14 +26,18 @@ def main() -> None:
     """Read traces and wavelets and draw their spectra on logarithmic axes."""
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("results")
-    parser.add_argument("--set", default="receivers", help="group under /traces")
+    parser.add_argument("--set", help="group under /traces (default: the first)")
     parser.add_argument("--quantity", default="vz")
     parser.add_argument("--receivers", nargs="+", help="codes (default: first, middle and last)")
     parser.add_argument("--output", default="spectra.png")
     options = parser.parse_args()
 
-    traces = xarray.load_dataset(options.results, group=f"traces/{options.set}", engine="h5netcdf")
-    wavelets = xarray.load_dataset(options.results, group="wavelets", engine="h5netcdf")
+    tree = xarray.open_datatree(options.results, engine="h5netcdf")
+    sets = tree["traces"].children
+    name = options.set or next(iter(sets))
+    if name not in sets:
+        parser.error(f"--set {name}: there is {', '.join(sets)}")
+    traces, wavelets = sets[name].dataset, tree["wavelets"].dataset
     shot = traces[options.quantity].isel(shot=0)
     count = shot.sizes["receiver"]
     codes = options.receivers or list(shot.receiver.values[sorted({0, count // 2, count - 1})])
@@ -52,4 +57,7 @@ def main() -> None:
 
 
 if __name__ == "__main__":
-    main()
+    try:
+        main()
+    except (OSError, LookupError) as error:  # no such file, set, quantity, shot ...
+        sys.exit(f"{sys.argv[0]}: {error}")

@@ -447,3 +447,27 @@ def test_the_example_scripts_run(two, tmp_path, monkeypatch, script, options, ou
     plt.close("all")
     with Image.open(path) as image:
         assert min(image.size) >= 400
+
+
+@pytest.mark.parametrize(
+    ("script", "options", "words"),
+    [
+        ("plot_snapshots.py", ["--field", "q"], "object 'q' doesn't exist"),
+        ("record_section.py", ["--set", "lin"], "--set lin: there is line, stations"),
+        ("record_section.py", ["--quantity", "q"], "No variable named 'q'"),
+        ("spectra.py", ["--set", "lin"], "--set lin: there is line, stations"),
+        ("spectra.py", ["--receivers", "q"], "not all values found in index 'receiver'"),
+        ("animate.py", ["--field", "q"], "there is no 'q'"),
+    ],
+)
+def test_an_example_script_says_in_one_line_what_is_missing(
+    two, capsys, monkeypatch, script, options, words
+):
+    pytest.importorskip("xarray")
+    pytest.importorskip("h5netcdf")
+    mpl.use("Agg")
+    monkeypatch.setattr(sys, "argv", [script, str(two.path), *options])
+    with pytest.raises(SystemExit) as caught:
+        runpy.run_path(str(SCRIPTS / script), run_name="__main__")
+    said = capsys.readouterr().err if caught.value.code == 2 else str(caught.value.code)
+    assert words in said.splitlines()[-1]
