@@ -114,10 +114,14 @@ def test_check_tells_of_a_folder_that_may_not_be_written_to(seismo_of, monkeypat
 def test_new_writes_a_scenario_that_is_sound(seismo_of, tmp_path):
     assert seismo_of("new", "mine") == (0, "mine.yaml\n", "")
     assert seismo.load(tmp_path / "mine.yaml").physics == "elastic"
-    code, _, err = seismo_of("new", "mine")
+    assert seismo_of("new", "mine")[0] == 0
+    (tmp_path / "mine.yaml").write_text("title: edited")
+    code, _, err = seismo_of("new", "mine.yaml")
     assert code == 2
-    assert err == "mine.yaml: exists already; choose another name, or --force\n"
+    assert err == "mine.yaml: is there, and reads otherwise; --force replaces it\n"
+    assert (tmp_path / "mine.yaml").read_text() == "title: edited"
     assert seismo_of("new", "mine", "--force")[0] == 0
+    assert seismo.load(tmp_path / "mine.yaml").physics == "elastic"
 
 
 def test_schema_and_version(seismo_of):

@@ -143,6 +143,19 @@ def test_the_command(seismo_of, tmp_path, monkeypatch):  # noqa: F811
         assert seismo_of("submit", "pulse.yaml") == wanted
 
 
+def test_an_edited_script_is_not_replaced(seismo_of, tmp_path):  # noqa: F811
+    assert seismo_of("submit", "pulse.yaml", "--dry-run")[0] == 0
+    script = tmp_path / "pulse.sbatch"
+    ours = script.read_text()
+    script.write_text(ours + "# mine\n")
+    assert seismo_of("submit", "pulse.yaml", "--dry-run") == (
+        2, "", "pulse.sbatch: is there, and reads otherwise; --force replaces it\n"
+    )  # fmt: skip
+    assert script.read_text() == ours + "# mine\n"
+    assert seismo_of("submit", "pulse.yaml", "--dry-run", "--force")[0] == 0
+    assert script.read_text() == ours
+
+
 STAND_IN = """\
 #!/bin/bash
 trap 'exit 85' TERM

@@ -19,8 +19,8 @@ from typing import Annotated, Any, NoReturn
 import typer
 
 from seismo.cli import runs
-from seismo.cli.arguments import BackendName, DeviceNumber, ResultsFile, ScenarioFile
-from seismo.errors import InsufficientMemoryError, ScenarioError, SeismoError, StorageError
+from seismo.cli.arguments import BackendName, DeviceNumber, Force, ResultsFile, ScenarioFile
+from seismo.errors import InsufficientMemoryError, ScenarioError, SeismoError
 from seismo.ranks import end_all
 
 DIFFERENT = 1
@@ -206,20 +206,15 @@ def _picture(output: Path | None, results: Path, kind: str, suffix: str, count: 
 @app.command()
 def new(
     name: Annotated[str, typer.Argument(metavar="NAME", help="Name of the scenario.")],
-    force: Annotated[bool, typer.Option("--force", help="Replace a file that exists.")] = False,
+    force: Force = False,
 ) -> None:
     """Write a commented scenario to start from, NAME.yaml in the current folder."""
+    from seismo.output.hidden_file import write_new
     from seismo.scenario import template
 
-    text = template(name.removesuffix(".yaml"))
-    path = Path(f"{name.removesuffix('.yaml')}.yaml")
-    try:
-        with path.open("w" if force else "x", encoding="utf-8") as stream:
-            stream.write(text)
-    except FileExistsError:
-        raise ScenarioError(f"{path}: exists already; choose another name, or --force") from None
-    except OSError as error:
-        raise StorageError(f"{path}: cannot be written: {error.strerror}") from error
+    name = name.removesuffix(".yaml")
+    path = Path(f"{name}.yaml")
+    write_new(path, template(name), force)
     print(path)
 
 

@@ -31,6 +31,9 @@ TimeLimit = Annotated[
         metavar="DURATION", help="Stop at a checkpoint before this is over, such as '4 h'."
     ),
 ]
+Force = Annotated[
+    bool, typer.Option("--force", help="Replace a file of this name that reads otherwise.")
+]
 Quiet = Annotated[bool, typer.Option("--quiet", "-q", help="Say nothing but errors.")]
 ProgressShare = Annotated[
     int, typer.Option("--progress", min=1, max=100, help="Per cent between two lines of a log.")

@@ -14,6 +14,7 @@ import typer
 from seismo.cli.arguments import (
     BackendName,
     DeviceNumber,
+    Force,
     Going,
     ProgressShare,
     Quiet,
@@ -124,11 +125,12 @@ def submit(
     dry_run: Annotated[
         bool, typer.Option("--dry-run", help="Write the batch script, and submit nothing.")
     ] = False,
+    force: Force = False,
 ) -> None:
     """Write a batch script for SLURM that runs a scenario to its end, and submit it."""
     from seismo import submit as jobs
     from seismo.scenario import load
 
     chosen = jobs.Profile() if profile is None else jobs.load_profile(profile)
-    script = jobs.write_script(load(file), chosen, Path())
+    script = jobs.write_script(load(file), chosen, Path(), force)
     print(script if dry_run else f"{script}: job {jobs.submit(script)}")

@@ -155,6 +155,23 @@ def write_whole(path: Path, data: bytes) -> None:
         hidden.discard()
 
 
+def write_new(path: Path, text: str, replace: bool = False) -> None:
+    """Write a text for people to edit; an earlier one, which they may have edited, is kept.
+
+    Raises:
+        ScenarioError: there is one that reads otherwise, and `replace` is not set; or as
+            `final_path` does.
+        StorageError: the disk is full or failing.
+    """
+    final, data = final_path(path), text.encode()
+    try:
+        if not replace and final.exists() and final.read_bytes() != data:
+            raise ScenarioError(f"{path}: is there, and reads otherwise; --force replaces it")
+        write_whole(final, data)
+    except OSError as error:
+        raise refusal(path, error) from error
+
+
 def final_path(path: str | os.PathLike[str]) -> Path:
     """Return the file that `path` stands for, links followed.
 
@@ -168,13 +185,13 @@ def final_path(path: str | os.PathLike[str]) -> Path:
     except OSError as error:
         raise refusal(Path(path), error) from error
     except ValueError as error:
-        raise ScenarioError(f"output.path {os.fspath(path)!r}: {error}") from error
+        raise ScenarioError(f"{os.fspath(path)!r}: {error}") from error
     if stat.S_ISDIR(mode):
-        raise ScenarioError(f"output.path {final}: is a folder; name a file, such as results.h5")
+        raise ScenarioError(f"{final}: is a folder; name a file, such as results.h5")
     if mode and not stat.S_ISREG(mode):
-        raise ScenarioError(f"output.path {final}: is not an ordinary file; choose another name")
+        raise ScenarioError(f"{final}: is not an ordinary file; choose another name")
     if not stat.S_ISDIR(folder):
-        raise ScenarioError(f"output.path {final}: the folder does not exist; create it first")
+        raise ScenarioError(f"{final}: the folder does not exist; create it first")
     return final
 
 
@@ -190,4 +207,4 @@ def refusal(path: Path, error: OSError) -> SeismoError:
     reason = os.strerror(error.errno) if error.errno else " ".join(str(error).split())
     kind = ScenarioError if error.errno in _USER_ERRORS else StorageError
     remedy = _REMEDIES.get(error.errno or 0, "")
-    return kind(f"output.path {path}: cannot be written: {reason}{remedy}")
+    return kind(f"{path}: cannot be written: {reason}{remedy}")

@@ -238,6 +238,6 @@ class Pipeline:
         room = machine.free_disk(folder)
         if room is not None and room < need:
             self._low = (
-                f"output.path {self._writer.path}: {folder} has {with_unit(room, 'B')} left, and "
+                f"{self._writer.path}: {folder} has {with_unit(room, 'B')} left, and "
                 f"{with_unit(need, 'B')} are needed to end the run; free some space"
             )

@@ -222,8 +222,7 @@ def results_target(path: str | os.PathLike[str]) -> Path:
     final = final_path(path)
     if final.exists() and final.stat().st_size and not _holds_results(final):
         raise ScenarioError(
-            f"output.path {final}: is there and holds no results of seismo; choose another name, "
-            "or remove it"
+            f"{final}: is there and holds no results of seismo; choose another name, or remove it"
         )
     return final
 

@@ -124,7 +124,7 @@ def _room(setup: Setup, needs: list[Demand], checkpoints: int) -> list[str]:
         path = results_target(scenario.results_path or "results.h5")
         HiddenFile(path).discard()
     except SeismoError as error:
-        where = scenario.where("output", "path") if scenario.output.path else ""
-        return [*found, f"{where}{': ' * bool(where)}{error}; the run will be refused"]
+        where = f"{scenario.where('output', 'path')}: output.path " if scenario.output.path else ""
+        return [*found, f"{where}{error}; the run will be refused"]
     lack = lack_of_disk(setup, path, checkpoints)
     return [*found, f"disk: {lack}; the run will be refused"] if lack else found

@@ -110,9 +110,7 @@ def refuse_what_does_not_fit(
         if not demand.fits:
             raise InsufficientMemoryError(f"{demand}; {remedy(setup)}")
     if lack := lack_of_disk(setup, path, beside):
-        raise StorageError(
-            f"output.path: {lack}; use fewer or decimated snapshots, or write elsewhere"
-        )
+        raise StorageError(f"{path}: {lack}; use fewer or decimated snapshots, or write elsewhere")
 
 
 def lack_of_disk(setup: Setup, path: Path, beside: int) -> str:

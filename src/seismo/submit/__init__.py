@@ -5,7 +5,8 @@ from __future__ import annotations
 import subprocess
 from pathlib import Path
 
-from seismo.errors import ScenarioError, StorageError
+from seismo.errors import ScenarioError
+from seismo.output.hidden_file import write_new
 from seismo.scenario import Scenario
 from seismo.submit.profile import Profile, load_profile
 from seismo.submit.script import batch_script, job_name
@@ -13,19 +14,16 @@ from seismo.submit.script import batch_script, job_name
 __all__ = ["Profile", "batch_script", "load_profile", "submit", "write_script"]
 
 
-def write_script(scenario: Scenario, profile: Profile, folder: Path) -> Path:
-    """Write the batch script into a folder, where the job will run; replace an older one.
+def write_script(scenario: Scenario, profile: Profile, folder: Path, replace: bool = False) -> Path:
+    """Write the batch script into a folder, where the job will run.
 
     Raises:
-        ScenarioError: the scenario does not fit the profile.
+        ScenarioError: the scenario does not fit the profile; or there is another script of this
+            name, and `replace` is not set.
         StorageError: the script cannot be written.
     """
     path = folder / f"{job_name(scenario)}.sbatch"
-    text = batch_script(scenario, profile, folder.resolve())
-    try:
-        path.write_text(text, encoding="utf-8")
-    except OSError as error:
-        raise StorageError(f"{path}: cannot be written: {error.strerror}") from error
+    write_new(path, batch_script(scenario, profile, folder.resolve()), replace)
     return path
 
 
