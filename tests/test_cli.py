@@ -49,9 +49,12 @@ def seismo_of(tmp_path, monkeypatch, capsys):
 
 def test_run_info_and_plot(seismo_of, tmp_path):
     code, out, err = seismo_of("run", "pulse.yaml", "--output", "here.h5")
-    assert (code, out.splitlines()[-1]) == (0, "here.h5")
-    assert "Mpoint/s" in out
+    assert (code, out) == (0, "here.h5\n")
     assert "100 %" in err
+    assert "Mpoint/s" in err.splitlines()[-1]
+    code, out, err = seismo_of("resume", "here.h5.run")
+    assert (code, out) == (0, f"{tmp_path / 'here.h5'}\n")
+    assert err == f"{tmp_path / 'here.h5'}: is complete already; nothing is left to do\n"
     assert (tmp_path / "here.h5").exists()
     code, out, err = seismo_of("info", "here.h5")
     assert code == 0

@@ -374,6 +374,12 @@ def test_a_missing_or_malformed_file_is_one_line(tmp_path, content, words):
     assert "\n" not in str(caught.value)
 
 
+def test_a_file_that_was_not_copied_whole_says_so(elastic_2d, tmp_path):
+    (tmp_path / "r.h5").write_bytes(elastic_2d.read_bytes()[:-1000])
+    with pytest.raises(ScenarioError, match=r"r.h5: cannot be .* it is cut short; copy it again"):
+        open_results(tmp_path / "r.h5")
+
+
 def test_a_foreign_hdf5_file_or_a_folder_is_refused(tmp_path):
     with h5py.File(tmp_path / "other.h5", "w") as file:
         file["traces"] = 1

@@ -297,6 +297,11 @@ def test_a_changed_file_is_refused_by_name(tmp_path, every_step):
     seismo.run(scenario, tmp_path / "x.h5", resume=True).close()
 
 
+def test_the_results_instead_of_their_folder(unfinished):
+    with pytest.raises(ScenarioError, match=r"x.h5: holds no checkpoint; .* a run, x.h5.run"):
+        resume(unfinished)
+
+
 def test_what_may_change(unfinished, wanted):
     """How often checkpoints are written, where results go, how many shots advance together."""
     moved = unfinished.with_name("y.h5")
@@ -311,7 +316,11 @@ def test_complete_results_are_left_as_they_are(tmp_path):
     seismo.run(SHORT, path, resume=True).close()
     before, said = path.stat().st_mtime_ns, []
     seismo.run(SHORT, path, said.append, resume=True).close()
-    assert said[-1].note == f"{path}: is complete already"
+    assert said[-1].note == f"{path}: is complete already; nothing is left to do"
+    resume(tmp_path / "x.h5.run", said.append).close()
+    assert said[-1] == said[-2]
+    with pytest.raises(ScenarioError, match=r"holds no checkpoint; name the folder of a run, RES"):
+        resume(path)
     assert path.stat().st_mtime_ns == before
     seismo.run(SHORT | {"title": "another"}, path, resume=True).close()
     assert path.stat().st_mtime_ns > before

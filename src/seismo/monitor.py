@@ -84,6 +84,7 @@ _PHASES = {
 _SAID = {
     "device": lambda progress: progress.note,
     "checkpoint": lambda progress: progress.note,
+    "done": lambda progress: progress.note,
     "warning": lambda progress: f"warning: {progress.note}",
     "compile": lambda progress: COMPILING,
 }

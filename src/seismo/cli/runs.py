@@ -85,7 +85,6 @@ def _run(
 ) -> None:  # fmt: skip
     """Run, listening to signals, and say how it went, on the first of several ranks."""
     from seismo import units
-    from seismo.monitor import closing_line
     from seismo.runner.signals import Signals
 
     try:
@@ -98,7 +97,6 @@ def _run(
     if first:
         with results:
             if not quiet:
-                print(closing_line(results.summary))
                 print(results.path)
 
 

@@ -253,6 +253,8 @@ def _opened(path: Path) -> h5py.File:
     except (OSError, ValueError) as error:
         number = getattr(error, "errno", None)
         reason = os.strerror(number) if number else "not an HDF5 file"
+        if "truncated" in str(error):
+            reason = "it is cut short; copy it again, or run the scenario again"
         raise ScenarioError(f"{path}: cannot be opened as results: {reason}") from error
     try:
         if text_attribute(file, "format") != FORMAT:
@@ -260,7 +262,7 @@ def _opened(path: Path) -> h5py.File:
         version = text_attribute(file, "format_version")
         if version != str(FORMAT_VERSION):
             raise ScenarioError(
-                f"{path}: results of format {version}, this version reads {FORMAT_VERSION}; "
+                f"{path}: results of format {version or '?'}, this version reads {FORMAT_VERSION}; "
                 "use the seismo that wrote it"
             )
     except BaseException:

@@ -149,7 +149,7 @@ def run_on(
             remove(own_folder(folder, ranks), after=start.path)
             setup = replace(setup, batch=start.header["together"])
         if ranks.share(resume and ranks.first and _is_complete(final, own))[0]:
-            report(Progress("checkpoint", note=f"{path}: is complete already"))
+            report(_complete_already(path))
             if ranks.first:
                 shutil.rmtree(folder, ignore_errors=True)
         else:
@@ -182,7 +182,7 @@ def resume(
     """Go on with an unfinished run as it was begun, and open its results.
 
     Args:
-        folder: the run directory, `RESULTS.run`.
+        folder: the run directory, `RESULTS.run`; where it has gone, its results are complete.
         progress: see `run`.
         device: see `run`.
         threads: see `run`.
@@ -194,6 +194,9 @@ def resume(
             name; and as `run` does.
     """
     place = Path(folder).resolve()
+    if not place.exists() and (done := _published(place)) is not None:
+        (progress or _silent)(_complete_already(done))
+        return open_results(done)
     header = last_header(place)
     results = place.with_name(header["results"])
     if run_folder(results) != place:
@@ -250,6 +253,19 @@ def _is_complete(final: Path, own: Mapping[str, Any]) -> bool:
             return same and results.status == COMPLETE
     except ScenarioError:
         return False
+
+
+def _published(folder: Path) -> Path | None:
+    """Give the complete results of a run directory, which went with them."""
+    results = folder.with_suffix("")
+    if run_folder(results) != folder or not results.exists():
+        return None
+    with open_results(results) as found:
+        return results if found.status == COMPLETE else None
+
+
+def _complete_already(results: Path) -> Progress:
+    return Progress("checkpoint", note=f"{results}: is complete already; nothing is left to do")
 
 
 def _facts(setup: Setup, **chosen: Any) -> dict[str, Any]:

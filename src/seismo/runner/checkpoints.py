@@ -24,6 +24,7 @@ from seismo.errors import ScenarioError, StorageError
 from seismo.monitor import Progress, Reporter
 from seismo.output import checkpoint
 from seismo.output.checkpoint import DamagedError
+from seismo.output.parts import run_folder
 from seismo.ranks import Alone
 from seismo.runner.signals import Signals
 from seismo.scenario.checkpoint import Checkpoint
@@ -142,7 +143,9 @@ def last_header(folder: Path) -> dict[str, Any]:
     for path in checkpoint.found(folder):
         with contextlib.suppress(DamagedError):
             return checkpoint.header_of(path)
-    raise ScenarioError(f"{folder}: holds no checkpoint; name the folder of a run, RESULTS.run")
+    instead = run_folder(folder)
+    name = instead.name if instead.is_dir() else "RESULTS.run"
+    raise ScenarioError(f"{folder}: holds no checkpoint; name the folder of a run, {name}")
 
 
 def remove(folder: Path, after: Path | None = None) -> None:

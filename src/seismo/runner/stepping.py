@@ -130,14 +130,15 @@ class Run:
             with Pipeline(writer, self.backend, ring_of(self.setup), reserve) as pipeline:
                 failure = self._waves(Gear(simulation, taker, writer, pipeline))
             marks = {"status": "unstable", "message": str(failure)} if failure else None
-            summary = self._summary(simulation)
-            writer.finish(summary | pipeline.describe(), marks)
+            summary = self._summary(simulation) | pipeline.describe()
+            writer.finish(summary, marks)
         if self.checkpoints is not None:
             self.checkpoints.remove()
         self.ranks.wait()
         if failure is not None:
             raise UnstableError(f"{failure}, in {self.path}", failure.good)
-        self.report(Progress("done", self.total, self.total))
+        note = monitor.closing_line(summary)
+        self.report(Progress("done", self.total, self.total, note=note))
 
     def follow(self) -> None:
         """Run along with the first rank, until it has published the results."""
