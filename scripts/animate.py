@@ -35,7 +35,7 @@ def main() -> None:
         vertical, horizontal = series.axes
         down, along = series.axes.values()
         middle = np.abs(series.frame(field, len(series.time) // 2))
-        clip = np.percentile(middle[middle > 1e-3 * middle.max()], 99)
+        clip = np.percentile(middle[middle > 1e-6 * middle.max()], 99)
 
         figure, panel = plt.subplots(figsize=(7, 4.5), layout="constrained")
         image = panel.imshow(

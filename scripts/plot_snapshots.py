@@ -38,7 +38,7 @@ def main() -> None:
         vp = file["model/vp"][:]
         model_z, model_x = file["model/z"][:], file["model/x"][:]
 
-    clip = np.percentile(np.abs(wave[np.abs(wave) > 1e-3 * np.abs(wave).max()]), 99)
+    clip = np.percentile(np.abs(wave[np.abs(wave) > 1e-6 * np.abs(wave).max()]), 99)
     figure, axes = plt.subplots(
         2, 2, figsize=(9, 6), sharex=True, sharey=True, layout="constrained"
     )

@@ -29,8 +29,6 @@ from seismo.plotting.style import (
     styled,
 )
 
-_REST = 1e-6  # of the largest value: stress at a source is thousands of times the median
-
 
 @styled
 def peaks(
@@ -67,7 +65,7 @@ def peaks(
     figure, grid = panels(rows, columns, float(np.clip(height, 2.2, 11.0)))
     for panel, name in zip(grid.flat, names, strict=False):
         values = plane.oriented(found.values_of(name, (number, *plane.index(axes))), axes)
-        level = clip_level(values, clip, _REST)
+        level = clip_level(values, clip)
         factor, label = amplitude_label(name, found.unit(name), level)
         image = draw_image(
             panel, plane, values * factor, axes, scale, cmap=SEQUENTIAL, vmin=0.0,

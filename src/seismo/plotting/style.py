@@ -41,6 +41,7 @@ SOURCE_COLOUR, RECEIVER_COLOUR = "#F0E442", "#FFFFFF"
 SEQUENTIAL, DIVERGING = "viridis", "RdBu_r"
 # Light enough that red and blue stay readable on top of it.
 GROUND = LinearSegmentedColormap.from_list("ground", ["#FFFFFF", "#B4B4B4"])
+REST = 1e-6  # of the largest value: less is rounding; waves are 1e-3 of the stress at a source
 WIDTH = 7.2  # inches: the text width of a journal page
 
 P = ParamSpec("P")
@@ -101,17 +102,16 @@ def heading(*parts: str) -> str:
     return ", ".join(part for part in parts if part)
 
 
-def clip_level(values: np.ndarray, percentile: float, rest: float = 1e-3) -> float:
+def clip_level(values: np.ndarray, percentile: float) -> float:
     """Return the amplitude to clip at: the percentile over what has moved at all.
 
-    Early snapshots are almost everywhere at rest, below `rest` of the largest value; counting those
-    points would clip at nothing.
+    Early snapshots are almost everywhere at rest; counting those points would clip at nothing.
     """
     size = np.abs(values[np.isfinite(values)])
     top = size.max(initial=0.0)
     if top == 0.0:
         return 1.0
-    return float(np.percentile(size[size > rest * top], percentile))
+    return float(np.percentile(size[size > REST * top], percentile))
 
 
 def outer_labels(axes: np.ndarray, used: int) -> None:

@@ -12,9 +12,7 @@ from seismo.errors import ScenarioError
 from seismo.output.quantities import pretty_unit, symbol, with_unit
 from seismo.output.results import Results
 from seismo.plotting.choice import components, receiver_indices, shot_index, trace_set
-from seismo.plotting.style import COLOURS, heading, panels, quiet_frame, styled
-
-_FAINTEST = 1e-6  # of the largest trace: below, float32 holds rounding, and filters their ripples
+from seismo.plotting.style import COLOURS, REST, heading, panels, quiet_frame, styled
 
 
 @styled
@@ -61,7 +59,7 @@ def traces(
     }
     for column, (panel, name, values) in enumerate(zip(grid[0], names, read, strict=True)):
         common = largest[name] if scale == "common" else None
-        least = common or _FAINTEST * largest[name]
+        least = common or REST * largest[name]
         _draw_column(panel, stations.time, values, least, COLOURS[column % 5])
         if common is None:
             _print_peaks(panel, values, stations.unit(name))
