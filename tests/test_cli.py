@@ -129,6 +129,13 @@ def test_new_writes_a_scenario_that_is_sound(seismo_of, tmp_path):
 
 def test_schema_and_version(seismo_of):
     assert "properties" in json.loads(seismo_of("schema")[1])
+    shown = seismo_of("schema", "time.step")[1]
+    assert "a number in s, above 0" in shown
+    assert "|" not in shown
+    assert (
+        "| `step` | a number in s, above 0 |" in seismo_of("schema", "time.step", "--markdown")[1]
+    )
+    assert seismo_of("schema", "grd")[2].endswith("no such key; did you mean 'grid'?\n")
     assert seismo_of("--version")[1] == f"seismo {seismo.__version__}\n"
 
 

@@ -15,7 +15,7 @@ from pydantic import ValidationError
 
 from seismo.errors import ScenarioError
 from seismo.scenario import Scenario, from_dict, json_schema, load, parse, template
-from seismo.scenario.reference import reference
+from seismo.scenario.reference import reference, reference_of
 
 FULL = Path(__file__).with_name("scenario_full.yaml").read_text(encoding="utf-8")
 
@@ -198,6 +198,31 @@ def test_the_json_schema_knows_every_key_of_a_full_scenario():
     for name, definition in [("Scenario", schema), *definitions.items()]:
         for key, item in definition["properties"].items():
             assert key == "type" or item.get("description"), f"{name}.{key} has no description"
+
+
+@pytest.mark.parametrize("key", ["sources", "sources[0]", "sources[]"])
+def test_the_reference_of_a_key_holds_what_is_below_it_once(key):
+    text = reference_of(key)
+    titles = [line for line in text.splitlines() if line.startswith("## ")]
+    assert titles[0] == "## `sources[]` (type: explosion)"
+    assert "## `sources[].force`" in titles
+    assert all(title.startswith("## `sources[]") for title in titles)
+    assert titles.count("## `sources[].wavelet` (type: ricker)") == 1
+    assert text in reference()
+
+
+def test_the_reference_of_a_single_value_is_its_line():
+    rows = [line for line in reference_of("time.step").splitlines() if line.startswith("| `")]
+    assert rows == [line for line in reference().splitlines() if line.startswith("| `step`")]
+    assert "| `physics` |" in reference_of("physics")
+    assert "| `grid` |" not in reference_of("physics")
+
+
+def test_the_reference_of_no_key_names_the_nearest():
+    with pytest.raises(
+        ScenarioError, match=r"^time.stpe: .* no such key; did you mean 'time.step'"
+    ):
+        reference_of("time.stpe")
 
 
 def test_the_reference_lists_every_key_with_unit_default_and_range():

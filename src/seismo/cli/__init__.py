@@ -220,15 +220,29 @@ def new(
 
 @app.command()
 def schema(
+    key: Annotated[
+        str | None,
+        typer.Argument(metavar="[KEY]", help="A key, such as sources or time.step [default: all]."),
+    ] = None,
     markdown: Annotated[
-        bool, typer.Option("--markdown", help="Print the reference for people instead.")
+        bool, typer.Option("--markdown", help="Print the reference for people, as Markdown.")
     ] = False,
 ) -> None:
-    """Print the JSON schema of a scenario, for editors, or the reference of every key."""
+    """Say what a key of a scenario may hold; without one, print the JSON schema, for editors."""
     from seismo.scenario import json_schema
-    from seismo.scenario.reference import reference
+    from seismo.scenario.reference import reference, reference_of
 
-    print(reference() if markdown else json.dumps(json_schema(), indent=1))
+    if key is None:
+        print(reference() if markdown else json.dumps(json_schema(), indent=1))
+        return
+    text = reference_of(key)
+    if markdown:
+        print(text)
+        return
+    from rich.console import Console
+    from rich.markdown import Markdown
+
+    Console().print(Markdown(text))
 
 
 @app.command()

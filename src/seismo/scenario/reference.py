@@ -6,15 +6,19 @@
 from __future__ import annotations
 
 import json
+import re
 import sys
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
 from typing import Any, get_args, get_origin
 
 from pydantic import BaseModel
 from pydantic.fields import FieldInfo
 
+from seismo.errors import ScenarioError
 from seismo.scenario import describe
 from seismo.scenario.document import Scenario
+from seismo.scenario.mistakes import nearest
 
 _HEAD = """\
 # Scenario reference
@@ -25,26 +29,71 @@ down. *required* keys have no default; *optional* ones may be left out. Unknown 
 """
 
 
+@dataclass(frozen=True)
+class Section:
+    """The keys of one part of a scenario: its path, such as `sources[]`, its title and model."""
+
+    path: str
+    title: str
+    model: type[BaseModel]
+
+    @property
+    def names(self) -> dict[str, str]:
+        """The keys, by their paths as people write them: `sources.delay`."""
+        return {_plain(f"{self.path}.{name}"): name for name in self.model.model_fields}
+
+    def table(self, names: Iterable[str]) -> str:
+        """Write it as Markdown, with some of its keys."""
+        lines = [f"## {self.title}", "", " ".join((self.model.__doc__ or "").split()), ""]
+        lines += ["| key | value | default | meaning |", "| --- | --- | --- | --- |"]
+        fields = {name: self.model.model_fields[name] for name in names}
+        lines += [
+            f"| `{name}` | {_value(field)} | {_default(field)} | {_cell(field.description or '')} |"
+            for name, field in fields.items()
+        ]
+        return "\n".join([*lines, ""])
+
+
 def reference() -> str:
     """Return the reference of all keys as Markdown."""
-    lines = [_HEAD, *_section("Scenario", "", Scenario)]
-    return "\n".join(lines).rstrip() + "\n"
+    return "\n".join([_HEAD, *_tables(_sections("", "Scenario", Scenario))])
 
 
-def _section(title: str, path: str, model: type[BaseModel]) -> Iterator[str]:
-    yield f"## {title}\n"
-    yield f"{_words(model)}\n"
-    yield "| key | value | default | meaning |"
-    yield "| --- | --- | --- | --- |"
-    for name, field in model.model_fields.items():
-        meaning = _cell(field.description or "")
-        yield f"| `{name}` | {_value(field)} | {_default(field)} | {meaning} |"
-    yield ""
+def reference_of(key: str) -> str:
+    """Return the reference of one key, such as `sources` or `time.step`, and of all below it.
+
+    Raises:
+        ScenarioError: there is no such key.
+    """
+    wanted, sections = _plain(key), list(_sections("", "Scenario", Scenario))
+    below = [s for s in sections if f"{_plain(s.path)}.".startswith(f"{wanted}.")]
+    if found := _tables(below):
+        return "\n".join(found)
+    holders = [section for section in sections if wanted in section.names]
+    if not holders:
+        known = {name for section in sections for name in section.names}
+        raise ScenarioError(f"{key}: a scenario has no such key{nearest(wanted, known)}")
+    return "\n".join(_tables(holders, wanted))
+
+
+def _plain(path: str) -> str:
+    """Leave out which one of a list: `sources` for `sources[]` and `sources[0]`."""
+    return re.sub(r"\[\d*\]", "", path).removeprefix(".")
+
+
+def _tables(sections: Iterable[Section], only: str = "") -> list[str]:
+    """Write sections, or one key of them; those that read alike once."""
+    tables = (s.table([s.names[only]] if only else s.model.model_fields) for s in sections)
+    return list(dict.fromkeys(tables))
+
+
+def _sections(path: str, title: str, model: type[BaseModel]) -> Iterator[Section]:
+    yield Section(path, title, model)
     for name, field in model.model_fields.items():
         yield from _below(f"{path}.{name}".removeprefix("."), describe.annotation_of(field))
 
 
-def _below(path: str, annotation: Any) -> Iterator[str]:
+def _below(path: str, annotation: Any) -> Iterator[Section]:
     members = describe.branches(annotation)
     bare = describe.unwrapped(members[0])
     if len(members) == 1 and get_origin(bare) is tuple and get_args(bare)[-1] is Ellipsis:
@@ -53,13 +102,9 @@ def _below(path: str, annotation: Any) -> Iterator[str]:
         for name, member in zip(describe.tags(annotation), members, strict=True):
             kind = describe.unwrapped(member)
             key = "type: " if "type" in kind.model_fields else ""
-            yield from _section(f"`{path}` ({key}{name})", path, kind)
+            yield from _sections(path, f"`{path}` ({key}{name})", kind)
     elif model := describe.model_at(annotation):
-        yield from _section(f"`{path}`", path, model)
-
-
-def _words(model: type[BaseModel]) -> str:
-    return " ".join((model.__doc__ or "").split())
+        yield from _sections(path, f"`{path}`", model)
 
 
 def _value(field: FieldInfo) -> str:
@@ -70,7 +115,7 @@ def _default(field: FieldInfo) -> str:
     if field.is_required():
         return "*required*"
     default = field.default
-    if default is None or default == ():
+    if default in (None, (), ""):
         return "*optional*"
     if isinstance(default, BaseModel):
         return "see below"
