@@ -137,8 +137,7 @@ class Run:
         self.ranks.wait()
         if failure is not None:
             raise UnstableError(f"{failure}, in {self.path}", failure.good)
-        note = monitor.closing_line(summary)
-        self.report(Progress("done", self.total, self.total, note=note))
+        self.report(Progress("done", self.total, self.total, note=monitor.closing_line(summary)))
 
     def follow(self) -> None:
         """Run along with the first rank, until it has published the results."""

@@ -36,9 +36,8 @@ _RULES = (
     physics_rules.properties,
     physics_rules.sources,
     physics_rules.receivers,
-    physics_rules.snapshots,
+    physics_rules.cuts,
     rules.snapshot_times,
-    physics_rules.maps,
     rules.names,
     rules.survey,
 )

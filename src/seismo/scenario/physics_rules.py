@@ -139,36 +139,23 @@ def receivers(draft: Draft) -> Found:
     """Check that the equation has what each set of receivers records."""
     if draft.physics is None:
         return
-    known = QUANTITIES[draft.physics]
+    known, offers = QUANTITIES[draft.physics], f"physics {draft.physics} records"
     for index, group in enumerate(draft.receivers or ()):
-        for number, quantity in enumerate((group and group.quantities) or ()):
-            if quantity not in known:
-                problem = f"physics {draft.physics} records {', '.join(known)}"
-                yield Mistake(("receivers", index, "quantities", number), problem)
-            elif quantity in group.quantities[:number]:
-                yield Mistake(("receivers", index, "quantities", number), "listed twice: keep one")
+        names = (group and group.quantities) or ()
+        yield from _listed(("receivers", index, "quantities"), names, known, offers)
 
 
-def snapshots(draft: Draft) -> Found:
-    """Check the fields and the places of snapshots."""
+def cuts(draft: Draft) -> Found:
+    """Check what snapshots and maps show, and their places."""
     if draft.output is None or draft.dimensions is None:
         return
-    for index, entry in enumerate(draft.output.snapshots):
-        path: Path = ("output", "snapshots", index)
-        known = fields(draft.physics, draft.dimensions) if draft.physics else entry.fields
-        yield from _listed(draft, (*path, "fields"), entry.fields, known, "fields")
-        yield from _cut(draft, path, entry)
-
-
-def maps(draft: Draft) -> Found:
-    """Check the quantities and the places of maps."""
-    if draft.output is None or draft.dimensions is None:
-        return
-    for index, entry in enumerate(draft.output.maps):
-        path: Path = ("output", "maps", index)
-        known = peaks(draft.physics, draft.dimensions) if draft.physics else entry.quantities
-        yield from _listed(draft, (*path, "quantities"), entry.quantities, known, "maps")
-        yield from _cut(draft, path, entry)
+    for key, listed, offered in (("snapshots", "fields", fields), ("maps", "quantities", peaks)):
+        for index, entry in enumerate(getattr(draft.output, key)):
+            path, names = ("output", key, index), getattr(entry, listed)
+            known = offered(draft.physics, draft.dimensions) if draft.physics else names
+            offers = f"physics {draft.physics} in {draft.dimensions}-D has the {listed}"
+            yield from _listed((*path, listed), names, known, offers)
+            yield from _cut(draft, path, entry)
 
 
 def peaks(physics: str, dimensions: int) -> tuple[str, ...]:
@@ -180,15 +167,11 @@ def peaks(physics: str, dimensions: int) -> tuple[str, ...]:
     return tuple(n for n in own if n != "velocity") + (tuple(words) if motions else ())
 
 
-def _listed(
-    draft: Draft, path: Path, names: tuple[str, ...], known: tuple[str, ...], what: str
-) -> Found:
+def _listed(path: Path, names: tuple[str, ...], known: tuple[str, ...], offers: str) -> Found:
     """Check that each name is known and stands in a list but once."""
     for number, name in enumerate(names):
         if name not in known:
-            offers = f"{', '.join(known)}{nearest(name, known)}"
-            problem = f"physics {draft.physics} in {draft.dimensions}-D has the {what} {offers}"
-            yield Mistake((*path, number), problem)
+            yield Mistake((*path, number), f"{offers} {', '.join(known)}{nearest(name, known)}")
         elif name in names[:number]:
             yield Mistake((*path, number), "listed twice: keep one")
 
