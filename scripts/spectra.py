@@ -14,11 +14,14 @@ import xarray
 
 
 def amplitude(trace: xarray.DataArray) -> xarray.DataArray:
-    """Return |sum trace exp(-2 pi i f t) dt| over frequency (Hz)."""
-    interval = float(trace.time[1] - trace.time[0])
-    frequency = np.fft.rfftfreq(trace.sizes["time"], interval)
+    """Return |sum trace exp(-2 pi i f t) dt| over frequency (Hz), the last tenth tapered."""
+    interval, count = float(trace.time[1] - trace.time[0]), trace.sizes["time"]
+    left = np.minimum((count - np.arange(count)) / (0.1 * count), 1.0)
+    tapered = trace.values * np.sin(0.5 * np.pi * left) ** 2
     return xarray.DataArray(
-        np.abs(np.fft.rfft(trace.values)) * interval, {"frequency": frequency}, ["frequency"]
+        np.abs(np.fft.rfft(tapered)) * interval,
+        {"frequency": np.fft.rfftfreq(count, interval)},
+        ["frequency"],
     )
 
 

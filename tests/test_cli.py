@@ -47,6 +47,19 @@ def seismo_of(tmp_path, monkeypatch, capsys):
     signal.signal(signal.SIGTERM, handler)
 
 
+def test_run_says_once_what_check_warns_of(seismo_of, tmp_path):
+    text = SCENARIO.replace("ricker, frequency: 10 Hz", "triangle, rise: 100 ms")
+    (tmp_path / "pulse.yaml").write_text(text)
+    _, said, _ = seismo_of("check", "pulse.yaml", "--json")
+    warnings = json.loads(said)["warnings"]
+    assert warnings
+    for quiet in ([], ["--quiet"]):
+        code, _, err = seismo_of("run", "pulse.yaml", "--output", f"{len(quiet)}.h5", *quiet)
+        assert code == 0
+        for warning in warnings:
+            assert err.count(f"warning: {warning}\n") == (not quiet)
+
+
 def test_run_info_and_plot(seismo_of, tmp_path):
     code, out, err = seismo_of("run", "pulse.yaml", "--output", "here.h5")
     assert (code, out) == (0, "here.h5\n")

@@ -22,7 +22,7 @@ from seismo.errors import ScenarioError, StorageError
 from seismo.output import ResultsWriter, open_results
 from seismo.plotting import KINDS, draw, gather, model, movie, peaks, snapshot, spectra, traces
 from seismo.plotting.section import sections
-from seismo.plotting.spectra import amplitude_spectrum, highest_frequency
+from seismo.plotting.spectra import amplitude_spectrum, highest_frequency, tapered
 from seismo.plotting.style import clip_level, panels
 from seismo.plotting.traces import _draw_column
 from synthetic_results import (
@@ -359,6 +359,22 @@ def test_the_spectrum_of_a_ricker_pulse_is_the_known_one():
     ratio = frequency / FREQUENCY
     expected = 2 * ratio**2 / (np.sqrt(np.pi) * FREQUENCY) * np.exp(-(ratio**2))
     np.testing.assert_allclose(amplitude, expected, atol=1e-9 * expected.max())
+
+
+def test_the_end_of_a_trace_does_not_spread_over_its_spectrum():
+    """A displacement that stays, as in the near field: tanh rises without corners.
+
+    The step back at its end has 1 / (2 pi f) at all frequencies. The taper, half a cosine of
+    length T = 2 s, has 1 / (2 pi f) / ((2 f T)^2 - 1) of it at most twice (once for each corner).
+    """
+    time = 0.01 * np.arange(2000)
+    stays = 0.5 * (1.0 + np.tanh((time - 5.0) / 0.3))
+    frequency, cut = amplitude_spectrum(time, stays)
+    _, amplitude = amplitude_spectrum(time, tapered(stays))
+    high = (frequency > 3.0) & (frequency < 20.0)
+    step = 1.0 / (2.0 * np.pi * frequency[high])
+    assert np.all(cut[high] > 0.9 * step)
+    assert np.all(amplitude[high] < 2.1 * step / ((4.0 * frequency[high]) ** 2 - 1.0))
 
 
 def test_f_max_is_recorded_or_found_40_db_down(two, three):

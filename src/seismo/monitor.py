@@ -41,7 +41,7 @@ class Progress:
 
     Attributes:
         phase: what it does: "device", "model", "build", "compile", "step", "checkpoint" or "done";
-            or "warning".
+            "caution" or "warning".
         step: steps taken, over all batches of shots.
         steps: steps to take.
         time: simulated time in s, within the batch.
@@ -85,6 +85,7 @@ _SAID = {
     "device": lambda progress: progress.note,
     "checkpoint": lambda progress: progress.note,
     "done": lambda progress: progress.note,
+    "caution": lambda progress: f"warning: {progress.note}",
     "warning": lambda progress: f"warning: {progress.note}",
     "compile": lambda progress: COMPILING,
 }

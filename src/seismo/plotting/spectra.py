@@ -2,6 +2,8 @@
 
 The spectrum is |sum s(t) exp(-2 pi i f t) dt|, one-sided and not doubled: for a pulse of finite
 length it estimates the Fourier transform, so its unit is the unit of the trace per hertz.
+Traces that end before all motion does, or displaced for good, would spread the jump at their end
+over all frequencies: their last tenth is tapered to zero. They begin at rest.
 """
 
 from __future__ import annotations
@@ -25,6 +27,7 @@ from seismo.plotting.style import (
     styled,
 )
 
+TAPERED = 0.1  # of a trace, at its end
 _FLOOR = 1e-4  # four decades: below, float32 traces hold little but rounding
 _HIGHEST_LEVEL = 0.01  # f_max is where the source spectrum has fallen by 40 dB
 
@@ -59,7 +62,7 @@ def spectra(
     highest = highest_frequency(results)
     for panel, name in zip(grid[0], names, strict=True):
         values = np.nan_to_num(stations.values_of(name, index)[chosen])
-        frequency, amplitude = amplitude_spectrum(stations.time, values)
+        frequency, amplitude = amplitude_spectrum(stations.time, tapered(values))
         top = float(amplitude.max()) or 1.0
         factor, label = amplitude_label(name, stations.unit(name), top)
         for line, k in enumerate(chosen):
@@ -75,8 +78,16 @@ def spectra(
     handles, labels = grid[0, 0].get_legend_handles_labels()
     figure.legend(handles, labels, loc="outside lower center", ncols=min(len(labels), 4))
     named = f"shot {stations.shots[index]}" if len(stations.shots) > 1 else ""
-    figure.suptitle(heading(results.title, stations.name, named), fontsize=10)
+    note = f"last {TAPERED:.0%} tapered"
+    figure.suptitle(heading(results.title, stations.name, named, note), fontsize=10)
     return figure
+
+
+def tapered(values: np.ndarray) -> np.ndarray:
+    """Return traces (..., time) whose last tenth falls to zero as a cosine squared does."""
+    count = values.shape[-1]
+    left = (count - np.arange(count)) / max(1.0, TAPERED * count)
+    return values * np.sin(0.5 * np.pi * np.minimum(left, 1.0)) ** 2
 
 
 def amplitude_spectrum(time: np.ndarray, values: np.ndarray) -> tuple[np.ndarray, np.ndarray]:

@@ -25,22 +25,26 @@ _TRACE_BLOCK = 1 << 20  # samples finished at once
 _MODEL_UNITS = {"vp": "m/s", "vs": "m/s", "rho": "kg/m3"}
 
 
-def attributes_of(setup: Setup) -> dict[str, Any]:
+def attributes_of(setup: Setup, warnings: list[str]) -> dict[str, Any]:
     """Give the attributes of the root."""
     scenario = setup.scenario
     half = {f.name: f.half for f in setup.physics.fields if f.half}
-    highest = highest_frequency(setup)
     return {
         "title": scenario.title,
         "physics": scenario.physics,
         "dt": setup.clock.dt,
         "dt_limit": setup.clock.limit,
         "steps": setup.clock.steps,
-        "f_max": highest,
+        "f_max": highest_frequency(setup),
         "half_cell": json.dumps(half),
-        "warnings": json.dumps(cautions(setup, layers_of(setup, highest))),
+        "warnings": json.dumps(warnings),
         "model_values": f"at the grid's nodes; the solver's averaging: {scenario.averaging}",
     }
+
+
+def warnings_of(setup: Setup) -> list[str]:
+    """List what `check` would warn of."""
+    return cautions(setup, layers_of(setup, highest_frequency(setup)))
 
 
 def model_of(setup: Setup) -> tuple[dict[str, np.ndarray], dict[str, tuple[np.ndarray, str]]]:

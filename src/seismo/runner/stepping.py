@@ -104,11 +104,14 @@ class Run:
         """Run everything and publish the results file."""
         scenario = self.setup.scenario
         self.since = time.perf_counter()
+        warnings = contents.warnings_of(self.setup)
+        for warning in warnings if self.start.done is None else ():
+            self.report(Progress("caution", note=warning))
         writer = ResultsWriter(
             self.path,
             scenario_text=scenario.text,
             resolved=scenario.to_yaml(),
-            attributes=contents.attributes_of(self.setup) | {"identity": self.identity},
+            attributes=contents.attributes_of(self.setup, warnings) | {"identity": self.identity},
             done=self.start.done,
         )
         memory, written = memory_of(self.setup), self.checkpoints is not None
@@ -304,14 +307,10 @@ class Run:
         several = len(self.names) > 1
         last = number * self.setup.batch + len(names)
         return Progress(
-            "step",
-            number * self.per_batch + simulation.step,
-            self.total,
-            simulation.step * self.setup.clock.dt,
-            self.before + now - self.started,
-            self.pace.rate,
+            "step", number * self.per_batch + simulation.step, self.total,
+            simulation.step * self.setup.clock.dt, self.before + now - self.started, self.pace.rate,
             f"shots {last - len(names) + 1}-{last} of {len(self.names)}" if several else "",
-        )
+        )  # fmt: skip
 
     @contextmanager
     def _told_when_compiling(self) -> Iterator[None]:
