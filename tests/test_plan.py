@@ -16,11 +16,13 @@ import pytest
 from rich.console import Console
 
 from seismo import bench
+from seismo.backends.choice import choose
 from seismo.plan import make_plan, speed
 from seismo.plan.report import print_plan
 from seismo.plan.resolution import phase_error, points_needed
 from seismo.scenario import from_dict
 from seismo.setup import prepare
+from seismo.wavelets import energy_above
 
 SCENARIO = {
     "physics": "elastic",
@@ -156,6 +158,9 @@ WARNED = {
     "source source_000: a moment of 3e\\+09 N m acts on each metre along y": {
         "sources": [FAULT | {"moment": 3e9}]
     },
+    "source source_000: 0.038 of the energy .* lies above 33.3 Hz, .* at 1000 m/s: it rings": {
+        "sources": [SCENARIO["sources"][0] | {"wavelet": {"type": "triangle", "rise": 0.125}}]
+    },
     "only t = 0 is kept": {"receivers": [SCENARIO["receivers"][0] | {"interval": 5.0}]},
     "boundaries.layer.points": {"boundaries": {"layer": {"points": 4}}},
     "times as many steps": section("time", step=2e-4),
@@ -175,6 +180,40 @@ def test_the_duration_asked_for_is_enough():
     pulse = needed - math.hypot(1300.0, 190.0) / 1800.0
     assert 2.0 / 8.0 < pulse < 2.5 / 8.0  # of a Ricker wavelet with its peak at 1.5 periods
     assert make_plan(scenario(**section("time", duration=needed + 1e-3))).warnings == []
+
+
+@pytest.mark.parametrize(("source", "derivatives"), [
+    ({"type": "explosion"}, 1), ({"type": "explosion", "time_function": "moment"}, 2),
+    ({"type": "force", "force": {"z": 1.0}}, 1), ({"type": "pressure"}, 0),
+])  # fmt: skip
+def test_the_energy_beyond_the_grid_is_that_of_the_far_motion(source, derivatives):
+    """Velocity follows force' and moment'', pressure the source itself (Aki & Richards, ch. 4).
+
+    At 3 points of 10 m per wavelength of 1000 m/s the grid ends at 33.3 Hz.
+    """
+    wavelet = {"type": "smoothed_ramp", "rise": 0.25}
+    source = source | {"position": {"x": 600.0, "z": 200.0}, "wavelet": wavelet}
+    made = scenario(sources=[source])
+    lost = energy_above(made.sources[0].wavelet, 100.0 / 3.0, derivatives)
+    said = [line for line in make_plan(made).warnings if "rings" in line]
+    assert bool(said) == (lost > 3e-5)
+    if said:
+        assert f" {lost:.2g} of the energy" in said[0]
+
+
+def test_maps_are_counted_in_the_run_time(capsys):
+    """A point of a PGV map costs more than a step: two components at the nodes, and a peak."""
+    plan = make_plan(scenario())
+    output = {"maps": [{"name": "ground", "quantities": ["pgv"]}]}
+    mapped = make_plan(scenario(output=output))
+    assert plan.map_seconds == 0.0
+    points, steps = 201 * 101, plan.setup.clock.steps
+    threads = int(choose("cpu").make("float32").describe()["threads"])
+    assert mapped.map_seconds == pytest.approx(points * steps * 14.1e-9 / threads, rel=0.01)
+    assert mapped.as_dict()["map_seconds"] == mapped.map_seconds < mapped.seconds
+    print_plan(mapped, Console(width=500))
+    share = mapped.map_seconds / mapped.seconds
+    assert f" and {share:.0%} of it for maps" in capsys.readouterr().out
 
 
 def test_an_explosion_makes_no_direct_s_wave():

@@ -29,6 +29,8 @@ SHAPES = [
     spec("kuepper", duration=0.5, n=5, delay=0.0),
 ]
 RATES = [
+    spec("gaussian_rate", half_duration=0.3),
+    spec("gaussian_rate", sigma=0.1, delay=0.8),
     spec("brune", corner_frequency=4.0, delay=0.0),
     spec("brune", rise=0.1, delay=0.2),
     spec("triangle", half_duration=0.3, delay=0.0),
@@ -124,6 +126,31 @@ def test_ormsby_spectrum_is_its_trapezoid():
     flat = (frequency > 13) & (frequency < 27)
     assert np.ptp(spectrum[flat]) < 0.01 * spectrum.max()
     assert np.max(spectrum[(frequency > 45) | (frequency < 1)]) < 0.01 * spectrum.max()
+
+
+def test_a_gaussian_rate_is_that_of_its_sigma_or_half_duration():
+    """exp(-tau^2 / (2 sigma^2)) = exp(-(1.628 tau / half duration)^2), of area 1 (SPECFEM3D)."""
+    tau = np.linspace(-0.5, 0.5, 101)
+    expected = np.exp(-((1.628 * tau / 0.3) ** 2)) * 1.628 / 0.3 / np.sqrt(np.pi)
+    found = wavelets.evaluate(spec("gaussian_rate", half_duration=0.3, delay=0.0), tau)
+    assert np.allclose(found, expected, rtol=1e-12)
+    same = spec("gaussian_rate", sigma=0.3 / (1.628 * np.sqrt(2.0)), delay=0.0)
+    assert np.allclose(wavelets.evaluate(same, tau), expected, rtol=1e-12)
+
+
+@pytest.mark.parametrize("derivatives", [0, 1])
+def test_the_energy_above_a_frequency_is_that_of_the_known_spectrum(derivatives):
+    """A triangle of half duration T has sinc(f T)^2, a raised cosine sinc(f T) / (1 - (f T)^2)."""
+    f = (np.arange(400_000) + 0.5) * 2.5e-3
+    known = {
+        spec("triangle", half_duration=0.3): np.sinc(0.3 * f) ** 2,
+        spec("smoothed_ramp", rise=0.4): np.sinc(0.4 * f) / (1.0 - (0.4 * f) ** 2),
+    }
+    for one, spectrum in known.items():
+        energy = (f**derivatives * spectrum) ** 2
+        expected = energy[f > 8.0].sum() / energy.sum()
+        assert wavelets.energy_above(one, 8.0, derivatives) == pytest.approx(expected, rel=0.02)
+    assert wavelets.energy_above(spec("gaussian_rate", half_duration=0.3), 8.0, 1) < 1e-15
 
 
 def test_brune_spectrum_falls_with_the_square_beyond_its_corner():

@@ -32,8 +32,7 @@ def scenario(spacing: float) -> dict:
     document["grid"]["spacing"] = spacing
     faster = 100.0 / spacing
     document["sources"][0]["wavelet"] = {
-        "type": "gaussian", "frequency": 1.87566 * faster, "amplitude": 3.32452 * faster,
-        "delay": 0.72 / faster,
+        "type": "gaussian_rate", "sigma": 0.12 / faster, "delay": 0.72 / faster,
     }  # fmt: skip
     document["receivers"] = [cases.points(STATION[None, :], ["velocity"], "xyz")]
     return document

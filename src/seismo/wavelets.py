@@ -2,9 +2,10 @@
 
 Two families. *Shapes* (ricker, gaussian, gaussian_derivative, ormsby, kuepper) have a peak of 1 and
 no unit; as the wavelet of a force they are f(t), as that of a moment tensor the moment rate in 1/s.
-*Moment rates* (brune, triangle, smoothed_ramp) have unit area, so that the moment grows from 0 to
-the scalar moment of the source. `evaluate` gives the function itself, `derivative` its exact rate
-of change: what a solver that injects moment rate needs where the wavelet describes the moment.
+*Moment rates* (gaussian_rate, brune, triangle, smoothed_ramp) have unit area, so that the moment
+grows from 0 to the scalar moment of the source. `evaluate` gives the function itself, `derivative`
+its exact rate of change: what a solver that injects moment rate needs where the wavelet describes
+the moment.
 
 Symbols: t time (s), f frequency (Hz), tau = t - delay.
 
@@ -19,6 +20,7 @@ from collections.abc import Callable
 from dataclasses import dataclass, replace
 from functools import lru_cache
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
 import numpy as np
@@ -94,6 +96,14 @@ def maximum_frequency(spec: Any, base: Path | None = None, rate: bool = False) -
     if shape.highest is not None and not rate:
         return shape.highest
     return _highest_frequency(shape.rate if rate else shape.value, shape)
+
+
+def energy_above(spec: Any, frequency: float, derivatives: int, base: Path | None = None) -> float:
+    """Return the share of the energy of a wavelet's derivative above a frequency in Hz."""
+    shape = shape_of(spec, base)
+    frequencies, spectrum = _spectrum(shape.value, shape)
+    energy = (spectrum * frequencies**derivatives) ** 2
+    return float(energy[frequencies > frequency].sum() / energy.sum())
 
 
 def shape_of(spec: Any, base: Path | None = None) -> Shape:
@@ -234,6 +244,20 @@ def _kuepper(spec: Any) -> Shape:
     return Shape(value, rate, 0.0, duration, (n + 1) / (2.0 * duration))
 
 
+def _gaussian_rate(spec: Any) -> Shape:
+    """A Gaussian moment rate of unit area: exp(-tau^2 / (2 sigma^2)) / (sqrt(2 pi) sigma).
+
+    In the place of a triangle it is exp(-(1.628 tau / half_duration)^2), up to its area (Komatitsch
+    et al. 2002, Science 298; SPECFEM3D).
+    """
+    sigma = spec.sigma or spec.half_duration / (1.628 * math.sqrt(2.0))
+    pulse = _gaussian(SimpleNamespace(frequency=1.0 / (math.sqrt(2.0) * math.pi * sigma)))
+    peak = 1.0 / (math.sqrt(2.0 * math.pi) * sigma)
+    return replace(
+        pulse, value=lambda tau: peak * pulse.value(tau), rate=lambda tau: peak * pulse.rate(tau)
+    )
+
+
 def _brune(spec: Any) -> Shape:
     """Moment rate w^2 tau exp(-w tau), w = 2 pi corner frequency (Brune 1970, JGR 75, 4997-5009).
 
@@ -324,6 +348,7 @@ _SHAPES: dict[str, Callable[[Any], Shape]] = {
     "gaussian_derivative": _gaussian_derivative,
     "ormsby": _ormsby,
     "kuepper": _kuepper,
+    "gaussian_rate": _gaussian_rate,
     "brune": _brune,
     "triangle": _triangle,
     "smoothed_ramp": _smoothed_ramp,

@@ -42,7 +42,8 @@ class Plan:
         output: bytes on the disk.
         device: name of the processor or card that it is planned for.
         points_per_second: expected point updates a second on it.
-        seconds: expected time of stepping.
+        seconds: expected time of stepping, maps included.
+        map_seconds: of it for maps of largest values.
         warnings: what a seismologist would ask about.
     """
 
@@ -57,6 +58,7 @@ class Plan:
     device: str
     points_per_second: float
     seconds: float
+    map_seconds: float
     warnings: list[str]
 
     def as_dict(self) -> dict[str, Any]:
@@ -87,6 +89,7 @@ class Plan:
             "device": self.device,
             "points_per_second": self.points_per_second,
             "seconds": self.seconds,
+            "map_seconds": self.map_seconds,
             "warnings": self.warnings,
         }
 
@@ -112,7 +115,8 @@ def make_plan(scenario: Any, choice: Choice | None = None) -> Plan:
     warnings = cautions(setup, layers) + _room(setup, needs, memory.checkpoints)
     return Plan(
         setup, highest, dominant_frequency(setup), layers, needed_of(setup), memory, needs, output,
-        backend.describe()["device"], rate, speed.seconds(setup, rate, backend), warnings,
+        backend.describe()["device"], rate, speed.seconds(setup, rate, backend),
+        speed.map_seconds(setup, backend), warnings,
     )  # fmt: skip
 
 

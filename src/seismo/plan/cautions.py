@@ -8,6 +8,7 @@ from typing import Any
 
 import numpy as np
 
+from seismo import wavelets
 from seismo.grid import AXES
 from seismo.mechanisms import moment_of
 from seismo.plan.resolution import (
@@ -24,9 +25,11 @@ from seismo.setup import Setup
 
 FEW_POINTS = 4.0  # contacts and free surfaces carry such waves badly
 LEAST_POINTS = 3.0  # a wave of fewer points per wavelength is noise on any grid
+MOST_LOST = 3e-5  # of the energy: what rings then is half a percent of the waves (rms)
 MOST_ERROR = 1.0  # % of phase velocity: a quarter of a period is lost after 25 wavelengths
 EDGE_POINTS = 5  # sources and receivers spread over 4 points
 CLOSE_POINTS = 4.0
+_RADIATED = {"force": 1, "pressure": 0}  # far motion: which derivative; of a moment the second
 _FACES = {"x": ("x_min", "x_max"), "y": ("y_min", "y_max"), "z": ("top", "bottom")}
 
 
@@ -67,6 +70,24 @@ def _coarse(setup: Setup, layers: list[LayerResolution]) -> Lines:
             f"errors of several percent, with {CONTACT_POINTS:g} points "
             f"({_spacing(setup, worst, CONTACT_POINTS)}) of about 0.5 %"
         )
+
+
+def _beyond(setup: Setup, layers: list[LayerResolution]) -> Lines:
+    """A spectrum that falls slowly reaches frequencies that the grid does not carry."""
+    slowest = min(layer.slowest for layer in layers)
+    carried = slowest / (LEAST_POINTS * coarsest_spacing(setup))
+    if carried < highest_frequency(setup):
+        return  # `_coarse` has said so
+    for source in setup.shots[0].sources:
+        derivatives = _RADIATED.get(source.kind, 2) - source.derivative
+        lost = wavelets.energy_above(source.wavelet, carried, derivatives, source.base)
+        if lost > MOST_LOST:
+            yield (
+                f"source {source.name}: {lost:.2g} of the energy of its waves ({lost**0.5:.2g} of "
+                f"the amplitude) lies above {carried:.3g} Hz, which the grid does not carry at "
+                f"{slowest:.5g} m/s: it rings behind them; use a wavelet without corners "
+                "(gaussian_rate for a moment rate), or filter the traces below that"
+            )
 
 
 def _spacing(setup: Setup, layer: LayerResolution, points: float) -> str:
@@ -245,7 +266,7 @@ def _nothing_recorded(setup: Setup) -> Lines:
 
 
 _EARTH: tuple[Callable[[Setup, list[LayerResolution]], Lines], ...] = (
-    _coarse, _ratio, _density, _thin,
+    _coarse, _beyond, _ratio, _density, _thin,
 )  # fmt: skip
 _GEOMETRY: tuple[Callable[[Setup], Lines], ...] = (
     _ends, _lost_moment, _line_moment, _edges, *TIMING, _close_receivers, _at_the_surface,

@@ -75,11 +75,13 @@ def _facts(plan: Plan) -> Iterator[tuple[str, str]]:
         f"{with_unit(memory.state, 'B')} each, "
         f"up to {with_unit(memory.checkpoints, 'B')} of disk while a run lasts",
     )
+    share = plan.map_seconds / plan.seconds
+    maps = f" and {share:.0%} of it for maps" if share > 0.01 else ""
     yield (
         "run time",
         f"about {clock_time(plan.seconds)} on {plan.device} when nothing else runs, at "
-        f"{rate(plan.points_per_second)} (an estimate, to a factor of two or so), and compiling in "
-        "a first run",
+        f"{rate(plan.points_per_second)}{maps} (an estimate, to a factor of two or so), and "
+        "compiling in a first run",
     )
 
 

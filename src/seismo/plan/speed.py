@@ -7,17 +7,23 @@ long. Measured on two cores of an AMD EPYC: the acoustic and elastic equations f
 moved follows from the bandwidth of the backend; a GPU moves what it computes, and reaches the part
 of its bandwidth that `SHARES` says.
 
+Maps of largest values cost by what they read of every point of the map at every step, a component
+at the nodes (`MAP_NANOSECONDS`, measured in 2-D) far more than one where it stands.
+
 It is an estimate: on an idle machine of that kind good to some ten percent, on others to a factor
 of two or so, and other programs that run meanwhile slow a run down at will.
 """
 
 from __future__ import annotations
 
+from collections import Counter
+
 import numpy as np
 
 from seismo.backends.base import Backend
 from seismo.decomposition import LAYER_COST
-from seismo.setup import Setup
+from seismo.maps import MapSet
+from seismo.setup import Setup, maps_of
 
 Table = dict[tuple[str, int], float]
 NANOSECONDS: dict[str, Table] = {
@@ -44,6 +50,10 @@ SHARES: dict[str, Table] = {
         ("elastic_sh", 2): 0.50,
     },  # TODO(lead): guesses from the aims of `seismo bench`
 }
+MAP_NANOSECONDS: dict[str, dict[str, float]] = {
+    "cpu": {"read at nodes": 6.5, "read": 1.0, "changed": 1.0, "raised": 1.1},
+    "gpu": {},
+}
 STEP_SECONDS = {"cpu": 1e-4, "gpu": 1.5e-5}  # launching and recording, whatever the size
 
 
@@ -65,9 +75,32 @@ def nanoseconds(setup: Setup, backend: Backend) -> float:
     return own * cost / int(backend.describe().get("threads", 1))
 
 
+def map_seconds(setup: Setup, backend: Backend) -> float:
+    """Estimate the time in s that finding the largest values of maps takes."""
+    own, threads = MAP_NANOSECONDS[backend.name], int(backend.describe().get("threads", 1))
+    moving = 3.0 * np.dtype(setup.scenario.precision).itemsize / backend.bandwidth()
+    once = sum(
+        one.cut.points * count * max(moving, own.get(kind, 0.0) * 1e-9 / threads)
+        for one in maps_of(setup)
+        for kind, count in _passes(one).items()
+    )
+    return once * setup.clock.steps * len(setup.shots)
+
+
+def _passes(one: MapSet) -> Counter[str]:
+    """Count how often a step goes over the points of some maps, for what."""
+    found = Counter(raised=len(one.quantities), changed=0)
+    for component, at_nodes in one.channels:
+        found["read at nodes" if at_nodes else "read"] += len(component.terms)
+    if any(quantity.of_change for quantity in one.quantities):
+        found["changed"] += len(one.channels)
+    return found
+
+
 def seconds(setup: Setup, speed: float, backend: Backend) -> float:
     """Estimate the time of stepping in s at a number of point updates a second."""
     steps = setup.clock.steps + setup.extra_steps
     batches = -(-len(setup.shots) // setup.batch)
     launching = batches * STEP_SECONDS[backend.name]
-    return steps * (setup.grid.size * len(setup.shots) / speed + launching)
+    stepping = steps * (setup.grid.size * len(setup.shots) / speed + launching)
+    return stepping + map_seconds(setup, backend)

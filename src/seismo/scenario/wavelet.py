@@ -68,6 +68,24 @@ class KuepperWavelet(_Shape):
     delay: Time = Field(0.0, description="time of the wavelet's beginning")
 
 
+class GaussianRateWavelet(_Pulse):
+    """Gaussian moment rate, unit area: without corners, which radiate above what a grid carries."""
+
+    type: Literal["gaussian_rate"]
+    half_duration: PositiveTime | None = Field(
+        None, description="of the triangle that it stands for, as catalogues give it; or `sigma`"
+    )
+    sigma: PositiveTime | None = Field(
+        None, description="standard deviation, half_duration / (1.628 sqrt 2)"
+    )
+
+    @model_validator(mode="after")
+    def _one_width(self) -> GaussianRateWavelet:
+        if (self.half_duration is None) == (self.sigma is None):
+            raise ValueError("give exactly one of 'half_duration' and 'sigma'")
+        return self
+
+
 class BruneWavelet(_Shape):
     """Moment rate of Brune (1970), unit area."""
 
@@ -129,6 +147,7 @@ Wavelet = Annotated[
     | Annotated[GaussianDerivativeWavelet, Tag("|gaussian_derivative")]
     | Annotated[OrmsbyWavelet, Tag("|ormsby")]
     | Annotated[KuepperWavelet, Tag("|kuepper")]
+    | Annotated[GaussianRateWavelet, Tag("|gaussian_rate")]
     | Annotated[BruneWavelet, Tag("|brune")]
     | Annotated[TriangleWavelet, Tag("|triangle")]
     | Annotated[SmoothedRampWavelet, Tag("|smoothed_ramp")]
