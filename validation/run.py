@@ -17,6 +17,8 @@ from pathlib import Path
 
 from cases import HERE, Row
 
+from seismo.backends.choice import choose
+
 CASES = {
     "acoustic_whole_space": "Acoustic whole space",
     "acoustic_half_space": "Acoustic half-space",
@@ -53,7 +55,10 @@ def run_case(name: str, quick: bool) -> dict:
         start = time.perf_counter()
         subprocess.run(command + (["--quick"] if quick else []), check=False)
         found = json.loads(rows.read_text()) if rows.exists() else []
-    return {"quick": quick, "seconds": round(time.perf_counter() - start), "rows": found}
+    return {
+        "quick": quick, "seconds": round(time.perf_counter() - start), "rows": found,
+        "device": choose().make("float32").describe()["device"],
+    }  # fmt: skip
 
 
 def page(results: dict) -> str:
@@ -65,8 +70,9 @@ def page(results: dict) -> str:
         rows = [Row(**row) for row in results[name]["rows"]]
         met = sum(row.passed for row in rows)
         note = ", quick version" if results[name]["quick"] else ""
+        device = f" on {results[name]['device']}" if "device" in results[name] else ""
         parts.append(f"## {title}\n\n`{name}.py`{note}: {met} of {len(rows)} bars met, "
-                     f"{results[name]['seconds']} s.\n")  # fmt: skip
+                     f"{results[name]['seconds']} s{device}.\n")  # fmt: skip
         parts.append(table(rows))
         if (HERE / "figures" / f"{name}.png").exists():
             parts.append(f"![{title}](figures/{name}.png)\n")
