@@ -297,7 +297,7 @@ def test_a_card_describes_itself(gpu):
 
 @pytest.mark.parametrize(("name", "dimensions"), EQUATIONS)
 def test_the_memory_of_a_card_is_the_memory_planned(name, dimensions, gpu):
-    """Within 15 %, one array on its way included, of some 100 MB to 1 GB."""
+    """Of some 100 MB to 1 GB; the plan may count 15 % too much."""
     cupy = pytest.importorskip("cupy")
     document = solver.plan(
         name, dimensions, cells=3000 if dimensions == 2 else 150, steps=20, precision="float32"
@@ -307,8 +307,9 @@ def test_the_memory_of_a_card_is_the_memory_planned(name, dimensions, gpu):
         simulation = solver.build(document, backend=gpu)
         simulation.advance(20)
         simulation.backend.wait()
-    planned = memory_of(simulation.setup).resident
-    assert pool.total_bytes() == pytest.approx(planned, rel=0.15)
+    planned = memory_of(simulation.setup)
+    held = pool.total_bytes()  # the array on its way may find its place where others go later
+    assert 0.85 * (planned.resident - planned.array) < held < 1.05 * planned.resident
 
 
 def test_another_gpu_than_there_is_is_refused():
