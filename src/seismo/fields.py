@@ -56,8 +56,8 @@ class Fields:
     def set_coefficients(self, padded: dict[str, np.ndarray], fill: Callable) -> None:
         """Copy the model's arrays, each (z, y, x) with halo along y and z, owned points along x.
 
-        Beyond the ends of x the values are continued; function `fill` sets what else lies outside
-        the grid.
+        An axis may have one value for all points. Beyond the ends of x the values are continued;
+        function `fill` sets what else lies outside the grid.
         """
         # Those of which little is kept come first, while there is room for all of them.
         for name in sorted(padded, key=self.size_of):
@@ -67,13 +67,12 @@ class Fields:
 
     def _whole(self, values: np.ndarray) -> np.ndarray:
         ox, nx = self.subdomain.offset[0], self.subdomain.owned.shape[0]
-        array = np.zeros(self.subdomain.volume, self._backend.precision)
-        view = self.subdomain.view(array)[0]
-        view[:, :, ox : ox + nx] = values
-        view[:, :, :ox] = values[:, :, :1]
-        view[:, :, ox + nx :] = values[:, :, -1:]
-        held = self._backend.zeros(array.size)
-        held[: array.size] = self._backend.array(array)
+        held = self._backend.zeros(self.subdomain.volume)
+        view = self.subdomain.view(held)[0]
+        given = self._backend.array(values.astype(self._backend.precision))
+        view[:, :, ox : ox + nx] = given
+        view[:, :, :ox] = given[:, :, :1]
+        view[:, :, ox + nx :] = given[:, :, -1:]
         return held
 
     def _some(self, whole: np.ndarray) -> np.ndarray:

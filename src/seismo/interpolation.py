@@ -10,6 +10,7 @@ used, and a field that vanishes on the surface is told so. Points on the grid ha
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import lru_cache
 
 import numpy as np
 
@@ -68,6 +69,7 @@ def midpoint_weights(reach: int) -> tuple[np.ndarray, np.ndarray]:
     return rows, _lagrange(rows + 0.5, 0.0)
 
 
+@lru_cache(maxsize=4096)  # receivers on a line share all but one of their coordinates
 def axis_weights(
     position: float, half: bool, first: int = 0, surface: Surface | None = None
 ) -> tuple[np.ndarray, np.ndarray]:

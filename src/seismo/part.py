@@ -62,7 +62,8 @@ def _tables(setup: Setup, subdomain: decomposition.Subdomain) -> SweepTables:
 
 
 def _medium(setup: Setup, subdomain: decomposition.Subdomain) -> dict[str, np.ndarray]:
-    """Average the earth onto the nodes of a subdomain and its halo."""
+    """Average the earth onto the nodes of a subdomain and its halo; one column tells a layered one.
+    """
     grid, a_halo = setup.grid, subdomain.halo
     (x0, y0, z0), (x1, y1, z1) = subdomain.owned.lo, subdomain.owned.hi
     z = grid.coordinate("z", np.arange(z0 - a_halo, z1 + a_halo))
@@ -70,6 +71,8 @@ def _medium(setup: Setup, subdomain: decomposition.Subdomain) -> dict[str, np.nd
     y = None
     if grid.dimensions == 3:
         y = grid.coordinate("y", np.arange(y0 - a_halo, y1 + a_halo))
+    if setup.earth.layered:
+        y, x = None if y is None else y[:1], x[:1]
     spacing = dict(zip(AXES, grid.spacing, strict=True))
     medium = cell_average(
         setup.earth, z, y, x, spacing, setup.physics.medium, setup.scenario.averaging,

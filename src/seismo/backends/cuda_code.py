@@ -18,6 +18,7 @@ import subprocess
 import sys
 import tempfile
 from dataclasses import dataclass
+from functools import cache
 from importlib.metadata import version
 from pathlib import Path
 from types import SimpleNamespace
@@ -61,9 +62,14 @@ class Request:
         """Where its PTX is kept."""
         text = "\n".join(
             (source_digest(), str(self.kernel), str(self.signature), str(self.bounds),
-             str(self.fastmath), str(self.capability), version("numba-cuda"), version("numba"))
+             str(self.fastmath), str(self.capability), *_versions())
         )  # fmt: skip
         return cache_folder() / f"{hashlib.sha256(text.encode()).hexdigest()[:40]}.ptx"
+
+
+@cache
+def _versions() -> tuple[str, str]:
+    return version("numba-cuda"), version("numba")
 
 
 class Tools:
