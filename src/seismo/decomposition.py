@@ -50,7 +50,9 @@ class Subdomain:
     def offset(self) -> tuple[int, int, int]:
         """Add this to a grid index to get the index in the padded arrays, along x, y, z."""
         y_halo = self.halo if "y" in self.grid.axes else 0
-        return LINE + -self.middle % LINE, y_halo - self.owned.lo[1], self.halo - self.owned.lo[2]
+        margin = -self.middle % LINE
+        margin += LINE if margin < self.halo else 0
+        return margin, y_halo - self.owned.lo[1], self.halo - self.owned.lo[2]
 
     @property
     def shape(self) -> tuple[int, int, int]:
