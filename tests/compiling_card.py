@@ -60,14 +60,14 @@ class CompilingCard(Tools):
     def fetch(self, array):
         return np.asarray(array)
 
-    def launch(self, kernel, grid, block, arguments, *, addresses, writes, bounds=None):
+    def launch(self, kernel, grid, block, arguments, *, addresses, writes, beyond=(), bounds=None):
         signature = tuple(_type(a, addresses) for a in arguments)
         if self.wanted(kernel):
             request = Request(kernel, signature, bounds, addresses, self.capability)
             self.requests[request.path] = request
         return lambda: None
 
-    def program(self, steps, tick, clock):
+    def program(self, members):
         return lambda first, count: None
 
     def codes(self) -> list[Code]:

@@ -24,10 +24,12 @@ from seismo.simulation import Simulation
 SOON = 8  # steps
 
 
-def outcome(document: dict, base: str, parts, ranks: Alone) -> dict[str, np.ndarray] | None:
+def outcome(
+    document: dict, base: str, parts, ranks: Alone, make=CpuBackend
+) -> dict[str, np.ndarray] | None:
     """Give every record and every field of every shot; None but on the first rank."""
     scenario = from_dict(document, base)
-    backend = CpuBackend(scenario.precision)
+    backend = make(scenario.precision)
     simulation = Simulation(prepare(scenario), backend, parts and tuple(parts), ranks)
     simulation.advance(7)
     simulation.advance(simulation.total_steps - 7)

@@ -5,6 +5,7 @@ Lanes are small NumPy vectors. Import this only where NUMBA_ENABLE_CUDASIM=1 is 
 
 from __future__ import annotations
 
+import threading
 from functools import cache
 
 import numpy as np
@@ -13,6 +14,7 @@ from numba import cuda
 from seismo.backends.base import Copy
 from seismo.backends.cuda_march import Shape
 from seismo.backends.gpu import H200, GpuBackend
+from seismo.backends.order import merged
 
 
 def _small(axes: str, kind: str) -> Shape:
@@ -22,6 +24,7 @@ def _small(axes: str, kind: str) -> Shape:
     return Shape((2, 1, 2), 3, kind == "first")
 
 
+_SIMULATING = threading.Lock()  # the simulator runs one kernel at a time
 SHAPES = {key: _small(*key[:2]) for key in H200}
 
 
@@ -71,6 +74,9 @@ class SimulatedCard:
 
     name, capability, multiprocessors = "simulator", (9, 0), 1000
 
+    def __init__(self, peers: bool = True) -> None:
+        self.peers = peers
+
     def lanes(self, precision: str):
         return lanes_of(precision)
 
@@ -97,6 +103,12 @@ class SimulatedCard:
         np.copyto(host, array)
         return Copy(lambda: None, lambda: None)
 
+    def fetching(self, array, host):
+        return lambda: np.copyto(host.view(array.dtype), array)
+
+    def putting(self, host, array):
+        return lambda: np.copyto(array, host.view(array.dtype))
+
     def wait(self) -> None:
         pass
 
@@ -109,21 +121,29 @@ class SimulatedCard:
     def bandwidth(self) -> float:
         return 1e9
 
-    def launch(self, kernel, grid, block, arguments, *, addresses, writes, bounds=None):
+    def launch(self, kernel, grid, block, arguments, *, addresses, writes, beyond=(), bounds=None):
         compiled = cuda.jit(kernel.write(self))
         grid, block = (tuple(int(n) for n in size) for size in (grid, block))
-        return lambda: compiled[grid, block](*arguments)
 
-    def program(self, steps, tick, clock):
+        def run() -> None:
+            with _SIMULATING:
+                compiled[grid, block](*arguments)
+
+        return run
+
+    def program(self, members):
         def advance(first: int, count: int) -> None:
-            clock[0] = first
+            for member in members:
+                member.clock[0] = first
             for step in range(first, first + count):
-                for group in steps[step % len(steps)]:
+                for group in merged([m.steps[step % len(m.steps)] for m in members]):
                     for launch in group:
                         launch()
-                tick()
 
         return advance
+
+    def reaches(self, other) -> bool:
+        return self.peers
 
 
 class SimulatedBackend(GpuBackend):
@@ -132,5 +152,5 @@ class SimulatedBackend(GpuBackend):
     search = (4, 3)
 
 
-def simulated(precision: str) -> GpuBackend:
-    return SimulatedBackend(precision, SimulatedCard(), SHAPES)
+def simulated(precision: str, peers: bool = True) -> GpuBackend:
+    return SimulatedBackend(precision, SimulatedCard(peers), SHAPES)

@@ -14,17 +14,21 @@ import os
 import numpy as np
 import pytest
 
+import crew
 import seismo
 import solver
+from cut_cases import case
 from seismo import monitor, runner, setup
 from seismo.backends import gpu
 from seismo.backends.choice import Choice
 from seismo.backends.reference import ReferenceBackend
 from seismo.errors import StoppedError, UnstableError
+from seismo.ranks import Alone
 from seismo.runner import stepping
 from seismo.runner.signals import Signals
 from seismo.scenario import from_dict
 from seismo.setup import prepare
+from seismo.team import Team
 from simulated_card import simulated
 from test_contact import SEA_BEDS
 from test_even_planes import BLOCK, ROCK, Z
@@ -130,6 +134,19 @@ def test_shots_side_by_side_and_parts(tmp_path):
     compare(document, tmp_path, parts=(2, 1))
 
 
+@pytest.mark.parametrize("peers", [True, False])
+def test_two_cards_of_a_process(peers, tmp_path):
+    """To the bits of one, whether or not they see each other's memory."""
+    document = case("acoustic", 2, tmp_path)
+
+    def make(precision: str):
+        return simulated(precision, peers)
+
+    wanted = crew.outcome(document, tmp_path, (1, 1), Alone(), make)
+    found = Team(2).run(lambda one: crew.outcome(document, tmp_path, (2, 1), one, make))
+    assert all(np.array_equal(found[key], wanted[key]) for key in wanted)
+
+
 @pytest.mark.slow
 @pytest.mark.parametrize("precision", TOLERANCE)
 @pytest.mark.parametrize("case", CASES)
@@ -188,13 +205,14 @@ SCENARIO = {
 def on_the_card(monkeypatch):
     """Let runs go to the simulated card."""
     choice = Choice("gpu", "on a simulator", simulated)
-    monkeypatch.setattr(runner, "choose", lambda *_: choice)
+    monkeypatch.setattr(runner, "choose_all", lambda *_: [choice])
 
 
 def test_a_run(tmp_path, monkeypatch):
     """Traces, snapshots and maps are the CPU's, to what 34 steps in single precision round."""
     wanted = seismo.run(SCENARIO, tmp_path / "cpu.h5", backend="cpu")
-    monkeypatch.setattr(runner, "choose", lambda *_: Choice("gpu", "on a simulator", simulated))
+    choice = Choice("gpu", "on a simulator", simulated)
+    monkeypatch.setattr(runner, "choose_all", lambda *_: [choice])
     notes = []
     found = seismo.run(SCENARIO, tmp_path / "gpu.h5", notes.append)
     assert notes[0].note == "on a simulator"

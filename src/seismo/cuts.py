@@ -182,7 +182,7 @@ class Reader:
         whole = np.empty((sum(map(len, pieces)) // self.cut.points, rows, self.length), flat.dtype)
         for places, piece in zip(self._places, pieces, strict=True):
             whole[:, places] = piece.reshape(len(whole), places.size, self.length)
-        return whole.ravel()
+        return self._backend.array(whole.ravel())
 
     def launches(
         self, name: str, parity: int, target: Any, factor: float, *, added: bool,

@@ -1,24 +1,26 @@
 """Halo exchange: what a stage has written next to a cut goes into the halos of the neighbours.
 
 A neighbour's halo is filled from wherever its points are owned: beside a cut and across a corner
-alike, so that no copy waits for another. Between subdomains of one process rows are copied; to
-another rank they travel packed, in one message each way. The stage that stands between `start`
-and `finish` does not know what carries the copy.
+alike, so that no copy waits for another. Between subdomains of one rank rows are copied; to
+another rank they travel packed, in one message each way. What carries it (`seismo.ranks.Link`) the
+stage that stands between `start` and `finish` does not know.
 """
 
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
+from functools import partial
 from typing import Any
 
 import numpy as np
 
-from seismo.backends.base import Backend, Launch, Step
+from seismo.backends.base import Backend, Group, Launch, Step
 from seismo.decomposition import Division, Subdomain
 from seismo.fields import Fields
 from seismo.grid import Box
 from seismo.kernels.rows import copy_rows
+from seismo.ranks import Link
 
 Ends = list[tuple[int, Box]]  # subdomains of this rank, and points of a halo that they own or keep
 
@@ -28,6 +30,10 @@ def _rows(subdomain: Subdomain, box: Box) -> np.ndarray:
     (x, y0, z0), (_, y1, z1) = box.lo, box.hi
     shot, z, y = np.ix_(range(subdomain.batch), range(z0, z1), range(y0, y1))
     return (subdomain.flat(x, y, z) + shot * subdomain.volume).ravel()
+
+
+def _each(launches: Iterable[Launch]) -> Step:
+    return [Group([launch], "halo") for launch in launches]
 
 
 class Halo:
@@ -61,16 +67,15 @@ class Halo:
                 out[there].append((given, box))
             elif to in fields:
                 into[here].append((to, box))
-        self.start: Step = [copies]
-        self.finish: Step = []
-        if out:
-            packed = {rank: self._parcel(ends, pack=True) for rank, ends in out.items()}
-            opened = {rank: self._parcel(ends, pack=False) for rank, ends in into.items()}
-            start, finish = division.ranks.exchange(
-                *({r: buffer for r, (buffer, _) in p.items()} for p in (packed, opened))
-            )
-            self.start += [[launch for _, some in packed.values() for launch in some], [start]]
-            self.finish = [[finish], [launch for _, some in opened.values() for launch in some]]
+        sizes = [{rank: self._size(ends) for rank, ends in some.items()} for some in (out, into)]
+        link = division.ranks.link(backend, *sizes) if names else Link()
+        packing, unpacking = (
+            [launch for r, buffer in buffers.items() for launch in self._parcel(ends[r], buffer, p)]
+            for buffers, ends, p in ((link.out, out, True), (link.into, into, False))
+        )
+        halo = partial(Group, where="halo")
+        self.start = [halo(copies), *_each(link.ready), halo(packing), *_each(link.start)]
+        self.finish = [*_each(link.finish), halo(unpacking)]
 
     def _copies(self, to: int, given: int, box: Box) -> list[Launch]:
         rows = [_rows(self._subdomains[n], box) for n in (to, given)]
@@ -79,10 +84,13 @@ class Halo:
             for name in self._names
         ]
 
-    def _parcel(self, ends: Ends, pack: bool) -> tuple[np.ndarray, list[Launch]]:
-        """Give the buffer of a message, and what packs it, or unpacks it."""
-        size = sum(box.size * self._subdomains[n].batch for n, box in ends) * len(self._names)
-        buffer, launches, start = self._backend.zeros(size), list[Launch](), 0
+    def _size(self, ends: Ends) -> int:
+        """Count the numbers of a message."""
+        return sum(box.size * self._subdomains[n].batch for n, box in ends) * len(self._names)
+
+    def _parcel(self, ends: Ends, buffer: Any, pack: bool) -> list[Launch]:
+        """List what packs the buffer of a message, or unpacks it."""
+        launches, start = list[Launch](), 0
         for n, box in ends:
             rows = _rows(self._subdomains[n], box)
             for name in self._names:
@@ -91,7 +99,7 @@ class Halo:
                 (to, to_rows), (given, from_rows) = both if pack else both[::-1]
                 launches.append(self._copy(box, to, given, to_rows, from_rows))
                 start += rows.size * box.shape[0]
-        return self._backend.fetch(buffer)[:size], launches
+        return launches
 
     def _array(self, number: int, name: str) -> Any:
         return self._fields[number].written(name, self._parity)

@@ -49,7 +49,7 @@ class Loan:
 
     Attributes:
         pack: by parity, what packs the messages.
-        start: what starts them, if there are any.
+        start: what starts them.
         finish: and what waits for them.
     """
 
@@ -74,22 +74,17 @@ class Loan:
         for r, slots in self._slots.items():
             wanted[r] = tuple(p[slots] for p in points)
         asked = ranks.swap(wanted)
-        lent = {r: backend.zeros(asked[r][0].size) for r in others if asked[r][0].size}
-        self._got = {r: backend.zeros(slots.size) for r, slots in self._slots.items() if slots.size}
-        self.pack: list[list[Launch]] = [[], []]
-        for r, buffer in lent.items():
+        out = {r: asked[r][0].size for r in others if asked[r][0].size}
+        link = ranks.link(backend, out, {r: s.size for r, s in self._slots.items() if s.size})
+        self._got = link.into
+        self.pack: list[list[Launch]] = [[*link.ready], [*link.ready]]
+        for r, buffer in link.out.items():
             for part in parts:
                 for pack, some in zip(
                     self.pack, gathering(backend, name, part, asked[r], buffer), strict=True
                 ):
                     pack += some
-        self.start, self.finish = list[Launch](), list[Launch]()
-        if lent or self._got:
-            start, finish = ranks.exchange(
-                {r: backend.fetch(b)[: asked[r][0].size] for r, b in lent.items()},
-                {r: backend.fetch(b)[: self._slots[r].size] for r, b in self._got.items()},
-            )
-            self.start, self.finish = [start], [finish]
+        self.start, self.finish = link.start, link.finish
 
     @property
     def borrows(self) -> bool:

@@ -11,7 +11,8 @@ import os
 import sys
 import time
 from collections.abc import Callable, Mapping
-from typing import Any
+from dataclasses import dataclass, field
+from typing import Any, TypeVar
 
 import numpy as np
 
@@ -20,6 +21,31 @@ from seismo.errors import DeviceError
 _SIZES = ("OMPI_COMM_WORLD_SIZE", "PMI_SIZE")  # as Open MPI, and MPICH and its kin, tell them
 _GRACE = 1.0  # s in which the first rank may say what befell all
 _TASKS = "SLURM_STEP_NUM_TASKS"
+T = TypeVar("T")
+Buffers = dict[int, Any]  # by rank, where the backend has its arrays
+
+
+def meet() -> None:
+    """Stand in a step where all ranks of a process have come, before any of them goes on."""
+
+
+@dataclass(frozen=True)
+class Link:
+    """Messages that go from rank to rank in every step, and what a step launches for them.
+
+    Attributes:
+        out: buffers to be packed with what goes to each rank.
+        into: buffers where comes what each one sends.
+        ready: what to launch before they are packed.
+        start: what sends them.
+        finish: what to launch before they are unpacked.
+    """
+
+    out: Buffers = field(default_factory=dict)
+    into: Buffers = field(default_factory=dict)
+    ready: tuple[Callable[[], None], ...] = ()
+    start: tuple[Callable[[], None], ...] = ()
+    finish: tuple[Callable[[], None], ...] = ()
 
 
 class Alone:
@@ -28,11 +54,14 @@ class Alone:
     Attributes:
         number: of this rank, from 0.
         count: of all ranks.
+        processes: that they are in.
         beside: ranks on this machine, itself included.
+        place: its number among these.
+        paced: whether it queues steps by itself, and has to see to it that they are not too many.
         threads: its share of the cores, None for all that Numba takes by itself.
     """
 
-    number, count, beside = 0, 1, 1
+    number, count, processes, beside, place, paced = 0, 1, 1, 1, 0, True
     threads: int | None = None
 
     @property
@@ -61,19 +90,26 @@ class Alone:
         """Hand the n-th value to rank n; give what they have handed over."""
         return values
 
+    def same(self, make: Callable[[], T]) -> T:
+        """Give what all ranks would make alike."""
+        return make()
+
     def wait(self) -> None:
         """Return when all ranks are here."""
 
-    def exchange(
-        self, out: Mapping[int, np.ndarray], into: Mapping[int, np.ndarray]
-    ) -> tuple[Callable[[], None], Callable[[], None]]:
-        """Bind a repeated exchange of buffers, by rank: give what starts it and what finishes it.
+    def link(self, backend: Any, out: Mapping[int, int], into: Mapping[int, int]) -> Link:
+        """Bind a repeated exchange between the backends of all ranks, which all ask for it.
 
         Args:
-            out: what goes to each.
-            into: where comes what each one sends.
+            backend: of this rank.
+            out: how many numbers go to which rank.
+            into: and come from there.
         """
-        raise ValueError("one process alone exchanges nothing")
+        return Link()
+
+    def program(self, backend: Any, steps: tuple) -> Callable[[int, int], None]:
+        """Let a backend make the function that takes steps; see `Backend.program`."""
+        return backend.program(steps)
 
 
 class Joined(Alone):
@@ -87,10 +123,11 @@ class Joined(Alone):
         """
         self._mpi, self._all = mpi, mpi.COMM_WORLD.Dup()
         self.number, self.count = self._all.rank, self._all.size
+        self.processes = self.count
         here = self._all.Split_type(mpi.COMM_TYPE_SHARED)
         own = sorted(os.sched_getaffinity(0))
         sets = here.allgather(own)
-        self.beside = len(sets)
+        self.beside, self.place = len(sets), here.rank
         if "NUMBA_NUM_THREADS" not in os.environ:
             self.threads = max(1, len(own) // sets.count(own))
 
@@ -122,10 +159,18 @@ class Joined(Alone):
         """See `Alone.wait`."""
         self._all.Barrier()
 
+    def link(self, backend: Any, out: Mapping[int, int], into: Mapping[int, int]) -> Link:
+        """Let the backend say what carries its buffers; see `Alone.link`."""
+        if not out and not into:
+            return Link()
+        outbox, inbox = ({r: backend.zeros(n)[:n] for r, n in s.items()} for s in (out, into))
+        start, finish = backend.exchange(self, outbox, inbox)
+        return Link(outbox, inbox, (), start, finish)
+
     def exchange(
         self, out: Mapping[int, np.ndarray], into: Mapping[int, np.ndarray]
     ) -> tuple[Callable[[], None], Callable[[], None]]:
-        """Make persistent requests; see `Alone.exchange`."""
+        """Bind a repeated exchange of arrays of this machine: give what starts and finishes it."""
         requests = [self._all.Recv_init(buffer, rank) for rank, buffer in into.items()]
         requests += [self._all.Send_init(buffer, rank) for rank, buffer in out.items()]
         mpi = self._mpi

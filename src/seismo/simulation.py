@@ -18,7 +18,7 @@ from typing import Any
 
 import numpy as np
 
-from seismo.backends.base import Search, Step
+from seismo.backends.base import Group, Launch, Search, Step
 from seismo.backends.choice import Choice, choose
 from seismo.decomposition import Division, best_parts
 from seismo.errors import ScenarioError
@@ -112,7 +112,8 @@ class Simulation:
         self.step = self.total_steps
         for array in self.state().values():
             array[:] = 0
-        self._take = self.backend.program(tuple(map(self._bind, self.setup.physics.parities)))
+        steps = tuple(map(self._bind, self.setup.physics.parities))
+        self._take = self.ranks.program(self.backend, steps)
         self.step = 0
 
     def state(self) -> dict[str, Any]:
@@ -158,16 +159,16 @@ class Simulation:
                 for inner in (False, True)
             )
             images = [fill for part in self.parts for fill in part.images[parity][stage.name]]
-            schedule.append([launch for b in bound for launch in b.edges[parity]])
-            schedule += [[one] for b in bound for one in b.edge_corrections]
-            schedule += [[one] for one in near]
+            edges = [launch for b in bound for launch in b.edges[parity]]
+            schedule.append(Group(edges, "edge"))
+            schedule += _each([one for b in bound for one in b.edge_corrections] + near, "edge")
             schedule += halo.start
-            schedule.append([launch for b in bound for launch in b.core[parity]])
-            schedule += [[one] for b in bound for one in b.core_corrections]
-            schedule += [[one] for one in far]
+            core = [launch for b in bound for launch in b.core[parity]]
+            schedule.append(Group(core, "core"))
+            schedule += _each([one for b in bound for one in b.core_corrections] + far, "core")
             schedule += halo.finish
-            schedule += [[one] for one in images]
-        schedule += [[one] for one in self.recorder.launches(parity) + self.maps.launches(parity)]
+            schedule += _each(images)
+        schedule += _each(self.recorder.launches(parity) + self.maps.launches(parity))
         return [group for group in schedule if group]
 
     def views(self, name: str) -> list[tuple[Box, View]]:
@@ -209,6 +210,11 @@ class Simulation:
             (_, y0, z0), (_, y1, z1) = owned.lo, owned.hi
             whole[:, z0:z1, y0:y1] = view[...]
         return whole
+
+
+def _each(launches: list[Launch], where: str = "") -> Step:
+    """Let launches run one after the other."""
+    return [Group([one], where) for one in launches]
 
 
 def divide(setup: Setup, lane: int, ranks: Alone, parts: tuple[int, int] | None = None) -> Division:

@@ -9,7 +9,7 @@ of the host's may stand in it too, such as one that starts messages; all before 
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from typing import Any, NamedTuple, Protocol
 
@@ -96,6 +96,15 @@ class Operands:
     coefficients: tuple
 
     @property
+    def kind(self) -> str:
+        """Tell formulas of "first" differences from "second" ones, and the "flux" of their layers.
+
+        The last two differentiate layer memory too.
+        """
+        writes, reads = len(self.writes), len(self.reads)
+        return "flux" if not writes else "second" if writes == reads == 1 else "first"
+
+    @property
     def all(self) -> tuple:
         """All of them."""
         return self.writes + self.reads + self.coefficients
@@ -124,7 +133,24 @@ class Copy(NamedTuple):
 
 
 Search = Callable[[], Callable[[], Found]]  # starts, and gives what waits for the result
-Step = list[list[Launch]]  # in order; the launches of one list touch other points each
+
+
+class Group(list[Launch]):
+    """Launches that touch other points each.
+
+    Attributes:
+        where: which points of fields they change: in the "edge" that neighbours wait for, the
+            "core" or the "halo", where those of the core read no halo, and those of the halo
+            nothing else but the edge; "" if they may be anywhere.
+    """
+
+    def __init__(self, launches: Iterable[Launch], where: str = "") -> None:
+        """Take the launches, and where they work."""
+        super().__init__(launches)
+        self.where = where
+
+
+Step = list[Group]  # in order
 
 
 class Backend(Protocol):
@@ -179,8 +205,25 @@ class Backend(Protocol):
     ) -> Launch:  # fmt: skip
         """Bind ``body(n, x0, x1, *arguments)`` for pieces x0 <= x < x1 of rows 0 <= x < length."""
 
-    def program(self, steps: tuple[Step, ...]) -> Callable[[int, int], None]:
-        """Make a function (first step, count) that takes steps; step n runs steps[n % len]."""
+    def program(
+        self, steps: tuple[Step, ...], others: Sequence[tuple[Any, tuple[Step, ...]]] = ()
+    ) -> Callable[[int, int], None]:
+        """Make a function (first step, count) that takes steps; step n runs steps[n % len].
+
+        With those of `others` (backend, steps), ranks of this process, in step: what stands before
+        a `seismo.ranks.meet` in any of them comes before all that stands behind it.
+        """
+
+    def exchange(
+        self, ranks: Any, out: dict[int, Any], into: dict[int, Any]
+    ) -> tuple[tuple[Launch, ...], tuple[Launch, ...]]:
+        """Bind a repeated exchange of arrays with other processes: what starts, and finishes it."""
+
+    def reaches(self, other: Any) -> bool:
+        """Tell whether launches here may write to arrays of another backend of this process."""
+
+    def carry(self, given: Any, other: Any, to: Any) -> tuple[Launch, ...]:
+        """Bind a copy of an array to another backend's that launches here do not reach."""
 
     def wait(self) -> None:
         """Return when all that was launched is done."""

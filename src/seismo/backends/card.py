@@ -1,14 +1,14 @@
 """One NVIDIA card as CuPy drives it: memory, kernels, streams and graphs.
 
 Launches go through CuPy (4 us each, against 16 us through Numba), with the arguments laid out once.
-Steps are recorded as graphs and replayed, at less than a microsecond a kernel.
 """
 
 from __future__ import annotations
 
+import contextlib
 import re
 from collections.abc import Callable
-from functools import cached_property
+from functools import cached_property, partial
 from importlib.metadata import version
 from itertools import pairwise
 from typing import Any
@@ -22,11 +22,12 @@ from numba.np.numpy_support import from_dtype
 from seismo.backends.base import Copy
 from seismo.backends.cuda_code import Kernel, Request, Tools, keep
 from seismo.backends.cuda_facts import cuda_version, driver_release
-from seismo.backends.order import Work, dependencies, lines
+from seismo.backends.graphs import Graphs
+from seismo.backends.order import Work
 
 types: Any = cuda_types
-GRAPH_STEPS = 16  # steps of the longer graph
-MOST_LINES = 24  # streams that record one
+FIRST = -5  # a stream's highest priority; CUDA takes the nearest that the card has
+TO_HOST, FROM_HOST = 2, 1  # kinds of copies, as CUDA numbers them
 COPIED_BYTES = 512 * 2**20  # to measure the bandwidth, several times the card's cache
 COPIES = 8
 
@@ -35,21 +36,27 @@ class Card(Tools):
     """Own one card's streams and loaded kernels."""
 
     def __init__(self, number: int = 0) -> None:
-        self._device = cupy.cuda.Device(number)
-        self._device.use()
-        self.capability = divmod(int(self._device.compute_capability), 10)
+        self.device = cupy.cuda.Device(number)
+        self.device.use()
+        self.capability = divmod(int(self.device.compute_capability), 10)
         # One that waits for CuPy's default stream and makes it wait: whoever touches an array by
         # CuPy's means (`array[:] = 0`), in any thread, comes in order with the launches.
-        self._main = cupy.cuda.Stream(non_blocking=False)
+        self.main = cupy.cuda.Stream(non_blocking=False)
         self._copies = cupy.cuda.Stream(non_blocking=True)  # in order with nothing but itself
-        self._sides: list[Any] = []
+        self._sides: tuple[list[Any], list[Any]] = ([], [])
+        self._messages: Any = None
         self._functions: dict[Any, Any] = {}
         self._wanted: list[Request] = []
 
     @cached_property
     def name(self) -> str:
         """The card's name."""
-        return cupy.cuda.runtime.getDeviceProperties(self._device.id)["name"].decode()
+        return cupy.cuda.runtime.getDeviceProperties(self.device.id)["name"].decode()
+
+    @property
+    def slot(self) -> str:
+        """Where it sits in its machine, whatever number it has for this process."""
+        return self.device.pci_bus_id
 
     def describe(self) -> dict[str, Any]:
         """Name the card, its driver and the libraries in use."""
@@ -65,18 +72,18 @@ class Card(Tools):
 
     def free_memory(self) -> int:
         """Give the bytes that can still be allocated."""
-        return self._device.mem_info[0] + cupy.get_default_memory_pool().free_bytes()
+        return self.device.mem_info[0] + cupy.get_default_memory_pool().free_bytes()
 
     def bandwidth(self) -> float:
         """Measure the bytes a second that copies on the card move, read and written."""
         size = min(COPIED_BYTES, self.free_memory() // 4)
-        with self._main:
+        with self.main:
             source, target = cupy.zeros(size, np.uint8), cupy.zeros(size, np.uint8)
-            marks = [self._main.record(cupy.cuda.Event())]
+            marks = [self.main.record(cupy.cuda.Event())]
             for _ in range(COPIES):
                 cupy.copyto(target, source)
-                marks.append(self._main.record(cupy.cuda.Event()))
-            self._main.synchronize()
+                marks.append(self.main.record(cupy.cuda.Event()))
+            self.main.synchronize()
             seconds = [cupy.cuda.get_elapsed_time(a, b) / 1e3 for a, b in pairwise(marks)]
         del source, target
         cupy.get_default_memory_pool().free_all_blocks()
@@ -85,29 +92,29 @@ class Card(Tools):
     @cached_property
     def multiprocessors(self) -> int:
         """How many blocks run truly side by side."""
-        return int(self._device.attributes["MultiProcessorCount"])
+        return int(self.device.attributes["MultiProcessorCount"])
 
     def zeros(self, size: int, precision: str) -> Any:
         """Allocate zeros."""
-        with self._main:
+        with self.main:
             return cupy.zeros(size, precision)
 
     def array(self, values: np.ndarray) -> Any:
         """Copy an array to the card."""
-        with self._main:
+        with self.main:
             return cupy.asarray(np.ascontiguousarray(values))
 
     def fetch(self, array: Any) -> np.ndarray:
         """Copy an array, or a view of one, from the card."""
-        with self._main:
+        with self.main:
             return cupy.asnumpy(array)
 
     def fetch_later(self, array: Any) -> Callable[[], np.ndarray]:
         """Start to copy an array from the card; the result waits for the copy and gives it."""
         host = cupyx.empty_pinned(array.shape, array.dtype)
-        with self._main:
+        with self.main:
             array.get(out=host, blocking=False)
-            copied = self._main.record(cupy.cuda.Event(disable_timing=True))
+            copied = self.main.record(cupy.cuda.Event(disable_timing=True))
 
         def wait(held: Any = array) -> np.ndarray:
             copied.synchronize()
@@ -127,14 +134,14 @@ class Card(Tools):
         copied = self._copies.record(cupy.cuda.Event(block=True, disable_timing=True))
 
         def wait(held: Any = array) -> None:
-            self._device.use()  # each thread has a device of its own
+            self.device.use()  # each thread has a device of its own
             copied.synchronize()
 
         return Copy(wait, lambda: cupy.cuda.get_current_stream().wait_event(copied))
 
     def launch(
         self, kernel: Kernel, grid: tuple, block: tuple, arguments: tuple, *, addresses: bool,
-        writes: tuple, bounds: tuple[int, int] | None = None,
+        writes: tuple, beyond: tuple = (), bounds: tuple[int, int] | None = None,
     ) -> Work:  # fmt: skip
         """Bind a kernel to its arguments; it is compiled and loaded before it first runs.
 
@@ -145,6 +152,7 @@ class Card(Tools):
             arguments: arrays and numbers, in tuples if need be.
             addresses: whether arrays are handed over as addresses.
             writes: those of the arrays that the kernel changes.
+            beyond: those of them that it reads at other points than it changes.
             bounds: threads of a block and blocks of a multiprocessor.
         """
         signature = tuple(_type(a, addresses) for a in arguments)
@@ -155,19 +163,24 @@ class Card(Tools):
         def run(held: Any = arguments) -> None:
             self._function(path)(grid, block, words)
 
-        changed = frozenset(a.data.ptr for a in writes)
-        touched = frozenset(a.data.ptr for a in _arrays(arguments))
-        return Work(run, touched, changed)
+        touched, changed, read = (
+            frozenset(a.data.ptr for a in some) for some in (_arrays(arguments), writes, beyond)
+        )
+        return Work(run, touched - changed | read, changed, self)
 
     def _function(self, path: Any) -> Any:
         if path not in self._functions:
-            self._load()
+            self.load()
         return self._functions[path][1]
 
-    def _load(self) -> None:
+    def load(self) -> None:
         """Compile and load all kernels that were bound since the last time."""
         wanted, self._wanted = self._wanted, []
         keep(wanted)
+        with self.device:
+            self._load_modules(wanted)
+
+    def _load_modules(self, wanted: list[Request]) -> None:
         for path in {request.path for request in wanted} - self._functions.keys():
             text = path.read_text()
             module = cupy.cuda.function.Module()
@@ -176,64 +189,64 @@ class Card(Tools):
             assert entry is not None
             self._functions[path] = (module, module.get_function(entry.group(1)))
 
-    def program(self, steps: tuple[list[list[Work]], ...], tick: Work, clock: Any) -> Callable:
-        """Record steps as graphs; see `seismo.backends.base.Backend.program`."""
-        period = len(steps)
-        self._load()
+    def program(self, members: list[Any]) -> Callable[[int, int], None]:
+        """Record steps of this card and others; see `seismo.backends.base.Backend.program`.
 
-        def groups(count: int) -> list[list[Work]]:
-            return [group for n in range(count) for group in [*steps[n % period], [tick]]]
+        Args:
+            members: `seismo.backends.gpu.Clocked` of each, this card's first.
+        """
+        for member in members:
+            member.card.load()
+        return Graphs(members).advance
 
-        graphs = {n: self._record(groups(n)) for n in (GRAPH_STEPS, period)}
-        at = -1
+    def side(self, number: int, urgent: bool) -> Any:
+        """Give one of the streams that record a graph; what is urgent runs first."""
+        streams = self._sides[urgent]
+        while len(streams) <= number:
+            priority = FIRST if urgent else None
+            streams.append(cupy.cuda.Stream(non_blocking=True, priority=priority))
+        return streams[number]
 
-        def advance(first: int, count: int) -> None:
-            nonlocal at
-            with self._main:
-                if first != at:
-                    clock.fill(first)
-                at = last = first + count
-                while first < last:
-                    sizes = [n for n in graphs if first % period == 0 and first + n <= last]
-                    if sizes:
-                        graphs[sizes[0]].launch(self._main)
-                        first += sizes[0]
-                    else:
-                        for group in [*steps[first % period], [tick]]:
-                            for work in group:
-                                work()
-                        first += 1
+    def reaches(self, other: Card) -> bool:
+        """Tell whether launches here may use another card's memory, and see to it."""
+        here, there, runtime = self.device.id, other.device.id, cupy.cuda.runtime
+        if here != there and not runtime.deviceCanAccessPeer(here, there):
+            return False
+        with contextlib.suppress(runtime.CUDARuntimeError), self.device:
+            runtime.deviceEnablePeerAccess(there)  # refused where it is there already
+        return True
 
-        return advance
+    def fetching(self, array: Any, host: np.ndarray) -> Work:
+        """Bind a copy of an array to a pinned buffer of the host."""
+        return self._copying(array, array.data.ptr, host, host.ctypes.data, TO_HOST)
 
-    def _record(self, groups: list[list[Work]]) -> Any:
-        """Record launches as a graph in which each waits for no more than it must."""
-        needed = dependencies(groups)
-        chosen = lines(needed, MOST_LINES)
-        while len(self._sides) <= max(chosen):
-            self._sides.append(cupy.cuda.Stream(non_blocking=True))
-        with self._main:
-            self._main.begin_capture()
-            start, done, opened = self._main.record(), list[Any](), set[int]()
-            every = [work for group in groups for work in group]
-            for work, waits, line in zip(every, needed, chosen, strict=True):
-                stream = self._sides[line]
-                if line not in opened:
-                    stream.wait_event(start)
-                    opened.add(line)
-                for n in waits:
-                    if chosen[n] != line:
-                        stream.wait_event(done[n])
-                with stream:
-                    work()
-                done.append(stream.record())
-            for line in opened:
-                self._main.wait_event(self._sides[line].record())
-            return self._main.end_capture()
+    def putting(self, host: np.ndarray, array: Any) -> Work:
+        """Bind the copy from there."""
+        return self._copying(host, host.ctypes.data, array, array.data.ptr, FROM_HOST)
+
+    def _copying(self, given: Any, start: int, to: Any, end: int, kind: int) -> Work:
+        def run(held: Any = (given, to)) -> None:
+            stream = cupy.cuda.get_current_stream()
+            cupy.cuda.runtime.memcpyAsync(end, start, given.nbytes, kind, stream.ptr)
+
+        return Work(run, frozenset({start}), frozenset({end}), self)
+
+    def exchange(self, ranks: Any, out: dict[int, Any], into: dict[int, Any]) -> Work:
+        """Bind messages to and from the cards of other processes."""
+        from seismo.backends.messages import Messages
+
+        if self._messages is None:
+            self._messages = Messages(ranks)
+        run = partial(self._messages.send, out, into)
+        with self.main:
+            run()  # connections are made by the first messages
+        self.wait()
+        changed = frozenset({id(self._messages), *(a.data.ptr for a in into.values())})
+        return Work(run, frozenset(a.data.ptr for a in out.values()), changed, self)
 
     def wait(self) -> None:
         """Return when the card has done all that was launched."""
-        self._main.synchronize()
+        self.main.synchronize()
 
 
 def _arrays(argument: Any) -> list:

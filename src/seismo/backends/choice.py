@@ -7,13 +7,16 @@ holds the backend afterwards never asks which one it is.
 
 from __future__ import annotations
 
+import platform
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
+from functools import partial
 from typing import Any, Literal, get_args
 
 from seismo.backends.base import Backend
 from seismo.backends.cuda_facts import Facts, Version, look, numbers
 from seismo.errors import DeviceError
+from seismo.ranks import Alone
 
 Wanted = Literal["auto", "cpu", "gpu"]
 
@@ -24,6 +27,7 @@ TESTED = {  # from this version on, and before that one; pyproject.toml installs
     "cupy": ("14.2", "15"),
     "numpy": ("2.4", "2.5"),
 }
+_NO_THREADS = "threads: {} are for the CPU; leave them out on a GPU"
 _PTX_OF_CUDA_12 = {6: 7, 7: 8, 8: 9}  # PTX 8.6 came with CUDA 12.7, and so on
 
 
@@ -35,18 +39,20 @@ class Choice:
         name: of the backend.
         note: what a user is told, in one line.
         make: function (precision) -> backend.
+        together: GPUs that share the run, None where it was not asked for any number.
     """
 
     name: str
     note: str
     make: Callable[[str], Backend]
+    together: int | None = None
 
 
 def choose(
     wanted: str = "auto",
     device: int | None = None,
     threads: int | None = None,
-    ranks: int = 1,
+    ranks: Alone | None = None,
     *,
     facts: Callable[[], Facts] = look,
     opened: Callable[[int], Any] | None = None,
@@ -57,7 +63,7 @@ def choose(
         wanted: "auto" (the GPU if there is one and no threads are asked for), "cpu" or "gpu".
         device: number of the GPU, the first that will do when None.
         threads: threads to use on the CPU, all cores when None.
-        ranks: processes that run together; several do so on CPUs only.
+        ranks: that run together; each takes a GPU of its own.
         facts: function that finds out what there is.
         opened: function (number) -> card; the card itself when None.
 
@@ -66,16 +72,15 @@ def choose(
     """
     if wanted not in get_args(Wanted):
         raise DeviceError(f"backend: {wanted!r} is none; choose auto, cpu or gpu")
-    if wanted == "gpu" and ranks > 1:
-        raise DeviceError(
-            f"backend gpu: {ranks} ranks run on CPUs only, as yet; start one, or take --backend cpu"
-        )
-    if wanted == "cpu" or ranks > 1 or (wanted == "auto" and threads is not None):
+    several = ranks is not None and ranks.several
+    if wanted == "cpu" or (wanted == "auto" and (several or threads is not None)):
         if device is not None:
             raise DeviceError(f"device: {device} is a GPU's number; leave it out on the CPU")
         return _on_processor(threads, "")
+    if ranks is not None and several:
+        return _on_own_card(ranks, device, facts(), opened or _open)
     if wanted == "gpu" and threads is not None:
-        raise DeviceError(f"threads: {threads} are for the CPU; leave them out on a GPU")
+        raise DeviceError(_NO_THREADS.format(threads))
     found = facts()
     number = _number(found, device)
     problem = next(obstacles(found, number), "")
@@ -87,6 +92,57 @@ def choose(
     if wanted == "gpu":
         raise DeviceError(f"backend gpu: {problem}")
     return _on_processor(threads, problem)
+
+
+def choose_all(
+    gpus: int | None,
+    wanted: str = "auto",
+    device: int | None = None,
+    threads: int | None = None,
+    ranks: Alone | None = None,
+    *,
+    facts: Callable[[], Facts] = look,
+    opened: Callable[[int], Any] | None = None,
+) -> list[Choice]:
+    """Choose the backend of a run, or the GPUs that share it; each is made in a thread of its own.
+
+    Args:
+        gpus: how many GPUs; None for what the rest says.
+        wanted: see `choose`.
+        device: see `choose`; not with a number of GPUs.
+        threads: see `choose`; not with a number of GPUs.
+        ranks: see `choose`; no others with a number of GPUs.
+        facts: see `choose`.
+        opened: see `choose`.
+
+    Raises:
+        DeviceError: they are not there, cannot be used, or something else was asked for too.
+    """
+    if gpus is None:
+        return [choose(wanted, device, threads, ranks, facts=facts, opened=opened)]
+    if ranks is not None and ranks.several:
+        raise DeviceError(
+            f"gpus: {gpus} for each of {ranks.count} ranks; leave it out: with --backend gpu each "
+            "rank takes a GPU of its own"
+        )
+    if device is not None:
+        raise DeviceError(f"device: {device} is one GPU, gpus: {gpus}; give one of the two")
+    if threads is not None:
+        raise DeviceError(_NO_THREADS.format(threads))
+    found, take = facts(), opened or _open
+    numbers = [n for n, gpu in enumerate(found.gpus) if gpu.capability >= LEAST_CAPABILITY]
+    problem = next(obstacles(found, numbers[0] if numbers else 0), "")
+    if problem:
+        raise DeviceError(f"gpus: {problem}")
+    if not 1 <= gpus <= len(numbers):
+        raise DeviceError(f"gpus: {gpus}; there are {len(numbers)}, choose 1 to {len(numbers)}")
+    which = ", ".join(map(str, numbers[:gpus]))
+    note = f"on {found.gpus[numbers[0]].name} (GPUs {which} of {len(found.gpus)})"
+    return [Choice("gpu", note, partial(_taken, take, n), gpus) for n in numbers[:gpus]]
+
+
+def _taken(take: Callable[[int], Any], number: int, precision: str) -> Backend:
+    return _backend(precision, take(number))
 
 
 def obstacles(facts: Facts, number: int) -> Iterator[str]:
@@ -198,11 +254,36 @@ def _number(facts: Facts, device: int | None) -> int:
 
 
 def _on_card(facts: Facts, number: int, card: Any) -> Choice:
-    from seismo.backends.gpu import GpuBackend
-
     which = f"GPU {number}" + (f" of {len(facts.gpus)}" if len(facts.gpus) > 1 else "")
     note = f"on {card.name} ({which})"
-    return Choice("gpu", note, lambda precision: GpuBackend(precision, card))
+    return Choice("gpu", note, lambda precision: _backend(precision, card))
+
+
+def _on_own_card(
+    ranks: Alone, device: int | None, facts: Facts, opened: Callable[[int], Any]
+) -> Choice:
+    """Take the GPU that goes with the place of a rank on its machine."""
+    if device is not None:
+        raise DeviceError(f"device: {device} for {ranks.count} ranks; leave it out: each has one")
+    number = ranks.place % max(1, len(facts.gpus))
+    problem = next(obstacles(facts, number), "")
+    if problem:
+        raise DeviceError(f"backend gpu: {problem}")
+    card = opened(number)
+    taken = ranks.share((platform.node(), card.slot))
+    first = taken.index(taken[ranks.number])
+    if first != ranks.number:
+        raise DeviceError(
+            f"backend gpu: ranks {first} and {ranks.number} would share GPU {number} of "
+            f"{platform.node()}; start no more ranks there than it has GPUs"
+        )
+    return _on_card(facts, number, card)
+
+
+def _backend(precision: str, card: Any) -> Backend:
+    from seismo.backends.gpu import GpuBackend
+
+    return GpuBackend(precision, card)
 
 
 def _open(number: int) -> Any:

@@ -154,6 +154,6 @@ class CpuBackend(HostBackend):
         function = body_function(body, rows, arguments, self.clock)
         return Calls(function, laid_out(arguments), arguments, costs, shots, self.clock)
 
-    def program(self, steps: tuple[Step, ...]):
+    def program(self, steps: tuple[Step, ...], others=()):
         """Lay steps out for the threads; see `Backend.program`."""
         return program(steps, self.threads)

@@ -17,6 +17,7 @@ import pickle
 import subprocess
 import sys
 import tempfile
+import threading
 from dataclasses import dataclass
 from functools import cache
 from importlib.metadata import version
@@ -29,6 +30,7 @@ from numba.cuda import types
 
 from seismo.backends.digest import source_digest
 
+_ONE_BY_ONE = threading.Lock()  # cards of one process want the same kernels
 ALONE = 2  # kernels that this process compiles itself: another one takes as long to start
 
 
@@ -95,12 +97,13 @@ def cache_folder() -> Path:
 
 def keep(requests: list[Request]) -> None:
     """Compile what is not kept yet."""
-    missing = list({r.path: r for r in requests if not r.path.exists()}.values())
-    if len(missing) > ALONE:
-        _compile_elsewhere(missing, min(len(missing), os.cpu_count() or 1))
-    for request in missing:
-        if not request.path.exists():
-            _write(request.path, compile_ptx(request))
+    with _ONE_BY_ONE:
+        missing = list({r.path: r for r in requests if not r.path.exists()}.values())
+        if len(missing) > ALONE:
+            _compile_elsewhere(missing, min(len(missing), os.cpu_count() or 1))
+        for request in missing:
+            if not request.path.exists():
+                _write(request.path, compile_ptx(request))
 
 
 def _compile_elsewhere(requests: list[Request], processes: int) -> None:

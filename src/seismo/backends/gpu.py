@@ -6,11 +6,11 @@ The host queues graphs of steps and waits for nothing.
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import replace
 from functools import lru_cache
 from itertools import product
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -18,6 +18,7 @@ from seismo.backends.base import (
     FIRST_SPAN,
     SPAN_COLUMNS,
     Copy,
+    Group,
     Launch,
     Operands,
     Search,
@@ -55,6 +56,20 @@ H200: Shapes = {
     ("xz", "first", "layer"): Shape((32, 1, 4), 1, False, 2),
     ("xz", "first", "side"): Shape((8, 1, 16), 1, False, 2),
 }
+
+
+class Clocked(NamedTuple):
+    """Steps of a card that count themselves.
+
+    Attributes:
+        card: whose launches they are.
+        steps: in turn.
+        clock: that they turn.
+    """
+
+    card: Any
+    steps: tuple[Step, ...]
+    clock: Any
 
 
 def _tick(n, clock) -> None:
@@ -165,9 +180,29 @@ class GpuBackend:
             addresses=False, writes=tuple(arguments[n] for n in writes),
         )  # fmt: skip
 
-    def program(self, steps: tuple[Step, ...]) -> Callable[[int, int], None]:
+    def program(
+        self, steps: tuple[Step, ...], others: Sequence[tuple[GpuBackend, tuple[Step, ...]]] = ()
+    ) -> Callable[[int, int], None]:
         """Record what steps launch; see `Backend.program`."""
-        return self.card.program(steps, self.each(_tick, 1, (self.clock,), (0,)), self.clock)
+        return self.card.program([b.clocked(some) for b, some in ((self, steps), *others)])
+
+    def clocked(self, steps: tuple[Step, ...]) -> Clocked:
+        """Let steps count themselves."""
+        tick = Group([self.each(_tick, 1, (self.clock,), (0,))])
+        return Clocked(self.card, tuple([*step, tick] for step in steps), self.clock)
+
+    def exchange(self, ranks: Any, out: dict[int, Any], into: dict[int, Any]) -> tuple:
+        """Let cards of different processes send to one another; see `Backend.exchange`."""
+        return (self.card.exchange(ranks, out, into),), ()
+
+    def reaches(self, other: GpuBackend) -> bool:
+        """Tell whether the card sees the memory of another; see `Backend.reaches`."""
+        return self.card.reaches(other.card)
+
+    def carry(self, given: Any, other: GpuBackend, to: Any) -> tuple[Launch, ...]:
+        """Copy through the host's memory; see `Backend.carry`."""
+        host = self.card.host_buffer(given.nbytes)
+        return self.card.fetching(given, host), other.card.putting(host, to)
 
 
 class _Sweep:
@@ -184,18 +219,15 @@ class _Sweep:
         arrays = (_device_table(backend, a.tobytes(), a.shape) for a in map(_float, kept))
         self._addresses = (memory, *arrays)
 
-    @property
-    def _kind(self) -> str:
-        writes, reads = len(self._operands.writes), len(self._operands.reads)
-        return "flux" if not writes else "second" if writes == reads == 1 else "first"
-
     def launch(self, stretched: str, boxes: np.ndarray) -> Launch:
         """Bind to boxes of `BOX_COLUMNS`, with one span."""
         variant, backend, lanes = self._variant, self._backend, self._backend.lanes
         masked = bool((boxes[:, FIRST_SPAN + 1] % lanes.width).any())
         widest = int((boxes[:, FIRST_SPAN + 1] - boxes[:, FIRST_SPAN]).max())
         where = "side" if "x" in stretched else "layer" if stretched else "inner"
-        shape = backend.shapes[variant.axes, self._kind, where].fitted(-(-widest // lanes.width))
+        shape = backend.shapes[variant.axes, self._operands.kind, where].fitted(
+            -(-widest // lanes.width)
+        )
         operands = self._operands
         if variant.closed or not operands.reads:  # closed rows count planes from the surface
             shape = replace(shape, queue=False)
@@ -217,7 +249,8 @@ class _Sweep:
         return backend.card.launch(
             kernel, grid, shape.threads,
             ((table, *(memory or self._addresses[1:2]), *self._addresses[1:]), self._operands.all),
-            addresses=True, bounds=shape.bounds, writes=(*memory, *self._operands.writes),
+            addresses=True, bounds=shape.bounds, writes=(*memory, *operands.writes),
+            beyond=memory if operands.kind != "first" else (),
         )  # fmt: skip
 
     def _blocks(self, shape: Shape, boxes: np.ndarray) -> int:

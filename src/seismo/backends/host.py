@@ -44,8 +44,21 @@ class HostBackend:
         np.copyto(host, array)
         return Copy(_nothing, _nothing)
 
-    def program(self, steps: tuple[Step, ...]) -> Callable[[int, int], None]:
-        """Make the loop; see `Backend.program`."""
+    def exchange(self, ranks: Any, out: dict[int, Any], into: dict[int, Any]) -> tuple:
+        """Let the ranks carry them; see `Backend.exchange`."""
+        start, finish = ranks.exchange(out, into)
+        return (start,), (finish,)
+
+    def reaches(self, other: Any) -> bool:
+        """All memory is the host's; see `Backend.reaches`."""
+        return True
+
+    def carry(self, given: Any, other: Any, to: Any) -> tuple:
+        """There is nothing to be carried; see `Backend.carry`."""
+        return ()
+
+    def program(self, steps: tuple[Step, ...], others: Any = ()) -> Callable[[int, int], None]:
+        """Make the loop, of one rank; see `Backend.program`."""
         flat = [[launch for group in step for launch in group] for step in steps]
 
         def advance(first: int, count: int) -> None:

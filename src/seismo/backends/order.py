@@ -4,13 +4,31 @@ Launches come in groups, one after the other; those of one group touch other poi
 wait for one another. A launch waits for the last ones that wrote what it reads or writes, and for
 those that have read since what it writes. Everything else may run at the same time: the record of
 one stage beside the next stage, the layers beside the interior.
+
+Where a launch works (`seismo.backends.base.Group`) tells which part of its arrays it touches, so
+that a core waits neither for the edges and halos of its own stage nor they for it::
+
+    where    changes    reads of what it does not change
+    edge     edge       edge, core, halo
+    core     core       edge, core
+    halo     halo       edge, halo
+    ""       all        all
 """
 
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from typing import Any
+
+from seismo.backends.base import Step
+from seismo.ranks import meet
+
+Piece = tuple[int, str]  # an array's number, and a part of it
+_ALL = ("edge", "core", "halo")
+READS = {"edge": _ALL, "core": ("edge", "core"), "halo": ("edge", "halo"), "": _ALL}
+CHANGES = {"edge": ("edge",), "core": ("core",), "halo": ("halo",), "": _ALL}
 
 
 @dataclass(frozen=True)
@@ -19,59 +37,88 @@ class Work:
 
     Attributes:
         run: does it.
-        reads: numbers of the arrays it reads.
+        reads: numbers of the arrays it reads, but for those it changes on the spot.
         writes: numbers of the arrays it changes.
+        home: the card that does it.
     """
 
     run: Callable[[], None]
     reads: frozenset[int]
     writes: frozenset[int]
+    home: Any = None
 
     def __call__(self) -> None:
         """Launch it."""
         self.run()
 
 
-def dependencies(groups: list[list[Work]]) -> list[list[int]]:
+def merged(members: Sequence[Step]) -> Step:
+    """Put steps of several ranks in one order: all up to a meeting, then all up to the next."""
+    parts = [_between_meetings(step) for step in members]
+    return [group for together in zip(*parts, strict=True) for part in together for group in part]
+
+
+def _between_meetings(step: Step) -> list[Step]:
+    parts: list[Step] = [[]]
+    for group in step:
+        if meet in group:
+            parts.append([])
+        else:
+            parts[-1].append(group)
+    return parts
+
+
+def dependencies(groups: Step) -> list[list[int]]:
     """List for each launch, counted through the groups, those it waits for, without the implied."""
-    writers: dict[int, list[int]] = defaultdict(list)
-    readers: dict[int, list[int]] = defaultdict(list)
+    writers: dict[Piece, list[int]] = defaultdict(list)
+    readers: dict[Piece, list[int]] = defaultdict(list)
     before: list[int] = []  # of each launch: the set of all that is done by then, as bits
     found: list[list[int]] = []
     for group in groups:
         first = len(found)
-        for work in group:
-            needed = {n for array in work.reads | work.writes for n in writers[array]}
-            needed |= {n for array in work.writes for n in readers[array]}
+        every = [_pieces(work, group.where) for work in group]
+        for reads, writes in every:
+            needed = {n for piece in reads | writes for n in writers[piece]}
+            needed |= {n for piece in writes for n in readers[piece]}
             implied = 0
             for n in needed:
                 implied |= before[n]
             direct = sorted(n for n in needed if not implied >> n & 1)
             found.append(direct)
             before.append(implied | sum(1 << n for n in direct))
-        for array in {a for work in group for a in work.writes}:
-            writers[array], readers[array] = [], []
-        for n, work in enumerate(group, first):
-            for array in work.writes:
-                writers[array].append(n)
-            for array in work.reads - work.writes:
-                readers[array].append(n)
+        for piece in {piece for _, writes in every for piece in writes}:
+            writers[piece], readers[piece] = [], []
+        for n, (reads, writes) in enumerate(every, first):
+            for piece in writes:
+                writers[piece].append(n)
+            for piece in reads:
+                readers[piece].append(n)
     return found
 
 
-def lines(needed: list[list[int]], most: int) -> list[int]:
-    """Put launches on at most `most` lines, each in order, so that few wait without need."""
-    ends: list[int] = []  # last launch on each line
-    chosen: list[int] = []
-    for n, waits in enumerate(needed):
-        free = [line for line, end in enumerate(ends) if end in waits]
+def _pieces(work: Any, where: str) -> tuple[set[Piece], set[Piece]]:
+    """Give what a launch reads, and what it changes."""
+    writes = {(array, part) for array in work.writes for part in CHANGES[where]}
+    return {(array, part) for array in work.reads for part in READS[where]} - writes, writes
+
+
+def lines(needed: list[list[int]], kinds: Sequence[Any], most: int) -> list[tuple[Any, int]]:
+    """Put launches on lines (kind, number), each in order, so that few wait without need.
+
+    Each launch goes to a line of its kind, of which there are at most `most`.
+    """
+    ends: dict[Any, list[int]] = defaultdict(list)  # last launch on each line
+    chosen: list[tuple[Any, int]] = []
+    for n, (waits, kind) in enumerate(zip(needed, kinds, strict=True)):
+        own = ends[kind]
+        free = [line for line, end in enumerate(own) if end in waits]
         if free:
             line = free[0]
-        elif len(ends) < most:
-            line = len(ends)
-            ends.append(n)
+        elif len(own) < most:
+            line = len(own)
+            own.append(n)
         else:
-            line = ends.index(min(ends))
-        ends[line] = n
-        chosen.append(line)
+            line = own.index(min(own))
+        own[line] = n
+        chosen.append((kind, line))
     return chosen

@@ -15,6 +15,10 @@ BackendName = Annotated[
 DeviceNumber = Annotated[
     int | None, typer.Option(min=0, help="Number of the GPU [default: the first that will do].")
 ]
+GpuCount = Annotated[
+    int | None,
+    typer.Option("--gpus", min=1, help="How many GPUs share the run [default: one]."),
+]
 ThreadCount = Annotated[
     int | None, typer.Option(min=1, help="Threads to use on the CPU [default: all cores].")
 ]

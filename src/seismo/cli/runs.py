@@ -16,6 +16,7 @@ from seismo.cli.arguments import (
     DeviceNumber,
     Force,
     Going,
+    GpuCount,
     ProgressShare,
     Quiet,
     ScenarioFile,
@@ -40,6 +41,7 @@ def run(
     ] = None,
     backend: BackendName = "auto",
     device: DeviceNumber = None,
+    gpus: GpuCount = None,
     threads: ThreadCount = None,
     quiet: Quiet = False,
     resume: Going = None,
@@ -59,7 +61,7 @@ def run(
     ranks = join()
     _run(
         partial(run_on, ranks), file, quiet, progress, time_limit, ranks.first, output=output,
-        resume=resume, shots=shots, backend=backend, device=device, threads=threads,
+        resume=resume, shots=shots, backend=backend, device=device, gpus=gpus, threads=threads,
     )  # fmt: skip
 
 

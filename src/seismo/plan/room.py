@@ -62,8 +62,8 @@ def demands(memory: Memory, backend: Backend, ranks: Alone | None = None) -> lis
         return [Demand(HOST, share + PYTHON_BYTES * here, host)]
     device = str(backend.describe()["device"])
     return [
-        Demand(device, memory.resident + KERNEL_BYTES, own),
-        Demand(HOST, memory.beside + PYTHON_BYTES + LIBRARY_BYTES, host),
+        Demand(device, memory.resident // all_of_them + KERNEL_BYTES, own),
+        Demand(HOST, memory.beside * here // all_of_them + PYTHON_BYTES + LIBRARY_BYTES, host),
     ]
 
 
@@ -73,7 +73,7 @@ def remedy(setup: Setup) -> str:
     return f"use {fewer}a coarser grid.spacing, a smaller grid.extent, or a larger machine"
 
 
-def fitted(setup: Setup, backend: Backend) -> Setup:
+def fitted(setup: Setup, backend: Backend, ranks: Alone | None = None) -> Setup:
     """Let fewer shots advance together where so many do not fit, unless the scenario says how many.
 
     Memory grows evenly with the shots, so that two counts tell all.
@@ -81,7 +81,7 @@ def fitted(setup: Setup, backend: Backend) -> Setup:
     survey, most = setup.scenario.survey, setup.batch
     if survey is None or survey.batch != "auto" or most == 1:
         return setup
-    needs = [demands(memory_of(replace(setup, batch=n)), backend) for n in (1, most)]
+    needs = [demands(memory_of(replace(setup, batch=n)), backend, ranks) for n in (1, most)]
     fitting = most
     for one, all_of_them in zip(*needs, strict=True):
         each = max(1, (all_of_them.need - one.need) // (most - 1))

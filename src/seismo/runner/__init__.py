@@ -19,7 +19,7 @@ from pathlib import Path
 from typing import Any
 
 from seismo.backends.base import Backend
-from seismo.backends.choice import choose
+from seismo.backends.choice import Choice, choose_all
 from seismo.errors import ScenarioError
 from seismo.monitor import Progress, Reporter
 from seismo.output.lock import Lock
@@ -43,6 +43,7 @@ from seismo.runner.stepping import Run
 from seismo.scenario import Scenario, from_dict, load, parse
 from seismo.setup import Setup, prepare
 from seismo.survey import Share
+from seismo.team import spread
 
 
 def run(
@@ -52,6 +53,7 @@ def run(
     *,
     backend: str = "auto",
     device: int | None = None,
+    gpus: int | None = None,
     threads: int | None = None,
     resume: bool | None = None,
     shots: str | None = None,
@@ -69,6 +71,7 @@ def run(
         backend: "auto" (a GPU if there is one and no threads are asked for, else the CPU), "cpu" or
             "gpu".
         device: number of the GPU, the first that will do when None.
+        gpus: how many GPUs share the run; one, or what `device` says, when None.
         threads: threads to use on the CPU, all cores when None.
         resume: True to go on from a checkpoint if there is one, and to do nothing where the results
             are complete; False to start over; None to refuse where there is a checkpoint.
@@ -87,8 +90,8 @@ def run(
             their `status` is "unstable". Temporary results are removed.
     """
     results = run_on(
-        Alone(), scenario, output, progress, backend=backend, device=device, threads=threads,
-        resume=resume, shots=shots, time_limit=time_limit, signals=signals,
+        Alone(), scenario, output, progress, backend=backend, device=device, gpus=gpus,
+        threads=threads, resume=resume, shots=shots, time_limit=time_limit, signals=signals,
     )  # fmt: skip
     assert results is not None  # there is no other rank
     return results
@@ -102,43 +105,59 @@ def run_on(
     *,
     backend: str = "auto",
     device: int | None = None,
+    gpus: int | None = None,
     threads: int | None = None,
+    **going: Any,
+) -> Results | None:
+    """Run a scenario on some ranks, all of which call this alike; give the results to the first.
+
+    Args:
+        ranks: the processes that take part (`seismo.ranks.join`). The first writes and reports.
+        scenario: see `run`.
+        output: see `run`.
+        progress: see `run`.
+        backend: see `run`; of each rank.
+        device: see `run`.
+        gpus: see `run`; those of one process.
+        threads: see `run`; of each rank, its share of the cores when None.
+        going: `resume`, `shots`, `time_limit` and `signals`, of which it is enough if one rank is
+            asked; see `run`.
+
+    Raises:
+        SeismoError: as `run` does, on one rank or on all.
+    """
+    checked = _checked(scenario)
+    choices = choose_all(gpus, backend, device, threads or ranks.threads, ranks)
+    return spread(
+        ranks, choices, lambda one, choice: _run(one, choice, checked, output, progress, **going)
+    )
+
+
+def _run(
+    ranks: Alone,
+    choice: Choice,
+    checked: Scenario,
+    output: str | os.PathLike[str] | None,
+    progress: Reporter | None,
+    *,
     resume: bool | None = None,
     shots: str | None = None,
     time_limit: float | None = None,
     signals: Signals | None = None,
 ) -> Results | None:
-    """Run a scenario on some ranks, all of which call this alike; give the results to the first.
-
-    Args:
-        ranks: that take part (`seismo.ranks.join`). The first one writes and reports.
-        scenario: see `run`.
-        output: see `run`.
-        progress: see `run`.
-        backend: see `run`; several ranks run on CPUs.
-        device: see `run`.
-        threads: see `run`; of each rank, its share of the cores when None.
-        resume: see `run`.
-        shots: see `run`.
-        time_limit: see `run`.
-        signals: see `run`; it is enough if one rank is asked.
-
-    Raises:
-        SeismoError: as `run` does, on one rank or on all.
-    """
-    checked, report = _checked(scenario), progress if progress and ranks.first else _silent
+    """Run a scenario on one rank."""
+    report = progress if progress and ranks.first else _silent
     share = None if shots is None else Share.read(shots)
-    choice = choose(backend, device, threads or ranks.threads, ranks.count)
-    each = f", for each of {ranks.count} ranks" if ranks.several else ""
+    each = f", for each of {ranks.count} ranks" if ranks.processes > 1 else ""
     report(Progress("device", note=choice.note + each))
     chosen = choice.make(checked.precision)
-    setup = fitted(prepare(checked, chosen.batch_points, share), chosen)
+    setup = ranks.same(lambda: fitted(prepare(checked, chosen.batch_points, share), chosen, ranks))
     setup = replace(setup, batch=min(ranks.share(setup.batch)))
     path = _output_path(checked, output, share)
-    if path is None and ranks.several:
+    if path is None and ranks.processes > 1:
         raise ScenarioError("output: several ranks need a file to write to; name it")
     if path is None:
-        return _run_in_passing(setup, report, chosen)
+        return _run_in_passing(setup, report, chosen, ranks)
     final = results_target(path)
     folder = run_folder(final)
     own = identity_of(setup, chosen)
@@ -155,7 +174,7 @@ def run_on(
         else:
             facts = _facts(
                 setup, identity=own, backend=chosen.name, shots=shots, results=final.name,
-                ranks=ranks.count,
+                ranks=ranks.count, gpus=choice.together,
             )  # fmt: skip
             checkpoints = Checkpoints(
                 folder, checked.checkpoint, facts, signals or Signals(), time_of_end(time_limit),
@@ -206,8 +225,8 @@ def resume(
         )
     return run(
         parse(header["text"], header["file"]), results, progress,
-        backend=header["backend"], device=device, threads=threads, resume=True,
-        shots=header["shots"], time_limit=time_limit, signals=signals,
+        backend=header["backend"], device=device, gpus=header.get("gpus"), threads=threads,
+        resume=True, shots=header["shots"], time_limit=time_limit, signals=signals,
     )  # fmt: skip
 
 
@@ -229,12 +248,17 @@ def _output_path(
     return path.with_name(f"{path.stem}-{share.number}of{share.of}{path.suffix}")
 
 
-def _run_in_passing(setup: Setup, report: Reporter, backend: Backend) -> Results:
+def _run_in_passing(
+    setup: Setup, report: Reporter, backend: Backend, ranks: Alone
+) -> Results | None:
     """Run to a temporary file, without checkpoints."""
+    if not ranks.first:
+        Run(setup, Path(), report, backend, "", ranks=ranks).follow()
+        return None
     folder = tempfile.mkdtemp(prefix="seismo-")
     path = Path(folder) / "results.h5"
     try:
-        Run(setup, path, report, backend, "").write()
+        Run(setup, path, report, backend, "", ranks=ranks).write()
         results = open_results(path)
     except BaseException:
         shutil.rmtree(folder, ignore_errors=True)

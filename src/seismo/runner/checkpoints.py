@@ -194,7 +194,7 @@ class Checkpoints:
     @property
     def onwards(self) -> str:
         """Say how to go on."""
-        if self._ranks.several:
+        if self._ranks.processes > 1:
             return f"go on with the same command on {self._ranks.count} ranks, and --resume"
         return f"go on with: seismo resume {shlex.quote(str(self.folder))}"
 

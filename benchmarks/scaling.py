@@ -1,0 +1,225 @@
+"""How well several GPUs share a run: weak and strong scaling, and what halos cost.
+
+    python benchmarks/scaling.py out.json --gpus 1 2 4              # the cards of one process
+    mpiexec -n 2 python benchmarks/scaling.py out.json --gpus 2     # a process for each card
+    python benchmarks/scaling.py out.json --gpus 2 --cases exchange
+
+Weak scaling gives each GPU as many points whatever their number, strong scaling shares the same
+ones out. Efficiency is the speed of a GPU beside that of one alone; a point in an absorbing layer
+counts as `LAYER_COST` points. The same steps are taken in other ways too:
+
+    alone    without the halos: what they take when nobody waits for others (the waves are wrong)
+    halos    nothing but the halos
+    turns    edges, halos and core one after the other
+    host     halos through pinned memory of the host, as between cards that do not see each other
+
+The share of the halos' time that is hidden is 1 - (overlapped - alone) / halos. `exchange` moves
+the halo of an elastic 384^3 both ways at once, in four ways.
+"""
+
+from __future__ import annotations
+
+import argparse
+import contextlib
+import gc
+import json
+import time
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+from seismo import bench
+from seismo.backends.base import Group, Step
+from seismo.backends.choice import choose_all
+from seismo.bench.cases import LAYER_POINTS, SPACING, STEP
+from seismo.decomposition import LAYER_COST
+from seismo.ranks import Alone, join, meet
+from seismo.scenario import from_dict
+from seismo.setup import prepare
+from seismo.simulation import Simulation
+from seismo.team import spread
+
+REPEATS = 3
+CASES: dict[str, tuple[str, int, int, bool, int]] = {
+    # wave equation, order, points along each axis, whether for each GPU, steps
+    "weak_elastic": ("elastic", 4, 384, True, 48),
+    "weak_acoustic": ("acoustic", 8, 512, True, 96),
+    "strong_elastic": ("elastic", 4, 512, False, 32),
+    "small_acoustic": ("acoustic", 8, 256, True, 320),
+}
+WAYS: dict[str, Callable[[Step], Step]] = {
+    "overlapped": lambda step: step,
+    "alone": lambda step: [g for g in step if g.where != "halo" or meet in g],
+    "halos": lambda step: [g for g in step if g.where == "halo"],
+    "turns": lambda step: [Group(g) for g in step],
+    "host": lambda step: step,
+}
+
+STORING = r"""extern "C" __global__ void store(const float* given, float* taken) {
+    unsigned i = blockIdx.x * blockDim.x + threadIdx.x;
+    taken[i] = given[i];
+}"""
+
+
+def scenario(name: str, gpus: int) -> dict[str, Any]:
+    """Give two layers of rock, absorbing layers on all faces included in the points."""
+    physics, order, points, each, steps = CASES[name]
+    case = bench.select(["G3" if physics == "elastic" else "G1"])[0].scenario
+    whole = dict.fromkeys("xyz", points) | {"z": points * (gpus if each else 1)}
+    extent = {a: (n - 2 * LAYER_POINTS - 1) * SPACING for a, n in whole.items()}
+    middle = {a: (whole[a] // 2 - LAYER_POINTS) * SPACING for a in whole}
+    ends = {"start": middle | {"x": 0.0}, "end": middle | {"x": extent["x"]}}
+    return case | {
+        "grid": {**case["grid"], "extent": extent, "order": order},
+        "time": {**case["time"], "duration": 2 * REPEATS * steps * STEP},
+        "sources": [{**case["sources"][0], "position": middle}],
+        "receivers": [{**case["receivers"][0], **ends, "count": 100}],
+    }
+
+
+def costs(setup: Any) -> float:
+    """Count the points of a grid, those of its layers as what they cost."""
+    return LAYER_COST * setup.grid.size - (LAYER_COST - 1.0) * setup.grid.extent.size
+
+
+def measure(name: str, gpus: int, ways: list[str], ranks: Alone) -> dict[str, Any]:
+    """Give the seconds that a step takes in each way, as often as they were measured."""
+    setup = prepare(from_dict(scenario(name, gpus)))
+    choices = choose_all(None if ranks.several else gpus, "gpu", ranks=ranks)
+
+    def run(one: Alone, choice: Any) -> dict[str, Any]:
+        found: dict[str, Any] = {"case": name, "gpus": gpus, "processes": ranks.count}
+        for way in ways if gpus > 1 else ways[:1]:
+            backend = choice.make("float32")
+            if way == "host":
+                backend.reaches = lambda other: False
+            begin = time.perf_counter()
+            simulation = _bound(way)(setup, backend, (gpus, 1), one)
+            simulation.advance(17)
+            backend.wait()
+            prepared = time.perf_counter() - begin
+            found[way] = [_timed(simulation, one, CASES[name][-1]) for _ in range(REPEATS)]
+            if one.first:
+                best = min(found[way])
+                rate = setup.grid.size / best / 1e9
+                print(f"{name} {gpus} GPUs, {way}: {best * 1e6:.0f} us a step, {rate:.1f} Gpoint/s "
+                      f"(prepared in {prepared:.1f} s)", flush=True)  # fmt: skip
+            del simulation, backend
+            gc.collect()
+        return found | {"costs": costs(setup), "points": setup.grid.size}
+
+    return spread(ranks, choices, run)
+
+
+def _bound(way: str) -> type[Simulation]:
+    class Changed(Simulation):
+        def _bind(self, parity: int) -> Step:
+            return WAYS[way](super()._bind(parity))
+
+    return Changed
+
+
+def _timed(simulation: Simulation, ranks: Alone, steps: int) -> float:
+    simulation.backend.wait()
+    ranks.wait()
+    begin = time.perf_counter()
+    simulation.advance(steps)
+    simulation.backend.wait()
+    ranks.wait()
+    return (time.perf_counter() - begin) / steps
+
+
+def judged(rows: list[dict[str, Any]]) -> list[dict[str, Any]]:
+    """Add efficiency, speed-up and the hidden share of halos to rows."""
+    alone = {row["case"]: row for row in rows if row["gpus"] == 1}
+    for row in rows:
+        best = {way: min(row[way]) for way in WAYS if way in row}
+        one = alone.get(row["case"])
+        if one is not None:
+            speed_up = min(one["overlapped"]) / one["costs"] * row["costs"] / best["overlapped"]
+            row |= {"speed_up": speed_up, "efficiency": speed_up / row["gpus"]}
+        if {"alone", "halos"} <= best.keys():
+            row["hidden"] = 1.0 - (best["overlapped"] - best["alone"]) / best["halos"]
+    return rows
+
+
+def exchange() -> dict[str, Any]:
+    """Give the seconds that two cards take to swap a halo, both ways at once."""
+    import cupy
+
+    size, runtime = 2 * 384 * 448 * 3, cupy.cuda.runtime
+    given, taken, streams = [], [], []
+    for n in range(2):
+        with cupy.cuda.Device(n):
+            if not runtime.deviceCanAccessPeer(n, 1 - n):
+                return {}
+            with contextlib.suppress(runtime.CUDARuntimeError):  # it is there already
+                runtime.deviceEnablePeerAccess(1 - n)
+            given.append(cupy.full(size, n, "float32"))
+            taken.append(cupy.zeros(size, "float32"))
+            streams.append(cupy.cuda.Stream(non_blocking=True))
+    bytes_ = given[0].nbytes
+    copy = cupy.RawKernel(STORING, "store")
+
+    def synchronous() -> None:
+        for n in range(2):
+            runtime.memcpyPeer(taken[1 - n].data.ptr, 1 - n, given[n].data.ptr, n, bytes_)
+            runtime.deviceSynchronize()
+
+    def pageable() -> None:
+        for n in range(2):
+            with cupy.cuda.Device(n):
+                host = given[n].get()
+            with cupy.cuda.Device(1 - n):
+                taken[1 - n].set(host)
+
+    def copies() -> None:
+        for n in range(2):
+            with cupy.cuda.Device(n):
+                runtime.memcpyAsync(
+                    taken[1 - n].data.ptr, given[n].data.ptr, bytes_, 3, streams[n].ptr
+                )
+
+    def stores() -> None:
+        for n in range(2):
+            with cupy.cuda.Device(n), streams[n]:
+                copy((size // 256,), (256,), (given[n], taken[1 - n]))
+
+    found = {}
+    for way in (synchronous, pageable, copies, stores):
+        for repeats in (3, 50):
+            begin = time.perf_counter()
+            for _ in range(repeats):
+                way()
+            for stream in streams:
+                stream.synchronize()
+            found[way.__name__] = (time.perf_counter() - begin) / repeats
+    print("swap of", bytes_, "bytes:", {k: f"{1e6 * v:.1f} us" for k, v in found.items()})
+    return {"case": "exchange", "bytes": bytes_, "seconds": found}
+
+
+def main() -> None:
+    """Measure what is asked for, and write it as it comes."""
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("output", type=Path)
+    parser.add_argument("--gpus", type=int, nargs="+", default=[1, 2])
+    parser.add_argument("--cases", nargs="+", default=list(CASES), choices=[*CASES, "exchange"])
+    parser.add_argument("--ways", nargs="+", default=list(WAYS), choices=list(WAYS))
+    given = parser.parse_args()
+    ranks, rows = join(), list[dict[str, Any]]()
+    other: list[dict[str, Any]] = []
+    for name in given.cases:
+        if name == "exchange":
+            other.append(exchange())
+            continue
+        for gpus in given.gpus:
+            rows.append(measure(name, gpus, given.ways, ranks))
+            if ranks.first:
+                given.output.write_text(json.dumps(judged(rows) + other, indent=1))
+                print({k: f"{v:.3f}" for k, v in rows[-1].items() if isinstance(v, float)})
+    if ranks.first:
+        given.output.write_text(json.dumps(judged(rows) + other, indent=1))
+
+
+if __name__ == "__main__":
+    main()

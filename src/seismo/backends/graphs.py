@@ -1,0 +1,105 @@
+"""Steps of one card, or of several, recorded as CUDA graphs and replayed.
+
+In a graph each launch waits for no more than it must (`seismo.backends.order`), on its own card or
+on another, at less than a microsecond a kernel. A graph over several cards keeps them in step
+without the host: between its steps no event has to be told from that of the step before, which is
+what graphs of single cards that wait for one another's events would need.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import cupy
+
+from seismo.backends.order import dependencies, lines, merged
+
+SIZES = (16, 4)  # steps of the longer graphs
+MOST_LINES = 24  # streams of one kind that record one on a card
+URGENT = ("edge", "halo")  # what neighbours wait for
+
+
+class Graphs:
+    """Own the graphs of some members' steps, all of the same number."""
+
+    def __init__(self, members: list[Any]) -> None:
+        """Record them; `seismo.backends.gpu.Clocked`, all after the first go along with it."""
+        self._members, self._at = members, -1
+        self._first, *self._others = [member.card for member in members]
+        self._period = len(members[0].steps)
+        self._graphs = {(0, size): self._record(0, size) for size in SIZES}
+        self._graphs |= {(n, 1): self._record(n, 1) for n in range(self._period)}
+
+    def advance(self, first: int, count: int) -> None:
+        """Take steps."""
+        last, main = first + count, self._first.main
+        for card in self._others:
+            with card.device:
+                for stream in _streams(card):
+                    main.wait_event(stream.record(_mark()))
+        with self._first.device, main:
+            if first != self._at:
+                self._set_clocks(first)
+            while first < last:
+                parity = first % self._period
+                size = next((n for n in SIZES if not parity and first + n <= last), 1)
+                self._graphs[parity, size].launch(main)
+                first += size
+            self._at, done = last, main.record(_mark())
+        for card in self._others:
+            with card.device:
+                for stream in _streams(card):
+                    stream.wait_event(done)
+
+    def _set_clocks(self, step: int) -> None:
+        for member in self._members:
+            card = member.card
+            with card.device, card.main:
+                member.clock.fill(step)
+                self._first.main.wait_event(card.main.record(_mark()))
+
+    def _record(self, first: int, count: int) -> Any:
+        groups = merged([
+            [group for n in range(first, first + count) for group in m.steps[n % self._period]]
+            for m in self._members
+        ])  # fmt: skip
+        works: list[Any] = [work for group in groups for work in group]
+        urgent = [group.where in URGENT for group in groups for _ in group]
+        kinds = [(work.home, soon) for work, soon in zip(works, urgent, strict=True)]
+        needed = dependencies(groups)
+        chosen = lines(needed, kinds, MOST_LINES)
+        main, streams, done = self._first.main, dict[Any, Any](), list[Any]()
+        with self._first.device, main:
+            main.begin_capture()
+            start = main.record(_mark())
+            for work, waits, line in zip(works, needed, chosen, strict=True):
+                with work.home.device:
+                    if line not in streams:
+                        streams[line] = _stream_of(line)
+                        streams[line].wait_event(start)
+                    for n in waits:
+                        if chosen[n] != line:
+                            streams[line].wait_event(done[n])
+                    with streams[line]:
+                        work()
+                    done.append(streams[line].record(_mark()))
+            for ((card, _), _), stream in streams.items():
+                with card.device:
+                    end = stream.record(_mark())
+                main.wait_event(end)
+            return main.end_capture()
+
+
+def _streams(card: Any) -> tuple[Any, Any]:
+    """Give the streams of all launches but those of graphs."""
+    return card.main, cupy.cuda.Stream.null
+
+
+def _stream_of(line: Any) -> Any:
+    (card, urgent), number = line
+    return card.side(number, urgent)
+
+
+def _mark() -> Any:
+    """Make an event on the card in use."""
+    return cupy.cuda.Event(disable_timing=True)

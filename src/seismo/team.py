@@ -1,0 +1,158 @@
+"""Ranks of one process: a thread for each of its devices, which share all memory.
+
+They do what ranks joined by MPI do, each with its part of the grid, and differ in three things.
+What one has to say to another it hands over as it is. A message is written straight into the buffer
+of the one that it is for, where devices see one another's memory. And all steps are queued
+together, by the first rank, once all have asked for them: devices wait for devices, no thread does.
+"""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any, TypeVar
+
+import numpy as np
+
+from seismo.ranks import Alone, Link, meet
+
+T = TypeVar("T")
+D = TypeVar("D")
+
+
+class Team:
+    """The ranks of this process."""
+
+    def __init__(self, count: int) -> None:
+        """Say how many there are."""
+        self.count = count
+        self.barrier = threading.Barrier(count)
+        self.said: list[Any] = [None] * count
+        self.changed = threading.Condition()
+        self.asked = [0] * count  # steps that each rank wants taken
+        self.taken = 0
+        self._failed: list[BaseException | None] = [None] * count
+
+    def run(self, work: Callable[[Alone], T]) -> T:
+        """Let all ranks do it, the first in this thread; give what that one gives.
+
+        Where one fails all end, and its error is raised.
+        """
+        found: list[T] = []
+
+        def one(number: int) -> None:
+            try:
+                result = work(Member(self, number))
+                if number == 0:
+                    found.append(result)
+            except BaseException as error:
+                self._failed[number] = error
+                self._end()
+
+        threads = [threading.Thread(target=one, args=(n,)) for n in range(1, self.count)]
+        for thread in threads:
+            thread.start()
+        one(0)
+        for thread in threads:
+            thread.join()
+        causes = [e for e in self._failed if e and not isinstance(e, threading.BrokenBarrierError)]
+        if causes:
+            raise causes[0]
+        return found[0]
+
+    def wait_until(self, ready: Callable[[], bool]) -> None:
+        """Wait, holding `changed`, for what others do."""
+        self.changed.wait_for(lambda: ready() or self.barrier.broken)
+        if self.barrier.broken:
+            raise threading.BrokenBarrierError
+
+    def _end(self) -> None:
+        self.barrier.abort()
+        with self.changed:
+            self.changed.notify_all()
+
+
+class Member(Alone):
+    """One of them."""
+
+    def __init__(self, team: Team, number: int) -> None:
+        """Take its number."""
+        self._team, self.number, self.count, self.beside = team, number, team.count, team.count
+        self.paced = self.first
+
+    def share(self, value: Any) -> list[Any]:
+        """See `Alone.share`."""
+        self._team.said[self.number] = value
+        self._team.barrier.wait()
+        found = list(self._team.said)
+        self._team.barrier.wait()
+        return found
+
+    def gather(self, value: Any) -> list[Any] | None:
+        """See `Alone.gather`."""
+        found = self.share(value)
+        return found if self.first else None
+
+    def collect(self, array: np.ndarray) -> list[np.ndarray] | None:
+        """See `Alone.collect`."""
+        return self.gather(np.array(array))
+
+    def swap(self, values: list[Any]) -> list[Any]:
+        """See `Alone.swap`."""
+        return [given[self.number] for given in self.share(values)]
+
+    def same(self, make: Callable[[], T]) -> T:
+        """Let the first make it for all; see `Alone.same`."""
+        return self.share(make() if self.first else None)[0]
+
+    def wait(self) -> None:
+        """See `Alone.wait`."""
+        self._team.barrier.wait()
+
+    def link(self, backend: Any, out: Mapping[int, int], into: Mapping[int, int]) -> Link:
+        """Write to the others' buffers where that can be; see `Alone.link`."""
+        inboxes = {r: backend.zeros(size)[:size] for r, size in into.items()}
+        others = self.share((backend, inboxes))
+        if not any(boxes for _, boxes in others):
+            return Link()
+        outboxes, carried = dict[int, Any](), list[Callable[[], None]]()
+        for r, size in out.items():
+            other, boxes = others[r]
+            outboxes[r] = boxes[self.number]
+            if not backend.reaches(other):
+                outboxes[r] = backend.zeros(size)[:size]
+                carried += backend.carry(outboxes[r], other, boxes[self.number])
+        return Link(outboxes, inboxes, (meet,), (*carried, meet))
+
+    def program(self, backend: Any, steps: tuple) -> Callable[[int, int], None]:
+        """Let the first rank's backend take the steps of all; see `Alone.program`."""
+        (leader, own), *others = self.share((backend, steps))
+        take = leader.program(own, others) if self.first else None
+        if self.first:
+            self._team.asked, self._team.taken = [0] * self.count, 0
+        self.wait()
+        return lambda first, count: self._advance(take, first, first + count)
+
+    def _advance(self, take: Callable[[int, int], None] | None, first: int, last: int) -> None:
+        """Queue steps as far as all have asked for them, or wait until the first rank has."""
+        team = self._team
+        with team.changed:
+            team.asked[self.number] = last
+            team.changed.notify_all()
+            if take is None:
+                team.wait_until(lambda: team.taken >= last)
+                return
+            team.taken = first
+            while team.taken < last:
+                team.wait_until(lambda: min(team.asked) > team.taken)
+                count = min(*team.asked, last) - team.taken
+                take(team.taken, count)
+                team.taken += count
+                team.changed.notify_all()
+
+
+def spread(ranks: Alone, devices: Sequence[D], work: Callable[[Alone, D], T]) -> T:
+    """Do work on a rank as it is, with its device, or on a rank for each of several devices."""
+    if len(devices) == 1:
+        return work(ranks, devices[0])
+    return Team(len(devices)).run(lambda member: work(member, devices[member.number]))

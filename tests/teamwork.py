@@ -1,0 +1,98 @@
+"""A process of several ranks, on CPUs: what cards do, with launches in an order that may surprise.
+
+Launches say what they touch as those of a card do, and are run in any order that waits for no more
+than a card's graph does: whoever has left something out of the order changes bits.
+"""
+
+from __future__ import annotations
+
+import random
+
+import numpy as np
+
+from seismo.backends.base import Group
+from seismo.backends.cpu import CpuBackend
+from seismo.backends.order import Work, dependencies, merged
+
+UNROLLED = 3  # steps in one order
+
+
+def _arrays(held) -> list[np.ndarray]:
+    if isinstance(held, tuple | list):
+        return [a for one in held for a in _arrays(one)]
+    return [held] if isinstance(held, np.ndarray) else []
+
+
+def _numbers(held) -> frozenset[int]:
+    return frozenset(a.ctypes.data for a in _arrays(held))
+
+
+class TeamBackend(CpuBackend):
+    """A rank of a team; `peers` tells whether it may write to the memory of others."""
+
+    peers = True
+
+    def sweep(self, formula, variant, tables, boxes, memory, operands, back=False):
+        launches = super().sweep(formula, variant, tables, boxes, memory, operands, back)
+        changed, read = _numbers((memory, operands.writes)), (operands.reads, operands.coefficients)
+        beyond = memory if operands.kind != "first" else ()
+        return [Work(one, _numbers((read, beyond)), changed, self) for one in launches]
+
+    def _work(self, launch, arguments, writes):
+        changed = _numbers([arguments[n] for n in writes])
+        return Work(launch, _numbers(arguments) - changed, changed, self)
+
+    def each(self, body, count, arguments, writes, shots=None):
+        launch = super().each(body, count, arguments, writes, shots)
+        return self._work(launch, arguments, writes)
+
+    def each_row(self, body, count, length, arguments, writes, shots=None):
+        launch = super().each_row(body, count, length, arguments, writes, shots)
+        return self._work(launch, arguments, writes)
+
+    def reaches(self, other) -> bool:
+        return self.peers
+
+    def carry(self, given, other, to):
+        host = np.empty_like(given)
+        return (
+            self._work(lambda: np.copyto(host, given), (given, host), (1,)),
+            other._work(lambda: np.copyto(to, host), (host, to), (1,)),
+        )
+
+    def program(self, steps, others=()):
+        members = [(self, steps), *others]
+        chance = random.Random(5)
+
+        def tick(clock) -> None:
+            clock[0] += 1
+
+        ticks = [
+            Group([backend._work(lambda c=backend.clock: tick(c), (backend.clock,), (0,))])
+            for backend, _ in members
+        ]
+
+        def advance(first: int, count: int) -> None:
+            for backend, _ in members:
+                backend.clock[0] = first
+            for start in range(first, first + count, UNROLLED):
+                numbers = range(start, min(start + UNROLLED, first + count))
+                groups = merged([
+                    [group for n in numbers for group in [*some[n % len(some)], own_tick]]
+                    for (_, some), own_tick in zip(members, ticks, strict=True)
+                ])  # fmt: skip
+                _run(groups, chance)
+
+        return advance
+
+
+def _run(groups, chance: random.Random) -> None:
+    """Run launches in some order that waits for what must be waited for."""
+    works, needed = [work for group in groups for work in group], dependencies(groups)
+    left, done = list(range(len(works))), set()
+    while left:
+        ready = [n for n in left if done.issuperset(needed[n])]
+        chosen = chance.choice([ready[0], ready[-1], chance.choice(ready)])
+        works[chosen]()
+        left.remove(chosen)
+        done.add(chosen)

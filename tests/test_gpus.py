@@ -1,0 +1,79 @@
+"""Several real cards: `pytest -m gpu tests/test_gpus.py`, to the bits of one.
+
+Sources and receivers stand on cuts, on corners of four parts, and in the halos beside them. Every
+card compiles the kernels of its own part, so that this takes minutes with an empty cache.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+import crew
+import seismo
+import solver
+from cut_cases import VOLUME, case
+from seismo import runner
+from seismo.backends.choice import choose, choose_all
+from seismo.backends.cuda_facts import look
+from seismo.errors import DeviceError, StoppedError
+from seismo.ranks import Alone
+from seismo.runner.signals import Signals
+from seismo.team import Team
+from test_survival import contents
+
+pytestmark = pytest.mark.gpu
+CUTS = {2: {2: [(2, 1)], 4: [(4, 1)]}, 3: {2: [(2, 1), (1, 2)], 4: [(2, 2), (4, 1)]}}
+
+
+@pytest.fixture(scope="module")
+def count() -> int:
+    """How many cards there are, 2 or 4."""
+    found = len(look().gpus)
+    if found < 2:
+        pytest.skip("there is one GPU only")
+    return 4 if found >= 4 else 2
+
+
+@pytest.mark.parametrize(("name", "dimensions"), solver.EVERY_EQUATION)
+def test_every_cut_gives_the_bits_of_one_card(name, dimensions, count, tmp_path):
+    document = case(name, dimensions, tmp_path)
+    wanted = crew.outcome(document, tmp_path, None, Alone(), choose("gpu").make)
+    assert all(values.any() for values in wanted.values())
+    for parts in (p for n, some in CUTS[dimensions].items() if n <= count for p in some):
+        choices = choose_all(parts[0] * parts[1])
+
+        def one(ranks, parts=parts, choices=choices):
+            return crew.outcome(document, tmp_path, parts, ranks, choices[ranks.number].make)
+
+        found = Team(len(choices)).run(one)
+        different = [key for key in wanted if not np.array_equal(found[key], wanted[key])]
+        assert (parts, different) == (parts, [])
+
+
+def test_a_whole_run_gives_the_file_of_one_card(count, tmp_path):
+    """Traces, snapshots and maps of a survey."""
+    seismo.run(VOLUME, tmp_path / "one.h5", backend="gpu").close()
+    with seismo.run(VOLUME, tmp_path / "all.h5", gpus=count) as results:
+        assert results.summary["ranks"] == count
+    assert contents(tmp_path / "all.h5") == contents(tmp_path / "one.h5")
+    assert not list(tmp_path.glob("*.run"))
+
+
+def test_a_stopped_run_goes_on(count, tmp_path):
+    signals = Signals()
+
+    def stop(progress) -> None:
+        signals.stop = progress.phase == "step"
+
+    seismo.run(VOLUME, tmp_path / "one.h5", backend="gpu").close()
+    scenario = VOLUME | {"checkpoint": {"steps": 11}}
+    with pytest.raises(StoppedError, match="seismo resume"):
+        seismo.run(scenario, tmp_path / "all.h5", stop, gpus=2, signals=signals)
+    runner.resume(tmp_path / "all.h5.run").close()
+    assert contents(tmp_path / "all.h5") == contents(tmp_path / "one.h5")
+
+
+def test_more_cards_than_there_are_is_refused():
+    with pytest.raises(DeviceError, match="gpus: 1000; there are "):
+        seismo.run(VOLUME, gpus=1000)
