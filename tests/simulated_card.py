@@ -142,6 +142,9 @@ class SimulatedCard:
 
         return advance
 
+    def mark(self):
+        return lambda: None
+
     def reaches(self, other) -> bool:
         return self.peers
 

@@ -7,18 +7,25 @@ parts, and in the halos beside them. Equality is to the last bit.
 from __future__ import annotations
 
 import threading
+from pathlib import Path
 
 import numpy as np
 import pytest
 
 import crew
+import seismo
 import solver
-from cut_cases import CUTS, case
+from cut_cases import CUTS, VOLUME, case
+from seismo import runner
+from seismo.backends.choice import Choice
 from seismo.backends.cpu import CpuBackend
-from seismo.errors import ScenarioError
+from seismo.errors import ScenarioError, StoppedError, UnstableError
 from seismo.ranks import Alone
+from seismo.runner.signals import Signals
+from seismo.simulation import Simulation
 from seismo.team import Team
 from teamwork import TeamBackend
+from test_survival import contents
 
 
 def outcome(document, base, parts, ranks, make=TeamBackend):
@@ -59,3 +66,66 @@ def test_an_error_of_one_ends_all():
     with pytest.raises(ScenarioError, match="the mast broke"):
         Team(3).run(work)
     assert threading.active_count() == 1
+
+
+@pytest.fixture
+def on_four(monkeypatch):
+    """Let runs go to four ranks of this process."""
+    choices = [Choice("cpu", "on a team", TeamBackend, 4)] * 4
+    monkeypatch.setattr(runner, "choose_all", lambda *_: choices)
+
+
+@pytest.fixture(scope="module")
+def alone(tmp_path_factory) -> Path:
+    """The results of one rank."""
+    path = tmp_path_factory.mktemp("alone") / "x.h5"
+    seismo.run(VOLUME, path).close()
+    return path
+
+
+@pytest.mark.parametrize("peers", [True, False])
+@pytest.mark.parametrize("parts", ["auto", [2, 2]])
+def test_a_whole_run_gives_the_file_of_one(tmp_path, alone, on_four, monkeypatch, parts, peers):
+    """Traces, snapshots and maps of a survey, whether or not ranks see one another's memory."""
+    monkeypatch.setattr(TeamBackend, "peers", peers)
+    scenario = VOLUME | {"grid": VOLUME["grid"] | {"decomposition": parts}}
+    notes = []
+    with seismo.run(scenario, tmp_path / "x.h5", notes.append) as results:
+        assert results.summary["ranks"] == 4
+        assert 0.0 <= results.summary["imbalance"] < 0.5
+    assert contents(tmp_path / "x.h5") == contents(alone)
+    assert [p.note for p in notes if p.phase == "device"] == ["on a team"]
+    assert not list(tmp_path.glob("*.run"))
+
+
+def test_results_that_nobody_named_last_as_long_as_they_are_held(alone, on_four):
+    with seismo.run(VOLUME) as results, seismo.open_results(alone) as single:
+        assert results.traces_hash == single.traces_hash
+
+
+def test_a_stopped_run_goes_on(tmp_path, alone, on_four):
+    signals = Signals()
+
+    def stop(progress) -> None:
+        signals.stop = progress.phase == "step"
+
+    scenario = VOLUME | {"checkpoint": {"steps": 11}}
+    with pytest.raises(StoppedError, match="go on with: seismo resume"):
+        seismo.run(scenario, tmp_path / "x.h5", stop, signals=signals)
+    runner.resume(tmp_path / "x.h5.run").close()
+    assert contents(tmp_path / "x.h5") == contents(alone)
+
+
+def test_a_wavefield_that_blows_up_on_one_is_told_and_kept(tmp_path, on_four, monkeypatch):
+    advance = Simulation.advance
+
+    def spoiled(simulation, steps: int) -> None:
+        advance(simulation, steps)
+        if simulation.ranks.number == 2 and simulation.step >= 8:
+            simulation.parts[0].fields.wavefield["vx"][:] = np.nan
+
+    monkeypatch.setattr(Simulation, "advance", spoiled)
+    with pytest.raises(UnstableError, match="is unstable"):
+        seismo.run(VOLUME, tmp_path / "x.h5")
+    with seismo.open_results(tmp_path / "x.h5") as results:
+        assert results.status == "unstable"

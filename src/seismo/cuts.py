@@ -6,7 +6,7 @@ interpolated: a field that stands half a cell further is read at the point of it
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -147,24 +147,55 @@ class Reader:
     """Bind the reading of fields at the points of a cut, for all shots of a batch.
 
     Attributes:
-        points: of the cut that this rank has.
+        points: of the cut that this rank has; all of them where the first rank's arrays take them.
         size: numbers of a flat array of them (shot, rows).
     """
 
     def __init__(
-        self, backend: Backend, cut: Cut, parts: list[Fields], shots: int, ranks: Alone
-    ) -> None:
+        self, backend: Backend, cut: Cut, parts: list[Fields], shots: int, ranks: Alone,
+        at_first: bool = False,
+    ) -> None:  # fmt: skip
+        """Find the rows.
+
+        Args:
+            backend: where the fields are.
+            cut: the points.
+            parts: of the fields.
+            shots: of a batch.
+            ranks: that have some of the points each.
+            at_first: whether all write to arrays of the first rank's, where they see its memory.
+        """
         self._backend, self.cut, self._ranks = backend, cut, ranks
-        found = [rows for part in parts if (rows := _rows(cut, part, shots)).to.size]
-        # The rows that are here move together, in their order.
-        every = np.sort(np.concatenate([np.zeros(0, np.int64), *(rows.to for rows in found)]))
-        self.rows = [
-            replace(rows, to=np.searchsorted(every, rows.to) * self.length) for rows in found
-        ]
-        self.size = every.size * self.length
-        self.points = self.size // shots
-        self._places = ranks.gather(every[: every.size // shots] // self.length)
+        self._at_first = at_first and ranks.share_memory(backend)
+        self.rows = [rows for part in parts if (rows := _rows(cut, part, shots)).to.size]
+        self.points = cut.points
+        if not self._at_first:
+            self._keep_own(shots)
+        self.size = self.points * shots
         self.held = [[backend.array(a) for a in (rows.to, rows.given)] for rows in self.rows]
+
+    def _keep_own(self, shots: int) -> None:
+        """Let the rows that are here move together, in their order."""
+        every = np.sort(np.concatenate([np.zeros(0, np.int64), *(r.to for r in self.rows)]))
+        self.rows = [replace(r, to=np.searchsorted(every, r.to) * self.length) for r in self.rows]
+        own = every[: every.size // shots]
+        self.points = own.size * self.length
+        self._places = self._ranks.gather(own // self.length)
+
+    def buffer(self, number: Any) -> Any:
+        """Allocate an array of numbers of a type for the points."""
+        make = self._ranks.same if self._at_first else _made
+        return make(lambda: self._backend.array(np.zeros(self.size, number)))
+
+    @property
+    def own(self) -> bool:
+        """Whether this rank's arrays take the points."""
+        return self._ranks.first or not self._at_first
+
+    def meet(self) -> None:
+        """Let what any rank launches from now on wait for what others have launched."""
+        if self._at_first:
+            self._ranks.follow(self._backend)
 
     @property
     def length(self) -> int:
@@ -173,8 +204,8 @@ class Reader:
 
     def whole(self, flat: Any) -> Any:
         """Put together what all ranks have of some shots; None but on the first rank."""
-        if not self._ranks.several:
-            return flat
+        if self._at_first:
+            return flat if self._ranks.first else None
         pieces = self._ranks.collect(self._backend.fetch(flat))
         if pieces is None or self._places is None:
             return None
@@ -213,6 +244,10 @@ class Reader:
         """Bind a body to the rows of a subdomain; it writes its first argument."""
         count = rows.to.size
         return self._backend.each_row(body, count, self.length, arguments, (0,), rows.shots)
+
+
+def _made(make: Callable[[], Any]) -> Any:
+    return make()
 
 
 def _rows(cut: Cut, fields: Fields, shots: int) -> Rows:

@@ -175,9 +175,20 @@ class Division:
             found[subdomain.owns(y, z)] = self.owner(n)
         return found
 
+    @property
+    def imbalance(self) -> float:
+        """By how much the costliest subdomain exceeds the mean, as a share of it."""
+        costs = [cost(s.grid, s.owned) for s in self.subdomains]
+        return max(costs) * len(costs) / sum(costs) - 1.0
+
+    @property
+    def parts(self) -> str:
+        """How the grid is cut along z and y, such as "2 x 1"."""
+        return f"{len(self.rows)} x {len(self.rows[0])}"
+
     def describe(self) -> dict[str, object]:
-        """Say how many ranks there are, and how the grid is cut along z and y."""
-        return {"ranks": self.ranks.count, "parts": f"{len(self.rows)} x {len(self.rows[0])}"}
+        """Say how many ranks there are, and how they share the grid."""
+        return {"ranks": self.ranks.count, "parts": self.parts, "imbalance": self.imbalance}
 
     def meetings(self) -> Iterator[tuple[int, int, Box]]:
         """Give, for each pair of neighbours, what the first keeps in its halo and the other owns.
@@ -192,6 +203,11 @@ class Division:
                 if 0 <= row < len(self.rows) and 0 <= column < columns:
                     other = row * columns + column
                     yield n, other, subdomain.padded & subdomains[other].owned
+
+
+def cost(grid: Grid, box: Box) -> float:
+    """Count the points of a box, those in absorbing layers as what they cost."""
+    return LAYER_COST * box.size - (LAYER_COST - 1.0) * (box & grid.extent).size
 
 
 def _costs(grid: Grid, axis: int) -> np.ndarray:

@@ -94,6 +94,13 @@ class Alone:
         """Give what all ranks would make alike."""
         return make()
 
+    def share_memory(self, backend: Any) -> bool:
+        """Tell whether launches of all ranks may write to arrays of the first one's."""
+        return True
+
+    def follow(self, backend: Any) -> None:
+        """Let what is launched from now on wait for what ranks that share memory have launched."""
+
     def wait(self) -> None:
         """Return when all ranks are here."""
 
@@ -154,6 +161,10 @@ class Joined(Alone):
     def swap(self, values: list[Any]) -> list[Any]:
         """See `Alone.swap`."""
         return self._all.alltoall(values)
+
+    def share_memory(self, backend: Any) -> bool:
+        """See `Alone.share_memory`."""
+        return False
 
     def wait(self) -> None:
         """See `Alone.wait`."""

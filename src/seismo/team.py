@@ -105,6 +105,16 @@ class Member(Alone):
         """Let the first make it for all; see `Alone.same`."""
         return self.share(make() if self.first else None)[0]
 
+    def share_memory(self, backend: Any) -> bool:
+        """See `Alone.share_memory`."""
+        first = self.share(backend)[0]
+        return all(self.share(backend.reaches(first)))
+
+    def follow(self, backend: Any) -> None:
+        """See `Alone.follow`."""
+        for hold in self.share(backend.mark()):
+            hold()
+
     def wait(self) -> None:
         """See `Alone.wait`."""
         self._team.barrier.wait()

@@ -219,6 +219,9 @@ class Backend(Protocol):
     ) -> tuple[tuple[Launch, ...], tuple[Launch, ...]]:
         """Bind a repeated exchange of arrays with other processes: what starts, and finishes it."""
 
+    def mark(self) -> Launch:
+        """Give what lets launches of any backend of this process wait for all launched here."""
+
     def reaches(self, other: Any) -> bool:
         """Tell whether launches here may write to arrays of another backend of this process."""
 

@@ -139,6 +139,11 @@ class Card(Tools):
 
         return Copy(wait, lambda: cupy.cuda.get_current_stream().wait_event(copied))
 
+    def mark(self) -> Callable[[], None]:
+        """Mark what was launched; the result lets single launches, on any card, wait for it."""
+        reached = cupy.cuda.get_current_stream().record(cupy.cuda.Event(disable_timing=True))
+        return lambda: cupy.cuda.get_current_stream().wait_event(reached)
+
     def launch(
         self, kernel: Kernel, grid: tuple, block: tuple, arguments: tuple, *, addresses: bool,
         writes: tuple, beyond: tuple = (), bounds: tuple[int, int] | None = None,

@@ -95,7 +95,7 @@ def choose(
 
 
 def choose_all(
-    gpus: int | None,
+    gpus: int | Literal["auto"] | None,
     wanted: str = "auto",
     device: int | None = None,
     threads: int | None = None,
@@ -107,7 +107,7 @@ def choose_all(
     """Choose the backend of a run, or the GPUs that share it; each is made in a thread of its own.
 
     Args:
-        gpus: how many GPUs; None for what the rest says.
+        gpus: how many GPUs, "auto" for all there are; None for what the rest says.
         wanted: see `choose`.
         device: see `choose`; not with a number of GPUs.
         threads: see `choose`; not with a number of GPUs.
@@ -134,11 +134,12 @@ def choose_all(
     problem = next(obstacles(found, numbers[0] if numbers else 0), "")
     if problem:
         raise DeviceError(f"gpus: {problem}")
-    if not 1 <= gpus <= len(numbers):
-        raise DeviceError(f"gpus: {gpus}; there are {len(numbers)}, choose 1 to {len(numbers)}")
-    which = ", ".join(map(str, numbers[:gpus]))
+    count = len(numbers) if gpus == "auto" else gpus
+    if not 1 <= count <= len(numbers):
+        raise DeviceError(f"gpus: {count}; there are {len(numbers)}, choose 1 to {len(numbers)}")
+    which = ", ".join(map(str, numbers[:count]))
     note = f"on {found.gpus[numbers[0]].name} (GPUs {which} of {len(found.gpus)})"
-    return [Choice("gpu", note, partial(_taken, take, n), gpus) for n in numbers[:gpus]]
+    return [Choice("gpu", note, partial(_taken, take, n), count) for n in numbers[:count]]
 
 
 def _taken(take: Callable[[int], Any], number: int, precision: str) -> Backend:

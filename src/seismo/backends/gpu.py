@@ -195,6 +195,10 @@ class GpuBackend:
         """Let cards of different processes send to one another; see `Backend.exchange`."""
         return (self.card.exchange(ranks, out, into),), ()
 
+    def mark(self) -> Launch:
+        """See `Backend.mark`."""
+        return self.card.mark()
+
     def reaches(self, other: GpuBackend) -> bool:
         """Tell whether the card sees the memory of another; see `Backend.reaches`."""
         return self.card.reaches(other.card)

@@ -49,6 +49,10 @@ class HostBackend:
         start, finish = ranks.exchange(out, into)
         return (start,), (finish,)
 
+    def mark(self) -> Callable[[], None]:
+        """All that was launched is done; see `Backend.mark`."""
+        return _nothing
+
     def reaches(self, other: Any) -> bool:
         """All memory is the host's; see `Backend.reaches`."""
         return True

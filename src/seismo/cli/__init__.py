@@ -19,7 +19,14 @@ from typing import Annotated, Any, NoReturn
 import typer
 
 from seismo.cli import runs
-from seismo.cli.arguments import BackendName, DeviceNumber, Force, ResultsFile, ScenarioFile
+from seismo.cli.arguments import (
+    BackendName,
+    DeviceNumber,
+    Force,
+    GpuCount,
+    ResultsFile,
+    ScenarioFile,
+)
 from seismo.errors import InsufficientMemoryError, ScenarioError, SeismoError
 from seismo.ranks import end_all
 
@@ -68,13 +75,19 @@ def check(
     as_json: Annotated[bool, typer.Option("--json", help="Print JSON instead of text.")] = False,
     backend: BackendName = "auto",
     device: DeviceNumber = None,
+    gpus: GpuCount = None,
 ) -> None:
     """Validate a scenario and say what it will cost and how well it resolves the waves."""
-    from seismo.backends.choice import choose
+    from seismo.backends.choice import choose_all
     from seismo.plan import make_plan
+    from seismo.plan.sharing import enough
     from seismo.scenario import load
 
-    plan = make_plan(load(file), choice=choose(backend, device))
+    scenario = load(file)
+    choices, why = enough(lambda n: choose_all(n, backend, device), gpus, scenario)
+    plan = make_plan(scenario, choices[0], len(choices))
+    if why:
+        print(why, file=sys.stderr)
     if as_json:
         print(json.dumps(plan.as_dict(), indent=1))
         return

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Annotated, Literal
+from typing import Annotated, Any, Literal
 
 import typer
 
@@ -15,10 +15,21 @@ BackendName = Annotated[
 DeviceNumber = Annotated[
     int | None, typer.Option(min=0, help="Number of the GPU [default: the first that will do].")
 ]
+
+
+def _count(text: str) -> int | str:
+    if text == "auto" or (text.isdigit() and int(text) > 0):
+        return text if text == "auto" else int(text)
+    raise typer.BadParameter(f"{text!r}: give a number of GPUs, or auto")
+
+
 GpuCount = Annotated[
-    int | None,
-    typer.Option("--gpus", min=1, help="How many GPUs share the run [default: one]."),
-]
+    Any,
+    typer.Option(
+        "--gpus", metavar="N|auto", parser=_count,
+        help="How many GPUs share the run; auto takes as many as help [default: one].",
+    ),
+]  # fmt: skip
 ThreadCount = Annotated[
     int | None, typer.Option(min=1, help="Threads to use on the CPU [default: all cores].")
 ]

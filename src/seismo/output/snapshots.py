@@ -108,8 +108,8 @@ class _Film:
     def __init__(
         self, backend: Backend, series: Series, component: Component, reader: Reader
     ) -> None:
-        self.series, self.component, self._reader = series, component, reader
-        self.buffer = backend.array(np.zeros(reader.size, np.float32))
+        self.series, self.component, self.reader = series, component, reader
+        self.buffer = reader.buffer(np.float32)
         self._copy: Copy | None = None
         share = 0.5 if component.late else 1.0
 
@@ -129,6 +129,7 @@ class _Film:
         """Read the field; of one that stands later half of it."""
         if self._copy is not None:
             self._copy.hold()
+        self.reader.meet()
         for launch in self._set[parity]:
             launch()
 
@@ -141,7 +142,8 @@ class _Film:
         """Send what has been read on its way to the datasets of some shots."""
         for launch in self._rounding:
             launch()
-        whole = self._reader.whole(self.buffer[: len(names) * self._reader.points])
+        self.reader.meet()
+        whole = self.reader.whole(self.buffer[: len(names) * self.reader.points])
         if whole is not None:
             self._copy = pipeline.send(whole, names, self.series.order[step])
 
@@ -170,7 +172,7 @@ class SnapshotTaker:
         """Lay out the datasets of all shots; bind the cuts of a batch."""
         self._folders = {(s.name, k): _lay_out(writer, s, k, shots) for s in series for k in shots}
         self.events = set[int]().union(*(s.events for s in series))
-        readers = [Reader(backend, one.cut, parts, batch, ranks) for one in series]
+        readers = [Reader(backend, one.cut, parts, batch, ranks, at_first=True) for one in series]
         self._films = [
             _Film(backend, one, component, reader)
             for one, reader in zip(series, readers, strict=True)
@@ -179,7 +181,7 @@ class SnapshotTaker:
 
     def arrays(self) -> dict[str, Any]:
         """Give what has to survive between two steps: first halves of what stands later."""
-        late = [film for film in self._films if film.component.late]
+        late = [film for film in self._films if film.component.late and film.reader.own]
         return {f"{film.series.name}/{film.component.name}": film.buffer for film in late}
 
     def take(

@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from seismo.backends.choice import Choice, choose
+from seismo.decomposition import Division
 from seismo.errors import SeismoError
 from seismo.output.hidden_file import HiddenFile
 from seismo.output.results import results_target
@@ -19,8 +20,8 @@ from seismo.plan.resolution import (
     layers_of,
     needed_of,
 )
-from seismo.plan.room import Demand, demands, fitted, lack_of_disk
-from seismo.ranks import Alone
+from seismo.plan.room import Demand, Several, demands, fitted, lack_of_disk
+from seismo.plan.sharing import step_seconds
 from seismo.setup import Setup, prepare
 from seismo.simulation import divide
 
@@ -41,7 +42,8 @@ class Plan:
         demands: what is needed of each memory that takes part, and free there.
         output: bytes on the disk.
         device: name of the processor or card that it is planned for.
-        points_per_second: expected point updates a second on it.
+        division: of the grid among as many of them as share the run.
+        points_per_second: expected point updates a second, on all of them.
         seconds: expected time of stepping, maps included.
         map_seconds: of it for maps of largest values.
         warnings: what a seismologist would ask about.
@@ -56,6 +58,7 @@ class Plan:
     demands: list[Demand]
     output: OutputSize
     device: str
+    division: Division
     points_per_second: float
     seconds: float
     map_seconds: float
@@ -87,6 +90,7 @@ class Plan:
             "memory_needed": [demand.as_dict() for demand in self.demands],
             "output_bytes": self.output.as_dict(),
             "device": self.device,
+            "division": self.division.describe(),
             "points_per_second": self.points_per_second,
             "seconds": self.seconds,
             "map_seconds": self.map_seconds,
@@ -94,29 +98,32 @@ class Plan:
         }
 
 
-def make_plan(scenario: Any, choice: Choice | None = None) -> Plan:
+def make_plan(scenario: Any, choice: Choice | None = None, devices: int = 1) -> Plan:
     """Plan a run without running it.
 
     Args:
         scenario: a checked scenario.
         choice: where it will run (`seismo.backends.choice.choose`), the CPU when None.
+        devices: that share it.
 
     Raises:
         ScenarioError: the scenario cannot be run as written.
     """
     backend = (choice or choose("cpu")).make(scenario.precision)
-    setup = fitted(prepare(scenario, backend.batch_points), backend)
-    divide(setup, backend.lane_width, Alone())
+    ranks = Several(devices)
+    setup = fitted(prepare(scenario, backend.batch_points), backend, ranks)
+    division = divide(setup, backend.lane_width, ranks)
     highest = highest_frequency(setup)
     layers = layers_of(setup, highest)
     memory, output = memory_of(setup), output_of(setup)
-    needs = demands(memory, backend)
+    needs = demands(memory, backend, ranks)
     rate = speed.points_per_second(setup, backend)
+    together = setup.grid.size * setup.batch / step_seconds(setup, backend, rate, division)
     warnings = cautions(setup, layers) + _room(setup, needs, memory.checkpoints)
     return Plan(
         setup, highest, dominant_frequency(setup), layers, needed_of(setup), memory, needs, output,
-        backend.describe()["device"], rate, speed.seconds(setup, rate, backend),
-        speed.map_seconds(setup, backend), warnings,
+        backend.describe()["device"], division, together,
+        speed.seconds(setup, together, backend), speed.map_seconds(setup, backend), warnings,
     )  # fmt: skip
 
 

@@ -75,11 +75,19 @@ def _facts(plan: Plan) -> Iterator[tuple[str, str]]:
         f"{with_unit(memory.state, 'B')} each, "
         f"up to {with_unit(memory.checkpoints, 'B')} of disk while a run lasts",
     )
+    devices, division = plan.device, plan.division
+    if division.ranks.several:
+        devices = f"{division.ranks.count} x {plan.device}"
+        yield (
+            "shared by",
+            f"{devices}, in {division.parts} parts along z and y; the costliest is "
+            f"{division.imbalance:.1%} above the mean",
+        )
     share = plan.map_seconds / plan.seconds
     maps = f" and {share:.0%} of it for maps" if share > 0.01 else ""
     yield (
         "run time",
-        f"about {clock_time(plan.seconds)} on {plan.device} when nothing else runs, at "
+        f"about {clock_time(plan.seconds)} on {devices} when nothing else runs, at "
         f"{rate(plan.points_per_second)}{maps} (an estimate, to a factor of two or so), and "
         "compiling in a first run",
     )

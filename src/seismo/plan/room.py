@@ -19,6 +19,15 @@ from seismo.plan.memory import PYTHON_BYTES, Memory, memory_of, output_of
 from seismo.ranks import Alone
 from seismo.setup import Setup, evenly
 
+
+class Several(Alone):
+    """As many ranks of one machine as a plan reckons with; nobody is there."""
+
+    def __init__(self, count: int) -> None:
+        """Say how many."""
+        self.count = self.beside = count
+
+
 HOST = "this machine"
 KERNEL_BYTES = 384 * 2**20  # code, graphs and lists of blocks, beside the arrays
 LIBRARY_BYTES = 800 * 2**20  # what a device's driver and libraries take of the host
@@ -67,10 +76,17 @@ def demands(memory: Memory, backend: Backend, ranks: Alone | None = None) -> lis
     ]
 
 
-def remedy(setup: Setup) -> str:
-    """Say what makes a run smaller."""
+def remedy(setup: Setup, devices: int | None = None) -> str:
+    """Say what makes a run smaller, and how many devices would hold it, if any number does."""
     fewer = "a smaller survey.batch, " * (setup.batch > 1)
-    return f"use {fewer}a coarser grid.spacing, a smaller grid.extent, or a larger machine"
+    more = f"{devices} GPUs of this kind (--gpus {devices}), " if devices else ""
+    return f"use {more}{fewer}a coarser grid.spacing, a smaller grid.extent, or a larger machine"
+
+
+def fewest(memory: Memory, backend: Backend, most: int = 1024) -> int | None:
+    """Give the smallest number of devices such as this one that hold a run, None if none does."""
+    fitting = (n for n in range(1, most + 1) if demands(memory, backend, Several(n))[0].fits)
+    return next(fitting, None)
 
 
 def fitted(setup: Setup, backend: Backend, ranks: Alone | None = None) -> Setup:
@@ -106,9 +122,11 @@ def refuse_what_does_not_fit(
         InsufficientMemoryError: too little memory.
         StorageError: too little room in the folder of the results.
     """
-    for demand in demands(memory_of(setup), backend, ranks):
+    memory = memory_of(setup)
+    for demand in demands(memory, backend, ranks):
         if not demand.fits:
-            raise InsufficientMemoryError(f"{demand}; {remedy(setup)}")
+            devices = fewest(memory, backend) if demand.where != HOST else None
+            raise InsufficientMemoryError(f"{demand}; {remedy(setup, devices)}")
     if lack := lack_of_disk(setup, path, beside):
         raise StorageError(f"{path}: {lack}; use fewer or decimated snapshots, or write elsewhere")
 

@@ -16,7 +16,7 @@ import weakref
 from collections.abc import Mapping
 from dataclasses import replace
 from pathlib import Path
-from typing import Any
+from typing import Any, Literal
 
 from seismo.backends.base import Backend
 from seismo.backends.choice import Choice, choose_all
@@ -28,6 +28,7 @@ from seismo.output.results import Results, open_results, results_target
 from seismo.output.results_file import COMPLETE
 from seismo.plan.memory import memory_of
 from seismo.plan.room import fitted
+from seismo.plan.sharing import enough
 from seismo.ranks import Alone
 from seismo.runner.checkpoints import (
     Checkpoints,
@@ -53,7 +54,7 @@ def run(
     *,
     backend: str = "auto",
     device: int | None = None,
-    gpus: int | None = None,
+    gpus: int | Literal["auto"] | None = None,
     threads: int | None = None,
     resume: bool | None = None,
     shots: str | None = None,
@@ -71,7 +72,8 @@ def run(
         backend: "auto" (a GPU if there is one and no threads are asked for, else the CPU), "cpu" or
             "gpu".
         device: number of the GPU, the first that will do when None.
-        gpus: how many GPUs share the run; one, or what `device` says, when None.
+        gpus: how many GPUs share the run, "auto" for as many as help; None for one, or for what
+            `backend` and `device` say.
         threads: threads to use on the CPU, all cores when None.
         resume: True to go on from a checkpoint if there is one, and to do nothing where the results
             are complete; False to start over; None to refuse where there is a checkpoint.
@@ -105,8 +107,9 @@ def run_on(
     *,
     backend: str = "auto",
     device: int | None = None,
-    gpus: int | None = None,
+    gpus: int | Literal["auto"] | None = None,
     threads: int | None = None,
+    shots: str | None = None,
     **going: Any,
 ) -> Results | None:
     """Run a scenario on some ranks, all of which call this alike; give the results to the first.
@@ -120,17 +123,27 @@ def run_on(
         device: see `run`.
         gpus: see `run`; those of one process.
         threads: see `run`; of each rank, its share of the cores when None.
-        going: `resume`, `shots`, `time_limit` and `signals`, of which it is enough if one rank is
+        shots: see `run`.
+        going: `resume`, `time_limit` and `signals`, of which it is enough if one rank is
             asked; see `run`.
 
     Raises:
         SeismoError: as `run` does, on one rank or on all.
     """
     checked = _checked(scenario)
-    choices = choose_all(gpus, backend, device, threads or ranks.threads, ranks)
-    return spread(
-        ranks, choices, lambda one, choice: _run(one, choice, checked, output, progress, **going)
-    )
+    share = None if shots is None else Share.read(shots)
+    choices, why = enough(
+        lambda n: choose_all(n, backend, device, threads or ranks.threads, ranks), gpus, checked,
+        share,
+    )  # fmt: skip
+
+    def one(rank: Alone, choice: Choice) -> Results | None:
+        report = progress if progress and rank.first else _silent
+        each = f", for each of {ranks.count} ranks" if ranks.several else ""
+        report(Progress("device", note=f"{choice.note}{each}{'; ' * bool(why)}{why}"))
+        return _run(rank, choice, checked, output, report, share, **going)
+
+    return spread(ranks, choices, one)
 
 
 def _run(
@@ -138,18 +151,14 @@ def _run(
     choice: Choice,
     checked: Scenario,
     output: str | os.PathLike[str] | None,
-    progress: Reporter | None,
+    report: Reporter,
+    share: Share | None,
     *,
     resume: bool | None = None,
-    shots: str | None = None,
     time_limit: float | None = None,
     signals: Signals | None = None,
 ) -> Results | None:
     """Run a scenario on one rank."""
-    report = progress if progress and ranks.first else _silent
-    share = None if shots is None else Share.read(shots)
-    each = f", for each of {ranks.count} ranks" if ranks.processes > 1 else ""
-    report(Progress("device", note=choice.note + each))
     chosen = choice.make(checked.precision)
     setup = ranks.same(lambda: fitted(prepare(checked, chosen.batch_points, share), chosen, ranks))
     setup = replace(setup, batch=min(ranks.share(setup.batch)))
@@ -173,8 +182,8 @@ def _run(
                 shutil.rmtree(folder, ignore_errors=True)
         else:
             facts = _facts(
-                setup, identity=own, backend=chosen.name, shots=shots, results=final.name,
-                ranks=ranks.count, gpus=choice.together,
+                setup, identity=own, backend=chosen.name, shots=share and str(share),
+                results=final.name, ranks=ranks.count, gpus=choice.together,
             )  # fmt: skip
             checkpoints = Checkpoints(
                 folder, checked.checkpoint, facts, signals or Signals(), time_of_end(time_limit),
