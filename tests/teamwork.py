@@ -72,27 +72,46 @@ class TeamBackend(CpuBackend):
             for backend, _ in members
         ]
 
+        orders: dict[tuple[int, int], Order] = {}
+
         def advance(first: int, count: int) -> None:
             for backend, _ in members:
                 backend.clock[0] = first
             for start in range(first, first + count, UNROLLED):
                 numbers = range(start, min(start + UNROLLED, first + count))
-                groups = merged([
-                    [group for n in numbers for group in [*some[n % len(some)], own_tick]]
-                    for (_, some), own_tick in zip(members, ticks, strict=True)
-                ])  # fmt: skip
-                _run(groups, chance)
+                key = start % len(steps), len(numbers)
+                if key not in orders:
+                    orders[key] = Order(merged([
+                        [group for n in numbers for group in [*some[n % len(some)], own_tick]]
+                        for (_, some), own_tick in zip(members, ticks, strict=True)
+                    ]))  # fmt: skip
+                orders[key].run(chance)
 
         return advance
 
 
-def _run(groups, chance: random.Random) -> None:
-    """Run launches in some order that waits for what must be waited for."""
-    works, needed = [work for group in groups for work in group], dependencies(groups)
-    left, done = list(range(len(works))), set()
-    while left:
-        ready = [n for n in left if done.issuperset(needed[n])]
-        chosen = chance.choice([ready[0], ready[-1], chance.choice(ready)])
-        works[chosen]()
-        left.remove(chosen)
-        done.add(chosen)
+class Order:
+    """Launches, and what each of them waits for."""
+
+    def __init__(self, groups) -> None:
+        self.works = [work for group in groups for work in group]
+        needed = dependencies(groups)
+        self.waits = [len(some) for some in needed]
+        self.after: list[list[int]] = [[] for _ in self.works]
+        for n, some in enumerate(needed):
+            for before in some:
+                self.after[before].append(n)
+
+    def run(self, chance: random.Random) -> None:
+        """Run them in some order that waits for what must be waited for."""
+        waits = list(self.waits)
+        ready = [n for n, count in enumerate(waits) if not count]
+        while ready:
+            # The first or the last of all, or any: a rank may be far ahead of another.
+            some = chance.choice([ready.index(min(ready)), ready.index(max(ready)), -1])
+            chosen = ready.pop(some)
+            self.works[chosen]()
+            for n in self.after[chosen]:
+                waits[n] -= 1
+                if not waits[n]:
+                    ready.append(n)

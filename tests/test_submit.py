@@ -43,7 +43,7 @@ def test_shipped_profiles(path, tmp_path):
     assert "--time=0-12:00:00" in lines
     assert ("--signal=B:USR1@240" in lines, "--requeue" in lines) == (True, True)
     count = script.read_text().count(" -m seismo run ")
-    assert count == max(1, profile.gpus)
+    assert count == (max(1, profile.gpus) if profile.nodes * profile.ranks == 1 else 1)
 
 
 def test_every_key_of_a_profile_reaches_the_script(scenario, tmp_path):
@@ -75,7 +75,7 @@ progress: 20
     ]  # fmt: skip
     assert 'module load cuda\nexport A="b c"\n' in script
     for n in (0, 1):
-        words = f"--backend gpu --progress 20 --threads 4 --shots {n + 1}/2 --device {n} & runs"
+        words = f"--backend gpu --progress 20 --shots {n + 1}/2 --device {n} & runs"
         assert words in script
 
 
@@ -104,7 +104,7 @@ MISTAKES = {
     'setup: ["a\\nb"]': "must be one line of shell",
     "partition: 'a b'": "partition: 'a b': must be a name",
     "backend: gpu": "backend: gpu needs one: give gpus: 1",
-    "{backend: gpu, gpus: 2, nodes: 2}": "gpus: 2 ranks run on CPUs only, as yet; leave it out",
+    "{backend: gpu, gpus: 2, nodes: 2}": "each rank takes one: give ranks: 2",
     "ranks: 5": "ranks: must not exceed the cores of a node (cpus)",
     "time: 3 min": "warning: must be shorter than time (180 s)",
     "time: 3": "warning: must be shorter than time (3 s)",
@@ -122,9 +122,18 @@ def test_mistakes_in_a_profile(tmp_path, text):
     assert "\n" not in str(caught.value)
 
 
-def test_one_shot_needs_no_second_card(scenario, tmp_path):
-    with pytest.raises(ScenarioError, match=r"has one shot, .* gpus: 1 instead of 4"):
-        batch_script(scenario, load_profile(ROOT / "configs" / "four_gpu_node.yaml"), tmp_path)
+def test_one_shot_is_shared_by_the_cards_of_a_node(scenario, tmp_path):
+    script = batch_script(scenario, load_profile(ROOT / "configs" / "four_gpu_node.yaml"), tmp_path)
+    (line,) = [line for line in script.splitlines() if " -m seismo run " in line]
+    assert line.endswith(" --backend gpu --progress 5 --gpus 4 & runs+=($!)")
+
+
+def test_ranks_on_nodes_with_cards_take_one_each(scenario, tmp_path):
+    script = batch_script(scenario, load_profile(ROOT / "configs" / "gpu_nodes.yaml"), tmp_path)
+    assert {"--nodes=2", "--ntasks-per-node=4", "--gpus-per-node=4"} <= set(sbatch_lines(script))
+    (line,) = [line for line in script.splitlines() if " -m seismo run " in line]
+    assert line.startswith("srun ")
+    assert line.endswith(" --backend gpu --progress 5 & runs+=($!)")
 
 
 def test_the_command(seismo_of, tmp_path, monkeypatch):  # noqa: F811

@@ -72,26 +72,52 @@ def choose(
     """
     if wanted not in get_args(Wanted):
         raise DeviceError(f"backend: {wanted!r} is none; choose auto, cpu or gpu")
-    several = ranks is not None and ranks.several
-    if wanted == "cpu" or (wanted == "auto" and (several or threads is not None)):
+    ranks = ranks or Alone()
+    each = threads or ranks.threads
+    if wanted == "cpu" or (wanted == "auto" and threads is not None):
         if device is not None:
             raise DeviceError(f"device: {device} is a GPU's number; leave it out on the CPU")
-        return _on_processor(threads, "")
-    if ranks is not None and several:
-        return _on_own_card(ranks, device, facts(), opened or _open)
+        return _on_processor(each, "")
     if wanted == "gpu" and threads is not None:
         raise DeviceError(_NO_THREADS.format(threads))
+    if ranks.several and device is not None:
+        raise DeviceError(f"device: {device} for {ranks.count} ranks; leave it out: each has one")
     found = facts()
-    number = _number(found, device)
-    problem = next(obstacles(found, number), "")
+    number = ranks.place % max(1, len(found.gpus)) if ranks.several else _number(found, device)
+    card, problem = _opened(found, number, opened or _open)
+    if ranks.several:
+        problem = _first_problem(ranks, card, problem)
     if not problem:
-        try:
-            return _on_card(found, number, (opened or _open)(number))
-        except DeviceError as error:
-            problem = str(error)
+        return _on_card(found, number, card)
     if wanted == "gpu":
         raise DeviceError(f"backend gpu: {problem}")
-    return _on_processor(threads, problem)
+    return _on_processor(each, problem)
+
+
+def _opened(facts: Facts, number: int, take: Callable[[int], Any]) -> tuple[Any, str]:
+    """Take a card into use; give it, or why that cannot be."""
+    problem = next(obstacles(facts, number), "")
+    if problem:
+        return None, problem
+    try:
+        return take(number), ""
+    except DeviceError as error:
+        return None, str(error)
+
+
+def _first_problem(ranks: Alone, card: Any, problem: str) -> str:
+    """Say what stands against a card for each rank, so that all of them decide alike."""
+    said = ranks.share((problem, platform.node(), card and card.slot))
+    taken = [(node, slot) for _, node, slot in said]
+    for rank, (trouble, node, _) in enumerate(said):
+        if trouble:
+            return f"rank {rank}: {trouble}"
+        if taken.index(taken[rank]) != rank:
+            return (
+                f"ranks {taken.index(taken[rank])} and {rank} would share a GPU of {node}; start "
+                "no more ranks on a machine than it has GPUs"
+            )
+    return ""
 
 
 def choose_all(
@@ -258,27 +284,6 @@ def _on_card(facts: Facts, number: int, card: Any) -> Choice:
     which = f"GPU {number}" + (f" of {len(facts.gpus)}" if len(facts.gpus) > 1 else "")
     note = f"on {card.name} ({which})"
     return Choice("gpu", note, lambda precision: _backend(precision, card))
-
-
-def _on_own_card(
-    ranks: Alone, device: int | None, facts: Facts, opened: Callable[[int], Any]
-) -> Choice:
-    """Take the GPU that goes with the place of a rank on its machine."""
-    if device is not None:
-        raise DeviceError(f"device: {device} for {ranks.count} ranks; leave it out: each has one")
-    number = ranks.place % max(1, len(facts.gpus))
-    problem = next(obstacles(facts, number), "")
-    if problem:
-        raise DeviceError(f"backend gpu: {problem}")
-    card = opened(number)
-    taken = ranks.share((platform.node(), card.slot))
-    first = taken.index(taken[ranks.number])
-    if first != ranks.number:
-        raise DeviceError(
-            f"backend gpu: ranks {first} and {ranks.number} would share GPU {number} of "
-            f"{platform.node()}; start no more ranks there than it has GPUs"
-        )
-    return _on_card(facts, number, card)
 
 
 def _backend(precision: str, card: Any) -> Backend:

@@ -133,9 +133,8 @@ def run_on(
     checked = _checked(scenario)
     share = None if shots is None else Share.read(shots)
     choices, why = enough(
-        lambda n: choose_all(n, backend, device, threads or ranks.threads, ranks), gpus, checked,
-        share,
-    )  # fmt: skip
+        lambda n: choose_all(n, backend, device, threads, ranks), gpus, checked, share
+    )
 
     def one(rank: Alone, choice: Choice) -> Results | None:
         report = progress if progress and rank.first else _silent

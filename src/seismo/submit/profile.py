@@ -50,12 +50,12 @@ class Profile(Part):
 
     backend: Literal["cpu", "gpu"] = Field("cpu", description="where the run goes")
     nodes: Count = Field(1, description="nodes of the job")
-    ranks: Count = Field(
-        1, description="processes on each node; several of them share the grid (CPUs only)"
-    )
+    ranks: Count = Field(1, description="processes on each node; several of them share the grid")
     cpus: Count = Field(4, description="cores on each node")
     gpus: Annotated[Integer, Field(ge=0, le=64)] = Field(
-        0, description="GPUs of the job; each takes its share of the shots of a survey"
+        0,
+        description="GPUs of each node: they share the shots of a survey, or the grid of one shot; "
+        "of several ranks each has one",
     )
     memory: Memory | None = Field(None, description="memory of the job, such as 64G")
     time: PositiveTime = Field(3600.0, description="longest time of the job on the wall")
@@ -91,10 +91,10 @@ def load_profile(path: str | os.PathLike[str]) -> Profile:
     least, devices = {"gpu": 1}.get(profile.backend, 0), profile.gpus
     if devices < least:
         raise ScenarioError(f"{file}: backend: {profile.backend} needs one: give gpus: {least}")
-    together = profile.nodes * profile.ranks
-    if together > 1 and devices:
+    if profile.nodes * profile.ranks > 1 and devices not in (0, profile.ranks):
         raise ScenarioError(
-            f"{file}: gpus: {together} ranks run on CPUs only, as yet; leave it out"
+            f"{file}: gpus: {devices} for {profile.ranks} ranks on each node; each rank takes one: "
+            f"give ranks: {devices}"
         )
     if profile.ranks > profile.cpus:
         raise ScenarioError(f"{file}: ranks: must not exceed the cores of a node (cpus)")

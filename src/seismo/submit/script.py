@@ -36,7 +36,7 @@ def batch_script(scenario: Scenario, profile: Profile, folder: Path) -> str:
     """Write the batch script that runs a scenario, from a folder, with the means of a profile.
 
     Raises:
-        ScenarioError: there are more GPUs than shots.
+        ScenarioError: the scenario is no file.
     """
     if scenario.path is None:
         raise ScenarioError("a batch job needs a scenario that is a file")
@@ -83,21 +83,19 @@ def slurm_time(seconds: float) -> str:
 
 
 def _commands(scenario: Scenario, profile: Profile) -> list[str]:
-    """Give a command for each run: one, on all ranks if there are several, or one for each GPU."""
-    runs = max(1, profile.gpus)
+    """Give a command for each run: one, on all ranks or GPUs, or one for each GPU of a survey."""
     words = [sys.executable, "-m", "seismo", "run", str(scenario.path), "--resume"]
     words += ["--backend", profile.backend, "--progress", str(profile.progress)]
-    threads = max(1, profile.cpus // (runs * profile.ranks))
-    words += ["--threads", str(threads)]
+    threads = profile.cpus // profile.ranks
+    words += {"cpu": ["--threads", str(threads)]}.get(profile.backend, [])
     if profile.nodes * profile.ranks > 1:
         return [shlex.join([*_STEP, f"--cpus-per-task={threads}", *words])]
-    if runs == 1:
+    devices = profile.gpus
+    if devices <= 1:
         return [shlex.join(words)]
     if scenario.survey is None:
-        raise ScenarioError(
-            f"{scenario.path}: has one shot, and a shot runs on one GPU; take a profile with "
-            f"gpus: 1 instead of {runs}"
-        )
+        return [shlex.join([*words, "--gpus", str(devices)])]
+    shares = [f"{n + 1}/{devices}" for n in range(devices)]
     return [
-        shlex.join([*words, "--shots", f"{n + 1}/{runs}", "--device", str(n)]) for n in range(runs)
+        shlex.join([*words, "--shots", share, "--device", str(n)]) for n, share in enumerate(shares)
     ]
