@@ -95,7 +95,7 @@ class Alone:
         return make()
 
     def share_memory(self, backend: Any) -> bool:
-        """Tell whether launches of all ranks may write to arrays of the first one's."""
+        """Tell whether launches of each rank may write to arrays of all others."""
         return True
 
     def follow(self, backend: Any) -> None:

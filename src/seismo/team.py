@@ -107,8 +107,8 @@ class Member(Alone):
 
     def share_memory(self, backend: Any) -> bool:
         """See `Alone.share_memory`."""
-        first = self.share(backend)[0]
-        return all(self.share(backend.reaches(first)))
+        own = all(backend.reaches(other) for other in self.share(backend))
+        return all(self.share(own))
 
     def follow(self, backend: Any) -> None:
         """See `Alone.follow`."""

@@ -47,6 +47,9 @@ from seismo.survey import Share
 from seismo.team import spread
 
 
+_APART = "these GPUs do not all see one another's memory: halos go through the host's"
+
+
 def run(
     scenario: Scenario | Mapping[str, Any] | str | os.PathLike[str],
     output: str | os.PathLike[str] | None = None,
@@ -159,6 +162,8 @@ def _run(
 ) -> Results | None:
     """Run a scenario on one rank."""
     chosen = choice.make(checked.precision)
+    if ranks.processes == 1 and not ranks.share_memory(chosen):
+        report(Progress("device", note=_APART))
     setup = ranks.same(lambda: fitted(prepare(checked, chosen.batch_points, share), chosen, ranks))
     setup = replace(setup, batch=min(ranks.share(setup.batch)))
     path = _output_path(checked, output, share)
