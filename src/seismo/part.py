@@ -62,8 +62,7 @@ def _tables(setup: Setup, subdomain: decomposition.Subdomain) -> SweepTables:
 
 
 def _medium(setup: Setup, subdomain: decomposition.Subdomain) -> dict[str, np.ndarray]:
-    """Average the earth onto the nodes of a subdomain and its halo; one column tells a layered one.
-    """
+    """Average the earth onto the nodes of a subdomain and its halo; one column if it is layered."""
     grid, a_halo = setup.grid, subdomain.halo
     (x0, y0, z0), (x1, y1, z1) = subdomain.owned.lo, subdomain.owned.hi
     z = grid.coordinate("z", np.arange(z0 - a_halo, z1 + a_halo))

@@ -46,7 +46,6 @@ from seismo.setup import Setup, prepare
 from seismo.survey import Share
 from seismo.team import spread
 
-
 _APART = "these GPUs do not all see one another's memory: halos go through the host's"
 
 
