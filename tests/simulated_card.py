@@ -13,7 +13,8 @@ from numba import cuda
 
 from seismo.backends.base import Copy
 from seismo.backends.cuda_march import Shape
-from seismo.backends.gpu import H200, GpuBackend
+from seismo.backends.cuda_shapes import H200
+from seismo.backends.gpu import GpuBackend
 from seismo.backends.order import merged
 
 
@@ -21,7 +22,7 @@ def _small(axes: str, kind: str) -> Shape:
     """Give a few threads; march along z with a queue, or by turns over more planes than needed."""
     if "y" in axes:
         return Shape((2, 2, 1), 3, kind != "flux")
-    return Shape((2, 1, 2), 3, kind == "first")
+    return Shape((2, 1, 2), 3, kind in ("divergence", "gradient"))
 
 
 _SIMULATING = threading.Lock()  # the simulator runs one kernel at a time

@@ -97,12 +97,22 @@ class Operands:
 
     @property
     def kind(self) -> str:
-        """Tell formulas of "first" differences from "second" ones, and the "flux" of their layers.
+        """Tell what kind of formula takes them.
 
-        The last two differentiate layer memory too.
+        "second" differences, and the "flux" of their layers; or first differences, a "divergence"
+        of more fields than it changes, a "gradient" of fewer.
         """
         writes, reads = len(self.writes), len(self.reads)
-        return "flux" if not writes else "second" if writes == reads == 1 else "first"
+        if not writes:
+            return "flux"
+        if writes == reads == 1:
+            return "second"
+        return "divergence" if writes < reads else "gradient"
+
+    @property
+    def reads_memory_around(self) -> bool:
+        """Tell whether layer memory is differentiated too, across edge and core."""
+        return self.kind in ("second", "flux")
 
     @property
     def all(self) -> tuple:

@@ -29,33 +29,10 @@ from seismo.backends.base import (
 from seismo.backends.cuda_kernels import BodyKernel, SweepKernel
 from seismo.backends.cuda_largest import BLOCKS, THREADS, bind_largest
 from seismo.backends.cuda_march import Constants, Shape
+from seismo.backends.cuda_shapes import H200, Shapes, box_of, shape_for
 
 BODY_THREADS = 128
 ROW_THREADS = (64, 2)
-
-
-# Layouts of threads by (axes, kind of formula, kind of box), measured on an H200 (`benchmarks/`).
-# Kinds of formulas: those with second differences, the "flux" of the layers, those with first ones.
-# Kinds of boxes: "inner"; "layer" across y or z; "side", the layers across x, a few lanes wide.
-Shapes = dict[tuple[str, str, str], Shape]
-H200: Shapes = {
-    ("xyz", "second", "inner"): Shape((32, 8, 1), 16, True, 2),
-    ("xyz", "second", "layer"): Shape((32, 8, 1), 8, True, 2),
-    ("xyz", "second", "side"): Shape((8, 16, 2), 1, False, 3),
-    ("xyz", "flux", "layer"): Shape((32, 8, 1), 8, False, 3),
-    ("xyz", "flux", "side"): Shape((8, 16, 1), 8, False, 4),
-    ("xyz", "first", "inner"): Shape((32, 8, 1), 1, False, 3),
-    ("xyz", "first", "layer"): Shape((32, 8, 1), 1, False, 3),
-    ("xyz", "first", "side"): Shape((8, 16, 1), 1, False, 4),
-    ("xz", "second", "inner"): Shape((32, 1, 8), 8, False, 4),
-    ("xz", "second", "layer"): Shape((32, 1, 4), 1, False, 2),
-    ("xz", "second", "side"): Shape((8, 1, 16), 1, False, 4),
-    ("xz", "flux", "layer"): Shape((32, 1, 4), 1, False, 2),
-    ("xz", "flux", "side"): Shape((8, 1, 16), 1, False, 4),
-    ("xz", "first", "inner"): Shape((32, 1, 8), 1, False, 4),
-    ("xz", "first", "layer"): Shape((32, 1, 4), 1, False, 2),
-    ("xz", "first", "side"): Shape((8, 1, 16), 1, False, 2),
-}
 
 
 class Clocked(NamedTuple):
@@ -228,11 +205,9 @@ class _Sweep:
         variant, backend, lanes = self._variant, self._backend, self._backend.lanes
         masked = bool((boxes[:, FIRST_SPAN + 1] % lanes.width).any())
         widest = int((boxes[:, FIRST_SPAN + 1] - boxes[:, FIRST_SPAN]).max())
-        where = "side" if "x" in stretched else "layer" if stretched else "inner"
-        shape = backend.shapes[variant.axes, self._operands.kind, where].fitted(
-            -(-widest // lanes.width)
-        )
         operands = self._operands
+        key = (variant.axes, operands.kind, box_of(stretched), variant.order)
+        shape = shape_for(backend.shapes, key).fitted(-(-widest // lanes.width))
         if variant.closed or not operands.reads:  # closed rows count planes from the surface
             shape = replace(shape, queue=False)
         if not shape.queue and self._blocks(shape, boxes) > backend.card.multiprocessors * (
@@ -254,7 +229,7 @@ class _Sweep:
             kernel, grid, shape.threads,
             ((table, *(memory or self._addresses[1:2]), *self._addresses[1:]), self._operands.all),
             addresses=True, bounds=shape.bounds, writes=(*memory, *operands.writes),
-            beyond=memory if operands.kind != "first" else (),
+            beyond=memory if operands.reads_memory_around else (),
         )  # fmt: skip
 
     def _blocks(self, shape: Shape, boxes: np.ndarray) -> int:

@@ -51,6 +51,11 @@ def _facts(plan: Plan) -> Iterator[tuple[str, str]]:
     yield from _geometry(plan)
     yield "frequency", f"up to {plan.f_max:.4g} Hz (-40 dB), dominant {plan.f_dominant:.4g} Hz"
     yield "resolution", _resolution(plan)
+    yield from _room(plan)
+    yield from _speed(plan)
+
+
+def _room(plan: Plan) -> Iterator[tuple[str, str]]:
     memory = plan.memory
     needed = [f"{with_unit(need.need, 'B')} on {need.where}" for need in plan.demands]
     yield (
@@ -75,6 +80,9 @@ def _facts(plan: Plan) -> Iterator[tuple[str, str]]:
         f"{with_unit(memory.state, 'B')} each, "
         f"up to {with_unit(memory.checkpoints, 'B')} of disk while a run lasts",
     )
+
+
+def _speed(plan: Plan) -> Iterator[tuple[str, str]]:
     devices, division = plan.device, plan.division
     if division.ranks.several:
         devices = f"{division.ranks.count} x {plan.device}"
