@@ -24,7 +24,7 @@ from seismo.plotting import KINDS, draw, gather, model, movie, peaks, snapshot, 
 from seismo.plotting.section import sections
 from seismo.plotting.spectra import amplitude_spectrum, highest_frequency, tapered
 from seismo.plotting.style import clip_level, panels
-from seismo.plotting.traces import _draw_column
+from seismo.plotting.traces import _draw_column, _print_peaks
 from synthetic_results import (
     FREQUENCY,
     SHOTS,
@@ -127,7 +127,7 @@ def test_a_file_without_the_data_is_refused_in_one_line(empty, kind, tmp_path):
         ("snapshot", {"shot": "shot_c"}, "there is: shot_a, shot_b"),
         ("snapshot", {"shot": 2}, "no shot 2"),
         ("snapshot", {"series": "wavefeild"}, "did you mean"),
-        ("snapshot", {"count": 0}, "at least one"),
+        ("snapshot", {"count": 0}, "greater than or equal to 1"),
         ("gather", {"receivers": "lines"}, "did you mean 'line'"),
         ("gather", {"mode": "picture"}, "image or wiggle"),
         ("gather", {"by": "azimuth"}, "distance"),
@@ -442,6 +442,31 @@ def test_rounding_is_not_drawn_like_a_signal():
     heights = [np.ptp(line.get_ydata()) for line in panel.get_lines()]
     assert heights[0] > 0.85
     assert heights[1] < 1e-5
+
+
+@pytest.mark.parametrize(
+    ("kind", "name", "value", "words"),
+    [
+        ("gather", "clip", 200, "must be less than or equal to 100"),
+        ("gather", "clip", "abc", "must be a valid number"),
+        ("peaks", "quantities", [], "should have at least 1 item"),
+        ("spectra", "most", 0, "must be greater than or equal to 1"),
+        ("snapshot", "times", [], "should have at least 1 item"),
+        ("snapshot", "common_scale", "maybe", "must be a valid boolean"),
+        ("movie", "frames_per_second", 0, "must be greater than 0"),
+    ],
+)
+def test_an_option_that_cannot_be_is_one_line(two, tmp_path, kind, name, value, words):
+    with pytest.raises(ScenarioError, match=f"^plot {kind}: option {name}: .*{words}") as caught:
+        draw(two, kind, tmp_path / f"x{KINDS[kind].suffix}", **{name: value})
+    assert "\n" not in str(caught.value)
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_peaks_of_accelerations_have_a_prefix_too():
+    panel = panels(1, 1, 2.0)[1][0, 0]
+    _print_peaks(panel, np.array([[0.0, 2.9e-5]]), "m/s^2")
+    assert [text.get_text() for text in panel.texts] == ["29 µm/s²"]
 
 
 @pytest.mark.parametrize(

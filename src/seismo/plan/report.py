@@ -17,7 +17,7 @@ from seismo.plan.resolution import CONTACT_POINTS, SPEED_ERROR, has_contacts
 def print_plan(plan: Plan, console: Console) -> None:
     """Print the plan: facts, layers, warnings."""
     for label, text in _facts(plan):
-        console.print(f"{label:<11}{text}", markup=False, highlight=False, soft_wrap=True)
+        console.print(f"{label:<12}{text}", markup=False, highlight=False, soft_wrap=True)
     console.print(_layers(plan))
     for warning in plan.warnings:
         console.print("[yellow]warning[/yellow] ", end="")

@@ -3,15 +3,21 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
-from typing import TypeVar
+from typing import Annotated, TypeVar
 
 import numpy as np
+from pydantic import Field
 
 from seismo.errors import ScenarioError
 from seismo.output.arrays import MapSet, NamedArrays, SnapshotSeries, TraceSet, choose, listed
 from seismo.output.results import Results
 
 Named = TypeVar("Named", TraceSet, MapSet)
+# What options may be: `draw` holds them to it.
+Percentile = Annotated[float, Field(gt=0, le=100)]
+Names = str | Annotated[Sequence[str], Field(min_length=1)]
+Count = Annotated[int, Field(ge=1, le=1000)]
+MOST_QUANTITIES = 3  # in one figure, unless they are named
 
 
 def trace_set(results: Results, name: str | None) -> TraceSet:
@@ -79,7 +85,19 @@ def shot_index(traces: TraceSet | MapSet, shot: str | int | None) -> int:
     return traces.shots.index(_shot_name(traces.shots, shot))
 
 
-def components(arrays: NamedArrays, names: str | Sequence[str] | None) -> list[str]:
+def first_components(arrays: NamedArrays, names: Names | None) -> tuple[list[str], str]:
+    """Return the quantities asked for, else the first few, and words where there are more.
+
+    Raises:
+        ScenarioError: one of them is not in the file.
+    """
+    found = components(arrays, names)
+    if names is not None or len(found) <= MOST_QUANTITIES:
+        return found, ""
+    return found[:MOST_QUANTITIES], f"{MOST_QUANTITIES} of {len(found)} quantities"
+
+
+def components(arrays: NamedArrays, names: Names | None) -> list[str]:
     """Return the quantities asked for, or all of them; a text may hold several, by commas.
 
     Raises:
@@ -89,7 +107,7 @@ def components(arrays: NamedArrays, names: str | Sequence[str] | None) -> list[s
     return [name for name in wanted if choose(dict.fromkeys(arrays, True), name, arrays.name)]
 
 
-def receiver_indices(traces: TraceSet, codes: str | Sequence[str] | None, most: int) -> np.ndarray:
+def receiver_indices(traces: TraceSet, codes: Names | None, most: int) -> np.ndarray:
     """Return the indices of the receivers named, or at most `most` spread over the set.
 
     Raises:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from dataclasses import dataclass
 
 import numpy as np
@@ -13,7 +13,7 @@ from seismo.errors import ScenarioError
 from seismo.output.arrays import TraceSet
 from seismo.output.quantities import pretty_unit, symbol, with_unit
 from seismo.output.results import Results
-from seismo.plotting.choice import components, shot_index, trace_set
+from seismo.plotting.choice import Names, Percentile, first_components, shot_index, trace_set
 from seismo.plotting.section import source_place
 from seismo.plotting.style import (
     DIVERGING,
@@ -40,10 +40,10 @@ def gather(
     *,
     receivers: str | None = None,
     shot: str | int | None = None,
-    quantities: str | Sequence[str] | None = None,
+    quantities: Names | None = None,
     mode: str | None = None,
     by: str | None = None,
-    clip: float = 99.0,
+    clip: Percentile = 99.0,
     normalise: bool = False,
 ) -> Figure:
     """Draw a record section per component, time down the page.
@@ -63,7 +63,7 @@ def gather(
         ScenarioError: the file does not hold what is asked for.
     """
     traces = trace_set(results, receivers)
-    names = components(traces, quantities)[: None if quantities else 3]
+    names, shown = first_components(traces, quantities)
     index = shot_index(traces, shot)
     place, label = abscissa(traces, source_place(results, traces.shots[index]), by)
     style = mode or ("wiggle" if len(place) <= _MOST_WIGGLES else "image")
@@ -86,7 +86,7 @@ def gather(
         panel.set_ylim(traces.time[-1], traces.time[0])
     outer_labels(grid, len(names))
     named = f"shot {traces.shots[index]}" if len(traces.shots) > 1 else ""
-    figure.suptitle(heading(results.title, traces.name, named), fontsize=10)
+    figure.suptitle(heading(results.title, traces.name, shown, named), fontsize=10)
     return figure
 
 
@@ -196,7 +196,7 @@ def _draw_wiggles(panel: Axes, record: Record) -> None:
         top = panel.secondary_xaxis("top")
         top.set_xticks(record.place, record.codes, rotation=60, ha="left", fontsize=7)
         top.tick_params(length=2)
-    scale = f", one spacing = {with_unit(level, pretty_unit(record.unit))}"
+    scale = f", one spacing = {pretty_unit(with_unit(level, record.unit))}"
     panel.set_title(symbol(record.name) + (scale if record.unit else ""))
     quiet_frame(panel)
 

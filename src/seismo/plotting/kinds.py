@@ -10,9 +10,10 @@ import uuid
 from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import Any, get_type_hints
 
 from matplotlib.figure import Figure
+from pydantic import ConfigDict, TypeAdapter, ValidationError
 
 from seismo.errors import ScenarioError
 from seismo.output.hidden_file import final_path, refusal
@@ -42,6 +43,24 @@ class Kind:
         """The names of the keyword arguments of the function."""
         parameters = inspect.signature(self.function).parameters.values()
         return tuple(p.name for p in parameters if p.kind is p.KEYWORD_ONLY)
+
+    def checked(self, name: str, value: Any) -> Any:
+        """Return the value of an option as the function takes it.
+
+        Raises:
+            ScenarioError: there is no such option, or it cannot be that.
+        """
+        _one_of(dict.fromkeys(self.options, name), name, f"plot {self.name}: option")
+        kind = TypeAdapter(
+            get_type_hints(self.function, include_extras=True)[name],
+            config=ConfigDict(coerce_numbers_to_str=True),
+        )
+        try:
+            return kind.validate_python(value)
+        except ValidationError as error:
+            told = "; or ".join(dict.fromkeys(problem["msg"] for problem in error.errors()))
+            words = told.replace("Input should", "must").lower()
+            raise ScenarioError(f"plot {self.name}: option {name}: {value!r}: {words}") from None
 
     def available(self, results: Results) -> bool:
         """Say whether the file holds what this kind draws."""
@@ -86,8 +105,7 @@ def draw(
         StorageError: the picture cannot be written.
     """
     chosen = _one_of(KINDS, kind, "plot")
-    for name in options:
-        _one_of(dict.fromkeys(chosen.options, name), name, f"plot {kind}: option")
+    options = {name: chosen.checked(name, value) for name, value in options.items()}
     default = results.path.with_name(f"{results.path.stem}-{kind}{chosen.suffix}")
     path = final_path(output_path or default)
     _check_suffix(path, chosen)

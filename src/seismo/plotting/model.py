@@ -11,7 +11,7 @@ from matplotlib.figure import Figure
 from seismo.errors import ScenarioError
 from seismo.output.quantities import pretty_unit, symbol
 from seismo.output.results import Results
-from seismo.plotting.choice import components
+from seismo.plotting.choice import Names, components
 from seismo.plotting.section import (
     Section,
     draw_geometry,
@@ -32,7 +32,7 @@ from seismo.plotting.style import (
 
 
 @styled
-def model(results: Results, *, parameters: str | Sequence[str] | None = None) -> Figure:
+def model(results: Results, *, parameters: Names | None = None) -> Figure:
     """Draw the model parameters; in 3-D the three sections through the first source.
 
     Args:

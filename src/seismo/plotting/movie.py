@@ -9,15 +9,18 @@ import shutil
 import subprocess
 from collections.abc import Callable, Iterator
 from pathlib import Path
+from typing import Annotated
 
 import numpy as np
 from matplotlib.axes import Axes
 from matplotlib.backends.backend_agg import FigureCanvasAgg
 from matplotlib.figure import Figure
 from PIL import Image
+from pydantic import Field
 
 from seismo.errors import ScenarioError, StorageError
 from seismo.output.results import Results
+from seismo.plotting.choice import Percentile
 from seismo.plotting.snapshot import Scene, opacity
 from seismo.plotting.style import (
     SOURCE_COLOUR,
@@ -40,9 +43,9 @@ def movie(
     shot: str | int | None = None,
     field: str | None = None,
     section: str | None = None,
-    clip: float = 99.0,
-    frames_per_second: float = 10.0,
-    dpi: int = 110,
+    clip: Percentile = 99.0,
+    frames_per_second: Annotated[float, Field(gt=0, le=100)] = 10.0,
+    dpi: Annotated[int, Field(ge=10, le=600)] = 110,
 ) -> Figure:
     """Write a movie of one field over the model and return its figure at the last frame.
 

@@ -2,13 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-
 import numpy as np
 from matplotlib.figure import Figure
 
 from seismo.output.results import Results
-from seismo.plotting.choice import components, map_set, shot_index
+from seismo.plotting.choice import Names, Percentile, components, map_set, shot_index
 from seismo.plotting.section import (
     chosen_section,
     draw_geometry,
@@ -36,9 +34,9 @@ def peaks(
     *,
     maps: str | None = None,
     shot: str | int | None = None,
-    quantities: str | Sequence[str] | None = None,
+    quantities: Names | None = None,
     section: str | None = None,
-    clip: float = 97.0,
+    clip: Percentile = 97.0,
 ) -> Figure:
     """Draw maps of largest values.
 

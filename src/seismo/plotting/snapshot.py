@@ -8,17 +8,18 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from functools import cached_property
+from typing import Annotated
 
 import numpy as np
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 from matplotlib.image import AxesImage
+from pydantic import Field
 
-from seismo.errors import ScenarioError
 from seismo.output.arrays import SnapshotSeries
 from seismo.output.quantities import symbol
 from seismo.output.results import Results
-from seismo.plotting.choice import components, snapshot_series
+from seismo.plotting.choice import Count, Percentile, components, snapshot_series
 from seismo.plotting.section import (
     Section,
     chosen_section,
@@ -48,10 +49,10 @@ def snapshot(
     series: str | None = None,
     shot: str | int | None = None,
     field: str | None = None,
-    times: float | Sequence[float] | None = None,
-    count: int = 6,
+    times: float | Annotated[Sequence[float], Field(min_length=1)] | None = None,
+    count: Count = 6,
     section: str | None = None,
-    clip: float = 99.0,
+    clip: Percentile = 99.0,
     common_scale: bool = True,
 ) -> Figure:
     """Draw one field at several times over the model.
@@ -116,8 +117,6 @@ class Scene:
 
     def frames_at(self, times: float | Sequence[float] | None, count: int) -> list[int]:
         """Return the snapshots nearest to `times`, or `count` of them spread over the run."""
-        if count < 1:
-            raise ScenarioError(f"count {count}: at least one snapshot has to be drawn")
         if times is not None:
             wanted = np.atleast_1d(np.asarray(times, dtype=float))
             return [int(np.abs(self.series.time - t).argmin()) for t in wanted]

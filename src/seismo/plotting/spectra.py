@@ -8,15 +8,20 @@ over all frequencies: their last tenth is tapered to zero. They begin at rest.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-
 import numpy as np
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 from matplotlib.ticker import LogLocator, NullFormatter
 
 from seismo.output.results import Results
-from seismo.plotting.choice import components, receiver_indices, shot_index, trace_set
+from seismo.plotting.choice import (
+    Count,
+    Names,
+    first_components,
+    receiver_indices,
+    shot_index,
+    trace_set,
+)
 from seismo.plotting.style import (
     COLOURS,
     WIDTH,
@@ -38,9 +43,9 @@ def spectra(
     *,
     receivers: str | None = None,
     shot: str | int | None = None,
-    quantities: str | Sequence[str] | None = None,
-    codes: str | Sequence[str] | None = None,
-    most: int = 5,
+    quantities: Names | None = None,
+    codes: Names | None = None,
+    most: Count = 5,
 ) -> Figure:
     """Draw the amplitude spectra of some receivers, a panel per component.
 
@@ -56,7 +61,7 @@ def spectra(
         ScenarioError: the file does not hold what is asked for.
     """
     stations = trace_set(results, receivers)
-    names = components(stations, quantities)[: None if quantities else 3]
+    names, shown = first_components(stations, quantities)
     chosen, index = receiver_indices(stations, codes, most), shot_index(stations, shot)
     figure, grid = panels(1, len(names), 3.6, width=min(WIDTH * 1.2, 2.0 + 2.7 * len(names)))
     highest = highest_frequency(results)
@@ -79,7 +84,7 @@ def spectra(
     figure.legend(handles, labels, loc="outside lower center", ncols=min(len(labels), 4))
     named = f"shot {stations.shots[index]}" if len(stations.shots) > 1 else ""
     note = f"last {TAPERED:.0%} tapered"
-    figure.suptitle(heading(results.title, stations.name, named, note), fontsize=10)
+    figure.suptitle(heading(results.title, stations.name, shown, named, note), fontsize=10)
     return figure
 
 

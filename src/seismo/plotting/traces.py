@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-
 import numpy as np
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
@@ -11,7 +9,7 @@ from matplotlib.figure import Figure
 from seismo.errors import ScenarioError
 from seismo.output.quantities import pretty_unit, symbol, with_unit
 from seismo.output.results import Results
-from seismo.plotting.choice import components, receiver_indices, shot_index, trace_set
+from seismo.plotting.choice import Count, Names, components, receiver_indices, shot_index, trace_set
 from seismo.plotting.style import COLOURS, REST, heading, panels, quiet_frame, styled
 
 
@@ -21,10 +19,10 @@ def traces(
     *,
     receivers: str | None = None,
     shot: str | int | None = None,
-    quantities: str | Sequence[str] | None = None,
-    codes: str | Sequence[str] | None = None,
+    quantities: Names | None = None,
+    codes: Names | None = None,
     scale: str = "individual",
-    most: int = 12,
+    most: Count = 12,
 ) -> Figure:
     """Draw one column per component and one line per station.
 
@@ -64,7 +62,8 @@ def traces(
         if common is None:
             _print_peaks(panel, values, stations.unit(name))
         panel.set_title(
-            symbol(name) + (f", scale {with_unit(common, stations.unit(name))}" if common else "")
+            symbol(name)
+            + (f", scale {pretty_unit(with_unit(common, stations.unit(name)))}" if common else "")
         )
         labels = [stations.codes[k] for k in chosen] if column == 0 else [""] * len(chosen)
         panel.set_yticks(-np.arange(len(chosen)), labels)
@@ -91,6 +90,6 @@ def _draw_column(
 def _print_peaks(panel: Axes, values: np.ndarray, unit: str) -> None:
     for row, trace in enumerate(values):
         panel.text(
-            1.01, -row, with_unit(float(np.abs(trace).max()), pretty_unit(unit)), fontsize=6.5,
+            1.01, -row, pretty_unit(with_unit(float(np.abs(trace).max()), unit)), fontsize=6.5,
             color="0.3", ha="left", va="center", transform=panel.get_yaxis_transform(),
         )  # fmt: skip
