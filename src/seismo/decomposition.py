@@ -2,9 +2,10 @@
 
 x is never cut. Each subdomain holds the points it owns plus a halo as wide as half the order along
 y and z; along x a margin that puts the middle of the rows, between the layers at their ends, on the
-boundary of a cache line. Loads of a warp that straddle lines take twice their time::
+boundary of a cache line. Loads of a warp that straddle lines take twice their time. The halo behind
+a row may be at the beginning of the next one, before its own: what is not there costs no time::
 
-            pad |<------------ owned x ------------>| pad to the pitch
+         margin |<------------ owned x ------------>| to the pitch
     z halo   .  .  .  .  .  .  .  .  .  .  .  .  .  .
     z owned  .  .  o  o  o  o  o  o  o  o  o  o  .  .
     z halo   .  .  .  .  .  .  .  .  .  .  .  .  .  .
@@ -59,7 +60,7 @@ class Subdomain:
         """Shape (z, y, x) of the padded arrays of one shot."""
         nx, ny, nz = self.owned.shape
         y_halo = self.halo if "y" in self.grid.axes else 0
-        pitch = -(-(self.offset[0] + nx + self.halo) // LINE) * LINE
+        pitch = -(-(max(self.offset[0], 2 * self.halo) + nx) // LINE) * LINE
         return nz + 2 * self.halo, ny + 2 * y_halo, pitch
 
     @property
@@ -67,6 +68,11 @@ class Subdomain:
         """Numbers in a padded array of one shot."""
         nz, ny, nx = self.shape
         return nz * ny * nx
+
+    @property
+    def room(self) -> int:
+        """Numbers to allocate for a field: of all shots, and the halo behind the last row."""
+        return self.volume * self.batch + self.offset[0]
 
     @property
     def strides(self) -> tuple[int, int]:
