@@ -90,3 +90,19 @@ def test_flux_and_its_sweep_share_a_phase(tmp_path) -> None:
     assert lengths
     assert set(lengths) == {2}
     assert all(len(chain) == 1 for group in groups[1:] for chain in group)
+
+
+@pytest.mark.parametrize("threads", [1, 2, 3])
+@pytest.mark.parametrize("order", [4, 16])
+def test_flux_is_a_tile_ahead_in_thick_layers(order, threads, tmp_path, monkeypatch) -> None:
+    """In layers across z the sweep of a tile reads flux of the next one, and of the one before."""
+    document = survey("acoustic", 2, tmp_path, 1)
+    document["grid"]["order"] = order
+    document["boundaries"]["layer"] = {"points": 25}
+    deal_to(threads, monkeypatch)
+    groups = replay._chained(solver.build(document, tmp_path)._bind(0))
+    assert any(chain[0].prepares is not None and chain[0].prepares.any() for chain in groups[0])
+    found = results(document, tmp_path)
+    monkeypatch.setattr(CpuBackend, "program", HostBackend.program)
+    wanted = results(document, tmp_path)
+    assert all(solver.identical(a, b) for a, b in zip(found, wanted, strict=True))

@@ -1,8 +1,8 @@
 """The CPU backend: formulas on SIMD lanes, compiled by Numba, tiles spread over the cores.
 
 Three things make a sweep run at the speed of the memory: explicit vector lanes (`vectors`), tiles
-small enough that the planes a stencil spans stay in the second-level cache, and a prefetch of the
-row that comes next, `leads` numbers ahead in each array.
+small enough that the planes a stencil spans stay in the second-level cache, and a prefetch into
+that cache of rows that come later, `leads` numbers ahead in each array.
 """
 
 from __future__ import annotations
@@ -25,36 +25,44 @@ from seismo.backends.host import HostBackend
 from seismo.backends.replay import Calls, program
 from seismo.backends.vectors import LANE_BYTES
 
-PREFETCH_BYTES = 768  # along the rows of a 2-D grid
+PREFETCH_BYTES = 2048  # along the rows of a 2-D grid
+PREFETCH_ROWS = 2  # of a 3-D grid
 TILE_ROWS = {2: (1, 16), 3: (16, 32)}  # rows along y and z of a block, by dimensions
 THIN_ROWS = 4  # rows along z of a tile of such a block
 BODY_COST = 16  # points of a sweep that take as long as one call of a body
 _STAGGER = 9 * LANE_BYTES  # keeps arrays of equal shape off each other's cache sets
 
 
-def _evenly(first: int, last: int, most: int) -> list[tuple[int, int]]:
-    """Cut a range in equal pieces of at most `most`, so that threads get equal shares."""
-    count = -(-(last - first) // most)
+def _evenly(first: int, last: int, count: int) -> list[tuple[int, int]]:
+    """Cut a range in equal pieces, so that threads get equal shares."""
     cuts = [first + (last - first) * k // count for k in range(count + 1)]
     return list(pairwise(cuts))
 
 
 def _tiles(boxes: np.ndarray, variant: Variant) -> np.ndarray:
-    """Cut boxes into tiles that fit the second-level cache, never across a layer's thickness.
+    """Cut boxes into blocks that fit the second-level cache, and these into tiles thin along z.
 
-    A tile of the flux and the same one of the sweep it prepares then depend on no other. They are
-    thin along z where that needs no whole layer: the first-level cache holds what both touch.
+    No block is cut across a layer's thickness: a tile of the flux, and the same one of the sweep
+    that it prepares, depend on no other block. In a layer across z they depend on the next tile:
+    tiles are as thick as the stencil reaches.
     """
     rows_y, rows_z = TILE_ROWS[len(variant.axes)]
     whole_y, whole_z = ("y" in variant.middle), ("z" in variant.middle)
+    thin = max(THIN_ROWS, variant.order // 2)
     tiles = []
     for z0, z1, y0, y1, *rest in boxes.tolist():
-        blocks_z = [(z0, z1)] if whole_z else _evenly(z0, z1, rows_z)
-        blocks_y = [(y0, y1)] if whole_y else _evenly(y0, y1, rows_y)
+        blocks_z = _evenly(z0, z1, 1 if whole_z else -(-(z1 - z0) // rows_z))
+        blocks_y = _evenly(y0, y1, 1 if whole_y else -(-(y1 - y0) // rows_y))
         for (za, zb), y in product(blocks_z, blocks_y):
-            slices = [(za, zb)] if whole_z else _evenly(za, zb, THIN_ROWS)
+            slices = _evenly(za, zb, max(1, (zb - za) // thin))
             tiles += [[*z, *y, *rest] for z in slices]
     return np.array(tiles, np.int64)
+
+
+def _linked(tiles: np.ndarray, variant: Variant) -> np.ndarray:
+    """Tell of each tile whether the next one is its neighbour in a layer across z."""
+    beside = (tiles[1:, 2:] == tiles[:-1, 2:]).all(axis=1) & (tiles[1:, 0] == tiles[:-1, 1])
+    return np.append(beside & ("z" in variant.middle), False)
 
 
 def _costs(tiles: np.ndarray) -> np.ndarray:
@@ -96,12 +104,12 @@ class CpuBackend(HostBackend):
     def _leads(self, operands: Operands, variant: Variant, strides) -> list[int]:
         """How far ahead to prefetch each array: further on, in the plane not seen yet.
 
-        In 3-D that is the next row; a row of a 2-D grid is so long that its lines would be gone
+        In 3-D that is a row further on; a row of a 2-D grid is so long that its lines would be gone
         again.
         """
         y_stride, z_stride = (int(s) for s in strides)
         flat = PREFETCH_BYTES // np.dtype(self.precision).itemsize
-        ahead = y_stride if "y" in variant.axes else flat
+        ahead = PREFETCH_ROWS * y_stride if "y" in variant.axes else flat
         far = variant.order // 2 * z_stride + ahead
         leads = [ahead] * len(operands.writes) + [far] * len(operands.reads)
         return leads + [z_stride + ahead] * len(operands.coefficients)
@@ -138,7 +146,7 @@ class CpuBackend(HostBackend):
         return [
             Calls(
                 function, parameters, held, _costs(tiles), shots, self.clock, placed,
-                prepares=not operands.writes,
+                prepares=None if operands.writes else _linked(tiles, variant),
             )
         ]  # fmt: skip
 

@@ -13,7 +13,8 @@ Where a step has calls of the host's in it (halos that travel to other ranks), i
 pieces, one for what lies between two of them, and Python goes from piece to piece.
 
 A sweep that writes nothing but layer memory (the flux of second derivatives) prepares the sweep
-that follows. One thread does both in turn, tile by tile, while the tile is in its cache.
+that follows. One thread does both in turn, tile by tile, while the tile is in its cache; what
+prepares the next tile comes first where that one is linked.
 """
 
 from __future__ import annotations
@@ -47,7 +48,8 @@ class Calls:
         shots: the shot of each item; None if they are of no one shot.
         clock: holds the step, for calls outside a program.
         tiles: of a sweep, what its items are; equal ones have the same.
-        prepares: whether it writes nothing but layer memory that the same tile reads.
+        prepares: None unless it writes nothing but layer memory, that the same tile of the next
+            sweep reads; of each tile then, whether the one after it reads it too, and vice versa.
     """
 
     address: int
@@ -57,7 +59,7 @@ class Calls:
     shots: np.ndarray | None
     clock: np.ndarray
     tiles: bytes = b""
-    prepares: bool = False
+    prepares: np.ndarray | None = None
 
     def __call__(self) -> None:
         """Do all of it."""
@@ -135,7 +137,7 @@ def _chained(step: Any) -> list[list[Chain]]:
             groups.pop()
             chains = [(*before.get(calls.tiles, ()), calls) for calls in group]
         groups.append(chains)
-        alone = all(len(chain) == 1 and chain[0].prepares for chain in chains)
+        alone = all(len(chain) == 1 and chain[0].prepares is not None for chain in chains)
         before = {chain[0].tiles: chain for chain in chains} if alone else {}
     return groups
 
@@ -157,7 +159,20 @@ def _cost(groups: list[list[Chain]]) -> float:
 def _rows(chain: Chain, first: int, last: int) -> Rows:
     if len(chain) == 1:
         return [chain[0].row(first, last)]
-    return [calls.row(n, n + 1) for n in range(first, last) for calls in chain]
+    (before, after), rows, prepared = chain, Rows(), first
+    for n in range(first, last):
+        needed = n + 1 + int(_links(chain)[n])
+        if needed > prepared:
+            rows.append(before.row(prepared, needed))
+        prepared = needed
+        rows.append(after.row(n, n + 1))
+    return rows
+
+
+def _links(chain: Chain) -> np.ndarray:
+    """Tell of each item whether the same thread has to take the next one."""
+    links = chain[0].prepares
+    return np.zeros(len(chain[0].costs), bool) if links is None else links
 
 
 def _by_shot(groups: list[list[Chain]], shots: list[int]) -> list[Rows]:
@@ -180,7 +195,9 @@ def _dealt(group: list[Chain], threads: int) -> list[Rows]:
     for chain, cost in zip(group, costs, strict=True):
         reached = np.cumsum([0.0, *cost])
         shares = reached[-1] * np.arange(1, used) / used
-        cuts = [0, *np.searchsorted(reached[1:], shares).tolist(), len(cost)]
+        free = np.flatnonzero(~np.append(False, _links(chain)))
+        nearest = np.abs(reached[free, None] - shares).argmin(axis=0)
+        cuts = [0, *free[nearest].tolist(), len(cost)]
         for strand, (first, last) in zip(strands, pairwise(cuts), strict=False):
             if first < last:
                 strand += _rows(chain, first, last)

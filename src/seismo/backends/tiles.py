@@ -90,9 +90,10 @@ class TileCode:
         def lanes(formula: Callable) -> None:
             with loop(x0, x1, self._lanes.width) as x:
                 here = {"x": x, "j": j + x, "mask": self._lanes.first(x1 - x)}
+                here |= {name: place[name].hidden() for name in ("y_stride", "z_stride")}
                 for array, lead in arrays:
                     self._lanes.fetch(array, start + x + lead)
-                formula(start + x, Place(**place, **here), *(array for array, _ in arrays))
+                formula(start + x, Place(**(place | here)), *(array for array, _ in arrays))
 
         if self._ends is self._middle:
             lanes(self._middle)

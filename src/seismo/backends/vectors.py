@@ -71,6 +71,15 @@ class Code:
         """Give a new value at the end of the same builder."""
         return Code(self.builder, value)
 
+    def hidden(self) -> Code:
+        """Give the same integer without telling LLVM, which then works out anew what follows.
+
+        Inside a loop an addition takes less than one more address that has to be kept.
+        """
+        kind = self.value.type
+        same = ir.InlineAsm(ir.FunctionType(kind, [kind]), "", "=r,0", side_effect=True)
+        return self.then(self.builder.call(same, [self.value]))
+
     def clip(self, low: Code, high: Code) -> Code:
         """Give the value, at least `low` and at most `high`."""
         value = self.builder.select(self.below(low).value, low.value, self.value)
@@ -213,16 +222,21 @@ class VectorLanes:
         _call(index.builder, name, [value.value, pointer, align, where.value])
 
     def fetch(self, address: Code, index: Code) -> None:
-        """Ask for the cache line of number `index` behind an address."""
+        """Ask for the cache line of number `index` behind an address, in the second-level cache.
+
+        The first-level cache waits for few lines at a time: for those that come from memory it
+        would have to wait longest.
+        """
         pointer = index.builder.bitcast(_pointer(address, index, self.kind), _BYTE_POINTER)
-        constants = [ir.Constant(_I32, c) for c in (0, 3, 1)]  # read, keep in every cache, data
-        _call(index.builder, "llvm.prefetch.p0", [pointer, *constants])
+        kind = [ir.Constant(_I32, c) for c in (0, 2, 1)]  # read, second level, data
+        _call(index.builder, "llvm.prefetch.p0", [pointer, *kind])
 
     def first(self, count: Code) -> Code:
         """Make the mask of the first `count` numbers of a lane."""
-        integers = ir.VectorType(INTEGER, self.width)
+        integers = ir.VectorType(_I32, self.width)
         numbers = count.then(ir.Constant(integers, list(range(self.width))))
-        return numbers.below(_spread(count, integers))
+        short = count.then(count.builder.trunc(count.value, _I32))
+        return numbers.below(_spread(short, integers))
 
 
 @lru_cache
