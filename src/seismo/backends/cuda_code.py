@@ -103,7 +103,7 @@ def keep(requests: list[Request]) -> None:
             _compile_elsewhere(missing, min(len(missing), os.cpu_count() or 1))
         for request in missing:
             if not request.path.exists():
-                _write(request.path, compile_ptx(request))
+                write_whole(request.path, compile_ptx(request))
 
 
 def _compile_elsewhere(requests: list[Request], processes: int) -> None:
@@ -129,7 +129,7 @@ def _work() -> None:
     requests = pickle.load(sys.stdin.buffer)
     without_card(requests[0].capability)
     for request in requests:
-        _write(request.path, compile_ptx(request))
+        write_whole(request.path, compile_ptx(request))
 
 
 def without_card(capability: tuple[int, int]) -> None:
@@ -149,7 +149,7 @@ def compile_ptx(request: Request) -> str:
     return code if isinstance(code, str) else code.decode()
 
 
-def _write(path: Path, text: str) -> None:
+def write_whole(path: Path, text: str) -> None:
     """Write a file that other processes see whole or not at all."""
     path.parent.mkdir(parents=True, exist_ok=True)
     handle, name = tempfile.mkstemp(dir=path.parent, suffix=".part")

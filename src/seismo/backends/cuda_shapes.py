@@ -3,11 +3,21 @@
 A key is the axes, the kind of formula (`Operands.kind`), the kind of box and the order of the
 differences. A box is "inner", without a layer; "layer", in those across y or z; or "side", in those
 across x, a few lanes wide.
+
+`seismo tune` measures other cards: what it finds is kept beside the compiled kernels, by the card's
+name.
 """
 
 from __future__ import annotations
 
+import json
+import re
+from dataclasses import asdict
+from pathlib import Path
+
+from seismo.backends.cuda_code import cache_folder, write_whole
 from seismo.backends.cuda_march import Shape
+from seismo.errors import DeviceError
 
 Key = tuple[str, str, str, int]
 Shapes = dict[Key, Shape]
@@ -56,3 +66,47 @@ H200: Shapes = {
     **_both("gradient", "layer", Shape((32, 1, 4), 1, False, 4), "xz"),
     **_both("gradient", "side", Shape((8, 1, 16), 1, False, 4), "xz"),
 }
+
+
+def shapes_file(card: str) -> Path:
+    """Say where the table of a card of that name is kept."""
+    return cache_folder() / "shapes" / f"{re.sub('[^A-Za-z0-9]+', '-', card)}.json"
+
+
+def keep_shapes(card: str, shapes: Shapes) -> Path:
+    """Keep a table for cards of that name."""
+    named = {" ".join(map(str, key)): asdict(shape) for key, shape in shapes.items()}
+    path = shapes_file(card)
+    write_whole(path, json.dumps(named, indent=1) + "\n")
+    return path
+
+
+def shapes_of(card: str) -> Shapes:
+    """Give the table for cards of that name: the H200's, where none is kept.
+
+    Raises:
+        DeviceError: what is kept cannot be read.
+    """
+    path = shapes_file(card)
+    if not path.exists():
+        return dict(H200)
+    try:
+        kept = {
+            _key(name): _shape(**fields) for name, fields in json.loads(path.read_text()).items()
+        }
+    except (ValueError, TypeError, AttributeError) as error:
+        raise DeviceError(
+            f"{path}: holds no layouts of threads that this version reads ({error}); run "
+            "seismo tune again, or delete it"
+        ) from None
+    return H200 | kept
+
+
+def _key(name: str) -> Key:
+    axes, kind, box, order = name.split()
+    return axes, kind, box, int(order)
+
+
+def _shape(threads: list[int], **rest) -> Shape:
+    x, y, z = threads
+    return Shape((x, y, z), **rest)

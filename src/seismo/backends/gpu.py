@@ -29,7 +29,7 @@ from seismo.backends.base import (
 from seismo.backends.cuda_kernels import BodyKernel, SweepKernel
 from seismo.backends.cuda_largest import BLOCKS, THREADS, bind_largest
 from seismo.backends.cuda_march import Constants, Shape
-from seismo.backends.cuda_shapes import H200, Shapes, box_of, shape_for
+from seismo.backends.cuda_shapes import Shapes, box_of, shape_for, shapes_of
 
 BODY_THREADS = 128
 ROW_THREADS = (64, 2)
@@ -65,7 +65,7 @@ class GpuBackend:
     def __init__(self, precision: str, card: Any, shapes: Shapes | None = None) -> None:
         """Take the precision, the card (`seismo.backends.card.Card`) and layouts of threads."""
         self.precision, self.card = precision, card
-        self.shapes = shapes or H200
+        self.shapes = shapes or shapes_of(card.name)
         self.lanes = card.lanes(precision)
         self.lane_width = self.lanes.width
         self.clock = card.array(np.zeros(1, np.int64))

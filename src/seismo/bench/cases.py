@@ -112,6 +112,16 @@ CARD_CASES: dict[str, Case] = {
     )
 }
 _USUAL = {"gpu": CARD_CASES}
+_TUNING = {  # points along an axis, and steps: large enough to fill a card, short enough for many
+    ("acoustic", "xz"): (2041, 1000), ("acoustic", "xyz"): (296, 60),
+    ("elastic", "xz"): (1541, 500), ("elastic", "xyz"): (232, 30),
+}  # fmt: skip
+
+
+def tuning_case(physics: str, axes: str, order: int) -> Case:
+    """Give the case that layouts of threads are compared by."""
+    points, steps = _TUNING[physics, axes]
+    return _case(f"{physics} {len(axes)}-D order {order}", physics, len(axes), points, order, steps)
 
 
 def usual(choice: Choice) -> list[str]:

@@ -292,6 +292,22 @@ def bench(
     print(f"memory bandwidth {yardstick.best:.1f} GB/s")
 
 
+@app.command()
+def tune(device: DeviceNumber = None) -> None:
+    """Find the layouts of threads that are fastest on a GPU, for its runs from now on."""
+    from seismo.backends.choice import choose
+    from seismo.backends.cuda_shapes import H200, keep_shapes
+    from seismo.bench import tune as tuning
+
+    choice = choose("gpu", device)
+    print(choice.note, file=sys.stderr)
+    card, shapes = choice.make("float32").describe()["device"], dict(H200)
+    for entry in tuning.tune(choice, shapes):
+        path = keep_shapes(card, shapes)
+        print(entry, flush=True)
+    print(path)
+
+
 def main(arguments: list[str] | None = None) -> NoReturn:
     """Run the command line and exit; the entry point of `seismo`."""
     given = sys.argv[1:] if arguments is None else arguments
