@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from seismo import receivers, wavelets
+from seismo import seismograms, wavelets
 from seismo.backends.cpu import CpuBackend
 from seismo.backends.reference import ReferenceBackend
 from seismo.physics.registry import EQUATIONS, physics_for
@@ -224,7 +224,7 @@ def traces(simulation, shot: int = 0, group: int = 0) -> dict[str, np.ndarray]:
     for name, (quantity, base, component) in chosen.components(physics).items():
         late = all(physics.named(t.field).late for t in physics.observables[base][component])
         raw = simulation.recorder.raw(shot, chosen.name, component)
-        found[name] = receivers.finish(
+        found[name] = seismograms.finish(
             raw, quantity, late, simulation.dt, simulation.steps, every, removal
         )
     return found

@@ -28,7 +28,8 @@ LAYERS = tuple(
     for names in (
         "errors",
         "units grid stencils operators wavelets wavelet_files time_dispersion schedule ranks"
-        " interpolation geographic mechanisms machine text_lines station_list team",
+        " interpolation geographic mechanisms machine text_lines station_list team places"
+        " seismograms",
         "scenario",
         "model decomposition backends",
         "physics kernels",
@@ -52,6 +53,7 @@ SAME_LAYER = {
     ("wavelets", "wavelet_files"),
     ("wavelet_files", "text_lines"),
     ("station_list", "text_lines"),
+    ("seismograms", "time_dispersion"),
     ("station_list", "grid"),
     ("receivers", "loans"),
     ("team", "ranks"),

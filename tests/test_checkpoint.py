@@ -20,6 +20,7 @@ from seismo.errors import ScenarioError, StorageError
 from seismo.output import checkpoint, lock
 from seismo.output.checkpoint import DamagedError
 from seismo.output.lock import Lock
+from seismo.places import Held, Place, runs_of, span
 
 FACTS = {"batch": 2, "dt": 0.1 + 0.2}
 
@@ -34,13 +35,23 @@ def arrays(seed: int = 1) -> dict[str, np.ndarray]:
     }
 
 
+def whole(name: str, array: np.ndarray) -> Place:
+    strides = tuple(int(np.prod(array.shape[n + 1 :])) for n in range(array.ndim))
+    return Place(name, 0, strides, tuple(span(0, n) for n in array.shape))
+
+
+def held(arrays: dict) -> dict[str, Held]:
+    """Let all of them be the whole of their name."""
+    return {name: Held(array, [whole(name, array)]) for name, array in arrays.items()}
+
+
 def write(folder, done: int, seed: int = 1) -> None:
-    checkpoint.write(folder, done, FACTS, arrays(seed), lambda part: part)
+    checkpoint.write(folder, done, FACTS, held(arrays(seed)), lambda part: part)
 
 
 def filled(path) -> dict[str, np.ndarray]:
     found = {name: np.full_like(array, 7) for name, array in arrays().items()}
-    checkpoint.fill(path, found, np.asarray)
+    checkpoint.fill([path], path, held(found), np.asarray)
     return found
 
 
@@ -123,8 +134,30 @@ def test_other_arrays_are_refused(tmp_path):
     write(tmp_path, 1)
     (path,) = checkpoint.found(tmp_path)
     other = arrays() | {"record": np.zeros((8, 5))}
-    with pytest.raises(DamagedError, match="other arrays than the run has: record"):
-        checkpoint.fill(path, other, np.asarray)
+    with pytest.raises(DamagedError, match="nothing in it tells all of record"):
+        checkpoint.fill([path], path, held(other), np.asarray)
+
+
+def test_parts_of_a_whole_come_together_in_other_parts(tmp_path):
+    """Rows of two files, one of them in both, are taken up in one piece and with margins."""
+    rows = np.random.default_rng(3).standard_normal((7, 5))
+    paths = []
+    for n, own in enumerate([[0, 1, 4], [2, 3, 4, 5, 6]]):
+        folder = tmp_path / str(n)
+        folder.mkdir()
+        place = Place("rows", 0, (5, 1), (runs_of(own), span(0, 5)))
+        state = {"mine": Held(rows[own].copy(), [place])}
+        checkpoint.write(folder, 3, FACTS, state, lambda part: part)
+        paths += checkpoint.found(folder)
+    found = np.full(100, 7.0)
+    place = Place("rows", 4, (10, 1), (span(0, 7), span(1, 5)))
+    checkpoint.fill(paths, paths[0], {"other": Held(found, [place])}, np.asarray)
+    wanted = np.zeros(100)
+    for n, row in enumerate(rows):
+        wanted[4 + 10 * n :][:4] = row[1:]
+    assert found.tobytes() == wanted.tobytes()
+    with pytest.raises(DamagedError, match="tells all of other"):
+        checkpoint.fill(paths[1:], paths[1], {"other": Held(found, [place])}, np.asarray)
 
 
 @pytest.mark.parametrize(
@@ -169,6 +202,7 @@ HOLDER = """
 import sys, time
 from pathlib import Path
 from seismo.output.lock import Lock
+from seismo.places import Held, Place, runs_of, span
 with Lock(Path(sys.argv[1])):
     print("held", flush=True)
     time.sleep(60)

@@ -95,8 +95,8 @@ def check_polynomials(backend: Backend, cuts: tuple[int, int], plane: str | None
         for name, values in wanted.items():
             size = (shot + 1) * values
             np.testing.assert_allclose(found[f"m/{name}"], size, atol=2e-6 * size.max(), rtol=0)
-    for array in peaks.arrays().values():
-        array[:] = 0
+    for held in peaks.state().values():
+        held.array[:] = 0
     assert not any(values.any() for values in peaks.peaks(1).values())
 
 

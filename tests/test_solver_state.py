@@ -20,14 +20,14 @@ HARD = {"vp": 3400.0, "vs": 1900.0, "rho": 2500.0}
 
 def copied(simulation) -> dict[str, np.ndarray]:
     fetch = simulation.backend.fetch
-    return {name: np.array(fetch(array)) for name, array in simulation.state().items()}
+    return {name: np.array(fetch(held.array)) for name, held in simulation.state().items()}
 
 
 def fill(simulation, step: int, numbers: dict[str, np.ndarray]) -> None:
     simulation.step = step
-    arrays = simulation.state()
-    assert arrays.keys() == numbers.keys()
-    for name, array in arrays.items():
+    state = simulation.state()
+    assert state.keys() == numbers.keys()
+    for name, (array, _) in state.items():
         array[:] = simulation.backend.array(numbers[name])
 
 
@@ -83,7 +83,7 @@ def test_the_state_of_the_start_is_zero() -> None:
 def test_no_array_is_held_twice(name, dimensions) -> None:
     """Stages may share their layer memory."""
     simulation = solver.build(solver.plan(name, dimensions, cells=12, steps=1))
-    arrays = simulation.state()
+    arrays = {name: held.array for name, held in simulation.state().items()}
     arrays.pop("record")
     assert len({id(array) for array in arrays.values()}) == len(arrays)
     assert len(arrays) > len(physics_for(name, dimensions).fields)
@@ -94,5 +94,5 @@ def test_the_plan_counts_the_state(name, dimensions) -> None:
     """Never less; what it adds are the tables of receivers, much on a tiny grid."""
     simulation = solver.build(solver.plan(name, dimensions, steps=50))
     simulation.step = simulation.total_steps
-    held = sum(array.nbytes for array in simulation.state().values())
+    held = sum(array.nbytes for array, _ in simulation.state().values())
     assert held <= memory_of(simulation.setup).state < 1.3 * held

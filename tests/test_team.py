@@ -6,6 +6,7 @@ parts, and in the halos beside them. Equality is to the last bit.
 
 from __future__ import annotations
 
+import contextlib
 import threading
 from pathlib import Path
 
@@ -105,17 +106,24 @@ def test_results_that_nobody_named_last_as_long_as_they_are_held(alone, on_four)
         assert results.traces_hash == single.traces_hash
 
 
-def test_a_stopped_run_goes_on(tmp_path, alone, on_four):
-    signals = Signals()
+@pytest.mark.parametrize(("parts", "others"), [("auto", 2), ([2, 2], 3), ([1, 4], 1), ([2, 2], 4)])
+def test_a_stopped_run_goes_on_on_any_number(tmp_path, alone, monkeypatch, parts, others):
+    """Four ranks stop, others go on and stop, four go on."""
+    grid = VOLUME["grid"] | {"decomposition": parts}
+    stopping = VOLUME | {"checkpoint": {"steps": 7}, "grid": grid}
+    path, auto = tmp_path / "x.h5", {"grid": VOLUME["grid"]}
+    for count, scenario in ((4, stopping), (others, stopping | auto), (4, VOLUME)):
+        choices = [Choice("cpu", "on a team", TeamBackend, count)] * count
+        monkeypatch.setattr(runner, "choose_all", lambda *_, found=choices: found)
+        signals = Signals()
 
-    def stop(progress) -> None:
-        signals.stop = progress.phase == "step"
+        def stop(progress, signals=signals, ends="checkpoint" in scenario) -> None:
+            signals.stop = ends and progress.phase == "step"
 
-    scenario = VOLUME | {"checkpoint": {"steps": 11}}
-    with pytest.raises(StoppedError, match="go on with: seismo resume"):
-        seismo.run(scenario, tmp_path / "x.h5", stop, signals=signals)
-    runner.resume(tmp_path / "x.h5.run").close()
-    assert contents(tmp_path / "x.h5") == contents(alone)
+        with contextlib.suppress(StoppedError):
+            seismo.run(scenario, path, stop, signals=signals, resume=True).close()
+        assert path.exists() == (scenario is VOLUME)
+    assert contents(path) == contents(alone)
 
 
 def test_a_wavefield_that_blows_up_on_one_is_told_and_kept(tmp_path, on_four, monkeypatch):

@@ -24,7 +24,7 @@ from typing import Any
 import matplotlib as mpl
 import numpy as np
 
-from seismo import receivers, wavelets
+from seismo import seismograms, wavelets
 from seismo.backends.choice import choose
 from seismo.scenario import from_dict
 from seismo.simulation import Simulation, build
@@ -128,7 +128,7 @@ def finished_traces(simulation: Simulation, shot: int = 0) -> dict[str, np.ndarr
             terms = physics.observables[base][component]
             late = all(physics.named(term.field).late for term in terms)
             raw = simulation.recorder.raw(shot, group.name, component).astype(float)
-            found[name] = receivers.finish(
+            found[name] = seismograms.finish(
                 raw, quantity, late, simulation.dt, simulation.steps, 1, removal
             )
     return found

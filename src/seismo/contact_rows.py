@@ -233,7 +233,8 @@ class ContactRows:
         edges, core = self._subdomain.edges_and_core()
         for stage in stages:
             wanted = terms.get(stage.stage.name, [])
-            rows = RowCorrections(backend, self._subdomain, arrays, tables)
+            name = stage.stage.name
+            rows = RowCorrections(backend, self._subdomain, arrays, tables, name)
             at_edges = [launch for box in edges for launch in rows.bind(wanted, box)]
             stage.follow(at_edges, rows.bind(wanted, core), rows.memories)
 

@@ -18,6 +18,7 @@ from seismo.backends.base import Backend, Launch
 from seismo.decomposition import Subdomain
 from seismo.grid import AXES, Box
 from seismo.kernels.rows import add_found, add_rows, slope
+from seismo.places import Held, Place
 
 Matrix = dict[tuple[int, int], float]
 
@@ -60,8 +61,9 @@ class RowCorrections:
     """Own the layer memory of a stage's corrections and bind them to the points of boxes."""
 
     def __init__(
-        self, backend: Backend, subdomain: Subdomain, arrays: dict[str, np.ndarray], tables
-    ) -> None:
+        self, backend: Backend, subdomain: Subdomain, arrays: dict[str, np.ndarray], tables,
+        stage: str,
+    ) -> None:  # fmt: skip
         """Prepare for one subdomain.
 
         Args:
@@ -69,17 +71,19 @@ class RowCorrections:
             subdomain: where.
             arrays: its flat arrays by field.
             tables: `seismo.backends.base.SweepTables` of its sweeps.
+            stage: that they follow.
         """
+        self._stage = stage
         self._backend, self._subdomain = backend, subdomain
         self._arrays, self._tables = arrays, tables
-        self.memories: list[np.ndarray] = []
+        self.memories: list[Held] = []
 
     def bind(self, terms: list[RowSums | RowSlope], box: Box) -> list[Launch]:
         """Bind the terms whose target rows lie in a box of owned points."""
         launches = []
-        for term in terms:
+        for number, term in enumerate(terms):
             if isinstance(term, RowSlope):
-                launches += self._slope(term, box)
+                launches += self._slope(term, box, f"correction.{self._stage}.{number}")
             else:
                 launches += self._sums(term, box)
         return launches
@@ -115,7 +119,7 @@ class RowCorrections:
         held = (target, source, put(bases), put(to), put(given), put(weights))
         return [self._backend.each_row(add_rows, bases.size, length, held, (0,), shots)]
 
-    def _slope(self, term: RowSlope, box: Box) -> list[Launch]:
+    def _slope(self, term: RowSlope, box: Box, whole: str) -> list[Launch]:
         inside = {k: g for k, g in term.targets.items() if box.lo[2] <= k[1] < box.hi[2]}
         if not inside or not box.size:
             return []
@@ -130,7 +134,10 @@ class RowCorrections:
         stride = (1, self._subdomain.strides[0])[a]
         backend, put = self._backend, self._backend.array
         memory, found = (put(np.zeros((bases.size, length), number)) for _ in range(2))
-        self.memories.append(memory)
+        counts = ((0, self._subdomain.batch), (box.lo[1], box.hi[1]), (0, length))
+        strides = (bases.size // self._subdomain.batch * length, length, 1)
+        held_place = Place(whole, 0, strides, tuple((run,) for run in counts))
+        self.memories.append(Held(memory, [held_place]))
         at, coefficients = put(bases), np.asarray(self._tables.first[a], number)
         held = (
             source, put(self._offsets(list(term.weights))),

@@ -17,6 +17,7 @@ from seismo.errors import ScenarioError
 from seismo.fields import Fields
 from seismo.grid import AXES, Grid
 from seismo.kernels import cuts as kernels
+from seismo.places import Place, runs_of, span
 from seismo.ranks import Alone
 
 _GROUPS = ("velocity", "pressure")
@@ -168,7 +169,7 @@ class Reader:
         self._backend, self.cut, self._ranks = backend, cut, ranks
         self._at_first = at_first and ranks.share_memory(backend)
         self.rows = [rows for part in parts if (rows := _rows(cut, part, shots)).to.size]
-        self.points = cut.points
+        self.points, self._numbers = cut.points, np.arange(cut.points // self.length)
         if not self._at_first:
             self._keep_own(shots)
         self.size = self.points * shots
@@ -178,14 +179,20 @@ class Reader:
         """Let the rows that are here move together, in their order."""
         every = np.sort(np.concatenate([np.zeros(0, np.int64), *(r.to for r in self.rows)]))
         self.rows = [replace(r, to=np.searchsorted(every, r.to) * self.length) for r in self.rows]
-        own = every[: every.size // shots]
-        self.points = own.size * self.length
-        self._places = self._ranks.gather(own // self.length)
+        self._numbers = every[: every.size // shots] // self.length
+        self.points = self._numbers.size * self.length
+        self._places = self._ranks.gather(self._numbers)
 
     def buffer(self, number: Any) -> Any:
         """Allocate an array of numbers of a type for the points."""
         make = self._ranks.same if self._at_first else _made
         return make(lambda: self._backend.array(np.zeros(self.size, number)))
+
+    def place(self, whole: str, more: int = 1) -> Place:
+        """Say what so many of such arrays one behind the other hold."""
+        counts = (span(0, more), span(0, self.size // max(1, self.points)))
+        index = (*counts, runs_of(self._numbers), span(0, self.length))
+        return Place(whole, 0, (self.size, self.points, self.length, 1), index)
 
     @property
     def own(self) -> bool:

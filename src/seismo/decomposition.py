@@ -21,6 +21,7 @@ import numpy as np
 
 from seismo.errors import ScenarioError
 from seismo.grid import AXES, Box, Grid, triple
+from seismo.places import Place
 from seismo.ranks import Alone
 
 LAYER_COST = 1.2  # how much longer a point in an absorbing layer takes; see `seismo.plan.speed`
@@ -95,7 +96,7 @@ class Subdomain:
             (np.asarray(z) + oz) * z_stride + (np.asarray(y) + oy) * y_stride + np.asarray(x) + ox
         )
 
-    def place(self, index: int) -> tuple[int, int, int]:
+    def point(self, index: int) -> tuple[int, int, int]:
         """Give x, y, z of the owned point next to a flat index of any shot, in the grid."""
         y_stride, z_stride = self.strides
         z, rest = divmod(index % self.volume, z_stride)
@@ -107,6 +108,14 @@ class Subdomain:
         """Shape a flat array as (shot, z, y, x); a coefficient has one shot."""
         count = array.size // self.volume
         return array[: count * self.volume].reshape(count, *self.shape)
+
+    def place(self, whole: str) -> Place:
+        """Say what a flat array holds of a field, halo, margins and images beyond faces too."""
+        (_, oy, oz), (nz, ny, nx) = self.offset, self.shape
+        runs = ((0, self.batch), (-oz, nz - oz), (-oy, ny - oy), (0, nx))
+        y_stride, z_stride = self.strides
+        strides = (self.volume, z_stride, y_stride, 1)
+        return Place(whole, 0, strides, tuple((run,) for run in runs))
 
     def inside(self, array) -> np.ndarray:
         """Give the owned points of a flat array, (shot, z, y, x)."""

@@ -24,6 +24,7 @@ from seismo.grid import Grid
 from seismo.interpolation import axis_weights, midpoint_weights
 from seismo.kernels import cuts as kernels
 from seismo.physics.table import Physics
+from seismo.places import Held
 from seismo.ranks import Alone
 from seismo.surroundings import Surroundings
 
@@ -99,9 +100,9 @@ class Maps:
         """List what raises the peaks as a step has left the fields, in order."""
         return [launch for one in self._sets for launch in one.launches(parity)]
 
-    def arrays(self) -> dict[str, Any]:
+    def state(self) -> dict[str, Held]:
         """Give what has to survive from step to step."""
-        return dict(chain.from_iterable(one.arrays().items() for one in self._sets))
+        return dict(chain.from_iterable(one.state().items() for one in self._sets))
 
     def peaks(self, shot: int) -> dict[str, np.ndarray]:
         """Give the maps of one shot of the batch: ``<set>/<quantity>`` -> array over the axes.
@@ -147,10 +148,15 @@ class _Peaks:
         whole = self._reader.whole(some)
         return None if whole is None else self._backend.fetch(whole).reshape(self.maps.cut.shape)
 
-    def arrays(self) -> dict[str, Any]:
+    def state(self) -> dict[str, Held]:
         """Give the peaks by name, and the values before the next step."""
-        found = {f"{self.maps.name}/{name}": array for name, array in self._found.items()}
-        return found | ({f"{self.maps.name}/before": self._before} if self._changing else {})
+        before = {"before": self._before} if self._changing else {}
+        return {
+            (whole := f"{self.maps.name}/{name}"): Held(
+                array, [self._reader.place(whole, array.size // max(1, self._reader.size))]
+            )
+            for name, array in (self._found | before).items()
+        }
 
     def launches(self, parity: int) -> list[Launch]:
         """List what raises the peaks after steps of a parity, in order."""

@@ -15,6 +15,7 @@ from seismo.free_surface import Face, bind_images, image, touching
 from seismo.grid import AXES
 from seismo.model import cell_average
 from seismo.physics.table import Physics
+from seismo.places import Held
 from seismo.setup import Setup, image_faces
 from seismo.sources import Injection
 from seismo.stages import Binding, BoundStage, bind_stages
@@ -126,11 +127,13 @@ class Part:
         ]
         self.around = around
 
-    def state(self) -> dict[str, Any]:
-        """Name all arrays that a step leaves for the next."""
+    def state(self) -> dict[str, Held]:
+        """Name all arrays that a step leaves for the next, and say what they hold."""
         # Stages may share their memory.
-        memories = {id(m): m for stage in self.stages for m in stage.memories}.values()
-        return self.fields.wavefield | {f"memory{n}": m for n, m in enumerate(memories)}
+        memories = {id(m.array): m for stage in self.stages for m in stage.memories}.values()
+        fields = self.fields.wavefield.items()
+        found = {name: Held(a, [self.subdomain.place(f"field.{name}")]) for name, a in fields}
+        return found | {f"memory{n}": m for n, m in enumerate(memories)}
 
     def _fill(self, faces: list[Face], array: Any) -> None:
         for face in touching(faces, self.subdomain):

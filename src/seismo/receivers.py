@@ -1,10 +1,7 @@
-"""Receivers: which points of which fields make a channel, and how its record becomes a trace.
+"""Receivers: which points of which fields make a channel, and its record, step by step.
 
 A channel is one component at one receiver. Each is a sum of weighted points of fields; divergence
-and rotation differentiate the interpolated field with the scheme's own differences. Velocities are
-recorded at half steps. Displacement and acceleration follow from them by the scheme's own time
-differences (exact once the time dispersion is removed), and stand at whole steps like the stresses;
-velocity itself is interpolated to whole steps at the end.
+and rotation differentiate the interpolated field with the scheme's own differences.
 
 A channel belongs to the rank that has the receiver's nearest node. Points of it that other ranks
 have come from there in every step (`seismo.loans`), and are added up in the same order as on one.
@@ -17,7 +14,6 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from seismo import time_dispersion
 from seismo.backends.base import Backend, Launch
 from seismo.decomposition import Division
 from seismo.fields import Fields
@@ -25,6 +21,7 @@ from seismo.grid import AXES
 from seismo.kernels import points as kernels
 from seismo.loans import Loan, Points, flat, gathering
 from seismo.physics.table import Field, Physics, Term
+from seismo.places import Held, Place, runs_of, span
 from seismo.stencils import SurfaceClosure, staggered
 from seismo.surroundings import Surroundings
 
@@ -33,7 +30,6 @@ UNITS = {
     "stress": "Pa", "divergence": "1/s", "rotation": "rad/s",
 }  # fmt: skip
 MOTIONS = {"displacement": "u", "acceleration": "a"}  # derived from velocity: prefix
-HALF_STEP_POINTS = 8
 PIECE = 16  # entries that one launch's thread sums
 
 
@@ -161,7 +157,7 @@ class Recorder:
     ) -> None:  # fmt: skip
         self._backend, self._ranks = backend, division.ranks
         self._index: dict[tuple[int, str, str], slice] = {}
-        own = {group.name: _own(group, around, division) for group in groups}
+        self._own = own = {group.name: _own(group, around, division) for group in groups}
         self._numbers = {name: division.ranks.gather(own[name]) for name in own}
         self._shapes = {group.name: (len(group.positions), steps) for group in groups}
         rows = {field.name: _Channels() for field in around.physics.fields}
@@ -207,6 +203,17 @@ class Recorder:
             *(one for loan in loans for one in loan.finish),
             *(one for r in self._reads for one in r.launches(self.record, parity)),
         ]
+
+    def state(self, step: int) -> Held:
+        """Give what is recorded by a step."""
+        strides = (self.record.shape[1], 1)
+        places = [
+            Place(f"record.{shot}.{group}.{component}", own.start, strides,
+                  (span(0, step), runs_of(self._own[group])))
+            for (shot, group, component), own in self._index.items()
+            if own.stop > own.start
+        ]  # fmt: skip
+        return Held(self.record[:step], places)
 
     def raw(self, shot: int, group: str, component: str) -> np.ndarray | None:
         """Give the record (receiver, step) of a base component; None but on the first rank."""
@@ -285,75 +292,3 @@ def _pieces(starts: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
     number = np.arange(firsts[-1]) - np.repeat(firsts[:-1], counts)
     pieces = np.repeat(starts[:-1], counts) + PIECE * number
     return np.append(pieces, starts[-1]), firsts
-
-
-def extra_steps(steps: int, removal: bool) -> int:
-    """Give how many steps more to run so that the last trace samples are complete."""
-    return HALF_STEP_POINTS // 2 + (time_dispersion.margin(steps) if removal else 0)
-
-
-def complete_steps(recorded: int, removal: bool) -> int:
-    """Give the duration in steps that so many recorded ones complete, 0 where there is none."""
-    steps = max(0, recorded - extra_steps(0, False))
-    while steps and steps + extra_steps(steps, removal) > recorded:
-        steps -= 1
-    return steps
-
-
-def _to_whole_steps(velocity: np.ndarray) -> np.ndarray:
-    """Interpolate samples at (n + 1/2) dt to n dt by the polynomial through 8 of them."""
-    half = HALF_STEP_POINTS // 2
-    points = np.arange(HALF_STEP_POINTS) - half + 0.5
-    weights = np.linalg.solve(points[None, :] ** np.arange(8)[:, None], np.eye(8)[0])
-    padded = np.pad(velocity.astype(float), ((0, 0), (half, 0)))
-    count = velocity.shape[1] - half
-    return sum(w * padded[:, k : k + count + 1] for k, w in enumerate(weights))
-
-
-def finish(
-    raw: np.ndarray, quantity: str, late: bool, dt: float, steps: int, every: int, removal: bool
-) -> np.ndarray:
-    """Turn a record into traces at t = 0, dt * every, ...
-
-    Args:
-        raw: (receiver, step) recorded after each step.
-        quantity: what the trace shall be.
-        late: whether the recorded field stands at half steps.
-        dt: time step in s.
-        steps: steps of the wanted duration.
-        every: steps between samples.
-        removal: whether to remove the time dispersion.
-
-    Returns:
-        (receiver, sample) of the dtype of raw.
-    """
-    series = raw.astype(float)
-    if quantity == "acceleration":
-        series, late = np.diff(series, axis=1, prepend=0.0) / dt, False
-    elif quantity == "displacement":
-        series, late = np.pad(np.cumsum(series, axis=1) * dt, ((0, 0), (1, 0))), False
-    elif not late:
-        series = np.pad(series, ((0, 0), (1, 0)))
-    if removal:
-        series = time_dispersion.remove(series, dt, 0.5 if late else 0.0)
-    if late:
-        series = _to_whole_steps(series)
-    return decimate(series[:, : steps + 1], every).astype(raw.dtype)
-
-
-def decimate(series: np.ndarray, every: int) -> np.ndarray:
-    """Keep every n-th sample after a zero-phase low-pass filter (Kaiser-windowed sinc).
-
-    The filter passes 80 % of the new Nyquist frequency and stops (-80 dB) above it.
-    """
-    if every == 1:
-        return series
-    cutoff, width = 0.9 / every, 0.2 / every  # in units of the old Nyquist frequency
-    half = int(np.ceil(5.0 / width))
-    n = np.arange(-half, half + 1)
-    taps = cutoff * np.sinc(cutoff * n) * np.kaiser(2 * half + 1, 8.0)
-    taps /= taps.sum()
-    padded = np.pad(series, ((0, 0), (half, half)), mode="edge")
-    size = 1 << (padded.shape[1] + taps.size).bit_length()
-    spectrum = np.fft.rfft(padded, size) * np.fft.rfft(taps, size)
-    return np.fft.irfft(spectrum, size)[:, 2 * half : 2 * half + series.shape[1] : every]

@@ -26,8 +26,9 @@ from seismo.model.column import ROOM
 from seismo.model.earth import NEEDS
 from seismo.physics import physics_for
 from seismo.physics.table import Physics
-from seismo.receivers import ReceiverGroup, extra_steps
+from seismo.receivers import ReceiverGroup
 from seismo.schedule import Clock, choose_clock, stability_limit
+from seismo.seismograms import extra_steps
 from seismo.stencils import (
     SurfaceClosure,
     centred,

@@ -26,6 +26,7 @@ from seismo.grid import Box
 from seismo.halo import Halo
 from seismo.maps import Maps
 from seismo.part import Part, subdomains
+from seismo.places import Held
 from seismo.ranks import Alone
 from seismo.receivers import Recorder
 from seismo.setup import Setup, image_faces, maps_of, prepare
@@ -110,22 +111,22 @@ class Simulation:
         for part in self.parts:
             part.injection.load(sources, self.total_steps)
         self.step = self.total_steps
-        for array in self.state().values():
-            array[:] = 0
+        for held in self.state().values():
+            held.array[:] = 0
         steps = tuple(map(self._bind, self.setup.physics.parities))
         self._take = self.ranks.program(self.backend, steps)
         self.step = 0
 
-    def state(self) -> dict[str, Any]:
+    def state(self) -> dict[str, Held]:
         """Name all arrays that steps up to now have changed and later ones need, as they are.
 
         Another simulation that has loaded the same shots goes on to the same bits once it has this
         `step`, and these numbers in its own arrays.
         """
-        found = {"record": self.recorder.record[: self.step]}
-        found |= {f"maps/{name}": array for name, array in self.maps.arrays().items()}
+        found = {"record": self.recorder.state(self.step)}
+        found |= {f"maps/{name}": held for name, held in self.maps.state().items()}
         for n, part in self._numbered.items():
-            found |= {f"part{n}.{name}": array for name, array in part.state().items()}
+            found |= {f"part{n}.{name}": held for name, held in part.state().items()}
         return found
 
     @property
@@ -193,7 +194,7 @@ class Simulation:
         def wait() -> tuple[float, tuple[int, int, int]]:
             found = [look() for look in looks]
             size, part = max((f.size, n) for n, f in enumerate(found))
-            place = self.parts[part].subdomain.place(found[part].at)
+            place = self.parts[part].subdomain.point(found[part].at)
             return max(self.ranks.share((size, place)))
 
         return wait

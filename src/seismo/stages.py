@@ -16,6 +16,7 @@ from seismo.decomposition import LINE, Subdomain
 from seismo.fields import Fields
 from seismo.grid import AXES, Box
 from seismo.physics.table import Stage
+from seismo.places import Held, Place
 
 SLOT_STAGGER = 9  # lines between the variables of a region, so that no cache set holds them all
 SECTOR = 8  # numbers that a GPU moves at least
@@ -33,11 +34,12 @@ class LayerMemory:
         self, backend: Backend, stage: Stage, subdomain: Subdomain, regions: list[Region], pad: int
     ) -> None:
         self._layout: dict[tuple[Region, int], tuple[int, ...]] = {}
-        size = 0
-        for region, span in product(regions, range(3)):
+        places, size = list[Place](), 0
+        for (number, region), span in product(enumerate(regions), range(3)):
             x0, x1 = region.spans[span]
             (_, y0, z0), (_, y1, z1) = region.box.lo, region.box.hi
             box = Box((x0, y0, z0), (x1, y1, z1)) & subdomain.owned
+            (x0, y0, z0), (x1, y1, z1) = box.lo, box.hi
             stretched = region.stretched(span)
             if not stretched or not box.size or not stage.slots:
                 continue
@@ -52,7 +54,13 @@ class LayerMemory:
             shot = slot * stage.slots * len(stretched)
             self._layout[region, span] = (first, pitch, pitch * ny, slot, shot)
             size += shot * subdomain.batch
+            strides = (shot, slot, pitch * ny, pitch, 1)
+            start = first + z0 * strides[2] + y0 * pitch + x0
+            counts = ((0, subdomain.batch), (0, shot // slot), (z0, z1), (y0, y1), (x0, x1))
+            name = f"layer.{stage.name}.{number}.{span}"
+            places.append(Place(name, start, strides, tuple((run,) for run in counts)))
         self.array = backend.zeros(size + backend.lane_width)
+        self.held = Held(self.array, places)
 
     def columns(self, region: Region, span: int, shot: int, offset: tuple[int, int, int]):
         """Give the memory columns of a box: index of array index (0, 0, 0), strides, slot size."""
@@ -127,7 +135,7 @@ class BoundStage:
     def __init__(self, binding: Binding, stage: Stage, memory: LayerMemory, number: int) -> None:
         """Bind the stage that is the n-th of a step."""
         self.stage, self._number = stage, number
-        self.memories = [memory.array]
+        self.memories = [memory.held]
         edges, core = binding.subdomain.edges_and_core()
         parities = binding.fields.physics.parities
         self.edges = [self._launches(binding, memory, edges, parity) for parity in parities]
@@ -173,7 +181,7 @@ class BoundStage:
         row = Region(Box((0, 0, 0), (nx, ny, 1)), ((0, 0), (0, nx), (nx, nx)), "", "", False)
         return [row] if binding.closed_width else []
 
-    def follow(self, edges: list[Launch], core: list[Launch], memories: list) -> None:
+    def follow(self, edges: list[Launch], core: list[Launch], memories: list[Held]) -> None:
         """Run corrections right after the updates of the same points; they keep `memories`."""
         self.edge_corrections += edges
         self.core_corrections += core

@@ -70,6 +70,7 @@ def resume(
         Path, typer.Argument(metavar="DIR", help="The folder of an unfinished run (RESULTS.run).")
     ],
     device: DeviceNumber = None,
+    gpus: GpuCount = None,
     threads: ThreadCount = None,
     quiet: Quiet = False,
     time_limit: TimeLimit = None,
@@ -78,7 +79,7 @@ def resume(
     """Go on with an unfinished run from its last checkpoint."""
     from seismo.runner import resume as resume_run
 
-    _run(resume_run, folder, quiet, progress, time_limit, device=device, threads=threads)
+    _run(resume_run, folder, quiet, progress, time_limit, device=device, gpus=gpus, threads=threads)
 
 
 def _run(

@@ -2,8 +2,9 @@
 
 It is a zip archive without compression, so that any tool can look inside. The archive keeps a
 CRC-32 of every member; `header.json` comes first, then the arrays, cut along their first axis into
-members of about `BLOCK` bytes. It is written under a hidden name, synchronised to the disk and
-renamed; the one before is kept, should the newest turn out to be damaged.
+members of about `BLOCK` bytes. The header says which numbers of the whole run each array holds, so
+that ranks with another cut of the grid can take them up. It is written under a hidden name,
+synchronised to the disk and renamed; the one before is kept, should the newest turn out damaged.
 """
 
 from __future__ import annotations
@@ -11,7 +12,9 @@ from __future__ import annotations
 import json
 import zipfile
 import zlib
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import asdict
+from itertools import product
 from pathlib import Path
 from typing import Any, cast
 
@@ -19,9 +22,10 @@ import numpy as np
 
 from seismo.errors import StorageError
 from seismo.output.hidden_file import HiddenFile, refusal
+from seismo.places import Held, Place
 
 FORMAT = "seismo checkpoint"
-VERSION = 1
+VERSION = 2
 KEPT = 2
 BLOCK = 64 << 20  # bytes fetched, summed and written at once
 _HEADER = "header.json"
@@ -29,35 +33,33 @@ _DAMAGE = (OSError, zipfile.BadZipFile, zlib.error, EOFError, ValueError, Lookup
            NotImplementedError, RuntimeError)  # fmt: skip
 
 Arrays = Mapping[str, Any]  # of the backend's, contiguous along their first axis
+State = Mapping[str, Held]
 
 
 class DamagedError(StorageError):
     """A checkpoint cannot be read, or is not what was written."""
 
 
-def write(
-    folder: Path, done: int, facts: Mapping[str, Any], arrays: Arrays, fetch: Callable
-) -> None:
+def write(folder: Path, done: int, facts: Mapping[str, Any], state: State, fetch: Callable) -> None:
     """Store a checkpoint and remove those before the last.
 
     Args:
         folder: where checkpoints of the run are.
         done: steps taken, over all batches of shots.
         facts: what else the run has to know, as JSON holds it.
-        arrays: by name.
+        state: arrays by name, and what they hold.
         fetch: gives a part of an array to NumPy.
 
     Raises:
         StorageError: the disk is full or failing; earlier checkpoints are as they were.
     """
     final = folder / f"checkpoint-{done:012d}.zip"
-    shapes = {name: [str(a.dtype), list(a.shape)] for name, a in arrays.items()}
-    header = {"format": FORMAT, "version": VERSION, "done": done, "arrays": shapes, **facts}
+    header = {"format": FORMAT, "version": VERSION, "done": done, **_layout(state), **facts}
     file = HiddenFile(final)
     try:
         with zipfile.ZipFile(cast(Any, file), "w") as archive:
-            archive.writestr(zipfile.ZipInfo(_HEADER), json.dumps(header, indent=1))
-            for name, part in _blocks(arrays):
+            archive.writestr(zipfile.ZipInfo(_HEADER), json.dumps(header))
+            for name, part in _blocks({name: held.array for name, held in state.items()}):
                 data = np.ascontiguousarray(fetch(part))
                 with archive.open(zipfile.ZipInfo(name), "w", force_zip64=True) as member:
                     member.write(data.data)
@@ -116,24 +118,83 @@ def verify(path: Path) -> None:
         raise DamagedError(f"{path}: is damaged: wrong sum of {wrong}")
 
 
-def fill(path: Path, arrays: Arrays, put: Callable) -> None:
-    """Put the numbers of a checkpoint in arrays of the same names, types and shapes.
+def fill(paths: Sequence[Path], own: Path, state: State, put: Callable) -> None:
+    """Put the numbers of a checkpoint in arrays.
+
+    Where the file of this rank has the same arrays they come back as they were; else from wherever
+    the files of all ranks have them.
 
     Raises:
-        DamagedError: it does not hold these arrays.
+        DamagedError: it does not hold what they need.
     """
-    stored = header_of(path)["arrays"]
-    shapes = {name: [str(a.dtype), list(a.shape)] for name, a in arrays.items()}
-    if stored != shapes:
-        other = sorted(n for n in stored.keys() | shapes if stored.get(n) != shapes.get(n))
-        raise DamagedError(f"{path}: holds other arrays than the run has: {', '.join(other)}")
+    layout = json.loads(json.dumps(_layout(state)))
     try:
-        with zipfile.ZipFile(path) as archive:
-            for name, part in _blocks(arrays):
-                data = np.frombuffer(archive.read(name), part.dtype)
-                part[:] = put(data.reshape(part.shape))
+        header = header_of(own) if own in paths else {}
+        if all(header.get(key) == value for key, value in layout.items()):
+            _fill_alike(own, {name: held.array for name, held in state.items()}, put)
+        else:
+            _fill_by_place(paths, state, put)
     except _DAMAGE as error:
-        raise _damaged(path, error) from error
+        raise _damaged(paths[0], error) from error
+
+
+def _layout(state: State) -> dict[str, Any]:
+    """Give types, shapes and places of arrays."""
+    return {
+        "arrays": {name: [str(a.dtype), list(a.shape)] for name, (a, _) in state.items()},
+        "places": {name: [asdict(p) for p in held.places] for name, held in state.items()},
+    }
+
+
+def _fill_alike(path: Path, arrays: Arrays, put: Callable) -> None:
+    with zipfile.ZipFile(path) as archive:
+        for name, part in _blocks(arrays):
+            data = np.frombuffer(archive.read(name), part.dtype)
+            part[:] = put(data.reshape(part.shape))
+
+
+def _fill_by_place(paths: Sequence[Path], state: State, put: Callable) -> None:
+    """Fill one array after the other with what others hold of it."""
+    sources = [_Source(path) for path in paths]
+    for name, (array, places) in state.items():
+        numbers, found = np.zeros(array.size, array.dtype), np.zeros(array.size, bool)
+        for source in sources:
+            source.give(places, numbers, found)
+        if not all(place.block(found).all() for place in places):
+            raise ValueError(f"nothing in it tells all of {name}")
+        array[:] = put(numbers.reshape(array.shape))
+
+
+class _Source:
+    """The file of one rank, to be read array by array."""
+
+    def __init__(self, path: Path) -> None:
+        self._path, header = path, header_of(path)
+        self._arrays = header["arrays"]
+        self._places = {
+            name: [Place.read(**p) for p in some] for name, some in header["places"].items()
+        }
+
+    def give(self, wanted: list[Place], numbers: np.ndarray, found: np.ndarray) -> None:
+        """Copy what it has of some places, and mark it as found."""
+        for name, places in self._places.items():
+            shared = [
+                (own, other, both)
+                for own, other in product(wanted, places)
+                if (both := own.common(other)) is not None
+            ]
+            data = self._read(name) if shared else np.zeros(0)
+            for own, other, (mine, theirs) in shared:
+                own.block(numbers)[mine] = other.block(data)[theirs]
+                own.block(found)[mine] = True
+
+    def _read(self, name: str) -> np.ndarray:
+        dtype, shape = self._arrays[name]
+        whole = np.empty(shape, dtype)
+        with zipfile.ZipFile(self._path) as archive:
+            for member, part in _blocks({name: whole}):
+                part[:] = np.frombuffer(archive.read(member), dtype).reshape(part.shape)
+        return whole.ravel()
 
 
 def _blocks(arrays: Arrays) -> Iterator[tuple[str, Any]]:

@@ -26,6 +26,7 @@ from seismo.kernels.cuts import shorten
 from seismo.output.elsewhere import Elsewhere
 from seismo.output.pipeline import Pipeline
 from seismo.output.results_file import ResultsWriter
+from seismo.places import Held
 from seismo.ranks import Alone
 
 MANTISSA_BITS = 23  # of float32
@@ -179,10 +180,15 @@ class SnapshotTaker:
             for component in one.components
         ]
 
-    def arrays(self) -> dict[str, Any]:
+    def state(self) -> dict[str, Held]:
         """Give what has to survive between two steps: first halves of what stands later."""
         late = [film for film in self._films if film.component.late and film.reader.own]
-        return {f"{film.series.name}/{film.component.name}": film.buffer for film in late}
+        return {
+            (whole := f"{film.series.name}/{film.component.name}"): Held(
+                film.buffer, [film.reader.place(whole)]
+            )
+            for film in late
+        }
 
     def take(
         self, step: int, parity: int, pipeline: Pipeline | Elsewhere, shots: list[str]

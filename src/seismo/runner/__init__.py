@@ -33,8 +33,7 @@ from seismo.ranks import Alone
 from seismo.runner.checkpoints import (
     Checkpoints,
     last_header,
-    own_folder,
-    remove,
+    remove_later,
     take_up,
 )
 from seismo.runner.deadline import time_of_end
@@ -175,9 +174,10 @@ def _run(
     own = identity_of(setup, chosen)
     with Lock(folder) if ranks.first else contextlib.nullcontext():
         start = take_up(folder, resume, report, ranks)
-        if start.path is not None:
+        if start.paths:
             refuse_another(start.header.get("identity", {}), own, checked)
-            remove(own_folder(folder, ranks), after=start.path)
+            if ranks.first:
+                remove_later(folder, start.paths[0])
             setup = replace(setup, batch=start.header["together"])
         if ranks.share(resume and ranks.first and _is_complete(final, own))[0]:
             report(_complete_already(path))
@@ -206,6 +206,7 @@ def resume(
     progress: Reporter | None = None,
     *,
     device: int | None = None,
+    gpus: int | Literal["auto"] | None = None,
     threads: int | None = None,
     time_limit: float | None = None,
     signals: Signals | None = None,
@@ -216,6 +217,7 @@ def resume(
         folder: the run directory, `RESULTS.run`; where it has gone, its results are complete.
         progress: see `run`.
         device: see `run`.
+        gpus: see `run`; as many as it was begun with when None.
         threads: see `run`.
         time_limit: see `run`.
         signals: see `run`.
@@ -235,9 +237,10 @@ def resume(
             f"{place}: is the folder of a run to {results.name}; rename it to "
             f"{run_folder(results).name}, or name the results: seismo run ... --resume --output"
         )
+    together = gpus or (header.get("gpus") if device is None else None)
     return run(
         parse(header["text"], header["file"]), results, progress,
-        backend=header["backend"], device=device, gpus=header.get("gpus"), threads=threads,
+        backend=header["backend"], device=device, gpus=together, threads=threads,
         resume=True, shots=header["shots"], time_limit=time_limit, signals=signals,
     )  # fmt: skip
 

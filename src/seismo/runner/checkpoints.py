@@ -5,7 +5,8 @@ when the machine will soon be taken away: as long before as it takes to write, w
 a minute to spare. Before the first is written, that is reckoned from its size.
 
 On several ranks each writes its own, the first into the run directory and the others into folders
-in it, at steps that all agree on; what counts is a step of which every rank has a sound one.
+in it, at steps that all agree on; what counts is a step of which every one of them is sound.
+Another number of ranks may go on from it.
 """
 
 from __future__ import annotations
@@ -39,11 +40,11 @@ class Start:
     """Where a run begins: with nothing, or at a checkpoint.
 
     Attributes:
-        path: of the checkpoint.
-        header: what it says of itself.
+        paths: the files of the checkpoint, one for each rank that wrote it.
+        header: what the first says of itself.
     """
 
-    path: Path | None = None
+    paths: tuple[Path, ...] = ()
     header: Mapping[str, Any] = field(default_factory=dict)
 
     @property
@@ -60,10 +61,11 @@ class Start:
         """Give the step of a batch that is under way, None for one that begins."""
         return self.header.get("step") if batch == self.batch else None
 
-    def fill(self, arrays: Mapping[str, Any], put: Callable) -> None:
+    def fill(self, ranks: Alone, state: checkpoint.State, put: Callable) -> None:
         """Put the numbers in place; see `seismo.output.checkpoint.fill`."""
-        if self.path is not None:
-            checkpoint.fill(self.path, arrays, put)
+        if self.paths:
+            own = own_folder(self.paths[0].parent, ranks.number) / self.paths[0].name
+            checkpoint.fill(self.paths, own, state, put)
 
 
 def take_up(folder: Path, wanted: bool | None, report: Reporter, ranks: Alone) -> Start:
@@ -89,49 +91,53 @@ def take_up(folder: Path, wanted: bool | None, report: Reporter, ranks: Alone) -
             remove_all(folder)
         ranks.wait()
         return Start()
-    if ranks.first:
-        _refuse_other_ranks(folder, ranks.count)
     ranks.wait()
-    paths = checkpoint.found(own_folder(folder, ranks))
-    newest = _newest(paths, report, ranks)
-    if newest is None and all(ranks.share(bool(paths))):
+    candidates = ranks.share(list(filter(_is_whole, checkpoint.found(folder))))[0]
+    for path in candidates:
+        start = _sound(path, report, ranks)
+        if start is not None:
+            return start
+    if candidates:
         raise StorageError(f"{folder}: no checkpoint is sound; start over with --no-resume")
-    if newest is None:  # the very first was never complete
-        remove(own_folder(folder, ranks))
-    return newest or Start()
+    if ranks.first:  # the very first was never complete
+        remove_all(folder)
+    ranks.wait()
+    return Start()
 
 
-def _refuse_other_ranks(folder: Path, count: int) -> None:
-    with contextlib.suppress(DamagedError):
-        for path in checkpoint.found(folder):
-            known = checkpoint.header_of(path).get("ranks", 1)
-            if known != count:
-                raise ScenarioError(
-                    f"{path}: is of a run on {known} rank{'s' * (known > 1)}, these are {count}; "
-                    "run on as many with --resume, or start over with --no-resume"
-                )
+def _sound(path: Path, report: Reporter, ranks: Alone) -> Start | None:
+    """Verify the files of a checkpoint, shared out between ranks; None if any is damaged."""
+    problem, paths, header = "", list[Path](), dict[str, Any]()
+    try:
+        header = checkpoint.header_of(path)
+        paths = _paths(path, header)
+        for one in paths[ranks.number :: ranks.count]:
+            checkpoint.verify(one)
+    except DamagedError as error:
+        problem = str(error)
+    problems = [text for text in ranks.share(problem) if text]
+    if problems:
+        report(Progress("warning", note=f"{problems[0]}; taking the one before"))
+        return None
+    return Start(tuple(paths), header)
 
 
-def _newest(paths: list[Path], report: Reporter, ranks: Alone) -> Start | None:
-    """Look from the newest on for one that is sound on every rank."""
-    sound: dict[int, Start] = {}
-    for path in paths:
-        try:
-            start = Start(path, checkpoint.header_of(path))
-            checkpoint.verify(path)
-        except DamagedError as error:
-            report(Progress("warning", note=f"{error}; taking the one before"))
-        else:
-            sound[start.header["done"]] = start
-            if not ranks.several:
-                break
-    common = set.intersection(*ranks.share(set(sound)))
-    return sound[max(common)] if common else None
+def _paths(path: Path, header: Mapping[str, Any]) -> list[Path]:
+    """Give the files of all ranks that wrote a checkpoint, from the first one's."""
+    return [own_folder(path.parent, n) / path.name for n in range(header.get("ranks", 1))]
 
 
-def own_folder(folder: Path, ranks: Alone) -> Path:
+def _is_whole(path: Path) -> bool:
+    """Tell whether all ranks have written a checkpoint, or what is there is damaged."""
+    try:
+        return all(one.exists() for one in _paths(path, checkpoint.header_of(path)))
+    except DamagedError:
+        return True
+
+
+def own_folder(folder: Path, number: int) -> Path:
     """Give the folder within a run directory where a rank has its checkpoints."""
-    return folder if ranks.first else folder / f"rank-{ranks.number}"
+    return folder / f"rank-{number}" if number else folder
 
 
 def last_header(folder: Path) -> dict[str, Any]:
@@ -148,20 +154,22 @@ def last_header(folder: Path) -> dict[str, Any]:
     raise ScenarioError(f"{folder}: holds no checkpoint; name the folder of a run, {name}")
 
 
-def remove(folder: Path, after: Path | None = None) -> None:
-    """Remove the checkpoints of a run: all, or those after one.
+def remove_later(folder: Path, than: Path) -> None:
+    """Remove the checkpoints of a run, of all ranks, that are later than one.
 
     A run that goes on from the one before drops the results that a damaged one needs: whether or
     not it can be read again, it must not be taken.
     """
-    for path in checkpoint.found(folder):
-        if after is None or path > after:
-            path.unlink()
+    for place in (folder, *folder.glob("rank-*")):
+        for path in checkpoint.found(place):
+            if path.name > than.name:
+                path.unlink()
 
 
 def remove_all(folder: Path) -> None:
     """Remove all checkpoints of a run, of all its ranks."""
-    remove(folder)
+    for path in checkpoint.found(folder):
+        path.unlink()
     for other in folder.glob("rank-*"):
         shutil.rmtree(other)
 
@@ -195,7 +203,7 @@ class Checkpoints:
     def onwards(self) -> str:
         """Say how to go on."""
         if self._ranks.processes > 1:
-            return f"go on with the same command on {self._ranks.count} ranks, and --resume"
+            return "go on with the same command, on any number of ranks, and --resume"
         return f"go on with: seismo resume {shlex.quote(str(self.folder))}"
 
     def remove(self) -> None:
@@ -228,14 +236,24 @@ class Checkpoints:
         return ""
 
     def write(
-        self, done: int, facts: Mapping[str, Any], arrays: Mapping[str, Any], fetch: Callable,
+        self, done: int, facts: Mapping[str, Any], state: checkpoint.State, fetch: Callable,
         begin: float,
     ) -> None:  # fmt: skip
         """Store one, whose making began at a `time.monotonic`; see `output.checkpoint.write`."""
-        own = own_folder(self.folder, self._ranks)
+        own = own_folder(self.folder, self._ranks.number)
         own.mkdir(exist_ok=True)
-        checkpoint.write(own, done, {**self._facts, **facts}, arrays, fetch)
+        checkpoint.write(own, done, {**self._facts, **facts}, state, fetch)
         self._ranks.wait()
+        if self._ranks.first:
+            self._remove_others()
         self._signals.save = False
         self._last = time.monotonic()
         self._slowest = max(self._slowest, self._last - begin)
+
+    def _remove_others(self) -> None:
+        """Remove what more ranks than these have left, once the checkpoints that it is of are."""
+        kept = {path.name for path in checkpoint.found(self.folder)}
+        for place in self.folder.glob("rank-*"):
+            left = [path for path in checkpoint.found(place) if path.name in kept]
+            if not left:
+                shutil.rmtree(place)

@@ -12,7 +12,7 @@ from typing import Any
 
 import numpy as np
 
-from seismo import receivers
+from seismo import receivers, seismograms
 from seismo.geographic import Projection
 from seismo.grid import AXES
 from seismo.output.results_file import ResultsWriter
@@ -169,11 +169,11 @@ def _traces(
     late = setup.physics.named(terms[0].field).late
     every = clock.steps_between(group.interval)
     removal = setup.scenario.time.dispersion_removal
-    recorded = steps + receivers.extra_steps(steps, removal)
+    recorded = steps + seismograms.extra_steps(steps, removal)
     raw = raw[:, :recorded]
     count = max(1, _TRACE_BLOCK // raw.shape[1])
     blocks = [
-        receivers.finish(raw[k : k + count], quantity, late, clock.dt, steps, every, removal)
+        seismograms.finish(raw[k : k + count], quantity, late, clock.dt, steps, every, removal)
         for k in range(0, len(raw), count)
     ]
     return np.concatenate(blocks)

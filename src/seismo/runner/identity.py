@@ -2,7 +2,7 @@
 
 That is the scenario with all its defaults and the files it names; the time step and the grid that
 follow from it; the backend; and the program, down to the text of its kernels. Where results go and
-how often checkpoints are written may change.
+how often checkpoints are written may change, and how the grid is cut.
 """
 
 from __future__ import annotations
@@ -90,6 +90,7 @@ def _plain(scenario: Scenario) -> dict[str, Any]:
     plain = scenario.model_dump(mode="json", exclude_none=True)
     plain.pop("checkpoint")
     plain["output"].pop("path", None)
+    plain["grid"].pop("decomposition", None)
     return plain
 
 

@@ -19,7 +19,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from seismo import machine, monitor, receivers
+from seismo import machine, monitor, seismograms
 from seismo.backends.base import Backend
 from seismo.errors import DiskSpaceError, StoppedError, UnstableError
 from seismo.monitor import Progress, Reporter
@@ -28,6 +28,7 @@ from seismo.output.pipeline import Pipeline
 from seismo.output.quantities import with_unit
 from seismo.output.results_file import ResultsWriter
 from seismo.output.snapshots import SnapshotTaker
+from seismo.places import Held
 from seismo.plan.memory import memory_of, output_of, ring_of, series_of
 from seismo.plan.room import refuse_what_does_not_fit
 from seismo.ranks import Alone
@@ -50,9 +51,9 @@ class Gear:
     writer: ResultsWriter | Elsewhere
     pipeline: Pipeline | Elsewhere
 
-    def arrays(self) -> dict[str, Any]:
+    def state(self) -> dict[str, Held]:
         """Name all arrays that the run goes on from."""
-        kept = {f"snapshots/{name}": a for name, a in self.taker.arrays().items()}
+        kept = {f"snapshots/{name}": held for name, held in self.taker.state().items()}
         return self.simulation.state() | kept
 
     def send_maps(self, first: int, count: int) -> None:
@@ -176,7 +177,7 @@ class Run:
         """Store the traces of a batch up to the last look that found it sound."""
         names = self.names[first : first + self.setup.batch]
         removal = self.setup.scenario.time.dispersion_removal
-        steps = receivers.complete_steps(error.good, removal)
+        steps = seismograms.complete_steps(error.good, removal)
         gear.send_traces(first, len(names), steps)
         kept = f"the traces until {with_unit(steps * self.setup.clock.dt, 's')}"
         if len(self.names) > 1:
@@ -240,7 +241,7 @@ class Run:
         if step is None:
             return -1
         gear.simulation.step = step
-        self.start.fill(gear.arrays(), self.backend.array)
+        self.start.fill(self.ranks, gear.state(), self.backend.array)
         watch.recall(self.start.header["watch"])
         return step
 
@@ -276,8 +277,8 @@ class Run:
         facts: dict[str, Any] = {"batch": number, "step": step, "elapsed": self._elapsed}
         if watch is not None:
             facts["watch"] = watch.found()
-        arrays = gear.arrays() if watch is not None else {}
-        self.checkpoints.write(done, facts, arrays, self.backend.fetch, begin)
+        state = gear.state() if watch is not None else {}
+        self.checkpoints.write(done, facts, state, self.backend.fetch, begin)
         self.report(Progress("checkpoint", done, self.total, note=f"checkpoint at step {done}"))
         return f"stopped after step {done} of {self.total}"
 
