@@ -18,9 +18,10 @@ import pytest
 import seismo
 from seismo import cli
 from seismo.backends import choice, cuda_facts
-from seismo.backends.choice import TESTED, choose, cuda_of, obstacles
+from seismo.backends.choice import TESTED, choose, choose_all, cuda_of, obstacles
 from seismo.backends.cuda_facts import Facts, Gpu, numbers
 from seismo.errors import DeviceError
+from seismo.team import Team
 
 H200 = Gpu("NVIDIA H200", (9, 0))
 V100 = Gpu("Tesla V100", (7, 0))
@@ -204,6 +205,77 @@ def test_a_gpu_that_is_not_there():
 def test_what_does_not_go_together_is_refused(arguments, words):
     with pytest.raises(DeviceError, match=words):
         choose(*arguments, facts=lambda: SOUND)
+
+
+def test_several_gpus_that_are_new_enough_share_a_run():
+    """Each is opened by whoever makes it."""
+    pytest.importorskip("numba_cuda")
+    taken = []
+
+    def opened(number):
+        taken.append(number)
+        return card_named("a card")(number)
+
+    facts = having(gpus=(H200, V100, H200))
+    choices = choose_all(2, facts=lambda: facts, opened=opened)
+    assert [c.note for c in choices] == ["on NVIDIA H200 (GPUs 0, 2 of 3)"] * 2
+    assert [c.together for c in choices] == [2, 2]
+    assert not taken
+    choices[1].make("float32")
+    assert taken == [2]
+    assert len(choose_all("auto", facts=lambda: facts, opened=opened)) == 2
+    (one,) = choose_all(None, "auto", facts=lambda: facts, opened=opened)
+    assert (one.note, one.together) == ("on a card (GPU 0 of 3)", None)
+
+
+@pytest.mark.parametrize(
+    ("arguments", "words"),
+    [
+        ((3,), "gpus: 3; there are 2, choose 1 to 2"),
+        ((0,), "gpus: 0; there are 2"),
+        ((2, "auto", 0), "device: 0 is one GPU, gpus: 2; give one of the two"),
+        ((2, "auto", None, 4), "threads: 4 are for the CPU"),
+        ((2, "cpu"), "gpus: 2 with backend cpu; leave one of the two out"),
+    ],
+)
+def test_what_does_not_go_with_several_gpus_is_refused(arguments, words):
+    with pytest.raises(DeviceError, match=words):
+        choose_all(*arguments, facts=lambda: SOUND)
+
+
+def test_several_gpus_where_there_is_none():
+    with pytest.raises(DeviceError, match="gpus: there is no NVIDIA driver"):
+        choose_all(2, facts=lambda: having(driver=None, gpus=()))
+
+
+def ranks_with_cards(count: int, wanted: str, **how) -> list:
+    """Let ranks of one machine choose."""
+
+    def opened(number):
+        return SimpleNamespace(name="a card", slot=f"0000:0{number}:00.0")
+
+    def choice_of(ranks):
+        return ranks.share(choose(wanted, ranks=ranks, facts=lambda: SOUND, opened=opened, **how))
+
+    return Team(count).run(choice_of)
+
+
+def test_each_rank_takes_a_card_of_its_own():
+    for wanted in ("gpu", "auto"):
+        notes = [chosen.note for chosen in ranks_with_cards(2, wanted)]
+        assert notes == ["on a card (GPU 0 of 2)", "on a card (GPU 1 of 2)"]
+
+
+def test_more_ranks_than_cards_are_refused_or_go_to_the_cpu():
+    with pytest.raises(DeviceError, match="ranks 0 and 2 would share a GPU of "):
+        ranks_with_cards(3, "gpu")
+    for chosen in ranks_with_cards(3, "auto"):
+        assert chosen.name == "cpu"
+        assert "no GPU: ranks 0 and 2 would share" in chosen.note
+    with pytest.raises(DeviceError, match="device: 1 for 2 ranks; leave it out: each has one"):
+        ranks_with_cards(2, "gpu", device=1)
+    with pytest.raises(DeviceError, match="gpus: 2 for each of 3 ranks; leave it out"):
+        Team(3).run(lambda ranks: choose_all(2, ranks=ranks, facts=lambda: SOUND))
 
 
 def test_the_cpu_asks_nobody():

@@ -15,9 +15,12 @@ from seismo.backends.choice import Choice
 from seismo.backends.reference import ReferenceBackend
 from seismo.errors import InsufficientMemoryError
 from seismo.plan import make_plan
+from seismo.plan.memory import memory_of
 from seismo.plan.report import print_plan
-from seismo.plan.room import refuse_what_does_not_fit
+from seismo.plan.room import KERNEL_BYTES, Several, demands, refuse_what_does_not_fit
+from seismo.plan.sharing import worth_taking
 from seismo.scenario import from_dict
+from seismo.setup import prepare
 
 SCENARIO = {
     "physics": "elastic",
@@ -106,3 +109,47 @@ def test_the_plan_names_the_device(monkeypatch, capsys):
     assert re.search(r"memory .* MB on a card, .* GB on this machine \(wavefield", said)
     assert re.search(r"run time .* on a card when nothing else runs, at [\d.]+ Gpoint/s", said)
     assert [need["where"] for need in plan.as_dict()["memory_needed"]] == ["a card", "this machine"]
+
+
+def larger(points: int):
+    """A square of so many points a side, with layers."""
+    length = 10.0 * (points - 41)
+    grid = SCENARIO["grid"] | {"extent": {"x": length, "z": length}}
+    return prepare(from_dict(SCENARIO | {"grid": grid}))
+
+
+def test_only_as_many_devices_are_taken_as_help():
+    """A small grid waits longer for its neighbours than it computes; some cuts cannot be."""
+    assert worth_taking(larger(300), Device(10**12), 4)[0] == 1
+    count, why = worth_taking(larger(4000), Device(10**12), 4)
+    assert count == 4
+    assert re.fullmatch(
+        r"takes 4 of 4 GPUs: a step is expected to take [\d.]+ µs on 1, [\d.]+ µs on 4", why
+    )
+    times = [float(number) for number in re.findall(r"([\d.]+) µs", why)]
+    assert 2.0 < times[0] / times[1] < 4.0
+    assert worth_taking(larger(300), Device(10**12), 64)[0] == 1
+
+
+def test_a_run_that_fits_no_single_device_says_how_many_hold_it(monkeypatch, tmp_path):
+    monkeypatch.setattr(machine, "available_memory", lambda: 10**13)
+    setup = larger(2000)
+    need = demands(memory_of(setup), Device(0))[0].need
+    device = Device(KERNEL_BYTES + (need - KERNEL_BYTES) // 3 + 100)
+    words = r"; use 3 GPUs of this kind \(--gpus 3\), a coarser grid.spacing"
+    with pytest.raises(InsufficientMemoryError, match=words):
+        refuse_what_does_not_fit(setup, device, tmp_path / "x.h5")
+    refuse_what_does_not_fit(setup, device, tmp_path / "x.h5", ranks=Several(3))
+    assert worth_taking(setup, device, 4)[0] >= 3
+
+
+def test_the_plan_says_how_devices_share_the_grid(monkeypatch, capsys):
+    monkeypatch.setattr(machine, "available_memory", lambda: 10**12)
+    plan = make_plan(from_dict(SCENARIO), on_device(), 3)
+    print_plan(plan, Console(width=200))
+    said = capsys.readouterr().out
+    assert re.search(r"shared by +3 x a card, in 3 x 1 parts along z and y; .* [\d.]+% above", said)
+    assert re.search(r"run time .* on 3 x a card when", said)
+    shared = plan.as_dict()["division"]
+    assert (shared["ranks"], shared["parts"]) == (3, "3 x 1")
+    assert plan.demands[0].need < make_plan(from_dict(SCENARIO), on_device()).demands[0].need

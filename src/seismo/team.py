@@ -77,7 +77,8 @@ class Member(Alone):
 
     def __init__(self, team: Team, number: int) -> None:
         """Take its number."""
-        self._team, self.number, self.count, self.beside = team, number, team.count, team.count
+        self._team, self.count, self.beside = team, team.count, team.count
+        self.number = self.place = number
         self.paced = self.first
 
     def share(self, value: Any) -> list[Any]:
