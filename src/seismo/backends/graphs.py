@@ -8,15 +8,18 @@ what graphs of single cards that wait for one another's events would need.
 
 from __future__ import annotations
 
+import weakref
 from typing import Any
 
 import cupy
+from cuda.bindings import driver
 
 from seismo.backends.order import dependencies, lines, merged
 
 SIZES = (16, 4)  # steps of the longer graphs
 MOST_LINES = 24  # streams of one kind that record one on a card
 URGENT = ("edge", "halo")  # what neighbours wait for
+BY_PRIORITY = 8  # CUDA_GRAPH_INSTANTIATE_FLAG_USE_NODE_PRIORITY
 
 
 class Graphs:
@@ -87,7 +90,28 @@ class Graphs:
                 with card.device:
                     end = stream.record(_mark())
                 main.wait_event(end)
-            return main.end_capture()
+            return _Graph(main.end_capture())
+
+
+class _Graph:
+    """A recorded graph that is launched by the priorities of the streams that recorded it.
+
+    CuPy's own launches everything with that of one stream: what neighbours wait for would queue
+    behind the blocks of a core.
+    """
+
+    def __init__(self, captured: Any) -> None:
+        """Make it executable."""
+        status, executable = driver.cuGraphInstantiate(captured.graph, BY_PRIORITY)
+        if int(status):
+            raise RuntimeError(f"CUDA makes no graph: {status.name}")
+        self._handle = int(executable)
+        destroy = weakref.finalize(self, cupy.cuda.runtime.graphExecDestroy, self._handle)
+        destroy.atexit = False  # the driver is gone by then
+
+    def launch(self, stream: Any) -> None:
+        """Launch it on a stream."""
+        cupy.cuda.runtime.graphLaunch(self._handle, stream.ptr)
 
 
 def _streams(card: Any) -> tuple[Any, Any]:
