@@ -46,6 +46,8 @@ CASES: dict[str, tuple[str, int, int, bool, int]] = {
     "weak_acoustic": ("acoustic", 8, 512, True, 96),
     "strong_elastic": ("elastic", 4, 512, False, 32),
     "small_acoustic": ("acoustic", 8, 256, True, 320),
+    "strong_128": ("acoustic", 8, 128, False, 640),
+    "strong_256": ("acoustic", 8, 256, False, 320),
 }
 WAYS: dict[str, Callable[[Step], Step]] = {
     "overlapped": lambda step: step,
