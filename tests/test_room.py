@@ -95,10 +95,10 @@ def test_a_device_too_small_is_named_with_a_remedy(monkeypatch, tmp_path):
     words = r"the run needs [\d.]+ MB of memory on a card, 100 MB are free there"
     assert any(re.search(words, line) for line in plan.warnings)
     with pytest.raises(InsufficientMemoryError, match=f"{words}; use a smaller survey.batch, "):
-        refuse_what_does_not_fit(plan.setup, Device(10**8), tmp_path / "x.h5")
+        refuse_what_does_not_fit(plan.setup, plan.memory, Device(10**8), tmp_path / "x.h5")
     monkeypatch.setattr(machine, "available_memory", lambda: 10**8)
     with pytest.raises(InsufficientMemoryError, match="GB of memory on this machine, 100 MB are"):
-        refuse_what_does_not_fit(plan.setup, Device(10**12), tmp_path / "x.h5")
+        refuse_what_does_not_fit(plan.setup, plan.memory, Device(10**12), tmp_path / "x.h5")
 
 
 def test_the_plan_names_the_device(monkeypatch, capsys):

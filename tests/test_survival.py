@@ -23,6 +23,7 @@ from seismo.output import checkpoint
 from seismo.output.lock import Lock
 from seismo.ranks import Alone
 from seismo.runner import checkpoints, deadline, identity, resume, stepping
+from seismo.runner.request import Request
 from seismo.runner.signals import Signals
 from seismo.scenario import from_dict
 
@@ -134,7 +135,7 @@ def test_a_run_that_is_asked_to_stop_goes_on_to_the_same_bits(tmp_path, every_st
     assert f"go on with: seismo resume {path}.run" in str(error)
     assert not path.exists()
     said: list = []
-    with resume(f"{path}.run", said.append):
+    with resume(f"{path}.run", Request(report=said.append)):
         assert_complete(path, wanted)
     assert sum(progress.note.startswith("going on from step ") for progress in said) == 1
 
@@ -297,6 +298,21 @@ def test_a_changed_file_is_refused_by_name(tmp_path, every_step):
     seismo.run(scenario, tmp_path / "x.h5", resume=True).close()
 
 
+@pytest.mark.parametrize(("step", "told"), [(9, False), (50, True)])
+def test_an_interrupted_run_says_how_to_go_on_from_its_checkpoint(tmp_path, every_step, step, told):
+    path, said = tmp_path / "x.h5", []
+
+    def interrupt(progress) -> None:
+        said.append(progress.note)
+        if progress.phase == "step" and progress.step >= step:
+            raise KeyboardInterrupt
+
+    with pytest.raises(KeyboardInterrupt):
+        seismo.run(SCENARIO, path, interrupt)
+    assert (said[-1] == f"go on with: seismo resume {path}.run") is told
+    assert Path(f"{path}.run").exists() is told
+
+
 def test_the_results_instead_of_their_folder(unfinished):
     with pytest.raises(ScenarioError, match=r"x.h5: holds no checkpoint; .* a run, x.h5.run"):
         resume(unfinished)
@@ -317,7 +333,7 @@ def test_complete_results_are_left_as_they_are(tmp_path):
     before, said = path.stat().st_mtime_ns, []
     seismo.run(SHORT, path, said.append, resume=True).close()
     assert said[-1].note == f"{path}: is complete already; nothing is left to do"
-    resume(tmp_path / "x.h5.run", said.append).close()
+    resume(tmp_path / "x.h5.run", Request(report=said.append)).close()
     assert said[-1] == said[-2]
     with pytest.raises(ScenarioError, match=r"holds no checkpoint; name the folder of a run, RES"):
         resume(path)

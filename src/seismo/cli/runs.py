@@ -88,15 +88,17 @@ def _run(
 ) -> None:  # fmt: skip
     """Run, listening to signals, and say how it went, on the first of several ranks."""
     from seismo import units
+    from seismo.runner.request import Request, silent
     from seismo.runner.signals import Signals
 
     try:
         limit = None if time_limit is None else units.to_si(time_limit, units.TIME)
     except units.UnitError as error:
         raise ScenarioError(f"--time-limit {time_limit}: {error}") from None
-    reporter = _reporter(quiet, share / 100) if first else contextlib.nullcontext()
+    reporter = _reporter(quiet, share / 100) if first else contextlib.nullcontext(silent)
     with Signals() as signals, reporter as report:
-        results = how(what, progress=report, signals=signals, time_limit=limit, **keys)
+        asked = Request(report=report, signals=signals, time_limit=limit, **keys)
+        results = how(what, asked)
     if first:
         with results:
             if not quiet:

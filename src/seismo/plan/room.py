@@ -107,12 +107,18 @@ def fitted(setup: Setup, backend: Backend, ranks: Alone | None = None) -> Setup:
 
 
 def refuse_what_does_not_fit(
-    setup: Setup, backend: Backend, path: Path, beside: int = 0, ranks: Alone | None = None
+    setup: Setup,
+    memory: Memory,
+    backend: Backend,
+    path: Path,
+    beside: int = 0,
+    ranks: Alone | None = None,
 ) -> None:
     """Compare what a run needs with what the machines have.
 
     Args:
         setup: the run.
+        memory: what it takes.
         backend: where it runs.
         path: the results file; what its run directory holds already counts as room.
         beside: bytes of disk that checkpoints take.
@@ -122,7 +128,6 @@ def refuse_what_does_not_fit(
         InsufficientMemoryError: too little memory.
         StorageError: too little room in the folder of the results.
     """
-    memory = memory_of(setup)
     for demand in demands(memory, backend, ranks):
         if not demand.fits:
             devices = fewest(memory, backend) if demand.where != HOST else None

@@ -38,18 +38,19 @@ from seismo.runner.checkpoints import (
 )
 from seismo.runner.deadline import time_of_end
 from seismo.runner.identity import digest, identity_of, refuse_another
+from seismo.runner.request import Request, silent
 from seismo.runner.signals import Signals
 from seismo.runner.stepping import Run
 from seismo.scenario import Scenario, from_dict, load, parse
 from seismo.setup import Setup, prepare
-from seismo.survey import Share
 from seismo.team import spread
 
+Source = Scenario | Mapping[str, Any] | str | os.PathLike[str]
 _APART = "these GPUs do not all see one another's memory: halos go through the host's"
 
 
 def run(
-    scenario: Scenario | Mapping[str, Any] | str | os.PathLike[str],
+    scenario: Source,
     output: str | os.PathLike[str] | None = None,
     progress: Reporter | None = None,
     *,
@@ -92,143 +93,55 @@ def run(
         UnstableError: the wavefield blew up; the results hold what was recorded until then, and
             their `status` is "unstable". Temporary results are removed.
     """
-    results = run_on(
-        Alone(), scenario, output, progress, backend=backend, device=device, gpus=gpus,
-        threads=threads, resume=resume, shots=shots, time_limit=time_limit, signals=signals,
+    request = Request(
+        output, progress or silent, backend, device, gpus, threads, resume, shots, time_limit,
+        signals or Signals(),
     )  # fmt: skip
-    assert results is not None  # there is no other rank
-    return results
+    return _run_alone(scenario, request)
 
 
-def run_on(
-    ranks: Alone,
-    scenario: Scenario | Mapping[str, Any] | str | os.PathLike[str],
-    output: str | os.PathLike[str] | None = None,
-    progress: Reporter | None = None,
-    *,
-    backend: str = "auto",
-    device: int | None = None,
-    gpus: int | Literal["auto"] | None = None,
-    threads: int | None = None,
-    shots: str | None = None,
-    **going: Any,
-) -> Results | None:
+def run_on(ranks: Alone, scenario: Source, request: Request) -> Results | None:
     """Run a scenario on some ranks, all of which call this alike; give the results to the first.
 
     Args:
         ranks: the processes that take part (`seismo.ranks.join`). The first writes and reports.
         scenario: see `run`.
-        output: see `run`.
-        progress: see `run`.
-        backend: see `run`; of each rank.
-        device: see `run`.
-        gpus: see `run`; those of one process.
-        threads: see `run`; of each rank, its share of the cores when None.
-        shots: see `run`.
-        going: `resume`, `time_limit` and `signals`, of which it is enough if one rank is
-            asked; see `run`.
+        request: see `run`. Backend, GPUs and threads are those of each rank, its share of the
+            cores when None; it is enough if signals ask one of them.
 
     Raises:
         SeismoError: as `run` does, on one rank or on all.
     """
     checked = _checked(scenario)
-    share = None if shots is None else Share.read(shots)
     choices, why = enough(
-        lambda n: choose_all(n, backend, device, threads, ranks), gpus, checked, share
-    )
+        lambda n: choose_all(n, request.backend, request.device, request.threads, ranks),
+        request.gpus, checked, request.share,
+    )  # fmt: skip
 
     def one(rank: Alone, choice: Choice) -> Results | None:
-        report = progress if progress and rank.first else _silent
+        asked = request if rank.first else replace(request, report=silent)
         each = f", for each of {ranks.count} ranks" if ranks.several else ""
-        report(Progress("device", note=f"{choice.note}{each}{'; ' * bool(why)}{why}"))
-        return _run(rank, choice, checked, output, report, share, **going)
+        asked.report(Progress("device", note=f"{choice.note}{each}{'; ' * bool(why)}{why}"))
+        return _run(rank, choice, checked, asked)
 
     return spread(ranks, choices, one)
 
 
-def _run(
-    ranks: Alone,
-    choice: Choice,
-    checked: Scenario,
-    output: str | os.PathLike[str] | None,
-    report: Reporter,
-    share: Share | None,
-    *,
-    resume: bool | None = None,
-    time_limit: float | None = None,
-    signals: Signals | None = None,
-) -> Results | None:
-    """Run a scenario on one rank."""
-    chosen = choice.make(checked.precision)
-    if ranks.processes == 1 and not ranks.share_memory(chosen):
-        report(Progress("device", note=_APART))
-    setup = ranks.same(lambda: fitted(prepare(checked, chosen.batch_points, share), chosen, ranks))
-    setup = replace(setup, batch=min(ranks.share(setup.batch)))
-    path = _output_path(checked, output, share)
-    if path is None and ranks.processes > 1:
-        raise ScenarioError("output: several ranks need a file to write to; name it")
-    if path is None:
-        return _run_in_passing(setup, report, chosen, ranks)
-    final = results_target(path)
-    folder = run_folder(final)
-    own = identity_of(setup, chosen)
-    with Lock(folder) if ranks.first else contextlib.nullcontext():
-        start = take_up(folder, resume, report, ranks)
-        if start.paths:
-            refuse_another(start.header.get("identity", {}), own, checked)
-            if ranks.first:
-                remove_later(folder, start.paths[0])
-            setup = replace(setup, batch=start.header["together"])
-        if ranks.share(resume and ranks.first and _is_complete(final, own))[0]:
-            report(_complete_already(path))
-            if ranks.first:
-                shutil.rmtree(folder, ignore_errors=True)
-        else:
-            facts = _facts(
-                setup, identity=own, backend=chosen.name, shots=share and str(share),
-                results=final.name, ranks=ranks.count, gpus=choice.together,
-            )  # fmt: skip
-            checkpoints = Checkpoints(
-                folder, checked.checkpoint, facts, signals or Signals(), time_of_end(time_limit),
-                memory_of(setup).state // ranks.count, ranks,
-            )  # fmt: skip
-            one = Run(setup, path, report, chosen, digest(own), start, checkpoints, ranks)
-            (one.write if ranks.first else one.follow)()
-    return open_results(path) if ranks.first else None
-
-
-def _silent(progress: Progress) -> None:
-    """Report nothing."""
-
-
-def resume(
-    folder: str | os.PathLike[str],
-    progress: Reporter | None = None,
-    *,
-    device: int | None = None,
-    gpus: int | Literal["auto"] | None = None,
-    threads: int | None = None,
-    time_limit: float | None = None,
-    signals: Signals | None = None,
-) -> Results:
+def resume(folder: str | os.PathLike[str], request: Request | None = None) -> Results:
     """Go on with an unfinished run as it was begun, and open its results.
 
     Args:
         folder: the run directory, `RESULTS.run`; where it has gone, its results are complete.
-        progress: see `run`.
-        device: see `run`.
-        gpus: see `run`; as many as it was begun with when None.
-        threads: see `run`.
-        time_limit: see `run`.
-        signals: see `run`.
+        request: see `run`; the output, the shots and the backend are those it was begun with, and
+            so is the number of GPUs where it names neither one nor how many.
 
     Raises:
         ScenarioError: there is no checkpoint that can be read, or it is in a folder of another
             name; and as `run` does.
     """
-    place = Path(folder).resolve()
+    request, place = request or Request(), Path(folder).resolve()
     if not place.exists() and (done := _published(place)) is not None:
-        (progress or _silent)(_complete_already(done))
+        request.report(_complete_already(done))
         return open_results(done)
     header = last_header(place)
     results = place.with_name(header["results"])
@@ -237,12 +150,60 @@ def resume(
             f"{place}: is the folder of a run to {results.name}; rename it to "
             f"{run_folder(results).name}, or name the results: seismo run ... --resume --output"
         )
-    together = gpus or (header.get("gpus") if device is None else None)
-    return run(
-        parse(header["text"], header["file"]), results, progress,
-        backend=header["backend"], device=device, gpus=together, threads=threads,
-        resume=True, shots=header["shots"], time_limit=time_limit, signals=signals,
+    gpus = request.gpus or (header.get("gpus") if request.device is None else None)
+    request = replace(
+        request, output=results, backend=header["backend"], gpus=gpus, resume=True,
+        shots=header["shots"],
     )  # fmt: skip
+    return _run_alone(parse(header["text"], header["file"]), request)
+
+
+def _run_alone(scenario: Source, request: Request) -> Results:
+    results = run_on(Alone(), scenario, request)
+    assert results is not None  # there is no other rank
+    return results
+
+
+def _run(ranks: Alone, choice: Choice, checked: Scenario, request: Request) -> Results | None:
+    """Run a scenario on one rank."""
+    chosen, report, share = choice.make(checked.precision), request.report, request.share
+    if ranks.processes == 1 and not ranks.share_memory(chosen):
+        report(Progress("device", note=_APART))
+    setup = ranks.same(lambda: fitted(prepare(checked, chosen.batch_points, share), chosen, ranks))
+    setup = replace(setup, batch=min(ranks.share(setup.batch)))
+    path = request.path_of(checked)
+    if path is None and ranks.processes > 1:
+        raise ScenarioError("output: several ranks need a file to write to; name it")
+    if path is None:
+        return _run_in_passing(setup, report, chosen, ranks)
+    final = results_target(path)
+    folder = run_folder(final)
+    own = identity_of(setup, chosen)
+    with Lock(folder) if ranks.first else contextlib.nullcontext():
+        start = take_up(folder, request.resume, report, ranks)
+        if start.paths:
+            refuse_another(start.header.get("identity", {}), own, checked)
+            if ranks.first:
+                remove_later(folder, start.paths[0])
+            setup = replace(setup, batch=start.header["together"])
+        if ranks.share(request.resume and ranks.first and _is_complete(final, own))[0]:
+            report(_complete_already(path))
+            if ranks.first:
+                shutil.rmtree(folder, ignore_errors=True)
+        else:
+            facts = _facts(
+                setup, identity=own, backend=chosen.name, shots=share and str(share),
+                results=final.name, ranks=ranks.count, gpus=choice.together,
+            )  # fmt: skip
+            memory = memory_of(setup)
+            checkpoints = Checkpoints(
+                folder, checked.checkpoint, facts, request.signals,
+                time_of_end(request.time_limit), memory.state // ranks.count, ranks,
+            )  # fmt: skip
+            Run(
+                setup, memory, path, report, chosen, ranks, digest(own), start, checkpoints
+            ).go()  # fmt: skip
+    return open_results(path) if ranks.first else None
 
 
 def _checked(scenario: Any) -> Scenario:
@@ -251,29 +212,17 @@ def _checked(scenario: Any) -> Scenario:
     return from_dict(scenario) if isinstance(scenario, Mapping) else load(scenario)
 
 
-def _output_path(
-    scenario: Scenario, output: str | os.PathLike[str] | None, share: Share | None
-) -> Path | None:
-    """Give the results file; each share of a survey has its own."""
-    if output is not None:
-        return Path(output)
-    path = scenario.results_path
-    if path is None or share is None:
-        return path
-    return path.with_name(f"{path.stem}-{share.number}of{share.of}{path.suffix}")
-
-
 def _run_in_passing(
     setup: Setup, report: Reporter, backend: Backend, ranks: Alone
 ) -> Results | None:
     """Run to a temporary file, without checkpoints."""
     if not ranks.first:
-        Run(setup, Path(), report, backend, "", ranks=ranks).follow()
+        Run(setup, memory_of(setup), Path(), report, backend, ranks).go()
         return None
     folder = tempfile.mkdtemp(prefix="seismo-")
     path = Path(folder) / "results.h5"
     try:
-        Run(setup, path, report, backend, "", ranks=ranks).write()
+        Run(setup, memory_of(setup), path, report, backend, ranks).go()
         results = open_results(path)
     except BaseException:
         shutil.rmtree(folder, ignore_errors=True)

@@ -206,6 +206,11 @@ class Checkpoints:
             return "go on with the same command, on any number of ranks, and --resume"
         return f"go on with: seismo resume {shlex.quote(str(self.folder))}"
 
+    @property
+    def there(self) -> bool:
+        """Whether there is one to go on from."""
+        return bool(checkpoint.found(self.folder))
+
     def remove(self) -> None:
         """Remove all there are: the results are complete, or there is nothing to go on from."""
         remove_all(self.folder)

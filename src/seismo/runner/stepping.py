@@ -15,7 +15,7 @@ import threading
 import time
 from collections.abc import Iterator
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
@@ -28,12 +28,12 @@ from seismo.output.pipeline import Pipeline
 from seismo.output.quantities import with_unit
 from seismo.output.results_file import ResultsWriter
 from seismo.output.snapshots import SnapshotTaker
-from seismo.places import Held
-from seismo.plan.memory import memory_of, output_of, ring_of, series_of
+from seismo.plan.memory import Memory, output_of, ring_of, series_of
 from seismo.plan.room import refuse_what_does_not_fit
 from seismo.ranks import Alone
 from seismo.runner import contents
 from seismo.runner.checkpoints import Checkpoints, Start
+from seismo.runner.gear import Gear
 from seismo.runner.pace import REPORT_EVERY, Pace
 from seismo.setup import Setup
 from seismo.simulation import Simulation
@@ -42,64 +42,51 @@ COMPILING_AFTER = 2.0  # s, and for each point: without compiling, preparing tak
 COMPILING_AFTER_POINT = 5e-7
 
 
-@dataclass(frozen=True)
-class Gear:
-    """What a run works with, once it is built."""
-
-    simulation: Simulation
-    taker: SnapshotTaker
-    writer: ResultsWriter | Elsewhere
-    pipeline: Pipeline | Elsewhere
-
-    def state(self) -> dict[str, Held]:
-        """Name all arrays that the run goes on from."""
-        kept = {f"snapshots/{name}": held for name, held in self.taker.state().items()}
-        return self.simulation.state() | kept
-
-    def send_maps(self, first: int, count: int) -> None:
-        """Send the maps of a batch."""
-        for shot in range(count):
-            for name, peaks in self.simulation.maps.peaks(shot).items():
-                self.pipeline.call(self.writer.write, f"maps/{name}", first + shot, peaks)
-
-    def send_traces(self, first: int, count: int, steps: int) -> None:
-        """Send the traces of a batch, `count` shots from number `first` on, of so many steps."""
-        for shot in range(count):
-            for name, traces in contents.traces_of(self.simulation, shot, steps):
-                self.pipeline.call(self.writer.write, name, first + shot, traces)
-
-
+@dataclass(eq=False)
 class Run:
-    """The state of one run."""
+    """The state of one run.
 
-    def __init__(
-        self, setup: Setup, path: Path, report: Reporter, backend: Backend, identity: str,
-        start: Start | None = None, checkpoints: Checkpoints | None = None,
-        ranks: Alone | None = None,
-    ) -> None:  # fmt: skip
-        """Prepare a run.
+    Attributes:
+        setup: what to run.
+        memory: what it takes.
+        path: the results file.
+        report: told of the progress.
+        backend: where to run.
+        ranks: that take part.
+        identity: what tells this run from others, for the results.
+        start: where it begins.
+        checkpoints: written on the way; a run without them leaves nothing unless it is done.
+    """
 
-        Args:
-            setup: what to run.
-            path: the results file.
-            report: told of the progress.
-            backend: where to run.
-            identity: what tells this run from others, for the results.
-            start: where it begins.
-            checkpoints: written on the way; a run without them leaves nothing unless it is done.
-            ranks: that take part.
-        """
-        self.setup, self.path, self.report, self.backend = setup, path, report, backend
-        self.identity, self.start, self.checkpoints = identity, start or Start(), checkpoints
-        self.ranks = ranks or Alone()
-        self.series = series_of(setup)
-        self.names = [shot.name for shot in setup.shots]
-        self.per_batch = setup.clock.steps + setup.extra_steps
-        self.batches = range(0, len(setup.shots), setup.batch)
-        self.pace = Pace(backend)
+    setup: Setup
+    memory: Memory
+    path: Path
+    report: Reporter
+    backend: Backend
+    ranks: Alone
+    identity: str = ""
+    start: Start = field(default_factory=Start)
+    checkpoints: Checkpoints | None = None
+
+    def __post_init__(self) -> None:
+        """Prepare it."""
+        self.series = series_of(self.setup)
+        self.names = [shot.name for shot in self.setup.shots]
+        self.per_batch = self.setup.clock.steps + self.setup.extra_steps
+        self.batches = range(0, len(self.setup.shots), self.setup.batch)
+        self.pace = Pace(self.backend)
         self.since = self.started = self.reported = 0.0
         self.before = self.start.header.get("elapsed", 0.0)
         self.told = False
+
+    def go(self) -> None:
+        """Take the part of this rank in it."""
+        try:
+            (self.write if self.ranks.first else self.follow)()
+        except KeyboardInterrupt:
+            if self.checkpoints is not None and self.checkpoints.there:
+                self.report(Progress("checkpoint", note=self.checkpoints.onwards))
+            raise
 
     def write(self) -> None:
         """Run everything and publish the results file."""
@@ -115,9 +102,9 @@ class Run:
             attributes=contents.attributes_of(self.setup, warnings) | {"identity": self.identity},
             done=self.start.done,
         )
-        memory, written = memory_of(self.setup), self.checkpoints is not None
+        memory, written = self.memory, self.checkpoints is not None
         refuse_what_does_not_fit(
-            self.setup, self.backend, writer.path, memory.checkpoints * written, self.ranks
+            self.setup, memory, self.backend, writer.path, memory.checkpoints * written, self.ranks
         )
         with writer:
             self.report(Progress("model"))

@@ -1,0 +1,40 @@
+"""What a run works with, once it is built, and how it hands on what a batch of shots has left."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from seismo.output.elsewhere import Elsewhere
+from seismo.output.pipeline import Pipeline
+from seismo.output.results_file import ResultsWriter
+from seismo.output.snapshots import SnapshotTaker
+from seismo.places import Held
+from seismo.runner import contents
+from seismo.simulation import Simulation
+
+
+@dataclass(frozen=True)
+class Gear:
+    """What a run works with."""
+
+    simulation: Simulation
+    taker: SnapshotTaker
+    writer: ResultsWriter | Elsewhere
+    pipeline: Pipeline | Elsewhere
+
+    def state(self) -> dict[str, Held]:
+        """Name all arrays that the run goes on from."""
+        kept = {f"snapshots/{name}": held for name, held in self.taker.state().items()}
+        return self.simulation.state() | kept
+
+    def send_maps(self, first: int, count: int) -> None:
+        """Send the maps of a batch."""
+        for shot in range(count):
+            for name, peaks in self.simulation.maps.peaks(shot).items():
+                self.pipeline.call(self.writer.write, f"maps/{name}", first + shot, peaks)
+
+    def send_traces(self, first: int, count: int, steps: int) -> None:
+        """Send the traces of a batch, `count` shots from number `first` on, of so many steps."""
+        for shot in range(count):
+            for name, traces in contents.traces_of(self.simulation, shot, steps):
+                self.pipeline.call(self.writer.write, name, first + shot, traces)
