@@ -134,12 +134,13 @@ def test_only_as_many_devices_are_taken_as_help():
 def test_a_run_that_fits_no_single_device_says_how_many_hold_it(monkeypatch, tmp_path):
     monkeypatch.setattr(machine, "available_memory", lambda: 10**13)
     setup = larger(2000)
-    need = demands(memory_of(setup), Device(0))[0].need
+    memory = memory_of(setup)
+    need = demands(memory, Device(0))[0].need
     device = Device(KERNEL_BYTES + (need - KERNEL_BYTES) // 3 + 100)
     words = r"; use 3 GPUs of this kind \(--gpus 3\), a coarser grid.spacing"
     with pytest.raises(InsufficientMemoryError, match=words):
-        refuse_what_does_not_fit(setup, device, tmp_path / "x.h5")
-    refuse_what_does_not_fit(setup, device, tmp_path / "x.h5", ranks=Several(3))
+        refuse_what_does_not_fit(setup, memory, device, tmp_path / "x.h5")
+    refuse_what_does_not_fit(setup, memory, device, tmp_path / "x.h5", ranks=Several(3))
     assert worth_taking(setup, device, 4)[0] >= 3
 
 

@@ -120,10 +120,10 @@ class _Counting:
 
     name = "counting"
 
-    def __init__(self, precision: str) -> None:
+    def __init__(self, precision: str, lane_width: int | None) -> None:
         self.precision = precision
         self.item = np.dtype(precision).itemsize
-        self.lane_width = LANE_BYTES // self.item
+        self.lane_width = lane_width or LANE_BYTES // self.item
         self.bytes = 0
 
     def zeros(self, size: int) -> np.ndarray:
@@ -132,10 +132,10 @@ class _Counting:
         return np.empty(0, self.precision)
 
 
-def memory_of(setup: Setup) -> Memory:
-    """Count the bytes of a run."""
+def memory_of(setup: Setup, lane_width: int | None = None) -> Memory:
+    """Count the bytes of a run, on lanes of so many numbers, the CPU's if None."""
     scenario, physics = setup.scenario, setup.physics
-    fields: Any = _Counting(scenario.precision)
+    fields: Any = _Counting(scenario.precision, lane_width)
     ((subdomain,),) = subdomains(setup, fields.lane_width)
     arrays = Fields(fields, physics, subdomain, setup.uneven)
     names = {name for stage in physics.stages for name in stage.coefficients}
@@ -148,7 +148,7 @@ def memory_of(setup: Setup) -> Memory:
     return Memory(
         wavefield=fields.bytes,
         model=model,
-        layers=_layers(setup, subdomain),
+        layers=_layers(setup, subdomain, fields.lane_width),
         recorder=recorder + points * POINT_BYTES,
         maps=sum(fields.item * m.numbers() * m.cut.points for m in maps_of(setup)) * setup.batch,
         snapshots=sum(4 * n for n in _frames(setup)),
@@ -159,8 +159,8 @@ def memory_of(setup: Setup) -> Memory:
     )
 
 
-def _layers(setup: Setup, subdomain: Any) -> int:
-    counting: Any = _Counting(setup.scenario.precision)
+def _layers(setup: Setup, subdomain: Any, lane_width: int) -> int:
+    counting: Any = _Counting(setup.scenario.precision, lane_width)
     closed = setup.closure.rows if setup.closure else 0
     regions = cpml.regions(setup.grid, counting.lane_width, closed, setup.reach)
     owners: dict[str, Any] = {}

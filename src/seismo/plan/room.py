@@ -97,7 +97,10 @@ def fitted(setup: Setup, backend: Backend, ranks: Alone | None = None) -> Setup:
     survey, most = setup.scenario.survey, setup.batch
     if survey is None or survey.batch != "auto" or most == 1:
         return setup
-    needs = [demands(memory_of(replace(setup, batch=n)), backend, ranks) for n in (1, most)]
+    needs = [
+        demands(memory_of(replace(setup, batch=n), backend.lane_width), backend, ranks)
+        for n in (1, most)
+    ]
     fitting = most
     for one, all_of_them in zip(*needs, strict=True):
         each = max(1, (all_of_them.need - one.need) // (most - 1))

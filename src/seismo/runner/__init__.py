@@ -195,7 +195,7 @@ def _run(ranks: Alone, choice: Choice, checked: Scenario, request: Request) -> R
                 setup, identity=own, backend=chosen.name, shots=share and str(share),
                 results=final.name, ranks=ranks.count, gpus=choice.together,
             )  # fmt: skip
-            memory = memory_of(setup)
+            memory = memory_of(setup, chosen.lane_width)
             checkpoints = Checkpoints(
                 folder, checked.checkpoint, facts, request.signals,
                 time_of_end(request.time_limit), memory.state // ranks.count, ranks,
@@ -216,13 +216,14 @@ def _run_in_passing(
     setup: Setup, report: Reporter, backend: Backend, ranks: Alone
 ) -> Results | None:
     """Run to a temporary file, without checkpoints."""
+    memory = memory_of(setup, backend.lane_width)
     if not ranks.first:
-        Run(setup, memory_of(setup), Path(), report, backend, ranks).go()
+        Run(setup, memory, Path(), report, backend, ranks).go()
         return None
     folder = tempfile.mkdtemp(prefix="seismo-")
     path = Path(folder) / "results.h5"
     try:
-        Run(setup, memory_of(setup), path, report, backend, ranks).go()
+        Run(setup, memory, path, report, backend, ranks).go()
         results = open_results(path)
     except BaseException:
         shutil.rmtree(folder, ignore_errors=True)
