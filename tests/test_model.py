@@ -41,6 +41,14 @@ def sphere(center, radius, **values):
     )
 
 
+def polygon(*points, **values):
+    return Spec(type="polygon", points=points, **(dict.fromkeys(("vp", "vs", "rho")) | values))
+
+
+def interface(*points, **values):
+    return Spec(**polygon(*points, **values).__dict__ | {"type": "interface"})
+
+
 def gradient(**keys):
     return Spec(type="gradient", **(dict.fromkeys(("z_top", "z_bottom", "vp", "vs", "rho")) | keys))
 
@@ -101,6 +109,46 @@ def test_tables_linear_constant_and_with_a_jump(tmp_path: Path):
     again = build_earth([table(path="t.csv")], tmp_path).sample(z, None)
     for name, values in build_earth([table(rows)], HERE).sample(z, None).items():
         assert np.array_equal(again[name], values)
+
+
+@pytest.mark.parametrize("turned", [False, True], ids=["one way", "the other"])
+def test_a_polygon_has_its_corners_and_its_area(turned):
+    """An L of 3/4 of 80 m x 80 m; its notch, and what lies beside it, are the surroundings'."""
+    corners = [(10.0, 10.0), (90.0, 10.0), (90.0, 50.0), (50.0, 50.0), (50.0, 90.0), (10.0, 90.0)]
+    earth = build_earth([ROCK, polygon(*corners[:: -1 if turned else 1], vp=4000.0)], HERE)
+    z, x = np.arange(100.0)[:, None] + 0.5, np.arange(100.0)[None] + 0.5
+    inside = earth.sample(z, None, x)["vp"] == 4000.0
+    expected = (x > 10) & (x < 90) & (z > 10) & (z < 90) & ((x < 50) | (z < 50))
+    assert np.array_equal(inside, expected)
+    assert np.all(earth.sample(z, None, x)["vs"] == 1500.0)
+    deep = earth.sample(z[:, None], np.zeros((1, 3, 1)), x[None])["vp"]
+    assert np.array_equal(deep == 4000.0, np.repeat(expected[:, None], 3, 1))
+
+
+def test_interfaces_are_straight_between_their_points_flat_beyond_and_pinch_out():
+    parts = [ROCK, interface((10.0, 30.0), (60.0, 80.0), vp=4000.0),
+             interface((0.0, 50.0), (1.0, 50.0), vp=5000.0)]  # fmt: skip
+    earth = build_earth(parts, HERE)
+    z, x = np.arange(0.25, 100.0)[:, None], np.arange(100.0)[None]
+    top = np.interp(x, [10.0, 60.0], [30.0, 80.0])
+    expected = np.where(z >= 50.0, 5000.0, np.where(z >= top, 4000.0, 3000.0))
+    assert np.array_equal(earth.sample(z, None, x)["vp"], expected)
+    assert not earth.layered
+
+
+def test_the_edges_of_polygons_are_found_in_the_cells_that_they_cross():
+    """A cell of one value has its value at all of 21 x 21 points; the others are a subset."""
+    earth = build_earth([ROCK, polygon((13.0, 21.0), (83.0, 37.0), (31.0, 88.0), vp=4000.0)], HERE)
+    low = np.arange(0.0, 100.0, 10.0)
+    uneven = earth.uneven(
+        (low[:, None], None, low[None]), (low[:, None] + 10, None, low[None] + 10)
+    )
+    fine = (low[:, None] + np.linspace(0.0, 10.0, 21)).ravel()
+    values = earth.sample(fine[:, None], None, fine[None])["vp"].reshape(10, 21, 10, 21)
+    mixed = np.ptp(values, axis=(1, 3)) > 0.0
+    assert mixed.sum() > 15
+    assert not (mixed & ~uneven).any()
+    assert (uneven & ~mixed).sum() <= 3  # corners that are cut by less than half a metre
 
 
 def test_blocks_and_spheres_in_two_and_three_dimensions():

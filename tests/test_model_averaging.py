@@ -146,6 +146,46 @@ def test_constant_density_averages_the_square_of_slowness():
     assert found["vp"][0, 0] == pytest.approx(expected, rel=1e-12)
 
 
+@pytest.mark.parametrize("dip", [7.0, 30.0, 45.0, 62.0, 90.0])
+def test_a_dipping_contact_has_backus_stiffness_turned(dip):
+    """C'_ijkl = R_ia R_jb R_kc R_ld C_abcd (Auld 1990, ch. 3) of what Backus (1962) has for layers.
+
+    Where one or two of 144 lattice points count on the wrong side, they turn the contact by some
+    2 degrees: 3 % of sin^2 of its dip, which the anisotropy of these two magnifies by up to 1.5.
+    """
+    sine, cosine = np.sin(np.radians(dip)), np.cos(np.radians(dip))
+    ends = np.array([[-1e4, 0.0], [1e4, 0.0], [1e4, 1e4], [-1e4, 1e4]])
+    corners = ends @ np.array([[cosine, sine], [-sine, cosine]])
+    body = Spec(type="polygon", points=tuple(map(tuple, corners)), **LOWER)
+    names = ("c11", "c13", "c33", "c44")
+    earth = build_earth([uniform(UPPER), body], HERE)
+    found = average(earth, np.zeros(1), None, np.zeros(1), parameters=names)
+    flat = build_earth([uniform(UPPER), block(LOWER, z=(0.0, 1e9))], HERE)
+    level = average(flat, np.zeros(1), None, np.zeros(1), parameters=names, subsamples=10)
+    tensor = np.zeros((2, 2, 2, 2))  # x, z
+    tensor[0, 0, 0, 0], tensor[1, 1, 1, 1] = level["c11"].item(), level["c33"].item()
+    tensor[0, 0, 1, 1] = tensor[1, 1, 0, 0] = level["c13"].item()
+    for place in ((0, 1, 0, 1), (0, 1, 1, 0), (1, 0, 0, 1), (1, 0, 1, 0)):
+        tensor[place] = level["c44"].item()
+    turn = np.array([[cosine, -sine], [sine, cosine]])
+    tensor = np.einsum("ia,jb,kc,ld,abcd->ijkl", turn, turn, turn, turn, tensor)
+    places = ((0, 0, 0, 0), (0, 0, 1, 1), (1, 1, 1, 1), (0, 1, 0, 1))
+    for name, place in zip(names, places, strict=True):
+        assert found[name].item() == pytest.approx(tensor[place], rel=0.05), name
+
+
+def test_where_fluid_and_solid_share_a_cell_that_dips_it_slips():
+    """Pressure alone is common to both: all of c11, c13 and c33 are harmonic means."""
+    bed = Spec(type="polygon", points=((-1e4, -3e3), (1e4, 3e3), (1e4, 1e4), (-1e4, 1e4)), **LOWER)
+    water = {"vp": 1500.0, "vs": 0.0, "rho": 1000.0}
+    earth = build_earth([uniform(water), bed], HERE)
+    names = ("c11", "c13", "c33", "p_modulus")
+    found = average(earth, np.array([-2.0]), None, np.zeros(1), parameters=names)
+    assert 1500.0**2 * 1e3 < found["c33"].item() < LOWER["rho"] * LOWER["vp"] ** 2
+    for name in names:
+        assert found[name].item() == pytest.approx(found["c33"].item(), rel=1e-12)
+
+
 def test_a_sphere_has_its_volume():
     # The sum of the cells' shares is the volume of the ball, to the error of the lattice.
     lighter = UPPER | {"rho": 1000.0}

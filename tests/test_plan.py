@@ -161,6 +161,10 @@ WARNED = {
     "source source_000: 0.038 of the energy .* lies above 33.3 Hz, .* at 1000 m/s: it rings": {
         "sources": [SCENARIO["sources"][0] | {"wavelet": {"type": "triangle", "rise": 0.125}}]
     },
+    "fluid meets solid in an earth that varies sideways": {
+        "model": [*SCENARIO["model"], {"type": "sphere", "center": {"x": 900.0, "z": 500.0},
+                                       "radius": 100.0, "vs": 0.0}],
+    },
     "only t = 0 is kept": {"receivers": [SCENARIO["receivers"][0] | {"interval": 5.0}]},
     "boundaries.layer.points": {"boundaries": {"layer": {"points": 4}}},
     "times as many steps": section("time", step=2e-4),

@@ -31,6 +31,8 @@ def test_every_kind_of_part_is_read_into_si():
     assert scenario.model[1].layers[0].vp_gradient == 0.5
     assert scenario.model[3].rows[1] == (1000.0, 3000.0, 1500.0, 2300.0)
     assert scenario.model[7].vp.units == "km/s"
+    assert scenario.model[9].points == ((0.0, 1000.0), (2000.0, 1500.0))
+    assert scenario.model[10].points[2] == (500.0, 2000.0)
     assert scenario.sources[0].components.tp == -2e17
     assert scenario.sources[0].position.depth == 14000.0
     assert scenario.sources[2].force.z == 1000.0

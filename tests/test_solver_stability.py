@@ -149,6 +149,25 @@ def test_no_stack_of_layers_grows(name: str, dimensions: int, seed: int) -> None
     assert amplitude(simulation) < 60 * start
 
 
+def test_a_sea_bed_that_bends_may_run_into_the_layers() -> None:
+    """Cells that slip and yet hold shear, fine in the interior, grow there: 1.4 times meanwhile."""
+    bed = [[-50, 572], [79, 405], [207, 485], [336, 401], [464, 296], [593, 551], [721, 228],
+           [850, 481]]  # fmt: skip
+    model = [
+        {"type": "uniform", "vp": 1500.0, "vs": 0.0, "rho": 1020.0},
+        {"type": "interface", "points": bed, "vp": 3400.0, "vs": 1963.0, "rho": 2500.0},
+    ]
+    document = solver.plan(
+        "elastic", 2, cells=80, steps=3000, model=model, boundaries=solver.faces(2), order=4,
+        grid={"extent": {"x": 800.0, "z": 800.0}, "spacing": 10.0, "order": 4}, precision="float32",
+    )  # fmt: skip
+    simulation = solver.build(document, courant=0.99)
+    simulation.advance(1200)
+    middle = amplitude(simulation)
+    simulation.advance(1800)
+    assert amplitude(simulation) < 0.5 * middle
+
+
 @pytest.mark.parametrize("dimensions", [2, 3])
 @pytest.mark.parametrize("block", [False, True], ids=["layers", "layers and a block"])
 def test_the_surface_of_water_bears_no_stress(dimensions: int, block: bool) -> None:

@@ -28,6 +28,7 @@ CASES = {
     "loh1": "LOH.1, layer over half-space",
     "zoeppritz": "Reflection coefficients",
     "fluid_solid": "Water over rock",
+    "dipping_contact": "Contacts that dip",
     "surface_wave_dispersion": "Surface waves of a soft layer",
     "convergence": "Order of convergence",
     "scheme_dispersion": "Dispersion relation of the scheme",

@@ -16,7 +16,7 @@ l = 1 - 2 vs^2 / vp^2 = lambda / (lambda + 2 mu) and angle brackets for arithmet
     c33 = 1 / <1 / (rho vp^2)>,   c13 = <l> c33,   c11 = <4 rho vs^2 (1 - vs^2 / vp^2)> + <l> c13,
     c44 = 1 / <1 / (rho vs^2)>,   c66 = <rho vs^2>
 
-(`_stiffness` says what a steep contact gets.)
+(`_stiffness` says what a dipping contact gets.)
 
 The shear modulus is 0 as soon as any part of the cell is fluid: the contact cannot hold shear. But
 c44, from which a grid makes the stiffness between nodes, is that of the solid where this fills more
@@ -63,33 +63,47 @@ _MEANS: dict[str, Callable[[Samples], np.ndarray]] = {
     "solid": lambda s: (s["vs"] > 0.0) * 1.0,
     "solid_compliance": lambda s: np.where(s["vs"] > 0.0, 1.0 / (s["rho"] * s["vs"] ** 2), 0.0),
     "square_slowness": lambda s: s["vp"] ** -2,
-    "steep": lambda s: np.zeros_like(s["vp"]),  # found for cut cells only, by `_steepness`
+    "tilt": lambda s: np.zeros_like(s["vp"]),  # found for cut cells only, by `_tilt`
+    "slips": lambda s: np.zeros_like(s["vp"]),  # found by `_straighten`
 }
 # What formulas average once more, from the nodes to the points between them.
 _BETWEEN = {"solid_compliance"}
 # What is asked for, from those averages.
-_STIFFNESS = ("compliance", "shear_compliance", "plate", "thin_stretch", "shear", "steep")
+_STIFFNESS = (
+    "compliance", "shear_compliance", "plate", "thin_stretch", "shear", "solid",
+    "solid_compliance", "tilt", "slips",
+)  # fmt: skip
 
 
 def _stiffness(m: Samples) -> dict[str, np.ndarray]:
-    """Backus' stiffness of a cell: across layers along z; where `steep`, across upright ones.
+    """Backus' stiffness of a cell, turned as the contact dips that cuts it (sin^2 of that: `tilt`).
 
-    Upright layers across x are the same turned by 90 degrees, which 2-D can hold (`steep` is 1). In
-    3-D their stiffness has no place among these five; harmonic means in all directions are nearest
-    (`steep` is 2).
+    What such a tensor has beside these (c15, c35 in 2-D) is left out. Harmonic means in all
+    directions stand where it has no place among them, in 3-D (`tilt` is 2), and where fluid and
+    solid share the cell and slip.
     """
-    across = 1.0 / m["compliance"]
+    across, soft = 1.0 / m["compliance"], 1.0 / m["shear_compliance"]
     between = m["thin_stretch"] * across
     along = m["plate"] + m["thin_stretch"] * between
-    soft = 1.0 / m["shear_compliance"]
-    choose = lambda flat, turned, isotropic: np.select(  # noqa: E731
-        [m["steep"] == 0, m["steep"] == 1], [flat, turned], isotropic
-    )
+    alike = (m["tilt"] > 1.0) | (m["slips"] > 0.0)
+    s = np.where(alike, 0.0, m["tilt"])
+    c, bent = 1.0 - s, s * (1.0 - s)
+    both = 2.0 * bent * (between + 2.0 * soft)
     return {
-        "c33": choose(across, along, across),
-        "c13": choose(between, between, across - 2.0 * soft),
-        "c11": choose(along, across, across),
-        "c66": choose(m["shear"], m["shear"], soft),
+        "c33": np.where(alike, across, across * c**2 + along * s**2 + both),
+        "c11": np.where(alike, across, along * c**2 + across * s**2 + both),
+        "c13": np.where(
+            alike,
+            across - 2.0 * soft,
+            between * (1.0 - 2.0 * bent) + (along + across - 4.0 * soft) * bent,
+        ),
+        "c66": np.where(alike, soft, m["shear"]),
+        "c44": np.where(
+            m["solid"] > 0.5,
+            m["solid"] / m["solid_compliance"] * (1.0 - 4.0 * bent)
+            + (along + across - 2.0 * between) * bent,
+            0.0,
+        ),
     }
 
 
@@ -100,10 +114,7 @@ _RESULTS: dict[str, tuple[tuple[str, ...], Callable[[Samples], np.ndarray]]] = {
     "c33": (_STIFFNESS, lambda m: _stiffness(m)["c33"]),
     "c13": (_STIFFNESS, lambda m: _stiffness(m)["c13"]),
     "c11": (_STIFFNESS, lambda m: _stiffness(m)["c11"]),
-    "c44": (
-        ("solid", "solid_compliance"),
-        lambda m: np.where(m["solid"] > 0.5, m["solid"] / m["solid_compliance"], 0.0),
-    ),
+    "c44": (_STIFFNESS, lambda m: _stiffness(m)["c44"]),
     "c66": (_STIFFNESS, lambda m: _stiffness(m)["c66"]),
     "vp": (("density", "compliance"), lambda m: (m["density"] * m["compliance"]) ** -0.5),
     "vs": (
@@ -223,7 +234,22 @@ class _Sampler:
         else:
             averages = self._means_of(self.earth.sample(*axes))
         self._refine(averages, axes, self._points(rank))
+        if "tilt" in averages:
+            self._straighten(averages, axes)
         return averages
+
+    def _straighten(self, averages: dict[str, np.ndarray], axes: Bounds) -> None:
+        """Find what slips; at the ends of the interior let contacts lie or stand, as is nearer.
+
+        So they go on beyond, in absorbing layers, where waves grow in cells that slip and yet
+        hold shear: c13 + 2 c44 exceeds the root of c11 c33 (Becache et al. 2003).
+        """
+        ends = np.zeros((), bool)
+        for axis, limits in zip(axes, self.earth.clamp, strict=True):
+            if axis is not None and limits is not None:
+                ends = ends | (axis <= limits[0]) | (axis >= limits[1])
+        averages["slips"] = (averages["solid"] > 0.0) & (averages["solid"] < 1.0) & ~ends
+        averages["tilt"] = np.where(ends, np.round(averages["tilt"]), averages["tilt"])
 
     def plain(self, axes: Bounds) -> bool:
         """Tell whether no cell of a plane z needs to be averaged."""
@@ -280,20 +306,27 @@ class _Sampler:
             means = self._means_of(samples)
             for name, values in means.items():
                 averages[name][cells] = values.mean(1)
-            if "steep" in means:
-                averages["steep"][cells] = _steepness(means["compliance"], points)
+            if "tilt" in means:
+                averages["tilt"][cells] = _tilt(means["compliance"], points)
 
 
-def _steepness(compliance: np.ndarray, points: np.ndarray) -> np.ndarray:
-    """Tell how the contact stands that cuts a cell: 0 lying, else 1 in 2-D and 2 in 3-D.
+def _tilt(compliance: np.ndarray, points: np.ndarray) -> np.ndarray:
+    """Return sin^2 of the dip of the contact that cuts a cell; in 3-D 2 if it stands, and 0 if not.
+
+    The slope of the compliance is across the contact where a disc about the centre is asked for it,
+    weighted as a lens (to 2 degrees rms); what cuts a corner only has that of the rest.
 
     Args:
         compliance: (cells, samples) 1 / Pa.
         points: (rank, samples) where, in cells from the centre; z first.
     """
-    slope = (np.log(compliance) - np.log(compliance).mean(1, keepdims=True)) @ points.T
-    steep = slope[:, 0] ** 2 < (slope[:, 1:] ** 2).sum(1)
-    return np.where(steep, len(points) - 1, 0)
+    weights = np.maximum(1.0 - 4.0 * (points**2).sum(0), 1e-3)
+    level = np.log(compliance)
+    level -= (level * weights).sum(1, keepdims=True) / weights.sum()
+    # Summed row by row: a matrix product would round by how many rows there are.
+    z, *others = ((level * (weights * axis)).sum(1) ** 2 for axis in points)
+    upright = sum(others) / np.maximum(z + sum(others), np.finfo(float).tiny)
+    return upright if len(points) == 2 else np.where(upright > 0.5, 2.0, 0.0)
 
 
 def _distinct(axes: Bounds) -> tuple[Bounds, list[np.ndarray]]:

@@ -1,8 +1,8 @@
-"""The parts of an earth model with a shape: blocks and spheres."""
+"""The parts of an earth model with a shape: blocks, spheres, polygons in the plane of x and z."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 
 import numpy as np
@@ -10,6 +10,7 @@ import numpy as np
 from seismo.model.layered import Bounds, Fields
 
 Interval = tuple[float, float] | None
+_FAR = 1e9  # m: beyond all grids
 
 
 @dataclass(frozen=True)
@@ -75,3 +76,53 @@ class Sphere:
             nearest = nearest + np.maximum(0.0, np.maximum(a - centre, centre - b)) ** 2
             farthest = farthest + np.maximum(np.abs(a - centre), np.abs(b - centre)) ** 2
         return (nearest < self.radius**2) & (farthest > self.radius**2)
+
+
+@dataclass(frozen=True)
+class Polygon:
+    """A shape of the plane of x and z, the same for every y.
+
+    Inside is where an odd number of edges lies above, so that an outline may cross itself, and no
+    point belongs to two neighbours.
+    """
+
+    points: tuple[tuple[float, float], ...]  # x, z of the corners, in either sense
+    values: Mapping[str, float]
+    parameters: frozenset[str] = field(default=frozenset())
+    layered: bool = False
+
+    def paint(self, fields: Fields, z: np.ndarray, y: np.ndarray | None, x: np.ndarray) -> None:
+        """Overwrite the inside, upper edges included."""
+        inside = np.zeros((), bool)
+        for x0, z0, x1, z1 in self._edges():
+            if x0 < x1:
+                above = (x0 <= x) & (x < x1) & (z0 + (x - x0) * ((z1 - z0) / (x1 - x0)) <= z)
+                inside = inside ^ above
+        for name in self.values.keys() & fields.keys():
+            np.copyto(fields[name], self.values[name], where=inside)
+
+    def uneven(self, low: Bounds, high: Bounds) -> np.ndarray:
+        """Return where an edge passes through."""
+        result = np.zeros((), bool)
+        (z_low, _, x_low), (z_high, _, x_high) = low, high
+        for x0, z0, x1, z1 in self._edges():
+            left, right = np.clip(x_low, x0, x1), np.clip(x_high, x0, x1)
+            slope = (z1 - z0) / (x1 - x0) if x0 < x1 else 0.0
+            one, other = z0 + (left - x0) * slope, (z0 + (right - x0) * slope if x0 < x1 else z1)
+            beside = (x0 < x_high) & (x1 > x_low)
+            result = result | (
+                beside & (np.minimum(one, other) < z_high) & (np.maximum(one, other) > z_low)
+            )
+        return result
+
+    def _edges(self) -> Iterator[tuple[float, float, float, float]]:
+        """Yield x, z of both ends of every edge, the smaller x first."""
+        for one, other in zip(self.points, self.points[1:] + self.points[:1], strict=True):
+            yield (*min(one, other), *max(one, other))
+
+
+def beneath(points: Sequence[tuple[float, float]], values: Mapping[str, float]) -> Polygon:
+    """Return all beneath an interface, straight between points x, z (m) and flat beyond them."""
+    (first, top), (last, end) = points[0], points[-1]
+    outer = (last + _FAR, end), (last + _FAR, _FAR), (first - _FAR, _FAR), (first - _FAR, top)
+    return Polygon((*points, *outer), values)

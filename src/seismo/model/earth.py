@@ -19,7 +19,7 @@ from typing import Any
 import numpy as np
 
 from seismo.errors import ModelError
-from seismo.model.bodies import Block, Sphere
+from seismo.model.bodies import Block, Polygon, Sphere, beneath
 from seismo.model.files import read_grid
 from seismo.model.gridded import Gridded
 from seismo.model.layered import (
@@ -167,6 +167,10 @@ def _build(
         case "sphere":
             centre = part.center
             return Sphere(centre.z, centre.y or 0.0, centre.x, part.radius, _given(part))
+        case "interface":
+            return beneath(part.points, _given(part))
+        case "polygon":
+            return Polygon(part.points, _given(part))
         case "water":
             return Water(part.depth, {"vp": part.vp, "vs": 0.0, "rho": part.rho})
         case "file":

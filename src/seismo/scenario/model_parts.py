@@ -23,6 +23,8 @@ from seismo.scenario.part import (
     by_type,
 )
 
+MOST_POINTS = 1000  # of an outline: every point of the grid is compared with each
+Point = tuple[Length, Length]
 Row = tuple[Length, PVelocity, SVelocity, Density]
 Count = Annotated[Integer, Field(ge=1)]
 Axes = Literal[
@@ -159,6 +161,48 @@ class SpherePart(Part):
         return self
 
 
+class InterfacePart(Part):
+    """All beneath an interface that dips or bends; several, listed downwards, make such layers.
+
+    Where a lower one rises above an upper one, the layer between them pinches out.
+    """
+
+    type: Literal["interface"]
+    points: tuple[Point, ...] = Field(
+        description="[x, z] of the interface, x increasing: straight between them, flat beyond; "
+        "the same for every y"
+    )
+    vp: PVelocity | None = Field(None, description="P velocity")
+    vs: SVelocity | None = Field(None, description="S velocity; 0 is a fluid")
+    rho: Density | None = Field(None, description="density")
+
+    @model_validator(mode="after")
+    def _goes_on(self) -> InterfacePart:
+        _some_property(self.vp, self.vs, self.rho)
+        _enough(self.points, 2)
+        if any(one[0] >= other[0] for one, other in pairwise(self.points)):
+            raise ValueError("points must be listed with x increasing; a polygon may turn back")
+        return self
+
+
+class PolygonPart(Part):
+    """A body with corners in the plane of x and z; a property left out is kept."""
+
+    type: Literal["polygon"]
+    points: tuple[Point, ...] = Field(
+        description="[x, z] of the corners, one after the other; the same for every y"
+    )
+    vp: PVelocity | None = Field(None, description="P velocity")
+    vs: SVelocity | None = Field(None, description="S velocity; 0 is a fluid")
+    rho: Density | None = Field(None, description="density")
+
+    @model_validator(mode="after")
+    def _has_corners(self) -> PolygonPart:
+        _some_property(self.vp, self.vs, self.rho)
+        _enough(self.points, 3)
+        return self
+
+
 class FileOrigin(Part):
     """Coordinates of the first point of a gridded file; those left out are the grid's."""
 
@@ -240,6 +284,11 @@ class WaterPart(Part):
     rho: Density = Field(1000.0, description="density")
 
 
+def _enough(points: tuple[tuple[float, float], ...], least: int) -> None:
+    if not least <= len(points) <= MOST_POINTS:
+        raise ValueError(f"has {len(points)} points; give {least} to {MOST_POINTS}")
+
+
 def _some_property(*values: object) -> None:
     if all(value is None for value in values):
         raise ValueError("changes nothing: give at least one of 'vp', 'vs', 'rho'")
@@ -252,6 +301,8 @@ ModelPart = Annotated[
     | Annotated[TablePart, Tag("|table")]
     | Annotated[BlockPart, Tag("|block")]
     | Annotated[SpherePart, Tag("|sphere")]
+    | Annotated[InterfacePart, Tag("|interface")]
+    | Annotated[PolygonPart, Tag("|polygon")]
     | Annotated[FilePart, Tag("|file")]
     | Annotated[WaterPart, Tag("|water")],
     by_type(),
