@@ -25,8 +25,8 @@ from seismo.setup import Setup, prepare
 from seismo.simulation import divide
 from seismo.survey import Share
 
-LINK = 2e11  # bytes a second from one device to the next
-MEETING = 2e-5  # s
+LINK = 2.5e11  # bytes a second from one device to the next (two H200s, NVLink)
+MEETING = 1e-5  # s; there it was half of that
 NEAR = 1.1  # a device more has to make a step shorter by more than this
 
 
