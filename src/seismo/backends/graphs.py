@@ -101,10 +101,11 @@ class _Graph:
     """
 
     def __init__(self, captured: Any) -> None:
-        """Make it executable."""
+        """Make it executable; a driver that refuses priorities takes CuPy's own."""
         status, executable = driver.cuGraphInstantiate(captured.graph, BY_PRIORITY)
         if int(status):
-            raise RuntimeError(f"CUDA makes no graph: {status.name}")
+            self._handle, self._held = captured.graphExec, captured
+            return
         self._handle = int(executable)
         destroy = weakref.finalize(self, cupy.cuda.runtime.graphExecDestroy, self._handle)
         destroy.atexit = False  # the driver is gone by then
