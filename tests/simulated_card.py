@@ -67,6 +67,7 @@ def lanes_of(precision: str):
     Lanes.load = Lanes.read = staticmethod(load)
     Lanes.level = staticmethod(level)
     Lanes.store = staticmethod(store)
+    Lanes.rounded = staticmethod(lambda value: value)
     return Lanes
 
 

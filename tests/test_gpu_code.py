@@ -117,6 +117,15 @@ def test_kernels(name, dimensions, compiler):
         check(code, architecture, "float32")
 
 
+def test_what_normal_stresses_share_is_rounded_as_it_stands(compiler):
+    """Else it is fused with one of them, and those of water differ; once for each of four lanes."""
+    codes = compiler((9, 0), "elastic", 2, wanted=is_interior)
+    stress = [code for code in codes if "stress" in str(code.kernel)]
+    assert stress
+    for code in stress:
+        assert re.findall(r"begin inline asm\s+(mov\.f32)", code.text) == ["mov.f32"] * 4
+
+
 def test_kernels_are_compiled_elsewhere_and_kept(monkeypatch, tmp_path):
     """Several kernels go to other processes; what is kept is not compiled again."""
     monkeypatch.setenv("SEISMO_CACHE_DIR", str(tmp_path / "kernels"))

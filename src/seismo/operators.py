@@ -300,7 +300,7 @@ def operators(
     """Build the operators of one variant; those of equal axes are shared between variants.
 
     Args:
-        lanes: the lanes of a backend (jit, load, store, index, number).
+        lanes: the lanes of a backend (jit, load, store, index, number, rounded).
         order: 2, 4, ... 16.
         axes: "xz" or "xyz".
         stretched: the axes whose derivatives pass through layer memory, e.g. "xz".
@@ -313,4 +313,4 @@ def operators(
         width = closed if axis == "z" else 0
         names[f"{axis}_up"], names[f"{axis}_dn"] = _staggered(lanes, order, axis, slot, width)
         names[axis * 2], names[f"{axis}_flux"] = _centred(lanes, order, axis, slot)
-    return SimpleNamespace(jit=lanes.jit, number=lanes.number, **names)
+    return SimpleNamespace(jit=lanes.jit, number=lanes.number, rounded=lanes.rounded, **names)

@@ -146,6 +146,30 @@ def _held(lane: _LaneType, place: int):
     return held
 
 
+def _rounding(lane: _LaneType):
+    """Make an intrinsic (lane) -> the same, rounded as it stands.
+
+    A product is fused with one sum and not with another, as the compiler pleases: here it cannot
+    see that it is one.
+    """
+    kind, letter = _element(lane.number), "f" if lane.number == types.float32 else "d"
+    code = f"mov.f{32 if letter == 'f' else 64} $0, $1;"
+
+    @intrinsic
+    def rounded(context, value):
+        def generate(context, builder, signature, args):
+            found, same = args[0], ir.FunctionType(kind, [kind])
+            for k in map(_constant, range(lane.width)):
+                number = [builder.extract_element(args[0], k)]
+                seen = builder.asm(same, code, f"={letter},{letter}", number, False)
+                found = builder.insert_element(found, seen, k)
+            return found
+
+        return lane(value), generate
+
+    return rounded
+
+
 def _register_arithmetic(lane: _LaneType) -> None:
     vector = _vector(lane)
 
@@ -214,6 +238,7 @@ def cuda_lanes(precision: str) -> Any:
         jit = staticmethod(device)
         load = _reading(lane, vector, element, LANE_BYTES, False)
         read = read_lane
+        rounded = _rounding(lane)
         scalar = _reading(kind, element, element, item, True)
         integer = _reading(types.int64, ir.IntType(64), ir.IntType(64), 8, True)
         store = _storing(lane, LANE_BYTES)

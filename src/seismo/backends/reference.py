@@ -25,6 +25,7 @@ def _lanes(precision: str) -> type:
         level = staticmethod(lambda n: lambda f, i, stride: f[i + n * stride])
         store = staticmethod(_store)
         fetch = staticmethod(lambda f, i: None)
+        rounded = staticmethod(lambda value: value)
         index = int
         number = np.dtype(precision).type
 

@@ -192,6 +192,11 @@ class VectorLanes:
 
     read = load  # of what the stage does not write
 
+    @staticmethod
+    def rounded(value: Code) -> Code:
+        """Leave a product as it is: on these processors LLVM fuses it alike wherever it goes."""
+        return value
+
     def beside(self, n: int) -> Callable[[Code, Code], Code]:
         """Give the function that reads a lane `n` points further along x.
 

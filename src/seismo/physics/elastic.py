@@ -17,7 +17,8 @@ c13, c33 and `q66` are kept for the other planes alone, and stand `packed` numbe
 On the row of a free surface szz vanishes: `surface` takes from sxx (and syy) what a nonzero szz
 would have added, c13 / c33 szz, whatever d_z v_z was. In a fluid that is all of it to the last bit:
 all normal stresses are changed by one number there, and by differences of stiffnesses that are
-zero. What rounding left behind would push the water for ever.
+zero. What rounding left behind would push the water for ever. So would normal stresses that differ
+by the rounding of a fused product: what is common to all of them is `rounded` first.
 """
 
 from __future__ import annotations
@@ -50,13 +51,14 @@ def _stress_2d(o):
     at, put, here, x_next, z_next = o.at, o.put, o.here, o.x_next, o.z_next
     x_up, x_dn, z_up, z_dn, four = o.x_up, o.x_dn, o.z_up, o.z_dn, o.number(4)
     corner = _corner(o, "z")
+    rounded = o.rounded
 
     @o.jit
     def stress(i, s, sxx, szz, sxz, vx, vz, c11, c13, c33, q):
         k = i - s.packed
         ex, ez = x_dn(vx, i, s, 0), z_dn(vz, i, s, 0)
         c = here(c13, k, s)
-        all_round = c * (ex + ez)
+        all_round = rounded(c * (ex + ez))
         put(sxx, i, s, at(sxx, i) + all_round + (here(c11, i, s) - c) * ex)
         put(szz, i, s, at(szz, i) + all_round + (here(c33, k, s) - c) * ez)
         total = here(q, i, s) + x_next(q, i, s) + z_next(q, i, s) + corner(q, i, s)
@@ -69,12 +71,13 @@ def _even_stress_2d(o):
     at, put, here, x_next, z_next = o.at, o.put, o.here, o.x_next, o.z_next
     x_up, x_dn, z_up, z_dn, two, four = o.x_up, o.x_dn, o.z_up, o.z_dn, o.number(2), o.number(4)
     corner = _corner(o, "z")
+    rounded = o.rounded
 
     @o.jit
     def stress(i, s, sxx, szz, sxz, vx, vz, c11, q):
         ex, ez = x_dn(vx, i, s, 0), z_dn(vz, i, s, 0)
         p0 = here(q, i, s)
-        all_round, mu2 = here(c11, i, s) * (ex + ez), two / p0
+        all_round, mu2 = rounded(here(c11, i, s) * (ex + ez)), two / p0
         put(sxx, i, s, at(sxx, i) + all_round - mu2 * ez)
         put(szz, i, s, at(szz, i) + all_round - mu2 * ex)
         total = p0 + x_next(q, i, s) + z_next(q, i, s) + corner(q, i, s)
@@ -114,13 +117,14 @@ def _stress_3d(o):
     x_up, x_dn, y_up, y_dn, z_up, z_dn = o.x_up, o.x_dn, o.y_up, o.y_dn, o.z_up, o.z_dn
     two, four = o.number(2), o.number(4)
     corner_y, corner_z = _corner(o, "y"), _corner(o, "z")
+    rounded = o.rounded
 
     @o.jit
     def stress(i, s, sxx, syy, szz, sxy, sxz, syz, vx, vy, vz, c11, c13, c33, q66, q):
         ex, ey, ez = x_dn(vx, i, s, 0), y_dn(vy, i, s, 0), z_dn(vz, i, s, 0)
         k = i - s.packed
         c, p0 = here(c13, k, s), here(q66, k, s)
-        all_round, mu2 = c * (ex + ey + ez), two / p0
+        all_round, mu2 = rounded(c * (ex + ey + ez)), two / p0
         level = (here(c11, i, s) - c) * (ex + ey)
         put(sxx, i, s, at(sxx, i) + all_round + (level - mu2 * ey))
         put(syy, i, s, at(syy, i) + all_round + (level - mu2 * ex))
@@ -141,12 +145,13 @@ def _even_stress_3d(o):
     x_up, x_dn, y_up, y_dn, z_up, z_dn = o.x_up, o.x_dn, o.y_up, o.y_dn, o.z_up, o.z_dn
     two, four = o.number(2), o.number(4)
     corner_y, corner_z = _corner(o, "y"), _corner(o, "z")
+    rounded = o.rounded
 
     @o.jit
     def stress(i, s, sxx, syy, szz, sxy, sxz, syz, vx, vy, vz, c11, q):
         ex, ey, ez = x_dn(vx, i, s, 0), y_dn(vy, i, s, 0), z_dn(vz, i, s, 0)
         p0 = here(q, i, s)
-        all_round, mu2 = here(c11, i, s) * (ex + ey + ez), two / p0
+        all_round, mu2 = rounded(here(c11, i, s) * (ex + ey + ez)), two / p0
         put(sxx, i, s, at(sxx, i) + all_round - mu2 * (ey + ez))
         put(syy, i, s, at(syy, i) + all_round - mu2 * (ex + ez))
         put(szz, i, s, at(szz, i) + all_round - mu2 * (ex + ey))
