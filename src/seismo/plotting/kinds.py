@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import contextlib
-import difflib
 import inspect
 import os
 import uuid
@@ -16,6 +15,7 @@ from matplotlib.figure import Figure
 from pydantic import ConfigDict, TypeAdapter, ValidationError
 
 from seismo.errors import ScenarioError
+from seismo.output.arrays import choose
 from seismo.output.hidden_file import final_path, refusal
 from seismo.output.results import Results
 from seismo.plotting.gather import gather
@@ -50,11 +50,10 @@ class Kind:
         Raises:
             ScenarioError: there is no such option, or it cannot be that.
         """
-        _one_of(dict.fromkeys(self.options, name), name, f"plot {self.name}: option")
-        kind = TypeAdapter(
-            get_type_hints(self.function, include_extras=True)[name],
-            config=ConfigDict(coerce_numbers_to_str=True),
-        )
+        hints = get_type_hints(self.function, include_extras=True)
+        known = {option: hints[option] for option in self.options}
+        hint = choose(known, name, f"options of {self.name}")
+        kind = TypeAdapter(hint, config=ConfigDict(coerce_numbers_to_str=True))
         try:
             return kind.validate_python(value)
         except ValidationError as error:
@@ -104,7 +103,7 @@ def draw(
             hold what is to be drawn.
         StorageError: the picture cannot be written.
     """
-    chosen = _one_of(KINDS, kind, "plot")
+    chosen = choose(KINDS, kind, "plot")
     options = {name: chosen.checked(name, value) for name, value in options.items()}
     default = results.path.with_name(f"{results.path.stem}-{kind}{chosen.suffix}")
     path = final_path(output_path or default)
@@ -129,11 +128,3 @@ def _check_suffix(path: Path, kind: Kind) -> None:
     known = SUFFIXES if kind.writes_itself else (".png", ".pdf", ".svg", ".eps", ".jpg", ".webp")
     if path.suffix.lower() not in known:
         raise ScenarioError(f"{path}: a {kind.name} figure is a {', '.join(known)} file")
-
-
-def _one_of(found: dict[str, Any], name: str, where: str) -> Any:
-    if name in found:
-        return found[name]
-    near = difflib.get_close_matches(name, found, 1)
-    hint = f"; did you mean {near[0]!r}?" if near else ""
-    raise ScenarioError(f"{where} {name!r} does not exist (there is: {', '.join(found)}){hint}")

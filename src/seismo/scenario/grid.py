@@ -29,7 +29,6 @@ Courant = Annotated[float, Quantity(units.NUMBER, gt=0.0, le=1.0)]
 Reflection = Annotated[float, Quantity(units.NUMBER, gt=0.0, lt=1.0)]
 Kappa = Annotated[float, Quantity(units.NUMBER, ge=1.0)]
 Face = Literal["absorbing", "free_surface", "rigid", "periodic"]
-FACES = ("top", "bottom", "x_min", "x_max", "y_min", "y_max")
 
 
 class Extent(Part):

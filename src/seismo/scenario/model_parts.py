@@ -30,7 +30,6 @@ Count = Annotated[Integer, Field(ge=1)]
 Axes = Literal[
     "z", "x", "y", "zx", "xz", "zy", "yz", "yx", "xy", "zyx", "zxy", "yzx", "yxz", "xzy", "xyz"
 ]  # fmt: skip
-PROPERTIES = ("vp", "vs", "rho")
 
 
 class UniformPart(Part):
