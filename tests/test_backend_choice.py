@@ -236,6 +236,7 @@ def test_several_gpus_that_are_new_enough_share_a_run():
         ((2, "auto", 0), "device: 0 is one GPU, gpus: 2; give one of the two"),
         ((2, "auto", None, 4), "threads: 4 are for the CPU"),
         ((2, "cpu"), "gpus: 2 with backend cpu; leave one of the two out"),
+        (("all",), "gpus: 'all'; give a number of GPUs, or 'auto'"),
     ],
 )
 def test_what_does_not_go_with_several_gpus_is_refused(arguments, words):
@@ -342,7 +343,8 @@ def no_gpu(tmp_path, monkeypatch):
     """Work beside a scenario, on a machine without a driver."""
     monkeypatch.chdir(tmp_path)
     (tmp_path / "s.yaml").write_text(SCENARIO)
-    monkeypatch.setitem(choose.__kwdefaults__, "facts", Facts)
+    for chooser in (choose, choose_all):
+        monkeypatch.setitem(chooser.__kwdefaults__, "facts", Facts)
 
 
 @pytest.mark.parametrize("command", ["run", "check", "bench"])
@@ -351,6 +353,17 @@ def test_the_command_line_without_a_gpu(no_gpu, capsys, command):
     code, out, err = call(capsys, *arguments, "--backend", "gpu")
     assert (code, out) == (2, "")
     assert err == "backend gpu: there is no NVIDIA driver (libcuda.so.1)\n"
+
+
+def test_several_gpus_on_the_command_line_without_one(no_gpu, capsys):
+    for command in ("run", "check"):
+        for count in ("2", "auto"):
+            code, out, err = call(capsys, command, "s.yaml", "--gpus", count)
+            assert (code, out) == (2, "")
+            assert err == "gpus: there is no NVIDIA driver (libcuda.so.1)\n"
+    code, _, err = call(capsys, "run", "s.yaml", "--gpus", "0")
+    assert code == 2
+    assert "'0': give a number of GPUs, or auto" in err
 
 
 def test_a_run_says_where_it_goes(no_gpu, capsys):

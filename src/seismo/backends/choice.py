@@ -151,6 +151,8 @@ def choose_all(
             f"gpus: {gpus} for each of {ranks.count} ranks; leave it out: with --backend gpu each "
             "rank takes a GPU of its own"
         )
+    if gpus != "auto" and not isinstance(gpus, int):
+        raise DeviceError(f"gpus: {gpus!r}; give a number of GPUs, or 'auto'")
     if wanted == "cpu":
         raise DeviceError(f"gpus: {gpus} with backend cpu; leave one of the two out")
     if device is not None:
