@@ -31,12 +31,12 @@ VOLUME = SCENARIO | {
 del VOLUME["checkpoint"]
 
 
-def case(name: str, dimensions: int, base: Path) -> dict:
+def case(name: str, dimensions: int, base: Path, **faces: str) -> dict:
     """Give a scenario in a random medium with sources and receivers on the cuts in the middle."""
     physics, cells = physics_for(name, dimensions), CELLS[dimensions]
     document = solver.plan(
         name, dimensions, cells=cells, steps=30, random_medium=base,
-        boundaries=solver.faces(dimensions, top="free_surface", x_max="rigid"),
+        boundaries=solver.faces(dimensions, **faces or {"top": "free_surface", "x_max": "rigid"}),
     )  # fmt: skip
     spots = [[0.5 * n + shift for n in cells] for shift in (-2.3, -0.5, 0.0, 0.7, 1.5)]
     spots += [[0.3 * cells[0], *(end * n for n in cells[1:])] for end in (0, 1)]

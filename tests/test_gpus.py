@@ -35,9 +35,10 @@ def count() -> int:
     return 4 if found >= 4 else 2
 
 
+@pytest.mark.parametrize("faces", [{}, {"top": "absorbing"}], ids=["images", "layers"])
 @pytest.mark.parametrize(("name", "dimensions"), solver.EVERY_EQUATION)
-def test_every_cut_gives_the_bits_of_one_card(name, dimensions, count, tmp_path):
-    document = case(name, dimensions, tmp_path)
+def test_every_cut_gives_the_bits_of_one_card(name, dimensions, faces, count, tmp_path):
+    document = case(name, dimensions, tmp_path, **faces)
     wanted = crew.outcome(document, tmp_path, None, Alone(), choose("gpu").make)
     assert all(values.any() for values in wanted.values())
     for parts in (p for n, some in CUTS[dimensions].items() if n <= count for p in some):

@@ -33,9 +33,11 @@ def outcome(document, base, parts, ranks, make=TeamBackend):
     return crew.outcome(document, base, parts, ranks, make)
 
 
+@pytest.mark.parametrize("faces", [{}, {"top": "absorbing"}], ids=["images", "layers"])
 @pytest.mark.parametrize(("name", "dimensions"), solver.EVERY_EQUATION)
-def test_every_cut_gives_the_bits_of_one(name, dimensions, tmp_path):
-    document = case(name, dimensions, tmp_path)
+def test_every_cut_gives_the_bits_of_one(name, dimensions, faces, tmp_path):
+    """Images beyond faces wait for all of a stage; only without them cores run ahead of halos."""
+    document = case(name, dimensions, tmp_path, **faces)
     wanted = outcome(document, tmp_path, None, Alone(), CpuBackend)
     assert all(values.any() for values in wanted.values())
     for count, cuts in CUTS[dimensions].items():
