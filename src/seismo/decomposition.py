@@ -71,9 +71,9 @@ class Subdomain:
         return nz * ny * nx
 
     @property
-    def room(self) -> int:
-        """Numbers to allocate for a field: of all shots, and the halo behind the last row."""
-        return self.volume * self.batch + self.offset[0]
+    def before(self) -> int:
+        """Numbers in an array before the first halo; as many follow the last shot."""
+        return self.offset[0] - self.halo
 
     @property
     def strides(self) -> tuple[int, int]:

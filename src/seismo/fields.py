@@ -37,8 +37,8 @@ class Fields:
         self.physics, self.subdomain = physics, subdomain
         low, high = subdomain.owned.lo[2], subdomain.owned.hi[2]
         self._planes = np.flatnonzero(uneven[low:high]) + low + subdomain.offset[2]
-        self._before = subdomain.offset[0] - subdomain.halo  # numbers before the first halo
-        self.wavefield = {f.name: backend.zeros(subdomain.room) for f in physics.fields}
+        size = subdomain.volume * subdomain.batch + subdomain.before
+        self.wavefield = {f.name: backend.zeros(size) for f in physics.fields}
         self._coefficients: dict[str, np.ndarray] = {}
         self._backend = backend
 
@@ -66,18 +66,20 @@ class Fields:
             self._coefficients[name] = self._some(held) if name in self.physics.sparse else held
 
     def _whole(self, values: np.ndarray) -> np.ndarray:
-        halo, end = self.subdomain.halo, self.subdomain.halo + self.subdomain.owned.shape[0]
-        held = self._backend.zeros(self.subdomain.volume + self._before + halo)
-        rows = self.subdomain.view(held[self._before :])[0]
+        sub = self.subdomain
+        halo, end = sub.halo, sub.halo + sub.owned.shape[0]
+        held = self._backend.zeros(sub.volume + sub.before)
+        rows = sub.view(held[sub.before :])[0]
         given = self._backend.array(values.astype(self._backend.precision))
         rows[:, :, halo:end] = given
         rows[:, :, :halo] = given[:, :, :1]
         rows[:, :, end:] = given[:, :, -1:]
+        held[: sub.before] = given[0, 0, 0]
         return held
 
     def _some(self, whole: np.ndarray) -> np.ndarray:
-        stride, before = self.subdomain.strides[1], self._before
-        held = self._backend.zeros(len(self._planes) * stride + before + self.subdomain.halo)
+        stride, before = self.subdomain.strides[1], self.subdomain.before
+        held = self._backend.zeros(len(self._planes) * stride + before)
         for n, plane in enumerate(self._planes):
             to, given = before + n * stride, before + plane * stride
             held[to : to + stride] = whole[given : given + stride]
