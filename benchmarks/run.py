@@ -151,8 +151,12 @@ def finish(
 
 
 def environment(arguments: argparse.Namespace) -> dict[str, str]:
-    """Return the environment of every process: the same threads for all."""
-    return os.environ | {
+    """Return the environment of every process: the same threads for all.
+
+    How threads wait is each code's own affair; importing seismo has said how its own do.
+    """
+    inherited = {name: value for name, value in os.environ.items() if name != "OMP_WAIT_POLICY"}
+    return inherited | {
         "OMP_NUM_THREADS": str(arguments.threads),
         "NUMBA_NUM_THREADS": str(arguments.threads),
     }

@@ -130,6 +130,24 @@ def test_the_closing_line_tells_of_waiting():
     )
 
 
+def test_the_closing_line_tells_of_a_busy_machine():
+    summary = {"steps": 10, "elapsed_s": 2.0, "points_per_second": 1e8, "bytes_per_second": 1e9}
+    assert closing_line(summary | {"share_of_others": 0.04}) == closing_line(summary)
+    assert closing_line(summary | {"share_of_others": 0.34}).endswith(
+        "; other programs used 34% of the processor"
+    )
+
+
+def test_what_this_process_uses_is_not_the_others(monkeypatch):
+    """Of 2 s on 4 cores all programs used 5 s, this process 3."""
+    used = iter([(100.0, 10.0, 50.0), (105.0, 13.0, 52.0), None])
+    monkeypatch.setattr(machine, "_used", lambda: next(used))
+    monkeypatch.setattr(machine.os, "cpu_count", lambda: 4)
+    others = machine.Others()
+    assert others.share() == pytest.approx((5 - 3) / (2 * 4))
+    assert others.share() is None
+
+
 def test_a_failure_in_the_writer_reaches_the_time_loop_and_holds_nobody(tmp_path, monkeypatch):
     values = frames()
 

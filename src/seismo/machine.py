@@ -82,6 +82,30 @@ def peak_memory() -> int | None:
     return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * unit
 
 
+class Others:
+    """What other programs use of the processor, from now on."""
+
+    def __init__(self) -> None:
+        self._begin = _used()
+
+    def share(self) -> float | None:
+        """Return their part of all cores so far, None where nothing tells."""
+        if self._begin is None or (now := _used()) is None:
+            return None
+        every, own, wall = (b - a for a, b in zip(self._begin, now, strict=True))
+        return max(0.0, every - own) / (wall * (os.cpu_count() or 1))
+
+
+def _used() -> tuple[float, float, float] | None:
+    """Give the processor's seconds of all programs and of this one, and the time on the wall."""
+    try:
+        words = Path("/proc/stat").read_text(encoding="ascii").split(maxsplit=4)[1:4]
+        every = sum(map(int, words)) / os.sysconf("SC_CLK_TCK")
+    except (OSError, ValueError):
+        return None
+    return every, time.process_time(), time.perf_counter()
+
+
 def free_disk(folder: Path) -> int | None:
     """Return the bytes that a user may still write to a folder, None where nothing tells."""
     try:

@@ -29,6 +29,7 @@ EVERY = 50  # steps between two looks
 GROWTH = 1e3  # by focusing, a wavefield may exceed what it was while its sources acted
 OVERFLOW = 1e30  # near the end of float32
 SHARE_OF_LINES = 0.05
+BUSY = 0.1  # part of the processor above which other programs are worth a word
 COMPILING = "compiling kernels (first run of this kind) ..."
 
 Index = Triple  # x, y, z
@@ -195,6 +196,9 @@ def closing_line(summary: dict[str, Any]) -> str:
     )
     share = summary.get("bandwidth_share")
     line += f", {share:.0%} of the copy bandwidth" if share else ""
+    others = summary.get("share_of_others", 0.0)
+    if others > BUSY:
+        line += f"; other programs used {others:.0%} of the processor"
     stalled = summary.get("output_stalled_s")
     return line + (f"; {clock_time(stalled)} of waiting for the disk" if stalled else "")
 

@@ -78,6 +78,7 @@ class Run:
         self.since = self.started = self.reported = 0.0
         self.before = self.start.header.get("elapsed", 0.0)
         self.told = False
+        self.others = machine.Others()
 
     def go(self) -> None:
         """Take the part of this rank in it."""
@@ -344,4 +345,7 @@ class Run:
             summary |= simulation.division.describe()
         elif self.pace.seconds > self.backend.measured_from:
             summary["bandwidth_share"] = moved / self.backend.bandwidth()
+        others = self.others.share()
+        if others is not None and not self.ranks.several:
+            summary["share_of_others"] = others
         return summary
