@@ -37,19 +37,44 @@ def _identity(function):
 def lanes_of(precision: str):
     item = np.dtype(precision).itemsize
 
-    def load(field, i):
+    def read(field, i):
         array = field[0] if isinstance(field, tuple) else field
         return array[i : i + Lanes.width].copy()
+
+    def load(field, i):
+        return field[len(field) // 2] if isinstance(field, tuple) else read(field, i)
+
+    def tiled(field) -> bool:
+        return isinstance(field, tuple) and isinstance(field[-1], tuple)
+
+    def row(n: int):
+        def take(field, i, stride):
+            if tiled(field):
+                tile, at, pitch = field[-1]
+                return read(tile, at + n * pitch)
+            return read(field, i + n * stride)
+
+        return take
+
+    def beside(n: int):
+        def take(field, i):
+            if tiled(field):
+                tile, at, _ = field[-1]
+                return read(tile, at + n)
+            return read(field, i + n)
+
+        return take
 
     def level(n: int):
         def take(field, i, stride):
             if isinstance(field, tuple):
                 return field[n + len(field) // 2]
-            return load(field, i + n * stride)
+            return read(field, i + n * stride)
 
         return take
 
     def store(array, i, value, mask):
+        array = array[0] if isinstance(array, tuple) else array
         count = Lanes.width if mask is None else max(0, min(Lanes.width, mask))
         array[i : i + count] = value[:count]
 
@@ -60,13 +85,15 @@ def lanes_of(precision: str):
         integer = staticmethod(lambda array, i: int(array[i]))
         fetch = staticmethod(lambda array, i: None)
 
-        @staticmethod
-        def beside(n: int):
-            return lambda array, i: load(array, i + n)
+        tile_number = np.dtype(precision)
+        tile_read = staticmethod(read)
+        tile_store = staticmethod(lambda tile, at, value: store(tile, at, value, None))
+        tile_copy = staticmethod(lambda tile, at, f, i: store(tile, at, read(f, i), None))
+        copies_queued = staticmethod(lambda: None)
+        copies_done = staticmethod(lambda n: lambda: None)
 
-    Lanes.load = Lanes.read = staticmethod(load)
-    Lanes.level = staticmethod(level)
-    Lanes.store = staticmethod(store)
+    Lanes.load, Lanes.read, Lanes.store = map(staticmethod, (load, read, store))
+    Lanes.beside, Lanes.row, Lanes.level = map(staticmethod, (beside, row, level))
     Lanes.rounded = staticmethod(lambda value: value)
     return Lanes
 

@@ -16,11 +16,13 @@ import pytest
 
 import crew
 import seismo
+import simulated_card
 import solver
 from cut_cases import case
 from seismo import monitor, runner, setup
 from seismo.backends import gpu
 from seismo.backends.choice import Choice
+from seismo.backends.cuda_march import Shape
 from seismo.backends.reference import ReferenceBackend
 from seismo.errors import StoppedError, UnstableError
 from seismo.ranks import Alone
@@ -29,7 +31,7 @@ from seismo.runner.signals import Signals
 from seismo.scenario import from_dict
 from seismo.setup import prepare
 from seismo.team import Team
-from simulated_card import simulated
+from simulated_card import SHAPES, simulated
 from test_contact import SEA_BEDS
 from test_even_planes import BLOCK, ROCK, Z
 from test_maps import check_polynomials
@@ -94,6 +96,17 @@ def test_planes(name, case, tmp_path):
 @pytest.mark.parametrize("name", ["acoustic", "elastic"])
 def test_spaces(name, tmp_path):
     compare(planned(name, 3, tmp_path, "free_surface"), tmp_path)
+
+
+@pytest.mark.parametrize(
+    "tile", [Shape((2, 2, 1), 3, True, tile=2), Shape((3, 4, 1), 4, True, tile=3)]
+)
+def test_a_tile_in_shared_memory(tile, tmp_path, monkeypatch):
+    """Blocks that end within the box and beyond it, along every axis."""
+    inner = {key: tile for key in SHAPES if key[:3] == ("xyz", "second", "inner")}
+    monkeypatch.setattr(simulated_card, "SHAPES", SHAPES | inner)
+    document = planned("acoustic", 3, tmp_path, cells=(18, 9, 9), precision="float32", order=4)
+    compare(document, tmp_path)
 
 
 @pytest.mark.parametrize("name", ["acoustic", "elastic"])

@@ -27,6 +27,8 @@ from numba.cuda import dispatcher  # noqa: E402
 
 from compiling_card import Code, CompilingCard, is_interior  # noqa: E402
 from seismo.backends import cuda_code  # noqa: E402
+from seismo.backends.cuda_march import Shape  # noqa: E402
+from seismo.backends.cuda_shapes import H200  # noqa: E402
 from seismo.backends.gpu import GpuBackend  # noqa: E402
 from seismo.kernels import cuts  # noqa: E402
 
@@ -124,6 +126,19 @@ def test_what_normal_stresses_share_is_rounded_as_it_stands(compiler):
     assert stress
     for code in stress:
         assert re.findall(r"begin inline asm\s+(mov\.f32)", code.text) == ["mov.f32"] * 4
+
+
+def test_a_tile_is_copied_beside_the_work(compiler, monkeypatch):
+    """Neighbours along x and y come out of shared memory, which no register fills."""
+    tile = Shape((8, 4, 1), 8, True, 2, tile=2)
+    monkeypatch.setitem(H200, ("xyz", "second", "inner", 8), tile)
+    (code, *_) = compiler((9, 0), "acoustic", 3, "layers", wanted=is_interior, order=8)
+    check(code, (9, 0), "float32")
+    assert "cp.async.cg.shared.global" in code.text
+    assert "cp.async.wait_group 0;" in code.text
+    around = 8 + 2  # rows along y, and a lane on either side along x
+    assert len(code.instructions(r"ld\.shared\.v4\.f32")) == around
+    assert len(code.instructions(r"st\.shared\.v4\.f32")) == 1
 
 
 def test_kernels_are_compiled_elsewhere_and_kept(monkeypatch, tmp_path):

@@ -53,6 +53,7 @@ def test_entries_and_candidates():
             assert threads <= 1024
             assert threads * blocks <= 2048
             assert "y" in key[0] or shape.threads[1] == 1
+            assert not shape.tile or key[:3] == ("xyz", "second", "inner")
 
 
 @pytest.mark.parametrize("physics", ["acoustic", "elastic"])

@@ -69,15 +69,10 @@ def _added(lanes, pieces: list):
 @lru_cache
 def _far(lanes, axis: str, n: int):
     """Read a field n points further along an axis."""
-    read, jit, count = lanes.read, lanes.jit, lanes.index(abs(n))
-    if axis == "x":
+    if axis == "x" and n:
         beside = lanes.beside(n)
-        return jit(lambda f, i, stride: beside(f, i))
-    if axis == "z":
-        return lanes.level(n)
-    if n < 0:
-        return jit(lambda f, i, stride: read(f, i - count * stride))
-    return jit(lambda f, i, stride: read(f, i + count * stride))
+        return lanes.jit(lambda f, i, stride: beside(f, i))
+    return lanes.row(n) if axis == "y" and n else lanes.level(n)
 
 
 @lru_cache
@@ -264,6 +259,7 @@ def _centred(lanes, order: int, axis: str, first_slot: int | None):
 def _plain(lanes) -> dict:
     """Build what no layer or surface changes: the field itself and its coefficients."""
     jit, load, store, read, beside = lanes.jit, lanes.load, lanes.store, lanes.read, lanes.beside(1)
+    spot = lanes.level(0)
 
     @jit
     def at(f, i):
@@ -275,7 +271,7 @@ def _plain(lanes) -> dict:
 
     @jit
     def here(f, i, s):
-        return read(f, i - s.shot)
+        return spot(f, i - s.shot, s.z_stride)
 
     @jit
     def x_next(f, i, s):

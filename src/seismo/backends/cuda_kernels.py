@@ -20,6 +20,7 @@ from numba import cuda
 
 from seismo.backends.base import Variant
 from seismo.backends.cuda_march import Constants, Shape, marching
+from seismo.backends.cuda_tile import tile_kernel
 from seismo.operators import operators
 
 BLOCK_COLUMNS = 12
@@ -129,7 +130,8 @@ class SweepKernel:
         update = self.formula(bound)
         if self.box is None:
             return table_kernel(lanes, update, constants, self.shape)
-        return box_kernel(lanes, update, constants, self.shape, self.box, self.volume, self.back)
+        one_box = tile_kernel if self.shape.tile else box_kernel
+        return one_box(lanes, update, constants, self.shape, self.box, self.volume, self.back)
 
 
 @dataclass(frozen=True)

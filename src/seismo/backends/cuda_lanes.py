@@ -5,8 +5,10 @@ one that takes 4, and pays the index arithmetic once for four points. Arrays are
 memory. Along x the neighbours of a lane are cut out of two aligned ones (`beside`), so that no load
 is narrow or unaligned.
 
-A marching kernel may hand over a field as a tuple: its address, and the lanes around the point
-along z that it holds in registers. `level` then takes them from there.
+A marching kernel may hand over an array as a tuple: its address, and the lanes around the point
+along z that it holds in registers, an odd number. `load` and `level` then take them from there. A
+last element that is a tuple itself is a tile in shared memory (the tile, the index of the point in
+it, and of the row that follows): `beside` and `row` then read there.
 
 `read` is for what the kernel does not write. It becomes a load through the read-only path, which
 the compiler may move above stores; of `load` it must assume that any store may have changed it.
@@ -23,6 +25,8 @@ from llvmlite import ir
 from numba import cuda
 from numba.cuda import types
 from numba.cuda.extending import intrinsic, models, overload, register_model
+
+from seismo.backends.cuda_shared import copies_done, copies_queued, tile_access
 
 LANE_BYTES = 16
 _I32 = ir.IntType(32)
@@ -99,6 +103,7 @@ def _storing(lane: _LaneType, align: int):
         """Store a lane, or its first `mask` numbers (`None`: all)."""
 
         def generate(context, builder, signature, args):
+            args = (_address(builder, signature.args[0], args[0]), *args[1:])
             if mask == types.none:
                 whole(builder, *args[:3])
                 return context.get_dummy_value()
@@ -217,6 +222,59 @@ def _level(lane: _LaneType, n: int, stored):
     return level
 
 
+def _own(lane: _LaneType, stored):
+    """Make the function that takes the point's own lane from an array's tuple, or from memory."""
+
+    def own(f, i):
+        """Stand for the overloads."""
+
+    @overload(own)
+    def implementation(f, i):
+        if isinstance(f, types.BaseTuple):
+            held = _held(lane, len(f) // 2)
+            return lambda f, i: held(f)
+        return lambda f, i: stored(f, i)
+
+    return own
+
+
+def _tiled(f) -> bool:
+    return isinstance(f, types.BaseTuple) and isinstance(f[len(f) - 1], types.BaseTuple)
+
+
+def _row(n: int, stored, tile_read):
+    """Make the function that reads a lane of another row from a field's tile, or from memory."""
+
+    def row(f, i, stride):
+        """Stand for the overloads."""
+
+    @overload(row)
+    def implementation(f, i, stride):
+        if _tiled(f):
+            return lambda f, i, stride: tile_read(f[-1][0], f[-1][1] + n * f[-1][2])
+        return lambda f, i, stride: stored(f, i, stride)
+
+    return row
+
+
+def _beside(lane: _LaneType, n: int, stored, tile_read):
+    """Make the function that reads an aligned lane further along x from a tile, or from memory."""
+
+    def beside(f, i):
+        """Stand for the overloads."""
+
+    @overload(beside)
+    def implementation(f, i):
+        if isinstance(f, types.BaseTuple) and not n:
+            held = _held(lane, len(f) // 2)
+            return lambda f, i: held(f)
+        if _tiled(f):
+            return lambda f, i: tile_read(f[-1][0], f[-1][1] + n)
+        return lambda f, i: stored(f, i)
+
+    return beside
+
+
 @lru_cache
 def cuda_lanes(precision: str) -> Any:
     """Give the lane operations of a precision.
@@ -231,43 +289,59 @@ def cuda_lanes(precision: str) -> Any:
     vector, element = _vector(lane), _element(kind)
     _register_arithmetic(lane)
     device = cuda.jit(device=True, fastmath=True, forceinline=True)
-    read_lane = _reading(lane, vector, element, LANE_BYTES, True)
+    plain = _reading(lane, vector, element, LANE_BYTES, False)
+    tile_parts = tile_access(lane, vector, element, LANE_BYTES)
 
     class Lanes:
         width, index, number = lanes, np.uint64, np.dtype(precision).type
         jit = staticmethod(device)
-        load = _reading(lane, vector, element, LANE_BYTES, False)
-        read = read_lane
+        load = _own(lane, plain)
         rounded = _rounding(lane)
         scalar = _reading(kind, element, element, item, True)
         integer = _reading(types.int64, ir.IntType(64), ir.IntType(64), 8, True)
         store = _storing(lane, LANE_BYTES)
         fetch = staticmethod(device(lambda f, i: None))
+        tile_number = kind  # of an array in shared memory
+        tile_read, tile_store, tile_copy = tile_parts
+        copies_queued, copies_done = copies_queued, staticmethod(copies_done)
 
-        @staticmethod
-        @lru_cache
-        def beside(n: int):
-            """Read a lane n points further along x."""
-            whole, rest = divmod(n, lanes)
-            far = np.uint64(abs(whole) * lanes)
-            if whole < 0:
-                aligned = device(lambda f, i: read_lane(f, i - far))
-            else:
-                aligned = device(lambda f, i: read_lane(f, i + far))
-            if not rest:
-                return aligned
-            following, join = Lanes.beside((whole + 1) * lanes), _joining(lane, rest)
-            return device(lambda f, i: join(aligned(f, i), following(f, i)))
+    return _neighbours(Lanes, lane, _reading(lane, vector, element, LANE_BYTES, True))
 
-        @staticmethod
-        @lru_cache
-        def level(n: int):
-            """Read a lane n planes further along z, from the field's tuple if it has one."""
-            count = np.uint64(abs(n))
-            if n < 0:
-                stored = device(lambda f, i, stride: read_lane(f, i - count * stride))
-            else:
-                stored = device(lambda f, i, stride: read_lane(f, i + count * stride))
-            return _level(lane, n, stored)
 
+def _neighbours(Lanes: Any, lane: _LaneType, read: Any) -> Any:  # noqa: N803
+    """Add what reads lanes, here and further along x, y, z."""
+    device, whole, width = Lanes.jit, Lanes.index, Lanes.width
+
+    def further(n: int):
+        count = whole(abs(n))
+        if n < 0:
+            return device(lambda f, i, stride: read(f, i - count * stride))
+        return device(lambda f, i, stride: read(f, i + count * stride))
+
+    @lru_cache
+    def beside(n: int):
+        """Read a lane n points further along x."""
+        full, rest = divmod(n, width)
+        far = whole(abs(full) * width)
+        if full < 0:
+            stored = device(lambda f, i: read(f, i - far))
+        else:
+            stored = device(lambda f, i: read(f, i + far))
+        aligned = _beside(lane, full * width, stored, Lanes.tile_read)
+        if not rest:
+            return device(lambda f, i: aligned(f, i))
+        following, join = beside((full + 1) * width), _joining(lane, rest)
+        return device(lambda f, i: join(aligned(f, i), following(f, i)))
+
+    @lru_cache
+    def row(n: int):
+        """Read a lane n rows further along y."""
+        return _row(n, further(n), Lanes.tile_read)
+
+    @lru_cache
+    def level(n: int):
+        """Read a lane n planes further along z, from the field's tuple if it has one."""
+        return _level(lane, n, further(n))
+
+    Lanes.read, Lanes.beside, Lanes.row, Lanes.level = read, beside, row, level
     return Lanes

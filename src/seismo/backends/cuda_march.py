@@ -26,6 +26,8 @@ class Shape:
         threads: of a block along x, y, z.
         planes: planes along z that one thread does, one after the other.
         queue: whether it then keeps what it has read around a point along z in registers.
+        tile: planes of a queued field's rows that a block keeps in shared memory, 0 for none; in
+            the interior of 3-D equations that read one field.
         blocks_per_multiprocessor: that must fit beside one another; limits the registers.
     """
 
@@ -33,6 +35,7 @@ class Shape:
     planes: int = 1
     queue: bool = False
     blocks_per_multiprocessor: int = 1
+    tile: int = 0
 
     @property
     def bounds(self) -> tuple[int, int]:
@@ -195,7 +198,7 @@ def marching(lanes: Any, update: Callable, constants: Constants, shape: Shape) -
 
     if not shape.queue:
         return march if shape.planes > 1 else single
-    start, ahead, operands, rest = _queues(lanes, constants)
+    start, coming, columns_of, operands, rest = queues_of(lanes, constants, alone=True)
 
     @lanes.jit
     def queued(
@@ -205,29 +208,34 @@ def marching(lanes: Any, update: Callable, constants: Constants, shape: Shape) -
         queues = start(arrays, i)
         for z in range(first, last):
             place = make(addresses, x, y, z, shot, packed, memory, memory_y, memory_z, slot, x_end)
-            columns = ahead(queues, (arrays, i))
-            update(i, place, *operands(arrays, columns))
+            brought = coming(arrays, (i, shot))
+            columns = columns_of(queues, brought)
+            update(i, place, *operands(arrays, (columns, brought, ())))
             queues = rest(columns, i)
             i += plane
 
     return queued
 
 
-def _queues(lanes: Any, constants: Constants) -> tuple[Callable, ...]:
+def queues_of(lanes: Any, constants: Constants, alone: bool) -> tuple[Callable, ...]:
     """Make what a march does with the lanes around a point along z, of all fields it reads.
 
     What the formula does not use of them, the compiler leaves out.
 
+    Args:
+        lanes: the lanes.
+        constants: of the kernel.
+        alone: whether a plane brings these fields only; else the other arrays' own lanes, too.
+
     Returns:
-        Functions (arrays, i) -> queues of all planes but the last; (queues, (arrays, i)) ->
-        columns, with the last plane; (arrays, columns) -> what the formula takes; (columns, i) ->
-        queues of the next plane.
+        Functions (arrays, i) -> queues of all planes but the last; (arrays, (i, shot)) -> what a
+        plane brings; (queues, brought) -> columns, with the last plane; (arrays, (columns, brought,
+        tiles)) -> what the formula takes; (columns, i) -> queues of the next plane.
     """
-    jit, read, whole, half = lanes.jit, lanes.read, lanes.index, constants.half
-    z_stride = int(constants.tables.strides[1])
-    front = whole(half * z_stride)
-    appended = jit(lambda queue, lane: (*queue, lane))
-    placed = jit(lambda array, column: (array, *column))
+    jit, read, load, whole = lanes.jit, lanes.read, lanes.load, lanes.index
+    z_stride, half, first = int(constants.tables.strides[1]), constants.half, constants.writes
+    front, fields = whole(half * z_stride), range(first, first + constants.reads)
+    others = [] if alone else [n for n in range(constants.arrays) if n not in fields]
 
     def level(n: int) -> Callable:
         far = whole(abs(n) * z_stride)
@@ -240,23 +248,32 @@ def _queues(lanes: Any, constants: Constants) -> tuple[Callable, ...]:
     def started(n: int) -> Callable:
         return jit(lambda arrays, i: window(arrays[n], i))
 
-    def grown(k: int, n: int) -> Callable:
-        return jit(lambda queues, at: appended(queues[k], read(at[0][n], at[1] + front)))
+    def bring(n: int) -> Callable:
+        if n in fields:
+            return jit(lambda arrays, at: read(arrays[n], at[0] + front))
+        if n < first:
+            return jit(lambda arrays, at: load(arrays[n], at[0]))
+        return jit(lambda arrays, at: read(arrays[n], at[0] - whole(at[1])))
+
+    def grown(k: int) -> Callable:
+        return jit(lambda queues, brought: (*queues[k], brought[k]))
 
     def operand(n: int) -> Callable:
-        k = n - first
         if n in fields:
-            return jit(lambda arrays, columns: placed(arrays[n], columns[k]))
-        return jit(lambda arrays, columns: arrays[n])
+            k = n - first
+            return jit(lambda arrays, held: (arrays[n], *held[0][k], *held[2]))
+        if n in others:
+            k = constants.reads + others.index(n)
+            return jit(lambda arrays, held: (arrays[n], held[1][k]))
+        return jit(lambda arrays, held: arrays[n])
 
     def rest(k: int) -> Callable:
         return jit(lambda columns, i: columns[k][1:])
 
-    first = constants.writes
-    fields = range(first, first + constants.reads)
     return (
         _tuple_of(lanes, [started(n) for n in fields]),
-        _tuple_of(lanes, [grown(k, n) for k, n in enumerate(fields)]),
+        _tuple_of(lanes, [bring(n) for n in (*fields, *others)]),
+        _tuple_of(lanes, [grown(k) for k in range(constants.reads)]),
         _tuple_of(lanes, [operand(n) for n in range(constants.arrays)]),
         _tuple_of(lanes, [rest(k) for k in range(constants.reads)]),
     )

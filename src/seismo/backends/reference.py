@@ -22,7 +22,7 @@ def _lanes(precision: str) -> type:
         jit = staticmethod(lambda f: f)
         load = read = staticmethod(lambda f, i: f[i])
         beside = staticmethod(lambda n: lambda f, i: f[i + n])
-        level = staticmethod(lambda n: lambda f, i, stride: f[i + n * stride])
+        row = level = staticmethod(lambda n: lambda f, i, stride: f[i + n * stride])
         store = staticmethod(_store)
         fetch = staticmethod(lambda f, i: None)
         rounded = staticmethod(lambda value: value)

@@ -219,6 +219,8 @@ class VectorLanes:
         """Give the function that reads a lane `n` planes further along z."""
         return lambda source, index, stride: self.load(source, index + stride * n)
 
+    row = level  # further along y
+
     def store(self, target: Code, index: Code, value: Code, where: Code) -> None:
         """Write a lane where its mask says so."""
         align = ir.Constant(_I32, self.size)

@@ -35,6 +35,7 @@ _MARCHES = [
     for threads, blocks in (((32, 8, 1), 2), ((32, 8, 1), 3), ((16, 16, 1), 2), ((32, 16, 1), 1))
     for planes in (8, 32)
 ]
+_TILES = [Shape((32, rows, 1), 32, True, blocks, tile=2) for rows, blocks in ((8, 2), (16, 1))]
 _TURNS = [Shape(threads, 8, False, 4) for threads in ((64, 1, 4), (16, 1, 16), (32, 1, 8))]
 _SOLIDS = _plain(
     (32, 8, 1, 3), (32, 4, 2, 2), (32, 4, 2, 3), (32, 4, 2, 4), (16, 8, 2, 3), (16, 4, 4, 3),
@@ -51,7 +52,9 @@ def candidates(key: Key) -> list[Shape]:
     volume, marching = "y" in axes, kind == "second" and box != "side"
     if box == "side":
         return _NARROW_SOLIDS if volume else _NARROW_PLATES
-    return (_SOLIDS if volume else _PLATES) + marching * (_MARCHES if volume else _TURNS)
+    marches = (_MARCHES if volume else _TURNS) if marching else []
+    tiles = _TILES if volume and kind == "second" and box == "inner" else []
+    return (_SOLIDS if volume else _PLATES) + marches + tiles
 
 
 @dataclass(frozen=True)
