@@ -6,6 +6,8 @@ Lanes are small NumPy vectors. Import this only where NUMBA_ENABLE_CUDASIM=1 is 
 from __future__ import annotations
 
 import threading
+import time
+from contextlib import nullcontext
 from functools import cache
 
 import numpy as np
@@ -138,8 +140,26 @@ class SimulatedCard:
     def putting(self, host, array):
         return lambda: np.copyto(array, host.view(array.dtype))
 
+    def alone(self, group, clock):
+        def run(step: int) -> None:
+            clock[0] = step
+            for launch in group:
+                launch()
+
+        return run
+
+    def moment(self):
+        now = time.perf_counter()
+        return lambda: now
+
+    def annotated(self, name: str):
+        return nullcontext()
+
     def wait(self) -> None:
         pass
+
+    def health(self):
+        return {"memory": 1e9}
 
     def describe(self):
         return {"device": self.name}

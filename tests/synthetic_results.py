@@ -12,6 +12,7 @@ from pathlib import Path
 import numpy as np
 
 from seismo.output import ResultsWriter
+from seismo.runner import telemetry
 
 VP, VS, FREQUENCY, DELAY = 3000.0, 1700.0, 15.0, 0.08
 SHOTS = {"shot_a": 600.0, "shot_b": 1500.0}
@@ -108,8 +109,16 @@ def write_elastic_2d(path: Path) -> Path:
         for number, place in enumerate(SHOTS.values()):
             depths, offsets = np.meshgrid(z - SOURCE_DEPTH, x - place, indexing="ij")
             writer.write("maps/peaks/pgv", number, 1e-6 / (1 + np.hypot(depths, offsets) / 1e3))
+        _write_telemetry(writer)
         writer.finish({"steps": 800, "elapsed_s": 3.21, "points_per_second": 2.1e8, "threads": 2})
     return path
+
+
+def _write_telemetry(writer: ResultsWriter) -> None:
+    """Store three seconds of a run."""
+    clock = np.linspace(0.2, 3.2, 16)
+    series = {"time": clock, "points_per_second": 2.1e8 + 1e6 * np.sin(clock)}
+    writer.write_telemetry(series | {"memory": 3e8 * clock}, telemetry.UNITS)
 
 
 def _write_set(
@@ -148,6 +157,7 @@ def write_elastic_3d(path: Path) -> Path:
         writer.write_model({"z": z, "y": y, "x": x}, {"vp": (vp, "m/s"), "rho": (vp / 2, "kg/m3")})
         writer.write_sources([{"name": "main", "type": "moment_tensor", "x": sx, "y": sy, "z": sz}])
         writer.write_wavelets(time, ricker(time - 1.2, 1.0)[None], ["main"])
+        _write_telemetry(writer)
         places = np.array([[4, 5], [9, 18], [16, 6], [20, 15], [26, 9], [12, 12]]) * 1e3
         codes = [f"XX.S{k:02d}." for k in range(len(places))]
         px, py = places.T

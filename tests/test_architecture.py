@@ -29,7 +29,7 @@ LAYERS = tuple(
         "errors",
         "units grid stencils operators wavelets wavelet_files time_dispersion schedule ranks"
         " interpolation geographic mechanisms machine text_lines station_list team places"
-        " seismograms",
+        " seismograms timeline",
         "scenario",
         "model decomposition backends",
         "physics kernels",

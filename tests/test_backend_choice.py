@@ -23,7 +23,7 @@ from seismo.backends.cuda_facts import Facts, Gpu, numbers
 from seismo.errors import DeviceError
 from seismo.team import Team
 
-H200 = Gpu("NVIDIA H200", (9, 0))
+H200 = Gpu("NVIDIA H200", (9, 0), 140 << 30)
 V100 = Gpu("Tesla V100", (7, 0))
 SOUND = Facts(
     driver=(13, 0),

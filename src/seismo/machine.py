@@ -106,6 +106,15 @@ def _used() -> tuple[float, float, float] | None:
     return every, time.process_time(), time.perf_counter()
 
 
+def resident_memory() -> int | None:
+    """Return the bytes of memory that this process has now, None where nothing tells."""
+    try:
+        pages = int(Path("/proc/self/statm").read_text(encoding="ascii").split()[1])
+    except (OSError, ValueError, IndexError):
+        return None
+    return pages * os.sysconf("SC_PAGE_SIZE")
+
+
 def free_disk(folder: Path) -> int | None:
     """Return the bytes that a user may still write to a folder, None where nothing tells."""
     try:

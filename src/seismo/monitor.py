@@ -11,8 +11,8 @@ from __future__ import annotations
 import math
 import sys
 from collections import deque
-from collections.abc import Callable, Iterable
-from dataclasses import dataclass
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import dataclass, field
 from typing import Any, TextIO
 
 import numpy as np
@@ -42,13 +42,15 @@ class Progress:
 
     Attributes:
         phase: what it does: "device", "model", "build", "compile", "step", "checkpoint" or "done";
-            "caution" or "warning".
+            "profile", "caution" or "warning".
         step: steps taken, over all batches of shots.
         steps: steps to take.
         time: simulated time in s, within the batch.
         elapsed: seconds since the first step.
         points_per_second: point updates a second; 0 before there is a number.
+        share: of the bandwidth that copies reach; 0 before it has been measured.
         shots: the shots that advance now, such as "shots 1-4 of 13"; empty with one.
+        health: of the device (`seismo.backends.base.Backend.health`).
         note: what to say: in the phase "device" where the run goes, and why.
     """
 
@@ -60,6 +62,8 @@ class Progress:
     points_per_second: float = 0.0
     shots: str = ""
     note: str = ""
+    share: float = 0.0
+    health: Mapping[str, float] = field(default_factory=dict)
 
     @property
     def fraction(self) -> float:
@@ -86,6 +90,7 @@ _SAID = {
     "device": lambda progress: progress.note,
     "checkpoint": lambda progress: progress.note,
     "done": lambda progress: progress.note,
+    "profile": lambda progress: progress.note,
     "caution": lambda progress: f"warning: {progress.note}",
     "warning": lambda progress: f"warning: {progress.note}",
     "compile": lambda progress: COMPILING,
@@ -98,14 +103,24 @@ def rate(points_per_second: float) -> str:
     return f"{millions:.0f} Mpoint/s" if millions < 1e4 else f"{millions / 1e3:.3g} Gpoint/s"
 
 
+_HEALTH: dict[str, Callable[[float], str]] = {
+    "utilisation": lambda share: f"{share:.0%} busy",
+    "memory": lambda size: with_unit(size, "B"),
+    "power": lambda watts: f"{watts:.0f} W",
+    "temperature": lambda degrees: f"{degrees:.0f} °C",
+}
+
+
 def _facts(progress: Progress) -> str:
     speed = progress.points_per_second
     parts = [
         f"step {progress.step}/{progress.steps}",
         f"t = {with_unit(progress.time, 's')}",
         rate(speed) if speed else "",
+        f"{progress.share:.0%} of the copy bandwidth" if progress.share else "",
         f"{clock_time(progress.remaining)} left" if progress.step < progress.steps else "",
         progress.shots,
+        ", ".join(_HEALTH[n](v) for n, v in progress.health.items() if n in _HEALTH),
     ]
     return "  ".join(part for part in parts if part)
 

@@ -160,16 +160,20 @@ class Simulation:
                 for inner in (False, True)
             )
             images = [fill for part in self.parts for fill in part.images[parity][stage.name]]
+            name, between = stage.name, f"{stage.name} halo"
             edges = [launch for b in bound for launch in b.edges[parity]]
-            schedule.append(Group(edges, "edge"))
-            schedule += _each([one for b in bound for one in b.edge_corrections] + near, "edge")
-            schedule += halo.start
+            schedule.append(Group(edges, "edge", name))
+            schedule += _each([one for b in bound for one in b.edge_corrections], name, "edge")
+            schedule += _each(near, "sources", "edge")
+            schedule += [Group(group, group.where, between) for group in halo.start]
             core = [launch for b in bound for launch in b.core[parity]]
-            schedule.append(Group(core, "core"))
-            schedule += _each([one for b in bound for one in b.core_corrections] + far, "core")
-            schedule += halo.finish
-            schedule += _each(images)
-        schedule += _each(self.recorder.launches(parity) + self.maps.launches(parity))
+            schedule.append(Group(core, "core", name))
+            schedule += _each([one for b in bound for one in b.core_corrections], name, "core")
+            schedule += _each(far, "sources", "core")
+            schedule += [Group(group, group.where, between) for group in halo.finish]
+            schedule += _each(images, f"{name} images")
+        schedule += _each(self.recorder.launches(parity), "receivers")
+        schedule += _each(self.maps.launches(parity), "maps")
         return [group for group in schedule if group]
 
     def views(self, name: str) -> list[tuple[Box, View]]:
@@ -213,9 +217,9 @@ class Simulation:
         return whole
 
 
-def _each(launches: list[Launch], where: str = "") -> Step:
+def _each(launches: list[Launch], name: str, where: str = "") -> Step:
     """Let launches run one after the other."""
-    return [Group([one], where) for one in launches]
+    return [Group([one], where, name) for one in launches]
 
 
 def divide(setup: Setup, lane: int, ranks: Alone, parts: tuple[int, int] | None = None) -> Division:

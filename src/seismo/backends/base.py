@@ -10,6 +10,7 @@ of the host's may stand in it too, such as one that starts messages; all before 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
+from contextlib import AbstractContextManager
 from dataclasses import dataclass
 from typing import Any, NamedTuple, Protocol
 
@@ -152,12 +153,13 @@ class Group(list[Launch]):
         where: which points of fields they change: in the "edge" that neighbours wait for, the
             "core" or the "halo", where those of the core read no halo, and those of the halo
             nothing else but the edge; "" if they may be anywhere.
+        name: of what they do together.
     """
 
-    def __init__(self, launches: Iterable[Launch], where: str = "") -> None:
-        """Take the launches, and where they work."""
+    def __init__(self, launches: Iterable[Launch], where: str = "", name: str = "") -> None:
+        """Take the launches, where they work, and what they do."""
         super().__init__(launches)
-        self.where = where
+        self.where, self.name = where, name
 
 
 Step = list[Group]  # in order
@@ -238,6 +240,18 @@ class Backend(Protocol):
     def carry(self, given: Any, other: Any, to: Any) -> tuple[Launch, ...]:
         """Bind a copy of an array to another backend's that launches here do not reach."""
 
+    def alone(self, group: Group) -> Callable[[int], None]:
+        """Make a function (step) that launches one group of a step by itself, to be timed."""
+
+    def moment(self) -> Callable[[], float]:
+        """Mark how far what is launched has come; the result gives when that was.
+
+        It is called once the work is done, and counts as `time.perf_counter` does.
+        """
+
+    def annotated(self, name: str) -> AbstractContextManager[Any]:
+        """Name what is launched meanwhile, for the profilers of the machine's maker."""
+
     def wait(self) -> None:
         """Return when all that was launched is done."""
 
@@ -253,6 +267,12 @@ class Backend(Protocol):
 
     def bandwidth(self) -> float:
         """Measure the bytes a second that plain copies move, read and written."""
+
+    def health(self) -> dict[str, float]:
+        """Say how the device is, as far as anything tells.
+
+        `utilisation` is of 1, `memory` in bytes, `power` in W, `temperature` in degC.
+        """
 
     def describe(self) -> dict[str, Any]:
         """Name the device, and what else a run's speed depends on."""

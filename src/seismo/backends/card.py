@@ -7,7 +7,9 @@ from __future__ import annotations
 
 import contextlib
 import re
-from collections.abc import Callable
+import time
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from functools import cached_property, partial
 from importlib.metadata import version
 from itertools import pairwise
@@ -21,6 +23,7 @@ from numba.np.numpy_support import from_dtype
 from seismo.backends.base import Copy
 from seismo.backends.cuda_code import Kernel, Request, Tools, keep
 from seismo.backends.cuda_facts import cuda_version, driver_release
+from seismo.backends.cuda_health import health_of
 from seismo.backends.graphs import Graphs
 from seismo.backends.order import Work
 
@@ -68,6 +71,14 @@ class Card(Tools):
             "cupy": cupy.__version__,
             "numba_cuda": version("numba-cuda"),
         }
+
+    def health(self) -> dict[str, float]:
+        """Say how busy, full and hot it is, and what it draws."""
+        return self._health()
+
+    @cached_property
+    def _health(self) -> Callable[[], dict[str, float]]:
+        return health_of(self.device.pci_bus_id)
 
     def free_memory(self) -> int:
         """Give the bytes that can still be allocated."""
@@ -247,6 +258,41 @@ class Card(Tools):
         self.wait()
         changed = frozenset({id(self._messages), *(a.data.ptr for a in into.values())})
         return Work(run, frozenset(a.data.ptr for a in out.values()), changed, self)
+
+    def alone(self, group: list[Work], clock: Any) -> Callable[[int], None]:
+        """Launch a group of a step by itself; see `seismo.backends.base.Backend.alone`."""
+
+        def run(step: int) -> None:
+            with self.device, self.main:
+                clock.fill(step)
+                for work in group:
+                    work()
+
+        return run
+
+    def moment(self) -> Callable[[], float]:
+        """Record an event in order with the steps; see `seismo.backends.base.Backend.moment`."""
+        start, begin = self._started
+        with self.device:
+            reached = self.main.record(cupy.cuda.Event())
+        return lambda: begin + cupy.cuda.get_elapsed_time(start, reached) / 1e3
+
+    @cached_property
+    def _started(self) -> tuple[Any, float]:
+        """An event, and when the card reached it by the host's clock."""
+        with self.device:
+            event = self.main.record(cupy.cuda.Event())
+        event.synchronize()
+        return event, time.perf_counter()
+
+    @contextmanager
+    def annotated(self, name: str) -> Iterator[None]:
+        """Open a range of NVTX, which NVIDIA's profilers show."""
+        cupy.cuda.nvtx.RangePush(name)
+        try:
+            yield
+        finally:
+            cupy.cuda.nvtx.RangePop()
 
     def wait(self) -> None:
         """Return when the card has done all that was launched."""

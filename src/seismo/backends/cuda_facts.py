@@ -11,6 +11,7 @@ import ctypes
 import os
 from dataclasses import dataclass
 from importlib import metadata
+from itertools import combinations
 from pathlib import Path
 from typing import Any
 
@@ -18,6 +19,7 @@ Version = tuple[int, ...]
 
 CUPY_PACKAGES = ("cupy-cuda13x", "cupy-cuda12x", "cupy-cuda11x", "cupy")
 _MAJOR, _MINOR = 75, 76  # of the compute capability, in the driver's list of attributes
+_ATOMICS = 3  # of a pair of GPUs, in its list of those: between NVLink's ends only
 _DRIVER_FILE = Path("/proc/driver/nvidia/version")
 _SMALLEST_KERNEL = """target triple = "nvptx64-nvidia-cuda"
 target datalayout = "{layout}"
@@ -31,14 +33,32 @@ define void @nothing() {{ ret void }}
 
 @dataclass(frozen=True)
 class Gpu:
-    """One GPU: its name and compute capability."""
+    """One GPU: its name, compute capability and memory."""
 
     name: str
     capability: tuple[int, int]
+    memory: int = 0  # bytes
 
     def __str__(self) -> str:
         """Name it with its capability."""
         return f"{self.name} (compute capability {'.'.join(map(str, self.capability))})"
+
+
+@dataclass(frozen=True)
+class Link:
+    """Two GPUs by their numbers: whether they reach each other's memory, and that by NVLink."""
+
+    one: int
+    other: int
+    peers: bool
+    nvlink: bool
+
+    def __str__(self) -> str:
+        """Say how what one sends comes to the other."""
+        way = (
+            "over NVLink" if self.nvlink else "directly, over PCIe" if self.peers else "by the host"
+        )
+        return f"GPU {self.one} - GPU {self.other}: {way}"
 
 
 @dataclass(frozen=True)
@@ -57,6 +77,7 @@ class Facts:
         runtime: CUDA version of CuPy's libraries.
         nvvm_trouble: why NVVM cannot compile.
         ptx: version of the PTX that NVVM writes.
+        links: between the GPUs.
     """
 
     driver: Version | None = None
@@ -70,6 +91,7 @@ class Facts:
     runtime: Version | None = None
     nvvm_trouble: str = ""
     ptx: Version | None = None
+    links: tuple[Link, ...] = ()
 
 
 def numbers(version: str) -> Version:
@@ -90,7 +112,7 @@ def cuda_version(number: int) -> str:
 
 def look() -> Facts:
     """Find out what there is; without a GPU, no package is imported."""
-    driver, gpus, trouble = _ask_driver()
+    driver, gpus, trouble, links = _ask_driver()
     visible = os.environ.get("CUDA_VISIBLE_DEVICES")
     if not gpus:
         return Facts(driver, gpus, trouble, visible)
@@ -100,7 +122,7 @@ def look() -> Facts:
     ptx, nvvm_trouble = _try_nvvm() if numba_cuda else (None, "")
     return Facts(
         driver, gpus, trouble, visible, _installed("numpy"), numba_cuda, cupy, cupy_trouble,
-        runtime, nvvm_trouble, ptx,
+        runtime, nvvm_trouble, ptx, links,
     )  # fmt: skip
 
 
@@ -120,8 +142,8 @@ def _installed(package: str) -> str | None:
         return None
 
 
-def _ask_driver() -> tuple[Version | None, tuple[Gpu, ...], str]:
-    """Give the driver's CUDA version, its GPUs, and what it complains about."""
+def _ask_driver() -> tuple[Version | None, tuple[Gpu, ...], str, tuple[Link, ...]]:
+    """Give the driver's CUDA version, its GPUs, what it complains about, and the GPUs' links."""
     try:
         driver = ctypes.CDLL("libcuda.so.1")
         version, count = ctypes.c_int(), ctypes.c_int()
@@ -129,9 +151,10 @@ def _ask_driver() -> tuple[Version | None, tuple[Gpu, ...], str]:
         status = driver.cuInit(0) or driver.cuDeviceGetCount(ctypes.byref(count))
         gpus = tuple(_gpu(driver, n) for n in range(0 if status else count.value))
         trouble = _complaint(driver, status) if status else ""
+        links = tuple(_link(driver, *pair) for pair in combinations(range(len(gpus)), 2))
     except (OSError, AttributeError):
-        return None, (), ""
-    return numbers(cuda_version(version.value)), gpus, trouble
+        return None, (), "", ()
+    return numbers(cuda_version(version.value)), gpus, trouble, links
 
 
 def _gpu(driver: Any, number: int) -> Gpu:
@@ -141,7 +164,20 @@ def _gpu(driver: Any, number: int) -> Gpu:
     capability = [ctypes.c_int(), ctypes.c_int()]
     for value, attribute in zip(capability, (_MAJOR, _MINOR), strict=True):
         driver.cuDeviceGetAttribute(ctypes.byref(value), attribute, device)
-    return Gpu(name.value.decode(errors="replace"), (capability[0].value, capability[1].value))
+    memory = ctypes.c_size_t()
+    driver.cuDeviceTotalMem_v2(ctypes.byref(memory), device)
+    major, minor = (value.value for value in capability)
+    return Gpu(name.value.decode(errors="replace"), (major, minor), memory.value)
+
+
+def _link(driver: Any, one: int, other: int) -> Link:
+    devices = [ctypes.c_int(), ctypes.c_int()]
+    for number, device in zip((one, other), devices, strict=True):
+        driver.cuDeviceGet(ctypes.byref(device), number)
+    peers, atomics = ctypes.c_int(), ctypes.c_int()
+    driver.cuDeviceCanAccessPeer(ctypes.byref(peers), *devices)
+    driver.cuDeviceGetP2PAttribute(ctypes.byref(atomics), _ATOMICS, *devices)
+    return Link(one, other, bool(peers.value), bool(atomics.value))
 
 
 def _complaint(driver: Any, status: int) -> str:

@@ -7,6 +7,7 @@ The host queues graphs of steps and waits for nothing.
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from contextlib import AbstractContextManager
 from dataclasses import replace
 from functools import lru_cache
 from itertools import product
@@ -94,6 +95,18 @@ class GpuBackend:
         """Return when all that was launched is done."""
         self.card.wait()
 
+    def alone(self, group: Group) -> Callable[[int], None]:
+        """Launch a group without a graph; see `Backend.alone`."""
+        return self.card.alone(group, self.clock)
+
+    def moment(self) -> Callable[[], float]:
+        """Record an event; see `Backend.moment`."""
+        return self.card.moment()
+
+    def annotated(self, name: str) -> AbstractContextManager[Any]:
+        """Open a range of NVTX; see `Backend.annotated`."""
+        return self.card.annotated(name)
+
     def largest(self, field: Any, plane: int) -> Search:
         """Search all of a field on the card; see `Backend.largest`."""
         return bind_largest(self.card, field, self.precision, *self.search)
@@ -105,6 +118,10 @@ class GpuBackend:
     def bandwidth(self) -> float:
         """Measure what copies on the card move."""
         return self.card.bandwidth()
+
+    def health(self) -> dict[str, float]:
+        """Say how busy, full, hot the card is, and what it draws."""
+        return self.card.health()
 
     def describe(self) -> dict[str, Any]:
         """Name the card, its driver and libraries."""

@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 import math
+import time
 from collections.abc import Callable
+from contextlib import AbstractContextManager, nullcontext
 from typing import Any
 
 import numpy as np
 
 from seismo import machine
-from seismo.backends.base import Copy, Found, Search, Step
+from seismo.backends.base import Copy, Found, Group, Search, Step
 
 
 def _nothing() -> None:
@@ -26,6 +28,7 @@ class HostBackend:
     def __init__(self, precision: str) -> None:
         self.precision = precision
         self.clock = np.zeros(1, np.int64)
+        self._before = (time.perf_counter(), time.process_time())
 
     def array(self, values: np.ndarray) -> np.ndarray:
         """Copy an array."""
@@ -73,6 +76,20 @@ class HostBackend:
 
         return advance
 
+    def alone(self, group: Group) -> Callable[[int], None]:
+        """Make a program of one group; see `Backend.alone`."""
+        advance = self.program(([group],))
+        return lambda step: advance(step, 1)
+
+    def moment(self) -> Callable[[], float]:
+        """Read the clock: launches are done when they return."""
+        now = time.perf_counter()
+        return lambda: now
+
+    def annotated(self, name: str) -> AbstractContextManager[Any]:
+        """Name nothing."""
+        return nullcontext()
+
     def wait(self) -> None:
         """Return at once."""
 
@@ -106,6 +123,15 @@ class HostBackend:
     def bandwidth(self) -> float:
         """Measure the bytes a second that the threads move, read and written."""
         return machine.bandwidth(self.threads)
+
+    def health(self) -> dict[str, float]:
+        """Say how busy the threads were since the last time, and the memory of the process."""
+        now = (time.perf_counter(), time.process_time())
+        wall, busy = (b - a for a, b in zip(self._before, now, strict=True))
+        self._before = now
+        found = {"utilisation": min(1.0, busy / (wall * self.threads))} if wall > 0 else {}
+        memory = machine.resident_memory()
+        return found | ({} if memory is None else {"memory": float(memory)})
 
     def describe(self) -> dict[str, Any]:
         """Name the processor and the threads."""

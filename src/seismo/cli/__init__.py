@@ -18,7 +18,7 @@ from typing import Annotated, Any, NoReturn
 
 import typer
 
-from seismo.cli import runs
+from seismo.cli import machines, runs
 from seismo.cli.arguments import (
     BackendName,
     DeviceNumber,
@@ -135,8 +135,8 @@ def plot(
         list[str] | None,
         typer.Argument(
             metavar="[KIND]...",
-            help="model, snapshot, peaks, gather, traces, spectra, movie "
-            "[default: all that the file has the data for].",
+            help="model, snapshot, peaks, gather, traces, spectra, movie [default: all of these "
+            "that the file has the data for]; telemetry.",
         ),
     ] = None,
     output: Annotated[
@@ -258,38 +258,8 @@ def schema(
     Console().print(Markdown(text))
 
 
-@app.command()
-def bench(
-    cases: Annotated[
-        list[str] | None,
-        typer.Argument(
-            metavar="[CASE]...", help="W1 to W5 [default on CPUs], G1 to G8 [default on GPUs]."
-        ),
-    ] = None,
-    repeats: Annotated[int, typer.Option(min=1, help="Times each case is measured.")] = 3,
-    output: Annotated[
-        Path | None, typer.Option("--json", metavar="FILE", help="Write the numbers as JSON too.")
-    ] = None,
-    backend: BackendName = "auto",
-    device: DeviceNumber = None,
-) -> None:
-    """Measure how fast this machine steps, beside its memory bandwidth."""
-    from seismo import bench as benchmarks
-    from seismo.backends.choice import choose
-
-    benchmarks.select(cases or ())
-    choice = choose(backend, device)
-    names = cases or benchmarks.usual(choice)
-    print(choice.note, file=sys.stderr)
-    yardstick = benchmarks.yardstick(choice)
-    rows: list[benchmarks.Row] = []
-    for row in benchmarks.run_cases(names, repeats, yardstick, choice):
-        rows.append(row)
-        print(f"{row.case}: {row.mpoints_per_s:.0f} million points/s", file=sys.stderr, flush=True)
-        if output is not None:
-            benchmarks.write_json(output, rows, yardstick, choice)
-    benchmarks.print_table(rows)
-    print(f"memory bandwidth {yardstick.best:.1f} GB/s")
+app.command()(machines.devices)
+app.command()(machines.bench)
 
 
 @app.command()

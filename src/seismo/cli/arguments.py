@@ -49,6 +49,9 @@ TimeLimit = Annotated[
 Force = Annotated[
     bool, typer.Option("--force", help="Replace a file of this name that reads otherwise.")
 ]
+Profiled = Annotated[
+    bool, typer.Option("--profile", help="Write a timeline beside the results (a Chrome trace).")
+]
 Quiet = Annotated[bool, typer.Option("--quiet", "-q", help="Say nothing but errors.")]
 ProgressShare = Annotated[
     int, typer.Option("--progress", min=1, max=100, help="Per cent between two lines of a log.")

@@ -17,6 +17,7 @@ from seismo.cli.arguments import (
     Force,
     Going,
     GpuCount,
+    Profiled,
     ProgressShare,
     Quiet,
     ScenarioFile,
@@ -53,6 +54,7 @@ def run(
     ] = None,
     time_limit: TimeLimit = None,
     progress: ProgressShare = 5,
+    profile: Profiled = False,
 ) -> None:
     """Run a scenario and write its results; under mpiexec or srun, on all ranks together."""
     from seismo.ranks import join
@@ -62,6 +64,7 @@ def run(
     _run(
         partial(run_on, ranks), file, quiet, progress, time_limit, ranks.first, output=output,
         resume=resume, shots=shots, backend=backend, device=device, gpus=gpus, threads=threads,
+        profile=profile,
     )  # fmt: skip
 
 
@@ -75,11 +78,15 @@ def resume(
     quiet: Quiet = False,
     time_limit: TimeLimit = None,
     progress: ProgressShare = 5,
+    profile: Profiled = False,
 ) -> None:
     """Go on with an unfinished run from its last checkpoint."""
     from seismo.runner import resume as resume_run
 
-    _run(resume_run, folder, quiet, progress, time_limit, device=device, gpus=gpus, threads=threads)
+    _run(
+        resume_run, folder, quiet, progress, time_limit, device=device, gpus=gpus, threads=threads,
+        profile=profile,
+    )  # fmt: skip
 
 
 def _run(

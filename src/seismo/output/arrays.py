@@ -222,6 +222,21 @@ class Wavelets(NamedArrays):
         return self.values_of("wavelet")
 
 
+class Telemetry(NamedArrays):
+    """How a run went by the clock on the wall: quantity -> (time)."""
+
+    def __init__(self, group: h5py.Group | None, name: str) -> None:
+        """Look up what the group holds: all but the time are arrays, though of one axis."""
+        super().__init__(group, name)
+        self._arrays = {k: d for k, d in self._columns.items() if k != "time"}
+        self._columns = {k: d for k, d in self._columns.items() if k == "time"}
+
+    @property
+    def time(self) -> np.ndarray:
+        """Seconds after the first step (time)."""
+        return _numbers(self.column("time"))
+
+
 def children(group: h5py.Group | None, kind: type) -> Iterator[tuple[str, Any]]:
     """Walk through the members of a group of one kind, following hard links only."""
     if not isinstance(group, h5py.Group):

@@ -28,5 +28,9 @@ class Elsewhere:
     def check(self) -> None:
         """Find nothing wrong; see `Pipeline.check`."""
 
+    def waiting(self) -> dict[str, float]:
+        """Hold nothing; see `Pipeline.waiting`."""
+        return {}
+
     def seal(self, until: int) -> None:
         """Seal nothing; see `Pipeline.seal`."""

@@ -27,6 +27,7 @@ from seismo.errors import DiskSpaceError
 from seismo.output.chunks import LARGEST_CHUNK_BYTES, corners, pack_tile
 from seismo.output.quantities import with_unit
 from seismo.output.results_file import ResultsWriter
+from seismo.timeline import Noted, unnoted
 
 RING_BYTES = 256 * 2**20  # and at least four of the largest frame
 SMALL_BYTES = 2**16
@@ -111,8 +112,9 @@ class Pipeline:
     """Own ring, pool and writer thread while a run steps; use as a context manager."""
 
     def __init__(
-        self, writer: ResultsWriter, backend: Backend, ring: int, reserve: int = 0
-    ) -> None:
+        self, writer: ResultsWriter, backend: Backend, ring: int, reserve: int = 0,
+        noted: Noted = unnoted,
+    ) -> None:  # fmt: skip
         """Allocate the ring and start the threads.
 
         Args:
@@ -120,10 +122,11 @@ class Pipeline:
             backend: where it comes from.
             ring: bytes of the ring (`ring_bytes`).
             reserve: bytes of disk that the end of the run will need.
+            noted: told what the threads do.
         """
         self._writer, self._backend, self._reserve = writer, backend, reserve + MARGIN_BYTES
         self.ring = Ring(backend.host_buffer(ring))
-        self._stored = 0
+        self._stored, self._noted = 0, noted
         self._error: BaseException | None = None
         self._low = ""
         self._pool = ThreadPoolExecutor(_threads(), thread_name_prefix="seismo-pack")
@@ -161,7 +164,8 @@ class Pipeline:
 
         def packed(frame: np.ndarray, corner: tuple[int, ...]) -> tuple[bytes, float]:
             copy.wait()
-            return pack_tile(frame, corner, chunk)
+            with self._noted("compress"):
+                return pack_tile(frame, corner, chunk)
 
         chunks = [
             (name, (index, *corner), self._pool.submit(packed, frame, corner))
@@ -202,6 +206,10 @@ class Pipeline:
         self._raise()
         self._writer.seal(until)
 
+    def waiting(self) -> dict[str, float]:
+        """Say what is on its way, and how often the time loop had to wait."""
+        return {"output_waiting": self.ring.used, "output_stalls": self.ring.stalls}
+
     def describe(self) -> dict[str, Any]:
         """Say what was stored, and whether the time loop had to wait."""
         return {
@@ -226,7 +234,8 @@ class Pipeline:
         try:
             for name, place, packed in chunks if self._error is None else ():
                 data, peak = packed.result()
-                self._writer.store(name, place, data, peak)
+                with self._noted("store"):
+                    self._writer.store(name, place, data, peak)
                 self._stored += len(data)
             self._look_at_disk()
         finally:

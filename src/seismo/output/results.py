@@ -26,6 +26,7 @@ from seismo.output.arrays import (
     Model,
     NamedArrays,
     SnapshotSeries,
+    Telemetry,
     TraceSet,
     Wavelets,
     children,
@@ -179,6 +180,11 @@ class Results:
         """The source time functions as injected, None when they were not written."""
         wavelets = Wavelets(self._group("wavelets"), "wavelets")
         return wavelets if "wavelet" in wavelets else None
+
+    @cached_property
+    def telemetry(self) -> Telemetry:
+        """Speed, and how the device was, while it ran; empty when it was not written."""
+        return Telemetry(self._group("telemetry"), "telemetry")
 
     @cached_property
     def sources(self) -> list[dict[str, Any]]:

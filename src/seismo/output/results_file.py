@@ -12,6 +12,7 @@ is::
     /model/<parameter>            (z, [y,] x)
     /sources/<property>           (source)
     /wavelets/wavelet             (source, time)
+    /telemetry/<quantity>         (time), of the clock on the wall
 """
 
 from __future__ import annotations
@@ -175,6 +176,18 @@ class ResultsWriter:
             scales = [write_scale(group, "source", names), write_scale(group, "time", time, "s")]
             dataset = group.create_dataset("wavelet", data=np.asarray(samples))
             attach_scales(dataset, scales, unit)
+
+        self._lay_out(lay_out)
+
+    def write_telemetry(self, series: Mapping[str, np.ndarray], units: Mapping[str, str]) -> None:
+        """Store how the run went: `time` (time) s on the wall, and series along it."""
+
+        def lay_out(file: h5py.File) -> None:
+            group = file.create_group("telemetry")
+            scale = write_scale(group, "time", series["time"], "s")
+            for name in series.keys() - {"time"}:
+                dataset = group.create_dataset(name, data=series[name])
+                attach_scales(dataset, [scale], units[name])
 
         self._lay_out(lay_out)
 

@@ -1,4 +1,4 @@
-"""Figures from results files: model, snapshot, peaks, gather, traces, spectra and movie."""
+"""Figures from results files: each a kind that `draw` knows by name (`KINDS`)."""
 
 from __future__ import annotations
 
@@ -9,6 +9,7 @@ from seismo.plotting.movie import movie
 from seismo.plotting.peaks import peaks
 from seismo.plotting.snapshot import snapshot
 from seismo.plotting.spectra import spectra
+from seismo.plotting.telemetry import telemetry
 from seismo.plotting.traces import traces
 
 __all__ = [
@@ -21,5 +22,6 @@ __all__ = [
     "peaks",
     "snapshot",
     "spectra",
+    "telemetry",
     "traces",
 ]

@@ -25,18 +25,23 @@ from seismo.plotting.peaks import peaks
 from seismo.plotting.snapshot import snapshot
 from seismo.plotting.spectra import spectra
 from seismo.plotting.style import STYLE
+from seismo.plotting.telemetry import telemetry
 from seismo.plotting.traces import traces
 
 
 @dataclass(frozen=True)
 class Kind:
-    """A kind of figure: its name, what it shows, its function and its usual file type."""
+    """A kind of figure: its name, what it shows, its function and its usual file type.
+
+    `asked` kinds are drawn when they are named only.
+    """
 
     name: str
     summary: str
     function: Callable[..., Figure]
     suffix: str = ".png"
     writes_itself: bool = False
+    asked: bool = False
 
     @property
     def options(self) -> tuple[str, ...]:
@@ -62,7 +67,9 @@ class Kind:
             raise ScenarioError(f"plot {self.name}: option {name}: {value!r}: {words}") from None
 
     def available(self, results: Results) -> bool:
-        """Say whether the file holds what this kind draws."""
+        """Say whether the file holds what this kind draws, and it is drawn without being named."""
+        if self.asked:
+            return False
         if self.name == "model":
             return len(results.model) > 0
         if self.name == "peaks":
@@ -81,6 +88,7 @@ KINDS: dict[str, Kind] = {
         Kind("gather", "a record section, as an image or as wiggles", gather),
         Kind("traces", "seismograms by station and component", traces),
         Kind("spectra", "amplitude spectra of traces and source", spectra),
+        Kind("telemetry", "speed and state of the device by time", telemetry, asked=True),
         Kind("movie", "the wavefield over the model in motion", movie, ".gif", True),
     )
 }

@@ -18,7 +18,6 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any, Literal
 
-from seismo.backends.base import Backend
 from seismo.backends.choice import Choice, choose_all
 from seismo.errors import ScenarioError
 from seismo.monitor import Progress, Reporter
@@ -38,6 +37,7 @@ from seismo.runner.checkpoints import (
 )
 from seismo.runner.deadline import time_of_end
 from seismo.runner.identity import digest, identity_of, refuse_another
+from seismo.runner.profile import Unprofiled, watch
 from seismo.runner.request import Request, silent
 from seismo.runner.signals import Signals
 from seismo.runner.stepping import Run
@@ -62,6 +62,7 @@ def run(
     shots: str | None = None,
     time_limit: float | None = None,
     signals: Signals | None = None,
+    profile: bool = False,
 ) -> Results:
     """Run a scenario and open its results.
 
@@ -82,6 +83,7 @@ def run(
         shots: a share of the shots, such as "2/4", the second of four; all when None.
         time_limit: seconds after which the run has to have stopped at a checkpoint.
         signals: what the outside asks of the run meanwhile.
+        profile: whether a timeline of the run is written beside the results, a Chrome trace.
 
     Raises:
         ScenarioError: the scenario, or a file that it names, will not do; another run writes to the
@@ -95,7 +97,7 @@ def run(
     """
     request = Request(
         output, progress or silent, backend, device, gpus, threads, resume, shots, time_limit,
-        signals or Signals(),
+        signals or Signals(), profile,
     )  # fmt: skip
     return _run_alone(scenario, request)
 
@@ -107,7 +109,7 @@ def run_on(ranks: Alone, scenario: Source, request: Request) -> Results | None:
         ranks: the processes that take part (`seismo.ranks.join`). The first writes and reports.
         scenario: see `run`.
         request: see `run`. Backend, GPUs and threads are those of each rank, its share of the
-            cores when None; it is enough if signals ask one of them.
+            cores when None; it is enough if signals ask one of them. The profile is the first's.
 
     Raises:
         SeismoError: as `run` does, on one rank or on all.
@@ -167,6 +169,8 @@ def _run_alone(scenario: Source, request: Request) -> Results:
 def _run(ranks: Alone, choice: Choice, checked: Scenario, request: Request) -> Results | None:
     """Run a scenario on one rank."""
     chosen, report, share = choice.make(checked.precision), request.report, request.share
+    profile = watch(chosen, request.profile and ranks.first, ranks.several)
+    chosen = profile.backend
     if ranks.processes == 1 and not ranks.share_memory(chosen):
         report(Progress("device", note=_APART))
     setup = ranks.same(lambda: fitted(prepare(checked, chosen.batch_points, share), chosen, ranks))
@@ -175,7 +179,7 @@ def _run(ranks: Alone, choice: Choice, checked: Scenario, request: Request) -> R
     if path is None and ranks.processes > 1:
         raise ScenarioError("output: several ranks need a file to write to; name it")
     if path is None:
-        return _run_in_passing(setup, report, chosen, ranks)
+        return _run_in_passing(setup, report, profile, ranks)
     final = results_target(path)
     folder = run_folder(final)
     own = identity_of(setup, chosen)
@@ -200,9 +204,10 @@ def _run(ranks: Alone, choice: Choice, checked: Scenario, request: Request) -> R
                 folder, checked.checkpoint, facts, request.signals,
                 time_of_end(request.time_limit), memory.state // ranks.count, ranks,
             )  # fmt: skip
-            Run(
-                setup, memory, path, report, chosen, ranks, digest(own), start, checkpoints
-            ).go()  # fmt: skip
+            with profile.kept(final, report):
+                Run(
+                    setup, memory, path, report, profile, ranks, digest(own), start, checkpoints
+                ).go()  # fmt: skip
     return open_results(path) if ranks.first else None
 
 
@@ -213,17 +218,18 @@ def _checked(scenario: Any) -> Scenario:
 
 
 def _run_in_passing(
-    setup: Setup, report: Reporter, backend: Backend, ranks: Alone
+    setup: Setup, report: Reporter, profile: Unprofiled, ranks: Alone
 ) -> Results | None:
     """Run to a temporary file, without checkpoints."""
-    memory = memory_of(setup, backend.lane_width)
+    memory = memory_of(setup, profile.backend.lane_width)
     if not ranks.first:
-        Run(setup, memory, Path(), report, backend, ranks).go()
+        Run(setup, memory, Path(), report, profile, ranks).go()
         return None
     folder = tempfile.mkdtemp(prefix="seismo-")
     path = Path(folder) / "results.h5"
     try:
-        Run(setup, memory, path, report, backend, ranks).go()
+        with profile.kept(path, report):
+            Run(setup, memory, path, report, profile, ranks).go()
         results = open_results(path)
     except BaseException:
         shutil.rmtree(folder, ignore_errors=True)

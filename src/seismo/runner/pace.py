@@ -21,11 +21,12 @@ class Pace:
     Attributes:
         seconds: of stepping, and of cutting snapshots between two steps of a stretch.
         updates: point updates in that time.
+        recent: point updates a second of the last stretch.
     """
 
     def __init__(self, backend: Backend) -> None:
         self._backend = backend
-        self.seconds, self.updates = 0.0, 0
+        self.seconds, self.updates, self.recent = 0.0, 0, 0.0
         self._stretch = 1  # steps that take about as long as the time between two reports
         self._begin = 0.0
         self._steps = self._points = 0  # queued
@@ -56,6 +57,7 @@ class Pace:
         took = max(time.perf_counter() - self._begin, 1e-9)
         self.seconds += took
         self.updates += self._points
+        self.recent = self._points / took
         wanted = int(REPORT_EVERY * self._steps / took)
         self._stretch = max(1, min(wanted, _FASTER * self._steps))
         self._steps = self._points = 0

@@ -31,6 +31,7 @@ class Request:
     shots: str | None = None
     time_limit: float | None = None
     signals: Signals = field(default_factory=Signals)
+    profile: bool = False
 
     @property
     def share(self) -> Share | None:

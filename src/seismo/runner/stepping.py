@@ -11,16 +11,13 @@ Of several ranks the first writes what all have found; the others run along.
 
 from __future__ import annotations
 
-import threading
 import time
 from collections.abc import Iterator
-from contextlib import contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
 from seismo import machine, monitor, seismograms
-from seismo.backends.base import Backend
 from seismo.errors import DiskSpaceError, StoppedError, UnstableError
 from seismo.monitor import Progress, Reporter
 from seismo.output.elsewhere import Elsewhere
@@ -33,13 +30,13 @@ from seismo.plan.room import refuse_what_does_not_fit
 from seismo.ranks import Alone
 from seismo.runner import contents
 from seismo.runner.checkpoints import Checkpoints, Start
+from seismo.runner.compiling import Compiling
 from seismo.runner.gear import Gear
 from seismo.runner.pace import REPORT_EVERY, Pace
+from seismo.runner.profile import Unprofiled
+from seismo.runner.telemetry import UNITS, Telemetry
 from seismo.setup import Setup
 from seismo.simulation import Simulation
-
-COMPILING_AFTER = 2.0  # s, and for each point: without compiling, preparing takes less
-COMPILING_AFTER_POINT = 5e-7
 
 
 @dataclass(eq=False)
@@ -51,7 +48,7 @@ class Run:
         memory: what it takes.
         path: the results file.
         report: told of the progress.
-        backend: where to run.
+        profile: where to run, and who is told what is done when.
         ranks: that take part.
         identity: what tells this run from others, for the results.
         start: where it begins.
@@ -62,7 +59,7 @@ class Run:
     memory: Memory
     path: Path
     report: Reporter
-    backend: Backend
+    profile: Unprofiled
     ranks: Alone
     identity: str = ""
     start: Start = field(default_factory=Start)
@@ -70,15 +67,17 @@ class Run:
 
     def __post_init__(self) -> None:
         """Prepare it."""
+        self.backend, self.noted = self.profile.backend, self.profile.noted
         self.series = series_of(self.setup)
         self.names = [shot.name for shot in self.setup.shots]
         self.per_batch = self.setup.clock.steps + self.setup.extra_steps
         self.batches = range(0, len(self.setup.shots), self.setup.batch)
         self.pace = Pace(self.backend)
+        self.telemetry = Telemetry(self.backend, self.pace, self.ranks.several)
         self.since = self.started = self.reported = 0.0
         self.before = self.start.header.get("elapsed", 0.0)
-        self.told = False
         self.others = machine.Others()
+        self.compiling = Compiling(self.report, self.setup.grid.size)
 
     def go(self) -> None:
         """Take the part of this rank in it."""
@@ -115,14 +114,16 @@ class Run:
             contents.create_traces(writer, self.setup)
             contents.create_maps(writer, self.setup)
             self.report(Progress("build"))
-            with self._told_when_compiling():
+            with self.compiling.watched():
                 simulation, taker = self._built(writer)
             end = output_of(self.setup)
             reserve = end.traces + end.maps + memory.state * written
-            with Pipeline(writer, self.backend, ring_of(self.setup), reserve) as pipeline:
+            held = (ring_of(self.setup), reserve, self.noted)
+            with Pipeline(writer, self.backend, *held) as pipeline:
                 failure = self._waves(Gear(simulation, taker, writer, pipeline))
             marks = {"status": "unstable", "message": str(failure)} if failure else None
             summary = self._summary(simulation) | pipeline.describe()
+            writer.write_telemetry(self.telemetry.series(), UNITS)
             writer.finish(summary, marks)
         if self.checkpoints is not None:
             self.checkpoints.remove()
@@ -209,7 +210,8 @@ class Run:
             if step % monitor.EVERY == 0 or step == self.per_batch:
                 watch.look(step)
             if step in gear.taker.events:
-                gear.taker.take(step, gear.simulation.left, gear.pipeline, names)
+                with self.noted("snapshots"):
+                    gear.taker.take(step, gear.simulation.left, gear.pipeline, names)
             if step == self.setup.clock.steps:
                 gear.send_maps(number * self.setup.batch, len(names))
             if step < self.per_batch:
@@ -247,7 +249,8 @@ class Run:
         due = self.checkpoints
         if due is not None and due.due(gear.simulation.step if watch else 0):
             ending = due.ending
-            stopped = self._store(gear, watch, number)
+            with self.noted("checkpoint"):
+                stopped = self._store(gear, watch, number)
             if ending:
                 raise StoppedError(f"{stopped}, {ending}; {due.onwards}")
 
@@ -274,7 +277,7 @@ class Run:
         """Step to a step, halting now and then; the very first, which may compile, is not timed."""
         simulation = gear.simulation
         if not self.started and to > simulation.step:
-            with self._told_when_compiling():
+            with self.compiling.watched():
                 simulation.advance(1)
                 self.backend.wait()
             self.started = self.reported = time.perf_counter()
@@ -288,34 +291,22 @@ class Run:
                 now = time.perf_counter()
                 if now - self.reported > REPORT_EVERY or simulation.step == last:
                     self.reported = now
-                    self.report(self._progress(simulation, number, names, now))
+                    self.report(self._progress(gear, number, names, now))
                 if simulation.step < to and not self.ranks.several:  # these halt together
                     yield
 
-    def _progress(self, simulation: Simulation, number: int, names: list[str], now: float):
-        several = len(self.names) > 1
+    def _progress(self, gear: Gear, number: int, names: list[str], now: float) -> Progress:
+        """Take a sample of how the run and its device are, and say where it is."""
+        simulation, several = gear.simulation, len(self.names) > 1
         last = number * self.setup.batch + len(names)
+        elapsed, moved = self.before + now - self.started, simulation.bytes_per_point
+        health = self.telemetry.sample(elapsed, moved, gear.pipeline.waiting())
         return Progress(
             "step", number * self.per_batch + simulation.step, self.total,
-            simulation.step * self.setup.clock.dt, self.before + now - self.started, self.pace.rate,
+            simulation.step * self.setup.clock.dt, elapsed, self.pace.rate,
             f"shots {last - len(names) + 1}-{last} of {len(self.names)}" if several else "",
+            share=self.telemetry.share(self.pace.rate * moved), health=health,
         )  # fmt: skip
-
-    @contextmanager
-    def _told_when_compiling(self) -> Iterator[None]:
-        after = COMPILING_AFTER + COMPILING_AFTER_POINT * self.setup.grid.size
-        timer = threading.Timer(after, self._tell_of_compiling)
-        timer.daemon = True
-        timer.start()
-        try:
-            yield
-        finally:
-            timer.cancel()
-
-    def _tell_of_compiling(self) -> None:
-        if not self.told:
-            self.told = True
-            self.report(Progress("compile"))
 
     @staticmethod
     def _watch(simulation: Simulation, shots: list) -> monitor.Watch:
@@ -343,8 +334,8 @@ class Run:
             summary["peak_memory_bytes"] = peak
         if self.ranks.several:
             summary |= simulation.division.describe()
-        elif self.pace.seconds > self.backend.measured_from:
-            summary["bandwidth_share"] = moved / self.backend.bandwidth()
+        elif share := self.telemetry.share(moved):
+            summary["bandwidth_share"] = share
         others = self.others.share()
         if others is not None and not self.ranks.several:
             summary["share_of_others"] = others

@@ -1,0 +1,49 @@
+"""How a card is, as its management library (NVML) tells: busy, full, hot, and what it draws.
+
+NVML sees a card that other programs use too. Where its Python package (nvidia-ml-py) or an answer
+is missing, so is the number: a run does not depend on any of them.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from importlib import import_module
+from typing import Any
+
+
+def _answers(nvml: Any, card: Any) -> dict[str, Callable[[], float]]:
+    """Name what can be asked for."""
+    return {
+        "utilisation": lambda: nvml.nvmlDeviceGetUtilizationRates(card).gpu / 100,
+        "memory": lambda: float(nvml.nvmlDeviceGetMemoryInfo(card).used),
+        "power": lambda: nvml.nvmlDeviceGetPowerUsage(card) / 1e3,
+        "temperature": lambda: float(
+            nvml.nvmlDeviceGetTemperature(card, nvml.NVML_TEMPERATURE_GPU)
+        ),
+    }
+
+
+def health_of(bus: str, nvml: Any = None) -> Callable[[], dict[str, float]]:
+    """Make the function that asks how the card on a PCI bus is.
+
+    Args:
+        bus: its address, such as 0000:1B:00.0.
+        nvml: the library, the one that is installed when None.
+    """
+    try:
+        nvml = nvml or import_module("pynvml")
+        nvml.nvmlInit()
+        asked = _answers(nvml, nvml.nvmlDeviceGetHandleByPciBusId(bus))
+    except Exception:  # whatever is wrong with it, the run goes on
+        return dict
+
+    def health() -> dict[str, float]:
+        found = {}
+        for name, ask in asked.items():
+            try:
+                found[name] = ask()
+            except nvml.NVMLError:
+                continue
+        return found
+
+    return health

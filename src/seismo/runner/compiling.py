@@ -1,0 +1,37 @@
+"""Say that kernels are being compiled, once, where something takes longer than it does without."""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Iterator
+from contextlib import contextmanager
+
+from seismo.monitor import Progress, Reporter
+
+AFTER = 2.0  # s, and for each point: without compiling, preparing takes less
+AFTER_POINT = 5e-7
+
+
+class Compiling:
+    """Watch the clock while kernels may be compiled."""
+
+    def __init__(self, report: Reporter, points: int) -> None:
+        """Report to `report`; the grid has so many points."""
+        self._report, self._after = report, AFTER + AFTER_POINT * points
+        self._told = False
+
+    @contextmanager
+    def watched(self) -> Iterator[None]:
+        """Tell if what is done meanwhile takes long."""
+        timer = threading.Timer(self._after, self._tell)
+        timer.daemon = True
+        timer.start()
+        try:
+            yield
+        finally:
+            timer.cancel()
+
+    def _tell(self) -> None:
+        if not self._told:
+            self._told = True
+            self._report(Progress("compile"))

@@ -1,0 +1,108 @@
+"""The timeline of a run: every stage has its span, in order, and the answer is the same run's.
+
+Times are those of a clock that goes on by itself; only their order and their sums are looked at.
+"""
+
+from __future__ import annotations
+
+import itertools
+import json
+import threading
+
+import pytest
+
+import seismo
+from seismo import timeline as lines
+from seismo.backends import profiled
+from seismo.backends.profiled import COPIES, GROUPS, STEPS
+from seismo.errors import StoppedError
+from seismo.runner import stepping
+from seismo.runner.signals import Signals
+from seismo.timeline import Timeline
+from test_run import SCENARIO
+
+OUTPUT = {"snapshots": [{"name": "p", "fields": ["p"], "steps": 20}]}
+
+
+def read(path) -> tuple[dict[str, list[dict]], list[dict]]:
+    """Give the spans of each track, and all of them."""
+    events = json.loads(path.read_text())["traceEvents"]
+    names = {e["tid"]: e["args"]["name"] for e in events if e["ph"] == "M"}
+    spans = [e for e in events if e["ph"] == "X"]
+    return {names[t]: [e for e in spans if e["tid"] == t] for t in names}, spans
+
+
+@pytest.fixture
+def often(monkeypatch):
+    """Let every seventh step go group by group."""
+    monkeypatch.setattr(profiled, "EVERY", 7)
+    monkeypatch.setattr(profiled, "ALONE", 6)
+
+
+def test_a_profiled_run_gives_the_same_bits(tmp_path, often):
+    said = []
+    scenario = SCENARIO | {"output": OUTPUT}
+    found = seismo.run(scenario, tmp_path / "x.h5", said.append, profile=True, backend="cpu")
+    wanted = seismo.run(scenario, tmp_path / "y.h5", backend="cpu")
+    assert found.traces_hash == wanted.traces_hash
+    tracks, spans = read(tmp_path / "x.profile.json")
+    assert not (tmp_path / "y.profile.json").exists()
+    assert {e["name"] for e in tracks[GROUPS]} == {"velocity", "pressure", "sources", "receivers"}
+    assert {"snapshots", "wait for the steps"} <= {e["name"] for e in spans}
+    assert {e["name"] for e in tracks["seismo-write"]} == {"store"}
+    assert len(tracks[COPIES]) == len(found.snapshots["p"].time)
+    (note,) = [p.note for p in said if p.phase == "profile"]
+    assert note.startswith(f"{tmp_path / 'x.profile.json'}: of a step, group by group: ")
+
+
+def test_steps_follow_one_another_and_hold_their_groups(tmp_path, often):
+    """All steps are there once; those that go by themselves hold their groups, in order."""
+    results = seismo.run(SCENARIO, tmp_path / "x.h5", profile=True, backend="cpu")
+    tracks, _ = read(tmp_path / "x.profile.json")
+    numbers = []
+    for span in tracks[STEPS]:
+        _, first, *rest = span["name"].split()
+        numbers += range(int(first), int(rest[-1] if rest else first) + 1)
+    assert numbers == list(range(len(numbers)))
+    assert len(numbers) >= results.summary["steps"]
+    for track in (STEPS, GROUPS):
+        for one, other in itertools.pairwise(tracks[track]):
+            assert one["ts"] + one["dur"] <= other["ts"] + 1e-3  # us
+    single = next(e for e in tracks[STEPS] if e["name"] == "step 6")
+    within = [e for e in tracks[GROUPS] if 0 <= e["ts"] - single["ts"] <= single["dur"]]
+    assert (within[0]["name"], within[-1]["name"]) == ("velocity", "receivers")
+
+
+def test_a_run_that_stops_leaves_its_timeline(tmp_path, monkeypatch):
+    monkeypatch.setattr(stepping, "REPORT_EVERY", 0.0)
+    signals = Signals()
+
+    def stop(progress) -> None:
+        signals.stop = progress.phase == "step"
+
+    with pytest.raises(StoppedError):
+        seismo.run(SCENARIO, tmp_path / "x.h5", stop, signals=signals, profile=True, backend="cpu")
+    _, spans = read(tmp_path / "x.profile.json")
+    assert "checkpoint" in {e["name"] for e in spans}
+
+
+def test_spans_of_threads_and_their_sums(monkeypatch):
+    """Each thread is a track; a clock that counts makes every span 1 s long."""
+    ticks = itertools.count()
+    monkeypatch.setattr(lines.time, "perf_counter", lambda: float(next(ticks)))
+    timeline = Timeline()
+
+    def work() -> None:
+        for _ in range(2):
+            with timeline.span("work"):
+                pass
+
+    thread = threading.Thread(target=work, name="worker")
+    thread.start()
+    thread.join()
+    with pytest.raises(ZeroDivisionError), timeline.span("fails"):
+        _ = 1 / 0
+    assert timeline.seconds("worker") == {"work": 2.0}
+    assert timeline.seconds("MainThread") == {"fails": 1.0}
+    spans = [e for e in timeline.events() if e["ph"] == "X"]
+    assert [(e["ts"], e["dur"]) for e in spans] == [(1e6, 1e6), (3e6, 1e6), (5e6, 1e6)]
