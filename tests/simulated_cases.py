@@ -10,6 +10,7 @@ from __future__ import annotations
 import json
 import math
 import os
+from functools import partial
 
 import numpy as np
 import pytest
@@ -20,10 +21,11 @@ import simulated_card
 import solver
 from cut_cases import case
 from seismo import monitor, runner, setup
-from seismo.backends import gpu
+from seismo.backends import gpu, profiled
 from seismo.backends.choice import Choice
 from seismo.backends.cuda_march import Shape
 from seismo.backends.reference import ReferenceBackend
+from seismo.bench.ladder import find
 from seismo.errors import StoppedError, UnstableError
 from seismo.ranks import Alone
 from seismo.runner import stepping
@@ -198,6 +200,36 @@ def test_the_search_for_the_largest(precision, size):
         assert start()() == (pytest.approx(wanted, rel=2e-6), size // 2)
 
 
+def test_kernels_of_the_ladder():
+    """Every other way to do the acoustic update gives the product's answer."""
+    find()
+    from ladder import flat, layouts, looped, naive, scalar_queue, stand, strided, tile
+
+    backend = simulated("float32")
+    interior = stand.Interior(backend, stand.whole("acoustic", 3, 8, 10))
+    wanted = interior.answer(backend.program(interior.steps(interior.product)), 2)
+    for bind in (
+        naive.bind, strided.bind, flat.bind, looped.bind, partial(tile.bind, threads=(4, 4, 1)),
+        partial(scalar_queue.bind, planes=7), layouts.bind(Shape((2, 2, 2), 1, False)),
+    ):  # fmt: skip
+        steps = interior.steps(lambda call, bind=bind: bind(backend, call))
+        found = interior.answer(backend.program(steps), 2)
+        assert stand.difference(found, wanted) < 1e-6
+
+
+def test_the_rest_of_the_ladder():
+    """The search plane by plane, and atomic additions."""
+    find()
+    from ladder import atomics, sequential, stand
+
+    atomics.PATCH = atomics.REACH = 2
+    atomics.SIDE = 6
+    choice = Choice("gpu", "on a simulator", simulated)
+    tiny = stand.Stand(choice, stand.Scale(space=8, shots=1, seconds=0.0))
+    for measure in (sequential.measure, atomics.measure):
+        assert measure(tiny).difference < 1e-6
+
+
 SCENARIO = {
     "physics": "acoustic",
     "grid": {"extent": {"x": 160.0, "z": 120.0}, "spacing": 10.0, "order": 4},
@@ -260,6 +292,16 @@ def test_a_run_goes_on_on_the_card(tmp_path, on_the_card):
     ):
         assert read(wanted).any()
         np.testing.assert_array_equal(read(found), read(wanted))
+
+
+def test_a_profiled_run_is_the_same_run(tmp_path, monkeypatch, on_the_card):
+    """Steps 4 and 9 go group by group."""
+    monkeypatch.setattr(profiled, "EVERY", 5)
+    monkeypatch.setattr(profiled, "ALONE", 4)
+    found = seismo.run(SCENARIO, tmp_path / "x.h5", profile=True)
+    assert found.traces_hash == seismo.run(SCENARIO, tmp_path / "y.h5").traces_hash
+    events = json.loads((tmp_path / "x.profile.json").read_text())["traceEvents"]
+    assert {"pressure", "flux", "sources", "receivers", "maps"} <= {e["name"] for e in events}
 
 
 def test_maps_run_on_the_card():

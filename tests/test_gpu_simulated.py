@@ -34,8 +34,8 @@ def test_kernels_equal_numpy():
     simulate("-k", "planes or spaces or tile or single or sea_bed or side_by_side or two_cards")
 
 
-def test_the_watch_and_whole_runs():
-    simulate("-k", "largest or run")
+def test_the_watch_whole_runs_and_the_ladder():
+    simulate("-k", "largest or run or ladder")
 
 
 @pytest.mark.slow

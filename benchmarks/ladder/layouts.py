@@ -1,0 +1,38 @@
+"""The product's own kernel, its threads laid out in ways that do not suit the card.
+
+What is wrong with each is said beside it. The layouts that suit it are the table `H200` in
+`seismo.backends.cuda_shapes`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+from seismo.backends.cuda_march import Shape
+from seismo.backends.cuda_shapes import H200
+from seismo.backends.gpu import GpuBackend
+
+INNER = ("xyz", "second", "inner", 8)
+
+# No queue: every plane reads the planes above and below it anew, through the caches.
+NO_QUEUE = Shape((32, 8, 2), 1, False, 2)
+# 24 threads are no whole warp: 8 of 32 idle all the time, and a block is too small to hide waits.
+ODD_THREADS = Shape((8, 3, 1), 32, True, 2)
+# As many registers as fit into an eighth: the rest is spilled to memory and read back.
+SPILLED = Shape((32, 8, 1), 32, True, 8)
+
+
+def few_blocks(planes: int) -> Shape:
+    """All planes to one block: 384 x 384 columns make 144 blocks, for 132 multiprocessors."""
+    return Shape((32, 8, 1), planes, True, 2)
+
+
+def bind(shape: Shape) -> Callable[[Any, Any], list]:
+    """Make the function that binds the interior so."""
+
+    def bound(backend: Any, call: Any) -> list:
+        shapes = H200 | {INNER: shape}
+        return call.bind(GpuBackend(backend.precision, backend.card, shapes))
+
+    return bound

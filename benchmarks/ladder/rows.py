@@ -1,0 +1,173 @@
+"""The advice: what it is, where in the product it lives, and what measures it here.
+
+The letters say which kind of text gives it: A and B are about Numba kernels and streams, C about
+several GPUs, D about Python on GPUs, E about feeding a GPU with data.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from importlib import import_module
+
+from ladder.stand import Stand
+from ladder.worth import NotHereError, Worth
+
+PROCESSOR, CARD, CARDS = "a processor", "a GPU", "2 GPUs"
+
+
+@dataclass(frozen=True)
+class Row:
+    """A piece of advice.
+
+    Attributes:
+        number: of it.
+        advice: in one sentence.
+        here: what it is in a simulator of waves.
+        places: where in the product, as file:name.
+        needs: what it is measured on.
+        measure: (file, function) of this folder; none where nothing here measures it.
+        ways: files that say what is wrong without it; the measuring one if none is named.
+    """
+
+    number: int
+    origin: str
+    advice: str
+    here: str
+    places: tuple[str, ...]
+    needs: str
+    measure: tuple[str, str] | None = None
+    ways: tuple[str, ...] = ()
+
+    @property
+    def beside(self) -> tuple[str, ...]:
+        """The files that do without it."""
+        return self.ways or (self.measure or ())[:1]
+
+    @property
+    def anchor(self) -> str:
+        """What a link to it names."""
+        return f"row-{self.number}"
+
+    def measured(self, stand: Stand) -> Worth:
+        """Measure it.
+
+        Raises:
+            NotHereError: the machine cannot show it.
+        """
+        have = {"cpu": [PROCESSOR], "gpu": [PROCESSOR, CARD]}[stand.choice.name]
+        if self.needs not in have or self.measure is None:
+            raise NotHereError(f"needs {self.needs}")
+        file, name = self.measure
+        return getattr(import_module(f"ladder.{file}"), name)(stand)
+
+
+ROWS = (
+    Row(1, "A", "Let neighbouring threads read neighbouring addresses.",
+        "x lies contiguous, rows begin on lines of 128 bytes, a warp takes 128 points of x",
+        ("decomposition.py:Subdomain.offset", "backends/cuda_kernels.py:box_kernel"),
+        PROCESSOR, ("kernels", "coalesced"), ("strided",)),
+    Row(2, "A", "A sequential loop in a kernel serialises it: reduce in stages, in shared memory.",
+        "the watch for NaN and overflow finds the largest number of a field on the card",
+        ("backends/cuda_largest.py:largest_kernel", "monitor.py:Watch"),
+        CARD, ("sequential", "measure")),
+    Row(3, "A, D, E", "Keep data on the device: transfers dwarf kernels.",
+        "fields, model, wavelets and records stay on the card from the first step to the last",
+        ("backends/gpu.py:GpuBackend", "fields.py:Fields"), CARD, ("copied", "measure")),
+    Row(4, "A", "Copy through pinned memory, in pieces.",
+        "snapshots go through a ring of pinned buffers into chunks",
+        ("backends/card.py:Card.host_buffer", "output/pipeline.py:Ring"),
+        CARD, ("pageable", "measure")),
+    Row(5, "A", "Use registers and shared memory.",
+        "a thread keeps the planes around it in registers as it goes down",
+        ("backends/cuda_march.py:marching",), CARD, ("kernels", "registers"),
+        ("flat", "tile", "scalar_queue")),
+    Row(6, "A", "Spread the work over all cores: enough blocks of threads.",
+        "a table of layouts; planes for a thread so few that blocks are many",
+        ("backends/cuda_shapes.py:H200", "backends/cuda_march.py:Shape"), CARD,
+        ("kernels", "blocks"), ("layouts",)),
+    Row(7, "A, B, C, E", "Profile first, and measure each step.",
+        "`run --profile` writes a timeline of stages, halos and output, with no profiler",
+        ("backends/profiled.py:Profiled", "timeline.py:Timeline", "runner/profile.py:Profile"),
+        PROCESSOR, ("watching", "profile")),
+    Row(8, "B", "Streams overlap copies with kernels that do not depend on them.",
+        "snapshots are cut out, and copied on a stream of their own beside the next steps",
+        ("backends/card.py:Card.send", "output/snapshots.py:SnapshotTaker"),
+        CARD, ("waiting_output", "measure")),
+    Row(9, "B", "Kernels that depend on one another gain nothing from two streams.",
+        "velocity and stress follow one another on one line; events stand only where lines join",
+        ("backends/order.py:lines",), CARD, ("streams", "dependent")),
+    Row(10, "B", "A kernel that fills the card gains nothing from a second stream.",
+        "large shots go one after the other",
+        ("setup.py:prepare", "backends/gpu.py:GpuBackend"), CARD, ("streams", "side_by_side")),
+    Row(11, "B", "Small independent work does gain from running together.",
+        "small shots advance in one batch, one more dimension of each launch",
+        ("setup.py:evenly", "backends/cuda_kernels.py:box_kernel"), CARD, ("surveys", "measure")),
+    Row(12, "B", "Tune the kernel before adding streams: unroll, coalesce, watch registers.",
+        "differences are written out with their coefficients; launch bounds that do not spill",
+        ("operators.py:_added", "backends/cuda_march.py:Shape.bounds"),
+        CARD, ("kernels", "unrolled"), ("looped", "layouts")),
+    Row(13, "B", "Writers that meet need synchronisation or atomic operations.",
+        "a thread for each cell adds all sources there in a fixed order",
+        ("kernels/points.py:inject", "sources.py:Injection"), CARD, ("atomics", "measure")),
+    Row(14, "B", "Split a large job in parts, each on its stream, and combine at the end.",
+        "interior, layers, records and snapshots run side by side as far as they may",
+        ("backends/order.py:dependencies", "backends/card.py:Card.program"),
+        CARD, ("streams", "independent")),
+    Row(15, "C", "Communication can cost more than it saves: small problems are slower on two.",
+        "a grid is cut only where that is asked for, and `check` says what a run costs",
+        ("plan/__init__.py:make_plan",), CARDS),
+    Row(16, "C", "Divide evenly: no GPU idle.",
+        "parts are cut by cost, a point in an absorbing layer counting more",
+        ("decomposition.py:decompose",), CARDS),
+    Row(17, "C", "Move as little as possible between GPUs, nothing through the host.",
+        "halos only", ("halo.py:Halo",), CARDS),
+    Row(18, "C", "Let each device work asynchronously, with few points of synchronisation.",
+        "what neighbours wait for is computed first, and travels beside the rest",
+        ("simulation.py:Simulation", "halo.py:Halo"), CARDS),
+    Row(19, "C", "Use the libraries that know the hardware.",
+        "CuPy, and MPI between processes", ("ranks.py:join", "backends/card.py:Card"), CARDS),
+    Row(20, "C", "Know the topology: PCIe, NVLink, memory.",
+        "`seismo devices` says how each pair of GPUs is linked",
+        ("backends/cuda_facts.py:Link", "backends/devices.py:report"), CARDS),
+    Row(21, "D", "Make CPU code parallel by decorator.",
+        "formulas compiled for the processor's vectors, tiles dealt to all cores",
+        ("backends/cpu.py:CpuBackend", "backends/vectors.py:VectorLanes"),
+        PROCESSOR, ("machines", "processor"), ("slices", "loops")),
+    Row(22, "D", "Threads of a block: a multiple of 32, at least 128.",
+        "blocks of 256 threads, a warp along x",
+        ("backends/cuda_march.py:Shape.fitted",), CARD, ("kernels", "warps"), ("layouts",)),
+    Row(23, "D", "Test on a CPU first, then move to the GPU.",
+        "one formula, one scenario, both backends, and a simulated card in the tests",
+        ("backends/choice.py:choose", "operators.py:operators"), CARD, ("machines", "both")),
+    Row(24, "D", "CuPy is NumPy on the GPU.",
+        "memory, streams, graphs and launches are CuPy's",
+        ("backends/card.py:Card.launch",), CARD, ("launches", "measure")),
+    Row(25, "D", "Compile once, then run over batches.",
+        "kernels are kept on disk under a key of all that goes into them",
+        ("backends/cuda_code.py:keep",), CARD, ("compiled_again", "measure")),
+    Row(26, "D", "Work is dispatched asynchronously: wait before you stop the clock.",
+        "every timing waits for the card or uses its events",
+        ("runner/pace.py:Pace.settle", "backends/card.py:Card.bandwidth"),
+        CARD, ("unsynchronised", "measure")),
+    Row(27, "D", "See what the GPU is doing.",
+        "speed, share of the bandwidth, utilisation, memory, power and heat, live and as series",
+        ("runner/telemetry.py:Telemetry", "backends/cuda_health.py:health_of",
+         "plotting/telemetry.py:telemetry", "backends/devices.py:report"),
+        PROCESSOR, ("watching", "telemetry")),
+    Row(28, "E", "A GPU starves when its data pipeline is slow: use workers.",
+        "a pool compresses and a thread writes beside the steps",
+        ("output/pipeline.py:Pipeline",), PROCESSOR, ("gzip_in_loop", "measure")),
+    Row(29, "E", "Too small a batch leaves the card idle; memory bounds it.",
+        "survey.batch: auto takes as many shots as fill the card and fit it",
+        ("setup.py:evenly", "plan/memory.py:memory_of"), PROCESSOR, ("surveys", "batches")),
+    Row(30, "E", "Fuse layers of work into fewer kernels.",
+        "all velocities in one kernel, all stresses in another",
+        ("physics/elastic.py:_velocity_3d", "physics/elastic.py:_even_stress_3d"),
+        PROCESSOR, ("kernels", "fused"), ("unfused",)),
+    Row(31, "E", "No needless copies to the host, no intermediate results there.",
+        "maps of largest values, decimation and the watch work on the device",
+        ("maps.py:Maps", "cuts.py:Reader"), CARD, ("host_maps", "measure")),
+    Row(32, "E", "Several GPUs: one process that drives them, or one process each.",
+        "ranks joined by MPI share a run, each with parts of its own",
+        ("ranks.py:join", "decomposition.py:Division"), CARDS),
+)  # fmt: skip

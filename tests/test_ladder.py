@@ -1,0 +1,148 @@
+"""The ladder of optimisations: every row has its place, every other way gives the product's answer.
+
+Nothing here is about speed. Sides of a row differ by rounding in single precision over a few steps:
+1e-5 of the waves, as the ladder itself demands of what it measures (`ladder.report.CLOSE`). The
+kernels of the ladder run on the simulated card in `simulated_cases.py`.
+"""
+
+from __future__ import annotations
+
+import ast
+import io
+import json
+import sys
+from pathlib import Path
+
+import pytest
+from rich.console import Console
+
+from seismo import cli
+from seismo.backends.choice import choose
+from seismo.bench import ladder as way
+from seismo.errors import ScenarioError
+
+report = way.find()
+from ladder import page, rungs  # noqa: E402
+from ladder.rows import ROWS  # noqa: E402
+from ladder.stand import Scale, Stand  # noqa: E402
+
+ROOT = Path(__file__).resolve().parents[1]
+RESULTS = ROOT / "benchmarks" / "results" / "ladder_h200.json"
+TINY = Scale(space=24, elastic=24, processor=24, plane=48, small=40, shots=2, seconds=0.0)
+CARD = Scale(space=96, elastic=64, processor=32, plane=200, small=100, shots=4, seconds=0.0)
+
+
+def names_in(file: Path) -> set[str]:
+    """Give what a file defines: functions, classes and their methods, and names set at the top."""
+    found = set()
+    for node in ast.parse(file.read_text(encoding="utf-8")).body:
+        if isinstance(node, ast.FunctionDef | ast.ClassDef):
+            found.add(node.name)
+        if isinstance(node, ast.ClassDef):
+            inner = [n for n in node.body if isinstance(n, ast.FunctionDef)]
+            found |= {f"{node.name}.{method.name}" for method in inner}
+        targets = getattr(node, "targets", [getattr(node, "target", None)])
+        found |= {t.id for t in targets if isinstance(t, ast.Name)}
+    return found
+
+
+def test_every_piece_of_advice_has_a_row():
+    assert [row.number for row in ROWS] == list(range(1, 33))
+    assert {row.number for row in ROWS} >= set(page.BEYOND)
+
+
+@pytest.mark.parametrize("row", ROWS, ids=lambda row: str(row.number))
+def test_a_row_names_what_there_is(row):
+    """File and function in the product, and the files of the ladder that do without."""
+    assert row.places
+    assert row.here
+    for place in row.places:
+        file, _, name = place.partition(":")
+        assert name in names_in(ROOT / "src" / "seismo" / file), place
+    for file in row.beside:
+        text = page._wrong(file)
+        assert "What is wrong" in text or file == "machines", text
+    if row.measure:
+        file, name = row.measure
+        assert name in names_in(page.HERE / f"{file}.py")
+
+
+def test_every_rung_of_the_processor_gives_the_products_answer():
+    stand = Stand(choose("cpu"), TINY)
+    found = list(rungs.climb(stand, "cpu"))
+    assert [rung.name for rung in found] == [name for name, *_ in rungs.LADDERS["cpu"]]
+    assert all(rung.difference < report.CLOSE for rung in found)
+    assert found[-1].difference == 0
+
+
+def test_rows_are_measured_printed_and_kept(tmp_path):
+    """Those of the processor; what needs a GPU says so; a second call adds to the file."""
+    file, shown = tmp_path / "ladder.json", Console(file=io.StringIO(), width=150)
+    for names in (["30", "6"], ["21", "15"]):
+        record = report.climb(choose("cpu"), names, file, shown, TINY)
+    assert json.loads(file.read_text()) == json.loads(json.dumps(record))
+    rows = record["rows"]
+    assert {number for number in rows if "gain" in rows[number]} == {"30", "21"}
+    assert not any("failed" in found for found in rows.values())
+    assert rows["6"] == {"missing": "needs a GPU"}
+    assert rows["15"] == {"missing": "needs 2 GPUs"}
+    report.print_rows(record, shown)
+    assert "needs 2 GPUs" in shown.file.getvalue()
+    text = page.page(record)
+    assert rows["30"]["scenario"] in text
+    page.draw(record | {"rungs": [rung_of("cpu")]}, tmp_path / "ladder.png")
+    assert (tmp_path / "ladder.png").stat().st_size > 1000
+
+
+def rung_of(machine: str) -> dict:
+    return rungs.Rung("one", machine, 1e9, 0.5, 0.0).as_dict()
+
+
+def test_answers_that_differ_are_no_result(monkeypatch):
+    """A row whose sides do not agree shows no gain."""
+    stand = Stand(choose("cpu"), TINY)
+    row = next(row for row in ROWS if row.number == 30)
+    monkeypatch.setattr(report, "CLOSE", -1.0)
+    assert "the answers differ by" in report._measured(row, stand)["failed"]
+    monkeypatch.setattr(type(stand), "backend", property(lambda self: 1 / 0))
+    assert "ZeroDivisionError" in report._measured(row, stand)["failed"]
+
+
+def test_bars_are_logarithmic():
+    assert report.bar(1.0, 100.0) == ""
+    assert len(report.bar(10.0, 100.0)) == report.WIDTH / 2
+    assert len(report.bar(100.0, 100.0)) == report.WIDTH
+
+
+def test_a_row_that_does_not_exist(capsys):
+    with pytest.raises(SystemExit) as leaving:
+        cli.main(["bench", "--ladder", "33", "rungs"])
+    assert leaving.value.code == 2
+    assert "there is no row 33; choose from rungs, 1, 2" in capsys.readouterr().err
+
+
+def test_without_the_sources_it_says_so(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setattr(way, "__file__", str(tmp_path / "lib" / "seismo" / "bench" / "ladder.py"))
+    monkeypatch.setattr(sys, "path", list(sys.path))
+    with pytest.raises(ScenarioError, match="needs benchmarks/ladder of seismo's sources"):
+        way.find()
+
+
+def test_the_page_is_what_the_numbers_make():
+    """Prose and numbers cannot part: `python benchmarks/ladder/page.py RESULTS` writes it."""
+    record = json.loads(RESULTS.read_text(encoding="utf-8"))
+    assert page.page(record) == page.PAGE.read_text(encoding="utf-8")
+
+
+@pytest.mark.gpu
+@pytest.mark.parametrize("row", ROWS, ids=lambda row: str(row.number))
+def test_a_row_on_a_card(row):
+    found = report._measured(row, Stand(choose("gpu"), CARD))
+    assert "failed" not in found, found
+
+
+@pytest.mark.gpu
+def test_every_rung_of_a_card():
+    found = list(rungs.climb(Stand(choose("gpu"), CARD), "gpu"))
+    assert all(rung.difference < report.CLOSE for rung in found)
