@@ -22,7 +22,7 @@ from seismo.bench import ladder as way
 from seismo.errors import ScenarioError
 
 report = way.find()
-from ladder import page, rungs  # noqa: E402
+from ladder import page, rungs, several  # noqa: E402
 from ladder.rows import ROWS  # noqa: E402
 from ladder.stand import Scale, Stand  # noqa: E402
 
@@ -108,6 +108,25 @@ def test_answers_that_differ_are_no_result(monkeypatch):
     assert "ZeroDivisionError" in report._measured(row, stand)["failed"]
 
 
+def test_rows_of_several_gpus_are_read_from_what_scaling_measures():
+    """Speeds are points over the best of the seconds; what is not there is missing."""
+    row = {"case": "weak_elastic", "points": 10**9, "processes": 1}
+    rows = [
+        row | {"gpus": 1, "overlapped": [0.25, 0.2]},
+        row | {"gpus": 2, "overlapped": [0.1], "turns": [0.125], "host": [0.5]},
+        row | {"gpus": 2, "overlapped": [0.16], "processes": 2},
+        {"case": "strong_128", "gpus": 1, "processes": 1, "points": 10, "overlapped": [1.0]},
+        {"case": "exchange", "bytes": 2**20, "seconds": {
+            "synchronous": 2e-4, "pageable": 4e-3, "copies": 1e-4, "stores": 5e-5}},
+    ]  # fmt: skip
+    found = several.read(rows)
+    assert {n: round(r["gain"], 6) for n, r in found.items() if "gain" in r} == {
+        "17": 80.0, "18": 1.25, "19": 3.125, "20": 5.0, "32": 1.6,
+    }  # fmt: skip
+    assert found["18"]["curve"] == ((1.0, 5.0), (2.0, 10.0))
+    assert found["15"] == {"missing": "needs strong_128 on 2 GPUs in 1 processes (scaling.py)"}
+
+
 def test_bars_are_logarithmic():
     assert report.bar(1.0, 100.0) == ""
     assert len(report.bar(10.0, 100.0)) == report.WIDTH / 2
@@ -116,9 +135,9 @@ def test_bars_are_logarithmic():
 
 def test_a_row_that_does_not_exist(capsys):
     with pytest.raises(SystemExit) as leaving:
-        cli.main(["bench", "--ladder", "33", "rungs"])
+        cli.main(["bench", "--ladder", "33", "gpu"])
     assert leaving.value.code == 2
-    assert "there is no row 33; choose from rungs, 1, 2" in capsys.readouterr().err
+    assert "there is no row 33; choose from cpu, gpu, 1, 2" in capsys.readouterr().err
 
 
 def test_without_the_sources_it_says_so(tmp_path, monkeypatch):

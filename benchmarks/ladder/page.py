@@ -1,8 +1,9 @@
 """Write the page about optimisations, and its figure, from what was measured: nothing by hand.
 
-    python benchmarks/ladder/page.py benchmarks/results/ladder_h200.json
+    python benchmarks/ladder/page.py benchmarks/results/ladder_h200.json [SCALING]
 
-Prose comes from `rows` and from the docstrings of the other ways, numbers from the file.
+SCALING is a file of `benchmarks/scaling.py`, which has the rows of several GPUs. Prose comes from
+`rows` and from the docstrings of the other ways, numbers from the files.
 """
 
 from __future__ import annotations
@@ -193,12 +194,18 @@ def draw(record: dict[str, Any], path: Path) -> None:
     figure.savefig(path, dpi=150)
 
 
-def main(file: str) -> None:
-    """Write page and figure."""
-    record = json.loads(Path(file).read_text(encoding="utf-8"))
+def main(file: str, scaling: str = "") -> None:
+    """Write page and figure, and to the file what another one has of several GPUs."""
+    path = Path(file)
+    record = json.loads(path.read_text(encoding="utf-8"))
+    if scaling:
+        from ladder import several
+
+        record["rows"] |= several.read(json.loads(Path(scaling).read_text(encoding="utf-8")))
+        path.write_text(json.dumps(record, indent=1) + "\n", encoding="utf-8")
     PAGE.write_text(page(record), encoding="utf-8")
     draw(record, FIGURE)
 
 
 if __name__ == "__main__":
-    main(sys.argv[1])
+    main(*sys.argv[1:])

@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import math
 import traceback
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import asdict
 from pathlib import Path
 from typing import Any
@@ -23,16 +23,17 @@ from seismo.errors import ScenarioError
 
 CLOSE = 1e-5  # the sides of a row differ by rounding: relative L2, float32, a few steps
 WIDTH = 24  # of a bar
-RUNGS = "rungs"
 
 
 def chosen(names: Iterable[str]) -> list[str]:
-    """Give the names of what is to be measured, "rungs" and the numbers of rows; all when none is.
+    """Give the names of what is to be measured; all when none is.
+
+    Those of the rungs are the machines', "cpu" and "gpu", those of rows their numbers.
 
     Raises:
         ScenarioError: a name is neither.
     """
-    every = [RUNGS, *(str(row.number) for row in ROWS)]
+    every = [*rungs.LADDERS, *(str(row.number) for row in ROWS)]
     wanted = list(names) or every
     if unknown := [name for name in wanted if name not in every]:
         raise ScenarioError(
@@ -57,12 +58,13 @@ def climb(
     wanted = chosen(names)
     stand = Stand(choice, scale or {"gpu": FOR_CARDS}.get(choice.name, FOR_PROCESSORS))
     record = _begun(stand, output)
-    if RUNGS in wanted:
-        record["rungs"] = []
-        for rung in _rungs(stand):
-            record["rungs"].append(rung)
-            console.print(_rung_line(rung), highlight=False)
-            _keep(output, record)
+    for machine in dict.fromkeys(("cpu", choice.name)):
+        if machine in wanted:
+            record["rungs"] = [r for r in record["rungs"] if r["machine"] != machine]
+            for rung in rungs.climb(stand, machine):
+                record["rungs"].append(rung.as_dict())
+                console.print(_rung_line(record["rungs"][-1]), highlight=False)
+                _keep(output, record)
     for row in ROWS:
         if str(row.number) in wanted:
             record["rows"][str(row.number)] = found = _measured(row, stand)
@@ -84,12 +86,6 @@ def _begun(stand: Stand, output: Path | None) -> dict[str, Any]:
     rates = {stand.backend.name: stand.backend.bandwidth() / 1e9}
     rates |= {"cpu": stand.processor.bandwidth() / 1e9}
     return facts | {"bandwidth_gb_per_s": rates, "rungs": [], "rows": {}}
-
-
-def _rungs(stand: Stand) -> Iterator[dict[str, Any]]:
-    for machine in dict.fromkeys(("cpu", stand.choice.name)):
-        for rung in rungs.climb(stand, machine):
-            yield rung.as_dict()
 
 
 def _measured(row: Row, stand: Stand) -> dict[str, Any]:

@@ -54,7 +54,7 @@ class Row:
         Raises:
             NotHereError: the machine cannot show it.
         """
-        have = {"cpu": [PROCESSOR], "gpu": [PROCESSOR, CARD]}[stand.choice.name]
+        have = [PROCESSOR, CARD, CARDS][: 1 + min(2, stand.cards)]
         if self.needs not in have or self.measure is None:
             raise NotHereError(f"needs {self.needs}")
         file, name = self.measure
@@ -111,24 +111,27 @@ ROWS = (
         ("kernels/points.py:inject", "sources.py:Injection"), CARD, ("atomics", "measure")),
     Row(14, "B", "Split a large job in parts, each on its stream, and combine at the end.",
         "interior, layers, records and snapshots run side by side as far as they may",
-        ("backends/order.py:dependencies", "backends/card.py:Card.program"),
+        ("backends/order.py:dependencies", "backends/graphs.py:Graphs"),
         CARD, ("streams", "independent")),
     Row(15, "C", "Communication can cost more than it saves: small problems are slower on two.",
-        "a grid is cut only where that is asked for, and `check` says what a run costs",
-        ("plan/__init__.py:make_plan",), CARDS),
+        "`--gpus auto` takes as many as help, and says what a step is expected to take on each",
+        ("plan/sharing.py:worth_taking", "plan/sharing.py:step_seconds"), CARDS,
+        ("several", "small")),
     Row(16, "C", "Divide evenly: no GPU idle.",
         "parts are cut by cost, a point in an absorbing layer counting more",
-        ("decomposition.py:decompose",), CARDS),
+        ("decomposition.py:decompose",), CARDS, ("several", "cut")),
     Row(17, "C", "Move as little as possible between GPUs, nothing through the host.",
-        "halos only", ("halo.py:Halo",), CARDS),
+        "halos only, which kernels store straight into the other card's memory",
+        ("halo.py:Halo", "team.py:Member.link"), CARDS, ("several", "exchanged")),
     Row(18, "C", "Let each device work asynchronously, with few points of synchronisation.",
         "what neighbours wait for is computed first, and travels beside the rest",
-        ("simulation.py:Simulation", "halo.py:Halo"), CARDS),
+        ("simulation.py:Simulation", "backends/graphs.py:Graphs"), CARDS, ("several", "turns")),
     Row(19, "C", "Use the libraries that know the hardware.",
-        "CuPy, and MPI between processes", ("ranks.py:join", "backends/card.py:Card"), CARDS),
+        "CuPy on a card, NCCL between cards of several processes, MPI between processes",
+        ("backends/messages.py:Messages", "ranks.py:join"), CARDS, ("several", "processes")),
     Row(20, "C", "Know the topology: PCIe, NVLink, memory.",
-        "`seismo devices` says how each pair of GPUs is linked",
-        ("backends/cuda_facts.py:Link", "backends/devices.py:report"), CARDS),
+        "cards that do not see one another's memory are found, and served through the host's",
+        ("team.py:Member.share_memory", "backends/devices.py:report"), CARDS, ("several", "host")),
     Row(21, "D", "Make CPU code parallel by decorator.",
         "formulas compiled for the processor's vectors, tiles dealt to all cores",
         ("backends/cpu.py:CpuBackend", "backends/vectors.py:VectorLanes"),
@@ -168,6 +171,6 @@ ROWS = (
         "maps of largest values, decimation and the watch work on the device",
         ("maps.py:Maps", "cuts.py:Reader"), CARD, ("host_maps", "measure")),
     Row(32, "E", "Several GPUs: one process that drives them, or one process each.",
-        "ranks joined by MPI share a run, each with parts of its own",
-        ("ranks.py:join", "decomposition.py:Division"), CARDS),
+        "one process drives its GPUs, a thread each; ranks joined by MPI take a card each",
+        ("team.py:Team", "ranks.py:join"), CARDS, ("several", "processes")),
 )  # fmt: skip

@@ -19,6 +19,7 @@ import numpy as np
 
 from seismo.backends.base import Backend, Group, Operands, SweepTables
 from seismo.backends.choice import Choice, choose
+from seismo.backends.cuda_facts import look
 from seismo.bench import cases
 from seismo.scenario import from_dict
 from seismo.setup import prepare
@@ -81,6 +82,11 @@ class Stand:
     def backend(self) -> Any:
         """The product's backend."""
         return self.choice.make("float32")
+
+    @property
+    def cards(self) -> int:
+        """How many GPUs this machine has, where one of them is measured."""
+        return len(look().gpus) if self.choice.name == "gpu" else 0
 
     @cached_property
     def processor(self) -> Any:

@@ -1,0 +1,157 @@
+"""Steps of several GPUs in other ways than the product's, as `benchmarks/scaling.py` takes them.
+
+What is wrong: with `turns` each card waits for its halos before it goes on with its core; with
+`host` they go through the host's memory, at a tenth of the links' speed, or copied by the host's
+own hands. Cut by points alone, the cards that have the absorbing layers are waited for by the rest.
+A small grid on two cards has as many launches and messages as a large one, for half the work each.
+
+`scaling.py` under `mpiexec` compares processes too; `page.py` takes its file.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+from unittest.mock import patch
+
+import scaling
+
+from ladder.stand import Stand
+from ladder.worth import NotHereError, Side, Worth
+from seismo import decomposition
+from seismo.ranks import Alone
+
+Rows = list[dict[str, Any]]
+LARGE, SMALL = "weak_elastic", {"strong_128": 128, "strong_256": 256, "strong_elastic": 512}
+CUT = "strong_256"
+
+
+def _row(rows: Rows, case: str, gpus: int, processes: int = 1) -> dict[str, Any]:
+    """Find what was measured."""
+    for row in rows:
+        if (row["case"], row.get("gpus"), row.get("processes")) == (case, gpus, processes):
+            return row
+    raise NotHereError(f"needs {case} on {gpus} GPUs in {processes} processes (scaling.py)")
+
+
+def _speed(row: dict[str, Any], way: str = "overlapped") -> float:
+    if way not in row:
+        raise NotHereError(f"needs {row['case']} with the halos in the way {way!r} (scaling.py)")
+    return row["points"] / min(row[way]) / 1e9
+
+
+def _compared(row: dict[str, Any], way: str, said: str, product: str) -> Worth:
+    sides = (Side(said, _speed(row, way)), Side(product, _speed(row)))
+    return Worth(f"{row['case']}, {row['gpus']} GPUs", "Gpoint/s", sides, 0.0)
+
+
+def _small(rows: Rows) -> Worth:
+    curve = []
+    for case, points in SMALL.items():
+        one, two = (_speed(_row(rows, case, n)) for n in (1, 2))
+        curve.append((float(points), two / one))
+    one, two = (_speed(_row(rows, "strong_128", n)) for n in (1, 2))
+    said = ", ".join(f"{gain:.2f} times at {points:.0f}^3" for points, gain in curve)
+    return Worth(
+        "acoustic 3-D, order 8, 128^3, one grid on one GPU and cut in two", "Gpoint/s",
+        (Side("two GPUs", two), Side("one GPU", one)), 0.0, tuple(curve),
+        "points along each axis (two GPUs beside one)", f"two GPUs are as fast as one {said}",
+    )  # fmt: skip
+
+
+def _exchanged(rows: Rows) -> Worth:
+    found = next((row for row in rows if row.get("case") == "exchange"), None)
+    if not found or "seconds" not in found:
+        raise NotHereError("needs two GPUs that see one another's memory (scaling.py, exchange)")
+    ways = {
+        "pageable": "by hand, through the host", "synchronous": "peer copies, one by one",
+        "copies": "peer copies, both at once", "stores": "kernels store into the peer's memory",
+    }  # fmt: skip
+    sides = tuple(Side(said, 1e6 * found["seconds"][way]) for way, said in ways.items())
+    return Worth(f"two GPUs swap {found['bytes'] / 2**20:.0f} MiB", "us", sides, 0.0)
+
+
+def _turns(rows: Rows) -> Worth:
+    worth = _compared(_row(rows, LARGE, 2), "turns", "edges, halos, core in turn", "overlapped")
+    found = [row for row in rows if (row["case"], row.get("processes")) == (LARGE, 1)]
+    curve = tuple((float(row["gpus"]), _speed(row)) for row in found)
+    return Worth(
+        worth.scenario, worth.unit, worth.sides, 0.0, curve, "GPUs (a grid as large for each)"
+    )
+
+
+def _host(rows: Rows) -> Worth:
+    row = _row(rows, LARGE, 2)
+    return _compared(row, "host", "halos through the host", "over the link that was found")
+
+
+def _processes(rows: Rows) -> tuple[dict[str, Any], dict[str, Any]]:
+    return _row(rows, LARGE, 2), _row(rows, LARGE, 2, 2)
+
+
+def _messages(rows: Rows) -> Worth:
+    one, two = _processes(rows)
+    sides = (Side("copies through the host", _speed(one, "host")), Side("NCCL", _speed(two)))
+    return Worth(f"{LARGE}, 2 GPUs", "Gpoint/s", sides, 0.0)
+
+
+def _ranks(rows: Rows) -> Worth:
+    one, two = _processes(rows)
+    sides = (Side("a process each", _speed(two)), Side("one process for both", _speed(one)))
+    return Worth(f"{LARGE}, 2 GPUs", "Gpoint/s", sides, 0.0)
+
+
+READ: dict[int, Callable[[Rows], Worth]] = {
+    15: _small, 17: _exchanged, 18: _turns, 19: _messages, 20: _host, 32: _ranks,
+}  # fmt: skip
+
+
+def read(rows: Rows) -> dict[str, dict[str, Any]]:
+    """Give the rows of the ladder that a file of scaling.py tells."""
+    found = {}
+    for number, of in READ.items():
+        try:
+            found[str(number)] = of(rows).as_dict()
+        except NotHereError as error:
+            found[str(number)] = {"missing": str(error)}
+    return found
+
+
+def _measured(cases: tuple[str, ...], gpus: tuple[int, ...], ways: list[str]) -> Rows:
+    return [scaling.measure(case, n, ways, Alone()) for case in cases for n in gpus]
+
+
+def small(stand: Stand) -> Worth:
+    """Measure grids of several sizes on one GPU and two."""
+    return _small(_measured(tuple(SMALL), (1, 2), ["overlapped"]))
+
+
+def exchanged(stand: Stand) -> Worth:
+    """Measure the swap of a halo."""
+    return _exchanged([scaling.exchange()])
+
+
+def turns(stand: Stand) -> Worth:
+    """Measure a large grid with halos under the core, and in turn."""
+    return _turns(_measured((LARGE,), (1, 2), ["overlapped", "turns"]))
+
+
+def host(stand: Stand) -> Worth:
+    """Measure a large grid with halos over the link and through the host."""
+    return _host(_measured((LARGE,), (2,), ["overlapped", "host"]))
+
+
+def processes(stand: Stand) -> Worth:
+    """Say where processes are compared."""
+    raise NotHereError("needs two processes: mpiexec -n 2 python benchmarks/scaling.py")
+
+
+def cut(stand: Stand) -> Worth:
+    """Measure a grid cut in four by points, and by cost."""
+    if stand.cards < 4:
+        raise NotHereError("needs 4 GPUs: of two parts both have as many layers")
+    with patch.object(decomposition, "LAYER_COST", 1.0):
+        (even,) = _measured((CUT,), (4,), ["overlapped"])
+    (weighted,) = _measured((CUT,), (4,), ["overlapped"])
+    sides = (Side("even in points", _speed(even)), Side("even in cost", _speed(weighted)))
+    return Worth(f"{CUT}, 4 GPUs", "Gpoint/s", sides, 0.0)
