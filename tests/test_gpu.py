@@ -8,6 +8,8 @@ waves after some thousand; the bar of 1e-4 is the promise of the README.
 
 from __future__ import annotations
 
+import itertools
+import json
 import math
 from pathlib import Path
 from types import SimpleNamespace
@@ -22,6 +24,8 @@ import test_maps
 import test_run
 from seismo import monitor, runner
 from seismo.backends.choice import choose
+from seismo.backends.cuda_facts import look
+from seismo.backends.profiled import GROUPS
 from seismo.backends.reference import ReferenceBackend
 from seismo.errors import ModelError, UnstableError
 from seismo.kernels.rows import copy_rows
@@ -293,6 +297,38 @@ def test_a_card_describes_itself(gpu):
     assert free - backend.free_memory() >= held.nbytes
     del held
     assert 1e11 < backend.bandwidth() < 2e13
+
+
+def test_a_card_says_how_it_is(gpu):
+    """What its management library knows; nvidia-ml-py comes with the extras."""
+    health = gpu("float32").health()
+    assert 0.0 <= health["utilisation"] <= 1.0
+    assert health["memory"] > 1e8
+    assert 10.0 < health["temperature"] < 120.0
+
+
+def test_the_driver_says_what_cards_there_are():
+    facts = look()
+    assert all(card.memory > 1 << 30 for card in facts.gpus)
+    assert len(facts.links) == len(facts.gpus) * (len(facts.gpus) - 1) // 2
+
+
+def test_a_profiled_run_gives_the_same_bits(tmp_path):
+    """Spans by the card's events are in order, and every stage has some."""
+    wanted, found = (
+        seismo.run(
+            test_run.SCENARIO, tmp_path / f"{name}.h5", backend="gpu", profile=name == "found"
+        )
+        for name in ("wanted", "found")
+    )
+    assert found.traces_hash == wanted.traces_hash
+    events = json.loads((tmp_path / "found.profile.json").read_text())["traceEvents"]
+    tracks = {e["args"]["name"]: e["tid"] for e in events if e["ph"] == "M"}
+    groups = [e for e in events if e["ph"] == "X" and e["tid"] == tracks[GROUPS]]
+    assert {"velocity", "pressure", "sources", "receivers"} <= {e["name"] for e in groups}
+    for one, other in itertools.pairwise(groups):
+        assert 0 <= one["dur"] < 1e6
+        assert one["ts"] + one["dur"] <= other["ts"] + 1.0  # us
 
 
 @pytest.mark.parametrize(("name", "dimensions"), EQUATIONS)

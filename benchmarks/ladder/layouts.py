@@ -1,7 +1,12 @@
 """The product's own kernel, its threads laid out in ways that do not suit the card.
 
-What is wrong with each is said beside it. The layouts that suit it are the table `H200` in
-`seismo.backends.cuda_shapes`.
+What is wrong with `NO_QUEUE`: every plane reads the planes above and below it anew, through the
+caches. With `few_blocks`: all planes to one block leaves 144 blocks of 384 x 384 columns, hardly
+one for each of 132 multiprocessors, and the last twelve run alone. With `ODD_THREADS`: 24 threads
+are no whole warp, 8 of 32 idle all the time, and a block is too small to hide waits. With
+`SPILLED`: eight blocks are to fit beside one another, each thread has a quarter of the registers
+that it needs, and the rest goes to memory and back. (The layouts that suit it are the table `H200`
+in `seismo.backends.cuda_shapes`.)
 """
 
 from __future__ import annotations
@@ -15,16 +20,13 @@ from seismo.backends.gpu import GpuBackend
 
 INNER = ("xyz", "second", "inner", 8)
 
-# No queue: every plane reads the planes above and below it anew, through the caches.
 NO_QUEUE = Shape((32, 8, 2), 1, False, 2)
-# 24 threads are no whole warp: 8 of 32 idle all the time, and a block is too small to hide waits.
 ODD_THREADS = Shape((8, 3, 1), 32, True, 2)
-# As many registers as fit into an eighth: the rest is spilled to memory and read back.
 SPILLED = Shape((32, 8, 1), 32, True, 8)
 
 
 def few_blocks(planes: int) -> Shape:
-    """All planes to one block: 384 x 384 columns make 144 blocks, for 132 multiprocessors."""
+    """Give all planes to one block."""
     return Shape((32, 8, 1), planes, True, 2)
 
 
