@@ -13,12 +13,14 @@ import json
 import sys
 from collections.abc import Iterator
 from pathlib import Path
+from textwrap import shorten
 from typing import Any
 
 HERE = Path(__file__).resolve().parent
 ROOT = HERE.parents[1]
 PAGE, FIGURE = ROOT / "docs" / "optimizations.md", ROOT / "docs" / "figures" / "ladder.png"
 MACHINES = {"cpu": "On the processor", "gpu": "On the card"}
+WIDTH = 62  # letters of a row's name in the figure
 BEYOND = (30, 3, 24, 4, 8, 29, 18)  # rows that are the rungs above the kernel, in their order
 
 if __name__ == "__main__":
@@ -28,6 +30,7 @@ from ladder.report import shows_gain  # noqa: E402
 from ladder.rows import ROWS, Row  # noqa: E402
 from ladder.rungs import LADDERS  # noqa: E402
 from ladder.worth import NOTHING  # noqa: E402
+from seismo.plotting.style import COLOURS, panels, quiet_frame, styled  # noqa: E402
 
 INTRODUCTION = """\
 # What each optimisation is worth
@@ -161,10 +164,9 @@ def _sides(found: dict[str, Any]) -> Iterator[str]:
     yield f"Worth: {verdict}; the answers differ by {found['difference']:.1g}.\n"
 
 
+@styled
 def draw(record: dict[str, Any], path: Path) -> None:
     """Draw the rungs by speed and by share, and what each row is worth."""
-    from seismo.plotting.style import COLOURS, panels, quiet_frame
-
     machines = [m for m in MACHINES if any(r["machine"] == m for r in record["rungs"])]
     rows = [row for row in ROWS if shows_gain(_found(record, row))]
     figure, axes = panels(
@@ -185,11 +187,11 @@ def draw(record: dict[str, Any], path: Path) -> None:
         quiet_frame(panel)
     panel, shown = axes[-1, 0], rows[::-1]
     gains = [_found(record, row)["gain"] for row in shown]
-    colours = [COLOURS[2] if gain > NOTHING else COLOURS[4] for gain in gains]
-    panel.barh([f"{row.number}. {row.advice[:60]}" for row in shown], gains, color=colours)
+    names = [shorten(f"{row.number}. {row.advice}", WIDTH, placeholder=" ...") for row in shown]
+    panel.barh(names, [gain - 1.0 for gain in gains], left=1.0, color=COLOURS[2])
     panel.set_xscale("log")
     panel.axvline(1.0, color="black", linewidth=0.7)
-    panel.set_xlabel("times faster with it (black: no gain)")
+    panel.set_xlabel("times faster with it (no bar: no gain)")
     quiet_frame(panel)
     figure.savefig(path, dpi=150)
 
