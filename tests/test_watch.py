@@ -137,6 +137,6 @@ def test_a_flat_index_is_a_place_in_the_grid():
     numbers = np.arange(subdomain.volume * 3.0)
     inside = subdomain.inside(numbers)
     for shot, z, x in ((0, 0, 0), (1, 6, 8), (2, 3, 5)):
-        assert subdomain.place(int(inside[shot, z, 0, x])) == (x, 0, z)
-    assert subdomain.place(0) == (0, 0, 0)  # beside the grid: the next point in it
-    assert subdomain.place(numbers.size - 1) == (8, 0, 6)
+        assert subdomain.point(int(inside[shot, z, 0, x])) == (x, 0, z)
+    assert subdomain.point(0) == (0, 0, 0)  # beside the grid: the next point in it
+    assert subdomain.point(numbers.size - 1) == (8, 0, 6)

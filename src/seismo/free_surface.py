@@ -63,7 +63,10 @@ def _source_of(face: Face, half: bool, depth: int, first: int, last: int) -> int
 
 
 def _rows(subdomain: Subdomain, shots: int, axis: str, layers) -> np.ndarray:
-    """Give the flat indices where the rows of some layers across y or z begin, or all across x."""
+    """Give the flat indices where the rows of some layers across y or z begin, or all across x.
+
+    Rows begin with the halo in front of them, and end with the one behind.
+    """
     nz, ny, _ = subdomain.shape
     y_stride, z_stride = subdomain.strides
     kept = {"y": range(ny), "z": range(nz)}
@@ -72,7 +75,7 @@ def _rows(subdomain: Subdomain, shots: int, axis: str, layers) -> np.ndarray:
         index = kept | ({} if axis == "x" else {axis: range(layer, layer + 1)})
         shot, z, y = np.ix_(range(shots), index["z"], index["y"])
         rows = (shot * subdomain.volume + z * z_stride + y * y_stride).ravel()
-        starts.append(rows + (layer if axis == "x" else 0))
+        starts.append(rows + (layer if axis == "x" else subdomain.before))
     return np.concatenate(starts)
 
 
@@ -96,7 +99,7 @@ def image(
         inside.append(_source_of(face, mirrored_half, depth, first, last))
 
     def launch(to, given, factor: int) -> Launch:
-        steps, length = (1, 1), subdomain.shape[2]
+        steps, length = (1, 1), subdomain.owned.shape[0] + 2 * subdomain.halo
         if axis == "x":  # one line across the face holds all layers
             steps, length = (_step(to), _step(given)), len(to)
             to, given = to[:1], given[:1]
