@@ -155,7 +155,8 @@ def environment(arguments: argparse.Namespace) -> dict[str, str]:
 
     How threads wait is each code's own affair; importing seismo has said how its own do.
     """
-    inherited = {name: value for name, value in os.environ.items() if name != "OMP_WAIT_POLICY"}
+    own = ("OMP_WAIT_POLICY", "GOMP_SPINCOUNT")
+    inherited = {name: value for name, value in os.environ.items() if name not in own}
     return inherited | {
         "OMP_NUM_THREADS": str(arguments.threads),
         "NUMBA_NUM_THREADS": str(arguments.threads),

@@ -112,12 +112,14 @@ def test_flux_is_a_tile_ahead_in_thick_layers(order, threads, tmp_path, monkeypa
     assert all(solver.identical(a, b) for a, b in zip(found, wanted, strict=True))
 
 
-@pytest.mark.parametrize(("told", "wanted"), [(None, "passive"), ("active", "active")])
-def test_threads_that_wait_sleep_unless_told_otherwise(told, wanted) -> None:
+@pytest.mark.parametrize(("told", "wanted"), [(None, "passive 1000"), ("active", "active None")])
+def test_threads_that_wait_soon_sleep_unless_told_otherwise(told, wanted) -> None:
     """OpenMP takes it from the environment, when the first threads are made."""
-    environment = {k: v for k, v in os.environ.items() if k != "OMP_WAIT_POLICY"}
+    names = ("OMP_WAIT_POLICY", "GOMP_SPINCOUNT")
+    environment = {k: v for k, v in os.environ.items() if k not in names}
     environment |= {"OMP_WAIT_POLICY": told} if told else {}
-    line = "import os, sys, seismo.backends.base; print(os.environ['OMP_WAIT_POLICY'])"
+    line = "import os, sys, seismo.backends.base; "
+    line += f"print(*map(os.environ.get, {names}))"
     line += "; assert 'numba.np.ufunc.omppool' not in sys.modules"
     said = subprocess.check_output([sys.executable, "-c", line], env=environment, text=True)
     assert said.strip() == wanted

@@ -1,10 +1,13 @@
 """The machines that steps run on.
 
-Threads meet several times a step. The one that is there first is to sleep, not to spin, as OpenMP
-has it by default: beside other programs the one it waits for would wait for its core. It has to be
-said before the first threads are made; who has set it keeps it.
+Threads meet several times a step. The one that is there first is to spin for some microseconds, in
+which the other comes on a quiet machine, and then to sleep: where OpenMP spins for milliseconds, as
+is its default, a thread that waits keeps the core from the one it waits for. It has to be said
+before the first threads are made; who has set it keeps it.
 """
 
 import os
 
-os.environ.setdefault("OMP_WAIT_POLICY", "passive")
+if "OMP_WAIT_POLICY" not in os.environ:
+    os.environ["OMP_WAIT_POLICY"] = "passive"
+    os.environ.setdefault("GOMP_SPINCOUNT", "1000")  # GNU's; others sleep at once
