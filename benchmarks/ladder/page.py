@@ -74,7 +74,8 @@ def _machine(record: dict[str, Any]) -> str:
     driver = f", driver {machine['driver']}" if machine.get("driver") else ""
     return (
         f"Measured on: {machine['device']}{driver}; {machine['processor']}, "
-        f"{machine['threads']} threads; Numba {machine['numba']}. Copies move {moved}.\n"
+        f"{machine['threads']} threads; Numba {machine['numba']}. Copies move {moved}. "
+        f"{record.get('noted', '')}\n"
     )
 
 
@@ -161,7 +162,9 @@ def _sides(found: dict[str, Any]) -> Iterator[str]:
     gain = found["gain"]
     verdict = f"{gain:.3g} times faster" if gain > NOTHING else f"no gain ({gain:.2f})"
     verdict = found["said"] or verdict
-    yield f"Worth: {verdict}; the answers differ by {found['difference']:.1g}.\n"
+    apart = found["difference"]
+    answers = "" if apart is None else f"; the answers differ by {apart:.1g}"
+    yield f"Worth: {verdict}{answers}.\n"
 
 
 @styled

@@ -97,7 +97,7 @@ def _measured(row: Row, stand: Stand) -> dict[str, Any]:
     except Exception as error:
         return {"failed": _described(error)}
     found = worth.as_dict()
-    if not worth.difference <= CLOSE:
+    if worth.difference is not None and not worth.difference <= CLOSE:
         found["failed"] = f"the answers differ by {worth.difference:.1e}"
     return found
 

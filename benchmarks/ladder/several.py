@@ -31,18 +31,19 @@ def _row(rows: Rows, case: str, gpus: int, processes: int = 1) -> dict[str, Any]
     for row in rows:
         if (row["case"], row.get("gpus"), row.get("processes")) == (case, gpus, processes):
             return row
-    raise NotHereError(f"needs {case} on {gpus} GPUs in {processes} processes (scaling.py)")
+    where = f"{gpus} GPU{'s' * (gpus > 1)}" + f", {processes} processes" * (processes > 1)
+    raise NotHereError(f"scaling.py has not measured {case} on {where}")
 
 
 def _speed(row: dict[str, Any], way: str = "overlapped") -> float:
     if way not in row:
-        raise NotHereError(f"needs {row['case']} with the halos in the way {way!r} (scaling.py)")
+        raise NotHereError(f"scaling.py has not measured {row['case']} in the way {way!r}")
     return row["points"] / min(row[way]) / 1e9
 
 
 def _compared(row: dict[str, Any], way: str, said: str, product: str) -> Worth:
     sides = (Side(said, _speed(row, way)), Side(product, _speed(row)))
-    return Worth(f"{row['case']}, {row['gpus']} GPUs", "Gpoint/s", sides, 0.0)
+    return Worth(f"{row['case']}, {row['gpus']} GPUs", "Gpoint/s", sides, None)
 
 
 def _small(rows: Rows) -> Worth:
@@ -54,7 +55,7 @@ def _small(rows: Rows) -> Worth:
     said = ", ".join(f"{gain:.2f} times at {points:.0f}^3" for points, gain in curve)
     return Worth(
         "acoustic 3-D, order 8, 128^3, one grid on one GPU and cut in two", "Gpoint/s",
-        (Side("two GPUs", two), Side("one GPU", one)), 0.0, tuple(curve),
+        (Side("two GPUs", two), Side("one GPU", one)), None, tuple(curve),
         "points along each axis (two GPUs beside one)", f"two GPUs are as fast as one {said}",
     )  # fmt: skip
 
@@ -68,7 +69,7 @@ def _exchanged(rows: Rows) -> Worth:
         "copies": "peer copies, both at once", "stores": "kernels store into the peer's memory",
     }  # fmt: skip
     sides = tuple(Side(said, 1e6 * found["seconds"][way]) for way, said in ways.items())
-    return Worth(f"two GPUs swap {found['bytes'] / 2**20:.0f} MiB", "us", sides, 0.0)
+    return Worth(f"two GPUs swap {found['bytes'] / 2**20:.0f} MiB", "us", sides, None)
 
 
 def _turns(rows: Rows) -> Worth:
@@ -76,7 +77,7 @@ def _turns(rows: Rows) -> Worth:
     found = [row for row in rows if (row["case"], row.get("processes")) == (LARGE, 1)]
     curve = tuple((float(row["gpus"]), _speed(row)) for row in found)
     return Worth(
-        worth.scenario, worth.unit, worth.sides, 0.0, curve, "GPUs (a grid as large for each)"
+        worth.scenario, worth.unit, worth.sides, None, curve, "GPUs (a grid as large for each)"
     )
 
 
@@ -92,13 +93,13 @@ def _processes(rows: Rows) -> tuple[dict[str, Any], dict[str, Any]]:
 def _messages(rows: Rows) -> Worth:
     one, two = _processes(rows)
     sides = (Side("copies through the host", _speed(one, "host")), Side("NCCL", _speed(two)))
-    return Worth(f"{LARGE}, 2 GPUs", "Gpoint/s", sides, 0.0)
+    return Worth(f"{LARGE}, 2 GPUs", "Gpoint/s", sides, None)
 
 
 def _ranks(rows: Rows) -> Worth:
     one, two = _processes(rows)
     sides = (Side("a process each", _speed(two)), Side("one process for both", _speed(one)))
-    return Worth(f"{LARGE}, 2 GPUs", "Gpoint/s", sides, 0.0)
+    return Worth(f"{LARGE}, 2 GPUs", "Gpoint/s", sides, None)
 
 
 READ: dict[int, Callable[[Rows], Worth]] = {
@@ -106,15 +107,30 @@ READ: dict[int, Callable[[Rows], Worth]] = {
 }  # fmt: skip
 
 
-def read(rows: Rows) -> dict[str, dict[str, Any]]:
-    """Give the rows of the ladder that a file of scaling.py tells."""
-    found = {}
+def read(told: Any) -> dict[str, dict[str, Any]]:
+    """Give the rows of the ladder that a file of scaling.py tells, or what was copied from it."""
+    rows, found = told if isinstance(told, list) else _listed(told), {}
     for number, of in READ.items():
         try:
             found[str(number)] = of(rows).as_dict()
         except NotHereError as error:
             found[str(number)] = {"missing": str(error)}
     return found
+
+
+def _listed(told: dict[str, Any]) -> Rows:
+    """Read `results/scaling_h200.json`: microseconds of the best step, points left out."""
+    rows: Rows = [
+        {"case": "exchange", "bytes": int(name.split("_")[2]),
+         "seconds": {way: 1e-6 * time for way, time in times.items()}}
+        for name, times in told.items() if name.startswith("exchange_of_")
+    ]  # fmt: skip
+    for case in told["cases"]:
+        _, _, points, each, _ = scaling.CASES[case["case"]]
+        size = points**3 * (case["gpus"] if each else 1)
+        ways = {way: [1e-6 * case[way]] for way in scaling.WAYS if way in case}
+        rows.append(case | ways | {"points": size})
+    return rows
 
 
 def _measured(cases: tuple[str, ...], gpus: tuple[int, ...], ways: list[str]) -> Rows:
@@ -154,4 +170,4 @@ def cut(stand: Stand) -> Worth:
         (even,) = _measured((CUT,), (4,), ["overlapped"])
     (weighted,) = _measured((CUT,), (4,), ["overlapped"])
     sides = (Side("even in points", _speed(even)), Side("even in cost", _speed(weighted)))
-    return Worth(f"{CUT}, 4 GPUs", "Gpoint/s", sides, 0.0)
+    return Worth(f"{CUT}, 4 GPUs", "Gpoint/s", sides, None)

@@ -29,7 +29,8 @@ class Worth:
         scenario: what is done.
         unit: of the values: a speed, or a time.
         sides: without the advice first, the product last.
-        difference: between their answers, relative (L2), the largest.
+        difference: between their answers, relative (L2), the largest; None where only clocks
+            were looked at.
         curve: more of the same by what it depends on, such as the batch.
         along: what the curve goes along, with its unit.
         said: what follows, where that is not how many times faster the product is.
@@ -38,7 +39,7 @@ class Worth:
     scenario: str
     unit: str
     sides: tuple[Side, ...]
-    difference: float
+    difference: float | None
     curve: tuple[tuple[float, float], ...] = ()
     along: str = ""
     said: str = ""
