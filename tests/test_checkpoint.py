@@ -31,6 +31,7 @@ def arrays(seed: int = 1) -> dict[str, np.ndarray]:
         "part0.vx": generator.standard_normal(100, np.float32),
         "record": generator.standard_normal((7, 5)),
         "nothing": np.zeros((0, 3), np.float32),
+        "no channels": np.zeros((7, 0)),
         "odd": np.array([np.nan, -0.0, np.inf, 5e-324]),
     }
 

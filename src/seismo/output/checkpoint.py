@@ -198,9 +198,12 @@ class _Source:
 
 
 def _blocks(arrays: Arrays) -> Iterator[tuple[str, Any]]:
-    """Cut arrays along their first axis; give each piece with the name of its member."""
-    for name, array in arrays.items():
-        rows = max(1, BLOCK * len(array) // max(1, array.nbytes))
+    """Cut arrays along their first axis; give each piece with the name of its member.
+
+    There is none of an empty one, such as the record of a rank without receivers.
+    """
+    for name, array in ((n, a) for n, a in arrays.items() if a.size):
+        rows = max(1, BLOCK * len(array) // array.nbytes)
         for first in range(0, len(array), rows):
             yield f"{name}/{first}", array[first : first + rows]
 
