@@ -83,6 +83,35 @@ def test_flat_index_finds_the_point(x: int, y: int, z: int, parts) -> None:
             assert inside[z - lo[2], y - lo[1], x] == s.flat(x, y, z) + s.volume
 
 
+def code(subdomain) -> np.ndarray:
+    """Give an array that holds the number of each point of the grid, halo along x too."""
+    (_, y0, z0), (nx, y1, z1), halo = *vars(subdomain.padded).values(), subdomain.halo
+    z, y, x = np.ix_(range(z0, z1), range(y0, y1), range(-halo, nx + halo))
+    array = np.full(subdomain.volume * subdomain.batch + subdomain.before, -1)
+    for shot in range(subdomain.batch):
+        numbers = ((shot * 100 + z + 9) * 100 + y + 9) * 100 + x + 9
+        array[subdomain.flat(x, y, z) + shot * subdomain.volume] = numbers
+    return array
+
+
+@pytest.mark.parametrize("axes", ["xz", "xyz"])
+def test_places_of_other_cuts_hold_the_same_points(axes: str) -> None:
+    """The halo behind a row stands in the next one, which is another where the grid is cut."""
+    whole = grid((32, 48, 52), axes=axes)
+    first, *others = (
+        subdomain
+        for parts in ((1, 1), (3, 1), (2, 2 if axes == "xyz" else 1))
+        for subdomain in every(decompose(whole, 4, parts, batch=2))
+    )
+    wanted = first.place("field").block(code(first))
+    assert (wanted != -1).all()
+    for other in others:
+        here, there = other.place("field").common(first.place("field"))
+        found = other.place("field").block(code(other))
+        assert found[here].size == found.size
+        assert (found[here] == wanted[there]).all()
+
+
 @pytest.mark.parametrize("lane", [1, 8, 16])
 @pytest.mark.parametrize(("closed", "reach"), [(0, 0), (0, 4), (7, 0)])
 @pytest.mark.parametrize("axes", ["xz", "xyz"])

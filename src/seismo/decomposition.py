@@ -110,12 +110,13 @@ class Subdomain:
         return array[: count * self.volume].reshape(count, *self.shape)
 
     def place(self, whole: str) -> Place:
-        """Say what a flat array holds of a field, halo, margins and images beyond faces too."""
-        (_, oy, oz), (nz, ny, nx) = self.offset, self.shape
-        runs = ((0, self.batch), (-oz, nz - oz), (-oy, ny - oy), (0, nx))
+        """Say what a flat array holds of a field, halo and images beyond faces too."""
+        (_, oy, oz), (nz, ny, _), halo = self.offset, self.shape, self.halo
+        x = (-halo, self.owned.shape[0] + halo)
+        runs = ((0, self.batch), (-oz, nz - oz), (-oy, ny - oy), x)
         y_stride, z_stride = self.strides
         strides = (self.volume, z_stride, y_stride, 1)
-        return Place(whole, 0, strides, tuple((run,) for run in runs))
+        return Place(whole, self.before, strides, tuple((run,) for run in runs))
 
     def inside(self, array) -> np.ndarray:
         """Give the owned points of a flat array, (shot, z, y, x)."""
