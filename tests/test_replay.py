@@ -86,6 +86,19 @@ def test_shots_go_apart_where_they_share_threads_evenly(
     assert (len(phases) == 1) == (strands == shots)
 
 
+def test_threads_share_a_shot_whose_rows_fill_the_array(monkeypatch) -> None:
+    """The image behind its last row begins where another shot's would."""
+    made = []
+    table = replay._table
+    monkeypatch.setattr(replay, "_table", lambda phases: made.append(phases) or table(phases))
+    deal_to(2, monkeypatch)
+    faces = solver.faces(2, x_min="rigid", x_max="rigid")
+    simulation = solver.build(solver.plan("acoustic", 2, cells=(31, 24), boundaries=faces))
+    sub = simulation.parts[0].subdomain
+    assert sub.offset[0] + sub.owned.shape[0] == sub.shape[2]
+    assert len(made[-1][0]) > 1
+
+
 def test_flux_and_its_sweep_share_a_phase(tmp_path) -> None:
     """Both stages make one group of launches, of pairs where there are layers."""
     simulation = solver.build(survey("acoustic", 3, tmp_path, 1), tmp_path)
