@@ -28,7 +28,8 @@ from ladder.stand import Scale, Stand  # noqa: E402
 
 ROOT = Path(__file__).resolve().parents[1]
 RESULTS = ROOT / "benchmarks" / "results" / "ladder_h200.json"
-TINY = Scale(space=24, elastic=24, processor=24, plane=48, small=40, shots=2, seconds=0.0)
+# Rows of 32 points are whole lanes: there each begins with what lies behind the one before.
+TINY = Scale(space=32, elastic=24, processor=32, plane=48, small=40, shots=2, seconds=0.0)
 CARD = Scale(space=96, elastic=64, processor=32, plane=200, small=100, shots=4, seconds=0.0)
 
 
