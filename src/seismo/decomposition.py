@@ -1,9 +1,9 @@
 """The grid cut into subdomains: owned boxes, their padded arrays, edges, neighbours and ranks.
 
-x is never cut. Each subdomain holds the points it owns plus a halo as wide as half the order along
-y and z; along x a margin that puts the middle of the rows, between the layers at their ends, on the
-boundary of a cache line. Loads of a warp that straddle lines take twice their time. The halo behind
-a row may be at the beginning of the next one, before its own: what is not there costs no time::
+x is never cut. Each subdomain holds the points it owns plus a halo (`Setup.halo`) along y and z;
+along x a margin that puts the middle of the rows, between the layers at their ends, on the boundary
+of a cache line. Loads of a warp that straddle lines take twice their time. The halo behind a row
+may be at the beginning of the next one, before its own: what is not there costs no time::
 
          margin |<------------ owned x ------------>| to the pitch
     z halo   .  .  .  .  .  .  .  .  .  .  .  .  .  .
@@ -263,7 +263,7 @@ def best_parts(grid: Grid, halo: int, count: int, whole: str = "") -> tuple[int,
 
     Args:
         grid: the grid.
-        halo: half the order of the differences.
+        halo: points held of each neighbour.
         count: of the parts.
         whole: axes that must not be cut.
 
@@ -301,7 +301,7 @@ def decompose(
 
     Args:
         grid: the grid.
-        halo: half the order of the differences.
+        halo: points held of each neighbour.
         parts: subdomains along z and y.
         batch: shots held side by side.
         middle: first x behind the layer at the beginning of the rows.

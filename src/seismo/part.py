@@ -85,9 +85,8 @@ def subdomains(
     setup: Setup, lane: int, parts: tuple[int, int] = (1, 1)
 ) -> list[list[decomposition.Subdomain]]:
     """Cut a setup's grid in parts along z and y, for lanes of so many numbers."""
-    halo = setup.scenario.grid.order // 2
     middle = cpml.spans(setup.grid, lane, setup.reach)[1][0]
-    return decomposition.decompose(setup.grid, halo, parts, setup.batch, middle)
+    return decomposition.decompose(setup.grid, setup.halo, parts, setup.batch, middle)
 
 
 class Part:

@@ -128,6 +128,11 @@ class Setup:
         return self.scenario.grid.order // 2 if self.physics.second_order else 0
 
     @property
+    def halo(self) -> int:
+        """Points that parts of the grid hold of their neighbours: contacts and maps reach two."""
+        return max(2, self.scenario.grid.order // 2)
+
+    @property
     def fastest(self) -> float:
         """The fastest wave in m/s."""
         return getattr(self.extremes, f"{self.physics.fastest}_max")

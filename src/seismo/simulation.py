@@ -238,7 +238,7 @@ def divide(setup: Setup, lane: int, ranks: Alone, parts: tuple[int, int] | None 
     given, faces = scenario.grid.decomposition, image_faces(scenario, setup.grid, setup.physics)
     periodic = "".join(face.axis for face in faces if face.kind == "periodic")
     if parts is None and given == "auto":
-        parts = best_parts(setup.grid, scenario.grid.order // 2, ranks.count, periodic)
+        parts = best_parts(setup.grid, setup.halo, ranks.count, periodic)
     try:
         cut = parts or given
         _refuse(cut, ranks.count, periodic)
