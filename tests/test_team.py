@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import contextlib
 import threading
+import time
 from pathlib import Path
 
 import numpy as np
@@ -22,6 +23,7 @@ from seismo.backends.choice import Choice
 from seismo.backends.cpu import CpuBackend
 from seismo.errors import ScenarioError, StoppedError, UnstableError
 from seismo.ranks import Alone
+from seismo.runner import stepping
 from seismo.runner.signals import Signals
 from seismo.simulation import Simulation
 from seismo.team import Team
@@ -71,6 +73,23 @@ def test_an_error_of_one_ends_all():
     assert threading.active_count() == 1
 
 
+def test_what_all_have_come_to_is_done_whoever_fails_then():
+    """A rank that fails right after a meeting does so before others have woken up."""
+    passed = []
+
+    def work(ranks) -> None:
+        time.sleep(0.002 * ranks.number)  # who comes last does not have to wake up
+        ranks.wait()
+        if ranks.number:
+            raise ScenarioError("the mast broke")
+        passed.append(True)
+
+    for _ in range(100):
+        with pytest.raises(ScenarioError, match="the mast broke"):
+            Team(2).run(work)
+    assert len(passed) == 100
+
+
 @pytest.fixture
 def on_four(monkeypatch):
     """Let runs go to four ranks of this process."""
@@ -118,6 +137,7 @@ def test_a_stopped_run_goes_on_on_any_number(tmp_path, alone, monkeypatch, parts
         choices = [Choice("cpu", "on a team", TeamBackend, count)] * count
         monkeypatch.setattr(runner, "choose_all", lambda *_, found=choices: found)
         signals = Signals()
+        monkeypatch.setattr(stepping, "REPORT_EVERY", 0.0)  # else it may be over before it is told
 
         def stop(progress, signals=signals, ends="checkpoint" in scenario) -> None:
             signals.stop = ends and progress.phase == "step"

@@ -20,17 +20,22 @@ T = TypeVar("T")
 D = TypeVar("D")
 
 
+class _EndedError(Exception):
+    """Another rank has failed."""
+
+
 class Team:
     """The ranks of this process."""
 
     def __init__(self, count: int) -> None:
         """Say how many there are."""
         self.count = count
-        self.barrier = threading.Barrier(count)
         self.said: list[Any] = [None] * count
         self.changed = threading.Condition()
         self.asked = [0] * count  # steps that each rank wants taken
         self.taken = 0
+        self._come = 0  # to meetings, all ranks together
+        self._ended = False
         self._failed: list[BaseException | None] = [None] * count
 
     def run(self, work: Callable[[Alone], T]) -> T:
@@ -47,7 +52,9 @@ class Team:
                     found.append(result)
             except BaseException as error:
                 self._failed[number] = error
-                self._end()
+                with self.changed:
+                    self._ended = True
+                    self.changed.notify_all()
 
         threads = [threading.Thread(target=one, args=(n,)) for n in range(1, self.count)]
         for thread in threads:
@@ -55,21 +62,24 @@ class Team:
         one(0)
         for thread in threads:
             thread.join()
-        causes = [e for e in self._failed if e and not isinstance(e, threading.BrokenBarrierError)]
+        causes = [e for e in self._failed if e and not isinstance(e, _EndedError)]
         if causes:
             raise causes[0]
         return found[0]
 
-    def wait_until(self, ready: Callable[[], bool]) -> None:
-        """Wait, holding `changed`, for what others do."""
-        self.changed.wait_for(lambda: ready() or self.barrier.broken)
-        if self.barrier.broken:
-            raise threading.BrokenBarrierError
-
-    def _end(self) -> None:
-        self.barrier.abort()
+    def meet(self) -> None:
+        """Return when all ranks are here."""
         with self.changed:
+            self._come += 1
+            due = -(-self._come // self.count) * self.count
             self.changed.notify_all()
+            self.wait_until(lambda: self._come >= due)
+
+    def wait_until(self, ready: Callable[[], bool]) -> None:
+        """Wait, holding `changed`, for what others do; who fails once it is done ends nobody."""
+        self.changed.wait_for(lambda: ready() or self._ended)
+        if not ready():
+            raise _EndedError
 
 
 class Member(Alone):
@@ -84,9 +94,9 @@ class Member(Alone):
     def share(self, value: Any) -> list[Any]:
         """See `Alone.share`."""
         self._team.said[self.number] = value
-        self._team.barrier.wait()
+        self._team.meet()
         found = list(self._team.said)
-        self._team.barrier.wait()
+        self._team.meet()
         return found
 
     def gather(self, value: Any) -> list[Any] | None:
@@ -118,7 +128,7 @@ class Member(Alone):
 
     def wait(self) -> None:
         """See `Alone.wait`."""
-        self._team.barrier.wait()
+        self._team.meet()
 
     def link(self, backend: Any, out: Mapping[int, int], into: Mapping[int, int]) -> Link:
         """Write to the others' buffers where that can be; see `Alone.link`."""
