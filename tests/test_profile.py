@@ -15,7 +15,7 @@ import seismo
 from seismo import timeline as lines
 from seismo.backends import profiled
 from seismo.backends.profiled import COPIES, GROUPS, STEPS
-from seismo.errors import StoppedError
+from seismo.errors import ScenarioError, StoppedError
 from seismo.runner import stepping
 from seismo.runner.signals import Signals
 from seismo.timeline import Timeline
@@ -84,6 +84,25 @@ def test_a_run_that_stops_leaves_its_timeline(tmp_path, monkeypatch):
         seismo.run(SCENARIO, tmp_path / "x.h5", stop, signals=signals, profile=True, backend="cpu")
     _, spans = read(tmp_path / "x.profile.json")
     assert "checkpoint" in {e["name"] for e in spans}
+
+
+def test_a_timeline_that_cannot_be_written_hides_no_other_error(tmp_path, monkeypatch):
+    """What ended the run is told; where nothing did, why there is no timeline."""
+    (tmp_path / "x.profile.json").mkdir()
+    monkeypatch.setattr(stepping, "REPORT_EVERY", 0.0)
+    signals = Signals()
+
+    def run(**keys):
+        seismo.run(SCENARIO, tmp_path / "x.h5", profile=True, backend="cpu", **keys).close()
+
+    def stop(progress) -> None:
+        signals.stop = progress.phase == "step"
+
+    with pytest.raises(StoppedError):
+        run(progress=stop, signals=signals)
+    with pytest.raises(ScenarioError, match=r"x.profile.json: is a folder"):
+        run(resume=True)
+    assert seismo.open_results(tmp_path / "x.h5").status == "complete"
 
 
 def test_spans_of_threads_and_their_sums(monkeypatch):

@@ -12,7 +12,6 @@ import time
 from collections import defaultdict
 from collections.abc import Callable, Iterator
 from contextlib import AbstractContextManager, contextmanager, nullcontext
-from pathlib import Path
 from typing import Any, NamedTuple
 
 When = Callable[[], float]
@@ -74,8 +73,6 @@ class Timeline:
                 "ts": 1e6 * (begin - self._origin), "dur": 1e6 * (end - begin),
             }  # fmt: skip
 
-    def write(self, path: Path) -> None:
-        """Write all of it as a Chrome trace; the file appears whole or not at all."""
-        hidden = path.with_name(f".{path.name}.partial")
-        hidden.write_text(json.dumps({"traceEvents": list(self.events())}), encoding="utf-8")
-        hidden.replace(path)
+    def text(self) -> str:
+        """Give all of it as a Chrome trace."""
+        return json.dumps({"traceEvents": list(self.events())})

@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import Any
 
 from seismo.backends.base import Backend
 from seismo.backends.profiled import GROUPS, Profiled
 from seismo.monitor import Progress, Reporter
+from seismo.output.hidden_file import write_new
 from seismo.timeline import Noted, Timeline, unnoted
 
 SUFFIX = ".profile.json"
@@ -43,13 +44,19 @@ class Profile(Unprofiled):
     @contextmanager
     def kept(self, results: Path, report: Reporter) -> Iterator[None]:
         """Write the timeline of what is done meanwhile, however that ends, and report it."""
-        path = results.with_name(results.stem + SUFFIX)
         try:
             yield
-        finally:
-            self.backend.wait()
-            self._timeline.write(path)
-            report(Progress("profile", note=f"{path}: {self._shares()}"))
+        except BaseException:
+            with suppress(Exception):  # what ended the run is what counts
+                self._keep(results, report)
+            raise
+        self._keep(results, report)
+
+    def _keep(self, results: Path, report: Reporter) -> None:
+        path = results.with_name(results.stem + SUFFIX)
+        self.backend.wait()
+        write_new(path, self._timeline.text(), replace=True)
+        report(Progress("profile", note=f"{path}: {self._shares()}"))
 
     def _shares(self) -> str:
         """Say what the steps that went group by group spent their time on."""
