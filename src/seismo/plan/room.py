@@ -19,6 +19,10 @@ from seismo.plan.memory import PYTHON_BYTES, Memory, memory_of, output_of
 from seismo.ranks import Alone
 from seismo.setup import Setup, evenly
 
+HOST = "this machine"
+KERNEL_BYTES = 384 * 2**20  # code, graphs and lists of blocks, beside the arrays
+LIBRARY_BYTES = 800 * 2**20  # what a device's driver and libraries take of the host
+
 
 class Several(Alone):
     """As many ranks of one machine as a plan reckons with; nobody is there."""
@@ -26,11 +30,6 @@ class Several(Alone):
     def __init__(self, count: int) -> None:
         """Say how many."""
         self.count = self.beside = count
-
-
-HOST = "this machine"
-KERNEL_BYTES = 384 * 2**20  # code, graphs and lists of blocks, beside the arrays
-LIBRARY_BYTES = 800 * 2**20  # what a device's driver and libraries take of the host
 
 
 @dataclass(frozen=True)

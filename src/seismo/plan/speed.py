@@ -5,7 +5,8 @@ point in a layer takes `LAYER_COST` longer, and other orders take (0.48 + 0.065 
 long. Measured on two cores of an AMD EPYC: the acoustic and elastic equations from the cases of
 `seismo bench` (benchmarks/results/comparison.json), the other two by their ratio to these. What is
 moved follows from the bandwidth of the backend; a GPU moves what it computes, and reaches the part
-of its bandwidth that `SHARES` says.
+of its bandwidth that `SHARES` says: on an H200 the mean of these cases (benchmarks/results/
+h200.json), and about that for the other two equations, which were not measured.
 
 Maps of largest values cost by what they read of every point of the map at every step, a component
 at the nodes (`MAP_NANOSECONDS`, measured in 2-D) far more than one where it stands.
@@ -41,14 +42,14 @@ NANOSECONDS: dict[str, Table] = {
 SHARES: dict[str, Table] = {
     "cpu": {},
     "gpu": {
-        ("acoustic", 2): 0.60,
-        ("acoustic", 3): 0.60,
-        ("acoustic_variable_density", 2): 0.50,
+        ("acoustic", 2): 0.58,
+        ("acoustic", 3): 0.50,
+        ("acoustic_variable_density", 2): 0.55,
         ("acoustic_variable_density", 3): 0.50,
-        ("elastic", 2): 0.55,
-        ("elastic", 3): 0.65,
-        ("elastic_sh", 2): 0.50,
-    },  # TODO(lead): guesses from the aims of `seismo bench`
+        ("elastic", 2): 0.63,
+        ("elastic", 3): 0.57,
+        ("elastic_sh", 2): 0.55,
+    },
 }
 MAP_NANOSECONDS: dict[str, dict[str, float]] = {
     "cpu": {"read at nodes": 6.5, "read": 1.0, "changed": 1.0, "raised": 1.1},
