@@ -154,6 +154,17 @@ def test_kernels_are_compiled_elsewhere_and_kept(monkeypatch, tmp_path):
         monkeypatch.setattr(cuda_code, "_compile_elsewhere", None)
 
 
+def test_what_other_processes_leave_undone_is_compiled_here(monkeypatch, tmp_path):
+    """Processes that end before they have read what is wanted of them."""
+    monkeypatch.setenv("SEISMO_CACHE_DIR", str(tmp_path))
+    monkeypatch.setattr(cuda_code.sys, "executable", "/bin/false")
+    monkeypatch.setattr(cuda_code, "compile_ptx", lambda request: "compiled here")
+    kernels = [f"{n}" * 2**20 for n in range(cuda_code.ALONE + 1)]  # more than a pipe holds
+    requests = [cuda_code.Request(kernel, (), None, False, (9, 0)) for kernel in kernels]
+    cuda_code.keep(requests)
+    assert [request.path.read_text() for request in requests] == ["compiled here"] * len(kernels)
+
+
 @pytest.mark.parametrize("precision", LANES)
 def test_bodies_of_output(precision, compiler):
     """What cuts, rounds and raises peaks, as `seismo.cuts` and `seismo.maps` launch it."""

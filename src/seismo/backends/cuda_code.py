@@ -11,6 +11,7 @@ Python processes, which set up nothing but what the kernels import (`python -m` 
 
 from __future__ import annotations
 
+import contextlib
 import hashlib
 import os
 import pickle
@@ -118,8 +119,8 @@ def _compile_elsewhere(requests: list[Request], processes: int) -> None:
         started.append((worker, pickle.dumps(requests[n::processes])))
     for worker, text in started:
         assert worker.stdin is not None
-        worker.stdin.write(text)
-        worker.stdin.close()
+        with contextlib.suppress(BrokenPipeError), worker.stdin as given:  # it may have failed
+            given.write(text)
     for worker, _ in started:
         worker.wait()
 
