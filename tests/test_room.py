@@ -10,7 +10,8 @@ import re
 import pytest
 from rich.console import Console
 
-from seismo import machine
+from seismo import machine, runner
+from seismo import setup as preparation
 from seismo.backends.choice import Choice
 from seismo.backends.reference import ReferenceBackend
 from seismo.errors import InsufficientMemoryError
@@ -116,6 +117,17 @@ def larger(points: int):
     length = 10.0 * (points - 41)
     grid = SCENARIO["grid"] | {"extent": {"x": length, "z": length}}
     return prepare(from_dict(SCENARIO | {"grid": grid}))
+
+
+def test_a_field_beyond_all_memory_is_refused_before_the_earth_is_looked_at(monkeypatch):
+    """Five thousand kilometres for five: 10^11 points, which take an hour to look at."""
+    monkeypatch.setattr(preparation, "build_earth", None)
+    extent = {"x": "5000 km", "z": "2500 km"}
+    scenario = from_dict(SCENARIO | {"grid": SCENARIO["grid"] | {"extent": extent}})
+    words = r"grid.extent: one field of \d+ x \d+ points takes [\d.]+ [GT]B, .* check the unit"
+    for attempt in (lambda: make_plan(scenario), lambda: runner.run(scenario)):
+        with pytest.raises(InsufficientMemoryError, match=words):
+            attempt()
 
 
 def test_only_as_many_devices_are_taken_as_help():

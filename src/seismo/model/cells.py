@@ -17,7 +17,7 @@ GRIDDED = {2: (4, 4), 3: (3, 3, 3)}  # per axis of every cell where files vary e
 # different places of each axis, so that a flat face in any direction is met to within h / 2N
 # (Fibonacci in 2-D, good lattice points of Hua & Wang 1981 in 3-D; odd generators centre them).
 _LATTICE = {2: (144, (1, 89)), 3: (101, (1, 141, 85))}
-SLAB = 1 << 21  # samples evaluated at once
+SLAB = 1 << 19  # samples evaluated at once
 
 Samples = Mapping[str, np.ndarray]
 

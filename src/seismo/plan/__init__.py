@@ -20,9 +20,9 @@ from seismo.plan.resolution import (
     layers_of,
     needed_of,
 )
-from seismo.plan.room import Demand, Several, demands, fitted, lack_of_disk
+from seismo.plan.room import Demand, Several, demands, lack_of_disk, prepared
 from seismo.plan.sharing import step_seconds
-from seismo.setup import Setup, prepare
+from seismo.setup import Setup
 from seismo.simulation import divide
 
 __all__ = ["Plan", "make_plan"]
@@ -111,7 +111,7 @@ def make_plan(scenario: Any, choice: Choice | None = None, devices: int = 1) -> 
     """
     backend = (choice or choose("cpu")).make(scenario.precision)
     ranks = Several(devices)
-    setup = fitted(prepare(scenario, backend.batch_points), backend, ranks)
+    setup = prepared(scenario, backend, ranks)
     division = divide(setup, backend.lane_width, ranks)
     highest = highest_frequency(setup)
     layers = layers_of(setup, highest)

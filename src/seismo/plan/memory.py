@@ -142,7 +142,7 @@ def memory_of(setup: Setup, lane_width: int | None = None) -> Memory:
     model = sum(arrays.size_of(name) for name in names) * fields.item
     recorder, points = _recorder(setup, fields.item)
     node_bytes = 8 * setup.grid.size
-    averaged = (len(physics.medium) + len(names)) * node_bytes
+    averaged = 0 if setup.earth.layered else (len(physics.medium) + len(names)) * node_bytes
     images = fields.bytes if image_faces(scenario, setup.grid, physics) else 0
     prepared = recorder + points * PREPARED_POINT_BYTES
     return Memory(

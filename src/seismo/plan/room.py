@@ -10,6 +10,8 @@ from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 from typing import Any
 
+import numpy as np
+
 from seismo import machine
 from seismo.backends.base import Backend
 from seismo.errors import InsufficientMemoryError, StorageError
@@ -17,7 +19,8 @@ from seismo.output.parts import run_folder
 from seismo.output.quantities import with_unit
 from seismo.plan.memory import PYTHON_BYTES, Memory, memory_of, output_of
 from seismo.ranks import Alone
-from seismo.setup import Setup, evenly
+from seismo.setup import Setup, evenly, make_grid, prepare
+from seismo.survey import Share
 
 HOST = "this machine"
 KERNEL_BYTES = 384 * 2**20  # code, graphs and lists of blocks, beside the arrays
@@ -86,6 +89,30 @@ def fewest(memory: Memory, backend: Backend, most: int = 1024) -> int | None:
     """Give the smallest number of devices such as this one that hold a run, None if none does."""
     fitting = (n for n in range(1, most + 1) if demands(memory, backend, Several(n))[0].fits)
     return next(fitting, None)
+
+
+def prepared(
+    scenario: Any, backend: Backend, ranks: Alone | None = None, share: Share | None = None
+) -> Setup:
+    """Prepare a run, with as many shots together as suit a backend and fit.
+
+    Raises:
+        InsufficientMemoryError: one field is more than all memory. It is said before anybody looks
+            at the earth, which takes long on such a grid.
+        ScenarioError: it cannot be run as written.
+    """
+    ranks = ranks or Alone()
+    grid, free = make_grid(scenario), machine.available_memory()
+    field = grid.size * np.dtype(scenario.precision).itemsize
+    if free is not None and field > free * ranks.count:
+        place = scenario.where("grid", "extent")
+        points = " x ".join(str(n) for n in grid.points if n > 1)
+        raise InsufficientMemoryError(
+            f"{place}{': ' * bool(place)}grid.extent: one field of {points} points takes "
+            f"{with_unit(field, 'B')}, {with_unit(free, 'B')} are free on {HOST}; check the unit, "
+            "or use a coarser grid.spacing"
+        )
+    return fitted(prepare(scenario, backend.batch_points, share), backend, ranks)
 
 
 def fitted(setup: Setup, backend: Backend, ranks: Alone | None = None) -> Setup:

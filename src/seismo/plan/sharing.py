@@ -20,8 +20,8 @@ from seismo.errors import ScenarioError
 from seismo.output.quantities import with_unit
 from seismo.plan import speed
 from seismo.plan.memory import memory_of
-from seismo.plan.room import Several, fewest, fitted
-from seismo.setup import Setup, prepare
+from seismo.plan.room import Several, fewest, prepared
+from seismo.setup import Setup
 from seismo.simulation import divide
 from seismo.survey import Share
 
@@ -83,6 +83,6 @@ def enough(
     if wanted != "auto":
         return choices, ""
     backend = choices[0].make(scenario.precision)
-    setup = fitted(prepare(scenario, backend.batch_points, share), backend)
+    setup = prepared(scenario, backend, share=share)
     count, note = worth_taking(setup, backend, len(choices))
     return choose(count), note

@@ -26,7 +26,7 @@ from seismo.output.parts import run_folder
 from seismo.output.results import Results, open_results, results_target
 from seismo.output.results_file import COMPLETE
 from seismo.plan.memory import memory_of
-from seismo.plan.room import fitted
+from seismo.plan.room import prepared
 from seismo.plan.sharing import enough
 from seismo.ranks import Alone
 from seismo.runner.checkpoints import (
@@ -42,7 +42,7 @@ from seismo.runner.request import Request, silent
 from seismo.runner.signals import Signals
 from seismo.runner.stepping import Run
 from seismo.scenario import Scenario, from_dict, load, parse
-from seismo.setup import Setup, prepare
+from seismo.setup import Setup
 from seismo.team import spread
 
 Source = Scenario | Mapping[str, Any] | str | os.PathLike[str]
@@ -173,7 +173,7 @@ def _run(ranks: Alone, choice: Choice, checked: Scenario, request: Request) -> R
     chosen = profile.backend
     if ranks.processes == 1 and not ranks.share_memory(chosen):
         report(Progress("device", note=_APART))
-    setup = ranks.same(lambda: fitted(prepare(checked, chosen.batch_points, share), chosen, ranks))
+    setup = ranks.same(lambda: prepared(checked, chosen, ranks, share))
     setup = replace(setup, batch=min(ranks.share(setup.batch)))
     path = request.path_of(checked)
     if path is None and ranks.processes > 1:
