@@ -405,6 +405,14 @@ def test_sources_and_receivers_are_marked_where_they_are(two):
     np.testing.assert_array_equal(one[0].get_xdata(), [SHOTS["shot_b"]])
 
 
+def test_a_long_line_hides_no_station(two):
+    """Of 101 receivers on a line some are marked, of five stations all."""
+    figure = model(two, parameters="vp")
+    marks = next(m for m in figure.axes[0].get_lines() if m.get_marker() == "v")
+    assert set(two.traces["stations"].column("x")) <= set(marks.get_xdata())
+    assert len(marks.get_xdata()) < 50
+
+
 @pytest.mark.parametrize(("x", "z"), [((500, 1100), (10, 600)), ((0, 2000), (300, 500)),
                                       ((900, 1000), (0, 700))])  # fmt: skip
 def test_a_box_shows_what_lies_in_it_and_nothing_runs_over_its_panel(tmp_path, x, z):

@@ -35,7 +35,7 @@ def placed(tmp_path: Path, text: str, extra: str = ""):
 def test_columns_come_in_any_order_and_comments_and_blank_lines_do_not_count(tmp_path):
     text = '\ufeff# ours\nZ, X, Station, network\n\n20, 100, AB_1, XX  # a well\n-100, 50, "C",\n'
     group = placed(tmp_path, text)
-    assert group.codes == ("XX.AB_1.", ".C.")
+    assert group.codes == ("XX.AB_1.", "C")
     assert group.positions.tolist() == [[100, 0, 20], [50, 0, -100]]
 
 

@@ -5,8 +5,8 @@
 
 The first line names the columns, in any order. `station` and the place are needed: longitude and
 latitude in degrees (with `depth` below the surface in m, 0 where it is left out), or x, (y,) z on
-the grid's axes in m (of a 2-D run y may be there, empty or 0). A station's code is NET.STA.LOC, and
-stands once.
+the grid's axes in m (of a 2-D run y may be there, empty or 0). A station's code is NET.STA.LOC, or
+STA where there is neither network nor location, and stands once.
 """
 
 from __future__ import annotations
@@ -105,7 +105,8 @@ def _station(line: int, header: list[str], row: list[str], axes: str) -> Station
     for part in parts:
         if not _PART.match(part):
             raise ValueError(f"the code {part[:20]!r} may hold letters, digits, '_' and '-' only")
-    return Station(line, ".".join(parts), {name: _number(name, t) for name, t in named.items()})
+    code = ".".join(parts) if parts[0] or parts[2] else parts[1]
+    return Station(line, code, {name: _number(name, t) for name, t in named.items()})
 
 
 def _number(name: str, text: str) -> float:

@@ -152,7 +152,7 @@ def spread(place: np.ndarray) -> tuple[np.ndarray, dict[float, str]]:
     if not gaps.size or gaps.min() >= _LEAST_GAP * gaps.mean() > 0.0:
         return place, {}
     chosen = range(0, place.size, -(-place.size // _MOST_TICKS))
-    return np.arange(place.size, dtype=float), {float(n): f"{place[n]:.4g}" for n in chosen}
+    return np.arange(place.size, dtype=float), {float(n): f"{place[n]:.3g}" for n in chosen}
 
 
 def _natural(places: dict[str, np.ndarray], source: dict[str, float]) -> str:

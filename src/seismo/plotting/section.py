@@ -20,7 +20,7 @@ from seismo.errors import ScenarioError
 from seismo.output.results import Results
 from seismo.plotting.style import RECEIVER_COLOUR, SOURCE_COLOUR, length_unit
 
-_MOST_MARKERS = 40
+_MOST_MARKERS = 40  # of a set of receivers
 
 
 @dataclass(frozen=True)
@@ -166,15 +166,18 @@ def source_place(results: Results, shot: str | None) -> dict[str, float]:
 def _receiver_places(
     results: Results, section: Section, axes: Mapping[str, np.ndarray]
 ) -> np.ndarray:
-    columns: list[Sequence[np.ndarray]] = []
+    """Give where receivers are marked (2, n), set by set: a line of many hides no station."""
+    shown = [np.empty((2, 0))]
     for traces in results.traces.values():
         along, down = traces.column(section.horizontal), traces.column(section.vertical)
         if along is not None and down is not None:
-            columns.append((along, down))
-    if not columns:
-        return np.empty((2, 0))
-    places = np.concatenate([np.stack(pair) for pair in columns], axis=1)
-    places = places[:, _within(places, section, axes)]
+            places = np.stack([along, down])
+            shown.append(_thinned(places[:, _within(places, section, axes)]))
+    return np.concatenate(shown, axis=1)
+
+
+def _thinned(places: np.ndarray) -> np.ndarray:
+    """Keep every so many of places (2, n), as many at both ends left out."""
     step = max(1, -(-places.shape[1] // _MOST_MARKERS))
     return places[:, (places.shape[1] - 1) % step // 2 :: step]
 
