@@ -141,7 +141,7 @@ WARNED = {
         "sources": [SCENARIO["sources"][0] | {"position": {"x": 610.0, "z": 20.0}}]
     },
     "pressure vanishes": WATER | {"sources": [SHALLOW]},
-    "where it is zero": WATER | {"receivers": [ON_TOP]},
+    "where it vanishes": WATER | {"receivers": [ON_TOP]},
     "with 100% of its largest value, which is left out; give it a delay of 0.1875 s": {
         "sources": [SCENARIO["sources"][0]
                     | {"wavelet": {"type": "ricker", "frequency": 8.0, "delay": 0.0}}]

@@ -45,10 +45,10 @@ class Profiled:
         def take(first: int, count: int) -> None:
             for start, stop in _stretches(first, first + count):
                 if start % EVERY != ALONE or not groups:
-                    with self._noted(STEPS, f"steps {start} to {stop - 1}"):
+                    with self._noted(STEPS, _named(start, stop)):
                         advance(start, stop - start)
                     continue
-                with self._noted(STEPS, f"step {start}"):
+                with self._noted(STEPS, _named(start, stop)):
                     for name, launch in groups[start % len(groups)]:
                         with self._noted(GROUPS, name):
                             launch(start)
@@ -81,6 +81,10 @@ class Profiled:
                 self._timeline.note(COPIES, "output", begin, lambda: arrived[0])
 
         return Copy(wait, copy.hold)
+
+
+def _named(start: int, stop: int) -> str:
+    return f"steps {start} to {stop - 1}" if stop > start + 1 else f"step {start}"
 
 
 def _stretches(first: int, last: int) -> list[tuple[int, int]]:

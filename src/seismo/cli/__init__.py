@@ -112,7 +112,7 @@ def compare(
     first: ResultsFile,
     second: Annotated[Path, typer.Argument(metavar="OTHER", help="Another results file.")],
 ) -> None:
-    """Say whether two results files are identical, or how far apart; exit code 1 if they differ."""
+    """Say how far apart two results files are. Exit code 1 if they are not identical."""
     from seismo.output import comparison
     from seismo.output.results import open_results
 
@@ -264,7 +264,7 @@ app.command()(machines.bench)
 
 @app.command()
 def tune(device: DeviceNumber = None) -> None:
-    """Find the layouts of threads that are fastest on a GPU, for its runs from now on."""
+    """Find what is fastest on a GPU, for its runs from now on."""
     from seismo.backends.choice import choose
     from seismo.backends.cuda_shapes import H200, keep_shapes
     from seismo.bench import tune as tuning

@@ -56,7 +56,7 @@ def run(
     progress: ProgressShare = 5,
     profile: Profiled = False,
 ) -> None:
-    """Run a scenario and write its results; under mpiexec or srun, on all ranks together."""
+    """Run a scenario and write its results. Under mpiexec or srun, on all ranks together."""
     from seismo.ranks import join
     from seismo.runner import run_on
 

@@ -34,7 +34,7 @@ _LONG_NAMES = {
     "bandwidth_share": "share of the copy bandwidth",
     "utilisation": "share of the time that the device is busy",
     "output_waiting": "bytes on their way to the disk",
-    "output_stalls": "waits for room in the ring",
+    "output_stalls": "waits for room on the way to the disk",
 }
 _PREFIXES = ((1e9, "G"), (1e6, "M"), (1e3, "k"), (1.0, ""), (1e-3, "m"), (1e-6, "µ"), (1e-9, "n"))
 _PREFIXABLE = ("m", "m/s", "m/s2", "m/s^2", "Pa", "s", "B", "points/s", "B/s")

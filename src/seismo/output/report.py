@@ -109,7 +109,9 @@ def _fact(key: str, value: Any) -> str:
     for ending, unit in (("_s", "s"), ("_seconds", "s"), ("_bytes", "B")):
         if key.endswith(ending):
             return f"{words.removesuffix(ending.replace('_', ' '))} {with_unit(value, unit)}"
-    return f"{words} {value:.6g}"
+    if "share" in key:
+        return f"{words} {value:.0%}"
+    return f"{words} {value}" if isinstance(value, int) else f"{words} {value:.6g}"
 
 
 def _sources(results: Results) -> Iterator[tuple[str, str]]:

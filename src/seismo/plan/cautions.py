@@ -232,15 +232,15 @@ def _at_the_surface(setup: Setup) -> Lines:
     for source in sources.values():
         if source.kind in ("pressure", "explosion") and _on_water(setup, [source.position]):
             yield (
-                f"source {source.name}: pressure vanishes on the free surface (z = {top:g} m), "
-                "so that it hardly radiates: move it down"
+                f"source {source.name}: less than half a spacing under the free surface "
+                f"(z = {top:g} m), where pressure vanishes: it hardly radiates; move it down"
             )
     for group in setup.groups:
         on = _on_water(setup, group.positions)
         if on and "pressure" in group.quantities:
             yield (
-                f"receivers {group.name}: {on} record pressure on the free surface "
-                f"(z = {top:g} m), where it is zero: move them down"
+                f"receivers {group.name}: {on} record pressure less than half a spacing under the "
+                f"free surface (z = {top:g} m), where it vanishes: move them down"
             )
 
 
