@@ -160,7 +160,7 @@ def choose_all(
     if threads is not None:
         raise DeviceError(_NO_THREADS.format(threads))
     found, take = facts(), opened or _open
-    numbers = [n for n, gpu in enumerate(found.gpus) if gpu.capability >= LEAST_CAPABILITY]
+    numbers = _able(found)
     problem = next(obstacles(found, numbers[0] if numbers else 0), "")
     if problem:
         raise DeviceError(f"gpus: {problem}")
@@ -273,11 +273,15 @@ def _text(version: Version) -> str:
     return ".".join(map(str, version))
 
 
+def _able(facts: Facts) -> list[int]:
+    """Give the numbers of the GPUs that are new enough."""
+    return [n for n, gpu in enumerate(facts.gpus) if gpu.capability >= LEAST_CAPABILITY]
+
+
 def _number(facts: Facts, device: int | None) -> int:
     """Give the number of the GPU to use: the one named, else the first that is new enough."""
     if device is None:
-        able = [n for n, gpu in enumerate(facts.gpus) if gpu.capability >= LEAST_CAPABILITY]
-        return able[0] if able else 0
+        return next(iter(_able(facts)), 0)
     if facts.gpus and not 0 <= device < len(facts.gpus):
         listed = ", ".join(f"{n} {gpu.name}" for n, gpu in enumerate(facts.gpus))
         raise DeviceError(f"device: there is no GPU {device}; choose from {listed}")
