@@ -32,6 +32,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from operator import itemgetter
 from typing import Any, Literal
 
 import numpy as np
@@ -111,11 +112,7 @@ _RESULTS: dict[str, tuple[tuple[str, ...], Callable[[Samples], np.ndarray]]] = {
     "rho": (("density",), lambda m: m["density"]),
     "p_modulus": (("compliance",), lambda m: 1.0 / m["compliance"]),
     "shear_modulus": (("shear_compliance",), lambda m: 1.0 / m["shear_compliance"]),
-    "c33": (_STIFFNESS, lambda m: _stiffness(m)["c33"]),
-    "c13": (_STIFFNESS, lambda m: _stiffness(m)["c13"]),
-    "c11": (_STIFFNESS, lambda m: _stiffness(m)["c11"]),
-    "c44": (_STIFFNESS, lambda m: _stiffness(m)["c44"]),
-    "c66": (_STIFFNESS, lambda m: _stiffness(m)["c66"]),
+    **{name: (_STIFFNESS, itemgetter(name)) for name in ("c33", "c13", "c11", "c44", "c66")},
     "vp": (("density", "compliance"), lambda m: (m["density"] * m["compliance"]) ** -0.5),
     "vs": (
         ("density", "shear_compliance"),
@@ -156,6 +153,7 @@ def cell_average(
     """
     rules = _RESULTS if "rho" in earth.needs else _CONSTANT_DENSITY
     wanted = {name: rules[name] for name in parameters}
+    stiff = any(needed is _STIFFNESS for needed, _ in wanted.values())
     means = sorted({mean for needed, _ in wanted.values() for mean in needed})
     # Points beyond the interior repeat those at its edge.
     (z, y, x), places = _distinct(earth.inside(np.asarray(z, float), y, np.asarray(x, float)))
@@ -165,9 +163,10 @@ def cell_average(
     for rows, averages in sampler.slabs(z, y, x):
         target = np.flatnonzero((places[0] >= rows.start) & (places[0] < rows.stop))
         source = np.ix_(places[0][target] - rows.start, *places[1:])
-        for name, (_, formula) in wanted.items():
-            with np.errstate(divide="ignore", invalid="ignore"):
-                values = formula(averages)
+        with np.errstate(divide="ignore", invalid="ignore"):
+            known = averages | (_stiffness(averages) if stiff else {})
+            found = {name: formula(known) for name, (_, formula) in wanted.items()}
+        for name, values in found.items():
             full = np.broadcast_to(values, (values.shape[0], *(p.max() + 1 for p in places[1:])))
             result[name][target] = full[source]
     return result
