@@ -250,14 +250,14 @@ SCENARIO = {
 def on_the_card(monkeypatch):
     """Let runs go to the simulated card."""
     choice = Choice("gpu", "on a simulator", simulated)
-    monkeypatch.setattr(runner, "choose_all", lambda *_: [choice])
+    monkeypatch.setattr(runner, "chosen", lambda *_: ([choice], "", None))
 
 
 def test_a_run(tmp_path, monkeypatch):
     """Traces, snapshots and maps are the CPU's, to what 34 steps in single precision round."""
     wanted = seismo.run(SCENARIO, tmp_path / "cpu.h5", backend="cpu")
     choice = Choice("gpu", "on a simulator", simulated)
-    monkeypatch.setattr(runner, "choose_all", lambda *_: [choice])
+    monkeypatch.setattr(runner, "chosen", lambda *_: ([choice], "", None))
     notes = []
     found = seismo.run(SCENARIO, tmp_path / "gpu.h5", notes.append)
     assert notes[0].note == "on a simulator"

@@ -10,6 +10,7 @@ import subprocess
 import sys
 import tomllib
 from dataclasses import replace
+from functools import partial
 from pathlib import Path
 from types import SimpleNamespace
 
@@ -18,7 +19,7 @@ import pytest
 import seismo
 from seismo import cli
 from seismo.backends import choice, cuda_facts
-from seismo.backends.choice import TESTED, choose, choose_all, cuda_of, obstacles
+from seismo.backends.choice import TESTED, choose, choose_all, cuda_of, obstacles, optional_gpu
 from seismo.backends.cuda_facts import Facts, Gpu, numbers
 from seismo.errors import DeviceError
 from seismo.team import Team
@@ -229,6 +230,24 @@ def test_several_gpus_that_are_new_enough_share_a_run():
 
 
 @pytest.mark.parametrize(
+    "asked",
+    [
+        {"wanted": "gpu"},
+        {"wanted": "cpu"},
+        {"device": 0},
+        {"threads": 2},
+        {"gpus": 1},
+        {"ranks": SimpleNamespace(several=True)},
+    ],
+)
+def test_a_gpu_is_optional_where_nobody_asks_for_anything(asked):
+    named = partial(optional_gpu, visible=lambda: (V100, H200))
+    assert named(None) == named("auto") == "NVIDIA H200"
+    assert named(**{"gpus": None} | asked) == ""
+    assert optional_gpu(None, visible=lambda: (V100,)) == ""
+
+
+@pytest.mark.parametrize(
     ("arguments", "words"),
     [
         ((3,), "gpus: 3; there are 2, choose 1 to 2"),
@@ -352,15 +371,18 @@ def test_the_command_line_without_a_gpu(no_gpu, capsys, command):
     arguments = (command, "W1") if command == "bench" else (command, "s.yaml")
     code, out, err = call(capsys, *arguments, "--backend", "gpu")
     assert (code, out) == (2, "")
-    assert err == "backend gpu: there is no NVIDIA driver (libcuda.so.1)\n"
+    assert err.startswith("backend gpu: there is no NVIDIA driver (libcuda.so.1); install ")
+    assert err.count("\n") == 1
 
 
 def test_several_gpus_on_the_command_line_without_one(no_gpu, capsys):
     for command in ("run", "check"):
-        for count in ("2", "auto"):
-            code, out, err = call(capsys, command, "s.yaml", "--gpus", count)
+        for asked in (("2",), ("2", "--backend", "gpu"), ("auto", "--backend", "gpu")):
+            code, out, err = call(capsys, command, "s.yaml", "--gpus", *asked)
             assert (code, out) == (2, "")
-            assert err == "gpus: there is no NVIDIA driver (libcuda.so.1)\n"
+            assert err.startswith("gpus: there is no NVIDIA driver (libcuda.so.1); install ")
+            assert err.count("\n") == 1
+        assert call(capsys, command, "s.yaml", "--gpus", "auto")[0] == 0
     code, _, err = call(capsys, "run", "s.yaml", "--gpus", "0")
     assert code == 2
     assert "'0': give a number of GPUs, or auto" in err
@@ -370,6 +392,7 @@ def test_a_run_says_where_it_goes(no_gpu, capsys):
     code, _, err = call(capsys, "run", "s.yaml")
     assert code == 0
     assert re.match(r"on the CPU, \d+ threads?; no GPU: there is no NVIDIA driver", err)
+    assert call(capsys, "run", "s.yaml", "--gpus", "auto")[2].startswith(err.split("\n")[0])
     code, _, err = call(capsys, "run", "s.yaml", "--backend", "cpu")
     assert re.match(r"on the CPU, \d+ threads?\n", err)
     assert call(capsys, "run", "s.yaml", "--quiet") == (0, "", "")

@@ -94,7 +94,7 @@ def test_what_all_have_come_to_is_done_whoever_fails_then():
 def on_four(monkeypatch):
     """Let runs go to four ranks of this process."""
     choices = [Choice("cpu", "on a team", TeamBackend, 4)] * 4
-    monkeypatch.setattr(runner, "choose_all", lambda *_: choices)
+    monkeypatch.setattr(runner, "chosen", lambda *_: (choices, "", None))
 
 
 @pytest.fixture(scope="module")
@@ -135,7 +135,7 @@ def test_a_stopped_run_goes_on_on_any_number(tmp_path, alone, monkeypatch, parts
     path, auto = tmp_path / "x.h5", {"grid": VOLUME["grid"]}
     for count, scenario in ((4, stopping), (others, stopping | auto), (4, VOLUME)):
         choices = [Choice("cpu", "on a team", TeamBackend, count)] * count
-        monkeypatch.setattr(runner, "choose_all", lambda *_, found=choices: found)
+        monkeypatch.setattr(runner, "chosen", lambda *_, found=choices: (found, "", None))
         signals = Signals()
         monkeypatch.setattr(stepping, "REPORT_EVERY", 0.0)  # else it may be over before it is told
 

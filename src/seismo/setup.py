@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from itertools import pairwise
 from typing import Any
 
@@ -187,11 +187,18 @@ def prepare(scenario: Any, batch_points: int = BATCH_POINTS, share: Share | None
     shots, groups = geometry.shots(), geometry.groups()
     shots = shots if share is None else share.take(shots)
     even = _even_planes(scenario, physics, grid, earth, contacts)
-    batch = _batch(scenario.survey, len(shots), batch_points // grid.size)
-    return Setup(
-        scenario, physics, grid, earth, extremes, clock, closure, shots, groups, batch, contacts,
-        even,
-    )  # fmt: skip
+    found = Setup(
+        scenario, physics, grid, earth, extremes, clock, closure, shots, groups, 1, contacts, even
+    )
+    return batched(found, batch_points)
+
+
+def batched(setup: Setup, batch_points: int) -> Setup:
+    """Let small shots advance together up to so many points, unless the scenario says how many."""
+    shots, survey = len(setup.shots), setup.scenario.survey
+    if survey is None or survey.batch == "auto":
+        return replace(setup, batch=evenly(shots, batch_points // setup.grid.size))
+    return replace(setup, batch=min(shots, survey.batch))
 
 
 def _even_planes(scenario: Any, physics: Physics, grid: Grid, earth: Earth, contacts) -> Any:
@@ -226,12 +233,6 @@ def _earth(scenario: Any, grid: Grid, physics: Physics) -> tuple[Earth, Extremes
     y_nodes = y if grid.dimensions == 3 else None
     cells = scenario.averaging == "effective"
     return earth, extremes_of(earth, z, y_nodes, x, spacing, cells)
-
-
-def _batch(survey: Any, shots: int, together: int) -> int:
-    if survey is None or survey.batch == "auto":
-        return evenly(shots, together)
-    return min(shots, survey.batch)
 
 
 def _safe(

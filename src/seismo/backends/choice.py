@@ -14,7 +14,7 @@ from functools import partial
 from typing import Any, Literal, get_args
 
 from seismo.backends.base import Backend
-from seismo.backends.cuda_facts import Facts, Version, look, numbers
+from seismo.backends.cuda_facts import Facts, Gpu, Version, look, numbers, visible_gpus
 from seismo.errors import DeviceError
 from seismo.ranks import Alone
 
@@ -160,8 +160,10 @@ def choose_all(
     if threads is not None:
         raise DeviceError(_NO_THREADS.format(threads))
     found, take = facts(), opened or _open
-    numbers = _able(found)
+    numbers = _able_ones(found)
     problem = next(obstacles(found, numbers[0] if numbers else 0), "")
+    if problem and (wanted, gpus) == ("auto", "auto"):
+        return [_on_processor(None, problem)]
     if problem:
         raise DeviceError(f"gpus: {problem}")
     count = len(numbers) if gpus == "auto" else gpus
@@ -176,12 +178,32 @@ def _taken(take: Callable[[int], Any], number: int, precision: str) -> Backend:
     return _backend(precision, take(number))
 
 
+def optional_gpu(
+    gpus: int | Literal["auto"] | None,
+    wanted: str = "auto",
+    device: int | None = None,
+    threads: int | None = None,
+    ranks: Alone | None = None,
+    *,
+    visible: Callable[[], tuple[Gpu, ...]] = visible_gpus,
+) -> str:
+    """Name a GPU that may be taken and left, as the driver does; "" where there is no choice.
+
+    See `choose_all` for the arguments.
+    """
+    several = ranks is not None and ranks.several
+    told = device is not None or threads is not None or gpus not in (None, "auto")
+    if wanted != "auto" or told or several:
+        return ""
+    return next((gpu.name for gpu in visible() if _able(gpu)), "")
+
+
 def obstacles(facts: Facts, number: int) -> Iterator[str]:
     """List why a GPU cannot be used, what comes first first, each with its remedy."""
     yield from _driver_obstacles(facts)
     if not facts.gpus or facts.driver is None:
         return
-    if facts.gpus[number].capability < LEAST_CAPABILITY:
+    if not _able(facts.gpus[number]):
         yield (
             f"GPU {number} is {facts.gpus[number]}; seismo needs "
             f"{_text(LEAST_CAPABILITY)} (A100, RTX 30 series) or newer"
@@ -197,7 +219,10 @@ def extra_for(driver: Version) -> str:
 
 def _driver_obstacles(facts: Facts) -> Iterator[str]:
     if facts.driver is None:
-        yield "there is no NVIDIA driver (libcuda.so.1)"
+        yield (
+            "there is no NVIDIA driver (libcuda.so.1); install 525 or later, in a container "
+            "let it see the GPUs"
+        )
     elif facts.gpus and facts.driver < LEAST_DRIVER:
         yield (
             f"the NVIDIA driver supports CUDA {_text(facts.driver)}, seismo needs "
@@ -273,15 +298,19 @@ def _text(version: Version) -> str:
     return ".".join(map(str, version))
 
 
-def _able(facts: Facts) -> list[int]:
+def _able(gpu: Gpu) -> bool:
+    return gpu.capability >= LEAST_CAPABILITY
+
+
+def _able_ones(facts: Facts) -> list[int]:
     """Give the numbers of the GPUs that are new enough."""
-    return [n for n, gpu in enumerate(facts.gpus) if gpu.capability >= LEAST_CAPABILITY]
+    return [n for n, gpu in enumerate(facts.gpus) if _able(gpu)]
 
 
 def _number(facts: Facts, device: int | None) -> int:
     """Give the number of the GPU to use: the one named, else the first that is new enough."""
     if device is None:
-        return next(iter(_able(facts)), 0)
+        return next(iter(_able_ones(facts)), 0)
     if facts.gpus and not 0 <= device < len(facts.gpus):
         listed = ", ".join(f"{n} {gpu.name}" for n, gpu in enumerate(facts.gpus))
         raise DeviceError(f"device: there is no GPU {device}; choose from {listed}")

@@ -126,6 +126,11 @@ def look() -> Facts:
     )  # fmt: skip
 
 
+def visible_gpus() -> tuple[Gpu, ...]:
+    """List the GPUs that the driver shows to this process; no package is imported."""
+    return _ask_driver()[1]
+
+
 def driver_release() -> str | None:
     """Give the driver's own version, such as 580.95.05, None where nothing tells."""
     try:

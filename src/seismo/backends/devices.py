@@ -24,7 +24,9 @@ def report(facts: Facts, opened: Callable | None = None) -> Iterator[str]:
     yield from map(str, facts.links)
     yield from _software(facts)
     yield from (f"missing: {problem}" for problem in _missing(facts))
-    yield f"--backend auto: {choose('auto', facts=lambda: facts, opened=opened).note}"
+    chosen = choose("auto", facts=lambda: facts, opened=opened)
+    small = ", small runs on the CPU" * (chosen.name == "gpu")
+    yield f"--backend auto: {chosen.note}{small}"
 
 
 def _software(facts: Facts) -> Iterator[str]:

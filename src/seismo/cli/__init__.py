@@ -78,16 +78,15 @@ def check(
     gpus: GpuCount = None,
 ) -> None:
     """Validate a scenario and say what it will cost and how well it resolves the waves."""
-    from seismo.backends.choice import choose_all
     from seismo.plan import make_plan
-    from seismo.plan.sharing import enough
+    from seismo.plan.sharing import chosen
     from seismo.scenario import load
 
     scenario = load(file)
-    choices, why = enough(lambda n: choose_all(n, backend, device), gpus, scenario)
-    plan = make_plan(scenario, choices[0], len(choices))
+    choices, why, known = chosen(scenario, backend, device, gpus)
+    plan = make_plan(scenario, choices[0], len(choices), known)
     if why:
-        print(why, file=sys.stderr)
+        print(f"{choices[0].note}; {why}", file=sys.stderr)
     if as_json:
         print(json.dumps(plan.as_dict(), indent=1))
         return

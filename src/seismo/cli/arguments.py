@@ -10,7 +10,7 @@ import typer
 ScenarioFile = Annotated[Path, typer.Argument(metavar="FILE", help="The scenario, a YAML file.")]
 BackendName = Annotated[
     Literal["auto", "cpu", "gpu"],
-    typer.Option("--backend", help="Where to run; auto takes a GPU if there is one."),
+    typer.Option("--backend", help="Where to run; auto takes a GPU if there is one that helps."),
 ]
 DeviceNumber = Annotated[
     int | None, typer.Option(min=0, help="Number of the GPU [default: the first that will do].")

@@ -98,20 +98,23 @@ class Plan:
         }
 
 
-def make_plan(scenario: Any, choice: Choice | None = None, devices: int = 1) -> Plan:
+def make_plan(
+    scenario: Any, choice: Choice | None = None, devices: int = 1, known: Setup | None = None
+) -> Plan:
     """Plan a run without running it.
 
     Args:
         scenario: a checked scenario.
         choice: where it will run (`seismo.backends.choice.choose`), the CPU when None.
         devices: that share it.
+        known: see `prepared`.
 
     Raises:
         ScenarioError: the scenario cannot be run as written.
     """
     backend = (choice or choose("cpu")).make(scenario.precision)
     ranks = Several(devices)
-    setup = prepared(scenario, backend, ranks)
+    setup = prepared(scenario, backend, ranks, known=known)
     division = divide(setup, backend.lane_width, ranks)
     highest = highest_frequency(setup)
     layers = layers_of(setup, highest)

@@ -19,7 +19,7 @@ from seismo.output.parts import run_folder
 from seismo.output.quantities import with_unit
 from seismo.plan.memory import PYTHON_BYTES, Memory, memory_of, output_of
 from seismo.ranks import Alone
-from seismo.setup import Setup, evenly, make_grid, prepare
+from seismo.setup import Setup, batched, evenly, make_grid, prepare
 from seismo.survey import Share
 
 HOST = "this machine"
@@ -92,9 +92,20 @@ def fewest(memory: Memory, backend: Backend, most: int = 1024) -> int | None:
 
 
 def prepared(
-    scenario: Any, backend: Backend, ranks: Alone | None = None, share: Share | None = None
+    scenario: Any,
+    backend: Backend,
+    ranks: Alone | None = None,
+    share: Share | None = None,
+    known: Setup | None = None,
 ) -> Setup:
     """Prepare a run, with as many shots together as suit a backend and fit.
+
+    Args:
+        scenario: a checked scenario.
+        backend: one of those that it will run on.
+        ranks: that share it.
+        share: of the shots, all when None.
+        known: the same, prepared for another backend.
 
     Raises:
         InsufficientMemoryError: one field is more than all memory. It is said before anybody looks
@@ -112,7 +123,9 @@ def prepared(
             f"{with_unit(field, 'B')}, {with_unit(free, 'B')} are free on {HOST}; check the unit, "
             "or use a coarser grid.spacing"
         )
-    return fitted(prepare(scenario, backend.batch_points, share), backend, ranks)
+    if known is None:
+        known = prepare(scenario, backend.batch_points, share)
+    return fitted(batched(known, backend.batch_points), backend, ranks)
 
 
 def fitted(setup: Setup, backend: Backend, ranks: Alone | None = None) -> Setup:

@@ -17,11 +17,13 @@ of two or so, and other programs that run meanwhile slow a run down at will.
 
 from __future__ import annotations
 
+import math
 from collections import Counter
+from dataclasses import dataclass, field
+from typing import Any, Protocol
 
 import numpy as np
 
-from seismo.backends.base import Backend
 from seismo.decomposition import LAYER_COST
 from seismo.maps import MapSet
 from seismo.setup import Setup, maps_of
@@ -58,7 +60,37 @@ MAP_NANOSECONDS: dict[str, dict[str, float]] = {
 STEP_SECONDS = {"cpu": 1e-4, "gpu": 1.5e-5}  # launching and recording, whatever the size
 
 
-def points_per_second(setup: Setup, backend: Backend) -> float:
+class Machine(Protocol):
+    """What is asked of a backend here."""
+
+    @property
+    def name(self) -> str:
+        """Which one it is."""
+
+    def bandwidth(self) -> float:
+        """Give the bytes a second that plain copies move."""
+
+    def describe(self) -> dict[str, Any]:
+        """Say among other things how many `threads` there are."""
+
+
+@dataclass(frozen=True)
+class Ideal:
+    """A machine whose memory is as fast as one likes, such as caches are to small runs."""
+
+    name: str
+    facts: dict[str, Any] = field(default_factory=dict)
+
+    def bandwidth(self) -> float:
+        """Give it without measuring anything."""
+        return math.inf
+
+    def describe(self) -> dict[str, Any]:
+        """Say what is known."""
+        return self.facts
+
+
+def points_per_second(setup: Setup, backend: Machine) -> float:
     """Estimate the point updates a second on a backend (measures its bandwidth, 0.2 s)."""
     item = np.dtype(setup.scenario.precision).itemsize
     share = SHARES[backend.name].get((setup.physics.name, setup.grid.dimensions), 1.0)
@@ -68,7 +100,7 @@ def points_per_second(setup: Setup, backend: Backend) -> float:
     return 1.0 / max(moving, computing)
 
 
-def nanoseconds(setup: Setup, backend: Backend) -> float:
+def nanoseconds(setup: Setup, backend: Machine) -> float:
     """Estimate how long a backend computes on a point, layers included, in ns."""
     own = NANOSECONDS[backend.name].get((setup.physics.name, setup.grid.dimensions), 0.0)
     in_layers = 1.0 - setup.grid.extent.size / setup.grid.size
@@ -76,7 +108,7 @@ def nanoseconds(setup: Setup, backend: Backend) -> float:
     return own * cost / int(backend.describe().get("threads", 1))
 
 
-def map_seconds(setup: Setup, backend: Backend) -> float:
+def map_seconds(setup: Setup, backend: Machine) -> float:
     """Estimate the time in s that finding the largest values of maps takes."""
     own, threads = MAP_NANOSECONDS[backend.name], int(backend.describe().get("threads", 1))
     moving = 3.0 * np.dtype(setup.scenario.precision).itemsize / backend.bandwidth()
@@ -98,7 +130,7 @@ def _passes(one: MapSet) -> Counter[str]:
     return found
 
 
-def seconds(setup: Setup, speed: float, backend: Backend) -> float:
+def seconds(setup: Setup, speed: float, backend: Machine) -> float:
     """Estimate the time of stepping in s at a number of point updates a second."""
     steps = setup.clock.steps + setup.extra_steps
     batches = -(-len(setup.shots) // setup.batch)

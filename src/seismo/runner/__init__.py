@@ -18,7 +18,7 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any, Literal
 
-from seismo.backends.choice import Choice, choose_all
+from seismo.backends.choice import Choice
 from seismo.errors import ScenarioError
 from seismo.monitor import Progress, Reporter
 from seismo.output.lock import Lock
@@ -27,7 +27,7 @@ from seismo.output.results import Results, open_results, results_target
 from seismo.output.results_file import COMPLETE
 from seismo.plan.memory import memory_of
 from seismo.plan.room import prepared
-from seismo.plan.sharing import enough
+from seismo.plan.sharing import chosen
 from seismo.ranks import Alone
 from seismo.runner.checkpoints import (
     Checkpoints,
@@ -72,8 +72,8 @@ def run(
             scenario's folder), else its name with .h5 in the current folder; a scenario that is no
             file goes to a temporary one that lives as long as the returned object.
         progress: called with a `seismo.monitor.Progress` a few times a second.
-        backend: "auto" (a GPU if there is one and no threads are asked for, else the CPU), "cpu" or
-            "gpu".
+        backend: "auto" (a GPU if there is one and no threads are asked for, else the CPU, which
+            takes what is too small for a GPU too), "cpu" or "gpu".
         device: number of the GPU, the first that will do when None.
         gpus: how many GPUs share the run, "auto" for as many as help; None for one, or for what
             `backend` and `device` say.
@@ -115,16 +115,16 @@ def run_on(ranks: Alone, scenario: Source, request: Request) -> Results | None:
         SeismoError: as `run` does, on one rank or on all.
     """
     checked = _checked(scenario)
-    choices, why = enough(
-        lambda n: choose_all(n, request.backend, request.device, request.threads, ranks),
-        request.gpus, checked, request.share,
+    choices, why, known = chosen(
+        checked, request.backend, request.device, request.gpus, request.threads, ranks,
+        request.share,
     )  # fmt: skip
 
     def one(rank: Alone, choice: Choice) -> Results | None:
         asked = request if rank.first else replace(request, report=silent)
         each = f", for each of {ranks.count} ranks" if ranks.several else ""
         asked.report(Progress("device", note=f"{choice.note}{each}{'; ' * bool(why)}{why}"))
-        return _run(rank, choice, checked, asked)
+        return _run(rank, choice, checked, asked, known)
 
     return spread(ranks, choices, one)
 
@@ -166,14 +166,16 @@ def _run_alone(scenario: Source, request: Request) -> Results:
     return results
 
 
-def _run(ranks: Alone, choice: Choice, checked: Scenario, request: Request) -> Results | None:
+def _run(
+    ranks: Alone, choice: Choice, checked: Scenario, request: Request, known: Setup | None
+) -> Results | None:
     """Run a scenario on one rank."""
-    chosen, report, share = choice.make(checked.precision), request.report, request.share
-    profile = watch(chosen, request.profile and ranks.first, ranks.several)
-    chosen = profile.backend
-    if ranks.processes == 1 and not ranks.share_memory(chosen):
+    backend, report, share = choice.make(checked.precision), request.report, request.share
+    profile = watch(backend, request.profile and ranks.first, ranks.several)
+    backend = profile.backend
+    if ranks.processes == 1 and not ranks.share_memory(backend):
         report(Progress("device", note=_APART))
-    setup = ranks.same(lambda: prepared(checked, chosen, ranks, share))
+    setup = ranks.same(lambda: prepared(checked, backend, ranks, share, known))
     setup = replace(setup, batch=min(ranks.share(setup.batch)))
     path = request.path_of(checked)
     if path is None and ranks.processes > 1:
@@ -182,7 +184,7 @@ def _run(ranks: Alone, choice: Choice, checked: Scenario, request: Request) -> R
         return _run_in_passing(setup, report, profile, ranks)
     final = results_target(path)
     folder = run_folder(final)
-    own = identity_of(setup, chosen)
+    own = identity_of(setup, backend)
     with Lock(folder) if ranks.first else contextlib.nullcontext():
         start = take_up(folder, request.resume, report, ranks)
         if start.paths:
@@ -196,10 +198,10 @@ def _run(ranks: Alone, choice: Choice, checked: Scenario, request: Request) -> R
                 shutil.rmtree(folder, ignore_errors=True)
         else:
             facts = _facts(
-                setup, identity=own, backend=chosen.name, shots=share and str(share),
+                setup, identity=own, backend=backend.name, shots=share and str(share),
                 results=final.name, ranks=ranks.count, gpus=choice.together,
             )  # fmt: skip
-            memory = memory_of(setup, chosen.lane_width)
+            memory = memory_of(setup, backend.lane_width)
             checkpoints = Checkpoints(
                 folder, checked.checkpoint, facts, request.signals,
                 time_of_end(request.time_limit), memory.state // ranks.count, ranks,
