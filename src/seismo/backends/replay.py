@@ -25,15 +25,12 @@ from itertools import groupby, pairwise
 from typing import Any
 
 import numpy as np
-from llvmlite import ir
-from numba import njit, prange, types
-from numba.extending import intrinsic
 
 from seismo.backends.base import Launch, Step
+from seismo.backends.strands import call_one, replay
 
 SMALL = 1 << 14  # points of a phase below which it takes less than threads take to meet
 LONGEST = 1 << 29  # points to update in one go, a second's work: it cannot be interrupted
-_WORD = ir.IntType(64)
 
 
 @dataclass(frozen=True, eq=False)
@@ -63,7 +60,7 @@ class Calls:
 
     def __call__(self) -> None:
         """Do all of it."""
-        _call_one(np.array(self.row(0, len(self.costs)), np.uint64), self.clock[0])
+        call_one(np.array(self.row(0, len(self.costs)), np.uint64), self.clock[0])
 
     def row(self, first: int, last: int) -> tuple[int, ...]:
         """Give the numbers of a call."""
@@ -122,7 +119,7 @@ def _laid_out(steps: tuple[Step, ...], threads: int) -> Callable[[int, int], Non
 
     def advance(first: int, count: int, held=steps) -> None:
         for start in range(first, first + count, most):
-            _replay(calls, starts, start, min(most, first + count - start), apart)
+            replay(calls, starts, start, min(most, first + count - start), apart)
 
     return advance
 
@@ -223,46 +220,3 @@ def _table(phases: list[list[list[Rows]]]) -> tuple[np.ndarray, np.ndarray]:
                 step[n, k + 1 :] = len(calls)
         step[len(its_phases) :] = len(calls)
     return np.array(calls, np.uint64).reshape(-1, 4), starts
-
-
-@intrinsic
-def _call_at(context, address, first, last, parameters, step):
-    """Call the C function ``void(first, last, parameters, step)`` at an address."""
-
-    def generate(context, builder, signature, args):
-        function = ir.FunctionType(ir.VoidType(), [_WORD] * 4)
-        builder.call(builder.inttoptr(args[0], function.as_pointer()), args[1:])
-        return context.get_dummy_value()
-
-    whole = types.uint64
-    return types.void(whole, whole, whole, whole, types.int64), generate
-
-
-@njit(cache=True, nogil=True)
-def _call_one(row, step):
-    _call_at(row[0], row[1], row[2], row[3], step)
-
-
-@njit(nogil=True)
-def _strand(calls, starts, phase, strand, first, count):
-    """Make the calls of a strand in steps first, first + 1, ..."""
-    for step in range(first, first + count):
-        bounds = starts[step % starts.shape[0], phase]
-        for n in range(bounds[strand], bounds[strand + 1]):
-            _call_at(calls[n, 0], calls[n, 1], calls[n, 2], calls[n, 3], step)
-
-
-@njit(parallel=True, cache=True, nogil=True)
-def _replay(calls, starts, first, count, apart):
-    """Take `count` steps: every strand through all of them, or all strands through every one."""
-    period, phases, strands = starts.shape[0], starts.shape[1], starts.shape[2] - 1
-    turns, steps = (1, count) if apart else (count, 1)
-    for turn in range(turns):
-        step = first + turn
-        for phase in range(phases):
-            bounds = starts[step % period, phase]
-            if bounds[1] == bounds[strands]:  # no need for others
-                _strand(calls, starts, phase, 0, step, steps)
-            else:
-                for strand in prange(strands):
-                    _strand(calls, starts, phase, strand, step, steps)
