@@ -495,6 +495,57 @@ def test_signals_to_the_command_line(tmp_path, wanted):
     assert_complete(tmp_path / "x.h5", wanted)
 
 
+SLOW_MODEL = """
+import sys, time
+from seismo import cli, part
+def endless(*arguments, **options):
+    print("sampling", file=sys.stderr, flush=True)
+    for _ in range(1000):
+        time.sleep(0.1)
+part.cell_average = endless
+cli.main(sys.argv[1:])
+"""
+
+
+@pytest.mark.parametrize(
+    ("number", "code", "words"),
+    [
+        (signal.SIGTERM, 85, "stopped before the first step, asked to by SIGTERM; go on with the"),
+        (signal.SIGINT, 130, "interrupted"),
+    ],
+)
+@pytest.mark.parametrize("begun", [False, True])
+def test_a_signal_while_the_model_is_sampled_ends_a_run_at_once(
+    number, code, words, begun, tmp_path, every_step, wanted
+):
+    """It leaves nothing, or the checkpoint that it was to go on from."""
+    if begun:
+        stopped(SCENARIO, tmp_path / "x.h5", 30)
+    before = checkpoint.found(tmp_path / "x.h5.run")
+    (tmp_path / "s.yaml").write_text(from_dict(SCENARIO | {"checkpoint": {}}).to_yaml())
+    run = subprocess.Popen(
+        [sys.executable, "-c", SLOW_MODEL, "run", "s.yaml", "--output", "x.h5", "--resume"],
+        cwd=tmp_path, stderr=subprocess.PIPE, text=True,
+    )  # fmt: skip
+    for line in run.stderr:
+        if line == "sampling\n":
+            break
+    asked = time.monotonic()
+    run.send_signal(number)
+    run.send_signal(number)
+    *_, said = run.stderr
+    assert run.wait() == code
+    assert time.monotonic() - asked < 20.0  # of 100
+    run.stderr.close()
+    assert said.startswith(words)
+    assert checkpoint.found(tmp_path / "x.h5.run") == before
+    left = {path.name for path in tmp_path.iterdir()} - {"s.yaml", "x.h5.run"}
+    assert (left, (tmp_path / "x.h5.run").exists()) == (set(), begun)
+    if begun:
+        resume(tmp_path / "x.h5.run").close()
+        assert_complete(tmp_path / "x.h5", wanted)
+
+
 class Zygote:
     """The process of `victim.py`, and what it says of a run."""
 

@@ -18,7 +18,7 @@ import crew
 import seismo
 import solver
 from cut_cases import CUTS, VOLUME, case
-from seismo import runner
+from seismo import runner, team
 from seismo.backends.choice import Choice
 from seismo.backends.cpu import CpuBackend
 from seismo.errors import ScenarioError, StoppedError, UnstableError
@@ -88,6 +88,20 @@ def test_what_all_have_come_to_is_done_whoever_fails_then():
         with pytest.raises(ScenarioError, match="the mast broke"):
             Team(2).run(work)
     assert len(passed) == 100
+
+
+def test_who_is_far_from_the_next_meeting_is_not_waited_for_once_the_first_has_failed(monkeypatch):
+    monkeypatch.setattr(team, "GRACE", 0.01)
+    go_on = threading.Event()
+
+    def work(ranks) -> None:
+        if ranks.first:
+            raise KeyboardInterrupt
+        go_on.wait()
+
+    with pytest.raises(KeyboardInterrupt):
+        Team(2).run(work)
+    go_on.set()
 
 
 @pytest.fixture

@@ -20,6 +20,9 @@ T = TypeVar("T")
 D = TypeVar("D")
 
 
+GRACE = 1.0  # s in which the others may end once the first has failed: they may be far from it
+
+
 class _EndedError(Exception):
     """Another rank has failed."""
 
@@ -41,7 +44,7 @@ class Team:
     def run(self, work: Callable[[Alone], T]) -> T:
         """Let all ranks do it, the first in this thread; give what that one gives.
 
-        Where one fails all end, and its error is raised.
+        Where one fails all end, and its error is raised; where the first is, at once.
         """
         found: list[T] = []
 
@@ -56,12 +59,14 @@ class Team:
                     self._ended = True
                     self.changed.notify_all()
 
-        threads = [threading.Thread(target=one, args=(n,)) for n in range(1, self.count)]
+        threads = [
+            threading.Thread(target=one, args=(n,), daemon=True) for n in range(1, self.count)
+        ]
         for thread in threads:
             thread.start()
         one(0)
         for thread in threads:
-            thread.join()
+            thread.join(None if found else GRACE)
         causes = [e for e in self._failed if e and not isinstance(e, _EndedError)]
         if causes:
             raise causes[0]

@@ -215,6 +215,10 @@ class Checkpoints:
         """Remove all there are: the results are complete, or there is nothing to go on from."""
         remove_all(self.folder)
 
+    def begin(self) -> None:
+        """Let signals wait for a checkpoint from now on: steps are being taken."""
+        self._signals.stepping = True
+
     def stops(self, steps: int) -> range:
         """List the steps of a batch after which one is due."""
         return range(self._wanted.steps or steps, steps, self._wanted.steps or steps)

@@ -280,6 +280,8 @@ class Run:
             with self.compiling.watched():
                 simulation.advance(1)
                 self.backend.wait()
+            if self.checkpoints is not None:
+                self.checkpoints.begin()
             self.started = self.reported = time.perf_counter()
         points, last = self.setup.grid.size * len(names), self.per_batch
         while simulation.step < to:
