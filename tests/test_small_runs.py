@@ -105,6 +105,8 @@ def test_auto_takes_the_cpu_and_opens_no_card(beside_a_card, asked):
 
 def test_run_and_check_say_so_in_their_first_line(beside_a_card, capsys):
     first = [call(capsys, command, "s.yaml")[2].split("\n")[0] for command in ("run", "check")]
-    assert re.match(r"on the CPU, \d+ threads?; so small a run takes it [\d.]+ ms at most", first[0])
+    assert re.match(
+        r"on the CPU, \d+ threads?; so small a run takes it [\d.]+ ms at most", first[0]
+    )
     assert first[0] == first[1]
     assert call(capsys, "run", "s.yaml", "--backend", "cpu", "--resume")[0] == 0
