@@ -60,7 +60,7 @@ class CompilingCard(Tools):
     def fetch(self, array):
         return np.asarray(array)
 
-    def launch(self, kernel, grid, block, arguments, *, addresses, writes, beyond=(), bounds=None):
+    def launch(self, kernel, grid, block, arguments, *, addresses, writes, bounds=None):
         signature = tuple(_type(a, addresses) for a in arguments)
         if self.wanted(kernel):
             request = Request(kernel, signature, bounds, addresses, self.capability)

@@ -23,7 +23,7 @@ from seismo.backends.order import merged
 def _small(axes: str, kind: str) -> Shape:
     """Give a few threads; march along z with a queue, or by turns over more planes than needed."""
     if "y" in axes:
-        return Shape((2, 2, 1), 3, kind != "flux")
+        return Shape((2, 2, 1), 3, True)
     return Shape((2, 1, 2), 3, kind in ("divergence", "gradient"))
 
 
@@ -41,7 +41,10 @@ def lanes_of(precision: str):
 
     def read(field, i):
         array = field[0] if isinstance(field, tuple) else field
-        return array[i : i + Lanes.width].copy()
+        whole = array if array.base is None else array.base  # fields have room before and behind
+        at = int(i) + (array.ctypes.data - whole.ctypes.data) // item
+        assert 0 <= at <= whole.size - Lanes.width
+        return whole[at : at + Lanes.width].copy()
 
     def load(field, i):
         return field[len(field) // 2] if isinstance(field, tuple) else read(field, i)
@@ -49,12 +52,22 @@ def lanes_of(precision: str):
     def tiled(field) -> bool:
         return isinstance(field, tuple) and isinstance(field[-1], tuple)
 
+    def further(n: int):
+        return lambda field, i, stride: read(field, i + n * stride)
+
+    def among(n: int):
+        def take(held):
+            first = len(held) // 2 * Lanes.width + n
+            return np.concatenate(held)[first : first + Lanes.width]
+
+        return take
+
     def row(n: int):
         def take(field, i, stride):
             if tiled(field):
                 tile, at, pitch = field[-1]
                 return read(tile, at + n * pitch)
-            return read(field, i + n * stride)
+            return further(n)(field, i, stride)
 
         return take
 
@@ -69,9 +82,9 @@ def lanes_of(precision: str):
 
     def level(n: int):
         def take(field, i, stride):
-            if isinstance(field, tuple):
+            if isinstance(field, tuple) and abs(n) < len(field) // 2:
                 return field[n + len(field) // 2]
-            return read(field, i + n * stride)
+            return further(n)(field, i, stride)
 
         return take
 
@@ -83,7 +96,7 @@ def lanes_of(precision: str):
     class Lanes:
         width, index, number = 16 // item, int, np.dtype(precision).type
         jit = staticmethod(_identity)
-        scalar = staticmethod(lambda array, i: array[i])
+        part = staticmethod(lambda k: lambda value: value[k])
         integer = staticmethod(lambda array, i: int(array[i]))
         fetch = staticmethod(lambda array, i: None)
 
@@ -96,6 +109,7 @@ def lanes_of(precision: str):
 
     Lanes.load, Lanes.read, Lanes.store = map(staticmethod, (load, read, store))
     Lanes.beside, Lanes.row, Lanes.level = map(staticmethod, (beside, row, level))
+    Lanes.further, Lanes.among = map(staticmethod, (further, among))
     Lanes.rounded = staticmethod(lambda value: value)
     return Lanes
 
@@ -170,7 +184,7 @@ class SimulatedCard:
     def bandwidth(self) -> float:
         return 1e9
 
-    def launch(self, kernel, grid, block, arguments, *, addresses, writes, beyond=(), bounds=None):
+    def launch(self, kernel, grid, block, arguments, *, addresses, writes, bounds=None):
         compiled = cuda.jit(kernel.write(self))
         grid, block = (tuple(int(n) for n in size) for size in (grid, block))
 

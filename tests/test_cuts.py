@@ -37,7 +37,7 @@ def entry(plane=None, box=None, decimate=2):
 def parts_of(backend, whole, cuts):
     physics = physics_for("acoustic_variable_density", 3)
     found = [
-        Fields(backend, physics, subdomain, np.ones(GRID.points[2], bool))
+        Fields(backend, physics, subdomain, np.ones(GRID.points[2], bool), 0)
         for row in decompose(GRID, 2, cuts, SHOTS)
         for subdomain in row
     ]

@@ -343,7 +343,7 @@ def test_the_memory_of_a_card_is_the_memory_planned(name, dimensions, gpu):
         simulation = solver.build(document, backend=gpu)
         simulation.advance(20)
         simulation.backend.wait()
-    planned = memory_of(simulation.setup, simulation.backend.lane_width)
+    planned = memory_of(simulation.setup, simulation.backend)
     held = pool.total_bytes()  # the array on its way may find its place where others go later
     assert 0.85 * (planned.resident - planned.array) < held < 1.05 * planned.resident
 

@@ -51,7 +51,7 @@ def filled(backend: Backend, cuts: tuple[int, int]) -> list[Fields]:
     """Give fields that are polynomials at their own places, shot n of them n + 1 times."""
     physics, parts = physics_for("elastic", 3), []
     for subdomain in (s for row in decompose(GRID, ORDER // 2, cuts, SHOTS) for s in row):
-        fields = Fields(backend, physics, subdomain, np.ones(GRID.points[2], bool))
+        fields = Fields(backend, physics, subdomain, np.ones(GRID.points[2], bool), 0)
         nz, ny, nx = subdomain.shape
         z, y, x = np.meshgrid(*(np.arange(n) for n in (nz, ny, nx)), indexing="ij")
         ox, oy, oz = subdomain.offset

@@ -95,4 +95,4 @@ def test_the_plan_counts_the_state(name, dimensions) -> None:
     simulation = solver.build(solver.plan(name, dimensions, steps=50))
     simulation.step = simulation.total_steps
     held = sum(array.nbytes for array, _ in simulation.state().values())
-    assert held <= memory_of(simulation.setup, simulation.backend.lane_width).state < 1.5 * held
+    assert held <= memory_of(simulation.setup, simulation.backend).state < 1.5 * held

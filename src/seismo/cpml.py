@@ -73,6 +73,38 @@ def profile(grid: Grid, axis: str, layer: Layer, dt: float) -> np.ndarray:
     return np.array(rows)
 
 
+def coupled(profile: np.ndarray, first: np.ndarray, second: np.ndarray) -> np.ndarray:
+    """Give the weights of a second derivative in a layer, before its outer memory variable.
+
+    The flux memory psi(n+1) = b psi(n) + a df/dx stands at half points. At the node i
+
+        d2f/dx2 + d psi(n+1)/dx = sum_k w_k f(i + k) + sum_m v_m psi(n, i + m + 1/2),
+
+    so that neither the new flux nor its derivative has to be known around i.
+
+    Args:
+        profile: (6, points) as `profile` gives it.
+        first: (M) staggered coefficients / spacing.
+        second: (M + 1) centred coefficients / spacing^2.
+
+    Returns:
+        (6 M - 1, points): w for k = 1 - 2 M to 2 M - 1, then v for m = -M to M - 1.
+    """
+    half, points = len(first), profile.shape[1]
+    decay, gain = (np.pad(profile[row], half) for row in (3, 4))
+    field, memory = np.zeros((4 * half - 1, points)), np.zeros((2 * half, points))
+    node = 2 * half - 1
+    for k in range(-half, half + 1):
+        field[node + k] = second[abs(k)]
+    for m in range(-half, half):
+        outer, there = first[m] if m >= 0 else -first[-1 - m], slice(half + m, half + m + points)
+        memory[half + m] = outer * decay[there]
+        for n, inner in enumerate(first):
+            field[node + m + 1 + n] += outer * inner * gain[there]
+            field[node + m - n] -= outer * inner * gain[there]
+    return np.concatenate([field, memory])
+
+
 @dataclass(frozen=True)
 class Region:
     """Rows along x that share one variant of the operators, and another one at their ends.

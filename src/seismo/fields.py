@@ -24,8 +24,9 @@ class Fields:
     """
 
     def __init__(
-        self, backend: Backend, physics: Physics, subdomain: Subdomain, uneven: np.ndarray
-    ) -> None:
+        self, backend: Backend, physics: Physics, subdomain: Subdomain, uneven: np.ndarray,
+        reach: int,
+    ) -> None:  # fmt: skip
         """Allocate the wavefield.
 
         Args:
@@ -33,12 +34,17 @@ class Fields:
             physics: the wave equation.
             subdomain: the points.
             uneven: of every plane z of the grid, whether all coefficients are needed there.
+            reach: points beside a layer whose derivatives still see its memory.
         """
         self.physics, self.subdomain = physics, subdomain
         low, high = subdomain.owned.lo[2], subdomain.owned.hi[2]
         self._planes = np.flatnonzero(uneven[low:high]) + low + subdomain.offset[2]
         size = subdomain.volume * subdomain.batch + subdomain.before
-        self.wavefield = {f.name: backend.zeros(size) for f in physics.fields}
+        # Layers at the faces, taken at once, look at points beyond the halo, with weights of 0.
+        beyond = max(0, reach - 1) * subdomain.strides[1] if backend.at_once else 0
+        self.wavefield = {
+            f.name: backend.zeros(size + 2 * beyond)[beyond : beyond + size] for f in physics.fields
+        }
         self._coefficients: dict[str, np.ndarray] = {}
         self._backend = backend
 

@@ -48,7 +48,10 @@ Place = namedtuple(
         "up",  # surface weights of this row / spacing, and the row's offset from the surface
         "down",
         "depth",
+        "flux",  # memory of second derivatives' fluxes, of this step and of the next, where these
+        "coming",  # are taken at once; its places are those of `memory`
     ),
+    defaults=(None, None),
 )
 
 
@@ -256,6 +259,114 @@ def _centred(lanes, order: int, axis: str, first_slot: int | None):
 
 
 @lru_cache
+def _weighted_sum(lanes, axis: str, first: int, last: int, row: int, held: int = -1):
+    """w[0] f[i+first] + w[1] f[i+first+1] + ... up to f[i+last], written out.
+
+    The weights are rows of the layer's profile, from `row` on (`seismo.cpml.coupled`). Of the field
+    a thread may hold the point itself, and along z those up to `held` from it.
+    """
+    jit, zero = lanes.jit, lanes.number(0)
+
+    def extend(previous, n: int):
+        k, near = row + n - first, abs(n) <= (held if axis == "z" else min(held, 0))
+        piece = _far(lanes, axis, n) if near else lanes.further(n)
+        if axis == "y":
+            return jit(lambda f, i, d, s: previous(f, i, d, s) + s.y_row[k] * piece(f, i, d))
+        return jit(lambda f, i, d, s: previous(f, i, d, s) + s.z_row[k] * piece(f, i, d))
+
+    total = jit(lambda f, i, stride, s: zero)
+    for n in range(first, last + 1):
+        total = extend(total, n)
+    return total
+
+
+def _weighted(lanes, order: int, axis: str):
+    """Build what gives the flux to come, and the second derivative before its outer memory.
+
+    The derivative is a sum with the layer's own weights: rows and planes have one for all lanes.
+    """
+    jit, read, half, a = lanes.jit, lanes.read, order // 2, AXES.index(axis)
+    stride, memory_stride = _stride(lanes, axis), _memory_stride(lanes, axis)
+    field = _weighted_sum(lanes, axis, 1 - 2 * half, 2 * half - 1, 6, half)
+    memory = _weighted_sum(lanes, axis, -half, half - 1, 5 + 4 * half)
+    ahead, profile = _staggered_sum(lanes, axis, half, 1), _profile(lanes, axis, True)
+
+    @jit
+    def both(f, i, s, place):
+        b, gain, _ = profile(s)
+        flux = b * read(s.flux, place) + gain * ahead(f, i, stride(s), s.first[a])
+        return flux, field(f, i, stride(s), s) + memory(s.flux, place, memory_stride(s), s)
+
+    return both
+
+
+def _along_x(lanes, order: int):
+    """Build the same along x: the flux to come of the lanes around, each with its own profile."""
+    jit, read, half, width = lanes.jit, lanes.read, order // 2, lanes.width
+    around = -(-half // width)
+    ahead, total = _staggered_sum(lanes, "x", half, 1), _centred_sum(lanes, "x", half)
+    decay, gain, index = lanes.index(3), lanes.index(4), lanes.index
+
+    def lane(n: int):
+        off = index(abs(n) * width)
+        move = jit((lambda i: i - off) if n < 0 else (lambda i: i + off))
+
+        @jit
+        def flux(f, i, s, place):
+            x, length = move(s.x), s.x_length
+            b, a = read(s.x_table, x + decay * length), read(s.x_table, x + gain * length)
+            return b * read(s.flux, move(place)) + a * ahead(f, move(i), index(1), s.first[0])
+
+        return flux
+
+    def grown(previous, piece):
+        return jit(lambda f, i, s, p: (*previous(f, i, s, p), piece(f, i, s, p)))
+
+    fluxes = jit(lambda f, i, s, place: ())
+    for n in range(-around, around + 1):
+        fluxes = grown(fluxes, lane(n))
+
+    def pair(m: int):
+        front, back = lanes.among(m), lanes.among(-1 - m)
+        return jit(lambda held, i, stride: front(held) - back(held))
+
+    correction = _added(lanes, [pair(m) for m in range(half)])
+
+    @jit
+    def both(f, i, s, place):
+        held, one = fluxes(f, i, s, place), index(1)
+        d = total(f, i, one, s.second[0]) + correction(held, i, one, s.first[0])
+        return held[around], d
+
+    return both
+
+
+@lru_cache
+def _at_once(lanes, order: int, axis: str, slot: int):
+    """Build the second derivative that passes through both of its memory variables in one go.
+
+    It takes twice as many points of the field, and the old flux around; in turn no sweep goes
+    before it, and no layer is read twice.
+    """
+    load, store, jit, offset = lanes.load, lanes.store, lanes.jit, lanes.index(slot)
+    both = _along_x(lanes, order) if axis == "x" else _weighted(lanes, order, axis)
+    profile = _profile(lanes, axis, False)
+
+    @jit
+    def second(f, i, s):
+        place = s.j + offset * s.slot
+        outer = load(s.memory, place)  # before anything is stored
+        flux, d = both(f, i, s, place)
+        b, gain, _ = profile(s)
+        outer = b * outer + gain * d
+        store(s.coming, place, flux, s.mask)
+        store(s.memory, place, outer, s.mask)
+        return d + outer
+
+    return second, None
+
+
+@lru_cache
 def _plain(lanes) -> dict:
     """Build what no layer or surface changes: the field itself and its coefficients."""
     jit, load, store, read, beside = lanes.jit, lanes.load, lanes.store, lanes.read, lanes.beside(1)
@@ -292,6 +403,7 @@ def _plain(lanes) -> dict:
 
 def operators(
     lanes, order: int, axes: str, stretched: str = "", slots: int = 0, closed: int = 0,
+    at_once: bool = False,
 ):  # fmt: skip
     """Build the operators of one variant; those of equal axes are shared between variants.
 
@@ -302,11 +414,13 @@ def operators(
         stretched: the axes whose derivatives pass through layer memory, e.g. "xz".
         slots: memory variables of a stage along one axis.
         closed: width of the surface weights, 0 away from a free surface.
+        at_once: whether second derivatives update their flux memory, too.
     """
     names = dict(_plain(lanes))
     for axis in axes:
         slot = stretched.index(axis) * slots if axis in stretched else None
         width = closed if axis == "z" else 0
         names[f"{axis}_up"], names[f"{axis}_dn"] = _staggered(lanes, order, axis, slot, width)
-        names[axis * 2], names[f"{axis}_flux"] = _centred(lanes, order, axis, slot)
+        make = _at_once if at_once and slot is not None else _centred
+        names[axis * 2], names[f"{axis}_flux"] = make(lanes, order, axis, slot)
     return SimpleNamespace(jit=lanes.jit, number=lanes.number, rounded=lanes.rounded, **names)

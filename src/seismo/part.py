@@ -33,10 +33,13 @@ def _layer(setup: Setup) -> cpml.Layer:
     return cpml.Layer(spec.reflection, spec.kappa, math.pi * alpha, spec.power, setup.fastest)
 
 
-def _tables(setup: Setup, subdomain: decomposition.Subdomain) -> SweepTables:
+def _tables(setup: Setup, subdomain: decomposition.Subdomain, at_once: bool = False) -> SweepTables:
     grid, dt = setup.grid, setup.clock.dt
     order, kind = setup.scenario.grid.order, setup.scenario.grid.stencil
     layer = _layer(setup)
+    spacing = np.array(grid.spacing)[:, None]
+    first = staggered(order, kind)[None, :] / spacing
+    second = centred(order, kind)[None, :] / spacing**2
     nz, ny, nx = subdomain.shape
     profiles = []
     for axis, length in zip(AXES, (nx, ny, nz), strict=True):
@@ -47,14 +50,15 @@ def _tables(setup: Setup, subdomain: decomposition.Subdomain) -> SweepTables:
             lo, hi = subdomain.owned.lo[a], subdomain.owned.hi[a]
             start = lo + subdomain.offset[a]
             padded[:, start : start + hi - lo] = whole[:, lo:hi]
+        if at_once and axis != "x":
+            padded = np.concatenate([padded, cpml.coupled(padded, first[a], second[a])])
         profiles.append(padded)
-    spacing = np.array(grid.spacing)[:, None]
     closure = setup.closure
     up, down = (closure.up, closure.down) if closure else (np.zeros((1, 1)), np.zeros((1, 1)))
     return SweepTables(
         strides=np.array(subdomain.strides),
-        first=staggered(order, kind)[None, :] / spacing,
-        second=centred(order, kind)[None, :] / spacing**2,
+        first=first,
+        second=second,
         profiles=(profiles[0], profiles[1], profiles[2]),
         up=up / grid.spacing[2],
         down=down / grid.spacing[2],
@@ -95,7 +99,7 @@ class Part:
     def __init__(self, setup: Setup, backend: Any, subdomain: decomposition.Subdomain) -> None:
         physics, scenario = setup.physics, setup.scenario
         self.subdomain, self._backend = subdomain, backend
-        self.fields = Fields(backend, physics, subdomain, setup.uneven)
+        self.fields = Fields(backend, physics, subdomain, setup.uneven, setup.reach)
         medium = _medium(setup, subdomain)
         contacts = ContactRows(setup.contacts, subdomain, setup.clock.dt)
         contacts.adjust(medium)
@@ -105,7 +109,7 @@ class Part:
         )
         closed_rows = setup.closure.rows if setup.closure else 0
         halo = scenario.grid.order // 2
-        tables = _tables(setup, subdomain)
+        tables = _tables(setup, subdomain, backend.at_once and physics.second_order)
         binding = Binding(
             backend, subdomain, self.fields, tables, scenario.grid.order,
             cpml.regions(setup.grid, backend.lane_width, closed_rows, setup.reach),

@@ -5,8 +5,9 @@ A stage runs its edge boxes first and its core later, so that halos can travel m
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from itertools import pairwise, product
+from typing import Any
 
 import numpy as np
 
@@ -28,12 +29,17 @@ class LayerMemory:
     Where they are differentiated there are `pad` zeros on both sides. Along x those before a row
     are whole lanes or lines, so that rows are aligned; those behind it are the next row's, or the
     stagger.
+
+    A backend that takes second derivatives at once has three arrays with a variable each: the
+    outer one, and the flux of even and of odd steps, since neighbours still read the old one.
     """
 
     def __init__(
         self, backend: Backend, stage: Stage, subdomain: Subdomain, regions: list[Region], pad: int
     ) -> None:
         self._layout: dict[tuple[Region, int], tuple[int, ...]] = {}
+        self.at_once = backend.at_once and stage.where == "layer"
+        slots, arrays = (1, 3) if self.at_once else (stage.slots, 1)
         places, size = list[Place](), 0
         for (number, region), span in product(enumerate(regions), range(3)):
             x0, x1 = region.spans[span]
@@ -41,7 +47,7 @@ class LayerMemory:
             box = Box((x0, y0, z0), (x1, y1, z1)) & subdomain.owned
             (x0, y0, z0), (x1, y1, z1) = box.lo, box.hi
             stretched = region.stretched(span)
-            if not stretched or not box.size or not stage.slots:
+            if not stretched or not box.size or not slots:
                 continue
             margin = [pad if a in stretched else 0 for a in AXES]
             whole = max(backend.lane_width, LINE if span == 1 else SECTOR)
@@ -51,7 +57,7 @@ class LayerMemory:
             slot = pitch * ny * nz + SLOT_STAGGER * whole
             corner = [m - lo for m, lo in zip(margin, box.lo, strict=True)]
             first = size + (corner[2] * ny + corner[1]) * pitch + corner[0]
-            shot = slot * stage.slots * len(stretched)
+            shot = slot * slots * len(stretched)
             self._layout[region, span] = (first, pitch, pitch * ny, slot, shot)
             size += shot * subdomain.batch
             strides = (shot, slot, pitch * ny, pitch, 1)
@@ -59,8 +65,18 @@ class LayerMemory:
             counts = ((0, subdomain.batch), (0, shot // slot), (z0, z1), (y0, y1), (x0, x1))
             name = f"layer.{stage.name}.{number}.{span}"
             places.append(Place(name, start, strides, tuple((run,) for run in counts)))
-        self.array = backend.zeros(size + backend.lane_width)
-        self.held = Held(self.array, places)
+        self.held = [
+            Held(
+                backend.zeros(size + backend.lane_width),
+                [replace(p, whole=f"{p.whole}.{n}") for p in places],
+            )
+            for n in range(arrays)
+        ]
+
+    def arrays(self, parity: int) -> tuple[Any, ...]:
+        """Give the array; or the outer variable's, the flux as it is, and as it will be."""
+        outer, *flux = (held.array for held in self.held)
+        return outer, *(reversed(flux) if parity else flux)
 
     def columns(self, region: Region, span: int, shot: int, offset: tuple[int, int, int]):
         """Give the memory columns of a box: index of array index (0, 0, 0), strides, slot size."""
@@ -135,7 +151,7 @@ class BoundStage:
     def __init__(self, binding: Binding, stage: Stage, memory: LayerMemory, number: int) -> None:
         """Bind the stage that is the n-th of a step."""
         self.stage, self._number = stage, number
-        self.memories = [memory.held]
+        self.memories = list(memory.held)
         edges, core = binding.subdomain.edges_and_core()
         parities = binding.fields.physics.parities
         self.edges = [self._launches(binding, memory, edges, parity) for parity in parities]
@@ -147,7 +163,7 @@ class BoundStage:
         self, binding: Binding, memory: LayerMemory, boxes: list[Box], parity: int
     ) -> list[Launch]:
         stage, grouped = self.stage, dict[tuple[str, str, bool, bool], list[list[int]]]()
-        for region in self._regions(binding):
+        for region in self._regions(binding, memory):
             for box in boxes:
                 part = region.box & box
                 if not part.size or not (region.ends or stage.where != "layer"):
@@ -165,15 +181,18 @@ class BoundStage:
                   for names in (stage.writes, stage.reads, coefficients))
             )  # fmt: skip
             width = binding.closed_width if closed else 0
-            variant = Variant(binding.order, axes, middle, ends, stage.slots, width)
+            slots = 1 if memory.at_once else stage.slots
+            variant = Variant(binding.order, axes, middle, ends, slots, width, memory.at_once)
             launches += binding.backend.sweep(
-                formula, variant, binding.tables, np.array(rows, np.int64), memory.array,
+                formula, variant, binding.tables, np.array(rows, np.int64), memory.arrays(parity),
                 operands,
                 back=(self._number + parity) % 2 == 1,
             )  # fmt: skip
         return launches
 
-    def _regions(self, binding: Binding) -> list[Region]:
+    def _regions(self, binding: Binding, memory: LayerMemory) -> list[Region]:
+        if self.stage.where == "layer" and memory.at_once:
+            return []  # the stage that shares its memory does it
         if self.stage.where != "surface":
             return binding.regions
         grid = binding.subdomain.grid

@@ -11,7 +11,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
 from contextlib import AbstractContextManager
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, NamedTuple, Protocol
 
 import numpy as np
@@ -39,7 +39,8 @@ class SweepTables:
         first: (3, M) staggered coefficients / spacing along x, y, z.
         second: (3, M + 1) centred coefficients / spacing^2.
         profiles: layer profiles b, a, 1/kappa at nodes and at half points, (6, length) each of x,
-            y, z; the length is the padded array's.
+            y, z; the length is the padded array's. Behind them come the weights of second
+            derivatives that are taken at once (`seismo.cpml.coupled`).
         up: (rows, width) surface weights for node values / spacing, with `down` for half points.
         surface: array index of the surface row along z.
     """
@@ -51,6 +52,15 @@ class SweepTables:
     up: np.ndarray
     down: np.ndarray
     surface: int
+
+    def turned(self) -> SweepTables:
+        """Give the tables of the same grid with y and z swapped, but for the surface's."""
+        x, y, z = self.profiles
+        swapped = [0, 2, 1]
+        return replace(
+            self, strides=self.strides[::-1], first=self.first[swapped],
+            second=self.second[swapped], profiles=(x, z, y),
+        )  # fmt: skip
 
 
 @dataclass(frozen=True)
@@ -64,6 +74,7 @@ class Variant:
         ends: the same in the layers at the ends of a row.
         slots: memory variables of the stage along one axis.
         closed: width of the surface weights, 0 away from a free surface.
+        at_once: whether second derivatives update their flux memory, too.
     """
 
     order: int
@@ -72,6 +83,7 @@ class Variant:
     ends: str = ""
     slots: int = 0
     closed: int = 0
+    at_once: bool = False
 
     def bind(self, formula: Callable, lanes: Any) -> tuple[Callable, Callable]:
         """Bind a formula to the operators of the ends and of the middle of a row."""
@@ -109,11 +121,6 @@ class Operands:
         if writes == reads == 1:
             return "second"
         return "divergence" if writes < reads else "gradient"
-
-    @property
-    def reads_memory_around(self) -> bool:
-        """Tell whether layer memory is differentiated too, across edge and core."""
-        return self.kind in ("second", "flux")
 
     @property
     def all(self) -> tuple:
@@ -173,6 +180,7 @@ class Backend(Protocol):
     lane_width: int
     clock: Any  # one integer: the step, for launches that depend on it
     batch_points: int  # small shots advance together up to so many points
+    at_once: bool  # whether layers' second derivatives need no sweep of fluxes before them
     looks_ahead: int  # searches (`largest`) that may be under way while it steps
     measured_from: float  # s of stepping: a shorter run says little about the machine
 
@@ -193,7 +201,7 @@ class Backend(Protocol):
 
     def sweep(
         self, formula: Callable, variant: Variant, tables: SweepTables,
-        boxes: np.ndarray, memory: Any, operands: Operands, back: bool = False,
+        boxes: np.ndarray, memory: tuple, operands: Operands, back: bool = False,
     ) -> list[Launch]:  # fmt: skip
         """Bind a formula to its operators, boxes and arrays; the launches touch other points.
 

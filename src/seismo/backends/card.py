@@ -156,7 +156,7 @@ class Card(Tools):
 
     def launch(
         self, kernel: Kernel, grid: tuple, block: tuple, arguments: tuple, *, addresses: bool,
-        writes: tuple, beyond: tuple = (), bounds: tuple[int, int] | None = None,
+        writes: tuple, bounds: tuple[int, int] | None = None,
     ) -> Work:  # fmt: skip
         """Bind a kernel to its arguments; it is compiled and loaded before it first runs.
 
@@ -167,7 +167,6 @@ class Card(Tools):
             arguments: arrays and numbers, in tuples if need be.
             addresses: whether arrays are handed over as addresses.
             writes: those of the arrays that the kernel changes.
-            beyond: those of them that it reads at other points than it changes.
             bounds: threads of a block and blocks of a multiprocessor.
         """
         signature = tuple(_type(a, addresses) for a in arguments)
@@ -178,10 +177,10 @@ class Card(Tools):
         def run(held: Any = arguments) -> None:
             self._function(path)(grid, block, words)
 
-        touched, changed, read = (
-            frozenset(a.data.ptr for a in some) for some in (_arrays(arguments), writes, beyond)
+        touched, changed = (
+            frozenset(a.data.ptr for a in some) for some in (_arrays(arguments), writes)
         )
-        return Work(run, touched - changed | read, changed, self)
+        return Work(run, touched - changed, changed, self)
 
     def _function(self, path: Any) -> Any:
         if path not in self._functions:

@@ -125,7 +125,7 @@ class CpuBackend(HostBackend):
         back: bool = False,
     ):
         """Bind a formula; see `Backend.sweep`."""
-        rows, width = tables.up.shape
+        (memory,), (rows, width) = memory, tables.up.shape
         arrays, tiles = operands.all, _tiles(boxes, variant)
         function = sweep_function(formula, variant, self.precision, len(arrays), width)
         lengths = [profile.shape[1] for profile in tables.profiles]

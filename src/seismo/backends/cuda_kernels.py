@@ -126,7 +126,7 @@ class SweepKernel:
     def write(self, tools: Any) -> Callable:
         """Write the kernel."""
         v, lanes, constants = self.variant, tools.lanes(self.precision), self.constants
-        bound = operators(lanes, v.order, v.axes, constants.stretched, v.slots, v.closed)
+        bound = operators(lanes, v.order, v.axes, constants.stretched, v.slots, v.closed, v.at_once)
         update = self.formula(bound)
         if self.box is None:
             return table_kernel(lanes, update, constants, self.shape)

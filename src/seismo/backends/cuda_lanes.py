@@ -17,7 +17,7 @@ the compiler may move above stores; of `load` it must assume that any store may 
 from __future__ import annotations
 
 import operator
-from functools import lru_cache
+from functools import lru_cache, partial
 from typing import Any
 
 import numpy as np
@@ -151,6 +151,20 @@ def _held(lane: _LaneType, place: int):
     return held
 
 
+@lru_cache
+def _part(lane: _LaneType, k: int):
+    """Make an intrinsic (lane) -> its k-th number."""
+
+    @intrinsic
+    def part(context, value):
+        def generate(context, builder, signature, args):
+            return builder.extract_element(args[0], _constant(k))
+
+        return lane.number(value), generate
+
+    return part
+
+
 def _rounding(lane: _LaneType):
     """Make an intrinsic (lane) -> the same, rounded as it stands.
 
@@ -207,14 +221,14 @@ def _register_arithmetic(lane: _LaneType) -> None:
 
 
 def _level(lane: _LaneType, n: int, stored):
-    """Make the function that takes a lane from a field's tuple, or from memory."""
+    """Make the function that takes a lane from a field's tuple if it is there, or from memory."""
 
     def level(f, i, stride):
         """Stand for the overloads."""
 
     @overload(level)
     def implementation(f, i, stride):
-        if isinstance(f, types.BaseTuple):
+        if isinstance(f, types.BaseTuple) and abs(n) < len(f) // 2:
             held = _held(lane, n + len(f) // 2)
             return lambda f, i, stride: held(f)
         return lambda f, i, stride: stored(f, i, stride)
@@ -297,7 +311,7 @@ def cuda_lanes(precision: str) -> Any:
         jit = staticmethod(device)
         load = _own(lane, plain)
         rounded = _rounding(lane)
-        scalar = _reading(kind, element, element, item, True)
+        part = partial(_part, lane)
         integer = _reading(types.int64, ir.IntType(64), ir.IntType(64), 8, True)
         store = _storing(lane, LANE_BYTES)
         fetch = staticmethod(device(lambda f, i: None))
@@ -312,7 +326,9 @@ def _neighbours(Lanes: Any, lane: _LaneType, read: Any) -> Any:  # noqa: N803
     """Add what reads lanes, here and further along x, y, z."""
     device, whole, width = Lanes.jit, Lanes.index, Lanes.width
 
+    @lru_cache
     def further(n: int):
+        """Read a lane n times a stride further, from memory."""
         count = whole(abs(n))
         if n < 0:
             return device(lambda f, i, stride: read(f, i - count * stride))
@@ -334,6 +350,17 @@ def _neighbours(Lanes: Any, lane: _LaneType, read: Any) -> Any:  # noqa: N803
         return device(lambda f, i: join(aligned(f, i), following(f, i)))
 
     @lru_cache
+    def among(n: int):
+        """Cut the lane n points further along x out of an odd number of lanes around the point."""
+        full, rest = divmod(n, width)
+        join = _joining(lane, rest)
+        if not rest:
+            return device(lambda held: held[len(held) // 2 + full])
+        return device(
+            lambda held: join(held[len(held) // 2 + full], held[len(held) // 2 + full + 1])
+        )
+
+    @lru_cache
     def row(n: int):
         """Read a lane n rows further along y."""
         return _row(n, further(n), Lanes.tile_read)
@@ -344,4 +371,5 @@ def _neighbours(Lanes: Any, lane: _LaneType, read: Any) -> Any:  # noqa: N803
         return _level(lane, n, further(n))
 
     Lanes.read, Lanes.beside, Lanes.row, Lanes.level = read, beside, row, level
+    Lanes.further, Lanes.among = further, among
     return Lanes

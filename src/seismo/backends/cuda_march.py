@@ -112,25 +112,25 @@ def place_maker(lanes: Any, constants: Constants) -> Callable:
     """Make the function that puts a thread's `Place` together.
 
     The result takes (addresses, x, y, z, shot, packed, memory, memory_y, memory_z, slot, x_end);
-    the addresses are those of the table of blocks, the layer memory, the profiles along x, y, z
-    and the surface weights.
+    the addresses are those of the table of blocks, the layer memory (three), the profiles along
+    x, y, z and the surface weights.
     """
     t, number, whole = constants.tables, lanes.number, lanes.index
     y_stride, z_stride = (whole(s) for s in t.strides)
     first, second = _coefficients(t.first, number), _coefficients(t.second, number)
     x_length = whole(t.profiles[0].shape[1])
     y_profile, z_profile = (
-        _profile_row(lanes, axis in constants.stretched, t.profiles[n].shape[1])
+        _row_of(lanes, axis in constants.stretched, t.profiles[n].shape[0])
         for n, axis in ((1, "y"), (2, "z"))
     )
-    weights = _weights_row(lanes, constants.closed, *t.up.shape)
+    weights = _row_of(lanes, constants.closed, t.up.shape[1])
     surface, last_row = int(t.surface), t.up.shape[0] - 1
     mask_of = lanes.jit((lambda x, x_end: x_end - x) if constants.masked else (lambda x, e: None))
     nothing = whole(0)
 
     @lanes.jit
     def place(addresses, x, y, z, shot, packed, memory, memory_y, memory_z, slot, x_end):
-        _, held, x_table, py, pz, up, down = addresses
+        _, held, flux, coming, x_table, py, pz, up, down = addresses
         below = z - surface
         row = min(max(below, 0), last_row)
         j = memory + z * memory_z + y * memory_y + x
@@ -139,30 +139,22 @@ def place_maker(lanes: Any, constants: Constants) -> Callable:
             held, whole(j), whole(memory_y), whole(memory_z), whole(slot), nothing,
             whole(x), x_table, x_length, y_profile(py, whole(y)), z_profile(pz, whole(z)),
             weights(up, whole(row)), weights(down, whole(row)), whole(below) * z_stride,
+            flux, coming,
         )  # fmt: skip
 
     return place
 
 
-def _profile_row(lanes, used: bool, length: int) -> Callable:
+def _row_of(lanes, used: bool, width: int) -> Callable:
+    """Make a function (table, n) -> the numbers of its n-th row, which takes up whole lanes."""
     if not used:
         return lanes.jit(lambda table, n: None)
+    read, count = lanes.read, lanes.index(-(-width // lanes.width) * lanes.width)
 
     def element(k: int):
-        at, scalar = lanes.index(k * length), lanes.scalar
-        return lanes.jit(lambda table, n: scalar(table, n + at))
-
-    return _tuple_of(lanes, [element(k) for k in range(6)])
-
-
-def _weights_row(lanes, used: bool, rows: int, width: int) -> Callable:
-    if not used:
-        return lanes.jit(lambda table, n: None)
-    count = lanes.index(width)
-
-    def element(k: int):
-        at, scalar = lanes.index(k), lanes.scalar
-        return lanes.jit(lambda table, n: scalar(table, n * count + at))
+        within, part = k % lanes.width, lanes.part(k % lanes.width)
+        at = lanes.index(k - within)
+        return lanes.jit(lambda table, n: part(read(table, n * count + at)))
 
     return _tuple_of(lanes, [element(k) for k in range(width)])
 

@@ -1,8 +1,8 @@
 """Which layout of threads a kernel gets: a table measured on a card, by what the kernel does.
 
 A key is the axes, the kind of formula (`Operands.kind`), the kind of box and the order of the
-differences. A box is "inner", without a layer; "layer", in those across y or z; or "side", in those
-across x, a few lanes wide.
+differences. A box is "inner", without a layer; "layer", in one across y or z; "edge", where these
+meet; or "side", in those across x, a few lanes wide.
 
 `seismo tune` measures other cards: what it finds is kept beside the compiled kernels, by the card's
 name.
@@ -25,7 +25,9 @@ Shapes = dict[Key, Shape]
 
 def box_of(stretched: str) -> str:
     """Tell what kind of box has some axes stretched."""
-    return "side" if "x" in stretched else "layer" if stretched else "inner"
+    if "x" in stretched:
+        return "side"
+    return ("inner", "layer", "edge")[len(stretched)]
 
 
 def shape_for(shapes: Shapes, key: Key) -> Shape:
@@ -41,24 +43,23 @@ def _both(kind: str, box: str, shape: Shape, axes: str = "xyz") -> Shapes:
 
 # Measured on an H200 (`benchmarks/`).
 H200: Shapes = {
-    **_both("second", "inner", Shape((32, 8, 1), 32, True, 2)),
-    ("xyz", "second", "layer", 4): Shape((32, 8, 1), 8, True, 3),
-    ("xyz", "second", "layer", 8): Shape((32, 8, 1), 8, True, 2),
-    **_both("second", "side", Shape((8, 8, 4), 1, False, 3)),
-    **_both("flux", "layer", Shape((32, 4, 4), 1, False, 3)),
-    **_both("flux", "side", Shape((8, 32, 1), 1, False, 4)),
+    ("xyz", "second", "inner", 4): Shape((32, 8, 1), 16, True, 2),
+    ("xyz", "second", "inner", 8): Shape((32, 8, 1), 32, True, 2),
+    **_both("second", "layer", Shape((32, 8, 1), 8, True, 2)),
+    **_both("second", "edge", Shape((32, 4, 2), 1, False, 3)),
+    **_both("second", "side", Shape((8, 16, 1), 1, False, 8)),
     **_both("divergence", "inner", Shape((16, 8, 2), 1, False, 3)),
     **_both("divergence", "layer", Shape((32, 8, 1), 1, False, 3)),
+    **_both("divergence", "edge", Shape((32, 8, 1), 1, False, 3)),
     **_both("divergence", "side", Shape((8, 8, 4), 1, False, 3)),
     ("xyz", "gradient", "inner", 4): Shape((32, 4, 2), 1, False, 4),
     ("xyz", "gradient", "inner", 8): Shape((32, 8, 1), 1, False, 3),
     **_both("gradient", "layer", Shape((32, 8, 1), 1, False, 3)),
+    **_both("gradient", "edge", Shape((32, 8, 1), 1, False, 3)),
     **_both("gradient", "side", Shape((8, 8, 2), 1, False, 4)),
     **_both("second", "inner", Shape((16, 1, 16), 8, False, 4), "xz"),
-    **_both("second", "layer", Shape((32, 1, 4), 1, False, 2), "xz"),
+    **_both("second", "layer", Shape((16, 1, 8), 1, False, 6), "xz"),
     **_both("second", "side", Shape((8, 1, 16), 1, False, 4), "xz"),
-    **_both("flux", "layer", Shape((32, 1, 4), 1, False, 2), "xz"),
-    **_both("flux", "side", Shape((8, 1, 16), 1, False, 4), "xz"),
     **_both("divergence", "inner", Shape((32, 1, 8), 1, False, 4), "xz"),
     **_both("divergence", "layer", Shape((32, 1, 4), 1, False, 2), "xz"),
     **_both("divergence", "side", Shape((8, 1, 16), 1, False, 2), "xz"),

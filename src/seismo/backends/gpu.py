@@ -34,6 +34,7 @@ from seismo.backends.cuda_shapes import Shapes, box_of, shape_for, shapes_of
 
 BODY_THREADS = 128
 ROW_THREADS = (64, 2)
+TURNED = [2, 3, 0, 1, 4, 5, 6, 7, 8, 10, 9, 11]  # columns of a box of one span, y and z swapped
 
 
 class Clocked(NamedTuple):
@@ -59,6 +60,7 @@ class GpuBackend:
 
     name = "gpu"
     batch_points = 32 << 20  # 64 shots of 340^2 run 8 times as fast together as alone
+    at_once = True
     looks_ahead = 1
     measured_from = 0.2
     search = (THREADS, BLOCKS)
@@ -133,10 +135,13 @@ class GpuBackend:
     ) -> list[Launch]:  # fmt: skip
         """Bind a formula; see `Backend.sweep`.
 
-        A volume does not fit the card's cache: there, the way back won nothing.
+        A volume does not fit the card's cache: there, the way back won nothing. Threads keep a
+        column in registers, and have it along y in layers across z, where most of what a point
+        needs is along z: second derivatives are the same along all axes.
         """
         back = back and "y" not in variant.axes
         bound = _Sweep(self, formula, variant, tables, memory, operands, back)
+        turned = _Sweep(self, formula, variant, tables.turned(), memory, operands, back)
         spans = [boxes[:, FIRST_SPAN + k * SPAN_COLUMNS :][:, :SPAN_COLUMNS] for k in range(3)]
         middle = np.column_stack([boxes[:, :FIRST_SPAN], spans[1]])
         ends = [np.column_stack([boxes[:, :FIRST_SPAN], spans[k]]) for k in (0, 2)]
@@ -147,7 +152,11 @@ class GpuBackend:
         launches = []
         for stretched, some in groups:
             filled = some[some[:, FIRST_SPAN + 1] > some[:, FIRST_SPAN]]
-            if len(filled):
+            if not len(filled):
+                continue
+            if variant.at_once and stretched == "z" and "y" in variant.axes:
+                launches.append(turned.launch("y", filled[:, TURNED]))
+            else:
                 launches.append(bound.launch(stretched, filled))
         return launches
 
@@ -213,9 +222,11 @@ class _Sweep:
         self._backend, self._formula, self._variant = backend, formula, variant
         self._back = back
         self._tables, self._operands = tables, operands
-        kept = (*tables.profiles, tables.up, tables.down)
-        arrays = (_device_table(backend, a.tobytes(), a.shape) for a in map(_float, kept))
-        self._addresses = (memory, *arrays)
+        x, y, z = tables.profiles
+        rows = (_whole_lanes(a, backend.lane_width) for a in (y.T, z.T, tables.up, tables.down))
+        arrays = (_device_table(backend, a.tobytes(), a.shape) for a in map(_float, (x, *rows)))
+        outer, *flux = memory
+        self._memory, self._addresses = (outer, *(flux or (outer, outer))), tuple(arrays)
 
     def launch(self, stretched: str, boxes: np.ndarray) -> Launch:
         """Bind to boxes of `BOX_COLUMNS`, with one span."""
@@ -225,7 +236,8 @@ class _Sweep:
         operands = self._operands
         key = (variant.axes, operands.kind, box_of(stretched), variant.order)
         shape = shape_for(backend.shapes, key).fitted(-(-widest // lanes.width))
-        if variant.closed or not operands.reads:  # closed rows count planes from the surface
+        # Closed rows count planes from the surface, and layers across x look at lanes beside.
+        if variant.closed or not operands.reads or (variant.at_once and "x" in stretched):
             shape = replace(shape, queue=False)
         if not shape.queue and self._blocks(shape, boxes) > backend.card.multiprocessors * (
             shape.blocks_per_multiprocessor
@@ -241,12 +253,11 @@ class _Sweep:
         kernel = SweepKernel(
             self._formula, variant, backend.precision, constants, shape, box, volume, self._back
         )
-        memory = self._addresses[:1] if stretched else ()
+        memory = self._memory if stretched else self._addresses[:1] * 3
+        kept = (memory[0], memory[2]) if stretched else ()
         return backend.card.launch(
-            kernel, grid, shape.threads,
-            ((table, *(memory or self._addresses[1:2]), *self._addresses[1:]), self._operands.all),
-            addresses=True, bounds=shape.bounds, writes=(*memory, *operands.writes),
-            beyond=memory if operands.reads_memory_around else (),
+            kernel, grid, shape.threads, ((table, *memory, *self._addresses), self._operands.all),
+            addresses=True, bounds=shape.bounds, writes=(*kept, *operands.writes),
         )  # fmt: skip
 
     def _blocks(self, shape: Shape, boxes: np.ndarray) -> int:
@@ -263,7 +274,7 @@ class _Sweep:
         box = (x0, x1, y0, y1, z0, z1, packed)
         px, py, pz = shape.points(self._backend.lanes.width)
         grid = (-(-(x1 - x0) // px), -(-(y1 - y0) // py), -(-(z1 - z0) // pz) * shots)
-        unused = self._addresses[1]
+        unused = self._addresses[0]
         return box, volume, grid, unused
 
     def _listed(self, shape: Shape, boxes: np.ndarray):
@@ -276,6 +287,11 @@ class _Sweep:
         ]
         table = self._backend.array(np.array(rows[:: -1 if self._back else 1], np.int64).ravel())
         return None, 0, (len(rows), 1, 1), table
+
+
+def _whole_lanes(rows: np.ndarray, width: int) -> np.ndarray:
+    """Fill rows up, so that each of them begins with a lane."""
+    return np.pad(rows, ((0, 0), (0, -rows.shape[1] % width)))
 
 
 def _float(a: np.ndarray) -> np.ndarray:

@@ -22,6 +22,7 @@ class HostBackend:
     """Arrays in this machine's own memory; launches are done when they return."""
 
     batch_points = 1 << 20  # fill the caches
+    at_once = False  # what the tile before has read is in the cache
     looks_ahead = 0
     measured_from = 2.0
 

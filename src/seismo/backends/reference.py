@@ -63,7 +63,7 @@ class ReferenceBackend(HostBackend):
             for box in boxes:
                 z0, z1, y0, y1 = box[:4]
                 for z, y, span in product(range(z0, z1), range(y0, y1), range(3)):
-                    place, i = _place(tables, box, memory, z, y, span)
+                    place, i = _place(tables, box, memory[0], z, y, span)
                     (middle if span == 1 else ends)(i, place, *operands.all)
 
         return [run]

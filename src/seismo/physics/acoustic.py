@@ -46,7 +46,8 @@ def _pressure_2d(o):
 
     @o.jit
     def pressure(i, s, q, p, k):
-        put(q, i, s, two * at(p, i) - at(q, i) + here(k, i, s) * (xx(p, i, s) + zz(p, i, s)))
+        past, factor = at(q, i), here(k, i, s)  # before layers store their memory
+        put(q, i, s, two * at(p, i) - past + factor * (xx(p, i, s) + zz(p, i, s)))
 
     return pressure
 
@@ -57,8 +58,9 @@ def _pressure_3d(o):
 
     @o.jit
     def pressure(i, s, q, p, k):
+        past, factor = at(q, i), here(k, i, s)  # before layers store their memory
         laplacian = xx(p, i, s) + yy(p, i, s) + zz(p, i, s)
-        put(q, i, s, two * at(p, i) - at(q, i) + here(k, i, s) * laplacian)
+        put(q, i, s, two * at(p, i) - past + factor * laplacian)
 
     return pressure
 

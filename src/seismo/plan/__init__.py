@@ -118,7 +118,7 @@ def make_plan(
     division = divide(setup, backend.lane_width, ranks)
     highest = highest_frequency(setup)
     layers = layers_of(setup, highest)
-    memory, output = memory_of(setup, backend.lane_width), output_of(setup)
+    memory, output = memory_of(setup, backend), output_of(setup)
     needs = demands(memory, backend, ranks)
     rate = speed.points_per_second(setup, backend)
     together = setup.grid.size * setup.batch / step_seconds(setup, backend, rate, division)

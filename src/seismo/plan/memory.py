@@ -120,10 +120,11 @@ class _Counting:
 
     name = "counting"
 
-    def __init__(self, precision: str, lane_width: int | None) -> None:
+    def __init__(self, precision: str, backend: Any = None) -> None:
         self.precision = precision
         self.item = np.dtype(precision).itemsize
-        self.lane_width = lane_width or LANE_BYTES // self.item
+        self.lane_width = backend.lane_width if backend else LANE_BYTES // self.item
+        self.at_once = backend is not None and backend.at_once
         self.bytes = 0
 
     def zeros(self, size: int) -> np.ndarray:
@@ -132,12 +133,12 @@ class _Counting:
         return np.empty(0, self.precision)
 
 
-def memory_of(setup: Setup, lane_width: int | None = None) -> Memory:
-    """Count the bytes of a run, on lanes of so many numbers, the CPU's if None."""
+def memory_of(setup: Setup, backend: Any = None) -> Memory:
+    """Count the bytes of a run on a backend, the CPU's if None."""
     scenario, physics = setup.scenario, setup.physics
-    fields: Any = _Counting(scenario.precision, lane_width)
+    fields: Any = _Counting(scenario.precision, backend)
     ((subdomain,),) = subdomains(setup, fields.lane_width)
-    arrays = Fields(fields, physics, subdomain, setup.uneven)
+    arrays = Fields(fields, physics, subdomain, setup.uneven, setup.reach)
     names = {name for stage in physics.stages for name in stage.coefficients}
     model = sum(arrays.size_of(name) for name in names) * fields.item
     recorder, points = _recorder(setup, fields.item)
@@ -148,7 +149,7 @@ def memory_of(setup: Setup, lane_width: int | None = None) -> Memory:
     return Memory(
         wavefield=fields.bytes,
         model=model,
-        layers=_layers(setup, subdomain, fields.lane_width),
+        layers=_layers(setup, subdomain, backend),
         recorder=recorder + points * POINT_BYTES,
         maps=sum(fields.item * m.numbers() * m.cut.points for m in maps_of(setup)) * setup.batch,
         snapshots=sum(4 * n for n in _frames(setup)),
@@ -159,8 +160,8 @@ def memory_of(setup: Setup, lane_width: int | None = None) -> Memory:
     )
 
 
-def _layers(setup: Setup, subdomain: Any, lane_width: int) -> int:
-    counting: Any = _Counting(setup.scenario.precision, lane_width)
+def _layers(setup: Setup, subdomain: Any, backend: Any) -> int:
+    counting: Any = _Counting(setup.scenario.precision, backend)
     closed = setup.closure.rows if setup.closure else 0
     regions = cpml.regions(setup.grid, counting.lane_width, closed, setup.reach)
     owners: dict[str, Any] = {}

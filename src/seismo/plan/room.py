@@ -137,8 +137,7 @@ def fitted(setup: Setup, backend: Backend, ranks: Alone | None = None) -> Setup:
     if survey is None or survey.batch != "auto" or most == 1:
         return setup
     needs = [
-        demands(memory_of(replace(setup, batch=n), backend.lane_width), backend, ranks)
-        for n in (1, most)
+        demands(memory_of(replace(setup, batch=n), backend), backend, ranks) for n in (1, most)
     ]
     fitting = most
     for one, all_of_them in zip(*needs, strict=True):

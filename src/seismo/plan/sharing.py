@@ -64,9 +64,7 @@ def worth_taking(setup: Setup, backend: Backend, most: int) -> tuple[int, str]:
     """Give the number of devices that a run is worth, of so many, and say why."""
     rate = speed.points_per_second(setup, backend)
     found: dict[int, float] = {}
-    for count in range(
-        fewest(memory_of(setup, backend.lane_width), backend, most) or most, most + 1
-    ):
+    for count in range(fewest(memory_of(setup, backend), backend, most) or most, most + 1):
         try:
             division = divide(setup, backend.lane_width, Several(count))
             found[count] = step_seconds(setup, backend, rate, division)

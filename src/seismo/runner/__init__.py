@@ -201,7 +201,7 @@ def _run(
                 setup, identity=own, backend=backend.name, shots=share and str(share),
                 results=final.name, ranks=ranks.count, gpus=choice.together,
             )  # fmt: skip
-            memory = memory_of(setup, backend.lane_width)
+            memory = memory_of(setup, backend)
             checkpoints = Checkpoints(
                 folder, checked.checkpoint, facts, request.signals,
                 time_of_end(request.time_limit), memory.state // ranks.count, ranks,
@@ -223,7 +223,7 @@ def _run_in_passing(
     setup: Setup, report: Reporter, profile: Unprofiled, ranks: Alone
 ) -> Results | None:
     """Run to a temporary file, without checkpoints."""
-    memory = memory_of(setup, profile.backend.lane_width)
+    memory = memory_of(setup, profile.backend)
     if not ranks.first:
         Run(setup, memory, Path(), report, profile, ranks).go()
         return None
