@@ -1,4 +1,4 @@
-"""The weights of a layer's second derivative equal its two steps: the flux memory, then its slope."""
+"""A layer's second derivative in one sum equals two steps: the flux memory, then its slope."""
 
 import numpy as np
 import pytest

@@ -102,11 +102,20 @@ def command(folder: Path, scenario: dict = VOLUME, **changes) -> list[str]:
 
 
 @pytest.mark.parametrize(
-    ("ranks", "parts"), [pytest.param(3, "auto", marks=pytest.mark.slow), (4, [2, 2])]
+    ("ranks", "spread", "parts", "shared"),
+    [
+        pytest.param(3, "grid", "auto", (1, "1 x 3"), marks=pytest.mark.slow),
+        (4, "grid", [2, 2], (1, "2 x 2")),
+        (3, "shots", "auto", (3, "1 x 1")),
+        (4, "auto", [1, 2], (2, "1 x 2")),
+    ],
 )
-def test_a_whole_run_gives_the_file_of_one_process(tmp_path, alone, ranks, parts):
-    """Traces, snapshots and maps of a survey."""
-    words = command(tmp_path, grid=VOLUME["grid"] | {"decomposition": parts})
+def test_a_whole_run_gives_the_file_of_one_process(tmp_path, alone, ranks, spread, parts, shared):
+    """Traces, snapshots and maps of a survey, whose grid or shots are shared, or both."""
+    words = command(
+        tmp_path, grid=VOLUME["grid"] | {"decomposition": parts},
+        survey=VOLUME["survey"] | {"spread": spread},
+    )  # fmt: skip
     done = launch(ranks, tmp_path, what="command", command=words)
     assert done.returncode == 0, done.stderr
     path = tmp_path / "x.h5"
@@ -115,7 +124,7 @@ def test_a_whole_run_gives_the_file_of_one_process(tmp_path, alone, ranks, parts
     with seismo.open_results(alone) as single, seismo.open_results(path) as results:
         assert single.traces_hash == results.traces_hash != ""
         assert results.summary["ranks"] == ranks
-        assert results.summary["parts"] == ("2 x 2" if ranks == 4 else "1 x 3")
+        assert (results.summary["grids"], results.summary["parts"]) == shared
     assert not list(tmp_path.glob("*.run"))
 
 

@@ -161,7 +161,9 @@ def test_the_plan_says_how_devices_share_the_grid(monkeypatch, capsys):
     plan = make_plan(from_dict(SCENARIO), on_device(), 3)
     print_plan(plan, Console(width=200))
     said = capsys.readouterr().out
-    assert re.search(r"shared by +3 x a card, in 3 x 1 parts along z and y; .* [\d.]+% above", said)
+    assert re.search(
+        r"shared by +3 x a card, the grid in 3 x 1 parts along z and y; .* [\d.]+% above", said
+    )
     assert re.search(r"run time .* on 3 x a card when", said)
     shared = plan.as_dict()["division"]
     assert (shared["ranks"], shared["parts"]) == (3, "3 x 1")

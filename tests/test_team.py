@@ -104,11 +104,22 @@ def test_who_is_far_from_the_next_meeting_is_not_waited_for_once_the_first_has_f
     go_on.set()
 
 
+def on_team(monkeypatch, count: int) -> None:
+    """Let runs go to so many ranks of this process."""
+    choices = [Choice("cpu", "on a team", TeamBackend, count)] * count
+    monkeypatch.setattr(runner, "chosen", lambda *_: (choices, "", None))
+
+
 @pytest.fixture
 def on_four(monkeypatch):
-    """Let runs go to four ranks of this process."""
-    choices = [Choice("cpu", "on a team", TeamBackend, 4)] * 4
-    monkeypatch.setattr(runner, "chosen", lambda *_: (choices, "", None))
+    """Let runs go to four ranks."""
+    on_team(monkeypatch, 4)
+
+
+def volume(spread: str, parts="auto", **sections) -> dict:
+    """Give the survey of three shots, shared as told."""
+    own = {"grid": VOLUME["grid"] | {"decomposition": parts}}
+    return VOLUME | own | {"survey": VOLUME["survey"] | {"spread": spread}} | sections
 
 
 @pytest.fixture(scope="module")
@@ -120,19 +131,29 @@ def alone(tmp_path_factory) -> Path:
 
 
 @pytest.mark.parametrize("peers", [True, False])
-@pytest.mark.parametrize("parts", ["auto", [2, 2]])
-def test_a_whole_run_gives_the_file_of_one(tmp_path, alone, on_four, monkeypatch, parts, peers):
+@pytest.mark.parametrize(
+    ("count", "spread", "parts", "grids"),
+    [
+        (4, "grid", "auto", 1), (4, "auto", [2, 2], 1),
+        (3, "shots", "auto", 3), (2, "shots", [1, 2], 2),  # two parts of one rank's
+        (4, "auto", [1, 2], 2),  # two grids of two ranks each; the last shot is on one of them
+    ],
+)  # fmt: skip
+def test_a_whole_run_gives_the_file_of_one(
+    tmp_path, alone, monkeypatch, count, spread, parts, grids, peers
+):
     """Traces, snapshots and maps of a survey, whether or not ranks see one another's memory."""
+    on_team(monkeypatch, count)
     monkeypatch.setattr(TeamBackend, "peers", peers)
-    scenario = VOLUME | {"grid": VOLUME["grid"] | {"decomposition": parts}}
     notes = []
-    with seismo.run(scenario, tmp_path / "x.h5", notes.append) as results:
-        assert results.summary["ranks"] == 4
+    with seismo.run(volume(spread, parts), tmp_path / "x.h5", notes.append) as results:
+        assert (results.summary["ranks"], results.summary["grids"]) == (count, grids)
         assert 0.0 <= results.summary["imbalance"] < 0.5
     assert contents(tmp_path / "x.h5") == contents(alone)
     said = [p.note for p in notes if p.phase == "device"]
     assert said[0] == "on a team"
-    assert ["halos go through the host's" in note for note in said[1:]] == [True] * (not peers)
+    apart = not peers and grids < count
+    assert ["halos go through the host's" in note for note in said[1:]] == [True] * apart
     assert not list(tmp_path.glob("*.run"))
 
 
@@ -141,28 +162,53 @@ def test_results_that_nobody_named_last_as_long_as_they_are_held(alone, on_four)
         assert results.traces_hash == single.traces_hash
 
 
-@pytest.mark.parametrize(("parts", "others"), [("auto", 2), ([2, 2], 3), ([1, 4], 1), ([2, 2], 4)])
-def test_a_stopped_run_goes_on_on_any_number(tmp_path, alone, monkeypatch, parts, others):
-    """Four ranks stop, others go on and stop, four go on."""
-    grid = VOLUME["grid"] | {"decomposition": parts}
-    stopping = VOLUME | {"checkpoint": {"steps": 7}, "grid": grid}
-    path, auto = tmp_path / "x.h5", {"grid": VOLUME["grid"]}
-    for count, scenario in ((4, stopping), (others, stopping | auto), (4, VOLUME)):
-        choices = [Choice("cpu", "on a team", TeamBackend, count)] * count
-        monkeypatch.setattr(runner, "chosen", lambda *_, found=choices: (found, "", None))
+@pytest.mark.parametrize(
+    ("first", "second"),
+    [
+        ((4, "grid", "auto"), (2, "grid", "auto")), ((4, "grid", [2, 2]), (2, "shots", "auto")),
+        ((4, "grid", [1, 4]), (1, "auto", "auto")), ((2, "shots", "auto"), (4, "auto", [1, 2])),
+        ((3, "shots", "auto"), (2, "grid", "auto")), ((4, "auto", [2, 1]), (3, "shots", "auto")),
+    ],
+)  # fmt: skip
+def test_a_stopped_run_goes_on_on_any_number(tmp_path, alone, monkeypatch, first, second):
+    """Some ranks stop, others that share it otherwise go on and stop, four go on."""
+    path, every = tmp_path / "x.h5", {"checkpoint": {"steps": 7}}
+    for (count, *shared), ends in ((first, every), (second, every), ((4, "auto"), {})):
+        on_team(monkeypatch, count)
         signals = Signals()
         monkeypatch.setattr(stepping, "REPORT_EVERY", 0.0)  # else it may be over before it is told
 
-        def stop(progress, signals=signals, ends="checkpoint" in scenario) -> None:
+        def stop(progress, signals=signals, ends=bool(ends)) -> None:
             signals.stop = ends and progress.phase == "step"
 
         with contextlib.suppress(StoppedError):
-            seismo.run(scenario, path, stop, signals=signals, resume=True).close()
-        assert path.exists() == (scenario is VOLUME)
+            seismo.run(volume(*shared, **ends), path, stop, signals=signals, resume=True).close()
+        assert path.exists() == (not ends)
     assert contents(path) == contents(alone)
 
 
-def test_a_wavefield_that_blows_up_on_one_is_told_and_kept(tmp_path, on_four, monkeypatch):
+def test_shots_go_on_as_many_at_a_time_as_they_began(tmp_path, monkeypatch):
+    """Three ranks begin with a shot each; two hold three of them then, and four share two grids."""
+    path, signals = tmp_path / "x.h5", Signals()
+    on_team(monkeypatch, 3)
+    document = volume("shots", checkpoint={"steps": 7})
+    document["survey"]["batch"] = 1
+
+    def stop(progress) -> None:
+        signals.stop = progress.phase == "checkpoint"
+
+    with pytest.raises(StoppedError):
+        seismo.run(document, path, stop, signals=signals)
+    on_team(monkeypatch, 4)
+    with pytest.raises(ScenarioError, match="survey.spread: 'shots': 3 at a time for 4 ranks"):
+        seismo.run(document, path, resume=True)
+    document["survey"]["spread"] = "auto"
+    with seismo.run(document, path, resume=True) as results:
+        assert results.summary["grids"] in (1, 2)
+
+
+@pytest.mark.parametrize("spread", ["grid", "auto"])
+def test_a_wavefield_that_blows_up_on_one_is_told_and_kept(tmp_path, on_four, monkeypatch, spread):
     advance = Simulation.advance
 
     def spoiled(simulation, steps: int) -> None:
@@ -172,6 +218,6 @@ def test_a_wavefield_that_blows_up_on_one_is_told_and_kept(tmp_path, on_four, mo
 
     monkeypatch.setattr(Simulation, "advance", spoiled)
     with pytest.raises(UnstableError, match="is unstable"):
-        seismo.run(VOLUME, tmp_path / "x.h5")
+        seismo.run(volume(spread), tmp_path / "x.h5")
     with seismo.open_results(tmp_path / "x.h5") as results:
         assert results.status == "unstable"

@@ -134,8 +134,9 @@ class RowCorrections:
         stride = (1, self._subdomain.strides[0])[a]
         backend, put = self._backend, self._backend.array
         memory, found = (put(np.zeros((bases.size, length), number)) for _ in range(2))
-        counts = ((0, self._subdomain.batch), (box.lo[1], box.hi[1]), (0, length))
-        strides = (bases.size // self._subdomain.batch * length, length, 1)
+        own = self._subdomain.shots
+        counts = ((own.start, own.stop), (box.lo[1], box.hi[1]), (0, length))
+        strides = (bases.size // len(own) * length, length, 1)
         held_place = Place(whole, 0, strides, tuple((run,) for run in counts))
         self.memories.append(Held(memory, [held_place]))
         at, coefficients = put(bases), np.asarray(self._tables.first[a], number)

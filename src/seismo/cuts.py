@@ -17,7 +17,7 @@ from seismo.errors import ScenarioError
 from seismo.fields import Fields
 from seismo.grid import AXES, Grid
 from seismo.kernels import cuts as kernels
-from seismo.places import Place, runs_of, span
+from seismo.places import Place, both, runs_of, span
 from seismo.ranks import Alone
 
 _GROUPS = ("velocity", "pressure")
@@ -149,6 +149,7 @@ class Reader:
 
     Attributes:
         points: of the cut that this rank has; all of them where the first rank's arrays take them.
+        shots: that it has them of, of all that advance together; or all of them likewise.
         size: numbers of a flat array of them (shot, rows).
     """
 
@@ -162,26 +163,28 @@ class Reader:
             backend: where the fields are.
             cut: the points.
             parts: of the fields.
-            shots: of a batch.
+            shots: that advance together, on all ranks.
             ranks: that have some of the points each.
             at_first: whether all write to arrays of the first rank's, where they see its memory.
         """
         self._backend, self.cut, self._ranks = backend, cut, ranks
         self._at_first = at_first and ranks.share_memory(backend)
-        self.rows = [rows for part in parts if (rows := _rows(cut, part, shots)).to.size]
+        self.shots = range(shots) if self._at_first else parts[0].subdomain.shots
+        every = (_rows(cut, part, self.shots.start) for part in parts)
+        self.rows = [rows for rows in every if rows.to.size]
         self.points, self._numbers = cut.points, np.arange(cut.points // self.length)
         if not self._at_first:
-            self._keep_own(shots)
-        self.size = self.points * shots
+            self._keep_own()
+        self.size = self.points * len(self.shots)
         self.held = [[backend.array(a) for a in (rows.to, rows.given)] for rows in self.rows]
 
-    def _keep_own(self, shots: int) -> None:
+    def _keep_own(self) -> None:
         """Let the rows that are here move together, in their order."""
         every = np.sort(np.concatenate([np.zeros(0, np.int64), *(r.to for r in self.rows)]))
         self.rows = [replace(r, to=np.searchsorted(every, r.to) * self.length) for r in self.rows]
-        self._numbers = every[: every.size // shots] // self.length
+        self._numbers = every[: every.size // len(self.shots)] // self.length
         self.points = self._numbers.size * self.length
-        self._places = self._ranks.gather(self._numbers)
+        self._places = self._ranks.gather((self.shots, self._numbers))
 
     def buffer(self, number: Any) -> Any:
         """Allocate an array of numbers of a type for the points."""
@@ -190,7 +193,7 @@ class Reader:
 
     def place(self, whole: str, more: int = 1) -> Place:
         """Say what so many of such arrays one behind the other hold."""
-        counts = (span(0, more), span(0, self.size // max(1, self.points)))
+        counts = (span(0, more), span(self.shots.start, self.shots.stop))
         index = (*counts, runs_of(self._numbers), span(0, self.length))
         return Place(whole, 0, (self.size, self.points, self.length, 1), index)
 
@@ -209,17 +212,21 @@ class Reader:
         """Points of a row."""
         return len(self.cut.index[0])
 
-    def whole(self, flat: Any) -> Any:
-        """Put together what all ranks have of some shots; None but on the first rank."""
+    def whole(self, array: Any, shots: range) -> Any:
+        """Put together what the arrays of all ranks have of shots; None but on the first rank."""
+        own = both(shots, self.shots)
+        first, last = (self.points * (n - self.shots.start) for n in (own.start, own.stop))
         if self._at_first:
-            return flat if self._ranks.first else None
-        pieces = self._ranks.collect(self._backend.fetch(flat))
+            return array[first:last] if self._ranks.first else None
+        pieces = self._ranks.collect(self._backend.fetch(array[first:last]))
         if pieces is None or self._places is None:
             return None
         rows = self.cut.points // self.length
-        whole = np.empty((sum(map(len, pieces)) // self.cut.points, rows, self.length), flat.dtype)
-        for places, piece in zip(self._places, pieces, strict=True):
-            whole[:, places] = piece.reshape(len(whole), places.size, self.length)
+        whole = np.empty((len(shots), rows, self.length), array.dtype)
+        for (held, numbers), piece in zip(self._places, pieces, strict=True):
+            given = both(shots, held)
+            into = slice(given.start - shots.start, given.stop - shots.start)
+            whole[into, numbers] = piece.reshape(len(given), numbers.size, self.length)
         return self._backend.array(whole.ravel())
 
     def launches(
@@ -257,12 +264,15 @@ def _made(make: Callable[[], Any]) -> Any:
     return make()
 
 
-def _rows(cut: Cut, fields: Fields, shots: int) -> Rows:
+def _rows(cut: Cut, fields: Fields, first: int) -> Rows:
+    """Find the rows within a subdomain, for arrays that begin with one of the shots."""
     part = fields.subdomain
     (x, y, z), (_, ylo, zlo), (_, yhi, zhi) = cut.index, part.owned.lo, part.owned.hi
     ys = np.array([n for n in y if ylo <= n < yhi], np.int64)
     zs = np.array([n for n in z if zlo <= n < zhi], np.int64)
-    shot, z_of, y_of = (a.ravel() for a in np.meshgrid(np.arange(shots), zs, ys, indexing="ij"))
-    row = (shot * len(z) + (z_of - z.start) // z.step) * len(y) + (y_of - y.start) // y.step
+    shots = np.arange(part.batch)
+    shot, z_of, y_of = (a.ravel() for a in np.meshgrid(shots, zs, ys, indexing="ij"))
+    plane = (shot + part.first - first) * len(z) + (z_of - z.start) // z.step
+    row = plane * len(y) + (y_of - y.start) // y.step
     given = part.flat(x.start, y_of, z_of) + shot * part.volume
     return Rows(fields, shot, z_of, given, row * len(x))

@@ -39,6 +39,7 @@ class Subdomain:
         cut: for y and z, whether there is a neighbour on the low and the high side.
         batch: shots held side by side.
         middle: first x behind the layer at the beginning of the rows.
+        first: the first of these shots, of all that advance together.
     """
 
     grid: Grid
@@ -47,6 +48,12 @@ class Subdomain:
     cut: dict[str, tuple[bool, bool]]
     batch: int = 1
     middle: int = 0
+    first: int = 0
+
+    @property
+    def shots(self) -> range:
+        """The shots it holds, of all that advance together."""
+        return range(self.first, self.first + self.batch)
 
     @property
     def offset(self) -> tuple[int, int, int]:
@@ -113,7 +120,8 @@ class Subdomain:
         """Say what a flat array holds of a field, halo and images beyond faces too."""
         (_, oy, oz), (nz, ny, _), halo = self.offset, self.shape, self.halo
         x = (-halo, self.owned.shape[0] + halo)
-        runs = ((0, self.batch), (-oz, nz - oz), (-oy, ny - oy), x)
+        shots = (self.shots.start, self.shots.stop)
+        runs = (shots, (-oz, nz - oz), (-oy, ny - oy), x)
         y_stride, z_stride = self.strides
         strides = (self.volume, z_stride, y_stride, 1)
         return Place(whole, self.before, strides, tuple((run,) for run in runs))
@@ -157,15 +165,30 @@ class Subdomain:
 
 @dataclass(frozen=True)
 class Division:
-    """All subdomains, and which rank has which.
+    """All subdomains of a grid, and which rank has which.
+
+    Where several grids stand side by side, each has shots of its own and as many of the ranks, its
+    *crew*. Those of different crews have nothing to tell each other in a step.
 
     Attributes:
         rows: subdomains as rows along z of columns along y; they are numbered row by row.
-        ranks: the processes that have them, in runs of about equal number.
+        ranks: all of them; a crew has the subdomains in runs of about equal number.
+        grids: that stand side by side; the subdomains are those of this rank's.
     """
 
     rows: list[list[Subdomain]]
     ranks: Alone
+    grids: int = 1
+
+    @property
+    def crew(self) -> int:
+        """How many ranks share a grid."""
+        return self.ranks.count // self.grids
+
+    @property
+    def shots(self) -> range:
+        """The shots on this rank's grid, of all that advance together."""
+        return self.rows[0][0].shots
 
     @property
     def subdomains(self) -> list[Subdomain]:
@@ -179,8 +202,9 @@ class Division:
         return [n for n in numbers if self.owner(n) == self.ranks.number]
 
     def owner(self, number: int) -> int:
-        """Give the rank that has a subdomain."""
-        return number * self.ranks.count // (len(self.rows) * len(self.rows[0]))
+        """Give the rank of this crew that has a subdomain."""
+        first = self.ranks.number // self.crew * self.crew
+        return first + number * self.crew // (len(self.rows) * len(self.rows[0]))
 
     def owners(self, y, z) -> np.ndarray:
         """Give the ranks that update points; images beyond a face count as the point on it."""
@@ -204,7 +228,10 @@ class Division:
 
     def describe(self) -> dict[str, object]:
         """Say how many ranks there are, and how they share the grid."""
-        return {"ranks": self.ranks.count, "parts": self.parts, "imbalance": self.imbalance}
+        return {
+            "ranks": self.ranks.count, "grids": self.grids, "parts": self.parts,
+            "imbalance": self.imbalance,
+        }  # fmt: skip
 
     def meetings(self) -> Iterator[tuple[int, int, Box]]:
         """Give, for each pair of neighbours, what the first keeps in its halo and the other owns.
@@ -295,8 +322,9 @@ def best_parts(grid: Grid, halo: int, count: int, whole: str = "") -> tuple[int,
 
 
 def decompose(
-    grid: Grid, halo: int, parts: tuple[int, int] = (1, 1), batch: int = 1, middle: int = 0
-) -> list[list[Subdomain]]:
+    grid: Grid, halo: int, parts: tuple[int, int] = (1, 1), batch: int = 1, middle: int = 0,
+    first: int = 0,
+) -> list[list[Subdomain]]:  # fmt: skip
     """Cut the grid into boxes of about equal cost.
 
     Args:
@@ -305,6 +333,7 @@ def decompose(
         parts: subdomains along z and y.
         batch: shots held side by side.
         middle: first x behind the layer at the beginning of the rows.
+        first: the first of these shots, of all that advance together.
 
     Returns:
         Subdomains as rows along z of columns along y.
@@ -323,6 +352,7 @@ def decompose(
                 {"z": (k > 0, k < nz - 1), "y": (j > 0, j < ny - 1)},
                 batch,
                 middle,
+                first,
             )
             for j in range(ny)
         ]

@@ -143,9 +143,7 @@ class _Peaks:
 
     def peaks(self, name: str, shot: int) -> np.ndarray | None:
         """Give the largest values of a shot over the axes; None but on the first rank."""
-        points = self._reader.points
-        some = self._found[name][shot * points : (shot + 1) * points]
-        whole = self._reader.whole(some)
+        whole = self._reader.whole(self._found[name], range(shot, shot + 1))
         return None if whole is None else self._backend.fetch(whole).reshape(self.maps.cut.shape)
 
     def state(self) -> dict[str, Held]:

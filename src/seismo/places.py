@@ -68,6 +68,12 @@ def span(first: int, last: int) -> Runs:
     return ((first, last),)
 
 
+def both(one: range, other: range) -> range:
+    """Give what two ranges have in common."""
+    first = max(one.start, other.start)
+    return range(first, max(first, min(one.stop, other.stop)))
+
+
 def runs_of(numbers: Iterable[int]) -> Runs:
     """Put ascending indices together."""
     every = np.fromiter(numbers, np.int64)

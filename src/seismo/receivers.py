@@ -153,7 +153,7 @@ class Recorder:
     def __init__(
         self, backend: Backend, around: Surroundings, division: Division,
         fields: Mapping[int, Fields], groups: list[ReceiverGroup], order: int, kind: str,
-        shots: int, steps: int,
+        steps: int,
     ) -> None:  # fmt: skip
         self._backend, self._ranks = backend, division.ranks
         self._index: dict[tuple[int, str, str], slice] = {}
@@ -162,7 +162,7 @@ class Recorder:
         self._shapes = {group.name: (len(group.positions), steps) for group in groups}
         rows = {field.name: _Channels() for field in around.physics.fields}
         channel = 0
-        for shot in range(shots):
+        for shot in division.shots:
             for group in groups:
                 bases = dict.fromkeys(
                     (b, c) for _, b, c in group.components(around.physics).values()
@@ -175,7 +175,7 @@ class Recorder:
                     for position in positions:
                         for term in around.physics.observables[base][component]:
                             points = term_points(around, term, position, order, kind)
-                            rows[term.field].append(channel, shot, points)
+                            rows[term.field].append(channel, shot - division.shots.start, points)
                         channel += 1
         self.record = backend.array(np.zeros((steps, channel), backend.precision))
         parts = list(fields.values())
@@ -216,8 +216,11 @@ class Recorder:
         return Held(self.record[:step], places)
 
     def raw(self, shot: int, group: str, component: str) -> np.ndarray | None:
-        """Give the record (receiver, step) of a base component; None but on the first rank."""
-        part = self.record[:, self._index[shot, group, component]]
+        """Give the record (receiver, step) of a base component; None but on the first rank.
+
+        The shot is one of those that advance together; some ranks may have nothing of it.
+        """
+        part = self.record[:, self._index.get((shot, group, component), slice(0))]
         found, numbers = self._ranks.collect(self._backend.fetch(part).T), self._numbers[group]
         if found is None or numbers is None:
             return None
@@ -225,7 +228,8 @@ class Recorder:
             return found[0]
         whole = np.empty(self._shapes[group], part.dtype)
         for own, record in zip(numbers, found, strict=True):
-            whole[own] = record
+            if record.size:
+                whole[own] = record
         return whole
 
 

@@ -93,6 +93,7 @@ class Setup:
         shots: the sources of every shot.
         groups: the receiver sets.
         batch: shots that advance together.
+        grids: that stand side by side, each with some of these shots, on as many of the ranks.
         contacts: horizontal contacts of fluid and solid whose rows are corrected.
         even: of every plane z, whether its medium is even (`Physics.even`) wherever one looks.
     """
@@ -109,6 +110,17 @@ class Setup:
     batch: int = 1
     contacts: tuple[Contact, ...] = ()
     even: np.ndarray | None = None
+    grids: int = 1
+
+    def shots_on(self, grid: int) -> range:
+        """Give the shots on one of the grids, of those that advance together."""
+        first, last = (self.batch * n // self.grids for n in (grid, grid + 1))
+        return range(first, last)
+
+    @property
+    def each(self) -> int:
+        """The most shots that a grid has."""
+        return math.ceil(self.batch / self.grids)
 
     @property
     def uneven(self) -> np.ndarray:
@@ -143,9 +155,10 @@ def maps_of(setup: Setup) -> list[MapSet]:
     return [make_maps(m, setup.grid, setup.physics) for m in setup.scenario.output.maps]
 
 
-def evenly(shots: int, together: int) -> int:
-    """Share shots out between batches of at most `together`, as evenly as can be."""
-    return math.ceil(shots / math.ceil(shots / max(1, min(shots, together))))
+def evenly(shots: int, each: int, grids: int = 1) -> int:
+    """Share shots out between batches of at most `each` on every grid, as evenly as can be."""
+    batches = math.ceil(shots / (max(1, each) * grids))
+    return min(shots, math.ceil(shots / batches / grids) * grids)
 
 
 def prepare(scenario: Any, batch_points: int = BATCH_POINTS, share: Share | None = None) -> Setup:
@@ -193,12 +206,20 @@ def prepare(scenario: Any, batch_points: int = BATCH_POINTS, share: Share | None
     return batched(found, batch_points)
 
 
-def batched(setup: Setup, batch_points: int) -> Setup:
-    """Let small shots advance together up to so many points, unless the scenario says how many."""
+def batched(setup: Setup, batch_points: int, grids: int = 1) -> Setup:
+    """Let small shots advance together up to so many points, unless the scenario says how many.
+
+    Args:
+        setup: the run.
+        batch_points: of the shots on each grid.
+        grids: that stand side by side.
+    """
     shots, survey = len(setup.shots), setup.scenario.survey
     if survey is None or survey.batch == "auto":
-        return replace(setup, batch=evenly(shots, batch_points // setup.grid.size))
-    return replace(setup, batch=min(shots, survey.batch))
+        together = evenly(shots, batch_points // setup.grid.size, grids)
+    else:
+        together = min(shots, survey.batch * grids)
+    return replace(setup, batch=together, grids=grids)
 
 
 def _even_planes(scenario: Any, physics: Physics, grid: Grid, earth: Earth, contacts) -> Any:

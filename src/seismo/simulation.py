@@ -75,14 +75,15 @@ class Simulation:
         self.step = 0
         self._searches: dict[tuple[str, int], list[Search]] = {}
         self.total_steps = setup.clock.steps + setup.extra_steps
-        around, batch = self.parts[0].around, setup.batch
+        around = self.parts[0].around
         self.recorder = Recorder(
             backend, around, self.division, fields, setup.groups, setup.scenario.grid.order,
-            setup.scenario.grid.stencil, batch, self.total_steps,
+            setup.scenario.grid.stencil, self.total_steps,
         )  # fmt: skip
         self.maps = Maps(
-            backend, around, maps_of(setup), list(fields.values()), batch, self.dt, self.ranks
-        )
+            backend, around, maps_of(setup), list(fields.values()), setup.batch, self.dt,
+            self.ranks,
+        )  # fmt: skip
         self.load(setup.shots[: setup.batch])
 
     @property
@@ -106,15 +107,17 @@ class Simulation:
         return self.setup.clock.steps
 
     def load(self, shots: list[Shot]) -> None:
-        """Start over with other shots, at most a batch of them."""
-        sources = [list(shot.sources) for shot in shots]
+        """Start over with other shots, at most a batch of them on all grids together."""
+        own = self.division.shots
+        sources = [list(shot.sources) for shot in shots[own.start : own.stop]]
         for part in self.parts:
             part.injection.load(sources, self.total_steps)
         self.step = self.total_steps
         for held in self.state().values():
             held.array[:] = 0
         steps = tuple(map(self._bind, self.setup.physics.parities))
-        self._take = self.ranks.program(self.backend, steps)
+        one = self.ranks if self.division.crew > 1 else Alone()
+        self._take = one.program(self.backend, steps)
         self.step = 0
 
     def state(self) -> dict[str, Held]:
@@ -128,6 +131,11 @@ class Simulation:
         for n, part in self._numbered.items():
             found |= {f"part{n}.{name}": held for name, held in part.state().items()}
         return found
+
+    @property
+    def paced(self) -> bool:
+        """Whether this rank queues steps by itself; see `Alone`."""
+        return self.ranks.paced or self.division.crew == 1
 
     @property
     def parity(self) -> int:
@@ -210,7 +218,7 @@ class Simulation:
     def field(self, name: str) -> np.ndarray:
         """Give a field (shot, z, y, x) as the last step left it, layers included."""
         nx, ny, nz = self.setup.grid.points
-        whole = np.empty((self.setup.batch, nz, ny, nx), self.backend.precision)
+        whole = np.empty((len(self.division.shots), nz, ny, nx), self.backend.precision)
         for owned, view in self.views(name):
             (_, y0, z0), (_, y1, z1) = owned.lo, owned.hi
             whole[:, z0:z1, y0:y1] = view[...]
@@ -223,7 +231,7 @@ def _each(launches: list[Launch], name: str, where: str = "") -> Step:
 
 
 def divide(setup: Setup, lane: int, ranks: Alone, parts: tuple[int, int] | None = None) -> Division:
-    """Cut the grid of a setup for some ranks.
+    """Cut the grid of a setup for some ranks, or each grid where several stand side by side.
 
     Args:
         setup: what to run.
@@ -237,12 +245,13 @@ def divide(setup: Setup, lane: int, ranks: Alone, parts: tuple[int, int] | None 
     scenario = setup.scenario
     given, faces = scenario.grid.decomposition, image_faces(scenario, setup.grid, setup.physics)
     periodic = "".join(face.axis for face in faces if face.kind == "periodic")
+    crew = ranks.count // setup.grids
     if parts is None and given == "auto":
-        parts = best_parts(setup.grid, setup.halo, ranks.count, periodic)
+        parts = best_parts(setup.grid, setup.halo, crew, periodic)
     try:
         cut = parts or given
-        _refuse(cut, ranks.count, periodic)
-        return Division(subdomains(setup, lane, cut), ranks)
+        _refuse(cut, crew, periodic)
+        return Division(subdomains(setup, lane, cut, ranks.number // crew), ranks, setup.grids)
     except ScenarioError as error:
         if parts is not None:
             raise

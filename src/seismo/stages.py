@@ -62,7 +62,8 @@ class LayerMemory:
             size += shot * subdomain.batch
             strides = (shot, slot, pitch * ny, pitch, 1)
             start = first + z0 * strides[2] + y0 * pitch + x0
-            counts = ((0, subdomain.batch), (0, shot // slot), (z0, z1), (y0, y1), (x0, x1))
+            shots = (subdomain.shots.start, subdomain.shots.stop)
+            counts = (shots, (0, shot // slot), (z0, z1), (y0, y1), (x0, x1))
             name = f"layer.{stage.name}.{number}.{span}"
             places.append(Place(name, start, strides, tuple((run,) for run in counts)))
         self.held = [

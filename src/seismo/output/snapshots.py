@@ -144,7 +144,7 @@ class _Film:
         for launch in self._rounding:
             launch()
         self.reader.meet()
-        whole = self.reader.whole(self.buffer[: len(names) * self.reader.points])
+        whole = self.reader.whole(self.buffer, range(len(names)))
         if whole is not None:
             self._copy = pipeline.send(whole, names, self.series.order[step])
 

@@ -21,7 +21,7 @@ from seismo.plan.resolution import (
     needed_of,
 )
 from seismo.plan.room import Demand, Several, demands, lack_of_disk, prepared
-from seismo.plan.sharing import step_seconds
+from seismo.plan.sharing import shared, step_seconds
 from seismo.setup import Setup
 from seismo.simulation import divide
 
@@ -43,6 +43,7 @@ class Plan:
         output: bytes on the disk.
         device: name of the processor or card that it is planned for.
         division: of the grid among as many of them as share the run.
+        sharing: why they share it so, where there was a choice.
         points_per_second: expected point updates a second, on all of them.
         seconds: expected time of stepping, maps included.
         map_seconds: of it for maps of largest values.
@@ -59,6 +60,7 @@ class Plan:
     output: OutputSize
     device: str
     division: Division
+    sharing: str
     points_per_second: float
     seconds: float
     map_seconds: float
@@ -91,6 +93,7 @@ class Plan:
             "output_bytes": self.output.as_dict(),
             "device": self.device,
             "division": self.division.describe(),
+            "sharing": self.sharing,
             "points_per_second": self.points_per_second,
             "seconds": self.seconds,
             "map_seconds": self.map_seconds,
@@ -114,7 +117,7 @@ def make_plan(
     """
     backend = (choice or choose("cpu")).make(scenario.precision)
     ranks = Several(devices)
-    setup = prepared(scenario, backend, ranks, known=known)
+    setup, sharing = shared(prepared(scenario, backend, ranks, known=known), backend, ranks)
     division = divide(setup, backend.lane_width, ranks)
     highest = highest_frequency(setup)
     layers = layers_of(setup, highest)
@@ -125,7 +128,7 @@ def make_plan(
     warnings = cautions(setup, layers) + _room(setup, needs, memory.checkpoints)
     return Plan(
         setup, highest, dominant_frequency(setup), layers, needed_of(setup), memory, needs, output,
-        backend.describe()["device"], division, together,
+        backend.describe()["device"], division, sharing, together,
         speed.seconds(setup, together, backend), speed.map_seconds(setup, backend), warnings,
     )  # fmt: skip
 

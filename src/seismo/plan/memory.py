@@ -1,5 +1,6 @@
 """How many bytes a run will take, in memory and on the disk, before it takes them.
 
+They are those of all devices together; each of several grids side by side has a model of its own.
 The arrays are counted by the classes that allocate them, on a backend that only counts. Preparing
 a run needs float64 copies of the averaged model beside the arrays already made; whichever moment
 needs more is what counts.
@@ -137,26 +138,28 @@ def memory_of(setup: Setup, backend: Any = None) -> Memory:
     """Count the bytes of a run on a backend, the CPU's if None."""
     scenario, physics = setup.scenario, setup.physics
     fields: Any = _Counting(scenario.precision, backend)
-    ((subdomain,),) = subdomains(setup, fields.lane_width)
+    grids = setup.grids
+    ((subdomain,),) = subdomains(setup, fields.lane_width, number=grids - 1)  # has the most shots
     arrays = Fields(fields, physics, subdomain, setup.uneven, setup.reach)
     names = {name for stage in physics.stages for name in stage.coefficients}
-    model = sum(arrays.size_of(name) for name in names) * fields.item
+    model = sum(arrays.size_of(name) for name in names) * fields.item * grids
     recorder, points = _recorder(setup, fields.item)
-    node_bytes = 8 * setup.grid.size
+    node_bytes = 8 * setup.grid.size * grids
     averaged = 0 if setup.earth.layered else (len(physics.medium) + len(names)) * node_bytes
-    images = fields.bytes if image_faces(scenario, setup.grid, physics) else 0
+    wavefield = fields.bytes * grids
+    images = wavefield if image_faces(scenario, setup.grid, physics) else 0
     prepared = recorder + points * PREPARED_POINT_BYTES
     return Memory(
-        wavefield=fields.bytes,
+        wavefield=wavefield,
         model=model,
-        layers=_layers(setup, subdomain, backend),
+        layers=_layers(setup, subdomain, backend) * grids,
         recorder=recorder + points * POINT_BYTES,
         maps=sum(fields.item * m.numbers() * m.cut.points for m in maps_of(setup)) * setup.batch,
         snapshots=sum(4 * n for n in _frames(setup)),
         ring=2 * ring_of(setup),
         blocks=WORK_BYTES + packing_bytes(output_of(setup).snapshots),
         preparing=max(averaged + model + WORK_BYTES, images + model + prepared),
-        array=subdomain.volume * fields.item,
+        array=subdomain.volume * fields.item * grids,
     )
 
 

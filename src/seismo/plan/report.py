@@ -86,11 +86,14 @@ def _speed(plan: Plan) -> Iterator[tuple[str, str]]:
     devices, division = plan.device, plan.division
     if division.ranks.several:
         devices = f"{division.ranks.count} x {plan.device}"
+        grids = f"{division.grids} grids side by side, each" * (division.grids > 1)
         yield (
             "shared by",
-            f"{devices}, in {division.parts} parts along z and y; the costliest is "
-            f"{division.imbalance:.1%} above the mean",
+            f"{devices}, {grids or 'the grid'} in {division.parts} parts along z and y; the "
+            f"costliest is {division.imbalance:.1%} above the mean",
         )
+        if plan.sharing:
+            yield "", plan.sharing
     share = plan.map_seconds / plan.seconds
     maps = f" and {share:.0%} of it for maps" if share > 0.01 else ""
     yield (

@@ -98,7 +98,7 @@ def prepared(
     share: Share | None = None,
     known: Setup | None = None,
 ) -> Setup:
-    """Prepare a run, with as many shots together as suit a backend and fit.
+    """Prepare a run, with as many shots together as suit a backend.
 
     Args:
         scenario: a checked scenario.
@@ -123,28 +123,27 @@ def prepared(
             f"{with_unit(field, 'B')}, {with_unit(free, 'B')} are free on {HOST}; check the unit, "
             "or use a coarser grid.spacing"
         )
-    if known is None:
-        known = prepare(scenario, backend.batch_points, share)
-    return fitted(batched(known, backend.batch_points), backend, ranks)
+    return known or prepare(scenario, backend.batch_points, share)
 
 
 def fitted(setup: Setup, backend: Backend, ranks: Alone | None = None) -> Setup:
     """Let fewer shots advance together where so many do not fit, unless the scenario says how many.
 
-    Memory grows evenly with the shots, so that two counts tell all.
+    Memory grows evenly with the shots on each grid, so that two counts tell all.
     """
-    survey, most = setup.scenario.survey, setup.batch
+    survey, most = setup.scenario.survey, setup.each
     if survey is None or survey.batch != "auto" or most == 1:
         return setup
     needs = [
-        demands(memory_of(replace(setup, batch=n), backend), backend, ranks) for n in (1, most)
+        demands(memory_of(replace(setup, batch=n), backend), backend, ranks)
+        for n in (setup.grids, most * setup.grids)
     ]
     fitting = most
     for one, all_of_them in zip(*needs, strict=True):
         each = max(1, (all_of_them.need - one.need) // (most - 1))
         if one.have is not None:
             fitting = min(fitting, 1 + max(0, one.have - one.need) // each)
-    return replace(setup, batch=evenly(len(setup.shots), fitting))
+    return replace(setup, batch=evenly(len(setup.shots), fitting, setup.grids))
 
 
 def refuse_what_does_not_fit(

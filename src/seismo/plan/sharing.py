@@ -1,16 +1,21 @@
-"""How many GPUs a run is worth: none, one, or several that share the grid.
+"""How devices share a run, and how many it is worth: none of the GPUs, one, or several.
 
-    step = max(largest part / speed, halos / LINK) + stages * MEETING
+They cut the grid between them, or each has the whole grid and some of the shots of a survey, or
+there are several grids side by side, each cut between a few devices. What a step of all shots takes
+tells which::
 
-The last two terms are for several devices: halos travel while the core is updated, and in each
-stage devices wait for one another. Parts are measured by what their points cost. A small run is
-over on the CPU before a GPU has been started.
+    step = max(largest part / speed, halos / LINK) + stages * MEETING + launching
+    all  = step * batches of shots
+
+Halos and meetings are those of several devices that share a grid: halos travel while the core is
+updated, and in each stage devices wait for one another. Parts are measured by what their points
+cost. A small run is over on the CPU before a GPU has been started.
 """
 
 from __future__ import annotations
 
 import math
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -22,9 +27,9 @@ from seismo.errors import ScenarioError
 from seismo.output.quantities import with_unit
 from seismo.plan import speed
 from seismo.plan.memory import memory_of
-from seismo.plan.room import Several, fewest, prepared
+from seismo.plan.room import Demand, Several, demands, fitted, prepared
 from seismo.ranks import Alone
-from seismo.setup import Setup, make_grid
+from seismo.setup import Setup, batched, make_grid
 from seismo.simulation import divide
 from seismo.survey import Share
 
@@ -48,10 +53,10 @@ def step_seconds(setup: Setup, backend: Backend, rate: float, division: Division
     subdomains, stages = division.subdomains, setup.physics.stages
     whole = cost(setup.grid, setup.grid.box)
     largest = max(cost(setup.grid, s.owned) for s in subdomains) / whole
-    computing = largest * setup.grid.size * setup.batch / rate
+    computing = largest * setup.grid.size * setup.each / rate
     if len(subdomains) == 1:
         return computing
-    numbers = sum(len(stage.writes) for stage in stages) * setup.batch
+    numbers = sum(len(stage.writes) for stage in stages) * setup.each
     bytes_ = max(map(_halo, subdomains)) * numbers * np.dtype(backend.precision).itemsize
     return max(computing, bytes_ / LINK) + len(stages) * MEETING
 
@@ -60,23 +65,130 @@ def _halo(subdomain: Subdomain) -> int:
     return sum(box.size for box in subdomain.edges_and_core()[0])
 
 
+@dataclass(frozen=True)
+class Way:
+    """One way to share a run between devices.
+
+    Attributes:
+        setup: the run so shared.
+        seconds: what a step of all shots is expected to take.
+        lack: a memory that is too small for it, None where it fits.
+    """
+
+    setup: Setup
+    seconds: float
+    lack: Demand | None
+
+    @property
+    def order(self) -> tuple[float, float]:
+        """Less for a better one: what fits, or lacks least; then what is faster."""
+        return (self.lack.need if self.lack else 0, self.seconds)
+
+
+def shared(
+    setup: Setup, backend: Backend, ranks: Alone, batch: int | None = None
+) -> tuple[Setup, str]:
+    """Choose how many grids stand side by side on some ranks, and how many shots on them.
+
+    Args:
+        setup: the run.
+        backend: of one of the ranks.
+        ranks: that share it.
+        batch: shots that advance together, where that is no longer open.
+
+    Returns:
+        The run so shared; and why so, where there was a choice.
+
+    Raises:
+        ScenarioError: it cannot be shared as the scenario says.
+    """
+    counts = _grids(setup, ranks.count, batch or len(setup.shots))
+    if len(counts) > 1:
+        rate = speed.points_per_second(setup, backend)
+        ways = _ways(setup, backend, rate, ranks, batch)
+        if ways:
+            best = min(ways, key=lambda way: way.order)
+            return best.setup, _reason(best, ways, ranks.count)
+    found = _on_grids(setup, backend, ranks, counts[0], batch)
+    if counts[0] > 1 and (lack := _lack(found, backend, ranks)):
+        raise setup.scenario.mistake("survey", "spread", problem=f"{lack}; use auto, or grid")
+    return found, ""
+
+
+def _grids(setup: Setup, ranks: int, shots: int) -> list[int]:
+    """List how many grids the scenario lets stand side by side."""
+    survey, parts = setup.scenario.survey, setup.scenario.grid.decomposition
+    wanted = "grid" if survey is None else survey.spread
+    if wanted == "shots" and shots < ranks:
+        problem = f"{shots} at a time for {ranks} ranks; use at most {shots}, or auto, or grid"
+        raise setup.scenario.mistake("survey", "spread", problem=problem)
+    if wanted == "auto" and parts != "auto":  # a rank for each part
+        grids, left = divmod(ranks, math.prod(parts))
+        return [1 if left or grids > shots else grids]
+    every = [n for n in range(1, ranks + 1) if ranks % n == 0 and n <= shots]
+    return {"auto": every, "shots": [ranks], "grid": [1]}[wanted]
+
+
+def _on_grids(setup: Setup, backend: Backend, ranks: Alone, grids: int, batch: int | None) -> Setup:
+    """Let some grids stand side by side, with as many shots as fit if that is open."""
+    if batch is not None:
+        return replace(setup, grids=grids, batch=batch)
+    return fitted(batched(setup, backend.batch_points, grids), backend, ranks)
+
+
+def _lack(setup: Setup, backend: Backend, ranks: Alone) -> Demand | None:
+    needs = demands(memory_of(setup, backend.lane_width), backend, ranks)
+    return next((need for need in needs if not need.fits), None)
+
+
+def _ways(
+    setup: Setup, backend: Backend, rate: float, ranks: Alone, batch: int | None = None
+) -> list[Way]:
+    """List the ways in which the grid can be cut."""
+    found = []
+    for grids in _grids(setup, ranks.count, batch or len(setup.shots)):
+        own = _on_grids(setup, backend, ranks, grids, batch)
+        try:
+            division = divide(own, backend.lane_width, ranks)
+        except ScenarioError:
+            continue
+        step = step_seconds(own, backend, rate, division) + speed.STEP_SECONDS[backend.name]
+        seconds = step * math.ceil(len(own.shots) / own.batch)
+        found.append(Way(own, seconds, _lack(own, backend, ranks)))
+    return found
+
+
+def _reason(best: Way, ways: list[Way], ranks: int) -> str:
+    """Say how ranks share a survey, and what the other ways would be like."""
+    grids, shots = best.setup.grids, len(best.setup.shots)
+    how = f"shots are spread over {grids} grids on" if grids > 1 else "the grid is cut between"
+    times = ", ".join(
+        f"{with_unit(way.seconds, 's')} with {way.setup.grids}{' (too large)' * bool(way.lack)}"
+        for way in ways
+    )
+    return (
+        f"{how} {ranks} ranks: a step of all {shots} shots is expected to take, by grids, {times}"
+    )
+
+
 def worth_taking(setup: Setup, backend: Backend, most: int) -> tuple[int, str]:
     """Give the number of devices that a run is worth, of so many, and say why."""
     rate = speed.points_per_second(setup, backend)
     found: dict[int, float] = {}
-    for count in range(fewest(memory_of(setup, backend), backend, most) or most, most + 1):
-        try:
-            division = divide(setup, backend.lane_width, Several(count))
-            found[count] = step_seconds(setup, backend, rate, division)
-        except ScenarioError:  # it cannot be cut so
-            continue
+    for count in range(1, most + 1):
+        fitting = [way for way in _ways(setup, backend, rate, Several(count)) if not way.lack]
+        if fitting:
+            found[count] = min(way.seconds for way in fitting)
     if not found:
         return 1, ""
     best = min(found.values())
     chosen = min(count for count, seconds in found.items() if seconds <= NEAR * best)
     shown = [n for n in sorted({1, chosen, most}) if n in found]
     times = ", ".join(f"{with_unit(found[n], 's')} on {n}" for n in shown)
-    return chosen, f"takes {chosen} of {most} GPUs: a step is expected to take {times}"
+    all_of_them = f" of all {len(setup.shots)} shots" * (len(setup.shots) > 1)
+    return chosen, (
+        f"takes {chosen} of {most} GPUs: a step{all_of_them} is expected to take {times}"
+    )
 
 
 def spared(setup: Setup, backend: Backend, card: str) -> str:

@@ -18,6 +18,7 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any, Literal
 
+from seismo.backends.base import Backend
 from seismo.backends.choice import Choice
 from seismo.errors import ScenarioError
 from seismo.monitor import Progress, Reporter
@@ -27,7 +28,7 @@ from seismo.output.results import Results, open_results, results_target
 from seismo.output.results_file import COMPLETE
 from seismo.plan.memory import memory_of
 from seismo.plan.room import prepared
-from seismo.plan.sharing import chosen
+from seismo.plan.sharing import chosen, shared
 from seismo.ranks import Alone
 from seismo.runner.checkpoints import (
     Checkpoints,
@@ -173,15 +174,12 @@ def _run(
     backend, report, share = choice.make(checked.precision), request.report, request.share
     profile = watch(backend, request.profile and ranks.first, ranks.several)
     backend = profile.backend
-    if ranks.processes == 1 and not ranks.share_memory(backend):
-        report(Progress("device", note=_APART))
     setup = ranks.same(lambda: prepared(checked, backend, ranks, share, known))
-    setup = replace(setup, batch=min(ranks.share(setup.batch)))
     path = request.path_of(checked)
     if path is None and ranks.processes > 1:
         raise ScenarioError("output: several ranks need a file to write to; name it")
     if path is None:
-        return _run_in_passing(setup, report, profile, ranks)
+        return _run_in_passing(_shared(setup, backend, ranks, report), report, profile, ranks)
     final = results_target(path)
     folder = run_folder(final)
     own = identity_of(setup, backend)
@@ -191,12 +189,12 @@ def _run(
             refuse_another(start.header.get("identity", {}), own, checked)
             if ranks.first:
                 remove_later(folder, start.paths[0])
-            setup = replace(setup, batch=start.header["together"])
         if ranks.share(request.resume and ranks.first and _is_complete(final, own))[0]:
             report(_complete_already(path))
             if ranks.first:
                 shutil.rmtree(folder, ignore_errors=True)
         else:
+            setup = _shared(setup, backend, ranks, report, start.header.get("together"))
             facts = _facts(
                 setup, identity=own, backend=backend.name, shots=share and str(share),
                 results=final.name, ranks=ranks.count, gpus=choice.together,
@@ -211,6 +209,19 @@ def _run(
                     setup, memory, path, report, profile, ranks, digest(own), start, checkpoints
                 ).go()  # fmt: skip
     return open_results(path) if ranks.first else None
+
+
+def _shared(
+    setup: Setup, backend: Backend, ranks: Alone, report: Reporter, batch: int | None = None
+) -> Setup:
+    """Let ranks share a run as suits all of them; see `seismo.plan.sharing.shared`."""
+    own, why = ranks.same(lambda: shared(setup, backend, ranks, batch))
+    if why:
+        report(Progress("device", note=why))
+    grids, batch = min(ranks.share((own.grids, own.batch)))
+    if ranks.processes == 1 and grids < ranks.count and not ranks.share_memory(backend):
+        report(Progress("device", note=_APART))
+    return replace(setup, grids=grids, batch=batch)
 
 
 def _checked(scenario: Any) -> Scenario:

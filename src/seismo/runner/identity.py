@@ -91,6 +91,7 @@ def _plain(scenario: Scenario) -> dict[str, Any]:
     plain.pop("checkpoint")
     plain["output"].pop("path", None)
     plain["grid"].pop("decomposition", None)
+    plain.get("survey", {}).pop("spread", None)
     return plain
 
 

@@ -286,7 +286,7 @@ class Run:
         points, last = self.setup.grid.size * len(names), self.per_batch
         while simulation.step < to:
             gear.pipeline.check()
-            count = min(to - simulation.step, self.pace.room if self.ranks.paced else to)
+            count = min(to - simulation.step, self.pace.room if simulation.paced else to)
             self.pace.queue(simulation.advance, count, points)
             if not self.pace.room or simulation.step == last:
                 self.pace.settle()

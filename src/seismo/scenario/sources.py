@@ -198,7 +198,14 @@ class Survey(Part):
     shots: tuple[Shot, ...] = Field((), description="shots one by one")
     line: ShotLine | None = Field(None, description="shots along a line, instead of `shots`")
     batch: Together = Field(
-        "auto", description="shots that advance together; auto: as many as the machine likes"
+        "auto",
+        description="shots that advance together on a device, or on those that share a grid; auto: "
+        "as many as the machine likes",
+    )
+    spread: Literal["auto", "shots", "grid"] = Field(
+        "auto",
+        description="what devices or ranks share: the shots, each with the whole grid, or the grid "
+        "of every shot; auto: what is faster, or something between",
     )
 
     @model_validator(mode="after")
