@@ -52,11 +52,15 @@ def test_every_cut_gives_the_bits_of_one_card(name, dimensions, faces, count, tm
         assert (parts, different) == (parts, [])
 
 
-def test_a_whole_run_gives_the_file_of_one_card(count, tmp_path):
+@pytest.mark.parametrize(("spread", "grids"), [("grid", {2: 1, 4: 1}), ("shots", {2: 2, 4: 2})])
+def test_a_whole_run_gives_the_file_of_one_card(count, tmp_path, spread, grids):
     """Traces, snapshots and maps of a survey."""
     seismo.run(VOLUME, tmp_path / "one.h5", backend="gpu").close()
-    with seismo.run(VOLUME, tmp_path / "all.h5", gpus=count) as results:
-        assert results.summary["ranks"] == count
+    scenario = VOLUME | {"survey": VOLUME["survey"] | {"spread": spread}}
+    with seismo.run(
+        scenario, tmp_path / "all.h5", gpus=2 if spread == "shots" else count
+    ) as results:
+        assert results.summary["grids"] == grids[count]
     assert contents(tmp_path / "all.h5") == contents(tmp_path / "one.h5")
     assert not list(tmp_path.glob("*.run"))
 

@@ -14,7 +14,7 @@ from seismo import machine, runner
 from seismo import setup as preparation
 from seismo.backends.choice import Choice
 from seismo.backends.reference import ReferenceBackend
-from seismo.errors import InsufficientMemoryError
+from seismo.errors import InsufficientMemoryError, ScenarioError
 from seismo.plan import make_plan
 from seismo.plan.memory import memory_of
 from seismo.plan.report import print_plan
@@ -143,6 +143,78 @@ def test_only_as_many_devices_are_taken_as_help():
     assert worth_taking(larger(300), Device(10**12), 64)[0] == 1
 
 
+def test_devices_help_a_survey_that_do_not_help_a_shot():
+    """Forty small shots are shared out, where one alone is best left on one device."""
+    device = Device(10**12)
+    assert worth_taking(prepare(many_shots(1), device.batch_points), device, 4)[0] == 1
+    count, why = worth_taking(prepare(many_shots(), device.batch_points), device, 4)
+    assert count == 4
+    assert re.search(r"a step of all 40 shots is expected to take [\d.]+ µs on 1, ", why)
+
+
+def test_the_plan_says_how_devices_share_the_shots(monkeypatch, capsys):
+    monkeypatch.setattr(machine, "available_memory", lambda: 10**12)
+    plan = make_plan(many_shots(), on_device(), 4)
+    assert (plan.setup.batch, plan.setup.grids, plan.setup.each) == (40, 4, 10)
+    print_plan(plan, Console(width=300))
+    said = capsys.readouterr().out
+    assert "40 shots, 40 at a time" in said
+    assert re.search(
+        r"shared by +4 x a card, as 4 grids side by side, each with its own shots", said
+    )
+    assert re.search(r"shots are spread over 4 grids on 4 ranks: a step of all 40 .* µs on 4", said)
+    shared = plan.as_dict()
+    assert (shared["division"]["grids"], shared["division"]["parts"]) == (4, "1 x 1")
+    assert shared["sharing"] in said
+
+
+def test_each_device_needs_the_memory_of_its_own_shots(monkeypatch):
+    """Ten of forty, with a whole model: as if there were ten; a part of the grid needs less."""
+    monkeypatch.setattr(machine, "available_memory", lambda: 10**12)
+    forty, ten = (make_plan(many_shots(n), on_device(), 4 * n // 40) for n in (40, 10))
+    assert forty.demands[0].need == pytest.approx(ten.demands[0].need, rel=1e-3)
+    cut = make_plan(many_shots(40, spread="grid"), on_device(), 4)
+    assert cut.memory.model == ten.memory.model == forty.memory.model // 4
+
+
+@pytest.mark.parametrize(
+    ("count", "devices", "keys", "grids"),
+    [
+        (40, 4, {"spread": "grid"}, 1), (40, 4, {"spread": "shots"}, 4), (1, 4, {}, 1),
+        (5, 4, {"batch": 1}, 4), (2, 8, {"batch": 1}, 2),
+    ],
+)  # fmt: skip
+def test_grids_stand_side_by_side_as_the_scenario_says(monkeypatch, count, devices, keys, grids):
+    monkeypatch.setattr(machine, "available_memory", lambda: 10**12)
+    setup = make_plan(many_shots(count, **keys), on_device(), devices).setup
+    assert setup.grids == grids
+    assert all(setup.shots_on(n) for n in range(grids))
+
+
+def test_a_shot_that_fits_no_device_is_cut(monkeypatch):
+    """Eight large shots on four devices: each fits two of them; told to spread, that is refused."""
+    monkeypatch.setattr(machine, "available_memory", lambda: 10**13)
+    extent = {"x": 20000.0, "z": 20000.0}
+    line = {"start": {"x": 300.0, "z": 200.0}, "end": {"x": 1700.0, "z": 200.0}, "count": 8}
+
+    def survey(**keys):
+        grid = SCENARIO["grid"] | {"extent": extent}
+        return from_dict(SCENARIO | {"grid": grid, "survey": {"line": line, "batch": 1, **keys}})
+
+    alone = make_plan(survey(), on_device()).demands[0].need
+    small = on_device(KERNEL_BYTES + int(0.7 * (alone - KERNEL_BYTES)))
+    plan = make_plan(survey(), small, 4)
+    assert (plan.setup.grids, plan.division.parts) == (2, "2 x 1")
+    assert "µs on 4 (too large)" in plan.sharing
+    assert all(demand.fits for demand in plan.demands)
+    words = r"survey.spread: 'shots': the run needs .* on a card, .* free there; use auto, or grid"
+    with pytest.raises(ScenarioError, match=words):
+        make_plan(survey(spread="shots"), small, 4)
+    words = r"survey.spread: 'shots': 8 at a time for 9 ranks; use at most 8, or auto, or grid"
+    with pytest.raises(ScenarioError, match=words):
+        make_plan(survey(spread="shots"), small, 9)
+
+
 def test_a_run_that_fits_no_single_device_says_how_many_hold_it(monkeypatch, tmp_path):
     monkeypatch.setattr(machine, "available_memory", lambda: 10**13)
     setup = larger(2000)
@@ -161,9 +233,7 @@ def test_the_plan_says_how_devices_share_the_grid(monkeypatch, capsys):
     plan = make_plan(from_dict(SCENARIO), on_device(), 3)
     print_plan(plan, Console(width=200))
     said = capsys.readouterr().out
-    assert re.search(
-        r"shared by +3 x a card, the grid in 3 x 1 parts along z and y; .* [\d.]+% above", said
-    )
+    assert re.search(r"shared by +3 x a card, in 3 x 1 parts along z and y; .* [\d.]+% above", said)
     assert re.search(r"run time .* on 3 x a card when", said)
     shared = plan.as_dict()["division"]
     assert (shared["ranks"], shared["parts"]) == (3, "3 x 1")

@@ -200,7 +200,7 @@ def test_shots_go_on_as_many_at_a_time_as_they_began(tmp_path, monkeypatch):
     with pytest.raises(StoppedError):
         seismo.run(document, path, stop, signals=signals)
     on_team(monkeypatch, 4)
-    with pytest.raises(ScenarioError, match="survey.spread: 'shots': 3 at a time for 4 ranks"):
+    with pytest.raises(ScenarioError, match=r"survey.spread: 'shots': 3 at a time for 4 ranks"):
         seismo.run(document, path, resume=True)
     document["survey"]["spread"] = "auto"
     with seismo.run(document, path, resume=True) as results:

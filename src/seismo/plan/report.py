@@ -86,12 +86,13 @@ def _speed(plan: Plan) -> Iterator[tuple[str, str]]:
     devices, division = plan.device, plan.division
     if division.ranks.several:
         devices = f"{division.ranks.count} x {plan.device}"
-        grids = f"{division.grids} grids side by side, each" * (division.grids > 1)
-        yield (
-            "shared by",
-            f"{devices}, {grids or 'the grid'} in {division.parts} parts along z and y; the "
-            f"costliest is {division.imbalance:.1%} above the mean",
-        )
+        text = f"{devices}, in {division.parts} parts along z and y"
+        if division.grids > 1:
+            text = f"{devices}, as {division.grids} grids side by side, each with its own shots"
+            text += f", in {division.parts} parts along z and y" * (division.crew > 1)
+        if division.crew > 1:
+            text += f"; the costliest is {division.imbalance:.1%} above the mean"
+        yield "shared by", text
         if plan.sharing:
             yield "", plan.sharing
     share = plan.map_seconds / plan.seconds

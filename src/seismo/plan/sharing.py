@@ -163,12 +163,11 @@ def _reason(best: Way, ways: list[Way], ranks: int) -> str:
     grids, shots = best.setup.grids, len(best.setup.shots)
     how = f"shots are spread over {grids} grids on" if grids > 1 else "the grid is cut between"
     times = ", ".join(
-        f"{with_unit(way.seconds, 's')} with {way.setup.grids}{' (too large)' * bool(way.lack)}"
+        f"{with_unit(way.seconds, 's')} on {way.setup.grids}{' (too large)' * bool(way.lack)}"
         for way in ways
     )
-    return (
-        f"{how} {ranks} ranks: a step of all {shots} shots is expected to take, by grids, {times}"
-    )
+    expected = f"a step of all {shots} shots is expected to take, by the number of grids, {times}"
+    return f"{how} {ranks} ranks: {expected}"
 
 
 def worth_taking(setup: Setup, backend: Backend, most: int) -> tuple[int, str]:

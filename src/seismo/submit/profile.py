@@ -50,7 +50,7 @@ class Profile(Part):
 
     backend: Literal["cpu", "gpu"] = Field("cpu", description="where the run goes")
     nodes: Count = Field(1, description="nodes of the job")
-    ranks: Count = Field(1, description="processes on each node; several of them share the grid")
+    ranks: Count = Field(1, description="processes on each node; several of them share a run")
     cpus: Count = Field(4, description="cores on each node")
     gpus: Annotated[Integer, Field(ge=0, le=64)] = Field(
         0,
