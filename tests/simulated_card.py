@@ -169,6 +169,9 @@ class SimulatedCard:
     def annotated(self, name: str):
         return nullcontext()
 
+    def attend(self) -> None:
+        pass
+
     def wait(self) -> None:
         pass
 

@@ -233,15 +233,15 @@ def _traces(path, name, quantity):
 
 def test_an_unstable_batch_keeps_the_batches_before(tmp_path, monkeypatch):
     """The second of three shots meets a wavefield of NaN; the third never begins."""
-    take, batches = stepping.Simulation.load, []
+    take, batches = stepping.Simulation.start, []
 
-    def load(simulation, shots):
-        take(simulation, shots)
-        batches.append(shots)
+    def start(simulation, prepared):
+        take(simulation, prepared)
+        batches.append(prepared)
         if len(batches) == 2:
             simulation.parts[0].fields.arrays(0)["p"][:] = np.nan
 
-    monkeypatch.setattr(stepping.Simulation, "load", load)
+    monkeypatch.setattr(stepping.Simulation, "start", start)
     survey = surveyed([80.0, 103.0, 222.0], batch=1) | {"output": {}}
     with pytest.raises(UnstableError, match="until 0 s of shot_001, and 1 shot before, in"):
         seismo.run(survey, tmp_path / "x.h5")

@@ -17,6 +17,8 @@ import solver
 from seismo import setup, simulation
 from seismo.errors import ScenarioError
 from seismo.physics.registry import physics_for
+from seismo.simulation import Simulation
+from seismo.survey import Shot
 
 CELLS = {2: (30, 52), 3: (18, 24, 24)}
 PARTS = {2: [(2, 1), (3, 1)], 3: [(2, 1), (1, 2), (2, 2)]}
@@ -123,6 +125,29 @@ def test_next_batch_starts_from_rest(tmp_path) -> None:
     assert solver.identical(solver.wavefield(pairs), wanted)
     # A last batch that is not full leaves the other place silent.
     assert not any(field.any() for field in solver.wavefield(pairs, 1).values())
+
+
+@pytest.mark.parametrize(("parts", "anew"), [((1, 1), 0), ((2, 1), 1)], ids=["whole", "cut"])
+def test_other_shots_are_loaded_into_what_is_bound(parts, anew, tmp_path, monkeypatch) -> None:
+    """Between points, on one, and none; where neighbours wait for it, it is bound anew, once."""
+    document = crossing("elastic", 2, tmp_path, "free_surface", (2, 1))
+    on_the_cut = document["sources"][0]["position"]
+    spots = [solver.place(2, 9.3), on_the_cut, solver.place(2, 11.0), solver.place(2, 8.6)]
+    wanted, bound, bind = [], list[Simulation](), Simulation._bind
+    for spot in spots:
+        document["sources"] = [{**document["sources"][0], "position": spot}]
+        wanted.append(solver.simulate(document, tmp_path, parts=parts))
+    loaded = solver.build(document, tmp_path, parts=parts)
+    monkeypatch.setattr(Simulation, "_bind", lambda one, parity: bound.append(one) or bind(one, 0))
+    for one in [*wanted, *wanted]:
+        loaded.load(one.setup.shots)
+        loaded.advance(loaded.total_steps)
+        assert solver.identical(solver.records(loaded), solver.records(one))
+        assert solver.identical(solver.wavefield(loaded), solver.wavefield(one))
+    loaded.load([Shot("none", ())])
+    loaded.advance(loaded.total_steps)
+    assert not any(field.any() for field in solver.wavefield(loaded).values())
+    assert len(bound) == anew
 
 
 def test_parts_narrower_than_the_stencil_are_refused() -> None:

@@ -216,7 +216,7 @@ class Recorder:
         return Held(self.record[:step], places)
 
     def raw(self, shot: int, group: str, component: str) -> np.ndarray | None:
-        """Give the record (receiver, step) of a base component; None but on the first rank.
+        """Copy the record (receiver, step) of a base component; None but on the first rank.
 
         The shot is one of those that advance together; some ranks may have nothing of it.
         """
@@ -225,7 +225,7 @@ class Recorder:
         if found is None or numbers is None:
             return None
         if len(found) == 1:
-            return found[0]
+            return np.array(found[0])
         whole = np.empty(self._shapes[group], part.dtype)
         for own, record in zip(numbers, found, strict=True):
             if record.size:

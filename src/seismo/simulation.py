@@ -7,8 +7,9 @@
             fill images outside the faces
         sample receivers, raise the peaks of maps
 
-All of this is bound once, when the shots are loaded, and only launched afterwards. On several ranks
-each has some of the parts, and all take the same steps.
+All of this is bound once, when the first shots are loaded, and only launched afterwards; other
+shots change numbers in what is bound. On several ranks each has some of the parts, and all take the
+same steps.
 """
 
 from __future__ import annotations
@@ -30,7 +31,10 @@ from seismo.places import Held
 from seismo.ranks import Alone
 from seismo.receivers import Recorder
 from seismo.setup import Setup, image_faces, maps_of, prepare
+from seismo.sources import Key, Table
 from seismo.survey import Shot
+
+Prepared = list[dict[Key, Table]]  # for each part of a rank
 
 
 class View:
@@ -73,6 +77,7 @@ class Simulation:
             for parity in setup.physics.parities
         ]
         self.step = 0
+        self._take: Callable[[int, int], None] | None = None
         self._searches: dict[tuple[str, int], list[Search]] = {}
         self.total_steps = setup.clock.steps + setup.extra_steps
         around = self.parts[0].around
@@ -108,16 +113,25 @@ class Simulation:
 
     def load(self, shots: list[Shot]) -> None:
         """Start over with other shots, at most a batch of them on all grids together."""
+        self.start(self.prepare(shots))
+
+    def prepare(self, shots: list[Shot]) -> Prepared:
+        """Work out what shots need while others may be under way, in any thread."""
         own = self.division.shots
         sources = [list(shot.sources) for shot in shots[own.start : own.stop]]
-        for part in self.parts:
-            part.injection.load(sources, self.total_steps)
+        return [part.injection.tables(sources, self.total_steps) for part in self.parts]
+
+    def start(self, prepared: Prepared) -> None:
+        """Start over with shots that were prepared; all ranks have to."""
+        loaded = zip(self.parts, prepared, strict=True)
+        fits = [part.injection.load(tables) for part, tables in loaded]
         self.step = self.total_steps
         for held in self.state().values():
             held.array[:] = 0
-        steps = tuple(map(self._bind, self.setup.physics.parities))
-        one = self.ranks if self.division.crew > 1 else Alone()
-        self._take = one.program(self.backend, steps)
+        if not all(self.ranks.share(self._take is not None and all(fits))):
+            steps = tuple(map(self._bind, self.setup.physics.parities))
+            one = self.ranks if self.division.crew > 1 else Alone()
+            self._take = one.program(self.backend, steps)
         self.step = 0
 
     def state(self) -> dict[str, Held]:
@@ -151,6 +165,7 @@ class Simulation:
         """Take a number of steps, at most up to `total_steps`."""
         if self.step + steps > self.total_steps:
             raise ValueError(f"{self.step} + {steps} steps exceed the run's {self.total_steps}")
+        assert self._take is not None  # since the first shots were loaded
         self._take(self.step, steps)
         self.step += steps
 

@@ -11,6 +11,7 @@ import math
 from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
+from typing import NamedTuple
 
 import numpy as np
 
@@ -101,8 +102,34 @@ def _mean_at(
     )
 
 
+Key = tuple[str, bool]  # a field, and whether its points are in the core
+Row = tuple[int, PointSource, Drive]  # a source of a shot, and one of the ways in which it acts
+
+
+class Table(NamedTuple):
+    """What one launch of `kernels.points.inject` adds to a field: its arrays, by their names there.
+
+    Each shot has as many cells as the one with the most; those that it does not need have no entry.
+    """
+
+    cells: np.ndarray
+    starts: np.ndarray
+    weights: np.ndarray
+    signals: np.ndarray
+    samples: np.ndarray
+
+    @property
+    def shapes(self) -> list[tuple[int, ...]]:
+        """Tables of the same shapes can take each other's place."""
+        return [array.shape for array in self]
+
+
 class Injection:
-    """Inject all sources into one subdomain, after the stage that updates a field."""
+    """Inject all sources into one subdomain, after the stage that updates a field.
+
+    Arrays are bound once, with room for what most shots need: other shots are loaded by copying
+    their numbers there, and nothing has to be bound again.
+    """
 
     def __init__(
         self, backend: Backend, around: Surroundings, fields: Fields, clock, removal: bool
@@ -110,79 +137,114 @@ class Injection:
         self._backend = backend
         self._around, self._fields = around, fields
         self._clock, self._removal = clock, removal
-        self._calls: dict[tuple[str, bool], list[tuple]] = {}
+        self._held: dict[Key, Table] = {}
 
-    def load(self, shots: list[list[PointSource]], steps: int) -> None:
-        """Prepare the sources of each shot of the batch for a number of steps."""
-        self._calls = {}
-        physics = self._around.physics
-        for field in physics.fields:
+    def tables(self, shots: list[list[PointSource]], steps: int) -> dict[Key, Table]:
+        """Work out what to inject for the sources of each shot of a batch, in a number of steps."""
+        found: dict[Key, Table] = {}
+        for field in self._around.physics.fields:
             rows = [
                 (shot, source, drive)
                 for shot, sources in enumerate(shots)
                 for source in sources
-                for drive in physics.drives.get(source.kind, ())
+                for drive in self._around.physics.drives.get(source.kind, ())
                 if drive.field == field.name and source.strength.get(drive.component)
             ]
             if rows:
-                stage = physics.stage_writing(field.name)
-                at, inner, weights, owners, samples = self._bind(field, rows, steps)
-                held = self._backend.array(samples)
-                for core in (False, True):
-                    part = inner == core
-                    if part.any():
-                        cells = self._by_cell(at[part], weights[part], owners[part])
-                        entry = (field.name, *cells, held)
-                        self._calls.setdefault((stage, core), []).append(entry)
+                found |= self._tables(field, rows, steps)
+        return found
 
-    def _by_cell(self, at: np.ndarray, weights: np.ndarray, owners: np.ndarray) -> tuple:
-        """Sort entries by the cell they act on: shots, cells, first entries, weights, owners."""
-        order = np.argsort(at, kind="stable")
-        cells, starts = np.unique(at[order], return_index=True)
-        numbers = (cells, np.append(starts, at.size), weights[order], owners[order])
-        shots = cells // self._fields.subdomain.volume
-        return shots, *(self._backend.array(a) for a in numbers)
+    def load(self, tables: dict[Key, Table]) -> bool:
+        """Take tables; tell whether what is bound already works on them."""
+        fits, held = True, self._held
+        for key, table in tables.items():
+            if key in held and held[key].shapes == table.shapes:
+                for array, values in zip(held[key], table, strict=True):
+                    array[:] = self._backend.array(values)
+            else:
+                held[key], fits = Table(*map(self._backend.array, table)), False
+        for key in held.keys() - tables.keys():
+            held[key].starts[:] = 0
+        return fits
 
-    def _bind(self, field: Field, rows, steps: int) -> tuple:
+    def _tables(self, field: Field, rows: list[Row], steps: int) -> dict[Key, Table]:
         precision = self._fields.arrays(0)[field.name].dtype
-        indices: list[np.ndarray] = []
-        inner: list[np.ndarray] = []
-        weights: list[np.ndarray] = []
-        owners: list[np.ndarray] = []
-        samples: list[np.ndarray] = []
-        for shot, source, drive in rows:
-            at, w, in_core = self._points(field, source, drive)
-            inner.append(in_core)
-            indices.append(at + shot * self._fields.subdomain.volume)
-            weights.append(w * source.strength[drive.component])
-            owners.append(np.full(at.size, len(samples)))
-            samples.append(self._samples(field, source, drive, steps))
-        signals = np.array(samples)
+        own = [self._points(field, source.position) for _, source, _ in rows]
+        x, y, z, weights = (np.concatenate(part) for part in zip(*own, strict=True))
+        row = np.repeat(np.arange(len(rows)), [w.size for *_, w in own])
+        for drive in dict.fromkeys(drive for _, _, drive in rows):
+            some = np.isin(row, [n for n, r in enumerate(rows) if r[2] is drive])
+            mean = _mean_at(self._backend, self._fields, field, x[some], y[some], z[some])
+            weights[some] *= drive.scale(mean, self._clock.dt)
+        weights *= np.array([source.strength[d.component] for _, source, d in rows])[row]
+        number, signals = self._signals(field, rows, steps)
         scale = np.maximum(np.abs(signals).max(axis=1), 1e-300)
-        joined = np.concatenate(owners).astype(np.int64)
-        strengths = np.concatenate(weights) * scale[joined]
+        signal = number[row]
+        strengths = weights * scale[signal]
         too_strong = ~(np.abs(strengths) < np.finfo(precision).max)  # NaN too
         if too_strong.any():
-            name = rows[joined[np.argmax(too_strong)]][1].name
+            name = rows[row[np.argmax(too_strong)]][1].name
             raise ScenarioError(
                 f"source {name}: too strong for {precision} numbers; use a smaller one"
             )
-        return (
-            np.concatenate(indices).astype(np.int64),
-            np.concatenate(inner),
-            strengths.astype(precision),
-            joined,
-            (signals / scale[:, None]).astype(precision),
-        )
+        subdomain = self._fields.subdomain
+        shot = np.array([shot for shot, _, _ in rows], np.int64)[row]
+        entries = (subdomain.flat(x, y, z), shot, strengths.astype(precision), signal)
+        samples, inner = (signals / scale[:, None]).astype(precision), subdomain.in_core(y, z)
+        return {
+            (field.name, core): self._table(
+                self._held.get((field.name, core)), samples, *(a[inner == core] for a in entries)
+            )
+            for core in np.unique(inner).tolist()
+        }
 
-    def _points(self, field: Field, source: PointSource, drive: Drive):
-        around, fields = self._around, self._fields
-        x, y, z, w = around.weights(field, source.position)
-        own = fields.subdomain.owns(y, z) & (w != 0)
+    def _table(
+        self, room: Table | None, samples: np.ndarray, at: np.ndarray, shot: np.ndarray,
+        weights: np.ndarray, signals: np.ndarray,
+    ) -> Table:  # fmt: skip
+        """Sort entries by the cell they act on, with as much room as there is already.
+
+        Args:
+            room: what is bound now.
+            samples: (signal, step) of the signals.
+            at: (entry) the cell in the first shot's array.
+            shot: (entry) whose it is.
+            weights: (entry) of the signal.
+            signals: (entry) which signal.
+        """
+        volume, shots = self._fields.subdomain.volume, self._fields.subdomain.batch
+        order = np.argsort(at + shot * volume, kind="stable")
+        cells, sizes = np.unique((at + shot * volume)[order], return_counts=True)
+        counts = np.bincount(cells // volume, minlength=shots)
+        each = max(counts.max(), len(room.cells) // shots if room else 0)
+        # The n-th cell of all is the n-th of its shot but for those of the shots before.
+        shift = np.arange(shots) * each - np.cumsum(counts) + counts
+        slots = np.arange(cells.size) + shift[cells // volume]
+        placed, ends = np.zeros(shots * each, np.int64), np.zeros(shots * each + 1, np.int64)
+        placed[slots], ends[slots + 1] = cells, sizes
+        spare = (0, max(0, len(room.weights) - at.size if room else 0))
+        return Table(
+            placed, np.cumsum(ends), np.pad(weights[order], spare),
+            np.pad(signals[order], spare), samples,
+        )  # fmt: skip
+
+    def _points(self, field: Field, position):
+        """Give x, y, z of the points of a source that are here, and weights per volume."""
+        x, y, z, w = self._around.weights(field, position)
+        own = self._fields.subdomain.owns(y, z) & (w != 0)
         x, y, z, w = x[own], y[own], z[own], w[own]
-        w = w / (around.grid.cell * around.norm(field, z))
-        scale = drive.scale(_mean_at(self._backend, fields, field, x, y, z), self._clock.dt)
-        return fields.subdomain.flat(x, y, z), w * scale, fields.subdomain.in_core(y, z)
+        return x, y, z, w / (self._around.grid.cell * self._around.norm(field, z))
+
+    def _signals(self, field: Field, rows: list[Row], steps: int) -> tuple[np.ndarray, np.ndarray]:
+        """Give the number of each row's signal, and the samples (signal, step) of all."""
+        numbers, samples, found = dict[tuple, int](), list[np.ndarray](), list[int]()
+        for _, source, drive in rows:
+            key = (id(source.wavelet), source.delay, source.derivative, drive.derivative)
+            if key not in numbers:
+                numbers[key] = len(samples)
+                samples.append(self._samples(field, source, drive, steps))
+            found.append(numbers[key])
+        return np.array(found), np.array(samples)
 
     def _samples(self, field: Field, source: PointSource, drive: Drive, steps: int) -> np.ndarray:
         # A late field is driven at whole steps; the others, updated after it, at half steps. A
@@ -195,12 +257,13 @@ class Injection:
 
     def bound(self, stage: str, core: bool, parity: int) -> list[Launch]:
         """Give what to launch once a stage has updated the edges, or the core."""
-        backend = self._backend
+        backend, shots = self._backend, np.arange(self._fields.subdomain.batch)
         return [
             backend.each(
-                inject, cells.size,
-                (self._fields.written(name, parity), cells, *entries, backend.clock),
-                writes=(0,), shots=shots,
+                inject, table.cells.size,
+                (self._fields.written(name, parity), *table, backend.clock),
+                writes=(0,), shots=np.repeat(shots, table.cells.size // shots.size),
             )
-            for name, shots, cells, *entries in self._calls.get((stage, core), ())
+            for (name, inner), table in self._held.items()
+            if inner == core and self._around.physics.stage_writing(name) == stage
         ]  # fmt: skip

@@ -35,7 +35,7 @@ class Team:
         self.count = count
         self.said: list[Any] = [None] * count
         self.changed = threading.Condition()
-        self.asked = [0] * count  # steps that each rank wants taken
+        self.asked = [0] * count  # steps that each rank wants taken, since they were bound
         self.taken = 0
         self._come = 0  # to meetings, all ranks together
         self._ended = False
@@ -157,23 +157,23 @@ class Member(Alone):
         if self.first:
             self._team.asked, self._team.taken = [0] * self.count, 0
         self.wait()
-        return lambda first, count: self._advance(take, first, first + count)
+        return lambda first, count: self._advance(take, first, count)
 
-    def _advance(self, take: Callable[[int, int], None] | None, first: int, last: int) -> None:
+    def _advance(self, take: Callable[[int, int], None] | None, first: int, count: int) -> None:
         """Queue steps as far as all have asked for them, or wait until the first rank has."""
         team = self._team
         with team.changed:
-            team.asked[self.number] = last
+            team.asked[self.number] += count
+            end = team.asked[self.number]
             team.changed.notify_all()
             if take is None:
-                team.wait_until(lambda: team.taken >= last)
+                team.wait_until(lambda: team.taken >= end)
                 return
-            team.taken = first
-            while team.taken < last:
+            while team.taken < end:
                 team.wait_until(lambda: min(team.asked) > team.taken)
-                count = min(*team.asked, last) - team.taken
-                take(team.taken, count)
-                team.taken += count
+                some = min(*team.asked, end) - team.taken
+                take(first + count - (end - team.taken), some)
+                team.taken += some
                 team.changed.notify_all()
 
 

@@ -263,6 +263,9 @@ class Backend(Protocol):
     def wait(self) -> None:
         """Return when all that was launched is done."""
 
+    def attend(self) -> None:
+        """Let the thread that calls it work with arrays here too."""
+
     def largest(self, field: Any, plane: int) -> Search:
         """Bind a search for the largest magnitude in a field; NaN counts as infinite.
 

@@ -144,7 +144,7 @@ class Card(Tools):
         copied = self._copies.record(cupy.cuda.Event(block=True, disable_timing=True))
 
         def wait(held: Any = array) -> None:
-            self.device.use()  # each thread has a device of its own
+            self.attend()
             copied.synchronize()
 
         return Copy(wait, lambda: cupy.cuda.get_current_stream().wait_event(copied))
@@ -292,6 +292,10 @@ class Card(Tools):
             yield
         finally:
             cupy.cuda.nvtx.RangePop()
+
+    def attend(self) -> None:
+        """Let the thread that calls it use this card: each thread has one of its own."""
+        self.device.use()
 
     def wait(self) -> None:
         """Return when the card has done all that was launched."""

@@ -97,6 +97,10 @@ class GpuBackend:
         """Return when all that was launched is done."""
         self.card.wait()
 
+    def attend(self) -> None:
+        """See `Backend.attend`."""
+        self.card.attend()
+
     def alone(self, group: Group) -> Callable[[int], None]:
         """Launch a group without a graph; see `Backend.alone`."""
         return self.card.alone(group, self.clock)

@@ -94,6 +94,9 @@ class HostBackend:
     def wait(self) -> None:
         """Return at once."""
 
+    def attend(self) -> None:
+        """Any thread may; see `Backend.attend`."""
+
     def largest(self, field: np.ndarray, plane: int) -> Search:
         """Look at every fourth plane of a large field; see `Backend.largest`."""
         planes = field[: field.size // plane * plane].reshape(-1, plane)

@@ -9,11 +9,15 @@ from __future__ import annotations
 
 
 def inject(n, field, cells, starts, weights, signals, samples, clock):
-    """Add weights[k] * samples[signals[k], step] of all entries k of cell n to the field there."""
-    value, step = field[cells[n]], clock[0]
-    for k in range(starts[n], starts[n + 1]):
-        value += weights[k] * samples[signals[k], step]
-    field[cells[n]] = value
+    """Add weights[k] * samples[signals[k], step] of all entries k of cell n to the field there.
+
+    Without entries it is no cell, and nothing may be stored: another one may stand for the same.
+    """
+    if starts[n] < starts[n + 1]:
+        value, step = field[cells[n]], clock[0]
+        for k in range(starts[n], starts[n + 1]):
+            value += weights[k] * samples[signals[k], step]
+        field[cells[n]] = value
 
 
 def gather(n, field, indices, slots, values):

@@ -83,11 +83,26 @@ def write_block(dataset: h5py.Dataset, leading: tuple[int, ...], block: np.ndarr
     chunk = dataset.chunks[len(leading) :]
     block = np.asarray(block, dataset.dtype)
     peak = 0.0
-    for corner in corners(expected, chunk):
-        data, largest = pack_tile(block, corner, chunk)
+    for corner, data, largest in packed(block, chunk):
         peak = float(np.maximum(peak, largest))
         dataset.id.write_direct_chunk(leading + corner, data)
     return peak
+
+
+def completed(array: np.ndarray, frame: Frame) -> np.ndarray:
+    """Give an array as its frame has it; where it ends early, as of a run given up, NaN follows."""
+    block = np.asarray(array, frame.dtype)
+    missing = frame.shape[-1] - block.shape[-1]
+    rest = [(0, 0)] * (block.ndim - 1) + [(0, missing)]
+    return np.pad(block, rest, constant_values=np.nan) if missing > 0 else block
+
+
+def packed(
+    block: np.ndarray, chunk: Sequence[int]
+) -> Iterator[tuple[tuple[int, ...], bytes, float]]:
+    """Pack the chunks of a block one by one: give the corner, the data and the largest value."""
+    for corner in corners(block.shape, chunk):
+        yield corner, *pack_tile(block, corner, chunk)
 
 
 def corners(shape: Sequence[int], chunk: Sequence[int]) -> Iterator[tuple[int, ...]]:

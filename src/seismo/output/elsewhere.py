@@ -15,15 +15,15 @@ class Elsewhere:
         """Lay nothing out; see `ResultsWriter.create_snapshots`."""
         return name
 
-    def write(self, name: str, index: int, array: Any) -> None:
-        """Write nothing; see `ResultsWriter.write`."""
+    def write(self, name: str, index: int, make: Callable) -> None:
+        """Write nothing; see `Pipeline.write`."""
+
+    def drain(self) -> None:
+        """Wait for nothing; see `Pipeline.drain`."""
 
     def send(self, array: Any, names: Sequence[str], index: int) -> Copy:
         """Send nothing; see `Pipeline.send`."""
         raise ValueError("the first rank alone sends what all have")
-
-    def call(self, function: Callable, *arguments: Any) -> None:
-        """Call nothing; see `Pipeline.call`."""
 
     def check(self) -> None:
         """Find nothing wrong; see `Pipeline.check`."""

@@ -175,9 +175,22 @@ class Pipeline:
         self._jobs.put(lambda: self._store(chunks))
         return copy
 
-    def call(self, function: Callable, *arguments: Any) -> None:
-        """Let the writer thread call something that writes, in its turn."""
-        self._jobs.put(lambda: function(*arguments))
+    def write(self, name: str, index: int, make: Callable[[], np.ndarray]) -> None:
+        """Let a thread of the pool make and pack a frame, to be stored in its turn."""
+
+        def packed() -> Callable[[], None]:
+            with self._noted("compress"):
+                return self._writer.pack(name, index, make())
+
+        made = self._pool.submit(packed)
+        self._jobs.put(lambda: made.result()())
+
+    def drain(self) -> None:
+        """Wait until all that was sent is stored."""
+        stored = threading.Event()
+        self._jobs.put(stored.set)
+        stored.wait()
+        self._raise()
 
     def check(self) -> None:
         """Raise what went wrong in a thread; that the disk is nearly full only once.
@@ -200,10 +213,7 @@ class Pipeline:
         Raises:
             StorageError: it could not be.
         """
-        stored = threading.Event()
-        self._jobs.put(stored.set)
-        stored.wait()
-        self._raise()
+        self.drain()
         self._writer.seal(until)
 
     def waiting(self) -> dict[str, float]:

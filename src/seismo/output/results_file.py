@@ -20,13 +20,13 @@ from __future__ import annotations
 import hashlib
 import json
 import os
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from types import TracebackType
 
 import h5py
 import numpy as np
 
-from seismo.output.chunks import Frame, create_frames, frame_of, write_block
+from seismo.output.chunks import Frame, completed, create_frames, frame_of, packed, write_block
 from seismo.output.hidden_file import HiddenFile, final_path
 from seismo.output.layout import LayOut, Layout, new_group
 from seismo.output.parts import Parts
@@ -288,21 +288,22 @@ class ResultsWriter:
         self._lay_out(self._layout.series(folder, leading, axes, quantities, facts, "float32"))
 
     def write(self, name: str, index: int, array: np.ndarray) -> None:
-        """Store one frame of a dataset, such as the traces (receiver, time) of one shot.
+        """Store one frame of a dataset, such as the traces (receiver, time) of one shot."""
+        self.pack(name, index, array)()
 
-        Where the array ends early, as when a run was given up, NaN follows.
-        """
-        frame = self._layout.frames[name]
-        block = np.asarray(array, frame.dtype)
-        missing = frame.shape[-1] - block.shape[-1]
-        if missing > 0:
-            rest = [(0, 0)] * (block.ndim - 1) + [(0, missing)]
-            block = np.pad(block, rest, constant_values=np.nan)
-        with self.parts.storing():
-            peak = write_block(self.parts.file[name], (index,), block)
-        if name.startswith("traces/"):
-            self._hashes[f"{name}/{index}"] = hashlib.sha256(block.tobytes()).hexdigest()
-        self._raise_peak(name, float(np.abs(array).max(initial=0.0)) if missing > 0 else peak)
+    def pack(self, name: str, index: int, array: np.ndarray) -> Callable[[], None]:
+        """Do in any thread what can be done there; give what stores the frame."""
+        frame, peak = self._layout.frames[name], float(np.abs(array).max(initial=0.0))
+        block = completed(array, frame)
+        tiles, digest = list(packed(block, frame.chunk)), hashlib.sha256(block.tobytes())
+
+        def store() -> None:
+            for corner, data, _ in tiles:
+                self.store(name, (index, *corner), data, peak)
+            if name.startswith("traces/"):
+                self._hashes[f"{name}/{index}"] = digest.hexdigest()
+
+        return store
 
     def frame(self, name: str) -> Frame:
         """Give the shape, the chunk and the type of one frame of a dataset."""

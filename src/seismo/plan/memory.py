@@ -27,6 +27,7 @@ from seismo.surroundings import Surroundings
 
 PYTHON_BYTES = 400 * 2**20  # the interpreter, its packages, and compiling the kernels
 WORK_BYTES = 12 * 2**20  # averaging, packing of chunks and finishing of traces work in blocks
+SENT = 2  # copies of the traces of a batch: as recorded, and finished or packed
 POINT_BYTES = 24  # what a recorded point keeps: index, slot, weight, value
 PREPARED_POINT_BYTES = 120  # and what it takes while the recorder is made
 _SAMPLED_RECEIVERS = 64
@@ -44,7 +45,8 @@ class Memory:
         maps: peaks, and the values they are peaks of.
         snapshots: cuts of the fields on their way to the host.
         ring: and from there to the disk, as they are and packed.
-        blocks: buffers of what is written, and of the threads that pack.
+        blocks: traces on their way to the file, buffers of what is written and of the threads that
+            finish and pack.
         preparing: what the moment of preparation needs, instead of wavefield and layers.
         array: the largest single array of the model.
     """
@@ -148,7 +150,7 @@ def memory_of(setup: Setup, backend: Any = None) -> Memory:
     averaged = 0 if setup.earth.layered else (len(physics.medium) + len(names)) * node_bytes
     wavefield = fields.bytes * grids
     images = wavefield if image_faces(scenario, setup.grid, physics) else 0
-    prepared = recorder + points * PREPARED_POINT_BYTES
+    prepared, output = recorder + points * PREPARED_POINT_BYTES, output_of(setup)
     return Memory(
         wavefield=wavefield,
         model=model,
@@ -157,7 +159,7 @@ def memory_of(setup: Setup, backend: Any = None) -> Memory:
         maps=sum(fields.item * m.numbers() * m.cut.points for m in maps_of(setup)) * setup.batch,
         snapshots=sum(4 * n for n in _frames(setup)),
         ring=2 * ring_of(setup),
-        blocks=WORK_BYTES + packing_bytes(output_of(setup).snapshots),
+        blocks=WORK_BYTES + SENT * recorder + packing_bytes(output.total - output.model),
         preparing=max(averaged + model + WORK_BYTES, images + model + prepared),
         array=subdomain.volume * fields.item * grids,
     )

@@ -19,7 +19,7 @@ from seismo.output.parts import run_folder
 from seismo.output.quantities import with_unit
 from seismo.plan.memory import PYTHON_BYTES, Memory, memory_of, output_of
 from seismo.ranks import Alone
-from seismo.setup import Setup, batched, evenly, make_grid, prepare
+from seismo.setup import Setup, evenly, make_grid, prepare
 from seismo.survey import Share
 
 HOST = "this machine"

@@ -7,7 +7,8 @@ its staggered points.
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -21,7 +22,7 @@ from seismo.plan.resolution import highest_frequency, layers_of
 from seismo.setup import Setup, maps_of
 from seismo.simulation import Simulation
 
-_TRACE_BLOCK = 1 << 20  # samples finished at once
+_TRACE_BLOCK = 1 << 17  # samples finished at once
 _MODEL_UNITS = {"vp": "m/s", "vs": "m/s", "rho": "kg/m3"}
 
 
@@ -147,18 +148,20 @@ def create_maps(writer: ResultsWriter, setup: Setup) -> None:
         )
 
 
-def traces_of(simulation: Simulation, shot: int, steps: int) -> Iterator[tuple[str, np.ndarray]]:
-    """Give the datasets and traces (receiver, time) of one shot of the batch, of so many steps.
+def traces_of(
+    simulation: Simulation, shot: int, steps: int
+) -> Iterator[tuple[str, Callable[[], np.ndarray]]]:
+    """Give the datasets of one shot of the batch, and what finishes their traces, in any thread.
 
-    All ranks have to ask for them; the first gets them.
+    All ranks have to ask for them; the first gets them: (receiver, time), of so many steps.
     """
     setup = simulation.setup
     for group in setup.groups:
         for name, (quantity, base, component) in group.components(setup.physics).items():
             raw = simulation.recorder.raw(shot, group.name, component)
             if raw is not None:
-                traces = _traces(setup, group, quantity, base, component, raw, steps)
-                yield f"traces/{group.name}/{name}", traces
+                finish = partial(_traces, setup, group, quantity, base, component, raw, steps)
+                yield f"traces/{group.name}/{name}", finish
 
 
 def _traces(

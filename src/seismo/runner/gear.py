@@ -3,6 +3,9 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import partial
+
+import numpy as np
 
 from seismo.output.elsewhere import Elsewhere
 from seismo.output.pipeline import Pipeline
@@ -31,10 +34,14 @@ class Gear:
         """Send the maps of a batch."""
         for shot in range(count):
             for name, peaks in self.simulation.maps.peaks(shot).items():
-                self.pipeline.call(self.writer.write, f"maps/{name}", first + shot, peaks)
+                self.pipeline.write(f"maps/{name}", first + shot, partial(np.asarray, peaks))
 
     def send_traces(self, first: int, count: int, steps: int) -> None:
-        """Send the traces of a batch, `count` shots from number `first` on, of so many steps."""
+        """Send the traces of a batch, `count` shots from number `first` on, of so many steps.
+
+        They are finished beside the next batch, whose own wait until these are stored.
+        """
+        self.pipeline.drain()
         for shot in range(count):
-            for name, traces in contents.traces_of(self.simulation, shot, steps):
-                self.pipeline.call(self.writer.write, name, first + shot, traces)
+            for name, finish in contents.traces_of(self.simulation, shot, steps):
+                self.pipeline.write(name, first + shot, finish)

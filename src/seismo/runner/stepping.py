@@ -29,6 +29,7 @@ from seismo.plan.memory import Memory, output_of, ring_of, series_of
 from seismo.plan.room import refuse_what_does_not_fit
 from seismo.ranks import Alone
 from seismo.runner import contents
+from seismo.runner.ahead import Ahead
 from seismo.runner.checkpoints import Checkpoints, Start
 from seismo.runner.compiling import Compiling
 from seismo.runner.gear import Gear
@@ -152,10 +153,11 @@ class Run:
         if self.start.done is not None:
             note = f"going on from step {self.start.done} of {self.total}"
             self.report(Progress("checkpoint", self.start.done, self.total, note=note))
-        for number, first in enumerate(self.batches):
-            if number >= self.start.batch:
+        shots, together = self.setup.shots, self.setup.batch
+        with Ahead(gear.simulation, [shots[n : n + together] for n in self.batches]) as ahead:
+            for number, first in list(enumerate(self.batches))[self.start.batch :]:
                 try:
-                    self._batch(gear, number, first)
+                    self._batch(gear, ahead, number, first)
                 except UnstableError as error:
                     if not self.identity:
                         raise
@@ -179,15 +181,13 @@ class Run:
         """Steps over all batches."""
         return self.per_batch * len(self.batches)
 
-    def _batch(self, gear: Gear, number: int, first: int) -> None:
-        simulation = gear.simulation
-        shots = self.setup.shots[first : first + self.setup.batch]
+    def _batch(self, gear: Gear, ahead: Ahead, number: int, first: int) -> None:
+        shots = ahead.load(number)
         names = self.names[first : first + len(shots)]
-        if number:
-            simulation.load(shots)
-        watch = self._watch(simulation, shots)
+        watch = self._watch(gear.simulation, shots)
         begun = self._take_up(gear, watch, number)
-        watch.look(simulation.step)  # whatever has to be compiled for it is compiled now
+        watch.look(gear.simulation.step)  # whatever has to be compiled for it is compiled now
+        ahead.look_ahead(number)
         try:
             self._steps(gear, watch, number, names, begun)
         except DiskSpaceError as error:
