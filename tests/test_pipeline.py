@@ -10,6 +10,7 @@ import json
 import threading
 import time
 from contextlib import contextmanager
+from functools import partial
 
 import h5py
 import numpy as np
@@ -104,6 +105,44 @@ def test_pieces_of_a_ring_never_overlap():
     assert (ring.stalls, ring.stalled) == (0, 0.0)
     with pytest.raises(ValueError, match="a frame of 20000 bytes"):
         ring.take(20000)
+
+
+def test_frames_are_made_in_threads_and_stored_in_turn(tmp_path):
+    """The one that takes longest is sent first; nothing is left once all is drained."""
+    wanted, makers = frames(), []
+
+    def make(n: int):
+        time.sleep(0.02 * (TIMES - n))
+        makers.append(threading.current_thread())
+        return wanted[n, 0]
+
+    with (
+        laid_out(tmp_path / "x.h5") as (writer, (name,)),
+        Pipeline(writer, CpuBackend(), ring_bytes(1, 1)) as pipeline,
+    ):
+        for n in range(TIMES):
+            pipeline.write(name, n, partial(make, n))
+        pipeline.drain()
+        assert len(makers) == TIMES
+        assert np.array_equal(writer.parts.file[name][:], wanted[:, 0])
+    assert threading.main_thread() not in makers
+
+
+def test_what_fails_where_a_frame_is_made_is_raised_in_the_time_loop(tmp_path):
+    def make():
+        raise MemoryError("too many traces")
+
+    def send_it():
+        with (
+            laid_out(tmp_path / "x.h5") as (writer, (name,)),
+            Pipeline(writer, CpuBackend(), ring_bytes(1, 1)) as pipeline,
+        ):
+            pipeline.write(name, 0, make)
+            pipeline.drain()
+
+    with pytest.raises(MemoryError, match="too many traces"):
+        send_it()
+    assert not (tmp_path / "x.h5").exists()
 
 
 def test_who_waits_for_room_is_counted():

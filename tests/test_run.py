@@ -11,6 +11,7 @@ import gc
 import json
 import math
 import tempfile
+import threading
 from dataclasses import replace
 
 import numpy as np
@@ -249,6 +250,27 @@ def test_an_unstable_batch_keeps_the_batches_before(tmp_path, monkeypatch):
     assert np.isfinite(pressure[0]).all()
     assert np.isnan(pressure[1, :, 1:]).all()
     assert np.isnan(pressure[2]).all()
+
+
+def test_the_next_shots_are_prepared_while_others_are_under_way(tmp_path, monkeypatch):
+    """In a thread of its own, begun before the last step of the shot before."""
+    prepare, steps, threads = stepping.Simulation.prepare, stepping.Run._steps, []
+    begun = [threading.Event() for _ in range(3)]
+
+    def prepared(simulation, shots):
+        threads.append(threading.current_thread().name)
+        begun[len(threads) - 1].set()
+        return prepare(simulation, shots)
+
+    def stepped(run, gear, watch, number, *more):
+        assert number == 2 or begun[number + 1].wait(5.0)
+        steps(run, gear, watch, number, *more)
+
+    monkeypatch.setattr(stepping.Simulation, "prepare", prepared)
+    monkeypatch.setattr(stepping.Run, "_steps", stepped)
+    survey = surveyed([80.0, 103.0, 222.0], batch=1) | {"output": {}}
+    seismo.run(survey, tmp_path / "x.h5").close()
+    assert threads == [threading.current_thread().name, *["seismo-prepare_0"] * 2]
 
 
 def test_temporary_results_of_an_unstable_run_are_removed(tmp_path, monkeypatch):
