@@ -150,6 +150,8 @@ def test_devices_help_a_survey_that_do_not_help_a_shot():
     count, why = worth_taking(prepare(many_shots(), device.batch_points), device, 4)
     assert count == 4
     assert re.search(r"a step of all 40 shots is expected to take [\d.]+ µs on 1, ", why)
+    three = prepare(many_shots(3, spread="shots", batch=1), device.batch_points)
+    assert worth_taking(three, device, 8)[0] == 3
 
 
 def test_the_plan_says_how_devices_share_the_shots(monkeypatch, capsys):

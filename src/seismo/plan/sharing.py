@@ -14,6 +14,7 @@ cost. A small run is over on the CPU before a GPU has been started.
 
 from __future__ import annotations
 
+import contextlib
 import math
 from dataclasses import dataclass, replace
 from typing import Any
@@ -110,15 +111,18 @@ def shared(
             best = min(ways, key=lambda way: way.order)
             return best.setup, _reason(best, ways, ranks.count)
     found = _on_grids(setup, backend, ranks, counts[0], batch)
-    if counts[0] > 1 and (lack := _lack(found, backend, ranks)):
+    if counts[0] > 1 and _wanted(setup) == "shots" and (lack := _lack(found, backend, ranks)):
         raise setup.scenario.mistake("survey", "spread", problem=f"{lack}; use auto, or grid")
     return found, ""
 
 
+def _wanted(setup: Setup) -> str:
+    return "grid" if setup.scenario.survey is None else setup.scenario.survey.spread
+
+
 def _grids(setup: Setup, ranks: int, shots: int) -> list[int]:
     """List how many grids the scenario lets stand side by side."""
-    survey, parts = setup.scenario.survey, setup.scenario.grid.decomposition
-    wanted = "grid" if survey is None else survey.spread
+    wanted, parts = _wanted(setup), setup.scenario.grid.decomposition
     if wanted == "shots" and shots < ranks:
         problem = f"{shots} at a time for {ranks} ranks; use at most {shots}, or auto, or grid"
         raise setup.scenario.mistake("survey", "spread", problem=problem)
@@ -175,9 +179,10 @@ def worth_taking(setup: Setup, backend: Backend, most: int) -> tuple[int, str]:
     rate = speed.points_per_second(setup, backend)
     found: dict[int, float] = {}
     for count in range(1, most + 1):
-        fitting = [way for way in _ways(setup, backend, rate, Several(count)) if not way.lack]
-        if fitting:
-            found[count] = min(way.seconds for way in fitting)
+        with contextlib.suppress(ScenarioError):  # there are fewer shots
+            ways = _ways(setup, backend, rate, Several(count))
+            if fitting := [way.seconds for way in ways if not way.lack]:
+                found[count] = min(fitting)
     if not found:
         return 1, ""
     best = min(found.values())
