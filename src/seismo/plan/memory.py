@@ -14,6 +14,7 @@ from typing import Any
 import numpy as np
 
 from seismo import cpml
+from seismo.backends.base import Backend
 from seismo.backends.vectors import LANE_BYTES
 from seismo.fields import Fields
 from seismo.output.checkpoint import KEPT
@@ -123,7 +124,7 @@ class _Counting:
 
     name = "counting"
 
-    def __init__(self, precision: str, backend: Any = None) -> None:
+    def __init__(self, precision: str, backend: Backend | None) -> None:
         self.precision = precision
         self.item = np.dtype(precision).itemsize
         self.lane_width = backend.lane_width if backend else LANE_BYTES // self.item
@@ -136,7 +137,7 @@ class _Counting:
         return np.empty(0, self.precision)
 
 
-def memory_of(setup: Setup, backend: Any = None) -> Memory:
+def memory_of(setup: Setup, backend: Backend | None = None) -> Memory:
     """Count the bytes of a run on a backend, the CPU's if None."""
     scenario, physics = setup.scenario, setup.physics
     fields: Any = _Counting(scenario.precision, backend)
@@ -165,7 +166,7 @@ def memory_of(setup: Setup, backend: Any = None) -> Memory:
     )
 
 
-def _layers(setup: Setup, subdomain: Any, backend: Any) -> int:
+def _layers(setup: Setup, subdomain: Any, backend: Backend | None) -> int:
     counting: Any = _Counting(setup.scenario.precision, backend)
     closed = setup.closure.rows if setup.closure else 0
     regions = cpml.regions(setup.grid, counting.lane_width, closed, setup.reach)

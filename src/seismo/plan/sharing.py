@@ -141,7 +141,7 @@ def _on_grids(setup: Setup, backend: Backend, ranks: Alone, grids: int, batch: i
 
 
 def _lack(setup: Setup, backend: Backend, ranks: Alone) -> Demand | None:
-    needs = demands(memory_of(setup, backend.lane_width), backend, ranks)
+    needs = demands(memory_of(setup, backend), backend, ranks)
     return next((need for need in needs if not need.fits), None)
 
 
