@@ -496,8 +496,9 @@ def test_signals_to_the_command_line(tmp_path, wanted):
 
 
 SLOW_MODEL = """
-import sys, time
+import signal, sys, time
 from seismo import cli, part
+signal.signal(signal.SIGINT, signal.default_int_handler)  # a shell's background jobs ignore it
 def endless(*arguments, **options):
     print("sampling", file=sys.stderr, flush=True)
     for _ in range(1000):
