@@ -81,17 +81,29 @@ class NamedArrays(Mapping[str, Any]):
 
     def dimensions(self, name: str) -> tuple[str, ...]:
         """Return the names of an array's axes."""
-        with reading(self.name):
+        with reading(self._group):
             return tuple(_scale_name(dim) for dim in self._dataset(name).dims)
 
     def attribute(self, array: str, attribute: str) -> Any:
         """Return an attribute of an array, None where it is absent."""
-        with reading(self.name):
+        with reading(self._group):
             return self._dataset(array).attrs.get(attribute)
 
     def column(self, name: str) -> np.ndarray | None:
         """Read a coordinate such as x, time or receiver; None where it is absent."""
         return read(self._columns[name]) if name in self._columns else None
+
+    def numbers(self, name: str) -> np.ndarray:
+        """Read a coordinate that is there in every sound file.
+
+        Raises:
+            ScenarioError: it is missing, or no numbers.
+        """
+        values = self.column(name)
+        if values is None or values.dtype.kind not in "fiu":
+            place = _place(self._group) if self._group else self.name
+            raise ScenarioError(f"{place}: {name} is missing, the file is damaged")
+        return values
 
     @property
     def columns(self) -> tuple[str, ...]:
@@ -108,7 +120,7 @@ class NamedArrays(Mapping[str, Any]):
         sizes = dict(zip(dimensions, values.shape, strict=True))
         coordinates = {}
         for column, dataset in self._columns.items():
-            with reading(self.name):
+            with reading(dataset):
                 along = column if column in sizes else _scale_name(dataset.dims[0])
             if sizes.get(along) == dataset.shape[0]:
                 unit = text_attribute(dataset, "units")
@@ -148,7 +160,7 @@ class TraceSet(NamedArrays):
     @property
     def time(self) -> np.ndarray:
         """Sample times (time) s."""
-        return _numbers(self.column("time"))
+        return self.numbers("time")
 
 
 class _Frames(NamedArrays):
@@ -162,7 +174,7 @@ class _Frames(NamedArrays):
     @property
     def plane(self) -> dict[str, float]:
         """The axis that was cut and where (m), empty for the whole grid."""
-        with reading(self.name):
+        with reading(self._group):
             found = {a: self._group.attrs.get(f"plane_{a}") for a in "xyz"} if self._group else {}
             return {axis: float(value) for axis, value in found.items() if value is not None}
 
@@ -182,7 +194,7 @@ class SnapshotSeries(_Frames):
     @property
     def time(self) -> np.ndarray:
         """Times of the snapshots (time) s."""
-        return _numbers(self.column("time"))
+        return self.numbers("time")
 
     @property
     def shot(self) -> str | None:
@@ -209,7 +221,7 @@ class Wavelets(NamedArrays):
     @property
     def time(self) -> np.ndarray:
         """Sample times (time) s."""
-        return _numbers(self.column("time"))
+        return self.numbers("time")
 
     @property
     def names(self) -> list[str]:
@@ -234,14 +246,14 @@ class Telemetry(NamedArrays):
     @property
     def time(self) -> np.ndarray:
         """Seconds after the first step (time)."""
-        return _numbers(self.column("time"))
+        return self.numbers("time")
 
 
 def children(group: h5py.Group | None, kind: type) -> Iterator[tuple[str, Any]]:
     """Walk through the members of a group of one kind, following hard links only."""
     if not isinstance(group, h5py.Group):
         return
-    with reading(group.name):
+    with reading(group):
         for name in group:
             if isinstance(group.get(name, getlink=True), h5py.HardLink):
                 member = group[name]
@@ -265,7 +277,7 @@ def listed(names: Iterable[str]) -> str:
 
 def read(dataset: h5py.Dataset, index: Any = ...) -> np.ndarray:
     """Read a dataset, text as str, with one clear line when the file is damaged."""
-    with reading(dataset.name):
+    with reading(dataset):
         if h5py.check_string_dtype(dataset.dtype) is not None:
             return np.asarray(dataset.asstr()[index], dtype=object)
         return np.asarray(dataset[index])
@@ -275,23 +287,28 @@ def text_attribute(item: h5py.HLObject | None, name: str) -> str:
     """Return a text attribute, empty where it is absent."""
     if item is None:
         return ""
-    with reading(item.name):
+    with reading(item):
         value = item.attrs.get(name, "")
         return value.decode("utf-8", "replace") if isinstance(value, bytes) else str(value)
 
 
 @contextlib.contextmanager
-def reading(where: str | None) -> Iterator[None]:
-    """Turn what h5py raises on a damaged file into one line."""
+def reading(item: h5py.HLObject | None) -> Iterator[None]:
+    """Turn what h5py raises on a damaged file into one line that names it and the item."""
     try:
         yield
     except ScenarioError:
         raise
     except (OSError, RuntimeError, ValueError, TypeError, LookupError) as error:
-        if where is None:  # what h5py calls anything in a closed file
+        if not item:  # so h5py calls anything in a closed file
             raise ScenarioError("the results are closed: read before, or open them again") from None
         reason = " ".join(str(error).split())
-        raise ScenarioError(f"{where}: cannot be read, the file is damaged: {reason}") from error
+        problem = f"cannot be read, the file is damaged: {reason}; copy it again, or run again"
+        raise ScenarioError(f"{_place(item)}: {problem}") from error
+
+
+def _place(item: h5py.HLObject) -> str:
+    return f"{item.file.filename}: {item.name}"
 
 
 def _rank(name: str) -> int:
@@ -305,15 +322,9 @@ def _scale_name(dimension: Any) -> str:
 def _axes(arrays: NamedArrays, skip: int) -> dict[str, np.ndarray]:
     for name in arrays:
         names = arrays.dimensions(name)[skip:]
-        return {axis: _numbers(arrays.column(axis)) for axis in names}
+        return {axis: arrays.numbers(axis) for axis in names}
     return {}
 
 
 def _strings(values: np.ndarray | None) -> list[str]:
     return [] if values is None else [str(value) for value in values]
-
-
-def _numbers(values: np.ndarray | None) -> np.ndarray:
-    if values is None or values.dtype.kind not in "fiu":
-        raise ScenarioError("results: a coordinate is missing, the file is damaged")
-    return values

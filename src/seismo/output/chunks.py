@@ -68,6 +68,15 @@ def create_frames(
     )
 
 
+def write_whole(group: h5py.Group, name: str, values: np.ndarray) -> h5py.Dataset:
+    """Store an array of floats; the checksum of what is packed tells when it is damaged."""
+    if not values.size:
+        return group.create_dataset(name, data=values)
+    dataset = create_frames(group, name, (), frame_of(values.shape, values.dtype))
+    write_block(dataset, (), values)
+    return dataset
+
+
 def write_block(dataset: h5py.Dataset, leading: tuple[int, ...], block: np.ndarray) -> float:
     """Store ``dataset[leading] = block`` chunk by chunk and return the largest absolute value.
 

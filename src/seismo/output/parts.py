@@ -25,6 +25,7 @@ from seismo.output.hidden_file import HiddenFile, refusal, sync_folder, write_wh
 
 MANIFEST = "manifest.json"
 _FORMAT = {"format": "seismo parts", "version": 2}
+BOUNDS = ("v110", "v110")  # HDF5 of 2016: since then what describes data carries checksums
 
 
 def run_folder(final: Path) -> Path:
@@ -169,7 +170,7 @@ class Parts:
     def _create(self, final: Path) -> None:
         self._hidden = HiddenFile(final, self.folder)
         with self.storing():
-            self._file = h5py.File(self._hidden, "w")
+            self._file = h5py.File(self._hidden, "w", libver=BOUNDS)
             self._lay_out(self._file)
 
     def _publish(self) -> Path:

@@ -90,7 +90,7 @@ class Results:
     @cached_property
     def attributes(self) -> dict[str, Any]:
         """Every attribute of the root."""
-        with reading(str(self.path)):
+        with reading(self._file):
             return dict(self._file.attrs)
 
     @property

@@ -33,6 +33,7 @@ from seismo.output.parts import Parts
 from seismo.output.provenance import provenance
 from seismo.output.scales import (
     attach_scales,
+    write_array,
     write_coordinate,
     write_scale,
     write_table,
@@ -174,8 +175,7 @@ class ResultsWriter:
         def lay_out(file: h5py.File) -> None:
             group = file.create_group("wavelets")
             scales = [write_scale(group, "source", names), write_scale(group, "time", time, "s")]
-            dataset = group.create_dataset("wavelet", data=np.asarray(samples))
-            attach_scales(dataset, scales, unit)
+            write_array(group, "wavelet", samples, scales, unit)
 
         self._lay_out(lay_out)
 
@@ -186,8 +186,7 @@ class ResultsWriter:
             group = file.create_group("telemetry")
             scale = write_scale(group, "time", series["time"], "s")
             for name in series.keys() - {"time"}:
-                dataset = group.create_dataset(name, data=series[name])
-                attach_scales(dataset, [scale], units[name])
+                write_array(group, name, series[name], [scale], units[name])
 
         self._lay_out(lay_out)
 

@@ -8,6 +8,7 @@ from collections.abc import Iterable, Mapping, Sequence
 import h5py
 import numpy as np
 
+from seismo.output.chunks import write_whole
 from seismo.output.quantities import long_name
 
 _TEXT = h5py.string_dtype("utf-8")
@@ -18,7 +19,7 @@ def write_scale(
     group: h5py.Group, name: str, values: Sequence[str] | np.ndarray, unit: str = ""
 ) -> h5py.Dataset:
     """Store a coordinate (numbers in `unit`, or text) and make it a dimension scale."""
-    dataset = group.create_dataset(name, data=_column(values))
+    dataset = _write_column(group, name, values)
     describe(dataset, unit)
     dataset.make_scale(name)
     return dataset
@@ -28,8 +29,15 @@ def write_coordinate(
     group: h5py.Group, name: str, values: Sequence[str] | np.ndarray, scale: h5py.Dataset
 ) -> None:
     """Store a property along an existing dimension, such as the x of every receiver."""
-    dataset = group.create_dataset(name, data=_column(values))
+    dataset = _write_column(group, name, values)
     attach_scales(dataset, [scale], unit_of(name) if dataset.dtype.kind == "f" else "")
+
+
+def write_array(
+    group: h5py.Group, name: str, values: np.ndarray, scales: Sequence[h5py.Dataset], unit: str
+) -> None:
+    """Store a whole array of floats along existing dimensions."""
+    attach_scales(write_whole(group, name, np.asarray(values)), scales, unit)
 
 
 def attach_scales(
@@ -97,6 +105,13 @@ def _text(value: object) -> str:
     if isinstance(value, np.ndarray):
         value = value.tolist()
     return value if isinstance(value, str) else json.dumps(value, default=str)
+
+
+def _write_column(group: h5py.Group, name: str, values: Sequence[str] | np.ndarray) -> h5py.Dataset:
+    column = _column(values)
+    if column.dtype.kind == "f":
+        return write_whole(group, name, column)
+    return group.create_dataset(name, data=column)
 
 
 def _column(values: Sequence[str] | np.ndarray) -> np.ndarray:

@@ -82,4 +82,4 @@ class Telemetry:
     def series(self) -> dict[str, np.ndarray]:
         """Give the samples by name, `time` (s) first; what a sample did not have is NaN."""
         names = ["time", *(n for n in UNITS if any(n in row for row in self._rows))]
-        return {n: np.array([row.get(n, np.nan) for row in self._rows]) for n in names}
+        return {n: np.array([row.get(n, np.nan) for row in self._rows], float) for n in names}

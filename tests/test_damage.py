@@ -1,0 +1,114 @@
+"""Results files with flipped bits: one line that names the file, no crash, no wrong number.
+
+What describes the data carries checksums of HDF5's, and so do the chunks that hold it. What carries
+none is the text (names of receivers, the scenario), which a flipped bit may change unseen.
+"""
+
+from __future__ import annotations
+
+import json
+import random
+import subprocess
+import sys
+from pathlib import Path
+
+import h5py
+import numpy as np
+import pytest
+
+import seismo
+from seismo.errors import ScenarioError
+from seismo.output import comparison
+from test_survival import SCENARIO
+
+TRIES = """
+import json, sys
+from seismo import cli
+for path in sys.argv[2:]:
+    for command in (["info", path], ["compare", path, sys.argv[1]]):
+        try:
+            cli.main(command)
+        except SystemExit as leaving:
+            print(json.dumps([path, command[0], leaving.code]), file=sys.stderr, flush=True)
+"""
+
+
+@pytest.fixture(scope="module")
+def sound(tmp_path_factory) -> Path:
+    """A small file with some of everything."""
+    path = tmp_path_factory.mktemp("sound") / "sound.h5"
+    seismo.run(SCENARIO, path, backend="cpu").close()
+    return path
+
+
+def damaged(sound: Path, path: Path, places: list[int]) -> Path:
+    """Copy the file with a bit flipped in each of some bytes."""
+    data = bytearray(sound.read_bytes())
+    for at in places:
+        data[at] ^= 1 << at % 8
+    path.write_bytes(data)
+    return path
+
+
+def whatever(path: Path, sound: Path) -> None:
+    """Read all there is."""
+    with seismo.open_results(path) as one, seismo.open_results(sound) as other:
+        one.info()
+        for group in (one.model, one.telemetry, one.wavelets):
+            for name in group:
+                group.values_of(name)
+        assert all(array.identical for array in comparison.compare(one, other))
+
+
+def test_every_header_has_a_checksum(sound, tmp_path):
+    """A bit within any of them is noticed."""
+    data, at, starts = sound.read_bytes(), -1, []
+    while (at := data.find(b"OHDR", at + 1)) >= 0:
+        starts.append(at)
+    assert len(starts) > 30
+    for start in starts:
+        path = damaged(sound, tmp_path / "x.h5", [start + 9])
+        with pytest.raises(ScenarioError, match=r"x\.h5: .*damaged|cannot be opened") as caught:
+            whatever(path, sound)
+        assert "\n" not in str(caught.value)
+
+
+def test_every_number_has_a_checksum(sound, tmp_path):
+    chunks = {}
+
+    def look(name: str, item: object) -> None:
+        if isinstance(item, h5py.Dataset) and item.dtype.kind == "f":
+            assert item.chunks, name
+            if item.id.get_num_chunks():
+                chunks[name] = item.id.get_chunk_info(0)
+
+    with h5py.File(sound) as file:
+        file.visititems(look)
+    assert {name.split("/")[0] for name in chunks} >= {"traces", "snapshots", "maps", "wavelets"}
+    for name, chunk in chunks.items():
+        path = damaged(sound, tmp_path / "x.h5", [chunk.byte_offset + chunk.size - 1])
+        with h5py.File(path) as file, pytest.raises(OSError, match="filter"):
+            np.asarray(file[name])
+
+
+def test_bits_flipped_anywhere_crash_nothing(sound, tmp_path):
+    """Each try ends by itself, with one line that names the file where it ends badly."""
+    generator, size = random.Random(3), sound.stat().st_size
+    paths = [
+        damaged(sound, tmp_path / f"{n}.h5", generator.choices(range(size), k=1 + n % 4))
+        for n in range(60)
+    ]
+    words = [sys.executable, "-c", TRIES, str(sound), *map(str, paths)]
+    done = subprocess.run(words, capture_output=True, text=True, timeout=100)
+    assert done.returncode == 0, done.stderr[-1000:]
+    said, tries = list[str](), 0
+    for line in done.stderr.splitlines():
+        if not line.startswith("["):
+            said.append(line)
+            continue
+        path, _, code = json.loads(line)
+        tries += 1
+        assert code in (0, 1, 2), said
+        assert [path in line for line in said] == [True] * (code == 2), said
+        said = []
+    assert tries == 2 * len(paths)
