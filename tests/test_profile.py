@@ -5,15 +5,18 @@ Times are those of a clock that goes on by itself; only their order and their su
 
 from __future__ import annotations
 
+import contextlib
 import itertools
 import json
 import threading
+import weakref
 
 import pytest
 
 import seismo
 from seismo import timeline as lines
 from seismo.backends import profiled
+from seismo.backends.base import Group
 from seismo.backends.profiled import COPIES, GROUPS, STEPS
 from seismo.errors import ScenarioError, StoppedError
 from seismo.runner import stepping
@@ -125,3 +128,66 @@ def test_spans_of_threads_and_their_sums(monkeypatch):
     assert timeline.seconds("MainThread") == {"fails": 1.0}
     spans = [e for e in timeline.events() if e["ph"] == "X"]
     assert [(e["ts"], e["dur"]) for e in spans] == [(1e6, 1e6), (3e6, 1e6), (5e6, 1e6)]
+
+
+class Mark:
+    """A moment, once the card has come so far."""
+
+    def __init__(self, card: Card, number: int) -> None:
+        self._card, self._number = card, number
+
+    def __call__(self) -> float:
+        assert self._number <= self._card.done
+        return float(self._number)
+
+
+class Card:
+    """A backend whose moments are counted as long as somebody holds them, as its events are."""
+
+    def __init__(self) -> None:
+        self.held: weakref.WeakSet[Mark] = weakref.WeakSet()
+        self.made = self.done = 0
+
+    def moment(self) -> Mark:
+        self.made += 1
+        mark = Mark(self, self.made)
+        self.held.add(mark)
+        return mark
+
+    def annotated(self, name: str):
+        return contextlib.nullcontext()
+
+    def alone(self, group):
+        return lambda step: None
+
+    def program(self, steps, others):
+        return lambda first, count: None
+
+    def wait(self) -> None:
+        self.done = self.made
+
+
+def test_what_a_card_keeps_for_a_profile_does_not_grow():
+    """Its events are given back whenever somebody waits; all spans are told all the same."""
+    card, timeline = Card(), Timeline()
+    watched = profiled.Profiled(card, timeline)
+    take = watched.program(([Group([], name="velocity"), Group([], name="stress")],))
+    most = 0
+    for first in range(0, 5100, 102):
+        take(first, 102)
+        most = max(most, len(card.held))
+        watched.wait()
+        assert not card.held
+    assert most < 40
+    assert timeline.seconds(GROUPS) == {"velocity": 100.0, "stress": 100.0}
+    spans = [e for e in timeline.events() if e["ph"] == "X"]
+    assert sum(e["name"] in ("velocity", "stress") for e in spans) == 200
+
+
+def test_of_a_very_long_run_the_first_spans_are_kept_and_the_sums_of_all(monkeypatch):
+    monkeypatch.setattr(lines, "MOST", 10)
+    timeline = Timeline()
+    for n in range(25):
+        timeline.note("track", "span", lambda n=n: float(n), lambda n=n: n + 0.5)
+    assert timeline.seconds("track") == {"span": 12.5}
+    assert len([e for e in timeline.events() if e["ph"] == "X"]) == 10

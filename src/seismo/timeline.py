@@ -1,7 +1,9 @@
 """What happened when, on several tracks: spans that any viewer of Chrome traces shows.
 
 A track is a thread of the host, or what a device does in order. Times are those of
-`time.perf_counter`; what a device has yet to reach is asked for when everything is written.
+`time.perf_counter`; what a device has yet to reach is asked for once somebody has waited for it.
+A span then is two numbers, whatever the device had to keep for them. Of very long runs only the
+first spans are kept, and the sums of all.
 """
 
 from __future__ import annotations
@@ -9,10 +11,12 @@ from __future__ import annotations
 import json
 import threading
 import time
-from collections import defaultdict
+from collections import defaultdict, deque
 from collections.abc import Callable, Iterator
 from contextlib import AbstractContextManager, contextmanager, nullcontext
 from typing import Any, NamedTuple
+
+MOST = 200_000  # spans that are kept: some 30 MB of JSON
 
 When = Callable[[], float]
 Noted = Callable[[str], AbstractContextManager[Any]]
@@ -26,8 +30,8 @@ def unnoted(name: str) -> AbstractContextManager[Any]:
 class _Span(NamedTuple):
     track: str
     name: str
-    begin: When
-    end: When
+    begin: float
+    end: float
 
 
 class Timeline:
@@ -36,7 +40,9 @@ class Timeline:
     def __init__(self) -> None:
         """Begin now."""
         self._origin = time.perf_counter()
-        self._spans: list[_Span] = []  # to append is safe in any thread
+        self._open: deque[tuple[str, str, When, When]] = deque()  # safe in any thread
+        self._spans: list[_Span] = []
+        self._seconds: dict[str, dict[str, float]] = defaultdict(lambda: defaultdict(float))
 
     @contextmanager
     def span(self, name: str) -> Iterator[None]:
@@ -49,28 +55,34 @@ class Timeline:
             self.note(threading.current_thread().name, name, lambda: begin, lambda: end)
 
     def note(self, track: str, name: str, begin: When, end: When) -> None:
-        """Note a span whose ends can be asked for once everything is done."""
-        self._spans.append(_Span(track, name, begin, end))
+        """Note a span whose ends can be asked for once what was launched by now is done."""
+        self._open.append((track, name, begin, end))
+
+    def settle(self) -> None:
+        """Ask for the ends of all spans; what they are of is done."""
+        for _ in range(len(self._open)):
+            track, name, begin, end = self._open.popleft()
+            span = _Span(track, name, begin(), end())
+            self._seconds[track][name] += span.end - span.begin
+            if len(self._spans) < MOST:
+                self._spans.append(span)
 
     def seconds(self, track: str) -> dict[str, float]:
         """Give how long the spans of each name took altogether, the longest first."""
-        found: dict[str, float] = defaultdict(float)
-        for span in self._spans:
-            if span.track == track:
-                found[span.name] += span.end() - span.begin()
-        return dict(sorted(found.items(), key=lambda item: -item[1]))
+        self.settle()
+        return dict(sorted(self._seconds[track].items(), key=lambda item: -item[1]))
 
     def events(self) -> Iterator[dict[str, Any]]:
         """Give the events of a Chrome trace: times in microseconds."""
+        self.settle()
         tracks = {track: n for n, track in enumerate(dict.fromkeys(s.track for s in self._spans))}
         for track, n in tracks.items():
             name = {"name": "thread_name", "ph": "M", "pid": 0, "tid": n}
             yield name | {"args": {"name": track}}
         for span in self._spans:
-            begin, end = span.begin(), span.end()
             yield {
                 "name": span.name, "ph": "X", "pid": 0, "tid": tracks[span.track],
-                "ts": 1e6 * (begin - self._origin), "dur": 1e6 * (end - begin),
+                "ts": 1e6 * (span.begin - self._origin), "dur": 1e6 * (span.end - span.begin),
             }  # fmt: skip
 
     def text(self) -> str:

@@ -63,9 +63,10 @@ class Profiled:
         self._timeline.note(track, name, begin, self._backend.moment())
 
     def wait(self) -> None:
-        """Wait, and note how long."""
+        """Wait, and note how long; what was noted until then is done."""
         with self._timeline.span("wait for the steps"):
             self._backend.wait()
+        self._timeline.settle()
 
     def send(self, array: Any, host: np.ndarray) -> Copy:
         """Note a copy from its beginning to when somebody found it done; see `Backend.send`."""
