@@ -27,9 +27,9 @@ LAYERS = tuple(
     set(names.split())
     for names in (
         "errors",
-        "units grid stencils operators wavelets wavelet_files time_dispersion schedule ranks"
-        " interpolation geographic mechanisms machine text_lines station_list team places"
-        " seismograms timeline",
+        "units grid stencils differences one_pass operators wavelets wavelet_files time_dispersion"
+        " schedule ranks interpolation geographic mechanisms machine text_lines station_list team"
+        " places seismograms timeline",
         "scenario",
         "model decomposition backends",
         "physics kernels",
@@ -50,6 +50,9 @@ LAYERS = tuple(
 )
 # Pairs (importer, imported) of one layer that are allowed; each is a decision, none a cycle.
 SAME_LAYER = {
+    ("operators", "differences"),
+    ("operators", "one_pass"),
+    ("one_pass", "differences"),
     ("wavelets", "wavelet_files"),
     ("wavelet_files", "text_lines"),
     ("station_list", "text_lines"),

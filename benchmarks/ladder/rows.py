@@ -104,7 +104,7 @@ ROWS = (
         ("setup.py:evenly", "backends/cuda_kernels.py:box_kernel"), CARD, ("surveys", "measure")),
     Row(12, "B", "Tune the kernel before adding streams: unroll, coalesce, watch registers.",
         "differences are written out with their coefficients; launch bounds that do not spill",
-        ("operators.py:_added", "backends/cuda_march.py:Shape.bounds"),
+        ("differences.py:added", "backends/cuda_march.py:Shape.bounds"),
         CARD, ("kernels", "unrolled"), ("looped", "layouts")),
     Row(13, "B", "Writers that meet need synchronisation or atomic operations.",
         "a thread for each cell adds all sources there in a fixed order",

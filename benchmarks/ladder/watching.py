@@ -47,7 +47,8 @@ def telemetry(stand: Stand) -> Worth:
     """Compare steps with and without samples of the device, as often as a run takes them."""
     n = stand.scale.elastic
     simulation = simulate(stand.backend, layered("acoustic", 3, 8, n), STEPS)
-    run, health, speeds, answers = run_of(simulation), dict[str, float](), [], []
+    run, speeds, answers = run_of(simulation), [], []
+    health = stand.backend.health()  # the first one loads a library
     for sampled in (False, True):
         simulation.load(simulation.setup.shots)
         run(1)

@@ -3,7 +3,7 @@
 A track is a thread of the host, or what a device does in order. Times are those of
 `time.perf_counter`; what a device has yet to reach is asked for once somebody has waited for it.
 A span then is two numbers, whatever the device had to keep for them. Of very long runs only the
-first spans are kept, and the sums of all.
+first spans are kept.
 """
 
 from __future__ import annotations
@@ -14,6 +14,7 @@ import time
 from collections import defaultdict, deque
 from collections.abc import Callable, Iterator
 from contextlib import AbstractContextManager, contextmanager, nullcontext
+from statistics import median
 from typing import Any, NamedTuple
 
 MOST = 200_000  # spans that are kept: some 30 MB of JSON
@@ -42,7 +43,6 @@ class Timeline:
         self._origin = time.perf_counter()
         self._open: deque[tuple[str, str, When, When]] = deque()  # safe in any thread
         self._spans: list[_Span] = []
-        self._seconds: dict[str, dict[str, float]] = defaultdict(lambda: defaultdict(float))
 
     @contextmanager
     def span(self, name: str) -> Iterator[None]:
@@ -63,14 +63,21 @@ class Timeline:
         for _ in range(len(self._open)):
             track, name, begin, end = self._open.popleft()
             span = _Span(track, name, begin(), end())
-            self._seconds[track][name] += span.end - span.begin
             if len(self._spans) < MOST:
                 self._spans.append(span)
 
     def seconds(self, track: str) -> dict[str, float]:
-        """Give how long the spans of each name took altogether, the longest first."""
+        """Give how long the spans of each name take altogether, the longest first.
+
+        All of a name count as its median does: now and then one waits for something else.
+        """
         self.settle()
-        return dict(sorted(self._seconds[track].items(), key=lambda item: -item[1]))
+        lengths: dict[str, list[float]] = defaultdict(list)
+        for span in self._spans:
+            if span.track == track:
+                lengths[span.name].append(span.end - span.begin)
+        found = {name: len(some) * median(some) for name, some in lengths.items()}
+        return dict(sorted(found.items(), key=lambda item: -item[1]))
 
     def events(self) -> Iterator[dict[str, Any]]:
         """Give the events of a Chrome trace: times in microseconds."""

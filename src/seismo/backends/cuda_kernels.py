@@ -7,7 +7,7 @@ many boxes of the absorbing layers come as a table with one row for each block o
     x, y, z               the block's first point
     x_end, y_end, z_end   behind the last point of its box
     shot, packed          offsets of the shot's fields, and of coefficients kept for some planes
-    memory, memory_y, memory_z, slot   layer memory, as in `seismo.operators.Place`
+    memory, memory_y, memory_z, slot   layer memory, as in `seismo.differences.Place`
 """
 
 from __future__ import annotations

@@ -26,6 +26,7 @@ from numba import cuda
 from numba.cuda import types
 from numba.cuda.extending import intrinsic, models, overload, register_model
 
+from seismo.backends.cuda_held import beside_of, level_of, own_of, row_of
 from seismo.backends.cuda_shared import copies_done, copies_queued, tile_access
 
 LANE_BYTES = 16
@@ -138,19 +139,6 @@ def _joining(lane: _LaneType, first: int):
     return join
 
 
-def _held(lane: _LaneType, place: int):
-    """Make an intrinsic (field) -> the lane at a place of its tuple."""
-
-    @intrinsic
-    def held(context, source):
-        def generate(context, builder, signature, args):
-            return builder.extract_value(args[0], place)
-
-        return lane(source), generate
-
-    return held
-
-
 @lru_cache
 def _part(lane: _LaneType, k: int):
     """Make an intrinsic (lane) -> its k-th number."""
@@ -220,75 +208,6 @@ def _register_arithmetic(lane: _LaneType) -> None:
         register(getattr(operator, pair[0]), pair[1])
 
 
-def _level(lane: _LaneType, n: int, stored):
-    """Make the function that takes a lane from a field's tuple if it is there, or from memory."""
-
-    def level(f, i, stride):
-        """Stand for the overloads."""
-
-    @overload(level)
-    def implementation(f, i, stride):
-        if isinstance(f, types.BaseTuple) and abs(n) < len(f) // 2:
-            held = _held(lane, n + len(f) // 2)
-            return lambda f, i, stride: held(f)
-        return lambda f, i, stride: stored(f, i, stride)
-
-    return level
-
-
-def _own(lane: _LaneType, stored):
-    """Make the function that takes the point's own lane from an array's tuple, or from memory."""
-
-    def own(f, i):
-        """Stand for the overloads."""
-
-    @overload(own)
-    def implementation(f, i):
-        if isinstance(f, types.BaseTuple):
-            held = _held(lane, len(f) // 2)
-            return lambda f, i: held(f)
-        return lambda f, i: stored(f, i)
-
-    return own
-
-
-def _tiled(f) -> bool:
-    return isinstance(f, types.BaseTuple) and isinstance(f[len(f) - 1], types.BaseTuple)
-
-
-def _row(n: int, stored, tile_read):
-    """Make the function that reads a lane of another row from a field's tile, or from memory."""
-
-    def row(f, i, stride):
-        """Stand for the overloads."""
-
-    @overload(row)
-    def implementation(f, i, stride):
-        if _tiled(f):
-            return lambda f, i, stride: tile_read(f[-1][0], f[-1][1] + n * f[-1][2])
-        return lambda f, i, stride: stored(f, i, stride)
-
-    return row
-
-
-def _beside(lane: _LaneType, n: int, stored, tile_read):
-    """Make the function that reads an aligned lane further along x from a tile, or from memory."""
-
-    def beside(f, i):
-        """Stand for the overloads."""
-
-    @overload(beside)
-    def implementation(f, i):
-        if isinstance(f, types.BaseTuple) and not n:
-            held = _held(lane, len(f) // 2)
-            return lambda f, i: held(f)
-        if _tiled(f):
-            return lambda f, i: tile_read(f[-1][0], f[-1][1] + n)
-        return lambda f, i: stored(f, i)
-
-    return beside
-
-
 @lru_cache
 def cuda_lanes(precision: str) -> Any:
     """Give the lane operations of a precision.
@@ -309,7 +228,7 @@ def cuda_lanes(precision: str) -> Any:
     class Lanes:
         width, index, number = lanes, np.uint64, np.dtype(precision).type
         jit = staticmethod(device)
-        load = _own(lane, plain)
+        load = own_of(lane, plain)
         rounded = _rounding(lane)
         part = partial(_part, lane)
         integer = _reading(types.int64, ir.IntType(64), ir.IntType(64), 8, True)
@@ -343,7 +262,7 @@ def _neighbours(Lanes: Any, lane: _LaneType, read: Any) -> Any:  # noqa: N803
             stored = device(lambda f, i: read(f, i - far))
         else:
             stored = device(lambda f, i: read(f, i + far))
-        aligned = _beside(lane, full * width, stored, Lanes.tile_read)
+        aligned = beside_of(lane, full * width, stored, Lanes.tile_read)
         if not rest:
             return device(lambda f, i: aligned(f, i))
         following, join = beside((full + 1) * width), _joining(lane, rest)
@@ -363,12 +282,12 @@ def _neighbours(Lanes: Any, lane: _LaneType, read: Any) -> Any:  # noqa: N803
     @lru_cache
     def row(n: int):
         """Read a lane n rows further along y."""
-        return _row(n, further(n), Lanes.tile_read)
+        return row_of(n, further(n), Lanes.tile_read)
 
     @lru_cache
     def level(n: int):
         """Read a lane n planes further along z, from the field's tuple if it has one."""
-        return _level(lane, n, further(n))
+        return level_of(lane, n, further(n))
 
     Lanes.read, Lanes.beside, Lanes.row, Lanes.level = read, beside, row, level
     Lanes.further, Lanes.among = further, among

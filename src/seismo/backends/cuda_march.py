@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 
 from seismo.backends.base import SweepTables
-from seismo.operators import Place
+from seismo.differences import Place
 
 IDLE = 0.15  # share of idle threads that rows of whole warps are worth
 

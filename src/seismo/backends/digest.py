@@ -11,7 +11,7 @@ from pathlib import Path
 def source_digest() -> str:
     """Hash the text of every module that a compiled sweep or body can contain."""
     package = Path(__file__).parent.parent
-    files = [package / "operators.py"]
+    files = [package / name for name in ("differences.py", "one_pass.py", "operators.py")]
     for folder in ("physics", "kernels", "backends"):
         files += sorted((package / folder).glob("**/*.py"))
     digest = hashlib.sha256()

@@ -9,7 +9,7 @@ import numpy as np
 
 from seismo.backends.base import FIRST_SPAN, SPAN_COLUMNS, Operands, SweepTables, Variant
 from seismo.backends.host import HostBackend
-from seismo.operators import Place
+from seismo.differences import Place
 
 
 def _store(target, index, value, mask):

@@ -13,7 +13,7 @@ from typing import Any
 
 from seismo.backends.base import BOX_COLUMNS, FIRST_SPAN, SPAN_COLUMNS
 from seismo.backends.vectors import Code, Table, VectorLanes, either, loop
-from seismo.operators import Place
+from seismo.differences import Place
 
 TABLES = (
     "tiles", "integers", "first", "second", "x_table", "y_table", "z_table", "up", "down", "memory",

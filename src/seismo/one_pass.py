@@ -1,0 +1,125 @@
+"""Second derivatives of absorbing layers in one pass, which update both their memory variables.
+
+`seismo.operators` has the two steps that this does at once: the flux at half points, and the outer
+derivative (`seismo.cpml.coupled` says how). It takes twice as many points of the field, and the
+flux as it was around; in turn no sweep goes before it, and no layer is read twice.
+"""
+
+from __future__ import annotations
+
+from functools import lru_cache
+
+from seismo.differences import (
+    AXES,
+    added,
+    centred_sum,
+    far,
+    memory_stride_of,
+    profile_of,
+    staggered_sum,
+    stride_of,
+)
+
+
+@lru_cache
+def _weighted_sum(lanes, axis: str, first: int, last: int, row: int, held: int = -1):
+    """w[0] f[i+first] + w[1] f[i+first+1] + ... up to f[i+last], written out.
+
+    The weights are rows of the layer's profile, from `row` on (`seismo.cpml.coupled`). Of the field
+    a thread may hold the point itself, and along z those up to `held` from it.
+    """
+    jit, zero = lanes.jit, lanes.number(0)
+
+    def extend(previous, n: int):
+        k, near = row + n - first, abs(n) <= (held if axis == "z" else min(held, 0))
+        piece = far(lanes, axis, n) if near else lanes.further(n)
+        if axis == "y":
+            return jit(lambda f, i, d, s: previous(f, i, d, s) + s.y_row[k] * piece(f, i, d))
+        return jit(lambda f, i, d, s: previous(f, i, d, s) + s.z_row[k] * piece(f, i, d))
+
+    total = jit(lambda f, i, stride, s: zero)
+    for n in range(first, last + 1):
+        total = extend(total, n)
+    return total
+
+
+def _weighted(lanes, order: int, axis: str):
+    """Build what gives the flux to come, and the second derivative before its outer memory.
+
+    The derivative is a sum with the layer's own weights: rows and planes have one for all lanes.
+    """
+    jit, read, half, a = lanes.jit, lanes.read, order // 2, AXES.index(axis)
+    stride, memory_stride = stride_of(lanes, axis), memory_stride_of(lanes, axis)
+    field = _weighted_sum(lanes, axis, 1 - 2 * half, 2 * half - 1, 6, half)
+    memory = _weighted_sum(lanes, axis, -half, half - 1, 5 + 4 * half)
+    ahead, profile = staggered_sum(lanes, axis, half, 1), profile_of(lanes, axis, True)
+
+    @jit
+    def both(f, i, s, place):
+        b, gain, _ = profile(s)
+        flux = b * read(s.flux, place) + gain * ahead(f, i, stride(s), s.first[a])
+        return flux, field(f, i, stride(s), s) + memory(s.flux, place, memory_stride(s), s)
+
+    return both
+
+
+def _along_x(lanes, order: int):
+    """Build the same along x: the flux to come of the lanes around, each with its own profile."""
+    jit, read, half, width = lanes.jit, lanes.read, order // 2, lanes.width
+    around = -(-half // width)
+    ahead, total = staggered_sum(lanes, "x", half, 1), centred_sum(lanes, "x", half)
+    decay, gain, index = lanes.index(3), lanes.index(4), lanes.index
+
+    def lane(n: int):
+        off = index(abs(n) * width)
+        move = jit((lambda i: i - off) if n < 0 else (lambda i: i + off))
+
+        @jit
+        def flux(f, i, s, place):
+            x, length = move(s.x), s.x_length
+            b, a = read(s.x_table, x + decay * length), read(s.x_table, x + gain * length)
+            return b * read(s.flux, move(place)) + a * ahead(f, move(i), index(1), s.first[0])
+
+        return flux
+
+    def grown(previous, piece):
+        return jit(lambda f, i, s, p: (*previous(f, i, s, p), piece(f, i, s, p)))
+
+    fluxes = jit(lambda f, i, s, place: ())
+    for n in range(-around, around + 1):
+        fluxes = grown(fluxes, lane(n))
+
+    def pair(m: int):
+        front, back = lanes.among(m), lanes.among(-1 - m)
+        return jit(lambda held, i, stride: front(held) - back(held))
+
+    correction = added(lanes, [pair(m) for m in range(half)])
+
+    @jit
+    def both(f, i, s, place):
+        held, one = fluxes(f, i, s, place), index(1)
+        d = total(f, i, one, s.second[0]) + correction(held, i, one, s.first[0])
+        return held[around], d
+
+    return both
+
+
+@lru_cache
+def at_once(lanes, order: int, axis: str, slot: int):
+    """Build the second derivative along an axis, with its memory variables from `slot` on."""
+    load, store, jit, offset = lanes.load, lanes.store, lanes.jit, lanes.index(slot)
+    both = _along_x(lanes, order) if axis == "x" else _weighted(lanes, order, axis)
+    profile = profile_of(lanes, axis, False)
+
+    @jit
+    def second(f, i, s):
+        place = s.j + offset * s.slot
+        outer = load(s.memory, place)  # before anything is stored
+        flux, d = both(f, i, s, place)
+        b, gain, _ = profile(s)
+        outer = b * outer + gain * d
+        store(s.coming, place, flux, s.mask)
+        store(s.memory, place, outer, s.mask)
+        return d + outer
+
+    return second, None
