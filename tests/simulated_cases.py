@@ -38,6 +38,7 @@ from test_contact import SEA_BEDS
 from test_even_planes import BLOCK, ROCK, Z
 from test_maps import check_polynomials
 from test_solver_backends import CASES, faces
+from test_survival import contents
 
 assert os.environ.get("NUMBA_ENABLE_CUDASIM") == "1", "run test_gpu_simulated.py"
 
@@ -272,6 +273,18 @@ def test_a_run(tmp_path, monkeypatch):
     a, b = (r.maps["m"].values_of("p") for r in (found, wanted))
     assert b.min() > 0
     np.testing.assert_allclose(a, b, rtol=0, atol=1e-5 * b.max())
+
+
+def test_shots_on_two_cards(tmp_path, monkeypatch):
+    """Each with a grid of its own and two shots, one after the other: the bits of one card."""
+    shots = [{"position": {"x": x, "z": 60.0}} for x in (83.0, 90.0, 84.5, 91.0)]
+    scenario = SCENARIO | {"survey": {"batch": 1, "shots": shots, "spread": "shots"}}
+    choice = Choice("gpu", "on a simulator", simulated)
+    for count, name in ((1, "one.h5"), (2, "two.h5")):
+        monkeypatch.setattr(runner, "chosen", lambda *_, n=count: ([choice] * n, "", None))
+        with seismo.run(scenario, tmp_path / name) as results:
+            assert results.summary.get("grids", 1) == count
+    assert contents(tmp_path / "two.h5") == contents(tmp_path / "one.h5")
 
 
 def test_a_run_goes_on_on_the_card(tmp_path, on_the_card):

@@ -161,7 +161,7 @@ class Recorder:
         self._numbers = {name: division.ranks.gather(own[name]) for name in own}
         self._shapes = {group.name: (len(group.positions), steps) for group in groups}
         rows = {field.name: _Channels() for field in around.physics.fields}
-        channel = 0
+        channel, points = 0, dict[tuple[str, str], list[list[tuple]]]()
         for shot in division.shots:
             for group in groups:
                 bases = dict.fromkeys(
@@ -172,10 +172,18 @@ class Recorder:
                     self._index[shot, group.name, component] = slice(
                         channel, channel + len(positions)
                     )
-                    for position in positions:
-                        for term in around.physics.observables[base][component]:
-                            points = term_points(around, term, position, order, kind)
-                            rows[term.field].append(channel, shot - division.shots.start, points)
+                    key, terms = (
+                        (group.name, component),
+                        around.physics.observables[base][component],
+                    )
+                    if key not in points:  # the same for all shots
+                        points[key] = [
+                            [term_points(around, term, position, order, kind) for term in terms]
+                            for position in positions
+                        ]
+                    for found in points[key]:
+                        for term, some in zip(terms, found, strict=True):
+                            rows[term.field].append(channel, shot - division.shots.start, some)
                         channel += 1
         self.record = backend.array(np.zeros((steps, channel), backend.precision))
         parts = list(fields.values())
@@ -226,10 +234,12 @@ class Recorder:
             return None
         if len(found) == 1:
             return np.array(found[0])
+        here = [(own, record) for own, record in zip(numbers, found, strict=True) if record.size]
+        if len(here) == 1:
+            return here[0][1]
         whole = np.empty(self._shapes[group], part.dtype)
-        for own, record in zip(numbers, found, strict=True):
-            if record.size:
-                whole[own] = record
+        for own, record in here:
+            whole[own] = record
         return whole
 
 
