@@ -5,11 +5,14 @@ Each does its items first <= n < last in one step: the tiles of a sweep, or ever
 `tiles` says, for a body its arguments one after the other (`laid_out`).
 
 Numba's own cache key does not see what a function closes over, so `_KeyedCache` uses a key of its
-own: a name, and the text of every module that can take part.
+own: a name, and the text of every module that can take part. Each key has files of its own: where
+several share them, two processes that compile at once can take the same number, and one would
+later call what the other has compiled.
 """
 
 from __future__ import annotations
 
+import hashlib
 from collections.abc import Callable
 from functools import lru_cache
 from typing import Any
@@ -17,8 +20,9 @@ from typing import Any
 import numpy as np
 from llvmlite import ir
 from numba import njit, typeof, types
-from numba.core.caching import FunctionCache
+from numba.core.caching import FunctionCache, IndexDataCacheFile
 from numba.core.ccallback import CFunc
+from numba.core.registry import cpu_target
 from numba.extending import intrinsic
 from numba.np.arrayobj import make_array, populate_array
 
@@ -38,6 +42,11 @@ class _KeyedCache(FunctionCache):
     def __init__(self, function, key: str) -> None:
         super().__init__(function)
         self._key = key
+        here = f"{key} {cpu_target.target_context.codegen().magic_tuple()}"
+        name = f"{self._impl.filename_base}.{hashlib.sha256(here.encode()).hexdigest()[:32]}"
+        self._cache_file = IndexDataCacheFile(
+            self._cache_path, name, self._impl.locator.get_source_stamp()
+        )
 
     def _index_key(self, signature, codegen):
         return signature, codegen.magic_tuple(), self._key
