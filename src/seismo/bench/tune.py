@@ -22,8 +22,8 @@ from seismo.bench.cases import Case, tuning_case
 
 BETTER = 0.99  # of the time: less is noise
 REPEATS = 5
-_KINDS = {"acoustic": ("second", "flux"), "elastic": ("divergence", "gradient")}
-_BOXES = ("inner", "layer", "side")
+_KINDS = {"acoustic": ("second",), "elastic": ("divergence", "gradient")}
+_BOXES = {"xz": ("inner", "layer", "side"), "xyz": ("inner", "layer", "edge", "side")}
 
 
 def _plain(*layouts: tuple[int, int, int, int]) -> list[Shape]:
@@ -49,7 +49,7 @@ _NARROW_PLATES = _plain((8, 1, 16, 4), (8, 1, 32, 2), (8, 1, 8, 8))
 def candidates(key: Key) -> list[Shape]:
     """List the layouts to try for an entry of the table."""
     axes, kind, box, _ = key
-    volume, marching = "y" in axes, kind == "second" and box != "side"
+    volume, marching = "y" in axes, kind == "second" and box in ("inner", "layer")
     if box == "side":
         return _NARROW_SOLIDS if volume else _NARROW_PLATES
     marches = (_MARCHES if volume else _TURNS) if marching else []
@@ -77,8 +77,7 @@ class Tuned:
 
 def entries(physics: str, axes: str, order: int) -> list[Key]:
     """List the entries of the table that a case depends on."""
-    pairs = product(_KINDS[physics], _BOXES)
-    return [(axes, *pair, order) for pair in pairs if pair != ("flux", "inner")]
+    return [(axes, *pair, order) for pair in product(_KINDS[physics], _BOXES[axes])]
 
 
 def time_with(case: Case, choice: Choice, shapes: Shapes) -> float:
