@@ -52,9 +52,6 @@ def lanes_of(precision: str):
     def tiled(field) -> bool:
         return isinstance(field, tuple) and isinstance(field[-1], tuple)
 
-    def further(n: int):
-        return lambda field, i, stride: read(field, i + n * stride)
-
     def among(n: int):
         def take(held):
             first = len(held) // 2 * Lanes.width + n
@@ -67,7 +64,7 @@ def lanes_of(precision: str):
             if tiled(field):
                 tile, at, pitch = field[-1]
                 return read(tile, at + n * pitch)
-            return further(n)(field, i, stride)
+            return read(field, i + n * stride)
 
         return take
 
@@ -84,7 +81,7 @@ def lanes_of(precision: str):
         def take(field, i, stride):
             if isinstance(field, tuple) and abs(n) < len(field) // 2:
                 return field[n + len(field) // 2]
-            return further(n)(field, i, stride)
+            return read(field, i + n * stride)
 
         return take
 
@@ -109,7 +106,7 @@ def lanes_of(precision: str):
 
     Lanes.load, Lanes.read, Lanes.store = map(staticmethod, (load, read, store))
     Lanes.beside, Lanes.row, Lanes.level = map(staticmethod, (beside, row, level))
-    Lanes.further, Lanes.among = map(staticmethod, (further, among))
+    Lanes.among = staticmethod(among)
     Lanes.rounded = staticmethod(lambda value: value)
     return Lanes
 

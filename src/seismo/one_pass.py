@@ -21,25 +21,27 @@ from seismo.differences import (
 )
 
 
-@lru_cache
-def _weighted_sum(lanes, axis: str, first: int, last: int, row: int, held: int = -1):
-    """w[0] f[i+first] + w[1] f[i+first+1] + ... up to f[i+last], written out.
+def _weighted_sum(lanes, row, pairs: list[tuple[int, int, int, int]], first):
+    """first(f, i, s) + w[j] f[i + m stride] + w[k] f[i - n stride] + ... of all (j, m, k, n).
 
-    The weights are rows of the layer's profile, from `row` on (`seismo.cpml.coupled`). Of the field
-    a thread may hold the point itself, and along z those up to `held` from it.
+    The weights w are the layer's row of its profile (`seismo.cpml.coupled`).
     """
-    jit, zero = lanes.jit, lanes.number(0)
+    jit, read = lanes.jit, lanes.read
 
-    def extend(previous, n: int):
-        k, near = row + n - first, abs(n) <= (held if axis == "z" else min(held, 0))
-        piece = far(lanes, axis, n) if near else lanes.further(n)
-        if axis == "y":
-            return jit(lambda f, i, d, s: previous(f, i, d, s) + s.y_row[k] * piece(f, i, d))
-        return jit(lambda f, i, d, s: previous(f, i, d, s) + s.z_row[k] * piece(f, i, d))
+    def extend(previous, j: int, m: int, k: int, n: int):
+        ahead, back = lanes.index(m), lanes.index(n)
 
-    total = jit(lambda f, i, stride, s: zero)
-    for n in range(first, last + 1):
-        total = extend(total, n)
+        @jit
+        def extended(f, i, stride, s):
+            w = row(s)
+            there, behind = read(f, i + ahead * stride), read(f, i - back * stride)
+            return previous(f, i, stride, s) + w[j] * there + w[k] * behind
+
+        return extended
+
+    total = first
+    for pair in pairs:
+        total = extend(total, *pair)
     return total
 
 
@@ -50,8 +52,16 @@ def _weighted(lanes, order: int, axis: str):
     """
     jit, read, half, a = lanes.jit, lanes.read, order // 2, AXES.index(axis)
     stride, memory_stride = stride_of(lanes, axis), memory_stride_of(lanes, axis)
-    field = _weighted_sum(lanes, axis, 1 - 2 * half, 2 * half - 1, 6, half)
-    memory = _weighted_sum(lanes, axis, -half, half - 1, 5 + 4 * half)
+    row = jit(lambda s: s.y_row) if axis == "y" else jit(lambda s: s.z_row)
+    spot, node, zero = far(lanes, axis, 0), 5 + 2 * half, lanes.number(0)
+    centre = jit(lambda f, i, stride, s: row(s)[node] * spot(f, i, stride))
+    around = [(node + n, n, node - n, n) for n in range(1, 2 * half)]
+    field = _weighted_sum(lanes, row, around, centre)
+    edge = node + 3 * half  # the weight of the flux half a point further
+    memory = _weighted_sum(
+        lanes, row, [(edge + m, m, edge - 1 - m, m + 1) for m in range(half)],
+        jit(lambda f, i, stride, s: zero),
+    )  # fmt: skip
     ahead, profile = staggered_sum(lanes, axis, half, 1), profile_of(lanes, axis, True)
 
     @jit

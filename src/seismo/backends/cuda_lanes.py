@@ -245,9 +245,7 @@ def _neighbours(Lanes: Any, lane: _LaneType, read: Any) -> Any:  # noqa: N803
     """Add what reads lanes, here and further along x, y, z."""
     device, whole, width = Lanes.jit, Lanes.index, Lanes.width
 
-    @lru_cache
     def further(n: int):
-        """Read a lane n times a stride further, from memory."""
         count = whole(abs(n))
         if n < 0:
             return device(lambda f, i, stride: read(f, i - count * stride))
@@ -290,5 +288,5 @@ def _neighbours(Lanes: Any, lane: _LaneType, read: Any) -> Any:  # noqa: N803
         return level_of(lane, n, further(n))
 
     Lanes.read, Lanes.beside, Lanes.row, Lanes.level = read, beside, row, level
-    Lanes.further, Lanes.among = further, among
+    Lanes.among = among
     return Lanes

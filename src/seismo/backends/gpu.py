@@ -240,8 +240,9 @@ class _Sweep:
         operands = self._operands
         key = (variant.axes, operands.kind, box_of(stretched), variant.order)
         shape = shape_for(backend.shapes, key).fitted(-(-widest // lanes.width))
-        # Closed rows count planes from the surface, and layers across x look at lanes beside.
-        if variant.closed or not operands.reads or (variant.at_once and "x" in stretched):
+        # Closed rows count planes from the surface; layers taken at once look far along x and z.
+        far = variant.at_once and bool(set(stretched) & set("xz"))
+        if variant.closed or not operands.reads or far:
             shape = replace(shape, queue=False)
         if not shape.queue and self._blocks(shape, boxes) > backend.card.multiprocessors * (
             shape.blocks_per_multiprocessor
