@@ -87,6 +87,7 @@ def lanes_of(precision: str):
 
     def store(array, i, value, mask):
         array = array[0] if isinstance(array, tuple) else array
+        assert i % Lanes.width == 0  # a card stores whole lanes only where they are aligned
         count = Lanes.width if mask is None else max(0, min(Lanes.width, mask))
         array[i : i + count] = value[:count]
 

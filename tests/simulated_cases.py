@@ -96,6 +96,12 @@ def test_planes(name, case, tmp_path):
     compare(planned(name, 2, tmp_path, case), tmp_path)
 
 
+@pytest.mark.parametrize("across", [8, 33])
+def test_planes_of_narrow_and_of_full_rows(across, tmp_path):
+    """Rows that are all layer begin on a lane; behind those that fill their pitch is no layer."""
+    compare(planned("acoustic", 2, tmp_path, cells=(across, 11)), tmp_path)
+
+
 @pytest.mark.parametrize("name", ["acoustic", "elastic"])
 def test_spaces(name, tmp_path):
     compare(planned(name, 3, tmp_path, "free_surface"), tmp_path)

@@ -142,12 +142,15 @@ def _segments(grid: Grid, axis: str, reach: int) -> list[tuple[int, int, bool]]:
 
 
 def spans(grid: Grid, lane: int, reach: int):
-    """Cut x in layer, middle and layer, on whole lanes, so that vectors are aligned."""
+    """Cut x in layer, middle and layer, on whole lanes, so that vectors are aligned.
+
+    Where nothing is left for the middle, all is one layer: rows begin on a whole lane, too.
+    """
     points, low, high = grid.points[0], grid.low[0], grid.high[0]
     first = -(-(low + reach) // lane) * lane if low else 0
     last = (points - high - max(reach, 1)) // lane * lane if high else points
     if first >= last:
-        return (0, points), (points, points), (points, points)
+        return (0, 0), (0, 0), (0, points)
     return (0, first), (first, last), (last, points)
 
 

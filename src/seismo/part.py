@@ -42,7 +42,8 @@ def _tables(setup: Setup, subdomain: decomposition.Subdomain, at_once: bool = Fa
     second = centred(order, kind)[None, :] / spacing**2
     nz, ny, nx = subdomain.shape
     profiles = []
-    for axis, length in zip(AXES, (nx, ny, nz), strict=True):
+    # The halo behind a row may stand in the next one, but needs its own place here.
+    for axis, length in zip(AXES, (nx + decomposition.LINE, ny, nz), strict=True):
         a = AXES.index(axis)
         padded = np.tile([[0.0], [0.0], [1.0]] * 2, (1, length)).reshape(6, length)
         if axis in grid.axes:

@@ -39,8 +39,8 @@ class SweepTables:
         first: (3, M) staggered coefficients / spacing along x, y, z.
         second: (3, M + 1) centred coefficients / spacing^2.
         profiles: layer profiles b, a, 1/kappa at nodes and at half points, (6, length) each of x,
-            y, z; the length is the padded array's. Behind them come the weights of second
-            derivatives that are taken at once (`seismo.cpml.coupled`).
+            y, z; the length is the padded array's, and along x a line more. Behind them come the
+            weights of second derivatives that are taken at once (`seismo.cpml.coupled`).
         up: (rows, width) surface weights for node values / spacing, with `down` for half points.
         surface: array index of the surface row along z.
     """
