@@ -67,7 +67,7 @@ class Timeline:
                 self._spans.append(span)
 
     def seconds(self, track: str) -> dict[str, float]:
-        """Give how long the spans of each name take altogether, the longest first.
+        """Give how long the spans of each name take altogether, as far as kept, the longest first.
 
         All of a name count as its median does: now and then one waits for something else.
         """
