@@ -71,6 +71,15 @@ def test_where_in_doubt_a_gpu_is_taken():
     assert not why(lasting(round(1.1 * even, 3)))
 
 
+def test_an_equation_that_nobody_has_measured_counts_as_the_dearest(monkeypatch):
+    backend = choose("cpu").make("float32")
+    setup, here = prepared(SMALL, backend), speed.Ideal("cpu", backend.describe())
+    known = speed.points_per_second(setup, here)
+    monkeypatch.setitem(speed.NANOSECONDS, "cpu", {("elastic", 3): 100.0})
+    assert speed.points_per_second(setup, here) < known
+    assert why(SMALL)
+
+
 def test_no_large_grid_is_looked_at_before_the_card(beside_a_card, monkeypatch):
     monkeypatch.setattr(sharing, "prepared", None)
     with pytest.raises(OpenedError):
