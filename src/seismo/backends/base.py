@@ -112,12 +112,10 @@ class Operands:
     def kind(self) -> str:
         """Tell what kind of formula takes them.
 
-        "second" differences, and the "flux" of their layers; or first differences, a "divergence"
-        of more fields than it changes, a "gradient" of fewer.
+        "second" differences; or first differences, a "divergence" of more fields than it changes, a
+        "gradient" of fewer.
         """
         writes, reads = len(self.writes), len(self.reads)
-        if not writes:
-            return "flux"
         if writes == reads == 1:
             return "second"
         return "divergence" if writes < reads else "gradient"
