@@ -128,7 +128,11 @@ def test_frames_are_made_in_threads_and_stored_in_turn(tmp_path):
     assert threading.main_thread() not in makers
 
 
-def test_what_fails_where_a_frame_is_made_is_raised_in_the_time_loop(tmp_path):
+def test_what_fails_where_a_frame_is_made_is_raised_in_the_time_loop(tmp_path, monkeypatch):
+    """Nothing is stored behind it."""
+    monkeypatch.setattr(ResultsWriter, "store", lambda *_: kept.append(True))
+    kept = []
+
     def make():
         raise MemoryError("too many traces")
 
@@ -138,10 +142,12 @@ def test_what_fails_where_a_frame_is_made_is_raised_in_the_time_loop(tmp_path):
             Pipeline(writer, CpuBackend(), ring_bytes(1, 1)) as pipeline,
         ):
             pipeline.write(name, 0, make)
+            pipeline.write(name, 1, lambda: frames()[1, 0])
             pipeline.drain()
 
     with pytest.raises(MemoryError, match="too many traces"):
         send_it()
+    assert not kept
     assert not (tmp_path / "x.h5").exists()
 
 

@@ -183,7 +183,12 @@ class Pipeline:
                 return self._writer.pack(name, index, make())
 
         made = self._pool.submit(packed)
-        self._jobs.put(lambda: made.result()())
+
+        def store() -> None:
+            if self._error is None:
+                made.result()()
+
+        self._jobs.put(store)
 
     def drain(self) -> None:
         """Wait until all that was sent is stored."""
