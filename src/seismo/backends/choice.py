@@ -21,7 +21,7 @@ from seismo.ranks import Alone
 Wanted = Literal["auto", "cpu", "gpu"]
 
 LEAST_CAPABILITY = (8, 0)  # Ampere and later: what the kernels are tested for
-LEAST_DRIVER = (12, 0)
+LEAST_DRIVER = (12, 4)
 TESTED = {  # from this version on, and before that one; pyproject.toml installs the same
     "numba-cuda": ("0.30.4", "0.31"),
     "cupy": ("14.2", "15"),
@@ -89,8 +89,9 @@ def choose(
         problem = _first_problem(ranks, card, problem)
     if not problem:
         return _on_card(found, number, card)
-    if wanted == "gpu":
-        raise DeviceError(f"backend gpu: {problem}")
+    if wanted == "gpu" or device is not None:
+        asked = "backend gpu" if wanted == "gpu" else f"device: {device}"
+        raise DeviceError(f"{asked}: {problem}")
     return _on_processor(each, problem)
 
 
@@ -220,13 +221,13 @@ def extra_for(driver: Version) -> str:
 def _driver_obstacles(facts: Facts) -> Iterator[str]:
     if facts.driver is None:
         yield (
-            "there is no NVIDIA driver (libcuda.so.1); install 525 or later, in a container "
+            "there is no NVIDIA driver (libcuda.so.1); install 580 or later, in a container "
             "let it see the GPUs"
         )
     elif facts.gpus and facts.driver < LEAST_DRIVER:
         yield (
             f"the NVIDIA driver supports CUDA {_text(facts.driver)}, seismo needs "
-            f"{_text(LEAST_DRIVER)}; update the driver to 525 or later, for CUDA 13 to 580"
+            f"{_text(LEAST_DRIVER)}; update the driver to 550 or later, for CUDA 13 to 580"
         )
     elif facts.visible is not None and not facts.gpus:
         yield f"CUDA_VISIBLE_DEVICES={facts.visible!r} shows no GPU; unset it, or name one"

@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from contextlib import AbstractContextManager
 from dataclasses import replace
-from functools import lru_cache
+from functools import lru_cache, partial
 from itertools import product
 from typing import Any, NamedTuple
 
@@ -144,8 +144,7 @@ class GpuBackend:
         needs is along z: second derivatives are the same along all axes.
         """
         back = back and "y" not in variant.axes
-        bound = _Sweep(self, formula, variant, tables, memory, operands, back)
-        turned = _Sweep(self, formula, variant, tables.turned(), memory, operands, back)
+        bind = partial(_Sweep, self, formula, variant, memory=memory, operands=operands, back=back)
         spans = [boxes[:, FIRST_SPAN + k * SPAN_COLUMNS :][:, :SPAN_COLUMNS] for k in range(3)]
         middle = np.column_stack([boxes[:, :FIRST_SPAN], spans[1]])
         ends = [np.column_stack([boxes[:, :FIRST_SPAN], spans[k]]) for k in (0, 2)]
@@ -159,9 +158,9 @@ class GpuBackend:
             if not len(filled):
                 continue
             if variant.at_once and stretched == "z" and "y" in variant.axes:
-                launches.append(turned.launch("y", filled[:, TURNED]))
+                launches.append(bind(tables.turned()).launch("y", filled[:, TURNED]))
             else:
-                launches.append(bound.launch(stretched, filled))
+                launches.append(bind(tables).launch(stretched, filled))
         return launches
 
     def each(
