@@ -91,6 +91,17 @@ def test_plot_draws_all_there_is(seismo_of, tmp_path):
     assert len(out.splitlines()) == 6
 
 
+def test_plot_says_why_it_leaves_traces_out(seismo_of, tmp_path):
+    text = SCENARIO.replace("z: 100 m}]}", "z: 100 m}], interval: 3 s}")
+    (tmp_path / "pulse.yaml").write_text(text)
+    assert seismo_of("run", "pulse.yaml", "--quiet") == (0, "", "")
+    code, out, err = seismo_of("plot", "pulse.h5")
+    assert code == 0
+    assert len(out.splitlines()) == 3
+    assert err.startswith("pulse.h5: receivers receivers: one sample")
+    assert len(err.splitlines()) == 1
+
+
 def test_check_as_text_and_json(seismo_of):
     code, out, _ = seismo_of("check", "pulse.yaml")
     assert code == 0

@@ -127,6 +127,7 @@ def test_a_file_without_the_data_is_refused_in_one_line(empty, kind, tmp_path):
         ("snapshot", {"shot": "shot_c"}, "there is: shot_a, shot_b"),
         ("snapshot", {"shot": 2}, "no shot 2"),
         ("snapshot", {"series": "wavefeild"}, "did you mean"),
+        ("snapshot", {"times": [0.1, 9]}, "no snapshot near 9 s; they are from 0 to 0.55 s"),
         ("snapshot", {"count": 0}, "greater than or equal to 1"),
         ("gather", {"receivers": "lines"}, "did you mean 'line'"),
         ("gather", {"mode": "picture"}, "image or wiggle"),
@@ -156,6 +157,30 @@ def test_mp4_without_ffmpeg_names_the_remedy(two, tmp_path, monkeypatch):
     monkeypatch.setattr("shutil.which", lambda _name: None)
     with pytest.raises(ScenarioError, match=r"use \.gif"):
         draw(two, "movie", tmp_path / "m.mp4")
+
+
+@pytest.fixture
+def short(tmp_path):
+    """Receivers that took one sample, three, and 101."""
+    with ResultsWriter(tmp_path / "s.h5", scenario_text="", resolved="", attributes={}) as writer:
+        for name, count in (("once", 1), ("thrice", 3), ("often", 101)):
+            places = {"x": np.arange(2.0), "z": np.zeros(2)}
+            time = np.linspace(0.0, 1.0, count)
+            writer.create_traces(
+                name, shots=["shot"], codes=["A", "B"], positions=places, requested=places,
+                time=time, quantities={"vz": "m/s"},
+            )  # fmt: skip
+            writer.write(f"traces/{name}/vz", 0, np.tile(ricker(time - 0.5, 3.0), (2, 1)))
+    with open_results(tmp_path / "s.h5") as results:
+        yield results
+
+
+@pytest.mark.parametrize("kind", ["gather", "traces", "spectra"])
+def test_traces_of_one_sample_are_left_out(short, tmp_path, kind):
+    with pytest.raises(ScenarioError, match="receivers once: one sample in every trace"):
+        draw(short, kind, tmp_path / "f.png", receivers="once")
+    for other in ("thrice", None):
+        draw(short, kind, tmp_path / "f.png", receivers=other)
 
 
 def test_a_full_disk_leaves_nothing(two, tmp_path, monkeypatch):

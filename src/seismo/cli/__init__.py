@@ -161,13 +161,16 @@ def plot(
 
     mpl.use("agg")
     from seismo.output.results import open_results
-    from seismo.plotting import KINDS, draw
+    from seismo.plotting import KINDS, draw, too_short
 
     settings = dict(_setting(text) for text in option or ())
     with open_results(results) as opened:
         if opened.message:
             print(f"{results}: {opened.status}: {opened.message}", file=sys.stderr)
         wanted = kinds or [name for name, kind in KINDS.items() if kind.available(opened)]
+        for why in [] if kinds else map(too_short, opened.traces.values()):
+            if why:
+                print(f"{results}: {why}", file=sys.stderr)
         if not wanted:
             raise ScenarioError(f"{results}: holds nothing to draw")
         for kind in wanted:

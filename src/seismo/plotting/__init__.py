@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from seismo.plotting.choice import too_short
 from seismo.plotting.gather import gather
 from seismo.plotting.kinds import KINDS, Kind, draw
 from seismo.plotting.model import model
@@ -23,5 +24,6 @@ __all__ = [
     "snapshot",
     "spectra",
     "telemetry",
+    "too_short",
     "traces",
 ]

@@ -21,13 +21,27 @@ MOST_QUANTITIES = 3  # in one figure, unless they are named
 
 
 def trace_set(results: Results, name: str | None) -> TraceSet:
-    """Return the receiver set `name`, or the first one that has data.
+    """Return the receiver set `name`, or the first one that has data to draw.
 
     Raises:
-        ScenarioError: there is no such set, or none at all.
+        ScenarioError: there is no such set, or none at all, or it cannot be drawn.
     """
-    return _named_or_first(
-        results, results.traces, name, "receivers", "holds no traces; add receivers to the scenario"
+    drawable = {key: one for key, one in results.traces.items() if not too_short(one)}
+    sets = results.traces if name is not None or not drawable else drawable
+    lack = "holds no traces; add receivers to the scenario"
+    found = _named_or_first(results, sets, name, "receivers", lack)
+    if too_short(found):
+        raise ScenarioError(f"{results.path}: {too_short(found)}")
+    return found
+
+
+def too_short(traces: TraceSet) -> str:
+    """Say why traces of one sample are not drawn; nothing of longer ones."""
+    if len(traces.time) > 1:
+        return ""
+    return (
+        f"receivers {traces.name}: one sample in every trace is nothing to draw; give an interval "
+        "shorter than time.duration"
     )
 
 

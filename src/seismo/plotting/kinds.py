@@ -18,6 +18,7 @@ from seismo.errors import ScenarioError
 from seismo.output.arrays import choose
 from seismo.output.hidden_file import final_path, refusal
 from seismo.output.results import Results
+from seismo.plotting.choice import too_short
 from seismo.plotting.gather import gather
 from seismo.plotting.model import model
 from seismo.plotting.movie import SUFFIXES, movie
@@ -76,7 +77,7 @@ class Kind:
             return any(len(maps) for maps in results.maps.values())
         if self.name in ("snapshot", "movie"):
             return any(len(series) for series in results.snapshots.values())
-        return any(len(traces) for traces in results.traces.values())
+        return any(len(traces) and not too_short(traces) for traces in results.traces.values())
 
 
 KINDS: dict[str, Kind] = {

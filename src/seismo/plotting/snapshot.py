@@ -16,6 +16,7 @@ from matplotlib.figure import Figure
 from matplotlib.image import AxesImage
 from pydantic import Field
 
+from seismo.errors import ScenarioError
 from seismo.output.arrays import SnapshotSeries
 from seismo.output.quantities import symbol
 from seismo.output.results import Results
@@ -116,14 +117,28 @@ class Scene:
         self.ratio = self.section.shape_ratio(self.axes)
 
     def frames_at(self, times: float | Sequence[float] | None, count: int) -> list[int]:
-        """Return the snapshots nearest to `times`, or `count` of them spread over the run."""
+        """Return the snapshots nearest to `times`, or `count` of them spread over the run.
+
+        Raises:
+            ScenarioError: a time is more than an interval away from all of them.
+        """
         if times is not None:
-            wanted = np.atleast_1d(np.asarray(times, dtype=float))
-            return [int(np.abs(self.series.time - t).argmin()) for t in wanted]
+            return [self._frame_at(t) for t in np.atleast_1d(np.asarray(times, dtype=float))]
         # Evenly spaced back from the last one, leaving out t = 0 where nothing has moved.
         last = len(self.series.time) - 1
         stride = max(1, round(last / count))
         return list(range(last, 0, -stride))[:count][::-1] or [last]
+
+    def _frame_at(self, wanted: float) -> int:
+        time = self.series.time
+        nearest = int(np.abs(time - wanted).argmin())
+        interval = np.diff(time).max(initial=0.0)
+        if not np.isclose(wanted, time[nearest], rtol=1e-3, atol=interval):
+            raise ScenarioError(
+                f"times: there is no snapshot near {wanted:.4g} s; "
+                f"they are from {time[0]:.4g} to {time[-1]:.4g} s"
+            )
+        return nearest
 
     def values(self, index: int) -> np.ndarray:
         """Read one snapshot on the section as (vertical, horizontal)."""

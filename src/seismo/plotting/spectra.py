@@ -140,7 +140,7 @@ def _draw_source(panel: Axes, results: Results, top: float) -> None:
 def _frame(panel: Axes, frequency: np.ndarray, top: float, highest: float | None) -> None:
     panel.set_ylim(_FLOOR * top, 2 * top)
     right = min(frequency[-1], 2.5 * highest) if highest else frequency[-1]
-    panel.set_xlim(frequency[1], right)
+    panel.set_xlim(min(frequency[1], right / 2.0), right)  # of short traces too
     panel.set_xlabel("frequency (Hz)")
     panel.xaxis.set_major_locator(LogLocator(subs=(1.0, 2.0, 5.0)))
     panel.xaxis.set_major_formatter("{x:g}")
