@@ -386,7 +386,7 @@ def test_several_gpus_on_the_command_line_without_one(no_gpu, capsys):
         assert call(capsys, command, "s.yaml", "--gpus", "auto")[0] == 0
     code, _, err = call(capsys, "run", "s.yaml", "--gpus", "0")
     assert code == 2
-    assert "'0': give a number of GPUs, or auto" in err
+    assert "'0': give a number of GPUs from 1 on, or auto" in err
 
 
 def test_a_run_says_where_it_goes(no_gpu, capsys):

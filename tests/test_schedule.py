@@ -61,6 +61,8 @@ def test_chosen_step_fits_every_interval(limit: float, courant: float, counts: l
 def test_unstable_step_is_refused_with_the_limit() -> None:
     with pytest.raises(ScenarioError, match=r"exceeds .* 1\.24 ms; .* 1\.116 ms"):
         choose_clock(1.0, 1.24e-3, 0.9, 2e-3, [])
+    with pytest.raises(ScenarioError, match=r"leave it out to choose 1 ms"):
+        choose_clock(1.0, 1.24e-3, 0.9, 2e-3, [2e-3, 3e-3])
     assert choose_clock(1.0, 1.24e-3, 0.9, 1.24e-3, []).dt == 1.24e-3
 
 

@@ -393,9 +393,15 @@ def test_a_share_of_the_shots(tmp_path, share, wanted):
         assert traces.values_of("vx").tobytes() == one
 
 
-@pytest.mark.parametrize("shots", ["0/3", "4/3", "1", "a/b", "1/4"])
-def test_an_impossible_share_is_refused(tmp_path, shots):
-    with pytest.raises(ScenarioError, match=f"--shots {shots}: "):
+@pytest.mark.parametrize(
+    ("shots", "words"),
+    [
+        ("0/3", "give a share"), ("4/3", "4 is more than 3; give"), ("1", "give a share"),
+        ("a/b", "give a share"), ("1/4", "the scenario has 3"),
+    ],
+)  # fmt: skip
+def test_an_impossible_share_is_refused(tmp_path, shots, words):
+    with pytest.raises(ScenarioError, match=f"--shots {shots}: {words}"):
         seismo.run(SCENARIO, tmp_path / "x.h5", shots=shots)
 
 

@@ -84,23 +84,14 @@ def choose_clock(
     Raises:
         ScenarioError: the step is unstable, or intervals are not multiples of it, or of any such.
     """
-    shared = common_interval(intervals)
     if step is None:
-        dt = courant * limit
-        if shared is not None:
-            if shared * _MOST_SPLITS < dt:
-                raise ScenarioError(
-                    f"the output intervals ({', '.join(map(_ms, dict.fromkeys(intervals)))}) are "
-                    f"whole numbers only of steps far below the stable {_ms(dt)}; use multiples "
-                    "of one interval"
-                )
-            dt = shared / math.ceil(shared / dt - 1e-9)
+        dt = _fitting(courant * limit, intervals)
     else:
         dt = step
         if dt > limit * (1 + 1e-9):
             raise ScenarioError(
                 f"exceeds the stability limit {_ms(limit)}; "
-                f"leave it out to choose {_ms(courant * limit)}"
+                f"leave it out to choose {_ms(_fitting(courant * limit, intervals))}"
             )
         for interval in intervals:
             count = interval / dt
@@ -110,6 +101,20 @@ def choose_clock(
                     f"leave it out, or use {_ms(interval / math.ceil(interval / dt))}"
                 )
     return Clock(dt, max(1, math.ceil(duration / dt - 1e-6)), limit)
+
+
+def _fitting(largest: float, intervals: list[float]) -> float:
+    """Give the largest step up to a stable one of which all intervals are whole numbers."""
+    shared = common_interval(intervals)
+    if shared is None:
+        return largest
+    if shared * _MOST_SPLITS < largest:
+        raise ScenarioError(
+            f"the output intervals ({', '.join(map(_ms, dict.fromkeys(intervals)))}) are whole "
+            f"numbers only of steps far below the stable {_ms(largest)}; use multiples of one "
+            "interval"
+        )
+    return shared / math.ceil(shared / largest - 1e-9)
 
 
 def _ms(seconds: float) -> str:

@@ -51,11 +51,13 @@ class Share:
             ScenarioError: it is none.
         """
         match = re.fullmatch(r"([0-9]{1,6})/([0-9]{1,6})", text)
-        if match is None or not 1 <= int(match[1]) <= int(match[2]):
+        number, of = map(int, match.groups()) if match else (0, 0)
+        if not 1 <= number <= of:
+            above = f"{number} is more than {of}; " if number > of else ""
             raise ScenarioError(
-                f"--shots {text}: give a share of the shots, such as 2/4, the second of four"
+                f"--shots {text}: {above}give a share of the shots, such as 2/4, the second of four"
             )
-        return Share(int(match[1]), int(match[2]))
+        return Share(number, of)
 
     def __str__(self) -> str:
         """Write it as it is read."""

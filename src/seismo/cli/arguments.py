@@ -20,7 +20,7 @@ DeviceNumber = Annotated[
 def _count(text: str) -> int | str:
     if text == "auto" or (text.isdigit() and int(text) > 0):
         return text if text == "auto" else int(text)
-    raise typer.BadParameter(f"{text!r}: give a number of GPUs, or auto")
+    raise typer.BadParameter(f"{text!r}: give a number of GPUs from 1 on, or auto")
 
 
 GpuCount = Annotated[
