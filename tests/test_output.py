@@ -360,7 +360,7 @@ def test_a_file_outside_any_repository_has_no_commit(tmp_path):
     ("content", "words"),
     [
         (None, "no such file"),
-        (b"", "not an HDF5 file"),
+        (b"", "not an HDF5 file; name what `seismo run` wrote"),
         (b"\x89HDF\r\n\x1a\n" + bytes(40), "cannot be"),
     ],
 )
@@ -385,7 +385,10 @@ def test_a_foreign_hdf5_file_or_a_folder_is_refused(tmp_path):
         file["traces"] = 1
     with pytest.raises(ScenarioError, match="not one that seismo wrote"):
         open_results(tmp_path / "other.h5")
-    with pytest.raises(ScenarioError):
+    with pytest.raises(ScenarioError, match="is a folder; name a file"):
+        open_results(tmp_path)
+    (tmp_path / "manifest.json").touch()
+    with pytest.raises(ScenarioError, match=r"`seismo resume .*` goes on with it, and its parts"):
         open_results(tmp_path)
 
 

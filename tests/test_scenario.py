@@ -153,6 +153,13 @@ def test_load_keeps_the_folder_the_text_and_the_lines(tmp_path):
         (b"", "empty: a scenario begins like 'physics: elastic'"),
         (b"- 1\n", "not a mapping"),
         (b"a: \xff\n", ":1: not UTF-8 text"),
+        ("a: 1".encode("utf-16"), ":1: not UTF-8 text"),
+        (
+            b"\x89HDF\r\n\x1a\n",
+            "is an HDF5 file (`seismo info` describes results), not text; give a",
+        ),
+        (b"\x89PNG\r\n\x1a\n", "is a picture, not text; give a scenario, a YAML file"),
+        (b"a\0\xff", "is a binary file, not text"),
         (b"#" * (2 << 20), "larger than"),
     ],
 )

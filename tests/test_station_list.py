@@ -107,9 +107,11 @@ def test_longitudes_need_a_projection(tmp_path):
 def test_a_missing_list_and_a_bad_wavelet_are_named_where_the_scenario_has_them(tmp_path):
     placed(tmp_path, HEAD + "XX,A,00,1,0\n")
     (tmp_path / "list.csv").unlink()
-    with pytest.raises(
-        ScenarioError, match=r"s.yaml:9:5: receivers\[0\].path: 'list.csv': no such"
-    ):
+    key = r"s.yaml:9:5: receivers\[0\].path: 'list.csv': "
+    with pytest.raises(ScenarioError, match=f"{key}no such"):
+        prepare(load(tmp_path / "s.yaml"))
+    (tmp_path / "list.csv").write_bytes(b"\x89HDF\r\n")
+    with pytest.raises(ScenarioError, match=f"{key}.*csv: is an HDF5 file .*, not text; expected"):
         prepare(load(tmp_path / "s.yaml"))
     (tmp_path / "w.txt").write_text("0 0\n0.1 x\n")
     key = r"s.yaml:6:\d+: sources\[0\].wavelet.path: 'w.txt': .*w.txt:2: 'x' is not a number"

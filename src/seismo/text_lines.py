@@ -11,6 +11,16 @@ from pathlib import Path
 from seismo.errors import ModelError
 
 LARGEST = 64 << 20  # bytes; a column of a million numbers is smaller
+_BINARY = {  # what is given by mistake, by its first bytes
+    b"\x89HDF": "an HDF5 file (`seismo info` describes results)",
+    b"\x89PNG": "a picture",
+    b"\xff\xd8\xff": "a picture",
+    b"GIF8": "a picture",
+    b"%PDF": "a PDF",
+    b"PK\x03\x04": "an archive, or a spreadsheet",
+    b"\x93NUMPY": "an array of NumPy",
+}
+_UTF_16 = (b"\xff\xfe", b"\xfe\xff")
 
 
 def read_lines(path: Path, expected: str) -> list[tuple[int, str]]:
@@ -33,8 +43,16 @@ def read_lines(path: Path, expected: str) -> list[tuple[int, str]]:
     except OSError as error:
         raise ModelError(f"{path} cannot be read: {error.strerror}", "path") from None
     except UnicodeDecodeError as error:
-        number = content[: error.start].count(b"\n") + 1
-        problem = f"{path}:{number}: not UTF-8 text: save the file as UTF-8; {expected}"
+        problem = f"{path}{no_text(content, error.start)}; {expected}"
         raise ModelError(problem, "path") from None
     lines = enumerate((line.split("#")[0].strip() for line in text.splitlines()), 1)
     return [(number, line) for number, line in lines if line]
+
+
+def no_text(content: bytes, at: int) -> str:
+    """Say, after the name of a file whose byte `at` is not UTF-8, what it is, or in which line."""
+    kind = next((kind for mark, kind in _BINARY.items() if content.startswith(mark)), "")
+    if kind or (b"\0" in content and not content.startswith(_UTF_16)):
+        return f": is {kind or 'a binary file'}, not text"
+    line = content[:at].count(b"\n") + 1
+    return f":{line}: not UTF-8 text: save the file as UTF-8"

@@ -35,8 +35,11 @@ from seismo.output.arrays import (
     text_attribute,
 )
 from seismo.output.hidden_file import final_path
+from seismo.output.parts import MANIFEST
 from seismo.output.report import report
 from seismo.output.results_file import COMPLETE, FORMAT, FORMAT_VERSION
+
+_FOREIGN = "not an HDF5 file; name what `seismo run` wrote, or copy it again"
 
 
 def open_results(path: str | os.PathLike[str]) -> Results:
@@ -251,14 +254,25 @@ def _opened_file(path: Path) -> h5py.File:
         return h5py.File(path, "r", locking=False)
 
 
+def _folder(path: Path) -> str:
+    if not (path / MANIFEST).exists():
+        return "is a folder; name a file, such as results.h5"
+    return (
+        f"is the folder of a run that has not ended; `seismo resume {path}` goes on with it, and "
+        "its parts (part-000.h5, ...) open by themselves"
+    )
+
+
 def _opened(path: Path) -> h5py.File:
     try:
         file = _opened_file(path)
     except FileNotFoundError as error:
         raise ScenarioError(f"{path}: no such file; run the scenario first") from error
+    except IsADirectoryError as error:
+        raise ScenarioError(f"{path}: {_folder(path)}") from error
     except (OSError, ValueError) as error:
         number = getattr(error, "errno", None)
-        reason = os.strerror(number) if number else "not an HDF5 file"
+        reason = os.strerror(number) if number else _FOREIGN
         if "truncated" in str(error):
             reason = "it is cut short; copy it again, or run the scenario again"
         raise ScenarioError(f"{path}: cannot be opened as results: {reason}") from error

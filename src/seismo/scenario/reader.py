@@ -17,6 +17,7 @@ from typing import Any
 import yaml
 
 from seismo.errors import ScenarioError
+from seismo.text_lines import no_text
 
 Path = tuple[str | int, ...]
 Place = tuple[int, int]  # line and column, both from 1
@@ -55,8 +56,8 @@ def read_file(file: pathlib.Path) -> Document:
     try:
         text = content.decode("utf-8-sig")
     except UnicodeDecodeError as error:
-        line = content[: error.start].count(b"\n") + 1
-        raise ScenarioError(f"{file}:{line}: not UTF-8 text: save the file as UTF-8") from None
+        problem = no_text(content, error.start)
+        raise ScenarioError(f"{file}{problem}; give a scenario, a YAML file") from None
     return read(text, str(file))
 
 
