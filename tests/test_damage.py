@@ -17,6 +17,7 @@ import numpy as np
 import pytest
 
 import seismo
+from seismo import cli
 from seismo.errors import ScenarioError
 from seismo.output import comparison
 from test_survival import SCENARIO
@@ -25,7 +26,7 @@ TRIES = """
 import json, sys
 from seismo import cli
 for path in sys.argv[2:]:
-    for command in (["info", path], ["compare", path, sys.argv[1]]):
+    for command in (["info", "--verify", path], ["compare", path, sys.argv[1]]):
         try:
             cli.main(command)
         except SystemExit as leaving:
@@ -54,9 +55,6 @@ def whatever(path: Path, sound: Path) -> None:
     """Read all there is."""
     with seismo.open_results(path) as one, seismo.open_results(sound) as other:
         one.info()
-        for group in (one.model, one.telemetry, one.wavelets):
-            for name in group:
-                group.values_of(name)
         assert all(array.identical for array in comparison.compare(one, other))
 
 
@@ -71,6 +69,7 @@ def test_every_header_has_a_checksum(sound, tmp_path):
         with pytest.raises(ScenarioError, match=r"x\.h5: .*damaged|cannot be opened") as caught:
             whatever(path, sound)
         assert "\n" not in str(caught.value)
+        assert "None" not in str(caught.value)
 
 
 def test_every_number_has_a_checksum(sound, tmp_path):
@@ -89,6 +88,21 @@ def test_every_number_has_a_checksum(sound, tmp_path):
         path = damaged(sound, tmp_path / "x.h5", [chunk.byte_offset + chunk.size - 1])
         with h5py.File(path) as file, pytest.raises(OSError, match="filter"):
             np.asarray(file[name])
+        with seismo.open_results(path) as one, seismo.open_results(sound) as other:
+            for read in (one.verify, lambda: list(comparison.compare(other, one))):
+                with pytest.raises(ScenarioError, match=rf"x\.h5: /{name}: .*damaged"):
+                    read()
+
+
+def test_a_sound_file_is_verified(sound, capsys):
+    with h5py.File(sound) as file:
+        names: list[str] = []
+        file.visit(names.append)
+        arrays = [file[name] for name in names if isinstance(file[name], h5py.Dataset)]
+        count = sum(array.size for array in arrays if array.dtype.kind == "f")
+    with pytest.raises(SystemExit):
+        cli.main(["info", "--verify", str(sound)])
+    assert f"all {count:,} numbers are as written" in capsys.readouterr().out
 
 
 def test_bits_flipped_anywhere_crash_nothing(sound, tmp_path):

@@ -98,12 +98,20 @@ def check(
 
 
 @app.command()
-def info(results: ResultsFile) -> None:
+def info(
+    results: ResultsFile,
+    verify: Annotated[
+        bool,
+        typer.Option("--verify", help="Read all numbers too, and hold them to their checksums."),
+    ] = False,
+) -> None:
     """Describe a results file: what, when, grid, steps, traces, peaks."""
     from seismo.output.results import open_results
 
     with open_results(results) as opened:
         print(opened.info())
+        if verify:
+            print(f"  {'verified':<12}all {opened.verify():,} numbers are as written")
 
 
 @app.command()

@@ -21,6 +21,7 @@ from seismo.errors import ScenarioError
 
 # HDF5 keeps names in alphabetical order; people expect this one (what matches first).
 _ORDER = (r"vp", r"vs", r"rho", r"p|pressure", r"v[xyz]", r"u[xyz]", r"a[xyz]", r"s[xyz]{2}", r".*")
+_AGAIN = "copy it again, or run again"
 
 
 class UnknownNameError(ScenarioError, KeyError):
@@ -81,8 +82,9 @@ class NamedArrays(Mapping[str, Any]):
 
     def dimensions(self, name: str) -> tuple[str, ...]:
         """Return the names of an array's axes."""
-        with reading(self._group):
-            return tuple(_scale_name(dim) for dim in self._dataset(name).dims)
+        dataset = self._dataset(name)
+        with reading(dataset):
+            return tuple(_scale_name(dim) for dim in dataset.dims)
 
     def attribute(self, array: str, attribute: str) -> Any:
         """Return an attribute of an array, None where it is absent."""
@@ -102,7 +104,7 @@ class NamedArrays(Mapping[str, Any]):
         values = self.column(name)
         if values is None or values.dtype.kind not in "fiu":
             place = _place(self._group) if self._group else self.name
-            raise ScenarioError(f"{place}: {name} is missing, the file is damaged")
+            raise ScenarioError(f"{place}: {name} is missing, the file is damaged; {_AGAIN}")
         return values
 
     @property
@@ -283,6 +285,17 @@ def read(dataset: h5py.Dataset, index: Any = ...) -> np.ndarray:
         return np.asarray(dataset[index])
 
 
+def verified(item: h5py.HLObject) -> int:
+    """Read all of a dataset or a group, through the checksums; count the numbers."""
+    with reading(item):
+        dict(item.attrs)
+        if isinstance(item, h5py.Dataset):
+            for block in item.iter_chunks() if item.chunks else [...]:
+                read(item, block)
+            return int(item.size) if item.dtype.kind in "fiu" else 0
+    return sum(verified(member) for _, member in children(item, h5py.HLObject))
+
+
 def text_attribute(item: h5py.HLObject | None, name: str) -> str:
     """Return a text attribute, empty where it is absent."""
     if item is None:
@@ -303,7 +316,7 @@ def reading(item: h5py.HLObject | None) -> Iterator[None]:
         if not item:  # so h5py calls anything in a closed file
             raise ScenarioError("the results are closed: read before, or open them again") from None
         reason = " ".join(str(error).split())
-        problem = f"cannot be read, the file is damaged: {reason}; copy it again, or run again"
+        problem = f"cannot be read, the file is damaged: {reason}; {_AGAIN}"
         raise ScenarioError(f"{_place(item)}: {problem}") from error
 
 
@@ -316,7 +329,8 @@ def _rank(name: str) -> int:
 
 
 def _scale_name(dimension: Any) -> str:
-    return str(dimension[0].name).rpartition("/")[2]
+    # As it calls itself: to find its name HDF5 walks through the file, up to what is damaged in it.
+    return str(dimension.keys()[0])
 
 
 def _axes(arrays: NamedArrays, skip: int) -> dict[str, np.ndarray]:

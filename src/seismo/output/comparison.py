@@ -1,7 +1,8 @@
 """Two results files beside each other: identical to the last bit, or how far apart.
 
 Of every array of traces, snapshots and maps: the relative L2 difference |b - a| / |a|, and the
-largest difference of two numbers. NaN in both (what a broken run left out) is no difference.
+largest difference of two numbers. NaN in both (what a broken run left out) is no difference. The
+rest is read for damage only.
 """
 
 from __future__ import annotations
@@ -15,6 +16,8 @@ import numpy as np
 from seismo.output.arrays import NamedArrays
 from seismo.output.quantities import with_unit
 from seismo.output.results import Results
+
+_COMPARED = ("traces", "snapshots", "maps")
 
 
 @dataclass(frozen=True)
@@ -47,7 +50,9 @@ class Comparison:
 
 def compare(first: Results, second: Results) -> Iterator[Comparison]:
     """Compare all arrays of two files, one by one."""
-    for kind in ("traces", "snapshots", "maps"):
+    for results in (first, second):
+        results.verify(without=_COMPARED)
+    for kind in _COMPARED:
         one, other = getattr(first, kind), getattr(second, kind)
         for name in dict.fromkeys([*one, *other]):
             yield from _compare_sets(f"{kind}/{name}", dict(one).get(name), dict(other).get(name))

@@ -12,7 +12,7 @@ from __future__ import annotations
 
 import json
 import os
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from functools import cached_property
 from pathlib import Path
 from typing import Any
@@ -33,6 +33,7 @@ from seismo.output.arrays import (
     choose,
     reading,
     text_attribute,
+    verified,
 )
 from seismo.output.hidden_file import final_path
 from seismo.output.parts import MANIFEST
@@ -206,6 +207,16 @@ class Results:
     def info(self) -> str:
         """Describe the file in plain text: what, when, by which version, grid, steps, peaks."""
         return report(self)
+
+    def verify(self, without: Collection[str] = ()) -> int:
+        """Read all there is, but for some groups, through the checksums; count the numbers.
+
+        Raises:
+            ScenarioError: something is not as it was written.
+        """
+        _ = self.attributes
+        members = children(self._file, h5py.HLObject)
+        return sum(verified(member) for name, member in members if name not in without)
 
     def _json(self, name: str, default: Any) -> Any:
         """Read an attribute of the root that is JSON of the type of `default`."""
