@@ -123,6 +123,7 @@ SHALLOW = {"type": "explosion", "position": {"x": 650.0, "z": 0.0},
 ON_TOP = {"type": "points", "positions": [{"x": 900.0, "z": 0.0}], "quantities": ["pressure"]}
 FAULT = {"type": "moment_tensor", "position": {"x": 650.0, "z": 300.0}, "strike": 30.0, "dip": 60.0,
          "rake": 20.0, "wavelet": {"type": "ricker", "frequency": 8.0}}  # fmt: skip
+BODY = {"type": "sphere", "radius": 100.0, "vp": 2000.0}
 WARNED = {
     "below sqrt": {"model": [{"type": "uniform", "vp": 1800.0, "vs": 1400.0, "rho": 2000.0}]},
     "points per wavelength": section("grid", spacing=40.0),
@@ -165,6 +166,19 @@ WARNED = {
     "fluid meets solid in an earth that varies sideways": {
         "model": [*SCENARIO["model"], {"type": "sphere", "center": {"x": 900.0, "z": 500.0},
                                        "radius": 100.0, "vs": 0.0}],
+    },
+    "model.1.: the sphere begins at z = 4400 m, beyond the grid, which ends at 1000 m": {
+        "model": [*SCENARIO["model"], BODY | {"center": {"x": 900.0, "z": 4500.0}}],
+    },
+    "model.1.: the sphere ends at x = -200 m, before the grid, which begins at 0 m": {
+        "model": [*SCENARIO["model"], BODY | {"center": {"x": -300.0, "z": 500.0}}],
+    },
+    "model.1.: the block begins at z = 1200 m": {
+        "model": [*SCENARIO["model"], {"type": "block", "z": [1200.0, 1300.0], "vp": 2500.0}],
+    },
+    "model.1.: the polygon begins at x = 3000 m": {
+        "model": [*SCENARIO["model"], {"type": "polygon", "vp": 2500.0,
+                                       "points": [[3e3, 0.0], [3.1e3, 0.0], [3e3, 300.0]]}],
     },
     "only t = 0 is kept": {"receivers": [SCENARIO["receivers"][0] | {"interval": 5.0}]},
     "boundaries.layer.points": {"boundaries": {"layer": {"points": 4}}},

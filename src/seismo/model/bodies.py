@@ -28,6 +28,11 @@ class Block:
         """Whether the box is a horizontal slab."""
         return self.y is None and self.x is None
 
+    @property
+    def extent(self) -> Mapping[str, Interval]:
+        """From where to where it goes in m, by axis; None along an axis without end."""
+        return {"z": self.z, "y": self.y, "x": self.x}
+
     def paint(self, fields: Fields, z: np.ndarray, y: np.ndarray | None, x: np.ndarray) -> None:
         """Overwrite the inside, faces included."""
         inside = np.ones((), bool)
@@ -58,6 +63,12 @@ class Sphere:
     values: Mapping[str, float]
     parameters: frozenset[str] = field(default=frozenset())
     layered: bool = False
+
+    @property
+    def extent(self) -> Mapping[str, Interval]:
+        """From where to where it goes in m, by axis."""
+        centre = {"z": self.z, "y": self.y, "x": self.x}
+        return {axis: (c - self.radius, c + self.radius) for axis, c in centre.items()}
 
     def paint(self, fields: Fields, z: np.ndarray, y: np.ndarray | None, x: np.ndarray) -> None:
         """Overwrite the inside."""
@@ -91,6 +102,12 @@ class Polygon:
     parameters: frozenset[str] = field(default=frozenset())
     layered: bool = False
 
+    @property
+    def extent(self) -> Mapping[str, Interval]:
+        """From where to where it goes in m, by axis; along y without end."""
+        x, z = zip(*self.points, strict=True)
+        return {"z": (min(z), max(z)), "x": (min(x), max(x))}
+
     def paint(self, fields: Fields, z: np.ndarray, y: np.ndarray | None, x: np.ndarray) -> None:
         """Overwrite the inside, upper edges included."""
         inside = np.zeros((), bool)
@@ -119,6 +136,9 @@ class Polygon:
         """Yield x, z of both ends of every edge, the smaller x first."""
         for one, other in zip(self.points, self.points[1:] + self.points[:1], strict=True):
             yield (*min(one, other), *max(one, other))
+
+
+Body = Block | Sphere | Polygon
 
 
 def beneath(points: Sequence[tuple[float, float]], values: Mapping[str, float]) -> Polygon:

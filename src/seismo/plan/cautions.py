@@ -11,6 +11,7 @@ import numpy as np
 from seismo import wavelets
 from seismo.grid import AXES
 from seismo.mechanisms import moment_of
+from seismo.model.bodies import Body
 from seismo.plan.resolution import (
     CONTACT_POINTS,
     LayerResolution,
@@ -147,6 +148,26 @@ def _ends(setup: Setup) -> Lines:
             )
 
 
+def _outside(setup: Setup) -> Lines:
+    """A body beyond the grid changes nothing; in the absorbing layers the edge goes on."""
+    bodies = [(k, part) for k, part in enumerate(setup.earth.parts) if isinstance(part, Body)]
+    for k, body in bodies:
+        for axis in setup.grid.axes:
+            low, high = body.extent.get(axis) or (-math.inf, math.inf)
+            first, last = setup.grid.limits(axis)
+            if low > last or high < first:
+                far = f"begins at {axis} = {low:.6g} m, beyond the grid, which ends at {last:.6g} m"
+                near = (
+                    f"ends at {axis} = {high:.6g} m, before the grid, which begins at {first:g} m"
+                )
+                place = setup.scenario.where("model", k)
+                yield (
+                    f"model[{k}]{place and f' ({place})'}: the {setup.scenario.model[k].type} "
+                    f"{far if low > last else near}: it changes nothing; move it, or the grid"
+                )
+                break
+
+
 def _lost_moment(setup: Setup) -> Lines:
     """In the plane of x and z nothing moves along y, nor changes along it."""
     if setup.grid.dimensions == 3 or "vx" not in (f.name for f in setup.physics.fields):
@@ -280,6 +301,6 @@ _EARTH: tuple[Callable[[Setup, list[LayerResolution]], Lines], ...] = (
     _coarse, _beyond, _ratio, _density, _uneven_bed, _thin,
 )  # fmt: skip
 _GEOMETRY: tuple[Callable[[Setup], Lines], ...] = (
-    _ends, _lost_moment, _line_moment, _edges, *TIMING, _close_receivers, _at_the_surface,
+    _ends, _outside, _lost_moment, _line_moment, _edges, *TIMING, _close_receivers, _at_the_surface,
     _layer_strength, _nothing_recorded,
 )  # fmt: skip
