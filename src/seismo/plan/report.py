@@ -95,8 +95,9 @@ def _speed(plan: Plan) -> Iterator[tuple[str, str]]:
         yield "shared by", text
         if plan.sharing:
             yield "", plan.sharing
-    share = plan.map_seconds / plan.seconds
-    maps = f" and {share:.0%} of it for maps" if share > 0.01 else ""
+    maps = ""
+    if plan.map_seconds > 0.01 * plan.seconds:
+        maps = f"; without the maps about {clock_time(plan.seconds - plan.map_seconds)}"
     yield (
         "run time",
         f"about {clock_time(plan.seconds)} on {devices} when nothing else runs, at "
