@@ -351,6 +351,24 @@ def test_the_gather_shows_arrivals_where_theory_has_them(two):
     np.testing.assert_allclose(mesh, 1e6 * two.traces["line"].values_of("vz", 0).T, rtol=1e-6)
 
 
+def test_a_trace_above_the_source_does_not_flatten_the_others(tmp_path):
+    """Peaks of 1 to 9 and one of 1e4: the median 5.5 is one spacing, and the most is 1.5."""
+    x, time = np.arange(10) * 50.0, 0.01 * np.arange(101)
+    size = np.array([1.0, 2.0, 3.0, 4.0, 5.0, 1e4, 6.0, 7.0, 8.0, 9.0])
+    places = {"x": x, "z": np.zeros(10)}
+    with ResultsWriter(tmp_path / "a.h5", scenario_text="", resolved="", attributes={}) as writer:
+        writer.create_traces(
+            "line", shots=["shot"], codes=[f"R{k}" for k in range(10)], positions=places,
+            requested=places, time=time, quantities={"vz": "m/s"},
+        )  # fmt: skip
+        writer.write("traces/line/vz", 0, size[:, None] * ricker(time - 0.5, 5.0))
+    with open_results(tmp_path / "a.h5") as results:
+        panel = gather(results).axes[0]
+    swings = np.array([line.get_xdata().max() for line in panel.get_lines()]) - x
+    np.testing.assert_allclose(swings, 50.0 * np.minimum(size / 5.5, 1.5), rtol=1e-6)
+    assert "spacing = 5.5 m/s\nmedian of the peaks, cut at 1.5" in panel.get_title()
+
+
 def test_stations_off_a_line_are_ordered_by_distance(three):
     figure = gather(three, quantities="vz")
     panel = figure.axes[0]

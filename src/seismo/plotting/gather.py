@@ -17,6 +17,7 @@ from seismo.plotting.choice import Names, Percentile, first_components, shot_ind
 from seismo.plotting.section import source_place
 from seismo.plotting.style import (
     DIVERGING,
+    REST,
     WIDTH,
     amplitude_label,
     clip_level,
@@ -31,6 +32,7 @@ from seismo.plotting.style import (
 _MOST_WIGGLES = 60
 _MOST_CODES = 15
 _MOST_TICKS = 5
+_SWING = 1.5  # spacings of the traces: what exceeds it is cut
 _LEAST_GAP = 0.02  # of the mean: closer traces cover each other
 
 
@@ -56,7 +58,8 @@ def gather(
         mode: ``image`` or ``wiggle`` (default: wiggle up to 60 receivers).
         by: ``x``, ``y``, ``z``, ``distance`` (from the source) or ``number``; by default the
             coordinate the receivers lie along, else the distance.
-        clip: percentile at which the colours saturate.
+        clip: percentile at which the colours of an image saturate; the median of the peaks of
+            the traces is one spacing of wiggles, which are cut at one and a half.
         normalise: scale every trace to its own peak.
 
     Raises:
@@ -182,23 +185,38 @@ def _draw_image(panel: Axes, record: Record) -> None:
 
 
 def _draw_wiggles(panel: Axes, record: Record) -> None:
-    level = clip_level(record.values, min(100.0, record.clip + 0.9))
+    level = typical_peak(record.values)
     steps = np.diff(record.place)
     step = float(np.median(steps[steps > 0])) if (steps > 0).any() else 1.0
     for where, trace in zip(record.place, record.values, strict=True):
-        swing = where + np.clip(trace / level, -1.5, 1.5) * step
+        swing = where + np.clip(trace / level, -_SWING, _SWING) * step
         panel.plot(swing, record.time, color="black", linewidth=0.5)
         panel.fill_betweenx(
             record.time, where, swing, where=swing > where, color="black", linewidth=0
         )
-    panel.set_xlim(record.place.min() - 1.5 * step, record.place.max() + 1.5 * step)
+    panel.set_xlim(record.place.min() - _SWING * step, record.place.max() + _SWING * step)
     if len(record.codes) <= _MOST_CODES:
         top = panel.secondary_xaxis("top")
         top.set_xticks(record.place, record.codes, rotation=60, ha="left", fontsize=7)
         top.tick_params(length=2)
     scale = f", one spacing = {pretty_unit(with_unit(level, record.unit))}"
-    panel.set_title(symbol(record.name) + (scale if record.unit else ""))
+    cut = np.abs(record.values).max() > _SWING * level
+    panel.set_title(
+        symbol(record.name)
+        + (scale if record.unit else "")
+        + (f"\nmedian of the peaks, cut at {_SWING:g}" if cut else "")
+    )
     quiet_frame(panel)
+
+
+def typical_peak(values: np.ndarray) -> float:
+    """Return the median of the peaks of traces (receiver, time), of those that move.
+
+    A trace above the source may be a thousand times the others, which it should not flatten.
+    """
+    peaks = np.abs(values).max(axis=-1)
+    moving = peaks[peaks > REST * peaks.max()]
+    return float(np.median(moving)) if moving.size else 1.0
 
 
 _MODES = {"image": _draw_image, "wiggle": _draw_wiggles}
