@@ -21,7 +21,6 @@ import hashlib
 import json
 import os
 from collections.abc import Callable, Mapping, Sequence
-from types import TracebackType
 
 import h5py
 import numpy as np
@@ -103,12 +102,7 @@ class ResultsWriter:
             raise
         return self
 
-    def __exit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        trace: TracebackType | None,
-    ) -> None:
+    def __exit__(self, kind: type[BaseException] | None, *exception: object) -> None:
         """Publish the file, or remove what is not sealed if anything went wrong."""
         try:
             if kind is None:
@@ -292,12 +286,15 @@ class ResultsWriter:
 
     def pack(self, name: str, index: int, array: np.ndarray) -> Callable[[], None]:
         """Do in any thread what can be done there; give what stores the frame."""
-        frame, peak = self._layout.frames[name], float(np.abs(array).max(initial=0.0))
+        frame = self._layout.frames[name]
         block = completed(array, frame)
         tiles, digest = list(packed(block, frame.chunk)), hashlib.sha256(block.tobytes())
+        if block.shape != np.shape(array):  # what follows its end is no peak
+            peak = float(np.abs(array).max(initial=0.0))
+            tiles = [(corner, data, peak) for corner, data, _ in tiles]
 
         def store() -> None:
-            for corner, data, _ in tiles:
+            for corner, data, peak in tiles:
                 self.store(name, (index, *corner), data, peak)
             if name.startswith("traces/"):
                 self._hashes[f"{name}/{index}"] = digest.hexdigest()
