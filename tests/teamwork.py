@@ -35,7 +35,7 @@ class TeamBackend(CpuBackend):
     def sweep(self, formula, variant, tables, boxes, memory, operands, back=False):
         launches = super().sweep(formula, variant, tables, boxes, memory, operands, back)
         changed, read = _numbers((memory, operands.writes)), (operands.reads, operands.coefficients)
-        beyond = memory if operands.kind in ("second", "flux") else ()  # tiles differentiate it
+        beyond = memory if operands.kind == "second" else ()  # the flux is differentiated
         return [Work(one, _numbers((read, beyond)), changed, self) for one in launches]
 
     def _work(self, launch, arguments, writes):

@@ -96,23 +96,18 @@ def column_sum(lanes, width: int):
 @lru_cache
 def stride_of(lanes, axis: str):
     """Make the function (place) -> the distance of a field's neighbours along an axis."""
-    one, jit = lanes.index(1), lanes.jit
-    if axis == "x":
-        return jit(lambda s: one)
-    if axis == "y":
-        return jit(lambda s: s.y_stride)
-    return jit(lambda s: s.z_stride)
+    return _distance(lanes, axis, lambda s: s.y_stride, lambda s: s.z_stride)
 
 
 @lru_cache
 def memory_stride_of(lanes, axis: str):
     """Make the function (place) -> the same of layer memory."""
-    one, jit = lanes.index(1), lanes.jit
-    if axis == "x":
-        return jit(lambda s: one)
-    if axis == "y":
-        return jit(lambda s: s.memory_y)
-    return jit(lambda s: s.memory_z)
+    return _distance(lanes, axis, lambda s: s.memory_y, lambda s: s.memory_z)
+
+
+def _distance(lanes, axis: str, along_y, along_z):
+    one = lanes.index(1)
+    return lanes.jit({"x": lambda s: one, "y": along_y, "z": along_z}[axis])
 
 
 @lru_cache

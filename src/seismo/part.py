@@ -33,7 +33,7 @@ def _layer(setup: Setup) -> cpml.Layer:
     return cpml.Layer(spec.reflection, spec.kappa, math.pi * alpha, spec.power, setup.fastest)
 
 
-def _tables(setup: Setup, subdomain: decomposition.Subdomain, at_once: bool = False) -> SweepTables:
+def _tables(setup: Setup, subdomain: decomposition.Subdomain, at_once: bool) -> SweepTables:
     grid, dt = setup.grid, setup.clock.dt
     order, kind = setup.scenario.grid.order, setup.scenario.grid.stencil
     layer = _layer(setup)

@@ -172,10 +172,8 @@ class Recorder:
                     self._index[shot, group.name, component] = slice(
                         channel, channel + len(positions)
                     )
-                    key, terms = (
-                        (group.name, component),
-                        around.physics.observables[base][component],
-                    )
+                    key = (group.name, component)
+                    terms = around.physics.observables[base][component]
                     if key not in points:  # the same for all shots
                         points[key] = [
                             [term_points(around, term, position, order, kind) for term in terms]

@@ -39,7 +39,7 @@ class LayerMemory:
     ) -> None:
         self._layout: dict[tuple[Region, int], tuple[int, ...]] = {}
         self.at_once = backend.at_once and stage.where == "layer"
-        slots, arrays = (1, 3) if self.at_once else (stage.slots, 1)
+        self.slots, arrays = (1, 3) if self.at_once else (stage.slots, 1)
         places, size = list[Place](), 0
         for (number, region), span in product(enumerate(regions), range(3)):
             x0, x1 = region.spans[span]
@@ -47,7 +47,7 @@ class LayerMemory:
             box = Box((x0, y0, z0), (x1, y1, z1)) & subdomain.owned
             (x0, y0, z0), (x1, y1, z1) = box.lo, box.hi
             stretched = region.stretched(span)
-            if not stretched or not box.size or not slots:
+            if not stretched or not box.size or not self.slots:
                 continue
             margin = [pad if a in stretched else 0 for a in AXES]
             whole = max(backend.lane_width, LINE if span == 1 else SECTOR)
@@ -57,7 +57,7 @@ class LayerMemory:
             slot = pitch * ny * nz + SLOT_STAGGER * whole
             corner = [m - lo for m, lo in zip(margin, box.lo, strict=True)]
             first = size + (corner[2] * ny + corner[1]) * pitch + corner[0]
-            shot = slot * slots * len(stretched)
+            shot = slot * self.slots * len(stretched)
             self._layout[region, span] = (first, pitch, pitch * ny, slot, shot)
             size += shot * subdomain.batch
             strides = (shot, slot, pitch * ny, pitch, 1)
@@ -182,8 +182,9 @@ class BoundStage:
                   for names in (stage.writes, stage.reads, coefficients))
             )  # fmt: skip
             width = binding.closed_width if closed else 0
-            slots = 1 if memory.at_once else stage.slots
-            variant = Variant(binding.order, axes, middle, ends, slots, width, memory.at_once)
+            variant = Variant(
+                binding.order, axes, middle, ends, memory.slots, width, memory.at_once
+            )  # fmt: skip
             launches += binding.backend.sweep(
                 formula, variant, binding.tables, np.array(rows, np.int64), memory.arrays(parity),
                 operands,

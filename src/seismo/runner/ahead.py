@@ -7,7 +7,6 @@ weights found for every source. The device, or the cores, need not wait for that
 from __future__ import annotations
 
 from concurrent.futures import Future, ThreadPoolExecutor
-from types import TracebackType
 
 from seismo.simulation import Prepared, Simulation
 from seismo.survey import Shot
@@ -26,12 +25,7 @@ class Ahead:
         """Return itself."""
         return self
 
-    def __exit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        trace: TracebackType | None,
-    ) -> None:
+    def __exit__(self, *exception: object) -> None:
         """Let go of what nobody waits for."""
         self._pool.shutdown(cancel_futures=True)
 
