@@ -229,6 +229,19 @@ def test_maps_show_the_shot_and_the_quantities_asked_for(two, three):
         peaks(three, quantities="pgv")
 
 
+def test_no_colour_bar_is_labelled_where_a_panel_stands_to_its_right(two, three):
+    """Its label would read as the vertical axis of that panel."""
+    for figure, titles in (
+        (model(two), ["$v_{p}$ (m/s)", "$v_{s}$ (m/s)", "$\\rho$ (kg/m³)"]),
+        (peaks(three), ["$\\sigma_{zz}$ (Pa)", "PGA (mm/s²)", "PGV horizontal (µm/s)"]),
+    ):
+        assert [panel.get_title() for panel in figure.axes if panel.get_title()] == titles
+        bars = [bar for panel in figure.axes for bar in panel.child_axes]
+        assert [bar.get_ylabel() for bar in bars] == [""] * 3
+    bars = [bar for panel in model(three).axes for bar in panel.child_axes]
+    assert [bar.get_ylabel() for bar in bars] == ["$v_{p}$ (m/s)", "$\\rho$ (kg/m³)"]
+
+
 def test_labels_beside_panels_to_scale_keep_within_the_picture(tmp_path):
     points = 100.0 * np.arange(61)
     names = ("sxx", "sxz", "pga", "pgv")

@@ -71,13 +71,16 @@ def _draw_parameter(
     axes = results.model.axes
     cuts = [p.oriented(results.model.values_of(name, p.index(axes)), axes) for p in planes]
     low, high = min(np.nanmin(c) for c in cuts), max(np.nanmax(c) for c in cuts)
+    label = f"{symbol(name)} ({pretty_unit(results.model.unit(name))})"
     for plane, panel, values in zip(planes, row, cuts, strict=True):
         image = draw_image(panel, plane, values, axes, scale, cmap=SEQUENTIAL, vmin=low, vmax=high)
         draw_geometry(panel, plane, results, axes, scale, None)
         frame_section(panel, plane, axes, scale, unit)
-        panel.set_title(plane.title())
-    label = f"{symbol(name)} ({pretty_unit(results.model.unit(name))})"
-    side_bar(row[-1], image, label, thickness=0.03 if len(row) == 1 else 0.07)
+        panel.set_title(plane.title() or label)
+    if len(row) == 1:
+        side_bar(row[0], image)
+    else:
+        side_bar(row[-1], image, thickness=0.07, label=label)
 
 
 def _layout(count: int, planes: Sequence[Section], axes: dict[str, np.ndarray]) -> tuple[int, int]:
@@ -97,5 +100,5 @@ def _height(
     if len(planes) > 1:
         panel = (WIDTH - 2.2) / sum(1 / ratio for ratio in ratios)
     else:
-        panel = (WIDTH / columns - 1.3) * ratios[0]
+        panel = (WIDTH / columns - 1.3) * ratios[0] + 0.2
     return float(np.clip(rows * (panel + 0.6) + 0.6, 2.2, 11.0))

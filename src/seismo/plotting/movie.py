@@ -84,7 +84,7 @@ def _frames(figure: Figure, panel: Axes, scene: Scene, level: float) -> Iterator
     canvas = FigureCanvasAgg(figure)
     factor, label = amplitude_label(scene.field, scene.unit, level)
     image = scene.draw(panel, scene.values(0), level, factor)
-    side_bar(panel, image, label, extend="both")
+    side_bar(panel, image, label=label, extend="both")
     figure.suptitle(scene.title(), fontsize=10)
     title = panel.set_title(scene.time_label(0), loc="left")
     canvas.draw()

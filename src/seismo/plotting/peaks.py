@@ -59,7 +59,7 @@ def peaks(
     scale, unit = length_unit(*axes.values())
     columns = min(len(names), 2)
     rows, ratio = -(-len(names) // columns), plane.shape_ratio(axes)
-    height = rows * ((WIDTH / columns - 1.3) * ratio + 0.5) + 0.8
+    height = rows * ((WIDTH / columns - 1.3) * ratio + 0.7) + 0.8
     figure, grid = panels(rows, columns, float(np.clip(height, 2.2, 11.0)))
     for panel, name in zip(grid.flat, names, strict=False):
         values = plane.oriented(found.values_of(name, (number, *plane.index(axes))), axes)
@@ -71,7 +71,8 @@ def peaks(
         )  # fmt: skip
         draw_geometry(panel, plane, results, axes, scale, fired)
         frame_section(panel, plane, axes, scale, unit)
-        side_bar(panel, image, label, extend="max")
+        panel.set_title(label)
+        side_bar(panel, image, extend="max")
     outer_labels(grid, len(names))
     places = [f"{axis} = {value:.6g} m" for axis, value in found.plane.items()]
     shot_name = f"shot {fired}" if fired else ""

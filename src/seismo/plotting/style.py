@@ -91,10 +91,14 @@ def amplitude_label(name: str, unit: str, peak: float) -> tuple[float, str]:
     return factor, f"{symbol(name)} ({words.strip()})" if words.strip() else symbol(name)
 
 
-def side_bar(panel: Axes, image: Any, label: str, thickness: float = 0.03, **options: Any) -> None:
-    """Draw a colour bar exactly as tall as its panel, `thickness` in widths of the panel."""
+def side_bar(panel: Axes, image: Any, thickness: float = 0.03, **options: Any) -> None:
+    """Draw a colour bar exactly as tall as its panel, `thickness` in widths of the panel.
+
+    Where another panel stands to the right, what is drawn is the title of its panel: a label of
+    the bar would read as the vertical axis of that other one.
+    """
     bar = panel.inset_axes((1.0 + thickness, 0.0, thickness, 1.0))
-    panel.figure.colorbar(image, cax=bar, label=label, **options)
+    panel.figure.colorbar(image, cax=bar, **options)
 
 
 def heading(*parts: str) -> str:
