@@ -13,6 +13,7 @@ import pytest
 
 import seismo
 from seismo import cli, runner
+from synthetic_results import write_elastic_2d
 
 SCENARIO = """\
 title: a pulse
@@ -89,6 +90,14 @@ def test_plot_draws_all_there_is(seismo_of, tmp_path):
     assert code == 0
     assert {path.suffix for path in tmp_path.glob("pulse-*")} == {".png", ".gif"}
     assert len(out.splitlines()) == 6
+
+
+def test_plot_of_a_survey_says_which_shot_it_shows(seismo_of, tmp_path):
+    write_elastic_2d(tmp_path / "two.h5")
+    said = "two.h5: 2 shots, of which shot_a is shown; another with --option shot=shot_b\n"
+    assert seismo_of("plot", "two.h5", "traces", "gather")[::2] == (0, said)
+    assert seismo_of("plot", "two.h5", "traces", "-O", "shot=shot_b")[2] == ""
+    assert seismo_of("plot", "two.h5", "model")[2] == ""
 
 
 def test_plot_says_why_it_leaves_traces_out(seismo_of, tmp_path):

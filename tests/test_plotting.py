@@ -242,6 +242,31 @@ def test_no_colour_bar_is_labelled_where_a_panel_stands_to_its_right(two, three)
     assert [bar.get_ylabel() for bar in bars] == ["$v_{p}$ (m/s)", "$\\rho$ (kg/m³)"]
 
 
+@pytest.mark.parametrize("kind", [gather, traces, spectra, snapshot, peaks])
+def test_the_title_says_which_shot_is_shown_and_how_many_there_are(two, three, kind):
+    assert "shot_b, one of 2 shots" in kind(two, shot="shot_b").get_suptitle()
+    assert "one of" not in kind(three).get_suptitle()
+
+
+def test_a_long_title_takes_another_line(tmp_path):
+    title = "A title that is much longer than a narrow figure is wide " * 2
+    times, place = 0.1 * np.arange(9), {"x": np.arange(3.0), "z": np.zeros(3)}
+    attributes = {"title": title}
+    path = tmp_path / "a.h5"
+    with ResultsWriter(path, scenario_text="", resolved="", attributes=attributes) as writer:
+        writer.create_traces(
+            "line", shots=["1", "2"], codes=list("ABC"), positions=place, requested=place,
+            time=times, quantities={"vz": "m/s"},
+        )  # fmt: skip
+        for shot in range(2):
+            writer.write("traces/line/vz", shot, np.outer(np.ones(3), times))
+    with open_results(path) as results:
+        # The name of a shot comes before its number.
+        figure = gather(results, shot=1)
+        assert "1, one of 2 shots" in figure.get_suptitle()
+        assert_whole(figure)
+
+
 def test_labels_beside_panels_to_scale_keep_within_the_picture(tmp_path):
     points = 100.0 * np.arange(61)
     names = ("sxx", "sxz", "pga", "pgv")

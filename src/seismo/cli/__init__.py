@@ -186,6 +186,9 @@ def plot(
             own = settings if kinds else _of_kind(KINDS[kind], settings)
             suffix = KINDS[kind].suffix if kind in KINDS else ".png"
             print(draw(opened, kind, _picture(output, results, kind, suffix, len(wanted)), **own))
+        chooses = any("shot" in KINDS[kind].options for kind in wanted)
+        if chooses and not {"shot", "series"} & settings.keys():
+            _say_shot(results, opened.shots)
 
 
 @app.command()
@@ -213,6 +216,13 @@ def _setting(text: str) -> tuple[str, Any]:
 
 def _of_kind(kind: Any, settings: dict[str, Any]) -> dict[str, Any]:
     return {name: value for name, value in settings.items() if name in kind.options}
+
+
+def _say_shot(results: Path, shots: list[str]) -> None:
+    """Say which shot figures of one show, and how to see another."""
+    if len(shots) > 1:
+        shown = f"{len(shots)} shots, of which {shots[0]} is shown"
+        print(f"{results}: {shown}; another with --option shot={shots[1]}", file=sys.stderr)
 
 
 def _picture(output: Path | None, results: Path, kind: str, suffix: str, count: int) -> Path | None:

@@ -14,6 +14,7 @@ import json
 import os
 from collections.abc import Collection, Mapping
 from functools import cached_property
+from itertools import chain
 from pathlib import Path
 from typing import Any
 
@@ -199,6 +200,14 @@ class Results:
         cells = {k: c.tolist() for k, c in columns.items() if c is not None}
         rows = [{k: column[i] for k, column in cells.items()} for i in range(count)]
         return [{k: v for k, v in row.items() if v == v and v != ""} for row in rows]
+
+    @property
+    def shots(self) -> list[str]:
+        """Names of the shots that left traces, maps or snapshots."""
+        found = [one.shots for one in self.traces.values()]
+        found += [one.shots for one in self.maps.values()]
+        found += [[one.shot] for one in self.snapshots.values() if one.shot]
+        return list(dict.fromkeys(chain(*found)))
 
     def sources_of(self, shot: str | None) -> list[dict[str, Any]]:
         """Return the sources that fire in one shot (None: all of them)."""

@@ -99,6 +99,12 @@ def shot_index(traces: TraceSet | MapSet, shot: str | int | None) -> int:
     return traces.shots.index(_shot_name(traces.shots, shot))
 
 
+def shot_words(results: Results, name: str | None) -> str:
+    """Return which of the shots of a survey is shown; nothing where there is one."""
+    count = len(results.shots)
+    return f"{name}, one of {count} shots" if name and count > 1 else ""
+
+
 def first_components(arrays: NamedArrays, names: Names | None) -> tuple[list[str], str]:
     """Return the quantities asked for, else the first few, and words where there are more.
 
@@ -137,8 +143,8 @@ def receiver_indices(traces: TraceSet, codes: Names | None, most: int) -> np.nda
 def _shot_name(shots: Sequence[str], shot: str | int | None) -> str:
     if shot is None:
         return shots[0]
-    if isinstance(shot, str) and shot in shots:
-        return shot
+    if str(shot) in shots:
+        return str(shot)
     if str(shot).isdecimal() and int(shot) < len(shots):
         return shots[int(shot)]
     raise ScenarioError(f"there is no shot {shot!r} (there is: {listed(shots)})")

@@ -13,7 +13,14 @@ from seismo.errors import ScenarioError
 from seismo.output.arrays import TraceSet
 from seismo.output.quantities import pretty_unit, symbol, with_unit
 from seismo.output.results import Results
-from seismo.plotting.choice import Names, Percentile, first_components, shot_index, trace_set
+from seismo.plotting.choice import (
+    Names,
+    Percentile,
+    first_components,
+    shot_index,
+    shot_words,
+    trace_set,
+)
 from seismo.plotting.section import source_place
 from seismo.plotting.style import (
     DIVERGING,
@@ -21,7 +28,7 @@ from seismo.plotting.style import (
     WIDTH,
     amplitude_label,
     clip_level,
-    heading,
+    entitle,
     length_unit,
     outer_labels,
     panels,
@@ -88,8 +95,8 @@ def gather(
         panel.set_ylabel("time (s)")
         panel.set_ylim(traces.time[-1], traces.time[0])
     outer_labels(grid, len(names))
-    named = f"shot {traces.shots[index]}" if len(traces.shots) > 1 else ""
-    figure.suptitle(heading(results.title, traces.name, shown, named), fontsize=10)
+    named = shot_words(results, traces.shots[index])
+    entitle(figure, results.title, traces.name, shown, named)
     return figure
 
 

@@ -23,6 +23,7 @@ from seismo.plotting.section import (
 from seismo.plotting.style import (
     SEQUENTIAL,
     WIDTH,
+    entitle,
     length_unit,
     outer_labels,
     panels,
@@ -61,7 +62,7 @@ def model(results: Results, *, parameters: Names | None = None) -> Figure:
         outer_labels(grid, used)
     handles = draw_geometry(grid[0, 0], planes[0], results, axes, scale, None)
     figure.legend(handles=handles, loc="outside lower center", ncols=2)
-    figure.suptitle(results.title, fontsize=10)
+    entitle(figure, results.title)
     return figure
 
 

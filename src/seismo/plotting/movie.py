@@ -26,6 +26,7 @@ from seismo.plotting.style import (
     SOURCE_COLOUR,
     amplitude_label,
     clip_level,
+    entitle,
     panels,
     side_bar,
     styled,
@@ -85,7 +86,7 @@ def _frames(figure: Figure, panel: Axes, scene: Scene, level: float) -> Iterator
     factor, label = amplitude_label(scene.field, scene.unit, level)
     image = scene.draw(panel, scene.values(0), level, factor)
     side_bar(panel, image, label=label, extend="both")
-    figure.suptitle(scene.title(), fontsize=10)
+    entitle(figure, *scene.title())
     title = panel.set_title(scene.time_label(0), loc="left")
     canvas.draw()
     figure.set_layout_engine("none")  # a layout that moves from frame to frame would tremble

@@ -6,7 +6,7 @@ import numpy as np
 from matplotlib.figure import Figure
 
 from seismo.output.results import Results
-from seismo.plotting.choice import Names, Percentile, components, map_set, shot_index
+from seismo.plotting.choice import Names, Percentile, components, map_set, shot_index, shot_words
 from seismo.plotting.section import (
     chosen_section,
     draw_geometry,
@@ -19,7 +19,7 @@ from seismo.plotting.style import (
     WIDTH,
     amplitude_label,
     clip_level,
-    heading,
+    entitle,
     length_unit,
     outer_labels,
     panels,
@@ -75,6 +75,5 @@ def peaks(
         side_bar(panel, image, extend="max")
     outer_labels(grid, len(names))
     places = [f"{axis} = {value:.6g} m" for axis, value in found.plane.items()]
-    shot_name = f"shot {fired}" if fired else ""
-    figure.suptitle(heading(results.title, shot_name, plane.title(), *places), fontsize=10)
+    entitle(figure, results.title, shot_words(results, fired), plane.title(), *places)
     return figure

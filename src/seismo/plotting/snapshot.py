@@ -20,7 +20,7 @@ from seismo.errors import ScenarioError
 from seismo.output.arrays import SnapshotSeries
 from seismo.output.quantities import symbol
 from seismo.output.results import Results
-from seismo.plotting.choice import Count, Percentile, components, snapshot_series
+from seismo.plotting.choice import Count, Percentile, components, shot_words, snapshot_series
 from seismo.plotting.section import (
     Section,
     chosen_section,
@@ -35,7 +35,7 @@ from seismo.plotting.style import (
     WIDTH,
     amplitude_label,
     clip_level,
-    heading,
+    entitle,
     length_unit,
     outer_labels,
     panels,
@@ -90,7 +90,7 @@ def snapshot(
         image, ax=grid, label=label, extend="both", location="bottom", shrink=0.5, aspect=40,
         pad=0.02,
     )  # fmt: skip
-    figure.suptitle(scene.title(), fontsize=10)
+    entitle(figure, *scene.title())
     return figure
 
 
@@ -161,11 +161,11 @@ class Scene:
         """Return the time of a snapshot as words."""
         return f"t = {self.series.time[index]:.4g} s"
 
-    def title(self) -> str:
+    def title(self) -> list[str]:
         """Return title, shot and where the grid is cut."""
         planes = [f"{axis} = {value:.6g} m" for axis, value in self.series.plane.items()]
-        shot = f"shot {self.series.shot}" if self.series.shot else ""
-        return heading(self.results.title, shot, self.section.title(), *planes)
+        shot = shot_words(self.results, self.series.shot)
+        return [self.results.title, shot, self.section.title(), *planes]
 
     def _draw_ground(self, panel: Axes) -> None:
         if self._ground is not None:

@@ -20,13 +20,14 @@ from seismo.plotting.choice import (
     first_components,
     receiver_indices,
     shot_index,
+    shot_words,
     trace_set,
 )
 from seismo.plotting.style import (
     COLOURS,
     WIDTH,
     amplitude_label,
-    heading,
+    entitle,
     panels,
     quiet_frame,
     styled,
@@ -82,9 +83,8 @@ def spectra(
         panel.set_ylabel(label.removesuffix(")") + " per Hz)" if label.endswith(")") else label)
     handles, labels = grid[0, 0].get_legend_handles_labels()
     figure.legend(handles, labels, loc="outside lower center", ncols=min(len(labels), 4))
-    named = f"shot {stations.shots[index]}" if len(stations.shots) > 1 else ""
-    note = f"last {TAPERED:.0%} tapered"
-    figure.suptitle(heading(results.title, stations.name, shown, named, note), fontsize=10)
+    named, note = shot_words(results, stations.shots[index]), f"last {TAPERED:.0%} tapered"
+    entitle(figure, results.title, stations.name, shown, named, note)
     return figure
 
 

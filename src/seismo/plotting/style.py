@@ -106,6 +106,11 @@ def heading(*parts: str) -> str:
     return ", ".join(part for part in parts if part)
 
 
+def entitle(figure: Figure, *parts: str) -> None:
+    """Set the title of a figure, in as many lines as it takes."""
+    figure.suptitle(heading(*parts), fontsize=10, wrap=True)
+
+
 def clip_level(values: np.ndarray, percentile: float) -> float:
     """Return the amplitude to clip at: the percentile over what has moved at all.
 

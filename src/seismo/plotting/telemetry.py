@@ -11,7 +11,15 @@ from seismo.errors import ScenarioError
 from seismo.output.quantities import long_name, readable
 from seismo.output.results import Results
 from seismo.plotting.choice import components
-from seismo.plotting.style import COLOURS, heading, outer_labels, panels, quiet_frame, styled
+from seismo.plotting.style import (
+    COLOURS,
+    entitle,
+    heading,
+    outer_labels,
+    panels,
+    quiet_frame,
+    styled,
+)
 
 _COLUMNS = 2
 
@@ -47,5 +55,5 @@ def telemetry(results: Results, *, quantities: str | Sequence[str] | None = None
     for panel in grid.flat:
         panel.tick_params(labelleft=True)  # each has a scale of its own
     device = str(results.summary.get("device", ""))
-    figure.suptitle(heading(results.title, device), fontsize=10)
+    entitle(figure, results.title, device)
     return figure

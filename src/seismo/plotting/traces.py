@@ -9,8 +9,16 @@ from matplotlib.figure import Figure
 from seismo.errors import ScenarioError
 from seismo.output.quantities import pretty_unit, symbol, with_unit
 from seismo.output.results import Results
-from seismo.plotting.choice import Count, Names, components, receiver_indices, shot_index, trace_set
-from seismo.plotting.style import COLOURS, REST, heading, panels, quiet_frame, styled
+from seismo.plotting.choice import (
+    Count,
+    Names,
+    components,
+    receiver_indices,
+    shot_index,
+    shot_words,
+    trace_set,
+)
+from seismo.plotting.style import COLOURS, REST, entitle, panels, quiet_frame, styled
 
 
 @styled
@@ -67,8 +75,7 @@ def traces(
         )
         labels = [stations.codes[k] for k in chosen] if column == 0 else [""] * len(chosen)
         panel.set_yticks(-np.arange(len(chosen)), labels)
-    named = f"shot {stations.shots[index]}" if len(stations.shots) > 1 else ""
-    figure.suptitle(heading(results.title, stations.name, named), fontsize=10)
+    entitle(figure, results.title, stations.name, shot_words(results, stations.shots[index]))
     return figure
 
 
