@@ -153,8 +153,9 @@ def test_kernels_are_compiled_elsewhere_and_kept(monkeypatch, tmp_path):
     assert len(requests) > cuda_code.ALONE
     monkeypatch.setattr(cuda_code, "compile_ptx", None)
     for _ in range(2):
-        cuda_code.keep(requests)
-        assert all(".visible .entry" in request.path.read_text() for request in requests)
+        texts = cuda_code.keep(requests)
+        assert texts == {request.path: request.path.read_text() for request in requests}
+        assert all(".visible .entry" in text for text in texts.values())
         monkeypatch.setattr(cuda_code, "_compile_elsewhere", None)
 
 
@@ -165,8 +166,21 @@ def test_what_other_processes_leave_undone_is_compiled_here(monkeypatch, tmp_pat
     monkeypatch.setattr(cuda_code, "compile_ptx", lambda request: "compiled here")
     kernels = [f"{n}" * 2**20 for n in range(cuda_code.ALONE + 1)]  # more than a pipe holds
     requests = [cuda_code.Request(kernel, (), None, False, (9, 0)) for kernel in kernels]
-    cuda_code.keep(requests)
-    assert [request.path.read_text() for request in requests] == ["compiled here"] * len(kernels)
+    texts = cuda_code.keep(requests)
+    assert texts == {request.path: "compiled here" for request in requests}
+    assert {path: path.read_text() for path in tmp_path.glob("*.ptx")} == texts
+
+
+def test_kernels_that_nobody_uses_go_when_others_come(monkeypatch, tmp_path):
+    monkeypatch.setenv("SEISMO_CACHE_DIR", str(tmp_path))
+    monkeypatch.setattr(cuda_code, "compile_ptx", lambda request: "compiled")
+    old, used, new = (cuda_code.Request(name, (), None, False, (9, 0)) for name in "abc")
+    cuda_code.keep([old, used])
+    for path in tmp_path.iterdir():
+        os.utime(path, (0, 0))
+    cuda_code.keep([used])
+    cuda_code.keep([new])
+    assert set(tmp_path.glob("*.ptx")) == {used.path, new.path}
 
 
 @pytest.mark.parametrize("precision", LANES)

@@ -15,6 +15,7 @@ from __future__ import annotations
 import hashlib
 from collections.abc import Callable
 from functools import lru_cache
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -28,6 +29,7 @@ from numba.np.arrayobj import make_array, populate_array
 
 from seismo.backends.base import Variant
 from seismo.backends.digest import source_digest
+from seismo.backends.kept_code import in_use, tidy
 from seismo.backends.tiles import TileCode
 from seismo.backends.vectors import vector_lanes, written
 
@@ -47,6 +49,15 @@ class _KeyedCache(FunctionCache):
         self._cache_file = IndexDataCacheFile(
             self._cache_path, name, self._impl.locator.get_source_stamp()
         )
+
+    def load_overload(self, sig, target_context):
+        for name in (self._cache_file._index_name, self._cache_file._data_name(1)):
+            in_use(Path(self.cache_path, name))
+        return super().load_overload(sig, target_context)
+
+    def save_overload(self, sig, data):
+        super().save_overload(sig, data)
+        tidy(Path(self.cache_path))
 
     def _index_key(self, signature, codegen):
         return signature, codegen.magic_tuple(), self._key

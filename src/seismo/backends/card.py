@@ -13,6 +13,7 @@ from contextlib import contextmanager
 from functools import cached_property, partial
 from importlib.metadata import version
 from itertools import pairwise
+from pathlib import Path
 from typing import Any
 
 import cupy
@@ -190,13 +191,12 @@ class Card(Tools):
     def load(self) -> None:
         """Compile and load all kernels that were bound since the last time."""
         wanted, self._wanted = self._wanted, []
-        keep(wanted)
+        texts = keep([request for request in wanted if request.path not in self._functions])
         with self.device:
-            self._load_modules(wanted)
+            self._load_modules(texts)
 
-    def _load_modules(self, wanted: list[Request]) -> None:
-        for path in {request.path for request in wanted} - self._functions.keys():
-            text = path.read_text()
+    def _load_modules(self, texts: dict[Path, str]) -> None:
+        for path, text in texts.items():
             module = cupy.cuda.function.Module()
             module.load(text.encode())
             entry = re.search(r"\.visible \.entry (\S+?)\(", text)

@@ -30,6 +30,7 @@ from numba import cuda
 from numba.cuda import types
 
 from seismo.backends.digest import source_digest
+from seismo.backends.kept_code import in_use, tidy
 
 _ONE_BY_ONE = threading.Lock()  # cards of one process want the same kernels
 ALONE = 2  # kernels that this process compiles itself: another one takes as long to start
@@ -96,15 +97,29 @@ def cache_folder() -> Path:
     return Path(named) if named else base / "seismo"
 
 
-def keep(requests: list[Request]) -> None:
-    """Compile what is not kept yet."""
+def keep(requests: list[Request]) -> dict[Path, str]:
+    """Compile what is not kept yet; give the PTX of all by where it is kept."""
     with _ONE_BY_ONE:
-        missing = list({r.path: r for r in requests if not r.path.exists()}.values())
+        wanted = {request.path: request for request in requests}
+        texts = {path: _read(path) for path in wanted}
+        missing = [path for path, text in texts.items() if not text]
         if len(missing) > ALONE:
-            _compile_elsewhere(missing, min(len(missing), os.cpu_count() or 1))
-        for request in missing:
-            if not request.path.exists():
-                write_whole(request.path, compile_ptx(request))
+            elsewhere = [wanted[path] for path in missing]
+            _compile_elsewhere(elsewhere, min(len(missing), os.cpu_count() or 1))
+        for path in missing:
+            texts[path] = _read(path) or _compile(wanted[path])
+        if missing:
+            tidy(cache_folder())
+        return texts
+
+
+def _read(path: Path) -> str:
+    """Give a kept text, "" where there is none: another process may remove what was not used."""
+    in_use(path)
+    try:
+        return path.read_text()
+    except FileNotFoundError:
+        return ""
 
 
 def _compile_elsewhere(requests: list[Request], processes: int) -> None:
@@ -130,7 +145,7 @@ def _work() -> None:
     requests = pickle.load(sys.stdin.buffer)
     without_card(requests[0].capability)
     for request in requests:
-        write_whole(request.path, compile_ptx(request))
+        _compile(request)
 
 
 def without_card(capability: tuple[int, int]) -> None:
@@ -150,10 +165,16 @@ def compile_ptx(request: Request) -> str:
     return code if isinstance(code, str) else code.decode()
 
 
+def _compile(request: Request) -> str:
+    text = compile_ptx(request)
+    write_whole(request.path, text)
+    return text
+
+
 def write_whole(path: Path, text: str) -> None:
     """Write a file that other processes see whole or not at all."""
     path.parent.mkdir(parents=True, exist_ok=True)
-    handle, name = tempfile.mkstemp(dir=path.parent, suffix=".part")
+    handle, name = tempfile.mkstemp(dir=path.parent, prefix=f"{path.name}.")
     with os.fdopen(handle, "w") as file:
         file.write(text)
     Path(name).replace(path)
