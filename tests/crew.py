@@ -1,7 +1,8 @@
 """What the ranks of a test do; started by mpiexec, with the orders as JSON in a file.
 
 cases     run each scenario, and store what its first rank gathers of it
-command   run the command line; `failing` or `dying` is the rank that does so after some steps
+command   run the command line; `failing` or `dying` is the rank that does so after some steps;
+          `stuck` ranks never leave MPI
 """
 
 from __future__ import annotations
@@ -10,6 +11,7 @@ import json
 import os
 import signal
 import sys
+import time
 from pathlib import Path
 
 import numpy as np
@@ -78,6 +80,8 @@ def command(orders: dict) -> None:
         advance(simulation, steps)
 
     Simulation.advance = trapped
+    if orders.get("stuck"):
+        sys.modules["mpi4py.MPI"].Finalize = lambda: time.sleep(1000)
     main(orders["command"])
 
 

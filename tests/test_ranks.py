@@ -135,14 +135,18 @@ def test_an_exception_on_one_rank_ends_all(tmp_path):
     assert done.returncode == 70
     assert "rank 1: internal error" in done.stderr
     assert "RuntimeError: the mast broke" in done.stderr
+    assert "MPI_ABORT was invoked on rank 1" in done.stderr
     assert not (tmp_path / "x.h5").exists()
 
 
-def test_a_mistake_of_all_is_said_once(tmp_path):
+@pytest.mark.parametrize("stuck", [False, True])
+def test_a_mistake_of_all_is_said_once_and_aborts_nobody(tmp_path, stuck):
+    """Whether or not MPI lets them go."""
     words = command(tmp_path, model=[VOLUME["model"][0] | {"vp": 2.5}])
-    done = launch(2, tmp_path, what="command", command=words)
+    done = launch(2, tmp_path, what="command", command=words, stuck=stuck)
     assert done.returncode == 2
     assert done.stderr.count("did you mean '2.5 km/s'?") == 1
+    assert "MPI_ABORT" not in done.stderr
 
 
 def test_stopped_runs_go_on_to_the_same_bits(tmp_path, alone):
@@ -150,6 +154,7 @@ def test_stopped_runs_go_on_to_the_same_bits(tmp_path, alone):
     words, folder = command(tmp_path, checkpoint={"steps": 11}), tmp_path / "x.h5.run"
     done = launch(3, tmp_path, what="command", command=words, stopping=1)
     assert done.returncode == 85, done.stderr
+    assert "MPI_ABORT" not in done.stderr
     assert "go on with the same command, on any number of ranks, and --resume" in done.stderr
     assert sorted(path.name for path in folder.glob("rank-*")) == ["rank-1", "rank-2"]
     words += ["--resume"]
@@ -181,6 +186,7 @@ def test_a_wavefield_that_blows_up_on_one_rank_is_told_once_and_kept(tmp_path):
     words = command(tmp_path)
     done = launch(2, tmp_path, what="command", command=[*words, "--quiet"], spoiling=1)
     assert done.returncode == 3
+    assert "MPI_ABORT" not in done.stderr
     (said,) = (line for line in done.stderr.splitlines() if "is unstable" in line)
     with seismo.open_results(tmp_path / "x.h5") as results:
         assert results.status == "unstable"

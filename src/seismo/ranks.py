@@ -9,17 +9,20 @@ from __future__ import annotations
 
 import os
 import sys
+import threading
 import time
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
-from typing import Any, TypeVar
+from typing import Any, NoReturn, TypeVar
 
 import numpy as np
 
 from seismo.errors import DeviceError
 
 _SIZES = ("OMPI_COMM_WORLD_SIZE", "PMI_SIZE")  # as Open MPI, and MPICH and its kin, tell them
-_GRACE = 1.0  # s in which the first rank may say what befell all
+_GRACE = 1.0  # s in which all ranks have come, if something befell all
+_LEAVING = 2.0  # s that leaving MPI may take
+_LAST = 0.1  # s for the others to leave: at the first that ends badly a launcher ends all
 _TASKS = "SLURM_STEP_NUM_TASKS"
 T = TypeVar("T")
 Buffers = dict[int, Any]  # by rank, where the backend has its arrays
@@ -238,12 +241,37 @@ def end_all(say: Callable[[], int]) -> int:
     Returns:
         The exit code, where there are no others.
     """
-    world = getattr(sys.modules.get("mpi4py.MPI"), "COMM_WORLD", None)
-    if world is None or world.size == 1:
+    mpi = sys.modules.get("mpi4py.MPI")
+    if mpi is None or mpi.COMM_WORLD.size == 1:
         return say()
+    world = mpi.COMM_WORLD
+    code = None if world.rank else say()
+    if _all_come(world.Ibarrier()):
+        _leave(mpi, world.bcast(code))
     if world.rank:
-        time.sleep(_GRACE)
         print(f"rank {world.rank}: ", end="", file=sys.stderr)
-    code = say()
+        code = say()
     sys.stderr.flush()
     return world.Abort(code)
+
+
+def _all_come(barrier: Any) -> bool:
+    """Tell whether all ranks end by themselves: what befalls all is said once, and needs no abort.
+
+    The barrier is of MPI's world, in which nothing else is said.
+    """
+    end = time.monotonic() + _GRACE
+    while not (here := barrier.Test()) and time.monotonic() < end:
+        time.sleep(0.01)
+    return here
+
+
+def _leave(mpi: Any, code: int) -> NoReturn:
+    """Leave MPI and the process, even if a message that nobody takes any more is in the way."""
+    sys.stderr.flush()
+    watch = threading.Timer(_LEAVING, os._exit, (code,))
+    watch.daemon = True
+    watch.start()
+    mpi.Finalize()
+    time.sleep(_LAST)
+    os._exit(code)
