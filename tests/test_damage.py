@@ -72,6 +72,22 @@ def test_every_header_has_a_checksum(sound, tmp_path):
         assert "None" not in str(caught.value)
 
 
+def test_a_damaged_mark_is_not_taken_for_a_foreign_file(sound, tmp_path):
+    """Its text, then all the attributes where the place of one cannot be found."""
+    data = sound.read_bytes()
+    path = damaged(sound, tmp_path / "x.h5", [data.index(b"seismo results") + 8])
+    said = "is damaged: the attribute format is 'seismo r.sults', not 'seismo results'; copy"
+    with pytest.raises(ScenarioError, match=said):
+        seismo.open_results(path)
+    root = data.index(b"BTHD")  # the first tree: names of the root's attributes
+    with pytest.raises(
+        ScenarioError, match=r"x\.h5: /: cannot be read, the file is damaged: .*copy"
+    ):
+        seismo.open_results(damaged(sound, path, [root + 9]))
+    with pytest.raises(ScenarioError, match="no results of seismo that can be read"):
+        seismo.run(SCENARIO, path, backend="cpu")
+
+
 def test_every_number_has_a_checksum(sound, tmp_path):
     chunks = {}
 

@@ -21,7 +21,7 @@ from seismo.errors import ScenarioError
 
 # HDF5 keeps names in alphabetical order; people expect this one (what matches first).
 _ORDER = (r"vp", r"vs", r"rho", r"p|pressure", r"v[xyz]", r"u[xyz]", r"a[xyz]", r"s[xyz]{2}", r".*")
-_AGAIN = "copy it again, or run again"
+AGAIN = "copy it again, or run again"
 
 
 class UnknownNameError(ScenarioError, KeyError):
@@ -104,7 +104,7 @@ class NamedArrays(Mapping[str, Any]):
         values = self.column(name)
         if values is None or values.dtype.kind not in "fiu":
             place = _place(self._group) if self._group else self.name
-            raise ScenarioError(f"{place}: {name} is missing, the file is damaged; {_AGAIN}")
+            raise ScenarioError(f"{place}: {name} is missing, the file is damaged; {AGAIN}")
         return values
 
     @property
@@ -316,7 +316,7 @@ def reading(item: h5py.HLObject | None) -> Iterator[None]:
         if not item:  # so h5py calls anything in a closed file
             raise ScenarioError("the results are closed: read before, or open them again") from None
         reason = " ".join(str(error).split())
-        problem = f"cannot be read, the file is damaged: {reason}; {_AGAIN}"
+        problem = f"cannot be read, the file is damaged: {reason}; {AGAIN}"
         raise ScenarioError(f"{_place(item)}: {problem}") from error
 
 

@@ -23,6 +23,7 @@ import numpy as np
 
 from seismo.errors import ScenarioError
 from seismo.output.arrays import (
+    AGAIN,
     MapSet,
     Model,
     NamedArrays,
@@ -251,7 +252,8 @@ def results_target(path: str | os.PathLike[str]) -> Path:
     final = final_path(path)
     if final.exists() and final.stat().st_size and not _holds_results(final):
         raise ScenarioError(
-            f"{final}: is there and holds no results of seismo; choose another name, or remove it"
+            f"{final}: is there and holds no results of seismo that can be read; "
+            "choose another name, or remove it"
         )
     return final
 
@@ -260,7 +262,7 @@ def _holds_results(path: Path) -> bool:
     try:
         with _opened_file(path) as file:
             return text_attribute(file, "format") == FORMAT
-    except (OSError, ValueError):
+    except (OSError, ValueError, ScenarioError):
         return False
 
 
@@ -298,7 +300,7 @@ def _opened(path: Path) -> h5py.File:
         raise ScenarioError(f"{path}: cannot be opened as results: {reason}") from error
     try:
         if text_attribute(file, "format") != FORMAT:
-            raise ScenarioError(f"{path}: is an HDF5 file, but not one that seismo wrote")
+            raise ScenarioError(f"{path}: {_unlike_ours(file)}")
         version = text_attribute(file, "format_version")
         if version != str(FORMAT_VERSION):
             raise ScenarioError(
@@ -309,3 +311,17 @@ def _opened(path: Path) -> h5py.File:
         file.close()
         raise
     return file
+
+
+def _unlike_ours(file: h5py.File) -> str:
+    """Say why a file without our mark is none of ours, or which attribute is damaged.
+
+    Raises:
+        ScenarioError: the attributes cannot be listed.
+    """
+    with reading(file):
+        names = list(file.attrs)
+    if "seismo_version" not in names:
+        return "is an HDF5 file, but not one that seismo wrote"
+    found = repr(text_attribute(file, "format")) if "format" in names else "missing"
+    return f"is damaged: the attribute format is {found}, not {FORMAT!r}; {AGAIN}"
