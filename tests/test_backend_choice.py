@@ -315,6 +315,23 @@ def test_looking_around_works_on_any_machine():
     assert numbers("") == ()
 
 
+def test_the_driver_is_asked_once(monkeypatch):
+    asked = []
+
+    def none_is_there(name):
+        asked.append(name)
+        raise OSError
+
+    monkeypatch.setattr(cuda_facts.ctypes, "CDLL", none_is_there)
+    cuda_facts._ask_driver.cache_clear()
+    try:
+        assert optional_gpu(None) == ""
+        assert choose("auto", threads=None).name == "cpu"
+        assert asked == ["libcuda.so.1"]
+    finally:
+        cuda_facts._ask_driver.cache_clear()
+
+
 def test_nvvm_says_which_kernels_it_writes():
     pytest.importorskip("numba_cuda")
     ptx, trouble = cuda_facts._try_nvvm()

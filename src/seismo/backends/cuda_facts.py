@@ -10,6 +10,7 @@ from __future__ import annotations
 import ctypes
 import os
 from dataclasses import dataclass
+from functools import cache
 from importlib import metadata
 from itertools import combinations
 from pathlib import Path
@@ -147,6 +148,7 @@ def _installed(package: str) -> str | None:
         return None
 
 
+@cache
 def _ask_driver() -> tuple[Version | None, tuple[Gpu, ...], str, tuple[Link, ...]]:
     """Give the driver's CUDA version, its GPUs, what it complains about, and the GPUs' links."""
     try:
