@@ -189,17 +189,18 @@ def test_bodies_of_output(precision, compiler):
     card = CompilingCard((9, 0))
     backend, whole = GpuBackend(precision, card), np.uint32
     rows, field, found = np.zeros(4, np.int64), np.zeros(9, precision), np.zeros(9, np.float32)
-    beside = (np.zeros((4, 2), np.int64), np.zeros((4, 2), precision))
+    beside = (np.zeros((4, 8), np.int64), np.zeros((4, 8), precision))
     cuda_code.without_card((9, 0))
     for body, arguments in (
-        (cuts.cut, (found, rows, field, rows, 2, *beside, 1)),
+        (cuts.cut, (found, rows, field, rows, 2, field.dtype.type(3), 1)),
+        (cuts.cut_beside, (found, rows, field, rows, 2, *beside, 1)),
         (cuts.shorten, (found.view("u4"), rows, whole(1), whole(3), whole(7))),
         (cuts.change, (field, field, field, rows)),
         (cuts.raise_peaks, (found, field, rows, rows)),
     ):
         backend.each_row(body, 4, 64, arguments, (0,))
     codes = card.codes()
-    assert len(codes) == 4
+    assert len(codes) == 5
     for code in codes:
         check(code, (9, 0), precision)
 

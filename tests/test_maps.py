@@ -21,6 +21,7 @@ from seismo.decomposition import decompose
 from seismo.errors import ScenarioError
 from seismo.fields import Fields
 from seismo.grid import Grid
+from seismo.kernels import cuts as kernels
 from seismo.maps import Maps, make_maps
 from seismo.output.quantities import long_name, symbol
 from seismo.physics.registry import physics_for
@@ -105,6 +106,21 @@ def check_polynomials(backend: Backend, cuts: tuple[int, int], plane: str | None
 @pytest.mark.parametrize("plane", [None, "x", "z"])
 def test_peaks_of_polynomials_are_exact(kind, cuts, plane):
     check_polynomials(kind("float32"), cuts, plane)
+
+
+@pytest.mark.parametrize("kind", [ReferenceBackend, CpuBackend])
+@pytest.mark.parametrize("count", [1, 2, 3])
+def test_lengths_whose_squares_are_too_small_are_exact(kind, count):
+    """Squares of 1e-21 are no numbers of single precision; a power of two rounds nothing."""
+    backend, tiny, length = kind("float32"), np.float32(2.0**-70), 53
+    values = np.random.default_rng(2).normal(size=(count, length)).astype("f4")
+    found = np.zeros((2, length), "f4")
+    for peaks, factor in zip(found, (1, tiny), strict=True):
+        starts = np.arange(count) * length
+        held = (peaks, (factor * values).ravel(), np.zeros(1, np.int64), starts)
+        backend.each_row(kernels.raise_peaks, 1, length, held, (0,))()
+    np.testing.assert_allclose(found[0], np.linalg.norm(values, axis=0), rtol=3e-7)
+    np.testing.assert_array_equal(found[1], tiny * found[0])
 
 
 def changed(**sections):

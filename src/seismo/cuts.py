@@ -29,8 +29,8 @@ class Beside:
 
     Attributes:
         axis: along which they lie.
-        steps: (points along z, n) how far up the axis.
-        weights: (points along z, n) of them.
+        steps: (points along z, kernels.POINTS) how far up the axis.
+        weights: (points along z, kernels.POINTS) of them.
     """
 
     axis: str
@@ -136,10 +136,8 @@ class Rows:
     given: np.ndarray
     to: np.ndarray
 
-    def beside(self, points: Beside | None) -> tuple[np.ndarray, np.ndarray]:
+    def beside(self, points: Beside) -> tuple[np.ndarray, np.ndarray]:
         """Give the offsets (row, n) and weights of what each point of a row is the sum of."""
-        if points is None:
-            return np.zeros((self.z.size, 1), np.int64), np.ones((self.z.size, 1))
         stride = dict(zip("xyz", (1, *self.fields.subdomain.strides), strict=True))[points.axis]
         return points.steps[self.z] * stride, points.weights[self.z]
 
@@ -244,15 +242,16 @@ class Reader:
             first: where the cut begins in the target.
             beside: what to sum instead of the points themselves.
         """
-        put = self._backend.array
+        put, number = self._backend.array, np.dtype(self._backend.precision).type
         for rows, (to, given) in zip(self.rows, self.held, strict=True):
-            offsets, weights = rows.beside(beside)
-            held = (
-                target, put(rows.to + first) if first else to, rows.fields.written(name, parity),
-                given, self.cut.index[0].step, put(offsets),
-                put((factor * weights).astype(self._backend.precision)), int(added),
-            )  # fmt: skip
-            yield self.each_row(kernels.cut, rows, held)
+            source, step = rows.fields.written(name, parity), self.cut.index[0].step
+            held = (target, put(rows.to + first) if first else to, source, given, step)
+            if beside is None:
+                yield self.each_row(kernels.cut, rows, (*held, number(factor), int(added)))
+            else:
+                offsets, weights = rows.beside(beside)
+                sums = (put(offsets), put(number(factor * weights)))
+                yield self.each_row(kernels.cut_beside, rows, (*held, *sums, int(added)))
 
     def each_row(self, body: Any, rows: Rows, arguments: tuple) -> Launch:
         """Bind a body to the rows of a subdomain; it writes its first argument."""

@@ -28,7 +28,7 @@ from seismo.places import Held
 from seismo.ranks import Alone
 from seismo.surroundings import Surroundings
 
-MOST_REACH = 4  # half points on either side of a node
+MOST_REACH = kernels.POINTS // 2  # half points on either side of a node
 _UNITS = {"pgv": "m/s", "pga": "m/s^2"}
 
 
@@ -194,14 +194,13 @@ def beside(around: Surroundings, name: str) -> Beside | None:
     field = around.physics.named(name)
     if not field.half:
         return None
-    depths = around.grid.points[2]
-    steps, weights = midpoint_weights(min(MOST_REACH, around.halo))
-    steps, weights = np.tile(steps, (depths, 1)), np.tile(weights, (depths, 1))
+    size = (around.grid.points[2], kernels.POINTS)
+    steps, weights = np.zeros(size, np.int64), np.zeros(size)
+    rows, some = midpoint_weights(min(MOST_REACH, around.halo))
+    steps[:, : rows.size], weights[:, : rows.size] = rows, some
     if field.half == "z" and around.closure is not None:
-        near = [axis_weights(float(z), True, 0, around.surface(field)) for z in range(MOST_REACH)]
-        width = max(steps.shape[1], *(len(w) for _, w in near))
-        steps, weights = (np.pad(a, ((0, 0), (0, width - a.shape[1]))) for a in (steps, weights))
-        for z, (rows, some) in enumerate(near):
+        for z in range(MOST_REACH):
+            rows, some = axis_weights(float(z), True, 0, around.surface(field))
             steps[z], weights[z] = 0, 0.0
             steps[z, : rows.size], weights[z, : rows.size] = rows - z, some
     return Beside(field.half, steps, weights)

@@ -9,7 +9,7 @@ of its bandwidth that `SHARES` says: on an H200 the mean of these cases (benchma
 h200.json), and about that for the other two equations, which were not measured.
 
 Maps of largest values cost by what they read of every point of the map at every step, a component
-at the nodes (`MAP_NANOSECONDS`, measured in 2-D) far more than one where it stands.
+at the nodes (`MAP_NANOSECONDS`, measured in 2-D) more than one where it stands.
 
 It is an estimate: on an idle machine of that kind good to some ten percent, on others to a factor
 of two or so, and other programs that run meanwhile slow a run down at will.
@@ -54,7 +54,7 @@ SHARES: dict[str, Table] = {
     },
 }
 MAP_NANOSECONDS: dict[str, dict[str, float]] = {
-    "cpu": {"read at nodes": 6.5, "read": 1.0, "changed": 1.0, "raised": 1.1},
+    "cpu": {"read at nodes": 0.7, "read": 0.4, "changed": 0.3, "raised": 0.3},
     "gpu": {},
 }
 STEP_SECONDS = {"cpu": 1e-4, "gpu": 1.5e-5}  # launching and recording, whatever the size
