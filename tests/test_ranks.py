@@ -120,6 +120,7 @@ def test_a_whole_run_gives_the_file_of_one_process(tmp_path, alone, ranks, sprea
     assert done.returncode == 0, done.stderr
     path = tmp_path / "x.h5"
     assert done.stdout.splitlines()[-1] == str(path)
+    assert f"on the CPU, 1 thread for each of {ranks} ranks" in done.stderr
     assert contents(path) == contents(alone)
     with seismo.open_results(alone) as single, seismo.open_results(path) as results:
         assert single.traces_hash == results.traces_hash != ""

@@ -123,8 +123,10 @@ def run_on(ranks: Alone, scenario: Source, request: Request) -> Results | None:
 
     def one(rank: Alone, choice: Choice) -> Results | None:
         asked = request if rank.first else replace(request, report=silent)
-        each = f", for each of {ranks.count} ranks" if ranks.several else ""
-        asked.report(Progress("device", note=f"{choice.note}{each}{'; ' * bool(why)}{why}"))
+        place, _, reason = choice.note.partition("; ")
+        each = f" for each of {ranks.count} ranks" if ranks.several else ""
+        said = filter(None, [place + each, reason, why])
+        asked.report(Progress("device", note="; ".join(said)))
         return _run(rank, choice, checked, asked, known)
 
     return spread(ranks, choices, one)
