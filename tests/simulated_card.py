@@ -97,6 +97,7 @@ def lanes_of(precision: str):
         part = staticmethod(lambda k: lambda value: value[k])
         integer = staticmethod(lambda array, i: int(array[i]))
         fetch = staticmethod(lambda array, i: None)
+        ask = staticmethod(lambda array, i: None)
 
         tile_number = np.dtype(precision)
         tile_read = staticmethod(read)

@@ -11,6 +11,7 @@ from __future__ import annotations
 import os
 import re
 import subprocess
+from collections.abc import Callable
 from pathlib import Path
 
 import numpy as np
@@ -143,6 +144,35 @@ def test_a_tile_is_copied_beside_the_work(compiler, monkeypatch):
     around = 8 + 2  # rows along y, and a lane on either side along x
     assert len(code.instructions(r"ld\.shared\.v4\.f32")) == around
     assert len(code.instructions(r"st\.shared\.v4\.f32")) == 1
+
+
+def layer(axes: str) -> Callable:
+    """Choose the kernels of layers across some axes."""
+    return lambda kernel: getattr(getattr(kernel, "constants", None), "stretched", "") == axes
+
+
+def test_a_march_across_a_layer_reads_each_row_once(compiler):
+    """Field and fluxes stay in registers: a plane brings one of each, and neighbours within it."""
+    codes = compiler((9, 0), "acoustic", 3, "layers", order=8, wanted=layer("z"))
+    assert len(codes) == 2  # of even and of odd steps
+    for code in codes:
+        check(code, (9, 0), "float32")
+        _, loop, *_ = re.split(r"^\$L__BB\S+:", code.text, flags=re.MULTILINE)
+        brought, around, own, profile = 2, 2 + 8, 3, 3
+        loads = re.findall(r"ld\.global\S*v4\.f32", loop)
+        assert len(loads) == brought + around + own + profile
+
+
+def test_a_march_asks_the_cache_for_what_comes(compiler):
+    """Past, present and coefficient of a later plane."""
+    (code, *_) = compiler((9, 0), "acoustic", 3, "layers", wanted=is_interior, order=8)
+    assert len(code.instructions(r"prefetch\.global\.L2")) == 3
+
+
+def test_the_highest_order_is_not_too_deep_for_the_compiler(compiler):
+    """A layer's row of its profile has 53 numbers there, and a march 46 lanes."""
+    for dimensions, axes in ((2, "xz"), (3, "z")):
+        assert compiler((9, 0), "acoustic", dimensions, "layers", order=16, wanted=layer(axes))
 
 
 def test_kernels_are_compiled_elsewhere_and_kept(monkeypatch, tmp_path):

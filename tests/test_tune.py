@@ -37,8 +37,11 @@ def test_the_next_order_counts():
     assert found[2] == found[3] == H200["xyz", "gradient", "inner", 8] != found[0]
 
 
+MEASURED = {key for key in H200 if key[3] <= 8}  # beyond, layouts only keep registers from spilling
+
+
 def test_entries_and_candidates():
-    """Every entry of the table is tuned, by layouts that a card can take."""
+    """Every entry that was measured is tuned, by layouts that a card can take."""
     tuned = [
         key
         for physics in ("acoustic", "elastic")
@@ -46,7 +49,7 @@ def test_entries_and_candidates():
         for order in (4, 8)
         for key in tuning.entries(physics, axes, order)
     ]
-    assert sorted(tuned) == sorted(H200)
+    assert sorted(tuned) == sorted(MEASURED)
     for key in tuned:
         for shape in tuning.candidates(key):
             threads, blocks = shape.bounds
@@ -75,7 +78,7 @@ def test_what_is_faster_stays():
     shapes = dict(H200)
     told = {entry.key: entry for entry in tuning.tune(CARD, shapes, timed)}
     assert shapes == H200 | {KEY: BEST}
-    assert told.keys() == H200.keys()
+    assert told.keys() == MEASURED
     assert str(told[KEY]) == "xyz gradient inner 4: 16 x 4 x 4 threads, 10.0% faster"
     assert str(told["xz", "gradient", "side", 8]).endswith("kept")
 

@@ -35,10 +35,12 @@ Place = namedtuple(
         "up",  # surface weights of this row / spacing, and the row's offset from the surface
         "down",
         "depth",
-        "flux",  # memory of second derivatives' fluxes, of this step and of the next, where these
+        "flux",  # memory of second derivatives' fluxes, of this step (for a march that has them,
+        # the new fluxes around the point) and of the next, where these
         "coming",  # are taken at once; its places are those of `memory`
+        "kept",  # whether this row of z has memory at nodes, and at half points
     ),
-    defaults=(None, None),
+    defaults=(None, None, None),
 )
 
 

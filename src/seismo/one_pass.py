@@ -115,6 +115,54 @@ def _along_x(lanes, order: int):
 
 
 @lru_cache
+def across(lanes, order: int, slot: int):
+    """Build the second derivative along z of a march that has the fluxes to come around a point.
+
+    They are `s.flux`, and half the order further than the point stands the one that a plane brings.
+    Memory that stays 0, beside the layer, is left alone.
+
+    Returns:
+        Functions (f, i, s): the derivative; and the flux at the half point behind the place.
+    """
+    load, read, store, jit, offset = (
+        lanes.load,
+        lanes.read,
+        lanes.store,
+        lanes.jit,
+        lanes.index(slot),
+    )
+    half, somewhere = order // 2, lanes.index(0)
+    at_node, at_half = (profile_of(lanes, "z", half_point) for half_point in (False, True))
+    total, ahead = centred_sum(lanes, "z", half), staggered_sum(lanes, "z", half, half)
+
+    def pair(m: int):
+        return jit(lambda held, i, stride: held[half + m] - held[half - 1 - m])
+
+    correction = added(lanes, [pair(m) for m in range(half)])
+
+    @jit
+    def coming(f, i, s):
+        b, gain, _ = at_half(s)
+        place = s.j + offset * s.slot if s.kept[1] else somewhere
+        return b * read(s.flux, place) + gain * ahead(f, i, s.z_stride, s.first[2])
+
+    @jit
+    def second(f, i, s):
+        b, gain, _ = at_node(s)
+        place = s.j + offset * s.slot
+        outer = load(s.memory, place if s.kept[0] else somewhere)
+        d = total(f, i, s.z_stride, s.second[2]) + correction(s.flux, i, s.z_stride, s.first[2])
+        outer = b * outer + gain * d
+        if s.kept[1]:
+            store(s.coming, place, s.flux[half], s.mask)
+        if s.kept[0]:
+            store(s.memory, place, outer, s.mask)
+        return d + outer
+
+    return second, coming
+
+
+@lru_cache
 def at_once(lanes, order: int, axis: str, slot: int):
     """Build the second derivative along an axis, with its memory variables from `slot` on."""
     load, store, jit, offset = lanes.load, lanes.store, lanes.jit, lanes.index(slot)

@@ -172,7 +172,7 @@ def _plain(lanes) -> dict:
 
 def operators(
     lanes, order: int, axes: str, stretched: str = "", slots: int = 0, closed: int = 0,
-    at_once: bool = False,
+    at_once: bool = False, across: bool = False,
 ):  # fmt: skip
     """Build the operators of one variant; those of equal axes are shared between variants.
 
@@ -184,12 +184,19 @@ def operators(
         slots: memory variables of a stage along one axis.
         closed: width of the surface weights, 0 away from a free surface.
         at_once: whether second derivatives update their flux memory, too.
+        across: whether a march along z does, across the layer; `z_flux` is what it brings.
     """
     names = dict(_plain(lanes))
     for axis in axes:
         slot = stretched.index(axis) * slots if axis in stretched else None
         width = closed if axis == "z" else 0
         names[f"{axis}_up"], names[f"{axis}_dn"] = _staggered(lanes, order, axis, slot, width)
-        make = one_pass.at_once if at_once and slot is not None else _centred
-        names[axis * 2], names[f"{axis}_flux"] = make(lanes, order, axis, slot)
+        if at_once and slot is not None:
+            pair = (
+                one_pass.across(lanes, order, slot) if across
+                else one_pass.at_once(lanes, order, axis, slot)
+            )  # fmt: skip
+        else:
+            pair = _centred(lanes, order, axis, slot)
+        names[axis * 2], names[f"{axis}_flux"] = pair
     return SimpleNamespace(jit=lanes.jit, number=lanes.number, rounded=lanes.rounded, **names)

@@ -19,6 +19,7 @@ from typing import Any
 from numba import cuda
 
 from seismo.backends.base import Variant
+from seismo.backends.cuda_across import across
 from seismo.backends.cuda_march import Constants, Shape, marching
 from seismo.backends.cuda_tile import tile_kernel
 from seismo.operators import operators
@@ -33,13 +34,13 @@ def _own_planes(shape: Shape) -> tuple[int, int]:
     return 1, shape.points(1)[2]
 
 
-def table_kernel(lanes: Any, update: Callable, constants: Constants, shape: Shape) -> Callable:
-    """Write the kernel whose blocks come from a table.
+def table_kernel(lanes: Any, march: Callable, shape: Shape) -> Callable:
+    """Write the kernel whose blocks, each with a march of its threads, come from a table.
 
     Its arguments: the addresses that `place_maker` names, and the arrays.
     """
     integer, whole, lane, depth = lanes.integer, lanes.index, lanes.width, shape.points(1)[2]
-    march, columns = marching(lanes, update, constants, shape), whole(BLOCK_COLUMNS)
+    columns = whole(BLOCK_COLUMNS)
     apart, reach = _own_planes(shape)
 
     def kernel(addresses, arrays):
@@ -63,8 +64,7 @@ def table_kernel(lanes: Any, update: Callable, constants: Constants, shape: Shap
 
 
 def box_kernel(
-    lanes: Any, update: Callable, constants: Constants, shape: Shape, box: tuple[int, ...],
-    volume: int, back: bool,
+    lanes: Any, march: Callable, shape: Shape, box: tuple[int, ...], volume: int, back: bool
 ) -> Callable:  # fmt: skip
     """Write the kernel of one box that all shots have, no layers.
 
@@ -73,10 +73,7 @@ def box_kernel(
     The launch grid counts its blocks along x, y, and z of all shots. Arguments as above.
     """
     lane, (nx, ny, _), per_block = lanes.width, shape.threads, shape.points(1)[2]
-    march, (apart, reach) = (
-        marching(lanes, update, constants, shape),
-        _own_planes(shape),
-    )
+    apart, reach = _own_planes(shape)
     x0, x_end, y0, y_end, z0, z_end, packed = box
     layers = -(-(z_end - z0) // per_block)
     top, down = (layers - 1, -1) if back else (0, 1)
@@ -125,13 +122,23 @@ class SweepKernel:
 
     def write(self, tools: Any) -> Callable:
         """Write the kernel."""
-        v, lanes, constants = self.variant, tools.lanes(self.precision), self.constants
-        bound = operators(lanes, v.order, v.axes, constants.stretched, v.slots, v.closed, v.at_once)
+        lanes, v, constants, shape = (
+            tools.lanes(self.precision), self.variant, self.constants, self.shape
+        )  # fmt: skip
+        through = v.at_once and constants.stretched == "z" and shape.queue
+        bound = operators(
+            lanes, v.order, v.axes, constants.stretched, v.slots, v.closed, v.at_once, through
+        )
         update = self.formula(bound)
-        if self.box is None:
-            return table_kernel(lanes, update, constants, self.shape)
-        one_box = tile_kernel if self.shape.tile else box_kernel
-        return one_box(lanes, update, constants, self.shape, self.box, self.volume, self.back)
+        if shape.tile and self.box:
+            return tile_kernel(lanes, update, constants, shape, self.box, self.volume, self.back)
+        if through:
+            march = across(lanes, update, constants, bound.z_flux)
+        else:
+            march = marching(lanes, update, constants, shape)
+        if self.box:
+            return box_kernel(lanes, march, shape, self.box, self.volume, self.back)
+        return table_kernel(lanes, march, shape)
 
 
 @dataclass(frozen=True)

@@ -27,7 +27,7 @@ from numba.cuda import types
 from numba.cuda.extending import intrinsic, models, overload, register_model
 
 from seismo.backends.cuda_held import beside_of, level_of, own_of, row_of
-from seismo.backends.cuda_shared import copies_done, copies_queued, tile_access
+from seismo.backends.cuda_shared import asking, copies_done, copies_queued, tile_access
 
 LANE_BYTES = 16
 _I32 = ir.IntType(32)
@@ -234,6 +234,7 @@ def cuda_lanes(precision: str) -> Any:
         integer = _reading(types.int64, ir.IntType(64), ir.IntType(64), 8, True)
         store = _storing(lane, LANE_BYTES)
         fetch = staticmethod(device(lambda f, i: None))
+        ask = asking(element)
         tile_number = kind  # of an array in shared memory
         tile_read, tile_store, tile_copy = tile_parts
         copies_queued, copies_done = copies_queued, staticmethod(copies_done)

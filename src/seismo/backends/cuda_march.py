@@ -28,6 +28,7 @@ class Shape:
         queue: whether it then keeps what it has read around a point along z in registers.
         tile: planes of a queued field's rows that a block keeps in shared memory, 0 for none; in
             the interior of 3-D equations that read one field.
+        ahead: planes further on that a march asks the second-level cache for; 0 for none.
         blocks_per_multiprocessor: that must fit beside one another; limits the registers.
     """
 
@@ -36,6 +37,7 @@ class Shape:
     queue: bool = False
     blocks_per_multiprocessor: int = 1
     tile: int = 0
+    ahead: int = 0
 
     @property
     def bounds(self) -> tuple[int, int]:
@@ -80,6 +82,21 @@ class Constants:
     reads: int
     arrays: int
 
+    @property
+    def bare(self) -> tuple[tuple[int, int], ...]:
+        """Rows z, from the first to behind the last, without memory at nodes and half points.
+
+        Only a march across a layer asks for them.
+        """
+        if self.stretched != "z":
+            return ()
+        found = []
+        for decay in self.tables.profiles[2][[0, 3]]:
+            ends = np.concatenate([[-1], np.flatnonzero(decay), [len(decay)]])
+            widest = np.argmax(np.diff(ends))
+            found.append((int(ends[widest]) + 1, int(ends[widest + 1])))
+        return tuple(found)
+
     def __str__(self) -> str:
         """Name all that a kernel has built in; the profiles come as arguments."""
         t, digest = self.tables, hashlib.sha256()
@@ -87,7 +104,7 @@ class Constants:
             digest.update(np.ascontiguousarray(a).tobytes())
         shapes = [a.shape for a in (*t.profiles, t.up)]
         rest = (self.stretched, self.closed, self.masked, self.half, self.writes, self.reads)
-        return f"{digest.hexdigest()} {t.surface} {shapes} {rest} {self.arrays}"
+        return f"{digest.hexdigest()} {t.surface} {shapes} {rest} {self.arrays} {self.bare}"
 
 
 def _coefficients(table: np.ndarray, number) -> tuple:
@@ -95,17 +112,16 @@ def _coefficients(table: np.ndarray, number) -> tuple:
 
 
 def _tuple_of(lanes, elements: list) -> Callable:
-    """Make a function (a, b) -> the tuple of what `elements` give."""
-    jit = lanes.jit
+    """Make a function (a, b) -> the tuple of what `elements` give.
 
-    def extend(previous, element):
-        return jit(lambda a, b: (*previous(a, b), element(a, b)))
-
-    first = elements[0]
-    total = jit(lambda a, b: (first(a, b),))
-    for element in elements[1:]:
-        total = extend(total, element)
-    return total
+    Each half calls its halves: a call within a call for each element is too deep for the compiler.
+    """
+    jit, half = lanes.jit, len(elements) // 2
+    if half == 0:
+        only = elements[0]
+        return jit(lambda a, b: (only(a, b),))
+    front, back = _tuple_of(lanes, elements[:half]), _tuple_of(lanes, elements[half:])
+    return jit(lambda a, b: (*front(a, b), *back(a, b)))
 
 
 def place_maker(lanes: Any, constants: Constants) -> Callable:
@@ -126,7 +142,7 @@ def place_maker(lanes: Any, constants: Constants) -> Callable:
     weights = _row_of(lanes, constants.closed, t.up.shape[1])
     surface, last_row = int(t.surface), t.up.shape[0] - 1
     mask_of = lanes.jit((lambda x, x_end: x_end - x) if constants.masked else (lambda x, e: None))
-    nothing = whole(0)
+    nothing, kept = whole(0), _keeping(lanes, constants.bare)
 
     @lanes.jit
     def place(addresses, x, y, z, shot, packed, memory, memory_y, memory_z, slot, x_end):
@@ -139,10 +155,18 @@ def place_maker(lanes: Any, constants: Constants) -> Callable:
             held, whole(j), whole(memory_y), whole(memory_z), whole(slot), nothing,
             whole(x), x_table, x_length, y_profile(py, whole(y)), z_profile(pz, whole(z)),
             weights(up, whole(row)), weights(down, whole(row)), whole(below) * z_stride,
-            flux, coming,
+            flux, coming, kept(z),
         )  # fmt: skip
 
     return place
+
+
+def _keeping(lanes, bare: tuple) -> Callable:
+    """Make a function (z) -> whether that row has memory, for nodes and for half points."""
+    if not bare:
+        return lanes.jit(lambda z: None)
+    (a, b), (c, d) = bare
+    return lanes.jit(lambda z: (z < a or z >= b, z < c or z >= d))
 
 
 def _row_of(lanes, used: bool, width: int) -> Callable:
@@ -162,6 +186,7 @@ def _row_of(lanes, used: bool, width: int) -> Callable:
 def marching(lanes: Any, update: Callable, constants: Constants, shape: Shape) -> Callable:
     """Make the function that does a thread's planes z, from `first` on and below `last`.
 
+    It takes (addresses, arrays, x, y, first, last, *where), the last as `place_maker` has them.
     Plain loops take turns with the threads beside them, so that what one has read is in the cache
     for the next; with a queue each thread has planes of its own.
     """
@@ -174,34 +199,30 @@ def marching(lanes: Any, update: Callable, constants: Constants, shape: Shape) -
         return whole(z * z_stride + y * y_stride + x + shot)
 
     @lanes.jit
-    def single(
-        addresses, arrays, x, y, z, last, shot, packed, memory, memory_y, memory_z, slot, x_end,
-    ):  # fmt: skip
-        place = make(addresses, x, y, z, shot, packed, memory, memory_y, memory_z, slot, x_end)
-        update(index(x, y, z, shot), place, *arrays)
+    def single(addresses, arrays, x, y, z, last, *where):
+        update(index(x, y, z, where[0]), make(addresses, x, y, z, *where), *arrays)
 
     @lanes.jit
-    def march(
-        addresses, arrays, x, y, first, last, shot, packed, memory, memory_y, memory_z, slot, x_end,
-    ):  # fmt: skip
+    def march(addresses, arrays, x, y, first, last, *where):
         for z in range(first, last, turns):
-            place = make(addresses, x, y, z, shot, packed, memory, memory_y, memory_z, slot, x_end)
-            update(index(x, y, z, shot), place, *arrays)
+            update(index(x, y, z, where[0]), make(addresses, x, y, z, *where), *arrays)
 
     if not shape.queue:
         return march if shape.planes > 1 else single
     start, coming, columns_of, operands, rest = queues_of(lanes, constants, alone=True)
+    ask, ahead = _asking(lanes, constants, shape.ahead), shape.ahead
 
     @lanes.jit
-    def queued(
-        addresses, arrays, x, y, first, last, shot, packed, memory, memory_y, memory_z, slot, x_end,
-    ):  # fmt: skip
+    def queued(addresses, arrays, x, y, first, last, *where):
+        shot = where[0]
         i = index(x, y, first, shot)
         queues = start(arrays, i)
         for z in range(first, last):
-            place = make(addresses, x, y, z, shot, packed, memory, memory_y, memory_z, slot, x_end)
+            place = make(addresses, x, y, z, *where)
             brought = coming(arrays, (i, shot))
             columns = columns_of(queues, brought)
+            if z + ahead < last:
+                ask(arrays, (i, shot))
             update(i, place, *operands(arrays, (columns, brought, ())))
             queues = rest(columns, i)
             i += plane
@@ -209,7 +230,31 @@ def marching(lanes: Any, update: Callable, constants: Constants, shape: Shape) -
     return queued
 
 
-def queues_of(lanes: Any, constants: Constants, alone: bool) -> tuple[Callable, ...]:
+def _asking(lanes: Any, constants: Constants, ahead: int) -> Callable:
+    """Make the function (arrays, (i, shot)) that asks the cache for what a later plane brings.
+
+    Threads that march keep little of the memory's latency in flight: their registers are full. This
+    takes none.
+    """
+    jit, ask, whole, first = lanes.jit, lanes.ask, lanes.index, constants.writes
+    if not ahead:
+        return jit(lambda arrays, at: None)
+    z_stride, fields = int(constants.tables.strides[1]), range(first, first + constants.reads)
+    near, far = whole(ahead * z_stride), whole((ahead + constants.half) * z_stride)
+
+    def one(n: int) -> Callable:
+        if n in fields:
+            return jit(lambda arrays, at: ask(arrays[n], at[0] + far))
+        if n < first:
+            return jit(lambda arrays, at: ask(arrays[n], at[0] + near))
+        return jit(lambda arrays, at: ask(arrays[n], at[0] + near - whole(at[1])))
+
+    return _tuple_of(lanes, [one(n) for n in range(constants.arrays)])
+
+
+def queues_of(
+    lanes: Any, constants: Constants, alone: bool, reach: int = 0
+) -> tuple[Callable, ...]:  # fmt: skip
     """Make what a march does with the lanes around a point along z, of all fields it reads.
 
     What the formula does not use of them, the compiler leaves out.
@@ -218,6 +263,8 @@ def queues_of(lanes: Any, constants: Constants, alone: bool) -> tuple[Callable, 
         lanes: the lanes.
         constants: of the kernel.
         alone: whether a plane brings these fields only; else the other arrays' own lanes, too.
+        reach: planes ahead that are held; those behind then come with the march. Else as many as
+            the differences need, on both sides.
 
     Returns:
         Functions (arrays, i) -> queues of all planes but the last; (arrays, (i, shot)) -> what a
@@ -225,8 +272,9 @@ def queues_of(lanes: Any, constants: Constants, alone: bool) -> tuple[Callable, 
         tiles)) -> what the formula takes; (columns, i) -> queues of the next plane.
     """
     jit, read, load, whole = lanes.jit, lanes.read, lanes.load, lanes.index
-    z_stride, half, first = int(constants.tables.strides[1]), constants.half, constants.writes
-    front, fields = whole(half * z_stride), range(first, first + constants.reads)
+    z_stride, first = int(constants.tables.strides[1]), constants.writes
+    most = reach or constants.half
+    front, fields, behind = whole(most * z_stride), range(first, first + constants.reads), not reach
     others = [] if alone else [n for n in range(constants.arrays) if n not in fields]
 
     def level(n: int) -> Callable:
@@ -235,7 +283,9 @@ def queues_of(lanes: Any, constants: Constants, alone: bool) -> tuple[Callable, 
             return jit(lambda f, i: read(f, i - far))
         return jit(lambda f, i: read(f, i + far))
 
-    window = _tuple_of(lanes, [level(n) for n in range(-half, half)])
+    # Those behind that are not asked for are gone before they are used: any lane will do.
+    levels = [level(n if behind else max(n, 0)) for n in range(-most, most)]
+    window = _tuple_of(lanes, levels)
 
     def started(n: int) -> Callable:
         return jit(lambda arrays, i: window(arrays[n], i))

@@ -44,8 +44,10 @@ def _both(kind: str, box: str, shape: Shape, axes: str = "xyz") -> Shapes:
 # Measured on an H200 (`benchmarks/`).
 H200: Shapes = {
     ("xyz", "second", "inner", 4): Shape((32, 8, 1), 16, True, 2),
-    ("xyz", "second", "inner", 8): Shape((32, 8, 1), 32, True, 2),
-    **_both("second", "layer", Shape((32, 8, 1), 8, True, 2)),
+    ("xyz", "second", "inner", 8): Shape((32, 16, 1), 32, True, 1, ahead=2),
+    ("xyz", "second", "layer", 4): Shape((32, 8, 1), 64, True, 2),
+    ("xyz", "second", "layer", 8): Shape((32, 4, 1), 64, True, 3),
+    ("xyz", "second", "layer", 16): Shape((32, 4, 1), 64, True, 2),  # else registers spill
     **_both("second", "edge", Shape((32, 4, 2), 1, False, 3)),
     **_both("second", "side", Shape((8, 16, 1), 1, False, 8)),
     **_both("divergence", "inner", Shape((16, 8, 2), 1, False, 3)),
@@ -60,10 +62,10 @@ H200: Shapes = {
     **_both("second", "inner", Shape((16, 1, 16), 8, False, 4), "xz"),
     **_both("second", "layer", Shape((16, 1, 8), 1, False, 6), "xz"),
     **_both("second", "side", Shape((8, 1, 16), 1, False, 4), "xz"),
-    **_both("divergence", "inner", Shape((32, 1, 8), 1, False, 4), "xz"),
+    **_both("divergence", "inner", Shape((32, 1, 4), 1, False, 8), "xz"),
     **_both("divergence", "layer", Shape((32, 1, 4), 1, False, 2), "xz"),
     **_both("divergence", "side", Shape((8, 1, 16), 1, False, 2), "xz"),
-    **_both("gradient", "inner", Shape((32, 1, 8), 1, False, 4), "xz"),
+    **_both("gradient", "inner", Shape((32, 1, 4), 1, False, 8), "xz"),
     **_both("gradient", "layer", Shape((32, 1, 4), 1, False, 2), "xz"),
     **_both("gradient", "side", Shape((8, 1, 16), 1, False, 2), "xz"),
 }

@@ -62,6 +62,22 @@ def tile_access(lane: Any, vector: ir.Type, element: ir.Type, lane_bytes: int) -
     return tile_read, tile_store, tile_copy
 
 
+def asking(element: ir.Type):
+    """Make the intrinsic (array, index) that asks the second-level cache for a line of an array."""
+
+    @intrinsic
+    def ask(context, source, at):
+        def generate(context, builder, signature, args):
+            array = builder.inttoptr(args[0], element.as_pointer(_GLOBAL))
+            given = builder.ptrtoint(builder.gep(array, [args[1]]), ir.IntType(64))
+            _assembly(builder, "prefetch.global.L2 [$0];", "l", [given])
+            return context.get_dummy_value()
+
+        return types.void(source, at), generate
+
+    return ask
+
+
 def _assembly(builder, text: str, constraints: str, values: list) -> None:
     kind = ir.FunctionType(ir.VoidType(), [value.type for value in values])
     touched = f"{constraints},~{{memory}}".lstrip(",")

@@ -61,6 +61,7 @@ class GpuBackend:
     name = "gpu"
     batch_points = 32 << 20  # 64 shots of 340^2 run 8 times as fast together as alone
     at_once = True
+    layer_costs = 2.2, 3.4  # G3 and G1 of `benchmarks/`
     looks_ahead = 1
     measured_from = 0.2
     search = (THREADS, BLOCKS)
@@ -139,9 +140,9 @@ class GpuBackend:
     ) -> list[Launch]:  # fmt: skip
         """Bind a formula; see `Backend.sweep`.
 
-        A volume does not fit the card's cache: there, the way back won nothing. Threads keep a
-        column in registers, and have it along y in layers across z, where most of what a point
-        needs is along z: second derivatives are the same along all axes.
+        A volume does not fit the card's cache: there, the way back won nothing. In volumes threads
+        march across a layer, along what they call z: where it lies across y, the two are swapped,
+        as second derivatives are the same along all axes.
         """
         back = back and "y" not in variant.axes
         bind = partial(_Sweep, self, formula, variant, memory=memory, operands=operands, back=back)
@@ -157,8 +158,8 @@ class GpuBackend:
             filled = some[some[:, FIRST_SPAN + 1] > some[:, FIRST_SPAN]]
             if not len(filled):
                 continue
-            if variant.at_once and stretched == "z" and "y" in variant.axes:
-                launches.append(bind(tables.turned()).launch("y", filled[:, TURNED]))
+            if variant.at_once and stretched == "y":
+                launches.append(bind(tables.turned()).launch("z", filled[:, TURNED]))
             else:
                 launches.append(bind(tables).launch(stretched, filled))
         return launches
@@ -239,10 +240,10 @@ class _Sweep:
         operands = self._operands
         key = (variant.axes, operands.kind, box_of(stretched), variant.order)
         shape = shape_for(backend.shapes, key).fitted(-(-widest // lanes.width))
-        # Closed rows count planes from the surface; layers taken at once look far along x and z.
-        far = variant.at_once and bool(set(stretched) & set("xz"))
-        if variant.closed or not operands.reads or far:
-            shape = replace(shape, queue=False)
+        # Closed rows count planes from the surface; a march goes across layers taken at once.
+        along = variant.at_once and stretched not in ("", "z")
+        if variant.closed or not operands.reads or along:
+            shape = replace(shape, queue=False, planes=1)
         if not shape.queue and self._blocks(shape, boxes) > backend.card.multiprocessors * (
             shape.blocks_per_multiprocessor
         ):

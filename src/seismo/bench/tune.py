@@ -35,7 +35,13 @@ _MARCHES = [
     for threads, blocks in (((32, 8, 1), 2), ((32, 8, 1), 3), ((16, 16, 1), 2), ((32, 16, 1), 1))
     for planes in (8, 32)
 ]
-_TILES = [Shape((32, rows, 1), 32, True, blocks, tile=2) for rows, blocks in ((8, 2), (16, 1))]
+_ROWS = ((8, 2), (16, 1))
+_ASKING = [Shape((32, rows, 1), 32, True, blocks, ahead=2) for rows, blocks in _ROWS]
+_TILES = [Shape((32, rows, 1), 32, True, blocks, tile=2) for rows, blocks in _ROWS]
+_ACROSS = [
+    Shape((x, y, 1), 64, True, blocks)
+    for x, y, blocks in ((32, 4, 3), (32, 8, 2), (32, 2, 6), (16, 8, 3))
+]
 _TURNS = [Shape(threads, 8, False, 4) for threads in ((64, 1, 4), (16, 1, 16), (32, 1, 8))]
 _SOLIDS = _plain(
     (32, 8, 1, 3), (32, 4, 2, 2), (32, 4, 2, 3), (32, 4, 2, 4), (16, 8, 2, 3), (16, 4, 4, 3),
@@ -49,12 +55,12 @@ _NARROW_PLATES = _plain((8, 1, 16, 4), (8, 1, 32, 2), (8, 1, 8, 8))
 def candidates(key: Key) -> list[Shape]:
     """List the layouts to try for an entry of the table."""
     axes, kind, box, _ = key
-    volume, marching = "y" in axes, kind == "second" and box in ("inner", "layer")
+    volume = "y" in axes
     if box == "side":
         return _NARROW_SOLIDS if volume else _NARROW_PLATES
-    marches = (_MARCHES if volume else _TURNS) if marching else []
-    tiles = _TILES if volume and kind == "second" and box == "inner" else []
-    return (_SOLIDS if volume else _PLATES) + marches + tiles
+    inner, layer = (_MARCHES + _ASKING + _TILES, _ACROSS) if volume else (_TURNS, _TURNS)
+    marches = {"inner": inner, "layer": layer} if kind == "second" else {}
+    return (_SOLIDS if volume else _PLATES) + marches.get(box, [])
 
 
 @dataclass(frozen=True)
