@@ -10,6 +10,7 @@ from __future__ import annotations
 import json
 import math
 import os
+import random
 from functools import partial
 
 import numpy as np
@@ -24,6 +25,7 @@ from seismo import monitor, runner, setup
 from seismo.backends import gpu, profiled
 from seismo.backends.choice import Choice
 from seismo.backends.cuda_march import Shape
+from seismo.backends.order import Work, dependencies
 from seismo.backends.reference import ReferenceBackend
 from seismo.bench.ladder import find
 from seismo.errors import StoppedError, UnstableError
@@ -33,7 +35,7 @@ from seismo.runner.signals import Signals
 from seismo.scenario import from_dict
 from seismo.setup import prepare
 from seismo.team import Team
-from simulated_card import SHAPES, simulated
+from simulated_card import SHAPES, SimulatedBackend, SimulatedCard, simulated
 from test_contact import SEA_BEDS
 from test_even_planes import BLOCK, ROCK, Z
 from test_maps import check_polynomials
@@ -105,6 +107,66 @@ def test_planes_of_narrow_and_of_full_rows(across, tmp_path):
 @pytest.mark.parametrize("name", ["acoustic", "elastic"])
 def test_spaces(name, tmp_path):
     compare(planned(name, 3, tmp_path, "free_surface"), tmp_path)
+
+
+@pytest.mark.parametrize(("order", "points"), [(2, 1), (8, 5)])
+def test_a_march_across_a_layer_in_one_piece(order, points, tmp_path, monkeypatch):
+    """Elsewhere it takes three planes at a time; the last rows lie beside the layer."""
+    long = {key: Shape((2, 3, 1), 64, True) for key in SHAPES if key[1:3] == ("second", "layer")}
+    monkeypatch.setattr(simulated_card, "SHAPES", SHAPES | long)
+    document = planned("acoustic", 3, tmp_path, "free_surface", order=order)
+    document["boundaries"]["layer"]["points"] = points
+    compare(document, tmp_path)
+
+
+class AnyOrder(SimulatedCard):
+    """A card that takes the launches of some steps in any order that they allow, at random."""
+
+    def launch(self, kernel, grid, block, arguments, **how):
+        run = super().launch(kernel, grid, block, arguments, **how)
+        touched, written = (
+            frozenset(a.ctypes.data for a in arrays)
+            for arrays in (_arrays(arguments), how["writes"])
+        )
+        return Work(run, touched - written, written, self)
+
+    def program(self, members):
+        (member,), chance = members, random.Random(1)
+
+        def advance(first: int, count: int) -> None:
+            member.clock[0] = first
+            steps = (member.steps[n % len(member.steps)] for n in range(first, first + count))
+            groups = [group for step in steps for group in step]
+            needed, works = dependencies(groups), [work for group in groups for work in group]
+            done = set[int]()
+            while len(done) < len(works):
+                left = [n for n in range(len(works)) if n not in done]
+                now = chance.choice([n for n in left if done.issuperset(needed[n])])
+                works[now]()
+                done.add(now)
+
+        return advance
+
+
+def _arrays(arguments) -> list:
+    if isinstance(arguments, tuple):
+        return [array for one in arguments for array in _arrays(one)]
+    return [arguments] if isinstance(arguments, np.ndarray) else []
+
+
+@pytest.mark.parametrize("name", ["acoustic", "elastic"])
+def test_any_order_that_launches_allow_gives_the_same_bits(name, tmp_path):
+    """Sources of later steps, records, images, layers beside the interior."""
+    document = planned(name, 2, tmp_path, "free_surface")
+    runs = [
+        solver.build(document, tmp_path, backend=lambda p, c=c: SimulatedBackend(p, c, SHAPES))
+        for c in (SimulatedCard(), AnyOrder())
+    ]
+    for run in runs:
+        run.advance(STEPS)
+    for a, b in ((solver.wavefield(runs[0]), solver.wavefield(runs[1])),
+                 (solver.records(runs[0]), solver.records(runs[1]))):  # fmt: skip
+        assert solver.difference(a, b) == 0.0
 
 
 @pytest.mark.parametrize(

@@ -181,14 +181,16 @@ def coefficient(simulation, name: str) -> np.ndarray:
 
 
 def add_noise(simulation) -> None:
-    """Begin with noise in every field at every point, in about equal energy."""
-    generator = np.random.default_rng(5)
-    for part in simulation.parts:
-        arrays = part.fields.arrays(0)
-        for field in simulation.setup.physics.fields:
-            inside = part.subdomain.inside(arrays[field.name])
-            noise = generator.standard_normal(inside.shape) * 1e-6**field.late
-            inside[:] = simulation.backend.array(noise)
+    """Begin with noise in every field at every point, halos too, in about equal energy."""
+    generator, (nx, ny, nz) = np.random.default_rng(5), simulation.setup.grid.points
+    for field in simulation.setup.physics.fields:
+        noise = generator.standard_normal((simulation.setup.batch, nz, ny, nx)) * 1e-6**field.late
+        for subdomain, fields in ((p.subdomain, p.fields) for p in simulation.parts):
+            (ox, oy, oz), held = subdomain.offset, subdomain.padded & subdomain.grid.box
+            (_, y0, z0), (_, y1, z1) = held.lo, held.hi
+            view = subdomain.view(fields.arrays(0)[field.name])[:, oz + z0 : oz + z1]
+            some = simulation.backend.array(noise[:, z0:z1, y0:y1])
+            view[:, :, oy + y0 : oy + y1, ox : ox + nx] = some
 
 
 def silence(simulation) -> None:

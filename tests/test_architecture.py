@@ -32,7 +32,7 @@ LAYERS = tuple(
         " places seismograms timeline",
         "scenario",
         "model decomposition backends",
-        "physics kernels",
+        "physics kernels division",
         "fields cpml surroundings contact corrections",
         "stages halo free_surface contact_rows sources receivers loans cuts",
         "survey maps",

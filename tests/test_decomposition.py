@@ -138,15 +138,17 @@ def test_narrow_parts_and_cut_layers_are_refused() -> None:
         decompose(whole, 8, parts)
 
 
+@pytest.mark.parametrize("dear", [LAYER_COST, 3.4])
 @pytest.mark.parametrize("parts", [(3, 1), (1, 3), (2, 2), (3, 2)])
-def test_parts_cost_about_the_same(parts: tuple[int, int]) -> None:
+def test_parts_cost_about_the_same(parts: tuple[int, int], dear: float) -> None:
     """Cuts lie between planes: each may be wrong by half of the dearest plane on either side."""
     whole = grid((60, 70, 80), layer=8)
-    costs = np.full(whole.points, LAYER_COST)
+    costs = np.full(whole.points, dear)
     costs[8:-8, 8:-8, 8:-8] = 1.0
-    found = [costs[within(s.owned)].sum() for s in every(decompose(whole, 3, parts))]
+    parted = decompose(whole, 3, parts, layer_cost=dear)
+    found = [costs[within(s.owned)].sum() for s in every(parted)]
     slack = sum(1.0 / (n // p - 1) for n, p in zip((80, 70), parts, strict=True) if p > 1)
-    assert max(found) < min(found) * (1.0 + LAYER_COST * slack)
+    assert max(found) < min(found) * (1.0 + dear * slack)
 
 
 def test_no_more_parts_fit_than_the_message_says() -> None:

@@ -31,7 +31,7 @@ def simulate(*arguments: str) -> None:
 
 
 def test_kernels_equal_numpy():
-    simulate("-k", "planes or spaces or tile or single or sea_bed or side_by_side or two_cards")
+    simulate("-k", "planes or spaces or piece or order or tile or single or bed or side or cards")
 
 
 def test_the_watch_whole_runs_and_the_ladder():

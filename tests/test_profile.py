@@ -73,7 +73,7 @@ def test_steps_follow_one_another_and_hold_their_groups(tmp_path, often):
             assert one["ts"] + one["dur"] <= other["ts"] + 1e-3  # us
     single = next(e for e in tracks[STEPS] if e["name"] == "step 6")
     within = [e for e in tracks[GROUPS] if 0 <= e["ts"] - single["ts"] <= single["dur"]]
-    assert (within[0]["name"], within[-1]["name"]) == ("velocity", "receivers")
+    assert (within[0]["name"], within[-1]["name"]) == ("sources", "receivers")
 
 
 def test_a_run_that_stops_leaves_its_timeline(tmp_path, monkeypatch):

@@ -22,6 +22,7 @@ import crew
 import seismo
 import solver
 from cut_cases import CUTS, VOLUME, case
+from seismo.backends.reference import ReferenceBackend
 from seismo.errors import DeviceError, ScenarioError
 from seismo.physics.registry import EQUATIONS
 from seismo.ranks import Alone, started
@@ -212,10 +213,10 @@ def test_parts_that_do_not_suit_the_ranks_are_one_line(tmp_path, parts, message)
     grid = VOLUME["grid"] | {"decomposition": parts}
     setup = prepare(load(command(tmp_path, grid=grid)[1]))
     if message is None:
-        assert len(divide(setup, 8, Two()).subdomains) == 2
+        assert len(divide(setup, ReferenceBackend("float32"), Two()).subdomains) == 2
         return
     with pytest.raises(ScenarioError, match=rf"s.yaml:[0-9:]+ grid.decomposition: .*: {message}"):
-        divide(setup, 8, Two())
+        divide(setup, ReferenceBackend("float32"), Two())
 
 
 @pytest.mark.parametrize(

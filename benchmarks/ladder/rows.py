@@ -108,7 +108,7 @@ ROWS = (
         CARD, ("kernels", "unrolled"), ("looped", "layouts")),
     Row(13, "B", "Writers that meet need synchronisation or atomic operations.",
         "a thread for each cell adds all sources there in a fixed order",
-        ("kernels/points.py:inject", "sources.py:Injection"), CARD, ("atomics", "measure")),
+        ("kernels/points.py:amount", "sources.py:Injection"), CARD, ("atomics", "measure")),
     Row(14, "B", "Split a large job in parts, each on its stream, and combine at the end.",
         "interior, layers, records and snapshots run side by side as far as they may",
         ("backends/order.py:dependencies", "backends/graphs.py:Graphs"),

@@ -1,4 +1,4 @@
-"""The grid cut into subdomains: owned boxes, their padded arrays, edges, neighbours and ranks.
+"""The grid cut into subdomains: owned boxes, their padded arrays and edges.
 
 x is never cut. Each subdomain holds the points it owns plus a halo (`Setup.halo`) along y and z;
 along x a margin that puts the middle of the rows, between the layers at their ends, on the boundary
@@ -13,18 +13,15 @@ may be at the beginning of the next one, before its own: what is not there costs
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from dataclasses import dataclass
-from itertools import product
 
 import numpy as np
 
 from seismo.errors import ScenarioError
 from seismo.grid import AXES, Box, Grid, triple
 from seismo.places import Place
-from seismo.ranks import Alone
 
-LAYER_COST = 1.2  # how much longer a point in an absorbing layer takes; see `seismo.plan.speed`
+LAYER_COST = 1.2  # how much longer a point in an absorbing layer takes on a CPU
 LINE = 32  # numbers in a cache line of a GPU, two of a CPU's
 
 
@@ -163,108 +160,23 @@ class Subdomain:
         return [e for e in edges if e.size], Box(triple(lo), triple(hi))
 
 
-@dataclass(frozen=True)
-class Division:
-    """All subdomains of a grid, and which rank has which.
-
-    Where several grids stand side by side, each has shots of its own and as many of the ranks, its
-    *crew*. Those of different crews have nothing to tell each other in a step.
-
-    Attributes:
-        rows: subdomains as rows along z of columns along y; they are numbered row by row.
-        ranks: all of them; a crew has the subdomains in runs of about equal number.
-        grids: that stand side by side; the subdomains are those of this rank's.
-    """
-
-    rows: list[list[Subdomain]]
-    ranks: Alone
-    grids: int = 1
-
-    @property
-    def crew(self) -> int:
-        """How many ranks share a grid."""
-        return self.ranks.count // self.grids
-
-    @property
-    def shots(self) -> range:
-        """The shots on this rank's grid, of all that advance together."""
-        return self.rows[0][0].shots
-
-    @property
-    def subdomains(self) -> list[Subdomain]:
-        """All of them, by number."""
-        return [subdomain for row in self.rows for subdomain in row]
-
-    @property
-    def own(self) -> list[int]:
-        """The numbers of those that this rank has."""
-        numbers = range(len(self.rows) * len(self.rows[0]))
-        return [n for n in numbers if self.owner(n) == self.ranks.number]
-
-    def owner(self, number: int) -> int:
-        """Give the rank of this crew that has a subdomain."""
-        first = self.ranks.number // self.crew * self.crew
-        return first + number * self.crew // (len(self.rows) * len(self.rows[0]))
-
-    def owners(self, y, z) -> np.ndarray:
-        """Give the ranks that update points; images beyond a face count as the point on it."""
-        found = np.zeros(np.broadcast(y, z).shape, np.int64)
-        (_, ylo, zlo), (_, yhi, zhi) = self.rows[0][0].grid.box.lo, self.rows[0][0].grid.box.hi
-        y, z = np.clip(y, ylo, yhi - 1), np.clip(z, zlo, zhi - 1)
-        for n, subdomain in enumerate(self.subdomains):
-            found[subdomain.owns(y, z)] = self.owner(n)
-        return found
-
-    @property
-    def imbalance(self) -> float:
-        """By how much the costliest subdomain exceeds the mean, as a share of it."""
-        costs = [cost(s.grid, s.owned) for s in self.subdomains]
-        return max(costs) * len(costs) / sum(costs) - 1.0
-
-    @property
-    def parts(self) -> str:
-        """How the grid is cut along z and y, such as "2 x 1"."""
-        return f"{len(self.rows)} x {len(self.rows[0])}"
-
-    def describe(self) -> dict[str, object]:
-        """Say how many ranks there are, and how they share the grid."""
-        return {
-            "ranks": self.ranks.count, "grids": self.grids, "parts": self.parts,
-            "imbalance": self.imbalance,
-        }  # fmt: skip
-
-    def meetings(self) -> Iterator[tuple[int, int, Box]]:
-        """Give, for each pair of neighbours, what the first keeps in its halo and the other owns.
-
-        All ranks see them in the same order.
-        """
-        steps = [step for step in product((-1, 0, 1), repeat=2) if step != (0, 0)]
-        columns, subdomains = len(self.rows[0]), self.subdomains
-        for n, subdomain in enumerate(subdomains):
-            for down, along in steps:
-                row, column = n // columns + down, n % columns + along
-                if 0 <= row < len(self.rows) and 0 <= column < columns:
-                    other = row * columns + column
-                    yield n, other, subdomain.padded & subdomains[other].owned
-
-
-def cost(grid: Grid, box: Box) -> float:
+def cost(grid: Grid, box: Box, layer_cost: float) -> float:
     """Count the points of a box, those in absorbing layers as what they cost."""
-    return LAYER_COST * box.size - (LAYER_COST - 1.0) * (box & grid.extent).size
+    return layer_cost * box.size - (layer_cost - 1.0) * (box & grid.extent).size
 
 
-def _costs(grid: Grid, axis: int) -> np.ndarray:
+def _costs(grid: Grid, axis: int, layer_cost: float) -> np.ndarray:
     """Give what each plane across an axis costs, in points."""
     inner = [n - low - high for n, low, high in zip(grid.points, grid.low, grid.high, strict=True)]
     across = [a for a in range(3) if a != axis]
     whole = np.prod([grid.points[a] for a in across])
-    plane = LAYER_COST * whole - (LAYER_COST - 1.0) * np.prod([inner[a] for a in across])
-    costs = np.full(grid.points[axis], LAYER_COST * whole)
+    plane = layer_cost * whole - (layer_cost - 1.0) * np.prod([inner[a] for a in across])
+    costs = np.full(grid.points[axis], layer_cost * whole)
     costs[grid.low[axis] : grid.points[axis] - grid.high[axis]] = plane
     return costs
 
 
-def _cuts(grid: Grid, axis: str, parts: int, halo: int) -> list[int]:
+def _cuts(grid: Grid, axis: str, parts: int, halo: int, layer_cost: float) -> list[int]:
     """Cut an axis in parts of about equal cost, each wide enough, the layers whole."""
     a, least = AXES.index(axis), 2 * halo
     points, low, high = grid.points[a], grid.low[a], grid.high[a]
@@ -276,7 +188,7 @@ def _cuts(grid: Grid, axis: str, parts: int, halo: int) -> list[int]:
             f"{least} for the stencil, and must not cut an absorbing layer ({low} and {high} "
             f"points): use fewer parts, at most {most}"
         )
-    reached = np.cumsum(_costs(grid, a))
+    reached = np.cumsum(_costs(grid, a, layer_cost))
     cuts = [0]
     for k in range(1, parts):
         cut = int(np.abs(reached - reached[-1] * k / parts).argmin()) + 1
@@ -323,7 +235,7 @@ def best_parts(grid: Grid, halo: int, count: int, whole: str = "") -> tuple[int,
 
 def decompose(
     grid: Grid, halo: int, parts: tuple[int, int] = (1, 1), batch: int = 1, middle: int = 0,
-    first: int = 0,
+    first: int = 0, layer_cost: float = LAYER_COST,
 ) -> list[list[Subdomain]]:  # fmt: skip
     """Cut the grid into boxes of about equal cost.
 
@@ -334,6 +246,7 @@ def decompose(
         batch: shots held side by side.
         middle: first x behind the layer at the beginning of the rows.
         first: the first of these shots, of all that advance together.
+        layer_cost: how much longer a point in an absorbing layer takes.
 
     Returns:
         Subdomains as rows along z of columns along y.
@@ -341,7 +254,7 @@ def decompose(
     Raises:
         ScenarioError: a subdomain would be narrower than the stencil or cut a layer.
     """
-    rows, columns = (_cuts(grid, a, n, halo) for a, n in zip("zy", parts, strict=True))
+    rows, columns = (_cuts(grid, a, n, halo, layer_cost) for a, n in zip("zy", parts, strict=True))
     nz, ny = parts
     return [
         [

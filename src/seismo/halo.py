@@ -16,7 +16,8 @@ from typing import Any
 import numpy as np
 
 from seismo.backends.base import Backend, Group, Launch, Step
-from seismo.decomposition import Division, Subdomain
+from seismo.decomposition import Subdomain
+from seismo.division import Division
 from seismo.fields import Fields
 from seismo.grid import Box
 from seismo.kernels.rows import copy_rows

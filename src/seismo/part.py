@@ -87,11 +87,13 @@ def _medium(setup: Setup, subdomain: decomposition.Subdomain) -> dict[str, np.nd
 
 
 def subdomains(
-    setup: Setup, lane: int, parts: tuple[int, int] = (1, 1), number: int = 0
+    setup: Setup, lane: int, parts: tuple[int, int] = (1, 1), number: int = 0, **how: float
 ) -> list[list[decomposition.Subdomain]]:
     """Cut one of a setup's grids in parts along z and y, for lanes of so many numbers."""
     middle, shots = cpml.spans(setup.grid, lane, setup.reach)[1][0], setup.shots_on(number)
-    return decomposition.decompose(setup.grid, setup.halo, parts, len(shots), middle, shots.start)
+    return decomposition.decompose(
+        setup.grid, setup.halo, parts, len(shots), middle, shots.start, **how
+    )
 
 
 class Part:

@@ -15,7 +15,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from seismo.backends.base import Backend, Launch
-from seismo.decomposition import Division
+from seismo.division import Division
 from seismo.fields import Fields
 from seismo.grid import AXES
 from seismo.kernels import points as kernels

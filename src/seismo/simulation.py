@@ -1,6 +1,7 @@
 """From a scenario to a wavefield that steps: `build(scenario) -> Simulation`, and its loop.
 
     for step:
+        work out what sources inject     # beside all that follows, until it is needed
         for stage:                       # velocity, then stress
             update edges, inject there   # what neighbours wait for
             start halos; update core, inject there; finish halos
@@ -19,9 +20,10 @@ from typing import Any
 
 import numpy as np
 
-from seismo.backends.base import Group, Launch, Search, Step
+from seismo.backends.base import Backend, Group, Launch, Search, Step
 from seismo.backends.choice import Choice, choose
-from seismo.decomposition import Division, best_parts
+from seismo.decomposition import best_parts
+from seismo.division import Division
 from seismo.errors import ScenarioError
 from seismo.grid import Box
 from seismo.halo import Halo
@@ -63,7 +65,7 @@ class Simulation:
     ) -> None:  # fmt: skip
         """Allocate and bind everything; see `build`."""
         self.setup, self.backend, self.ranks = setup, backend, ranks or Alone()
-        self.division = divide(setup, backend.lane_width, self.ranks, parts)
+        self.division = divide(setup, backend, self.ranks, parts)
         self._numbered = {
             n: Part(setup, backend, self.division.subdomains[n]) for n in self.division.own
         }
@@ -174,7 +176,7 @@ class Simulation:
 
         Sources near a cut act before their points travel to the neighbour.
         """
-        schedule: Step = []
+        schedule = _each([one for p in self.parts for one in p.injection.worked_out()], "sources")
         for n, stage in enumerate(self.setup.physics.stages):
             bound = [part.stages[n] for part in self.parts]
             halo = self._halos[parity][n]
@@ -245,12 +247,14 @@ def _each(launches: list[Launch], name: str, where: str = "") -> Step:
     return [Group([one], where, name) for one in launches]
 
 
-def divide(setup: Setup, lane: int, ranks: Alone, parts: tuple[int, int] | None = None) -> Division:
+def divide(
+    setup: Setup, backend: Backend, ranks: Alone, parts: tuple[int, int] | None = None
+) -> Division:
     """Cut the grid of a setup for some ranks, or each grid where several stand side by side.
 
     Args:
         setup: what to run.
-        lane: numbers in a lane.
+        backend: where it runs: how many numbers a lane has, and what a point in a layer costs.
         ranks: that share it.
         parts: along z and y; None for those that the scenario names, or that suit the ranks.
 
@@ -266,7 +270,9 @@ def divide(setup: Setup, lane: int, ranks: Alone, parts: tuple[int, int] | None 
     try:
         cut = parts or given
         _refuse(cut, crew, periodic)
-        return Division(subdomains(setup, lane, cut, ranks.number // crew), ranks, setup.grids)
+        dear, number = backend.layer_costs[setup.physics.second_order], ranks.number // crew
+        parted = subdomains(setup, backend.lane_width, cut, number, layer_cost=dear)
+        return Division(parted, ranks, setup.grids, dear)
     except ScenarioError as error:
         if parts is not None:
             raise

@@ -11,7 +11,7 @@ import math
 from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -19,7 +19,7 @@ from seismo import time_dispersion, wavelets
 from seismo.backends.base import Backend, Launch
 from seismo.errors import ScenarioError
 from seismo.fields import Fields
-from seismo.kernels.points import inject
+from seismo.kernels.points import amount, inject
 from seismo.physics.table import Drive, Field
 from seismo.surroundings import Surroundings
 
@@ -107,7 +107,7 @@ Row = tuple[int, PointSource, Drive]  # a source of a shot, and one of the ways 
 
 
 class Table(NamedTuple):
-    """What one launch of `kernels.points.inject` adds to a field: its arrays, by their names there.
+    """What `kernels.points.amount` works out for a field: its arrays, by their names there.
 
     Each shot has as many cells as the one with the most; those that it does not need have no entry.
     """
@@ -138,6 +138,7 @@ class Injection:
         self._around, self._fields = around, fields
         self._clock, self._removal = clock, removal
         self._held: dict[Key, Table] = {}
+        self._due: dict[Key, tuple[Any, Any]] = {}  # places and amounts of the step
 
     def tables(self, shots: list[list[PointSource]], steps: int) -> dict[Key, Table]:
         """Work out what to inject for the sources of each shot of a batch, in a number of steps."""
@@ -163,6 +164,9 @@ class Injection:
                     array[:] = self._backend.array(values)
             else:
                 held[key], fits = Table(*map(self._backend.array, table)), False
+                places = np.full(table.cells.size, -1)
+                amounts = np.zeros(places.size, table.weights.dtype)
+                self._due[key] = self._backend.array(places), self._backend.array(amounts)
         for key in held.keys() - tables.keys():
             held[key].starts[:] = 0
         return fits
@@ -255,15 +259,24 @@ class Injection:
         signal = source.signal((np.arange(steps) + offset) * dt, drive.derivative)
         return time_dispersion.add(signal, dt, offset) if self._removal else signal
 
+    def worked_out(self) -> list[Launch]:
+        """Give what works out what a step injects, before any stage needs it."""
+        return [
+            self._each(amount, key, (*table, self._backend.clock, *self._due[key]), (6, 7))
+            for key, table in self._held.items()
+        ]
+
     def bound(self, stage: str, core: bool, parity: int) -> list[Launch]:
         """Give what to launch once a stage has updated the edges, or the core."""
-        backend, shots = self._backend, np.arange(self._fields.subdomain.batch)
         return [
-            backend.each(
-                inject, table.cells.size,
-                (self._fields.written(name, parity), *table, backend.clock),
-                writes=(0,), shots=np.repeat(shots, table.cells.size // shots.size),
-            )
-            for (name, inner), table in self._held.items()
+            self._each(inject, key, (self._fields.written(name, parity), *due), (0,))
+            for key, due in self._due.items()
+            for name, inner in [key]
             if inner == core and self._around.physics.stage_writing(name) == stage
-        ]  # fmt: skip
+        ]
+
+    def _each(self, body: Callable, key: Key, arguments: tuple, writes: tuple[int, ...]) -> Launch:
+        """Launch a body for the cells of a table."""
+        count, batch = self._held[key].cells.size, self._fields.subdomain.batch
+        shots = np.repeat(np.arange(batch), count // batch)
+        return self._backend.each(body, count, arguments, writes=writes, shots=shots)

@@ -175,7 +175,8 @@ class BoundStage:
                     grouped.setdefault(key, []).extend(rows)
         arrays = binding.fields.arrays(parity)
         axes, launches = binding.subdomain.grid.axes, list[Launch]()
-        for (middle, ends, closed, even), rows in grouped.items():
+        interior_first = sorted(grouped.items(), key=lambda item: len(item[0][0]))  # the longest
+        for (middle, ends, closed, even), rows in interior_first:
             formula, coefficients = stage.on(even)
             operands = Operands(
                 *(tuple(arrays[n] for n in names)

@@ -179,6 +179,8 @@ class Backend(Protocol):
     clock: Any  # one integer: the step, for launches that depend on it
     batch_points: int  # small shots advance together up to so many points
     at_once: bool  # whether layers' second derivatives need no sweep of fluxes before them
+    layer_costs: tuple[float, float]  # of a point in an absorbing layer, of equations of first
+    # order and of second, beside one inside
     looks_ahead: int  # searches (`largest`) that may be under way while it steps
     measured_from: float  # s of stepping: a shorter run says little about the machine
 

@@ -23,6 +23,7 @@ class HostBackend:
 
     batch_points = 1 << 20  # fill the caches
     at_once = False  # what the tile before has read is in the cache
+    layer_costs = 1.2, 1.2
     looks_ahead = 0
     measured_from = 2.0
 

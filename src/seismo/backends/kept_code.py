@@ -34,17 +34,23 @@ def tidy(folder: Path) -> None:
     """Remove what was not used for long, unless somebody has looked within a day."""
     with contextlib.suppress(OSError):  # it is not ours to write to, or another tidies at once
         mark = folder / _MARK
-        if mark.exists() and time.time() - mark.stat().st_mtime < DAY:
+        if mark.exists() and abs(time.time() - mark.stat().st_mtime) < DAY:
             return
         mark.touch()
         now, size = mark.stat().st_mtime, 0  # by the clock that stamps the files
         for used, path, bytes_of_it in sorted(_kept(folder), reverse=True):
             size += bytes_of_it
             if now - used > UNUSED or size > MOST_BYTES:
-                path.unlink(missing_ok=True)
+                with contextlib.suppress(OSError):  # gone already, or somebody else's
+                    path.unlink()
 
 
 def _kept(folder: Path) -> list[tuple[float, Path, int]]:
     """List when each kept file was last used, and its size."""
-    found = [(path, path.stat()) for path in folder.iterdir() if _OURS.search(path.name)]
-    return [(facts.st_mtime, path, facts.st_size) for path, facts in found]
+    found = []
+    for path in folder.iterdir():
+        if _OURS.search(path.name):
+            with contextlib.suppress(OSError):  # another has removed it
+                facts = path.stat()
+                found.append((facts.st_mtime, path, facts.st_size))
+    return found

@@ -8,16 +8,29 @@ every n (`seismo.backends.base.Backend.each`).
 from __future__ import annotations
 
 
-def inject(n, field, cells, starts, weights, signals, samples, clock):
-    """Add weights[k] * samples[signals[k], step] of all entries k of cell n to the field there.
+def amount(n, cells, starts, weights, signals, samples, clock, places, amounts):
+    """Sum weights[k] * samples[signals[k], step] over all entries k of cell n.
 
-    Without entries it is no cell, and nothing may be stored: another one may stand for the same.
+    Without entries it is no cell, and has no place: another one may stand for the same.
     """
-    if starts[n] < starts[n + 1]:
-        value, step = field[cells[n]], clock[0]
-        for k in range(starts[n], starts[n + 1]):
-            value += weights[k] * samples[signals[k], step]
-        field[cells[n]] = value
+    first, step = starts[n], clock[0]
+    if first < starts[n + 1]:
+        total = weights[first] * samples[signals[first], step]
+        for k in range(first + 1, starts[n + 1]):
+            total += weights[k] * samples[signals[k], step]
+        places[n], amounts[n] = cells[n], total
+    else:
+        places[n] = -1
+
+
+def inject(n, field, places, amounts):
+    """Add an amount to the field at its place.
+
+    The next stage waits for this; what can be known before is, and stands in the cache of a GPU.
+    """
+    at = places[n]
+    if at >= 0:
+        field[at] += amounts[n]
 
 
 def gather(n, field, indices, slots, values):

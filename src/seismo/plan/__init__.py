@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from seismo.backends.choice import Choice, choose
-from seismo.decomposition import Division
+from seismo.division import Division
 from seismo.errors import SeismoError
 from seismo.output.hidden_file import HiddenFile
 from seismo.output.results import results_target
@@ -118,7 +118,7 @@ def make_plan(
     backend = (choice or choose("cpu")).make(scenario.precision)
     ranks = Several(devices)
     setup, sharing = shared(prepared(scenario, backend, ranks, known=known), backend, ranks)
-    division = divide(setup, backend.lane_width, ranks)
+    division = divide(setup, backend, ranks)
     highest = highest_frequency(setup)
     layers = layers_of(setup, highest)
     memory, output = memory_of(setup, backend), output_of(setup)

@@ -23,7 +23,8 @@ import numpy as np
 
 from seismo.backends.base import Backend
 from seismo.backends.choice import Choice, choose_all, optional_gpu
-from seismo.decomposition import Division, Subdomain, cost
+from seismo.decomposition import Subdomain
+from seismo.division import Division
 from seismo.errors import ScenarioError
 from seismo.output.quantities import with_unit
 from seismo.plan import speed
@@ -52,9 +53,7 @@ def step_seconds(setup: Setup, backend: Backend, rate: float, division: Division
         division: of the grid among them.
     """
     subdomains, stages = division.subdomains, setup.physics.stages
-    whole = cost(setup.grid, setup.grid.box)
-    largest = max(cost(setup.grid, s.owned) for s in subdomains) / whole
-    computing = largest * setup.grid.size * setup.each / rate
+    computing = division.largest * setup.grid.size * setup.each / rate
     if len(subdomains) == 1:
         return computing
     numbers = sum(len(stage.writes) for stage in stages) * setup.each
@@ -153,7 +152,7 @@ def _ways(
     for grids in _grids(setup, ranks.count, batch or len(setup.shots)):
         own = _on_grids(setup, backend, ranks, grids, batch)
         try:
-            division = divide(own, backend.lane_width, ranks)
+            division = divide(own, backend, ranks)
         except ScenarioError:
             continue
         step = step_seconds(own, backend, rate, division) + speed.STEP_SECONDS[backend.name]
