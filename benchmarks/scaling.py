@@ -12,6 +12,7 @@ counts as `LAYER_COST` points. The same steps are taken in other ways too:
     halos    nothing but the halos
     turns    edges, halos and core one after the other
     host     halos through pinned memory of the host, as between cards that do not see each other
+    even     cut even in points, whatever they cost
 
 The share of the halos' time that is hidden is 1 - (overlapped - alone) / halos. `exchange` moves
 the halo of an elastic 384^3 both ways at once, in four ways.
@@ -48,6 +49,7 @@ CASES: dict[str, tuple[str, int, int, bool, int]] = {
     "small_acoustic": ("acoustic", 8, 256, True, 320),
     "strong_128": ("acoustic", 8, 128, False, 640),
     "strong_256": ("acoustic", 8, 256, False, 320),
+    "surface_384": ("acoustic", 8, 384, False, 160),  # no layer on top
 }
 WAYS: dict[str, Callable[[Step], Step]] = {
     "overlapped": lambda step: step,
@@ -55,6 +57,7 @@ WAYS: dict[str, Callable[[Step], Step]] = {
     "halos": lambda step: [g for g in step if g.where == "halo"],
     "turns": lambda step: [Group(g) for g in step],
     "host": lambda step: step,
+    "even": lambda step: step,
 }
 
 STORING = r"""extern "C" __global__ void store(const float* given, float* taken) {
@@ -68,11 +71,14 @@ def scenario(name: str, gpus: int) -> dict[str, Any]:
     physics, order, points, each, steps = CASES[name]
     case = bench.select(["G3" if physics == "elastic" else "G1"])[0].scenario
     whole = dict.fromkeys("xyz", points) | {"z": points * (gpus if each else 1)}
-    extent = {a: (n - 2 * LAYER_POINTS - 1) * SPACING for a, n in whole.items()}
+    top = "free_surface" if name.startswith("surface") else "absorbing"
+    layers = dict.fromkeys("xyz", 2) | {"z": 2 - (top == "free_surface")}
+    extent = {a: (n - layers[a] * LAYER_POINTS - 1) * SPACING for a, n in whole.items()}
     middle = {a: (whole[a] // 2 - LAYER_POINTS) * SPACING for a in whole}
     ends = {"start": middle | {"x": 0.0}, "end": middle | {"x": extent["x"]}}
     return case | {
         "grid": {**case["grid"], "extent": extent, "order": order},
+        "boundaries": {**case["boundaries"], "top": top},
         "time": {**case["time"], "duration": 2 * REPEATS * steps * STEP},
         "sources": [{**case["sources"][0], "position": middle}],
         "receivers": [{**case["receivers"][0], **ends, "count": 100}],
@@ -95,6 +101,8 @@ def measure(name: str, gpus: int, ways: list[str], ranks: Alone) -> dict[str, An
             backend = choice.make("float32")
             if way == "host":
                 backend.reaches = lambda other: False
+            if way == "even":
+                backend.layer_costs = 1.0, 1.0
             begin = time.perf_counter()
             simulation = _bound(way)(setup, backend, (gpus, 1), one)
             simulation.advance(17)

@@ -70,9 +70,9 @@ def coarsened(path: Path):
     updates = setup.grid.size * len(setup.shots) * setup.clock.steps
     coarser = math.ceil((updates / MOST_UPDATES) ** (1 / (setup.grid.dimensions + 1)))
     document = yaml.safe_load(scenario.to_yaml())
-    spacing = document["grid"]["spacing"]
-    for axis in spacing:
-        spacing[axis] *= coarser
+    spacing, extent = document["grid"]["spacing"], document["grid"]["extent"]
+    for axis in spacing:  # to where the extent ends, and a receiver may stand
+        spacing[axis] = extent[axis] / int(extent[axis] / (coarser * spacing[axis]))
     return from_dict(document, path.parent)
 
 

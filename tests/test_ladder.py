@@ -116,13 +116,14 @@ def test_rows_of_several_gpus_are_read_from_what_scaling_measures():
         row | {"gpus": 1, "overlapped": [0.25, 0.2]},
         row | {"gpus": 2, "overlapped": [0.1], "turns": [0.125], "host": [0.5]},
         row | {"gpus": 2, "overlapped": [0.16], "processes": 2},
+        row | {"case": "surface_384", "gpus": 2, "overlapped": [0.1], "even": [0.11]},
         {"case": "strong_128", "gpus": 1, "processes": 1, "points": 10, "overlapped": [1.0]},
         {"case": "exchange", "bytes": 2**20, "seconds": {
             "synchronous": 2e-4, "pageable": 4e-3, "copies": 1e-4, "stores": 5e-5}},
     ]  # fmt: skip
     found = several.read(rows)
     assert {n: round(r["gain"], 6) for n, r in found.items() if "gain" in r} == {
-        "17": 80.0, "18": 1.25, "19": 3.125, "20": 5.0, "32": 1.6,
+        "16": 1.1, "17": 80.0, "18": 1.25, "19": 3.125, "20": 5.0, "32": 1.6,
     }  # fmt: skip
     assert found["18"]["curve"] == ((1.0, 5.0), (2.0, 10.0))
     assert found["15"] == {"missing": "scaling.py has not measured strong_128 on 2 GPUs"}
