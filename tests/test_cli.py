@@ -100,6 +100,19 @@ def test_plot_of_a_survey_says_which_shot_it_shows(seismo_of, tmp_path):
     assert seismo_of("plot", "two.h5", "model")[2] == ""
 
 
+def test_plot_gives_options_to_the_figures_that_know_them(seismo_of, tmp_path):
+    write_elastic_2d(tmp_path / "two.h5")
+    for kinds in ([], ["traces", "gather"]):
+        code, out, err = seismo_of("plot", "two.h5", *kinds, "-O", "normalize=true", "-O", "shot=0")
+        assert (code, out) == (2, "")
+        assert "there is no 'normalize'" in err
+        assert "did you mean 'normalise'" in err
+    assert seismo_of("plot", "two.h5", "traces", "peaks", "-O", "clip=200")[:2] == (2, "")
+    assert {path.name for path in tmp_path.iterdir()} == {"two.h5", "pulse.yaml"}
+    code, out, _ = seismo_of("plot", "two.h5", "traces", "peaks", "-O", "receivers=stations")
+    assert (code, len(out.splitlines())) == (0, 2)
+
+
 def test_plot_says_why_it_leaves_traces_out(seismo_of, tmp_path):
     text = SCENARIO.replace("z: 100 m}]}", "z: 100 m}], interval: 3 s}")
     (tmp_path / "pulse.yaml").write_text(text)

@@ -160,7 +160,8 @@ def plot(
             "--option",
             "-O",
             metavar="NAME=VALUE",
-            help="An option of the figure, such as field=vz; repeatable. A wrong name lists them.",
+            help="An option, such as field=vz, of those figures that know it; repeatable. A name "
+            "that none of them knows is an error, which lists them.",
         ),
     ] = None,
 ) -> None:
@@ -169,7 +170,7 @@ def plot(
 
     mpl.use("agg")
     from seismo.output.results import open_results
-    from seismo.plotting import KINDS, draw, too_short
+    from seismo.plotting import KINDS, draw, shared, too_short
 
     settings = dict(_setting(text) for text in option or ())
     with open_results(results) as opened:
@@ -181,10 +182,8 @@ def plot(
                 print(f"{results}: {why}", file=sys.stderr)
         if not wanted:
             raise ScenarioError(f"{results}: holds nothing to draw")
-        for kind in wanted:
-            # Without a kind, an option goes to the figures that have it.
-            own = settings if kinds else _of_kind(KINDS[kind], settings)
-            suffix = KINDS[kind].suffix if kind in KINDS else ".png"
+        for kind, own in shared(wanted, settings).items():
+            suffix = KINDS[kind].suffix
             print(draw(opened, kind, _picture(output, results, kind, suffix, len(wanted)), **own))
         chooses = any("shot" in KINDS[kind].options for kind in wanted)
         if chooses and not {"shot", "series"} & settings.keys():
@@ -212,10 +211,6 @@ def _setting(text: str) -> tuple[str, Any]:
         return name.strip(), yaml.safe_load(value)
     except yaml.YAMLError:
         return name.strip(), value
-
-
-def _of_kind(kind: Any, settings: dict[str, Any]) -> dict[str, Any]:
-    return {name: value for name, value in settings.items() if name in kind.options}
 
 
 def _say_shot(results: Path, shots: list[str]) -> None:

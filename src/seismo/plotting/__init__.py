@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from seismo.plotting.choice import too_short
 from seismo.plotting.gather import gather
-from seismo.plotting.kinds import KINDS, Kind, draw
+from seismo.plotting.kinds import KINDS, Kind, draw, shared
 from seismo.plotting.model import model
 from seismo.plotting.movie import movie
 from seismo.plotting.peaks import peaks
@@ -21,6 +21,7 @@ __all__ = [
     "model",
     "movie",
     "peaks",
+    "shared",
     "snapshot",
     "spectra",
     "telemetry",

@@ -6,7 +6,7 @@ import contextlib
 import inspect
 import os
 import uuid
-from collections.abc import Callable
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, get_type_hints
@@ -93,6 +93,22 @@ KINDS: dict[str, Kind] = {
         Kind("movie", "the wavefield over the model in motion", movie, ".gif", True),
     )
 }
+
+
+def shared(names: Sequence[str], options: Mapping[str, Any]) -> dict[str, dict[str, Any]]:
+    """Give each of some kinds the options that it knows.
+
+    Raises:
+        ScenarioError: a kind does not exist, none of them knows an option, or it cannot be that.
+    """
+    kinds: list[Kind] = [choose(KINDS, name, "plot") for name in names]
+    known = dict.fromkeys(option for kind in kinds for option in kind.options)
+    for name in options:
+        choose(known, name, f"options of {', '.join(names)}")
+    return {
+        kind.name: {k: kind.checked(k, v) for k, v in options.items() if k in kind.options}
+        for kind in kinds
+    }
 
 
 def draw(
