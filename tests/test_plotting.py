@@ -12,6 +12,7 @@ import runpy
 import sys
 from pathlib import Path
 
+import h5py
 import matplotlib as mpl
 import numpy as np
 import pytest
@@ -265,6 +266,17 @@ def test_a_long_title_takes_another_line(tmp_path):
         figure = gather(results, shot=1)
         assert "1, one of 2 shots" in figure.get_suptitle()
         assert_whole(figure)
+
+
+def test_a_title_that_is_no_utf_8_is_drawn_with_replacement_characters(tmp_path):
+    path = write_elastic_2d(tmp_path / "two.h5")
+    with h5py.File(path, "r+") as file:
+        kind = h5py.string_dtype("utf-8")
+        file.attrs.create("title", b"T\xffo shots", dtype=kind)
+        file["traces/line/vx"].attrs.create("units", b"m/\xff", dtype=kind)
+    with open_results(path) as results:
+        draw(results, "gather", tmp_path / "gather.png")
+        assert gather(results).get_suptitle().startswith("T\N{REPLACEMENT CHARACTER}o shots")
 
 
 def test_labels_beside_panels_to_scale_keep_within_the_picture(tmp_path):

@@ -297,12 +297,14 @@ def verified(item: h5py.HLObject) -> int:
 
 
 def text_attribute(item: h5py.HLObject | None, name: str) -> str:
-    """Return a text attribute, empty where it is absent."""
+    """Return a text attribute, empty where it is absent; what is no UTF-8 in it is replaced."""
     if item is None:
         return ""
     with reading(item):
         value = item.attrs.get(name, "")
-        return value.decode("utf-8", "replace") if isinstance(value, bytes) else str(value)
+    # What it cannot decode h5py hides in surrogates, which no figure can draw.
+    raw = value if isinstance(value, bytes) else str(value).encode("utf-8", "surrogateescape")
+    return raw.decode("utf-8", "replace")
 
 
 @contextlib.contextmanager
