@@ -13,7 +13,7 @@ import pytest
 
 import seismo
 from seismo import cli, runner
-from synthetic_results import write_elastic_2d
+from synthetic_results import write_elastic_2d, write_elastic_3d
 
 SCENARIO = """\
 title: a pulse
@@ -92,12 +92,21 @@ def test_plot_draws_all_there_is(seismo_of, tmp_path):
     assert len(out.splitlines()) == 6
 
 
-def test_plot_of_a_survey_says_which_shot_it_shows(seismo_of, tmp_path):
+def test_plot_says_which_of_several_it_shows(seismo_of, tmp_path):
     write_elastic_2d(tmp_path / "two.h5")
-    said = "two.h5: 2 shots, of which shot_a is shown; another with --option shot=shot_b\n"
-    assert seismo_of("plot", "two.h5", "traces", "gather")[::2] == (0, said)
-    assert seismo_of("plot", "two.h5", "traces", "-O", "shot=shot_b")[2] == ""
+    shots = "two.h5: 2 shots, of which shot_a is shown; another with --option shot=shot_b\n"
+    sets = (
+        "two.h5: 2 sets of receivers, of which line is shown; another with --option "
+        "receivers=stations\n"
+    )
+    assert seismo_of("plot", "two.h5", "traces", "gather")[::2] == (0, shots + sets)
+    assert seismo_of("plot", "two.h5", "traces", "-O", "shot=shot_b")[2] == sets
+    assert seismo_of("plot", "two.h5", "traces", "-O", "receivers=line")[2] == shots
+    assert seismo_of("plot", "two.h5", "peaks")[2] == shots
     assert seismo_of("plot", "two.h5", "model")[2] == ""
+    write_elastic_3d(tmp_path / "three.h5")
+    said = "2 series of snapshots, of which volume is shown; another with --option series=surface"
+    assert seismo_of("plot", "three.h5", "snapshot")[2] == f"three.h5: {said}\n"
 
 
 def test_plot_gives_options_to_the_figures_that_know_them(seismo_of, tmp_path):

@@ -170,7 +170,7 @@ def plot(
 
     mpl.use("agg")
     from seismo.output.results import open_results
-    from seismo.plotting import KINDS, draw, shared, too_short
+    from seismo.plotting import KINDS, alternatives, draw, shared, too_short
 
     settings = dict(_setting(text) for text in option or ())
     with open_results(results) as opened:
@@ -185,9 +185,14 @@ def plot(
         for kind, own in shared(wanted, settings).items():
             suffix = KINDS[kind].suffix
             print(draw(opened, kind, _picture(output, results, kind, suffix, len(wanted)), **own))
-        chooses = any("shot" in KINDS[kind].options for kind in wanted)
-        if chooses and not {"shot", "series"} & settings.keys():
-            _say_shot(results, opened.shots)
+        # A series such as wavefield/shot_000 is of one shot.
+        settled = settings.keys() | ({"shot"} if "/" in str(settings.get("series")) else set())
+        known = {name for kind in wanted for name in KINDS[kind].options} - settled
+        for name, (word, found) in alternatives(opened).items():
+            if name in known and len(found) > 1:
+                shown = f"{len(found)} {word}, of which {found[0]} is shown"
+                another = f"another with --option {name}={found[1]}"
+                print(f"{results}: {shown}; {another}", file=sys.stderr)
 
 
 @app.command()
@@ -211,13 +216,6 @@ def _setting(text: str) -> tuple[str, Any]:
         return name.strip(), yaml.safe_load(value)
     except yaml.YAMLError:
         return name.strip(), value
-
-
-def _say_shot(results: Path, shots: list[str]) -> None:
-    """Say which shot figures of one show, and how to see another."""
-    if len(shots) > 1:
-        shown = f"{len(shots)} shots, of which {shots[0]} is shown"
-        print(f"{results}: {shown}; another with --option shot={shots[1]}", file=sys.stderr)
 
 
 def _picture(output: Path | None, results: Path, kind: str, suffix: str, count: int) -> Path | None:

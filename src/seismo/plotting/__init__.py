@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from seismo.plotting.choice import too_short
+from seismo.plotting.choice import alternatives, too_short
 from seismo.plotting.gather import gather
 from seismo.plotting.kinds import KINDS, Kind, draw, shared
 from seismo.plotting.model import model
@@ -16,6 +16,7 @@ from seismo.plotting.traces import traces
 __all__ = [
     "KINDS",
     "Kind",
+    "alternatives",
     "draw",
     "gather",
     "model",

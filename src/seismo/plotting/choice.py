@@ -90,6 +90,21 @@ def _named_or_first(
     raise ScenarioError(f"{results.path}: {lack}")
 
 
+def alternatives(results: Results) -> dict[str, tuple[str, list[str]]]:
+    """Return what a figure shows one of, by the option that chooses: its word, the names.
+
+    The first name is that of the one shown by default.
+    """
+    sets = [name for name, one in results.traces.items() if len(one) and not too_short(one)]
+    series = [k.partition("/")[0] for k, s in results.snapshots.items() if len(s) and len(s.time)]
+    return {
+        "shot": ("shots", results.shots),
+        "receivers": ("sets of receivers", sets),
+        "series": ("series of snapshots", list(dict.fromkeys(series))),
+        "maps": ("sets of maps", [name for name, one in results.maps.items() if len(one)]),
+    }
+
+
 def shot_index(traces: TraceSet | MapSet, shot: str | int | None) -> int:
     """Return the index of a shot given by name or number (None: the first).
 
