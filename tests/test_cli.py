@@ -119,7 +119,13 @@ def test_plot_gives_options_to_the_figures_that_know_them(seismo_of, tmp_path):
     assert seismo_of("plot", "two.h5", "traces", "peaks", "-O", "clip=200")[:2] == (2, "")
     assert {path.name for path in tmp_path.iterdir()} == {"two.h5", "pulse.yaml"}
     code, out, _ = seismo_of("plot", "two.h5", "traces", "peaks", "-O", "receivers=stations")
-    assert (code, len(out.splitlines())) == (0, 2)
+    assert code == 0
+    assert [line.rpartition("/")[2] for line in out.splitlines()] == [
+        "two-traces-stations.png",
+        "two-peaks.png",
+    ]
+    code, out, _ = seismo_of("plot", "two.h5", "gather", "-O", "shot=1", "-o", ".")
+    assert (code, out) == (0, f"{tmp_path / 'two-gather-shot_b.png'}\n")
 
 
 def test_plot_says_why_it_leaves_traces_out(seismo_of, tmp_path):

@@ -21,7 +21,18 @@ from PIL import Image
 
 from seismo.errors import ScenarioError, StorageError
 from seismo.output import ResultsWriter, open_results
-from seismo.plotting import KINDS, draw, gather, model, movie, peaks, snapshot, spectra, traces
+from seismo.plotting import (
+    KINDS,
+    draw,
+    gather,
+    model,
+    movie,
+    peaks,
+    picture_name,
+    snapshot,
+    spectra,
+    traces,
+)
 from seismo.plotting.section import sections
 from seismo.plotting.spectra import amplitude_spectrum, highest_frequency, tapered
 from seismo.plotting.style import clip_level, panels
@@ -94,6 +105,29 @@ def test_every_kind_is_drawn_whole_and_leaves_nothing_else(kind, dimensions, req
 def test_the_default_name_stands_beside_the_results(two):
     path = draw(two, "traces")
     assert path == two.path.with_name("two-traces.png")
+
+
+@pytest.mark.parametrize(
+    ("kind", "options", "name"),
+    [
+        ("gather", {"shot": 1, "mode": "image"}, "two-gather-shot_b.png"),
+        ("gather", {"quantities": ["vx", "vz"], "shot": "shot_b", "receivers": "line"},
+         "two-gather-line-shot_b-vx-vz.png"),
+        ("gather", {"shot": None}, "two-gather.png"),
+        ("movie", {"series": "wavefield/shot_b"}, "two-movie-wavefield-shot_b.gif"),
+        ("snapshot", {"times": 0.1}, "two-snapshot-0.1.png"),
+        ("snapshot", {"times": [0.1, 0.2]}, "two-snapshot-0.1-0.2.png"),
+        ("traces", {"codes": "../a, b"}, "two-traces-..-a-b.png"),
+    ],
+)  # fmt: skip
+def test_the_default_name_says_what_is_shown(two, kind, options, name):
+    assert picture_name(two, kind, options) == name
+    assert len(picture_name(two, "traces", {"codes": ["CI.PAS."] * 99})) < 150
+
+
+def test_figures_of_two_shots_do_not_replace_each_other(two, tmp_path):
+    two_shots = [draw(two, "traces", shot=shot) for shot in SHOTS]
+    assert [path.name for path in two_shots] == [f"two-traces-{shot}.png" for shot in SHOTS]
 
 
 @pytest.mark.parametrize("suffix", [".pdf", ".svg"])

@@ -170,7 +170,7 @@ def plot(
 
     mpl.use("agg")
     from seismo.output.results import open_results
-    from seismo.plotting import KINDS, alternatives, draw, shared, too_short
+    from seismo.plotting import KINDS, alternatives, draw, picture_name, shared, too_short
 
     settings = dict(_setting(text) for text in option or ())
     with open_results(results) as opened:
@@ -183,8 +183,8 @@ def plot(
         if not wanted:
             raise ScenarioError(f"{results}: holds nothing to draw")
         for kind, own in shared(wanted, settings).items():
-            suffix = KINDS[kind].suffix
-            print(draw(opened, kind, _picture(output, results, kind, suffix, len(wanted)), **own))
+            name = picture_name(opened, kind, own)
+            print(draw(opened, kind, _picture(output, name, len(wanted)), **own))
         # A series such as wavefield/shot_000 is of one shot.
         settled = settings.keys() | ({"shot"} if "/" in str(settings.get("series")) else set())
         known = {name for kind in wanted for name in KINDS[kind].options} - settled
@@ -218,12 +218,12 @@ def _setting(text: str) -> tuple[str, Any]:
         return name.strip(), value
 
 
-def _picture(output: Path | None, results: Path, kind: str, suffix: str, count: int) -> Path | None:
+def _picture(output: Path | None, name: str, count: int) -> Path | None:
     """Give the picture's file; None leaves the name to the figure."""
     if output is None:
         return None
     if output.is_dir():
-        return output / f"{results.stem}-{kind}{suffix}"
+        return output / name
     if count > 1:
         raise ScenarioError(f"--output {output}: {count} figures need a folder that exists")
     return output

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from seismo.plotting.choice import alternatives, too_short
 from seismo.plotting.gather import gather
-from seismo.plotting.kinds import KINDS, Kind, draw, shared
+from seismo.plotting.kinds import KINDS, Kind, draw, picture_name, shared
 from seismo.plotting.model import model
 from seismo.plotting.movie import movie
 from seismo.plotting.peaks import peaks
@@ -22,6 +22,7 @@ __all__ = [
     "model",
     "movie",
     "peaks",
+    "picture_name",
     "shared",
     "snapshot",
     "spectra",

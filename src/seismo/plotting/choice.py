@@ -65,7 +65,7 @@ def snapshot_series(
     if not shots:
         stems = dict.fromkeys(key.partition("/")[0] for key in found)
         return choose({**stems, **found}, stem, "snapshots")
-    return shots[_shot_name(list(shots), shot)]
+    return shots[shot_name(list(shots), shot)]
 
 
 def map_set(results: Results, name: str | None) -> MapSet:
@@ -111,7 +111,7 @@ def shot_index(traces: TraceSet | MapSet, shot: str | int | None) -> int:
     Raises:
         ScenarioError: there is no such shot.
     """
-    return traces.shots.index(_shot_name(traces.shots, shot))
+    return traces.shots.index(shot_name(traces.shots, shot))
 
 
 def shot_words(results: Results, name: str | None) -> str:
@@ -155,7 +155,12 @@ def receiver_indices(traces: TraceSet, codes: Names | None, most: int) -> np.nda
     return np.array([choose(index, code, traces.name) for code in _split(codes)])
 
 
-def _shot_name(shots: Sequence[str], shot: str | int | None) -> str:
+def shot_name(shots: Sequence[str], shot: str | int | None) -> str:
+    """Return the name of a shot given by name or number (None: the first).
+
+    Raises:
+        ScenarioError: there is no such shot.
+    """
     if shot is None:
         return shots[0]
     if str(shot) in shots:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import contextlib
 import inspect
 import os
+import re
 import uuid
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
@@ -18,7 +19,7 @@ from seismo.errors import ScenarioError
 from seismo.output.arrays import choose
 from seismo.output.hidden_file import final_path, refusal
 from seismo.output.results import Results
-from seismo.plotting.choice import too_short
+from seismo.plotting.choice import shot_name, too_short
 from seismo.plotting.gather import gather
 from seismo.plotting.model import model
 from seismo.plotting.movie import SUFFIXES, movie
@@ -28,6 +29,13 @@ from seismo.plotting.spectra import spectra
 from seismo.plotting.style import STYLE
 from seismo.plotting.telemetry import telemetry
 from seismo.plotting.traces import traces
+
+# Options that say what is shown, not how: part of a picture's name, in this order.
+_CHOOSING = (
+    "receivers", "series", "maps", "shot", "field", "quantities", "parameters", "section", "times",
+    "codes",
+)  # fmt: skip
+_LONGEST = 100  # letters of them
 
 
 @dataclass(frozen=True)
@@ -111,6 +119,22 @@ def shared(names: Sequence[str], options: Mapping[str, Any]) -> dict[str, dict[s
     }
 
 
+def picture_name(results: Results, kind: str, options: Mapping[str, Any]) -> str:
+    """Return ``<results>-<kind>``, what the options choose, and the suffix: a file's usual name.
+
+    Raises:
+        ScenarioError: there is no such shot.
+    """
+    chosen = {name: options[name] for name in _CHOOSING if options.get(name) is not None}
+    if "shot" in chosen:
+        chosen["shot"] = shot_name(results.shots, chosen["shot"])
+    texts = [
+        v if isinstance(v, str | float | int) else "-".join(map(str, v)) for v in chosen.values()
+    ]
+    words = "".join("-" + re.sub(r"[^\w.]+", "-", str(text)).strip("-") for text in texts)
+    return f"{results.path.stem}-{kind}{words[:_LONGEST]}{KINDS[kind].suffix}"
+
+
 def draw(
     results: Results, kind: str, output_path: str | os.PathLike[str] | None = None, **options: Any
 ) -> Path:
@@ -120,7 +144,7 @@ def draw(
         results: the results file.
         kind: a name in KINDS.
         output_path: the picture; its suffix chooses the format (default: ``<results>-<kind>``
-            beside the results).
+            and what the options choose, such as ``-shot_003``, beside the results).
         options: keyword arguments of the kind's function.
 
     Raises:
@@ -130,7 +154,7 @@ def draw(
     """
     chosen = choose(KINDS, kind, "plot")
     options = {name: chosen.checked(name, value) for name, value in options.items()}
-    default = results.path.with_name(f"{results.path.stem}-{kind}{chosen.suffix}")
+    default = results.path.with_name(picture_name(results, kind, options))
     path = final_path(output_path or default)
     _check_suffix(path, chosen)
     # The suffix stays last, since it decides the format.
