@@ -119,6 +119,20 @@ def every_step(monkeypatch):
     monkeypatch.setattr(stepping.Pace, "room", property(lambda pace: 1 - pace._steps))
 
 
+def chunk_of(path: Path) -> int:
+    """Give a place within the last numbers that a file holds."""
+    found: list = []
+
+    def look(_: str, item: h5py.HLObject) -> None:
+        if isinstance(item, h5py.Dataset) and item.chunks:
+            item.id.chunk_iter(found.append)
+
+    with h5py.File(path) as file:
+        file.visititems(look)
+    last = max(found, key=lambda info: info.byte_offset)
+    return last.byte_offset + last.size // 2
+
+
 def assert_complete(path: Path, wanted: dict[str, bytes]) -> None:
     found = contents(path)
     assert [name for name in wanted if found[name] != wanted[name]] == []
@@ -232,6 +246,24 @@ def test_a_checkpoint_whose_results_are_gone_is_refused(unfinished):
     with pytest.raises(StorageError, match="names no part of the first 50 steps"):
         seismo.run(SCENARIO, unfinished, resume=True)
     assert not unfinished.exists()
+
+
+@pytest.mark.parametrize("where", ["mark", "numbers"])
+@pytest.mark.parametrize("name", ["part-000.h5", "part-001.h5"])
+def test_a_damaged_part_is_refused_before_stepping(unfinished, wanted, name, where):
+    folder = Path(f"{unfinished}.run")
+    part, before = folder / name, sorted(folder.iterdir())
+    whole = part.read_bytes()
+    data = bytearray(whole)
+    data[0 if where == "mark" else chunk_of(part)] ^= 4
+    part.write_bytes(data)
+    with pytest.raises(StorageError, match=rf"{name}: .*damaged: .* again with --no-resume$"):
+        resume(folder)
+    assert sorted(folder.iterdir()) == before
+    assert not unfinished.exists()
+    part.write_bytes(whole)
+    resume(folder).close()
+    assert_complete(unfinished, wanted)
 
 
 def test_a_folder_of_another_name_is_not_gone_on_with(unfinished):

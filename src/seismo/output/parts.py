@@ -20,7 +20,8 @@ from typing import Any
 
 import h5py
 
-from seismo.errors import StorageError
+from seismo.errors import ScenarioError, StorageError
+from seismo.output.arrays import AGAIN, stored_chunks, verified
 from seismo.output.hidden_file import HiddenFile, refusal, sync_folder, write_whole
 
 MANIFEST = "manifest.json"
@@ -69,6 +70,8 @@ class Parts:
             self.sealed = [row for row in found if row["until"] <= (done or 0)]
             if done is not None and not self.sealed:
                 raise self._damaged(f"it names no part of the first {done} steps")
+            for row in self.sealed:
+                _verify(self.folder / row["file"])
             if (self.folder / MANIFEST).exists():
                 self._write()
             kept = {row["file"] for row in self.sealed}
@@ -219,9 +222,20 @@ def _part(number: int) -> str:
     return f"part-{number:03d}.h5"
 
 
+def _verify(path: Path) -> None:
+    """Read all of a part through the checksums: results are not published over a damaged one."""
+    try:
+        with h5py.File(path, "r") as part:
+            verified(part)
+    except ScenarioError as error:
+        raise StorageError(f"{error} with --no-resume") from error
+    except (OSError, RuntimeError) as error:
+        raise StorageError(
+            f"{path}: is damaged: {' '.join(str(error).split())}; {AGAIN} with --no-resume"
+        ) from error
+
+
 def _copy_chunks(source: Any, target: Any) -> None:
-    places: list[tuple[int, ...]] = []
-    source.chunk_iter(lambda info: places.append(info.chunk_offset))
-    for place in places:
+    for place in stored_chunks(source):
         mask, data = source.read_direct_chunk(place)
         target.write_direct_chunk(place, data, mask)
