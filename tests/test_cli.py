@@ -244,15 +244,28 @@ def test_exit_codes(seismo_of, monkeypatch, error, code):
         assert "Traceback" in seismo_of("--debug", "run", "pulse.yaml")[2]
 
 
-def test_a_closed_pipe_is_quiet():
-    script = "import sys; from seismo.cli import main; main(['schema'])"
+@pytest.mark.parametrize("words", [["schema"], ["schema", "time.step"], ["--version"]])
+def test_a_closed_pipe_is_quiet(words):
+    """Whether it shows while the command writes, or when what is left is flushed."""
     process = subprocess.Popen(
-        [sys.executable, "-c", script], stdout=subprocess.PIPE, stderr=subprocess.PIPE
+        [sys.executable, "-m", "seismo", *words], stdout=subprocess.PIPE, stderr=subprocess.PIPE
     )
     process.stdout.close()
     assert process.stderr.read() == b""
     process.stderr.close()
-    assert process.wait() in (1, cli.PIPE_CLOSED)
+    assert process.wait() == cli.PIPE_CLOSED
+
+
+def test_a_run_whose_lines_nobody_reads_ends(tmp_path):
+    """As `seismo run pulse.yaml 2>&1 | head -2` does."""
+    (tmp_path / "pulse.yaml").write_text(SCENARIO)
+    process = subprocess.Popen(
+        [sys.executable, "-m", "seismo", "run", "pulse.yaml"],
+        stdout=subprocess.PIPE, stderr=subprocess.STDOUT, cwd=tmp_path,
+    )  # fmt: skip
+    process.stdout.close()
+    assert process.wait() == cli.PIPE_CLOSED
+    assert [path.name for path in tmp_path.iterdir()] == ["pulse.yaml"]
 
 
 def test_importing_seismo_is_quick():

@@ -305,10 +305,6 @@ def _call(arguments: list[str], debug: bool) -> int:
             app(arguments, prog_name="seismo")
         finally:
             sys.stdout.flush()
-    except BrokenPipeError:
-        # Python flushes stdout once more at exit; let it go nowhere.
-        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
-        return PIPE_CLOSED
     except BaseException as error:
         if isinstance(error, SystemExit) and not error.code:
             return 0
@@ -316,8 +312,20 @@ def _call(arguments: list[str], debug: bool) -> int:
     return 0
 
 
+def _is_closed_pipe(error: BaseException) -> bool:
+    """Tell whether output went nowhere; Click makes an exit with code 1 of it."""
+    cause = error.__context__ if isinstance(error, SystemExit) else error
+    return isinstance(cause, BrokenPipeError)
+
+
 def _code_of(error: BaseException, debug: bool) -> int:
     """Say what went wrong on stderr and give the exit code."""
+    if _is_closed_pipe(error):
+        # Python flushes both once more at exit; let it go nowhere.
+        nowhere = os.open(os.devnull, os.O_WRONLY)
+        os.dup2(nowhere, sys.stdout.fileno())
+        os.dup2(nowhere, sys.stderr.fileno())
+        return PIPE_CLOSED
     if debug and not isinstance(error, SystemExit):
         traceback.print_exception(error)
     if isinstance(error, SystemExit):
