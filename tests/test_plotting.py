@@ -11,6 +11,7 @@ import os
 import runpy
 import sys
 from pathlib import Path
+from types import SimpleNamespace
 
 import h5py
 import matplotlib as mpl
@@ -33,6 +34,7 @@ from seismo.plotting import (
     spectra,
     traces,
 )
+from seismo.plotting.gather import abscissa, spread
 from seismo.plotting.section import sections
 from seismo.plotting.spectra import amplitude_spectrum, highest_frequency, tapered
 from seismo.plotting.style import clip_level, panels
@@ -422,6 +424,23 @@ def test_stations_at_one_distance_do_not_cover_each_other(tmp_path):
         starts = [line.get_xdata()[0] for line in panel.lines]
         assert np.allclose(starts, range(6), atol=1e-6)
         assert [tick.get_text() for tick in panel.child_axes[0].get_xticklabels()] == codes
+
+
+def test_distances_are_told_in_the_unit_of_the_line():
+    place, ticks = spread(np.repeat(np.arange(0.0, 2500.0, 250.0), 2))
+    assert list(ticks.values()) == ["0", "500", "1000", "1500", "2000"]
+    x = np.linspace(0.0, 4000.0, 41)
+    line = SimpleNamespace(codes=[""] * 41, column={"x": x, "z": 0 * x, "y": None}.get)
+    place, label = abscissa(line, {"x": 2000.0, "z": 300.0}, "distance")
+    assert label == "horizontal distance (km)"
+    assert np.allclose(place, np.abs(x - 2000.0) / 1e3)
+
+
+def test_a_normalised_gather_says_so(two):
+    figure = gather(two, normalise=True, mode="image", quantities="vx")
+    assert "$v_{x}$, of each trace's peak" in [axes.get_xlabel() for axes in figure.axes]
+    figure = gather(two, normalise=True, mode="wiggle", quantities="vx")
+    assert figure.axes[0].get_title() == "$v_{x}$, one spacing = each trace's peak"
 
 
 def test_the_gather_shows_arrivals_where_theory_has_them(two):

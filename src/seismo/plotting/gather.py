@@ -84,11 +84,10 @@ def gather(
     figure, grid = panels(1, len(names), 5.0, width=min(WIDTH, 1.5 + 3.3 * len(names)))
     for panel, name in zip(grid[0], names, strict=True):
         values = np.nan_to_num(traces.values_of(name, index))[order]
-        unit = traces.unit(name)
-        if normalise:
-            values, unit = _normalised(values), ""
+        values = _normalised(values) if normalise else values
+        unit = "" if normalise else traces.unit(name)
         codes = [traces.codes[k] for k in order]
-        draw(panel, Record(name, unit, place, codes, traces.time, values, clip))
+        draw(panel, Record(name, unit, place, codes, traces.time, values, clip, normalise))
         panel.set_xlabel(f"{label}\nnot to scale" if ticks else label)
         if ticks:
             panel.set_xticks(list(ticks), list(ticks.values()))
@@ -102,7 +101,10 @@ def gather(
 
 @dataclass(frozen=True)
 class Record:
-    """One component of one shot: values (receiver, time) at `place` along the section."""
+    """One component of one shot: values (receiver, time) at `place` along the section.
+
+    Those that are `normalised` are without a unit, shares of each trace's own peak.
+    """
 
     name: str
     unit: str
@@ -111,6 +113,7 @@ class Record:
     time: np.ndarray
     values: np.ndarray
     clip: float
+    normalised: bool
 
 
 def choose_mode(mode: str) -> Callable[[Axes, Record], None]:
@@ -142,7 +145,8 @@ def abscissa(traces: TraceSet, source: dict[str, float], by: str | None) -> tupl
         values, words = np.sqrt(np.sum(squares, axis=0)), "horizontal distance"
     else:
         raise ScenarioError(f"by {by!r}: use {', '.join([*places, 'distance', 'number'])}")
-    factor, unit = length_unit(values)
+    # A distance is told in the unit that a line of the same receivers is.
+    factor, unit = length_unit(values, *places.values())
     return values * factor, f"{words} ({unit})"
 
 
@@ -162,7 +166,8 @@ def spread(place: np.ndarray) -> tuple[np.ndarray, dict[float, str]]:
     if not gaps.size or gaps.min() >= _LEAST_GAP * gaps.mean() > 0.0:
         return place, {}
     chosen = range(0, place.size, -(-place.size // _MOST_TICKS))
-    return np.arange(place.size, dtype=float), {float(n): f"{place[n]:.3g}" for n in chosen}
+    told = np.round(place, _digits(place))
+    return np.arange(place.size, dtype=float), {float(n): f"{told[n]:.10g}" for n in chosen}
 
 
 def _natural(places: dict[str, np.ndarray], source: dict[str, float]) -> str:
@@ -182,6 +187,7 @@ def _normalised(values: np.ndarray) -> np.ndarray:
 def _draw_image(panel: Axes, record: Record) -> None:
     level = clip_level(record.values, record.clip)
     factor, label = amplitude_label(record.name, record.unit, level)
+    label += ", of each trace's peak" if record.normalised else ""
     image = panel.pcolormesh(
         record.place, record.time, record.values.T * factor, shading="nearest", cmap=DIVERGING,
         vmin=-level * factor, vmax=level * factor, rasterized=True,
@@ -206,11 +212,11 @@ def _draw_wiggles(panel: Axes, record: Record) -> None:
         top = panel.secondary_xaxis("top")
         top.set_xticks(record.place, record.codes, rotation=60, ha="left", fontsize=7)
         top.tick_params(length=2)
-    scale = f", one spacing = {pretty_unit(with_unit(level, record.unit))}"
+    size = "each trace's peak" if record.normalised else with_unit(level, record.unit)
     cut = np.abs(record.values).max() > _SWING * level
     panel.set_title(
         symbol(record.name)
-        + (scale if record.unit else "")
+        + f", one spacing = {pretty_unit(size)}"
         + (f"\nmedian of the peaks, cut at {_SWING:g}" if cut else "")
     )
     quiet_frame(panel)
