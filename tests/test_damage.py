@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import json
 import random
+import shutil
 import subprocess
 import sys
 from pathlib import Path
@@ -19,7 +20,7 @@ import pytest
 import seismo
 from seismo import cli
 from seismo.errors import ScenarioError
-from seismo.output import comparison
+from seismo.output import ResultsWriter, comparison
 from test_survival import SCENARIO
 
 TRIES = """
@@ -119,6 +120,51 @@ def test_a_sound_file_is_verified(sound, capsys):
     with pytest.raises(SystemExit):
         cli.main(["info", "--verify", str(sound)])
     assert f"all {count:,} numbers are as written" in capsys.readouterr().out
+
+
+@pytest.mark.parametrize("what", ["attribute", "trace"])
+def test_traces_that_do_not_have_their_hash_are_not_verified(sound, tmp_path, capsys, what):
+    """Each is sound by its checksums, as another program writes it."""
+    path = tmp_path / "x.h5"
+    shutil.copy(sound, path)
+    with h5py.File(path, "r+") as file:
+        if what == "attribute":
+            file.attrs["traces_sha256"] = "0" * 64
+        else:
+            (one, *_) = file["traces"].values()
+            array = next(dataset for dataset in one.values() if dataset.ndim == 3)
+            array[-1, -1, -1] += 1.0
+    with pytest.raises(SystemExit) as leaving:
+        cli.main(["info", "--verify", str(path)])
+    said = capsys.readouterr()
+    assert leaving.value.code == ScenarioError.exit_code
+    assert "numbers are as written" not in said.out
+    assert said.err.startswith(f"{path}: the hash of the traces is ")
+    assert len(said.err.splitlines()) == 1
+
+
+def test_shots_that_were_not_stored_are_no_part_of_the_hash(tmp_path):
+    """A survey that is given up leaves them out."""
+    with ResultsWriter(tmp_path / "x.h5", scenario_text="", resolved="", attributes={}) as writer:
+        writer.create_traces(
+            "line", shots=["a", "b"], codes=["R0", "R1"], positions={}, requested={},
+            time=np.arange(4.0), quantities={"p": "Pa"},
+        )  # fmt: skip
+        writer.write("traces/line/p", 0, np.ones((2, 4)))
+        writer.finish({})
+    with seismo.open_results(tmp_path / "x.h5") as results:
+        assert np.isnan(results.traces["line"].values_of("p", 1)).all()
+        assert results.verify() == 2 * 2 * 4 + 4
+
+
+def test_an_unknown_status_is_remarked(sound, tmp_path):
+    path = tmp_path / "x.h5"
+    shutil.copy(sound, path)
+    with h5py.File(path, "r+") as file:
+        file.attrs["status"] = "complfte"
+    with seismo.open_results(path) as one, seismo.open_results(sound) as other:
+        assert "'complfte' is not what seismo writes (complete or unstable)" in one.info()
+        assert "STATUS" not in other.info()
 
 
 def test_bits_flipped_anywhere_crash_nothing(sound, tmp_path):

@@ -208,6 +208,7 @@ def test_an_unstable_run_says_where_and_keeps_what_was_sound(tmp_path, monkeypat
         assert kept.status == "unstable"
         assert str(caught.value).startswith(kept.message)
         assert "UNSTABLE" in repr(kept)
+        assert kept.verify()
         assert "unstable: the wavefield is unstable at step" in " ".join(kept.info().split())
         pressure = kept.traces["nodes"].values_of("pressure")
         assert pressure.shape == (1, 2, 401)

@@ -102,7 +102,9 @@ def info(
     results: ResultsFile,
     verify: Annotated[
         bool,
-        typer.Option("--verify", help="Read all numbers too, and hold them to their checksums."),
+        typer.Option(
+            "--verify", help="Read all numbers too, and hold them to their checksums and hash."
+        ),
     ] = False,
 ) -> None:
     """Describe a results file: what, when, grid, steps, traces, peaks."""

@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from seismo.output.quantities import with_unit
+from seismo.output.results_file import COMPLETE, UNSTABLE
 
 if TYPE_CHECKING:
     from seismo.output.arrays import MapSet, NamedArrays, SnapshotSeries, TraceSet
@@ -39,6 +40,9 @@ def _identity(results: Results) -> Iterator[tuple[str, str]]:
     origin = results.provenance
     if results.message:
         yield "STATUS", f"{results.status}: {results.message}"
+    if results.status not in (COMPLETE, UNSTABLE):
+        known = f"{COMPLETE} or {UNSTABLE}"
+        yield "STATUS", f"{results.status!r} is not what seismo writes ({known}): it was changed"
     if results.title:
         yield "title", results.title
     dimensions = len(results.model.axes)

@@ -41,6 +41,7 @@ from seismo.output.hidden_file import final_path
 from seismo.output.parts import MANIFEST
 from seismo.output.report import report
 from seismo.output.results_file import COMPLETE, FORMAT, FORMAT_VERSION
+from seismo.output.trace_hash import hash_of_file
 
 _FOREIGN = "not an HDF5 file; name what `seismo run` wrote, or copy it again"
 
@@ -221,12 +222,25 @@ class Results:
     def verify(self, without: Collection[str] = ()) -> int:
         """Read all there is, but for some groups, through the checksums; count the numbers.
 
+        The traces are held to their hash too.
+
         Raises:
             ScenarioError: something is not as it was written.
         """
         _ = self.attributes
         members = children(self._file, h5py.HLObject)
-        return sum(verified(member) for name, member in members if name not in without)
+        count = sum(verified(member) for name, member in members if name not in without)
+        if "traces" not in without and self.traces_hash:
+            self._hold_to_hash()
+        return count
+
+    def _hold_to_hash(self) -> None:
+        found = hash_of_file(self._file)
+        if found != self.traces_hash:
+            raise ScenarioError(
+                f"{self.path}: the hash of the traces is {found}, and the attribute traces_sha256 "
+                f"says {self.traces_hash!r}: one of them was changed; {AGAIN}"
+            )
 
     def _json(self, name: str, default: Any) -> Any:
         """Read an attribute of the root that is JSON of the type of `default`."""

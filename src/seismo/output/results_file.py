@@ -17,7 +17,6 @@ is::
 
 from __future__ import annotations
 
-import hashlib
 import json
 import os
 from collections.abc import Callable, Mapping, Sequence
@@ -37,10 +36,11 @@ from seismo.output.scales import (
     write_scale,
     write_table,
 )
+from seismo.output.trace_hash import hash_of_all, hash_of_frame
 
 FORMAT = "seismo results"
 FORMAT_VERSION = 1
-COMPLETE = "complete"
+COMPLETE, UNSTABLE = "complete", "unstable"  # the `status` of a file
 
 
 class ResultsWriter:
@@ -288,7 +288,7 @@ class ResultsWriter:
         """Do in any thread what can be done there; give what stores the frame."""
         frame = self._layout.frames[name]
         block = completed(array, frame)
-        tiles, digest = list(packed(block, frame.chunk)), hashlib.sha256(block.tobytes())
+        tiles, digest = list(packed(block, frame.chunk)), hash_of_frame(block)
         if block.shape != np.shape(array):  # what follows its end is no peak
             peak = float(np.abs(array).max(initial=0.0))
             tiles = [(corner, data, peak) for corner, data, _ in tiles]
@@ -297,7 +297,7 @@ class ResultsWriter:
             for corner, data, peak in tiles:
                 self.store(name, (index, *corner), data, peak)
             if name.startswith("traces/"):
-                self._hashes[f"{name}/{index}"] = digest.hexdigest()
+                self._hashes[f"{name}/{index}"] = digest
 
         return store
 
@@ -323,12 +323,12 @@ class ResultsWriter:
             for name, peak in row.get("peaks", {}).items():
                 self._raise_peak(name, peak)
 
-        hashes = json.dumps(self._hashes, sort_keys=True)
+        traces = hash_of_all(self._hashes)
 
         def lay_out(file: h5py.File) -> None:
             file.attrs["summary"] = json.dumps(summary, default=_plain)
             file.attrs.update({"status": COMPLETE, **(marks or {})})
-            file.attrs["traces_sha256"] = hashlib.sha256(hashes.encode()).hexdigest()
+            file.attrs["traces_sha256"] = traces
             for name, peak in self._peaks.items():
                 file[name].attrs["peak"] = peak
 

@@ -23,7 +23,7 @@ from seismo.monitor import Progress, Reporter
 from seismo.output.elsewhere import Elsewhere
 from seismo.output.pipeline import Pipeline
 from seismo.output.quantities import with_unit
-from seismo.output.results_file import ResultsWriter
+from seismo.output.results_file import UNSTABLE, ResultsWriter
 from seismo.output.snapshots import SnapshotTaker
 from seismo.plan.memory import Memory, output_of, ring_of, series_of
 from seismo.plan.room import refuse_what_does_not_fit
@@ -122,7 +122,7 @@ class Run:
             held = (ring_of(self.setup), reserve, self.noted)
             with Pipeline(writer, self.backend, *held) as pipeline:
                 failure = self._waves(Gear(simulation, taker, writer, pipeline))
-            marks = {"status": "unstable", "message": str(failure)} if failure else None
+            marks = {"status": UNSTABLE, "message": str(failure)} if failure else None
             summary = self._summary(simulation) | pipeline.describe()
             writer.write_telemetry(self.telemetry.series(), UNITS)
             writer.finish(summary, marks)
