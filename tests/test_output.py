@@ -388,6 +388,9 @@ def test_a_foreign_hdf5_file_or_a_folder_is_refused(tmp_path):
     with pytest.raises(ScenarioError, match="is a folder; name a file"):
         open_results(tmp_path)
     (tmp_path / "manifest.json").touch()
+    with pytest.raises(ScenarioError, match="holds no checkpoint to go on from, and its parts"):
+        open_results(tmp_path)
+    (tmp_path / "checkpoint-000000000023.zip").touch()
     with pytest.raises(ScenarioError, match=r"`seismo resume .*` goes on with it, and its parts"):
         open_results(tmp_path)
 

@@ -18,6 +18,7 @@ import numpy as np
 import pytest
 
 import seismo
+from seismo import runner
 from seismo.errors import ScenarioError, StoppedError, StorageError, UnstableError
 from seismo.output import checkpoint
 from seismo.output.lock import Lock
@@ -343,6 +344,38 @@ def test_an_interrupted_run_says_how_to_go_on_from_its_checkpoint(tmp_path, ever
         seismo.run(SCENARIO, path, interrupt)
     assert (said[-1] == f"go on with: seismo resume {path}.run") is told
     assert Path(f"{path}.run").exists() is told
+
+
+@pytest.mark.parametrize("error", [KeyboardInterrupt, StorageError("full")])
+def test_a_run_that_starts_over_and_ends_before_its_first_checkpoint(
+    unfinished, monkeypatch, error
+):
+    """Whether it has begun to step, or has sealed what that checkpoint goes with: nothing stays."""
+
+    def fail(*_) -> None:
+        raise error
+
+    with monkeypatch.context() as patched:
+        patched.setattr(checkpoint, "write", fail)
+        with pytest.raises((KeyboardInterrupt, StorageError)):
+            seismo.run(SCENARIO, unfinished, resume=False)
+    assert list(unfinished.parent.iterdir()) == []
+    stopped(SCENARIO, unfinished, 50)
+    with monkeypatch.context() as patched:
+        patched.setattr(stepping.Run, "_built", fail)
+        with pytest.raises((KeyboardInterrupt, StorageError)):
+            seismo.run(SCENARIO, unfinished, resume=False)
+    assert list(unfinished.parent.iterdir()) == []
+
+
+def test_a_run_that_starts_over_leaves_no_parts_before_it_is_set_up(unfinished, monkeypatch):
+    def fail(*_) -> None:
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr(runner, "memory_of", fail)
+    with pytest.raises(KeyboardInterrupt):
+        seismo.run(SCENARIO, unfinished, resume=False)
+    assert list(unfinished.parent.iterdir()) == []
 
 
 def test_the_results_instead_of_their_folder(unfinished):

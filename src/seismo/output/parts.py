@@ -14,7 +14,7 @@ from __future__ import annotations
 
 import contextlib
 import json
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
@@ -32,6 +32,15 @@ BOUNDS = ("v110", "v110")  # HDF5 of 2016: since then what describes data carrie
 def run_folder(final: Path) -> Path:
     """Give the run directory of a results file."""
     return final.with_name(f"{final.name[:200]}.run")
+
+
+def remove_parts(folder: Path, but: Collection[str] = ()) -> None:
+    """Remove the parts of a run but for some; the manifest too, where none is left."""
+    if not but:
+        (folder / MANIFEST).unlink(missing_ok=True)
+    for path in (*folder.glob("part-*.h5"), *folder.glob(".*.partial")):
+        if path.name not in but:
+            path.unlink()
 
 
 class Parts:
@@ -72,12 +81,9 @@ class Parts:
                 raise self._damaged(f"it names no part of the first {done} steps")
             for row in self.sealed:
                 _verify(self.folder / row["file"])
-            if (self.folder / MANIFEST).exists():
+            if self.sealed:
                 self._write()
-            kept = {row["file"] for row in self.sealed}
-            for path in (*self.folder.glob("part-*.h5"), *self.folder.glob(".*.partial")):
-                if path.name not in kept:
-                    path.unlink()
+            remove_parts(self.folder, {row["file"] for row in self.sealed})
 
     @property
     def is_open(self) -> bool:
@@ -141,10 +147,8 @@ class Parts:
 
     def remove(self) -> None:
         """Remove the parts and their manifest, and the folder if that leaves it empty."""
-        for row in self.sealed:
-            (self.folder / row["file"]).unlink(missing_ok=True)
         self.sealed = []
-        (self.folder / MANIFEST).unlink(missing_ok=True)
+        remove_parts(self.folder)
         self._remove_folder()
 
     @property

@@ -22,6 +22,7 @@ import h5py
 import numpy as np
 
 from seismo.errors import ScenarioError
+from seismo.output import checkpoint
 from seismo.output.arrays import (
     AGAIN,
     MapSet,
@@ -293,8 +294,11 @@ def _opened_file(path: Path) -> h5py.File:
 def _folder(path: Path) -> str:
     if not (path / MANIFEST).exists():
         return "is a folder; name a file, such as results.h5"
+    onwards = f"`seismo resume {path}` goes on with it"
+    if not checkpoint.found(path):
+        onwards = "it holds no checkpoint to go on from"
     return (
-        f"is the folder of a run that has not ended; `seismo resume {path}` goes on with it, and "
+        f"is the folder of a run that has not ended; {onwards}, and "
         "its parts (part-000.h5, ...) open by themselves"
     )
 

@@ -25,7 +25,7 @@ from seismo.errors import ScenarioError, StorageError
 from seismo.monitor import Progress, Reporter
 from seismo.output import checkpoint
 from seismo.output.checkpoint import DamagedError
-from seismo.output.parts import run_folder
+from seismo.output.parts import remove_parts, run_folder
 from seismo.ranks import Alone
 from seismo.runner.signals import Signals
 from seismo.scenario.checkpoint import Checkpoint
@@ -167,11 +167,12 @@ def remove_later(folder: Path, than: Path) -> None:
 
 
 def remove_all(folder: Path) -> None:
-    """Remove all checkpoints of a run, of all its ranks."""
+    """Remove all checkpoints of a run, of all its ranks, and its parts: they are no use without."""
     for path in checkpoint.found(folder):
         path.unlink()
     for other in folder.glob("rank-*"):
         shutil.rmtree(other)
+    remove_parts(folder)
 
 
 class Checkpoints:

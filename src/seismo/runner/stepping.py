@@ -84,10 +84,17 @@ class Run:
         """Take the part of this rank in it."""
         try:
             (self.write if self.ranks.first else self.follow)()
-        except KeyboardInterrupt:
-            if self.checkpoints is not None and self.checkpoints.there:
-                self.report(Progress("checkpoint", note=self.checkpoints.onwards))
+        except BaseException as error:
+            if self.checkpoints is not None:
+                self._leave(self.checkpoints, isinstance(error, KeyboardInterrupt))
             raise
+
+    def _leave(self, checkpoints: Checkpoints, asked: bool) -> None:
+        """Leave nothing without a checkpoint; say to who interrupts how to go on from one."""
+        if not checkpoints.there and self.ranks.first:
+            checkpoints.remove()
+        elif checkpoints.there and asked:
+            self.report(Progress("checkpoint", note=checkpoints.onwards))
 
     def write(self) -> None:
         """Run everything and publish the results file."""
