@@ -279,7 +279,7 @@ def test_without_a_sound_checkpoint_a_run_is_refused(unfinished):
         path.write_bytes(b"nonsense")
     with pytest.raises(StorageError, match="no checkpoint is sound; start over with --no-resume"):
         seismo.run(SCENARIO, unfinished, resume=True)
-    with pytest.raises(ScenarioError, match="holds no checkpoint"):
+    with pytest.raises(StorageError, match=r"zip: is damaged: .*; no checkpoint is sound; start"):
         resume(f"{unfinished}.run")
 
 
@@ -379,8 +379,18 @@ def test_a_run_that_starts_over_leaves_no_parts_before_it_is_set_up(unfinished, 
 
 
 def test_the_results_instead_of_their_folder(unfinished):
-    with pytest.raises(ScenarioError, match=r"x.h5: holds no checkpoint; .* a run, x.h5.run"):
+    with pytest.raises(ScenarioError, match=r"x.h5: no such folder; .* a run, x.h5.run"):
         resume(unfinished)
+    unfinished.write_text("other")
+    with pytest.raises(ScenarioError, match=r"x.h5: is no folder; name .* a run, x.h5.run"):
+        resume(unfinished)
+
+
+def test_folders_that_nothing_can_go_on_from(tmp_path):
+    with pytest.raises(ScenarioError, match=r"y: no such folder; name the .* RESULTS.run"):
+        resume(tmp_path / "y")
+    with pytest.raises(ScenarioError, match="holds no checkpoint; name the folder of a run, RES"):
+        resume(tmp_path)
 
 
 def test_what_may_change(unfinished, wanted):
@@ -400,7 +410,7 @@ def test_complete_results_are_left_as_they_are(tmp_path):
     assert said[-1].note == f"{path}: is complete already; nothing is left to do"
     resume(tmp_path / "x.h5.run", Request(report=said.append)).close()
     assert said[-1] == said[-2]
-    with pytest.raises(ScenarioError, match=r"holds no checkpoint; name the folder of a run, RES"):
+    with pytest.raises(ScenarioError, match=r"x.h5: is a results file: it is complete, nothing is"):
         resume(path)
     assert path.stat().st_mtime_ns == before
     seismo.run(SHORT | {"title": "another"}, path, resume=True).close()

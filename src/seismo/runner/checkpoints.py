@@ -26,12 +26,14 @@ from seismo.monitor import Progress, Reporter
 from seismo.output import checkpoint
 from seismo.output.checkpoint import DamagedError
 from seismo.output.parts import remove_parts, run_folder
+from seismo.output.results import open_results
 from seismo.ranks import Alone
 from seismo.runner.signals import Signals
 from seismo.scenario.checkpoint import Checkpoint
 
 SPARE = 60.0  # s before the machine is taken away, or a tenth of the time there is
 SLOW_DISK = 2e8  # bytes a second, to reckon with before there is a number
+_UNSOUND = "no checkpoint is sound; start over with --no-resume"
 _SLACK = 1.5  # of the longest that a checkpoint took
 
 
@@ -98,7 +100,7 @@ def take_up(folder: Path, wanted: bool | None, report: Reporter, ranks: Alone) -
         if start is not None:
             return start
     if candidates:
-        raise StorageError(f"{folder}: no checkpoint is sound; start over with --no-resume")
+        raise StorageError(f"{folder}: {_UNSOUND}")
     if ranks.first:  # the very first was never complete
         remove_all(folder)
     ranks.wait()
@@ -145,13 +147,30 @@ def last_header(folder: Path) -> dict[str, Any]:
 
     Raises:
         ScenarioError: there is none.
+        StorageError: all there are are damaged.
     """
+    problems = []
     for path in checkpoint.found(folder):
-        with contextlib.suppress(DamagedError):
+        try:
             return checkpoint.header_of(path)
+        except DamagedError as error:
+            problems.append(str(error))
+    if problems:
+        raise StorageError(f"{problems[0]}; {_UNSOUND}")
+    raise ScenarioError(f"{folder}: {_lack(folder)}")
+
+
+def _lack(folder: Path) -> str:
+    """Say why nothing can go on from here."""
     instead = run_folder(folder)
+    if folder.is_file() and not instead.is_dir():
+        with contextlib.suppress(ScenarioError), open_results(folder) as results:
+            return f"is a results file: it is {results.status}, nothing is left to do"
+    problem = "no such folder"
+    if folder.exists():
+        problem = "holds no checkpoint" if folder.is_dir() else "is no folder"
     name = instead.name if instead.is_dir() else "RESULTS.run"
-    raise ScenarioError(f"{folder}: holds no checkpoint; name the folder of a run, {name}")
+    return f"{problem}; name the folder of a run, {name}"
 
 
 def remove_later(folder: Path, than: Path) -> None:
