@@ -413,8 +413,27 @@ def test_complete_results_are_left_as_they_are(tmp_path):
     with pytest.raises(ScenarioError, match=r"x.h5: is a results file: it is complete, nothing is"):
         resume(path)
     assert path.stat().st_mtime_ns == before
-    seismo.run(SHORT | {"title": "another"}, path, resume=True).close()
-    assert path.stat().st_mtime_ns > before
+
+
+def test_complete_results_of_another_run_are_not_replaced_by_a_slip(
+    tmp_path, every_step, monkeypatch
+):
+    path = tmp_path / "x.h5"
+    seismo.run(SHORT, path).close()
+    before = path.read_bytes()
+    other = SHORT | {"sources": [SHORT["sources"][0] | {"moment": 2e9}]}
+    words = r"sources\[0\].moment: 2000000000.0: .*x.h5 is complete, and of a run with 1000000000.0"
+    with pytest.raises(ScenarioError, match=words):
+        seismo.run(other, path, resume=True)
+    with monkeypatch.context() as patched:
+        patched.setattr(identity, "package_version", lambda name: "9")
+        with pytest.raises(ScenarioError, match=r"by other versions .*; start over with --no-res"):
+            seismo.run(SHORT, path, resume=True)
+    assert path.read_bytes() == before
+    assert list(tmp_path.iterdir()) == [path]
+    stopped(other, path, 30, resume=False)
+    seismo.run(other, path, resume=True).close()
+    assert path.read_bytes() != before
 
 
 def test_two_runs_in_one_place(tmp_path):

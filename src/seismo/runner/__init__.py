@@ -37,7 +37,7 @@ from seismo.runner.checkpoints import (
     take_up,
 )
 from seismo.runner.deadline import time_of_end
-from seismo.runner.identity import digest, identity_of, refuse_another
+from seismo.runner.identity import digest, identity_of, refuse_another, refuse_results
 from seismo.runner.profile import Unprofiled, watch
 from seismo.runner.request import Request, silent
 from seismo.runner.signals import Signals
@@ -79,8 +79,9 @@ def run(
         gpus: how many GPUs share the run, "auto" for as many as help; None for one, or for what
             `backend` and `device` say.
         threads: threads to use on the CPU, all cores when None.
-        resume: True to go on from a checkpoint if there is one, and to do nothing where the results
-            are complete; False to start over; None to refuse where there is a checkpoint.
+        resume: True to go on from a checkpoint if there is one, to do nothing where the results are
+            complete, and to refuse where they are of another run; False to start over; None to
+            refuse where there is a checkpoint.
         shots: a share of the shots, such as "2/4", the second of four; all when None.
         time_limit: seconds after which the run has to have stopped at a checkpoint.
         signals: what the outside asks of the run meanwhile.
@@ -88,7 +89,7 @@ def run(
 
     Raises:
         ScenarioError: the scenario, or a file that it names, will not do; another run writes to the
-            same place; or the checkpoint is of another run.
+            same place; or the checkpoint, or complete results to be replaced, are of another run.
         DeviceError: there is no such backend or device, or it cannot be used.
         InsufficientMemoryError: the run needs more memory than there is.
         StorageError: the disk is too small or failing.
@@ -191,7 +192,8 @@ def _run(
             refuse_another(start.header.get("identity", {}), own, checked)
             if ranks.first:
                 remove_later(folder, start.paths[0])
-        if ranks.share(request.resume and ranks.first and _is_complete(final, own))[0]:
+        asked, begun = request.resume and ranks.first, bool(start.paths)
+        if ranks.share(asked and _is_complete(final, own, checked, begun))[0]:
             report(_complete_already(path))
             if ranks.first:
                 shutil.rmtree(folder, ignore_errors=True)
@@ -253,16 +255,23 @@ def _run_in_passing(
     return results
 
 
-def _is_complete(final: Path, own: Mapping[str, Any]) -> bool:
-    """Tell whether the results are there, and those of this very run."""
+def _is_complete(final: Path, own: Mapping[str, Any], scenario: Scenario, begun: bool) -> bool:
+    """Tell whether the results are there, and those of this very run.
+
+    Raises:
+        ScenarioError: they are those of another run, and this one has not begun to replace them.
+    """
     if not final.exists():
         return False
     try:
         with open_results(final) as results:
             same = results.attributes.get("identity") == digest(own)
-            return same and results.status == COMPLETE
+            complete, text = results.status == COMPLETE, results.scenario
     except ScenarioError:
         return False
+    if complete and not same and not begun:
+        refuse_results(final, text, own, scenario)
+    return complete and same
 
 
 def _published(folder: Path) -> Path | None:

@@ -9,8 +9,11 @@ from __future__ import annotations
 
 import hashlib
 import json
+import pathlib
 from collections.abc import Iterator, Mapping
-from typing import Any
+from typing import Any, NoReturn
+
+import yaml
 
 from seismo.backends.base import Backend
 from seismo.backends.digest import source_digest
@@ -30,7 +33,7 @@ def identity_of(setup: Setup, backend: Backend) -> dict[str, Any]:
         "program": {name: package_version(name) for name in ("seismo", "numpy", "numba")}
         | {"kernels": source_digest()},
         "backend": backend.name,
-        "scenario": _plain(setup.scenario),
+        "scenario": _plain(_dumped(setup.scenario)),
         "files": {".".join(map(str, path)): _digest(setup.scenario, path, name)
                   for path, name in _files(setup.scenario)},
         "run": {"dt": clock.dt, "steps": clock.steps + setup.extra_steps,
@@ -43,13 +46,39 @@ def digest(own: Mapping[str, Any]) -> str:
     return hashlib.sha256(json.dumps(own, sort_keys=True).encode()).hexdigest()
 
 
-def refuse_another(stored: Mapping[str, Any], own: Mapping[str, Any], scenario: Scenario) -> None:
+def refuse_results(
+    final: pathlib.Path, text: str, own: Mapping[str, Any], scenario: Scenario
+) -> NoReturn:
+    """Refuse to replace complete results of another run.
+
+    Args:
+        final: the results.
+        text: the scenario in the results, with all its defaults.
+        own: the identity of the run.
+        scenario: the scenario of the run.
+
+    Raises:
+        ScenarioError: it names where and how the scenarios differ, if they do.
+    """
+    stored = {**own, "scenario": _plain(yaml.safe_load(text))}
+    refuse_another(stored, own, scenario, f"{final} is complete, and")
+    raise ScenarioError(
+        f"{final}: is complete, and of this scenario by other versions of seismo, NumPy or Numba, "
+        f"on another backend, of other shots, or with files that have changed since; {_OVER}"
+    )
+
+
+def refuse_another(
+    stored: Mapping[str, Any], own: Mapping[str, Any], scenario: Scenario,
+    what: str = "the checkpoint is",
+) -> None:  # fmt: skip
     """Compare a run with the one a checkpoint is of.
 
     Args:
         stored: the identity in the checkpoint.
         own: the identity of the run.
         scenario: the scenario of the run.
+        what: is of the other run.
 
     Raises:
         ScenarioError: they differ; it names where and how.
@@ -57,7 +86,7 @@ def refuse_another(stored: Mapping[str, Any], own: Mapping[str, Any], scenario: 
     for path, before, _ in differences(stored.get("scenario"), own["scenario"]):
         value = "nothing" if before is None else json.dumps(before)
         raise scenario.mistake(
-            *path, problem=f"the checkpoint is of a run with {value}; write that, or {_OVER}"
+            *path, problem=f"{what} of a run with {value}; write that, or {_OVER}"
         )
     for path, name in _files(scenario):
         key = ".".join(map(str, path))
@@ -85,9 +114,12 @@ def differences(before: Any, now: Any, path: Path = ()) -> Iterator[tuple[Path, 
         yield path, before, now
 
 
-def _plain(scenario: Scenario) -> dict[str, Any]:
-    """Give the scenario without what may change."""
-    plain = scenario.model_dump(mode="json", exclude_none=True)
+def _dumped(scenario: Scenario) -> dict[str, Any]:
+    return scenario.model_dump(mode="json", exclude_none=True)
+
+
+def _plain(plain: dict[str, Any]) -> dict[str, Any]:
+    """Take what may change out of a resolved scenario."""
     plain.pop("checkpoint")
     plain["output"].pop("path", None)
     plain["grid"].pop("decomposition", None)
@@ -96,7 +128,7 @@ def _plain(scenario: Scenario) -> dict[str, Any]:
 
 
 def _files(scenario: Scenario) -> list[tuple[Path, str]]:
-    return list(_named(_plain(scenario), ()))
+    return list(_named(_plain(_dumped(scenario)), ()))
 
 
 def _named(data: Any, path: Path) -> Iterator[tuple[Path, str]]:
