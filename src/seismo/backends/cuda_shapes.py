@@ -2,7 +2,7 @@
 
 A key is the axes, the kind of formula (`Operands.kind`), the kind of box and the order of the
 differences. A box is "inner", without a layer; "layer", in one across y or z; "edge", where these
-meet; or "side", in those across x, a few lanes wide.
+meet; "side", in those across x, a few lanes wide; or "corner", where these meet others.
 
 `seismo tune` measures other cards: what it finds is kept beside the compiled kernels, by the card's
 name.
@@ -25,9 +25,9 @@ Shapes = dict[Key, Shape]
 
 def box_of(stretched: str) -> str:
     """Tell what kind of box has some axes stretched."""
-    if "x" in stretched:
+    if stretched == "x":
         return "side"
-    return ("inner", "layer", "edge")[len(stretched)]
+    return "corner" if "x" in stretched else ("inner", "layer", "edge")[len(stretched)]
 
 
 def shape_for(shapes: Shapes, key: Key) -> Shape:
@@ -37,8 +37,8 @@ def shape_for(shapes: Shapes, key: Key) -> Shape:
     return shapes[near]
 
 
-def _both(kind: str, box: str, shape: Shape, axes: str = "xyz") -> Shapes:
-    return {(axes, kind, box, order): shape for order in (4, 8)}
+def _alike(kind: str, boxes: str, shape: Shape, axes: str = "xyz") -> Shapes:
+    return {(axes, kind, box, order): shape for box in boxes.split() for order in (4, 8)}
 
 
 # Measured on an H200 (`benchmarks/`).
@@ -48,26 +48,26 @@ H200: Shapes = {
     ("xyz", "second", "layer", 4): Shape((32, 8, 1), 64, True, 2),
     ("xyz", "second", "layer", 8): Shape((32, 4, 1), 64, True, 3),
     ("xyz", "second", "layer", 16): Shape((32, 4, 1), 64, True, 2),  # else registers spill
-    **_both("second", "edge", Shape((32, 4, 2), 1, False, 3)),
-    **_both("second", "side", Shape((8, 16, 1), 1, False, 8)),
-    **_both("divergence", "inner", Shape((16, 8, 2), 1, False, 3)),
-    **_both("divergence", "layer", Shape((32, 8, 1), 1, False, 3)),
-    **_both("divergence", "edge", Shape((32, 8, 1), 1, False, 3)),
-    **_both("divergence", "side", Shape((8, 8, 4), 1, False, 3)),
+    **_alike("second", "edge", Shape((32, 2, 2), 1, False, 4)),
+    ("xyz", "second", "side", 4): Shape((8, 16, 1), 1, False, 8),
+    ("xyz", "second", "side", 8): Shape((8, 4, 4), 1, False, 10),
+    **_alike("second", "corner", Shape((8, 4, 4), 1, False, 4)),
+    **_alike("divergence", "inner", Shape((16, 8, 2), 1, False, 3)),
+    **_alike("divergence", "layer edge", Shape((32, 8, 1), 1, False, 3)),
+    **_alike("divergence", "side corner", Shape((8, 8, 4), 1, False, 3)),
     ("xyz", "gradient", "inner", 4): Shape((32, 4, 2), 1, False, 4),
     ("xyz", "gradient", "inner", 8): Shape((32, 8, 1), 1, False, 3),
-    **_both("gradient", "layer", Shape((32, 8, 1), 1, False, 3)),
-    **_both("gradient", "edge", Shape((32, 8, 1), 1, False, 3)),
-    **_both("gradient", "side", Shape((8, 8, 2), 1, False, 4)),
-    **_both("second", "inner", Shape((16, 1, 16), 8, False, 4), "xz"),
-    **_both("second", "layer", Shape((16, 1, 8), 1, False, 6), "xz"),
-    **_both("second", "side", Shape((8, 1, 16), 1, False, 4), "xz"),
-    **_both("divergence", "inner", Shape((32, 1, 4), 1, False, 8), "xz"),
-    **_both("divergence", "layer", Shape((32, 1, 4), 1, False, 2), "xz"),
-    **_both("divergence", "side", Shape((8, 1, 16), 1, False, 2), "xz"),
-    **_both("gradient", "inner", Shape((32, 1, 4), 1, False, 8), "xz"),
-    **_both("gradient", "layer", Shape((32, 1, 4), 1, False, 2), "xz"),
-    **_both("gradient", "side", Shape((8, 1, 16), 1, False, 2), "xz"),
+    **_alike("gradient", "layer edge", Shape((32, 8, 1), 1, False, 3)),
+    **_alike("gradient", "side corner", Shape((8, 8, 2), 1, False, 4)),
+    **_alike("second", "inner", Shape((16, 1, 16), 8, False, 4), "xz"),
+    **_alike("second", "layer", Shape((16, 1, 8), 1, False, 6), "xz"),
+    **_alike("second", "side corner", Shape((8, 1, 16), 1, False, 4), "xz"),
+    **_alike("divergence", "inner", Shape((32, 1, 4), 1, False, 8), "xz"),
+    **_alike("divergence", "layer", Shape((32, 1, 4), 1, False, 2), "xz"),
+    **_alike("divergence", "side corner", Shape((8, 1, 16), 1, False, 2), "xz"),
+    **_alike("gradient", "inner", Shape((32, 1, 4), 1, False, 8), "xz"),
+    **_alike("gradient", "layer", Shape((32, 1, 4), 1, False, 2), "xz"),
+    **_alike("gradient", "side corner", Shape((8, 1, 16), 1, False, 2), "xz"),
 }
 
 

@@ -142,7 +142,7 @@ class GpuBackend:
 
         A volume does not fit the card's cache: there, the way back won nothing. In volumes threads
         march across a layer, along what they call z: where it lies across y, the two are swapped,
-        as second derivatives are the same along all axes.
+        as second derivatives are the same along all axes. So are corners: they share a layout.
         """
         back = back and "y" not in variant.axes
         bind = partial(_Sweep, self, formula, variant, memory=memory, operands=operands, back=back)
@@ -158,8 +158,9 @@ class GpuBackend:
             filled = some[some[:, FIRST_SPAN + 1] > some[:, FIRST_SPAN]]
             if not len(filled):
                 continue
-            if variant.at_once and stretched == "y":
-                launches.append(bind(tables.turned()).launch("z", filled[:, TURNED]))
+            if variant.at_once and stretched.endswith("y"):
+                across = stretched.replace("y", "z")
+                launches.append(bind(tables.turned()).launch(across, filled[:, TURNED]))
             else:
                 launches.append(bind(tables).launch(stretched, filled))
         return launches

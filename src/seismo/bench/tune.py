@@ -23,7 +23,10 @@ from seismo.bench.cases import Case, tuning_case
 BETTER = 0.99  # of the time: less is noise
 REPEATS = 5
 _KINDS = {"acoustic": ("second",), "elastic": ("divergence", "gradient")}
-_BOXES = {"xz": ("inner", "layer", "side"), "xyz": ("inner", "layer", "edge", "side")}
+_BOXES = {
+    "xz": ("inner", "layer", "side", "corner"),
+    "xyz": ("inner", "layer", "edge", "side", "corner"),
+}
 
 
 def _plain(*layouts: tuple[int, int, int, int]) -> list[Shape]:
@@ -47,7 +50,10 @@ _SOLIDS = _plain(
     (32, 8, 1, 3), (32, 4, 2, 2), (32, 4, 2, 3), (32, 4, 2, 4), (16, 8, 2, 3), (16, 4, 4, 3),
     (16, 4, 4, 4), (32, 4, 4, 3), (32, 2, 4, 3),
 )  # fmt: skip
-_NARROW_SOLIDS = _plain((8, 8, 2, 4), (8, 8, 4, 3), (8, 16, 1, 4), (8, 32, 1, 4), (8, 4, 8, 3))
+_NARROW_SOLIDS = _plain(
+    (8, 8, 2, 4), (8, 8, 4, 3), (8, 16, 1, 4), (8, 32, 1, 4), (8, 4, 8, 3), (8, 4, 4, 4),
+    (8, 4, 4, 10),
+)  # fmt: skip
 _PLATES = _plain((64, 1, 4, 4), (32, 1, 8, 4), (32, 1, 4, 4), (16, 1, 16, 4), (32, 1, 8, 2))
 _NARROW_PLATES = _plain((8, 1, 16, 4), (8, 1, 32, 2), (8, 1, 8, 8))
 
@@ -56,7 +62,7 @@ def candidates(key: Key) -> list[Shape]:
     """List the layouts to try for an entry of the table."""
     axes, kind, box, _ = key
     volume = "y" in axes
-    if box == "side":
+    if box in ("side", "corner"):
         return _NARROW_SOLIDS if volume else _NARROW_PLATES
     inner, layer = (_MARCHES + _ASKING + _TILES, _ACROSS) if volume else (_TURNS, _TURNS)
     marches = {"inner": inner, "layer": layer} if kind == "second" else {}
