@@ -22,9 +22,11 @@ from seismo import runner, team
 from seismo.backends.choice import Choice
 from seismo.backends.cpu import CpuBackend
 from seismo.errors import ScenarioError, StoppedError, UnstableError
-from seismo.ranks import Alone
+from seismo.ranks import Alone, meet
 from seismo.runner import stepping
 from seismo.runner.signals import Signals
+from seismo.scenario import from_dict
+from seismo.setup import prepare
 from seismo.simulation import Simulation
 from seismo.team import Team
 from teamwork import TeamBackend
@@ -47,6 +49,25 @@ def test_every_cut_gives_the_bits_of_one(name, dimensions, faces, tmp_path):
             found = Team(count).run(lambda r, p=parts: outcome(document, tmp_path, p, r))
             different = [key for key in wanted if not np.array_equal(found[key], wanted[key])]
             assert (parts, different) == (parts, [])
+
+
+@pytest.mark.parametrize(
+    ("top", "surface"), [("absorbing", [0, 0, 0, 0]), ("free_surface", [1, 1, 0, 0])]
+)
+def test_one_launch_packs_a_message_of_what_a_stage_has_changed(top, surface, tmp_path):
+    """All fields go at once; the row of a free surface is nothing to those below it."""
+    document = case("elastic", 3, tmp_path, top=top)
+
+    def packing(ranks: Alone) -> list[list[int]]:
+        backend = TeamBackend(document["precision"])
+        setup = prepare(from_dict(document, tmp_path))
+        halos = Simulation(setup, backend, (2, 2), ranks)._halos[0]
+        return ranks.share([
+            sum(launch is not meet for group in halo.start for launch in group) for halo in halos
+        ])  # fmt: skip
+
+    velocity, stress, row = zip(*Team(4).run(packing), strict=True)
+    assert (velocity, stress, list(row)) == ((3,) * 4, (3,) * 4, surface)
 
 
 class Strangers(TeamBackend):

@@ -20,7 +20,7 @@ from seismo.decomposition import Subdomain
 from seismo.division import Division
 from seismo.fields import Fields
 from seismo.grid import Box
-from seismo.kernels.rows import copy_rows
+from seismo.kernels.rows import copy_rows, pack_rows, unpack_rows
 from seismo.ranks import Link
 
 Ends = list[tuple[int, Box]]  # subdomains of this rank, and points of a halo that they own or keep
@@ -45,7 +45,7 @@ class Halo:
 
     def __init__(
         self, backend: Backend, division: Division, fields: Mapping[int, Fields],
-        names: tuple[str, ...], parity: int,
+        names: tuple[str, ...], parity: int, reached: Box,
     ) -> None:  # fmt: skip
         """Bind the exchange.
 
@@ -55,12 +55,16 @@ class Halo:
             fields: of those that this rank has, by number.
             names: what to exchange.
             parity: of the steps.
+            reached: points that may have changed.
         """
         self._backend, self._fields, self._names, self._parity = backend, fields, names, parity
         self._subdomains = division.subdomains
         copies: list[Launch] = []
         out, into = defaultdict[int, Ends](list), defaultdict[int, Ends](list)
-        for to, given, box in division.meetings():
+        for to, given, held in division.meetings():
+            box = held & reached
+            if not box.size:
+                continue
             there, here = division.owner(to), division.owner(given)
             if to in fields and given in fields:
                 copies += self._copies(to, given, box)
@@ -79,33 +83,36 @@ class Halo:
         self.finish = [*_each(link.finish), halo(unpacking)]
 
     def _copies(self, to: int, given: int, box: Box) -> list[Launch]:
-        rows = [_rows(self._subdomains[n], box) for n in (to, given)]
+        put = self._backend.array
+        to_rows, rows = (_rows(self._subdomains[n], box) for n in (to, given))
         return [
-            self._copy(box, self._array(to, name), self._array(given, name), *rows)
+            self._backend.each_row(
+                copy_rows, rows.size, box.shape[0],
+                (self._array(to, name), self._array(given, name), put(to_rows), put(rows)),
+                writes=(0,),
+            )
             for name in self._names
-        ]
+        ]  # fmt: skip
 
     def _size(self, ends: Ends) -> int:
         """Count the numbers of a message."""
         return sum(box.size * self._subdomains[n].batch for n, box in ends) * len(self._names)
 
     def _parcel(self, ends: Ends, buffer: Any, pack: bool) -> list[Launch]:
-        """List what packs the buffer of a message, or unpacks it."""
-        launches, start = list[Launch](), 0
+        """List what packs the buffer of a message, or unpacks it: all fields of a box in one go.
+
+        Whatever waits for a launch of another card costs a graph some microseconds.
+        """
+        launches, start, put = list[Launch](), 0, self._backend.array
         for n, box in ends:
-            rows = _rows(self._subdomains[n], box)
-            for name in self._names:
-                places = start + np.arange(rows.size) * box.shape[0]
-                both = ((buffer, places), (self._array(n, name), rows))
-                (to, to_rows), (given, from_rows) = both if pack else both[::-1]
-                launches.append(self._copy(box, to, given, to_rows, from_rows))
-                start += rows.size * box.shape[0]
+            rows, length = _rows(self._subdomains[n], box), box.shape[0]
+            fields = [self._array(n, name) for name in self._names]
+            which = np.repeat(np.arange(len(fields)), rows.size)
+            held = (buffer, start, length, put(which), put(np.tile(rows, len(fields))), *fields)
+            body, writes = (pack_rows, (0,)) if pack else (unpack_rows, tuple(range(5, len(held))))
+            launches.append(self._backend.each_row(body, which.size, length, held, writes=writes))
+            start += which.size * length
         return launches
 
     def _array(self, number: int, name: str) -> Any:
         return self._fields[number].written(name, self._parity)
-
-    def _copy(self, box: Box, to: Any, given: Any, to_rows, from_rows) -> Launch:
-        put = self._backend.array
-        held = (to, given, put(to_rows), put(from_rows))
-        return self._backend.each_row(copy_rows, to_rows.size, box.shape[0], held, writes=(0,))

@@ -29,11 +29,13 @@ from seismo.grid import Box
 from seismo.halo import Halo
 from seismo.maps import Maps
 from seismo.part import Part, subdomains
+from seismo.physics.table import Stage
 from seismo.places import Held
 from seismo.ranks import Alone
 from seismo.receivers import Recorder
 from seismo.setup import Setup, image_faces, maps_of, prepare
 from seismo.sources import Key, Table
+from seismo.stages import reached
 from seismo.survey import Shot
 
 Prepared = list[dict[Key, Table]]  # for each part of a rank
@@ -71,11 +73,13 @@ class Simulation:
         }
         self.parts = list(self._numbered.values())
         fields = {n: part.fields for n, part in self._numbered.items()}
+
+        def halo(stage: Stage, parity: int) -> Halo:
+            points = reached(stage, setup.grid, setup.closure is not None)
+            return Halo(backend, self.division, fields, stage.writes, parity, points)
+
         self._halos = [
-            [
-                Halo(backend, self.division, fields, stage.writes, parity)
-                for stage in setup.physics.stages
-            ]
+            [halo(stage, parity) for stage in setup.physics.stages]
             for parity in setup.physics.parities
         ]
         self.step = 0

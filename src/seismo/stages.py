@@ -15,7 +15,7 @@ from seismo.backends.base import Backend, Launch, Operands, SweepTables, Variant
 from seismo.cpml import Region
 from seismo.decomposition import LINE, Subdomain
 from seismo.fields import Fields
-from seismo.grid import AXES, Box
+from seismo.grid import AXES, Box, Grid
 from seismo.physics.table import Stage
 from seismo.places import Held, Place
 
@@ -142,6 +142,12 @@ def _pieces(box: Box, even: np.ndarray | None) -> list[tuple[bool, Box]]:
     return [(bool(even[a]), Box((x0, y0, a), (x1, y1, b))) for a, b in pairwise(cuts)]
 
 
+def reached(stage: Stage, grid: Grid, closed: bool) -> Box:
+    """Give the points that a stage may change, where a free surface is closed or not."""
+    nx, ny, nz = grid.points
+    return Box((0, 0, 0), (nx, ny, int(closed) if stage.where == "surface" else nz))
+
+
 class BoundStage:
     """One stage on one subdomain: `edges[parity]` and `core[parity]` list its launches.
 
@@ -198,10 +204,9 @@ class BoundStage:
             return []  # the stage that shares its memory does it
         if self.stage.where != "surface":
             return binding.regions
-        grid = binding.subdomain.grid
-        nx, ny, _ = grid.points
-        row = Region(Box((0, 0, 0), (nx, ny, 1)), ((0, 0), (0, nx), (nx, nx)), "", "", False)
-        return [row] if binding.closed_width else []
+        row = reached(self.stage, binding.subdomain.grid, binding.closed_width > 0)
+        nx = row.shape[0]
+        return [Region(row, ((0, 0), (0, nx), (nx, nx)), "", "", False)] if row.size else []
 
     def follow(self, edges: list[Launch], core: list[Launch], memories: list[Held]) -> None:
         """Run corrections right after the updates of the same points; they keep `memories`."""

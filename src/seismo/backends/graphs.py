@@ -4,6 +4,9 @@ In a graph each launch waits for no more than it must (`seismo.backends.order`),
 on another, at less than a microsecond a kernel. A graph over several cards keeps them in step
 without the host: between its steps no event has to be told from that of the step before, which is
 what graphs of single cards that wait for one another's events would need.
+
+All but the cores goes on streams of high priority: it is small, and neighbours or the next stage
+wait for it. Behind the thousands of blocks of a core it would come last.
 """
 
 from __future__ import annotations
@@ -18,7 +21,6 @@ from seismo.backends.order import dependencies, lines, merged
 
 SIZES = (16, 4)  # steps of the longer graphs
 MOST_LINES = 24  # streams of one kind that record one on a card
-URGENT = ("edge", "halo")  # what neighbours wait for
 BY_PRIORITY = 8  # CUDA_GRAPH_INSTANTIATE_FLAG_USE_NODE_PRIORITY
 
 
@@ -67,7 +69,7 @@ class Graphs:
             for m in self._members
         ])  # fmt: skip
         works: list[Any] = [work for group in groups for work in group]
-        urgent = [group.where in URGENT for group in groups for _ in group]
+        urgent = [group.where != "core" for group in groups for _ in group]
         kinds = [(work.home, soon) for work, soon in zip(works, urgent, strict=True)]
         needed = dependencies(groups)
         chosen = lines(needed, kinds, MOST_LINES)
@@ -96,8 +98,7 @@ class Graphs:
 class _Graph:
     """A recorded graph that is launched by the priorities of the streams that recorded it.
 
-    CuPy's own launches everything with that of one stream: what neighbours wait for would queue
-    behind the blocks of a core.
+    CuPy's own launches everything with that of one stream.
     """
 
     def __init__(self, captured: Any) -> None:

@@ -17,6 +17,20 @@ def copy_rows(k, x0, x1, target, source, to_rows, from_rows):
         target[to + x] = source[given + x]
 
 
+def pack_rows(k, x0, x1, message, start, length, which, rows, *fields):
+    """Copy the row of fields[which[k]] that begins at rows[k] to the k-th of `message`."""
+    field, given, to = fields[which[k]], rows[k], start + k * length
+    for x in range(x0, x1):
+        message[to + x] = field[given + x]
+
+
+def unpack_rows(k, x0, x1, message, start, length, which, rows, *fields):
+    """Copy the k-th row of `message` to where that of fields[which[k]] begins, at rows[k]."""
+    field, to, given = fields[which[k]], rows[k], start + k * length
+    for x in range(x0, x1):
+        field[to + x] = message[given + x]
+
+
 def mirror(k, x0, x1, field, to_rows, from_rows, to_step, from_step, factor):
     """Set points of a line of a field to `factor` times those of another, by their own steps."""
     to, given = to_rows[k], from_rows[k]
