@@ -73,6 +73,9 @@ def coarsened(path: Path):
     spacing, extent = document["grid"]["spacing"], document["grid"]["extent"]
     for axis in spacing:  # to where the extent ends, and a receiver may stand
         spacing[axis] = extent[axis] / int(extent[axis] / (coarser * spacing[axis]))
+    for group in document["receivers"]:  # as long as the waves that the grid carries
+        if "interval" in group:
+            group["interval"] *= coarser
     return from_dict(document, path.parent)
 
 

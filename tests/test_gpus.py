@@ -18,6 +18,8 @@ from seismo.backends.choice import choose, choose_all
 from seismo.backends.cuda_facts import look
 from seismo.errors import DeviceError, StoppedError
 from seismo.ranks import Alone
+from seismo.runner import stepping
+from seismo.runner.request import Request
 from seismo.runner.signals import Signals
 from seismo.team import Team
 from test_survival import contents
@@ -65,8 +67,9 @@ def test_a_whole_run_gives_the_file_of_one_card(count, tmp_path, spread, grids):
     assert not list(tmp_path.glob("*.run"))
 
 
-def test_a_stopped_run_goes_on_on_any_number(count, tmp_path):
+def test_a_stopped_run_goes_on_on_any_number(count, tmp_path, monkeypatch):
     signals = Signals()
+    monkeypatch.setattr(stepping, "REPORT_EVERY", 0.0)  # else it may be over before it is told
 
     def stop(progress) -> None:
         signals.stop |= progress.phase == "step"  # of either card, once
@@ -75,7 +78,7 @@ def test_a_stopped_run_goes_on_on_any_number(count, tmp_path):
     scenario = VOLUME | {"checkpoint": {"steps": 11}}
     with pytest.raises(StoppedError, match="seismo resume"):
         seismo.run(scenario, tmp_path / "all.h5", stop, gpus=2, signals=signals)
-    runner.resume(tmp_path / "all.h5.run", gpus=1).close()
+    runner.resume(tmp_path / "all.h5.run", Request(backend="gpu", gpus=1)).close()
     assert contents(tmp_path / "all.h5") == contents(tmp_path / "one.h5")
 
 
