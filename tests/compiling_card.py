@@ -67,6 +67,13 @@ class CompilingCard(Tools):
             self.requests[request.path] = request
         return lambda: None
 
+    def take_requests(self) -> list[Request]:
+        taken, self.requests = self.requests, {}
+        return list(taken.values())
+
+    def wait(self) -> None:
+        pass
+
     def program(self, members):
         return lambda first, count: None
 

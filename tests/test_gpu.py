@@ -25,6 +25,7 @@ import test_run
 from seismo import monitor, runner
 from seismo.backends.choice import choose
 from seismo.backends.cuda_facts import look
+from seismo.backends.cuda_march import Shape
 from seismo.backends.profiled import GROUPS
 from seismo.backends.reference import ReferenceBackend
 from seismo.errors import ModelError, UnstableError
@@ -160,6 +161,20 @@ def test_graphs_give_the_bits_of_single_steps(name, dimensions, gpu, tmp_path):
     for other in (single, odd):
         assert solver.identical(solver.records(other), solver.records(whole))
         assert solver.identical(solver.wavefield(other), solver.wavefield(whole))
+
+
+def test_a_layout_that_the_card_refuses_does_it_no_harm(gpu, tmp_path):
+    """It takes 1024 threads of a block at most, and says so when it is asked to launch more."""
+    document = solver.plan("acoustic", 3, random_medium=tmp_path, steps=20, precision="float32")
+
+    def refused(precision):
+        backend = gpu(precision)
+        backend.shapes = dict.fromkeys(backend.shapes, Shape((8, 256, 1)))
+        return backend
+
+    with pytest.raises(RuntimeError):
+        solver.build(document, tmp_path, backend=refused)
+    compare(document, tmp_path, gpu)
 
 
 def test_a_second_batch_starts_from_rest(gpu, tmp_path):

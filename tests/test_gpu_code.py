@@ -186,7 +186,7 @@ def test_kernels_are_compiled_elsewhere_and_kept(monkeypatch, tmp_path):
         texts = cuda_code.keep(requests)
         assert texts == {request.path: request.path.read_text() for request in requests}
         assert all(".visible .entry" in text for text in texts.values())
-        monkeypatch.setattr(cuda_code, "_compile_elsewhere", None)
+        monkeypatch.setattr(cuda_code, "compile_elsewhere", None)
 
 
 def test_what_other_processes_leave_undone_is_compiled_here(monkeypatch, tmp_path):
@@ -199,6 +199,17 @@ def test_what_other_processes_leave_undone_is_compiled_here(monkeypatch, tmp_pat
     texts = cuda_code.keep(requests)
     assert texts == {request.path: "compiled here" for request in requests}
     assert {path: path.read_text() for path in tmp_path.glob("*.ptx")} == texts
+
+
+def test_a_kernel_that_does_not_compile_leaves_others_alone(monkeypatch, tmp_path):
+    """One process has all of them."""
+    monkeypatch.setenv("SEISMO_CACHE_DIR", str(tmp_path))
+    monkeypatch.setattr(cuda_code.os, "cpu_count", lambda: 1)
+    card = launched((9, 0), "acoustic", 2, wanted=lambda kernel: not hasattr(kernel, "variant"))
+    good = list(card.requests.values())
+    bad = cuda_code.Request("nothing to write", (), None, False, (9, 0))
+    cuda_code.compile_elsewhere([bad, *good])
+    assert set(tmp_path.glob("*.ptx")) == {request.path for request in good}
 
 
 def test_kernels_that_nobody_uses_go_when_others_come(monkeypatch, tmp_path):

@@ -5,30 +5,42 @@ The times are a function of the table here; what a card measures is in `benchmar
 
 from __future__ import annotations
 
-from dataclasses import replace
+from dataclasses import dataclass, replace
 
 import pytest
 
 pytest.importorskip("numba_cuda", reason="layouts are those of numba-cuda's kernels")
 
 from compiling_card import CompilingCard
+from seismo import cli
 from seismo.backends.choice import Choice
 from seismo.backends.cuda_march import Shape
 from seismo.backends.cuda_shapes import H200, keep_shapes, shape_for, shapes_file, shapes_of
 from seismo.backends.gpu import GpuBackend
+from seismo.bench import cases
 from seismo.bench import tune as tuning
 from seismo.bench.cases import tuning_case
 from seismo.errors import DeviceError
 from seismo.scenario import from_dict
+from seismo.simulation import Simulation
 
 KEY = ("xyz", "gradient", "inner", 4)
 BEST = Shape((16, 4, 4), 1, False, 4)
-CARD = Choice("gpu", "on a card", lambda precision: None)
 
 
 @pytest.fixture(autouse=True)
 def own_cache(monkeypatch, tmp_path):
     monkeypatch.setenv("SEISMO_CACHE_DIR", str(tmp_path))
+
+
+@pytest.fixture
+def small(monkeypatch):
+    """Let cases be small, and nothing be compiled; give what would have been."""
+    sizes = {key: ({"xz": 121, "xyz": 60}[key[1]], 2) for key in cases._TUNING}
+    monkeypatch.setattr(cases, "_TUNING", sizes)
+    compiled: list = []
+    monkeypatch.setattr(tuning, "compile_elsewhere", compiled.append)
+    return compiled
 
 
 def test_the_next_order_counts():
@@ -51,6 +63,7 @@ def test_entries_and_candidates():
     ]
     assert sorted(tuned) == sorted(MEASURED)
     for key in tuned:
+        assert H200[key] in tuning.candidates(key)
         for shape in tuning.candidates(key):
             threads, blocks = shape.bounds
             assert threads <= 1024
@@ -67,20 +80,136 @@ def test_cases_are_valid_scenarios(physics, axes):
     assert case.points > 2e6
 
 
-def test_what_is_faster_stays():
+def test_what_is_faster_stays(small):
     """A gain of a tenth is taken, one of half a per cent is noise."""
+    cuts = ("xyz", "gradient", "side", 4)
 
-    def timed(case, choice, shapes) -> float:
-        assert choice is CARD
+    def timed(bench, shapes) -> float:
         slow = 1.0 if shapes[KEY] == BEST else 1.1
-        return slow * (0.995 if shapes["xz", "gradient", "side", 8].threads[2] == 32 else 1.0)
+        return slow * (0.995 if shapes[cuts].threads[2] == 8 else 1.0)
 
-    shapes = dict(H200)
-    told = {entry.key: entry for entry in tuning.tune(CARD, shapes, timed)}
+    shapes, card = dict(H200), CompilingCard((9, 0))
+    events = list(tuning.tune(card, shapes, [("elastic", "xyz", 4)], timed))
     assert shapes == H200 | {KEY: BEST}
-    assert told.keys() == MEASURED
-    assert str(told[KEY]) == "xyz gradient inner 4: 16 x 4 x 4 threads, 10.0% faster"
-    assert str(told["xz", "gradient", "side", 8]).endswith("kept")
+    told = {event.key: event for event in events if isinstance(event, tuning.Tuned)}
+    assert list(told) == tuning.entries("elastic", "xyz", 4)
+    assert str(told[KEY]) == ("xyz gradient inner 4: 16 x 4 x 4 threads, 4 blocks, 10.0% faster")
+    assert str(told[cuts]).endswith("kept")
+
+
+def test_all_is_compiled_before_the_first_is_timed(small):
+    """And no two layouts come out the same, or as the table does, on the grid of the case."""
+    bound = []
+
+    def timed(bench, shapes) -> float:
+        card = CompilingCard((9, 0))
+        Simulation(bench.setup, GpuBackend("float32", card, shapes))
+        (compiled,) = small
+        assert card.requests.keys() <= {request.path for request in compiled}
+        bound.append(frozenset(card.requests))
+        return 1.0
+
+    events = list(tuning.tune(CompilingCard((9, 0)), dict(H200), [("acoustic", "xyz", 8)], timed))
+    wave, *trials = [e for e in events if isinstance(e, tuning.Wave | tuning.Trial)]
+    assert wave == tuning.Wave("acoustic 3-D order 8", len(trials), len(small[0]))
+    assert [trial.number for trial in trials] == list(range(wave.layouts))
+    table, again, *others = bound
+    assert table == again
+    assert len({table, *others}) == 1 + len(others) == 1 + wave.layouts
+    assert set().union(*bound) == {request.path for request in small[0]}
+
+
+@dataclass
+class Picky(CompilingCard):
+    """Take no tiles, and be lost where layouts look ahead."""
+
+    asked: bool = False
+
+    def program(self, members):
+        shapes = [r.kernel.shape for r in self.take_requests() if hasattr(r.kernel, "shape")]
+        self.asked = self.lost and any(shape.ahead for shape in shapes)
+        if self.asked or any(shape.tile for shape in shapes):
+            raise RuntimeError("CUDA_ERROR_INVALID_PTX: too much shared data\nand so on")
+        return super().program(members)
+
+    lost = False
+
+    def wait(self) -> None:
+        if self.asked:
+            raise RuntimeError("CUDA_ERROR_ILLEGAL_ADDRESS")
+
+
+def test_what_a_card_cannot_take_is_passed_over(small):
+    key = ("xyz", "second", "inner", 4)
+    events = list(tuning.tune(Picky((9, 0)), dict(H200), [("acoustic", "xyz", 4)]))
+    failed = [event for event in events if isinstance(event, tuning.Failed)]
+    assert [event.shape for event in failed] == [s for s in tuning.candidates(key) if s.tile]
+    assert str(failed[0]) == (
+        "xyz second inner 4: 32 x 8 x 1 threads, 2 blocks, 32 planes, tile: passed over: "
+        "RuntimeError: CUDA_ERROR_INVALID_PTX: too much shared data"
+    )
+    tuned = [event.key for event in events if isinstance(event, tuning.Tuned)]
+    assert tuned == tuning.entries("acoustic", "xyz", 4)
+
+
+def test_a_lost_card_ends_it(small, monkeypatch):
+    monkeypatch.setattr(Picky, "lost", True)
+    with pytest.raises(RuntimeError, match="ILLEGAL_ADDRESS"):
+        list(tuning.tune(Picky((9, 0)), dict(H200), [("acoustic", "xyz", 4)]))
+
+
+@pytest.fixture
+def tune(small, monkeypatch, capsys):
+    """Call `seismo tune` on a machine with a card; give exit code and output."""
+    card = CompilingCard((9, 0))
+    choice = Choice("gpu", "on a card", lambda precision: GpuBackend(precision, card))
+    monkeypatch.setattr("seismo.backends.choice.choose", lambda *_: choice)
+
+    def call(*arguments: str) -> tuple[int, str]:
+        with pytest.raises(SystemExit) as leaving:
+            cli.main(["tune", *arguments])
+        return leaving.value.code, capsys.readouterr().out
+
+    return call
+
+
+def test_the_command_tunes_what_it_is_told_to(tune, monkeypatch):
+    """It begins with what is kept."""
+    keep_shapes("a compiler", H200 | {KEY: BEST})
+    monkeypatch.setattr(tuning, "time_again", lambda built, case: 1.0)
+    code, said = tune("elastic", "--dimensions", "2", "--order", "4")
+    first, *entries, path = said.splitlines()
+    assert code == 0
+    assert first.startswith("elastic 2-D order 4: ")
+    keys = [" ".join(map(str, key)) for key in tuning.entries("elastic", "xz", 4)]
+    assert [line.partition(":")[0] for line in entries] == keys
+    assert path == str(shapes_file("a compiler"))
+    assert shapes_of("a compiler") == H200 | {KEY: BEST}
+
+
+def test_what_was_found_before_an_interrupt_is_kept(tune, monkeypatch):
+    """It comes while the second entry's first layout is timed."""
+    inner, layer, *_ = tuning.entries("acoustic", "xz", 4)
+    best = tuning.candidates(inner)[1]
+
+    def time_again(built, case) -> float:
+        shapes = built.backend.shapes
+        if shapes[layer] != H200[layer]:
+            raise KeyboardInterrupt
+        return 1.0 if shapes[inner] == best else 2.0
+
+    monkeypatch.setattr(tuning, "time_again", time_again)
+    code, said = tune("acoustic", "--dimensions", "2", "--order", "4")
+    assert code == cli.INTERRUPTED
+    assert said.splitlines()[-1].endswith("100.0% faster")
+    assert shapes_of("a compiler") == H200 | {inner: best}
+
+
+@pytest.mark.parametrize(
+    "arguments", [("acustic",), ("--dimensions", "1"), ("--order", "6"), ("acoustic", "elastic")]
+)
+def test_what_is_not_measured_is_a_mistake(tune, arguments):
+    assert tune(*arguments) == (2, "")
 
 
 def test_a_kept_table_is_that_cards():
@@ -101,5 +230,5 @@ def test_runs_take_the_kept_table():
 def test_a_table_that_cannot_be_read_is_named(text):
     path = keep_shapes("a card", H200)
     path.write_text(text)
-    with pytest.raises(DeviceError, match=r"a-card\.json: .* run seismo tune again, or delete it"):
+    with pytest.raises(DeviceError, match=r"a-card\.json: .* delete it, and run seismo tune again"):
         shapes_of("a card")

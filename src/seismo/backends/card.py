@@ -188,9 +188,14 @@ class Card(Tools):
             self.load()
         return self._functions[path][1]
 
+    def take_requests(self) -> list[Request]:
+        """Give the kernels that were bound since the last time; whoever asks sees to them."""
+        wanted, self._wanted = self._wanted, []
+        return wanted
+
     def load(self) -> None:
         """Compile and load all kernels that were bound since the last time."""
-        wanted, self._wanted = self._wanted, []
+        wanted = self.take_requests()
         texts = keep([request for request in wanted if request.path not in self._functions])
         with self.device:
             self._load_modules(texts)

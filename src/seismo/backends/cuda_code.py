@@ -104,8 +104,7 @@ def keep(requests: list[Request]) -> dict[Path, str]:
         texts = {path: _read(path) for path in wanted}
         missing = [path for path, text in texts.items() if not text]
         if len(missing) > ALONE:
-            elsewhere = [wanted[path] for path in missing]
-            _compile_elsewhere(elsewhere, min(len(missing), os.cpu_count() or 1))
+            compile_elsewhere([wanted[path] for path in missing])
         for path in missing:
             texts[path] = _read(path) or _compile(wanted[path])
         if missing:
@@ -122,8 +121,9 @@ def _read(path: Path) -> str:
         return ""
 
 
-def _compile_elsewhere(requests: list[Request], processes: int) -> None:
-    """Share requests out between processes; whoever fails leaves its own undone."""
+def compile_elsewhere(requests: list[Request]) -> None:
+    """Share requests out between processes, which keep them; what fails is left undone."""
+    processes = min(len(requests), os.cpu_count() or 1)
     command = [sys.executable, "-m", __name__]
     environment = os.environ | {"PYTHONPATH": os.pathsep.join(filter(None, sys.path))}
     started = []
@@ -132,12 +132,16 @@ def _compile_elsewhere(requests: list[Request], processes: int) -> None:
             command, stdin=subprocess.PIPE, stderr=subprocess.DEVNULL, env=environment
         )
         started.append((worker, pickle.dumps(requests[n::processes])))
-    for worker, text in started:
-        assert worker.stdin is not None
-        with contextlib.suppress(BrokenPipeError), worker.stdin as given:  # it may have failed
-            given.write(text)
-    for worker, _ in started:
-        worker.wait()
+    try:
+        for worker, text in started:
+            assert worker.stdin is not None
+            with contextlib.suppress(BrokenPipeError), worker.stdin as given:  # it may have failed
+                given.write(text)
+        for worker, _ in started:
+            worker.wait()
+    finally:
+        for worker, _ in started:
+            worker.kill()  # after an interrupt nobody wants what they do
 
 
 def _work() -> None:
@@ -145,7 +149,8 @@ def _work() -> None:
     requests = pickle.load(sys.stdin.buffer)
     without_card(requests[0].capability)
     for request in requests:
-        _compile(request)
+        with contextlib.suppress(Exception):  # whoever needs it tries again, and says why
+            _compile(request)
 
 
 def without_card(capability: tuple[int, int]) -> None:

@@ -99,8 +99,8 @@ def shapes_of(card: str) -> Shapes:
         }
     except (ValueError, TypeError, AttributeError) as error:
         raise DeviceError(
-            f"{path}: holds no layouts of threads that this version reads ({error}); run "
-            "seismo tune again, or delete it"
+            f"{path}: holds no layouts of threads that this version reads ({error}); delete it, "
+            "and run seismo tune again"
         ) from None
     return H200 | kept
 

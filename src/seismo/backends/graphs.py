@@ -11,7 +11,10 @@ wait for it. Behind the thousands of blocks of a core it would come last.
 
 from __future__ import annotations
 
+import contextlib
 import weakref
+from collections.abc import Iterator
+from contextlib import contextmanager
 from typing import Any
 
 import cupy
@@ -74,8 +77,7 @@ class Graphs:
         needed = dependencies(groups)
         chosen = lines(needed, kinds, MOST_LINES)
         main, streams, done = self._first.main, dict[Any, Any](), list[Any]()
-        with self._first.device, main:
-            main.begin_capture()
+        with self._first.device, main, _capturing(main) as captured:
             start = main.record(_mark())
             for work, waits, line in zip(works, needed, chosen, strict=True):
                 with work.home.device:
@@ -92,7 +94,8 @@ class Graphs:
                 with card.device:
                     end = stream.record(_mark())
                 main.wait_event(end)
-            return _Graph(main.end_capture())
+        with self._first.device:
+            return _Graph(captured[0])
 
 
 class _Graph:
@@ -114,6 +117,23 @@ class _Graph:
     def launch(self, stream: Any) -> None:
         """Launch it on a stream."""
         cupy.cuda.runtime.graphLaunch(self._handle, stream.ptr)
+
+
+@contextmanager
+def _capturing(stream: Any) -> Iterator[list[Any]]:
+    """Record what a stream launches; the list has the graph in the end.
+
+    If a launch is refused, the stream goes on without a graph.
+    """
+    found: list[Any] = []
+    stream.begin_capture()
+    try:
+        yield found
+    except BaseException:
+        with contextlib.suppress(RuntimeError):  # streams that did not join in yet
+            stream.end_capture()
+        raise
+    found.append(stream.end_capture())
 
 
 def _streams(card: Any) -> tuple[Any, Any]:

@@ -4,29 +4,39 @@ The table that seismo brings was measured on one kind of card. Here each of its 
 replaced by others, a case of the benchmark takes some steps with each, and the fastest stays. What
 counts are whole steps: kernels run beside one another, and what is fastest alone need not be so
 there.
+
+A kernel takes seconds to compile, and a fraction of one to time. A kernel depends on one entry
+only: what all layouts of a case need is compiled before the first of them is timed, side by side.
 """
 
 from __future__ import annotations
 
 import statistics
-from collections.abc import Callable, Iterator
-from dataclasses import dataclass, replace
-from itertools import product
+from collections.abc import Callable, Iterable, Iterator
+from dataclasses import dataclass
+from itertools import count, product
+from math import inf
+from pathlib import Path
 from typing import Any
 
-from seismo.backends.choice import Choice
+from seismo.backends.cuda_code import Request, compile_elsewhere
 from seismo.backends.cuda_march import Shape
-from seismo.backends.cuda_shapes import Key, Shapes
-from seismo.bench import prepare, time_again
+from seismo.backends.cuda_shapes import H200, Key, Shapes
+from seismo.backends.gpu import GpuBackend
+from seismo.bench import time_again
 from seismo.bench.cases import Case, tuning_case
+from seismo.scenario import Scenario
+from seismo.setup import Setup, prepare
+from seismo.simulation import Simulation
 
 BETTER = 0.99  # of the time: less is noise
 REPEATS = 5
-_KINDS = {"acoustic": ("second",), "elastic": ("divergence", "gradient")}
-_BOXES = {
+KINDS = {"acoustic": ("second",), "elastic": ("divergence", "gradient")}
+BOXES = {
     "xz": ("inner", "layer", "side", "corner"),
     "xyz": ("inner", "layer", "edge", "side", "corner"),
 }
+ORDERS = (4, 8)
 
 
 def _plain(*layouts: tuple[int, int, int, int]) -> list[Shape]:
@@ -61,66 +71,188 @@ _NARROW_PLATES = _plain((8, 1, 16, 4), (8, 1, 32, 2), (8, 1, 8, 8))
 def candidates(key: Key) -> list[Shape]:
     """List the layouts to try for an entry of the table."""
     axes, kind, box, _ = key
-    volume = "y" in axes
+    volume, known = "y" in axes, [H200[key]]
     if box in ("side", "corner"):
-        return _NARROW_SOLIDS if volume else _NARROW_PLATES
+        return known + (_NARROW_SOLIDS if volume else _NARROW_PLATES)
     inner, layer = (_MARCHES + _ASKING + _TILES, _ACROSS) if volume else (_TURNS, _TURNS)
     marches = {"inner": inner, "layer": layer} if kind == "second" else {}
-    return (_SOLIDS if volume else _PLATES) + marches.get(box, [])
+    return known + (_SOLIDS if volume else _PLATES) + marches.get(box, [])
+
+
+def entries(physics: str, axes: str, order: int) -> list[Key]:
+    """List the entries of the table that a case depends on."""
+    return [(axes, *pair, order) for pair in product(KINDS[physics], BOXES[axes])]
 
 
 @dataclass(frozen=True)
-class Tuned:
-    """One entry of the table: before and after, in seconds of a case's steps."""
+class Wave:
+    """What is compiled next: the kernels of all layouts of a case."""
+
+    case: str
+    layouts: int
+    kernels: int
+
+    def __str__(self) -> str:
+        """Say what takes a while."""
+        return f"{self.case}: {self.layouts} layouts to time, {self.kernels} kernels to compile"
+
+
+@dataclass(frozen=True)
+class Layout:
+    """A layout for an entry of the table."""
 
     key: Key
     shape: Shape
+
+    def __str__(self) -> str:
+        """Name what sets it apart."""
+        shape = self.shape
+        parts = [f"{' x '.join(map(str, shape.threads))} threads"]
+        parts += [f"{shape.blocks_per_multiprocessor} blocks"]
+        parts += [f"{shape.planes} planes"] * (shape.planes > 1)
+        parts += ["tile"] * bool(shape.tile) + ["ahead"] * bool(shape.ahead)
+        return f"{' '.join(map(str, self.key))}: {', '.join(parts)}"
+
+
+@dataclass(frozen=True)
+class Trial(Layout):
+    """A layout that is timed next, the n-th of its case from 0 on."""
+
+    number: int
+
+
+@dataclass(frozen=True)
+class Failed(Layout):
+    """A layout that the card cannot take, and why."""
+
+    why: str
+
+    def __str__(self) -> str:
+        """Say that it was passed over."""
+        return f"{super().__str__()}: passed over: {self.why}"
+
+
+@dataclass(frozen=True)
+class Tuned(Layout):
+    """What an entry of the table is now; before and after, in seconds of a case's steps."""
+
     before: float
     after: float
 
     def __str__(self) -> str:
         """Say what was found."""
-        threads = " x ".join(map(str, self.shape.threads))
-        gain = (
-            f"{self.before / self.after - 1.0:.1%} faster" if self.after < self.before else "kept"
-        )
-        return f"{' '.join(map(str, self.key))}: {threads} threads, {gain}"
+        gain = f"{self.before / self.after - 1:.1%} faster" if self.after < self.before else "kept"
+        return f"{super().__str__()}, {gain}"
 
 
-def entries(physics: str, axes: str, order: int) -> list[Key]:
-    """List the entries of the table that a case depends on."""
-    return [(axes, *pair, order) for pair in product(_KINDS[physics], _BOXES[axes])]
+@dataclass(frozen=True)
+class Bench:
+    """A case that is timed on a card."""
+
+    case: Case
+    setup: Setup
+    card: Any
+
+    def time(self, shapes: Shapes) -> float:
+        """Time the steps with a table, s."""
+        backend = GpuBackend(self.setup.scenario.precision, self.card, shapes)
+        built = Simulation(self.setup, backend)
+        return statistics.median(time_again(built, self.case) for _ in range(REPEATS))
+
+    def attempt(self, timed: Timed, shapes: Shapes) -> tuple[float, str]:
+        """Time them; or say why that cannot be."""
+        try:
+            return timed(self, shapes), ""
+        except Exception as error:  # whatever it is, the next layout may do
+            self.card.wait()  # unless the card is lost
+            return inf, f"{type(error).__name__}: {error}".partition("\n")[0]
 
 
-def time_with(case: Case, choice: Choice, shapes: Shapes) -> float:
-    """Time the steps of a case with a table, s."""
+Timed = Callable[[Bench, Shapes], float]
 
-    def make(precision: str) -> Any:
-        backend: Any = choice.make(precision)
-        backend.shapes = shapes
-        return backend
 
-    built = prepare(case, replace(choice, make=make))
-    return statistics.median(time_again(built, case) for _ in range(REPEATS))
+class _Binder(GpuBackend):
+    """Bind the sweeps of a simulation as often as is asked for, and take no steps."""
+
+    def __init__(self, setup: Setup, card: Any, shapes: Shapes) -> None:
+        super().__init__(setup.scenario.precision, card, shapes)
+        self._sweeps: list[tuple[tuple, dict]] = []
+        Simulation(setup, self)
+        self.kernels = self._requests()
+
+    def sweep(self, *what: Any, **how: Any) -> Any:
+        self._sweeps.append((what, how))
+        return super().sweep(*what, **how)
+
+    def program(self, steps: Any, others: Any = ()) -> Any:
+        self.clocked(steps)
+        return lambda first, count: None
+
+    def bind(self, shapes: Shapes) -> frozenset[Path]:
+        """Bind them with a table; give where their kernels are kept."""
+        self.shapes = shapes
+        for what, how in self._sweeps:
+            super().sweep(*what, **how)
+        bound = self._requests()
+        self.kernels |= bound
+        return frozenset(bound)
+
+    def _requests(self) -> dict[Path, Request]:
+        return {request.path: request for request in self.card.take_requests()}
+
+    def drop(self) -> None:
+        """Let the arrays go; the backend stays as long as tables that were made for it."""
+        self._sweeps.clear()
+
+
+def _layouts(
+    bench: Bench, keys: list[Key], shapes: Shapes
+) -> tuple[dict[Key, list[Shape]], list[Request]]:
+    """List the layouts that differ on the grid of a case, and the kernels of all of them."""
+    binder = _Binder(bench.setup, bench.card, shapes)
+    found: dict[Key, list[Shape]] = {key: [] for key in keys}
+    known = {binder.bind(shapes)}
+    for key in keys:
+        for shape in candidates(key):
+            kernels = binder.bind(shapes | {key: shape})
+            if kernels not in known:
+                known.add(kernels)
+                found[key].append(shape)
+    binder.drop()
+    return found, list(binder.kernels.values())
 
 
 def tune(
-    choice: Choice, shapes: Shapes, timed: Callable[[Case, Choice, Shapes], float] = time_with
-) -> Iterator[Tuned]:
-    """Improve a table in place, and tell of each entry.
+    card: Any,
+    shapes: Shapes,
+    cases: Iterable[tuple[str, str, int]] = tuple(product(KINDS, BOXES, ORDERS)),
+    timed: Timed = Bench.time,
+) -> Iterator[Wave | Layout]:
+    """Improve a table in place, and tell what is done and what was found.
 
     Args:
-        choice: a GPU.
+        card: to be tuned for.
         shapes: the table to begin with.
+        cases: physics, axes and order of each.
         timed: function that times the steps of a case with a table, s.
     """
-    for physics, axes, order in product(_KINDS, ("xz", "xyz"), (4, 8)):
+    for physics, axes, order in cases:
         case = tuning_case(physics, axes, order)
-        best = timed(case, choice, shapes)
-        for key in entries(physics, axes, order):
+        bench = Bench(case, prepare(Scenario.model_validate(case.scenario)), card)
+        keys = entries(physics, axes, order)
+        layouts, requests = _layouts(bench, keys, shapes)
+        missing = [request for request in requests if not request.path.exists()]
+        yield Wave(case.name, sum(map(len, layouts.values())), len(missing))
+        compile_elsewhere(missing)
+        best = min(timed(bench, shapes) for _ in range(2))  # a card that was idle speeds up
+        number = count()
+        for key, some in layouts.items():
             before = best
-            for shape in candidates(key):
-                seconds = timed(case, choice, shapes | {key: shape})
-                if seconds < BETTER * best:
+            for shape in some:
+                yield Trial(key, shape, next(number))
+                seconds, why = bench.attempt(timed, shapes | {key: shape})
+                if why:
+                    yield Failed(key, shape, why)
+                elif seconds < BETTER * best:
                     best, shapes[key] = seconds, shape
             yield Tuned(key, shapes[key], before, best)

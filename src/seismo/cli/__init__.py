@@ -275,22 +275,7 @@ def schema(
 
 app.command()(machines.devices)
 app.command()(machines.bench)
-
-
-@app.command()
-def tune(device: DeviceNumber = None) -> None:
-    """Find what is fastest on a GPU, for its runs from now on."""
-    from seismo.backends.choice import choose
-    from seismo.backends.cuda_shapes import H200, keep_shapes
-    from seismo.bench import tune as tuning
-
-    choice = choose("gpu", device)
-    print(choice.note, file=sys.stderr)
-    card, shapes = choice.make("float32").describe()["device"], dict(H200)
-    for entry in tuning.tune(choice, shapes):
-        path = keep_shapes(card, shapes)
-        print(entry, flush=True)
-    print(path)
+app.command()(machines.tune)
 
 
 def main(arguments: list[str] | None = None) -> NoReturn:

@@ -1,11 +1,12 @@
-"""The commands about machines: what there is to compute on, and how fast it is."""
+"""The commands about machines: what there is to compute on, how fast it is, and how to tune it."""
 
 from __future__ import annotations
 
 import sys
 from collections.abc import Callable
+from itertools import product
 from pathlib import Path
-from typing import Annotated, Any
+from typing import Annotated, Any, Literal
 
 import typer
 
@@ -75,3 +76,56 @@ def _climb(rows: list[str], output: Path | None, chosen: Callable[[], Any]) -> N
     choice = chosen()
     print(choice.note, file=sys.stderr)
     report.print_rows(report.climb(choice, rows, output, Console(stderr=True)), Console())
+
+
+def tune(
+    physics: Annotated[
+        Literal["acoustic", "elastic"] | None,
+        typer.Argument(
+            metavar="PHYSICS",
+            help="acoustic; or elastic, which all other equations follow [default: both].",
+        ),
+    ] = None,
+    dimensions: Annotated[
+        Literal["2", "3"] | None, typer.Option(help="Of the grid [default: both].")
+    ] = None,
+    order: Annotated[
+        Literal["4", "8"] | None,
+        typer.Option(help="Of the differences; others follow the nearest [default: both]."),
+    ] = None,
+    device: DeviceNumber = None,
+) -> None:
+    """Find what is fastest on a GPU, for its runs from now on. What is found is kept at once."""
+    from rich.console import Console
+    from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn
+
+    from seismo.backends.choice import choose
+    from seismo.backends.cuda_shapes import keep_shapes, shapes_file
+    from seismo.bench import tune as tuning
+
+    equations = [name for name in tuning.KINDS if physics in (None, name)]
+    axes = [a for a in tuning.BOXES if dimensions in (None, str(len(a)))]
+    orders = [n for n in tuning.ORDERS if order in (None, str(n))]
+    choice = choose("gpu", device)
+    print(choice.note, file=sys.stderr)
+    backend: Any = choice.make("float32")
+    card, shapes = backend.card, backend.shapes
+    found = tuning.tune(card, shapes, product(equations, axes, orders))
+    columns = (
+        BarColumn(30), MofNCompleteColumn(), TimeElapsedColumn(), TextColumn("{task.description}")
+    )  # fmt: skip
+    with Progress(
+        *columns, console=Console(stderr=True), transient=True, redirect_stdout=sys.stdout.isatty()
+    ) as bar:
+        task = bar.add_task("")
+        for event in found:
+            match event:
+                case tuning.Wave():
+                    bar.update(task, completed=0, total=event.layouts, description="compiling")
+                case tuning.Trial():
+                    bar.update(task, completed=event.number, description=str(event))
+                    continue
+                case tuning.Tuned():
+                    keep_shapes(card.name, shapes)
+            print(event, flush=True)
+    print(shapes_file(card.name))
