@@ -129,13 +129,13 @@ def test_rows_of_several_gpus_are_read_from_what_scaling_measures():
     assert found["15"] == {"missing": "scaling.py has not measured strong_128 on 2 GPUs"}
 
 
-def test_the_numbers_of_two_h200s_are_read():
+def test_the_numbers_of_several_h200s_are_read():
     """Points a second are the grid's points over the microseconds in the file, by hand here."""
     file = RESULTS.with_name("scaling_h200.json")
     found = several.read(json.loads(file.read_text(encoding="utf-8")))
     (turns, overlapped) = found["18"]["sides"]
-    assert overlapped["value"] == pytest.approx(2 * 384**3 / 2460.2e-6 / 1e9)
-    assert turns["value"] == pytest.approx(2 * 384**3 / 2526.4e-6 / 1e9)
+    assert overlapped["value"] == pytest.approx(4 * 384**3 / 2476.1e-6 / 1e9)
+    assert turns["value"] == pytest.approx(4 * 384**3 / 2505.9e-6 / 1e9)
     assert [side["value"] for side in found["17"]["sides"]] == pytest.approx(
         [1516.8, 43.1, 13.4, 14.3]
     )
