@@ -20,8 +20,15 @@ from seismo import cli
 from seismo.backends.choice import choose
 from seismo.bench import ladder as way
 from seismo.errors import ScenarioError
+from seismo.plan.room import Several
+from seismo.plan.sharing import step_seconds
+from seismo.scenario import from_dict
+from seismo.setup import prepare
+from seismo.simulation import divide
+from test_room import Device
 
 report = way.find()
+import scaling  # noqa: E402
 from ladder import page, rungs, several  # noqa: E402
 from ladder.rows import ROWS  # noqa: E402
 from ladder.stand import Scale, Stand  # noqa: E402
@@ -141,6 +148,23 @@ def test_the_numbers_of_several_h200s_are_read():
     )
     kept = json.loads(RESULTS.read_text(encoding="utf-8"))["rows"]
     assert {n: kept[n] for n in found} == json.loads(json.dumps(found))
+
+
+def test_what_several_h200s_take_is_what_a_plan_expects():
+    """From the time of one: what is computed, halos and meetings add up."""
+    file = RESULTS.with_name("scaling_h200.json")
+    cases = json.loads(file.read_text(encoding="utf-8"))["cases"]
+    taken = {(c["case"], c["gpus"]): 1e-6 * c["overlapped"] for c in cases if c["processes"] == 1}
+    card, compared = Device(0), 0
+    for (case, gpus), seconds in taken.items():
+        if gpus > 1 and case.startswith(("strong", "weak_elastic")):
+            alone, setup = (prepare(from_dict(scaling.scenario(case, n))) for n in (1, gpus))
+            rate = alone.grid.size / taken[case, 1]
+            division = divide(setup, card, Several(gpus), (gpus, 1))
+            expected = step_seconds(setup, card, rate, division)
+            assert expected == pytest.approx(seconds, rel=0.08), (case, gpus)
+            compared += 1
+    assert compared == 7
 
 
 def test_bars_are_logarithmic():
