@@ -12,6 +12,7 @@ import pytest
 
 import solver
 from seismo import seismograms
+from seismo.errors import ScenarioError
 from seismo.physics.registry import physics_for
 
 DT, STEPS = 1e-3, 800
@@ -162,6 +163,23 @@ def test_on_the_grid_a_receiver_reads_the_node(name: str, dimensions: int) -> No
         value = solver.records(simulation)[f"receivers.{component}"][0, -1]
         assert value != 0
         assert value == solver.wavefield(simulation)[field.name][index]
+
+
+@pytest.mark.parametrize("faces", [{"x_min": "rigid"}, {"x_min": "periodic", "x_max": "periodic"}])
+def test_derivatives_need_points_beyond_those_of_the_motion(faces: dict[str, str]) -> None:
+    """Behind the images of a face are other rows: no trace may read them."""
+    h, document = solver.SPACING["x"], solver.plan("elastic", 2, order=8, steps=2)
+    document["boundaries"] = solver.faces(2, **faces)
+
+    def build(x: float, quantity: str) -> None:
+        at = solver.place(2, 14) | {"x": x}
+        solver.build(document | {"receivers": [solver.points([at], quantities=[quantity])]})
+
+    build(0.3 * h, "velocity")
+    for quantity in ("rotation", "divergence"):
+        with pytest.raises(ScenarioError, match=rf"x = 3 m .* differentiate: .* by {3 * h:g} m$"):
+            build(0.3 * h, quantity)
+        build(3.3 * h, quantity)
 
 
 def test_several_sources_add_up() -> None:

@@ -101,7 +101,8 @@ def term_points(around: Surroundings, term: Term, position, order: int, kind: st
     half = "".join(sorted(set(field.half) ^ {term.along}))
     target = Field(field.name, half, field.unit, field.late)
     points = around.weights(target, position)
-    x, y, z, w = _along(around, field, term.along, order, kind, points)
+    x, y, z, w = found = _along(around, field, term.along, order, kind, points)
+    around.refuse_outside(found, position, "differentiate")
     return x, y, z, term.factor * w
 
 

@@ -50,19 +50,23 @@ class Surroundings:
             float(self.grid.index(a, p)) if a in self.grid.axes else 0.0
             for a, p in zip(AXES, position, strict=True)
         ]
-        x, y, z, w = point_weights(index, field.half, 0, self.surface(field))
-        for axis, points in zip(AXES, (x, y, z), strict=True):
-            self._refuse_outside(axis, points, position)
-        return x, y, z, w
+        found = point_weights(index, field.half, 0, self.surface(field))
+        self.refuse_outside(found, position, "interpolate", ", or onto a grid point")
+        return found
 
-    def _refuse_outside(self, axis: str, points: np.ndarray, position) -> None:
-        a = AXES.index(axis)
-        over = max(-points.min(), points.max() - self.grid.points[a] + 1) - self.halo
-        if axis in self.grid.axes and over > 0:
-            raise ScenarioError(
-                f"{axis} = {position[a]:.6g} m lies too near a face of the grid to interpolate: "
-                f"move it inwards by {over * self.grid.spacing[a]:g} m, or onto a grid point"
-            )
+    def refuse_outside(self, points, position, what: str, instead: str = "") -> None:
+        """Refuse a position in m whose points (x, y, z, ...) reach beyond those that fields have.
+
+        Raises:
+            ScenarioError: it lies too near a face to do `what`; what to do `instead` is told.
+        """
+        for a, axis in enumerate(AXES):
+            over = max(-points[a].min(), points[a].max() - self.grid.points[a] + 1) - self.halo
+            if axis in self.grid.axes and over > 0:
+                raise ScenarioError(
+                    f"{axis} = {position[a]:.6g} m lies too near a face of the grid to {what}: "
+                    f"move it inwards by {over * self.grid.spacing[a]:g} m{instead}"
+                )
 
     def norm(self, field: Field, z: np.ndarray) -> np.ndarray:
         """Give the share of a cell that points in row z stand for."""
