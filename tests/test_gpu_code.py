@@ -32,6 +32,7 @@ from seismo.backends.cuda_march import Shape  # noqa: E402
 from seismo.backends.cuda_shapes import H200  # noqa: E402
 from seismo.backends.gpu import GpuBackend  # noqa: E402
 from seismo.kernels import cuts  # noqa: E402
+from seismo.kernels.rows import pack_rows, unpack_rows  # noqa: E402
 
 ARCHITECTURES = [(8, 0), (9, 0)]
 LANES = {"float32": "v4.f32", "float64": "v2.f64"}
@@ -225,8 +226,8 @@ def test_kernels_that_nobody_uses_go_when_others_come(monkeypatch, tmp_path):
 
 
 @pytest.mark.parametrize("precision", LANES)
-def test_bodies_of_output(precision, compiler):
-    """What cuts, rounds and raises peaks, as `seismo.cuts` and `seismo.maps` launch it."""
+def test_bodies_of_output_and_halos(precision, compiler):
+    """What cuts, rounds, raises peaks and packs, as `cuts`, `maps` and `halo` launch it."""
     card = CompilingCard((9, 0))
     backend, whole = GpuBackend(precision, card), np.uint32
     rows, field, found = np.zeros(4, np.int64), np.zeros(9, precision), np.zeros(9, np.float32)
@@ -238,10 +239,12 @@ def test_bodies_of_output(precision, compiler):
         (cuts.shorten, (found.view("u4"), rows, whole(1), whole(3), whole(7))),
         (cuts.change, (field, field, field, rows)),
         (cuts.raise_peaks, (found, field, rows, rows)),
+        (pack_rows, (field, 3, 64, rows, rows, *[field] * 6)),
+        (unpack_rows, (field, 3, 64, rows, rows, *[field] * 6)),
     ):
         backend.each_row(body, 4, 64, arguments, (0,))
     codes = card.codes()
-    assert len(codes) == 5
+    assert len(codes) == 7
     for code in codes:
         check(code, (9, 0), precision)
 
