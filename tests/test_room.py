@@ -5,6 +5,7 @@ The device is a stand-in that says how much it has; nothing is run on it.
 
 from __future__ import annotations
 
+import math
 import re
 
 import pytest
@@ -19,9 +20,10 @@ from seismo.plan import make_plan
 from seismo.plan.memory import memory_of
 from seismo.plan.report import print_plan
 from seismo.plan.room import KERNEL_BYTES, Several, demands, refuse_what_does_not_fit
-from seismo.plan.sharing import worth_taking
+from seismo.plan.sharing import LINK, MEETING, step_seconds, worth_taking
 from seismo.scenario import from_dict
 from seismo.setup import prepare
+from seismo.simulation import divide
 
 SCENARIO = {
     "physics": "elastic",
@@ -168,6 +170,17 @@ def test_the_plan_says_how_devices_share_the_shots(monkeypatch, capsys):
     shared = plan.as_dict()
     assert (shared["division"]["grids"], shared["division"]["parts"]) == (4, "1 x 1")
     assert shared["sharing"] in said
+
+
+@pytest.mark.parametrize(("top", "meetings"), [("absorbing", 2), ("free_surface", 3)])
+def test_devices_tell_one_another_what_a_stage_has_changed(top, meetings):
+    """Two velocities and three stresses beside the cut; the surface's row, far from it, nothing."""
+    setup = prepare(from_dict(SCENARIO | {"boundaries": {"top": top}}))
+    device = Device(0)
+    division = divide(setup, device, Several(2), (2, 1))
+    bytes_ = (2 + 3) * 241 * setup.halo * 4
+    expected = bytes_ / LINK + meetings * MEETING
+    assert step_seconds(setup, device, math.inf, division) == pytest.approx(expected, rel=1e-12)
 
 
 def test_each_device_needs_the_memory_of_its_own_shots(monkeypatch):

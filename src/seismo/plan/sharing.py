@@ -4,13 +4,14 @@ They cut the grid between them, or each has the whole grid and some of the shots
 there are several grids side by side, each cut between a few devices. What a step of all shots takes
 tells which::
 
-    step = largest part / speed + halos / LINK + stages * MEETING + launching
+    step = largest part / speed + halos / LINK + meetings * MEETING + launching
     all  = step * batches of shots
 
-Halos and meetings are those of several devices that share a grid, and in each stage devices wait
-for one another. Halos travel while the core is updated, but packing them takes room from it: what
-two and four H200s take, from 128^3 to 512^3, is within 8 % of the sum (`benchmarks/`). Parts are
-measured by what their points cost. A small run is over on the CPU before a GPU has been started.
+Halos and meetings are those of several devices that share a grid: in each stage that changes what
+others hold, devices wait for one another. Halos travel while the core is updated, but packing them
+takes room from it: what two and four H200s take, from 128^3 to 512^3, is within 8 % of the sum
+(`benchmarks/`). Parts are measured by what their points cost. A small run is over on the CPU before
+a GPU has been started.
 """
 
 from __future__ import annotations
@@ -27,6 +28,7 @@ from seismo.backends.choice import Choice, choose_all, optional_gpu
 from seismo.decomposition import Subdomain
 from seismo.division import Division
 from seismo.errors import ScenarioError
+from seismo.grid import Box
 from seismo.output.quantities import with_unit
 from seismo.plan import speed
 from seismo.plan.memory import memory_of
@@ -34,10 +36,11 @@ from seismo.plan.room import Demand, Several, demands, fitted, prepared
 from seismo.ranks import Alone
 from seismo.setup import Setup, batched, make_grid
 from seismo.simulation import divide
+from seismo.stages import reached
 from seismo.survey import Share
 
 LINK = 2.5e11  # bytes a second from one device to the next (H200s, NVLink)
-MEETING = 5e-6  # s
+MEETING = 1e-5  # s
 NEAR = 1.1  # a device more has to make a step shorter by more than this
 START = 0.6  # s from the command to the first step that a GPU takes longer than a CPU (an H200)
 DOUBT = 4.0  # small runs on 16 threads took up to 3.2 times the estimate: in doubt, a GPU is taken
@@ -53,17 +56,22 @@ def step_seconds(setup: Setup, backend: Backend, rate: float, division: Division
         rate: point updates a second of one.
         division: of the grid among them.
     """
-    subdomains, stages = division.subdomains, setup.physics.stages
+    subdomains = division.subdomains
     computing = division.largest * setup.grid.size * setup.each / rate
     if len(subdomains) == 1:
         return computing
-    numbers = sum(len(stage.writes) for stage in stages) * setup.each
-    bytes_ = max(map(_halo, subdomains)) * numbers * np.dtype(backend.precision).itemsize
-    return computing + bytes_ / LINK + len(stages) * MEETING
+    told = [(stage, reached(stage, setup.grid, setup.closure is not None))
+            for stage in setup.physics.stages if stage.writes]  # fmt: skip
+    numbers = setup.each * max(
+        sum(len(stage.writes) * _edges(one, box) for stage, box in told) for one in subdomains
+    )
+    meetings = sum(box.size > 0 for _, box in told)
+    bytes_ = numbers * np.dtype(backend.precision).itemsize
+    return computing + bytes_ / LINK + meetings * MEETING
 
 
-def _halo(subdomain: Subdomain) -> int:
-    return sum(box.size for box in subdomain.edges_and_core()[0])
+def _edges(subdomain: Subdomain, changed: Box) -> int:
+    return sum((box & changed).size for box in subdomain.edges_and_core()[0])
 
 
 @dataclass(frozen=True)
