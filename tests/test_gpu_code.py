@@ -28,6 +28,7 @@ from numba.cuda import dispatcher  # noqa: E402
 
 from compiling_card import Code, CompilingCard, is_interior  # noqa: E402
 from seismo.backends import cuda_code  # noqa: E402
+from seismo.backends.cuda_kernels import SweepKernel  # noqa: E402
 from seismo.backends.cuda_march import Shape  # noqa: E402
 from seismo.backends.cuda_shapes import H200  # noqa: E402
 from seismo.backends.gpu import GpuBackend  # noqa: E402
@@ -48,8 +49,8 @@ def launched(architecture, name, dimensions, case="free_surface", wanted=lambda 
     card = CompilingCard(architecture, wanted)
     cells = {2: (44, 40), 3: (40, 24, 24)}[dimensions]
     document = solver.plan(
-        name, dimensions, cells=cells, steps=3, boundaries=faces(case, dimensions),
-        **({"precision": "float32"} | changes),
+        name, dimensions, cells=cells, steps=3,
+        **({"precision": "float32", "boundaries": faces(case, dimensions)} | changes),
     )  # fmt: skip
     simulation = solver.build(document, backend=lambda precision: GpuBackend(precision, card))
     field = next(iter(simulation.parts[0].fields.arrays(0).values()))
@@ -265,19 +266,44 @@ def _assembler() -> Path | None:
     return next(iter(site.glob("nvidia/*/bin/ptxas")), None)
 
 
+def check_registers(code: Code, architecture, folder: Path) -> None:
+    """The launch bounds limit the registers; none may be spilled to memory."""
+    file = folder / "one.ptx"
+    file.write_text(code.text)
+    done = subprocess.run(
+        [_assembler(), "-v", f"-arch={target(architecture)}", file, "-o", os.devnull],
+        capture_output=True, text=True, check=True,
+    )  # fmt: skip
+    spills = [int(n) for n in re.findall(r"(\d+) bytes spill", done.stderr)]
+    assert spills, done.stderr
+    assert not np.any(spills), f"{code.kernel}: {done.stderr}"
+
+
+assembled = pytest.mark.skipif(
+    _assembler() is None, reason="needs ptxas: pip install nvidia-cuda-nvcc"
+)
+
+
 @pytest.mark.slow
-@pytest.mark.skipif(_assembler() is None, reason="needs ptxas: pip install nvidia-cuda-nvcc")
+@assembled
 @pytest.mark.parametrize("architecture", ARCHITECTURES, ids=target)
 @pytest.mark.parametrize(("name", "dimensions"), solver.EVERY_EQUATION)
 def test_interior_kernels_fit_their_registers(name, dimensions, architecture, compiler, tmp_path):
-    """The launch bounds limit the registers; none may be spilled to memory."""
-    for number, code in enumerate(compiler(architecture, name, dimensions, wanted=is_interior)):
-        file = tmp_path / f"{number}.ptx"
-        file.write_text(code.text)
-        done = subprocess.run(
-            [_assembler(), "-v", f"-arch={target(architecture)}", file, "-o", os.devnull],
-            capture_output=True, text=True, check=True,
-        )  # fmt: skip
-        spills = [int(n) for n in re.findall(r"(\d+) bytes spill", done.stderr)]
-        assert spills, done.stderr
-        assert not np.any(spills), f"{code.kernel}: {done.stderr}"
+    for code in compiler(architecture, name, dimensions, wanted=is_interior):
+        check_registers(code, architecture, tmp_path)
+
+
+@pytest.mark.slow
+@assembled
+@pytest.mark.parametrize("order", [10, 16])
+def test_layers_across_x_of_high_orders_fit_their_registers(order, compiler, tmp_path):
+    """With as many threads as layers of 20 points take."""
+    wide = solver.faces(3) | {"layer": {"points": 20}}
+
+    def is_side(kernel) -> bool:
+        return isinstance(kernel, SweepKernel) and kernel.constants.stretched == "x"
+
+    found = compiler((9, 0), "acoustic", 3, order=order, boundaries=wide, wanted=is_side)
+    assert found
+    for code in found:
+        check_registers(code, (9, 0), tmp_path)

@@ -51,6 +51,7 @@ H200: Shapes = {
     **_alike("second", "edge", Shape((32, 2, 2), 1, False, 4)),
     ("xyz", "second", "side", 4): Shape((8, 16, 1), 1, False, 8),
     ("xyz", "second", "side", 8): Shape((8, 4, 4), 1, False, 10),
+    ("xyz", "second", "side", 10): Shape((8, 4, 4), 1, False, 5),  # else registers spill
     **_alike("second", "corner", Shape((8, 4, 4), 1, False, 4)),
     **_alike("divergence", "inner", Shape((16, 8, 2), 1, False, 3)),
     **_alike("divergence", "layer edge", Shape((32, 8, 1), 1, False, 3)),
