@@ -5,8 +5,8 @@ on another, at less than a microsecond a kernel. A graph over several cards keep
 without the host: between its steps no event has to be told from that of the step before, which is
 what graphs of single cards that wait for one another's events would need.
 
-All but the cores goes on streams of high priority: it is small, and neighbours or the next stage
-wait for it. Behind the thousands of blocks of a core it would come last.
+All launches but those of cores go on streams of high priority: they are small, and neighbours or
+the next stage wait for them. Behind the thousands of blocks of a core they would come last.
 """
 
 from __future__ import annotations
