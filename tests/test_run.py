@@ -186,6 +186,25 @@ def test_the_results_of_a_file_lie_in_the_current_folder(tmp_path, monkeypatch):
     assert seismo.run(file).path.resolve() == (tmp_path / "pulse.h5").resolve()
 
 
+@pytest.mark.parametrize("way", ["changed", "copied"])
+def test_what_is_not_as_its_file_is_stored_as_it_runs_and_leaves_the_files_results(
+    tmp_path, monkeypatch, way
+):
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "pulse.yaml").write_text(seismo.scenario.from_dict(changed(output={})).to_yaml())
+    scenario = seismo.load("pulse.yaml")
+    if way == "changed":
+        other = scenario.changed({"time.duration": "0.1 s"})
+    else:
+        time = scenario.time.model_copy(update={"duration": np.float64(0.1)})
+        other = scenario.model_copy(update={"time": time})
+    with seismo.run(other) as results:
+        assert results.attributes["steps"] == 50
+        assert results.scenario_text == results.scenario
+        assert seismo.scenario.parse(results.scenario_text).time.duration == 0.1
+    assert not (tmp_path / "pulse.h5").exists()
+
+
 def _unstable(scenario, factor):
     stable = setup.prepare(scenario)
     dt = factor * stable.clock.limit

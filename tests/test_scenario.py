@@ -82,10 +82,91 @@ def test_quantities_left_out_follow_the_physics(physics, quantity):
     assert scenario.receivers[0].quantities == (quantity,)
 
 
-def test_a_scenario_cannot_be_changed():
+def test_a_scenario_stays_as_it_was_checked_and_says_how_to_make_another():
     scenario = parse(template("a"))
-    with pytest.raises(ValidationError, match="frozen"):
+    with pytest.raises(ScenarioError, match=r"^order: .* scenario\.changed\({'time\.duration'"):
         scenario.grid.order = 4
+    assert scenario == parse(template("a"))
+
+
+def test_a_changed_scenario_is_what_the_changed_file_would_be(tmp_path):
+    text = template("a")
+    scenario = parse(text, str(tmp_path / "a.yaml"))
+    changed = scenario.changed({"time.duration": "900 ms", "boundaries.layer.points": 12})
+    assert changed.time.duration == 0.9
+    assert changed.boundaries.layer.points == 12
+    again = changed.changed({"time.duration": "0.8 s", "boundaries.layer": None})
+    assert again == scenario
+    assert scenario == parse(text)
+    assert (changed.base, changed.path, changed.where("time")) == (tmp_path, None, "")
+    assert changed.text == changed.to_yaml() != scenario.to_yaml()
+    assert parse(changed.text) == changed
+
+
+def test_what_was_left_out_is_still_left_out_of_a_changed_scenario():
+    text = re.sub(r" *quantities: .*\n", "", template("a")).replace("[vx, vz]", "[pressure]")
+    scenario = parse(text)
+    assert scenario.receivers[0].quantities == ("velocity",)
+    changed = scenario.changed({"physics": "acoustic"})
+    assert changed.receivers[0].quantities == ("pressure",)
+
+
+def test_changes_take_parts_of_scenarios_and_lists():
+    scenario = parse(FULL)
+    force = scenario.sources[2]
+    changed = scenario.changed({"sources": [force, force], "sources[1].force.z": "3 kN"})
+    assert changed.sources[0] == force
+    assert [source.force.z for source in changed.sources] == [1000.0, 3000.0]
+    assert scenario.sources[2].force.z == 1000.0
+
+
+@pytest.mark.parametrize(
+    ("key", "value", "says"),
+    [
+        ("time.duration", -0.2, r"^time\.duration: -0\.2: must be a number in s, above 0$"),
+        ("tim.duration", 1, r"^tim: unknown key; did you mean 'time'"),
+        ("output.pth", None, r"^output\.pth: no value: unknown key; did you mean 'path'"),
+        ("boundaries.bottom", "free_surface", r"^boundaries\.bottom: .*only the top"),
+        ("sources.position.x", 1, r"^s\.yaml:[0-9:]+: sources: is a list of 1: name one"),
+        ("sources[1].position.x", 1, r"^s\.yaml:[0-9:]+: sources: is a list of 1: name one"),
+        ("physics.name", 1, r"^s\.yaml:[0-9:]+: physics: 'elastic': is one value as it is written"),
+        ("sources[-1].type", 1, r"^'sources\[-1\]\.type': give a path of keys, such as 'sou"),
+        (3, 1, r"^3: give a path of keys"),
+    ],
+)
+def test_a_change_that_will_not_do_gives_one_line(key, value, says):
+    with pytest.raises(ScenarioError, match=says) as caught:
+        parse(template("a"), "s.yaml").changed({key: value})
+    assert len(caught.value.messages) == 1
+
+
+def test_a_dict_that_goes_on_changing_leaves_its_scenario_alone():
+    data = parse(template("a")).model_dump()
+    scenario = from_dict(data)
+    data["time"]["duration"] = 0.1
+    assert scenario.changed({"title": "b"}).time.duration == 0.8
+
+
+@pytest.mark.parametrize(
+    ("update", "says"),
+    [
+        ({"duration": -0.2}, r"^time\.duration: -0\.2: must be"),
+        ({"tim": 3}, r"^time\.tim: 3: unknown key"),
+    ],
+)
+def test_an_altered_copy_is_checked_anew(update, says):
+    scenario = parse(template("a"), "s.yaml")
+    assert scenario.confirmed() is scenario
+    assert copy.deepcopy(scenario).confirmed().path == scenario.path
+
+    def altered(update):
+        return scenario.model_copy(update={"time": scenario.time.model_copy(update=update)})
+
+    with pytest.raises(ScenarioError, match=says):
+        altered(update).confirmed()
+    sound = altered({"duration": "0.2 s"}).confirmed()
+    assert sound.time.duration == 0.2
+    assert parse(sound.text) == sound
 
 
 def test_a_scenario_survives_copy_and_pickle():

@@ -129,7 +129,7 @@ class Results:
 
     @property
     def scenario_text(self) -> str:
-        """The scenario as the user wrote it."""
+        """The scenario as the user wrote it, or as `scenario` where it was made in Python."""
         return text_attribute(self._file, "scenario_text")
 
     @property

@@ -70,8 +70,9 @@ def run(
     Args:
         scenario: a scenario, the same as nested dicts, or the path of its YAML file.
         output: the results file. Left out: `output.path` of the scenario (beginning at the
-            scenario's folder), else its name with .h5 in the current folder; a scenario that is no
-            file goes to a temporary one that lives as long as the returned object.
+            scenario's folder), else its name with .h5 in the current folder, older results of
+            which are replaced; a scenario that is no file, or was changed since it was read, goes
+            to a temporary one that lives as long as the returned object.
         progress: called with a `seismo.monitor.Progress` a few times a second.
         backend: "auto" (a GPU if there is one and no threads are asked for, else the CPU, which
             takes what is too small for a GPU too), "cpu" or "gpu".
@@ -230,7 +231,7 @@ def _shared(
 
 def _checked(scenario: Any) -> Scenario:
     if isinstance(scenario, Scenario):
-        return scenario
+        return scenario.confirmed()
     return from_dict(scenario) if isinstance(scenario, Mapping) else load(scenario)
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import pathlib
+from collections.abc import Mapping
 from typing import Annotated, Any, Literal
 
 from pydantic import (
@@ -17,6 +18,7 @@ from pydantic_core import PydanticCustomError
 
 from seismo.errors import ScenarioError
 from seismo.scenario import mistakes, physics_rules, rules
+from seismo.scenario.changes import path_of, plain, put
 from seismo.scenario.checkpoint import Checkpoint
 from seismo.scenario.grid import Boundaries, Geographic, GridSpec, TimeSpec
 from seismo.scenario.model_parts import ModelPart
@@ -76,6 +78,7 @@ class Scenario(Part):
 
     _document: Document = PrivateAttr(default_factory=lambda: Document(""))
     _base: pathlib.Path = PrivateAttr(default_factory=pathlib.Path)
+    _checked: dict[str, Any] = PrivateAttr(default_factory=dict)
 
     @field_validator("receivers")
     @classmethod
@@ -158,6 +161,36 @@ class Scenario(Part):
         """Return the error of one `problem` at `path`, with its place and its value as written."""
         return mistakes.scenario_error(self._source(), [Mistake(path, problem)])
 
+    def changed(self, changes: Mapping[str, Any]) -> Scenario:
+        """Return another scenario, checked as a file with these values would be.
+
+        It is that of no file: `path` is None, and `text` the resolved YAML. Relative paths still
+        begin at the same folder.
+
+        Args:
+            changes: values by the paths of their keys, such as ``{"time.duration": "1 s",
+                "sources[0].position.x": 300.0}``; a mapping or list where a key holds several,
+                None to leave a key out.
+
+        Raises:
+            ScenarioError: with every mistake, or a path leads nowhere.
+        """
+        scenario = self.confirmed()
+        data = plain(scenario._source().data)
+        for key, value in changes.items():
+            if mistake := put(data, path_of(key), value):
+                raise scenario.mistake(*mistake.path, problem=mistake.problem)
+        return check(Document("", data=data), scenario.base)
+
+    def confirmed(self) -> Scenario:
+        """Return this scenario as it was checked, or another where a copy was altered since.
+
+        Raises:
+            ScenarioError: with every mistake of an altered one.
+        """
+        data = plain(self)
+        return self if data == self._checked else check(Document("", data=data), self.base)
+
     def to_yaml(self) -> str:
         """Return the resolved scenario in SI; it loads back equal."""
         return to_text(self.model_dump(mode="json", exclude_none=True))
@@ -188,7 +221,9 @@ def check(document: Document, base: pathlib.Path) -> Scenario:
             found += _broken(_draft_of_data(document.data, found))
     if found or document.mistakes:
         raise mistakes.scenario_error(document, found)
+    document.data = plain(document.data)  # the caller may change its own
     scenario._document, scenario._base = document, base
+    scenario._checked = plain(scenario)
     return scenario
 
 

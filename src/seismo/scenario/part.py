@@ -17,6 +17,7 @@ from pydantic import Field as Field
 from pydantic_core import core_schema
 
 from seismo import units
+from seismo.errors import ScenarioError
 
 TAG = "|"  # starts the name of a union's branch, so that no key can be taken for one
 Path = tuple[str | int, ...]
@@ -40,6 +41,15 @@ class Part(BaseModel):
         validate_default=False,
         use_attribute_docstrings=False,
     )
+
+    def __setattr__(self, name: str, value: Any) -> None:
+        """Refuse to change what was checked."""
+        if not name.startswith("_"):
+            raise ScenarioError(
+                f"{name}: a scenario stays as it was checked; make another, such as "
+                "scenario.changed({'time.duration': '1 s'})"
+            )
+        super().__setattr__(name, value)
 
 
 @dataclass(frozen=True)
