@@ -37,6 +37,11 @@ class GridField:
         """The largest value of the file."""
         return float(self.values.max()) * self.factor
 
+    def reach(self, axis: str) -> tuple[float, float]:
+        """Return the coordinates in m of its first and last point along one of its axes."""
+        a = self.axes.index(axis)
+        return self.origin[a], self.origin[a] + (self.values.shape[a] - 1) * self.spacing[a]
+
     def at(self, z: np.ndarray, y: np.ndarray | None, x: np.ndarray) -> np.ndarray:
         """Return values (broadcastable to z, y, x) at coordinates in m.
 

@@ -12,6 +12,7 @@ from seismo import wavelets
 from seismo.grid import AXES
 from seismo.mechanisms import moment_of
 from seismo.model.bodies import Body
+from seismo.plan.coverage import uncovered
 from seismo.plan.resolution import (
     CONTACT_POINTS,
     LayerResolution,
@@ -301,6 +302,6 @@ _EARTH: tuple[Callable[[Setup, list[LayerResolution]], Lines], ...] = (
     _coarse, _beyond, _ratio, _density, _uneven_bed, _thin,
 )  # fmt: skip
 _GEOMETRY: tuple[Callable[[Setup], Lines], ...] = (
-    _ends, _outside, _lost_moment, _line_moment, _edges, *TIMING, _close_receivers, _at_the_surface,
-    _layer_strength, _nothing_recorded,
+    _ends, _outside, uncovered, _lost_moment, _line_moment, _edges, *TIMING, _close_receivers,
+    _at_the_surface, _layer_strength, _nothing_recorded,
 )  # fmt: skip

@@ -1,0 +1,99 @@
+"""Whether gridded model files reach as far as the region: a line for each that does not.
+
+Beyond its edges a file's outermost values go on (`seismo.model.gridded`). That is meant for half a
+cell, not for half a region: there the file's axes, spacing or origin are likely wrong.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from itertools import permutations
+
+import numpy as np
+
+from seismo.model.gridded import Gridded, GridField
+from seismo.plan.timing import Lines
+from seismo.scenario.mistakes import key_path
+from seismo.setup import Setup
+
+_SAMPLED = {2: 201, 3: 41}  # points along each axis, to see what other parts paint over
+_SHAPES = {"z": (-1, 1, 1), "y": (-1, 1), "x": (-1,)}
+_SLACK = 1.0 + 1e-6  # cells
+
+
+def uncovered(setup: Setup) -> Lines:
+    """Name each file that leaves more than one of its cells beyond its edges, and why it may."""
+    region = {axis: setup.grid.limits(axis) for axis in setup.grid.axes}
+    for k, name, field in _fields(setup):
+        short = [axis for axis in "xyz" if axis in field.axes and _beyond(field, region, axis)]
+        share = _share(setup, k, name, field, region) if short else 0.0
+        if share > 0.0:
+            place = setup.scenario.where("model", k, name)
+            along = " and ".join(
+                f"{axis} = {_range(field.reach(axis))} of {_range(region[axis])}" for axis in short
+            )
+            yield (
+                f"{key_path(field.key[:-1])}{place and f' ({place})'}: {field.source} covers "
+                f"{along}: {share:.3g} % of the region takes the values of its edges; "
+                f"{_remedy(setup, k, name, field, region)}"
+            )
+
+
+def _fields(setup: Setup) -> Iterator[tuple[int, str, GridField]]:
+    for k, part in enumerate(setup.earth.parts):
+        if isinstance(part, Gridded):
+            yield from ((k, n, part.grids[n]) for n in setup.earth.needs if n in part.grids)
+
+
+def _beyond(field: GridField, region: Mapping[str, tuple[float, float]], axis: str) -> bool:
+    (low, high), (first, last) = field.reach(axis), region[axis]
+    cell = field.spacing[field.axes.index(axis)]
+    return max(low - first, last - high) > _SLACK * cell
+
+
+def _share(
+    setup: Setup, k: int, name: str, field: GridField, region: Mapping[str, tuple[float, float]]
+) -> float:
+    """Give how much (%) of the region lies beyond a file, and is left so by the parts after it."""
+    covered, count = 1.0, _SAMPLED[setup.grid.dimensions]
+    ticks = {a: np.linspace(*region[a], count).reshape(_SHAPES[a]) for a in region}
+    outside = np.zeros(np.broadcast_shapes(*(tick.shape for tick in ticks.values())), bool)
+    for axis in field.axes:
+        (low, high), (first, last) = field.reach(axis), region[axis]
+        covered *= max(0.0, min(high, last) - max(low, first)) / (last - first)
+        outside |= (ticks[axis] < low) | (ticks[axis] > high)
+    left = {name: np.full(outside.shape, np.nan)}
+    for part in setup.earth.parts[k + 1 :]:
+        part.paint(left, ticks["z"], ticks.get("y"), ticks["x"])
+    return 100.0 * (1.0 - covered) * float(np.isnan(left[name][outside]).mean())
+
+
+def _remedy(
+    setup: Setup, k: int, name: str, field: GridField, region: Mapping[str, tuple[float, float]]
+) -> str:
+    spec = getattr(setup.scenario.model[k], name)
+    points = dict(zip(field.axes, field.values.shape, strict=True))
+    needed = {
+        axis: (last - first) / field.spacing[field.axes.index(axis)] - _SLACK + 1.0
+        for axis, (first, last) in region.items()
+        if axis in field.axes
+    }
+    written = spec.axes or field.axes
+    for turned in permutations(written):
+        if all(points[a] >= needed[b] for a, b in zip(written, turned, strict=True)):
+            if "".join(turned) == written:
+                return f"check its origin ({_place(field)})"
+            return f"if it is transposed, give axes: {''.join(turned)}"
+    if spec.spacing is None and min(points.values()) > 1:
+        fitting = {a: (region[a][1] - region[a][0]) / (points[a] - 1) for a in field.axes[::-1]}
+        text = ", ".join(f"{axis}: {step:.4g} m" for axis, step in fitting.items())
+        return f"give its spacing (the grid's is taken; {{{text}}} fill the region), or extend it"
+    return "check its spacing and origin, or extend it"
+
+
+def _place(field: GridField) -> str:
+    return ", ".join(f"{a} = {field.reach(a)[0]:.6g} m" for a in field.axes[::-1])
+
+
+def _range(ends: tuple[float, float]) -> str:
+    return f"{ends[0]:.6g} to {ends[1]:.6g} m"
