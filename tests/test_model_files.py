@@ -150,12 +150,15 @@ def test_missing_and_malformed_arrays(tmp_path: Path):
         units="km/s",
     )
     for value, message in (
-        (np.nan, "not finite"),
+        (np.nan, r"holds 3 of 9 values that are not finite, the first at index \[0, 0\]; fill"),
         (0.0, "smallest value: 0 m/s is too slow for P waves"),
         (3.5, r"smallest value: 3.5 m/s is too slow .*; did you mean '3.5 km/s'\?; check `units`"),
     ):
         np.save(tmp_path / "bad.npy", np.where(np.eye(3) > 0, value, 2000.0))
         refused(tmp_path, message, path="bad.npy")
+    good[1, 2] = np.inf
+    np.save(tmp_path / "bad.npy", good)
+    refused(tmp_path, r"1 of 12 values .* at index \[1, 2\]", path="bad.npy")
 
 
 def test_no_code_and_no_huge_array_is_read_from_npy(tmp_path: Path):

@@ -229,10 +229,16 @@ def _along(given: Any, axis: str, default: Mapping[str, float], key: str, path: 
 
 
 def _check_values(values: np.ndarray, factor: float, name: str, path: Path) -> None:
-    ends = {"smallest": float(values.min()) * factor, "largest": float(values.max()) * factor}
-    if not np.isfinite(list(ends.values())).all():
-        raise ModelError(f"{path} holds values that are not finite; fill the gaps", "path")
-    for which, value in ends.items():
+    low, high = float(values.min()), float(values.max())
+    if not np.isfinite([low, high]).all():
+        bad = np.flatnonzero(~np.isfinite(values))
+        first = [int(k) for k in np.unravel_index(bad[0], values.shape)]
+        raise ModelError(
+            f"{path} holds {bad.size} of {values.size} values that are not finite, the first at "
+            f"index {first}; fill the gaps",
+            "path",
+        )
+    for which, value in (("smallest", low * factor), ("largest", high * factor)):
         if problem := impossible(name, value):
             remedy = "check `units`, `dtype` and `byte_order`"
             raise ModelError(f"{path}: its {which} value: {problem}; {remedy}", "path")
