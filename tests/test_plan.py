@@ -75,6 +75,38 @@ def test_a_gradient_is_summed_up_in_three_rows():
     assert [layer.vs for layer in layers] == pytest.approx([1000.0, 1500.0, 2000.0], abs=10.0)
 
 
+def test_the_rows_that_stand_for_many_media_are_not_shown_as_layers(capsys):
+    """The water's 300 m are a third of the depth: as one class, not cut after a tenth."""
+    gradient = [{"type": "gradient", "vp": {"top": 2000.0, "bottom": 4000.0},
+                 "rho": {"top": 2000.0, "bottom": 2000.0}},
+                {"type": "water", "depth": 295.0}]  # fmt: skip
+    changed = {
+        "physics": "acoustic_variable_density",
+        "sources": [SHALLOW | {"type": "pressure"}],
+    }
+    plan = make_plan(scenario(model=gradient, **changed, output={}))
+    slowest, middle, fastest = plan.layers
+    assert (slowest.top, slowest.bottom, slowest.vp) == (0.0, 290.0, 1500.0)
+    assert slowest.share == pytest.approx(30 / 101)
+    assert fastest.share == pytest.approx(10 / 101)
+    assert (middle.top, middle.bottom, fastest.top) == (300.0, 900.0, 910.0)
+    assert middle.vp == pytest.approx(3200.0, abs=20.0)
+    print_plan(plan, Console(width=200))
+    said = capsys.readouterr().out
+    assert "the slowest, the median and the fastest of many media (no layers)" in said
+    assert re.search(r"0 to 290 .* 1500 .* slowest 30%", said)
+    assert not any(layer.stands_for for layer in make_plan(scenario()).layers)
+
+
+def test_media_of_one_velocity_are_still_several():
+    rows = [[20.0 * k, 2000.0, 1000.0, 2000.0 + k] for k in range(40)]
+    model = [{"type": "table", "rows": rows}]
+    sources = [SHALLOW | {"type": "pressure"}]
+    plan = make_plan(scenario(
+        physics="acoustic_variable_density", model=model, sources=sources, output={}))  # fmt: skip
+    assert [layer.stands_for for layer in plan.layers] == ["slowest", "fastest"]
+
+
 def test_the_points_that_are_needed():
     """Of order 2, 1 - r = (pi / n)^2 / 6 = 0.001; the manual's table has the others."""
     assert points_needed(2, "taylor") == pytest.approx(math.pi / math.sqrt(0.006), rel=6e-3)

@@ -135,14 +135,20 @@ def _geometry(plan: Plan) -> Iterator[tuple[str, str]]:
 
 
 def _layers(plan: Plan) -> Table:
-    table = Table(title=f"resolution at {plan.f_max:.4g} Hz", title_justify="left")
-    for heading in ("depth (m)", "vp", "vs", "rho", "share", "points per wavelength",
-                    "phase error"):  # fmt: skip
+    """Show each medium, or what stands for many: nobody shall take tenths of them for layers."""
+    many = any(layer.stands_for for layer in plan.layers)
+    title = f"resolution at {plan.f_max:.4g} Hz"
+    if many:
+        title += ": the slowest, the median and the fastest of many media (no layers)"
+    table = Table(title=title, title_justify="left")
+    depth = "depths of such media (m)" if many else "depth (m)"
+    for heading in (depth, "vp", "vs", "rho", "share", "points per wavelength", "phase error"):
         table.add_column(heading, justify="right")
     for layer in plan.layers:
         values = ["-" if v is None else f"{v:.0f}" for v in (layer.vp, layer.vs, layer.rho)]
+        share = f"{layer.stands_for} {layer.share:.0%}".strip()
         table.add_row(
-            f"{layer.top:.6g} to {layer.bottom:.6g}", *values, f"{layer.share:.0%}",
+            f"{layer.top:.6g} to {layer.bottom:.6g}", *values, share,
             f"{layer.points_per_wavelength:.1f}", f"{layer.phase_error:+.3f} %",
         )  # fmt: skip
     return table

@@ -32,11 +32,15 @@ MOST_LAYERS = 12
 SPEED_ERROR = 0.1  # % of the phase velocity, that `points_needed` keeps
 CONTACT_POINTS = 10.0
 _SAMPLES = 200_000
+_TYPICAL = ("slowest", "middle", "fastest")
 
 
 @dataclass(frozen=True)
 class LayerResolution:
     """One medium of the earth and how the grid carries its slowest wave.
+
+    Of many media three stand for all: the slowest, the median and the fastest. Depths and share
+    then are those of the slowest tenth of the points, of those between, and of the fastest.
 
     Attributes:
         top: smallest depth in m at which it occurs.
@@ -47,6 +51,7 @@ class LayerResolution:
         share: of the sampled points.
         points_per_wavelength: of the slowest wave at the highest frequency.
         phase_error: of its velocity there, in %.
+        stands_for: "slowest", "middle" or "fastest" of many media, "" where it is a medium alone.
     """
 
     top: float
@@ -57,6 +62,7 @@ class LayerResolution:
     share: float
     points_per_wavelength: float
     phase_error: float
+    stands_for: str = ""
 
     @property
     def slowest(self) -> float:
@@ -156,11 +162,14 @@ def layers_of(setup: Setup, frequency: float) -> list[LayerResolution]:
     depths, columns = _samples(setup)
     rows, inverse = np.unique(columns, axis=1, return_inverse=True)
     inverse = inverse.ravel()
-    if rows.shape[1] > MOST_LAYERS:
+    many = rows.shape[1] > MOST_LAYERS
+    if many:
         rows, inverse = _typical(setup, columns)
     found = []
     for number in range(rows.shape[1]):
         here = inverse == number
+        if not here.any():
+            continue
         values = dict(zip(setup.earth.needs, map(float, rows[:, number]), strict=True))
         vp, vs, rho = (values.get(name) for name in ("vp", "vs", "rho"))
         velocity = slowest_of(vp, vs)
@@ -168,8 +177,9 @@ def layers_of(setup: Setup, frequency: float) -> list[LayerResolution]:
             float(depths[here].min()), float(depths[here].max()), vp, vs, rho, float(here.mean()),
             velocity / (frequency * coarsest_spacing(setup)),
             phase_error(setup, velocity, frequency),
+            _TYPICAL[number] if many else "",
         ))  # fmt: skip
-    return sorted(found, key=lambda layer: (layer.top, layer.slowest))
+    return found if many else sorted(found, key=lambda layer: (layer.top, layer.slowest))
 
 
 def _samples(setup: Setup) -> tuple[np.ndarray, np.ndarray]:
@@ -193,14 +203,19 @@ def _samples(setup: Setup) -> tuple[np.ndarray, np.ndarray]:
 
 
 def _typical(setup: Setup, columns: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    """Stand for many media by three: the slowest, the median and the fastest tenth."""
+    """Stand for many media by three: the slowest tenth, what is between, and the fastest tenth.
+
+    All points as slow, or as fast, as the last of a tenth belong to it: water is not cut in two.
+    """
     named = dict(zip(setup.earth.needs, columns, strict=True))
-    slowest = named["vp"] if "vp" in named else named["vs"]
+    speeds = named["vp"] if "vp" in named else named["vs"]
     if "vs" in named:
-        slowest = np.where(named["vs"] > 0.0, named["vs"], slowest)
-    order = np.argsort(slowest, kind="stable")
-    count = len(order)
-    inverse = np.ones(count, int)
-    inverse[order[: max(1, count // 10)]] = 0
-    inverse[order[-max(1, count // 10) :]] = 2
-    return columns[:, order[[0, count // 2, -1]]], inverse
+        speeds = np.where(named["vs"] > 0.0, named["vs"], speeds)
+    order = np.argsort(speeds, kind="stable")
+    tenth = max(1, len(order) // 10)
+    slow, fast = speeds[order[[tenth - 1, -tenth]]]
+    inverse = np.where(speeds <= slow, 0, np.where(speeds < fast, 1, 2))
+    inverse[order[-1]] = 2  # however few speeds there are, media are more than one
+    between = order[inverse[order] == 1]
+    median = between[len(between) // 2] if between.size else order[len(order) // 2]
+    return columns[:, [order[0], median, order[-1]]], inverse
