@@ -21,7 +21,7 @@ from matplotlib.image import AxesImage
 from PIL import Image
 
 from seismo.errors import ScenarioError, StorageError
-from seismo.output import ResultsWriter, open_results
+from seismo.output import Results, ResultsWriter, open_results
 from seismo.plotting import (
     KINDS,
     draw,
@@ -250,6 +250,22 @@ def test_drawing_changes_no_global_setting(two):
     before = {name: mpl.rcParams[name] for name in mpl.rcParams if name != "backend"}
     model(two)
     assert {name: mpl.rcParams[name] for name in before} == before
+
+
+@pytest.mark.parametrize(("azimuth", "across", "up"), [(0.0, 0, 1), (90.0, -1, 0), (210.0, 1, -1)])
+def test_a_map_of_a_place_points_north(three, monkeypatch, azimuth, across, up):
+    """Up the page is x, that points `azimuth` degrees clockwise from north."""
+    monkeypatch.setattr(Results, "azimuth", azimuth)
+    (north,) = (t for t in peaks(three, section="z").axes[0].texts if t.get_text() == "N")
+    assert np.sign(np.round(north.xyann, 9)).tolist() == [across, up]
+    monkeypatch.undo()
+    assert three.azimuth is None
+    assert not peaks(three, section="z").axes[0].texts
+
+
+def test_the_azimuth_is_that_of_the_scenario(two, monkeypatch):
+    monkeypatch.setattr(Results, "scenario", "geographic: {longitude: 1.0, azimuth: 30.0}")
+    assert two.azimuth == 30.0
 
 
 def test_maps_show_the_shot_and_the_quantities_asked_for(two, three):

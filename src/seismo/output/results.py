@@ -20,6 +20,7 @@ from typing import Any
 
 import h5py
 import numpy as np
+import yaml
 
 from seismo.errors import ScenarioError
 from seismo.output import checkpoint
@@ -136,6 +137,12 @@ class Results:
     def scenario(self) -> str:
         """The scenario with every default filled in, as YAML."""
         return text_attribute(self._file, "scenario")
+
+    @property
+    def azimuth(self) -> float | None:
+        """Direction of +x, degrees clockwise from north; None where the grid has no place."""
+        place = (yaml.safe_load(self.scenario) or {}).get("geographic")
+        return None if place is None else float(place["azimuth"])
 
     @property
     def provenance(self) -> dict[str, Any]:

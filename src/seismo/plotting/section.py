@@ -12,6 +12,7 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
+from matplotlib import patheffects
 from matplotlib.axes import Axes
 from matplotlib.image import AxesImage
 from matplotlib.lines import Line2D
@@ -21,6 +22,7 @@ from seismo.output.results import Results
 from seismo.plotting.style import RECEIVER_COLOUR, SOURCE_COLOUR, length_unit
 
 _MOST_MARKERS = 40  # of a set of receivers
+_HALO = [patheffects.withStroke(linewidth=2.5, foreground="black")]
 
 
 @dataclass(frozen=True)
@@ -129,9 +131,12 @@ def draw_geometry(
 ) -> list[Line2D]:
     """Mark the sources (stars) and receivers (triangles) within `axes`, projected on the section.
 
-    Marks on an edge are drawn whole, so that nothing clips those which lie beyond.
+    Marks on an edge are drawn whole, so that nothing clips those which lie beyond. A map of a place
+    on earth has an arrow to the north.
     """
     marks = []
+    if section.vertical == "x" and results.azimuth is not None:
+        _point_north(panel, results.azimuth)
     places = _receiver_places(results, section, axes)
     if places.size:
         marks += panel.plot(
@@ -154,6 +159,17 @@ def draw_geometry(
             label="source" if places.shape[1] == 1 else "sources",
         )  # fmt: skip
     return marks
+
+
+def _point_north(panel: Axes, azimuth: float) -> None:
+    """Draw an arrow, where x points up the page, `azimuth` degrees clockwise from north."""
+    angle = np.radians(azimuth)
+    there = (-26.0 * np.sin(angle), 26.0 * np.cos(angle))
+    panel.annotate(
+        "N", (0.9, 0.85), there, "axes fraction", "offset points", ha="center",
+        va="center", weight="bold", color=RECEIVER_COLOUR, path_effects=_HALO,
+        arrowprops={"arrowstyle": "<|-", "color": RECEIVER_COLOUR, "path_effects": _HALO},
+    )  # fmt: skip
 
 
 def source_place(results: Results, shot: str | None) -> dict[str, float]:
