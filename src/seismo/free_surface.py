@@ -20,7 +20,7 @@ import numpy as np
 
 from seismo.backends.base import Backend, Launch
 from seismo.decomposition import Subdomain
-from seismo.grid import AXES
+from seismo.grid import AXES, Grid
 from seismo.kernels.rows import mirror
 from seismo.physics.table import Field
 
@@ -60,6 +60,27 @@ def _source_of(face: Face, half: bool, depth: int, first: int, last: int) -> int
     if face.high:
         return last - depth - half + 1 if half else last - depth
     return first + depth - 1 if half else first + depth
+
+
+def folded(faces: list[Face], grid: Grid, field: Field, points):
+    """Move weighted points outside rigid and periodic faces to what they are images of.
+
+    This is the transpose of reading images. A node on a rigid face stands for half a cell. What
+    interpolates beside free surfaces folds by itself.
+    """
+    *index, w = points
+    for face in faces:
+        if face.kind == "free_surface":
+            continue
+        a, rigid = AXES.index(face.axis), face.kind == "rigid"
+        last, half = grid.points[a] - 1, rigid and face.axis in field.half
+        if rigid and not half:
+            w = np.where(index[a] == (last if face.high else 0), 2.0 * w, w)
+        depth = index[a] - last + half if face.high else -index[a]
+        inside = _source_of(face, half, depth, 0, last)
+        w = np.where(depth > 0, -w if half else w, w)
+        index[a] = np.where(depth > 0, inside, index[a])
+    return (*index, w)
 
 
 def _rows(subdomain: Subdomain, shots: int, axis: str, layers) -> np.ndarray:

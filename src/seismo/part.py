@@ -125,7 +125,7 @@ class Part:
             setup.grid, physics, setup.closure, any(f.kind == "free_surface" for f in faces), halo
         )
         self.injection = Injection(
-            backend, around, self.fields, setup.clock, scenario.time.dispersion_removal
+            backend, around, self.fields, faces, setup.clock, scenario.time.dispersion_removal
         )
         self.images = [
             {s.name: self._images(faces, physics, s.writes, parity) for s in physics.stages}

@@ -19,6 +19,7 @@ from seismo import time_dispersion, wavelets
 from seismo.backends.base import Backend, Launch
 from seismo.errors import ScenarioError
 from seismo.fields import Fields
+from seismo.free_surface import Face, folded
 from seismo.kernels.points import amount, inject
 from seismo.physics.table import Drive, Field
 from seismo.surroundings import Surroundings
@@ -132,9 +133,10 @@ class Injection:
     """
 
     def __init__(
-        self, backend: Backend, around: Surroundings, fields: Fields, clock, removal: bool
-    ) -> None:
-        self._backend = backend
+        self, backend: Backend, around: Surroundings, fields: Fields, faces: list[Face], clock,
+        removal: bool,
+    ) -> None:  # fmt: skip
+        self._backend, self._faces = backend, faces
         self._around, self._fields = around, fields
         self._clock, self._removal = clock, removal
         self._held: dict[Key, Table] = {}
@@ -234,7 +236,8 @@ class Injection:
 
     def _points(self, field: Field, position):
         """Give x, y, z of the points of a source that are here, and weights per volume."""
-        x, y, z, w = self._around.weights(field, position)
+        found = self._around.weights(field, position)
+        x, y, z, w = folded(self._faces, self._around.grid, field, found)
         own = self._fields.subdomain.owns(y, z) & (w != 0)
         x, y, z, w = x[own], y[own], z[own], w[own]
         return x, y, z, w / (self._around.grid.cell * self._around.norm(field, z))
