@@ -168,8 +168,11 @@ WARNED = {
     "direct S wave can have passed 4 of 19": section("time", duration=0.8),
     "has acted": section("time", duration=0.38) | {"receivers": []},
     "unusual": {"model": [{"type": "uniform", "vp": 1800.0, "vs": 1000.0, "rho": 20.0}]},
-    "absorbing layer \\(x_min\\)": {
+    "\\(x_min\\), which takes part of the motion: enlarge grid.extent": {
         "sources": [SCENARIO["sources"][0] | {"position": {"x": 20.0, "z": 200.0}}]
+    },
+    "receivers .* \\(top\\), .*: if ground or sea end at the top, set boundaries.top: free": {
+        "boundaries": {}, "receivers": [ON_TOP],
     },
     "within 4 points": {
         "sources": [SCENARIO["sources"][0] | {"position": {"x": 610.0, "z": 20.0}}]

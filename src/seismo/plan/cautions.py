@@ -209,13 +209,17 @@ def _edges(setup: Setup) -> Lines:
         near, faces = _near_a_layer(setup, np.asarray(positions, float))
         if near:
             many = f"{near} of {len(positions)} " if len(positions) > 1 else ""
+            remedy = "enlarge grid.extent"
+            if "top" in faces:
+                surface = "set boundaries.top: free_surface"
+                remedy = f"if ground or sea end at the top, {surface}; otherwise {remedy}"
             yield (
-                f"{many}{name}: within {EDGE_POINTS} points of the absorbing layer ({faces}), "
-                "which takes part of the motion: enlarge grid.extent"
+                f"{many}{name}: within {EDGE_POINTS} points of the absorbing layer "
+                f"({', '.join(faces)}), which takes part of the motion: {remedy}"
             )
 
 
-def _near_a_layer(setup: Setup, positions: np.ndarray) -> tuple[int, str]:
+def _near_a_layer(setup: Setup, positions: np.ndarray) -> tuple[int, list[str]]:
     grid, boundaries = setup.grid, setup.scenario.boundaries
     near, named = np.zeros(len(positions), bool), []
     for axis in grid.axes:
@@ -226,7 +230,7 @@ def _near_a_layer(setup: Setup, positions: np.ndarray) -> tuple[int, str]:
                 close = inside < (EDGE_POINTS - 0.5) * grid.spacing[a]
                 named += [face] if close.any() else []
                 near |= close
-    return int(near.sum()), ", ".join(named)
+    return int(near.sum()), named
 
 
 def _close_receivers(setup: Setup) -> Lines:
