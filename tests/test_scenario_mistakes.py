@@ -228,3 +228,9 @@ def test_no_python_data_gives_anything_but_a_scenario_error(data):
 def test_python_data_that_is_no_scenario_is_refused(data):
     with pytest.raises(ScenarioError):
         from_dict(data)
+
+
+def test_a_grid_just_above_the_limit_is_told_from_it():
+    text = "grid: {extent: {x: 100 km, y: 100 km, z: 100 km}, spacing: 10 m}\n"
+    with pytest.raises(ScenarioError, match=r"makes 1\.0003e\+12 points, 1e\+12 is the limit"):
+        parse(text)

@@ -97,12 +97,12 @@ def _spacing(grid: GridSpec) -> Found:
         yield Mistake(("grid", "origin", "y"), "a 2-D run has no y: leave it out")
     points = math.prod(along.values())
     if points > _MOST_POINTS:
-        problem = f"makes {points:.2g} points, {_MOST_POINTS:g} is the limit; make it coarser"
+        problem = f"makes {points:.6g} points, {_MOST_POINTS:g} is the limit; make it coarser"
         yield Mistake(("grid", "spacing"), problem)
         return
     for axis, count in along.items():
         if count > _MOST_ALONG:
-            problem = f"makes {count:.2g} points, {_MOST_ALONG:g} is the limit along an axis"
+            problem = f"makes {count:.8g} points, {_MOST_ALONG:g} is the limit along an axis"
             remedy = "make it shorter, or grid.spacing coarser"
             yield Mistake(("grid", "extent", axis), f"{problem}; {remedy}")
 
