@@ -69,7 +69,11 @@ def test_depth_is_counted_from_the_top_of_the_grid_as_in_the_scenario(tmp_path):
         (HEAD + "XX,A B,00,1,0\n", "2: the code 'A B' may hold letters"),
         (HEAD + 'XX,"A,00,1,0\n', "2: 2 values, the first line names 5 columns"),
         ("XX,A,00,100,0\nXX,B,00,120,0\n", "1: unknown column xx, a, 00, 100, 0; expected"),
-        ("station,x,z,elevation\nA,1,0,300\n", "1: unknown column elevation; expected"),
+        (
+            "station,x,z,elevation\nA,1,0,300\n",
+            "1: unknown column elevation; expected the columns network, "
+            "station, location and longitude, latitude, depth, or x, z; take other columns out",
+        ),
         ("station,x\nA,1\n", "1: there is no column z; expected"),
         ("station,x,y,z\nA,1,0,0\nB,1,20,0\n", "3: y: a 2-D run has none; leave it empty"),
         ("x,z\n1,0\n", "1: there is no column station; expected"),

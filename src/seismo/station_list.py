@@ -85,7 +85,8 @@ def _check_header(header: list[str], axes: str, where: str, expected: str) -> No
     wanted = {"station", *(GEOGRAPHIC[:2] if geographic else axes)}
     unknown = [name or "(no name)" for name in header if name not in known]
     if unknown:
-        raise ModelError(f"{where}: unknown column {', '.join(unknown)}; {expected}", "path")
+        problem = f"unknown column {', '.join(unknown)}; {expected}; take other columns out"
+        raise ModelError(f"{where}: {problem}", "path")
     missing = [name for name in known if name in wanted and name not in header]
     if missing or len(set(header)) < len(header):
         problem = f"there is no column {', '.join(missing)}" if missing else "a column stands twice"
