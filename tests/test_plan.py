@@ -54,6 +54,15 @@ def test_a_sound_scenario_has_no_warnings():
     assert make_plan(scenario()).warnings == []
 
 
+@pytest.mark.parametrize(("top", "said"), [(0.0, 0), (-300.0, 1)])
+def test_depths_that_are_not_z_are_told(top, said):
+    """A source's depth of 4 km is z = 3.7 km there, which layers know nothing of."""
+    place = {"geographic": {"longitude": 13.0, "latitude": 46.0}}
+    rock = {"model": [{"type": "uniform", "vp": 1800.0, "vs": 1000.0, "rho": 2000.0}]}
+    plan = make_plan(scenario(**place, **rock, **section("grid", origin={"x": 0.0, "z": top})))
+    assert sum("the top of the grid, z = -300 m" in line for line in plan.warnings) == said
+
+
 def test_layers_and_points_per_wavelength():
     """A Ricker wavelet falls to 1 % at 2.77 times its frequency: x exp(1 - x) = 0.01."""
     plan = make_plan(scenario())

@@ -305,7 +305,18 @@ def _nothing_recorded(setup: Setup) -> Lines:
 _EARTH: tuple[Callable[[Setup, list[LayerResolution]], Lines], ...] = (
     _coarse, _beyond, _ratio, _density, _uneven_bed, _thin,
 )  # fmt: skip
+
+
+def _depths(setup: Setup) -> Lines:
+    top = setup.grid.origin[2]
+    if setup.scenario.geographic and top != 0.0:
+        yield (
+            f"geographic: depths below longitude and latitude count from the top of the grid, "
+            f"z = {top:.6g} m, as layers, bodies and maps do not: they go by z"
+        )
+
+
 _GEOMETRY: tuple[Callable[[Setup], Lines], ...] = (
-    _ends, _outside, uncovered, _lost_moment, _line_moment, _edges, *TIMING, _close_receivers,
-    _at_the_surface, _layer_strength, _nothing_recorded,
+    _depths, _ends, _outside, uncovered, _lost_moment, _line_moment, _edges, *TIMING,
+    _close_receivers, _at_the_surface, _layer_strength, _nothing_recorded,
 )  # fmt: skip
