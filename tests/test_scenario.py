@@ -8,6 +8,7 @@ import pickle
 import re
 from pathlib import Path
 
+import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
@@ -196,6 +197,29 @@ def test_python_takes_the_same_keys_and_units_as_yaml():
     assert scenario.where("physics") == ""
     assert scenario.text == scenario.to_yaml()
     assert Scenario(**data) == scenario
+
+
+def test_numbers_of_numpy_are_numbers():
+    line = "survey: {line: {start: {x: 100, z: 50}, end: {x: 200, z: 50}, count: 3}}"
+    scenario = parse(template("a") + line).changed({
+        "grid.order": np.int64(4), "grid.decomposition": (np.int32(2), 1),
+        "survey.batch": np.uint8(3), "survey.line.count": np.int16(5),
+        "time.duration": np.float32(0.5),
+    })  # fmt: skip
+    assert (scenario.grid.order, scenario.grid.decomposition) == (4, (2, 1))
+    assert (scenario.survey.batch, scenario.survey.line.count) == (3, 5)
+    assert parse(scenario.to_yaml()) == scenario
+    for no_number in (np.float64(4.0), np.bool_(True), True):
+        for key in ("grid.order", "survey.batch"):
+            with pytest.raises(ScenarioError, match=rf"^{key}: .*whole number, at least"):
+                scenario.changed({key: no_number})
+
+
+def test_parts_within_a_dict_are_checked_anew():
+    scenario = parse(template("a"))
+    altered = scenario.time.model_copy(update={"duration": -1.0})
+    with pytest.raises(ScenarioError, match=r"^time\.duration: -1\.0: must be"):
+        from_dict(scenario.model_dump(exclude_none=True) | {"time": altered})
 
 
 def test_python_gets_the_same_messages_without_a_file():

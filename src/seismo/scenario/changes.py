@@ -6,6 +6,8 @@ import re
 from collections.abc import Mapping
 from typing import Any
 
+import numpy as np
+
 from seismo.errors import ScenarioError
 from seismo.scenario.part import Mistake, Part, Path
 
@@ -14,12 +16,17 @@ _PART = re.compile(r"\[([0-9]+)\]|([^.\[\]]+)")
 
 
 def plain(value: Any) -> Any:
-    """Return a copy of parts, mappings and lists as dicts and lists, without parts' empty keys."""
+    """Return a copy of parts, mappings and lists as dicts and lists, without parts' empty keys.
+
+    Numbers of NumPy's become Python's.
+    """
     if isinstance(value, Part):
         value = {key: held for key, held in value.__dict__.items() if held is not None}
     if isinstance(value, Mapping):
         return {key: plain(held) for key, held in value.items()}
-    return [plain(item) for item in value] if isinstance(value, list | tuple) else value
+    if isinstance(value, list | tuple):
+        return [plain(item) for item in value]
+    return value.item() if isinstance(value, np.generic) else value
 
 
 def path_of(key: object) -> Path:

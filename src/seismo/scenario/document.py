@@ -212,6 +212,7 @@ def check(document: Document, base: pathlib.Path) -> Scenario:
         raise ScenarioError(
             f"{name}: {what}: a scenario begins like 'physics: elastic'; see 'seismo new'"
         )
+    document.data = plain(document.data)  # the caller may change its own
     try:
         scenario = Scenario.model_validate(document.data)
         found = []
@@ -221,7 +222,6 @@ def check(document: Document, base: pathlib.Path) -> Scenario:
             found += _broken(_draft_of_data(document.data, found))
     if found or document.mistakes:
         raise mistakes.scenario_error(document, found)
-    document.data = plain(document.data)  # the caller may change its own
     scenario._document, scenario._base = document, base
     scenario._checked = plain(scenario)
     return scenario
