@@ -135,8 +135,8 @@ def draw_geometry(
     on earth has an arrow to the north.
     """
     marks = []
-    if section.vertical == "x" and results.azimuth is not None:
-        _point_north(panel, results.azimuth)
+    if section.vertical == "x" and (azimuth := results.azimuth) is not None:
+        _point_north(panel, azimuth)
     places = _receiver_places(results, section, axes)
     if places.size:
         marks += panel.plot(
