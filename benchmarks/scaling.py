@@ -114,6 +114,7 @@ def measure(name: str, gpus: int, ways: list[str], ranks: Alone) -> dict[str, An
                 rate = setup.grid.size / best / 1e9
                 print(f"{name} {gpus} GPUs, {way}: {best * 1e6:.0f} us a step, {rate:.1f} Gpoint/s "
                       f"(prepared in {prepared:.1f} s)", flush=True)  # fmt: skip
+            one.wait()  # else the others take the interpreter from the one that looks at its clock
             del simulation, backend
             gc.collect()
         return found | {"costs": costs(setup), "points": setup.grid.size}

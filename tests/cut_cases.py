@@ -12,6 +12,7 @@ CUTS = {
     2: {2: [(2, 1), (4, 1)], 3: [(3, 1)], 4: [(4, 1)]},
     3: {2: [(1, 2)], 3: [(3, 1), (2, 2)], 4: [(2, 2), (1, 4)]},
 }
+HALOS = (0, 1 << 60)  # `Backend.copied_from`: copied from field to field, packed
 CELLS = {2: (22, 37), 3: (14, 28, 31)}
 # Water over rock: cuts across a contact, whose rows need corners. Maps, planes, shots in batches.
 VOLUME = SCENARIO | {

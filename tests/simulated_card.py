@@ -153,6 +153,13 @@ class SimulatedCard:
     def putting(self, host, array):
         return lambda: np.copyto(array, host.view(array.dtype))
 
+    def copying(self, given, rows, to, there):
+        def run() -> None:
+            for a, b in zip(given, to, strict=True):
+                np.copyto(there.of(b), rows.of(a))
+
+        return run
+
     def alone(self, group, clock):
         def run(step: int) -> None:
             clock[0] = step

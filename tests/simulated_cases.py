@@ -20,7 +20,7 @@ import crew
 import seismo
 import simulated_card
 import solver
-from cut_cases import case
+from cut_cases import HALOS, case
 from seismo import monitor, runner, setup
 from seismo.backends import gpu, profiled
 from seismo.backends.choice import Choice
@@ -218,9 +218,10 @@ def test_shots_side_by_side_and_parts(tmp_path):
     compare(document, tmp_path, parts=(2, 1))
 
 
-@pytest.mark.parametrize("peers", [True, False])
-def test_two_cards_of_a_process(peers, tmp_path):
+@pytest.mark.parametrize(("peers", "least"), [*((True, n) for n in HALOS), (False, 0)])
+def test_two_cards_of_a_process(peers, least, tmp_path, monkeypatch):
     """To the bits of one, whether or not they see each other's memory."""
+    monkeypatch.setattr(SimulatedBackend, "copied_from", least)
     document = case("acoustic", 2, tmp_path)
 
     def make(precision: str):

@@ -53,6 +53,9 @@ class TeamBackend(CpuBackend):
     def reaches(self, other) -> bool:
         return self.peers
 
+    def copy(self, given, rows, to, there):
+        return Work(super().copy(given, rows, to, there), _numbers(given), _numbers(to), self)
+
     def carry(self, given, other, to):
         host = np.empty_like(given)
         return (

@@ -234,7 +234,10 @@ def test_importing_seismo_needs_only_the_core_dependencies():
     # The import name of pyyaml; what numba, pydantic and matplotlib always bring themselves.
     core |= {"yaml", "llvmlite", "pydantic_core", "annotated_types", "PIL"}
     # Imported by the factory only, once a card is to be opened.
-    late = {PACKAGE / "backends" / f"{name}.py" for name in ("card", "graphs", "messages")}
+    late = {
+        PACKAGE / "backends" / f"{name}.py"
+        for name in ("card", "cuda_arguments", "graphs", "messages")
+    }
     mistakes = [
         f"{path.relative_to(ROOT)} imports {sorted(extra)} at the top"
         for path in files()

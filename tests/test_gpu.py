@@ -29,7 +29,7 @@ from seismo.backends.cuda_march import Shape
 from seismo.backends.profiled import GROUPS
 from seismo.backends.reference import ReferenceBackend
 from seismo.errors import ModelError, UnstableError
-from seismo.kernels.rows import copy_rows
+from seismo.kernels.rows import pack_rows
 from seismo.physics.registry import EQUATIONS
 from seismo.plan.memory import memory_of
 from seismo.scenario import from_dict, load
@@ -301,7 +301,8 @@ def test_more_rows_than_a_grid_counts_along_y(gpu):
     backend, rows = gpu("float32"), 300_000
     source = backend.array(np.arange(3 * rows, dtype="f4"))
     target, starts = backend.zeros(3 * rows), backend.array(3 * np.arange(rows))
-    backend.each_row(copy_rows, rows, 3, (target, source, starts, starts), writes=(0,))()
+    held = (target, 0, 3, backend.array(np.zeros(rows, np.int64)), starts, source)
+    backend.each_row(pack_rows, rows, 3, held, writes=(0,))()
     np.testing.assert_array_equal(backend.fetch(target)[: 3 * rows], np.arange(3 * rows))
 
 

@@ -6,16 +6,19 @@ card compiles the kernels of its own part, so that this takes minutes with an em
 
 from __future__ import annotations
 
+from itertools import product
+
 import numpy as np
 import pytest
 
 import crew
 import seismo
 import solver
-from cut_cases import VOLUME, case
+from cut_cases import HALOS, VOLUME, case
 from seismo import runner
 from seismo.backends.choice import choose, choose_all
 from seismo.backends.cuda_facts import look
+from seismo.backends.gpu import GpuBackend
 from seismo.errors import DeviceError, StoppedError
 from seismo.ranks import Alone
 from seismo.runner import stepping
@@ -39,11 +42,15 @@ def count() -> int:
 
 @pytest.mark.parametrize("faces", [{}, {"top": "absorbing"}], ids=["images", "layers"])
 @pytest.mark.parametrize(("name", "dimensions"), solver.EVERY_EQUATION)
-def test_every_cut_gives_the_bits_of_one_card(name, dimensions, faces, count, tmp_path):
+def test_every_cut_gives_the_bits_of_one_card(
+    name, dimensions, faces, count, tmp_path, monkeypatch
+):
     document = case(name, dimensions, tmp_path, **faces)
     wanted = crew.outcome(document, tmp_path, None, Alone(), choose("gpu").make)
     assert all(values.any() for values in wanted.values())
-    for parts in (p for n, some in CUTS[dimensions].items() if n <= count for p in some):
+    every = [p for n, some in CUTS[dimensions].items() if n <= count for p in some]
+    for parts, least in product(every, HALOS):
+        monkeypatch.setattr(GpuBackend, "copied_from", least)
         choices = choose_all(parts[0] * parts[1])
 
         def one(ranks, parts=parts, choices=choices):
@@ -51,7 +58,7 @@ def test_every_cut_gives_the_bits_of_one_card(name, dimensions, faces, count, tm
 
         found = Team(len(choices)).run(one)
         different = [key for key in wanted if not np.array_equal(found[key], wanted[key])]
-        assert (parts, different) == (parts, [])
+        assert (parts, least, different) == (parts, least, [])
 
 
 @pytest.mark.parametrize(("spread", "grids"), [("grid", {2: 1, 4: 1}), ("shots", {2: 2, 4: 2})])

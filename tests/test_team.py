@@ -9,6 +9,7 @@ from __future__ import annotations
 import contextlib
 import threading
 import time
+from itertools import product
 from pathlib import Path
 
 import numpy as np
@@ -17,7 +18,7 @@ import pytest
 import crew
 import seismo
 import solver
-from cut_cases import CUTS, VOLUME, case
+from cut_cases import CUTS, HALOS, VOLUME, case
 from seismo import runner, team
 from seismo.backends.choice import Choice
 from seismo.backends.cpu import CpuBackend
@@ -39,23 +40,26 @@ def outcome(document, base, parts, ranks, make=TeamBackend):
 
 @pytest.mark.parametrize("faces", [{}, {"top": "absorbing"}], ids=["images", "layers"])
 @pytest.mark.parametrize(("name", "dimensions"), solver.EVERY_EQUATION)
-def test_every_cut_gives_the_bits_of_one(name, dimensions, faces, tmp_path):
+def test_every_cut_gives_the_bits_of_one(name, dimensions, faces, tmp_path, monkeypatch):
     """Images beyond faces wait for all of a stage; only without them cores run ahead of halos."""
     document = case(name, dimensions, tmp_path, **faces)
     wanted = outcome(document, tmp_path, None, Alone(), CpuBackend)
     assert all(values.any() for values in wanted.values())
-    for count, cuts in CUTS[dimensions].items():
-        for parts in cuts:
-            found = Team(count).run(lambda r, p=parts: outcome(document, tmp_path, p, r))
-            different = [key for key in wanted if not np.array_equal(found[key], wanted[key])]
-            assert (parts, different) == (parts, [])
+    every = [(count, parts) for count, cuts in CUTS[dimensions].items() for parts in cuts]
+    for (count, parts), least in product(every, HALOS):
+        monkeypatch.setattr(TeamBackend, "copied_from", least)
+        found = Team(count).run(lambda r, p=parts: outcome(document, tmp_path, p, r))
+        different = [key for key in wanted if not np.array_equal(found[key], wanted[key])]
+        assert (parts, least, different) == (parts, least, [])
 
 
 @pytest.mark.parametrize(
     ("top", "surface"), [("absorbing", [0, 0, 0, 0]), ("free_surface", [1, 1, 0, 0])]
 )
-def test_one_launch_packs_a_message_of_what_a_stage_has_changed(top, surface, tmp_path):
+@pytest.mark.parametrize("least", HALOS)
+def test_one_launch_sends_all_that_a_stage_has_changed(top, surface, least, tmp_path, monkeypatch):
     """All fields go at once; the row of a free surface is nothing to those below it."""
+    monkeypatch.setattr(TeamBackend, "copied_from", least)
     document = case("elastic", 3, tmp_path, top=top)
 
     def packing(ranks: Alone) -> list[list[int]]:

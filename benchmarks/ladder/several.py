@@ -64,7 +64,7 @@ def _exchanged(rows: Rows) -> Worth:
         raise NotHereError("needs two GPUs that see one another's memory (scaling.py, exchange)")
     ways = {
         "pageable": "by hand, through the host", "synchronous": "peer copies, one by one",
-        "copies": "peer copies, both at once", "stores": "kernels store into the peer's memory",
+        "stores": "kernels store into the peer's memory", "copies": "peer copies, both at once",
     }  # fmt: skip
     sides = tuple(Side(said, 1e6 * found["seconds"][way]) for way, said in ways.items())
     return Worth(f"two GPUs swap {found['bytes'] / 2**20:.0f} MiB", "us", sides, None)

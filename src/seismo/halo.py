@@ -1,9 +1,11 @@
 """Halo exchange: what a stage has written next to a cut goes into the halos of the neighbours.
 
 A neighbour's halo is filled from wherever its points are owned: beside a cut and across a corner
-alike, so that no copy waits for another. Between subdomains of one rank rows are copied; to
-another rank they travel packed, in one message each way. What carries it (`seismo.ranks.Link`) the
-stage that stands between `start` and `finish` does not know.
+alike, so that no copy waits for another. Between subdomains of one rank rows are copied from field
+to field, and so they are between large ones of ranks that see one another's memory: such copies
+take no threads from the core, but start late. All else travels packed, in one message each way.
+What carries it (`seismo.ranks.Link`) the stage that stands between `start` and `finish` does not
+know.
 """
 
 from __future__ import annotations
@@ -15,22 +17,23 @@ from typing import Any
 
 import numpy as np
 
-from seismo.backends.base import Backend, Group, Launch, Step
+from seismo.backends.base import Backend, Group, Launch, Rows, Step
 from seismo.decomposition import Subdomain
 from seismo.division import Division
 from seismo.fields import Fields
 from seismo.grid import Box
-from seismo.kernels.rows import copy_rows, pack_rows, unpack_rows
+from seismo.kernels.rows import pack_rows, unpack_rows
 from seismo.ranks import Link
 
 Ends = list[tuple[int, Box]]  # subdomains of this rank, and points of a halo that they own or keep
 
 
-def _rows(subdomain: Subdomain, box: Box) -> np.ndarray:
-    """Give the flat indices where the rows of a box begin, for every shot."""
-    (x, y0, z0), (_, y1, z1) = box.lo, box.hi
-    shot, z, y = np.ix_(range(subdomain.batch), range(z0, z1), range(y0, y1))
-    return (subdomain.flat(x, y, z) + shot * subdomain.volume).ravel()
+def _rows(subdomain: Subdomain, box: Box) -> Rows:
+    """Give the rows of a box in a subdomain's arrays, for every shot."""
+    length, ny, nz = box.shape
+    y_stride, z_stride = subdomain.strides
+    strides = (subdomain.volume, z_stride, y_stride)
+    return Rows(int(subdomain.flat(*box.lo)), (subdomain.batch, nz, ny), strides, length)
 
 
 def _each(launches: Iterable[Launch]) -> Step:
@@ -44,7 +47,7 @@ class Halo:
     """
 
     def __init__(
-        self, backend: Backend, division: Division, fields: Mapping[int, Fields],
+        self, backend: Backend, division: Division, near: Mapping[int, Mapping[int, Fields]],
         names: tuple[str, ...], parity: int, reached: Box,
     ) -> None:  # fmt: skip
         """Bind the exchange.
@@ -52,25 +55,28 @@ class Halo:
         Args:
             backend: where the fields are.
             division: all subdomains.
-            fields: of those that this rank has, by number.
+            near: the fields of ranks to whose arrays launches here may write, this one's among
+                them, by rank and by number.
             names: what to exchange.
             parity: of the steps.
             reached: points that may have changed.
         """
-        self._backend, self._fields, self._names, self._parity = backend, fields, names, parity
-        self._subdomains = division.subdomains
+        self._backend, self._names, self._parity = backend, names, parity
+        self._fields, self._subdomains = near[division.ranks.number], division.subdomains
         copies: list[Launch] = []
         out, into = defaultdict[int, Ends](list), defaultdict[int, Ends](list)
         for to, given, held in division.meetings():
             box = held & reached
-            if not box.size:
+            if not (names and box.size):
                 continue
             there, here = division.owner(to), division.owner(given)
-            if to in fields and given in fields:
-                copies += self._copies(to, given, box)
-            elif given in fields:
+            large = min(self._subdomains[n].points for n in (to, given)) >= backend.copied_from
+            copied = there == here or (large and near.keys() >= {there, here})
+            if given in self._fields and copied:
+                copies.append(self._copy(near[there][to], to, given, box))
+            elif given in self._fields:
                 out[there].append((given, box))
-            elif to in fields:
+            elif to in self._fields and not copied:
                 into[here].append((to, box))
         sizes = [{rank: self._size(ends) for rank, ends in some.items()} for some in (out, into)]
         link = division.ranks.link(backend, *sizes) if names else Link()
@@ -79,20 +85,14 @@ class Halo:
             for buffers, ends, p in ((link.out, out, True), (link.into, into, False))
         )
         halo = partial(Group, where="halo")
-        self.start = [halo(copies), *_each(link.ready), halo(packing), *_each(link.start)]
+        self.start = [*_each(link.ready), halo([*copies, *packing]), *_each(link.start)]
         self.finish = [*_each(link.finish), halo(unpacking)]
 
-    def _copies(self, to: int, given: int, box: Box) -> list[Launch]:
-        put = self._backend.array
-        to_rows, rows = (_rows(self._subdomains[n], box) for n in (to, given))
-        return [
-            self._backend.each_row(
-                copy_rows, rows.size, box.shape[0],
-                (self._array(to, name), self._array(given, name), put(to_rows), put(rows)),
-                writes=(0,),
-            )
-            for name in self._names
-        ]  # fmt: skip
+    def _copy(self, there: Fields, to: int, given: int, box: Box) -> Launch:
+        rows, to_rows = (_rows(self._subdomains[n], box) for n in (given, to))
+        return self._backend.copy(
+            self._arrays(self._fields[given]), rows, self._arrays(there), to_rows
+        )
 
     def _size(self, ends: Ends) -> int:
         """Count the numbers of a message."""
@@ -105,8 +105,8 @@ class Halo:
         """
         launches, start, put = list[Launch](), 0, self._backend.array
         for n, box in ends:
-            rows, length = _rows(self._subdomains[n], box), box.shape[0]
-            fields = [self._array(n, name) for name in self._names]
+            rows, length = _rows(self._subdomains[n], box).starts, box.shape[0]
+            fields = self._arrays(self._fields[n])
             which = np.repeat(np.arange(len(fields)), rows.size)
             held = (buffer, start, length, put(which), put(np.tile(rows, len(fields))), *fields)
             body, writes = (pack_rows, (0,)) if pack else (unpack_rows, tuple(range(5, len(held))))
@@ -114,5 +114,5 @@ class Halo:
             start += which.size * length
         return launches
 
-    def _array(self, number: int, name: str) -> Any:
-        return self._fields[number].written(name, self._parity)
+    def _arrays(self, fields: Fields) -> list[Any]:
+        return [fields.written(name, self._parity) for name in self._names]

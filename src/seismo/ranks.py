@@ -97,9 +97,13 @@ class Alone:
         """Give what all ranks would make alike."""
         return make()
 
+    def near(self, backend: Any, value: T) -> dict[int, T]:
+        """Give the values of ranks to whose arrays launches here may write, itself among them."""
+        return {self.number: value}
+
     def share_memory(self, backend: Any) -> bool:
         """Tell whether launches of each rank may write to arrays of all others."""
-        return True
+        return all(self.share(len(self.near(backend, None)) == self.count))
 
     def follow(self, backend: Any) -> None:
         """Let what is launched from now on wait for what ranks that share memory have launched."""
@@ -164,10 +168,6 @@ class Joined(Alone):
     def swap(self, values: list[Any]) -> list[Any]:
         """See `Alone.swap`."""
         return self._all.alltoall(values)
-
-    def share_memory(self, backend: Any) -> bool:
-        """See `Alone.share_memory`."""
-        return False
 
     def wait(self) -> None:
         """See `Alone.wait`."""

@@ -74,9 +74,11 @@ class Simulation:
         self.parts = list(self._numbered.values())
         fields = {n: part.fields for n, part in self._numbered.items()}
 
+        near = self.ranks.near(backend, fields)
+
         def halo(stage: Stage, parity: int) -> Halo:
             points = reached(stage, setup.grid, setup.closure is not None)
-            return Halo(backend, self.division, fields, stage.writes, parity, points)
+            return Halo(backend, self.division, near, stage.writes, parity, points)
 
         self._halos = [
             [halo(stage, parity) for stage in setup.physics.stages]

@@ -121,10 +121,13 @@ class Member(Alone):
         """Let the first make it for all; see `Alone.same`."""
         return self.share(make() if self.first else None)[0]
 
-    def share_memory(self, backend: Any) -> bool:
-        """See `Alone.share_memory`."""
-        own = all(backend.reaches(other) for other in self.share(backend))
-        return all(self.share(own))
+    def near(self, backend: Any, value: T) -> dict[int, T]:
+        """See `Alone.near`."""
+        others = self.share((backend, value))
+        return {
+            n: given for n, (other, given) in enumerate(others)
+            if n == self.number or backend.reaches(other)
+        }  # fmt: skip
 
     def follow(self, backend: Any) -> None:
         """See `Alone.follow`."""
@@ -139,8 +142,6 @@ class Member(Alone):
         """Write to the others' buffers where that can be; see `Alone.link`."""
         inboxes = {r: backend.zeros(size)[:size] for r, size in into.items()}
         others = self.share((backend, inboxes))
-        if not any(boxes for _, boxes in others):
-            return Link()
         outboxes, carried = dict[int, Any](), list[Callable[[], None]]()
         for r, size in out.items():
             other, boxes = others[r]

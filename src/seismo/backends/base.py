@@ -129,6 +129,34 @@ class Operands:
 Launch = Callable[[], None]
 
 
+@dataclass(frozen=True)
+class Rows:
+    """Rows of one length in a flat array.
+
+    Attributes:
+        start: index of the first number.
+        counts: rows along shot, z, y.
+        strides: distance of neighbours along these.
+        length: numbers of each row.
+    """
+
+    start: int
+    counts: tuple[int, int, int]
+    strides: tuple[int, int, int]
+    length: int
+
+    @property
+    def starts(self) -> np.ndarray:
+        """Where each of them begins."""
+        return self.start + np.tensordot(self.strides, np.indices(self.counts), 1).ravel()
+
+    def of(self, array: np.ndarray) -> np.ndarray:
+        """Look at them in an array, as (shot, z, y, x)."""
+        shape, steps = (*self.counts, self.length), (*self.strides, 1)
+        strides = tuple(n * array.itemsize for n in steps)
+        return np.lib.stride_tricks.as_strided(array[self.start :], shape, strides)
+
+
 class Found(NamedTuple):
     """The largest magnitude of a field, infinite for NaN, and a place of it in the array."""
 
@@ -181,6 +209,7 @@ class Backend(Protocol):
     at_once: bool  # whether layers' second derivatives need no sweep of fluxes before them
     layer_costs: tuple[float, float]  # of a point in an absorbing layer, of equations of first
     # order and of second, beside one inside
+    copied_from: int  # points of parts whose halos are copied between devices, not packed
     looks_ahead: int  # searches (`largest`) that may be under way while it steps
     measured_from: float  # s of stepping: a shorter run says little about the machine
 
@@ -244,6 +273,13 @@ class Backend(Protocol):
 
     def reaches(self, other: Any) -> bool:
         """Tell whether launches here may write to arrays of another backend of this process."""
+
+    def copy(self, given: Sequence[Any], rows: Rows, to: Sequence[Any], there: Rows) -> Launch:
+        """Bind a copy of rows of some arrays to as many others, which launches here reach.
+
+        Rows that are neighbours along y have one distance in both; what stands between them is
+        copied, too, or it is not.
+        """
 
     def carry(self, given: Any, other: Any, to: Any) -> tuple[Launch, ...]:
         """Bind a copy of an array to another backend's that launches here do not reach."""

@@ -8,7 +8,7 @@ from __future__ import annotations
 import contextlib
 import re
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from functools import cached_property, partial
 from importlib.metadata import version
@@ -18,19 +18,17 @@ from typing import Any
 
 import cupy
 import numpy as np
-from numba.cuda import types as cuda_types
-from numba.np.numpy_support import from_dtype
 
-from seismo.backends.base import Copy
+from seismo.backends.base import Copy, Rows
+from seismo.backends.cuda_arguments import arrays, type_of, words
 from seismo.backends.cuda_code import Kernel, Request, Tools, keep
 from seismo.backends.cuda_facts import cuda_version, driver_release
 from seismo.backends.cuda_health import health_of
 from seismo.backends.graphs import Graphs
 from seismo.backends.order import Work
 
-types: Any = cuda_types
 FIRST = -5  # a stream's highest priority; CUDA takes the nearest that the card has
-TO_HOST, FROM_HOST = 2, 1  # kinds of copies, as CUDA numbers them
+TO_HOST, FROM_HOST, BETWEEN = 2, 1, 3  # kinds of copies, as CUDA numbers them
 COPIED_BYTES = 512 * 2**20  # to measure the bandwidth, several times the card's cache
 COPIES = 8
 
@@ -170,16 +168,16 @@ class Card(Tools):
             writes: those of the arrays that the kernel changes.
             bounds: threads of a block and blocks of a multiprocessor.
         """
-        signature = tuple(_type(a, addresses) for a in arguments)
+        signature = tuple(type_of(a, addresses) for a in arguments)
         request = Request(kernel, signature, bounds, addresses, self.capability)
-        path, words = request.path, tuple(w for a in arguments for w in _words(a, addresses))
+        path, laid = request.path, tuple(words(arguments, addresses))
         self._wanted.append(request)
 
         def run(held: Any = arguments) -> None:
-            self._function(path)(grid, block, words)
+            self._function(path)(grid, block, laid)
 
         touched, changed = (
-            frozenset(a.data.ptr for a in some) for some in (_arrays(arguments), writes)
+            frozenset(a.data.ptr for a in some) for some in (arrays(arguments), writes)
         )
         return Work(run, touched - changed, changed, self)
 
@@ -250,6 +248,32 @@ class Card(Tools):
 
         return Work(run, frozenset({start}), frozenset({end}), self)
 
+    def copying(self, given: Sequence[Any], rows: Rows, to: Sequence[Any], there: Rows) -> Work:
+        """Bind a copy of rows to arrays of this card or another; no threads are needed for it.
+
+        Arrays follow one another: a launch that waits for all of them waits for one thing.
+        """
+        shots, height, lines = rows.counts
+        size = given[0].itemsize
+        width = ((lines - 1) * rows.strides[2] + rows.length) * size
+        pitches = there.strides[1] * size, rows.strides[1] * size
+        ends = [
+            tuple(
+                a.data.ptr + (r.start + shot * r.strides[0]) * size
+                for a, r in ((b, there), (a, rows))
+            )
+            for a, b in zip(given, to, strict=True)
+            for shot in range(shots)
+        ]
+
+        def run(held: Any = (given, to)) -> None:
+            stream, copy = cupy.cuda.get_current_stream().ptr, cupy.cuda.runtime.memcpy2DAsync
+            for target, source in ends:
+                copy(target, pitches[0], source, pitches[1], width, height, BETWEEN, stream)
+
+        reads, writes = (frozenset(a.data.ptr for a in some) for some in (given, to))
+        return Work(run, reads, writes, self)
+
     def exchange(self, ranks: Any, out: dict[int, Any], into: dict[int, Any]) -> Work:
         """Bind messages to and from the cards of other processes."""
         from seismo.backends.messages import Messages
@@ -311,32 +335,3 @@ def _pinned(size: int, kind: Any) -> np.ndarray:
     """Allocate numbers of the host that cards reach; cupyx, which can, takes 0.2 s to import."""
     memory = cupy.cuda.alloc_pinned_memory(size * np.dtype(kind).itemsize)
     return np.ndarray(size, kind, memory)
-
-
-def _arrays(argument: Any) -> list:
-    if isinstance(argument, tuple):
-        return [found for a in argument for found in _arrays(a)]
-    return [argument] if isinstance(argument, cupy.ndarray) else []
-
-
-def _type(argument: Any, addresses: bool) -> Any:
-    if isinstance(argument, tuple):
-        return types.Tuple([_type(a, addresses) for a in argument])
-    if isinstance(argument, cupy.ndarray):
-        number = from_dtype(argument.dtype)
-        return types.uint64 if addresses else types.Array(number, argument.ndim, "C")
-    return from_dtype(np.asarray(argument).dtype)
-
-
-def _words(argument: Any, addresses: bool) -> list:
-    """Lay an argument out as Numba's kernels expect it."""
-    if isinstance(argument, tuple):
-        return [w for a in argument for w in _words(a, addresses)]
-    if not isinstance(argument, cupy.ndarray):
-        return [np.asarray(argument)[()]]
-    address = np.uint64(argument.data.ptr)
-    if addresses:
-        return [address]
-    numbers = (argument.size, argument.itemsize)
-    layout = (*argument.shape, *argument.strides)
-    return [np.uint64(0), np.uint64(0), *map(np.int64, numbers), address, *map(np.int64, layout)]

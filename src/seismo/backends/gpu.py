@@ -22,6 +22,7 @@ from seismo.backends.base import (
     Group,
     Launch,
     Operands,
+    Rows,
     Search,
     Step,
     SweepTables,
@@ -62,6 +63,7 @@ class GpuBackend:
     batch_points = 32 << 20  # 64 shots of 340^2 run 8 times as fast together as alone
     at_once = True
     layer_costs = 2.2, 3.4  # G3 and G1 of `benchmarks/`
+    copied_from = 8 << 20
     looks_ahead = 1
     measured_from = 0.2
     search = (THREADS, BLOCKS)
@@ -210,6 +212,10 @@ class GpuBackend:
     def reaches(self, other: GpuBackend) -> bool:
         """Tell whether the card sees the memory of another; see `Backend.reaches`."""
         return self.card.reaches(other.card)
+
+    def copy(self, given: Sequence[Any], rows: Rows, to: Sequence[Any], there: Rows) -> Launch:
+        """Let a copy engine do it; see `Backend.copy`."""
+        return self.card.copying(given, rows, to, there)
 
     def carry(self, given: Any, other: GpuBackend, to: Any) -> tuple[Launch, ...]:
         """Copy through the host's memory; see `Backend.carry`."""

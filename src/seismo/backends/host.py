@@ -4,14 +4,14 @@ from __future__ import annotations
 
 import math
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from contextlib import AbstractContextManager, nullcontext
 from typing import Any
 
 import numpy as np
 
 from seismo import machine
-from seismo.backends.base import Copy, Found, Group, Search, Step
+from seismo.backends.base import Copy, Found, Group, Launch, Rows, Search, Step
 
 
 def _nothing() -> None:
@@ -24,6 +24,7 @@ class HostBackend:
     batch_points = 1 << 20  # fill the caches
     at_once = False  # what the tile before has read is in the cache
     layer_costs = 1.2, 1.2
+    copied_from = 0
     looks_ahead = 0
     measured_from = 2.0
 
@@ -61,6 +62,16 @@ class HostBackend:
     def reaches(self, other: Any) -> bool:
         """All memory is the host's; see `Backend.reaches`."""
         return True
+
+    def copy(self, given: Sequence[Any], rows: Rows, to: Sequence[Any], there: Rows) -> Launch:
+        """Copy rows by NumPy's means; see `Backend.copy`."""
+        pairs = [(there.of(b), rows.of(a)) for a, b in zip(given, to, strict=True)]
+
+        def run() -> None:
+            for target, source in pairs:
+                np.copyto(target, source)
+
+        return run
 
     def carry(self, given: Any, other: Any, to: Any) -> tuple:
         """There is nothing to be carried; see `Backend.carry`."""

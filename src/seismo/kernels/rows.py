@@ -1,4 +1,4 @@
-"""Rows of fields: copies across cuts and faces, and sparse corrections beside the full sweeps.
+"""Rows of fields: messages across cuts, images beyond faces, corrections beside the full sweeps.
 
 A row is all owned x of one y, z and shot. `bases` are the flat indices where the row z = 0 of the
 padded array would begin, one for each y and shot; rows of the same are given as offsets from it.
@@ -8,13 +8,6 @@ not depend on how the grid is cut.
 """
 
 from __future__ import annotations
-
-
-def copy_rows(k, x0, x1, target, source, to_rows, from_rows):
-    """Copy the row of `source` that begins at from_rows[k] to that of `target` at to_rows[k]."""
-    to, given = to_rows[k], from_rows[k]
-    for x in range(x0, x1):
-        target[to + x] = source[given + x]
 
 
 def pack_rows(k, x0, x1, message, start, length, which, rows, *fields):

@@ -8,10 +8,10 @@ tells which::
     all  = step * batches of shots
 
 Halos and meetings are those of several devices that share a grid: in each stage that changes what
-others hold, devices wait for one another. Halos travel while the core is updated, but packing them
-takes room from it: what two and four H200s take, from 128^3 to 512^3, is within 8 % of the sum
-(`benchmarks/`). Parts are measured by what their points cost. A small run is over on the CPU before
-a GPU has been started.
+others hold, devices wait for one another. Halos travel while the core is updated, but edges by
+themselves take longer, and messages that are packed take room from the core: what two and four
+H200s take is within a tenth of the sum where parts have a million points (`benchmarks/`). Parts are
+measured by what their points cost. A small run is over on the CPU before a GPU has been started.
 """
 
 from __future__ import annotations
