@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 
 import solver
+from seismo.backends.cpu import CpuBackend
 from seismo.exact import layered_plane, metrics
 from seismo.exact.medium import Medium
 from seismo.exact.stack import Stack
@@ -189,6 +190,22 @@ def test_the_cut_does_not_show(
     assert whole.setup.contacts
     assert solver.identical(solver.wavefield(cut), solver.wavefield(whole))
     assert solver.identical(solver.records(cut), solver.records(whole))
+
+
+@pytest.mark.parametrize("parts", [(2, 1), (3, 1)])
+def test_shots_on_a_thread_each_keep_their_rows(parts: tuple[int, int], monkeypatch) -> None:
+    """A thread takes a shot at a time between two halos: rows below a cut are of that shot, too."""
+    monkeypatch.setattr(CpuBackend, "threads", 1)
+    document = solver.plan(
+        "elastic", 2, model=layers((0.0, WATER), (20.8, HARD)), cells=(20, 40), steps=60, order=4
+    )
+    (source,) = (s for s in document["sources"] if s["type"] == "explosion")
+    there = source["position"]
+    shots = [{"position": there | {"x": there["x"] + dx}} for dx in (0.0, 30.0)]
+    document |= {"sources": [source], "survey": {"shots": shots, "batch": 2}}
+    whole, cut = solver.simulate(document), solver.simulate(document, parts=parts)
+    for shot in range(2):
+        assert solver.identical(solver.records(cut, shot), solver.records(whole, shot))
 
 
 def test_three_dimensions_treat_x_and_y_alike() -> None:

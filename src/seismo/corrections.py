@@ -88,11 +88,15 @@ class RowCorrections:
                 launches += self._sums(term, box)
         return launches
 
-    def _bases(self, box: Box) -> tuple[np.ndarray, np.ndarray]:
-        """Give where row z = 0 would begin for every shot and y of a box, and those y."""
-        y = np.arange(box.lo[1], box.hi[1])
-        shots = np.arange(self._subdomain.batch)[:, None] * self._subdomain.volume
-        return (shots + self._subdomain.flat(0, y, 0)[None, :]).ravel(), np.tile(y, len(shots))
+    def _bases(self, box: Box) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+        """Give where row z = 0 would begin for every shot and y of a box, those y, and the shots.
+
+        Of a part further down that is before its arrays.
+        """
+        y, batch = np.arange(box.lo[1], box.hi[1]), self._subdomain.batch
+        shots = np.repeat(np.arange(batch), len(y))
+        rows = np.tile(self._subdomain.flat(0, y, 0), batch)
+        return shots * self._subdomain.volume + rows, np.tile(y, batch), shots
 
     def _offsets(self, rows) -> np.ndarray:
         return np.array(rows, np.int64) * self._subdomain.strides[1]
@@ -114,8 +118,7 @@ class RowCorrections:
         target, source = self._arrays[term.target], self._arrays[term.source]
         weights = np.array([[inside.get((t, s), 0.0) for s in sources] for t in rows], target.dtype)
         to, given = self._offsets(rows), self._offsets(sources)
-        bases, length = self._bases(box)[0], box.shape[0]
-        put, shots = self._backend.array, bases // self._subdomain.volume
+        (bases, _, shots), length, put = self._bases(box), box.shape[0], self._backend.array
         held = (target, source, put(bases), put(to), put(given), put(weights))
         return [self._backend.each_row(add_rows, bases.size, length, held, (0,), shots)]
 
@@ -125,7 +128,7 @@ class RowCorrections:
             return []
         source, a = self._arrays[term.source], AXES.index(term.axis)
         number = source.dtype
-        bases, y = self._bases(box)
+        bases, y, shots = self._bases(box)
         length, profile = box.shape[0], self._profile(a, term.up).astype(number)
         if term.axis == "x":
             profile, place = profile[:, self._subdomain.offset[0] :], y * 0 - 1
@@ -150,7 +153,7 @@ class RowCorrections:
             (self._arrays[name], at, int(self._offsets(row)), number.type(gain), found)
             for (name, row), gain in inside.items()
         ]
-        size, shots = bases.size, bases // self._subdomain.volume
+        size = bases.size
         return [
             backend.each_row(slope, size, length, held, (9, 10), shots),
             *(backend.each_row(add_found, size, length, add, (0,), shots) for add in adds),
