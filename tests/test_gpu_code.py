@@ -171,6 +171,13 @@ def test_a_march_asks_the_cache_for_what_comes(compiler):
     assert len(code.instructions(r"prefetch\.global\.L2")) == 3
 
 
+def test_a_layer_asks_the_cache_for_what_it_changes(compiler):
+    """Of velocities three fields and three memory variables, of stresses six and three."""
+    codes = compiler((9, 0), "elastic", 3, "layers", wanted=layer("y"), order=4)
+    asked = [len(code.instructions(r"prefetch\.global\.L2")) for code in codes]
+    assert sorted(asked) == [6, 9]
+
+
 def test_the_highest_order_is_not_too_deep_for_the_compiler(compiler):
     """A layer's row of its profile has 53 numbers there, and a march 46 lanes."""
     for dimensions, axes in ((2, "xz"), (3, "z")):

@@ -1,10 +1,27 @@
-"""A layer's second derivative in one sum equals two steps: the flux memory, then its slope."""
+"""Profiles of absorbing layers, and a second derivative there in one sum instead of two steps."""
 
 import numpy as np
 import pytest
 
-from seismo.cpml import coupled
+from seismo.cpml import Layer, coupled, profile, regions
+from seismo.grid import Grid
 from seismo.stencils import centred, staggered
+
+LAYER = Layer(reflection=1e-7, kappa=1.0, alpha=30.0, power=2.0, velocity=3000.0)
+
+
+def test_both_ends_of_an_axis_have_as_much_of_a_layer():
+    """As many nodes as half points, mirrored; nothing in points inside, nor in their regions."""
+    grid = Grid("xz", (36, 1, 30), (10.0,) * 3, (0.0,) * 3, (8, 0, 6), (8, 0, 6))
+    for axis, width, points in (("x", 8, 36), ("z", 6, 30)):
+        b, _, _, b_half, _, _ = profile(grid, axis, LAYER, 1e-3)
+        assert np.flatnonzero(b).tolist() == [*range(width), *range(points - width, points)]
+        half = [*range(width - 1), *range(points - width, points)]
+        assert np.flatnonzero(b_half).tolist() == half  # the last one lies beyond the nodes
+        np.testing.assert_allclose(b, b[::-1], rtol=1e-14)
+        np.testing.assert_allclose(b_half[:-1], b_half[-2::-1], rtol=1e-14)
+    inside = [r for r in regions(grid, 4) if not r.middle]
+    assert [(r.box.lo[2], r.box.hi[2], r.spans[1]) for r in inside] == [(6, 24, (8, 28))]
 
 
 @pytest.mark.parametrize("order", [2, 4, 8, 16])

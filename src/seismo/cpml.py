@@ -9,6 +9,9 @@ In a layer of thickness L, at depth u (0 at its inner side, 1 outside), with N t
 (Roden & Gedney 2000; Komatitsch & Martin 2007). R is the theoretical reflection at normal
 incidence, c the fastest velocity. Elsewhere alpha falls to 0 at the outer side; waves guided by a
 soft layer under a free surface then grow slowly in the layers at its ends, so it keeps a tenth.
+
+The inner side lies half a cell beyond the last point inside: half points there are not in the layer
+either, so that both ends of an axis have as many points in a layer as are asked for.
 """
 
 from __future__ import annotations
@@ -58,10 +61,11 @@ def profile(grid: Grid, axis: str, layer: Layer, dt: float) -> np.ndarray:
             (grid.low[n], grid.low[n] - position),
             (grid.high[n], position - (points - 1 - grid.high[n])),
         ):
-            u = np.clip(depth / max(width, 1), 0.0, 1.0)
+            thickness = max(width, 1) - 0.5
+            u = np.clip((depth - 0.5) / thickness, 0.0, 1.0)
             inside = (u > 0) & (width > 0)
             strength = -(layer.power + 1) * layer.velocity * np.log(layer.reflection)
-            d = strength / (2 * max(width, 1) * h) * u**layer.power
+            d = strength / (2 * thickness * h) * u**layer.power
             kappa = 1 + (layer.kappa - 1) * u**layer.power
             alpha = layer.alpha * (1 - ALPHA_DROP * u)
             decay = np.exp(-(d / kappa + alpha) * dt)
@@ -134,7 +138,7 @@ def _segments(grid: Grid, axis: str, reach: int) -> list[tuple[int, int, bool]]:
     n = AXES.index(axis)
     points = grid.points[n]
     low = grid.low[n] + reach if grid.low[n] else 0
-    high = points - grid.high[n] - max(reach, 1) if grid.high[n] else points
+    high = points - grid.high[n] - reach if grid.high[n] else points
     if low >= high:
         return [(0, points, bool(grid.low[n] or grid.high[n]))]
     cuts = [(0, low, True), (low, high, False), (high, points, True)]
@@ -148,7 +152,7 @@ def spans(grid: Grid, lane: int, reach: int):
     """
     points, low, high = grid.points[0], grid.low[0], grid.high[0]
     first = -(-(low + reach) // lane) * lane if low else 0
-    last = (points - high - max(reach, 1)) // lane * lane if high else points
+    last = (points - high - reach) // lane * lane if high else points
     if first >= last:
         return (0, 0), (0, 0), (0, points)
     return (0, first), (first, last), (last, points)

@@ -41,7 +41,7 @@ class Fields:
         self._planes = np.flatnonzero(uneven[low:high]) + low + subdomain.offset[2]
         size = subdomain.volume * subdomain.batch + subdomain.before
         # Layers at the faces, taken at once, look at points beyond the halo, with weights of 0.
-        beyond = max(0, reach - 1) * subdomain.strides[1] if backend.at_once else 0
+        beyond = reach * subdomain.strides[1] if backend.at_once else 0
         self.wavefield = {
             f.name: backend.zeros(size + 2 * beyond)[beyond : beyond + size] for f in physics.fields
         }

@@ -118,7 +118,7 @@ class Part:
             cpml.regions(setup.grid, backend.lane_width, closed_rows, setup.reach),
             setup.closure.up.shape[1] if setup.closure else 0, setup.even,
         )  # fmt: skip
-        self.stages: list[BoundStage] = bind_stages(binding, physics.stages, setup.reach)
+        self.stages: list[BoundStage] = bind_stages(binding, physics.stages, setup.pad)
         closed = tables.down if setup.closure else ()
         contacts.correct(backend, self.stages, medium, tables, self.fields.arrays(0), closed)
         around = Surroundings(

@@ -135,9 +135,14 @@ class Setup:
         return extra_steps(self.clock.steps, self.scenario.time.dispersion_removal)
 
     @property
+    def pad(self) -> int:
+        """Margin of layer memory: half the order where it is differentiated, else 0."""
+        return self.scenario.grid.order // 2 if self.physics.second_order else 0
+
+    @property
     def reach(self) -> int:
         """Points beside an absorbing layer whose derivatives still see its memory."""
-        return self.scenario.grid.order // 2 if self.physics.second_order else 0
+        return max(0, self.pad - 1)
 
     @property
     def halo(self) -> int:

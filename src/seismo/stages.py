@@ -221,7 +221,7 @@ def bind_stages(binding: Binding, stages: tuple[Stage, ...], pad: int) -> list[B
     Args:
         binding: what they share.
         stages: the equation's table.
-        pad: margin of layer memory (half the order where memory is differentiated, else 0).
+        pad: margin of layer memory.
     """
     memories, bound = {}, []
     for n, stage in enumerate(stages):

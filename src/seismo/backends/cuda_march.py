@@ -71,6 +71,7 @@ class Constants:
         writes: arrays that the formula changes; they come first.
         reads: arrays that it differentiates; they follow.
         arrays: all arrays.
+        memories: memory variables of a point, where derivatives pass through one after the other.
     """
 
     tables: SweepTables
@@ -81,6 +82,7 @@ class Constants:
     writes: int
     reads: int
     arrays: int
+    memories: int = 0
 
     @property
     def bare(self) -> tuple[tuple[int, int], ...]:
@@ -104,7 +106,8 @@ class Constants:
             digest.update(np.ascontiguousarray(a).tobytes())
         shapes = [a.shape for a in (*t.profiles, t.up)]
         rest = (self.stretched, self.closed, self.masked, self.half, self.writes, self.reads)
-        return f"{digest.hexdigest()} {t.surface} {shapes} {rest} {self.arrays} {self.bare}"
+        counts = self.arrays, self.memories
+        return f"{digest.hexdigest()} {t.surface} {shapes} {rest} {counts} {self.bare}"
 
 
 def _coefficients(table: np.ndarray, number) -> tuple:
@@ -198,9 +201,13 @@ def marching(lanes: Any, update: Callable, constants: Constants, shape: Shape) -
     def index(x, y, z, shot):
         return whole(z * z_stride + y * y_stride + x + shot)
 
+    ask_changed = _asking_changed(lanes, constants)
+
     @lanes.jit
     def single(addresses, arrays, x, y, z, last, *where):
-        update(index(x, y, z, where[0]), make(addresses, x, y, z, *where), *arrays)
+        i, place = index(x, y, z, where[0]), make(addresses, x, y, z, *where)
+        ask_changed(arrays, (i, place))
+        update(i, place, *arrays)
 
     @lanes.jit
     def march(addresses, arrays, x, y, first, last, *where):
@@ -228,6 +235,26 @@ def marching(lanes: Any, update: Callable, constants: Constants, shape: Shape) -
             i += plane
 
     return queued
+
+
+def _asking_changed(lanes: Any, constants: Constants) -> Callable:
+    """Make the function (arrays, (i, place)) that asks the cache for what a layer's update changes.
+
+    What it reads of it comes after stores, of which the compiler must assume that they changed it:
+    the memory's latency would count for each of the fields and memory variables.
+    """
+    jit, ask, whole = lanes.jit, lanes.ask, lanes.index
+
+    def array(n: int) -> Callable:
+        return jit(lambda arrays, at: ask(arrays[n], at[0]))
+
+    def memory(n: int) -> Callable:
+        return jit(lambda arrays, at: ask(at[1].memory, at[1].j + whole(n) * at[1].slot))
+
+    if not constants.memories:
+        return jit(lambda arrays, at: None)
+    memories, fields = map(memory, range(constants.memories)), map(array, range(constants.writes))
+    return _tuple_of(lanes, [*memories, *fields])
 
 
 def _asking(lanes: Any, constants: Constants, ahead: int) -> Callable:

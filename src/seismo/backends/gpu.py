@@ -258,6 +258,7 @@ class _Sweep:
         constants = Constants(
             self._tables, stretched, bool(variant.closed), masked, variant.order // 2,
             len(operands.writes), len(operands.reads), len(operands.all),
+            0 if variant.at_once else len(stretched) * variant.slots,
         )  # fmt: skip
         alone = not stretched and len(np.unique(np.delete(boxes, 4, axis=1), axis=0)) == 1
         make = self._alone if alone else self._listed

@@ -174,7 +174,7 @@ def _layers(setup: Setup, subdomain: Any, backend: Backend | None) -> int:
     for stage in setup.physics.stages:
         owners.setdefault(stage.shares or stage.name, stage)
     for stage in owners.values():
-        LayerMemory(counting, stage, subdomain, regions, setup.reach)
+        LayerMemory(counting, stage, subdomain, regions, setup.pad)
     return counting.bytes
 
 
