@@ -53,11 +53,6 @@ class Subdomain:
         return range(self.first, self.first + self.batch)
 
     @property
-    def points(self) -> int:
-        """How many it updates in a step, of all its shots."""
-        return self.owned.size * self.batch
-
-    @property
     def offset(self) -> tuple[int, int, int]:
         """Add this to a grid index to get the index in the padded arrays, along x, y, z."""
         y_halo = self.halo if "y" in self.grid.axes else 0

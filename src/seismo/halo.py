@@ -70,7 +70,7 @@ class Halo:
             if not (names and box.size):
                 continue
             there, here = division.owner(to), division.owner(given)
-            large = min(self._subdomains[n].points for n in (to, given)) >= backend.copied_from
+            large = min(self._subdomains[n].owned.size for n in (to, given)) >= backend.copied_from
             copied = there == here or (large and near.keys() >= {there, here})
             if given in self._fields and copied:
                 copies.append(self._copy(near[there][to], to, given, box))

@@ -209,7 +209,7 @@ class Backend(Protocol):
     at_once: bool  # whether layers' second derivatives need no sweep of fluxes before them
     layer_costs: tuple[float, float]  # of a point in an absorbing layer, of equations of first
     # order and of second, beside one inside
-    copied_from: int  # points of parts whose halos are copied between devices, not packed
+    copied_from: int  # points of a shot's part whose halos are copied between devices, not packed
     looks_ahead: int  # searches (`largest`) that may be under way while it steps
     measured_from: float  # s of stepping: a shorter run says little about the machine
 
