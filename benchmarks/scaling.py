@@ -51,10 +51,11 @@ CASES: dict[str, tuple[str, int, int, bool, int]] = {
     "strong_256": ("acoustic", 8, 256, False, 320),
     "surface_384": ("acoustic", 8, 384, False, 160),  # no layer on top
 }
+BETWEEN = ("message", "halo")
 WAYS: dict[str, Callable[[Step], Step]] = {
     "overlapped": lambda step: step,
-    "alone": lambda step: [g for g in step if g.where != "halo" or meet in g],
-    "halos": lambda step: [g for g in step if g.where == "halo"],
+    "alone": lambda step: [g for g in step if g.where not in BETWEEN or meet in g],
+    "halos": lambda step: [g for g in step if g.where in BETWEEN],
     "turns": lambda step: [Group(g) for g in step],
     "host": lambda step: step,
     "even": lambda step: step,

@@ -22,6 +22,7 @@ from cut_cases import CUTS, HALOS, VOLUME, case
 from seismo import runner, team
 from seismo.backends.choice import Choice
 from seismo.backends.cpu import CpuBackend
+from seismo.backends.order import dependencies, merged
 from seismo.errors import ScenarioError, StoppedError, UnstableError
 from seismo.ranks import Alone, meet
 from seismo.runner import stepping
@@ -72,6 +73,23 @@ def test_one_launch_sends_all_that_a_stage_has_changed(top, surface, least, tmp_
 
     velocity, stress, row = zip(*Team(4).run(packing), strict=True)
     assert (velocity, stress, list(row)) == ((3,) * 4, (3,) * 4, surface)
+
+
+@pytest.mark.parametrize(("least", "waits"), [(HALOS[0], "edge"), (HALOS[1], "message")])
+def test_halos_wait_for_no_other_halo(least, waits, tmp_path, monkeypatch):
+    """What a rank copies into another's halo is nothing to what that one copies itself."""
+    monkeypatch.setattr(TeamBackend, "copied_from", least)
+    document = case("elastic", 2, tmp_path, top="absorbing")
+
+    def order(ranks: Alone) -> list[set[str]]:
+        setup = prepare(from_dict(document, tmp_path))
+        simulation = Simulation(setup, TeamBackend(document["precision"]), (3, 1), ranks)
+        groups = merged(ranks.share(simulation._bind(0)))
+        where = [group.where for group in groups for _ in group]
+        every = zip(where, dependencies(groups), strict=True)
+        return [{where[n] for n in needed} for place, needed in every if place == "halo"]
+
+    assert Team(3).run(order) == [{waits}] * 8
 
 
 class Strangers(TeamBackend):

@@ -12,7 +12,6 @@ from __future__ import annotations
 
 from collections import defaultdict
 from collections.abc import Iterable, Mapping
-from functools import partial
 from typing import Any
 
 import numpy as np
@@ -37,7 +36,7 @@ def _rows(subdomain: Subdomain, box: Box) -> Rows:
 
 
 def _each(launches: Iterable[Launch]) -> Step:
-    return [Group([launch], "halo") for launch in launches]
+    return [Group([launch], "message") for launch in launches]
 
 
 class Halo:
@@ -84,9 +83,9 @@ class Halo:
             [launch for r, buffer in buffers.items() for launch in self._parcel(ends[r], buffer, p)]
             for buffers, ends, p in ((link.out, out, True), (link.into, into, False))
         )
-        halo = partial(Group, where="halo")
-        self.start = [*_each(link.ready), halo([*copies, *packing]), *_each(link.start)]
-        self.finish = [*_each(link.finish), halo(unpacking)]
+        sent = [Group(copies, "halo"), Group(packing, "message")]
+        self.start = [*_each(link.ready), *sent, *_each(link.start)]
+        self.finish = [*_each(link.finish), Group(unpacking, "halo")]
 
     def _copy(self, there: Fields, to: int, given: int, box: Box) -> Launch:
         rows, to_rows = (_rows(self._subdomains[n], box) for n in (given, to))

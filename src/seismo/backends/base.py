@@ -184,8 +184,8 @@ class Group(list[Launch]):
 
     Attributes:
         where: which points of fields they change: in the "edge" that neighbours wait for, the
-            "core" or the "halo", where those of the core read no halo, and those of the halo
-            nothing else but the edge; "" if they may be anywhere.
+            "core", where they read no halo, or the "halo", where they read of fields nothing but
+            the edge; none but those of a "message"; "" if they may be anywhere.
         name: of what they do together.
     """
 

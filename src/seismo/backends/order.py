@@ -11,24 +11,29 @@ that a core waits neither for the edges and halos of its own stage nor they for 
     where    changes    reads of what it does not change
     edge     edge       edge, core, halo
     core     core       edge, core
-    halo     halo       edge, halo
+    message  message    edge, message
+    halo     halo       edge, message
     ""       all        all
+
+So what ranks copy into one another's halos waits for edges alone, and goes at once.
 """
 
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
+from itertools import chain, groupby
 from typing import Any
 
-from seismo.backends.base import Step
+from seismo.backends.base import Group, Step
 from seismo.ranks import meet
 
 Piece = tuple[int, str]  # an array's number, and a part of it
 _ALL = ("edge", "core", "halo")
-READS = {"edge": _ALL, "core": ("edge", "core"), "halo": ("edge", "halo"), "": _ALL}
-CHANGES = {"edge": ("edge",), "core": ("core",), "halo": ("halo",), "": _ALL}
+_SENT = ("edge", "message")
+READS = {"edge": _ALL, "core": ("edge", "core"), "message": _SENT, "halo": _SENT, "": _ALL}
+CHANGES = {"": _ALL} | {where: (where,) for where in ("edge", "core", "message", "halo")}
 
 
 @dataclass(frozen=True)
@@ -74,7 +79,7 @@ def dependencies(groups: Step) -> list[list[int]]:
     readers: dict[Piece, list[int]] = defaultdict(list)
     before: list[int] = []  # of each launch: the set of all that is done by then, as bits
     found: list[list[int]] = []
-    for group in groups:
+    for group in _beside(groups):
         first = len(found)
         every = [_pieces(work, group.where) for work in group]
         for reads, writes in every:
@@ -94,6 +99,15 @@ def dependencies(groups: Step) -> list[list[int]]:
             for piece in reads:
                 readers[piece].append(n)
     return found
+
+
+def _beside(groups: Step) -> Iterator[Group]:
+    """Put halos that follow one another in one group: each rank's are other points."""
+    for where, some in groupby(groups, lambda group: group.where):
+        if where == "halo":
+            yield Group(chain.from_iterable(some), where)
+        else:
+            yield from some
 
 
 def _pieces(work: Any, where: str) -> tuple[set[Piece], set[Piece]]:
