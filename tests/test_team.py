@@ -98,10 +98,17 @@ class Strangers(TeamBackend):
     peers = False
 
 
-def test_what_devices_do_not_see_goes_through_the_host(tmp_path):
+@pytest.mark.parametrize("blind", [(0, 1, 2), (1,)], ids=["all", "one"])
+def test_what_devices_do_not_see_goes_through_the_host(blind, tmp_path):
+    """Nor is it copied where only one of two sees the other's memory."""
     document = case("elastic", 2, tmp_path)
     wanted = outcome(document, tmp_path, None, Alone(), CpuBackend)
-    found = Team(3).run(lambda r: outcome(document, tmp_path, (3, 1), r, Strangers))
+
+    def one(ranks: Alone) -> dict:
+        make = Strangers if ranks.number in blind else TeamBackend
+        return outcome(document, tmp_path, (3, 1), ranks, make)
+
+    found = Team(3).run(one)
     assert all(np.array_equal(found[key], wanted[key]) for key in wanted)
 
 

@@ -54,8 +54,8 @@ class Halo:
         Args:
             backend: where the fields are.
             division: all subdomains.
-            near: the fields of ranks to whose arrays launches here may write, this one's among
-                them, by rank and by number.
+            near: the fields of ranks that write to this one's arrays as it does to theirs, its own
+                among them, by rank and by number.
             names: what to exchange.
             parity: of the steps.
             reached: points that may have changed.

@@ -98,7 +98,7 @@ class Alone:
         return make()
 
     def near(self, backend: Any, value: T) -> dict[int, T]:
-        """Give the values of ranks to whose arrays launches here may write, itself among them."""
+        """Give the values of ranks that may write to one another's arrays, itself among them."""
         return {self.number: value}
 
     def share_memory(self, backend: Any) -> bool:

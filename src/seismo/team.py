@@ -126,7 +126,7 @@ class Member(Alone):
         others = self.share((backend, value))
         return {
             n: given for n, (other, given) in enumerate(others)
-            if n == self.number or backend.reaches(other)
+            if n == self.number or (backend.reaches(other) and other.reaches(backend))
         }  # fmt: skip
 
     def follow(self, backend: Any) -> None:
