@@ -19,7 +19,6 @@ from seismo.backends.reference import ReferenceBackend
 from seismo.physics.registry import EQUATIONS, physics_for
 from seismo.physics.table import Physics
 from seismo.scenario import from_dict
-from seismo.schedule import Clock
 from seismo.setup import prepare
 from seismo.simulation import Simulation
 from seismo.survey import Shot
@@ -152,7 +151,7 @@ def build(document: dict[str, Any], base=".", *, backend=None, parts=(1, 1), cou
     setup = prepare(scenario)
     if courant is not None:
         clock = setup.clock
-        setup = replace(setup, clock=Clock(courant * clock.limit, clock.steps, clock.limit))
+        setup = replace(setup, clock=replace(clock, dt=courant * clock.limit))
     machine = CpuBackend if backend is None else backend
     return Simulation(setup, machine(scenario.precision), parts)
 

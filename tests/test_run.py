@@ -24,7 +24,6 @@ from seismo.errors import InsufficientMemoryError, ScenarioError, StorageError, 
 from seismo.monitor import Lines, Progress, clock_time
 from seismo.plan import make_plan
 from seismo.runner import stepping
-from seismo.schedule import Clock
 
 FREQUENCY = 10.0
 DT = 0.002
@@ -208,7 +207,7 @@ def test_what_is_not_as_its_file_is_stored_as_it_runs_and_leaves_the_files_resul
 def _unstable(scenario, factor):
     stable = setup.prepare(scenario)
     dt = factor * stable.clock.limit
-    return replace(stable, clock=Clock(dt, 400, stable.clock.limit))
+    return replace(stable, clock=replace(stable.clock, dt=dt, steps=400))
 
 
 def test_an_unstable_run_says_where_and_keeps_what_was_sound(tmp_path, monkeypatch):

@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 from seismo import stencils
 from seismo.errors import ScenarioError
 from seismo.exact import scheme
-from seismo.schedule import choose_clock, common_interval, stability_limit
+from seismo.schedule import choose_clock, common_interval, kinder_interval, stability_limit
 
 
 @pytest.mark.parametrize("order", [2, 4, 8, 16])
@@ -88,3 +88,20 @@ def test_thirds_and_tenths_have_a_common_step() -> None:
 def test_intervals_that_would_need_tiny_steps_are_refused(intervals: list[float]) -> None:
     with pytest.raises(ScenarioError, match=r"far below the stable 0\.9 ms; use multiples"):
         choose_clock(1.0, 1e-3, 0.9, None, intervals)
+
+
+@pytest.mark.parametrize(("intervals", "change"), [
+    ([0.007, 0.25], (0.25, 0.28, 0.007)), ([0.02, 0.123], (0.123, 0.12, 0.02 / 3)),
+    ([0.01], (0.01, 0.0096, 0.0096)), ([0.2, 0.2, 0.0331], (0.0331, 0.032, 0.008)),
+])  # fmt: skip
+def test_a_near_interval_that_leaves_a_longer_step_is_found(intervals, change) -> None:
+    """Steps up to 9.6 ms: the next interval of two digits with about the longest step."""
+    found = kinder_interval(9.6e-3, intervals)
+    assert found == pytest.approx(change)
+    others = [i for i in intervals if i != found[0]]
+    assert choose_clock(1.0, 9.6e-3, 1.0, None, [found[1], *others]).dt == pytest.approx(found[2])
+
+
+@pytest.mark.parametrize("intervals", [[], [0.018], [0.007], [0.02, 0.25e-3], [0.25, 0.05]])
+def test_intervals_are_left_alone_where_none_near_them_is_better(intervals) -> None:
+    assert kinder_interval(9.6e-3, intervals) is None

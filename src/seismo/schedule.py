@@ -12,7 +12,7 @@ and second-order pressure the same with S^2 replaced by the largest symbol of th
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from fractions import Fraction
 
@@ -21,6 +21,8 @@ from seismo.errors import ScenarioError
 _TICK = 10**9  # intervals are compared in nanoseconds,
 _PARTS = 1000  # but for those that are a fraction such as 1/30 s
 _MOST_SPLITS = 100  # parts of a stable step that output intervals may ask for
+_NEAR = 1.5  # times an interval, or that part of it: what may stand in for it
+_GAIN = 1.4  # times as long a step: what is worth another interval
 
 
 def stability_limit(velocity: float, symbols: Iterable[tuple[float, float]]) -> float:
@@ -58,11 +60,13 @@ class Clock:
         dt: time step in s.
         steps: steps to the end of the wanted duration.
         limit: largest stable step in s.
+        free: step that would be taken without output intervals, in s.
     """
 
     dt: float
     steps: int
     limit: float
+    free: float
 
     def steps_between(self, interval: float | None) -> int:
         """Give the whole number of steps in an output interval; every step without one."""
@@ -100,7 +104,7 @@ def choose_clock(
                     f"does not divide the output interval {_ms(interval)}; "
                     f"leave it out, or use {_ms(interval / math.ceil(interval / dt))}"
                 )
-    return Clock(dt, max(1, math.ceil(duration / dt - 1e-6)), limit)
+    return Clock(dt, max(1, math.ceil(duration / dt - 1e-6)), limit, courant * limit)
 
 
 def _fitting(largest: float, intervals: list[float]) -> float:
@@ -115,6 +119,37 @@ def _fitting(largest: float, intervals: list[float]) -> float:
             "interval"
         )
     return shared / math.ceil(shared / largest - 1e-9)
+
+
+def kinder_interval(
+    largest: float, intervals: Iterable[float]
+) -> tuple[float, float, float] | None:
+    """Tell which interval to change, into what, and the step that this leaves, in s.
+
+    Of the numbers of two digits near each interval it takes the nearest with about the longest
+    step; None where no such step is much longer than that of the intervals as they are.
+    """
+    chosen = set(intervals)
+    found = []
+    for interval in chosen:
+        for other in _near(interval):
+            try:
+                dt = _fitting(largest, [*(chosen - {interval}), other])
+            except ScenarioError:  # a step too small
+                continue
+            found.append((interval, other, dt))
+    least = 0.9 * max((dt for *_, dt in found), default=0.0)
+    least = max(least, _GAIN * _fitting(largest, list(chosen)))
+    good = [change for change in found if change[2] >= least]
+    return min(good, key=lambda change: abs(math.log(change[1] / change[0])), default=None)
+
+
+def _near(interval: float) -> Iterator[float]:
+    decade = math.floor(math.log10(interval))
+    for digits in (decade - 2, decade - 1, decade):
+        tick = Fraction(10) ** digits
+        first, last = math.ceil(interval / _NEAR / tick), int(interval * _NEAR / tick)
+        yield from (float(n * tick) for n in range(max(10, first), min(99, last) + 1))
 
 
 def _ms(seconds: float) -> str:

@@ -8,7 +8,9 @@ import numpy as np
 
 from seismo import wavelets
 from seismo.grid import AXES
+from seismo.output.quantities import with_unit
 from seismo.plan.resolution import dominant_frequency, highest_frequency
+from seismo.schedule import kinder_interval
 from seismo.setup import Setup
 from seismo.sources import PointSource
 
@@ -105,13 +107,19 @@ def _begun_source(setup: Setup) -> Lines:
 
 
 def _small_step(setup: Setup) -> Lines:
-    share = setup.clock.dt / setup.clock.limit
-    wanted = setup.scenario.time.courant
-    if share < 0.6 * wanted:
-        reason = "time.step" if setup.scenario.time.step else "the output intervals"
+    """A step far below the limit, and what would let it grow."""
+    clock, given = setup.clock, setup.scenario.time.step
+    names = {interval: name for name, interval in _intervals(setup)}
+    change = None if given else kinder_interval(clock.free, names)
+    interval, other, longer = change or (min(names, default=clock.free), 0.0, clock.free)
+    reason = "time.step" if given else "the output intervals"
+    if change or (interval < clock.free and not given):
+        reason = f"the interval of {with_unit(interval, 's')} of {names[interval]}"
+    than = f"with {with_unit(other, 's')}" if change else "it needs"
+    if change or clock.dt < 0.6 * longer:
         yield (
-            f"time: the step is {share:.2f} of the stability limit because of {reason}; "
-            f"the run takes {wanted / share:.1f} times as many steps as it needs"
+            f"time: the step is {clock.dt / clock.limit:.2f} of the stability limit because of "
+            f"{reason}; the run takes {longer / clock.dt:.1f} times as many steps as {than}"
         )
 
 
@@ -129,14 +137,18 @@ def _sampling(setup: Setup) -> Lines:
 def _seldom(setup: Setup) -> Lines:
     """Snapshots and samples that come but once, at t = 0, hold nothing."""
     duration = setup.scenario.time.duration
-    named = [(f"receivers {g.name}", g.interval) for g in setup.groups]
-    named += [(f"output.snapshots {s.name}", s.interval) for s in setup.scenario.output.snapshots]
-    for name, interval in named:
-        if interval and interval > duration * (1.0 + 1e-9):
+    for name, interval in _intervals(setup):
+        if interval > duration * (1.0 + 1e-9):
             yield (
                 f"{name}: the interval of {interval:g} s is longer than time.duration "
                 f"({duration:g} s): only t = 0 is kept, when nothing moves"
             )
+
+
+def _intervals(setup: Setup) -> Iterator[tuple[str, float]]:
+    named = [(f"receivers {g.name}", g.interval) for g in setup.groups]
+    named += [(f"output.snapshots {s.name}", s.interval) for s in setup.scenario.output.snapshots]
+    return ((name, interval) for name, interval in named if interval)
 
 
 TIMING: tuple[Callable[[Setup], Lines], ...] = (
