@@ -256,8 +256,13 @@ def test_drawing_changes_no_global_setting(two):
 def test_a_map_of_a_place_points_north(three, monkeypatch, azimuth, across, up):
     """Up the page is x, that points `azimuth` degrees clockwise from north."""
     monkeypatch.setattr(Results, "azimuth", azimuth)
-    (north,) = (t for t in peaks(three, section="z").axes[0].texts if t.get_text() == "N")
-    assert np.sign(np.round(north.xyann, 9)).tolist() == [across, up]
+    figure = peaks(three, section="z")
+    (north,) = (t for t in figure.axes[0].texts if t.get_text() == "N")
+    assert np.sign(np.round(np.subtract(north.xyann, north.xy), 9)).tolist() == [across, up]
+    figure.draw_without_rendering()
+    inside, drawn = figure.axes[0].get_window_extent(), north.get_window_extent()
+    assert inside.x0 < drawn.x0 < drawn.x1 < inside.x1
+    assert inside.y0 < drawn.y0 < drawn.y1 < inside.y1
     monkeypatch.undo()
     assert three.azimuth is None
     assert not peaks(three, section="z").axes[0].texts
@@ -434,7 +439,7 @@ def test_stations_at_one_distance_do_not_cover_each_other(tmp_path):
             assert panel.get_xlabel() == "horizontal distance (m)\nnot to scale"
             labels = [tick.get_text() for tick in panel.get_xticklabels()]
             places = np.hypot(positions["x"], positions["y"])
-            assert labels == [f"{np.sort(places)[int(n)]:.4g}" for n in panel.get_xticks()]
+            assert labels == [f"{np.sort(places)[int(n)]:.3g}" for n in panel.get_xticks()]
         assert gather(results, by="number").axes[0].get_xlabel() == "receiver number"
         panel = panels_of(gather(results, mode="wiggle"))[0]
         starts = [line.get_xdata()[0] for line in panel.lines]
@@ -445,6 +450,8 @@ def test_stations_at_one_distance_do_not_cover_each_other(tmp_path):
 def test_distances_are_told_in_the_unit_of_the_line():
     place, ticks = spread(np.repeat(np.arange(0.0, 2500.0, 250.0), 2))
     assert list(ticks.values()) == ["0", "500", "1000", "1500", "2000"]
+    _, ticks = spread(np.array([2.9541, 3.0632, 3.0637, 3.3318, 3.3762]))
+    assert list(ticks.values()) == ["2.95", "3.06", "3.06", "3.33", "3.38"]  # beside each other
     x = np.linspace(0.0, 4000.0, 41)
     line = SimpleNamespace(codes=[""] * 41, column={"x": x, "z": 0 * x, "y": None}.get)
     place, label = abscissa(line, {"x": 2000.0, "z": 300.0}, "distance")

@@ -166,7 +166,7 @@ def spread(place: np.ndarray) -> tuple[np.ndarray, dict[float, str]]:
     if not gaps.size or gaps.min() >= _LEAST_GAP * gaps.mean() > 0.0:
         return place, {}
     chosen = range(0, place.size, -(-place.size // _MOST_TICKS))
-    told = np.round(place, _digits(place))
+    told = np.round(place, _digits(place) - 1)  # three digits, for which there is room
     return np.arange(place.size, dtype=float), {float(n): f"{told[n]:.10g}" for n in chosen}
 
 

@@ -16,6 +16,7 @@ from matplotlib import patheffects
 from matplotlib.axes import Axes
 from matplotlib.image import AxesImage
 from matplotlib.lines import Line2D
+from matplotlib.text import OffsetFrom
 
 from seismo.errors import ScenarioError
 from seismo.output.results import Results
@@ -164,9 +165,10 @@ def draw_geometry(
 def _point_north(panel: Axes, azimuth: float) -> None:
     """Draw an arrow, where x points up the page, `azimuth` degrees clockwise from north."""
     angle = np.radians(azimuth)
-    there = (-26.0 * np.sin(angle), 26.0 * np.cos(angle))
+    half = 13.0 * np.array([-np.sin(angle), np.cos(angle)])
+    corner = OffsetFrom(panel, (1.0, 1.0), "points")  # as far from it in panels of any size
     panel.annotate(
-        "N", (0.9, 0.85), there, "axes fraction", "offset points", ha="center",
+        "N", tuple(-24.0 - half), tuple(-24.0 + half), corner, corner, ha="center",
         va="center", weight="bold", color=RECEIVER_COLOUR, path_effects=_HALO,
         arrowprops={"arrowstyle": "<|-", "color": RECEIVER_COLOUR, "path_effects": _HALO},
     )  # fmt: skip
