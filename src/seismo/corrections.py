@@ -101,14 +101,6 @@ class RowCorrections:
     def _offsets(self, rows) -> np.ndarray:
         return np.array(rows, np.int64) * self._subdomain.strides[1]
 
-    def _profile(self, a: int, half: bool) -> np.ndarray:
-        """Give b, a and 1/kappa (3, padded points) along an axis, without effect beside layers."""
-        found = np.array(self._tables.profiles[a][3 * half : 3 * half + 3], float)
-        if not self._subdomain.grid.high[a]:  # a table goes half a point beyond the last node
-            last = self._subdomain.offset[a] + self._subdomain.grid.points[a] - 1
-            found[:, last:] = np.array([[0.0], [0.0], [1.0]])
-        return found
-
     def _sums(self, term: RowSums, box: Box) -> list[Launch]:
         inside = {k: w for k, w in term.weights.items() if box.lo[2] <= k[0] < box.hi[2]}
         if not inside or not box.size:
@@ -129,7 +121,8 @@ class RowCorrections:
         source, a = self._arrays[term.source], AXES.index(term.axis)
         number = source.dtype
         bases, y, shots = self._bases(box)
-        length, profile = box.shape[0], self._profile(a, term.up).astype(number)
+        length = box.shape[0]
+        profile = self._tables.profiles[a][3 * term.up :][:3].astype(number)
         if term.axis == "x":
             profile, place = profile[:, self._subdomain.offset[0] :], y * 0 - 1
         else:
