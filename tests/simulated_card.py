@@ -156,7 +156,7 @@ class SimulatedCard:
     def copying(self, given, rows, to, there):
         def run() -> None:
             for a, b in zip(given, to, strict=True):
-                np.copyto(there.of(b), rows.of(a))
+                np.copyto(there.joined.of(b), rows.joined.of(a))
 
         return run
 

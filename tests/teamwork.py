@@ -54,7 +54,8 @@ class TeamBackend(CpuBackend):
         return self.peers
 
     def copy(self, given, rows, to, there):
-        return Work(super().copy(given, rows, to, there), _numbers(given), _numbers(to), self)
+        launch = super().copy(given, rows.joined, to, there.joined)  # as a card does
+        return Work(launch, _numbers(given), _numbers(to), self)
 
     def carry(self, given, other, to):
         host = np.empty_like(given)

@@ -150,6 +150,13 @@ class Rows:
         """Where each of them begins."""
         return self.start + np.tensordot(self.strides, np.indices(self.counts), 1).ravel()
 
+    @property
+    def joined(self) -> Rows:
+        """Neighbours along y as one row, with what stands between."""
+        shots, nz, ny = self.counts
+        length = (ny - 1) * self.strides[2] + self.length
+        return Rows(self.start, (shots, nz, 1), self.strides, length)
+
     def of(self, array: np.ndarray) -> np.ndarray:
         """Look at them in an array, as (shot, z, y, x)."""
         shape, steps = (*self.counts, self.length), (*self.strides, 1)

@@ -253,10 +253,9 @@ class Card(Tools):
 
         Arrays follow one another: a launch that waits for all of them waits for one thing.
         """
-        shots, height, lines = rows.counts
-        size = given[0].itemsize
-        width = ((lines - 1) * rows.strides[2] + rows.length) * size
-        pitches = there.strides[1] * size, rows.strides[1] * size
+        rows, there = rows.joined, there.joined
+        (shots, height, _), size = rows.counts, given[0].itemsize
+        width, pitches = rows.length * size, (there.strides[1] * size, rows.strides[1] * size)
         ends = [
             tuple(
                 a.data.ptr + (r.start + shot * r.strides[0]) * size
