@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from pathlib import Path
 from types import SimpleNamespace as Spec
 
@@ -11,7 +12,7 @@ import pytest
 
 from seismo.errors import ModelError
 from seismo.model import build_earth
-from seismo.scenario import load
+from seismo.scenario import load, parse
 from seismo.setup import prepare
 
 UNIT = {"z": 10.0, "y": 10.0, "x": 10.0}
@@ -212,6 +213,21 @@ def test_spacing_and_origin_are_those_of_the_grid_when_left_out(tmp_path: Path, 
     part = Spec(type="file", vp=grid_file("a.npy"), vs=None, rho=None)
     with pytest.raises(ModelError, match=r"vp.origin: missing: .* has the axis z"):
         build_earth([part], tmp_path, ("vp",))
+
+
+@pytest.mark.parametrize("y", ["", "y: 80, "])
+def test_one_length_is_the_spacing_of_all_axes_of_a_file(tmp_path: Path, y):
+    """In 2-D too, and as the results keep it."""
+    shape = (6, 3, 9) if y else (6, 9)
+    np.save(tmp_path / "a.npy", 2000.0 + np.arange(np.prod(shape), dtype="f4").reshape(shape))
+    text = SCENARIO.replace("FILE", "a.npy").replace("KEYS", "spacing: 0.04 km")
+    path = tmp_path / "s.yaml"
+    path.write_text(re.sub("(z: [12]00})", rf"{y}\1", text))
+    scenario = load(path)
+    for one in (scenario, parse(scenario.to_yaml(), path)):
+        place = [np.array(40.0 * n) for n in (4, 1, 5)]
+        found = prepare(one).earth.sample(place[0], place[1] if y else None, place[2])["vp"]
+        assert found == 2000.0 + np.ravel_multi_index((4, 1, 5) if y else (4, 5), shape)
 
 
 SCENARIO = """\

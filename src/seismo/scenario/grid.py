@@ -57,12 +57,21 @@ class Origin(Part):
     z: Length = Field(0.0, description="depth of the top of the region")
 
 
-def _or_one_length(schema: dict[str, Any]) -> None:
+def or_one_length(schema: dict[str, Any]) -> None:
     """Tell editors that one length may stand for all axes."""
     number = {"type": "number", "exclusiveMinimum": 0}
     text = {"type": "string", "pattern": r"^\s*[-+]?[0-9.]", "examples": ["10 m"]}
-    schema["anyOf"] = [number, text, {"$ref": schema.pop("$ref")}]
+    others = schema.pop("anyOf", None) or [{"$ref": schema.pop("$ref")}]
+    schema["anyOf"] = [number, text, *others]
     schema["x-unit"] = "m"
+
+
+def one_length(value: Any) -> float:
+    """Read a length that stands for all axes."""
+    length = units.to_si(value, units.LENGTH)
+    if length <= 0.0:
+        raise ValueError("must be greater than 0 m")
+    return length
 
 
 class GridSpec(Part):
@@ -71,7 +80,7 @@ class GridSpec(Part):
     extent: Extent = Field(description="lengths of the region, without absorbing layers")
     spacing: Spacing = Field(
         description="distance between points: one length for all axes, or x, z (and y)",
-        json_schema_extra=_or_one_length,
+        json_schema_extra=or_one_length,
     )
     origin: Origin = Field(Origin(), description="coordinates of the first point")
     order: Annotated[Integer, Field(ge=2, le=16, multiple_of=2)] = Field(
@@ -92,9 +101,7 @@ class GridSpec(Part):
     ) -> Any:
         if isinstance(value, Mapping | Spacing):
             return check(value)
-        length = units.to_si(value, units.LENGTH)
-        if length <= 0.0:
-            raise ValueError("must be greater than 0 m")
+        length = one_length(value)
         extent = info.data.get("extent")
         return Spacing(x=length, z=length, y=length if extent and extent.y is not None else None)
 

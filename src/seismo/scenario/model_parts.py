@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from itertools import pairwise
-from typing import Annotated, Literal
+from typing import Annotated, Any, Literal
 
-from pydantic import Tag, model_validator
+from pydantic import Tag, ValidatorFunctionWrapHandler, field_validator, model_validator
 
+from seismo.scenario.grid import one_length, or_one_length
 from seismo.scenario.part import (
     Density,
     DensityGradient,
@@ -217,6 +219,11 @@ class FileSpacing(Part):
     y: PositiveLength | None = Field(None, description="along y (3-D only)")
     z: PositiveLength | None = Field(None, description="along z")
 
+    @property
+    def one_for_all(self) -> bool:
+        """Whether it is the same along all axes, y too, which a 2-D run does not have."""
+        return self.x == self.y == self.z
+
 
 class GriddedFile(Part):
     """A file with one property on a regular grid, which is resampled to the grid of the run."""
@@ -241,11 +248,22 @@ class GriddedFile(Part):
     )
     byte_order: Literal["little", "big"] = Field("little", description="byte order of a raw file")
     spacing: FileSpacing | None = Field(
-        None, description="spacing of the file's points; the grid's by default"
+        None,
+        description="spacing of the file's points: one length for all axes, or x, z (and y); "
+        "the grid's by default",
+        json_schema_extra=or_one_length,
     )
     origin: FileOrigin | None = Field(
         None, description="coordinates of the file's first point; the grid's by default"
     )
+
+    @field_validator("spacing", mode="wrap")
+    @classmethod
+    def _same_on_all_axes(cls, value: Any, check: ValidatorFunctionWrapHandler) -> Any:
+        if value is None or isinstance(value, Mapping | FileSpacing):
+            return check(value)
+        length = one_length(value)
+        return FileSpacing(x=length, y=length, z=length)
 
 
 class VelocityFile(GriddedFile):

@@ -31,6 +31,7 @@ Found = Iterator[Mistake]
 AXES = ("x", "y", "z")
 _MOST_POINTS = 1e12  # more than any machine holds
 _MOST_ALONG = 1e7  # points of one axis, which are listed one by one
+_SUFFIXES = (".npy", ".h5", ".hdf5", ".hdf")  # of gridded files that tell their shape
 _FARTHEST = 1e9  # spacings from zero to the origin: numbers of 16 digits keep 7 behind the point
 _MOST_RECEIVERS = 1_000_000
 _ROUNDING = 1e-9  # of the extent: a position typed in km may miss the face by its last bit
@@ -208,7 +209,7 @@ def _values_of_y(draft: Draft) -> Iterator[tuple[Path, object]]:
         if isinstance(part, BlockPart):
             yield ("model", index), part.y
         for path, file in _files(index, part):
-            if file.spacing is not None:
+            if file.spacing is not None and not file.spacing.one_for_all:
                 yield (*path, "spacing"), file.spacing.y
             if file.origin is not None:
                 yield (*path, "origin"), file.origin.y
@@ -252,10 +253,13 @@ def _top_covered(top: float, first: Any) -> Found:
 
 
 def _file(path: Path, file: GriddedFile, dimensions: int | None) -> Found:
-    suffix = file.path.lower().rpartition(".")[2]
-    raw = file.format == "raw" or (not file.format and suffix not in ("npy", "h5", "hdf5", "hdf"))
+    raw = file.format == "raw" or (not file.format and not file.path.lower().endswith(_SUFFIXES))
     if raw and file.shape is None:
         problem = "missing: a raw file needs its numbers of points, slowest axis first"
+        if not file.format:
+            problem += (
+                f"; {file.path!r} counts as one, as it ends in none of {', '.join(_SUFFIXES)}"
+            )
         yield Mistake((*path, "shape"), problem)
     if dimensions == 2 and "y" in (file.axes or ""):
         yield Mistake((*path, "axes"), "a 2-D run has the axes x and z only")
