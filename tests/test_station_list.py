@@ -39,6 +39,12 @@ def test_columns_come_in_any_order_and_comments_and_blank_lines_do_not_count(tmp
     assert group.positions.tolist() == [[100, 0, 20], [50, 0, -100]]
 
 
+def test_semicolons_between_columns_are_read(tmp_path):
+    group = placed(tmp_path, "network;station;x; z\nXX;A;100;20\n;B;50;0\n")
+    assert group.codes == ("XX.A.", "B")
+    assert group.positions.tolist() == [[100, 0, 20], [50, 0, 0]]
+
+
 def test_depth_is_counted_from_the_top_of_the_grid_as_in_the_scenario(tmp_path):
     """A list and a position written out agree; the grid's top is 100 m above z = 0."""
     pytest.importorskip("pyproj")
@@ -74,6 +80,13 @@ def test_depth_is_counted_from_the_top_of_the_grid_as_in_the_scenario(tmp_path):
             "1: unknown column elevation; expected the columns network, "
             "station, location and longitude, latitude, depth, or x, z; take other columns out",
         ),
+        ("station,lon,lat,depth\nA,1,0,0\n", "1: unknown column lon, lat; expected"),
+        (
+            "station x z\nA 1 0\n",
+            "1: one column, 'station x z'; expected the columns network, "
+            "station, location and longitude, latitude, depth, or x, z, between commas or",
+        ),
+        ("station;x;z\nA;1,5;0\n", "2: x is '1,5'; give a number in m"),
         ("station,x\nA,1\n", "1: there is no column z; expected"),
         ("station,x,y,z\nA,1,0,0\nB,1,20,0\n", "3: y: a 2-D run has none; leave it empty"),
         ("x,z\n1,0\n", "1: there is no column station; expected"),

@@ -3,10 +3,11 @@
     network, station, location, longitude, latitude, depth
     CI, PAS, 00, -118.17, 34.15, 0
 
-The first line names the columns, in any order. `station` and the place are needed: longitude and
-latitude in degrees (with `depth` below the surface in m, 0 where it is left out), or x, (y,) z on
-the grid's axes in m (of a 2-D run y may be there, empty or 0). A station's code is NET.STA.LOC, or
-STA where there is neither network nor location, and stands once.
+The first line names the columns, in any order; commas separate them, or semicolons. `station` and
+the place are needed: longitude and latitude in degrees (with `depth` below the surface in m, 0
+where it is left out), or x, (y,) z on the grid's axes in m (of a 2-D run y may be there, empty or
+0). A station's code is NET.STA.LOC, or STA where there is neither network nor location, and stands
+once.
 """
 
 from __future__ import annotations
@@ -55,8 +56,9 @@ def read_stations(path: Path, axes: str) -> list[Station]:
     lines = read_lines(path, expected)
     if len(lines) < 2:
         raise ModelError(f"{path} holds no station; {expected}, and a line for each", "path")
+    mark = ";" if ";" in lines[0][1] else ","
     rows = [
-        [word.strip() for word in next(csv.reader([line], skipinitialspace=True))]
+        [word.strip() for word in next(csv.reader([line], delimiter=mark, skipinitialspace=True))]
         for _, line in lines
     ]
     header = [name.lower() for name in rows[0]]
@@ -80,12 +82,14 @@ def read_stations(path: Path, axes: str) -> list[Station]:
 
 
 def _check_header(header: list[str], axes: str, where: str, expected: str) -> None:
-    geographic = "longitude" in header
+    geographic = "longitude" in header or not {"x", "z"} & set(header)
     known = (*CODE, *(GEOGRAPHIC if geographic else AXES))
     wanted = {"station", *(GEOGRAPHIC[:2] if geographic else axes)}
     unknown = [name or "(no name)" for name in header if name not in known]
     if unknown:
         problem = f"unknown column {', '.join(unknown)}; {expected}; take other columns out"
+        if len(header) == 1:
+            problem = f"one column, {header[0]!r}; {expected}, between commas or semicolons"
         raise ModelError(f"{where}: {problem}", "path")
     missing = [name for name in known if name in wanted and name not in header]
     if missing or len(set(header)) < len(header):
