@@ -80,6 +80,7 @@ def test_depth_is_counted_from_the_top_of_the_grid_as_in_the_scenario(tmp_path):
             "1: unknown column elevation; expected the columns network, "
             "station, location and longitude, latitude, depth, or x, z; take other columns out",
         ),
+        ("station,latitude,longitude\nPAS,-118,34\n", "2: latitude is '-118'; give -90 to 90 deg"),
         ("station,lon,lat,depth\nA,1,0,0\n", "1: unknown column lon, lat; expected"),
         (
             "station x z\nA 1 0\n",
@@ -114,6 +115,21 @@ def test_all_bad_lines_are_named_at_once(tmp_path):
 def test_an_empty_list_is_refused(tmp_path, text):
     with pytest.raises(ScenarioError, match=r"list\.csv holds no station; expected the columns"):
         placed(tmp_path, text)
+
+
+def test_degrees_that_fit_when_exchanged_are_named(tmp_path):
+    pytest.importorskip("pyproj")
+    where = "geographic: {longitude: 14, latitude: 40}\n"
+    exchanged = r"m\); .*; with longitude and latitude exchanged it lies inside$"
+    with pytest.raises(ScenarioError, match=exchanged):
+        placed(tmp_path, "station,latitude,longitude\nA,14,40.001\n", where)
+    with pytest.raises(ScenarioError, match=r"enlarge grid.extent$"):
+        placed(tmp_path, "station,longitude,latitude\nA,117.1,14\n", where)
+    spot = "positions: [{longitude: 40.001, latitude: 14}]"
+    text = SCENARIO.replace("type: stations", "type: points").replace("path: list.csv", spot)
+    (tmp_path / "s.yaml").write_text(text + where)
+    with pytest.raises(ScenarioError, match=exchanged):
+        prepare(load(tmp_path / "s.yaml"))
 
 
 def test_longitudes_need_a_projection(tmp_path):

@@ -70,6 +70,7 @@ def test_a_number_is_si(value):
     ("value", "dimension", "says"),
     [
         ("3 km", units.VELOCITY, "a length where a velocity is needed"),
+        ("3 km", units.ANGLE, "a length where an angle is needed"),
         ("3 km/s", units.LENGTH, "with a unit (m, km)"),
         ("25 ms", units.FREQUENCY, "a time where a frequency is needed"),
         ("3 N", units.MOMENT, "a force where a moment is needed"),

@@ -182,6 +182,10 @@ def _cuts(grid: Grid, axis: str, parts: int, halo: int, layer_cost: float) -> li
     points, low, high = grid.points[a], grid.low[a], grid.high[a]
     first, last = max(least, low + halo), points - max(least, high + halo)
     most = max(1, 2 + (last - first) // least)
+    if parts > points == 1:
+        raise ScenarioError(
+            f"decomposition: {parts} parts along {axis}, which a 2-D run lacks: use 1"
+        )
     if parts > most:
         raise ScenarioError(
             f"decomposition: {parts} parts of {points} points along {axis}; a part needs at least "

@@ -24,6 +24,7 @@ from seismo.text_lines import read_lines
 
 CODE = ("network", "station", "location")
 GEOGRAPHIC = ("longitude", "latitude", "depth")
+_DEGREES = {"longitude": (-180.0, 360.0), "latitude": (-90.0, 90.0)}
 _PART = re.compile(r"[A-Za-z0-9_-]{0,16}\Z")
 
 
@@ -121,7 +122,10 @@ def _number(name: str, text: str) -> float:
         value = float(text)
     except ValueError:
         value = math.nan
+    low, high = _DEGREES.get(name, (-math.inf, math.inf))
     if not math.isfinite(value):
-        unit = "degrees" if name in ("longitude", "latitude") else "m"
+        unit = "degrees" if name in _DEGREES else "m"
         raise ValueError(f"{name} is {text[:20]!r}; give a number in {unit}")
+    if not low <= value <= high:
+        raise ValueError(f"{name} is {text[:20]!r}; give {low:g} to {high:g} degrees")
     return value

@@ -6,8 +6,9 @@ read, and everything checked to lie inside the region.
 
 from __future__ import annotations
 
+import math
 import re
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from typing import Any
 
@@ -26,6 +27,7 @@ from seismo.station_list import Station, read_stations
 _MOMENT_KEYS = (("xx", 0, 0), ("yy", 1, 1), ("zz", 2, 2), ("xy", 0, 1), ("xz", 0, 2), ("yz", 1, 2))
 Place = tuple[float, float, float]  # x, y, z in m
 Key = tuple[str | int, ...]
+Degrees = Mapping[str, float]  # longitude, latitude in degrees, and depth in m or not
 
 
 @dataclass(frozen=True)
@@ -182,7 +184,7 @@ class Geometry:
             raise self._mistakes(key, ["its longitudes and latitudes need the section geographic"])
         for station in stations:
             place = self._place(station)
-            problem = self._outside(place)
+            problem = self._outside(place, station.place)
             problems += [f"{path}:{station.line}: {station.code}: {problem}"] if problem else []
             places.append(place)
         if problems:
@@ -193,27 +195,38 @@ class Geometry:
         place = station.place
         if not station.geographic:
             return place["x"], place.get("y", 0.0), place["z"]
-        x, y = self._project(place["longitude"], place["latitude"])
-        return x, y, place.get("depth", 0.0) + self._grid.origin[2]
+        return self._on_earth(place)
 
     def _position(self, position: Any, *key: str | int) -> Place:
         if hasattr(position, "longitude"):
-            x, y = self._project(position.longitude, position.latitude)
-            return self._inside((x, y, position.depth + self._grid.origin[2]), *key)
+            degrees = position.model_dump()
+            return self._inside(self._on_earth(degrees), *key, degrees=degrees)
         return self._inside(_xyz(position), *key)
 
-    def _project(self, longitude: float, latitude: float) -> tuple[float, float]:
+    def _on_earth(self, degrees: Degrees) -> Place:
         assert self._projection is not None  # the rules of the scenario, and `_stations`
-        x, y = self._projection.to_grid(longitude, latitude)
-        return float(x), float(y)
+        x, y = self._projection.to_grid(degrees["longitude"], degrees["latitude"])
+        return float(x), float(y), degrees.get("depth", 0.0) + self._grid.origin[2]
 
-    def _inside(self, place: Place, *key: str | int) -> Place:
-        if problem := self._outside(place):
+    def _inside(self, place: Place, *key: str | int, degrees: Degrees | None = None) -> Place:
+        if problem := self._outside(place, degrees or {}):
             raise self._scenario.mistake(*key, problem=problem)
         return place
 
-    def _outside(self, place: Place) -> str:
-        """Say where a place lies outside the grid; nothing where it is inside."""
+    def _outside(self, place: Place, degrees: Degrees) -> str:
+        """Say where a place lies outside the grid, and whether its degrees are exchanged.
+
+        Nothing where it is inside.
+        """
+        problem = self._beyond(place)
+        if problem and abs(degrees.get("longitude", math.inf)) <= 90.0:
+            longitude, latitude = degrees["latitude"], degrees["longitude"]
+            turned = {**degrees, "longitude": longitude, "latitude": latitude}
+            if not self._beyond(self._on_earth(turned)):
+                return f"{problem}; with longitude and latitude exchanged it lies inside"
+        return problem
+
+    def _beyond(self, place: Place) -> str:
         for axis in self._grid.axes:
             a = AXES.index(axis)
             low, high = self._grid.limits(axis)

@@ -123,11 +123,16 @@ def _parse(text: str, dimension: Dimension) -> float:
         return float(number)
     scale, exponents = unit_scale(unit)
     if exponents != dimension.exponents:
-        found = next((d.name for d in _NAMED if d.exponents == exponents), f"value in {unit!r}")
-        raise UnitError(f"a {found} where a {dimension.name} is needed: {_offer(dimension)}")
+        named = (d.name for d in _NAMED if d.exponents == exponents)
+        found, wanted = _a(next(named, f"value in {unit!r}")), _a(dimension.name)
+        raise UnitError(f"{found} where {wanted} is needed: {_offer(dimension)}")
     if scale == 1:
         return float(number)
     return float(_ARITHMETIC.multiply(_ARITHMETIC.create_decimal(number), scale))
+
+
+def _a(noun: str) -> str:
+    return f"{'an' if noun[0] in 'aeiou' else 'a'} {noun}"
 
 
 def unit_scale(unit: str) -> tuple[Decimal, Exponents]:

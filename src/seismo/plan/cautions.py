@@ -291,7 +291,7 @@ def _layer_strength(setup: Setup) -> Lines:
     if boundaries.layer.points < 10 or thickness < 0.1 * longest:
         points = max(10, math.ceil(0.1 * longest / spacing))
         yield (
-            f"boundaries.layer.points: {boundaries.layer.points} points are {thickness:.4g} m, "
+            f"boundaries.layer.points: {boundaries.layer.points}: the layer is {thickness:.4g} m, "
             f"{thickness / longest:.2g} of the longest dominant wavelength: use {points} or more"
         )
 

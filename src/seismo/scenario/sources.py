@@ -159,7 +159,7 @@ class MomentTensorSource(_Source):
                 raise ValueError(
                     f"give 'components' or a fault's angles, not both; leave out {extra}"
                 )
-        elif not angles and not sizes:
+        elif not angles:
             raise ValueError("needs 'components', or strike, dip, rake and moment or magnitude")
         elif len(angles) < 3:
             raise ValueError("needs all of strike, dip and rake")
