@@ -15,11 +15,11 @@ import numpy as np
 
 from seismo.errors import ModelError
 from seismo.model.gridded import AXES, GridField
+from seismo.scenario.model_parts import format_of
 from seismo.scenario.part import impossible
 
 LARGEST = 64 << 30  # bytes of one array
 _FACTORS = {"m/s": 1.0, "km/s": 1e3, "kg/m3": 1.0, "g/cm3": 1e3}
-_SUFFIXES = {".npy": "npy", ".h5": "hdf5", ".hdf5": "hdf5", ".hdf": "hdf5"}
 _SAFE_FILTERS = {1, 2, 3, 4, 5, 6, 32000}  # HDF5's own and LZF; others would load plugins
 _KINDS = "fiu"
 
@@ -61,7 +61,7 @@ def _read(
         raise ModelError(
             f"no such file as {path}; paths begin at the folder of the scenario", "path"
         )
-    form = spec.format or _SUFFIXES.get(path.suffix.lower(), "raw")
+    form = format_of(spec)
     try:
         values = READERS[form](path, spec)
     except OSError as error:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from itertools import pairwise
+from pathlib import PurePath
 from typing import Annotated, Any, Literal
 
 from pydantic import Tag, ValidatorFunctionWrapHandler, field_validator, model_validator
@@ -223,6 +224,14 @@ class FileSpacing(Part):
     def one_for_all(self) -> bool:
         """Whether it is the same along all axes, y too, which a 2-D run does not have."""
         return self.x == self.y == self.z
+
+
+FORMATS = {".npy": "npy", ".h5": "hdf5", ".hdf5": "hdf5", ".hdf": "hdf5"}  # by suffix, else raw
+
+
+def format_of(file: Any) -> str:
+    """Return the format of a gridded file: as it is given, or told by the suffix."""
+    return file.format or FORMATS.get(PurePath(file.path).suffix.lower(), "raw")
 
 
 class GriddedFile(Part):

@@ -14,12 +14,14 @@ from typing import Any
 
 from seismo.scenario.grid import Boundaries, GridSpec, TimeSpec
 from seismo.scenario.model_parts import (
+    FORMATS,
     BlockPart,
     FilePart,
     GradientPart,
     GriddedFile,
     LayersPart,
     SpherePart,
+    format_of,
 )
 from seismo.scenario.output import Output
 from seismo.scenario.part import Mistake, Path
@@ -31,7 +33,6 @@ Found = Iterator[Mistake]
 AXES = ("x", "y", "z")
 _MOST_POINTS = 1e12  # more than any machine holds
 _MOST_ALONG = 1e7  # points of one axis, which are listed one by one
-_SUFFIXES = (".npy", ".h5", ".hdf5", ".hdf")  # of gridded files that tell their shape
 _FARTHEST = 1e9  # spacings from zero to the origin: numbers of 16 digits keep 7 behind the point
 _MOST_RECEIVERS = 1_000_000
 _ROUNDING = 1e-9  # of the extent: a position typed in km may miss the face by its last bit
@@ -253,13 +254,10 @@ def _top_covered(top: float, first: Any) -> Found:
 
 
 def _file(path: Path, file: GriddedFile, dimensions: int | None) -> Found:
-    raw = file.format == "raw" or (not file.format and not file.path.lower().endswith(_SUFFIXES))
-    if raw and file.shape is None:
+    if format_of(file) == "raw" and file.shape is None:
         problem = "missing: a raw file needs its numbers of points, slowest axis first"
         if not file.format:
-            problem += (
-                f"; {file.path!r} counts as one, as it ends in none of {', '.join(_SUFFIXES)}"
-            )
+            problem += f"; {file.path!r} counts as one, as it ends in none of {', '.join(FORMATS)}"
         yield Mistake((*path, "shape"), problem)
     if dimensions == 2 and "y" in (file.axes or ""):
         yield Mistake((*path, "axes"), "a 2-D run has the axes x and z only")
