@@ -12,7 +12,7 @@ import numpy as np
 from seismo.contact import STABLE_SHARE, Contact, find_contacts
 from seismo.errors import ModelError, ScenarioError
 from seismo.free_surface import Face
-from seismo.grid import AXES, Grid, triple
+from seismo.grid import AXES, Box, Grid, triple
 from seismo.maps import MapSet, make_maps
 from seismo.model import (
     Earth,
@@ -25,10 +25,11 @@ from seismo.model import (
 from seismo.model.column import ROOM
 from seismo.model.earth import NEEDS
 from seismo.physics import physics_for
-from seismo.physics.table import Physics
+from seismo.physics.table import Physics, Stage
 from seismo.receivers import ReceiverGroup
 from seismo.schedule import Clock, choose_clock, stability_limit
 from seismo.seismograms import extra_steps
+from seismo.stages import reached
 from seismo.stencils import (
     SurfaceClosure,
     centred,
@@ -133,6 +134,10 @@ class Setup:
     def extra_steps(self) -> int:
         """Steps beyond the duration that complete the last trace samples."""
         return extra_steps(self.clock.steps, self.scenario.time.dispersion_removal)
+
+    def reached(self, stage: Stage) -> Box:
+        """Give the points that a stage may change."""
+        return reached(stage, self.grid, self.closure is not None)
 
     @property
     def pad(self) -> int:

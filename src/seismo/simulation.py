@@ -29,13 +29,11 @@ from seismo.grid import Box
 from seismo.halo import Halo
 from seismo.maps import Maps
 from seismo.part import Part, subdomains
-from seismo.physics.table import Stage
 from seismo.places import Held
 from seismo.ranks import Alone
 from seismo.receivers import Recorder
 from seismo.setup import Setup, image_faces, maps_of, prepare
 from seismo.sources import Key, Table
-from seismo.stages import reached
 from seismo.survey import Shot
 
 Prepared = list[dict[Key, Table]]  # for each part of a rank
@@ -73,15 +71,12 @@ class Simulation:
         }
         self.parts = list(self._numbered.values())
         fields = {n: part.fields for n, part in self._numbered.items()}
-
         near = self.ranks.near(backend, fields)
-
-        def halo(stage: Stage, parity: int) -> Halo:
-            points = reached(stage, setup.grid, setup.closure is not None)
-            return Halo(backend, self.division, near, stage.writes, parity, points)
-
         self._halos = [
-            [halo(stage, parity) for stage in setup.physics.stages]
+            [
+                Halo(backend, self.division, near, stage.writes, parity, setup.reached(stage))
+                for stage in setup.physics.stages
+            ]
             for parity in setup.physics.parities
         ]
         self.step = 0

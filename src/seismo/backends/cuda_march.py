@@ -82,7 +82,7 @@ class Constants:
     writes: int
     reads: int
     arrays: int
-    memories: int = 0
+    memories: int
 
     @property
     def bare(self) -> tuple[tuple[int, int], ...]:

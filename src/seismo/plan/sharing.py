@@ -36,7 +36,6 @@ from seismo.plan.room import Demand, Several, demands, fitted, prepared
 from seismo.ranks import Alone
 from seismo.setup import Setup, batched, make_grid
 from seismo.simulation import divide
-from seismo.stages import reached
 from seismo.survey import Share
 
 LINK = 2.5e11  # bytes a second from one device to the next (H200s, NVLink)
@@ -60,8 +59,7 @@ def step_seconds(setup: Setup, backend: Backend, rate: float, division: Division
     computing = division.largest * setup.grid.size * setup.each / rate
     if len(subdomains) == 1:
         return computing
-    told = [(stage, reached(stage, setup.grid, setup.closure is not None))
-            for stage in setup.physics.stages if stage.writes]  # fmt: skip
+    told = [(stage, setup.reached(stage)) for stage in setup.physics.stages if stage.writes]
     numbers = setup.each * max(
         sum(len(stage.writes) * _edges(one, box) for stage, box in told) for one in subdomains
     )
