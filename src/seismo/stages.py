@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 
 from seismo.backends.base import Backend, Launch, Operands, SweepTables, Variant
-from seismo.cpml import Region
+from seismo.cpml import Region, spans
 from seismo.decomposition import LINE, Subdomain
 from seismo.fields import Fields
 from seismo.grid import AXES, Box, Grid
@@ -20,7 +20,6 @@ from seismo.physics.table import Stage
 from seismo.places import Held, Place
 
 SLOT_STAGGER = 9  # lines between the variables of a region, so that no cache set holds them all
-SECTOR = 8  # numbers that a GPU moves at least
 
 
 class LayerMemory:
@@ -31,18 +30,27 @@ class LayerMemory:
     stagger.
 
     A backend that takes second derivatives at once has three arrays with a variable each: the
-    outer one, and the flux of even and of odd steps, since neighbours still read the old one.
+    outer one, and the flux of even and of odd steps, since neighbours still read the old one. At
+    the ends of rows they hold the layer alone: the points beside it have their zeros in the margin,
+    and weights of 0 for what they see of the next row.
     """
 
     def __init__(
-        self, backend: Backend, stage: Stage, subdomain: Subdomain, regions: list[Region], pad: int
+        self,
+        backend: Backend,
+        stage: Stage,
+        subdomain: Subdomain,
+        regions: list[Region],
+        pad: int,
     ) -> None:
         self._layout: dict[tuple[Region, int], tuple[int, ...]] = {}
         self.at_once = backend.at_once and stage.where == "layer"
         self.slots, arrays = (1, 3) if self.at_once else (stage.slots, 1)
         places, size = list[Place](), 0
+        layer = spans(subdomain.grid, backend.lane_width, 0)
         for (number, region), span in product(enumerate(regions), range(3)):
-            x0, x1 = region.spans[span]
+            alone = self.at_once and span != 1 and region.spans[1][0] < region.spans[1][1]
+            x0, x1 = layer[span] if alone else region.spans[span]
             (_, y0, z0), (_, y1, z1) = region.box.lo, region.box.hi
             box = Box((x0, y0, z0), (x1, y1, z1)) & subdomain.owned
             (x0, y0, z0), (x1, y1, z1) = box.lo, box.hi
@@ -50,7 +58,7 @@ class LayerMemory:
             if not stretched or not box.size or not self.slots:
                 continue
             margin = [pad if a in stretched else 0 for a in AXES]
-            whole = max(backend.lane_width, LINE if span == 1 else SECTOR)
+            whole = LINE if span == 1 else backend.lane_width
             margin[0] = -(-margin[0] // whole) * whole
             _, ny, nz = (n + 2 * m for n, m in zip(box.shape, margin, strict=True))
             pitch = margin[0] + -(-box.shape[0] // whole) * whole
@@ -123,13 +131,13 @@ def _rows(
     (_, y0, z0), (_, y1, z1) = box.lo, box.hi
     found = []
     for shot in range(sub.batch):
-        spans: list[int] = []
+        along: list[int] = []
         for span, (x0, x1) in enumerate(region.spans):
             idle = stage.where == "layer" and not region.stretched(span)
-            spans += [x0 + ox, (x0 if idle else x1) + ox]
-            spans += memory.columns(region, span, shot, sub.offset)
+            along += [x0 + ox, (x0 if idle else x1) + ox]
+            along += memory.columns(region, span, shot, sub.offset)
         rows = (z0 + oz, z1 + oz, y0 + oy, y1 + oy)
-        found.append([*rows, shot * sub.volume, binding.fields.packed(z0), *spans])
+        found.append([*rows, shot * sub.volume, binding.fields.packed(z0), *along])
     return found
 
 
