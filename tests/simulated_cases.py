@@ -104,6 +104,17 @@ def test_planes_of_narrow_and_of_full_rows(across, tmp_path):
     compare(planned("acoustic", 2, tmp_path, cells=(across, 11)), tmp_path)
 
 
+@pytest.mark.parametrize(
+    ("name", "dimensions", "points"),
+    [("acoustic", 2, 7), ("acoustic_variable_density", 2, 6), ("elastic", 2, 7), ("acoustic", 3, 5)],
+)
+def test_thick_layers_of_planes_and_spaces(name, dimensions, points, tmp_path):
+    """Their outer points take the medium from the innermost ones; what differs is inside."""
+    document = planned(name, dimensions, tmp_path, cells=(7, 6, 6)[:dimensions])
+    document["boundaries"]["layer"] = {"points": points}
+    compare(document, tmp_path)
+
+
 @pytest.mark.parametrize("name", ["acoustic", "elastic"])
 def test_spaces(name, tmp_path):
     compare(planned(name, 3, tmp_path, "free_surface"), tmp_path)

@@ -19,7 +19,8 @@ Place = namedtuple(
         "first",  # staggered coefficients / spacing, one tuple for each of x, y, z
         "second",  # centred coefficients / spacing^2, likewise
         "mask",  # which numbers of the lane lie inside the box
-        "shot",  # offset of this shot's fields; the model has none
+        "medium",  # from a point's coefficients to its fields: the model has no shots, and goes on
+        # outwards in layers as it is at their inner edge
         "packed",  # offset of coefficients that are kept for some planes z only
         "memory",  # layer memory: array or address, index of this point, strides, slot size
         "j",

@@ -151,19 +151,19 @@ def _plain(lanes) -> dict:
 
     @jit
     def here(f, i, s):
-        return spot(f, i - s.shot, s.z_stride)
+        return spot(f, i - s.medium, s.z_stride)
 
     @jit
     def x_next(f, i, s):
-        return beside(f, i - s.shot)
+        return beside(f, i - s.medium)
 
     @jit
     def y_next(f, i, s):
-        return read(f, i + s.y_stride - s.shot)
+        return read(f, i + s.y_stride - s.medium)
 
     @jit
     def z_next(f, i, s):
-        return read(f, i + s.z_stride - s.shot)
+        return read(f, i + s.z_stride - s.medium)
 
     return {
         "at": at, "put": put, "here": here, "x_next": x_next, "y_next": y_next, "z_next": z_next,

@@ -41,6 +41,8 @@ class SweepTables:
         profiles: layer profiles b, a, 1/kappa at nodes and at half points, (6, length) each of x,
             y, z; the length is the padded array's, and along x a line more. Behind them come the
             weights of second derivatives that are taken at once (`seismo.cpml.coupled`).
+        inside: along x, y, z, where the layer before ends and the one behind begins; 0 and the
+            length where there is none.
         up: (rows, width) surface weights for node values / spacing, with `down` for half points.
         surface: array index of the surface row along z.
     """
@@ -49,17 +51,18 @@ class SweepTables:
     first: np.ndarray
     second: np.ndarray
     profiles: tuple[np.ndarray, np.ndarray, np.ndarray]
+    inside: tuple[tuple[int, int], tuple[int, int], tuple[int, int]]
     up: np.ndarray
     down: np.ndarray
     surface: int
 
     def turned(self) -> SweepTables:
         """Give the tables of the same grid with y and z swapped, but for the surface's."""
-        x, y, z = self.profiles
-        swapped = [0, 2, 1]
+        swapped, (x, y, z), (within_x, within_y, within_z) = [0, 2, 1], self.profiles, self.inside
         return replace(
             self, strides=self.strides[::-1], first=self.first[swapped],
             second=self.second[swapped], profiles=(x, z, y),
+            inside=(within_x, within_z, within_y),
         )  # fmt: skip
 
 

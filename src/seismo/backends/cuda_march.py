@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 
 from seismo.backends.base import SweepTables
-from seismo.differences import Place
+from seismo.differences import AXES, Place
 
 IDLE = 0.15  # share of idle threads that rows of whole warps are worth
 
@@ -90,14 +90,8 @@ class Constants:
 
         Only a march across a layer asks for them.
         """
-        if self.stretched != "z":
-            return ()
-        found = []
-        for decay in self.tables.profiles[2][[0, 3]]:
-            ends = np.concatenate([[-1], np.flatnonzero(decay), [len(decay)]])
-            widest = np.argmax(np.diff(ends))
-            found.append((int(ends[widest]) + 1, int(ends[widest + 1])))
-        return tuple(found)
+        first, last = self.tables.inside[2]
+        return ((first, last), (first - 1, last)) if self.stretched == "z" else ()
 
     def __str__(self) -> str:
         """Name all that a kernel has built in; the profiles come as arguments."""
@@ -107,7 +101,7 @@ class Constants:
         shapes = [a.shape for a in (*t.profiles, t.up)]
         rest = (self.stretched, self.closed, self.masked, self.half, self.writes, self.reads)
         counts = self.arrays, self.memories
-        return f"{digest.hexdigest()} {t.surface} {shapes} {rest} {counts} {self.bare}"
+        return f"{digest.hexdigest()} {t.surface} {shapes} {rest} {counts} {t.inside}"
 
 
 def _coefficients(table: np.ndarray, number) -> tuple:
@@ -146,6 +140,11 @@ def place_maker(lanes: Any, constants: Constants) -> Callable:
     surface, last_row = int(t.surface), t.up.shape[0] - 1
     mask_of = lanes.jit((lambda x, x_end: x_end - x) if constants.masked else (lambda x, e: None))
     nothing, kept = whole(0), _keeping(lanes, constants.bare)
+    steps = zip(AXES, t.inside, (lanes.width, 1, 1), (1, *t.strides), strict=True)
+    x_out, y_out, z_out = (
+        _outwards(lanes, *step) if axis in constants.stretched else lanes.jit(lambda n: 0)
+        for axis, *step in steps
+    )
 
     @lanes.jit
     def place(addresses, x, y, z, shot, packed, memory, memory_y, memory_z, slot, x_end):
@@ -153,8 +152,9 @@ def place_maker(lanes: Any, constants: Constants) -> Callable:
         below = z - surface
         row = min(max(below, 0), last_row)
         j = memory + z * memory_z + y * memory_y + x
+        medium = shot + x_out(x) + y_out(y) + z_out(z)
         return Place(
-            y_stride, z_stride, first, second, mask_of(x, x_end), whole(shot), whole(packed),
+            y_stride, z_stride, first, second, mask_of(x, x_end), whole(medium), whole(packed),
             held, whole(j), whole(memory_y), whole(memory_z), whole(slot), nothing,
             whole(x), x_table, x_length, y_profile(py, whole(y)), z_profile(pz, whole(z)),
             weights(up, whole(row)), weights(down, whole(row)), whole(below) * z_stride,
@@ -162,6 +162,18 @@ def place_maker(lanes: Any, constants: Constants) -> Callable:
         )  # fmt: skip
 
     return place
+
+
+def _outwards(lanes, inside: tuple[int, int], width: int, stride: int) -> Callable:
+    """Make the function n -> how much further out than the coefficients it reads a point lies.
+
+    The medium of a layer goes on as it is at its inner edge (`seismo.model.earth.Earth.clamp`), so
+    that all of its points read what the innermost of them whose next one is in the layer, too, has:
+    out of the cache, for most of them.
+    """
+    low, high = (inside[0] - 1 - width) // width * width, -(-inside[1] // width) * width
+    step = int(stride)
+    return lanes.jit(lambda n: (n - min(max(n, low), high)) * step)
 
 
 def _keeping(lanes, bare: tuple) -> Callable:

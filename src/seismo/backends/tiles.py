@@ -59,7 +59,7 @@ class TileCode:
         pairs = list(zip(arrays, leads, strict=True))
         with loop(first, last) as n:
             tile = tiles.behind(n * len(BOX_COLUMNS))
-            place |= {"shot": tile[4], "packed": tile[5]}
+            place |= {"medium": tile[4], "packed": tile[5]}
             with loop(tile[0], tile[1]) as z:
                 self._plane(tile, named, place, z, pairs)
 
@@ -76,7 +76,7 @@ class TileCode:
         place["depth"] = depth * named["z_stride"]
         with loop(tile[2], tile[3]) as y:
             place["y_row"] = self._numbers(named["y_table"], y, PROFILES, named["y_length"])
-            start = z * named["z_stride"] + y * named["y_stride"] + place["shot"]
+            start = z * named["z_stride"] + y * named["y_stride"] + place["medium"]
             with loop(z.constant(0), z.constant(3)) as span:
                 self._span(tile, place, z, y, span, start, arrays)
 
