@@ -133,7 +133,7 @@ class SweepKernel:
         if shape.tile and self.box:
             return tile_kernel(lanes, update, constants, shape, self.box, self.volume, self.back)
         if through:
-            march = across(lanes, update, constants, bound.z_flux)
+            march = across(lanes, update, constants, bound.z_flux, shape.ahead)
         else:
             march = marching(lanes, update, constants, shape)
         if self.box:

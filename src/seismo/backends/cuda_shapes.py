@@ -45,12 +45,12 @@ def _alike(kind: str, boxes: str, shape: Shape, axes: str = "xyz") -> Shapes:
 H200: Shapes = {
     ("xyz", "second", "inner", 4): Shape((32, 8, 1), 16, True, 2),
     ("xyz", "second", "inner", 8): Shape((32, 16, 1), 32, True, 1, ahead=2),
-    ("xyz", "second", "layer", 4): Shape((32, 8, 1), 64, True, 2),
-    ("xyz", "second", "layer", 8): Shape((32, 4, 1), 64, True, 3),
+    ("xyz", "second", "layer", 4): Shape((32, 8, 1), 64, True, 2, ahead=1),
+    ("xyz", "second", "layer", 8): Shape((32, 4, 1), 64, True, 3, ahead=1),
     ("xyz", "second", "layer", 16): Shape((32, 4, 1), 64, True, 2),  # else registers spill
     **_alike("second", "edge", Shape((32, 2, 2), 1, False, 4)),
     ("xyz", "second", "side", 4): Shape((8, 16, 1), 1, False, 8),
-    ("xyz", "second", "side", 8): Shape((8, 4, 4), 1, False, 10),
+    ("xyz", "second", "side", 8): Shape((8, 8, 2), 1, False, 10),
     ("xyz", "second", "side", 10): Shape((8, 4, 4), 1, False, 5),  # else registers spill
     **_alike("second", "corner", Shape((8, 4, 4), 1, False, 4)),
     **_alike("divergence", "inner", Shape((16, 8, 2), 1, False, 3)),

@@ -52,8 +52,9 @@ _ROWS = ((8, 2), (16, 1))
 _ASKING = [Shape((32, rows, 1), 32, True, blocks, ahead=2) for rows, blocks in _ROWS]
 _TILES = [Shape((32, rows, 1), 32, True, blocks, tile=2) for rows, blocks in _ROWS]
 _ACROSS = [
-    Shape((x, y, 1), 64, True, blocks)
+    Shape((x, y, 1), 64, True, blocks, ahead=ahead)
     for x, y, blocks in ((32, 4, 3), (32, 8, 2), (32, 2, 6), (16, 8, 3))
+    for ahead in (0, 1)
 ]
 _TURNS = [Shape(threads, 8, False, 4) for threads in ((64, 1, 4), (16, 1, 16), (32, 1, 8))]
 _SOLIDS = _plain(
