@@ -6,7 +6,7 @@ A stage runs its edge boxes first and its core later, so that halos can travel m
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
-from itertools import pairwise, product
+from itertools import pairwise, product, zip_longest
 from typing import Any
 
 import numpy as np
@@ -188,8 +188,8 @@ class BoundStage:
                     rows = _rows(binding, stage, memory, region, piece)
                     grouped.setdefault(key, []).extend(rows)
         arrays = binding.fields.arrays(parity)
-        axes, launches = binding.subdomain.grid.axes, list[Launch]()
-        interior_first = sorted(grouped.items(), key=lambda item: len(item[0][0]))  # the longest
+        axes, launches = binding.subdomain.grid.axes, list[list[Launch]]()
+        interior_first = sorted(grouped.items(), key=lambda item: len(item[0][0]))
         for (middle, ends, closed, even), rows in interior_first:
             formula, coefficients = stage.on(even)
             operands = Operands(
@@ -200,12 +200,13 @@ class BoundStage:
             variant = Variant(
                 binding.order, axes, middle, ends, memory.slots, width, memory.at_once
             )  # fmt: skip
-            launches += binding.backend.sweep(
+            launches.append(binding.backend.sweep(
                 formula, variant, binding.tables, np.array(rows, np.int64), memory.arrays(parity),
                 operands,
                 back=(self._number + parity) % 2 == 1,
-            )  # fmt: skip
-        return launches
+            ))  # fmt: skip
+        # the longest first; ends of rows, where they are apart, fill what is left of the card
+        return [one for turn in zip_longest(*launches) for one in turn if one is not None]
 
     def _regions(self, binding: Binding, memory: LayerMemory) -> list[Region]:
         if self.stage.where == "layer" and memory.at_once:
