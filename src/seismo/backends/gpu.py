@@ -62,7 +62,7 @@ class GpuBackend:
     name = "gpu"
     batch_points = 32 << 20  # 64 shots of 340^2 run 8 times as fast together as alone
     at_once = True
-    layer_costs = 2.2, 3.4  # G3 and G1 of `benchmarks/`
+    layer_costs = 1.9, 2.8  # G3 and G1 of `benchmarks/`
     copied_from = 8 << 20
     looks_ahead = 1
     measured_from = 0.2

@@ -44,13 +44,13 @@ NANOSECONDS: dict[str, Table] = {
 SHARES: dict[str, Table] = {
     "cpu": {},
     "gpu": {
-        ("acoustic", 2): 0.58,
-        ("acoustic", 3): 0.50,
-        ("acoustic_variable_density", 2): 0.55,
-        ("acoustic_variable_density", 3): 0.50,
-        ("elastic", 2): 0.63,
-        ("elastic", 3): 0.57,
-        ("elastic_sh", 2): 0.55,
+        ("acoustic", 2): 0.65,
+        ("acoustic", 3): 0.72,
+        ("acoustic_variable_density", 2): 0.65,
+        ("acoustic_variable_density", 3): 0.65,
+        ("elastic", 2): 0.80,
+        ("elastic", 3): 0.73,
+        ("elastic_sh", 2): 0.65,
     },
 }
 MAP_NANOSECONDS: dict[str, dict[str, float]] = {
