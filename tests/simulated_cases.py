@@ -29,6 +29,7 @@ from seismo.backends.order import Work, dependencies
 from seismo.backends.reference import ReferenceBackend
 from seismo.bench.ladder import find
 from seismo.errors import StoppedError, UnstableError
+from seismo.output import checkpoint
 from seismo.ranks import Alone
 from seismo.runner import stepping
 from seismo.runner.signals import Signals
@@ -385,6 +386,27 @@ def test_a_run_goes_on_on_the_card(tmp_path, on_the_card):
     ):
         assert read(wanted).any()
         np.testing.assert_array_equal(read(found), read(wanted))
+
+
+@pytest.mark.parametrize("precision", TOLERANCE)
+def test_cards_that_cut_it_otherwise_go_on(precision, tmp_path):
+    """To the same bits: beside the layers at the ends of rows those above and below have memory."""
+    document = planned(
+        "acoustic", 2, tmp_path, cells=(22, 24), order=8, precision=precision, steps=2 * STEPS
+    )
+    document["boundaries"]["layer"]["points"] = 5
+    one, two = (
+        solver.build(document, tmp_path, backend=simulated, parts=p) for p in ((1, 1), (2, 1))
+    )
+    solver.add_noise(one)
+    one.advance(STEPS)
+    checkpoint.write(tmp_path, STEPS, {}, one.state(), np.asarray)
+    (path,) = checkpoint.found(tmp_path)
+    two.step = STEPS
+    checkpoint.fill([path], path, two.state(), np.asarray)
+    for run in (one, two):
+        run.advance(STEPS)
+    assert solver.identical(solver.wavefield(two), solver.wavefield(one))
 
 
 def test_a_profiled_run_is_the_same_run(tmp_path, monkeypatch, on_the_card):

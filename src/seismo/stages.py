@@ -31,8 +31,8 @@ class LayerMemory:
 
     A backend that takes second derivatives at once has three arrays with a variable each: the
     outer one, and the flux of even and of odd steps, since neighbours still read the old one. At
-    the ends of rows they hold the layer alone: the points beside it have their zeros in the margin,
-    and weights of 0 for what they see of the next row.
+    the ends of rows they hold the layer alone: the points beside it have theirs in the margin,
+    zeros but in corners, and weights of 0 for what they see of the next row.
     """
 
     def __init__(
@@ -69,9 +69,9 @@ class LayerMemory:
             self._layout[region, span] = (first, pitch, pitch * ny, slot, shot)
             size += shot * subdomain.batch
             strides = (shot, slot, pitch * ny, pitch, 1)
-            start = first + z0 * strides[2] + y0 * pitch + x0
+            start = first + z0 * strides[2] + y0 * pitch + region.spans[span][0]
             shots = (subdomain.shots.start, subdomain.shots.stop)
-            counts = (shots, (0, shot // slot), (z0, z1), (y0, y1), (x0, x1))
+            counts = (shots, (0, shot // slot), (z0, z1), (y0, y1), region.spans[span])
             name = f"layer.{stage.name}.{number}.{span}"
             places.append(Place(name, start, strides, tuple((run,) for run in counts)))
         self.held = [
