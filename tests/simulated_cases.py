@@ -107,13 +107,27 @@ def test_planes_of_narrow_and_of_full_rows(across, tmp_path):
 
 @pytest.mark.parametrize(
     ("name", "dimensions", "points"),
-    [("acoustic", 2, 7), ("acoustic_variable_density", 2, 6), ("elastic", 2, 7), ("acoustic", 3, 5)],
+    [
+        ("acoustic", 2, 7),
+        ("acoustic_variable_density", 2, 6),
+        ("elastic", 2, 7),
+        ("acoustic", 3, 5),
+    ],
 )
 def test_thick_layers_of_planes_and_spaces(name, dimensions, points, tmp_path):
     """Their outer points take the medium from the innermost ones; what differs is inside."""
     document = planned(name, dimensions, tmp_path, cells=(7, 6, 6)[:dimensions])
     document["boundaries"]["layer"] = {"points": points}
     compare(document, tmp_path)
+
+
+@pytest.mark.parametrize("precision", TOLERANCE)
+def test_planes_with_a_layer_behind_alone(precision, tmp_path):
+    """Nothing is held before the first row of its memory, but its first lanes look there."""
+    boundaries = faces("closed", 2) | {"x_min": "rigid", "x_max": "absorbing"}
+    boundaries["layer"] = {"points": 5}
+    keys = {"boundaries": boundaries, "cells": (24, 12), "precision": precision}
+    compare(planned("acoustic", 2, tmp_path, **keys), tmp_path)
 
 
 @pytest.mark.parametrize("name", ["acoustic", "elastic"])

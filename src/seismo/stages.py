@@ -46,7 +46,7 @@ class LayerMemory:
         self._layout: dict[tuple[Region, int], tuple[int, ...]] = {}
         self.at_once = backend.at_once and stage.where == "layer"
         self.slots, arrays = (1, 3) if self.at_once else (stage.slots, 1)
-        places, size = list[Place](), 0
+        places, size = list[Place](), LINE  # where the first row begins, more is looked at
         layer = spans(subdomain.grid, backend.lane_width, 0)
         for (number, region), span in product(enumerate(regions), range(3)):
             alone = self.at_once and span != 1 and region.spans[1][0] < region.spans[1][1]
