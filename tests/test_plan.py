@@ -299,6 +299,24 @@ def test_what_is_suspicious_is_named(words):
     assert any(re.search(words, line) for line in warnings), warnings
 
 
+def test_a_plane_that_moves_to_the_nodes_is_told_once():
+    """Nodes stand every 10 m; a rounding error moves nothing."""
+    planes = {"below": {"z": 14.0}, "on": {"z": 20.0 + 1e-9}, "side": {"y": 107.5}}
+    output = {
+        "snapshots": [{"fields": ["vx"], "steps": 5, "plane": {"z": 14.0}}],
+        "maps": [{"name": n, "quantities": ["pgv"], "plane": p} for n, p in planes.items()],
+    }
+    source = SCENARIO["sources"][0] | {"position": {"x": 300.0, "y": 200.0, "z": 200.0}}
+    grid = section("grid", extent={"x": 600.0, "y": 400.0, "z": 400.0})
+    solid = scenario(**grid, sources=[source], receivers=[], output=output)
+    assert [line for line in make_plan(solid).warnings if "plane" in line] == [
+        "output.snapshots wavefield, output.maps below: the plane z = 14 m lies between nodes of "
+        "the grid: that of z = 10 m is taken",
+        "output.maps side: the plane y = 107.5 m lies between nodes of the grid: that of "
+        "y = 110 m is taken",
+    ]
+
+
 def test_pressure_on_the_surface_of_rock_is_not_zero():
     """-(sxx + szz) / 2 is free of szz alone there, and explosions there drive sxx."""
     changed = {"sources": [SHALLOW], "receivers": [ON_TOP]}

@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 
 from seismo import wavelets
+from seismo.cuts import make_cut
 from seismo.grid import AXES
 from seismo.mechanisms import moment_of
 from seismo.model.bodies import Body
@@ -147,6 +148,22 @@ def _ends(setup: Setup) -> Lines:
                 f"grid.extent.{axis}: {length:.10g} m is no whole number of spacings of "
                 f"{spacing:.6g} m: the grid is {cells * spacing:.10g} m long"
             )
+
+
+def _moved(setup: Setup) -> Lines:
+    """A plane between nodes becomes that of the nearest ones."""
+    moved: dict[tuple[str, float, float], list[str]] = {}
+    for key in ("snapshots", "maps"):
+        for entry in getattr(setup.scenario.output, key):
+            for axis, taken in make_cut(entry, setup.grid).plane.items():
+                given = getattr(entry.plane, axis)
+                if abs(given - taken) > 1e-6 * setup.grid.spacing[AXES.index(axis)]:
+                    moved.setdefault((axis, given, taken), []).append(f"output.{key} {entry.name}")
+    for (axis, given, taken), names in moved.items():
+        yield (
+            f"{', '.join(names)}: the plane {axis} = {given:.10g} m lies between nodes of the "
+            f"grid: that of {axis} = {taken:.10g} m is taken"
+        )
 
 
 def _outside(setup: Setup) -> Lines:
@@ -317,6 +334,6 @@ def _depths(setup: Setup) -> Lines:
 
 
 _GEOMETRY: tuple[Callable[[Setup], Lines], ...] = (
-    _depths, _ends, _outside, uncovered, _lost_moment, _line_moment, _edges, *TIMING,
+    _depths, _ends, _moved, _outside, uncovered, _lost_moment, _line_moment, _edges, *TIMING,
     _close_receivers, _at_the_surface, _layer_strength, _nothing_recorded,
 )  # fmt: skip

@@ -50,7 +50,9 @@ class Cut(Part):
     decimate: Annotated[Integer, Field(ge=1, le=1000)] = Field(
         1, description="keep every n-th point of each axis"
     )
-    plane: Plane | None = Field(None, description="only this plane (3-D only)")
+    plane: Plane | None = Field(
+        None, description="only this plane, moved to the nearest nodes (3-D only)"
+    )
     box: Region | None = Field(None, description="only this part of the grid")
 
 
