@@ -217,7 +217,7 @@ def check(document: Document, base: pathlib.Path) -> Scenario:
         scenario = Scenario.model_validate(document.data)
         found = []
     except ValidationError as error:
-        found = mistakes.translate(error, Scenario)
+        found = mistakes.translate(error, Scenario, document.data)
         if all(item["type"] != mistakes.RULES for item in error.errors(include_url=False)):
             found += _broken(_draft_of_data(document.data, found))
     if found or document.mistakes:

@@ -14,7 +14,7 @@ from pydantic import BaseModel, ValidationError
 
 from seismo.errors import ScenarioError
 from seismo.scenario import describe
-from seismo.scenario.part import Mistake, Path
+from seismo.scenario.part import Mistake, Path, Quantity
 from seismo.scenario.reader import Document, shortened
 
 MOST_SHOWN = 50
@@ -24,15 +24,15 @@ _ABSENT = object()
 _INDEXED: Any = (Mapping, list, tuple)
 
 
-def translate(error: ValidationError, model: type[BaseModel]) -> list[Mistake]:
-    """Return the mistakes that pydantic found, in words."""
+def translate(error: ValidationError, model: type[BaseModel], data: Any) -> list[Mistake]:
+    """Return the mistakes that pydantic found in `data`, in words."""
     found: list[Mistake] = []
     items = error.errors(include_url=False)
     for item in items:
         if item["type"] == RULES:
             found += item["ctx"]["mistakes"]
         elif not _follows(item, items):
-            found.append(_mistake(item, model))
+            found.append(_mistake(item, model, data))
     suggested = {
         (*m.path[:-1], m.problem.split("'")[1])
         for m in found
@@ -135,7 +135,7 @@ def _word(part: str) -> str:
     return part if printable else shortened(part, 43)
 
 
-def _mistake(item: Any, model: type[BaseModel]) -> Mistake:
+def _mistake(item: Any, model: type[BaseModel], data: Any) -> Mistake:
     loc, kind = item["loc"], item["type"]
     path = describe.plain_path(loc)
     here = describe.at(model, loc)
@@ -156,7 +156,15 @@ def _mistake(item: Any, model: type[BaseModel]) -> Mistake:
         return Mistake(path, "must not be empty")
     if here is None:
         return Mistake(path, item["msg"].replace("Input should be", "must be"))
-    return Mistake(path, f"must be {_with_keys(describe.allowed(here))}")
+    converted = _converted(value_at(data, path), item["input"], describe.quantity(here))
+    return Mistake(path, f"must be {_with_keys(describe.allowed(here))}{converted}")
+
+
+def _converted(written: Any, number: Any, quantity: Quantity | None) -> str:
+    """Return what a text with another unit comes to, as ``" (it is 2578.31 deg)"``, or nothing."""
+    if quantity is None or not isinstance(written, str) or f"{number:g}" in written:
+        return ""
+    return f" (it is {number:g} {quantity.dimension.symbol})"
 
 
 def _with_keys(allowed: str) -> str:
