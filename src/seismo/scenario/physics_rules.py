@@ -201,7 +201,7 @@ def _inside(draft: Draft, path: Path, axis: str, value: float | None) -> Found:
 
 def properties(draft: Draft) -> Found:
     """Check that every property of the equation is given over the whole grid."""
-    if draft.physics is None or draft.model is None or any(part is None for part in draft.model):
+    if draft.physics is None or not draft.model or any(part is None for part in draft.model):
         return
     for key in NEEDED_PROPERTIES[draft.physics]:
         gaps = [gap for index, part in enumerate(draft.model) for gap in _gaps(index, part, key)]

@@ -320,7 +320,7 @@ def _unique(path: Path, names_in_order: Sequence[str | None], key: str = "name")
 
 def survey(draft: Draft) -> Found:
     """Check that a survey has exactly one source to move."""
-    if draft.survey is not None and draft.sources is not None and len(draft.sources) != 1:
-        count = len(draft.sources)
+    count = len(draft.sources or ())
+    if draft.survey is not None and count > 1:
         problem = f"a survey moves exactly one source, but there are {count}; keep one in sources"
         yield Mistake(("survey",), problem)
