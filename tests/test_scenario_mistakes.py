@@ -109,6 +109,31 @@ def test_a_misspelt_required_key_is_one_mistake():
     assert message.endswith("unknown key; did you mean 'frequency'?")
 
 
+@pytest.mark.parametrize(
+    ("old", "new", "key"),
+    [
+        ("duration: 1 s", "duration: 1 s, dt: 1 ms", "step"),
+        ("output: {}", "dt: 1 ms", "time.step"),
+        ("extent: {", "size: {", "extent"),
+        ("spacing: 10 m", "dx: 10 m", "spacing"),
+        ("frequency: 10 Hz", "f0: 10 Hz", "frequency"),
+        (
+            EXPLOSION,
+            f"{HALF_MOMENT}, strike: 1, dip: 2, rake: 3, magnitude: 3, Mw: 3}}",
+            "magnitude",
+        ),
+        ("explosion,", "explosion, M0: 1e15,", "moment"),
+        ("output: {}", "top: free_surface", "boundaries.top"),
+        ("spacing: 10 m", "spacing: 10 m, origin: {z: 0}, points: 5", None),
+        ("explosion,", "pressure, Mw: 3,", None),
+    ],
+)
+def test_a_key_of_another_name_or_place_is_led_to_the_right_one(old, new, key):
+    (message,) = mistakes(FLAT.replace(old, new))
+    allowed = f"did you mean '{key}'?" if key else "allowed are "
+    assert f"unknown key; {allowed}" in message
+
+
 def test_a_flood_of_mistakes_is_cut():
     points = ", ".join("{x: -1, z: 1}" for _ in range(200))
     found = mistakes(FLAT.replace(SURFACE, f"{{type: points, positions: [{points}]}}"))

@@ -20,6 +20,10 @@ from seismo.scenario.reader import Document, shortened
 MOST_SHOWN = 50
 RULES = "rules"  # pydantic error type that carries mistakes found by the rules between keys
 UNKNOWN = "unknown key"
+_CALLED = {  # what keys are called elsewhere
+    "mw": "magnitude", "m0": "moment", "dt": "step", "tmax": "duration", "size": "extent",
+    "dx": "spacing", "dz": "spacing", "f0": "frequency", "density": "rho",
+}  # fmt: skip
 _ABSENT = object()
 _INDEXED: Any = (Mapping, list, tuple)
 
@@ -172,8 +176,13 @@ def _with_keys(allowed: str) -> str:
 
 
 def _unknown(path: Path, owner: type[BaseModel] | None) -> str:
+    """Say which key is meant: one of the `owner`'s, or else one that a key of it has."""
     keys = list(owner.model_fields) if owner else []
-    return f"{UNKNOWN}{nearest(path[-1], keys) or '; allowed are ' + ', '.join(keys)}"
+    given = str(path[-1])
+    word = _CALLED.get(given.lower(), given)
+    deeper = [f"{key}.{word}" for key in keys if describe.at(owner, (key, word)) is not None]
+    hint = f"; did you mean '{deeper[0]}'?" if deeper else f"; allowed are {', '.join(keys)}"
+    return f"{UNKNOWN}{nearest(word if word in keys else given, keys) or hint}"
 
 
 def _missing(path: Path, here: Any, owner: type[BaseModel] | None) -> str:
