@@ -64,6 +64,22 @@ def test_an_ambiguous_scalar_is_a_mistake_with_its_place(text, says):
     assert says in f"{document.name} {line} {column} {problem}"
 
 
+@pytest.mark.parametrize(
+    ("text", "value"),
+    [("1,5", "1,5"), ("-1,5e3 km", "-1,5e3 km"), ("1, 5", 1), ("'1',5", "1"), ("[1],5", [1])],
+)
+def test_a_decimal_comma_in_braces_is_a_mistake_of_its_number(text, value):
+    document = read(f"{{a: 0, x: {text}, y: {{}}}}", "s.yaml")
+    assert document.data["x"] == value
+    if text == value:
+        assert document.data == {"a": 0, "x": value, "y": {}}
+        ((path, place, problem),) = document.mistakes
+        assert (path, place) == (("x",), (1, 11))
+        assert problem.startswith(f"'{value}': a decimal comma ends a value")
+    else:
+        assert document.mistakes == []
+
+
 def test_duplicate_keys_are_mistakes_that_name_both_lines():
     document = read("a: 1\nb: 2\na: 3\n", "s.yaml")
     assert document.data == {"a": 1, "b": 2}

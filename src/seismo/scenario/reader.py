@@ -121,11 +121,18 @@ def _build(node: Any, path: Path, document: Document) -> Any:
 
 def _mapping(node: Any, path: Path, document: Document) -> dict[str, Any]:
     result: dict[str, Any] = {}
+    last, number = "", yaml.ScalarNode("", "")
     for key, value in node.value:
         if not isinstance(key, yaml.ScalarNode):
             document.mistakes.append((path, _place(key), "a key must be a plain word"))
             continue
         here = (*path, key.value)
+        if _is_fraction(key, value, number):
+            result[last] = text = f"{number.value},{key.value}"
+            problem = "a decimal comma ends a value within braces; write digits like 1.5 or 1000"
+            mistake = ((*path, last), _place(number), f"{shortened(text)}: {problem}")
+            document.mistakes.append(mistake)
+            continue
         if key.value in result:
             line = document.places[here][0]
             document.mistakes.append(
@@ -134,7 +141,19 @@ def _mapping(node: Any, path: Path, document: Document) -> dict[str, Any]:
             continue
         document.places[here] = _place(key)
         result[key.value] = _build(value, here, document)
+        last, number = key.value, value
     return result
+
+
+def _is_fraction(key: yaml.ScalarNode, value: yaml.Node, number: yaml.Node) -> bool:
+    """Say whether a key without a value was the end of the `number` before, as in {x: 1,5 km}."""
+    return (
+        isinstance(number, yaml.ScalarNode)
+        and not (number.style or key.style or value.value)
+        and bool(_INTEGER.match(number.value))
+        and key.value[:1].isdigit()
+        and key.start_mark.index == number.end_mark.index + 1
+    )
 
 
 def _scalar(node: Any, path: Path, document: Document) -> Any:
