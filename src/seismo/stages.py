@@ -36,12 +36,7 @@ class LayerMemory:
     """
 
     def __init__(
-        self,
-        backend: Backend,
-        stage: Stage,
-        subdomain: Subdomain,
-        regions: list[Region],
-        pad: int,
+        self, backend: Backend, stage: Stage, subdomain: Subdomain, regions: list[Region], pad: int
     ) -> None:
         self._layout: dict[tuple[Region, int], tuple[int, ...]] = {}
         self.at_once = backend.at_once and stage.where == "layer"
