@@ -12,7 +12,7 @@ from seismo.backends.base import SweepTables
 from seismo.contact_rows import ContactRows
 from seismo.fields import Fields
 from seismo.free_surface import Face, bind_images, image, touching
-from seismo.grid import AXES, Grid
+from seismo.grid import AXES
 from seismo.model import cell_average
 from seismo.physics.table import Physics
 from seismo.places import Held
@@ -41,7 +41,7 @@ def _tables(setup: Setup, subdomain: decomposition.Subdomain, at_once: bool) -> 
     first = staggered(order, kind)[None, :] / spacing
     second = centred(order, kind)[None, :] / spacing**2
     nz, ny, nx = subdomain.shape
-    profiles, inside = [], []
+    profiles = []
     # The halo behind a row may stand in the next one, but needs its own place here.
     for axis, length in zip(AXES, (nx + decomposition.LINE, ny, nz), strict=True):
         a = AXES.index(axis)
@@ -54,29 +54,20 @@ def _tables(setup: Setup, subdomain: decomposition.Subdomain, at_once: bool) -> 
         if at_once and axis != "x":
             padded = np.concatenate([padded, cpml.coupled(padded, first[a], second[a])])
         profiles.append(padded)
-        inside.append(_inside(grid, subdomain, axis, length))
-    closure = setup.closure
+    within, closure = subdomain.owned & grid.extent, setup.closure
+    ends = zip(within.lo, within.hi, subdomain.offset, strict=True)
+    x, y, z = ((lo + shift, hi + shift) for lo, hi, shift in ends)
     up, down = (closure.up, closure.down) if closure else (np.zeros((1, 1)), np.zeros((1, 1)))
     return SweepTables(
         strides=np.array(subdomain.strides),
         first=first,
         second=second,
         profiles=(profiles[0], profiles[1], profiles[2]),
-        inside=(inside[0], inside[1], inside[2]),
+        inside=(x, y, z),
         up=up / grid.spacing[2],
         down=down / grid.spacing[2],
         surface=subdomain.offset[2],
     )
-
-
-def _inside(
-    grid: Grid, subdomain: decomposition.Subdomain, axis: str, length: int
-) -> tuple[int, int]:
-    """Say where the layers at both ends of an axis end and begin in a subdomain's arrays."""
-    a = AXES.index(axis)
-    low, high, shift = grid.low[a], grid.points[a] - grid.high[a], subdomain.offset[a]
-    before, behind = subdomain.owned.lo[a] < low, high < subdomain.owned.hi[a]
-    return low + shift if before else 0, high + shift if behind else length
 
 
 def _medium(setup: Setup, subdomain: decomposition.Subdomain) -> dict[str, np.ndarray]:

@@ -41,8 +41,7 @@ class SweepTables:
         profiles: layer profiles b, a, 1/kappa at nodes and at half points, (6, length) each of x,
             y, z; the length is the padded array's, and along x a line more. Behind them come the
             weights of second derivatives that are taken at once (`seismo.cpml.coupled`).
-        inside: along x, y, z, where the layer before ends and the one behind begins; 0 and the
-            length where there is none.
+        inside: along x, y, z, the first point that is owned and in no layer, and behind the last.
         up: (rows, width) surface weights for node values / spacing, with `down` for half points.
         surface: array index of the surface row along z.
     """
