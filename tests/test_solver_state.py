@@ -6,10 +6,13 @@ layers hold memory, and the second simulation has run before: what is missing in
 
 from __future__ import annotations
 
+import re
+
 import numpy as np
 import pytest
 
 import solver
+from seismo.decomposition import LINE
 from seismo.physics.registry import physics_for
 from seismo.plan.memory import memory_of
 from test_solver_subdomains import survey_of
@@ -87,6 +90,15 @@ def test_no_array_is_held_twice(name, dimensions) -> None:
     arrays.pop("record")
     assert len({id(array) for array in arrays.values()}) == len(arrays)
     assert len(arrays) > len(physics_for(name, dimensions).fields)
+
+
+def test_rows_of_layer_memory_begin_on_lines() -> None:
+    """Those between the layers at their ends, as the fields' rows do: loads straddle no lines."""
+    simulation = solver.build(solver.plan("acoustic", 3, cells=(30, 13, 13), steps=1))
+    held = [place for _, places in simulation.state().values() for place in places]
+    rows = [place for place in held if re.match(r"layer\.\w+\.\d\.1", place.whole)]
+    assert len(rows) == 8
+    assert all(n % LINE == 0 for place in rows for n in (place.first, *place.strides[:-1]))
 
 
 @pytest.mark.parametrize(("name", "dimensions"), solver.EVERY_EQUATION)

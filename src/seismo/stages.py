@@ -62,7 +62,7 @@ class LayerMemory:
             first = size + (corner[2] * ny + corner[1]) * pitch + corner[0]
             shot = slot * self.slots * len(stretched)
             self._layout[region, span] = (first, pitch, pitch * ny, slot, shot)
-            size += shot * subdomain.batch
+            size += -(-shot * subdomain.batch // LINE) * LINE
             strides = (shot, slot, pitch * ny, pitch, 1)
             start = first + z0 * strides[2] + y0 * pitch + region.spans[span][0]
             shots = (subdomain.shots.start, subdomain.shots.stop)
