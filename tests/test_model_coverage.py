@@ -1,11 +1,11 @@
-"""Model files that end within the region are named; those that fit are not."""
+"""Model files that end within the region are named, or fit it if read otherwise; others are not."""
 
 from __future__ import annotations
 
 import numpy as np
 import pytest
 
-from seismo.plan.coverage import uncovered
+from seismo.plan.coverage import otherwise, uncovered
 from seismo.scenario import load
 from seismo.setup import prepare
 
@@ -24,12 +24,12 @@ sources:
 """
 
 
-def said(folder, shape, keys="", parts="", y=False):
+def said(folder, shape, keys="", parts="", y=False, of=uncovered):
     np.save(folder / "vp.npy", np.full(shape, 2000.0, "f4"))
     more, at = (", y: 200 m", ", y: 100 m") if y else ("", "")
     text = SCENARIO.format(keys=keys and f", {keys}", parts=parts, more=more, at=at)
     (folder / "s.yaml").write_text(text, encoding="utf-8")
-    return list(uncovered(prepare(load(folder / "s.yaml"))))
+    return list(of(prepare(load(folder / "s.yaml"))))
 
 
 @pytest.mark.parametrize(
@@ -74,7 +74,21 @@ def test_in_three_dimensions_the_order_of_axes_is_told(tmp_path):
     ],
 )
 def test_a_file_that_fits_is_not_named(tmp_path, shape, keys):
-    assert said(tmp_path, shape, keys) == []
+    assert said(tmp_path, shape, keys) == said(tmp_path, shape, keys, of=otherwise) == []
+
+
+@pytest.mark.parametrize(
+    ("shape", "keys", "words"),
+    [
+        ((51, 121), "", ["reaches 2 times as far", "give it: {x: 5 m, z: 5 m} fill the region"]),
+        ((26 * 61,), "", ["has 1586 values along z", "10 m apart (61 x 26)", "flattened"]),
+    ],
+)
+def test_a_file_that_would_fit_if_read_otherwise_is_named(tmp_path, shape, keys, words):
+    (line,) = said(tmp_path, shape, keys, of=otherwise)
+    assert "s.yaml:7:5)" in line
+    assert all(word in line for word in words), line
+    assert said(tmp_path, shape, "spacing: 5 m", of=otherwise) == []
 
 
 def test_what_later_parts_paint_over_is_not_missed(tmp_path):

@@ -13,7 +13,7 @@ from seismo.cuts import make_cut
 from seismo.grid import AXES
 from seismo.mechanisms import moment_of
 from seismo.model.bodies import Body
-from seismo.plan.coverage import uncovered
+from seismo.plan.coverage import otherwise, uncovered
 from seismo.plan.resolution import (
     CONTACT_POINTS,
     LayerResolution,
@@ -334,6 +334,6 @@ def _depths(setup: Setup) -> Lines:
 
 
 _GEOMETRY: tuple[Callable[[Setup], Lines], ...] = (
-    _depths, _ends, _moved, _outside, uncovered, _lost_moment, _line_moment, _edges, *TIMING,
-    _close_receivers, _at_the_surface, _layer_strength, _nothing_recorded,
+    _depths, _ends, _moved, _outside, uncovered, otherwise, _lost_moment, _line_moment, _edges,
+    *TIMING, _close_receivers, _at_the_surface, _layer_strength, _nothing_recorded,
 )  # fmt: skip

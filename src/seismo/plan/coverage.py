@@ -1,7 +1,8 @@
-"""Whether gridded model files reach as far as the region: a line for each that does not.
+"""Whether gridded model files fit the region: a line for each that does not.
 
 Beyond its edges a file's outermost values go on (`seismo.model.gridded`). That is meant for half a
-cell, not for half a region: there the file's axes, spacing or origin are likely wrong.
+cell, not for half a region: there the file's axes, spacing or origin are likely wrong. So they are
+where a file that reaches further would fit the region exactly if it were read otherwise.
 """
 
 from __future__ import annotations
@@ -19,6 +20,7 @@ from seismo.setup import Setup
 _SAMPLED = {2: 201, 3: 41}  # points along each axis, to see what other parts paint over
 _SHAPES = {"z": (-1, 1, 1), "y": (-1, 1), "x": (-1,)}
 _SLACK = 1.0 + 1e-6  # cells
+ALIKE = 1.1  # times that reaches beyond the region differ at most
 
 
 def uncovered(setup: Setup) -> Lines:
@@ -28,15 +30,50 @@ def uncovered(setup: Setup) -> Lines:
         short = [axis for axis in "xyz" if axis in field.axes and _beyond(field, region, axis)]
         share = _share(setup, k, name, field, region) if short else 0.0
         if share > 0.0:
-            place = setup.scenario.where("model", k, name)
             along = " and ".join(
                 f"{axis} = {_range(field.reach(axis))} of {_range(region[axis])}" for axis in short
             )
             yield (
-                f"{key_path(field.key[:-1])}{place and f' ({place})'}: {field.source} covers "
-                f"{along}: {share:.3g} % of the region takes the values of its edges; "
-                f"{_remedy(setup, k, name, field, region)}"
+                f"{_named(setup, k, name, field)} covers {along}: {share:.3g} % of the region "
+                f"takes the values of its edges; {_remedy(setup, k, name, field, region)}"
             )
+
+
+def otherwise(setup: Setup) -> Lines:
+    """Name each file that reaches beyond the region, but fits it if read in another way."""
+    region = {axis: setup.grid.limits(axis) for axis in setup.grid.axes}
+    for k, name, field in _fields(setup):
+        given = getattr(setup.scenario.model[k], name).spacing is not None
+        problem = _flattened(field, region) or ("" if given else _finer(field, region))
+        if problem:
+            yield f"{_named(setup, k, name, field)} {problem}"
+
+
+def _flattened(field: GridField, region: Mapping[str, tuple[float, float]]) -> str:
+    step = field.spacing[0]
+    points = [round((last - first) / step) + 1 for first, last in region.values()]
+    if len(field.axes) > 1 or len(points) == 1 or field.values.size != np.prod(points):
+        return ""
+    return (
+        f"has {field.values.size} values along {field.axes}, as many as the region has points "
+        f"{step:g} m apart ({' x '.join(map(str, points))}); if it was flattened, save it as it was"
+    )
+
+
+def _finer(field: GridField, region: Mapping[str, tuple[float, float]]) -> str:
+    reaches = [np.ptp(field.reach(axis)) / np.ptp(region[axis]) for axis in field.axes]
+    if len(reaches) == 1 or min(reaches) < ALIKE or max(reaches) > ALIKE * min(reaches):
+        return ""
+    return (
+        f"reaches {reaches[0]:.3g} times as far as the region along all of its axes; if its points "
+        "are closer together than the grid's, whose spacing is taken, give it: "
+        f"{_fitting(field, region)} fill the region"
+    )
+
+
+def _named(setup: Setup, k: int, name: str, field: GridField) -> str:
+    place = setup.scenario.where("model", k, name)
+    return f"{key_path(field.key[:-1])}{place and f' ({place})'}: {field.source}"
 
 
 def _fields(setup: Setup) -> Iterator[tuple[int, str, GridField]]:
@@ -85,10 +122,16 @@ def _remedy(
                 return f"check its origin ({_place(field)})"
             return f"if it is transposed, give axes: {''.join(turned)}"
     if spec.spacing is None and min(points.values()) > 1:
-        fitting = {a: (region[a][1] - region[a][0]) / (points[a] - 1) for a in field.axes[::-1]}
-        text = ", ".join(f"{axis}: {step:.4g} m" for axis, step in fitting.items())
-        return f"give its spacing (the grid's is taken; {{{text}}} fill the region), or extend it"
+        fitting = _fitting(field, region)
+        return f"give its spacing (the grid's is taken; {fitting} fill the region), or extend it"
     return "check its spacing and origin, or extend it"
+
+
+def _fitting(field: GridField, region: Mapping[str, tuple[float, float]]) -> str:
+    """Write the spacing of a file's points that fill the region."""
+    points = dict(zip(field.axes, field.values.shape, strict=True))
+    steps = {a: (region[a][1] - region[a][0]) / (points[a] - 1) for a in field.axes[::-1]}
+    return f"{{{', '.join(f'{axis}: {step:.4g} m' for axis, step in steps.items())}}}"
 
 
 def _place(field: GridField) -> str:
