@@ -452,6 +452,21 @@ def test_an_unknown_name_says_what_there_is(elastic_2d):
             results.traces["line"]["pressure"]
 
 
+def test_a_number_beyond_those_held_is_no_damage(elastic_2d):
+    with open_results(elastic_2d) as results:
+        series, line = results.snapshots["wavefield/shot_001"], results.traces["line"]
+        last = len(series.time) - 1
+        name = next(iter(series))
+        for beyond in (last + 1, -last - 2, (last + 1, 0), [0, last + 1]):
+            with pytest.raises(ScenarioError, match=rf" has time 0 to {last}, z 0 to .*: index"):
+                series.values_of(name, beyond)
+        np.testing.assert_array_equal(series.frame(name, -1), series.frame(name, last))
+        with pytest.raises(ScenarioError, match=r"^line: vz has shot 0 to 1, receiver 0 to 100, "):
+            line.values_of("vz", (0, 101))
+        with pytest.raises(ScenarioError, match="too many indices"):
+            line.values_of("vz", (0, 0, 0, 0))
+
+
 def test_info_says_what_a_user_asks(elastic_2d):
     with open_results(elastic_2d) as results:
         text = results.info()

@@ -68,9 +68,12 @@ class NamedArrays(Mapping[str, Any]):
         """Read one array, or the part `index` of it, as NumPy.
 
         Raises:
-            ScenarioError: there is no such array, or the file is damaged.
+            ScenarioError: there is no such array or part of it, or the file is damaged.
         """
-        return read(self._dataset(name), index)
+        dataset = self._dataset(name)
+        with reading(dataset):
+            self._hold_to_shape(name, index)
+        return read(dataset, index)
 
     def unit(self, name: str) -> str:
         """Return the unit of an array."""
@@ -114,6 +117,16 @@ class NamedArrays(Mapping[str, Any]):
 
     def _dataset(self, name: str) -> h5py.Dataset:
         return choose(self._arrays, name, self.name)
+
+    def _hold_to_shape(self, name: str, index: Any) -> None:
+        """Refuse what NumPy refuses of an array of this shape: h5py fails as on a damaged file."""
+        shape = self.shape(name)
+        try:
+            _ = np.broadcast_to(np.int8(0), shape)[index]
+        except IndexError as error:
+            axes = zip(self.dimensions(name), shape, strict=True)
+            held = listed(f"{axis} 0 to {n - 1}" if n else f"no {axis}" for axis, n in axes)
+            raise ScenarioError(f"{self.name}: {name} has {held}: {error}") from None
 
     def _labelled(self, name: str, values: np.ndarray) -> Any:
         import xarray
@@ -283,29 +296,6 @@ def read(dataset: h5py.Dataset, index: Any = ...) -> np.ndarray:
         if h5py.check_string_dtype(dataset.dtype) is not None:
             return np.asarray(dataset.asstr()[index], dtype=object)
         return np.asarray(dataset[index])
-
-
-def verified(item: h5py.HLObject) -> int:
-    """Read all of a dataset or a group, through the checksums; count the numbers."""
-    with reading(item):
-        dict(item.attrs)
-        if isinstance(item, h5py.Dataset):
-            for block in _blocks(item) if item.chunks else [...]:
-                read(item, block)
-            return int(item.size) if item.dtype.kind in "fiu" else 0
-    return sum(verified(member) for _, member in children(item, h5py.HLObject))
-
-
-def _blocks(dataset: h5py.Dataset) -> Iterator[tuple[slice, ...]]:
-    for place in stored_chunks(dataset.id):
-        yield tuple(slice(k, k + n) for k, n in zip(place, dataset.chunks, strict=True))
-
-
-def stored_chunks(dataset: Any) -> list[tuple[int, ...]]:
-    """List where the chunks begin that a low-level dataset of h5py holds; others are absent."""
-    places: list[tuple[int, ...]] = []
-    dataset.chunk_iter(lambda info: places.append(info.chunk_offset))
-    return places
 
 
 def text_attribute(item: h5py.HLObject | None, name: str) -> str:

@@ -21,8 +21,9 @@ from typing import Any
 import h5py
 
 from seismo.errors import ScenarioError, StorageError
-from seismo.output.arrays import AGAIN, stored_chunks, verified
+from seismo.output.arrays import AGAIN
 from seismo.output.hidden_file import HiddenFile, refusal, sync_folder, write_whole
+from seismo.output.verification import stored_chunks, verified
 
 MANIFEST = "manifest.json"
 _FORMAT = {"format": "seismo parts", "version": 2}
