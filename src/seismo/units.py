@@ -8,7 +8,9 @@ Decimal arithmetic keeps ``"0.1 km"`` exactly ``100.0``.
 
 from __future__ import annotations
 
+import contextlib
 import difflib
+import itertools
 import math
 import re
 from dataclasses import dataclass
@@ -20,6 +22,10 @@ Exponents = tuple[int, int, int, int]  # of metre, kilogram, second, degree
 
 class UnitError(ValueError):
     """The text is not a number with a unit of the dimension asked for."""
+
+
+class _UnknownUnitError(UnitError):
+    """A name that is no unit."""
 
 
 @dataclass(frozen=True)
@@ -68,6 +74,8 @@ _SPELLED = {
     "hertz": "Hz", "degree": "deg", "radian": "rad", "newton": "N", "pascal": "Pa", "gram": "g",
     "kilogram": "kg", "kmps": "km/s", "mps": "m/s", "kph": "km/h", "dyne": "dyn",
 }  # fmt: skip
+_BY_LOWER = {unit.lower(): unit for unit in reversed(_UNITS)} | _SPELLED  # MHz before mHz
+_MOST_TRIED = 200  # corrections of one unit
 _VALUE = re.compile(
     r"\s*([-+]?(?:\.[0-9]+|[0-9]+(?:\.[0-9]*)?)(?:[eE][-+]?[0-9]+)?)(?![0-9_,:])(.*)\Z"
 )
@@ -121,7 +129,10 @@ def _parse(text: str, dimension: Dimension) -> float:
     number, unit = match[1], match[2].strip()
     if not unit:
         return float(number)
-    scale, exponents = unit_scale(unit)
+    try:
+        scale, exponents = unit_scale(unit)
+    except _UnknownUnitError as error:
+        raise UnitError(f"{error}{_hint(unit, dimension)}") from None
     if exponents != dimension.exponents:
         named = (d.name for d in _NAMED if d.exponents == exponents)
         found, wanted = _a(next(named, f"value in {unit!r}")), _a(dimension.name)
@@ -138,7 +149,7 @@ def _a(noun: str) -> str:
 def unit_scale(unit: str) -> tuple[Decimal, Exponents]:
     """Return the SI scale and the exponents (m, kg, s, deg) of a unit such as ``kg/m3`` or ``N m``.
 
-    Raises UnitError naming the nearest known unit.
+    Raises UnitError naming what is unknown or not readable.
     """
     text = re.sub(r"-(?=[A-Za-z])", " ", unit.translate(_PLAIN).replace("^", "").replace(".", " "))
     scale, exponents, position = Decimal(1), [0, 0, 0, 0], 0
@@ -161,21 +172,33 @@ def _unit(name: str) -> tuple[Decimal, Exponents]:
     try:
         return _UNITS[name]
     except KeyError:
-        raise UnitError(f"unknown unit {name!r}{_hint(name)}") from None
+        raise _UnknownUnitError(f"unknown unit {name!r}") from None
 
 
-def _hint(name: str) -> str:
-    lower = name.lower()[:32]
-    spelled = _SPELLED.get(lower) or _SPELLED.get(lower.removesuffix("s"))
-    if spelled:
-        return f"; did you mean {spelled!r}?"
-    known: dict[str, str] = {}
-    for unit in _UNITS:
-        known.setdefault(unit.lower(), unit)
-    if lower.removesuffix("s") in known:
-        return f"; did you mean {known[lower.removesuffix('s')]!r}?"
-    near = difflib.get_close_matches(lower, known, 1, 0.6)
-    return f"; did you mean {known[near[0]]!r}?" if near else f"; known are {' '.join(_UNITS)}"
+def _hint(unit: str, dimension: Dimension) -> str:
+    """Offer a unit of the `dimension` that is written almost like the one given, or those usual."""
+    words = re.split(r"([A-Za-z]+)", unit.translate(_PLAIN).strip())
+    known = [[w] if w in _UNITS or not w.isalpha() else _corrections(w) for w in words]
+    for choice in itertools.islice(itertools.product(*known), _MOST_TRIED):
+        meant = "".join(choice)
+        with contextlib.suppress(UnitError):
+            if unit_scale(meant)[1] == dimension.exponents:
+                return f"; did you mean {meant!r}?"
+    return f": {_offer(dimension)}"
+
+
+def _corrections(word: str) -> list[str]:
+    """Guess what an unknown name may stand for, the likeliest first: ``Nm`` is ``N m``."""
+    whole = _by_lower(word)
+    halves = [(_by_lower(word[:k]), _by_lower(word[k:])) for k in range(1, len(word))]
+    split = [f"{a}{by}{b}" for a, b in halves if a and b for by in " /"]
+    near = difflib.get_close_matches(word.lower(), _BY_LOWER, 3, 0.6)
+    return [whole] * bool(whole) + split + [_BY_LOWER[name] for name in near]
+
+
+def _by_lower(word: str) -> str:
+    lower = word.lower()
+    return _BY_LOWER.get(lower) or _BY_LOWER.get(lower.removesuffix("s"), "")
 
 
 def _offer(dimension: Dimension) -> str:
