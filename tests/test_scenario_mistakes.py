@@ -54,6 +54,11 @@ def test_the_scenarios_that_are_spoiled_below_are_good(text):
     parse(text)
 
 
+@pytest.mark.parametrize("rho", [1.2, 10.0])
+def test_the_density_of_air_or_foam_is_one(rho):
+    assert parse(FLAT.replace("rho: 2200", f"rho: {rho}")).model[0].rho == rho
+
+
 CASES = yaml.safe_load(Path(__file__).with_name("scenario_mistakes.yaml").read_text("utf-8"))
 
 

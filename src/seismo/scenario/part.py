@@ -131,11 +131,18 @@ def _is_count(value: Any) -> bool:
 
 
 _LIMITS = {"vp": (100.0, 20e3), "vs": (10.0, 20e3), "rho": (0.0, 30e3)}  # above, and at most
+_AIR, _LIGHTEST = 1.5, 10.0  # kg/m3: no medium lies between, but g/cm3 of rocks
 
 
 def impossible(name: str, value: float) -> str:
     """Say why no medium has this value of vp, vs (m/s) or rho (kg/m3); nothing where one may."""
     low, high = _LIMITS[name]
+    if name == "rho" and _AIR < value < _LIGHTEST:
+        limits = f"at most {_AIR:g}, or {_LIGHTEST:g} to {high:g} kg/m3"
+        return (
+            f"{value:g} kg/m3 is too light for ground and water, and too heavy for air ({limits}); "
+            f"did you mean '{value:g} g/cm3'?"
+        )
     if low < value <= high or (name == "vs" and value == 0.0):
         return ""
     if name == "rho":
@@ -175,7 +182,7 @@ Frequency = Annotated[float, Quantity(units.FREQUENCY, gt=0.0, le=1e9)]
 FrequencyFromZero = Annotated[float, Quantity(units.FREQUENCY, ge=0.0)]
 PVelocity = Annotated[float, Quantity(units.VELOCITY, gt=0.0), _possible("vp")]
 SVelocity = Annotated[float, Quantity(units.VELOCITY, ge=0.0), _possible("vs")]
-Density = Annotated[float, Quantity(units.DENSITY, gt=0.0, le=_LIMITS["rho"][1])]
+Density = Annotated[float, Quantity(units.DENSITY, gt=0.0, le=_LIMITS["rho"][1]), _possible("rho")]
 VelocityGradient = Annotated[float, Quantity(units.VELOCITY_GRADIENT)]
 DensityGradient = Annotated[float, Quantity(units.DENSITY_GRADIENT)]
 Force = Annotated[float, Quantity(units.FORCE)]
