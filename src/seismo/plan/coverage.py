@@ -20,7 +20,7 @@ from seismo.setup import Setup
 _SAMPLED = {2: 201, 3: 41}  # points along each axis, to see what other parts paint over
 _SHAPES = {"z": (-1, 1, 1), "y": (-1, 1), "x": (-1,)}
 _SLACK = 1.0 + 1e-6  # cells
-ALIKE = 1.1  # times that reaches beyond the region differ at most
+_ALIKE = 1.1  # times that reaches beyond the region differ at most
 
 
 def uncovered(setup: Setup) -> Lines:
@@ -62,7 +62,7 @@ def _flattened(field: GridField, region: Mapping[str, tuple[float, float]]) -> s
 
 def _finer(field: GridField, region: Mapping[str, tuple[float, float]]) -> str:
     reaches = [np.ptp(field.reach(axis)) / np.ptp(region[axis]) for axis in field.axes]
-    if len(reaches) == 1 or min(reaches) < ALIKE or max(reaches) > ALIKE * min(reaches):
+    if len(reaches) == 1 or min(reaches) < _ALIKE or max(reaches) > _ALIKE * min(reaches):
         return ""
     return (
         f"reaches {reaches[0]:.3g} times as far as the region along all of its axes; if its points "
