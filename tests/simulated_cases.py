@@ -22,12 +22,13 @@ import simulated_card
 import solver
 from cut_cases import HALOS, case
 from seismo import monitor, runner, setup
-from seismo.backends import gpu, profiled
+from seismo.backends import cuda_kernels, gpu, profiled
 from seismo.backends.choice import Choice
 from seismo.backends.cuda_march import Shape
 from seismo.backends.order import Work, dependencies
 from seismo.backends.reference import ReferenceBackend
 from seismo.bench.ladder import find
+from seismo.decomposition import LINE
 from seismo.errors import StoppedError, UnstableError
 from seismo.output import checkpoint
 from seismo.ranks import Alone
@@ -133,6 +134,28 @@ def test_planes_with_a_layer_behind_alone(precision, tmp_path):
 @pytest.mark.parametrize("name", ["acoustic", "elastic"])
 def test_spaces(name, tmp_path):
     compare(planned(name, 3, tmp_path, "free_surface"), tmp_path)
+
+
+@pytest.mark.parametrize(
+    ("name", "across", "precision"),
+    [
+        ("acoustic_variable_density", 6, "float32"),
+        ("acoustic_variable_density", 5, "float64"),
+        ("elastic", 6, "float32"),
+        pytest.param("elastic", 5, "float32", marks=pytest.mark.slow),
+    ],
+)
+def test_spaces_whose_rows_end_with_half_a_line(name, across, precision, tmp_path, monkeypatch):
+    """Odd rows are turned in single precision; of an odd number of rows one is spare."""
+    turns = []
+    kernel = cuda_kernels.SweepKernel
+    monkeypatch.setattr(gpu, "SweepKernel", lambda *a: turns.append(a[-1]) or kernel(*a))
+    keys = {"cells": (35, across, 5), "precision": precision}
+    compare(planned(name, 3, tmp_path, "free_surface", **keys), tmp_path)
+    sub = solver.build(planned(name, 3, tmp_path, "free_surface", **keys), tmp_path).parts[0]
+    assert sub.subdomain.shape[2] % LINE == LINE // 2
+    assert sub.subdomain.shape[1] == 2 * -(-(across + 1 + 4 + 4) // 2)
+    assert any(turns) == (precision == "float32")
 
 
 @pytest.mark.parametrize(("order", "points"), [(2, 1), (8, 5)])

@@ -173,7 +173,7 @@ def coefficient(simulation, name: str) -> np.ndarray:
     c11, q = (sub.view(held[key])[0] for key in ("c11", "q"))
     whole = np.array({"c13": c11 - 2 / q, "c33": c11, "q66": q}[name])
     for z in np.flatnonzero(simulation.setup.uneven):
-        plane, shift = sub.flat(-sub.offset[0], -sub.offset[1], z), fields.packed(z)
+        plane, shift = sub.flat(-sub.halo, -sub.offset[1], z), fields.packed(z)
         stride = sub.strides[1]
         whole[z + sub.offset[2]].ravel()[:] = held[name][plane - shift :][:stride]
     return whole
@@ -185,7 +185,8 @@ def add_noise(simulation) -> None:
     for field in simulation.setup.physics.fields:
         noise = generator.standard_normal((simulation.setup.batch, nz, ny, nx)) * 1e-6**field.late
         for subdomain, fields in ((p.subdomain, p.fields) for p in simulation.parts):
-            (ox, oy, oz), held = subdomain.offset, subdomain.padded & subdomain.grid.box
+            (_, oy, oz), held = subdomain.offset, subdomain.padded & subdomain.grid.box
+            ox = subdomain.halo
             (_, y0, z0), (_, y1, z1) = held.lo, held.hi
             view = subdomain.view(fields.arrays(0)[field.name])[:, oz + z0 : oz + z1]
             some = simulation.backend.array(noise[:, z0:z1, y0:y1])

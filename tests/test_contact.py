@@ -59,9 +59,12 @@ def columns(simulation) -> dict[str, np.ndarray]:
     """Give weights of rows and stiffnesses (z, 1, 1) from the theory of the module."""
     setup, part = simulation.setup, simulation.parts[0]
     dt, names = simulation.dt, [c for stage in setup.physics.stages for c in stage.coefficients]
+    (_, oy, oz), halo, (nx, ny, nz) = (
+        part.subdomain.offset, part.subdomain.halo, part.subdomain.owned.shape
+    )  # fmt: skip
+    owned = np.s_[oz : oz + nz, oy : oy + ny, halo : halo + nx]
     found = {
-        n: part.subdomain.inside(solver.coefficient(simulation, n).ravel())[0].astype(float)
-        for n in dict.fromkeys(names)
+        n: solver.coefficient(simulation, n)[owned].astype(float) for n in dict.fromkeys(names)
     }
     rho, c33, c13 = found["rho"] * dt, found["c33"] / dt, found["c13"] / dt
     q = found["q"] * dt

@@ -13,6 +13,7 @@ import re
 import subprocess
 from collections.abc import Callable
 from pathlib import Path
+from types import SimpleNamespace
 
 import numpy as np
 import pytest
@@ -28,7 +29,7 @@ from numba.cuda import dispatcher  # noqa: E402
 
 from compiling_card import Code, CompilingCard, is_interior  # noqa: E402
 from seismo.backends import cuda_code  # noqa: E402
-from seismo.backends.cuda_kernels import SweepKernel  # noqa: E402
+from seismo.backends.cuda_kernels import SweepKernel, turn_of  # noqa: E402
 from seismo.backends.cuda_march import Shape  # noqa: E402
 from seismo.backends.cuda_shapes import H200  # noqa: E402
 from seismo.backends.gpu import GpuBackend  # noqa: E402
@@ -146,6 +147,35 @@ def test_a_tile_is_copied_beside_the_work(compiler, monkeypatch):
     around = 8 + 2  # rows along y, and a lane on either side along x
     assert len(code.instructions(r"ld\.shared\.v4\.f32")) == around
     assert len(code.instructions(r"st\.shared\.v4\.f32")) == 1
+
+
+@pytest.mark.parametrize("lanes", [5, 8, 96, 103])
+@pytest.mark.parametrize("x_end", [0, -3])
+def test_odd_rows_are_turned(lanes, x_end):
+    """Each lane is taken once; warps of rows on lines, and of those on half lines, begin on one."""
+    strides, width, first = np.array([432, 432 * 10]), 4, 32
+    turn = turn_of(strides, width, np.array([[first, first + 4 * lanes + x_end]] * 2))
+    taken = turn.taking(SimpleNamespace(jit=lambda f: f, width=width))
+    for y in range(4):
+        found = [taken(first + n * width, y) for n in range(lanes)]
+        assert sorted(found) == [first + n * width for n in range(lanes)]
+        starts = [x + y * 432 for x in found[::8]]
+        assert all(x % 32 == 0 for x in starts[: -(-(lanes - 4) // 8)])
+        assert y % 2 or found == sorted(found)
+
+
+@pytest.mark.parametrize(
+    ("strides", "width", "ends"),
+    [
+        ((448, 4480), 4, (32, 416)),  # all rows begin on lines
+        ((432, 4320), 2, (32, 416)),  # so they do where a number takes 8 bytes
+        ((4320, 432), 4, (32, 416)),  # a march would go from one kind to the other
+        ((432, 4320), 4, (12, 28)),  # none begins on one
+        ((432, 4320), 4, (32, 48)),  # a row ends before its first line
+    ],
+)
+def test_no_row_is_turned(strides, width, ends):
+    assert turn_of(np.array(strides), width, np.array([ends])) is None
 
 
 def layer(axes: str) -> Callable:

@@ -55,13 +55,12 @@ def filled(backend: Backend, cuts: tuple[int, int]) -> list[Fields]:
         fields = Fields(backend, physics, subdomain, np.ones(GRID.points[2], bool), 0)
         nz, ny, nx = subdomain.shape
         z, y, x = np.meshgrid(*(np.arange(n) for n in (nz, ny, nx)), indexing="ij")
-        ox, oy, oz = subdomain.offset
+        ox, (_, oy, oz) = subdomain.halo, subdomain.offset
         for name, polynomial in POLYNOMIALS.items():
             half = [0.5 * (a in physics.named(name).half) for a in "xyz"]
             place = (x - ox + half[0], y - oy + half[1], z - oz + half[2])
             values = polynomial(*place) * np.array([1.0, 2.0])[:, None, None, None]
-            array = fields.arrays(0)[name]
-            array[: values.size] = backend.array(values.astype("f4").ravel())
+            subdomain.view(fields.arrays(0)[name])[:] = backend.array(values.astype("f4"))
         parts.append(fields)
     return parts
 

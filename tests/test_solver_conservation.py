@@ -78,7 +78,8 @@ class Energy:
         """Average a coefficient from nodes to points, by `mean` of the list of its nodes."""
         sub = self.part.subdomain
         view = solver.coefficient(self.simulation, name)
-        start = [o + lo for o, lo in zip(sub.offset, sub.owned.lo, strict=True)]
+        (_, oy, oz), (_, y0, z0) = sub.offset, sub.owned.lo
+        start = (sub.halo, oy + y0, oz + z0)
         ends = [(0, 0, 0)]
         for axis in half:
             n = "xyz".index(axis)

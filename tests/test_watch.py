@@ -134,7 +134,7 @@ def test_the_search_on_the_host(planes, value):
 def test_a_flat_index_is_a_place_in_the_grid():
     (row,) = decompose(GRID, 2, (1, 1), batch=3)
     (subdomain,) = row
-    numbers = np.arange(subdomain.volume * 3.0)
+    numbers = np.arange(subdomain.before + subdomain.volume * 3.0)
     inside = subdomain.inside(numbers)
     for shot, z, x in ((0, 0, 0), (1, 6, 8), (2, 3, 5)):
         assert subdomain.point(int(inside[shot, z, 0, x])) == (x, 0, z)

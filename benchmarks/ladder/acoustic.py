@@ -68,14 +68,20 @@ class Update:
 
 
 def update_of(call: Call) -> Update:
-    """Read an update out of what the product's sweep was bound to."""
+    """Read an update out of what the product's sweep was bound to.
+
+    Its arrays begin ahead of the first row; here, a row begins where the box's neighbours do.
+    """
     (q,), (p,), (k,) = call.operands.writes, call.operands.reads, call.operands.coefficients
     ((z0, z1, y0, y1),) = call.boxes[:, :4].tolist()
     x0, x1 = (int(n) for n in call.boxes[0, 12:14])
     y_stride, z_stride = (int(n) for n in call.tables.strides)
-    box = Box(x0, x1, y0, y1, z0, z1, (z1 + HALF, z_stride // y_stride, y_stride))
+    first, shape = x0 - HALF, (z1 + HALF, z_stride // y_stride, y_stride)
+    box = Box(HALF, x1 - first, y0, y1, z0, z1, shape)
     second = call.tables.second
     assert second.shape == (3, HALF + 1), "the ladder's kernels are of order 8"
     assert np.ptp(second, axis=0).max() == 0, "the ladder's kernels are of cubes"
     centre, *rest = second[0]
-    return Update(q, p, k, box, tuple(np.float32(c) for c in (3 * centre, *rest)))
+    return Update(
+        q[first:], p[first:], k[first:], box, tuple(np.float32(c) for c in (3 * centre, *rest))
+    )

@@ -63,7 +63,7 @@ class Row:
 
 ROWS = (
     Row(1, "A", "Let neighbouring threads read neighbouring addresses.",
-        "x lies contiguous, rows begin on lines of 128 bytes, a warp takes 128 points of x",
+        "x lies contiguous, warps begin on lines of 128 bytes and take 128 points of x",
         ("decomposition.py:Subdomain.offset", "backends/cuda_kernels.py:box_kernel"),
         PROCESSOR, ("kernels", "coalesced"), ("strided",)),
     Row(2, "A", "A sequential loop in a kernel serialises it: reduce in stages, in shared memory.",

@@ -19,8 +19,6 @@ def bind(backend: Any, call: Call) -> list:
     u, b = update_of(call), update_of(call).box
     q, p, k = u.arrays
     inside = np.s_[b.z0 : b.z1, b.y0 : b.y1, b.x0 : b.x1]
-    # What lies behind a row may stand at the beginning of the next, where no slice of it reaches.
-    right = [b.view(u.p[n:])[inside] for n in range(HALF + 1)]
 
     def run() -> None:
         laplacian = u.c[0] * p[inside]
@@ -32,7 +30,9 @@ def bind(backend: Any, call: Call) -> list:
                 p[inside[0], b.y0 - n : b.y1 - n, inside[2]]
                 + p[inside[0], b.y0 + n : b.y1 + n, inside[2]]
             )
-            laplacian += u.c[n] * (p[*inside[:2], b.x0 - n : b.x1 - n] + right[n])
+            laplacian += u.c[n] * (
+                p[*inside[:2], b.x0 - n : b.x1 - n] + p[*inside[:2], b.x0 + n : b.x1 + n]
+            )
         q[inside] = 2 * p[inside] - q[inside] + k[inside] * laplacian
 
     return [run]

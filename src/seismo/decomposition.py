@@ -1,14 +1,17 @@
 """The grid cut into subdomains: owned boxes, their padded arrays and edges.
 
-x is never cut. Each subdomain holds the points it owns plus a halo (`Setup.halo`) along y and z;
-along x a margin that puts the middle of the rows, between the layers at their ends, on the boundary
-of a cache line. Loads of a warp that straddle lines take twice their time. The halo behind a row
-may be at the beginning of the next one, before its own: what is not there costs no time::
+x is never cut. Each subdomain holds the points it owns plus a halo (`Setup.halo`)::
 
-         margin |<------------ owned x ------------>| to the pitch
+           halo |<------------ owned x ------------>| halo, and to the pitch
     z halo   .  .  .  .  .  .  .  .  .  .  .  .  .  .
     z owned  .  .  o  o  o  o  o  o  o  o  o  o  .  .
     z halo   .  .  .  .  .  .  .  .  .  .  .  .  .  .
+
+Numbers before all rows put the middle of a row, between the layers at its ends, on the boundary of
+a cache line: loads of a warp that straddle lines take twice their time. Where memory counts more,
+rows are whole halves of a line long (`Subdomain.unit`), and planes z whole lines, so that whether a
+row's middle is on a line depends on y alone; where it is not, `seismo.backends.cuda_kernels.Turn`
+sees to it.
 """
 
 from __future__ import annotations
@@ -23,6 +26,7 @@ from seismo.places import Place
 
 LAYER_COST = 1.2  # how much longer a point in an absorbing layer takes on a CPU
 LINE = 32  # numbers in a cache line of a GPU, two of a CPU's
+SECTOR = LINE // 2  # what a GPU's memory gives at a time
 
 
 @dataclass(frozen=True)
@@ -37,6 +41,7 @@ class Subdomain:
         batch: shots held side by side.
         middle: first x behind the layer at the beginning of the rows.
         first: the first of these shots, of all that advance together.
+        unit: numbers that the length of a row is a multiple of, `LINE` or `SECTOR`.
     """
 
     grid: Grid
@@ -46,6 +51,7 @@ class Subdomain:
     batch: int = 1
     middle: int = 0
     first: int = 0
+    unit: int = LINE
 
     @property
     def shots(self) -> range:
@@ -54,19 +60,24 @@ class Subdomain:
 
     @property
     def offset(self) -> tuple[int, int, int]:
-        """Add this to a grid index to get the index in the padded arrays, along x, y, z."""
+        """Add this to a grid index to get the index in the padded arrays, along x, y, z.
+
+        That along x counts from where an array begins, `before` numbers ahead of the first row.
+        """
         y_halo = self.halo if "y" in self.grid.axes else 0
-        margin = -self.middle % LINE
-        margin += LINE if margin < self.halo else 0
-        return margin, y_halo - self.owned.lo[1], self.halo - self.owned.lo[2]
+        return self.before + self.halo, y_halo - self.owned.lo[1], self.halo - self.owned.lo[2]
 
     @property
     def shape(self) -> tuple[int, int, int]:
-        """Shape (z, y, x) of the padded arrays of one shot."""
+        """Shape (z, y, x) of the padded arrays of one shot.
+
+        Where rows end with half a line a plane has an even number of them: one may be spare.
+        """
         nx, ny, nz = self.owned.shape
-        y_halo = self.halo if "y" in self.grid.axes else 0
-        pitch = -(-(max(self.offset[0], 2 * self.halo) + nx) // LINE) * LINE
-        return nz + 2 * self.halo, ny + 2 * y_halo, pitch
+        rows = ny + 2 * self.halo if "y" in self.grid.axes else ny
+        pitch = -(-(nx + 2 * self.halo) // self.unit) * self.unit
+        rows += rows % 2 if pitch % LINE else 0
+        return nz + 2 * self.halo, rows, pitch
 
     @property
     def volume(self) -> int:
@@ -76,8 +87,8 @@ class Subdomain:
 
     @property
     def before(self) -> int:
-        """Numbers in an array before the first halo; as many follow the last shot."""
-        return self.offset[0] - self.halo
+        """Numbers in an array before the first row, which begins with its halo."""
+        return -(self.middle + self.halo) % LINE
 
     @property
     def strides(self) -> tuple[int, int]:
@@ -103,31 +114,30 @@ class Subdomain:
     def point(self, index: int) -> tuple[int, int, int]:
         """Give x, y, z of the owned point next to a flat index of any shot, in the grid."""
         y_stride, z_stride = self.strides
-        z, rest = divmod(index % self.volume, z_stride)
-        padded = (rest % y_stride, rest // y_stride, z)
+        z, rest = divmod(max(index - self.before, 0) % self.volume, z_stride)
+        padded = (rest % y_stride + self.before, rest // y_stride, z)
         ends = zip(padded, self.offset, self.owned.lo, self.owned.hi, strict=True)
         return triple([min(max(n - offset, lo), hi - 1) for n, offset, lo, hi in ends])
 
     def view(self, array) -> np.ndarray:
-        """Shape a flat array as (shot, z, y, x); a coefficient has one shot."""
-        count = array.size // self.volume
-        return array[: count * self.volume].reshape(count, *self.shape)
+        """Shape a flat array as (shot, z, y, x), halo first; a coefficient has one shot."""
+        count, first = array.size // self.volume, self.before
+        return array[first : first + count * self.volume].reshape(count, *self.shape)
 
     def place(self, whole: str) -> Place:
         """Say what a flat array holds of a field, halo and images beyond faces too."""
-        (_, oy, oz), (nz, ny, _), halo = self.offset, self.shape, self.halo
-        x = (-halo, self.owned.shape[0] + halo)
+        (_, y0, z0), (nx, y1, z1) = self.padded.lo, self.padded.hi
         shots = (self.shots.start, self.shots.stop)
-        runs = (shots, (-oz, nz - oz), (-oy, ny - oy), x)
+        runs = (shots, (z0, z1), (y0, y1), (-self.halo, nx + self.halo))
         y_stride, z_stride = self.strides
         strides = (self.volume, z_stride, y_stride, 1)
         return Place(whole, self.before, strides, tuple((run,) for run in runs))
 
     def inside(self, array) -> np.ndarray:
         """Give the owned points of a flat array, (shot, z, y, x)."""
-        ox, oy, oz = (o + lo for o, lo in zip(self.offset, self.owned.lo, strict=True))
-        nx, ny, nz = self.owned.shape
-        return self.view(array)[:, oz : oz + nz, oy : oy + ny, ox : ox + nx]
+        (_, oy, oz), (_, y0, z0), (nx, ny, nz) = self.offset, self.owned.lo, self.owned.shape
+        y, z, x = oy + y0, oz + z0, self.halo
+        return self.view(array)[:, z : z + nz, y : y + ny, x : x + nx]
 
     def owns(self, y, z) -> np.ndarray:
         """Tell which points it updates."""
@@ -239,7 +249,7 @@ def best_parts(grid: Grid, halo: int, count: int, whole: str = "") -> tuple[int,
 
 def decompose(
     grid: Grid, halo: int, parts: tuple[int, int] = (1, 1), batch: int = 1, middle: int = 0,
-    first: int = 0, layer_cost: float = LAYER_COST,
+    first: int = 0, unit: int = LINE, layer_cost: float = LAYER_COST,
 ) -> list[list[Subdomain]]:  # fmt: skip
     """Cut the grid into boxes of about equal cost.
 
@@ -250,6 +260,7 @@ def decompose(
         batch: shots held side by side.
         middle: first x behind the layer at the beginning of the rows.
         first: the first of these shots, of all that advance together.
+        unit: numbers that the length of a row is a multiple of.
         layer_cost: how much longer a point in an absorbing layer takes.
 
     Returns:
@@ -270,6 +281,7 @@ def decompose(
                 batch,
                 middle,
                 first,
+                unit,
             )
             for j in range(ny)
         ]

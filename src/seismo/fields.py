@@ -75,11 +75,14 @@ class Fields:
         sub = self.subdomain
         halo, end = sub.halo, sub.halo + sub.owned.shape[0]
         held = self._backend.zeros(sub.volume + sub.before)
-        rows = sub.view(held[sub.before :])[0]
+        (rows,) = sub.view(held)
         given = self._backend.array(values.astype(self._backend.precision))
-        rows[:, :, halo:end] = given
-        rows[:, :, :halo] = given[:, :, :1]
-        rows[:, :, end:] = given[:, :, -1:]
+        ny = sub.padded.shape[1]
+        rows[:, :ny, halo:end] = given
+        for spare in range(ny, rows.shape[1]):
+            rows[:, spare, halo:end] = given[:, -1]
+        rows[:, :, :halo] = rows[:, :, halo : halo + 1]
+        rows[:, :, end:] = rows[:, :, end - 1 : end]
         held[: sub.before] = given[0, 0, 0]
         return held
 

@@ -126,8 +126,7 @@ def image(
             to, given = to[:1], given[:1]
         to_rows, from_rows = (_rows(subdomain, shots, axis, layers) for layers in (to, given))
         rows = (backend.array(to_rows), backend.array(from_rows))
-        # An image behind the last row of a shot stands at the beginning of the next one's array.
-        owners = from_rows // subdomain.volume
+        owners = (from_rows - subdomain.before) // subdomain.volume
         held = (array, *rows, *steps, array.dtype.type(factor))
         return backend.each_row(mirror, to_rows.size, length, held, writes=(0,), shots=owners)
 

@@ -42,8 +42,8 @@ def _tables(setup: Setup, subdomain: decomposition.Subdomain, at_once: bool) -> 
     second = centred(order, kind)[None, :] / spacing**2
     nz, ny, nx = subdomain.shape
     profiles = []
-    # The halo behind a row may stand in the next one, but needs its own place here.
-    for axis, length in zip(AXES, (nx + decomposition.LINE, ny, nz), strict=True):
+    # x counts from before the first row; a lane may reach behind its end.
+    for axis, length in zip(AXES, (nx + 2 * decomposition.LINE, ny, nz), strict=True):
         a = AXES.index(axis)
         padded = np.tile([[0.0], [0.0], [1.0]] * 2, (1, length)).reshape(6, length)
         if axis in grid.axes:
@@ -92,10 +92,16 @@ def _medium(setup: Setup, subdomain: decomposition.Subdomain) -> dict[str, np.nd
 def subdomains(
     setup: Setup, lane: int, parts: tuple[int, int] = (1, 1), number: int = 0, **how: float
 ) -> list[list[decomposition.Subdomain]]:
-    """Cut one of a setup's grids in parts along z and y, for lanes of so many numbers."""
+    """Cut one of a setup's grids in parts along z and y, for lanes of so many numbers.
+
+    Volumes of many fields have rows of half lines: those of two fields march across their layers,
+    along y from rows of one kind to those of the other.
+    """
     middle, shots = cpml.spans(setup.grid, lane, setup.reach)[1][0], setup.shots_on(number)
+    short = setup.grid.dimensions == 3 and not setup.physics.swap
+    unit = decomposition.SECTOR if short else decomposition.LINE
     return decomposition.decompose(
-        setup.grid, setup.halo, parts, len(shots), middle, shots.start, **how
+        setup.grid, setup.halo, parts, len(shots), middle, shots.start, unit, **how
     )
 
 

@@ -39,7 +39,7 @@ class SweepTables:
         first: (3, M) staggered coefficients / spacing along x, y, z.
         second: (3, M + 1) centred coefficients / spacing^2.
         profiles: layer profiles b, a, 1/kappa at nodes and at half points, (6, length) each of x,
-            y, z; the length is the padded array's, and along x a line more. Behind them come the
+            y, z; the length is the padded array's, and along x two lines more. Behind them come the
             weights of second derivatives that are taken at once (`seismo.cpml.coupled`).
         inside: along x, y, z, the first point that is owned and in no layer, and behind the last.
         up: (rows, width) surface weights for node values / spacing, with `down` for half points.

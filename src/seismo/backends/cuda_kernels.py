@@ -8,6 +8,9 @@ many boxes of the absorbing layers come as a table with one row for each block o
     x_end, y_end, z_end   behind the last point of its box
     shot, packed          offsets of the shot's fields, and of coefficients kept for some planes
     memory, memory_y, memory_z, slot   layer memory, as in `seismo.differences.Place`
+
+Rows may be an odd number of half lines long (`seismo.decomposition`): every other one then has its
+lines elsewhere, and takes its lanes in turned order (`Turn`).
 """
 
 from __future__ import annotations
@@ -16,6 +19,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
+import numpy as np
 from numba import cuda
 
 from seismo.backends.base import Variant
@@ -25,6 +29,63 @@ from seismo.backends.cuda_tile import tile_kernel
 from seismo.operators import operators
 
 BLOCK_COLUMNS = 12
+LINE_LANES = 8  # in a cache line
+
+
+@dataclass(frozen=True)
+class Turn:
+    """Which lanes the threads of odd rows take, so that warps begin on cache lines there, too.
+
+    The first lanes of such a row, before its first line, go to the row's last threads::
+
+        even row   |0 1 2 3 4 5 6 7|8 9 ...         | line
+        odd row     4 5 6 7|8 9 ...       |0 1 2 3
+
+    Attributes:
+        first: x of the first lane.
+        lanes: in a row.
+        by: lanes before the first line of an odd row.
+    """
+
+    first: int
+    lanes: int
+    by: int
+
+    def taking(self, lanes: Any) -> Callable:
+        """Make the function (x, y) -> the x that the thread takes which comes to x."""
+        by, row = self.by * lanes.width, self.lanes * lanes.width
+        end = self.first + row
+
+        def taken(x, y):
+            x += by * (y & 1)
+            return x - row if x >= end else x
+
+        return lanes.jit(taken)
+
+
+def beside_lines(stride: int, width: int) -> int:
+    """Count the lanes by which the next row lies beside lines where one begins on them."""
+    return stride // width % LINE_LANES
+
+
+def turn_of(strides: np.ndarray, width: int, ends: np.ndarray) -> Turn | None:
+    """Say how odd rows are turned; None where all begin on lines, or where none would.
+
+    Args:
+        strides: distance of neighbours along y and z.
+        width: numbers in a lane.
+        ends: (box, 2) first x of the boxes, and behind the last.
+    """
+    half, plane = (beside_lines(int(s), width) for s in strides)
+    (first, last), *others = np.unique(ends, axis=0).tolist()
+    lanes, by = -(-(last - first) // width), LINE_LANES - half
+    if not (half and lanes > by) or plane or others or first // width % LINE_LANES:
+        return None
+    return Turn(first, lanes, by)
+
+
+def _taking(lanes: Any, turn: Turn | None) -> Callable:
+    return turn.taking(lanes) if turn else lanes.jit(lambda x, y: x)
 
 
 def _own_planes(shape: Shape) -> tuple[int, int]:
@@ -34,13 +95,13 @@ def _own_planes(shape: Shape) -> tuple[int, int]:
     return 1, shape.points(1)[2]
 
 
-def table_kernel(lanes: Any, march: Callable, shape: Shape) -> Callable:
+def table_kernel(lanes: Any, march: Callable, shape: Shape, turn: Turn | None) -> Callable:
     """Write the kernel whose blocks, each with a march of its threads, come from a table.
 
     Its arguments: the addresses that `place_maker` names, and the arrays.
     """
     integer, whole, lane, depth = lanes.integer, lanes.index, lanes.width, shape.points(1)[2]
-    columns = whole(BLOCK_COLUMNS)
+    columns, taken = whole(BLOCK_COLUMNS), _taking(lanes, turn)
     apart, reach = _own_planes(shape)
 
     def kernel(addresses, arrays):
@@ -56,15 +117,16 @@ def table_kernel(lanes: Any, march: Callable, shape: Shape) -> Callable:
         memory_z, slot = integer(table, row + whole(10)), integer(table, row + whole(11))
         if x < x_end and y < y_end and first < last:
             march(
-                addresses, arrays, x, y, first, last, shot, packed, memory, memory_y, memory_z,
-                slot, x_end,
+                addresses, arrays, taken(x, y), y, first, last, shot, packed, memory, memory_y,
+                memory_z, slot, x_end,
             )  # fmt: skip
 
     return kernel
 
 
 def box_kernel(
-    lanes: Any, march: Callable, shape: Shape, box: tuple[int, ...], volume: int, back: bool
+    lanes: Any, march: Callable, shape: Shape, box: tuple[int, ...], volume: int, back: bool,
+    turn: Turn | None,
 ) -> Callable:  # fmt: skip
     """Write the kernel of one box that all shots have, no layers.
 
@@ -77,6 +139,7 @@ def box_kernel(
     x0, x_end, y0, y_end, z0, z_end, packed = box
     layers = -(-(z_end - z0) // per_block)
     top, down = (layers - 1, -1) if back else (0, 1)
+    taken = _taking(lanes, turn)
 
     def kernel(addresses, arrays):
         x = x0 + (cuda.blockIdx.x * nx + cuda.threadIdx.x) * lane
@@ -86,7 +149,9 @@ def box_kernel(
         first = start + cuda.threadIdx.z * apart
         last = min(z_end, start + per_block, first + reach)
         if x < x_end and y < y_end and first < last:
-            march(addresses, arrays, x, y, first, last, shot, packed, 0, 0, 0, 0, x_end)
+            march(
+                addresses, arrays, taken(x, y), y, first, last, shot, packed, 0, 0, 0, 0, x_end
+            )  # fmt: skip
 
     return kernel
 
@@ -104,6 +169,7 @@ class SweepKernel:
         box: (x, x_end, y, y_end, z, z_end, packed), or None for a table.
         volume: from one shot's box to the next one's.
         back: whether the blocks go from the box's last planes to its first.
+        turn: of odd rows; a kernel with a tile has none, whose threads need their neighbours.
     """
 
     formula: Callable
@@ -114,11 +180,12 @@ class SweepKernel:
     box: tuple[int, ...] | None
     volume: int
     back: bool
+    turn: Turn | None = None
 
     def __str__(self) -> str:
         """Tell it from all other kernels."""
         built_in = (self.variant, self.precision, self.shape, self.box, self.volume, self.back)
-        return f"{_named(self.formula)} {built_in} {self.constants}"
+        return f"{_named(self.formula)} {built_in} {self.turn} {self.constants}"
 
     def write(self, tools: Any) -> Callable:
         """Write the kernel."""
@@ -137,8 +204,8 @@ class SweepKernel:
         else:
             march = marching(lanes, update, constants, shape)
         if self.box:
-            return box_kernel(lanes, march, shape, self.box, self.volume, self.back)
-        return table_kernel(lanes, march, shape)
+            return box_kernel(lanes, march, shape, self.box, self.volume, self.back, self.turn)
+        return table_kernel(lanes, march, shape, self.turn)
 
 
 @dataclass(frozen=True)

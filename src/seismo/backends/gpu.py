@@ -28,7 +28,7 @@ from seismo.backends.base import (
     SweepTables,
     Variant,
 )
-from seismo.backends.cuda_kernels import BodyKernel, SweepKernel
+from seismo.backends.cuda_kernels import BodyKernel, SweepKernel, beside_lines, turn_of
 from seismo.backends.cuda_largest import BLOCKS, THREADS, bind_largest
 from seismo.backends.cuda_march import Constants, Shape
 from seismo.backends.cuda_shapes import Shapes, box_of, shape_for, shapes_of
@@ -261,11 +261,14 @@ class _Sweep:
             0 if variant.at_once else len(stretched) * variant.slots,
         )  # fmt: skip
         alone = not stretched and len(np.unique(np.delete(boxes, 4, axis=1), axis=0)) == 1
-        make = self._alone if alone else self._listed
+        at_ends, limits = "x" in stretched, boxes[:, FIRST_SPAN : FIRST_SPAN + 2]
+        make = self._alone if alone else partial(self._listed, at_ends)
         box, volume, grid, table = make(shape, boxes)
+        turn = None if at_ends else turn_of(self._tables.strides, lanes.width, limits)
         kernel = SweepKernel(
-            self._formula, variant, backend.precision, constants, shape, box, volume, self._back
-        )
+            self._formula, variant, backend.precision, constants, shape, box, volume, self._back,
+            turn,
+        )  # fmt: skip
         memory = self._memory if stretched else self._addresses[:1] * 3
         kept = (memory[0], memory[2]) if stretched else ()
         return backend.card.launch(
@@ -290,14 +293,20 @@ class _Sweep:
         unused = self._addresses[0]
         return box, volume, grid, unused
 
-    def _listed(self, shape: Shape, boxes: np.ndarray):
-        """Many boxes: a table of blocks."""
-        px, py, pz = shape.points(self._backend.lanes.width)
+    def _listed(self, at_ends: bool, shape: Shape, boxes: np.ndarray):
+        """Many boxes: a table of blocks.
+
+        Where rows end with half a line the two ends of neighbours share one, and take turns.
+        """
+        width = self._backend.lanes.width
+        px, py, pz = shape.points(width)
         rows = [
             (x, y, z, x1, y1, z1, shot, packed, *memory)
             for z0, z1, y0, y1, shot, packed, x0, x1, *memory in boxes.tolist()
             for z, y, x in product(range(z0, z1, pz), range(y0, y1, py), range(x0, x1, px))
         ]
+        if at_ends and beside_lines(int(self._tables.strides[0]), width):
+            rows.sort(key=lambda row: (row[6], row[2], row[1]))  # shot, z, y
         table = self._backend.array(np.array(rows[:: -1 if self._back else 1], np.int64).ravel())
         return None, 0, (len(rows), 1, 1), table
 
