@@ -37,6 +37,7 @@ EXPLOSION = (
     "{type: explosion, position: {x: 1 km, z: 1 km}, wavelet: {type: ricker, frequency: 10 Hz}}"
 )
 UNIFORM = "{type: uniform, vp: 3 km/s, vs: 1.7 km/s, rho: 2200}"
+LAYER = "{type: layers, layers: [{top: 0, vp: 3 km/s, vs: 1.7 km/s, rho: 2200}]}"
 HALF_MOMENT = (
     "{type: moment_tensor, position: {x: 1 km, z: 1 km}, wavelet: {type: ricker, frequency: 1}"
 )
@@ -129,13 +130,33 @@ def test_a_misspelt_required_key_is_one_mistake():
         ),
         ("explosion,", "explosion, M0: 1e15,", "moment"),
         ("output: {}", "top: free_surface", "boundaries.top"),
+        ("duration: 1 s", "nt: 1000", "duration' (a time, not a number of steps)"),
+        ("output: {}", "steps: 1000", "time.duration' (a time, not a number of steps)"),
+        ("extent: {x: 4 km, z: 2 km}", "nx: 400", "extent' (a length, of which grid.spacing"),
+        ("x: 4 km, z: 2 km", "nx: 4 km, z: 2 km", "x' (a length, of which grid.spacing"),
+        ("boundaries: {}", "boundaries: {free_surface: true}", "top' (write top: free_surface)"),
+        ("10 m", "10 m, free_surface: true", "boundaries.top' (write top: free_surface)"),
+        ("boundaries: {}", "boundaries: {npml: 20}", "layer.points' (of the layers outside"),
+        ("boundaries: {}", "boundaries: {layer: {thickness: 20}}", "points"),
+        ("output: {}", "pml: 20", "boundaries.layer.points' (of the layers outside"),
+        ("10 m", "10 m, courant: 0.5", "time.courant"),
+        ("explosion,", "explosion, f0: 10,", "wavelet.frequency"),
+        ("output: {}", "wavelet: {}", "sources[0].wavelet"),
+        ("sources:", "source:", "sources"),
+        ("receivers:", "receiver:", "receivers"),
+        ("receivers:", "stations:", "receivers"),
+        ("model:", "medium:", "model"),
+        (UNIFORM, LAYER.replace("top", "thickness"), "top' (the depth where it begins, not how"),
+        ("{x: 1 km, z: 1 km}", "{x: 1 km, depth: 1 km}", "z"),
         ("spacing: 10 m", "spacing: 10 m, origin: {z: 0}, points: 5", None),
+        ("spacing: 10 m", "spacing: 10 m, n: 5", None),
         ("explosion,", "pressure, Mw: 3,", None),
     ],
 )
 def test_a_key_of_another_name_or_place_is_led_to_the_right_one(old, new, key):
-    (message,) = mistakes(FLAT.replace(old, new))
-    allowed = f"did you mean '{key}'?" if key else "allowed are "
+    (message,) = mistakes(FLAT.replace(old, new, 1))
+    said = f"did you mean '{key}" + "'?" * ("'" not in (key or ""))
+    allowed = said if key else "allowed are "
     assert f"unknown key; {allowed}" in message
 
 

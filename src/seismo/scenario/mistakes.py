@@ -6,24 +6,20 @@ all of them are reported at once.
 
 from __future__ import annotations
 
-import difflib
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping
 from typing import Any
 
 from pydantic import BaseModel, ValidationError
 
 from seismo.errors import ScenarioError
 from seismo.scenario import describe
+from seismo.scenario.other_names import meant, nearest
 from seismo.scenario.part import Mistake, Path, Quantity
 from seismo.scenario.reader import Document, shortened
 
 MOST_SHOWN = 50
 RULES = "rules"  # pydantic error type that carries mistakes found by the rules between keys
 UNKNOWN = "unknown key"
-_CALLED = {  # what keys are called elsewhere
-    "mw": "magnitude", "m0": "moment", "dt": "step", "tmax": "duration", "size": "extent",
-    "dx": "spacing", "dz": "spacing", "f0": "frequency", "density": "rho",
-}  # fmt: skip
 _ABSENT = object()
 _INDEXED: Any = (Mapping, list, tuple)
 
@@ -38,20 +34,11 @@ def translate(error: ValidationError, model: type[BaseModel], data: Any) -> list
         elif not _follows(item, items):
             found.append(_mistake(item, model, data))
     suggested = {
-        (*m.path[:-1], m.problem.split("'")[1])
+        (*m.path[:-1], *m.problem.split("'")[1].split("."))
         for m in found
         if m.problem.startswith(f"{UNKNOWN}; did you mean")
     }
     return [m for m in found if not (m.problem.startswith("missing") and m.path in suggested)]
-
-
-def nearest(word: object, known: Iterable[str]) -> str:
-    """Return ``"; did you mean 'x'?"`` for the nearest of the `known` words, or nothing."""
-    by_lower = {name.lower(): name for name in known}
-    lower = str(word).lower()[:64]
-    near = difflib.get_close_matches(lower, by_lower, 1, 0.6)
-    near = near or [name for name in by_lower if len(lower) > 2 and name.startswith(lower)]
-    return f"; did you mean '{by_lower[near[0]]}'?" if near else ""
 
 
 def key_path(path: Path) -> str:
@@ -144,7 +131,8 @@ def _mistake(item: Any, model: type[BaseModel], data: Any) -> Mistake:
     path = describe.plain_path(loc)
     here = describe.at(model, loc)
     if kind == "extra_forbidden":
-        return Mistake(path, _unknown(path, describe.model_at(describe.at(model, loc[:-1]))))
+        owner = describe.model_at(describe.at(model, loc[:-1]))
+        return Mistake(path, f"{UNKNOWN}{meant(path, owner, model)}")
     if kind == "missing":
         return Mistake(path, _missing(path, here, describe.model_at(describe.at(model, loc[:-1]))))
     if kind in ("union_tag_invalid", "union_tag_not_found"):
@@ -173,16 +161,6 @@ def _converted(written: Any, number: Any, quantity: Quantity | None) -> str:
 
 def _with_keys(allowed: str) -> str:
     return f"a mapping with the {allowed}" if allowed.startswith("keys ") else allowed
-
-
-def _unknown(path: Path, owner: type[BaseModel] | None) -> str:
-    """Say which key is meant: one of the `owner`'s, or else one that a key of it has."""
-    keys = list(owner.model_fields) if owner else []
-    given = str(path[-1])
-    word = _CALLED.get(given.lower(), given)
-    deeper = [f"{key}.{word}" for key in keys if describe.at(owner, (key, word)) is not None]
-    hint = f"; did you mean '{deeper[0]}'?" if deeper else f"; allowed are {', '.join(keys)}"
-    return f"{UNKNOWN}{nearest(word if word in keys else given, keys) or hint}"
 
 
 def _missing(path: Path, here: Any, owner: type[BaseModel] | None) -> str:

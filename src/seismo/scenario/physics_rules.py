@@ -7,8 +7,8 @@ from __future__ import annotations
 
 from typing import Any
 
-from seismo.scenario.mistakes import nearest
 from seismo.scenario.model_parts import LayersPart, TablePart
+from seismo.scenario.other_names import nearest
 from seismo.scenario.part import Mistake, Path
 from seismo.scenario.rules import Draft, Found
 from seismo.scenario.sources import FRAMES, ForceSource, MomentTensorSource

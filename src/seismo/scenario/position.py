@@ -41,7 +41,8 @@ class GeographicPoint(GeographicPosition):
 
 
 def _choose(keys: frozenset[str]) -> str:
-    return "longitude, latitude, depth" if keys & GEOGRAPHIC_KEYS else "x, y, z"
+    on_earth = keys & GEOGRAPHIC_KEYS and not keys & {"x", "y", "z"}
+    return "longitude, latitude, depth" if on_earth else "x, y, z"
 
 
 AnyPosition = Annotated[

@@ -18,7 +18,7 @@ from pydantic.fields import FieldInfo
 from seismo.errors import ScenarioError
 from seismo.scenario import describe
 from seismo.scenario.document import Scenario
-from seismo.scenario.mistakes import nearest
+from seismo.scenario.other_names import nearest
 
 _HEAD = """\
 # Scenario reference
