@@ -77,11 +77,17 @@ def test_depth_is_counted_from_the_top_of_the_grid_as_in_the_scenario(tmp_path):
         ("XX,A,00,100,0\nXX,B,00,120,0\n", "1: unknown column xx, a, 00, 100, 0; expected"),
         (
             "station,x,z,elevation\nA,1,0,300\n",
-            "1: unknown column elevation; expected the columns network, "
-            "station, location and longitude, latitude, depth, or x, z; take other columns out",
+            "1: unknown column elevation; elevation counts upwards, depth downwards; expected "
+            "the columns network, station, location and longitude, latitude, depth, or x, z; take "
+            "other columns out",
         ),
         ("station,latitude,longitude\nPAS,-118,34\n", "2: latitude is '-118'; give -90 to 90 deg"),
-        ("station,lon,lat,depth\nA,1,0,0\n", "1: unknown column lon, lat; expected"),
+        (
+            "station,lon,lat,depth\nA,1,0,0\n",
+            "1: unknown column lon, lat; write longitude, latitude for lon, lat; expected",
+        ),
+        ("sta,x,z\nA,1,0\n", "1: unknown column sta; write station for sta; expected"),
+        ("station,name,x,z\nA,B,1,0\n", "1: unknown column name; expected"),
         (
             "station x z\nA 1 0\n",
             "1: one column, 'station x z'; expected the columns network, "

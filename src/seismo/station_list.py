@@ -24,6 +24,12 @@ from seismo.text_lines import read_lines
 
 CODE = ("network", "station", "location")
 GEOGRAPHIC = ("longitude", "latitude", "depth")
+_CALLED = {  # what columns are called elsewhere
+    "net": "network", "sta": "station", "code": "station", "name": "station", "id": "station",
+    "loc": "location", "lon": "longitude", "long": "longitude", "lng": "longitude",
+    "lat": "latitude", "easting": "x", "northing": "y",
+}  # fmt: skip
+_UPWARDS = ("elevation", "elev", "height", "altitude")
 _DEGREES = {"longitude": (-180.0, 360.0), "latitude": (-90.0, 90.0)}
 _PART = re.compile(r"[A-Za-z0-9_-]{0,16}\Z")
 
@@ -88,7 +94,8 @@ def _check_header(header: list[str], axes: str, where: str, expected: str) -> No
     wanted = {"station", *(GEOGRAPHIC[:2] if geographic else axes)}
     unknown = [name or "(no name)" for name in header if name not in known]
     if unknown:
-        problem = f"unknown column {', '.join(unknown)}; {expected}; take other columns out"
+        problem = f"unknown column {', '.join(unknown)}{_renamed(unknown, header, known)}"
+        problem += f"; {expected}; take other columns out"
         if len(header) == 1:
             problem = f"one column, {header[0]!r}; {expected}, between commas or semicolons"
         raise ModelError(f"{where}: {problem}", "path")
@@ -96,6 +103,15 @@ def _check_header(header: list[str], axes: str, where: str, expected: str) -> No
     if missing or len(set(header)) < len(header):
         problem = f"there is no column {', '.join(missing)}" if missing else "a column stands twice"
         raise ModelError(f"{where}: {problem}; {expected}", "path")
+
+
+def _renamed(unknown: list[str], header: list[str], known: tuple[str, ...]) -> str:
+    """Say what unknown columns are called here."""
+    right = {name: _CALLED[name] for name in unknown if name in _CALLED}
+    right = {name: meant for name, meant in right.items() if meant in known and meant not in header}
+    said = f"; write {', '.join(right.values())} for {', '.join(right)}" if right else ""
+    upwards = ", ".join(name for name in unknown if name in _UPWARDS)
+    return f"{said}; {upwards} counts upwards, depth downwards" if upwards else said
 
 
 def _station(line: int, header: list[str], row: list[str], axes: str) -> Station:
