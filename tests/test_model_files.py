@@ -10,7 +10,7 @@ import h5py
 import numpy as np
 import pytest
 
-from seismo.errors import ModelError
+from seismo.errors import ModelError, ScenarioError
 from seismo.model import build_earth
 from seismo.scenario import load, parse
 from seismo.setup import prepare
@@ -243,12 +243,23 @@ model:
 sources:
   - {type: pressure, position: {x: 150, z: 100}, wavelet: {type: ricker, frequency: 10}}
 """
+_SAVE = r'raw numbers: numpy.save\("{0}.npy", {1}\)$'
 LINES = {  # file and keys in the scenario -> line:column: key, and the rest
     ("none.npy", ""): r"8:7: {}.path: 'none.npy': no such file as .*none.npy; paths begin",
     ("good.npy", "shape: [4, 3]"): r"9:7: {}.shape: \[4, 3\]: .*good.npy has shape \[3, 4\];",
     ("good.npy", "units: km/s"): r"8:7: {}.path: 'good.npy': .* 2e\+06 m/s is too fast",
     ("good.npy", "format: hdf5"): r"8:7: {}.path: 'good.npy': .*good.npy cannot be read as hdf5",
     ("cube.npy", ""): r"7:5: {}.origin: missing: .*cube.npy has the axis y",
+    (".", ""): r"8:7: {}.path: '.': .* is a folder; name the file in it",
+    ("bare", "shape: [3]"): r"9:7: {}.shape: \[3\]: .*bare holds 4 bytes, this shape of float32",
+    ("bare", ""): r"7:5: {}.shape: missing: the raw file .*bare needs it",
+    (
+        "m.npz",
+        "shape: [3, 4]",
+    ): r"8:7: {}.path: 'm.npz': an archive of arrays; models are read "
+    r"from .npy, HDF5 or " + _SAVE.format("m", r'numpy.load\("m.npz"\)\["vp"\]'),
+    ("a/b.CSV", ""): "8:7: .*: a text; .*"
+    + _SAVE.format("a/b", r'numpy.loadtxt\("a/b.CSV", delimiter=","\)'),
     ("cube.npy", "axes: zx"): r"9:7: {}.axes: 'zx': .*cube.npy has 3 axes",
 }
 
@@ -258,9 +269,10 @@ def test_a_mistake_is_named_with_its_line(tmp_path: Path, file, keys):
     """One line: file, line, key path, value, limit, remedy."""
     np.save(tmp_path / "good.npy", np.full((3, 4), 2000.0, "f4"))
     np.save(tmp_path / "cube.npy", np.full((3, 4, 5), 2000.0, "f4"))
+    (tmp_path / "bare").write_bytes(b"\0\0\0\0")
     path = tmp_path / "s.yaml"
     path.write_text(SCENARIO.replace("FILE", file).replace("KEYS", keys))
-    with pytest.raises(ModelError, match=LINES[file, keys].format(r"model\[1\].vp")) as caught:
+    with pytest.raises(ScenarioError, match=LINES[file, keys].format(r"model\[1\].vp")) as caught:
         prepare(load(path))
     assert str(caught.value).startswith(f"{path}:")
     assert "\n" not in str(caught.value)

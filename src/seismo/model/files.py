@@ -15,7 +15,7 @@ import numpy as np
 
 from seismo.errors import ModelError
 from seismo.model.gridded import AXES, GridField
-from seismo.scenario.model_parts import format_of
+from seismo.scenario.model_files import format_of
 from seismo.scenario.part import impossible
 
 LARGEST = 64 << 30  # bytes of one array
@@ -57,6 +57,8 @@ def _read(
     spacing: Mapping[str, float],
     origin: Mapping[str, float],
 ) -> GridField:
+    if path.is_dir():
+        raise ModelError(f"{path} is a folder; name the file in it", "path")
     if not path.is_file():
         raise ModelError(
             f"no such file as {path}; paths begin at the folder of the scenario", "path"

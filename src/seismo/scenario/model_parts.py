@@ -2,20 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from itertools import pairwise
-from pathlib import PurePath
-from typing import Annotated, Any, Literal
+from typing import Annotated, Literal
 
-from pydantic import Tag, ValidatorFunctionWrapHandler, field_validator, model_validator
+from pydantic import Tag, model_validator
 
-from seismo.scenario.grid import one_length, or_one_length
+from seismo.scenario.model_files import DensityFile, VelocityFile
 from seismo.scenario.part import (
     Density,
     DensityGradient,
     Field,
     FilePath,
-    Integer,
     Interval,
     Length,
     Part,
@@ -29,10 +26,6 @@ from seismo.scenario.part import (
 MOST_POINTS = 1000  # of an outline: every point of the grid is compared with each
 Point = tuple[Length, Length]
 Row = tuple[Length, PVelocity, SVelocity, Density]
-Count = Annotated[Integer, Field(ge=1)]
-Axes = Literal[
-    "z", "x", "y", "zx", "xz", "zy", "yz", "yx", "xy", "zyx", "zxy", "yzx", "yxz", "xzy", "xyz"
-]  # fmt: skip
 
 
 class UniformPart(Part):
@@ -203,88 +196,6 @@ class PolygonPart(Part):
         _some_property(self.vp, self.vs, self.rho)
         _enough(self.points, 3)
         return self
-
-
-class FileOrigin(Part):
-    """Coordinates of the first point of a gridded file; those left out are the grid's."""
-
-    x: Length | None = Field(None, description="smallest x")
-    y: Length | None = Field(None, description="smallest y (3-D only)")
-    z: Length | None = Field(None, description="smallest depth")
-
-
-class FileSpacing(Part):
-    """Spacing of the points of a gridded file; those left out are the grid's."""
-
-    x: PositiveLength | None = Field(None, description="along x")
-    y: PositiveLength | None = Field(None, description="along y (3-D only)")
-    z: PositiveLength | None = Field(None, description="along z")
-
-    @property
-    def one_for_all(self) -> bool:
-        """Whether it is the same along all axes, y too, which a 2-D run does not have."""
-        return self.x == self.y == self.z
-
-
-FORMATS = {".npy": "npy", ".h5": "hdf5", ".hdf5": "hdf5", ".hdf": "hdf5"}  # by suffix, else raw
-
-
-def format_of(file: Any) -> str:
-    """Return the format of a gridded file: as it is given, or told by the suffix."""
-    return file.format or FORMATS.get(PurePath(file.path).suffix.lower(), "raw")
-
-
-class GriddedFile(Part):
-    """A file with one property on a regular grid, which is resampled to the grid of the run."""
-
-    path: FilePath = Field(description="the file, relative to the scenario's folder")
-    format: Literal["npy", "hdf5", "raw"] | None = Field(
-        None, description="told by the suffix when left out: .npy, .h5, .hdf5, .hdf, else raw"
-    )
-    dataset: FilePath | None = Field(
-        None, description="dataset of an HDF5 file; may be left out when it is the only one"
-    )
-    shape: Annotated[tuple[Count, ...], Field(min_length=1, max_length=3)] | None = Field(
-        None, description="numbers of points, slowest axis first; needed by raw, checked otherwise"
-    )
-    axes: Axes | None = Field(
-        None,
-        description="axes of the file, slowest first, when not z, zx or zyx; "
-        "the file is the same along an axis that it lacks",
-    )
-    dtype: Literal["float32", "float64", "int16", "uint16", "int32"] = Field(
-        "float32", description="number type of a raw file"
-    )
-    byte_order: Literal["little", "big"] = Field("little", description="byte order of a raw file")
-    spacing: FileSpacing | None = Field(
-        None,
-        description="spacing of the file's points: one length for all axes, or x, z (and y); "
-        "the grid's by default",
-        json_schema_extra=or_one_length,
-    )
-    origin: FileOrigin | None = Field(
-        None, description="coordinates of the file's first point; the grid's by default"
-    )
-
-    @field_validator("spacing", mode="wrap")
-    @classmethod
-    def _same_on_all_axes(cls, value: Any, check: ValidatorFunctionWrapHandler) -> Any:
-        if value is None or isinstance(value, Mapping | FileSpacing):
-            return check(value)
-        length = one_length(value)
-        return FileSpacing(x=length, y=length, z=length)
-
-
-class VelocityFile(GriddedFile):
-    """A velocity on a regular grid."""
-
-    units: Literal["m/s", "km/s"] = Field("m/s", description="unit of the values")
-
-
-class DensityFile(GriddedFile):
-    """A density on a regular grid."""
-
-    units: Literal["kg/m3", "g/cm3"] = Field("kg/m3", description="unit of the values")
 
 
 class FilePart(Part):

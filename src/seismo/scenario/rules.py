@@ -10,18 +10,17 @@ from __future__ import annotations
 import math
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from pathlib import PurePath
 from typing import Any
 
 from seismo.scenario.grid import Boundaries, GridSpec, TimeSpec
+from seismo.scenario.model_files import FORMATS, OTHERS, GriddedFile, format_of
 from seismo.scenario.model_parts import (
-    FORMATS,
     BlockPart,
     FilePart,
     GradientPart,
-    GriddedFile,
     LayersPart,
     SpherePart,
-    format_of,
 )
 from seismo.scenario.output import Output
 from seismo.scenario.part import Mistake, Path
@@ -254,7 +253,14 @@ def _top_covered(top: float, first: Any) -> Found:
 
 
 def _file(path: Path, file: GriddedFile, dimensions: int | None) -> Found:
-    if format_of(file) == "raw" and file.shape is None:
+    suffix = PurePath(file.path).suffix.lower()
+    other = None if file.format else OTHERS.get(suffix)
+    if other:
+        kind, values = other[0], other[1].format(path=file.path, name=path[-1])
+        saved = f'numpy.save("{PurePath(file.path).with_suffix(".npy")}", {values})'
+        problem = f"{kind}; models are read from .npy, HDF5 or raw numbers: {saved}"
+        yield Mistake((*path, "path"), problem)
+    elif format_of(file) == "raw" and file.shape is None and (file.format or suffix):
         problem = "missing: a raw file needs its numbers of points, slowest axis first"
         if not file.format:
             problem += f"; {file.path!r} counts as one, as it ends in none of {', '.join(FORMATS)}"
