@@ -73,6 +73,7 @@ def test_run_info_and_plot(seismo_of, tmp_path):
     code, out, err = seismo_of("info", "here.h5")
     assert code == 0
     assert "a pulse" in out
+    assert "source_000: pressure at x 150, z 100 m, ricker centred at 0.15 s" in out
     code, out, err = seismo_of("plot", "here.h5", "model", "-o", "m.png", "-O", "parameters=[vp]")
     assert (code, err) == (0, "")
     assert (tmp_path / "m.png").exists()

@@ -323,8 +323,20 @@ def test_pressure_on_the_surface_of_rock_is_not_zero():
     assert not any("surface (z" in line for line in make_plan(scenario(**changed)).warnings)
 
 
+@pytest.mark.parametrize(("wavelet", "said"), [
+    ({"type": "ricker", "frequency": 8.0}, "source_000 (force, ricker centred at 0.1875 s)"),
+    ({"type": "ricker", "frequency": 8.0, "delay": 0.25}, "ricker centred at 0.25 s)"),
+    ({"type": "brune", "corner_frequency": 2.0, "delay": 0.1}, "brune begins at 0.1 s)"),
+])  # fmt: skip
+def test_the_plan_says_when_a_source_acts(wavelet, said, capsys):
+    sources = [SCENARIO["sources"][0] | {"wavelet": wavelet}]
+    print_plan(make_plan(scenario(sources=sources)), Console())
+    assert said in capsys.readouterr().out
+
+
 def test_a_plan_is_plain_data():
     plan = json.loads(json.dumps(make_plan(scenario()).as_dict()))
+    assert plan["sources"][0]["centre"] == 1.5 / 8.0
     assert plan["points"] == {"x": 241, "z": 121}
     assert plan["dt"] < plan["dt_limit"]
     steps = plan["steps"]

@@ -103,6 +103,7 @@ def test_sources_and_wavelets_are_those_asked_for(results):
     assert source["type"] == "explosion"
     assert (source["x"], source["x_requested"], source["moment"]) == (103.0, 103.0, 1e9)
     assert (source["index_x"], source["offset_x"]) == (18, pytest.approx(3.0))
+    assert (source["start"], source["centre"]) == (0.0, pytest.approx(1.5 / FREQUENCY))
     tau = np.arange(151) * DT - 1.5 / FREQUENCY
     a = (math.pi * FREQUENCY * tau) ** 2
     np.testing.assert_allclose(results.wavelets.samples[0], (1 - 2 * a) * np.exp(-a), atol=1e-12)

@@ -45,7 +45,7 @@ class PointSource:
     kind: str
     position: tuple[float, float, float]
     strength: dict[str, float]
-    wavelet: object
+    wavelet: Any
     delay: float
     derivative: int
     base: Path | None = None
@@ -68,6 +68,12 @@ class PointSource:
     def start(self) -> float:
         """Time in s before which it is silent."""
         return wavelets.start_time(self.wavelet, self.base) + self.delay
+
+    @property
+    def centre(self) -> float | None:
+        """Time in s of the middle of its wavelet, None where before and after it differ."""
+        shape = wavelets.shape_of(self.wavelet, self.base)
+        return (self.start + self.end) / 2 if shape.start == -shape.end else None
 
     @property
     def end(self) -> float:

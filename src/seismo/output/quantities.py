@@ -97,3 +97,8 @@ def with_unit(value: float, unit: str) -> str:
     if name.startswith("10^"):
         factor, name = 1.0, unit
     return f"{value * factor:.3g} {name}".rstrip()
+
+
+def timing(start: float, centre: float | None) -> str:
+    """Say when a source acts (s): about the middle of its wavelet, if that has one."""
+    return f"begins at {start:.6g} s" if centre is None else f"centred at {centre:.6g} s"

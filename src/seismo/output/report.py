@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from seismo.output.quantities import with_unit
+from seismo.output.quantities import timing, with_unit
 from seismo.output.results_file import COMPLETE, UNSTABLE
 
 if TYPE_CHECKING:
@@ -123,7 +123,11 @@ def _sources(results: Results) -> Iterator[tuple[str, str]]:
     for source in sources[:3]:
         place = ", ".join(f"{a} {source[a]:.6g}" for a in "xyz" if a in source)
         name = source.get("name", source.get("source", "source"))
-        yield "source", f"{name}: {source.get('type', 'unknown type')} at {place} m"
+        text = f"{name}: {source.get('type', 'unknown type')} at {place} m"
+        if "wavelet" in source and "start" in source:
+            acts = timing(float(source["start"]), source.get("centre"))
+            text += f", {source['wavelet']} {acts}"
+        yield "source", text
     if len(sources) > 3:
         yield "", f"... and {len(sources) - 3} more sources"
 

@@ -12,7 +12,14 @@ from seismo.output.chunks import write_whole
 from seismo.output.quantities import long_name
 
 _TEXT = h5py.string_dtype("utf-8")
-_UNITS = {"longitude": "degrees_east", "latitude": "degrees_north", "time": "s", "delay": "s"}
+_UNITS = {
+    "longitude": "degrees_east",
+    "latitude": "degrees_north",
+    "time": "s",
+    "delay": "s",
+    "start": "s",
+    "centre": "s",
+}
 
 
 def write_scale(

@@ -83,6 +83,16 @@ class Plan:
             "duration": clock.steps * clock.dt,
             "shots": len(setup.shots),
             "shots_together": setup.batch,
+            "sources": [
+                {
+                    "name": s.name,
+                    "type": s.kind,
+                    "wavelet": s.wavelet.type,
+                    "start": s.start,
+                    "centre": s.centre,
+                }
+                for s in setup.shots[0].sources
+            ],
             "receivers": {g.name: len(g.positions) for g in setup.groups},
             "f_max": self.f_max,
             "f_dominant": self.f_dominant,

@@ -9,9 +9,11 @@ from rich.table import Table
 
 from seismo.grid import AXES
 from seismo.monitor import clock_time, rate
-from seismo.output.quantities import with_unit
+from seismo.output.quantities import timing, with_unit
 from seismo.plan import Plan
 from seismo.plan.resolution import CONTACT_POINTS, SPEED_ERROR, has_contacts
+
+MOST_SOURCES = 3  # that are described each
 
 
 def print_plan(plan: Plan, console: Console) -> None:
@@ -128,8 +130,16 @@ def _geometry(plan: Plan) -> Iterator[tuple[str, str]]:
     text = f"{shots} shot{'s' * (shots > 1)}"
     if shots > 1:
         text += f", {together} at a time"
-    sources = len(setup.shots[0].sources)
-    yield "sources", f"{text}, {sources} source{'s' * (sources > 1)} each"
+    sources = setup.shots[0].sources
+    acts = [
+        f"{s.name} ({s.kind}, {s.wavelet.type} {timing(s.start, s.centre)})"
+        for s in sources[:MOST_SOURCES]
+    ]
+    acts += ["..."] * (len(sources) > MOST_SOURCES)
+    yield (
+        "sources",
+        f"{text}, {len(sources)} source{'s' * (len(sources) > 1)} each: {', '.join(acts)}",
+    )
     groups = [f"{len(g.positions)} {g.name} ({', '.join(g.quantities)})" for g in setup.groups]
     yield "receivers", "; ".join(groups) or "none"
 

@@ -101,7 +101,10 @@ def _source_row(setup: Setup, source: Any) -> dict[str, Any]:
         "offset": {a: (index[a] - nearest[a]) * grid.spacing[AXES.index(a)] for a in axes},
         "wavelet": source.wavelet.type,
         "delay": source.delay,
+        "start": source.start,
     }
+    if source.centre is not None:
+        row["centre"] = source.centre
     if source.kind in ("moment_tensor", "explosion"):
         row["time_function"] = "moment_rate" if source.derivative else "moment"
     names = {"moment_tensor": "moment", "force": "force"}
