@@ -285,3 +285,24 @@ def test_what_no_rock_has_is_named_with_the_model(tmp_path: Path):
     path.write_text(text.replace("sources:", "  - {type: block, vs: 1400}\nsources:"))
     with pytest.raises(ModelError, match=r"s.yaml:4:1: model: vp/vs is 1.071 at z = .*: check vs"):
         prepare(load(path))
+
+
+@pytest.mark.parametrize(("turned", "points", "named"), [
+    ("vp", (41, 41), "vp.npy"), ("vs", (41, 41), "vs.npy"), ("vp", (41, 61), "vp.npy"),
+    ("vs", (41, 61), "vs.npy"), ("vp rho", (41, 61), "vs.npy"),
+])  # fmt: skip
+def test_a_transposed_file_among_others_is_named(tmp_path: Path, turned, points, named):
+    """Of three, that which is unlike the other two."""
+    z, x = np.mgrid[: points[0], : points[1]]
+    vp = 1500.0 + 70.0 * z + 60.0 * np.sin(x / 3.0)
+    files = {"vp": vp, "vs": vp / 1.8, "rho": 310.0 * vp**0.25}
+    for name, values in files.items():
+        np.save(tmp_path / f"{name}.npy", values.T if name in turned.split() else values)
+    lengths = ", ".join(f"{a}: {(n - 1) * 10}" for a, n in zip("zx", points, strict=True))
+    parts = ", ".join(f"{name}: {{path: {name}.npy}}" for name in files)
+    text = SCENARIO.replace("acoustic", "elastic").replace("x: 300, z: 200", lengths)
+    head, tail = text.split("model:")[0], text[text.index("sources:") :]
+    scenario = f"{head}model: [{{type: file, {parts}}}]\n{tail}"
+    (tmp_path / "s.yaml").write_text(scenario)
+    with pytest.raises(ModelError, match=rf"vp/vs is .*: \S*{named} seems transposed: exchange"):
+        prepare(load(tmp_path / "s.yaml"))

@@ -11,7 +11,7 @@ Symbols: vp, vs velocities of P and S waves (m/s), rho density (kg/m3); z depth 
 from __future__ import annotations
 
 import itertools
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -21,7 +21,7 @@ import numpy as np
 from seismo.errors import ModelError
 from seismo.model.bodies import Block, Polygon, Sphere, beneath
 from seismo.model.files import read_grid
-from seismo.model.gridded import Gridded
+from seismo.model.gridded import Gridded, turned
 from seismo.model.layered import (
     PARAMETERS,
     Bounds,
@@ -64,6 +64,11 @@ class Earth:
         """Whether a part varies within cells anywhere, as files do."""
         return any(isinstance(part, Gridded) for part in self.parts)
 
+    def turned(self, least: float) -> str:
+        """Say which model file seems transposed where vp / vs falls below a least value."""
+        found = (turned(p.grids, least) for p in self.parts if isinstance(p, Gridded))
+        return next(filter(None, found), "")
+
     def sample(
         self, z: np.ndarray, y: np.ndarray | None, x: np.ndarray | float = 0.0
     ) -> dict[str, np.ndarray]:
@@ -82,7 +87,7 @@ class Earth:
         fields = {name: np.full(shape, np.nan) for name in self.needs}
         for part in self.parts:
             part.paint(fields, z, y, x)
-        _check(fields, (z, y, x))
+        _check(fields, (z, y, x), self.turned)
         return fields
 
     def uneven(self, low: Bounds, high: Bounds) -> np.ndarray:
@@ -239,7 +244,9 @@ def _gradient_range(part: Any, key: tuple[str | int, ...], limits: Range) -> tup
     return float(top), float(bottom)
 
 
-def _check(fields: Mapping[str, np.ndarray], places: Bounds) -> None:
+def _check(
+    fields: Mapping[str, np.ndarray], places: Bounds, turned: Callable[[float], str]
+) -> None:
     """Refuse what no medium has, naming the first place."""
     for name, values in fields.items():
         # A comparison with NaN is false: one pass finds both the missing and the impossible.
@@ -259,7 +266,7 @@ def _check(fields: Mapping[str, np.ndarray], places: Bounds) -> None:
             at, ratio = _first(bad, fields["vp"] / np.maximum(fields["vs"], 1e-30), places)
             raise ModelError(
                 f"vp/vs is {ratio:.3f} at {at}; below 1.155 the bulk modulus is negative: "
-                "check vs and the order of the parts",
+                f"{turned(_LEAST_RATIO) or 'check vs and the order of the parts'}",
                 "model",
             )
 

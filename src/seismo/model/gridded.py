@@ -10,6 +10,7 @@ from __future__ import annotations
 import math
 from collections.abc import Mapping
 from dataclasses import dataclass
+from itertools import permutations
 from typing import Any
 
 import numpy as np
@@ -142,3 +143,35 @@ def _on_own_axes(places: list[np.ndarray]) -> bool:
         return False
     order = [axes[0] for axes in varying if axes]
     return order == sorted(set(order))
+
+
+def turned(grids: Mapping[str, GridField], least: float) -> str:
+    """Name the file of vp or vs that gives rocks with the other once its axes are exchanged.
+
+    Args:
+        grids: files by the parameters they hold.
+        least: of vp / vs, which the files as they are fall below.
+    """
+    vp, vs, rho = (grids.get(name) for name in ("vp", "vs", "rho"))
+    if vp is None or vs is None or vp.axes != vs.axes:
+        return ""
+    for order in list(permutations(range(len(vp.axes))))[1:]:
+        other = vp.values.transpose(order)
+        if other.shape != vs.values.shape:
+            continue
+        if (other * vp.factor < least * vs.factor * vs.values).any():
+            continue
+        names = " or ".join(grid.source for grid in _unlike([vp, vs], rho))
+        return f"{names} seems transposed: exchange its axes, or say which they are by `axes`"
+    return ""
+
+
+def _unlike(suspects: list[GridField], other: GridField | None) -> list[GridField]:
+    """Give that of two files which is less like another one, or both."""
+    if other is None or np.ptp(other.values) == 0.0:
+        return suspects
+    odd = [grid for grid in suspects if grid.values.shape != other.values.shape]
+    if odd:
+        return odd
+    alike = [np.corrcoef(grid.values.ravel(), other.values.ravel())[0, 1] for grid in suspects]
+    return [suspects[int(np.argmin(alike))]]

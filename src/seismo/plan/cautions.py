@@ -101,8 +101,9 @@ def _ratio(setup: Setup, layers: list[LayerResolution]) -> Lines:
     ratio = setup.extremes.ratio_min
     if ratio < math.sqrt(2.0):
         yield (
-            f"model: vp/vs falls to {ratio:.3f}, below sqrt(2) (a negative Poisson ratio): "
-            "rocks have 1.5 to 2.2, sediments more; check vs"
+            f"model: vp/vs falls to {ratio:.3f}, below sqrt(2) (a negative Poisson ratio): rocks "
+            "have 1.5 to 2.2, sediments more; "
+            f"{setup.earth.turned(math.sqrt(2.0)) or 'check vs'}"
         )
 
 
