@@ -160,6 +160,39 @@ def test_a_key_of_another_name_or_place_is_led_to_the_right_one(old, new, key):
     assert f"unknown key; {allowed}" in message
 
 
+@pytest.mark.parametrize(
+    ("old", "new", "said"),
+    [
+        ("{duration: 1 s}", "\n  duration:1 s", "3:1: time: 'duration:1 s': "),
+        ("{duration: 1 s}", "{duration:1 s}", "3:8: time.duration: 'duration:1 s': "),
+        (UNIFORM, "type:uniform", "6:5: model[0]: 'type:uniform': "),
+        ("physics: elastic", "physics:elastic  # a:b", "1:1: 'physics:elastic': "),
+        (
+            "{duration: 1 s}",
+            "\n  duration: 1 s\n  courant:0.5\n  step: 1 ms",
+            "5:3: 'courant:0.5': ",
+        ),
+        (f"  - {UNIFORM}", "  - type:uniform\n    vp: 3", "6:3: '- type:uniform': "),
+    ],
+)
+def test_a_space_that_is_missing_behind_a_colon_is_told(old, new, said):
+    (message,) = mistakes(FLAT.replace(old, new))
+    right = said.split("'")[1].removeprefix("- ").replace(":", ": ")
+    assert message == f"s.yaml:{said}put a space behind the colon: '{right}'"
+
+
+def test_a_space_that_is_missing_elsewhere_is_told():
+    (message,) = mistakes("duration:1 s\n")
+    assert message == "s.yaml: put a space behind the colon: 'duration: 1 s'"
+    (message,) = mistakes(FLAT.replace(f"  - {UNIFORM}", "  -type: uniform\n  - vp: 3"))
+    assert message.endswith("'-type: uniform': put a space behind the dash: '- type: uniform'")
+
+
+@pytest.mark.parametrize("title", ["a:b", "'a:b'", "http://a", "C:\\a"])
+def test_a_colon_within_a_text_is_no_mistake(title):
+    assert parse(f"title: {title}\n{FLAT}").title == title.strip("'")
+
+
 def test_a_flood_of_mistakes_is_cut():
     points = ", ".join("{x: -1, z: 1}" for _ in range(200))
     found = mistakes(FLAT.replace(SURFACE, f"{{type: points, positions: [{points}]}}"))

@@ -24,7 +24,7 @@ from seismo.scenario.grid import Boundaries, Geographic, GridSpec, TimeSpec
 from seismo.scenario.model_parts import ModelPart
 from seismo.scenario.output import Output
 from seismo.scenario.part import Field, Mistake, Part, Path, Text
-from seismo.scenario.reader import Document
+from seismo.scenario.reader import Document, tight
 from seismo.scenario.receivers import ReceiverSet
 from seismo.scenario.sources import Source, Survey
 from seismo.scenario.yaml_text import to_text
@@ -209,6 +209,8 @@ def check(document: Document, base: pathlib.Path) -> Scenario:
     if not isinstance(document.data, dict):
         what = "empty" if document.data is None else "not a mapping of keys to values"
         name = document.name or "scenario"
+        if isinstance(document.data, str) and (problem := tight(document.data)):
+            raise ScenarioError(f"{name}: {problem}")
         raise ScenarioError(
             f"{name}: {what}: a scenario begins like 'physics: elastic'; see 'seismo new'"
         )

@@ -15,7 +15,7 @@ from seismo.errors import ScenarioError
 from seismo.scenario import describe
 from seismo.scenario.other_names import meant, nearest
 from seismo.scenario.part import Mistake, Path, Quantity
-from seismo.scenario.reader import Document, shortened
+from seismo.scenario.reader import Document, shortened, tight
 
 MOST_SHOWN = 50
 RULES = "rules"  # pydantic error type that carries mistakes found by the rules between keys
@@ -148,6 +148,8 @@ def _mistake(item: Any, model: type[BaseModel], data: Any) -> Mistake:
         return Mistake(path, "must not be empty")
     if here is None:
         return Mistake(path, item["msg"].replace("Input should be", "must be"))
+    if describe.model_at(here) and (problem := _tight(item["input"])):
+        return Mistake(path, problem)
     converted = _converted(value_at(data, path), item["input"], describe.quantity(here))
     return Mistake(path, f"must be {_with_keys(describe.allowed(here))}{converted}")
 
@@ -157,6 +159,10 @@ def _converted(written: Any, number: Any, quantity: Quantity | None) -> str:
     if quantity is None or not isinstance(written, str) or f"{number:g}" in written:
         return ""
     return f" (it is {number:g} {quantity.dimension.symbol})"
+
+
+def _tight(value: Any) -> str:
+    return tight(value) if isinstance(value, str) else ""
 
 
 def _with_keys(allowed: str) -> str:
@@ -172,6 +178,8 @@ def _missing(path: Path, here: Any, owner: type[BaseModel] | None) -> str:
 
 def _type_mistake(path: Path, value: Any, names: list[str]) -> Mistake:
     allowed = f"one of {', '.join(names)}"
+    if problem := _tight(value):
+        return Mistake(path, problem)
     if not isinstance(value, Mapping):
         return Mistake(path, f"must be a mapping with a 'type', {allowed}")
     if "type" not in value:

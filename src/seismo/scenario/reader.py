@@ -27,6 +27,8 @@ MAX_DEPTH = 32
 MAX_NODES = 100_000
 _INTEGER = re.compile(r"[-+]?[0-9]+\Z")
 _FLOAT = re.compile(r"[-+]?(\.[0-9]+|[0-9]+(\.[0-9]*)?)([eE][-+]?[0-9]+)?\Z")
+_TIGHT = re.compile(r"(?:- +)?([A-Za-z_][A-Za-z0-9_]*):([^\s:/\\][^#]*)")
+_TIGHT_ITEM = re.compile(r"-([A-Za-z_][A-Za-z0-9_]*:.*)")
 _TRUTH = ("yes", "no", "on", "off", "true", "false")
 _LOADER: Any = getattr(yaml, "CSafeLoader", yaml.SafeLoader)
 
@@ -75,7 +77,7 @@ def read(text: str, name: str) -> Document:
     except UnicodeEncodeError as error:
         raise ScenarioError(f"{name}: not valid Unicode at character {error.start + 1}") from None
     except yaml.MarkedYAMLError as error:
-        raise ScenarioError(_syntax(name, error)) from None
+        raise ScenarioError(_syntax(name, text, error)) from None
     except (yaml.YAMLError, ValueError, RecursionError) as error:
         raise ScenarioError(f"{name}: not readable as YAML: {_one_line(str(error))}") from None
     document = Document(name, text)
@@ -133,6 +135,13 @@ def _mapping(node: Any, path: Path, document: Document) -> dict[str, Any]:
             mistake = ((*path, last), _place(number), f"{shortened(text)}: {problem}")
             document.mistakes.append(mistake)
             continue
+        if not (key.style or value.value) and (parts := _TIGHT.fullmatch(key.value)):
+            here = (*path, parts[1])
+            problem = f"{shortened(key.value)}: {tight(key.value)}"
+            document.mistakes.append((here, _place(key), problem))
+            document.places[here] = _place(key)
+            result[parts[1]] = parts[2]
+            continue
         if key.value in result:
             line = document.places[here][0]
             document.mistakes.append(
@@ -187,7 +196,21 @@ def _place(node: Any) -> Place:
     return node.start_mark.line + 1, node.start_mark.column + 1
 
 
-def _syntax(name: str, error: yaml.MarkedYAMLError) -> str:
+def tight(text: str) -> str:
+    """Say what to write for a key and its value without a space between; nothing for others."""
+    if parts := _TIGHT.match(text):
+        return f"put a space behind the colon: '{parts[1]}: {parts[2].strip()}'"
+    return f"put a space behind the dash: '- {text[1:]}'" if _TIGHT_ITEM.match(text) else ""
+
+
+def _syntax(name: str, text: str, error: yaml.MarkedYAMLError) -> str:
+    lines = text.splitlines()
+    marks = [mark.line for mark in (error.context_mark, error.problem_mark) if mark]
+    for number in (n for line in marks for n in (line, line - 1) if 0 <= n < len(lines)):
+        written = lines[number].split(" #")[0].strip()
+        if problem := tight(written):
+            column = lines[number].index(written) + 1
+            return f"{name}:{number + 1}:{column}: {shortened(written)}: {problem}"
     mark = error.problem_mark or error.context_mark
     place = f":{mark.line + 1}:{mark.column + 1}" if mark else ""
     begun = f" begun on line {error.context_mark.line + 1}" if error.context_mark else ""
