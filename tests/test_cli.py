@@ -85,6 +85,22 @@ def test_run_info_and_plot(seismo_of, tmp_path):
     assert "folder" in err
 
 
+def test_run_says_that_it_replaces_results_of_another_scenario(seismo_of, tmp_path):
+    here = f"{tmp_path / 'pulse.h5'}: holds results of another scenario, of 2"
+    assert here not in seismo_of("run", "pulse.yaml")[2]
+    assert here not in seismo_of("run", "pulse.yaml")[2]
+    text = (tmp_path / "pulse.yaml").read_text()
+    (tmp_path / "pulse.yaml").write_text(text.replace("0.2 s", "0.1 s"))
+    assert seismo_of("check", "pulse.yaml")[0] == 0
+    code, out, err = seismo_of("run", "pulse.yaml", "--quiet")
+    assert (code, out, err) == (0, "", "")
+    (tmp_path / "pulse.yaml").write_text(text.replace("a pulse", "another"))
+    (line,) = [line for line in seismo_of("run", "pulse.yaml")[2].splitlines() if here in line]
+    assert line.endswith(
+        "(its title 'a pulse', and 1 more), which are replaced when this run is complete"
+    )
+
+
 def test_plot_draws_all_there_is(seismo_of, tmp_path):
     assert seismo_of("run", "pulse.yaml", "--quiet") == (0, "", "")
     code, out, _ = seismo_of("plot", "pulse.h5")

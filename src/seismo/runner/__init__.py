@@ -37,7 +37,7 @@ from seismo.runner.checkpoints import (
     take_up,
 )
 from seismo.runner.deadline import time_of_end
-from seismo.runner.identity import digest, identity_of, refuse_another, refuse_results
+from seismo.runner.identity import digest, identity_of, refuse_another, refuse_results, replaced
 from seismo.runner.profile import Unprofiled, watch
 from seismo.runner.request import Request, silent
 from seismo.runner.signals import Signals
@@ -199,6 +199,8 @@ def _run(
             if ranks.first:
                 shutil.rmtree(folder, ignore_errors=True)
         else:
+            if ranks.first and not begun and (note := replaced(final, own)):
+                report(Progress("device", note=note))
             setup = _shared(setup, backend, ranks, report, start.header.get("together"))
             facts = _facts(
                 setup, identity=own, backend=backend.name, shots=share and str(share),

@@ -19,7 +19,10 @@ from seismo.backends.base import Backend
 from seismo.backends.digest import source_digest
 from seismo.errors import ScenarioError
 from seismo.output.provenance import package_version
+from seismo.output.results import open_results
 from seismo.scenario import Scenario
+from seismo.scenario.mistakes import key_path
+from seismo.scenario.reader import shortened
 from seismo.setup import Setup
 
 Path = tuple[str | int, ...]
@@ -65,6 +68,33 @@ def refuse_results(
     raise ScenarioError(
         f"{final}: is complete, and of this scenario by other versions of seismo, NumPy or Numba, "
         f"on another backend, of other shots, or with files that have changed since; {_OVER}"
+    )
+
+
+def replaced(final: pathlib.Path, own: Mapping[str, Any]) -> str:
+    """Say of which other scenario the results are that a run will replace, nothing for its own.
+
+    Args:
+        final: where its results go.
+        own: the identity of the run.
+    """
+    if not final.exists():
+        return ""
+    try:
+        with open_results(final) as results:
+            stored = _plain(yaml.safe_load(results.scenario))
+            when = str(results.provenance.get("created", "unknown date"))[:16].replace("T", " ")
+    except (ScenarioError, yaml.YAMLError, AttributeError, LookupError, TypeError):
+        return ""  # damaged: nothing is lost
+    found = list(differences(stored, own["scenario"]))
+    if not found:
+        return ""
+    path, before, _ = found[0]
+    first = f"{key_path(path)} {'nothing' if before is None else shortened(before)}"
+    more = f", and {len(found) - 1} more" * (len(found) > 1)
+    return (
+        f"{final}: holds results of another scenario, of {when} (its {first}{more}), which are "
+        "replaced when this run is complete"
     )
 
 
