@@ -467,6 +467,21 @@ def test_a_number_beyond_those_held_is_no_damage(elastic_2d):
             line.values_of("vz", (0, 0, 0, 0))
 
 
+@pytest.mark.parametrize("index", [
+    np.s_[::-1], np.s_[..., ::-1], np.s_[::-2, 3], np.s_[-1, ::-3, 2:9:2], np.s_[[2, 0, 2]],
+    np.s_[[-1, 1]], np.s_[[1, 2], [3, 4]], np.s_[[1, 2], :, [3, 4]], np.s_[1, :, [3, 0]],
+    np.s_[:, [7, 1], ::2], np.s_[None, 2], np.s_[True, 1], np.s_[[[0, 1], [3, 2]]], np.s_[[]],
+    np.s_[5:2:-1, ..., 4:7], np.s_[2:5:-1], np.s_[5:2], np.s_[np.arange(12) > 8],
+    np.s_[np.int64(3)],
+    np.s_[[True, False] * 6, 4], np.s_[...],
+])  # fmt: skip
+def test_what_numpy_takes_of_an_array_is_taken_of_the_file(elastic_2d, index):
+    with open_results(elastic_2d) as results:
+        series = results.snapshots["wavefield/shot_000"]
+        name = next(iter(series))
+        np.testing.assert_array_equal(series.values_of(name, index), series.values_of(name)[index])
+
+
 def test_info_says_what_a_user_asks(elastic_2d):
     with open_results(elastic_2d) as results:
         text = results.info()

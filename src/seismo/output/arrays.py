@@ -12,12 +12,14 @@ import contextlib
 import difflib
 import re
 from collections.abc import Iterable, Iterator, Mapping
+from functools import partial
 from typing import Any
 
 import h5py
 import numpy as np
 
 from seismo.errors import ScenarioError
+from seismo.output.selection import select
 
 # HDF5 keeps names in alphabetical order; people expect this one (what matches first).
 _ORDER = (r"vp", r"vs", r"rho", r"p|pressure", r"v[xyz]", r"u[xyz]", r"a[xyz]", r"s[xyz]{2}", r".*")
@@ -65,7 +67,7 @@ class NamedArrays(Mapping[str, Any]):
         return f"<{type(self).__name__} {self.name}: {inside}>"
 
     def values_of(self, name: str, index: Any = ...) -> np.ndarray:
-        """Read one array, or the part `index` of it, as NumPy.
+        """Read one array, or the part `index` of it, as NumPy would take it.
 
         Raises:
             ScenarioError: there is no such array or part of it, or the file is damaged.
@@ -73,7 +75,7 @@ class NamedArrays(Mapping[str, Any]):
         dataset = self._dataset(name)
         with reading(dataset):
             self._hold_to_shape(name, index)
-        return read(dataset, index)
+        return select(partial(read, dataset), self.shape(name), index)
 
     def unit(self, name: str) -> str:
         """Return the unit of an array."""
