@@ -164,6 +164,15 @@ def test_check_as_text_and_json(seismo_of):
     assert json.loads(out)["physics"] == "acoustic"
 
 
+def test_check_run_and_progress_count_the_same_steps(seismo_of):
+    plan = json.loads(seismo_of("check", "pulse.yaml", "--json")[1])
+    total = plan["steps"] + plan["extra_steps"]
+    assert f"and {plan['extra_steps']} more to complete" in seismo_of("check", "pulse.yaml")[1]
+    last, closing = seismo_of("run", "pulse.yaml")[2].splitlines()[-2:]
+    assert f"100 %  step {total}/{total}  t = 200 ms" in last
+    assert closing.startswith(f"{total} steps in ")
+
+
 def test_check_tells_of_results_that_cannot_be_written(seismo_of, tmp_path):
     """In the words of `run`, which refuses them; nothing stays behind."""
     (tmp_path / "folder").mkdir()

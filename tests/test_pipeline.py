@@ -167,18 +167,21 @@ def test_who_waits_for_room_is_counted():
     assert 0.02 < ring.stalled < 5.0
 
 
+SUMMARY = {
+    "steps_taken": 10, "elapsed_s": 2.0, "points_per_second": 1e8, "bytes_per_second": 1e9,
+}  # fmt: skip
+
+
 def test_the_closing_line_tells_of_waiting():
-    summary = {"steps": 10, "elapsed_s": 2.0, "points_per_second": 1e8, "bytes_per_second": 1e9}
-    assert "waiting" not in closing_line(summary | {"output_stalled_s": 0.0})
-    assert closing_line(summary | {"output_stalled_s": 1.2}).endswith(
+    assert "waiting" not in closing_line(SUMMARY | {"output_stalled_s": 0.0})
+    assert closing_line(SUMMARY | {"output_stalled_s": 1.2}).endswith(
         "1.2 s of waiting for the disk"
     )
 
 
 def test_the_closing_line_tells_of_a_busy_machine():
-    summary = {"steps": 10, "elapsed_s": 2.0, "points_per_second": 1e8, "bytes_per_second": 1e9}
-    assert closing_line(summary | {"share_of_others": 0.04}) == closing_line(summary)
-    assert closing_line(summary | {"share_of_others": 0.34}).endswith(
+    assert closing_line(SUMMARY | {"share_of_others": 0.04}) == closing_line(SUMMARY)
+    assert closing_line(SUMMARY | {"share_of_others": 0.34}).endswith(
         "; other programs used 34% of the processor"
     )
 

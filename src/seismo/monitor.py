@@ -205,7 +205,7 @@ class Lines:
 def closing_line(summary: dict[str, Any]) -> str:
     """Say how fast a run was, from its summary."""
     line = (
-        f"{summary['steps']} steps in {clock_time(summary['elapsed_s'])}, all included; "
+        f"{summary['steps_taken']} steps in {clock_time(summary['elapsed_s'])}, all included; "
         f"stepping at {rate(summary['points_per_second'])}, "
         f"{summary['bytes_per_second'] / 1e9:.1f} GB/s"
     )

@@ -80,6 +80,7 @@ class Plan:
             "dt": clock.dt,
             "dt_limit": clock.limit,
             "steps": clock.steps,
+            "extra_steps": setup.extra_steps,
             "duration": clock.steps * clock.dt,
             "shots": len(setup.shots),
             "shots_together": setup.batch,

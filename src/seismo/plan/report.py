@@ -46,7 +46,8 @@ def _facts(plan: Plan) -> Iterator[tuple[str, str]]:
     yield (
         "time",
         f"{clock.steps} steps of {with_unit(clock.dt, 's')} = "
-        f"{with_unit(clock.steps * clock.dt, 's')}; "
+        f"{with_unit(clock.steps * clock.dt, 's')}, and {setup.extra_steps} more to complete the "
+        "traces; "
         f"the stability limit is {with_unit(clock.limit, 's')} "
         f"(vmax {setup.fastest:.5g} m/s), the step {clock.dt / clock.limit:.2f} of it",
     )

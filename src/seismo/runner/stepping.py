@@ -312,7 +312,8 @@ class Run:
         health = self.telemetry.sample(elapsed, moved, gear.pipeline.waiting())
         return Progress(
             "step", number * self.per_batch + simulation.step, self.total,
-            simulation.step * self.setup.clock.dt, elapsed, self.pace.rate,
+            min(simulation.step, self.setup.clock.steps) * self.setup.clock.dt, elapsed,
+            self.pace.rate,
             f"shots {last - len(names) + 1}-{last} of {len(self.names)}" if several else "",
             share=self.telemetry.share(self.pace.rate * moved), health=health,
         )  # fmt: skip
@@ -331,6 +332,7 @@ class Run:
         moved = self.pace.rate * simulation.bytes_per_point
         summary = self.backend.describe() | {
             "steps": self.setup.clock.steps,
+            "steps_taken": self.total,
             "shots": len(self.names),
             "elapsed_s": self._elapsed,
             "stepping_s": self.pace.seconds,
