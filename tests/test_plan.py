@@ -234,6 +234,16 @@ WARNED = {
     "because of the interval of 100 µs of receivers .* as it needs": {
         "receivers": [SCENARIO["receivers"][0] | {"interval": 0.0001}]
     },
+    "because of the intervals of 3 ms of receivers receivers, 1.3 ms of output.snapshots a and "
+    "1.7 ms of output.snapshots b, which divide by 100 µs only .make them multiples": {
+        "receivers": [SCENARIO["receivers"][0] | {"interval": 3e-3}],
+        "output": {"snapshots": [{"name": "a", "fields": ["vx"], "interval": 1.3e-3},
+                                 {"name": "b", "fields": ["vx"], "interval": 1.7e-3}]},
+    },
+    "because of the interval of 1.6 ms of receivers receivers; .* 1.9 times": {
+        "receivers": [SCENARIO["receivers"][0] | {"interval": 1.6e-3}],
+        "output": {"snapshots": [{"fields": ["vx"], "interval": 0.16}]},
+    },
     "filtered out": {"receivers": [SCENARIO["receivers"][0] | {"interval": 0.025}]},
     "nothing of the waves": {"receivers": [], "output": {}},
     "points thick": {

@@ -10,7 +10,7 @@ from seismo import wavelets
 from seismo.grid import AXES
 from seismo.output.quantities import with_unit
 from seismo.plan.resolution import dominant_frequency, highest_frequency
-from seismo.schedule import kinder_interval
+from seismo.schedule import common_interval, kinder_interval
 from seismo.setup import Setup
 from seismo.sources import PointSource
 
@@ -111,9 +111,9 @@ def _small_step(setup: Setup) -> Lines:
     clock, given = setup.clock, setup.scenario.time.step
     names = {interval: name for name, interval in _intervals(setup)}
     change = None if given else kinder_interval(clock.free, names)
-    interval, other, longer = change or (min(names, default=clock.free), 0.0, clock.free)
-    reason = "time.step" if given else "the output intervals"
-    if change or (interval < clock.free and not given):
+    interval, other, longer = change or (0.0, 0.0, clock.free)
+    reason = "time.step" if given else _together(names)
+    if change:
         reason = f"the interval of {with_unit(interval, 's')} of {names[interval]}"
     than = f"with {with_unit(other, 's')}" if change else "it needs"
     if change or clock.dt < 0.6 * longer:
@@ -121,6 +121,21 @@ def _small_step(setup: Setup) -> Lines:
             f"time: the step is {clock.dt / clock.limit:.2f} of the stability limit because of "
             f"{reason}; the run takes {longer / clock.dt:.1f} times as many steps as {than}"
         )
+
+
+def _together(names: dict[float, str]) -> str:
+    """Name output intervals that shorten the step with one another, or the one that does."""
+    common = common_interval(names)
+    if common is None:
+        return ""
+    named = [f"{with_unit(interval, 's')} of {name}" for interval, name in names.items()]
+    for interval, text in zip(names, named, strict=True):
+        if interval < 1.01 * common:
+            return f"the interval of {text}"
+    return (
+        f"the intervals of {', '.join(named[:-1])} and {named[-1]}, which divide by "
+        f"{with_unit(common, 's')} only (make them multiples of the shortest)"
+    )
 
 
 def _sampling(setup: Setup) -> Lines:
