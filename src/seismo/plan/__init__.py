@@ -47,7 +47,8 @@ class Plan:
         points_per_second: expected point updates a second, on all of them.
         seconds: expected time of stepping, maps included.
         map_seconds: of it for maps of largest values.
-        warnings: what a seismologist would ask about.
+        warnings: what a seismologist would ask about, and what follows.
+        refusals: why the run would not start on this machine.
     """
 
     setup: Setup
@@ -65,6 +66,7 @@ class Plan:
     seconds: float
     map_seconds: float
     warnings: list[str]
+    refusals: list[str]
 
     def as_dict(self) -> dict[str, Any]:
         """Plain data for JSON."""
@@ -109,6 +111,7 @@ class Plan:
             "seconds": self.seconds,
             "map_seconds": self.map_seconds,
             "warnings": self.warnings,
+            "refusals": self.refusals,
         }
 
 
@@ -136,11 +139,12 @@ def make_plan(
     needs = demands(memory, backend, ranks)
     rate = speed.points_per_second(setup, backend)
     together = setup.grid.size * setup.batch / step_seconds(setup, backend, rate, division)
-    warnings = cautions(setup, layers) + _room(setup, needs, memory.checkpoints)
+    refusals = _room(setup, needs, memory.checkpoints)
     return Plan(
         setup, highest, dominant_frequency(setup), layers, needed_of(setup), memory, needs, output,
         backend.describe()["device"], division, sharing, together,
-        speed.seconds(setup, together, backend), speed.map_seconds(setup, backend), warnings,
+        speed.seconds(setup, together, backend), speed.map_seconds(setup, backend),
+        cautions(setup, layers) + refusals, refusals,
     )  # fmt: skip
 
 

@@ -52,7 +52,9 @@ def _coarse(setup: Setup, layers: list[LayerResolution]) -> Lines:
         yield (
             f"grid.spacing: {points:.2g} points per wavelength in the {kind} "
             f"of {worst.slowest:.5g} m/s; the sources reach {frequency:.4g} Hz, the grid carries "
-            f"{carried:.3g} Hz there: use {_spacing(setup, worst, wanted)} or a lower frequency"
+            f"{carried:.3g} Hz there: use a grid.spacing of {_spacing(setup, worst, wanted)}, or "
+            f"a dominant frequency of {dominant_frequency(setup) * points / wanted:.3g} Hz instead "
+            f"of {dominant_frequency(setup):.4g} Hz"
         )
         return
     largest = max(layers, key=lambda layer: abs(layer.phase_error))

@@ -22,10 +22,13 @@ def print_plan(plan: Plan, console: Console) -> None:
         console.print(f"{label:<12}{text}", markup=False, highlight=False, soft_wrap=True)
     console.print(_layers(plan))
     for warning in plan.warnings:
-        console.print("[yellow]warning[/yellow] ", end="")
+        label = "[red]refused[/red]" if warning in plan.refusals else "[yellow]warning[/yellow]"
+        console.print(f"{label} ", end="")
         console.print(warning, markup=False, highlight=False, soft_wrap=True)
     if not plan.warnings:
         console.print("no warnings")
+    if plan.refusals:
+        console.print("[red]this run will not start here[/red], as said above; elsewhere it may")
 
 
 def _facts(plan: Plan) -> Iterator[tuple[str, str]]:

@@ -14,6 +14,7 @@ from seismo.schedule import common_interval, kinder_interval
 from seismo.setup import Setup
 from seismo.sources import PointSource
 
+MOST_CROSSINGS = 20.0  # of a region whose faces let waves out: what is left then is nothing
 MOST_BEGUN = 0.01  # of its largest value: a wavelet's share before the run begins
 
 Lines = Iterator[str]
@@ -75,6 +76,27 @@ def _over(source: PointSource) -> float:
     values = wavelets.evaluate(source.wavelet, times - source.delay, source.base)
     acting = np.abs(values - values[-1]) > 0.05 * np.ptp(values)
     return float(times[acting][-1]) if acting.any() else source.end
+
+
+def _long_gone(setup: Setup) -> Lines:
+    """Name a duration many times as long as the slowest wave takes out of the region."""
+    faces, found = setup.scenario.boundaries, setup.extremes
+    others = [faces.bottom, faces.x_min, faces.x_max]
+    others += [faces.y_min, faces.y_max] * (setup.grid.dimensions == 3)
+    if set(others) != {"absorbing"} or faces.top not in ("absorbing", "free_surface"):
+        return
+    speeds = [found.vp_min, found.vs_min if "vs" in setup.earth.needs else 0.0]
+    slowest = min((speed for speed in speeds if speed > 0.0), default=setup.fastest)
+    lengths = [np.ptp(setup.grid.limits(axis)) for axis in setup.grid.axes]
+    crossing = float(np.linalg.norm(lengths)) / slowest
+    end = max(source.end for shot in setup.shots for source in shot.sources)
+    duration = setup.scenario.time.duration
+    if duration > max(end, 0.0) + MOST_CROSSINGS * crossing:
+        yield (
+            f"time.duration: {duration:.4g} s is {(duration - end) / crossing:.3g} times as long "
+            f"as the slowest wave ({slowest:.4g} m/s) takes across the region ({crossing:.3g} s), "
+            "whose faces let waves out: hardly anything will be left of them; check its unit"
+        )
 
 
 def _cut_source(setup: Setup) -> Lines:
@@ -167,5 +189,5 @@ def _intervals(setup: Setup) -> Iterator[tuple[str, float]]:
 
 
 TIMING: tuple[Callable[[Setup], Lines], ...] = (
-    _arrivals, _cut_source, _begun_source, _small_step, _sampling, _seldom,
+    _arrivals, _long_gone, _cut_source, _begun_source, _small_step, _sampling, _seldom,
 )  # fmt: skip
