@@ -1,6 +1,7 @@
-"""Adds the page `scenario.md` when mkdocs builds the site, from the models that check a scenario.
+"""Fills the page `scenario.md` when mkdocs builds the site, from the models that check a scenario.
 
-A reference written by hand drifts; nothing of this page is written by hand.
+A reference written by hand drifts; nothing of this page is written by hand. In the repository the
+page says how to print it.
 """
 
 from __future__ import annotations
@@ -13,6 +14,7 @@ from seismo.scenario.reference import reference
 
 
 def on_files(files: Any, config: Any) -> Any:
-    """Add the generated page to the site's files (the hook that mkdocs calls)."""
+    """Put the generated page among the site's files (the hook that mkdocs calls)."""
+    files.remove(files.get_file_from_path("scenario.md"))
     files.append(File.generated(config, "scenario.md", content=reference()))
     return files

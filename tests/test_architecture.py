@@ -330,3 +330,17 @@ def test_naming_a_device_without_asking_passes():
 def test_length_leaves_the_docstring_out():
     code = 'def f():\n    """One.\n\n    Two.\n    """\n    x = 1\n    return x'
     assert length(functions(ast.parse(code))[0]) == 3
+
+
+def test_links_between_pages_lead_to_files() -> None:
+    """They are followed in the repository too, without a site."""
+    kept = [ROOT, *(ROOT / name for name in ("docs", "docs/adr", "benchmarks", "validation"))]
+    pages = [page for folder in kept for page in folder.glob("*.md")]
+    lost = [
+        f"{page.relative_to(ROOT)}: {target}"
+        for page in pages
+        for target in re.findall(r"\]\(([^)#\s]+)", page.read_text(encoding="utf-8"))
+        if "://" not in target and not (page.parent / target).exists()
+    ]
+    assert pages
+    assert not lost, every(lost)
