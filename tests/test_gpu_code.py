@@ -223,6 +223,7 @@ def test_kernels_are_compiled_elsewhere_and_kept(monkeypatch, tmp_path):
     requests = list(bodies.requests.values())
     assert len(requests) > cuda_code.ALONE
     monkeypatch.setattr(cuda_code, "compile_ptx", None)
+    monkeypatch.setattr(cuda_code.machine, "cores", lambda: 2)
     for _ in range(2):
         texts = cuda_code.keep(requests)
         assert texts == {request.path: request.path.read_text() for request in requests}
@@ -230,10 +231,12 @@ def test_kernels_are_compiled_elsewhere_and_kept(monkeypatch, tmp_path):
         monkeypatch.setattr(cuda_code, "compile_elsewhere", None)
 
 
-def test_what_other_processes_leave_undone_is_compiled_here(monkeypatch, tmp_path):
-    """Processes that end before they have read what is wanted of them."""
+@pytest.mark.parametrize(("cores", "program"), [(2, "/bin/false"), (1, "/nowhere")])
+def test_what_other_processes_leave_undone_is_compiled_here(cores, program, monkeypatch, tmp_path):
+    """Processes that end before they have read what is wanted; on one core there are none."""
     monkeypatch.setenv("SEISMO_CACHE_DIR", str(tmp_path))
-    monkeypatch.setattr(cuda_code.sys, "executable", "/bin/false")
+    monkeypatch.setattr(cuda_code.machine, "cores", lambda: cores)
+    monkeypatch.setattr(cuda_code.sys, "executable", program)
     monkeypatch.setattr(cuda_code, "compile_ptx", lambda request: "compiled here")
     kernels = [f"{n}" * 2**20 for n in range(cuda_code.ALONE + 1)]  # more than a pipe holds
     requests = [cuda_code.Request(kernel, (), None, False, (9, 0)) for kernel in kernels]
@@ -245,7 +248,7 @@ def test_what_other_processes_leave_undone_is_compiled_here(monkeypatch, tmp_pat
 def test_a_kernel_that_does_not_compile_leaves_others_alone(monkeypatch, tmp_path):
     """One process has all of them."""
     monkeypatch.setenv("SEISMO_CACHE_DIR", str(tmp_path))
-    monkeypatch.setattr(cuda_code.os, "cpu_count", lambda: 1)
+    monkeypatch.setattr(cuda_code.machine, "cores", lambda: 1)
     card = launched((9, 0), "acoustic", 2, wanted=lambda kernel: not hasattr(kernel, "variant"))
     good = list(card.requests.values())
     bad = cuda_code.Request("nothing to write", (), None, False, (9, 0))

@@ -29,6 +29,7 @@ from typing import Any, Protocol
 from numba import cuda
 from numba.cuda import types
 
+from seismo import machine
 from seismo.backends.digest import source_digest
 from seismo.backends.kept_code import in_use, tidy
 
@@ -103,7 +104,7 @@ def keep(requests: list[Request]) -> dict[Path, str]:
         wanted = {request.path: request for request in requests}
         texts = {path: _read(path) for path in wanted}
         missing = [path for path, text in texts.items() if not text]
-        if len(missing) > ALONE:
+        if len(missing) > ALONE and machine.cores() > 1:
             compile_elsewhere([wanted[path] for path in missing])
         for path in missing:
             texts[path] = _read(path) or _compile(wanted[path])
@@ -123,7 +124,7 @@ def _read(path: Path) -> str:
 
 def compile_elsewhere(requests: list[Request]) -> None:
     """Share requests out between processes, which keep them; what fails is left undone."""
-    processes = min(len(requests), os.cpu_count() or 1)
+    processes = min(len(requests), machine.cores())
     command = [sys.executable, "-m", __name__]
     environment = os.environ | {"PYTHONPATH": os.pathsep.join(filter(None, sys.path))}
     started = []
