@@ -98,7 +98,7 @@ def subdomains(
     along y from rows of one kind to those of the other.
     """
     middle, shots = cpml.spans(setup.grid, lane, setup.reach)[1][0], setup.shots_on(number)
-    short = setup.grid.dimensions == 3 and not setup.physics.swap
+    short = setup.grid.dimensions == 3 and not setup.physics.second_order
     unit = decomposition.SECTOR if short else decomposition.LINE
     return decomposition.decompose(
         setup.grid, setup.halo, parts, len(shots), middle, shots.start, unit, **how
