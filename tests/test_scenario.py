@@ -15,10 +15,32 @@ from hypothesis import strategies as st
 from pydantic import ValidationError
 
 from seismo.errors import ScenarioError
+from seismo.runner import run
 from seismo.scenario import Scenario, from_dict, json_schema, load, parse, template
 from seismo.scenario.reference import reference, reference_of
 
 FULL = Path(__file__).with_name("scenario_full.yaml").read_text(encoding="utf-8")
+
+
+def test_a_dict_is_loaded_and_changed_as_a_file_is(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    given = parse(template("run")).model_dump(exclude_none=True)
+    scenario = load(given)
+    assert scenario == load(scenario) == from_dict(given)
+    assert scenario.base.resolve() == tmp_path.resolve()
+    assert load(scenario.changed({"time.duration": 2.0})).time.duration == 2.0
+    with pytest.raises(ScenarioError, match=r"^grid\.spacing.*: missing"):
+        load(given | {"grid": {"extent": given["grid"]["extent"]}})
+
+
+@pytest.mark.parametrize("given", [[{}], 3, None, b"scenario.yaml", np.zeros(2)])
+def test_what_is_no_scenario_is_refused_in_one_line(given):
+    for take in (load, run):
+        with pytest.raises(
+            ScenarioError, match="give the path of a YAML file, or a dict of its"
+        ) as e:
+            take(given)
+        assert str(e.value).startswith(f"{type(given).__name__}: ")
 
 
 def test_every_kind_of_part_is_read_into_si():

@@ -42,16 +42,15 @@ from seismo.runner.profile import Unprofiled, watch
 from seismo.runner.request import Request, silent
 from seismo.runner.signals import Signals
 from seismo.runner.stepping import Run
-from seismo.scenario import Scenario, from_dict, load, parse
+from seismo.scenario import Origin, Scenario, load, parse
 from seismo.setup import Setup
 from seismo.team import spread
 
-Source = Scenario | Mapping[str, Any] | str | os.PathLike[str]
 _APART = "these GPUs do not all see one another's memory: halos go through the host's"
 
 
 def run(
-    scenario: Source,
+    scenario: Origin,
     output: str | os.PathLike[str] | None = None,
     progress: Reporter | None = None,
     *,
@@ -105,7 +104,7 @@ def run(
     return _run_alone(scenario, request)
 
 
-def run_on(ranks: Alone, scenario: Source, request: Request) -> Results | None:
+def run_on(ranks: Alone, scenario: Origin, request: Request) -> Results | None:
     """Run a scenario on some ranks, all of which call this alike; give the results to the first.
 
     Args:
@@ -117,7 +116,7 @@ def run_on(ranks: Alone, scenario: Source, request: Request) -> Results | None:
     Raises:
         SeismoError: as `run` does, on one rank or on all.
     """
-    checked = _checked(scenario)
+    checked = load(scenario)
     choices, why, known = chosen(
         checked, request.backend, request.device, request.gpus, request.threads, ranks,
         request.share,
@@ -165,7 +164,7 @@ def resume(folder: str | os.PathLike[str], request: Request | None = None) -> Re
     return _run_alone(parse(header["text"], header["file"]), request)
 
 
-def _run_alone(scenario: Source, request: Request) -> Results:
+def _run_alone(scenario: Origin, request: Request) -> Results:
     results = run_on(Alone(), scenario, request)
     assert results is not None  # there is no other rank
     return results
@@ -229,12 +228,6 @@ def _shared(
     if ranks.processes == 1 and grids < ranks.count and not ranks.share_memory(backend):
         report(Progress("device", note=_APART))
     return replace(setup, grids=grids, batch=batch)
-
-
-def _checked(scenario: Any) -> Scenario:
-    if isinstance(scenario, Scenario):
-        return scenario.confirmed()
-    return from_dict(scenario) if isinstance(scenario, Mapping) else load(scenario)
 
 
 def _run_in_passing(

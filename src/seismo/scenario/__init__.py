@@ -1,7 +1,7 @@
 """The scenario: one YAML file, checked once, then plain data in SI.
 
-``load`` and ``parse`` read YAML strictly, ``from_dict`` takes the same keys from Python; all three
-report every mistake at once with its line, key, value and remedy.
+``load`` and ``parse`` read YAML strictly, ``from_dict`` and ``load`` take its keys from Python too.
+All three report every mistake at once with its line, key, value and remedy.
 """
 
 from __future__ import annotations
@@ -11,19 +11,36 @@ import pathlib
 from collections.abc import Mapping
 from typing import Any
 
+from seismo.errors import ScenarioError
 from seismo.scenario.document import Scenario, check
 from seismo.scenario.reader import Document, read, read_file
 from seismo.scenario.template import template
 
-__all__ = ["Scenario", "from_dict", "json_schema", "load", "parse", "template"]
+__all__ = ["Origin", "Scenario", "from_dict", "json_schema", "load", "parse", "template"]
+
+Origin = Scenario | Mapping[str, Any] | str | os.PathLike[str]
 
 
-def load(path: str | os.PathLike[str]) -> Scenario:
-    """Read and check a scenario file.
+def load(scenario: Origin) -> Scenario:
+    """Read and check a scenario.
 
-    Raises ScenarioError with every mistake, or where the file cannot be read.
+    Args:
+        scenario: the path of its YAML file; or nested dicts and lists with the keys of the YAML,
+            where relative paths begin at the working directory; or one that is loaded already.
+
+    Raises:
+        ScenarioError: with every mistake, or where the file cannot be read.
     """
-    file = pathlib.Path(path)
+    if isinstance(scenario, Scenario):
+        return scenario.confirmed()
+    if isinstance(scenario, Mapping):
+        return from_dict(scenario)
+    if not isinstance(scenario, str | os.PathLike):
+        raise ScenarioError(
+            f"{type(scenario).__name__}: is no scenario; give the path of a YAML file, or a dict "
+            "of its keys"
+        )
+    file = pathlib.Path(scenario)
     return check(read_file(file), file.parent)
 
 
