@@ -3,6 +3,7 @@
 The names here are imported when they are first used, so that ``import seismo`` costs nothing::
 
     scenario = seismo.load("scenario.yaml")
+    print(seismo.check(scenario))               # a plan; its `warnings` are those of a run
     results = seismo.run(scenario)              # or seismo.open_results("scenario.h5")
 """
 
@@ -12,18 +13,25 @@ import importlib
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from seismo.errors import SeismoError
+    from seismo.errors import ScenarioError, ScenarioWarning, SeismoError
     from seismo.output.results import Results, open_results
+    from seismo.plan import check
     from seismo.runner import run
     from seismo.scenario import Scenario, load
 
     __version__: str
 
-__all__ = ["Results", "Scenario", "SeismoError", "__version__", "load", "open_results", "run"]
+__all__ = [
+    "Results", "Scenario", "ScenarioError", "ScenarioWarning", "SeismoError", "__version__",
+    "check", "load", "open_results", "run",
+]  # fmt: skip
 _HOMES = {
     "Results": "seismo.output.results",
     "Scenario": "seismo.scenario",
+    "ScenarioError": "seismo.errors",
+    "ScenarioWarning": "seismo.errors",
     "SeismoError": "seismo.errors",
+    "check": "seismo.plan",
     "load": "seismo.scenario",
     "open_results": "seismo.output.results",
     "run": "seismo.runner",

@@ -28,6 +28,10 @@ class ScenarioError(SeismoError):
         self.messages = messages
 
 
+class ScenarioWarning(UserWarning):
+    """What `seismo check` warns of in a scenario, said by `seismo.run` as it begins."""
+
+
 class ModelError(ScenarioError):
     """A file that the scenario names, or a part of its earth model, is missing or malformed.
 

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+import io
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, Literal
 
 from seismo.backends.choice import Choice, choose
 from seismo.division import Division
@@ -21,11 +22,15 @@ from seismo.plan.resolution import (
     needed_of,
 )
 from seismo.plan.room import Demand, Several, demands, lack_of_disk, prepared
-from seismo.plan.sharing import shared, step_seconds
+from seismo.plan.sharing import chosen, shared, step_seconds
+from seismo.scenario import Origin, load
 from seismo.setup import Setup
 from seismo.simulation import divide
 
-__all__ = ["Plan", "make_plan"]
+__all__ = ["Plan", "check", "make_plan"]
+
+
+PAGE = 100  # characters of a table's line
 
 
 @dataclass(frozen=True)
@@ -67,6 +72,16 @@ class Plan:
     map_seconds: float
     warnings: list[str]
     refusals: list[str]
+
+    def __str__(self) -> str:
+        """The page that `seismo check` prints."""
+        from rich.console import Console
+
+        from seismo.plan.report import print_plan
+
+        page = io.StringIO()
+        print_plan(self, Console(file=page, width=PAGE))
+        return page.getvalue().rstrip()
 
     def as_dict(self) -> dict[str, Any]:
         """Plain data for JSON."""
@@ -113,6 +128,31 @@ class Plan:
             "warnings": self.warnings,
             "refusals": self.refusals,
         }
+
+
+def check(
+    scenario: Origin,
+    *,
+    backend: str = "auto",
+    device: int | None = None,
+    gpus: int | Literal["auto"] | None = None,
+) -> Plan:
+    """Plan a run as `seismo check` does; the plan prints as its page.
+
+    Args:
+        scenario: a scenario, the same as nested dicts, or the path of its YAML file.
+        backend: see `seismo.run`.
+        device: see `seismo.run`.
+        gpus: see `seismo.run`.
+
+    Raises:
+        ScenarioError: with every mistake, in `messages`.
+        DeviceError: there is no such backend or device, or it cannot be used.
+        InsufficientMemoryError: one field is more than all memory.
+    """
+    checked = load(scenario)
+    choices, _, known = chosen(checked, backend, device, gpus)
+    return make_plan(checked, choices[0], len(choices), known)
 
 
 def make_plan(

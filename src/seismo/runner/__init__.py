@@ -39,7 +39,7 @@ from seismo.runner.checkpoints import (
 from seismo.runner.deadline import time_of_end
 from seismo.runner.identity import digest, identity_of, refuse_another, refuse_results, replaced
 from seismo.runner.profile import Unprofiled, watch
-from seismo.runner.request import Request, silent
+from seismo.runner.request import Request, silent, warning
 from seismo.runner.signals import Signals
 from seismo.runner.stepping import Run
 from seismo.scenario import Origin, Scenario, load, parse
@@ -96,10 +96,13 @@ def run(
         StoppedError: it was asked to stop, and did so at a checkpoint.
         UnstableError: the wavefield blew up; the results hold what was recorded until then, and
             their `status` is "unstable". Temporary results are removed.
+
+    Warns:
+        ScenarioWarning: once for each line that `seismo check` warns of; the results keep them.
     """
     request = Request(
-        output, progress or silent, backend, device, gpus, threads, resume, shots, time_limit,
-        signals or Signals(), profile,
+        output, warning(progress or silent), backend, device, gpus, threads, resume, shots,
+        time_limit, signals or Signals(), profile,
     )  # fmt: skip
     return _run_alone(scenario, request)
 

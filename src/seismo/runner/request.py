@@ -3,10 +3,14 @@
 from __future__ import annotations
 
 import os
+import sys
+import warnings
 from dataclasses import dataclass, field
 from pathlib import Path
+from types import FrameType
 from typing import Literal
 
+from seismo.errors import ScenarioWarning
 from seismo.monitor import Progress, Reporter
 from seismo.runner.signals import Signals
 from seismo.scenario import Scenario
@@ -15,6 +19,26 @@ from seismo.survey import Share
 
 def silent(progress: Progress) -> None:
     """Report nothing."""
+
+
+def warning(report: Reporter) -> Reporter:
+    """Return a reporter that tells warnings as Python's too, for who runs from Python."""
+
+    def told(progress: Progress) -> None:
+        report(progress)
+        if progress.phase in ("caution", "warning"):
+            warnings.warn(progress.note, ScenarioWarning, stacklevel=_levels_outside())
+
+    return told
+
+
+def _levels_outside() -> int:
+    """Count the frames from the caller's to the first that is not in this package."""
+    frame: FrameType | None = sys._getframe(1)
+    level = 1
+    while frame is not None and frame.f_globals.get("__name__", "").split(".")[0] == "seismo":
+        frame, level = frame.f_back, level + 1
+    return level
 
 
 @dataclass(frozen=True)
