@@ -207,6 +207,14 @@ WARNED = {
     "magnitude 2: a moment of 1.26e\\+12 N m acts on each metre": {
         "sources": [FAULT | {"magnitude": 2.0}]
     },
+    "magnitude 2: its ricker wavelet is a moment rate of area 0: the moment ends at 0 N m, not "
+    "1.26e.12; take a moment rate of area 1: gaussian_rate, brune": {
+        "sources": [FAULT | {"magnitude": 2.0}]
+    },
+    "its gaussian_rate wavelet is the moment itself .time_function. and ends at 0: ": {
+        "sources": [FAULT | {"magnitude": 2.0, "time_function": "moment",
+                             "wavelet": {"type": "gaussian_rate", "sigma": 0.03}}]
+    },
     "source source_000: a moment of 3e\\+09 N m acts on each metre along y": {
         "sources": [FAULT | {"moment": 3e9}]
     },
@@ -312,6 +320,17 @@ def test_an_explosion_makes_no_direct_s_wave():
 def test_what_is_suspicious_is_named(words):
     warnings = make_plan(scenario(**WARNED[words])).warnings
     assert any(re.search(words, line) for line in warnings), warnings
+
+
+@pytest.mark.parametrize("wavelet", [
+    {"type": "gaussian_rate", "half_duration": 0.05}, {"type": "brune", "corner_frequency": 3.0},
+    {"type": "triangle", "rise": 0.1}, {"type": "smoothed_ramp", "rise": 0.2},
+])  # fmt: skip
+def test_moment_rates_of_unit_area_reach_a_magnitude(wavelet):
+    """The wavelets that `check` leads to; a moment that is given may be anything."""
+    for size in ({"magnitude": 2.0}, {"moment": 3e9, "time_function": "moment"}):
+        warnings = make_plan(scenario(sources=[FAULT | size | {"wavelet": wavelet}])).warnings
+        assert not any("area" in line for line in warnings)
 
 
 def test_a_plane_that_moves_to_the_nodes_is_told_once():

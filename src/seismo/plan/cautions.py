@@ -11,9 +11,9 @@ import numpy as np
 from seismo import wavelets
 from seismo.cuts import make_cut
 from seismo.grid import AXES
-from seismo.mechanisms import moment_of
 from seismo.model.bodies import Body
 from seismo.plan.coverage import otherwise, uncovered
+from seismo.plan.moments import MOMENTS
 from seismo.plan.resolution import (
     CONTACT_POINTS,
     LayerResolution,
@@ -189,35 +189,6 @@ def _outside(setup: Setup) -> Lines:
                 break
 
 
-def _lost_moment(setup: Setup) -> Lines:
-    """In the plane of x and z nothing moves along y, nor changes along it."""
-    if setup.grid.dimensions == 3 or "vx" not in (f.name for f in setup.physics.fields):
-        return
-    for source in (s for s in setup.shots[0].sources if s.kind == "moment_tensor"):
-        lost = {name: m for name, m in source.strength.items() if "y" in name}
-        largest = max(map(abs, source.strength.values()))
-        if max(map(abs, lost.values())) > 0.01 * largest:
-            named = ", ".join(f"{name} = {m:.3g} N m" for name, m in lost.items())
-            yield (
-                f"source {source.name}: of its moment tensor {named} takes no part in a 2-D run; "
-                "turn it into the plane (strike 90 or 270), or run in 3-D"
-            )
-
-
-def _line_moment(setup: Setup) -> Lines:
-    """Catalogues give the moment of a fault, not of each metre of a line."""
-    if setup.grid.dimensions == 3:
-        return
-    for source, given in zip(setup.shots[0].sources, setup.scenario.sources, strict=True):
-        if given.type == "moment_tensor" and given.components is None:
-            size = f"magnitude {given.magnitude:g}: " if given.magnitude is not None else ""
-            moment = given.moment or moment_of(given.magnitude)
-            yield (
-                f"source {source.name}: {size}a moment of {moment:.3g} N m acts on each metre "
-                "along y in a 2-D run: give a fault's moment divided by its length, or run in 3-D"
-            )
-
-
 def _edges(setup: Setup) -> Lines:
     places: list[tuple[str, Any]] = [
         (f"source {s.name}", [s.position]) for s in setup.shots[0].sources
@@ -337,6 +308,6 @@ def _depths(setup: Setup) -> Lines:
 
 
 _GEOMETRY: tuple[Callable[[Setup], Lines], ...] = (
-    _depths, _ends, _moved, _outside, uncovered, otherwise, _lost_moment, _line_moment, _edges,
-    *TIMING, _close_receivers, _at_the_surface, _layer_strength, _nothing_recorded,
+    _depths, _ends, _moved, _outside, uncovered, otherwise, *MOMENTS, _edges, *TIMING,
+    _close_receivers, _at_the_surface, _layer_strength, _nothing_recorded,
 )  # fmt: skip
