@@ -5,6 +5,8 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
+from seismo.errors import ModelError
+from seismo.plan import make_plan
 from seismo.plan.coverage import otherwise, uncovered
 from seismo.scenario import load
 from seismo.setup import prepare
@@ -35,7 +37,10 @@ def said(folder, shape, keys="", parts="", y=False, of=uncovered):
 @pytest.mark.parametrize(
     ("shape", "keys", "words"),
     [
-        ((61, 26), "", ["x = 0 to 250 m of 0 to 600 m: 58.3 % of", "transposed, give axes: xz"]),
+        ((70, 26), "", ["x = 0 to 250 m of 0 to 600 m: 58.3 % of", "transposed, give axes: xz"]),
+        ((61, 26), "axes: zx", ["x = 0 to 250 m of", "transposed, give axes: xz"]),
+        ((26, 61), "spacing: 0.01", ["100 % of", "in km: write {x: 10 m, z: 10 m}, which covers"]),
+        ((26, 61), "spacing: 0.005", ["check its spacing and origin"]),
         ((26, 61), "axes: xz", ["x = 0 to 250 m of", "transposed, give axes: zx"]),
         (
             (14, 31),
@@ -56,10 +61,29 @@ def test_a_file_that_ends_within_the_region_is_named(tmp_path, shape, keys, word
 
 
 def test_in_three_dimensions_the_order_of_axes_is_told(tmp_path):
-    (line,) = said(tmp_path, (61, 21, 26), y=True)
-    assert "x = 0 to 250 m of 0 to 600 m: 58.3 %" in line
+    (line,) = said(tmp_path, (61, 21, 27), y=True)
+    assert "x = 0 to 260 m of 0 to 600 m: 56.7 %" in line
     assert "give axes: xyz" in line
     assert said(tmp_path, (26, 21, 61), y=True) == []
+
+
+@pytest.mark.parametrize(("shape", "y"), [((61, 26), False), ((61, 21, 26), True)])
+def test_a_file_of_the_opposite_order_is_refused_unless_its_axes_are_given(tmp_path, shape, y):
+    needed = r"\[26, 21, 61\] along zyx" if y else r"\[26, 61\] along zx"
+    wanted = "xyz" if y else "xz"
+    message = rf"s.yaml:7:5: model\[0\].vp.axes: .*the region needs {needed}.* give axes: {wanted} "
+    with pytest.raises(ModelError, match=message):
+        said(tmp_path, shape, y=y)
+    assert said(tmp_path, shape, f"axes: {wanted}", y=y) == []
+    assert len(said(tmp_path, shape, f"axes: {wanted[::-1]}", y=y)) == 1
+
+
+def test_check_says_how_the_axes_of_a_file_were_taken(tmp_path):
+    """Nobody can tell which axis of a square file is which."""
+    assert said(tmp_path, (61, 61), "axes: xz") == []
+    page = str(make_plan(load(tmp_path / "s.yaml")))
+    taken = "vp 61 x 61 points, the slowest axis first: x 0 to 600 m, z 0 to 600 m"
+    assert f"files       {taken}\n" in page
 
 
 @pytest.mark.parametrize(
@@ -81,6 +105,7 @@ def test_a_file_that_fits_is_not_named(tmp_path, shape, keys):
     ("shape", "keys", "words"),
     [
         ((51, 121), "", ["reaches 2 times as far", "give it: {x: 5 m, z: 5 m} fill the region"]),
+        ((26, 61), "spacing: 10 km", ["1e+03 times as far", "write {x: 10 m, z: 10 m}, which"]),
         ((26 * 61,), "", ["has 1586 values along z", "10 m apart (61 x 26)", "flattened"]),
     ],
 )

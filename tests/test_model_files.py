@@ -292,13 +292,13 @@ def test_what_no_rock_has_is_named_with_the_model(tmp_path: Path):
     ("vs", (41, 61), "vs.npy"), ("vp rho", (41, 61), "vs.npy"),
 ])  # fmt: skip
 def test_a_transposed_file_among_others_is_named(tmp_path: Path, turned, points, named):
-    """Of three, that which is unlike the other two."""
+    """Of three, that which is unlike the other two. The region is a cell larger than they are."""
     z, x = np.mgrid[: points[0], : points[1]]
     vp = 1500.0 + 70.0 * z + 60.0 * np.sin(x / 3.0)
     files = {"vp": vp, "vs": vp / 1.8, "rho": 310.0 * vp**0.25}
     for name, values in files.items():
         np.save(tmp_path / f"{name}.npy", values.T if name in turned.split() else values)
-    lengths = ", ".join(f"{a}: {(n - 1) * 10}" for a, n in zip("zx", points, strict=True))
+    lengths = ", ".join(f"{a}: {n * 10}" for a, n in zip("zx", points, strict=True))
     parts = ", ".join(f"{name}: {{path: {name}.npy}}" for name in files)
     text = SCENARIO.replace("acoustic", "elastic").replace("x: 300, z: 200", lengths)
     head, tail = text.split("model:")[0], text[text.index("sources:") :]

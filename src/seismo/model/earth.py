@@ -21,7 +21,7 @@ import numpy as np
 from seismo.errors import ModelError
 from seismo.model.bodies import Block, Polygon, Sphere, beneath
 from seismo.model.files import read_grid
-from seismo.model.gridded import Gridded, turned
+from seismo.model.gridded import Gridded, GridField, turned, turned_round
 from seismo.model.layered import (
     PARAMETERS,
     Bounds,
@@ -182,13 +182,27 @@ def _build(
             files = {
                 name: getattr(part, name) for name in PARAMETERS if getattr(part, name) is not None
             }
-            return Gridded(
-                {
-                    name: read_grid(spec, base, (*key, name), spacing, origin)
-                    for name, spec in files.items()
-                }
-            )
+            grids = {
+                name: read_grid(spec, base, (*key, name), spacing, origin)
+                for name, spec in files.items()
+            }
+            _check_order(files, grids, key, clamp)
+            return Gridded(grids)
     raise ModelError(f"{part.type!r} is not known", *key, "type")
+
+
+def _check_order(
+    files: Mapping[str, Any],
+    grids: Mapping[str, GridField],
+    key: tuple[str | int, ...],
+    clamp: Clamp,
+) -> None:
+    """Refuse files whose order of axes is not given, and seems to be the opposite one."""
+    region = {axis: limits for axis, limits in zip("zyx", clamp, strict=True) if limits}
+    for name, grid in grids.items():
+        known = files[name].axes is None and set(grid.axes) <= set(region)
+        if problem := turned_round(grid, region) if known else "":
+            raise ModelError(problem, *key, name, "axes")
 
 
 def _rows(part: Any, key: tuple[str | int, ...], base: Path) -> np.ndarray:

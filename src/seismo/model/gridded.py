@@ -19,6 +19,7 @@ from seismo.errors import ModelError
 from seismo.model.layered import Bounds, Fields
 
 AXES = "zyx"
+Limits = tuple[float, float]
 
 
 @dataclass(frozen=True)
@@ -143,6 +144,27 @@ def _on_own_axes(places: list[np.ndarray]) -> bool:
         return False
     order = [axes[0] for axes in varying if axes]
     return order == sorted(set(order))
+
+
+def turned_round(field: GridField, region: Mapping[str, Limits]) -> str:
+    """Say so where a file has just the points that a region needs, but in the opposite order.
+
+    Args:
+        field: the file, its axes in the order of "zyx".
+        region: limits of the region in m by axis.
+    """
+    needed = tuple(
+        round((region[axis][1] - region[axis][0]) / step) + 1
+        for axis, step in zip(field.axes, field.spacing, strict=True)
+    )
+    shape = field.values.shape
+    if shape == needed or shape[::-1] != needed:
+        return ""
+    return (
+        f"{field.source} has the shape {list(shape)}, the region needs {list(needed)} along "
+        f"{field.axes}: save its transpose, or give axes: {field.axes[::-1]} (axes: {field.axes} "
+        "takes it as it is)"
+    )
 
 
 def turned(grids: Mapping[str, GridField], least: float) -> str:

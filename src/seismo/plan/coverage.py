@@ -20,6 +20,7 @@ from seismo.setup import Setup
 _SAMPLED = {2: 201, 3: 41}  # points along each axis, to see what other parts paint over
 _SHAPES = {"z": (-1, 1, 1), "y": (-1, 1), "x": (-1,)}
 _SLACK = 1.0 + 1e-6  # cells
+_FAR = 10.0  # times the region is as far as a file reaches by intention
 _ALIKE = 1.1  # times that reaches beyond the region differ at most
 
 
@@ -44,7 +45,8 @@ def otherwise(setup: Setup) -> Lines:
     region = {axis: setup.grid.limits(axis) for axis in setup.grid.axes}
     for k, name, field in _fields(setup):
         given = getattr(setup.scenario.model[k], name).spacing is not None
-        problem = _flattened(field, region) or ("" if given else _finer(field, region))
+        meant = _too_far(field, region) if given else _finer(field, region)
+        problem = _flattened(field, region) or meant
         if problem:
             yield f"{_named(setup, k, name, field)} {problem}"
 
@@ -57,6 +59,27 @@ def _flattened(field: GridField, region: Mapping[str, tuple[float, float]]) -> s
     return (
         f"has {field.values.size} values along {field.axes}, as many as the region has points "
         f"{step:g} m apart ({' x '.join(map(str, points))}); if it was flattened, save it as it was"
+    )
+
+
+def _other_unit(field: GridField, region: Mapping[str, tuple[float, float]], factor: float) -> str:
+    """Write the spacing in another unit with which a file would cover the region, if it does."""
+    for axis, count, step in zip(field.axes, field.values.shape, field.spacing, strict=True):
+        first, last = region[axis]
+        if not last - first - step * factor <= (count - 1) * step * factor <= _FAR * (last - first):
+            return ""
+    steps = zip(field.axes[::-1], field.spacing[::-1], strict=True)
+    return f"{{{', '.join(f'{axis}: {factor * step:.6g} m' for axis, step in steps)}}}"
+
+
+def _too_far(field: GridField, region: Mapping[str, tuple[float, float]]) -> str:
+    meant = _other_unit(field, region, 1e-3)
+    if not meant:
+        return ""
+    reach = min(np.ptp(field.reach(axis)) / np.ptp(region[axis]) for axis in field.axes)
+    return (
+        f"reaches {reach:.3g} times as far as the region: its spacing seems to be in m, not km; "
+        f"write {meant}, which covers the region"
     )
 
 
@@ -115,6 +138,8 @@ def _remedy(
         for axis, (first, last) in region.items()
         if axis in field.axes
     }
+    if spec.spacing is not None and (meant := _other_unit(field, region, 1e3)):
+        return f"its spacing seems to be in km: write {meant}, which covers the region"
     written = spec.axes or field.axes
     for turned in permutations(written):
         if all(points[a] >= needed[b] for a, b in zip(written, turned, strict=True)):

@@ -8,6 +8,7 @@ from rich.console import Console
 from rich.table import Table
 
 from seismo.grid import AXES
+from seismo.model.gridded import Gridded
 from seismo.monitor import clock_time, rate
 from seismo.output.quantities import timing, with_unit
 from seismo.plan import Plan
@@ -54,6 +55,7 @@ def _facts(plan: Plan) -> Iterator[tuple[str, str]]:
         f"the stability limit is {with_unit(clock.limit, 's')} "
         f"(vmax {setup.fastest:.5g} m/s), the step {clock.dt / clock.limit:.2f} of it",
     )
+    yield from _files(plan)
     yield from _geometry(plan)
     yield "frequency", f"up to {plan.f_max:.4g} Hz (-40 dB), dominant {plan.f_dominant:.4g} Hz"
     yield "resolution", _resolution(plan)
@@ -146,6 +148,20 @@ def _geometry(plan: Plan) -> Iterator[tuple[str, str]]:
     )
     groups = [f"{len(g.positions)} {g.name} ({', '.join(g.quantities)})" for g in setup.groups]
     yield "receivers", "; ".join(groups) or "none"
+
+
+def _files(plan: Plan) -> Iterator[tuple[str, str]]:
+    """Say how the axes of gridded files were taken, which their values do not tell."""
+    setup, said = plan.setup, []
+    for part, given in zip(setup.earth.parts, setup.scenario.model, strict=True):
+        grids = part.grids if isinstance(part, Gridded) else {}
+        for name, grid in grids.items():
+            axes = getattr(given, name).axes or grid.axes
+            shape = " x ".join(str(grid.values.shape[grid.axes.index(axis)]) for axis in axes)
+            ends = (f"{a} {grid.reach(a)[0]:.6g} to {grid.reach(a)[1]:.6g} m" for a in axes)
+            said.append(f"{name} {shape} points, the slowest axis first: {', '.join(ends)}")
+    if said:
+        yield "files", "; ".join(said)
 
 
 def _layers(plan: Plan) -> Table:
