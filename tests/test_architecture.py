@@ -53,6 +53,7 @@ SAME_LAYER = {
     ("operators", "differences"),
     ("operators", "one_pass"),
     ("one_pass", "differences"),
+    ("units", "text_lines"),
     ("wavelets", "wavelet_files"),
     ("wavelet_files", "text_lines"),
     ("station_list", "text_lines"),

@@ -184,6 +184,8 @@ def test_a_space_that_is_missing_behind_a_colon_is_told(old, new, said):
 def test_a_space_that_is_missing_elsewhere_is_told():
     (message,) = mistakes("duration:1 s\n")
     assert message == "s.yaml: put a space behind the colon: 'duration: 1 s'"
+    (message,) = mistakes(FLAT.replace("duration: 1 s", "duration:\u00a01 s"))
+    assert message.endswith("'duration:\\xa01 s': put a space behind the colon: 'duration: 1 s'")
     (message,) = mistakes(FLAT.replace(f"  - {UNIFORM}", "  -type: uniform\n  - vp: 3"))
     assert message.endswith("'-type: uniform': put a space behind the dash: '- type: uniform'")
 

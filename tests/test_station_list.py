@@ -65,6 +65,10 @@ def test_depth_is_counted_from_the_top_of_the_grid_as_in_the_scenario(tmp_path):
     ("text", "message"),
     [
         (HEAD + "XX,A,00,abc,0\n", "2: x is 'abc'; give a number in m"),
+        (
+            HEAD + "XX,A,00,\u2212100,0\n",
+            "2: x is '\u2212100'; the character U+2212 (minus sign) only",
+        ),
         (HEAD + "XX,A,00,nan,0\n", "2: x is 'nan'; give a number in m"),
         (HEAD + "XX,A,00,,0\n", "2: x is ''; give a number in m"),
         (HEAD + "\n# old\nXX,A,00,5000,0\n", "4: XX.A.00: x = 5000 m lies outside the grid"),

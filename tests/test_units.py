@@ -99,6 +99,13 @@ def test_a_number_is_si(value):
         ("", units.VELOCITY, "not a number"),
         ("1:30", units.TIME, "write seconds, like 90 s"),
         ("1_000 m", units.LENGTH, "without separators"),
+        (
+            "\u22121e12 N m",
+            units.MOMENT,
+            "character U+2212 (minus sign) only looks like '-': type -",
+        ),
+        ("1e\u20135 s", units.TIME, "U+2013 (en dash) only looks like '-': type -"),
+        ("10\u200bkm", units.LENGTH, "take out the character U+200B (zero width space)"),
         ("1,5 m", units.LENGTH, "without separators"),
         (".inf", units.LENGTH, "finite"),
         ("nan", units.LENGTH, "finite"),

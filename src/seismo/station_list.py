@@ -20,7 +20,7 @@ from pathlib import Path
 
 from seismo.errors import ModelError, ScenarioError
 from seismo.grid import AXES
-from seismo.text_lines import read_lines
+from seismo.text_lines import look_alike, read_lines
 
 CODE = ("network", "station", "location")
 GEOGRAPHIC = ("longitude", "latitude", "depth")
@@ -141,7 +141,9 @@ def _number(name: str, text: str) -> float:
     low, high = _DEGREES.get(name, (-math.inf, math.inf))
     if not math.isfinite(value):
         unit = "degrees" if name in _DEGREES else "m"
-        raise ValueError(f"{name} is {text[:20]!r}; give a number in {unit}")
+        raise ValueError(
+            f"{name} is {text[:20]!r}; {look_alike(text) or f'give a number in {unit}'}"
+        )
     if not low <= value <= high:
         raise ValueError(f"{name} is {text[:20]!r}; give {low:g} to {high:g} degrees")
     return value

@@ -6,6 +6,7 @@ and lines keep their numbers for messages.
 
 from __future__ import annotations
 
+import unicodedata
 from pathlib import Path
 
 from seismo.errors import ModelError
@@ -19,6 +20,12 @@ _BINARY = {  # what is given by mistake, by its first bytes
     b"%PDF": "a PDF",
     b"PK\x03\x04": "an archive, or a spreadsheet",
     b"\x93NUMPY": "an array of NumPy",
+}
+_LOOK_ALIKES = {  # what word processors and web pages make of characters of a number
+    **dict.fromkeys("\u2010\u2011\u2012\u2013\u2014\u2015\u2212\ufe63\uff0d", "-"),
+    **dict.fromkeys("\u066b\uff0e", "."),
+    **dict.fromkeys("\u200b\u200c\u200d\u200e\u200f\u2060\ufeff\u00ad", ""),
+    "\uff0b": "+",
 }
 _UTF_16 = (b"\xff\xfe", b"\xfe\xff")
 
@@ -47,6 +54,17 @@ def read_lines(path: Path, expected: str) -> list[tuple[int, str]]:
         raise ModelError(problem, "path") from None
     lines = enumerate((line.split("#")[0].strip() for line in text.splitlines()), 1)
     return [(number, line) for number, line in lines if line]
+
+
+def look_alike(text: str) -> str:
+    """Name the first character of a number that only looks like what it should be, or nothing."""
+    for char in text:
+        if char in _LOOK_ALIKES:
+            name = f"U+{ord(char):04X} ({unicodedata.name(char, 'nameless').lower()})"
+            if plain := _LOOK_ALIKES[char]:
+                return f"the character {name} only looks like {plain!r}: type {plain}"
+            return f"take out the character {name}"
+    return ""
 
 
 def no_text(content: bytes, at: int) -> str:

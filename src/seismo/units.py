@@ -17,6 +17,8 @@ from dataclasses import dataclass
 from decimal import Context, Decimal
 from numbers import Real
 
+from seismo.text_lines import look_alike
+
 Exponents = tuple[int, int, int, int]  # of metre, kilogram, second, degree
 
 
@@ -105,7 +107,10 @@ def to_si(value: object, dimension: Dimension) -> float:
     Raises UnitError where it is not a finite number, or has another dimension.
     """
     if isinstance(value, str):
-        return _finite(_parse(value, dimension), value)
+        try:
+            return _finite(_parse(value, dimension), value)
+        except UnitError as error:
+            raise UnitError(look_alike(value) or str(error)) from None
     if value is None:
         raise UnitError(f"a value is needed: {_offer(dimension)}")
     if isinstance(value, bool) or not isinstance(value, Real):

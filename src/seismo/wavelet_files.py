@@ -15,7 +15,7 @@ from typing import Any
 import numpy as np
 
 from seismo.errors import ModelError
-from seismo.text_lines import read_lines
+from seismo.text_lines import look_alike, read_lines
 
 _EXPECTED = "expected a column of values, or columns of time in s and value"
 
@@ -102,7 +102,8 @@ def _append(rows: list[list[float]], words: list[str]) -> str:
         try:
             row.append(float(word))
         except ValueError:
-            return f"{word[:20]!r} is not a number (start comments with #); {_EXPECTED}"
+            problem = look_alike(word) or f"start comments with #; {_EXPECTED}"
+            return f"{word[:20]!r} is not a number: {problem}"
     if not np.isfinite(row).all():
         return f"{words[int(np.argmin(np.isfinite(row)))]} is not finite; give a number"
     if len(row) > 2 or (rows and len(row) != len(rows[0])):

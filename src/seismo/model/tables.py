@@ -8,7 +8,7 @@ import numpy as np
 
 from seismo.errors import ModelError
 from seismo.scenario.part import impossible
-from seismo.text_lines import read_lines
+from seismo.text_lines import look_alike, read_lines
 
 _COLUMNS = ("z", "vp", "vs", "rho")
 
@@ -58,7 +58,8 @@ def _row(words: list[str], order: list[int], where: str, expected: str) -> list[
         raise ModelError(f"{where}: {len(words)} columns; {expected}", "path")
     for word in words:
         if not _is_number(word):
-            raise ModelError(f"{where}: {word[:20]!r} is not a number; {expected}", "path")
+            problem = look_alike(word) or expected
+            raise ModelError(f"{where}: {word[:20]!r} is not a number; {problem}", "path")
     row = [float(words[k]) for k in order]
     for name, value in zip(_COLUMNS[1:], row[1:], strict=True):
         if problem := impossible(name, value):

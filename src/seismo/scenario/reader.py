@@ -27,7 +27,9 @@ MAX_DEPTH = 32
 MAX_NODES = 100_000
 _INTEGER = re.compile(r"[-+]?[0-9]+\Z")
 _FLOAT = re.compile(r"[-+]?(\.[0-9]+|[0-9]+(\.[0-9]*)?)([eE][-+]?[0-9]+)?\Z")
-_TIGHT = re.compile(r"(?:- +)?([A-Za-z_][A-Za-z0-9_]*):([^\s:/\\][^#]*)")
+_TIGHT = re.compile(
+    r"(?:- +)?([A-Za-z_][A-Za-z0-9_]*):((?:[^\s:/\\]|[\u00a0\u2000-\u200b\u202f])[^#]*)"
+)
 _TIGHT_ITEM = re.compile(r"-([A-Za-z_][A-Za-z0-9_]*:.*)")
 _TRUTH = ("yes", "no", "on", "off", "true", "false")
 _LOADER: Any = getattr(yaml, "CSafeLoader", yaml.SafeLoader)
