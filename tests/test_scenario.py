@@ -43,6 +43,28 @@ def test_what_is_no_scenario_is_refused_in_one_line(given):
         assert str(e.value).startswith(f"{type(given).__name__}: ")
 
 
+def test_an_array_is_led_to_a_file_and_a_number_of_no_axes_is_one():
+    given = parse(template("run")).model_dump(exclude_none=True)
+    uniform = {"type": "uniform", "vp": 3000.0, "vs": 1700.0, "rho": np.array(2200)}
+    given |= {"model": [uniform], "time": {"duration": np.array("2 s")}}
+    given["grid"]["order"] = np.array(4)
+    scenario = load(given)
+    assert (scenario.model[0].rho, scenario.time.duration, scenario.grid.order) == (2200.0, 2.0, 4)
+    given["model"] = [uniform | {"vp": np.full((3, 4), 3000.0)}]
+    message = r"^model\[0\].vp: array of shape \[3, 4\]: an array .*numpy.save\('vp.npy', array\)"
+    with pytest.raises(ScenarioError, match=message):
+        load(given)
+    given["model"] = np.full((3, 4), 3000.0)
+    with pytest.raises(ScenarioError, match=message.replace(r"\[0\].vp", "")) as caught:
+        load(given)
+    assert len(caught.value.messages) == 1
+    given |= {"model": [uniform], "time": {"duration": np.zeros(2)}}
+    with pytest.raises(
+        ScenarioError, match=r"^time.duration: array of shape \[2\]: must be a numb"
+    ):
+        load(given)
+
+
 def test_every_kind_of_part_is_read_into_si():
     scenario = parse(FULL)
     assert scenario.dimensions == 3

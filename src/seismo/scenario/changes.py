@@ -18,7 +18,7 @@ _PART = re.compile(r"\[([0-9]+)\]|([^.\[\]]+)")
 def plain(value: Any) -> Any:
     """Return a copy of parts, mappings and lists as dicts and lists, without parts' empty keys.
 
-    Numbers of NumPy's become Python's.
+    Numbers of NumPy's become Python's, arrays of no axes too.
     """
     if isinstance(value, Part):
         value = {key: held for key, held in value.__dict__.items() if held is not None}
@@ -26,7 +26,8 @@ def plain(value: Any) -> Any:
         return {key: plain(held) for key, held in value.items()}
     if isinstance(value, list | tuple):
         return [plain(item) for item in value]
-    return value.item() if isinstance(value, np.generic) else value
+    scalar = isinstance(value, np.generic) or (isinstance(value, np.ndarray) and value.ndim == 0)
+    return value.item() if scalar else value
 
 
 def path_of(key: object) -> Path:

@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
+import numpy as np
 from pydantic import BaseModel, ValidationError
 
 from seismo.errors import ScenarioError
@@ -96,6 +97,8 @@ def shown(value: Any) -> str:
         return ""
     if value is None:
         return "no value"
+    if isinstance(value, np.ndarray):
+        return f"array of shape {list(value.shape)}"
     if value is True or value is False:
         return str(value).lower()
     return shortened(value)
@@ -130,6 +133,9 @@ def _mistake(item: Any, model: type[BaseModel], data: Any) -> Mistake:
     loc, kind = item["loc"], item["type"]
     path = describe.plain_path(loc)
     here = describe.at(model, loc)
+    if isinstance(item["input"], np.ndarray) and kind != "extra_forbidden":
+        path = path[:1] if path[0] == "model" and len(path) == 2 else path  # its rows, one by one
+        return Mistake(path, _array(path, describe.allowed(here) if here else "one value"))
     if kind == "extra_forbidden":
         owner = describe.model_at(describe.at(model, loc[:-1]))
         return Mistake(path, f"{UNKNOWN}{meant(path, owner, model)}")
@@ -152,6 +158,17 @@ def _mistake(item: Any, model: type[BaseModel], data: Any) -> Mistake:
         return Mistake(path, problem)
     converted = _converted(value_at(data, path), item["input"], describe.quantity(here))
     return Mistake(path, f"must be {_with_keys(describe.allowed(here))}{converted}")
+
+
+def _array(path: Path, allowed: str) -> str:
+    """Lead an array of NumPy to where it may stand."""
+    name = "vp" if path == ("model",) else str(path[-1])
+    if path[0] == "model" and name in ("vp", "vs", "rho"):
+        return (
+            f"an array of values belongs in a file: numpy.save('{name}.npy', array), axes z, (y,) "
+            f"x, and a part of the model {{type: file, {name}: {{path: {name}.npy}}}}"
+        )
+    return f"must be {_with_keys(allowed)}"
 
 
 def _converted(written: Any, number: Any, quantity: Quantity | None) -> str:
