@@ -146,17 +146,23 @@ def test_missing_and_malformed_arrays(tmp_path: Path):
     refused(tmp_path, "cannot be read as hdf5", path="good.bin", format="hdf5")
     refused(
         tmp_path,
-        r"value: 2e\+06 m/s is too fast for P waves .* mean '2000 m/s'\?; check `units`",
+        r"smallest value \(12 of 12 values, .* is too fast .* mean '2000 m/s'\?; check `units`",
         path="good.npy",
         units="km/s",
     )
     for value, message in (
         (np.nan, r"holds 3 of 9 values that are not finite, the first at index \[0, 0\]; fill"),
-        (0.0, "smallest value: 0 m/s is too slow for P waves"),
-        (3.5, r"smallest value: 3.5 m/s is too slow .*; did you mean '3.5 km/s'\?; check `units`"),
+        (0.0, r"smallest value \(3 of 9 values, the first at index \[0, 0\]\): 0 m/s is too slow"),
+        (3.5, r"smallest value \(3 of 9 .*: 3.5 m/s .*; did you mean '3.5 km/s'\?; check `units`"),
     ):
         np.save(tmp_path / "bad.npy", np.where(np.eye(3) > 0, value, 2000.0))
         refused(tmp_path, message, path="bad.npy")
+    good[1, 2] = 9e-41  # as big-endian numbers are taken for little-endian ones
+    np.save(tmp_path / "bad.npy", good)
+    message = (
+        r"smallest value \(at index \[1, 2\]\): .* m/s to 20 km/s\); check `units`, `dtype` and"
+    )
+    refused(tmp_path, message, path="bad.npy")
     good[1, 2] = np.inf
     np.save(tmp_path / "bad.npy", good)
     refused(tmp_path, r"1 of 12 values .* at index \[1, 2\]", path="bad.npy")

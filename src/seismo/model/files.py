@@ -240,10 +240,15 @@ def _check_values(values: np.ndarray, factor: float, name: str, path: Path) -> N
             f"index {first}; fill the gaps",
             "path",
         )
-    for which, value in (("smallest", low * factor), ("largest", high * factor)):
-        if problem := impossible(name, value):
+    for which, value in (("smallest", low), ("largest", high)):
+        if problem := impossible(name, value * factor):
+            bad = np.flatnonzero(values == value)
+            first = [int(k) for k in np.unravel_index(bad[0], values.shape)]
+            many = f"{bad.size} of {values.size} values, the first " if bad.size > 1 else ""
             remedy = "check `units`, `dtype` and `byte_order`"
-            raise ModelError(f"{path}: its {which} value: {problem}; {remedy}", "path")
+            raise ModelError(
+                f"{path}: its {which} value ({many}at index {first}): {problem}; {remedy}", "path"
+            )
 
 
 def _brief(error: Exception) -> str:

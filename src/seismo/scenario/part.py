@@ -149,7 +149,8 @@ def impossible(name: str, value: float) -> str:
         return f"{value:g} kg/m3 is no density (above 0, at most {high:g} kg/m3)"
     slow = value <= low
     meant = f"{value:g} km/s" if slow else f"{value / 1e3:g} m/s"
-    hint = f"; did you mean '{meant}'?" if 0.0 < value <= 20e6 else ""
+    rock = 100.0 <= (value * 1e3 if slow else value / 1e3) <= 9000.0
+    hint = f"; did you mean '{meant}'?" if rock else ""
     limits = "0, or 10 m/s to 20 km/s" if name == "vs" else "100 m/s to 20 km/s"
     pace, wave = "slow" if slow else "fast", name[1].upper()
     return f"{value:g} m/s is too {pace} for {wave} waves ({limits}){hint}"
