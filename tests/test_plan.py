@@ -193,11 +193,12 @@ WARNED = {
     },
     "pressure vanishes": WATER | {"sources": [SHALLOW]},
     "where it vanishes": WATER | {"receivers": [ON_TOP]},
-    "with 100% of its largest value, which is left out; give it a delay of 0.1875 s": {
+    "with 100% of its largest value, which is left out; leave sources.0..wavelet.delay out, or "
+    "set sources.0..delay, which is added to the wavelet's own, to 0.1875 s or more": {
         "sources": [SCENARIO["sources"][0]
                     | {"wavelet": {"type": "ricker", "frequency": 8.0, "delay": 0.0}}]
     },
-    "source source_000: acts before the run": {
+    "source source_000: acts before the run .* left out; set sources.0..delay, .* to 0 s or": {
         "sources": [SCENARIO["sources"][0] | {"delay": -10.0}]
     },
     "extent.x: 2006 m is no whole number of spacings of 10 m: the grid is 2010 m long": section(

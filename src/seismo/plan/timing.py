@@ -116,15 +116,19 @@ def _cut_source(setup: Setup) -> Lines:
 
 def _begun_source(setup: Setup) -> Lines:
     """A source that acts before t = 0 begins with a jump."""
-    for source in setup.shots[0].sources:
+    for k, (source, given) in enumerate(
+        zip(setup.shots[0].sources, setup.scenario.sources, strict=True)
+    ):
         times = np.linspace(source.start, source.end, 2000)
         size = np.abs(wavelets.evaluate(source.wavelet, times - source.delay, source.base))
         begun = size[times < 0.0].max(initial=0.0) / size.max()
         if begun > MOST_BEGUN:
+            own = "delay" in given.wavelet.model_fields_set
+            remedy = f"leave sources[{k}].wavelet.delay out, or " if own else ""
             yield (
                 f"source {source.name}: acts before the run begins, with {begun:.0%} of its "
-                "largest value, which is left out; give it a delay of "
-                f"{source.delay - source.start:.4g} s or more, or leave the wavelet's own out"
+                f"largest value, which is left out; {remedy}set sources[{k}].delay, which is added "
+                f"to the wavelet's own, to {source.delay - source.start:.4g} s or more"
             )
 
 
