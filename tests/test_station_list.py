@@ -133,6 +133,11 @@ def test_degrees_that_fit_when_exchanged_are_named(tmp_path):
     exchanged = r"m\); .*; with longitude and latitude exchanged it lies inside$"
     with pytest.raises(ScenarioError, match=exchanged):
         placed(tmp_path, "station,latitude,longitude\nA,14,40.001\n", where)
+    west = r"with a longitude of the opposite sign \(west is negative\) it lies inside$"
+    with pytest.raises(ScenarioError, match=west):
+        placed(tmp_path, "station,longitude,latitude\nA,-14.0,40.001\n", where)
+    with pytest.raises(ScenarioError, match=r"latitude of the opposite sign \(south is negative"):
+        placed(tmp_path, "station,longitude,latitude\nA,14.0,-40.001\n", where)
     with pytest.raises(ScenarioError, match=r"enlarge grid.extent$"):
         placed(tmp_path, "station,longitude,latitude\nA,117.1,14\n", where)
     spot = "positions: [{longitude: 40.001, latitude: 14}]"

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import math
 import re
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any
 
@@ -214,16 +214,15 @@ class Geometry:
         return place
 
     def _outside(self, place: Place, degrees: Degrees) -> str:
-        """Say where a place lies outside the grid, and whether its degrees are exchanged.
+        """Say where a place lies outside the grid, and how else its degrees may be meant.
 
         Nothing where it is inside.
         """
         problem = self._beyond(place)
-        if problem and abs(degrees.get("longitude", math.inf)) <= 90.0:
-            longitude, latitude = degrees["latitude"], degrees["longitude"]
-            turned = {**degrees, "longitude": longitude, "latitude": latitude}
-            if not self._beyond(self._on_earth(turned)):
-                return f"{problem}; with longitude and latitude exchanged it lies inside"
+        for how, longitude, latitude in _otherwise(degrees) if problem else ():
+            other = {**degrees, "longitude": longitude, "latitude": latitude}
+            if not self._beyond(self._on_earth(other)):
+                return f"{problem}; with {how} it lies inside"
         return problem
 
     def _beyond(self, place: Place) -> str:
@@ -242,6 +241,16 @@ class Geometry:
         """Return the error of several problems at one key."""
         errors = [self._scenario.mistake(*key, problem=problem) for problem in problems]
         return ScenarioError(*(message for error in errors for message in error.messages))
+
+
+def _otherwise(degrees: Degrees) -> Iterator[tuple[str, float, float]]:
+    """Give the longitudes and latitudes that degrees written in another way stand for."""
+    longitude, latitude = degrees.get("longitude", math.inf), degrees.get("latitude", math.inf)
+    if abs(longitude) <= 90.0:
+        yield "longitude and latitude exchanged", latitude, longitude
+    if abs(longitude) <= 180.0:
+        yield "a longitude of the opposite sign (west is negative)", -longitude, latitude
+        yield "a latitude of the opposite sign (south is negative)", longitude, -latitude
 
 
 def _floats(position) -> Place:
