@@ -163,6 +163,31 @@ def test_a_key_of_another_name_or_place_is_led_to_the_right_one(old, new, key):
 @pytest.mark.parametrize(
     ("old", "new", "said"),
     [
+        ("count: 5", "count: 5, quantities: [vz]", "rotation; did you mean 'velocity'?"),
+        ("type: uniform", "type: homogeneous", "water; did you mean 'uniform'?"),
+        ("physics: elastic", "physics: viscoelastic", "sh; there is no attenuation in seismo"),
+        (
+            "rho: 2200",
+            "rho: 2200, Qp: 50",
+            "Qp: 50: unknown key; there is no attenuation in seismo",
+        ),
+    ],
+)
+def test_what_is_called_otherwise_elsewhere_or_is_not_there_is_told(old, new, said):
+    assert said in mistakes(FLAT.replace(old, new))[0]
+
+
+def test_misspelt_components_are_those_of_the_frame():
+    tensor = f"{HALF_MOMENT}, frame: gcmt, components: {{Mrr: 1e12, Mtp: 2e12, rt: 0}}}}"
+    found = mistakes(FLAT.replace(EXPLOSION, tensor))
+    assert [line.split("unknown key; ")[1] for line in found] == [
+        f"did you mean '{name}'?" for name in ("rr", "tp")
+    ]
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "said"),
+    [
         ("{duration: 1 s}", "\n  duration:1 s", "3:1: time: 'duration:1 s': "),
         ("{duration: 1 s}", "{duration:1 s}", "3:8: time.duration: 'duration:1 s': "),
         (UNIFORM, "type:uniform", "6:5: model[0]: 'type:uniform': "),

@@ -221,7 +221,9 @@ def check(document: Document, base: pathlib.Path) -> Scenario:
     except ValidationError as error:
         found = mistakes.translate(error, Scenario, document.data)
         if all(item["type"] != mistakes.RULES for item in error.errors(include_url=False)):
-            found += _broken(_draft_of_data(document.data, found))
+            draft = _draft_of_data(document.data, found)
+            odd = {m.path[:-1] for m in found if m.problem.startswith(mistakes.UNKNOWN)}
+            found += [mistake for mistake in _broken(draft) if mistake.path not in odd]
     if found or document.mistakes:
         raise mistakes.scenario_error(document, found)
     scenario._document, scenario._base = document, base

@@ -52,10 +52,45 @@ _CALLED = {
 }  # fmt: skip
 
 
+_VALUES = {  # what values are called elsewhere
+    name: value
+    for names, value in (
+        ("v vel vx vy vz particle_velocity", "velocity"),
+        ("u disp ux uy uz", "displacement"),
+        ("a acc accel ax ay az", "acceleration"),
+        ("p hydrophone", "pressure"),
+        ("sxx syy szz sxy sxz syz", "stress"),
+        ("homogeneous homogenous constant halfspace half_space background", "uniform"),
+        ("grid gridded array npy hdf5", "file"),
+        ("disc disk circle", "sphere"),
+        ("box rectangle", "block"),
+        ("double_couple mt cmt dc", "moment_tensor"),
+        ("pml cpml", "absorbing"),
+        ("psv p_sv p-sv", "elastic"),
+        ("sh", "elastic_sh"),
+    )
+    for name in names.split()
+}
+_NOT_HERE = {  # what other programs have
+    name: f"there is no {what} in seismo"
+    for names, what in (
+        ("q qp qs qmu qkappa q_p q_s q_mu q_kappa attenuation viscoelastic viscoacoustic anelastic",
+         "attenuation"),
+        ("vti tti anisotropic anisotropy epsilon thomsen c11 c13 c33 c44", "anisotropy"),
+        ("topography topo", "topography"),
+    )
+    for name in names.split()
+}  # fmt: skip
+
+
 def nearest(word: object, known: Iterable[str]) -> str:
     """Return ``"; did you mean 'x'?"`` for the nearest of the `known` words, or nothing."""
     by_lower = {name.lower(): name for name in known}
     lower = str(word).lower()[:64]
+    if lower in _NOT_HERE:
+        return f"; {_NOT_HERE[lower]}"
+    if _VALUES.get(lower) in by_lower:
+        return f"; did you mean '{_VALUES[lower]}'?"
     near = difflib.get_close_matches(lower, by_lower, 1, 0.6)
     near = near or [name for name in by_lower if len(lower) > 2 and name.startswith(lower)]
     return f"; did you mean '{by_lower[near[0]]}'?" if near else ""
@@ -70,6 +105,8 @@ def meant(path: Path, owner: type[BaseModel] | None, root: type[BaseModel]) -> s
         root: of the scenario.
     """
     given, keys = str(path[-1]), list(owner.model_fields) if owner else []
+    if given.lower() in _NOT_HERE:
+        return f"; {_NOT_HERE[given.lower()]}: leave it out"
     targets, remark = _CALLED.get(given.lower(), ([], ""))
     found = next(filter(None, (_here(t, path[:-1], keys, root) for t in targets)), "")
     if near := "" if found else nearest(given, keys):

@@ -114,7 +114,9 @@ class EnuTensor(Part):
 
 
 def _choose(keys: frozenset[str]) -> str:
-    return max(FRAMES, key=lambda frame: len(keys & set(FRAMES[frame])))
+    """Choose the frame that has most of the keys, misspelt as Mrr or M_rr too."""
+    bare = {key.lower().removeprefix("m").removeprefix("_") for key in keys}
+    return max(FRAMES, key=lambda frame: len(bare & set(FRAMES[frame])))
 
 
 Tensor = Annotated[
