@@ -7,6 +7,7 @@ from pathlib import Path
 import pytest
 
 from seismo.errors import ScenarioError
+from seismo.plan import make_plan
 from seismo.scenario import load
 from seismo.setup import prepare
 
@@ -80,10 +81,21 @@ def test_depth_is_counted_from_the_top_of_the_grid_as_in_the_scenario(tmp_path):
         (HEAD + 'XX,"A,00,1,0\n', "2: 2 values, the first line names 5 columns"),
         ("XX,A,00,100,0\nXX,B,00,120,0\n", "1: unknown column xx, a, 00, 100, 0; expected"),
         (
-            "station,x,z,elevation\nA,1,0,300\n",
-            "1: unknown column elevation; elevation counts upwards, depth downwards; expected "
-            "the columns network, station, location and longitude, latitude, depth, or x, z; take "
-            "other columns out",
+            "station,x,z,channel\nA,1,0,BHZ\n",
+            "1: unknown column channel; expected the columns network, station, location and "
+            "longitude, latitude, depth, or x, z; names of sites, times and elevations are passed "
+            "over, take other columns out",
+        ),
+        (
+            "Network|Station|Latitude|Longitude|Elevation|SiteName\nCI|PAS|34|-118|300|Pasadena\n",
+            "1: one column, 'network|station|latitude|longitude|elevation|sitename'; expected the "
+            "columns network, station, location and longitude, latitude, depth, or x, z, between "
+            "commas or semicolons, not |, and the first line without #",
+        ),
+        (
+            "PAS CI 34.1484 -118.1711 314.0 0.0\n" * 2,
+            "1: 'PAS CI 34.1484 -118.1711 314.0 0.0' is a line of a STATIONS file of SPECFEM; put "
+            "the first line 'station, network, latitude, longitude, elevation, depth' before it",
         ),
         ("station,latitude,longitude\nPAS,-118,34\n", "2: latitude is '-118'; give -90 to 90 deg"),
         (
@@ -110,6 +122,18 @@ def test_a_bad_line_is_named_with_its_number(tmp_path, text, message):
     key = f"{tmp_path}/s.yaml:9:5: receivers[0].path: 'list.csv': {tmp_path}/list.csv:"
     assert str(caught.value).startswith(key + message)
     assert "\n" not in str(caught.value)
+
+
+def test_columns_of_data_centres_that_are_not_used_are_passed_over(tmp_path):
+    """The elevation is no depth; that it is not used is said."""
+    header = "Station,x,z,Elevation,Site Name,Start_Time,EndTime\n"
+    found = placed(tmp_path, header + "A,20,30,300.5,Mt. Wilson,2001-01-01,\n")
+    assert found.codes == ("A",)
+    assert found.positions.tolist() == [[20, 0, 30]]
+    warnings = make_plan(load(tmp_path / "s.yaml")).warnings
+    assert sum("the column elevation is passed over" in line for line in warnings) == 1
+    placed(tmp_path, "Station,x,z,SiteName\nA,20,30,Mt. Wilson\n")
+    assert not any("passed over" in w for w in make_plan(load(tmp_path / "s.yaml")).warnings)
 
 
 def test_all_bad_lines_are_named_at_once(tmp_path):

@@ -7,7 +7,8 @@ The first line names the columns, in any order; commas separate them, or semicol
 the place are needed: longitude and latitude in degrees (with `depth` below the surface in m, 0
 where it is left out), or x, (y,) z on the grid's axes in m (of a 2-D run y may be there, empty or
 0). A station's code is NET.STA.LOC, or STA where there is neither network nor location, and stands
-once.
+once. Of the columns that lists of data centres have besides, names of sites, times and elevations
+are passed over: a surface that is flat has no elevation, and elevations are not depths.
 """
 
 from __future__ import annotations
@@ -30,6 +31,8 @@ _CALLED = {  # what columns are called elsewhere
     "lat": "latitude", "easting": "x", "northing": "y",
 }  # fmt: skip
 _UPWARDS = ("elevation", "elev", "height", "altitude")
+_NOT_USED = ("sitename", "starttime", "endtime", "start", "end", "site", *_UPWARDS)
+_SPECFEM = re.compile(r"\S+\s+\S+(\s+[-+.0-9eEdD]+){4}")
 _DEGREES = {"longitude": (-180.0, 360.0), "latitude": (-90.0, 90.0)}
 _PART = re.compile(r"[A-Za-z0-9_-]{0,16}\Z")
 
@@ -69,6 +72,13 @@ def read_stations(path: Path, axes: str) -> list[Station]:
         for _, line in lines
     ]
     header = [name.lower() for name in rows[0]]
+    if _SPECFEM.fullmatch(lines[0][1]):
+        raise ModelError(
+            f"{path}:{lines[0][0]}: {lines[0][1][:40]!r} is a line of a STATIONS file of SPECFEM; "
+            "put the first line 'station, network, latitude, longitude, elevation, depth' before "
+            "it, and commas between its values",
+            "path",
+        )
     _check_header(header, axes, f"{path}:{lines[0][0]}", expected)
     stations: list[Station] = []
     first: dict[str, int] = {}
@@ -88,16 +98,29 @@ def read_stations(path: Path, axes: str) -> list[Station]:
     return stations
 
 
+def elevations(path: Path) -> str:
+    """Name the column of a list, read before, that says how high stations are, if there is one."""
+    header = [name.strip().lower() for name in re.split("[,;]", read_lines(path, "")[0][1])]
+    return next((name for name in header if name in _UPWARDS), "")
+
+
+def _is_used(name: str) -> bool:
+    return name.replace("_", "").replace(" ", "") not in _NOT_USED
+
+
 def _check_header(header: list[str], axes: str, where: str, expected: str) -> None:
     geographic = "longitude" in header or not {"x", "z"} & set(header)
     known = (*CODE, *(GEOGRAPHIC if geographic else AXES))
     wanted = {"station", *(GEOGRAPHIC[:2] if geographic else axes)}
-    unknown = [name or "(no name)" for name in header if name not in known]
+    unknown = [name or "(no name)" for name in header if name not in known and _is_used(name)]
     if unknown:
         problem = f"unknown column {', '.join(unknown)}{_renamed(unknown, header, known)}"
-        problem += f"; {expected}; take other columns out"
+        problem += f"; {expected}; names of sites, times and elevations are passed over, take "
+        problem += "other columns out"
         if len(header) == 1:
             problem = f"one column, {header[0]!r}; {expected}, between commas or semicolons"
+        if "|" in header[0]:
+            problem += ", not |, and the first line without #"
         raise ModelError(f"{where}: {problem}", "path")
     missing = [name for name in known if name in wanted and name not in header]
     if missing or len(set(header)) < len(header):
@@ -109,16 +132,14 @@ def _renamed(unknown: list[str], header: list[str], known: tuple[str, ...]) -> s
     """Say what unknown columns are called here."""
     right = {name: _CALLED[name] for name in unknown if name in _CALLED}
     right = {name: meant for name, meant in right.items() if meant in known and meant not in header}
-    said = f"; write {', '.join(right.values())} for {', '.join(right)}" if right else ""
-    upwards = ", ".join(name for name in unknown if name in _UPWARDS)
-    return f"{said}; {upwards} counts upwards, depth downwards" if upwards else said
+    return f"; write {', '.join(right.values())} for {', '.join(right)}" if right else ""
 
 
 def _station(line: int, header: list[str], row: list[str], axes: str) -> Station:
     """Read one line; raises ValueError."""
     if len(row) != len(header):
         raise ValueError(f"{len(row)} values, the first line names {len(header)} columns")
-    named = dict(zip(header, row, strict=True))
+    named = {name: text for name, text in zip(header, row, strict=True) if _is_used(name)}
     parts = [named.pop(name, "") for name in CODE]
     if "y" not in axes and _number("y", named.pop("y", "") or "0") != 0.0:
         raise ValueError("y: a 2-D run has none; leave it empty, or give grid.extent.y")

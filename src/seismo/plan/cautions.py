@@ -25,6 +25,7 @@ from seismo.plan.resolution import (
 )
 from seismo.plan.timing import TIMING, Lines
 from seismo.setup import Setup
+from seismo.station_list import elevations
 
 FEW_POINTS = 4.0  # contacts and free surfaces carry such waves badly
 LEAST_POINTS = 3.0  # a wave of fewer points per wavelength is noise on any grid
@@ -224,6 +225,17 @@ def _near_a_layer(setup: Setup, positions: np.ndarray) -> tuple[int, list[str]]:
     return int(near.sum()), named
 
 
+def _flat(setup: Setup) -> Lines:
+    """Stations of lists lie below a flat surface, whatever their elevation."""
+    for group in setup.scenario.receivers:
+        name = elevations(setup.scenario.resolve(group.path)) if group.type == "stations" else ""
+        if name:
+            yield (
+                f"receivers {group.name}: the column {name} is passed over, as the surface is "
+                "flat: stations lie at their depth, or z"
+            )
+
+
 def _close_receivers(setup: Setup) -> Lines:
     axes = [AXES.index(a) for a in setup.grid.axes]
     least = CLOSE_POINTS * coarsest_spacing(setup)
@@ -309,5 +321,5 @@ def _depths(setup: Setup) -> Lines:
 
 _GEOMETRY: tuple[Callable[[Setup], Lines], ...] = (
     _depths, _ends, _moved, _outside, uncovered, otherwise, *MOMENTS, _edges, *TIMING,
-    _close_receivers, _at_the_surface, _layer_strength, _nothing_recorded,
+    _flat, _close_receivers, _at_the_surface, _layer_strength, _nothing_recorded,
 )  # fmt: skip
