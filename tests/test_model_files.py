@@ -168,6 +168,20 @@ def test_missing_and_malformed_arrays(tmp_path: Path):
     refused(tmp_path, r"1 of 12 values .* at index \[1, 2\]", path="bad.npy")
 
 
+def test_the_other_byte_order_is_named_where_it_makes_rock(tmp_path: Path):
+    values = np.random.default_rng(1).uniform(1500.0, 4500.0, (30, 40)).astype("f4")
+    values.astype(">f4").tofile(tmp_path / "big.bin")
+    refused(
+        tmp_path,
+        r"byte_order: big makes 15\d\d to 44\d\d of them: give that$",
+        path="big.bin",
+        shape=(30, 40),
+    )
+    values[2, 3] = 0.0
+    np.save(tmp_path / "gap.npy", values)
+    refused(tmp_path, r"\(at index \[2, 3\]\): 0 m/s is too slow.*; fill the gaps$", path="gap.npy")
+
+
 def test_no_code_and_no_huge_array_is_read_from_npy(tmp_path: Path):
     np.save(tmp_path / "pickle.npy", np.array([{"a": 1}], object), allow_pickle=True)
     refused(tmp_path, "holds object, must be real numbers", path="pickle.npy")

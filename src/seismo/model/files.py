@@ -76,7 +76,7 @@ def _read(
     order = [axes.index(axis) for axis in AXES if axis in axes]
     sorted_axes = "".join(axes[k] for k in order)
     factor = _FACTORS[spec.units]
-    _check_values(values, factor, str(key[-1]), path)
+    _check_values(values, factor, str(key[-1]), path, spec)
     return GridField(
         np.ascontiguousarray(values.transpose(order)),
         sorted_axes,
@@ -230,25 +230,41 @@ def _along(given: Any, axis: str, default: Mapping[str, float], key: str, path: 
     return float(value)
 
 
-def _check_values(values: np.ndarray, factor: float, name: str, path: Path) -> None:
+def _check_values(values: np.ndarray, factor: float, name: str, path: Path, spec: Any) -> None:
     low, high = float(values.min()), float(values.max())
     if not np.isfinite([low, high]).all():
-        bad = np.flatnonzero(~np.isfinite(values))
-        first = [int(k) for k in np.unravel_index(bad[0], values.shape)]
+        bad = ~np.isfinite(values)
         raise ModelError(
-            f"{path} holds {bad.size} of {values.size} values that are not finite, the first at "
-            f"index {first}; fill the gaps",
+            f"{path} holds {bad.sum()} of {values.size} values that are not finite, the first at "
+            f"index {_first(bad)}; {_swapped(values, factor, name, spec) or 'fill the gaps'}",
             "path",
         )
     for which, value in (("smallest", low), ("largest", high)):
         if problem := impossible(name, value * factor):
-            bad = np.flatnonzero(values == value)
-            first = [int(k) for k in np.unravel_index(bad[0], values.shape)]
-            many = f"{bad.size} of {values.size} values, the first " if bad.size > 1 else ""
-            remedy = "check `units`, `dtype` and `byte_order`"
+            bad = values == value
+            many = f"{bad.sum()} of {values.size} values, the first " if bad.sum() > 1 else ""
+            remedy = "fill the gaps" if value <= 0.0 else "check `units`, `dtype` and `byte_order`"
             raise ModelError(
-                f"{path}: its {which} value ({many}at index {first}): {problem}; {remedy}", "path"
+                f"{path}: its {which} value ({many}at index {_first(bad)}): {problem}; "
+                f"{_swapped(values, factor, name, spec) or remedy}",
+                "path",
             )
+
+
+def _first(bad: np.ndarray) -> list[int]:
+    return [int(k) for k in np.unravel_index(int(np.argmax(bad)), bad.shape)]
+
+
+def _swapped(values: np.ndarray, factor: float, name: str, spec: Any) -> str:
+    """Name the other byte order of a raw file where it makes rock of its values."""
+    if format_of(spec) != "raw":
+        return ""
+    other = values.byteswap()
+    low, high = float(other.min()) * factor, float(other.max()) * factor
+    if not np.isfinite([low, high]).all() or impossible(name, low) or impossible(name, high):
+        return ""
+    right = "big" if spec.byte_order == "little" else "little"
+    return f"byte_order: {right} makes {low:.4g} to {high:.4g} of them: give that"
 
 
 def _brief(error: Exception) -> str:
