@@ -93,8 +93,9 @@ def _long_gone(setup: Setup) -> Lines:
     duration = setup.scenario.time.duration
     if duration > max(end, 0.0) + MOST_CROSSINGS * crossing:
         yield (
-            f"time.duration: {duration:.4g} s is {(duration - end) / crossing:.3g} times as long "
-            f"as the slowest wave ({slowest:.4g} m/s) takes across the region ({crossing:.3g} s), "
+            f"time.duration: {duration:.4g} s ({setup.clock.steps} steps) is "
+            f"{(duration - end) / crossing:.3g} times as long as the slowest wave "
+            f"({slowest:.4g} m/s) takes across the region ({crossing:.3g} s), "
             "whose faces let waves out: hardly anything will be left of them; check its unit"
         )
 
