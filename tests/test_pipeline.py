@@ -67,7 +67,7 @@ def send_all(writer, names, values, first=0, seals=(), ring=None):
         for index in range(first, len(values)):
             pipeline.send(values[index].ravel().copy(), names, index)
             if index in seals:
-                pipeline.seal(index)
+                pipeline.seal(index, {})
             pipeline.check()
         return pipeline
 

@@ -220,6 +220,54 @@ def test_traces_of_one_sample_are_left_out(short, tmp_path, kind):
         draw(short, kind, tmp_path / "f.png", receivers=other)
 
 
+@pytest.fixture(scope="module")
+def part(tmp_path_factory):
+    """Results of a run of two shots that were stored up to the third snapshot of the first."""
+    path = tmp_path_factory.mktemp("part") / "whole.h5"
+    x, time = np.arange(0.0, 101.0, 10.0), 0.01 * np.arange(101)
+    places = {"x": x, "z": np.zeros(x.size)}
+    codes, shots = [f"R{k}" for k in range(x.size)], ["a", "b"]
+    with ResultsWriter(path, scenario_text="", resolved="", attributes={"title": "T"}) as writer:
+        axes, names = {"z": x, "x": x}, {"vz": "m/s"}
+        folder = writer.create_snapshots(
+            "w", shot=None, axes=axes, times=np.arange(9.0), fields=names
+        )
+        writer.create_traces(
+            "line", shots=shots, codes=codes, positions=places, requested=places, time=time,
+            quantities=names,
+        )  # fmt: skip
+        writer.create_maps("m", shots=shots, axes=axes, quantities={"pgv": "m/s"}, plane={})
+        for frame in range(3):
+            writer.write(f"{folder}/vz", frame, np.full((x.size, x.size), 1.0 + frame))
+        writer.write("traces/line/vz", 0, np.tile(ricker(time - 0.4, 5.0), (x.size, 1)))
+        writer.seal(5, {"message": "until t = 2 s of 8 s", "until": 2.0})
+        with open_results(writer.parts.folder / "part-000.h5") as results:
+            yield results
+
+
+def test_figures_of_a_part_show_what_there_is_and_say_how_far_it_goes(part):
+    figure = snapshot(part)
+    titles = [panel.get_title(loc="left") for panel in panels_of(figure)]
+    assert [title for title in titles if title] == ["t = 1 s", "t = 2 s"]
+    assert figure.get_suptitle().startswith("T, unfinished (until t = 2 s)")
+    assert "unfinished (until t = 2 s)" in gather(part, shot="a").get_suptitle()
+
+
+@pytest.mark.parametrize(
+    ("kind", "options", "words"),
+    [
+        ("peaks", {}, "m: nothing of pgv is stored, the run is unfinished"),
+        ("gather", {"shot": "b"}, "line: nothing of vz is stored, the run is unfinished"),
+        ("traces", {"shot": "b"}, "line: nothing of vz is stored, the run is unfinished"),
+        ("spectra", {"shot": "b"}, "line: nothing of vz is stored, the run is unfinished"),
+        ("snapshot", {"times": [7.0]}, "no snapshot near 7 s; they are from 0 to 2 s"),
+    ],
+)
+def test_a_figure_that_would_be_empty_is_refused(part, tmp_path, kind, options, words):
+    with pytest.raises(ScenarioError, match=words):
+        draw(part, kind, tmp_path / "a.png", **options)
+
+
 def test_a_full_disk_leaves_nothing(two, tmp_path, monkeypatch):
     def full(self, path, **_options):
         Path(path).write_bytes(b"half")

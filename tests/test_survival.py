@@ -155,6 +155,28 @@ def test_a_run_that_is_asked_to_stop_goes_on_to_the_same_bits(tmp_path, every_st
     assert sum(progress.note.startswith("going on from step ") for progress in said) == 1
 
 
+def test_a_part_says_that_it_is_one_and_how_far_it_goes(tmp_path, every_step):
+    """Steps of 2 ms, 105 for a batch of shots: the first has traces once it is done."""
+    path = tmp_path / "x.h5"
+    stopped(SCENARIO, path, 60)
+    with seismo.open_results(f"{path}.run/part-000.h5") as first:
+        assert first.status == "unfinished"
+        assert first.message.startswith("until t = 46 ms of 200 ms in shot_000 to shot_001; ")
+        assert f"STATUS      unfinished: {first.message[:30]}" in first.info()
+        assert "12 times from 0 to 0.198 s, 3 of them stored" in first.info()
+        assert "pressure not stored, vx not stored, vz not stored" in first.info()
+        assert [len(s.stored("vx")) for s in first.snapshots.values()] == [3, 3, 0]
+        assert np.isnan(first.traces["receivers"].values_of("vx")).all()
+    stopped(SCENARIO, path, 140, resume=True)
+    parts = sorted(Path(f"{path}.run").glob("part-*.h5"))
+    with seismo.open_results(parts[-1]) as last:
+        assert last.message.startswith("until t = 18 ms of 200 ms in shot_002; ")
+    held = [seismo.open_results(part) for part in parts]
+    assert [0, 1] in [one.traces["receivers"].stored("vx") for one in held]
+    with resume(f"{path}.run") as whole:
+        assert (whole.status, whole.message) == ("complete", "")
+
+
 def test_time_on_the_wall_is_counted_before_the_first_step(tmp_path, every_step, monkeypatch):
     """Stopped at the snapshot of step 0; here the clock of the machine has run for years."""
     clock = stepping.time.perf_counter

@@ -172,7 +172,7 @@ def plot(
 
     mpl.use("agg")
     from seismo.output.results import open_results
-    from seismo.plotting import KINDS, alternatives, draw, picture_name, shared, too_short
+    from seismo.plotting import KINDS, EmptyFigureError, draw, picture_name, shared, too_short
 
     settings = dict(_setting(text) for text in option or ())
     with open_results(results) as opened:
@@ -186,15 +186,27 @@ def plot(
             raise ScenarioError(f"{results}: holds nothing to draw")
         for kind, own in shared(wanted, settings).items():
             name = picture_name(opened, kind, own)
-            print(draw(opened, kind, _picture(output, name, len(wanted)), **own))
-        # A series such as wavefield/shot_000 is of one shot.
-        settled = settings.keys() | ({"shot"} if "/" in str(settings.get("series")) else set())
-        known = {name for kind in wanted for name in KINDS[kind].options} - settled
-        for name, (word, found) in alternatives(opened).items():
-            if name in known and len(found) > 1:
-                shown = f"{len(found)} {word}, of which {found[0]} is shown"
-                another = f"another with --option {name}={found[1]}"
-                print(f"{results}: {shown}; {another}", file=sys.stderr)
+            try:
+                print(draw(opened, kind, _picture(output, name, len(wanted)), **own))
+            except EmptyFigureError as error:
+                if kinds:
+                    raise
+                print(f"{error}; {kind} is left out", file=sys.stderr)
+        _say_what_else(opened, wanted, settings)
+
+
+def _say_what_else(results: Any, kinds: list[str], settings: dict[str, Any]) -> None:
+    """Say of which shots, sets and series one is shown, and how to see another."""
+    from seismo.plotting import KINDS, alternatives
+
+    # A series such as wavefield/shot_000 is of one shot.
+    settled = settings.keys() | ({"shot"} if "/" in str(settings.get("series")) else set())
+    known = {name for kind in kinds for name in KINDS[kind].options} - settled
+    for name, (word, found) in alternatives(results).items():
+        if name in known and len(found) > 1:
+            shown = f"{len(found)} {word}, of which {found[0]} is shown"
+            another = f"another with --option {name}={found[1]}"
+            print(f"{results.path}: {shown}; {another}", file=sys.stderr)
 
 
 @app.command()

@@ -19,6 +19,7 @@ import h5py
 import numpy as np
 
 from seismo.errors import ScenarioError
+from seismo.output.chunks import stored_chunks
 from seismo.output.selection import select
 
 # HDF5 keeps names in alphabetical order; people expect this one (what matches first).
@@ -95,6 +96,14 @@ class NamedArrays(Mapping[str, Any]):
         """Return an attribute of an array, None where it is absent."""
         with reading(self._group):
             return self._dataset(array).attrs.get(attribute)
+
+    def stored(self, name: str) -> list[int]:
+        """List the shots (or times) of an array of which something is stored; others are NaN."""
+        dataset = self._dataset(name)
+        with reading(dataset):
+            if not dataset.chunks:
+                return list(range(len(dataset)))
+            return sorted({place[0] for place in stored_chunks(dataset.id)})
 
     def column(self, name: str) -> np.ndarray | None:
         """Read a coordinate such as x, time or receiver; None where it is absent."""

@@ -77,6 +77,13 @@ def write_whole(group: h5py.Group, name: str, values: np.ndarray) -> h5py.Datase
     return dataset
 
 
+def stored_chunks(dataset: Any) -> list[tuple[int, ...]]:
+    """List where the chunks begin that a low-level dataset of h5py holds; others are absent."""
+    places: list[tuple[int, ...]] = []
+    dataset.chunk_iter(lambda info: places.append(info.chunk_offset))
+    return places
+
+
 def write_block(dataset: h5py.Dataset, leading: tuple[int, ...], block: np.ndarray) -> float:
     """Store ``dataset[leading] = block`` chunk by chunk and return the largest absolute value.
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 from seismo.backends.base import Copy
@@ -32,5 +32,5 @@ class Elsewhere:
         """Hold nothing; see `Pipeline.waiting`."""
         return {}
 
-    def seal(self, until: int) -> None:
+    def seal(self, until: int, marks: Mapping[str, object]) -> None:
         """Seal nothing; see `Pipeline.seal`."""

@@ -22,11 +22,13 @@ import h5py
 
 from seismo.errors import ScenarioError, StorageError
 from seismo.output.arrays import AGAIN
+from seismo.output.chunks import stored_chunks
 from seismo.output.hidden_file import HiddenFile, refusal, sync_folder, write_whole
-from seismo.output.verification import stored_chunks, verified
+from seismo.output.verification import verified
 
 MANIFEST = "manifest.json"
 _FORMAT = {"format": "seismo parts", "version": 2}
+UNFINISHED = "unfinished"  # the `status` of a part
 BOUNDS = ("v110", "v110")  # HDF5 of 2016: since then what describes data carries checksums
 
 
@@ -98,16 +100,21 @@ class Parts:
             self._create(self.folder / _part(len(self.sealed)))
         return self._file
 
-    def seal(self, until: int, **said: Mapping[str, Any]) -> None:
+    def seal(
+        self, until: int, marks: Mapping[str, Any] | None = None, **said: Mapping[str, Any]
+    ) -> None:
         """Close the open part and name it: all of it is on the disk for good.
 
         Args:
             until: the steps that were taken by then.
+            marks: attributes of its root, which say how far the run had come.
             said: of what is in it, as JSON holds it.
 
         Raises:
             StorageError: the disk is full or failing.
         """
+        with self.storing():
+            self.file.attrs.update({"status": UNFINISHED, **(marks or {})})
         final = self._publish()
         with self.storing():
             size = final.stat().st_size

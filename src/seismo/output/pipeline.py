@@ -13,7 +13,7 @@ from __future__ import annotations
 import threading
 import time
 from collections import deque
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
 from queue import SimpleQueue
 from types import TracebackType
@@ -209,17 +209,18 @@ class Pipeline:
         if low:
             raise DiskSpaceError(low)
 
-    def seal(self, until: int) -> None:
+    def seal(self, until: int, marks: Mapping[str, object]) -> None:
         """Wait until all that was sent is stored, and put it on the disk for good as a part.
 
         Args:
             until: steps that were taken by then, over all batches.
+            marks: see `ResultsWriter.seal`.
 
         Raises:
             StorageError: it could not be.
         """
         self.drain()
-        self._writer.seal(until)
+        self._writer.seal(until, marks)
 
     def waiting(self) -> dict[str, float]:
         """Say what is on its way, and how often the time loop had to wait."""

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from seismo.output.parts import UNFINISHED
 from seismo.output.quantities import timing, with_unit
 from seismo.output.results_file import COMPLETE, UNSTABLE
 
@@ -40,8 +41,8 @@ def _identity(results: Results) -> Iterator[tuple[str, str]]:
     origin = results.provenance
     if results.message:
         yield "STATUS", f"{results.status}: {results.message}"
-    if results.status not in (COMPLETE, UNSTABLE):
-        known = f"{COMPLETE} or {UNSTABLE}"
+    if results.status not in (COMPLETE, UNSTABLE, UNFINISHED):
+        known = f"{COMPLETE}, {UNSTABLE} or {UNFINISHED}"
         yield "STATUS", f"{results.status!r} is not what seismo writes ({known}): it was changed"
     if results.title:
         yield "title", results.title
@@ -158,6 +159,8 @@ def _snapshots(results: Results) -> Iterator[tuple[str, str]]:
 def _series_shape(series: SnapshotSeries) -> str:
     time = series.time
     span = f" from {time[0]:.4g} to {time[-1]:.4g} s" if len(time) else ""
+    held = min((len(series.stored(name)) for name in series), default=len(time))
+    span += f", {held} of them stored" if held < len(time) else ""
     shot = f", shot {series.shot}" if series.shot else ""
     return f"{len(time)} times{span}, {_cut(series)}{shot}"
 
@@ -180,7 +183,8 @@ def _peaks(arrays: NamedArrays) -> Iterator[tuple[str, str]]:
     for name in arrays:
         peak = arrays.attribute(name, "peak")
         unit = arrays.unit(name)
-        found.append(f"{name} {with_unit(float(peak), unit)}" if peak is not None else name)
+        size = "not stored" if peak is None else with_unit(float(peak), unit)
+        found.append(f"{name} {size}")
     if found:
         yield "  peak", ", ".join(found)
 

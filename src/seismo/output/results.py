@@ -109,7 +109,7 @@ class Results:
 
     @property
     def status(self) -> str:
-        """How the run ended: "complete", or "unstable"; `message` says more then."""
+        """How the run ended: "complete", "unstable"; of its parts "unfinished" (see `message`)."""
         return text_attribute(self._file, "status") or COMPLETE
 
     @property

@@ -112,17 +112,19 @@ class ResultsWriter:
         finally:
             self.parts.discard()
 
-    def seal(self, until: int) -> None:
+    def seal(self, until: int, marks: Mapping[str, object]) -> None:
         """Close what was written since the last time as a part, and put it on the disk for good.
 
         Args:
             until: the steps that were taken by then, over all batches.
+            marks: attributes of the root that say how far the run had come.
 
         Raises:
             StorageError: the disk is full or failing.
         """
         if self.parts.is_open:
-            self.parts.seal(until, peaks=self._peaks, hashes=self._hashes)
+            self._tell_peaks(self.parts.file)
+            self.parts.seal(until, marks, peaks=self._peaks, hashes=self._hashes)
             self._peaks, self._hashes = {}, {}
 
     def write_model(
@@ -322,15 +324,13 @@ class ResultsWriter:
             self._hashes |= row.get("hashes", {})
             for name, peak in row.get("peaks", {}).items():
                 self._raise_peak(name, peak)
-
         traces = hash_of_all(self._hashes)
 
         def lay_out(file: h5py.File) -> None:
             file.attrs["summary"] = json.dumps(summary, default=_plain)
             file.attrs.update({"status": COMPLETE, **(marks or {})})
             file.attrs["traces_sha256"] = traces
-            for name, peak in self._peaks.items():
-                file[name].attrs["peak"] = peak
+            self._tell_peaks(file)
 
         self._lay_out(lay_out)
         self._finished = True
@@ -341,6 +341,10 @@ class ResultsWriter:
         if self.parts.is_open:
             with self.parts.storing():
                 function(self.parts.file)
+
+    def _tell_peaks(self, file: h5py.File) -> None:
+        for name, peak in self._peaks.items():
+            file[name].attrs["peak"] = peak
 
     def _raise_peak(self, name: str, peak: float) -> None:
         self._peaks[name] = float(np.maximum(self._peaks.get(name, 0.0), peak))

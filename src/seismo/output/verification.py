@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import Any
 
 import h5py
 
 from seismo.output.arrays import children, read, reading
+from seismo.output.chunks import stored_chunks
 
 
 def verified(item: h5py.HLObject) -> int:
@@ -24,10 +24,3 @@ def verified(item: h5py.HLObject) -> int:
 def _blocks(dataset: h5py.Dataset) -> Iterator[tuple[slice, ...]]:
     for place in stored_chunks(dataset.id):
         yield tuple(slice(k, k + n) for k, n in zip(place, dataset.chunks, strict=True))
-
-
-def stored_chunks(dataset: Any) -> list[tuple[int, ...]]:
-    """List where the chunks begin that a low-level dataset of h5py holds; others are absent."""
-    places: list[tuple[int, ...]] = []
-    dataset.chunk_iter(lambda info: places.append(info.chunk_offset))
-    return places

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from seismo.plotting.choice import alternatives, too_short
+from seismo.plotting.choice import EmptyFigureError, alternatives, too_short
 from seismo.plotting.gather import gather
 from seismo.plotting.kinds import KINDS, Kind, draw, picture_name, shared
 from seismo.plotting.model import model
@@ -15,6 +15,7 @@ from seismo.plotting.traces import traces
 
 __all__ = [
     "KINDS",
+    "EmptyFigureError",
     "Kind",
     "alternatives",
     "draw",

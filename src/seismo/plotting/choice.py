@@ -12,6 +12,11 @@ from seismo.errors import ScenarioError
 from seismo.output.arrays import MapSet, NamedArrays, SnapshotSeries, TraceSet, choose, listed
 from seismo.output.results import Results
 
+
+class EmptyFigureError(ScenarioError):
+    """Nothing is stored of what a figure would show."""
+
+
 Named = TypeVar("Named", TraceSet, MapSet)
 # What options may be: `draw` holds them to it.
 Percentile = Annotated[float, Field(gt=0, le=100)]
@@ -103,6 +108,22 @@ def alternatives(results: Results) -> dict[str, tuple[str, list[str]]]:
         "series": ("series of snapshots", list(dict.fromkeys(series))),
         "maps": ("sets of maps", [name for name, one in results.maps.items() if len(one)]),
     }
+
+
+def refuse_empty(
+    results: Results, arrays: NamedArrays, names: Sequence[str], index: int | None = None
+) -> None:
+    """Refuse to draw where nothing is stored of a shot, or of any frame where none is given.
+
+    Raises:
+        EmptyFigureError: there is nothing of any of these quantities.
+    """
+    stored = set[int]().union(*(arrays.stored(name) for name in names))
+    if index not in stored and not (index is None and stored):
+        raise EmptyFigureError(
+            f"{results.path}: {arrays.name}: nothing of {listed(names)} is stored, the run is "
+            f"{results.status}: the figure would be empty"
+        )
 
 
 def shot_index(traces: TraceSet | MapSet, shot: str | int | None) -> int:

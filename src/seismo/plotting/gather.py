@@ -17,6 +17,7 @@ from seismo.plotting.choice import (
     Names,
     Percentile,
     first_components,
+    refuse_empty,
     shot_index,
     shot_words,
     trace_set,
@@ -78,6 +79,7 @@ def gather(
     place, label = abscissa(traces, source_place(results, traces.shots[index]), by)
     style = mode or ("wiggle" if len(place) <= _MOST_WIGGLES else "image")
     draw = choose_mode(style)
+    refuse_empty(results, traces, names, index)
     # Receivers at one place, but for rounding, keep their order.
     order = np.argsort(np.round(place, _digits(place)), kind="stable")
     place, ticks = spread(place[order])
@@ -95,7 +97,7 @@ def gather(
         panel.set_ylim(traces.time[-1], traces.time[0])
     outer_labels(grid, len(names))
     named = shot_words(results, traces.shots[index])
-    entitle(figure, results.title, traces.name, shown, named)
+    entitle(figure, results, traces.name, shown, named)
     return figure
 
 

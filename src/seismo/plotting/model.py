@@ -62,7 +62,7 @@ def model(results: Results, *, parameters: Names | None = None) -> Figure:
         outer_labels(grid, used)
     handles = draw_geometry(grid[0, 0], planes[0], results, axes, scale, None)
     figure.legend(handles=handles, loc="outside lower center", ncols=2)
-    entitle(figure, results.title)
+    entitle(figure, results)
     return figure
 
 

@@ -84,13 +84,14 @@ def _level(scene: Scene, clip: float) -> float:
 def _frames(figure: Figure, panel: Axes, scene: Scene, level: float) -> Iterator[Image.Image]:
     canvas = FigureCanvasAgg(figure)
     factor, label = amplitude_label(scene.field, scene.unit, level)
-    image = scene.draw(panel, scene.values(0), level, factor)
+    first = scene.frames[0]
+    image = scene.draw(panel, scene.values(first), level, factor)
     side_bar(panel, image, label=label, extend="both")
-    entitle(figure, *scene.title())
-    title = panel.set_title(scene.time_label(0), loc="left")
+    entitle(figure, scene.results, *scene.title())
+    title = panel.set_title(scene.time_label(first), loc="left")
     canvas.draw()
     figure.set_layout_engine("none")  # a layout that moves from frame to frame would tremble
-    for index in range(len(scene.series.time)):
+    for index in scene.frames:
         values = scene.values(index)
         image.set_data(values * factor)
         image.set_alpha(opacity(values, level))

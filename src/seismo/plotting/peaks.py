@@ -6,7 +6,15 @@ import numpy as np
 from matplotlib.figure import Figure
 
 from seismo.output.results import Results
-from seismo.plotting.choice import Names, Percentile, components, map_set, shot_index, shot_words
+from seismo.plotting.choice import (
+    Names,
+    Percentile,
+    components,
+    map_set,
+    refuse_empty,
+    shot_index,
+    shot_words,
+)
 from seismo.plotting.section import (
     chosen_section,
     draw_geometry,
@@ -53,6 +61,7 @@ def peaks(
     """
     found = map_set(results, maps)
     names, number = components(found, quantities), shot_index(found, shot)
+    refuse_empty(results, found, names, number)
     fired = found.shots[number] if len(found.shots) > 1 else None
     axes = found.axes
     plane = chosen_section(axes, source_place(results, fired), section)
@@ -75,5 +84,5 @@ def peaks(
         side_bar(panel, image, extend="max")
     outer_labels(grid, len(names))
     places = [f"{axis} = {value:.6g} m" for axis, value in found.plane.items()]
-    entitle(figure, results.title, shot_words(results, fired), plane.title(), *places)
+    entitle(figure, results, shot_words(results, fired), plane.title(), *places)
     return figure

@@ -20,7 +20,14 @@ from seismo.errors import ScenarioError
 from seismo.output.arrays import SnapshotSeries
 from seismo.output.quantities import symbol
 from seismo.output.results import Results
-from seismo.plotting.choice import Count, Percentile, components, shot_words, snapshot_series
+from seismo.plotting.choice import (
+    Count,
+    Percentile,
+    components,
+    refuse_empty,
+    shot_words,
+    snapshot_series,
+)
 from seismo.plotting.section import (
     Section,
     chosen_section,
@@ -90,12 +97,12 @@ def snapshot(
         image, ax=grid, label=label, extend="both", location="bottom", shrink=0.5, aspect=40,
         pad=0.02,
     )  # fmt: skip
-    entitle(figure, *scene.title())
+    entitle(figure, results, *scene.title())
     return figure
 
 
 class Scene:
-    """One field of one series on one section, ready to be drawn at any of its times."""
+    """One field of one series on one section, ready to be drawn at those times that are stored."""
 
     def __init__(
         self,
@@ -109,6 +116,8 @@ class Scene:
         self.results = results
         self.series: SnapshotSeries = snapshot_series(results, series, shot)
         self.field = components(self.series, field)[-1] if field else _default_field(self.series)
+        refuse_empty(results, self.series, [self.field])
+        self.frames = self.series.stored(self.field)
         self.unit = self.series.unit(self.field)
         self.axes = self.series.axes
         through = source_place(results, self.series.shot)
@@ -125,12 +134,13 @@ class Scene:
         if times is not None:
             return [self._frame_at(t) for t in np.atleast_1d(np.asarray(times, dtype=float))]
         # Evenly spaced back from the last one, leaving out t = 0 where nothing has moved.
-        last = len(self.series.time) - 1
+        last = len(self.frames) - 1
         stride = max(1, round(last / count))
-        return list(range(last, 0, -stride))[:count][::-1] or [last]
+        chosen = list(range(last, 0, -stride))[:count][::-1] or [last]
+        return [self.frames[n] for n in chosen]
 
     def _frame_at(self, wanted: float) -> int:
-        time = self.series.time
+        time = self.series.time[self.frames]
         nearest = int(np.abs(time - wanted).argmin())
         interval = np.diff(time).max(initial=0.0)
         if not np.isclose(wanted, time[nearest], rtol=1e-3, atol=interval):
@@ -138,7 +148,7 @@ class Scene:
                 f"times: there is no snapshot near {wanted:.4g} s; "
                 f"they are from {time[0]:.4g} to {time[-1]:.4g} s"
             )
-        return nearest
+        return self.frames[nearest]
 
     def values(self, index: int) -> np.ndarray:
         """Read one snapshot on the section as (vertical, horizontal)."""
@@ -162,10 +172,10 @@ class Scene:
         return f"t = {self.series.time[index]:.4g} s"
 
     def title(self) -> list[str]:
-        """Return title, shot and where the grid is cut."""
+        """Return the shot and where the grid is cut."""
         planes = [f"{axis} = {value:.6g} m" for axis, value in self.series.plane.items()]
         shot = shot_words(self.results, self.series.shot)
-        return [self.results.title, shot, self.section.title(), *planes]
+        return [shot, self.section.title(), *planes]
 
     def _draw_ground(self, panel: Axes) -> None:
         if self._ground is not None:

@@ -19,6 +19,7 @@ from seismo.plotting.choice import (
     Names,
     first_components,
     receiver_indices,
+    refuse_empty,
     shot_index,
     shot_words,
     trace_set,
@@ -64,6 +65,7 @@ def spectra(
     stations = trace_set(results, receivers)
     names, shown = first_components(stations, quantities)
     chosen, index = receiver_indices(stations, codes, most), shot_index(stations, shot)
+    refuse_empty(results, stations, names, index)
     figure, grid = panels(1, len(names), 3.6, width=min(WIDTH * 1.2, 2.0 + 2.7 * len(names)))
     highest = highest_frequency(results)
     for panel, name in zip(grid[0], names, strict=True):
@@ -84,7 +86,7 @@ def spectra(
     handles, labels = grid[0, 0].get_legend_handles_labels()
     figure.legend(handles, labels, loc="outside lower center", ncols=min(len(labels), 4))
     named, note = shot_words(results, stations.shots[index]), f"last {TAPERED:.0%} tapered"
-    entitle(figure, results.title, stations.name, shown, named, note)
+    entitle(figure, results, stations.name, shown, named, note)
     return figure
 
 

@@ -18,7 +18,9 @@ from matplotlib.colors import LinearSegmentedColormap
 from matplotlib.figure import Figure
 from matplotlib.layout_engine import ConstrainedLayoutEngine
 
-from seismo.output.quantities import pretty_unit, readable, symbol
+from seismo.output.quantities import pretty_unit, readable, symbol, with_unit
+from seismo.output.results import Results
+from seismo.output.results_file import COMPLETE
 
 STYLE: dict[str, Any] = {
     "font.size": 9,
@@ -106,9 +108,15 @@ def heading(*parts: str) -> str:
     return ", ".join(part for part in parts if part)
 
 
-def entitle(figure: Figure, *parts: str) -> None:
-    """Set the title of a figure, in as many lines as it takes."""
-    figure.suptitle(heading(*parts), fontsize=10, wrap=True)
+def entitle(figure: Figure, results: Results, *parts: str) -> None:
+    """Set the title of a figure of some results, in as many lines as it takes.
+
+    Of those that are not complete it says so, and where they end.
+    """
+    ended = "" if results.status == COMPLETE else results.status
+    if ended and (until := results.attributes.get("until")) is not None:
+        ended += f" (until t = {with_unit(float(until), 's')})"
+    figure.suptitle(heading(results.title, ended, *parts), fontsize=10, wrap=True)
 
 
 def clip_level(values: np.ndarray, percentile: float) -> float:

@@ -55,5 +55,5 @@ def telemetry(results: Results, *, quantities: str | Sequence[str] | None = None
     for panel in grid.flat:
         panel.tick_params(labelleft=True)  # each has a scale of its own
     device = str(results.summary.get("device", ""))
-    entitle(figure, results.title, device)
+    entitle(figure, results, device)
     return figure

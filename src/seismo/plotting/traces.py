@@ -14,6 +14,7 @@ from seismo.plotting.choice import (
     Names,
     components,
     receiver_indices,
+    refuse_empty,
     shot_index,
     shot_words,
     trace_set,
@@ -52,6 +53,7 @@ def traces(
     stations = trace_set(results, receivers)
     names, chosen = components(stations, quantities), receiver_indices(stations, codes, most)
     index = shot_index(stations, shot)
+    refuse_empty(results, stations, names, index)
     height = 1.2 + 0.42 * len(chosen)
     figure, grid = panels(1, len(names), max(2.4, height), width=1.4 + 2.6 * max(2, len(names)))
     read = [np.nan_to_num(stations.values_of(name, index)[chosen]) for name in names]
@@ -75,7 +77,7 @@ def traces(
         )
         labels = [stations.codes[k] for k in chosen] if column == 0 else [""] * len(chosen)
         panel.set_yticks(-np.arange(len(chosen)), labels)
-    entitle(figure, results.title, stations.name, shot_words(results, stations.shots[index]))
+    entitle(figure, results, stations.name, shot_words(results, stations.shots[index]))
     return figure
 
 

@@ -16,12 +16,17 @@ import numpy as np
 from seismo import receivers, seismograms
 from seismo.geographic import Projection
 from seismo.grid import AXES
+from seismo.output.quantities import with_unit
 from seismo.output.results_file import ResultsWriter
 from seismo.plan.cautions import cautions
 from seismo.plan.resolution import highest_frequency, layers_of
 from seismo.setup import Setup, maps_of
 from seismo.simulation import Simulation
 
+_PARTIAL = (
+    "traces and maps are stored when a shot is done; what is not in this part is in those before "
+    "it, or still to come, and reads as NaN; `seismo resume` goes on"
+)
 _TRACE_BLOCK = 1 << 17  # samples finished at once
 _MODEL_UNITS = {"vp": "m/s", "vs": "m/s", "rho": "kg/m3"}
 
@@ -41,6 +46,26 @@ def attributes_of(setup: Setup, warnings: list[str]) -> dict[str, Any]:
         "warnings": json.dumps(warnings),
         "model_values": f"at the grid's nodes; the solver's averaging: {scenario.averaging}",
     }
+
+
+def marks_of(setup: Setup, first: int, step: int | None) -> dict[str, Any]:
+    """Say how far a run had come when a part of its results was closed, as attributes of that.
+
+    Args:
+        setup: the run.
+        first: shot of the batch that is under way, or comes next.
+        step: of this batch, None where it has not begun.
+    """
+    names, clock = [shot.name for shot in setup.shots], setup.clock
+    told, marks = f"until the end of {names[first - 1]}, {first} of {len(names)} shots", {}
+    if step is not None:
+        marks["until"] = min(step, clock.steps) * clock.dt
+        told = f"until t = {with_unit(marks['until'], 's')} of "
+        told += with_unit(clock.steps * clock.dt, "s")
+        if len(names) > 1:
+            under_way = names[first : first + setup.batch]
+            told += " in " + " to ".join(dict.fromkeys((under_way[0], under_way[-1])))
+    return marks | {"message": f"{told}; {_PARTIAL}"}
 
 
 def warnings_of(setup: Setup) -> list[str]:

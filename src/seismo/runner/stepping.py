@@ -271,7 +271,8 @@ class Run:
         if watch is not None:
             watch.look(gear.simulation.step)
             watch.finish()
-        gear.pipeline.seal(done)
+        first = number * self.setup.batch
+        gear.pipeline.seal(done, contents.marks_of(self.setup, first, step))
         facts: dict[str, Any] = {"batch": number, "step": step, "elapsed": self._elapsed}
         if watch is not None:
             facts["watch"] = watch.found()
