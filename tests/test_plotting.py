@@ -459,6 +459,57 @@ def test_sections_of_a_volume_meet_at_the_source(three):
     assert (cuts[2].horizontal, cuts[2].vertical) == ("y", "x")
 
 
+@pytest.fixture
+def shaken(tmp_path):
+    """Largest values in a volume under a free surface: growing with z, and most at one point."""
+    path, x, z = tmp_path / "a.h5", np.arange(0.0, 501.0, 100.0), np.arange(50.0, 351.0, 100.0)
+    resolved = "boundaries: {top: free_surface}\ngrid: {origin: {z: 50.0}}\n"
+    with ResultsWriter(path, scenario_text="", resolved=resolved, attributes={}) as writer:
+        writer.write_sources([{"name": "s", "type": "force", "x": 200.0, "y": 100.0, "z": 250.0}])
+        writer.create_maps(
+            "m", shots=["a"], axes={"z": z, "y": x, "x": x}, quantities={"pgv": "m/s"}, plane={}
+        )
+        values = np.tile(1.0 + np.arange(4.0)[:, None, None], (1, 6, 6))
+        values[2, 1, 3] = 9.0
+        writer.write("maps/m/pgv", 0, values)
+    with open_results(path) as results:
+        yield results
+
+
+@pytest.mark.parametrize(
+    ("section", "title", "least"),
+    [
+        (None, "z = 50 m", 1.0),
+        ("z", "z = 50 m", 1.0),
+        ("y", "y = 100 m", 1.0),
+        ("z:240", "z = 250 m", 3.0),
+        ("z: 0.35 km", "z = 350 m", 4.0),
+        ("x:0 m", "x = 0 m", 1.0),
+    ],
+)
+def test_a_map_is_cut_at_the_free_surface_or_where_it_is_asked_for(shaken, section, title, least):
+    figure = peaks(shaken, section=section)
+    assert title in figure.get_suptitle()
+    assert panels_of(figure)[0].images[0].get_array().min() == least
+
+
+@pytest.mark.parametrize(
+    ("section", "words"),
+    [
+        ("z:9 km", "section 'z:9 km': z is from 50 to 350 m here"),
+        ("z:9 s", "section 'z:9 s': .*length"),
+        ("t:5", "name the axis to cut, x, y or z, and where if you like"),
+    ],
+)
+def test_a_section_that_cannot_be_is_one_line(shaken, section, words):
+    with pytest.raises(ScenarioError, match=words):
+        peaks(shaken, section=section)
+
+
+def test_info_says_where_a_map_is_largest(shaken):
+    assert "peak      pgv 9 m/s at x 300, y 100, z 250 m" in shaken.info()
+
+
 def test_a_plane_series_is_drawn_as_a_map(three):
     figure = snapshot(three, series="surface", times=[5.0])
     panel = figure.axes[0]

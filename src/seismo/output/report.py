@@ -1,13 +1,13 @@
 """The plain-text description of a results file that ``seismo info`` prints.
 
-Everything comes from attributes and coordinates: describing a file of many gigabytes reads a
-few kilobytes.
+Everything comes from attributes and coordinates: describing a file of many gigabytes reads a few
+kilobytes, but for maps, up to a size, which are searched for their largest value.
 """
 
 from __future__ import annotations
 
 import textwrap
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -19,6 +19,8 @@ from seismo.output.results_file import COMPLETE, UNSTABLE
 if TYPE_CHECKING:
     from seismo.output.arrays import MapSet, NamedArrays, SnapshotSeries, TraceSet
     from seismo.output.results import Results
+
+_MOST_READ = 5e6  # points of a map: read within a tenth of a second
 
 
 def report(results: Results) -> str:
@@ -169,7 +171,7 @@ def _maps(results: Results) -> Iterator[tuple[str, str]]:
     for name, maps in results.maps.items():
         shots = len(maps.shots)
         yield "maps", f"{name}: {shots} shot{'s' * (shots != 1)}, {_cut(maps)}"
-        yield from _peaks(maps)
+        yield from _peaks(maps, _highest_point(maps))
 
 
 def _cut(arrays: MapSet | SnapshotSeries) -> str:
@@ -178,12 +180,30 @@ def _cut(arrays: MapSet | SnapshotSeries) -> str:
     return f"{points} points ({', '.join(arrays.axes)}){plane}"
 
 
-def _peaks(arrays: NamedArrays) -> Iterator[tuple[str, str]]:
+def _highest_point(maps: MapSet) -> Callable[[str], str]:
+    """Give what says where the largest value of a map is, of all but very large ones."""
+
+    def place(name: str) -> str:
+        if np.prod(maps.shape(name), dtype=float) > _MOST_READ or not maps.stored(name):
+            return ""
+        values = np.nan_to_num(maps.values_of(name))
+        shot, *point = np.unravel_index(int(values.argmax()), values.shape)
+        axes = {axis: along[n] for (axis, along), n in zip(maps.axes.items(), point, strict=True)}
+        found = {**axes, **maps.plane}
+        words = ", ".join(f"{axis} {found[axis]:.6g}" for axis in "xyz" if axis in found)
+        return f" at {words} m" + f" ({maps.shots[shot]})" * (len(maps.shots) > 1)
+
+    return place
+
+
+def _peaks(
+    arrays: NamedArrays, place: Callable[[str], str] = lambda _: ""
+) -> Iterator[tuple[str, str]]:
     found = []
     for name in arrays:
         peak = arrays.attribute(name, "peak")
         unit = arrays.unit(name)
-        size = "not stored" if peak is None else with_unit(float(peak), unit)
+        size = "not stored" if peak is None else with_unit(float(peak), unit) + place(name)
         found.append(f"{name} {size}")
     if found:
         yield "  peak", ", ".join(found)

@@ -56,7 +56,8 @@ def movie(
         series: name of the snapshot series (default: the first).
         shot: name or number of the shot (default: the first).
         field: name of the field (default: the pressure, else vz).
-        section: the axis to cut a 3-D grid across, at the source (default y).
+        section: the axis to cut a 3-D grid across (default y), at the source, or where it says:
+            ``z:500``, ``z:1.5 km``.
         clip: percentile of the moving points at which the colours saturate.
         frames_per_second: speed.
         dpi: resolution.

@@ -21,6 +21,7 @@ from seismo.plotting.section import (
     draw_image,
     frame_section,
     source_place,
+    surface_of,
 )
 from seismo.plotting.style import (
     SEQUENTIAL,
@@ -53,7 +54,8 @@ def peaks(
         maps: name of the set of maps (default: the first).
         shot: name or number of the shot (default: the first).
         quantities: which ones (default: all of the set).
-        section: the axis to cut a volume across, at the source (default y).
+        section: the axis to cut a volume across, and where if not at the source: ``z:500``. By
+            default y; of a volume under a free surface z, which is cut there.
         clip: percentile of the points at which the colours saturate: the source outshines all.
 
     Raises:
@@ -64,7 +66,9 @@ def peaks(
     refuse_empty(results, found, names, number)
     fired = found.shots[number] if len(found.shots) > 1 else None
     axes = found.axes
-    plane = chosen_section(axes, source_place(results, fired), section)
+    surface = surface_of(results, axes)
+    through = {**source_place(results, fired), **surface}
+    plane = chosen_section(axes, through, section or ("z" if surface else None))
     scale, unit = length_unit(*axes.values())
     columns = min(len(names), 2)
     rows, ratio = -(-len(names) // columns), plane.shape_ratio(axes)

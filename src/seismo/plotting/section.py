@@ -12,12 +12,14 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
+import yaml
 from matplotlib import patheffects
 from matplotlib.axes import Axes
 from matplotlib.image import AxesImage
 from matplotlib.lines import Line2D
 from matplotlib.text import OffsetFrom
 
+from seismo import units
 from seismo.errors import ScenarioError
 from seismo.output.results import Results
 from seismo.plotting.style import RECEIVER_COLOUR, SOURCE_COLOUR, length_unit
@@ -83,16 +85,52 @@ def chosen_section(
 ) -> Section:
     """Return one section: in 3-D the one across axis `across`, by default y.
 
+    Args:
+        axes: coordinates in m.
+        through: point where it cuts, as far as `across` does not say: ``z:500``, ``z:1.5 km``.
+        across: the axis to cut.
+
     Raises:
-        ScenarioError: there is no such axis.
+        ScenarioError: there is no such axis, or it does not reach there.
     """
+    axis, told, place = (across or "y").partition(":")
+    if told and len(axes) == 3 and axis in axes:
+        through = {**through, axis: _position(across or "", axis, place, axes[axis])}
     found = sections(axes, through)
     if len(found) == 1:
         return found[0]
     for section in found:
-        if section.across == (across or "y"):
+        if section.across == axis:
             return section
-    raise ScenarioError(f"section {across!r}: name the axis to cut, x, y or z")
+    raise ScenarioError(
+        f"section {across!r}: name the axis to cut, x, y or z, and where if you like: z:500, "
+        "z:1.5 km"
+    )
+
+
+def _position(text: str, axis: str, place: str, along: np.ndarray) -> float:
+    """Read where to cut an axis: the grid point next to it."""
+    try:
+        wanted = units.to_si(place.strip(), units.LENGTH)
+    except units.UnitError as error:
+        raise ScenarioError(f"section {text!r}: {error}") from None
+    reach = 0.5 * float(np.ptp(along[:2]))
+    if not along[0] - reach <= wanted <= along[-1] + reach:
+        raise ScenarioError(
+            f"section {text!r}: {axis} is from {along[0]:.6g} to {along[-1]:.6g} m here"
+        )
+    return float(along[np.abs(along - wanted).argmin()])
+
+
+def surface_of(results: Results, axes: Mapping[str, np.ndarray]) -> dict[str, float]:
+    """Return z (m) of the free surface where a volume reaches it; else nothing."""
+    scenario = yaml.safe_load(results.scenario) or {}
+    free = (scenario.get("boundaries") or {}).get("top") == "free_surface"
+    if len(axes) != 3 or not free:
+        return {}
+    top = float(((scenario.get("grid") or {}).get("origin") or {}).get("z", 0.0))
+    reaches = abs(axes["z"][0] - top) < 1e-3 * float(np.ptp(axes["z"][:2]))
+    return {"z": float(axes["z"][0])} if reaches else {}
 
 
 def draw_image(

@@ -72,7 +72,8 @@ def snapshot(
         field: name of the field (default: the pressure, else vz).
         times: times in s (default: `count` spread over the run).
         count: number of times.
-        section: the axis to cut a 3-D grid across, at the source (default y).
+        section: the axis to cut a 3-D grid across (default y), at the source, or where it says:
+            ``z:500``, ``z:1.5 km``.
         clip: percentile of the moving points at which the colours saturate.
         common_scale: one scale for all times; otherwise each its own.
 
