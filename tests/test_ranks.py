@@ -157,9 +157,9 @@ def test_stopped_runs_go_on_to_the_same_bits(tmp_path, alone):
     done = launch(3, tmp_path, what="command", command=words, stopping=1)
     assert done.returncode == 85, done.stderr
     assert "MPI_ABORT" not in done.stderr
-    assert "go on with the same command, on any number of ranks, and --resume" in done.stderr
+    assert f"go on, on any number of ranks, with: seismo resume {folder}" in done.stderr
     assert sorted(path.name for path in folder.glob("rank-*")) == ["rank-1", "rank-2"]
-    words += ["--resume"]
+    words = ["resume", str(folder)]
     done = launch(2, tmp_path, what="command", command=words, stopping=0, soon=15)
     assert done.returncode == 85, done.stderr
     assert "going on from step" in done.stderr

@@ -80,12 +80,14 @@ def resume(
     progress: ProgressShare = 5,
     profile: Profiled = False,
 ) -> None:
-    """Go on with an unfinished run from its last checkpoint."""
-    from seismo.runner import resume as resume_run
+    """Go on with an unfinished run from its last checkpoint. As `run`, on any number of ranks."""
+    from seismo.ranks import join
+    from seismo.runner import resume_on
 
+    ranks = join()
     _run(
-        resume_run, folder, quiet, progress, time_limit, device=device, gpus=gpus, threads=threads,
-        profile=profile,
+        partial(resume_on, ranks), folder, quiet, progress, time_limit, ranks.first, device=device,
+        gpus=gpus, threads=threads, profile=profile,
     )  # fmt: skip
 
 

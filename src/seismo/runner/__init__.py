@@ -104,7 +104,9 @@ def run(
         output, warning(progress or silent), backend, device, gpus, threads, resume, shots,
         time_limit, signals or Signals(), profile,
     )  # fmt: skip
-    return _run_alone(scenario, request)
+    results = run_on(Alone(), scenario, request)
+    assert results is not None  # there is no other rank
+    return results
 
 
 def run_on(ranks: Alone, scenario: Origin, request: Request) -> Results | None:
@@ -148,10 +150,26 @@ def resume(folder: str | os.PathLike[str], request: Request | None = None) -> Re
         ScenarioError: there is no checkpoint that can be read, or it is in a folder of another
             name; and as `run` does.
     """
-    request, place = request or Request(), Path(folder).resolve()
+    results = resume_on(Alone(), folder, request or Request())
+    assert results is not None  # there is no other rank
+    return results
+
+
+def resume_on(ranks: Alone, folder: str | os.PathLike[str], request: Request) -> Results | None:
+    """Go on with an unfinished run on some ranks, as many as there are; give results to the first.
+
+    Args:
+        ranks: see `run_on`.
+        folder: see `resume`.
+        request: see `resume`.
+
+    Raises:
+        SeismoError: as `resume` does, on one rank or on all.
+    """
+    place = Path(folder).resolve()
     if not place.exists() and (done := _published(place)) is not None:
         request.report(_complete_already(done))
-        return open_results(done)
+        return open_results(done) if ranks.first else None
     header = last_header(place)
     results = place.with_name(header["results"])
     if run_folder(results) != place:
@@ -159,18 +177,12 @@ def resume(folder: str | os.PathLike[str], request: Request | None = None) -> Re
             f"{place}: is the folder of a run to {results.name}; rename it to "
             f"{run_folder(results).name}, or name the results: seismo run ... --resume --output"
         )
-    gpus = request.gpus or (header.get("gpus") if request.device is None else None)
+    begun = None if request.device is not None or ranks.several else header.get("gpus")
     request = replace(
-        request, output=results, backend=header["backend"], gpus=gpus, resume=True,
+        request, output=results, backend=header["backend"], gpus=request.gpus or begun, resume=True,
         shots=header["shots"],
     )  # fmt: skip
-    return _run_alone(parse(header["text"], header["file"]), request)
-
-
-def _run_alone(scenario: Origin, request: Request) -> Results:
-    results = run_on(Alone(), scenario, request)
-    assert results is not None  # there is no other rank
-    return results
+    return run_on(ranks, parse(header["text"], header["file"]), request)
 
 
 def _run(

@@ -222,9 +222,8 @@ class Checkpoints:
     @property
     def onwards(self) -> str:
         """Say how to go on."""
-        if self._ranks.processes > 1:
-            return "go on with the same command, on any number of ranks, and --resume"
-        return f"go on with: seismo resume {shlex.quote(str(self.folder))}"
+        how = "go on, on any number of ranks, with" if self._ranks.processes > 1 else "go on with"
+        return f"{how}: seismo resume {shlex.quote(str(self.folder))}"
 
     @property
     def there(self) -> bool:
