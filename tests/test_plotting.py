@@ -594,6 +594,40 @@ def test_a_trace_above_the_source_does_not_flatten_the_others(tmp_path):
     assert "spacing = 5.5 m/s\nmedian of the peaks, cut at 1.5" in panel.get_title()
 
 
+@pytest.mark.parametrize(
+    ("size", "title", "swings"),
+    [
+        # Two large among six: each to its own.
+        ([5e-3, 3e-3, 3e-6, 2e-6, 4e-6, 2.5e-6], "each trace's peak\n2 µm/s to 5 mm/s", [1] * 6),
+        # What is on a nodal line has rounding only, and is no signal.
+        ([5e-3, 4e-8, 3e-8, 2e-8, 1e-8, 0.0], "5 mm/s", [1, 0, 0, 0, 0, 0]),
+        ([5.0, 4.0, 3.0, 2.0, 2.0, 1.0], "2.5 m/s\nmedian", [1.5, 1.5, 1.2, 0.8, 0.8, 0.4]),
+    ],
+)
+def test_stations_of_very_different_peaks_are_no_boxes(tmp_path, size, title, swings):
+    x, time = np.arange(6) * 50.0, 0.01 * np.arange(101)
+    places = {"x": x, "z": np.zeros(6)}
+    with ResultsWriter(tmp_path / "a.h5", scenario_text="", resolved="", attributes={}) as writer:
+        writer.create_traces(
+            "line", shots=["shot"], codes=[f"R{k}" for k in range(6)], positions=places,
+            requested=places, time=time, quantities={"vz": "m/s"},
+        )  # fmt: skip
+        writer.write("traces/line/vz", 0, np.array(size)[:, None] * ricker(time - 0.5, 5.0))
+    with open_results(tmp_path / "a.h5") as results:
+        panel = gather(results).axes[0]
+        common = gather(results, normalise=False).axes[0]
+    found = np.array([line.get_xdata().max() for line in panel.get_lines()]) - x
+    np.testing.assert_allclose(found, 50.0 * np.array(swings), rtol=1e-6, atol=0.001)
+    assert panel.get_title().startswith(f"$v_{{z}}$, one spacing = {title}")
+    assert "each trace's peak" not in common.get_title()
+
+
+def test_few_stations_are_all_told_their_distance():
+    place, ticks = spread(np.array([0.0, 3.0, 9.0, 9.04, 9.1, 10.0]))
+    assert list(place) == list(ticks) == list(range(6))
+    assert list(ticks.values()) == ["0", "3", "9", "9", "9.1", "10"]
+
+
 def test_stations_off_a_line_are_ordered_by_distance(three):
     figure = gather(three, quantities="vz")
     panel = figure.axes[0]

@@ -25,7 +25,6 @@ from seismo.plotting.choice import (
 from seismo.plotting.section import source_place
 from seismo.plotting.style import (
     DIVERGING,
-    REST,
     WIDTH,
     amplitude_label,
     clip_level,
@@ -41,7 +40,10 @@ _MOST_WIGGLES = 60
 _MOST_CODES = 15
 _MOST_TICKS = 5
 _SWING = 1.5  # spacings of the traces: what exceeds it is cut
+_BOX = 5.0  # spacings: traces cut so far below their peaks are boxes
+_NOISE = 1e-5  # of the largest peak: on nodal lines, rounding and errors of the differences
 _LEAST_GAP = 0.02  # of the mean: closer traces cover each other
+_NAMED_GAP = 0.2  # and their codes, where these are written
 
 
 @styled
@@ -54,7 +56,7 @@ def gather(
     mode: str | None = None,
     by: str | None = None,
     clip: Percentile = 99.0,
-    normalise: bool = False,
+    normalise: bool | None = None,
 ) -> Figure:
     """Draw a record section per component, time down the page.
 
@@ -68,7 +70,8 @@ def gather(
             coordinate the receivers lie along, else the distance.
         clip: percentile at which the colours of an image saturate; the median of the peaks of
             the traces is one spacing of wiggles, which are cut at one and a half.
-        normalise: scale every trace to its own peak.
+        normalise: scale every trace to its own peak; by default where wiggles would be cut far
+            below their peaks, in more than a tenth of the traces.
 
     Raises:
         ScenarioError: the file does not hold what is asked for.
@@ -92,7 +95,8 @@ def gather(
         draw(panel, Record(name, unit, place, codes, traces.time, values, clip, normalise))
         panel.set_xlabel(f"{label}\nnot to scale" if ticks else label)
         if ticks:
-            panel.set_xticks(list(ticks), list(ticks.values()))
+            turned = {"rotation": 60} if len(place) <= _MOST_CODES else {}
+            panel.set_xticks(list(ticks), list(ticks.values()), **turned)
         panel.set_ylabel("time (s)")
         panel.set_ylim(traces.time[-1], traces.time[0])
     outer_labels(grid, len(names))
@@ -105,7 +109,8 @@ def gather(
 class Record:
     """One component of one shot: values (receiver, time) at `place` along the section.
 
-    Those that are `normalised` are without a unit, shares of each trace's own peak.
+    Those that are `normalised` are without a unit, shares of each trace's own peak; None leaves it
+    to the drawing.
     """
 
     name: str
@@ -115,7 +120,7 @@ class Record:
     time: np.ndarray
     values: np.ndarray
     clip: float
-    normalised: bool
+    normalised: bool | None
 
 
 def choose_mode(mode: str) -> Callable[[Axes, Record], None]:
@@ -161,13 +166,15 @@ def _digits(place: np.ndarray) -> int:
 def spread(place: np.ndarray) -> tuple[np.ndarray, dict[float, str]]:
     """Return places (receiver, growing) where no two traces cover each other, and their ticks.
 
-    Where some coincide, all are put side by side at equal distances, and ticks say where a part of
-    them really stands; there are none otherwise.
+    Where some do, or their codes would, all are put side by side at equal distances, and ticks say
+    where a part of them really stands; there are none otherwise.
     """
     gaps = np.diff(place)
-    if not gaps.size or gaps.min() >= _LEAST_GAP * gaps.mean() > 0.0:
+    least = _NAMED_GAP if place.size <= _MOST_CODES else _LEAST_GAP
+    if not gaps.size or gaps.min() >= least * gaps.mean() > 0.0:
         return place, {}
-    chosen = range(0, place.size, -(-place.size // _MOST_TICKS))
+    every = 1 if place.size <= _MOST_CODES else -(-place.size // _MOST_TICKS)
+    chosen = range(0, place.size, every)
     told = np.round(place, _digits(place) - 1)  # three digits, for which there is room
     return np.arange(place.size, dtype=float), {float(n): f"{told[n]:.10g}" for n in chosen}
 
@@ -200,11 +207,14 @@ def _draw_image(panel: Axes, record: Record) -> None:
 
 
 def _draw_wiggles(panel: Axes, record: Record) -> None:
-    level = typical_peak(record.values)
+    peaks = np.abs(record.values).max(axis=-1)
+    level = typical_peak(peaks)
+    own = record.normalised is None and _uneven(peaks, level)
+    levels = np.maximum(peaks, _NOISE * peaks.max()) if own else np.full(peaks.size, level)
     steps = np.diff(record.place)
     step = float(np.median(steps[steps > 0])) if (steps > 0).any() else 1.0
-    for where, trace in zip(record.place, record.values, strict=True):
-        swing = where + np.clip(trace / level, -_SWING, _SWING) * step
+    for where, trace, one in zip(record.place, record.values, levels, strict=True):
+        swing = where + np.clip(trace / one, -_SWING, _SWING) * step
         panel.plot(swing, record.time, color="black", linewidth=0.5)
         panel.fill_betweenx(
             record.time, where, swing, where=swing > where, color="black", linewidth=0
@@ -214,24 +224,29 @@ def _draw_wiggles(panel: Axes, record: Record) -> None:
         top = panel.secondary_xaxis("top")
         top.set_xticks(record.place, record.codes, rotation=60, ha="left", fontsize=7)
         top.tick_params(length=2)
-    size = "each trace's peak" if record.normalised else with_unit(level, record.unit)
-    cut = np.abs(record.values).max() > _SWING * level
-    panel.set_title(
-        symbol(record.name)
-        + f", one spacing = {pretty_unit(size)}"
-        + (f"\nmedian of the peaks, cut at {_SWING:g}" if cut else "")
-    )
+    size = "each trace's peak" if own or record.normalised else with_unit(level, record.unit)
+    note = ""
+    if own:
+        least, most = (with_unit(peak, record.unit) for peak in (levels.min(), levels.max()))
+        note = f"\n{pretty_unit(least)} to {pretty_unit(most)}"
+    elif peaks.max() > _SWING * level:
+        note = f"\nmedian of the peaks, cut at {_SWING:g}"
+    panel.set_title(f"{symbol(record.name)}, one spacing = {pretty_unit(size)}{note}")
     quiet_frame(panel)
 
 
-def typical_peak(values: np.ndarray) -> float:
-    """Return the median of the peaks of traces (receiver, time), of those that move.
+def typical_peak(peaks: np.ndarray) -> float:
+    """Return the median of the peaks of traces (receiver), of those that move.
 
     A trace above the source may be a thousand times the others, which it should not flatten.
     """
-    peaks = np.abs(values).max(axis=-1)
-    moving = peaks[peaks > REST * peaks.max()]
+    moving = peaks[peaks > _NOISE * peaks.max()]
     return float(np.median(moving)) if moving.size else 1.0
+
+
+def _uneven(peaks: np.ndarray, level: float) -> bool:
+    """Tell whether a scale for all makes boxes of more than a tenth of the traces."""
+    return bool(np.mean(peaks > _BOX * level) > 0.1)
 
 
 _MODES = {"image": _draw_image, "wiggle": _draw_wiggles}
