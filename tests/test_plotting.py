@@ -645,6 +645,21 @@ def test_traces_carry_their_codes_and_peaks(two):
     assert figure.axes[0].texts[0].get_text() == f"{peak:.3g} nm/s"
 
 
+def test_many_components_are_narrower(tmp_path):
+    time, names = 0.01 * np.arange(101), ["vx", "vy", "vz", "ax", "ay", "az"]
+    places = {"x": np.zeros(1), "z": np.zeros(1)}
+    with ResultsWriter(tmp_path / "a.h5", scenario_text="", resolved="", attributes={}) as writer:
+        writer.create_traces(
+            "line", shots=["shot"], codes=["R"], positions=places, requested=places, time=time,
+            quantities=dict.fromkeys(names, "m/s"),
+        )  # fmt: skip
+        for name in names:
+            writer.write(f"traces/line/{name}", 0, ricker(time - 0.5, 5.0)[None])
+    with open_results(tmp_path / "a.h5") as results:
+        widths = [traces(results, quantities=names[:n]).get_figwidth() for n in (1, 3, 6)]
+    np.testing.assert_allclose(widths, [6.6, 9.2, 11.4])
+
+
 def test_common_scale_keeps_the_ratio_of_amplitudes(two):
     figure = traces(two, receivers="stations", scale="common")
     heights = [np.ptp(line.get_ydata()) for panel in figure.axes for line in panel.get_lines()]

@@ -24,6 +24,7 @@ from seismo.output.selection import select
 
 # HDF5 keeps names in alphabetical order; people expect this one (what matches first).
 _ORDER = (r"vp", r"vs", r"rho", r"p|pressure", r"v[xyz]", r"u[xyz]", r"a[xyz]", r"s[xyz]{2}", r".*")
+_INDEX = "{!r} is no number or slice; the number of a name is its place in `shots` or `codes`"
 AGAIN = "copy it again, or run again"
 
 
@@ -137,7 +138,8 @@ class NamedArrays(Mapping[str, Any]):
         except IndexError as error:
             axes = zip(self.dimensions(name), shape, strict=True)
             held = listed(f"{axis} 0 to {n - 1}" if n else f"no {axis}" for axis, n in axes)
-            raise ScenarioError(f"{self.name}: {name} has {held}: {error}") from None
+            reason = _INDEX.format(index) if "only integers" in str(error) else error
+            raise ScenarioError(f"{self.name}: {name} has {held}: {reason}") from None
 
     def _labelled(self, name: str, values: np.ndarray) -> Any:
         import xarray

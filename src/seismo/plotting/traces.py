@@ -21,6 +21,8 @@ from seismo.plotting.choice import (
 )
 from seismo.plotting.style import COLOURS, REST, entitle, panels, quiet_frame, styled
 
+_WIDEST = 10.0  # inches of columns: many are narrower
+
 
 @styled
 def traces(
@@ -55,7 +57,8 @@ def traces(
     index = shot_index(stations, shot)
     refuse_empty(results, stations, names, index)
     height = 1.2 + 0.42 * len(chosen)
-    figure, grid = panels(1, len(names), max(2.4, height), width=1.4 + 2.6 * max(2, len(names)))
+    width = 1.4 + len(names) * float(np.clip(_WIDEST / len(names), 1.3, 2.6))
+    figure, grid = panels(1, len(names), max(2.4, height), width=max(width, 6.6))
     read = [np.nan_to_num(stations.values_of(name, index)[chosen]) for name in names]
     largest = {
         name: max(
