@@ -11,8 +11,15 @@ from pathlib import Path
 
 import pytest
 
+from cut_cases import VOLUME
+from seismo.backends.cpu import CpuBackend
 from seismo.errors import ScenarioError
-from seismo.scenario import load
+from seismo.plan.crowd import Crowd
+from seismo.plan.room import Several
+from seismo.plan.sharing import shared
+from seismo.scenario import from_dict, load
+from seismo.setup import prepare
+from seismo.simulation import divide
 from seismo.submit import Profile, batch_script, load_profile, write_script
 from test_cli import SCENARIO, seismo_of  # noqa: F401
 
@@ -44,6 +51,38 @@ def test_shipped_profiles(path, tmp_path):
     assert ("--signal=B:USR1@240" in lines, "--requeue" in lines) == (True, True)
     count = script.read_text().count(" -m seismo run ")
     assert count == (max(1, profile.gpus) if profile.nodes * profile.ranks == 1 else 1)
+
+
+@pytest.mark.parametrize("survey", [False, True])
+@pytest.mark.parametrize("parts", ["auto", [2, 2]])
+def test_so_many_ranks_suit_as_can_divide_the_grid(survey, parts):
+    """As a run finds out that has looked at its earth."""
+    document = VOLUME | {"grid": VOLUME["grid"] | {"decomposition": parts}}
+    found = from_dict(document if survey else {k: document[k] for k in document if k != "survey"})
+    crowd, setup = Crowd(found), prepare(found)
+    backend, able = CpuBackend(found.precision), []
+    for count in range(1, 30):
+        try:
+            divide(shared(setup, backend, Several(count))[0], backend, Several(count))
+        except ScenarioError:
+            continue
+        able.append(count)
+    assert [count for count in range(1, 30) if crowd.suits(count)] == able
+    assert crowd.most(29) == able[-1] > 1
+
+
+@pytest.mark.parametrize(
+    ("profile", "told"),
+    [
+        ("{backend: gpu, nodes: 64, ranks: 4, gpus: 4}", "nodes: 64, ranks: 4: 256 ranks"),
+        ("{backend: gpu, gpus: 60}", "gpus: 60: 60 GPUs"),
+    ],
+)
+def test_more_ranks_than_can_share_a_run_are_refused(scenario, tmp_path, profile, told):
+    (tmp_path / "p.yaml").write_text(profile)
+    with pytest.raises(ScenarioError, match=rf"^{told} cannot share .*: use at most [1-9]\d?; see"):
+        write_script(scenario, load_profile(tmp_path / "p.yaml"), tmp_path)
+    assert not list(tmp_path.glob("*.sbatch"))
 
 
 def test_every_key_of_a_profile_reaches_the_script(scenario, tmp_path):

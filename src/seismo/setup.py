@@ -67,6 +67,11 @@ def make_grid(scenario: Any) -> Grid:
     return Grid(axes, triple(points), spacing, origin, triple(low), triple(high))
 
 
+def halo_of(scenario: Any) -> int:
+    """Give the points that parts of the grid hold of their neighbours."""
+    return max(2, scenario.grid.order // 2)
+
+
 def image_faces(scenario: Any, grid: Grid, physics: Physics) -> list[Face]:
     """List the faces whose outside is an image of the inside."""
     found = []
@@ -152,7 +157,7 @@ class Setup:
     @property
     def halo(self) -> int:
         """Points that parts of the grid hold of their neighbours: contacts and maps reach two."""
-        return max(2, self.scenario.grid.order // 2)
+        return halo_of(self.scenario)
 
     @property
     def fastest(self) -> float:

@@ -109,7 +109,7 @@ def shared(
     Raises:
         ScenarioError: it cannot be shared as the scenario says.
     """
-    counts = _grids(setup, ranks.count, batch or len(setup.shots))
+    counts = grids_of(setup.scenario, ranks.count, batch or len(setup.shots))
     if len(counts) > 1:
         rate = speed.points_per_second(setup, backend)
         ways = _ways(setup, backend, rate, ranks, batch)
@@ -117,21 +117,29 @@ def shared(
             best = min(ways, key=lambda way: way.order)
             return best.setup, _reason(best, ways, ranks.count)
     found = _on_grids(setup, backend, ranks, counts[0], batch)
-    if counts[0] > 1 and _wanted(setup) == "shots" and (lack := _lack(found, backend, ranks)):
+    if (
+        counts[0] > 1
+        and _wanted(setup.scenario) == "shots"
+        and (lack := _lack(found, backend, ranks))
+    ):
         raise setup.scenario.mistake("survey", "spread", problem=f"{lack}; use auto, or grid")
     return found, ""
 
 
-def _wanted(setup: Setup) -> str:
-    return "grid" if setup.scenario.survey is None else setup.scenario.survey.spread
+def _wanted(scenario: Any) -> str:
+    return "grid" if scenario.survey is None else scenario.survey.spread
 
 
-def _grids(setup: Setup, ranks: int, shots: int) -> list[int]:
-    """List how many grids the scenario lets stand side by side."""
-    wanted, parts = _wanted(setup), setup.scenario.grid.decomposition
+def grids_of(scenario: Any, ranks: int, shots: int) -> list[int]:
+    """List how many grids a scenario lets stand side by side.
+
+    Raises:
+        ScenarioError: it spreads shots, and there are fewer than ranks.
+    """
+    wanted, parts = _wanted(scenario), scenario.grid.decomposition
     if wanted == "shots" and shots < ranks:
         problem = f"{shots} at a time for {ranks} ranks; use at most {shots}, or auto, or grid"
-        raise setup.scenario.mistake("survey", "spread", problem=problem)
+        raise scenario.mistake("survey", "spread", problem=problem)
     if wanted == "auto" and parts != "auto":  # a rank for each part
         grids, left = divmod(ranks, math.prod(parts))
         return [1 if left or grids > shots else grids]
@@ -156,7 +164,7 @@ def _ways(
 ) -> list[Way]:
     """List the ways in which the grid can be cut."""
     found = []
-    for grids in _grids(setup, ranks.count, batch or len(setup.shots)):
+    for grids in grids_of(setup.scenario, ranks.count, batch or len(setup.shots)):
         own = _on_grids(setup, backend, ranks, grids, batch)
         try:
             division = divide(own, backend, ranks)

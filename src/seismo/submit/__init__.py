@@ -7,6 +7,7 @@ from pathlib import Path
 
 from seismo.errors import ScenarioError
 from seismo.output.hidden_file import write_new
+from seismo.plan.crowd import Crowd
 from seismo.scenario import Scenario
 from seismo.submit.profile import Profile, load_profile
 from seismo.submit.script import batch_script, job_name
@@ -18,13 +19,31 @@ def write_script(scenario: Scenario, profile: Profile, folder: Path, replace: bo
     """Write the batch script into a folder, where the job will run.
 
     Raises:
-        ScenarioError: the scenario does not fit the profile; or there is another script of this
-            name, and `replace` is not set.
+        ScenarioError: the scenario does not fit the profile, as where so many ranks cannot share
+            it; or there is another script of this name, and `replace` is not set.
         StorageError: the script cannot be written.
     """
+    _refuse_too_many(scenario, profile)
     path = folder / f"{job_name(scenario)}.sbatch"
     write_new(path, batch_script(scenario, profile, folder.resolve()), replace)
     return path
+
+
+def _refuse_too_many(scenario: Scenario, profile: Profile) -> None:
+    """Refuse a job whose run would be refused when it begins."""
+    ranks, what = profile.nodes * profile.ranks, "ranks"
+    told = f"nodes: {profile.nodes}, ranks: {profile.ranks}"
+    if ranks == 1 and scenario.survey is None:  # the GPUs of a node share a run too
+        ranks, what, told = profile.gpus, "GPUs", f"gpus: {profile.gpus}"
+    if ranks <= 1:
+        return
+    crowd = Crowd(scenario)
+    if not crowd.suits(ranks):
+        raise ScenarioError(
+            f"{told}: {ranks} {what} cannot share {scenario.path}, whose grid has {crowd.points} "
+            f"points with its layers: use at most {crowd.most(ranks)}; see grid.decomposition, and "
+            "survey.spread of a survey"
+        )
 
 
 def submit(script: Path) -> str:
