@@ -76,6 +76,8 @@ def test_a_file_of_the_opposite_order_is_refused_unless_its_axes_are_given(tmp_p
         said(tmp_path, shape, y=y)
     assert said(tmp_path, shape, f"axes: {wanted}", y=y) == []
     assert len(said(tmp_path, shape, f"axes: {wanted[::-1]}", y=y)) == 1
+    origin = "origin: {x: 500 m, y: 0 m, z: 0 m}" if y else "origin: {x: 500 m, z: 0 m}"
+    assert said(tmp_path, shape, origin, y=y), "where it lies was said: warned of, not refused"
 
 
 def test_check_says_how_the_axes_of_a_file_were_taken(tmp_path):

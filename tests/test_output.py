@@ -475,7 +475,7 @@ def test_a_number_beyond_those_held_is_no_damage(elastic_2d):
     np.s_[:, [7, 1], ::2], np.s_[None, 2], np.s_[True, 1], np.s_[[[0, 1], [3, 2]]], np.s_[[]],
     np.s_[5:2:-1, ..., 4:7], np.s_[2:5:-1], np.s_[5:2], np.s_[np.arange(12) > 8],
     np.s_[np.int64(3)],
-    np.s_[[True, False] * 6, 4], np.s_[...],
+    np.s_[[True, False] * 6, 4], np.s_[...], np.s_[1:, [0, 1, 0], ..., [0, 4, 0]],
 ])  # fmt: skip
 def test_what_numpy_takes_of_an_array_is_taken_of_the_file(elastic_2d, index):
     with open_results(elastic_2d) as results:

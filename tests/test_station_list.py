@@ -93,10 +93,11 @@ def test_depth_is_counted_from_the_top_of_the_grid_as_in_the_scenario(tmp_path):
             "commas or semicolons, not |, and the first line without #",
         ),
         (
-            "PAS CI 34.1484 -118.1711 314.0 0.0\n" * 2,
+            "PAS CI 34.1484 -118.1711 314.0 0.0\n",
             "1: 'PAS CI 34.1484 -118.1711 314.0 0.0' is a line of a STATIONS file of SPECFEM; put "
             "the first line 'station, network, latitude, longitude, elevation, depth' before it",
         ),
+        ("CI|PAS|34|-118|300|Pasadena\n", "1: one column, 'ci|pas|34|-118|300|pasadena'; expected"),
         ("station,latitude,longitude\nPAS,-118,34\n", "2: latitude is '-118'; give -90 to 90 deg"),
         (
             "station,lon,lat,depth\nA,1,0,0\n",
@@ -126,8 +127,8 @@ def test_a_bad_line_is_named_with_its_number(tmp_path, text, message):
 
 def test_columns_of_data_centres_that_are_not_used_are_passed_over(tmp_path):
     """The elevation is no depth; that it is not used is said."""
-    header = "Station,x,z,Elevation,Site Name,Start_Time,EndTime\n"
-    found = placed(tmp_path, header + "A,20,30,300.5,Mt. Wilson,2001-01-01,\n")
+    header = '"Station",x,z,"Elevation",Site Name,Start,EndTime,Start\n'
+    found = placed(tmp_path, header + "A,20,30,300.5,Mt. Wilson,2001-01-01,,2001-01-01\n")
     assert found.codes == ("A",)
     assert found.positions.tolist() == [[20, 0, 30]]
     warnings = make_plan(load(tmp_path / "s.yaml")).warnings

@@ -85,6 +85,13 @@ def test_more_ranks_than_can_share_a_run_are_refused(scenario, tmp_path, profile
     assert not list(tmp_path.glob("*.sbatch"))
 
 
+def test_a_survey_on_more_gpus_than_shots_is_refused(tmp_path):
+    (tmp_path / "p.yaml").write_text("{backend: gpu, gpus: 64}")
+    found = from_dict(VOLUME)
+    with pytest.raises(ScenarioError, match=r"^gpus: 64: .* has \d shots to share out: give \d or"):
+        write_script(found, load_profile(tmp_path / "p.yaml"), tmp_path)
+
+
 def test_every_key_of_a_profile_reaches_the_script(scenario, tmp_path):
     text = """\
 backend: gpu

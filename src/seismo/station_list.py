@@ -64,14 +64,10 @@ def read_stations(path: Path, axes: str) -> list[Station]:
     expected = f"expected the columns {', '.join(CODE)} and {', '.join(GEOGRAPHIC)}"
     expected += f", or {', '.join(axes)}"
     lines = read_lines(path, expected)
-    if len(lines) < 2:
+    foreign = lines and (_SPECFEM.fullmatch(lines[0][1]) or "|" in lines[0][1])
+    if len(lines) < 2 and not foreign:
         raise ModelError(f"{path} holds no station; {expected}, and a line for each", "path")
-    mark = ";" if ";" in lines[0][1] else ","
-    rows = [
-        [word.strip() for word in next(csv.reader([line], delimiter=mark, skipinitialspace=True))]
-        for _, line in lines
-    ]
-    header = [name.lower() for name in rows[0]]
+    header, *rows = _rows([line for _, line in lines])
     if _SPECFEM.fullmatch(lines[0][1]):
         raise ModelError(
             f"{path}:{lines[0][0]}: {lines[0][1][:40]!r} is a line of a STATIONS file of SPECFEM; "
@@ -83,7 +79,7 @@ def read_stations(path: Path, axes: str) -> list[Station]:
     stations: list[Station] = []
     first: dict[str, int] = {}
     problems = []
-    for (number, _), row in zip(lines[1:], rows[1:], strict=True):
+    for (number, _), row in zip(lines[1:], rows, strict=True):
         try:
             station = _station(number, header, row, axes)
             if first.setdefault(station.code, number) != number:
@@ -100,8 +96,18 @@ def read_stations(path: Path, axes: str) -> list[Station]:
 
 def elevations(path: Path) -> str:
     """Name the column of a list, read before, that says how high stations are, if there is one."""
-    header = [name.strip().lower() for name in re.split("[,;]", read_lines(path, "")[0][1])]
+    (header,) = _rows([read_lines(path, "")[0][1]])
     return next((name for name in header if name in _UPWARDS), "")
+
+
+def _rows(lines: list[str]) -> list[list[str]]:
+    """Separate the columns; their names are in small letters."""
+    mark = ";" if ";" in lines[0] else ","
+    header, *rest = (
+        [word.strip() for word in next(csv.reader([line], delimiter=mark, skipinitialspace=True))]
+        for line in lines
+    )
+    return [[name.lower() for name in header], *rest]
 
 
 def _is_used(name: str) -> bool:
@@ -123,7 +129,8 @@ def _check_header(header: list[str], axes: str, where: str, expected: str) -> No
             problem += ", not |, and the first line without #"
         raise ModelError(f"{where}: {problem}", "path")
     missing = [name for name in known if name in wanted and name not in header]
-    if missing or len(set(header)) < len(header):
+    used = [name for name in header if _is_used(name)]
+    if missing or len(set(used)) < len(used):
         problem = f"there is no column {', '.join(missing)}" if missing else "a column stands twice"
         raise ModelError(f"{where}: {problem}; {expected}", "path")
 

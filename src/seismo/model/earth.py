@@ -200,7 +200,8 @@ def _check_order(
     """Refuse files whose order of axes is not given, and seems to be the opposite one."""
     region = {axis: limits for axis, limits in zip("zyx", clamp, strict=True) if limits}
     for name, grid in grids.items():
-        known = files[name].axes is None and set(grid.axes) <= set(region)
+        placed = files[name].axes is not None or files[name].origin is not None
+        known = not placed and set(grid.axes) <= set(region)
         if problem := turned_round(grid, region) if known else "":
             raise ModelError(problem, *key, name, "axes")
 

@@ -102,9 +102,8 @@ class NamedArrays(Mapping[str, Any]):
         """List the shots (or times) of an array of which something is stored; others are NaN."""
         dataset = self._dataset(name)
         with reading(dataset):
-            if not dataset.chunks:
-                return list(range(len(dataset)))
-            return sorted({place[0] for place in stored_chunks(dataset.id)})
+            places = stored_chunks(dataset.id) if dataset.chunks else np.ndindex(len(dataset))
+            return sorted({place[0] for place in places})
 
     def column(self, name: str) -> np.ndarray | None:
         """Read a coordinate such as x, time or receiver; None where it is absent."""

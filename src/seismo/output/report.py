@@ -41,8 +41,8 @@ def report(results: Results) -> str:
 
 def _identity(results: Results) -> Iterator[tuple[str, str]]:
     origin = results.provenance
-    if results.message:
-        yield "STATUS", f"{results.status}: {results.message}"
+    if results.status != COMPLETE or results.message:
+        yield "STATUS", ": ".join(filter(None, (results.status, results.message)))
     if results.status not in (COMPLETE, UNSTABLE, UNFINISHED):
         known = f"{COMPLETE}, {UNSTABLE} or {UNFINISHED}"
         yield "STATUS", f"{results.status!r} is not what seismo writes ({known}): it was changed"

@@ -23,13 +23,15 @@ def select(read: Read, shape: tuple[int, ...], index: Any) -> np.ndarray:
         index: what NumPy would take of such an array.
     """
     given = index if isinstance(index, tuple) else (index,)
-    if any(
+    count = sum(one is not ... for one in given)
+    apart = count == len(shape) < len(given)  # an ellipsis of no axes still sets lists apart
+    if apart or any(
         one is None or isinstance(one, bool | np.bool_) or _dimensions(one) > 1 for one in given
     ):
         return read(...)[index]
     if all(one is ... or isinstance(one, int) or _is_ahead(one) for one in given):
         return read(index)
-    rest = [slice(None)] * (len(shape) - sum(one is not ... for one in given))
+    rest = [slice(None)] * (len(shape) - count)
     at = next((k for k, one in enumerate(given) if one is ...), len(given))
     each = [*given[:at], *rest, *given[at + 1 :]]
     box, within = zip(*map(_along, each, shape), strict=True)

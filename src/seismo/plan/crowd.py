@@ -24,6 +24,7 @@ class Crowd:
 
     Attributes:
         points: of the grid, in words.
+        shots: of the survey.
     """
 
     def __init__(self, scenario: Any) -> None:
@@ -37,20 +38,20 @@ class Crowd:
         faces = image_faces(scenario, grid, physics)
         whole = {face.axis for face in faces if face.kind == "periodic"}
         z, y = (1 if axis in whole else _most(grid, axis, halo_of(scenario)) for axis in "zy")
-        self._most, self._shots = (z, y), len(Geometry(scenario, grid).shots())
+        self._most, self.shots = (z, y), len(Geometry(scenario, grid).shots())
         self.points = " x ".join(str(n) for n in grid.points if n > 1)
 
     def suits(self, ranks: int) -> bool:
         """Tell whether there is a way for so many to share it."""
         try:
-            grids = grids_of(self._scenario, ranks, self._shots)
+            grids = grids_of(self._scenario, ranks, self.shots)
         except ScenarioError:
             return False
         return any(self._is_cut(ranks // n) for n in grids)
 
     def most(self, ranks: int) -> int:
         """Give the largest number of ranks that can share it, up to so many."""
-        ranks = min(ranks, self._shots * math.prod(self._most))
+        ranks = min(ranks, self.shots * math.prod(self._most))
         return next(n for n in range(ranks, 0, -1) if n == 1 or self.suits(n))
 
     def _is_cut(self, crew: int) -> bool:

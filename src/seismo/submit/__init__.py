@@ -32,13 +32,19 @@ def write_script(scenario: Scenario, profile: Profile, folder: Path, replace: bo
 def _refuse_too_many(scenario: Scenario, profile: Profile) -> None:
     """Refuse a job whose run would be refused when it begins."""
     ranks, what = profile.nodes * profile.ranks, "ranks"
-    told = f"nodes: {profile.nodes}, ranks: {profile.ranks}"
+    shares, told = profile.gpus, f"nodes: {profile.nodes}, ranks: {profile.ranks}"
     if ranks == 1 and scenario.survey is None:  # the GPUs of a node share a run too
-        ranks, what, told = profile.gpus, "GPUs", f"gpus: {profile.gpus}"
-    if ranks <= 1:
+        ranks, what, told = shares, "GPUs", f"gpus: {shares}"
+    if max(ranks, shares) <= 1:
         return
     crowd = Crowd(scenario)
-    if not crowd.suits(ranks):
+    if ranks == 1:  # each GPU has a share of the shots
+        if shares > crowd.shots:
+            raise ScenarioError(
+                f"gpus: {shares}: {scenario.path} has {crowd.shots} shots to share out: give "
+                f"{crowd.shots} or fewer"
+            )
+    elif not crowd.suits(ranks):
         raise ScenarioError(
             f"{told}: {ranks} {what} cannot share {scenario.path}, whose grid has {crowd.points} "
             f"points with its layers: use at most {crowd.most(ranks)}; see grid.decomposition, and "
