@@ -140,7 +140,7 @@ def test_spaces(name, tmp_path):
     ("name", "across", "precision"),
     [
         ("acoustic_variable_density", 6, "float32"),
-        ("acoustic_variable_density", 5, "float64"),
+        pytest.param("acoustic_variable_density", 5, "float64", marks=pytest.mark.slow),
         ("elastic", 6, "float32"),
         pytest.param("elastic", 5, "float32", marks=pytest.mark.slow),
     ],

@@ -41,7 +41,7 @@ _MOST_CODES = 15
 _MOST_TICKS = 5
 _SWING = 1.5  # spacings of the traces: what exceeds it is cut
 _BOX = 5.0  # spacings: traces cut so far below their peaks are boxes
-_NOISE = 1e-5  # of the largest peak: on nodal lines, rounding and errors of the differences
+_NOISE = 5e-5  # of the largest peak: on nodal lines, rounding and errors of the differences
 _LEAST_GAP = 0.02  # of the mean: closer traces cover each other
 _NAMED_GAP = 0.2  # and their codes, where these are written
 
@@ -224,14 +224,15 @@ def _draw_wiggles(panel: Axes, record: Record) -> None:
         top = panel.secondary_xaxis("top")
         top.set_xticks(record.place, record.codes, rotation=60, ha="left", fontsize=7)
         top.tick_params(length=2)
-    size = "each trace's peak" if own or record.normalised else with_unit(level, record.unit)
-    note = ""
+    size, note = f"one spacing = {pretty_unit(with_unit(level, record.unit))}", ""
+    if own or record.normalised:
+        size = "each to its own peak"
     if own:
         least, most = (with_unit(peak, record.unit) for peak in (levels.min(), levels.max()))
         note = f"\n{pretty_unit(least)} to {pretty_unit(most)}"
     elif peaks.max() > _SWING * level:
         note = f"\nmedian of the peaks, cut at {_SWING:g}"
-    panel.set_title(f"{symbol(record.name)}, one spacing = {pretty_unit(size)}{note}")
+    panel.set_title(f"{symbol(record.name)}, {size}{note}")
     quiet_frame(panel)
 
 
