@@ -64,17 +64,18 @@ def read_stations(path: Path, axes: str) -> list[Station]:
     expected = f"expected the columns {', '.join(CODE)} and {', '.join(GEOGRAPHIC)}"
     expected += f", or {', '.join(axes)}"
     lines = read_lines(path, expected)
-    foreign = lines and (_SPECFEM.fullmatch(lines[0][1]) or "|" in lines[0][1])
-    if len(lines) < 2 and not foreign:
+    top = lines[0][1] if lines else ""
+    of_specfem = _SPECFEM.fullmatch(top)
+    if len(lines) < 2 and not of_specfem and "|" not in top:
         raise ModelError(f"{path} holds no station; {expected}, and a line for each", "path")
-    header, *rows = _rows([line for _, line in lines])
-    if _SPECFEM.fullmatch(lines[0][1]):
+    if of_specfem:
         raise ModelError(
-            f"{path}:{lines[0][0]}: {lines[0][1][:40]!r} is a line of a STATIONS file of SPECFEM; "
+            f"{path}:{lines[0][0]}: {top[:40]!r} is a line of a STATIONS file of SPECFEM; "
             "put the first line 'station, network, latitude, longitude, elevation, depth' before "
             "it, and commas between its values",
             "path",
         )
+    header, *rows = _rows([line for _, line in lines])
     _check_header(header, axes, f"{path}:{lines[0][0]}", expected)
     stations: list[Station] = []
     first: dict[str, int] = {}
