@@ -97,14 +97,16 @@ def test_rows_of_layer_memory_begin_on_lines() -> None:
     simulation = solver.build(solver.plan("acoustic", 3, cells=(30, 13, 13), steps=1))
     held = [place for _, places in simulation.state().values() for place in places]
     rows = [place for place in held if re.match(r"layer\.\w+\.\d\.1", place.whole)]
-    assert len(rows) == 8
+    assert len({place.whole.split(".")[2] for place in rows}) == 8
     assert all(n % LINE == 0 for place in rows for n in (place.first, *place.strides[:-1]))
 
 
 @pytest.mark.parametrize(("name", "dimensions"), solver.EVERY_EQUATION)
 def test_the_plan_counts_the_state(name, dimensions) -> None:
-    """Never less; what it adds are the tables of receivers, much on a tiny grid."""
+    """Never less; what it adds are the tables of receivers."""
     simulation = solver.build(solver.plan(name, dimensions, steps=50))
     simulation.step = simulation.total_steps
     held = sum(array.nbytes for array, _ in simulation.state().values())
-    assert held <= memory_of(simulation.setup, simulation.backend).state < 1.5 * held
+    planned = memory_of(simulation.setup, simulation.backend)
+    assert planned.wavefield + planned.layers < 1.05 * held
+    assert held <= planned.state
