@@ -55,8 +55,9 @@ demo: $(VENV)/installed
 	@echo "The results are in $(CURDIR)/$(DEMO)/quickstart.h5; its figures:"
 	@find $(CURDIR)/$(DEMO) -name '*.png' -o -name '*.gif' -o -name '*.mp4' | sort
 
+# Files of tests side by side; what they start has several threads and ranks of its own.
 test: $(VENV)/installed-test
-	$(BIN)/python -m pytest
+	$(BIN)/python -m pytest -n auto --maxprocesses 4 --dist loadfile --no-loadscope-reorder
 
 lint: $(VENV)/installed-dev
 	$(BIN)/ruff check .
