@@ -97,6 +97,20 @@ def test_what_is_faster_stays(small):
     assert str(told[cuts]).endswith("kept")
 
 
+def test_a_layout_that_was_fast_once_is_not_taken(small):
+    """It must be so again, beside the one that is known."""
+    times = iter([0.9])
+
+    def timed(bench, shapes) -> float:
+        return next(times, 1.0) if shapes[KEY] == BEST else 1.0
+
+    shapes = dict(H200)
+    events = list(tuning.tune(CompilingCard((9, 0)), shapes, [("elastic", "xyz", 4)], timed))
+    assert not list(times)
+    assert shapes == H200
+    assert all(str(e).endswith("kept") for e in events if isinstance(e, tuning.Tuned))
+
+
 def test_all_is_compiled_before_the_first_is_timed(small):
     """And no two layouts come out the same, or as the table does, on the grid of the case."""
     bound = []
