@@ -14,8 +14,7 @@ import numpy as np
 from numba import cuda
 
 from seismo.backends.base import Copy
-from seismo.backends.cuda_march import Shape
-from seismo.backends.cuda_shapes import H200
+from seismo.backends.cuda_shapes import H200, Shape
 from seismo.backends.gpu import GpuBackend
 from seismo.backends.order import merged
 

@@ -24,7 +24,7 @@ from cut_cases import HALOS, case
 from seismo import monitor, runner, setup
 from seismo.backends import cuda_kernels, gpu, profiled
 from seismo.backends.choice import Choice
-from seismo.backends.cuda_march import Shape
+from seismo.backends.cuda_shapes import Shape
 from seismo.backends.order import Work, dependencies
 from seismo.backends.reference import ReferenceBackend
 from seismo.bench.ladder import find

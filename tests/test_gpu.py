@@ -25,7 +25,7 @@ import test_run
 from seismo import monitor, runner
 from seismo.backends.choice import choose
 from seismo.backends.cuda_facts import look
-from seismo.backends.cuda_march import Shape
+from seismo.backends.cuda_shapes import Shape
 from seismo.backends.profiled import GROUPS
 from seismo.backends.reference import ReferenceBackend
 from seismo.errors import ModelError, UnstableError

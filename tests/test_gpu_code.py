@@ -30,8 +30,7 @@ from numba.cuda import dispatcher  # noqa: E402
 from compiling_card import Code, CompilingCard, is_interior  # noqa: E402
 from seismo.backends import cuda_code  # noqa: E402
 from seismo.backends.cuda_kernels import SweepKernel, turn_of  # noqa: E402
-from seismo.backends.cuda_march import Shape  # noqa: E402
-from seismo.backends.cuda_shapes import H200  # noqa: E402
+from seismo.backends.cuda_shapes import H200, Shape  # noqa: E402
 from seismo.backends.gpu import GpuBackend  # noqa: E402
 from seismo.kernels import cuts  # noqa: E402
 from seismo.kernels.rows import pack_rows, unpack_rows  # noqa: E402

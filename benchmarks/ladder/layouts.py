@@ -14,8 +14,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
-from seismo.backends.cuda_march import Shape
-from seismo.backends.cuda_shapes import H200
+from seismo.backends.cuda_shapes import H200, Shape
 from seismo.backends.gpu import GpuBackend
 
 INNER = ("xyz", "second", "inner", 8)

@@ -24,7 +24,8 @@ from numba import cuda
 
 from seismo.backends.base import Variant
 from seismo.backends.cuda_across import across
-from seismo.backends.cuda_march import Constants, Shape, marching
+from seismo.backends.cuda_march import Constants, marching
+from seismo.backends.cuda_shapes import Shape
 from seismo.backends.cuda_tile import tile_kernel
 from seismo.operators import operators
 

@@ -7,55 +7,14 @@ from __future__ import annotations
 
 import hashlib
 from collections.abc import Callable
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 
 from seismo.backends.base import SweepTables
+from seismo.backends.cuda_shapes import Shape
 from seismo.differences import AXES, Place
-
-IDLE = 0.15  # share of idle threads that rows of whole warps are worth
-
-
-@dataclass(frozen=True)
-class Shape:
-    """How a kernel's threads are laid out.
-
-    Attributes:
-        threads: of a block along x, y, z.
-        planes: planes along z that one thread does, one after the other.
-        queue: whether it then keeps what it has read around a point along z in registers.
-        tile: planes of a queued field's rows that a block keeps in shared memory, 0 for none; in
-            the interior of 3-D equations that read one field.
-        ahead: planes further on that a march asks the second-level cache for; 0 for none.
-        blocks_per_multiprocessor: that must fit beside one another; limits the registers.
-    """
-
-    threads: tuple[int, int, int]
-    planes: int = 1
-    queue: bool = False
-    blocks_per_multiprocessor: int = 1
-    tile: int = 0
-    ahead: int = 0
-
-    @property
-    def bounds(self) -> tuple[int, int]:
-        """Threads of a block, and blocks of a multiprocessor."""
-        return int(np.prod(self.threads)), self.blocks_per_multiprocessor
-
-    def fitted(self, lanes: int) -> Shape:
-        """Give the layout for rows of so many lanes: whole warps, unless many would idle."""
-        width = self.threads[0]
-        across = -(-lanes // width)
-        if lanes < (1.0 - IDLE) * across * width:
-            width = -(-lanes // across)
-        return replace(self, threads=(width, *self.threads[1:]))
-
-    def points(self, lane: int) -> tuple[int, int, int]:
-        """Points of a block along x, y, z."""
-        x, y, z = self.threads
-        return x * lane, y, z * self.planes
 
 
 @dataclass(frozen=True)

@@ -11,13 +11,67 @@ name.
 from __future__ import annotations
 
 import json
+import math
 import re
-from dataclasses import asdict
+from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 
 from seismo.backends.cuda_code import cache_folder, write_whole
-from seismo.backends.cuda_march import Shape
 from seismo.errors import DeviceError
+
+IDLE = 0.15  # share of idle threads that rows of whole warps are worth
+LINE_LANES = 8  # lanes of a line of memory, 128 bytes
+
+
+@dataclass(frozen=True)
+class Shape:
+    """How a kernel's threads are laid out.
+
+    Attributes:
+        threads: of a block along x, y, z.
+        planes: planes along z that one thread does, one after the other.
+        queue: whether it then keeps what it has read around a point along z in registers.
+        tile: planes of a queued field's rows that a block keeps in shared memory, 0 for none; in
+            the interior of 3-D equations that read one field.
+        ahead: planes further on that a march asks the second-level cache for; 0 for none.
+        blocks_per_multiprocessor: that must fit beside one another; limits the registers.
+    """
+
+    threads: tuple[int, int, int]
+    planes: int = 1
+    queue: bool = False
+    blocks_per_multiprocessor: int = 1
+    tile: int = 0
+    ahead: int = 0
+
+    @property
+    def bounds(self) -> tuple[int, int]:
+        """Threads of a block, and blocks of a multiprocessor."""
+        return math.prod(self.threads), self.blocks_per_multiprocessor
+
+    def fitted(self, lanes: int) -> Shape:
+        """Give the layout for rows of so many lanes: whole warps, unless many would idle.
+
+        In a plane threads that would idle along x take rows further down, while warps reach over
+        whole lines of memory.
+        """
+        width, y, z = self.threads
+        while y == 1 and width > LINE_LANES and _idle(lanes, width):
+            width, z = width // 2, 2 * z
+        if _idle(lanes, width):
+            width = -(-lanes // -(-lanes // width))
+        return replace(self, threads=(width, y, z))
+
+    def points(self, lane: int) -> tuple[int, int, int]:
+        """Points of a block along x, y, z."""
+        x, y, z = self.threads
+        return x * lane, y, z * self.planes
+
+
+def _idle(lanes: int, width: int) -> bool:
+    """Tell whether many threads of rows so wide would idle."""
+    return lanes < (1.0 - IDLE) * -(-lanes // width) * width
+
 
 Key = tuple[str, str, str, int]
 Shapes = dict[Key, Shape]
@@ -43,7 +97,7 @@ def _alike(kind: str, boxes: str, shape: Shape, axes: str = "xyz") -> Shapes:
 
 # Measured on an H200 (`benchmarks/`).
 H200: Shapes = {
-    ("xyz", "second", "inner", 4): Shape((32, 8, 1), 16, True, 2),
+    ("xyz", "second", "inner", 4): Shape((32, 8, 1), 8, True, 2),
     ("xyz", "second", "inner", 8): Shape((32, 16, 1), 32, True, 1, ahead=2),
     ("xyz", "second", "layer", 4): Shape((32, 8, 1), 64, True, 2, ahead=1),
     ("xyz", "second", "layer", 8): Shape((32, 4, 1), 64, True, 3, ahead=1),
@@ -60,7 +114,7 @@ H200: Shapes = {
     ("xyz", "gradient", "inner", 8): Shape((32, 8, 1), 1, False, 3),
     **_alike("gradient", "layer edge", Shape((32, 8, 1), 1, False, 3)),
     **_alike("gradient", "side corner", Shape((8, 8, 2), 1, False, 4)),
-    **_alike("second", "inner", Shape((16, 1, 16), 8, False, 4), "xz"),
+    **_alike("second", "inner", Shape((32, 1, 8), 1, False, 4), "xz"),
     **_alike("second", "layer", Shape((16, 1, 8), 1, False, 6), "xz"),
     **_alike("second", "side corner", Shape((8, 1, 16), 1, False, 4), "xz"),
     **_alike("divergence", "inner", Shape((32, 1, 4), 1, False, 8), "xz"),

@@ -17,7 +17,8 @@ from typing import Any
 
 from numba import cuda
 
-from seismo.backends.cuda_march import Constants, Shape, place_maker, queues_of
+from seismo.backends.cuda_march import Constants, place_maker, queues_of
+from seismo.backends.cuda_shapes import Shape
 
 
 def tile_kernel(

@@ -30,8 +30,8 @@ from seismo.backends.base import (
 )
 from seismo.backends.cuda_kernels import BodyKernel, SweepKernel, beside_lines, turn_of
 from seismo.backends.cuda_largest import BLOCKS, THREADS, bind_largest
-from seismo.backends.cuda_march import Constants, Shape
-from seismo.backends.cuda_shapes import Shapes, box_of, shape_for, shapes_of
+from seismo.backends.cuda_march import Constants
+from seismo.backends.cuda_shapes import Shape, Shapes, box_of, shape_for, shapes_of
 
 BODY_THREADS = 128
 ROW_THREADS = (64, 2)

@@ -112,9 +112,9 @@ CARD_CASES: dict[str, Case] = {
     )
 }
 _USUAL = {"gpu": CARD_CASES}
-_TUNING = {  # points along an axis, and steps: large enough to fill a card, short enough for many
-    ("acoustic", "xz"): (2041, 1000), ("acoustic", "xyz"): (296, 60),
-    ("elastic", "xz"): (1541, 500), ("elastic", "xyz"): (296, 20),
+_TUNING = {  # points along an axis, of the cases above, and steps: few, for many layouts
+    ("acoustic", "xz"): (2041, 1000), ("acoustic", "xyz"): (552, 20),
+    ("elastic", "xz"): (1541, 500), ("elastic", "xyz"): (424, 10),
 }  # fmt: skip
 
 

@@ -20,8 +20,7 @@ from pathlib import Path
 from typing import Any
 
 from seismo.backends.cuda_code import Request, compile_elsewhere
-from seismo.backends.cuda_march import Shape
-from seismo.backends.cuda_shapes import H200, Key, Shapes
+from seismo.backends.cuda_shapes import H200, Key, Shape, Shapes
 from seismo.backends.gpu import GpuBackend
 from seismo.bench import time_again
 from seismo.bench.cases import Case, tuning_case
