@@ -49,7 +49,7 @@ class CompilingCard(Tools):
     wanted: Callable[[Any], bool] = lambda kernel: True
     requests: dict[Any, Request] = field(default_factory=dict)
     name = "a compiler"
-    multiprocessors = 132
+    memory = 1 << 40
 
     def zeros(self, size: int, precision: str):
         return np.zeros(size, precision)
@@ -61,6 +61,9 @@ class CompilingCard(Tools):
         return np.asarray(array)
 
     def launch(self, kernel, grid, block, arguments, *, addresses, writes, bounds=None):
+        assert np.prod(block) <= 1024
+        assert all(n <= 64 for n in block[2:])
+        assert all(n <= 65535 for n in grid[1:])
         signature = tuple(_type(a, addresses) for a in arguments)
         if self.wanted(kernel):
             request = Request(kernel, signature, bounds, addresses, self.capability)
@@ -73,6 +76,12 @@ class CompilingCard(Tools):
 
     def wait(self) -> None:
         pass
+
+    def free_memory(self) -> int:
+        return self.memory
+
+    def describe(self) -> dict[str, str]:
+        return {"device": self.name}
 
     def program(self, members):
         return lambda first, count: None

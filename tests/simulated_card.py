@@ -20,10 +20,10 @@ from seismo.backends.order import merged
 
 
 def _small(axes: str, kind: str) -> Shape:
-    """Give a few threads; march along z with a queue, or by turns over more planes than needed."""
+    """Give a few threads, that march along z or do one plane each."""
     if "y" in axes:
-        return Shape((2, 2, 1), 3, True)
-    return Shape((2, 1, 2), 3, kind in ("divergence", "gradient"))
+        return Shape((2, 2, 1), 3)
+    return Shape((2, 1, 2), 1 if kind == "second" else 3)
 
 
 _SIMULATING = threading.Lock()  # the simulator runs one kernel at a time
@@ -115,7 +115,7 @@ def lanes_of(precision: str):
 class SimulatedCard:
     """Stand in for `seismo.backends.card.Card`."""
 
-    name, capability, multiprocessors = "simulator", (9, 0), 1000
+    name, capability = "simulator", (9, 0)
 
     def __init__(self, peers: bool = True) -> None:
         self.peers = peers

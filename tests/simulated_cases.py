@@ -161,7 +161,7 @@ def test_spaces_whose_rows_end_with_half_a_line(name, across, precision, tmp_pat
 @pytest.mark.parametrize(("order", "points"), [(2, 1), (8, 5)])
 def test_a_march_across_a_layer_in_one_piece(order, points, tmp_path, monkeypatch):
     """Elsewhere it takes three planes at a time; the last rows lie beside the layer."""
-    long = {key: Shape((2, 3, 1), 64, True) for key in SHAPES if key[1:3] == ("second", "layer")}
+    long = {key: Shape((2, 3, 1), 64) for key in SHAPES if key[1:3] == ("second", "layer")}
     monkeypatch.setattr(simulated_card, "SHAPES", SHAPES | long)
     document = planned("acoustic", 3, tmp_path, "free_surface", order=order)
     document["boundaries"]["layer"]["points"] = points
@@ -218,9 +218,7 @@ def test_any_order_that_launches_allow_gives_the_same_bits(name, tmp_path):
         assert solver.difference(a, b) == 0.0
 
 
-@pytest.mark.parametrize(
-    "tile", [Shape((2, 2, 1), 3, True, tile=2), Shape((3, 4, 1), 4, True, tile=3)]
-)
+@pytest.mark.parametrize("tile", [Shape((2, 2, 1), 3, tile=2), Shape((3, 4, 1), 4, tile=3)])
 def test_a_tile_in_shared_memory(tile, tmp_path, monkeypatch):
     """Blocks that end within the box and beyond it, along every axis."""
     inner = {key: tile for key in SHAPES if key[:3] == ("xyz", "second", "inner")}
@@ -329,7 +327,7 @@ def test_kernels_of_the_ladder():
     wanted = interior.answer(backend.program(interior.steps(interior.product)), 2)
     for bind in (
         naive.bind, strided.bind, flat.bind, looped.bind, partial(tile.bind, threads=(4, 4, 1)),
-        partial(scalar_queue.bind, planes=7), layouts.bind(Shape((2, 2, 2), 1, False)),
+        partial(scalar_queue.bind, planes=7), layouts.bind(Shape((2, 2, 2), 1)),
     ):  # fmt: skip
         steps = interior.steps(lambda call, bind=bind: bind(backend, call))
         found = interior.answer(backend.program(steps), 2)

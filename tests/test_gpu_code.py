@@ -28,7 +28,7 @@ if os.environ.get("NUMBA_ENABLE_CUDASIM") == "1":
 from numba.cuda import dispatcher  # noqa: E402
 
 from compiling_card import Code, CompilingCard, is_interior  # noqa: E402
-from seismo.backends import cuda_code  # noqa: E402
+from seismo.backends import cuda_code, gpu  # noqa: E402
 from seismo.backends.cuda_kernels import SweepKernel, turn_of  # noqa: E402
 from seismo.backends.cuda_shapes import H200, Shape  # noqa: E402
 from seismo.backends.gpu import GpuBackend  # noqa: E402
@@ -135,9 +135,16 @@ def test_what_normal_stresses_share_is_rounded_as_it_stands(compiler):
         assert re.findall(r"begin inline asm\s+(mov\.f32)", code.text) == ["mov.f32"] * 4
 
 
+@pytest.mark.parametrize(("most", "listed"), [(gpu.MOST_BLOCKS, False), (1, True)])
+def test_more_blocks_than_a_launch_takes_are_listed(monkeypatch, most, listed):
+    monkeypatch.setattr(gpu, "MOST_BLOCKS", most)
+    card = launched((9, 0), "acoustic", 2)
+    assert listed != any(is_interior(request.kernel) for request in card.requests.values())
+
+
 def test_a_tile_is_copied_beside_the_work(compiler, monkeypatch):
     """Neighbours along x and y come out of shared memory, which no register fills."""
-    tile = Shape((8, 4, 1), 8, True, 2, tile=2)
+    tile = Shape((8, 4, 1), 8, 2, tile=2)
     monkeypatch.setitem(H200, ("xyz", "second", "inner", 8), tile)
     (code, *_) = compiler((9, 0), "acoustic", 3, "layers", wanted=is_interior, order=8)
     check(code, (9, 0), "float32")

@@ -103,10 +103,10 @@ def test_rows_of_layer_memory_begin_on_lines() -> None:
 
 @pytest.mark.parametrize(("name", "dimensions"), solver.EVERY_EQUATION)
 def test_the_plan_counts_the_state(name, dimensions) -> None:
-    """Never less; what it adds are the tables of receivers."""
+    """Never less; what it adds are the tables of receivers, much on a tiny grid."""
     simulation = solver.build(solver.plan(name, dimensions, steps=50))
     simulation.step = simulation.total_steps
     held = sum(array.nbytes for array, _ in simulation.state().values())
     planned = memory_of(simulation.setup, simulation.backend)
     assert planned.wavefield + planned.layers < 1.05 * held
-    assert held <= planned.state
+    assert held <= planned.state < 1.6 * held

@@ -19,14 +19,14 @@ from seismo.backends.gpu import GpuBackend
 
 INNER = ("xyz", "second", "inner", 8)
 
-NO_QUEUE = Shape((32, 8, 2), 1, False, 2)
-ODD_THREADS = Shape((8, 3, 1), 32, True, 2)
-SPILLED = Shape((32, 8, 1), 32, True, 8)
+NO_QUEUE = Shape((32, 8, 2), 1, 2)
+ODD_THREADS = Shape((8, 3, 1), 32, 2)
+SPILLED = Shape((32, 8, 1), 32, 8)
 
 
 def few_blocks(planes: int) -> Shape:
     """Give all planes to one block."""
-    return Shape((32, 8, 1), planes, True, 2)
+    return Shape((32, 8, 1), planes, 2)
 
 
 def bind(shape: Shape) -> Callable[[Any, Any], list]:

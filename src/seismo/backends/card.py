@@ -98,11 +98,6 @@ class Card(Tools):
         cupy.get_default_memory_pool().free_all_blocks()
         return 2.0 * size / min(seconds)
 
-    @cached_property
-    def multiprocessors(self) -> int:
-        """How many blocks run truly side by side."""
-        return int(self.device.attributes["MultiProcessorCount"])
-
     def zeros(self, size: int, precision: str) -> Any:
         """Allocate zeros."""
         with self.main:

@@ -25,12 +25,11 @@ from numba import cuda
 from seismo.backends.base import Variant
 from seismo.backends.cuda_across import across
 from seismo.backends.cuda_march import Constants, marching
-from seismo.backends.cuda_shapes import Shape
+from seismo.backends.cuda_shapes import LINE_LANES, Shape
 from seismo.backends.cuda_tile import tile_kernel
 from seismo.operators import operators
 
 BLOCK_COLUMNS = 12
-LINE_LANES = 8  # in a cache line
 
 
 @dataclass(frozen=True)
@@ -91,7 +90,7 @@ def _taking(lanes: Any, turn: Turn | None) -> Callable:
 
 def _own_planes(shape: Shape) -> tuple[int, int]:
     """Give how far apart the first planes of threads are, and how far a thread goes."""
-    if shape.queue:
+    if shape.planes > 1:
         return shape.planes, shape.planes
     return 1, shape.points(1)[2]
 
@@ -193,7 +192,7 @@ class SweepKernel:
         lanes, v, constants, shape = (
             tools.lanes(self.precision), self.variant, self.constants, self.shape
         )  # fmt: skip
-        through = v.at_once and constants.stretched == "z" and shape.queue
+        through = v.at_once and constants.stretched == "z" and shape.planes > 1
         bound = operators(
             lanes, v.order, v.axes, constants.stretched, v.slots, v.closed, v.at_once, through
         )

@@ -161,12 +161,11 @@ def marching(lanes: Any, update: Callable, constants: Constants, shape: Shape) -
     """Make the function that does a thread's planes z, from `first` on and below `last`.
 
     It takes (addresses, arrays, x, y, first, last, *where), the last as `place_maker` has them.
-    Plain loops take turns with the threads beside them, so that what one has read is in the cache
-    for the next; with a queue each thread has planes of its own.
+    Of several planes it keeps what is around a point along z in queues.
     """
     make, whole = place_maker(lanes, constants), lanes.index
     y_stride, z_stride = (int(s) for s in constants.tables.strides)
-    plane, turns = whole(z_stride), shape.threads[2]
+    plane = whole(z_stride)
 
     @lanes.jit
     def index(x, y, z, shot):
@@ -180,18 +179,13 @@ def marching(lanes: Any, update: Callable, constants: Constants, shape: Shape) -
         ask_changed(arrays, (i, place))
         update(i, place, *arrays)
 
-    @lanes.jit
-    def march(addresses, arrays, x, y, first, last, *where):
-        for z in range(first, last, turns):
-            update(index(x, y, z, where[0]), make(addresses, x, y, z, *where), *arrays)
-
-    if not shape.queue:
-        return march if shape.planes > 1 else single
+    if shape.planes == 1:
+        return single
     start, coming, columns_of, operands, rest = queues_of(lanes, constants, alone=True)
     ask, ahead = _asking(lanes, constants, shape.ahead), shape.ahead
 
     @lanes.jit
-    def queued(addresses, arrays, x, y, first, last, *where):
+    def march(addresses, arrays, x, y, first, last, *where):
         shot = where[0]
         i = index(x, y, first, shot)
         queues = start(arrays, i)
@@ -205,7 +199,7 @@ def marching(lanes: Any, update: Callable, constants: Constants, shape: Shape) -
             queues = rest(columns, i)
             i += plane
 
-    return queued
+    return march
 
 
 def _asking_changed(lanes: Any, constants: Constants) -> Callable:

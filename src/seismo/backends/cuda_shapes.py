@@ -21,6 +21,7 @@ from seismo.errors import DeviceError
 
 IDLE = 0.15  # share of idle threads that rows of whole warps are worth
 LINE_LANES = 8  # lanes of a line of memory, 128 bytes
+MOST_ALONG_Z = 64  # threads of a block, says CUDA
 
 
 @dataclass(frozen=True)
@@ -29,9 +30,9 @@ class Shape:
 
     Attributes:
         threads: of a block along x, y, z.
-        planes: planes along z that one thread does, one after the other.
-        queue: whether it then keeps what it has read around a point along z in registers.
-        tile: planes of a queued field's rows that a block keeps in shared memory, 0 for none; in
+        planes: planes along z that one thread does; more than one in a march, one after the other,
+            with what is around a point along z in registers.
+        tile: planes of a march's rows that a block keeps in shared memory, 0 for none; in
             the interior of 3-D equations that read one field.
         ahead: planes further on that a march asks the second-level cache for; 0 for none.
         blocks_per_multiprocessor: that must fit beside one another; limits the registers.
@@ -39,7 +40,6 @@ class Shape:
 
     threads: tuple[int, int, int]
     planes: int = 1
-    queue: bool = False
     blocks_per_multiprocessor: int = 1
     tile: int = 0
     ahead: int = 0
@@ -56,7 +56,7 @@ class Shape:
         whole lines of memory.
         """
         width, y, z = self.threads
-        while y == 1 and width > LINE_LANES and _idle(lanes, width):
+        while y == 1 and width > LINE_LANES and 2 * z <= MOST_ALONG_Z and _idle(lanes, width):
             width, z = width // 2, 2 * z
         if _idle(lanes, width):
             width = -(-lanes // -(-lanes // width))
@@ -97,32 +97,32 @@ def _alike(kind: str, boxes: str, shape: Shape, axes: str = "xyz") -> Shapes:
 
 # Measured on an H200 (`benchmarks/`).
 H200: Shapes = {
-    ("xyz", "second", "inner", 4): Shape((32, 8, 1), 8, True, 2),
-    ("xyz", "second", "inner", 8): Shape((32, 16, 1), 32, True, 1, ahead=2),
-    ("xyz", "second", "layer", 4): Shape((32, 8, 1), 64, True, 2, ahead=1),
-    ("xyz", "second", "layer", 8): Shape((32, 4, 1), 64, True, 3, ahead=1),
-    ("xyz", "second", "layer", 16): Shape((32, 4, 1), 64, True, 2),  # else registers spill
-    **_alike("second", "edge", Shape((32, 2, 2), 1, False, 4)),
-    ("xyz", "second", "side", 4): Shape((8, 16, 1), 1, False, 8),
-    ("xyz", "second", "side", 8): Shape((8, 8, 2), 1, False, 10),
-    ("xyz", "second", "side", 10): Shape((8, 4, 4), 1, False, 5),  # else registers spill
-    **_alike("second", "corner", Shape((8, 4, 4), 1, False, 4)),
-    **_alike("divergence", "inner", Shape((16, 8, 2), 1, False, 3)),
-    **_alike("divergence", "layer edge", Shape((32, 8, 1), 1, False, 3)),
-    **_alike("divergence", "side corner", Shape((8, 8, 4), 1, False, 3)),
-    ("xyz", "gradient", "inner", 4): Shape((32, 4, 2), 1, False, 4),
-    ("xyz", "gradient", "inner", 8): Shape((32, 8, 1), 1, False, 3),
-    **_alike("gradient", "layer edge", Shape((32, 8, 1), 1, False, 3)),
-    **_alike("gradient", "side corner", Shape((8, 8, 2), 1, False, 4)),
-    **_alike("second", "inner", Shape((32, 1, 8), 1, False, 4), "xz"),
-    **_alike("second", "layer", Shape((16, 1, 8), 1, False, 6), "xz"),
-    **_alike("second", "side corner", Shape((8, 1, 16), 1, False, 4), "xz"),
-    **_alike("divergence", "inner", Shape((32, 1, 4), 1, False, 8), "xz"),
-    **_alike("divergence", "layer", Shape((32, 1, 4), 1, False, 2), "xz"),
-    **_alike("divergence", "side corner", Shape((8, 1, 16), 1, False, 2), "xz"),
-    **_alike("gradient", "inner", Shape((32, 1, 4), 1, False, 8), "xz"),
-    **_alike("gradient", "layer", Shape((32, 1, 4), 1, False, 2), "xz"),
-    **_alike("gradient", "side corner", Shape((8, 1, 16), 1, False, 2), "xz"),
+    ("xyz", "second", "inner", 4): Shape((32, 8, 1), 8, 2),
+    ("xyz", "second", "inner", 8): Shape((32, 16, 1), 32, 1, ahead=2),
+    ("xyz", "second", "layer", 4): Shape((32, 8, 1), 64, 2, ahead=1),
+    ("xyz", "second", "layer", 8): Shape((32, 4, 1), 64, 3, ahead=1),
+    ("xyz", "second", "layer", 16): Shape((32, 4, 1), 64, 2),  # else registers spill
+    **_alike("second", "edge", Shape((32, 2, 2), 1, 4)),
+    ("xyz", "second", "side", 4): Shape((8, 16, 1), 1, 8),
+    ("xyz", "second", "side", 8): Shape((8, 8, 2), 1, 10),
+    ("xyz", "second", "side", 10): Shape((8, 4, 4), 1, 5),  # else registers spill
+    **_alike("second", "corner", Shape((8, 4, 4), 1, 4)),
+    **_alike("divergence", "inner", Shape((16, 8, 2), 1, 3)),
+    **_alike("divergence", "layer edge", Shape((32, 8, 1), 1, 3)),
+    **_alike("divergence", "side corner", Shape((8, 8, 4), 1, 3)),
+    ("xyz", "gradient", "inner", 4): Shape((32, 4, 2), 1, 4),
+    ("xyz", "gradient", "inner", 8): Shape((32, 8, 1), 1, 3),
+    **_alike("gradient", "layer edge", Shape((32, 8, 1), 1, 3)),
+    **_alike("gradient", "side corner", Shape((8, 8, 2), 1, 4)),
+    **_alike("second", "inner", Shape((32, 1, 8), 1, 4), "xz"),
+    **_alike("second", "layer", Shape((16, 1, 8), 1, 6), "xz"),
+    **_alike("second", "side corner", Shape((8, 1, 16), 1, 4), "xz"),
+    **_alike("divergence", "inner", Shape((32, 1, 4), 1, 8), "xz"),
+    **_alike("divergence", "layer", Shape((32, 1, 4), 1, 2), "xz"),
+    **_alike("divergence", "side corner", Shape((8, 1, 16), 1, 2), "xz"),
+    **_alike("gradient", "inner", Shape((32, 1, 4), 1, 8), "xz"),
+    **_alike("gradient", "layer", Shape((32, 1, 4), 1, 2), "xz"),
+    **_alike("gradient", "side corner", Shape((8, 1, 16), 1, 2), "xz"),
 }
 
 
@@ -132,8 +132,9 @@ def shapes_file(card: str) -> Path:
 
 
 def keep_shapes(card: str, shapes: Shapes) -> Path:
-    """Keep a table for cards of that name."""
-    named = {" ".join(map(str, key)): asdict(shape) for key, shape in shapes.items()}
+    """Keep what a table for cards of that name has of its own."""
+    own = {key: shape for key, shape in shapes.items() if shape != H200.get(key)}
+    named = {" ".join(map(str, key)): asdict(shape) for key, shape in own.items()}
     path = shapes_file(card)
     write_whole(path, json.dumps(named, indent=1) + "\n")
     return path

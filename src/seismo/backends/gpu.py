@@ -35,6 +35,7 @@ from seismo.backends.cuda_shapes import Shape, Shapes, box_of, shape_for, shapes
 
 BODY_THREADS = 128
 ROW_THREADS = (64, 2)
+MOST_BLOCKS = 65535  # of a launch along z, says CUDA
 TURNED = [2, 3, 0, 1, 4, 5, 6, 7, 8, 10, 9, 11]  # columns of a box of one span, y and z swapped
 
 
@@ -250,17 +251,14 @@ class _Sweep:
         # Closed rows count planes from the surface; a march goes across layers taken at once.
         along = variant.at_once and stretched not in ("", "z")
         if variant.closed or not operands.reads or along:
-            shape = replace(shape, queue=False, planes=1)
-        if not shape.queue and self._blocks(shape, boxes) > backend.card.multiprocessors * (
-            shape.blocks_per_multiprocessor
-        ):
-            shape = replace(shape, planes=1)  # more than the card holds at once
+            shape = replace(shape, planes=1)
         constants = Constants(
             self._tables, stretched, bool(variant.closed), masked, variant.order // 2,
             len(operands.writes), len(operands.reads), len(operands.all),
             0 if variant.at_once else len(stretched) * variant.slots,
         )  # fmt: skip
         alone = not stretched and len(np.unique(np.delete(boxes, 4, axis=1), axis=0)) == 1
+        alone = alone and self._alone(shape, boxes)[2][2] <= MOST_BLOCKS
         at_ends, limits = "x" in stretched, boxes[:, FIRST_SPAN : FIRST_SPAN + 2]
         make = self._alone if alone else partial(self._listed, at_ends)
         box, volume, grid, table = make(shape, boxes)
@@ -275,12 +273,6 @@ class _Sweep:
             kernel, grid, shape.threads, ((table, *memory, *self._addresses), self._operands.all),
             addresses=True, bounds=shape.bounds, writes=(*kept, *operands.writes),
         )  # fmt: skip
-
-    def _blocks(self, shape: Shape, boxes: np.ndarray) -> int:
-        """Count the blocks of threads that boxes take."""
-        sizes = zip((FIRST_SPAN, 2, 0), shape.points(self._backend.lanes.width), strict=True)
-        counts = [-(-(boxes[:, k + 1] - boxes[:, k]) // n) for k, n in sizes]
-        return int(np.prod(counts, axis=0).sum())
 
     def _alone(self, shape: Shape, boxes: np.ndarray):
         """One box for all shots: the grid counts its blocks."""

@@ -1,9 +1,9 @@
 """Find the layouts of threads that are fastest on a card, and keep them for its runs.
 
 The table that seismo brings was measured on one kind of card. Here each of its entries in turn is
-replaced by others, a case of the benchmark takes some steps with each, and the fastest stays. What
-counts are whole steps: kernels run beside one another, and what is fastest alone need not be so
-there.
+replaced by others, and a case of the benchmark takes some steps with each. What is faster stays, if
+it is so again beside what is known. What counts are whole steps: kernels run beside one another,
+and what is fastest alone need not be so there.
 
 A kernel takes seconds to compile, and a fraction of one to time. A kernel depends on one entry
 only: what all layouts of a case need is compiled before the first of them is timed, side by side.
@@ -24,6 +24,8 @@ from seismo.backends.cuda_shapes import H200, Key, Shape, Shapes
 from seismo.backends.gpu import GpuBackend
 from seismo.bench import time_again
 from seismo.bench.cases import Case, tuning_case
+from seismo.plan.memory import memory_of
+from seismo.plan.room import Demand, demands
 from seismo.scenario import Scenario
 from seismo.setup import Setup, prepare
 from seismo.simulation import Simulation
@@ -39,23 +41,22 @@ ORDERS = (4, 8)
 
 
 def _plain(*layouts: tuple[int, int, int, int]) -> list[Shape]:
-    return [Shape((x, y, z), 1, False, blocks) for x, y, z, blocks in layouts]
+    return [Shape((x, y, z), 1, blocks) for x, y, z, blocks in layouts]
 
 
 _MARCHES = [
-    Shape(threads, planes, True, blocks)
+    Shape(threads, planes, blocks)
     for threads, blocks in (((32, 8, 1), 2), ((32, 8, 1), 3), ((16, 16, 1), 2), ((32, 16, 1), 1))
-    for planes in (8, 32)
+    for planes in (8, 16, 32)
 ]
 _ROWS = ((8, 2), (16, 1))
-_ASKING = [Shape((32, rows, 1), 32, True, blocks, ahead=2) for rows, blocks in _ROWS]
-_TILES = [Shape((32, rows, 1), 32, True, blocks, tile=2) for rows, blocks in _ROWS]
+_ASKING = [Shape((32, rows, 1), 32, blocks, ahead=2) for rows, blocks in _ROWS]
+_TILES = [Shape((32, rows, 1), 32, blocks, tile=2) for rows, blocks in _ROWS]
 _ACROSS = [
-    Shape((x, y, 1), 64, True, blocks, ahead=ahead)
+    Shape((x, y, 1), 64, blocks, ahead=ahead)
     for x, y, blocks in ((32, 4, 3), (32, 8, 2), (32, 2, 6), (16, 8, 3))
     for ahead in (0, 1)
 ]
-_TURNS = [Shape(threads, 8, False, 4) for threads in ((64, 1, 4), (16, 1, 16), (32, 1, 8))]
 _SOLIDS = _plain(
     (32, 8, 1, 3), (32, 4, 2, 2), (32, 4, 2, 3), (32, 4, 2, 4), (16, 8, 2, 3), (16, 4, 4, 3),
     (16, 4, 4, 4), (32, 4, 4, 3), (32, 2, 4, 3),
@@ -74,9 +75,10 @@ def candidates(key: Key) -> list[Shape]:
     volume, known = "y" in axes, [H200[key]]
     if box in ("side", "corner"):
         return known + (_NARROW_SOLIDS if volume else _NARROW_PLATES)
-    inner, layer = (_MARCHES + _ASKING + _TILES, _ACROSS) if volume else (_TURNS, _TURNS)
-    marches = {"inner": inner, "layer": layer} if kind == "second" else {}
-    return known + (_SOLIDS if volume else _PLATES) + marches.get(box, [])
+    if not volume:
+        return known + _PLATES
+    marches = {"inner": _MARCHES + _ASKING + _TILES, "layer": _ACROSS} if kind == "second" else {}
+    return known + _SOLIDS + marches.get(box, [])
 
 
 def entries(physics: str, axes: str, order: int) -> list[Key]:
@@ -95,6 +97,18 @@ class Wave:
     def __str__(self) -> str:
         """Say what takes a while."""
         return f"{self.case}: {self.layouts} layouts to time, {self.kernels} kernels to compile"
+
+
+@dataclass(frozen=True)
+class TooLarge:
+    """A case that the card cannot hold; its layouts stay as they are."""
+
+    case: str
+    demand: Demand
+
+    def __str__(self) -> str:
+        """Say what it would take."""
+        return f"{self.case}: passed over: {self.demand}"
 
 
 @dataclass(frozen=True)
@@ -153,6 +167,11 @@ class Bench:
     setup: Setup
     card: Any
 
+    def demand(self, shapes: Shapes) -> Demand:
+        """Say what the case needs of the card's memory, beside what is free."""
+        backend = GpuBackend(self.setup.scenario.precision, self.card, shapes)
+        return demands(memory_of(self.setup, backend), backend)[0]
+
     def time(self, shapes: Shapes) -> float:
         """Time the steps with a table, s."""
         backend = GpuBackend(self.setup.scenario.precision, self.card, shapes)
@@ -169,7 +188,7 @@ class Bench:
 
     def prefers(self, timed: Timed, tried: Shapes, known: Shapes) -> bool:
         """Time two tables once more, one after the other: a card is not always as fast."""
-        return timed(self, tried) < BETTER * timed(self, known)
+        return self.attempt(timed, tried)[0] < BETTER * timed(self, known)
 
 
 Timed = Callable[[Bench, Shapes], float]
@@ -231,7 +250,7 @@ def tune(
     shapes: Shapes,
     cases: Iterable[tuple[str, str, int]] = tuple(product(KINDS, BOXES, ORDERS)),
     timed: Timed = Bench.time,
-) -> Iterator[Wave | Layout]:
+) -> Iterator[Wave | TooLarge | Layout]:
     """Improve a table in place, and tell what is done and what was found.
 
     Args:
@@ -243,6 +262,10 @@ def tune(
     for physics, axes, order in cases:
         case = tuning_case(physics, axes, order)
         bench = Bench(case, prepare(Scenario.model_validate(case.scenario)), card)
+        demand = bench.demand(shapes)
+        if not demand.fits:
+            yield TooLarge(case.name, demand)
+            continue
         keys = entries(physics, axes, order)
         layouts, requests = _layouts(bench, keys, shapes)
         missing = [request for request in requests if not request.path.exists()]

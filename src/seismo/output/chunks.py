@@ -150,7 +150,6 @@ def _shuffler(name: str) -> Callable[[np.ndarray, np.ndarray], int]:
     word: Any = np.dtype(name).type
     whole, octet = word(2 ** (8 * word().itemsize - 1) - 1), word(8)
 
-    @njit(nogil=True, cache=True)
     def shuffle(words, planes):
         shift, largest = word(0), word(0)
         for k in range(planes.shape[0]):
@@ -161,7 +160,9 @@ def _shuffler(name: str) -> Callable[[np.ndarray, np.ndarray], int]:
             largest = max(largest, words[n] & whole)
         return largest
 
-    return shuffle
+    # Processes that compile for two words at once would else name their code in one index alike.
+    shuffle.__qualname__ += f"_{name}"
+    return njit(nogil=True, cache=True)(shuffle)
 
 
 def _tile(block: np.ndarray, corner: Sequence[int], chunk: Sequence[int]) -> np.ndarray:
