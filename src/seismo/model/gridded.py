@@ -1,15 +1,17 @@
 """A parameter on a regular grid of its own, read from a file and interpolated to any coordinate.
 
-Linear along each axis; beyond the file's edges its outermost values go on, which is how absorbing
-layers get theirs. On a tensor grid (each coordinate varying along its own axis) the interpolation
-is done one axis after the other, several times cheaper than point by point.
+Linear along each axis, but between fluid and solid, where each point's values reach half way to the
+next; beyond the file's edges its outermost values go on, which is how absorbing layers get theirs.
+On a tensor grid (each coordinate varying along its own axis) the interpolation is done one axis
+after the other, several times cheaper than point by point.
 """
 
 from __future__ import annotations
 
 import math
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from functools import cached_property
 from itertools import permutations
 from typing import Any
 
@@ -19,6 +21,7 @@ from seismo.errors import ModelError
 from seismo.model.layered import Bounds, Fields
 
 AXES = "zyx"
+_ROUNDING = 1e-9  # of weights that add up to 1
 Limits = tuple[float, float]
 
 
@@ -44,8 +47,33 @@ class GridField:
         a = self.axes.index(axis)
         return self.origin[a], self.origin[a] + (self.values.shape[a] - 1) * self.spacing[a]
 
-    def at(self, z: np.ndarray, y: np.ndarray | None, x: np.ndarray) -> np.ndarray:
+    @property
+    def thin(self) -> GridField:
+        """The same without those of the axes x and y along which nothing varies."""
+        values, kept = self.values, list(range(self.values.ndim))
+        for a in [a for a, axis in enumerate(self.axes) if axis != "z" and "z" in self.axes]:
+            first, last = values.take([0], a), values.take([-1], a)
+            if (first == last).all() and (values == first).all():
+                values = first
+                kept.remove(a)
+        return replace(
+            self,
+            values=values.reshape([values.shape[a] for a in kept]),
+            axes="".join(self.axes[a] for a in kept),
+            origin=tuple(self.origin[a] for a in kept),
+            spacing=tuple(self.spacing[a] for a in kept),
+        )
+
+    def at(
+        self, z: np.ndarray, y: np.ndarray | None, x: np.ndarray, nearest: bool = False
+    ) -> np.ndarray:
         """Return values (broadcastable to z, y, x) at coordinates in m.
+
+        Args:
+            z: depths.
+            y: coordinates along y, None in 2-D.
+            x: coordinates along x.
+            nearest: whether to give those of the nearest point of the file, not between.
 
         Raises:
             ModelError: the file has the axis y and the run is 2-D.
@@ -61,6 +89,7 @@ class GridField:
                     *self.key,
                 )
             place = (np.asarray(place, float) - start) / step
+            place = np.floor(place + 0.5) if nearest else place
             places.append(place.reshape((1,) * (rank - place.ndim) + place.shape))
         values = self._tensor(places) if _on_own_axes(places) else self._points(places)
         return values * self.factor
@@ -102,9 +131,26 @@ class GridField:
 
 @dataclass(frozen=True)
 class Gridded:
-    """The part of an earth model that comes from gridded files, one per parameter."""
+    """The part of an earth model that comes from gridded files, one per parameter.
+
+    Nothing lies between a fluid and a solid: from one point of the file to the next the earth is as
+    at the nearer of them where vs is 0 at one only.
+    """
 
     grids: Mapping[str, GridField]
+
+    @cached_property
+    def thin(self) -> dict[str, GridField]:
+        """The files, without axes along which nothing varies."""
+        return {name: grid.thin for name, grid in self.grids.items()}
+
+    @cached_property
+    def solid(self) -> GridField | None:
+        """Where vs is not 0, if it is anywhere: 1, else 0."""
+        vs = self.thin.get("vs")
+        if vs is None or (vs.values > 0).all() or not vs.values.any():
+            return None
+        return replace(vs, values=vs.values > 0, factor=1.0)
 
     @property
     def parameters(self) -> frozenset[str]:
@@ -113,13 +159,18 @@ class Gridded:
 
     @property
     def layered(self) -> bool:
-        """Whether every file has the axis z only."""
-        return all(grid.axes == "z" for grid in self.grids.values())
+        """Whether every file varies along the axis z only."""
+        return all(grid.axes == "z" for grid in self.thin.values())
 
     def paint(self, fields: Fields, z: np.ndarray, y: np.ndarray | None, x: np.ndarray) -> None:
         """Overwrite everything."""
-        for name in self.grids.keys() & fields.keys():
-            fields[name][...] = self.grids[name].at(z, y, x)
+        share = self.solid.at(z, y, x) if self.solid else np.zeros(())
+        between = (share > _ROUNDING) & (share < 1.0 - _ROUNDING)
+        for name in self.thin.keys() & fields.keys():
+            grid = self.thin[name]
+            fields[name][...] = grid.at(z, y, x)
+            if between.any():
+                np.copyto(fields[name], grid.at(z, y, x, nearest=True), where=between)
 
     def uneven(self, low: Bounds, high: Bounds) -> np.ndarray:
         """Return False: files vary everywhere, which `Earth.gridded` tells."""

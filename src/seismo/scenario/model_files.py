@@ -41,14 +41,18 @@ class FileSpacing(Part):
 FORMATS = {".npy": "npy", ".h5": "hdf5", ".hdf5": "hdf5", ".hdf": "hdf5"}  # by suffix, else raw
 
 
+_SEGY = (  # a plane; the cube of a volume is segyio.tools.cube(path).T
+    "a SEG-Y file",
+    'segyio.tools.collect(segyio.open("{path}", ignore_geometry=True).trace[:]).T',
+)
 OTHERS = {  # by suffix: what none of these is, and how NumPy gets at the values
     ".npz": ("an archive of arrays", 'numpy.load("{path}")["{name}"]'),
     ".txt": ("a text", 'numpy.loadtxt("{path}")'),
     ".csv": ("a text", 'numpy.loadtxt("{path}", delimiter=",")'),
     ".mat": ("a MATLAB file", 'scipy.io.loadmat("{path}")["{name}"]'),
     ".nc": ("a NetCDF file", 'xarray.open_dataset("{path}")["{name}"]'),
-    ".sgy": ("a SEG-Y file", 'segyio.tools.cube("{path}")'),
-    ".segy": ("a SEG-Y file", 'segyio.tools.cube("{path}")'),
+    ".sgy": _SEGY,
+    ".segy": _SEGY,
 }
 
 
@@ -58,7 +62,11 @@ def format_of(file: Any) -> str:
 
 
 class GriddedFile(Part):
-    """A file with one property on a regular grid, which is resampled to the grid of the run."""
+    """A file with one property on a regular grid, which is resampled to the grid of the run.
+
+    Values are linear from one point of the file to the next, but between a fluid (vs = 0) and a
+    solid: each of them reaches half way.
+    """
 
     path: FilePath = Field(description="the file, relative to the scenario's folder")
     format: Literal["npy", "hdf5", "raw"] | None = Field(

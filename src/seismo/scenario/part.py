@@ -171,7 +171,14 @@ def _increasing(values: tuple[float, ...]) -> tuple[float, ...]:
     return values
 
 
+def _not_zero(value: float) -> float:
+    if value == 0.0:
+        raise ValueError("is 0, and nothing would move; give another number, or leave it out for 1")
+    return value
+
+
 Number = Annotated[float, Quantity(units.NUMBER)]
+Factor = Annotated[float, Quantity(units.NUMBER), AfterValidator(_not_zero)]
 PositiveNumber = Annotated[float, Quantity(units.NUMBER, gt=0.0)]
 RelativeError = Annotated[float, Quantity(units.NUMBER, ge=1e-6, le=0.1)]
 Length = Annotated[float, Quantity(units.LENGTH)]
@@ -188,6 +195,7 @@ VelocityGradient = Annotated[float, Quantity(units.VELOCITY_GRADIENT)]
 DensityGradient = Annotated[float, Quantity(units.DENSITY_GRADIENT)]
 Force = Annotated[float, Quantity(units.FORCE)]
 Moment = Annotated[float, Quantity(units.MOMENT)]
+ScalarMoment = Annotated[float, Quantity(units.MOMENT), AfterValidator(_not_zero)]
 PositiveMoment = Annotated[float, Quantity(units.MOMENT, gt=0.0)]
 Magnitude = Annotated[float, Quantity(units.NUMBER, ge=-5.0, le=10.5)]
 Angle = Annotated[float, Quantity(units.ANGLE, ge=-360.0, le=360.0)]

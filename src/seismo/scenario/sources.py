@@ -9,15 +9,16 @@ from pydantic import Tag, model_validator
 from seismo.scenario.part import (
     Angle,
     Dip,
+    Factor,
     Field,
     Force,
     Integer,
     Magnitude,
     Moment,
     Name,
-    Number,
     Part,
     PositiveMoment,
+    ScalarMoment,
     Time,
     Together,
     by_keys,
@@ -48,7 +49,7 @@ class ExplosionSource(_Source):
     """An isotropic moment tensor."""
 
     type: Literal["explosion"]
-    moment: Moment = Field(1.0, description="scalar moment (in 2-D per metre of y)")
+    moment: ScalarMoment = Field(1.0, description="scalar moment (in 2-D per metre of y)")
     time_function: TimeFunction = Field("moment_rate", description=_TIME_FUNCTION)
 
 
@@ -56,7 +57,7 @@ class PressureSource(_Source):
     """A volume injection: the wavelet stands on the right side of the pressure equation."""
 
     type: Literal["pressure"]
-    amplitude: Number = Field(1.0, description="factor on the wavelet, Pa m in 3-D and Pa in 2-D")
+    amplitude: Factor = Field(1.0, description="factor on the wavelet, Pa m in 3-D and Pa in 2-D")
 
 
 class ForceVector(Part):

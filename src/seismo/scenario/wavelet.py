@@ -8,11 +8,11 @@ from pydantic import Tag, model_validator
 
 from seismo.scenario.part import (
     Corners,
+    Factor,
     Field,
     FilePath,
     Frequency,
     Integer,
-    Number,
     Part,
     PositiveTime,
     Time,
@@ -21,7 +21,7 @@ from seismo.scenario.part import (
 
 
 class _Shape(Part):
-    amplitude: Number = Field(1.0, description="factor on the whole wavelet")
+    amplitude: Factor = Field(1.0, description="factor on the whole wavelet")
 
 
 class _Pulse(_Shape):
