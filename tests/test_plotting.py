@@ -556,6 +556,9 @@ def test_distances_are_told_in_the_unit_of_the_line():
     place, label = abscissa(line, {"x": 2000.0, "z": 300.0}, "distance")
     assert label == "horizontal distance (km)"
     assert np.allclose(place, np.abs(x - 2000.0) / 1e3)
+    place, label = abscissa(line, {"x": 2000.0, "z": 300.0}, "offset")
+    assert label == "offset (km)"
+    assert np.allclose(place, (x - 2000.0) / 1e3)
 
 
 def test_a_normalised_gather_says_so(two):

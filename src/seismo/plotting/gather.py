@@ -66,8 +66,8 @@ def gather(
         shot: name or number of the shot (default: the first).
         quantities: which ones (default: all of the set, at most three).
         mode: ``image`` or ``wiggle`` (default: wiggle up to 60 receivers).
-        by: ``x``, ``y``, ``z``, ``distance`` (from the source) or ``number``; by default the
-            coordinate the receivers lie along, else the distance.
+        by: ``x``, ``y``, ``z``, ``distance`` or, with a sign in 2-D, ``offset`` from the source,
+            or ``number``; by default the coordinate the receivers lie along, else the distance.
         clip: percentile at which the colours of an image saturate; the median of the peaks of
             the traces is one spacing of wiggles, which are cut at one and a half.
         normalise: scale every trace to its own peak; by default where wiggles would be cut far
@@ -148,10 +148,14 @@ def abscissa(traces: TraceSet, source: dict[str, float], by: str | None) -> tupl
     if by in places:
         values, words = places[by], by
     elif by in ("distance", "offset") and source:
-        squares = [(v - source[a]) ** 2 for a, v in places.items() if a in source and a != "z"]
-        values, words = np.sqrt(np.sum(squares, axis=0)), "horizontal distance"
+        apart = [v - source[a] for a, v in places.items() if a in source and a != "z"]
+        signed = by == "offset" and len(apart) == 1
+        values = apart[0] if signed else np.sqrt(np.sum(np.square(apart), axis=0))
+        words = "offset" if signed else "horizontal distance"
     else:
-        raise ScenarioError(f"by {by!r}: use {', '.join([*places, 'distance', 'number'])}")
+        raise ScenarioError(
+            f"by {by!r}: use {', '.join([*places, 'distance', 'offset', 'number'])}"
+        )
     # A distance is told in the unit that a line of the same receivers is.
     factor, unit = length_unit(values, *places.values())
     return values * factor, f"{words} ({unit})"
