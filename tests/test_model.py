@@ -12,6 +12,7 @@ from pydantic import TypeAdapter
 from seismo.errors import ModelError
 from seismo.model import build_earth, extremes_of
 from seismo.model.earth import Earth
+from seismo.model.layered import PARAMETERS
 from seismo.scenario.model_parts import ModelPart
 
 HERE = Path()
@@ -229,39 +230,41 @@ def test_a_file_finer_than_the_grid_may_be_faster_between_the_nodes(tmp_path: Pa
 WATER, ROCK_BELOW = (1500.0, 0.0, 1000.0), (2400.0, 1000.0, 2100.0)
 
 
-def sea_bed(folder: Path, bed: float, across: int = 1) -> Earth:
-    """Read files of points 5 m apart, water above a depth and rock below."""
+def from_files(folder: Path, width: float, *names: str) -> Earth:
+    """Read files of points 5 m apart, 100 m deep."""
+    files = {name: {"path": f"{name}.npy"} for name in names}
+    part = TypeAdapter(ModelPart).validate_python({"type": "file", **files})
+    limits, spacing = ((0.0, 100.0), None, (0.0, width)), dict.fromkeys("xz", 5.0)
+    return build_earth([part], folder, names, limits, spacing)
+
+
+def save_sea_bed(folder: Path, bed: float, across: int) -> None:
+    """Write files of water above a depth and rock below."""
     z = np.arange(0.0, 101.0, 5.0)
-    for name, above, below in zip(("vp", "vs", "rho"), WATER, ROCK_BELOW, strict=True):
+    for name, above, below in zip(PARAMETERS, WATER, ROCK_BELOW, strict=True):
         values = np.where(z < bed, above, below)
         np.save(folder / f"{name}.npy", np.repeat(values[:, None], across, 1).squeeze())
-    files = {name: {"path": f"{name}.npy"} for name in ("vp", "vs", "rho")}
-    part = TypeAdapter(ModelPart).validate_python({"type": "file", **files})
-    limits, spacing = ((0.0, 100.0), None, (0.0, 5.0 * across)), dict.fromkeys("xz", 5.0)
-    return build_earth([part], folder, clamp=limits, spacing=spacing)
 
 
 @pytest.mark.parametrize("across", [1, 4])
 def test_nothing_lies_between_the_water_and_the_rock_of_a_file(tmp_path: Path, across):
     """The bed is half way: linear values are a slow mud, in which no grid has enough points."""
-    earth = sea_bed(tmp_path, 50.0, across)
+    save_sea_bed(tmp_path, 50.0, across)
+    earth = from_files(tmp_path, 5.0 * across, *PARAMETERS)
     z = np.array([44.0, 47.4, 47.6, 50.0, 55.0])
     found = earth.sample(z[:, None], None, np.array([[2.0, 7.0]]))
-    for name, above, below in zip(("vp", "vs", "rho"), WATER, ROCK_BELOW, strict=True):
+    for name, above, below in zip(PARAMETERS, WATER, ROCK_BELOW, strict=True):
         assert (found[name] == np.where(z < 47.5, above, below)[:, None]).all()
     assert earth.layered
 
 
 def test_a_sloping_bed_of_a_file_has_steps(tmp_path: Path):
-    """Of the whole file's cells: points of no place are between fluid and solid."""
-    sea_bed(tmp_path, 50.0, 4)
+    """Nowhere in its cells is anything between fluid and solid."""
+    save_sea_bed(tmp_path, 50.0, 4)
     vs = np.load(tmp_path / "vs.npy")
     vs[9, 2:] = 1000.0  # from x = 10 m on the rock begins one point higher
     np.save(tmp_path / "vs.npy", vs)
-    files = {"vp": {"path": "vp.npy"}, "vs": {"path": "vs.npy"}, "rho": {"path": "rho.npy"}}
-    part = TypeAdapter(ModelPart).validate_python({"type": "file", **files})
-    limits, spacing = ((0.0, 100.0), None, (0.0, 15.0)), dict.fromkeys("xz", 5.0)
-    earth = build_earth([part], tmp_path, clamp=limits, spacing=spacing)
+    earth = from_files(tmp_path, 15.0, *PARAMETERS)
     found = earth.sample(np.linspace(0, 100, 201)[:, None], None, np.linspace(0, 15, 31))["vs"]
     assert set(np.unique(found)) == {0.0, 1000.0}
     assert not earth.layered
@@ -271,9 +274,7 @@ def test_rock_beside_water_stays_linear(tmp_path: Path):
     """At scattered points, whose weights add up to 1 but for rounding."""
     z, x = np.arange(0.0, 101.0, 5.0)[:, None], np.arange(0.0, 51.0, 5.0)
     np.save(tmp_path / "vs.npy", np.where(z < 50.0, 0.0, 500.0 + 3.0 * z + x))
-    part = TypeAdapter(ModelPart).validate_python({"type": "file", "vs": {"path": "vs.npy"}})
-    limits, spacing = ((0.0, 100.0), None, (0.0, 50.0)), dict.fromkeys("xz", 5.0)
-    earth = build_earth([part], tmp_path, ("vs",), limits, spacing)
+    earth = from_files(tmp_path, 50.0, "vs")
     random = np.random.default_rng(2)
     z, x = random.uniform(50.0, 100.0, 1000), random.uniform(0.0, 50.0, 1000)
     assert earth.sample(z, None, x)["vs"] == pytest.approx(500.0 + 3.0 * z + x, rel=1e-12)

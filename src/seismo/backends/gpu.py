@@ -258,10 +258,11 @@ class _Sweep:
             0 if variant.at_once else len(stretched) * variant.slots,
         )  # fmt: skip
         alone = not stretched and len(np.unique(np.delete(boxes, 4, axis=1), axis=0)) == 1
-        alone = alone and self._alone(shape, boxes)[2][2] <= MOST_BLOCKS
         at_ends, limits = "x" in stretched, boxes[:, FIRST_SPAN : FIRST_SPAN + 2]
-        make = self._alone if alone else partial(self._listed, at_ends)
-        box, volume, grid, table = make(shape, boxes)
+        listed = partial(self._listed, at_ends)
+        box, volume, grid, table = (self._alone if alone else listed)(shape, boxes)
+        if grid[2] > MOST_BLOCKS:
+            box, volume, grid, table = listed(shape, boxes)
         turn = None if at_ends else turn_of(self._tables.strides, lanes.width, limits)
         kernel = SweepKernel(
             self._formula, variant, backend.precision, constants, shape, box, volume, self._back,
