@@ -27,7 +27,7 @@ def test_both_ends_of_an_axis_have_as_much_of_a_layer():
 @pytest.mark.parametrize("order", [2, 4, 8, 16])
 def test_one_sum_equals_two_steps(order):
     half, points, rng = order // 2, 40, np.random.default_rng(order)
-    c, d = staggered(order, "taylor") / 10.0, centred(order, "taylor") / 100.0
+    c, d = staggered(order) / 10.0, centred(order) / 100.0
     profile = np.zeros((6, points))
     profile[3:5, 5:-5] = rng.random((2, points - 10))  # b and a, 0 outside the layer
     field, flux = rng.standard_normal((2, points + 8 * half))

@@ -29,7 +29,7 @@ from seismo.ranks import Alone
 from seismo.scenario import from_dict
 from seismo.setup import prepare
 from seismo.simulation import Simulation
-from seismo.stencils import surface_closure
+from seismo.stencils import Stencil, surface_closure
 from seismo.surroundings import Surroundings
 from test_run import SCENARIO
 
@@ -68,7 +68,7 @@ def filled(backend: Backend, cuts: tuple[int, int]) -> list[Fields]:
 def check_polynomials(backend: Backend, cuts: tuple[int, int], plane: str | None) -> None:
     """Compare peaks after two looks, of which the second sees a third of the motion."""
     physics = physics_for("elastic", 3)
-    closure = surface_closure(ORDER, "taylor")
+    closure = surface_closure(Stencil(ORDER))
     around = Surroundings(GRID, physics, closure, False, ORDER // 2)
     names = ("pgv", "pga", "pgv_horizontal", "pga_y", "pgv_z", "vz")
     place = plane and SimpleNamespace(**{**dict.fromkeys("xyz"), plane: 20.0})

@@ -24,6 +24,7 @@ from seismo.plan.report import print_plan
 from seismo.plan.resolution import phase_error, points_needed
 from seismo.scenario import from_dict
 from seismo.setup import prepare
+from seismo.stencils import Stencil
 from seismo.wavelets import energy_above
 
 SCENARIO = {
@@ -118,14 +119,16 @@ def test_media_of_one_velocity_are_still_several():
 
 def test_the_points_that_are_needed():
     """Of order 2, 1 - r = (pi / n)^2 / 6 = 0.001; the manual's table has the others."""
-    assert points_needed(2, "taylor") == pytest.approx(math.pi / math.sqrt(0.006), rel=6e-3)
+    assert points_needed(Stencil(2)) == pytest.approx(math.pi / math.sqrt(0.006), rel=6e-3)
     manual = (Path(__file__).parents[1] / "docs" / "tutorial.md").read_text(encoding="utf-8")
     rows = re.findall(r"order ([\d, ]+) \| ([\d., ]+) \| 0.1 %", manual)
-    for kind, (orders, points) in zip(("taylor", "minmax"), rows, strict=True):
+    for tolerance, (orders, points) in zip((0.0, 1e-3), rows, strict=True):
         for order, written in zip(orders.split(","), points.split(","), strict=True):
-            assert points_needed(int(order), kind) == pytest.approx(float(written), rel=0.04)
+            assert points_needed(Stencil(int(order), tolerance)) == pytest.approx(
+                float(written), rel=0.04
+            )
     # Second differences of the acoustic equation need a little more.
-    assert 1.0 < points_needed(8, "taylor", True) / points_needed(8, "taylor") < 1.05
+    assert 1.0 < points_needed(Stencil(8), True) / points_needed(Stencil(8)) < 1.05
 
 
 def test_the_resolution_is_said_beside_what_it_needs(capsys):

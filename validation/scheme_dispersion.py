@@ -12,8 +12,9 @@ import cases
 import numpy as np
 
 from seismo.scenario import from_dict
+from seismo.setup import Setup
 from seismo.simulation import build
-from seismo.stencils import centred, staggered
+from seismo.stencils import Stencil
 
 POINTS, SPACING, VELOCITY = 24, 10.0, 2000.0
 # Wave numbers along x and z in cycles per box: from along the axis to the diagonal and back.
@@ -37,22 +38,22 @@ def scenario(physics: str, order: int, kind: str) -> dict:
     }  # fmt: skip
 
 
-def predicted(physics: str, order: int, kind: str, wave: tuple[int, int], dt: float) -> float:
+def predicted(physics: str, stencil: Stencil, wave: tuple[int, int], dt: float) -> float:
     """Give w dt of the discrete equations."""
     kh = 2 * np.pi * np.array(wave) / POINTS
     if physics == "acoustic":
-        d = centred(order, kind)
+        d = stencil.second
         m = np.arange(1, len(d))
         square = sum(-(d[0] + 2 * np.sum(d[1:] * np.cos(m * k))) for k in kh)
     else:
-        c = staggered(order, kind)
+        c = stencil.first
         m = np.arange(1, len(c) + 1)
         square = sum((2 * np.sum(c * np.sin((m - 0.5) * k))) ** 2 for k in kh)
     return float(2 * np.arcsin(0.5 * VELOCITY * dt / SPACING * np.sqrt(square)))
 
 
-def measured(physics: str, order: int, kind: str, wave: tuple[int, int]) -> tuple[float, float]:
-    """Run a standing wave; give its w dt and the step."""
+def measured(physics: str, order: int, kind: str, wave: tuple[int, int]) -> tuple[float, Setup]:
+    """Run a standing wave; return its w dt and the set-up."""
     simulation = build(from_dict(scenario(physics, order, kind)))
     part = simulation.parts[0]
     kh = 2 * np.pi * np.array(wave) / POINTS
@@ -72,7 +73,7 @@ def measured(physics: str, order: int, kind: str, wave: tuple[int, int]) -> tupl
         series.append(float(simulation.field("p")[0, 7, 0, 3]))
     p = np.array(series)
     cosine = np.sum((p[2:] + p[:-2]) * p[1:-1]) / (2 * np.sum(p[1:-1] ** 2))
-    return float(np.arccos(cosine)), simulation.dt
+    return float(np.arccos(cosine)), simulation.setup
 
 
 def case(quick: bool) -> list[cases.Row]:
@@ -82,8 +83,10 @@ def case(quick: bool) -> list[cases.Row]:
         for order, kind in ((4, "taylor"), (8, "taylor"), (8, "minmax")):
             errors = []
             for wave in WAVES[:: 3 if quick else 1]:
-                found, dt = measured(physics, order, kind, wave)
-                errors.append(abs(found / predicted(physics, order, kind, wave, dt) - 1))
+                found, setup = measured(physics, order, kind, wave)
+                errors.append(
+                    abs(found / predicted(physics, setup.stencil, wave, setup.clock.dt) - 1)
+                )
             rows.append(cases.Row(f"dispersion relation, {physics.replace('_', ' ')}, {kind}",
                                   f"order {order}, {len(errors)} angles", max(errors), 1e-6, "",
                                   reference="discrete dispersion relation"))  # fmt: skip

@@ -19,7 +19,6 @@ from seismo.places import Held
 from seismo.setup import Setup, image_faces
 from seismo.sources import Injection
 from seismo.stages import Binding, BoundStage, bind_stages
-from seismo.stencils import centred, staggered
 from seismo.surroundings import Surroundings
 
 
@@ -35,11 +34,10 @@ def _layer(setup: Setup) -> cpml.Layer:
 
 def _tables(setup: Setup, subdomain: decomposition.Subdomain, at_once: bool) -> SweepTables:
     grid, dt = setup.grid, setup.clock.dt
-    order, kind = setup.scenario.grid.order, setup.scenario.grid.stencil
     layer = _layer(setup)
     spacing = np.array(grid.spacing)[:, None]
-    first = staggered(order, kind)[None, :] / spacing
-    second = centred(order, kind)[None, :] / spacing**2
+    first = setup.stencil.first[None, :] / spacing
+    second = setup.stencil.second[None, :] / spacing**2
     nz, ny, nx = subdomain.shape
     profiles = []
     # x counts from before the first row; a lane may reach behind its end.
@@ -120,10 +118,10 @@ class Part:
             physics.coefficients(medium, setup.clock.dt), lambda array: self._fill(faces, array)
         )
         closed_rows = setup.closure.rows if setup.closure else 0
-        halo = scenario.grid.order // 2
+        halo = setup.stencil.order // 2
         tables = _tables(setup, subdomain, backend.at_once and physics.second_order)
         binding = Binding(
-            backend, subdomain, self.fields, tables, scenario.grid.order,
+            backend, subdomain, self.fields, tables, setup.stencil.order,
             cpml.regions(setup.grid, backend.lane_width, closed_rows, setup.reach),
             setup.closure.up.shape[1] if setup.closure else 0, setup.even,
         )  # fmt: skip

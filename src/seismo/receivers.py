@@ -22,7 +22,7 @@ from seismo.kernels import points as kernels
 from seismo.loans import Loan, Points, flat, gathering
 from seismo.physics.table import Field, Physics, Term
 from seismo.places import Held, Place, runs_of, span
-from seismo.stencils import SurfaceClosure, staggered
+from seismo.stencils import Stencil, SurfaceClosure
 from seismo.surroundings import Surroundings
 
 UNITS = {
@@ -64,12 +64,12 @@ class ReceiverGroup:
         return found
 
 
-def _along(around: Surroundings, field: Field, axis: str, order: int, kind: str, points):
+def _along(around: Surroundings, field: Field, axis: str, stencil: Stencil, points):
     """Replace points of a derivative by the points of the field it differentiates."""
     x, y, z, w = points
     a = AXES.index(axis)
     half, h = axis in field.half, around.grid.spacing[a]
-    c = staggered(order, kind) / h
+    c = stencil.first / h
     index = [x, y, z]
     rows = []
     for m, coefficient in enumerate(c, 1):
@@ -92,7 +92,7 @@ def _along_closed(closure: SurfaceClosure, half: bool, h: float, rows, points):
     return tuple(np.concatenate(part) for part in zip(*kept, strict=True))
 
 
-def term_points(around: Surroundings, term: Term, position, order: int, kind: str):
+def term_points(around: Surroundings, term: Term, position, stencil: Stencil):
     """Give x, y, z and weights of the points of a term's field for a position in m."""
     field = around.physics.named(term.field)
     if not term.along:
@@ -101,7 +101,7 @@ def term_points(around: Surroundings, term: Term, position, order: int, kind: st
     half = "".join(sorted(set(field.half) ^ {term.along}))
     target = Field(field.name, half, field.unit, field.late)
     points = around.weights(target, position)
-    x, y, z, w = found = _along(around, field, term.along, order, kind, points)
+    x, y, z, w = found = _along(around, field, term.along, stencil, points)
     around.refuse_outside(found, position, "differentiate")
     return x, y, z, term.factor * w
 
@@ -153,7 +153,7 @@ class Recorder:
 
     def __init__(
         self, backend: Backend, around: Surroundings, division: Division,
-        fields: Mapping[int, Fields], groups: list[ReceiverGroup], order: int, kind: str,
+        fields: Mapping[int, Fields], groups: list[ReceiverGroup], stencil: Stencil,
         steps: int,
     ) -> None:  # fmt: skip
         self._backend, self._ranks = backend, division.ranks
@@ -177,7 +177,7 @@ class Recorder:
                     terms = around.physics.observables[base][component]
                     if key not in points:  # the same for all shots
                         points[key] = [
-                            [term_points(around, term, position, order, kind) for term in terms]
+                            [term_points(around, term, position, stencil) for term in terms]
                             for position in positions
                         ]
                     for found in points[key]:

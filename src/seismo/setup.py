@@ -31,11 +31,10 @@ from seismo.schedule import Clock, choose_clock, stability_limit
 from seismo.seismograms import extra_steps
 from seismo.stages import reached
 from seismo.stencils import (
+    Stencil,
     SurfaceClosure,
-    centred,
     largest_second_symbol,
     largest_symbol,
-    staggered,
     surface_closure,
 )
 from seismo.survey import Geometry, Share, Shot
@@ -67,9 +66,9 @@ def make_grid(scenario: Any) -> Grid:
     return Grid(axes, triple(points), spacing, origin, triple(low), triple(high))
 
 
-def halo_of(scenario: Any) -> int:
-    """Give the points that parts of the grid hold of their neighbours."""
-    return max(2, scenario.grid.order // 2)
+def halo_of(order: int) -> int:
+    """Return the points that parts of the grid hold of their neighbours."""
+    return max(2, order // 2)
 
 
 def image_faces(scenario: Any, grid: Grid, physics: Physics) -> list[Face]:
@@ -95,6 +94,7 @@ class Setup:
         earth: vp, vs, rho anywhere.
         extremes: of the earth on the grid.
         clock: time step and number of steps.
+        stencil: order and tolerance of the spatial differences.
         closure: closed operators under an elastic free surface, or None.
         shots: the sources of every shot.
         groups: the receiver sets.
@@ -110,6 +110,7 @@ class Setup:
     earth: Earth
     extremes: Any
     clock: Clock
+    stencil: Stencil
     closure: SurfaceClosure | None
     shots: list[Shot]
     groups: list[ReceiverGroup]
@@ -147,7 +148,7 @@ class Setup:
     @property
     def pad(self) -> int:
         """Margin of layer memory: half the order where it is differentiated, else 0."""
-        return self.scenario.grid.order // 2 if self.physics.second_order else 0
+        return self.stencil.order // 2 if self.physics.second_order else 0
 
     @property
     def reach(self) -> int:
@@ -157,7 +158,7 @@ class Setup:
     @property
     def halo(self) -> int:
         """Points that parts of the grid hold of their neighbours: contacts and maps reach two."""
-        return halo_of(self.scenario)
+        return halo_of(self.stencil.order)
 
     @property
     def fastest(self) -> float:
@@ -200,24 +201,25 @@ def prepare(scenario: Any, batch_points: int = BATCH_POINTS, share: Share | None
     except ModelError as error:
         placed = scenario.mistake(*error.key, problem=error.problem)
         raise ModelError(*placed.messages) from None
-    order, kind = scenario.grid.order, scenario.grid.stencil
+    stencil = Stencil(scenario.grid.order, 0.0 if scenario.grid.stencil == "taylor" else 1e-3)
     free = scenario.boundaries.top == "free_surface"
-    closure = surface_closure(order, kind) if free and physics.closed_surface else None
+    closure = surface_closure(stencil) if free and physics.closed_surface else None
     fastest = getattr(extremes, f"{physics.fastest}_max")
     intervals = [r.interval for r in scenario.receivers if r.interval is not None]
     intervals += [s.interval for s in scenario.output.snapshots if s.interval is not None]
     contacts: tuple[Contact, ...] = ()
     if physics.slips and scenario.averaging == "effective":
-        contacts = find_contacts(earth, grid, order // 2, closure.rows if closure else 0)
-    limit = _limit(physics, grid, order, kind, closure, fastest)
+        contacts = find_contacts(earth, grid, stencil.order // 2, closure.rows if closure else 0)
+    limit = _limit(physics, grid, stencil, closure, fastest)
     clock = _clock(scenario, limit, _safe(scenario, earth, extremes, contacts, fastest), intervals)
     geometry = Geometry(scenario, grid)
     shots, groups = geometry.shots(), geometry.groups()
     shots = shots if share is None else share.take(shots)
     even = _even_planes(scenario, physics, grid, earth, contacts)
     found = Setup(
-        scenario, physics, grid, earth, extremes, clock, closure, shots, groups, 1, contacts, even
-    )
+        scenario, physics, grid, earth, extremes, clock, stencil, closure, shots, groups,
+        contacts=contacts, even=even,
+    )  # fmt: skip
     return batched(found, batch_points)
 
 
@@ -305,11 +307,11 @@ def _nodes(grid: Grid, axis: str) -> np.ndarray:
     return grid.coordinate(axis, np.arange(grid.points[AXES.index(axis)]))
 
 
-def _limit(physics: Physics, grid: Grid, order: int, kind: str, closure, fastest: float) -> float:
+def _limit(physics: Physics, grid: Grid, stencil: Stencil, closure, fastest: float) -> float:
     if physics.second_order:
-        symbol = math.sqrt(largest_second_symbol(centred(order, kind)))
+        symbol = math.sqrt(largest_second_symbol(stencil.second))
     else:
-        symbol = largest_symbol(staggered(order, kind))
+        symbol = largest_symbol(stencil.first)
     growth = {"z": closure.growth} if closure is not None else {}
     return stability_limit(
         fastest, [(symbol * growth.get(a, 1.0), grid.spacing[AXES.index(a)]) for a in grid.axes]

@@ -85,8 +85,8 @@ class Simulation:
         self.total_steps = setup.clock.steps + setup.extra_steps
         around = self.parts[0].around
         self.recorder = Recorder(
-            backend, around, self.division, fields, setup.groups, setup.scenario.grid.order,
-            setup.scenario.grid.stencil, self.total_steps,
+            backend, around, self.division, fields, setup.groups, setup.stencil,
+            self.total_steps,
         )  # fmt: skip
         self.maps = Maps(
             backend, around, maps_of(setup), list(fields.values()), setup.batch, self.dt,

@@ -8,9 +8,11 @@ Second derivative, on a sample::
 
     f''(0) ~ d_0 f(0) + sum_m d_m [f(m) + f(-m)]
 
-*Taylor* coefficients are exact for the longest possible polynomials (Fornberg 1988). *Min-max*
-coefficients hold the error of the phase velocity below `MINMAX_ERROR` up to the largest possible
-wavenumber (Holberg 1987; Liu 2014), which at order 8 allows 2.9 points per wavelength.
+*Taylor* coefficients are exact for the longest possible polynomials (Fornberg 1988). *Fitted* ones
+keep the error of the phase velocity below a tolerance up to the largest possible wavenumber
+(Holberg 1987; Liu 2014). A `Stencil` is an order and such a tolerance, 0 for Taylor. Tolerances of
+runs come from a short list (`TOLERANCES`): kernels have the coefficients built in, and few of them
+meet their compiled code again.
 
 At a free surface the derivative across it has no points on the far side. Two grids meet there:
 nodes n = 0, 1, 2, ... (the surface is node 0) and half points r + 1/2. `surface_closure` finds one
@@ -25,23 +27,41 @@ discrete energy is then exactly conserved, for any medium, with the traction on 
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass
 from functools import lru_cache
 
 import numpy as np
+from numpy.polynomial import chebyshev
 
-MINMAX_ERROR = 1e-3
 ORDERS = tuple(range(2, 17, 2))
+TOLERANCES = (1e-3, 5e-4, 2e-4, 1e-4, 5e-5, 2e-5, 1e-5, 5e-6, 2e-6, 0.0)  # of the phase velocity
+_SAMPLES = 1001  # of a band, on which the largest error is sought
+_DECIMALS = 12  # of fitted coefficients: the same on every machine, whatever its linear algebra
 
 
-def _staggered_symbol(m: np.ndarray, k: np.ndarray) -> np.ndarray:
-    """Columns 2 sin((m - 1/2) k) / k: the factor on a wave of wavenumber k, per coefficient."""
-    return 2 * np.sin(np.outer(k, m - 0.5)) / k[:, None]
+@dataclass(frozen=True)
+class Stencil:
+    """Difference coefficients of a run.
 
+    Attributes:
+        order: 2, 4, ... 16: twice the number of coefficients.
+        tolerance: largest relative error of the phase velocity in the band that the coefficients
+            are fitted to, 0 for Taylor coefficients.
+    """
 
-def _centred_symbol(m: np.ndarray, k: np.ndarray) -> np.ndarray:
-    """Columns 2 (1 - cos(m k)) / k^2, the same for the second derivative."""
-    return 2 * (1 - np.cos(np.outer(k, m))) / k[:, None] ** 2
+    order: int
+    tolerance: float = 0.0
+
+    @property
+    def first(self) -> np.ndarray:
+        """Coefficients c_1 .. c_M of the staggered first derivative."""
+        return staggered(self.order, self.tolerance)
+
+    @property
+    def second(self) -> np.ndarray:
+        """Coefficients d_0 .. d_M of the centred second derivative."""
+        return centred(self.order, self.tolerance)
 
 
 def _products(squares: np.ndarray) -> np.ndarray:
@@ -60,68 +80,102 @@ def _taylor_centred(terms: int) -> np.ndarray:
     return _products(squares) / squares
 
 
-def _chebyshev_fit(columns: np.ndarray) -> tuple[np.ndarray, float]:
-    """Fit 1 by the columns with the least maximum error (Lawson 1961 reweighting)."""
-    weights = np.ones(len(columns))
-    best, error = np.zeros(columns.shape[1]), np.inf
-    for _ in range(200):
-        root = np.sqrt(weights)[:, None]
-        fit = np.linalg.lstsq(columns * root, root[:, 0], rcond=None)[0]
-        residual = np.abs(columns @ fit - 1)
-        if residual.max() < error:
-            best, error = fit, float(residual.max())
-        weights *= residual / residual.max() + 1e-6
-        weights /= weights.mean()
-    return best, error
+def _equal_ripple(terms: int, band: float, power: int) -> tuple[np.ndarray, float]:
+    """Fit the symbol's ratio to 1 over wavenumbers 0 .. band with the least maximum error.
+
+    With x = sin^2(k / 2) the ratio of numerical and true derivative is w(k) p(x), where
+    w = (2 sin(k / 2) / k)^power and p is a polynomial of degree M - 1. The best p errs by the same
+    amount, with alternating sign, at M + 1 wavenumbers, which are found by exchange (Remez 1934).
+
+    Args:
+        terms: M.
+        band: largest wavenumber in radians per sample.
+        power: 1 for the first derivative, 2 for the second.
+
+    Returns:
+        values of p (M) at cos k = Chebyshev points of the first kind, and the largest error.
+    """
+    edge = math.sin(0.5 * band) ** 2
+    x = 0.5 * edge * (1.0 - np.cos(np.linspace(0.0, np.pi, _SAMPLES)))
+    weight = np.sinc(np.arcsin(np.sqrt(x)) / np.pi) ** power
+    columns = chebyshev.chebvander(2.0 * x / edge - 1.0, terms - 1) * weight[:, None]
+    chosen = np.linspace(0, _SAMPLES - 1, terms + 1).round().astype(int)
+    alternating = (-1.0) ** np.arange(terms + 1)
+    for _ in range(30):
+        system = np.column_stack([columns[chosen], alternating])
+        fit = np.linalg.solve(system, np.ones(terms + 1))[:-1]
+        error = columns @ fit - 1.0
+        halves = np.split(np.arange(_SAMPLES), np.flatnonzero(np.diff(np.sign(error))) + 1)
+        peaks = np.array([half[np.argmax(np.abs(error[half]))] for half in halves])
+        if len(peaks) != terms + 1 or (peaks == chosen).all():
+            break
+        chosen = peaks
+    everywhere = 0.5 * (1.0 - chebyshev.chebpts1(terms))
+    values = chebyshev.chebval(2.0 * everywhere / edge - 1.0, fit)
+    return values, float(np.abs(error).max())
 
 
-def _minmax(symbol, terms: int, tolerance: float) -> np.ndarray:
-    """Widen the band of wavenumbers until the least maximum error reaches the tolerance."""
-    m = np.arange(1, terms + 1)
-    low, high = 0.1, np.pi
-    best = np.zeros(terms)
-    for _ in range(24):
-        middle = (low + high) / 2
-        k = middle * np.sin(np.linspace(0.01, 1, 400) * np.pi / 2)
-        fit, error = _chebyshev_fit(symbol(m, k))
-        if error > tolerance:
+def _fitted(terms: int, tolerance: float, power: int) -> np.ndarray:
+    """Return p of `_equal_ripple` for the widest band that keeps a tolerance, as a_j cos(j k)."""
+    low, high = math.log(1e-3), math.log(np.pi)
+    for _ in range(30):
+        middle = 0.5 * (low + high)
+        if _equal_ripple(terms, math.exp(middle), power)[1] > tolerance:
             high = middle
         else:
-            low, best = middle, fit
-    return best
+            low = middle
+    values, _ = _equal_ripple(terms, math.exp(low), power)
+    return chebyshev.chebfit(chebyshev.chebpts1(terms), values, terms - 1)
+
+
+def _fitted_staggered(terms: int, tolerance: float) -> np.ndarray:
+    """Return c_m from 2 sum c_m sin((m - 1/2) k) = 2 sin(k / 2) p."""
+    a = np.append(_fitted(terms, tolerance, 1), 0.0)
+    c = 0.5 * (a[:-1] - a[1:])
+    c[0] += 0.5 * a[0]
+    return c
+
+
+def _fitted_centred(terms: int, tolerance: float) -> np.ndarray:
+    """Return d_m from 2 sum d_m (1 - cos(m k)) = 4 sin^2(k / 2) p = 2 (1 - cos k) p.
+
+    The phase velocity errs by half of what its square does.
+    """
+    p = _fitted(terms, 2.0 * tolerance, 2)
+    return -chebyshev.chebmul([1.0, -1.0], p)[1:]
 
 
 @lru_cache
-def staggered(order: int, kind: str = "taylor") -> np.ndarray:
-    """Give c_1 .. c_M of the staggered first derivative.
+def staggered(order: int, tolerance: float = 0.0) -> np.ndarray:
+    """Return c_1 .. c_M of the staggered first derivative.
 
     Args:
         order: 2, 4, ... 16.
-        kind: "taylor" or "minmax".
+        tolerance: see `Stencil`.
 
     Returns:
         coefficients (order / 2) in units of 1 / spacing.
     """
-    if kind == "taylor":
+    if tolerance == 0.0:
         return _taylor_staggered(order // 2)
-    return _minmax(_staggered_symbol, order // 2, MINMAX_ERROR)
+    return _fitted_staggered(order // 2, tolerance).round(_DECIMALS)
 
 
 @lru_cache
-def centred(order: int, kind: str = "taylor") -> np.ndarray:
-    """Give d_0 .. d_M of the centred second derivative.
+def centred(order: int, tolerance: float = 0.0) -> np.ndarray:
+    """Return d_0 .. d_M of the centred second derivative.
 
     Args:
         order: 2, 4, ... 16.
-        kind: "taylor" or "minmax" (the phase error is half the error of the symbol).
+        tolerance: see `Stencil`.
 
     Returns:
         coefficients (order / 2 + 1) in units of 1 / spacing^2.
     """
-    if kind == "taylor":
+    if tolerance == 0.0:
         terms = _taylor_centred(order // 2)
     else:
-        terms = _minmax(_centred_symbol, order // 2, 2 * MINMAX_ERROR)
+        terms = _fitted_centred(order // 2, tolerance).round(_DECIMALS)
     return np.concatenate([[-2 * terms.sum()], terms])
 
 
@@ -140,9 +194,10 @@ def largest_second_symbol(coefficients: np.ndarray) -> float:
 
 
 def phase_velocity_ratio(coefficients: np.ndarray, points_per_wavelength: np.ndarray) -> np.ndarray:
-    """Give numerical / true velocity along an axis for staggered coefficients (no time error)."""
+    """Return numerical / true velocity along an axis for staggered coefficients (no time error)."""
     k = 2 * np.pi / np.atleast_1d(points_per_wavelength).astype(float)
-    return _staggered_symbol(np.arange(1, len(coefficients) + 1), k) @ coefficients
+    m = np.arange(1, len(coefficients) + 1)
+    return 2 * np.sin(np.outer(k, m - 0.5)) @ coefficients / k
 
 
 @dataclass(frozen=True)
@@ -240,17 +295,16 @@ def _solve(unknowns: _Unknowns, accuracy: int) -> np.ndarray:
 
 
 @lru_cache
-def surface_closure(order: int, kind: str = "taylor") -> SurfaceClosure:
+def surface_closure(stencil: Stencil) -> SurfaceClosure:
     """Find the summation-by-parts closure of the staggered derivative at a free surface.
 
     The interior order is 2M; next to the surface it is min(M, 3) (2 from order 14 on), which makes
     the whole scheme one order more accurate than that (Gustafsson 1975).
 
     Args:
-        order: 2, 4, ... 16.
-        kind: "taylor" or "minmax".
+        stencil: of the interior.
     """
-    c = staggered(order, kind)
+    c = stencil.first
     terms = len(c)
     accuracy = min(terms, 3) if terms < 7 else 2
     half_rows = max(2 * accuracy - 1, terms - 1)

@@ -37,7 +37,9 @@ class Crowd:
         physics = physics_for(scenario.physics, grid.dimensions)
         faces = image_faces(scenario, grid, physics)
         whole = {face.axis for face in faces if face.kind == "periodic"}
-        z, y = (1 if axis in whole else _most(grid, axis, halo_of(scenario)) for axis in "zy")
+        z, y = (
+            1 if axis in whole else _most(grid, axis, halo_of(scenario.grid.order)) for axis in "zy"
+        )
         self._most, self.shots = (z, y), len(Geometry(scenario, grid).shots())
         self.points = " x ".join(str(n) for n in grid.points if n > 1)
 

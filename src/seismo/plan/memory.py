@@ -191,16 +191,15 @@ def _recorder(setup: Setup, item: int) -> tuple[int, int]:
 
 def _points(setup: Setup, group: Any, base: str, component: str) -> int:
     """Count the points of a component at all receivers, from some of them."""
-    spec = setup.scenario.grid
     free = setup.scenario.boundaries.top == "free_surface"
     around = Surroundings(
         setup.grid, setup.physics, setup.closure, free and not setup.physics.closed_surface,
-        spec.order // 2,
+        setup.stencil.order // 2,
     )  # fmt: skip
     chosen = group.positions[:: -(-len(group.positions) // _SAMPLED_RECEIVERS)]
     terms = setup.physics.observables[base][component]
     found = sum(
-        len(term_points(around, term, position, spec.order, spec.stencil)[0])
+        len(term_points(around, term, position, setup.stencil)[0])
         for position in chosen
         for term in terms
     )

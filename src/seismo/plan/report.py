@@ -39,7 +39,7 @@ def _facts(plan: Plan) -> Iterator[tuple[str, str]]:
         yield "title", scenario.title
     yield (
         "physics",
-        f"{setup.physics.name}, {grid.dimensions}-D, order {scenario.grid.order} "
+        f"{setup.physics.name}, {grid.dimensions}-D, order {setup.stencil.order} "
         f"({scenario.grid.stencil}), {scenario.precision}",
     )
     size = " x ".join(str(grid.points[AXES.index(a)]) for a in grid.axes)

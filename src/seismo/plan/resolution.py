@@ -26,7 +26,7 @@ import numpy as np
 from seismo import wavelets
 from seismo.grid import AXES
 from seismo.setup import Setup
-from seismo.stencils import centred, phase_velocity_ratio, staggered
+from seismo.stencils import Stencil, phase_velocity_ratio
 
 MOST_LAYERS = 12
 SPEED_ERROR = 0.1  # % of the phase velocity, that `points_needed` keeps
@@ -110,24 +110,23 @@ def phase_error(setup: Setup, velocity: float, frequency: float) -> float:
     return max(errors, key=abs)
 
 
-def points_needed(order: int, kind: str, second_order: bool = False) -> float:
+def points_needed(stencil: Stencil, second_order: bool = False) -> float:
     """Give the points per wavelength from which on waves keep their speed to `SPEED_ERROR`.
 
     Along an axis, of the differences alone. Min-max coefficients touch that error at any number.
     """
     points = np.geomspace(2.0, 100.0, 4000)
     if second_order:
-        ratio = np.array([_second_ratio(centred(order, kind), p) for p in points])
+        ratio = np.array([_second_ratio(stencil.second, p) for p in points])
     else:
-        ratio = phase_velocity_ratio(staggered(order, kind), points)
+        ratio = phase_velocity_ratio(stencil.first, points)
     wrong = np.flatnonzero(np.abs(ratio - 1.0) > 0.0101 * SPEED_ERROR)
     return float(points[min(wrong[-1] + 1, len(points) - 1)])
 
 
 def needed_of(setup: Setup) -> float:
     """Give `points_needed` of a run."""
-    spec = setup.scenario.grid
-    return points_needed(spec.order, spec.stencil, setup.physics.second_order)
+    return points_needed(setup.stencil, setup.physics.second_order)
 
 
 def has_contacts(setup: Setup, layers: list[LayerResolution]) -> bool:
@@ -140,11 +139,10 @@ def has_contacts(setup: Setup, layers: list[LayerResolution]) -> bool:
 
 def _error(setup: Setup, points: float, velocity: float, frequency: float) -> float:
     scenario, dt = setup.scenario, setup.clock.dt
-    order, kind = scenario.grid.order, scenario.grid.stencil
     if setup.physics.second_order:
-        ratio = _second_ratio(centred(order, kind), points)
+        ratio = _second_ratio(setup.stencil.second, points)
     else:
-        ratio = float(phase_velocity_ratio(staggered(order, kind), np.array([points]))[0])
+        ratio = float(phase_velocity_ratio(setup.stencil.first, np.array([points]))[0])
     if not scenario.time.dispersion_removal:
         half = math.pi * frequency * dt
         ratio = math.asin(min(1.0, half * ratio)) / half

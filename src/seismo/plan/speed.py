@@ -109,7 +109,7 @@ def nanoseconds(setup: Setup, backend: Machine) -> float:
     dearest = max(known.values(), default=0.0)
     own = known.get((setup.physics.name, setup.grid.dimensions), dearest)
     in_layers = 1.0 - setup.grid.extent.size / setup.grid.size
-    cost = (1.0 + LAYER_COST * in_layers) * (0.48 + 0.065 * setup.scenario.grid.order)
+    cost = (1.0 + LAYER_COST * in_layers) * (0.48 + 0.065 * setup.stencil.order)
     return own * cost / int(backend.describe().get("threads", 1))
 
 
