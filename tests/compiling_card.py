@@ -67,7 +67,7 @@ class CompilingCard(Tools):
         signature = tuple(_type(a, addresses) for a in arguments)
         if self.wanted(kernel):
             request = Request(kernel, signature, bounds, addresses, self.capability)
-            self.requests[request.path] = request
+            self.requests[request.name] = request
         return lambda: None
 
     def take_requests(self) -> list[Request]:

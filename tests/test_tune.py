@@ -17,6 +17,7 @@ from seismo import cli
 from seismo.backends.choice import Choice
 from seismo.backends.cuda_shapes import H200, Shape, keep_shapes, shape_for, shapes_file, shapes_of
 from seismo.backends.gpu import GpuBackend
+from seismo.backends.kept_code import kept_code
 from seismo.bench import cases
 from seismo.bench import tune as tuning
 from seismo.bench.cases import tuning_case
@@ -144,7 +145,7 @@ def test_all_is_compiled_before_the_first_is_timed(small):
         card = CompilingCard((9, 0))
         Simulation(bench.setup, GpuBackend("float32", card, shapes))
         (compiled,) = small
-        assert card.requests.keys() <= {request.path for request in compiled}
+        assert card.requests.keys() <= {request.name for request in compiled}
         bound.append(frozenset(card.requests))
         return 1.0
 
@@ -155,7 +156,7 @@ def test_all_is_compiled_before_the_first_is_timed(small):
     table, again, *others = bound
     assert table == again
     assert len({table, *others}) == 1 + len(others) == 1 + wave.layouts
-    assert set().union(*bound) == {request.path for request in small[0]}
+    assert set().union(*bound) == {request.name for request in small[0]}
 
 
 @dataclass
@@ -268,6 +269,8 @@ def test_runs_take_the_kept_table():
 @pytest.mark.parametrize("text", ["", "[]", '{"xyz gradient inner 4": {"threads": [1, 2]}}', "{1}"])
 def test_a_table_that_cannot_be_read_is_named(text):
     path = keep_shapes("a card", H200)
-    path.write_text(text)
-    with pytest.raises(DeviceError, match=r"a-card\.json: .* delete it, and run seismo tune again"):
+    kept_code().store(path.name, text.encode())
+    with pytest.raises(
+        DeviceError, match=r"a-card\.json: is damaged, .* delete it, and run seismo tune again"
+    ):
         shapes_of("a card")

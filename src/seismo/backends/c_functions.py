@@ -4,32 +4,32 @@ Each does its items first <= n < last in one step: the tiles of a sweep, or ever
 `seismo.kernels`. `parameters` is an address where what it needs is laid out: for a sweep as
 `tiles` says, for a body its arguments one after the other (`laid_out`).
 
-Numba's own cache key does not see what a function closes over, so `_KeyedCache` uses a key of its
-own: a name, and the text of every module that can take part. Each key has files of its own: where
-several share them, two processes that compile at once can take the same number, and one would
-later call what the other has compiled.
+Numba's own cache key does not see what a function closes over, and its files have no checksum, so
+`_KeptFunction` takes the place of its cache: the key is a name, the text of every module that can
+take part, the processor, and the versions of what compiles; each key has a file of its own.
 """
 
 from __future__ import annotations
 
-import hashlib
+import pickle
+import platform
 from collections.abc import Callable
-from functools import lru_cache
-from pathlib import Path
+from functools import cache, lru_cache
+from importlib.metadata import version
 from typing import Any
 
 import numpy as np
 from llvmlite import ir
 from numba import njit, typeof, types
-from numba.core.caching import FunctionCache, IndexDataCacheFile
 from numba.core.ccallback import CFunc
-from numba.core.registry import cpu_target
+from numba.core.compiler import CompileResult
+from numba.core.serialize import dumps
 from numba.extending import intrinsic
 from numba.np.arrayobj import make_array, populate_array
 
 from seismo.backends.base import Variant
 from seismo.backends.digest import source_digest
-from seismo.backends.kept_code import in_use, tidy
+from seismo.backends.kept_code import kept_code, kept_name
 from seismo.backends.tiles import TileCode
 from seismo.backends.vectors import vector_lanes, written
 
@@ -38,29 +38,32 @@ _SIGNATURE = ((types.int64, types.int64, types.uint64, types.int64), types.void)
 _WORD = ir.IntType(64)
 
 
-class _KeyedCache(FunctionCache):
-    """Numba's function cache under a key that covers everything the function closes over."""
+class _KeptFunction:
+    """What Numba asks for a compiled function, and hands one to: its cache, for one key."""
 
-    def __init__(self, function, key: str) -> None:
-        super().__init__(function)
+    def __init__(self, key: str) -> None:
         self._key = key
-        here = f"{key} {cpu_target.target_context.codegen().magic_tuple()}"
-        name = f"{self._impl.filename_base}.{hashlib.sha256(here.encode()).hexdigest()[:32]}"
-        self._cache_file = IndexDataCacheFile(
-            self._cache_path, name, self._impl.locator.get_source_stamp()
-        )
 
-    def load_overload(self, sig, target_context):
-        for name in (self._cache_file._index_name, self._cache_file._data_name(1)):
-            in_use(Path(self.cache_path, name))
-        return super().load_overload(sig, target_context)
+    def load_overload(self, signature, target_context) -> Any:
+        """Return the function that is kept, if it is."""
+        target_context.refresh()
+        data = kept_code().load(self._name(target_context.codegen()))
+        return data and CompileResult._rebuild(target_context, *pickle.loads(data))  # else None
 
-    def save_overload(self, sig, data):
-        super().save_overload(sig, data)
-        tidy(Path(self.cache_path))
+    def save_overload(self, signature, result: Any) -> None:
+        """Keep a function that was compiled, unless addresses of this process are in it."""
+        if not result.library.has_dynamic_globals:
+            kept_code().store(self._name(result.codegen), dumps(result._reduce()))
+            kept_code().tidy()
 
-    def _index_key(self, signature, codegen):
-        return signature, codegen.magic_tuple(), self._key
+    def _name(self, codegen) -> str:
+        return kept_name(f"{self._key} {_versions()} {codegen.magic_tuple()}", "obj")
+
+
+@cache
+def _versions() -> tuple[str, ...]:
+    compilers = (version(name) for name in ("numba", "llvmlite", "numpy"))
+    return platform.python_version(), *compilers
 
 
 _functions: list[CFunc] = []  # their code lives as long as they do
@@ -68,7 +71,7 @@ _functions: list[CFunc] = []  # their code lives as long as they do
 
 def _address_of(function: Callable, name: str) -> int:
     compiled: Any = CFunc(function, _SIGNATURE, {}, OPTIONS)
-    compiled._cache = _KeyedCache(function, f"{source_digest()} {name}")
+    compiled._cache = _KeptFunction(f"{source_digest()} {name}")
     compiled.compile()
     _functions.append(compiled)
     return compiled.address

@@ -13,7 +13,6 @@ from contextlib import contextmanager
 from functools import cached_property, partial
 from importlib.metadata import version
 from itertools import pairwise
-from pathlib import Path
 from typing import Any
 
 import cupy
@@ -165,21 +164,21 @@ class Card(Tools):
         """
         signature = tuple(type_of(a, addresses) for a in arguments)
         request = Request(kernel, signature, bounds, addresses, self.capability)
-        path, laid = request.path, tuple(words(arguments, addresses))
+        name, laid = request.name, tuple(words(arguments, addresses))
         self._wanted.append(request)
 
         def run(held: Any = arguments) -> None:
-            self._function(path)(grid, block, laid)
+            self._function(name)(grid, block, laid)
 
         touched, changed = (
             frozenset(a.data.ptr for a in some) for some in (arrays(arguments), writes)
         )
         return Work(run, touched - changed, changed, self)
 
-    def _function(self, path: Any) -> Any:
-        if path not in self._functions:
+    def _function(self, name: str) -> Any:
+        if name not in self._functions:
             self.load()
-        return self._functions[path][1]
+        return self._functions[name][1]
 
     def take_requests(self) -> list[Request]:
         """Give the kernels that were bound since the last time; whoever asks sees to them."""
@@ -189,17 +188,17 @@ class Card(Tools):
     def load(self) -> None:
         """Compile and load all kernels that were bound since the last time."""
         wanted = self.take_requests()
-        texts = keep([request for request in wanted if request.path not in self._functions])
+        texts = keep([request for request in wanted if request.name not in self._functions])
         with self.device:
             self._load_modules(texts)
 
-    def _load_modules(self, texts: dict[Path, str]) -> None:
-        for path, text in texts.items():
+    def _load_modules(self, texts: dict[str, str]) -> None:
+        for name, text in texts.items():
             module = cupy.cuda.function.Module()
             module.load(text.encode())
             entry = re.search(r"\.visible \.entry (\S+?)\(", text)
             assert entry is not None
-            self._functions[path] = (module, module.get_function(entry.group(1)))
+            self._functions[name] = (module, module.get_function(entry.group(1)))
 
     def program(self, members: list[Any]) -> Callable[[int, int], None]:
         """Record steps of this card and others; see `seismo.backends.base.Backend.program`.

@@ -12,17 +12,14 @@ Python processes, which set up nothing but what the kernels import (`python -m` 
 from __future__ import annotations
 
 import contextlib
-import hashlib
 import os
 import pickle
 import subprocess
 import sys
-import tempfile
 import threading
 from dataclasses import dataclass
 from functools import cache
 from importlib.metadata import version
-from pathlib import Path
 from types import SimpleNamespace
 from typing import Any, Protocol
 
@@ -31,7 +28,7 @@ from numba.cuda import types
 
 from seismo import machine
 from seismo.backends.digest import source_digest
-from seismo.backends.kept_code import in_use, tidy
+from seismo.backends.kept_code import kept_code, kept_name
 
 _ONE_BY_ONE = threading.Lock()  # cards of one process want the same kernels
 ALONE = 2  # kernels that this process compiles itself: another one takes as long to start
@@ -63,13 +60,13 @@ class Request:
     capability: tuple[int, int]
 
     @property
-    def path(self) -> Path:
-        """Where its PTX is kept."""
+    def name(self) -> str:
+        """Name of the file that its PTX is kept in."""
         text = "\n".join(
             (source_digest(), str(self.kernel), str(self.signature), str(self.bounds),
              str(self.fastmath), str(self.capability), *_versions())
         )  # fmt: skip
-        return cache_folder() / f"{hashlib.sha256(text.encode()).hexdigest()[:40]}.ptx"
+        return kept_name(text, "ptx")
 
 
 @cache
@@ -91,42 +88,34 @@ class Tools:
         return cuda.jit(device=True)(body)
 
 
-def cache_folder() -> Path:
-    """Give the folder of kept kernels: $SEISMO_CACHE_DIR, else the user's cache."""
-    named = os.environ.get("SEISMO_CACHE_DIR")
-    base = Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache")
-    return Path(named) if named else base / "seismo"
-
-
-def keep(requests: list[Request]) -> dict[Path, str]:
-    """Compile what is not kept yet; give the PTX of all by where it is kept."""
+def keep(requests: list[Request]) -> dict[str, str]:
+    """Compile what is not kept yet; return the PTX of all by the names of their files."""
     with _ONE_BY_ONE:
-        wanted = {request.path: request for request in requests}
-        texts = {path: _read(path) for path in wanted}
-        missing = [path for path, text in texts.items() if not text]
+        wanted = {request.name: request for request in requests}
+        texts = {name: _read(name) for name in wanted}
+        missing = [name for name, text in texts.items() if not text]
         if len(missing) > ALONE and machine.cores() > 1:
-            compile_elsewhere([wanted[path] for path in missing])
-        for path in missing:
-            texts[path] = _read(path) or _compile(wanted[path])
+            compile_elsewhere([wanted[name] for name in missing])
+        for name in missing:
+            texts[name] = _read(name) or _compile(wanted[name])
         if missing:
-            tidy(cache_folder())
+            kept_code().tidy()
         return texts
 
 
-def _read(path: Path) -> str:
-    """Give a kept text, "" where there is none: another process may remove what was not used."""
-    in_use(path)
-    try:
-        return path.read_text()
-    except FileNotFoundError:
-        return ""
+def _read(name: str) -> str:
+    """Return a kept text, "" where there is none: another process may remove what was not used."""
+    return (kept_code().load(name) or b"").decode()
 
 
 def compile_elsewhere(requests: list[Request]) -> None:
     """Share requests out between processes, which keep them; what fails is left undone."""
     processes = min(len(requests), machine.cores())
     command = [sys.executable, "-m", __name__]
-    environment = os.environ | {"PYTHONPATH": os.pathsep.join(filter(None, sys.path))}
+    environment = os.environ | {
+        "PYTHONPATH": os.pathsep.join(filter(None, sys.path)),
+        "SEISMO_CACHE_DIR": str(kept_code().folder),
+    }
     started = []
     for n in range(processes):
         worker = subprocess.Popen(
@@ -173,17 +162,8 @@ def compile_ptx(request: Request) -> str:
 
 def _compile(request: Request) -> str:
     text = compile_ptx(request)
-    write_whole(request.path, text)
+    kept_code().store(request.name, text.encode())
     return text
-
-
-def write_whole(path: Path, text: str) -> None:
-    """Write a file that other processes see whole or not at all."""
-    path.parent.mkdir(parents=True, exist_ok=True)
-    handle, name = tempfile.mkstemp(dir=path.parent, prefix=f"{path.name}.")
-    with os.fdopen(handle, "w") as file:
-        file.write(text)
-    Path(name).replace(path)
 
 
 if __name__ == "__main__":

@@ -16,8 +16,8 @@ import re
 from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 
-from seismo.backends.cuda_code import cache_folder, write_whole
-from seismo.errors import DeviceError
+from seismo.backends.kept_code import kept_code
+from seismo.errors import DeviceError, StorageError
 
 IDLE = 0.15  # share of idle threads that rows of whole warps are worth
 LINE_LANES = 8  # lanes of a line of memory, 128 bytes
@@ -128,15 +128,22 @@ H200: Shapes = {
 
 def shapes_file(card: str) -> Path:
     """Say where the table of a card of that name is kept."""
-    return cache_folder() / "shapes" / f"{re.sub('[^A-Za-z0-9]+', '-', card)}.json"
+    return kept_code().folder / f"shapes-{re.sub('[^A-Za-z0-9]+', '-', card)}.json"
 
 
 def keep_shapes(card: str, shapes: Shapes) -> Path:
-    """Keep what a table for cards of that name has of its own."""
+    """Keep what a table for cards of that name has of its own.
+
+    Raises:
+        StorageError: it cannot be kept for other processes.
+    """
     own = {key: shape for key, shape in shapes.items() if shape != H200.get(key)}
     named = {" ".join(map(str, key)): asdict(shape) for key, shape in own.items()}
     path = shapes_file(card)
-    write_whole(path, json.dumps(named, indent=1) + "\n")
+    kept = kept_code()
+    kept.store(path.name, f"{json.dumps(named, indent=1)}\n".encode())
+    if kept.problem:
+        raise StorageError(kept.problem)
     return path
 
 
@@ -150,15 +157,12 @@ def shapes_of(card: str) -> Shapes:
     if not path.exists():
         return dict(H200)
     try:
-        kept = {
-            _key(name): _shape(**fields) for name, fields in json.loads(path.read_text()).items()
-        }
-    except (ValueError, TypeError, AttributeError) as error:
+        named = json.loads(kept_code().load(path.name) or b"")
+        return H200 | {_key(name): _shape(**fields) for name, fields in named.items()}
+    except (ValueError, TypeError, AttributeError):
         raise DeviceError(
-            f"{path}: holds no layouts of threads that this version reads ({error}); delete it, "
-            "and run seismo tune again"
+            f"{path}: is damaged, or of another version; delete it, and run seismo tune again"
         ) from None
-    return H200 | kept
 
 
 def _key(name: str) -> Key:

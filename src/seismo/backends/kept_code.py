@@ -1,18 +1,32 @@
-"""Compiled code on disk: what nobody has used for a month is removed.
+"""The kernel cache: compiled code on disk, in a folder that nobody else can write to.
+
+What is loaded from it runs. Each file therefore begins with the SHA-256 of its name and of what
+follows: a file that was cut, damaged or exchanged for another is as if it were missing, and what is
+missing is compiled again. A digest is no defence against somebody who writes files on purpose, so
+a folder of another user, or one that others may write to, is not used; code is then kept in a
+temporary folder of this process, and `problem` says so. Files are opened in the folder that was
+looked at, wherever its name leads later.
 
 Formulas, grids and versions change, and each leaves files behind that nobody asks for again. When a
 file was last used is told by its time of modification, to a day. Whoever has compiled something
 looks through the folder afterwards, once a day: only then it grows, and next to compiling a look
 costs nothing. Several processes may do so at once, on several machines, and others read
-meanwhile: a file is there as a whole or it is missing, and what is missing is compiled again.
+meanwhile: a file is there as a whole or it is missing.
 """
 
 from __future__ import annotations
 
 import contextlib
+import hashlib
 import os
 import re
+import shutil
+import stat
+import tempfile
 import time
+import uuid
+import weakref
+from functools import cache
 from pathlib import Path
 
 DAY = 86400.0  # s
@@ -20,29 +34,135 @@ UNUSED = 30 * DAY
 MOST_BYTES = 2**30  # beyond that, what was used last stays
 _MARK = ".tidied"
 # A folder may hold files of others: ours are named by a hash.
-_OURS = re.compile(r"(^|\.)[0-9a-f]{32,40}\.(ptx|nbi|\d+\.nbc)")
+_OURS = re.compile(r"(^|\.)[0-9a-f]{32,40}\.(ptx|obj|nbi|\d+\.nbc)")
+_OF_OTHERS = stat.S_IWGRP | stat.S_IWOTH
+_ANEW = "so kernels are compiled anew in every run; name a folder of your own by SEISMO_CACHE_DIR"
 
 
-def in_use(path: Path) -> None:
-    """Note that a kept file is in use, where there is one."""
-    with contextlib.suppress(OSError):
-        if time.time() - path.stat().st_mtime > DAY:
-            os.utime(path)
+def cache_folder() -> Path:
+    """Return where compiled code belongs: $SEISMO_CACHE_DIR, else the user's cache."""
+    named = os.environ.get("SEISMO_CACHE_DIR")
+    base = os.environ.get("XDG_CACHE_HOME")
+    return Path(named) if named else (Path(base) if base else _home() / ".cache") / "seismo"
 
 
-def tidy(folder: Path) -> None:
-    """Remove what was not used for long, unless somebody has looked within a day."""
-    with contextlib.suppress(OSError):  # it is not ours to write to, or another tidies at once
-        mark = folder / _MARK
-        if mark.exists() and abs(time.time() - mark.stat().st_mtime) < DAY:
-            return
-        mark.touch()
-        now, size = mark.stat().st_mtime, 0  # by the clock that stamps the files
-        for used, path, bytes_of_it in sorted(_kept(folder), reverse=True):
-            size += bytes_of_it
-            if now - used > UNUSED or size > MOST_BYTES:
-                with contextlib.suppress(OSError):  # gone already, or somebody else's
-                    path.unlink()
+def kept_code() -> KeptCode:
+    """Return the compiled code that is kept for this process."""
+    return _opened(cache_folder().absolute())
+
+
+def kept_name(key: str, suffix: str) -> str:
+    """Return the name of the file for what a text describes completely."""
+    return f"{hashlib.sha256(key.encode()).hexdigest()[:40]}.{suffix}"
+
+
+class KeptCode:
+    """Own a folder of compiled code.
+
+    Attributes:
+        folder: where it is.
+        problem: why nothing can be kept for another process, as one line; empty if it can.
+    """
+
+    def __init__(self, wanted: Path) -> None:
+        """Open a folder, which is made where there is none, or else a temporary one."""
+        self.problem = ""
+        try:
+            self.folder, self._descriptor = wanted, _private(wanted)
+        except OSError as error:
+            why = os.strerror(error.errno) if error.errno else str(error)
+            self.problem = f"kernel cache {wanted}: {why}, {_ANEW}"
+            self.folder = Path(tempfile.mkdtemp(prefix="seismo-kernels-"))
+            weakref.finalize(self, shutil.rmtree, self.folder, ignore_errors=True)
+            self._descriptor = _private(self.folder)
+        weakref.finalize(self, os.close, self._descriptor)
+
+    def load(self, name: str) -> bytes | None:
+        """Return what is kept under a name; None where nothing is, or not what was stored."""
+        try:
+            file = os.open(
+                name, os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK, dir_fd=self._descriptor
+            )
+            with os.fdopen(file, "rb") as stream:
+                digest, data = stream.readline(80), stream.read()
+                if time.time() - os.fstat(file).st_mtime > DAY:
+                    with contextlib.suppress(OSError):  # it is somebody else's
+                        os.utime(file)
+        except OSError:
+            return None
+        return data if digest == _digest_line(name, data) else None
+
+    def has(self, name: str) -> bool:
+        """Whether something is kept under a name, sound or not."""
+        return (self.folder / name).exists()
+
+    def store(self, name: str, data: bytes) -> None:
+        """Keep data under a name, and note why if that cannot be."""
+        hidden = f"{name}.{uuid.uuid4().hex}"
+        try:
+            file = os.open(
+                hidden, os.O_CREAT | os.O_EXCL | os.O_WRONLY, 0o600, dir_fd=self._descriptor
+            )
+            try:
+                with os.fdopen(file, "wb") as stream:
+                    stream.write(_digest_line(name, data) + data)
+                os.replace(hidden, name, src_dir_fd=self._descriptor, dst_dir_fd=self._descriptor)
+            except OSError:
+                with contextlib.suppress(OSError):
+                    os.unlink(hidden, dir_fd=self._descriptor)
+                raise
+        except OSError as error:
+            why = f"cannot be written: {os.strerror(error.errno or 0)}"
+            self.problem = self.problem or f"kernel cache {self.folder}: {why}, {_ANEW}"
+
+    def tidy(self) -> None:
+        """Remove what was not used for long, unless somebody has looked within a day."""
+        with contextlib.suppress(OSError):  # it is not ours to write to, or another tidies at once
+            mark = self.folder / _MARK
+            if mark.exists() and abs(time.time() - mark.stat().st_mtime) < DAY:
+                return
+            mark.touch()
+            now, size = mark.stat().st_mtime, 0  # by the clock that stamps the files
+            for used, path, bytes_of_it in sorted(_kept(self.folder), reverse=True):
+                size += bytes_of_it
+                if now - used > UNUSED or size > MOST_BYTES:
+                    with contextlib.suppress(OSError):  # gone already, or somebody else's
+                        path.unlink()
+
+
+@cache
+def _opened(wanted: Path) -> KeptCode:
+    return KeptCode(wanted)
+
+
+def _home() -> Path:
+    """Return the user's home; one that is not there for a user without a name, as in containers."""
+    try:
+        return Path.home()
+    except RuntimeError:
+        return Path("/nonexistent")
+
+
+def _private(folder: Path) -> int:
+    """Open a folder that nobody but its owner can write to; raises OSError."""
+    folder.mkdir(0o700, parents=True, exist_ok=True)
+    descriptor = os.open(folder, os.O_RDONLY | os.O_DIRECTORY)
+    facts = os.fstat(descriptor)
+    problem = ""
+    if facts.st_uid not in (0, os.geteuid()):  # root could change the program as well
+        problem = f"is a folder of another user (number {facts.st_uid})"
+    elif facts.st_mode & _OF_OTHERS:
+        problem = (
+            f"others may write to it (mode {stat.S_IMODE(facts.st_mode):o}; empty it, chmod 700)"
+        )
+    if problem:
+        os.close(descriptor)
+        raise OSError(problem)
+    return descriptor
+
+
+def _digest_line(name: str, data: bytes) -> bytes:
+    return hashlib.sha256(name.encode() + b"\n" + data).hexdigest().encode() + b"\n"
 
 
 def _kept(folder: Path) -> list[tuple[float, Path, int]]:

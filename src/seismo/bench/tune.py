@@ -16,12 +16,12 @@ from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
 from itertools import count, product
 from math import inf
-from pathlib import Path
 from typing import Any
 
 from seismo.backends.cuda_code import Request, compile_elsewhere
 from seismo.backends.cuda_shapes import H200, Key, Shape, Shapes
 from seismo.backends.gpu import GpuBackend
+from seismo.backends.kept_code import kept_code
 from seismo.bench import time_again
 from seismo.bench.cases import Case, tuning_case
 from seismo.plan.memory import memory_of
@@ -211,8 +211,8 @@ class _Binder(GpuBackend):
         self.clocked(steps)
         return lambda first, count: None
 
-    def bind(self, shapes: Shapes) -> frozenset[Path]:
-        """Bind them with a table; give where their kernels are kept."""
+    def bind(self, shapes: Shapes) -> frozenset[str]:
+        """Bind them with a table; return the names of their kernels."""
         self.shapes = shapes
         for what, how in self._sweeps:
             super().sweep(*what, **how)
@@ -220,8 +220,8 @@ class _Binder(GpuBackend):
         self.kernels |= bound
         return frozenset(bound)
 
-    def _requests(self) -> dict[Path, Request]:
-        return {request.path: request for request in self.card.take_requests()}
+    def _requests(self) -> dict[str, Request]:
+        return {request.name: request for request in self.card.take_requests()}
 
     def drop(self) -> None:
         """Let the arrays go; the backend stays as long as tables that were made for it."""
@@ -268,7 +268,7 @@ def tune(
             continue
         keys = entries(physics, axes, order)
         layouts, requests = _layouts(bench, keys, shapes)
-        missing = [request for request in requests if not request.path.exists()]
+        missing = [request for request in requests if not kept_code().has(request.name)]
         yield Wave(case.name, sum(map(len, layouts.values())), len(missing))
         compile_elsewhere(missing)
         best = min(timed(bench, shapes) for _ in range(2))  # a card that was idle speeds up

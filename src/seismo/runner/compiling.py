@@ -1,4 +1,4 @@
-"""Say that kernels are being compiled, once, where something takes longer than it does without."""
+"""Say that kernels are being compiled, once, where that takes long; and why they cannot be kept."""
 
 from __future__ import annotations
 
@@ -6,6 +6,7 @@ import threading
 from collections.abc import Iterator
 from contextlib import contextmanager
 
+from seismo.backends.kept_code import kept_code
 from seismo.monitor import Progress, Reporter
 
 AFTER = 2.0  # s, and for each point: without compiling, preparing takes less
@@ -19,10 +20,11 @@ class Compiling:
         """Report to `report`; the grid has so many points."""
         self._report, self._after = report, AFTER + AFTER_POINT * points
         self._told = False
+        self._problem = ""
 
     @contextmanager
     def watched(self) -> Iterator[None]:
-        """Tell if what is done meanwhile takes long."""
+        """Tell if what is done meanwhile takes long, and what was wrong with the kernel cache."""
         timer = threading.Timer(self._after, self._tell)
         timer.daemon = True
         timer.start()
@@ -30,6 +32,9 @@ class Compiling:
             yield
         finally:
             timer.cancel()
+        if kept_code().problem != self._problem:
+            self._problem = kept_code().problem
+            self._report(Progress("warning", note=self._problem))
 
     def _tell(self) -> None:
         if not self._told:
