@@ -10,6 +10,7 @@ import errno
 import json
 import os
 import socket
+import stat
 import subprocess
 import sys
 
@@ -279,15 +280,77 @@ def test_a_folder_may_go_while_it_is_taken(tmp_path, monkeypatch):
     """Whoever had it before ends between the making of the folder and that of the file."""
     folder, real, calls = tmp_path / "run", os.open, []
 
-    def late(path, *arguments):
+    def late(path, *arguments, **keys):
         calls.append(path)
-        if len(calls) == 1:
+        if len(calls) in (1, 3):
             folder.rmdir()
-        return real(path, *arguments)
+        return real(path, *arguments, **keys)
 
     monkeypatch.setattr(os, "open", late)
     with Lock(folder):
-        assert calls == [folder / lock.NAME] * 2
+        assert calls == [folder, folder, lock.NAME, folder, lock.NAME]
+
+
+def test_a_lock_that_is_a_link_is_not_followed(tmp_path):
+    """It would empty what the link leads to."""
+    folder, victim = tmp_path / "run", tmp_path / "victim"
+    folder.mkdir()
+    victim.write_text("dear")
+    (folder / lock.NAME).symlink_to(victim)
+    assert refusal(folder).startswith(f"{folder / lock.NAME}: is a link, or no file")
+    assert victim.read_text() == "dear"
+
+
+@pytest.mark.parametrize("kind", ["folder", "fifo", "hard link"])
+def test_a_lock_of_another_kind_is_refused(kind, tmp_path):
+    folder = tmp_path / "run"
+    folder.mkdir()
+    (tmp_path / "dear").write_text("dear")
+    {
+        "folder": lambda path: path.mkdir(),
+        "fifo": os.mkfifo,
+        "hard link": lambda path: path.hardlink_to(tmp_path / "dear"),
+    }[kind](folder / lock.NAME)
+    assert "remove it, or write elsewhere" in refusal(folder)
+    assert (tmp_path / "dear").read_text() == "dear"
+
+
+@pytest.mark.parametrize("kind", ["link", "dangling link", "file"])
+def test_a_run_directory_that_is_no_folder_is_refused(kind, tmp_path):
+    folder, other = tmp_path / "run", tmp_path / "other"
+    if kind == "link":
+        other.mkdir()
+    folder.write_text("") if kind == "file" else folder.symlink_to(other)
+    assert refusal(folder).startswith(f"{folder}: is a link, or no folder")
+    assert not other.exists() or not list(other.iterdir())
+
+
+def test_a_run_directory_of_another_user_is_refused(tmp_path, monkeypatch):
+    """Of another number than the user's, and than that of what the user makes there."""
+    owner, real = os.geteuid(), os.fstat
+
+    def fstat(descriptor):
+        facts = real(descriptor)
+        shift = 1 if stat.S_ISDIR(facts.st_mode) else mapped
+        return os.stat_result((*facts[:4], owner + shift, *facts[5:]))
+
+    monkeypatch.setattr(lock.os, "fstat", fstat)
+    mapped = 0
+    assert f"belongs to another user (number {owner + 1})" in refusal(tmp_path)
+    assert not list(tmp_path.iterdir())
+    mapped = 1  # a network disk that gives all files one owner
+    with Lock(tmp_path):
+        pass
+
+
+def test_what_a_lock_says_steers_no_terminal(tmp_path):
+    holder = {"host": "\x1b[2Jelsewhere" + "x" * 500, "pid": [[]], "since": None}
+    with Lock(tmp_path):
+        (tmp_path / lock.NAME).write_text(json.dumps(holder))
+        said = refusal(tmp_path)
+    assert "process [[]] on ?[2Jelsewherexx" in said
+    assert len(said) < 300
+    assert said.isprintable()
 
 
 def test_a_lock_needs_a_folder_that_can_be_made(tmp_path):

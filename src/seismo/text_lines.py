@@ -67,6 +67,11 @@ def look_alike(text: str) -> str:
     return ""
 
 
+def printable(text: object) -> str:
+    """Return a text from outside for a message: what could steer a terminal becomes '?'."""
+    return "".join(char if char.isprintable() else "?" for char in str(text))
+
+
 def no_text(content: bytes, at: int) -> str:
     """Say, after the name of a file whose byte `at` is not UTF-8, what it is, or in which line."""
     kind = next((kind for mark, kind in _BINARY.items() if content.startswith(mark)), "")

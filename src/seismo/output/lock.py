@@ -3,6 +3,10 @@
 The operating system holds the lock, and lets go of it when the process dies, however that happens:
 a file that a dead run left behind locks nothing. On file systems without locks the file counts as
 long as the process that it names lives; of one on another machine only the user can tell.
+
+Results may go to a folder that others write to as well. A link that somebody has left there, in
+place of the run directory or of the lock, is not followed, and a directory of another user's is
+refused.
 """
 
 from __future__ import annotations
@@ -13,13 +17,18 @@ import fcntl
 import json
 import os
 import socket
+import stat
+import uuid
 from datetime import UTC, datetime
 from pathlib import Path
 
 from seismo.errors import ScenarioError
 from seismo.output.hidden_file import refusal
+from seismo.text_lines import printable
 
 NAME = "lock"
+_OTHER_KINDS = (errno.ELOOP, errno.ENOTDIR, errno.EISDIR, errno.ENXIO)
+_SHOWN = 60  # characters of what a lock says of its holder
 _WITHOUT_LOCKS = (errno.ENOSYS, errno.ENOLCK, errno.EOPNOTSUPP, 524)  # 524: some network disks
 
 
@@ -34,7 +43,8 @@ class Lock:
         """Take the lock.
 
         Raises:
-            ScenarioError: another process has it, or the folder cannot be written to.
+            ScenarioError: another process has it, the folder cannot be written to, or one of the
+                two is a link, of another kind, or another user's.
             StorageError: the disk is full or failing.
         """
         try:
@@ -46,28 +56,53 @@ class Lock:
 
     def __exit__(self, *exception: object) -> None:
         """Let go of it; a folder that holds nothing else goes too."""
-        self._path.unlink(missing_ok=True)
-        os.close(self._descriptor)
+        with contextlib.suppress(FileNotFoundError):
+            os.unlink(NAME, dir_fd=self._inside)
+        self._opened.close()
         with contextlib.suppress(OSError):
             self._folder.rmdir()
 
     def _taken(self) -> bool:
-        self._folder.mkdir(exist_ok=True)
-        try:
-            self._descriptor = os.open(self._path, os.O_RDWR | os.O_CREAT, 0o644)
-        except FileNotFoundError:
-            return False
-        try:
+        with contextlib.suppress(FileExistsError):
+            self._folder.mkdir(0o755)
+        with contextlib.ExitStack() as opened:
+            try:
+                self._inside = _opened(self._folder, os.O_RDONLY | os.O_DIRECTORY)
+                opened.callback(os.close, self._inside)
+                self._refuse_folder_of_another()
+                self._descriptor = _opened(self._path, os.O_RDWR | os.O_CREAT, self._inside)
+                opened.callback(os.close, self._descriptor)
+            except FileNotFoundError:
+                return False
             self._hold()
-            if os.fstat(self._descriptor).st_nlink:
-                os.ftruncate(self._descriptor, 0)
-                os.pwrite(self._descriptor, json.dumps(_own_name()).encode(), 0)
-                return True
-        except BaseException:
-            os.close(self._descriptor)
-            raise
-        os.close(self._descriptor)
-        return False
+            facts = os.fstat(self._descriptor)
+            if facts.st_nlink > 1 or not stat.S_ISREG(facts.st_mode):
+                raise _of_another_kind(self._path, "file")
+            if not facts.st_nlink:
+                return False
+            os.ftruncate(self._descriptor, 0)
+            os.pwrite(self._descriptor, json.dumps(_own_name()).encode(), 0)
+            self._opened = opened.pop_all()
+        return True
+
+    def _refuse_folder_of_another(self) -> None:
+        """Raise ScenarioError for a directory that belongs to another user.
+
+        On some network disks a user's files are not the user's: what is made there tells whose.
+        """
+        owner = os.fstat(self._inside).st_uid
+        if owner == os.geteuid():
+            return
+        name = f".{uuid.uuid4().hex}"
+        made = os.open(name, os.O_CREAT | os.O_EXCL | os.O_WRONLY, 0o600, dir_fd=self._inside)
+        own = os.fstat(made).st_uid
+        os.close(made)
+        os.unlink(name, dir_fd=self._inside)
+        if owner != own:
+            raise ScenarioError(
+                f"{self._folder}: belongs to another user (number {owner}); write elsewhere, or go "
+                "on from a copy of your own"
+            )
 
     def _hold(self) -> None:
         try:
@@ -83,16 +118,45 @@ class Lock:
     def _holder(self) -> dict[str, object]:
         try:
             return dict(json.loads(os.pread(self._descriptor, 1000, 0)))
-        except (ValueError, TypeError):  # it has just been made
+        except (ValueError, TypeError, RecursionError):  # it has just been made
             return {}
 
     def _held(self, remedy: str) -> ScenarioError:
-        holder = {"pid": "unknown", "host": "unknown", "since": "now"} | self._holder()
-        job = f", job {holder['job']}" if holder.get("job") else ""
+        unknown = {"pid": "unknown", "host": "unknown", "since": "now", "job": ""}
+        told = unknown | self._holder()
+        holder = {key: printable(value)[:_SHOWN] for key, value in told.items()}
+        job = f", job {holder['job']}" if holder["job"] else ""
         return ScenarioError(
             f"{self._folder}: another run writes here: process {holder['pid']} on "
             f"{holder['host']}{job}, since {holder['since']}; {remedy}"
         )
+
+
+def _opened(path: Path, how: int, inside: int | None = None) -> int:
+    """Open what no link leads to.
+
+    Args:
+        path: of it.
+        how: flags.
+        inside: descriptor of its folder, if that is open.
+
+    Raises:
+        ScenarioError: it is a link, or of another kind.
+    """
+    try:
+        name = path if inside is None else path.name
+        return os.open(name, how | os.O_NOFOLLOW | os.O_NONBLOCK, 0o644, dir_fd=inside)
+    except OSError as error:
+        if error.errno not in _OTHER_KINDS:
+            raise
+        raise _of_another_kind(path, "folder" if how & os.O_DIRECTORY else "file") from None
+
+
+def _of_another_kind(path: Path, kind: str) -> ScenarioError:
+    return ScenarioError(
+        f"{path}: is a link, or no {kind}, where a run keeps what it has so far; remove it, or "
+        "write elsewhere"
+    )
 
 
 def _own_name() -> dict[str, object]:
@@ -117,6 +181,6 @@ def _is_dead(holder: dict[str, object]) -> bool:
         os.kill(int(str(holder["pid"])), 0)
     except ProcessLookupError:
         return True
-    except (PermissionError, ValueError, KeyError):
+    except (PermissionError, ValueError, KeyError, OverflowError):
         return False
     return False
