@@ -1,25 +1,39 @@
-"""Run every validation case, or those named, and write results.json and the table of README.md.
+"""Run validation cases, each in a process of its own, and record what they measured.
 
-    python validation/run.py [--quick] [case ...]
+    python validation/run.py [--jobs N] [case ...]     all cases, or those named
+    python validation/run.py --quick [case ...]        smaller versions; nothing is recorded
+    python validation/run.py --pages                   only write the pages from results.json
 
-Each case runs in a process of its own. Rows of cases that were not run are kept from before.
+A full run records its rows in results.json, each with the commit, date and machine that it was
+measured on, and writes the pages from them (`pages.py`). The exit code is 1 when a row misses its
+bar or a case ends without rows; of such a case no rows are kept.
+
+`--jobs N` runs N cases side by side, each on its own share of the processor's cores.
 """
 
 from __future__ import annotations
 
 import argparse
 import json
+import os
 import subprocess
 import sys
 import tempfile
 import time
+from concurrent.futures import ThreadPoolExecutor, as_completed
+from dataclasses import dataclass
+from datetime import UTC, datetime
 from pathlib import Path
+from queue import SimpleQueue
 
-from cases import HERE, Row
+import pages
+from cases import FIGURES_VARIABLE, HERE, Row
 
+from seismo import machine
 from seismo.backends.choice import choose
 
-CASES = {
+ROOT = HERE.parent
+CASES = {  # in the order of the page
     "acoustic_whole_space": "Acoustic whole space",
     "acoustic_half_space": "Acoustic half-space",
     "elastic_whole_space": "Elastic whole space",
@@ -37,75 +51,127 @@ CASES = {
     "cpml_grazing": "Absorbing layers at grazing incidence",
     "long_run": "A million steps",
 }
-INTRODUCTION = """# Validation
-
-seismo against exact solutions, in absolute amplitude, and beside what other codes reach on the same
-problem at the same sampling. `python validation/run.py` writes this page; each case is a script
-that also runs alone (`python validation/lamb_2d.py --quick`) and says in its first lines what it
-does. Sampling is in points per shortest wavelength (ppw), at 2.5 times a Ricker wavelet's
-frequency. Errors are relative L2 and nothing is fitted, unless the row says otherwise.
-Third-party traces are read from the folder in SEISMO_REFDATA and are not part of this repository.
-"""
 
 
-def run_case(name: str, quick: bool) -> dict:
-    """Run one script; give its rows and how long it took."""
-    with tempfile.TemporaryDirectory() as folder:
-        rows = Path(folder) / "rows.json"
-        command = [sys.executable, str(HERE / f"{name}.py"), "--json", str(rows)]
-        start = time.perf_counter()
-        subprocess.run(command + (["--quick"] if quick else []), check=False)
-        found = json.loads(rows.read_text()) if rows.exists() else []
+@dataclass(frozen=True)
+class Outcome:
+    """A case that has ended: its rows, None where it raised, what it printed, and its time in s."""
+
+    name: str
+    rows: tuple[Row, ...] | None
+    output: str
+    seconds: float
+
+    @property
+    def failure(self) -> str:
+        """Format why it failed; nothing where all bars are met."""
+        if self.rows is None:
+            return f"{self.name}: ended without rows"
+        missed = sum(not row.passed for row in self.rows)
+        return f"{self.name}: {missed} of {len(self.rows)} rows miss their bar" if missed else ""
+
+
+def measured_on() -> dict[str, object]:
+    """Return what every row is recorded with: version, commit, whether its tree is clean, machine.
+
+    What a run itself writes (results, pages, figures) does not make the tree unclean.
+    """
+    sources = ("src", "scenarios", "pyproject.toml", "validation/*.py")
+    device = choose().make("float32").describe()["device"]
     return {
-        "quick": quick, "seconds": round(time.perf_counter() - start), "rows": found,
-        "device": choose().make("float32").describe()["device"],
-    }  # fmt: skip
+        "version": pages.release(),
+        "commit": _git("rev-parse", "HEAD"),
+        "clean": _git("status", "--porcelain", "--", *sources) == "",
+        "machine": f"{device}, {machine.cores()} cores",
+    }
 
 
-def page(results: dict) -> str:
-    """Write README.md."""
-    parts = [INTRODUCTION]
-    for name, title in CASES.items():
-        if name not in results:
-            continue
-        rows = [Row(**row) for row in results[name]["rows"]]
-        met = sum(row.passed for row in rows)
-        note = ", quick version" if results[name]["quick"] else ""
-        device = f" on {results[name]['device']}" if "device" in results[name] else ""
-        parts.append(f"## {title}\n\n`{name}.py`{note}: {met} of {len(rows)} bars met, "
-                     f"{results[name]['seconds']} s{device}.\n")  # fmt: skip
-        parts.append(table(rows))
-        if (HERE / "figures" / f"{name}.png").exists():
-            parts.append(f"![{title}](figures/{name}.png)\n")
-    return "\n".join(parts)
+def _git(*arguments: str) -> str:
+    command = ["git", "-C", str(ROOT), *arguments]
+    return subprocess.run(command, capture_output=True, text=True, check=True).stdout.strip()
 
 
-def table(rows: list[Row]) -> str:
-    """Write one case's rows in Markdown."""
-    lines = ["| case | sampling | error | bar | other codes | against |",
-             "|---|---|---|---|---|---|"]  # fmt: skip
-    for row in rows:
-        sign = "≥" if row.at_least else "≤"
-        error = row.text(row.error) if row.passed else f"**{row.text(row.error)}** (missed)"
-        lines.append(f"| {row.case} | {row.sampling} | {error} | {sign} {row.text(row.bar)} "
-                     f"| {row.peers} | {row.reference} |")  # fmt: skip
-    return "\n".join(lines) + "\n"
+def run_case(name: str, quick: bool, cores: set[int]) -> Outcome:
+    """Run one case on some of the processor's cores."""
+    start = time.perf_counter()
+    with tempfile.TemporaryDirectory() as folder:
+        path = Path(folder) / "rows.json"
+        command = [sys.executable, str(HERE / f"{name}.py"), "--json", str(path)]
+        environment = dict(os.environ)
+        if quick:
+            command.append("--quick")
+            environment[FIGURES_VARIABLE] = folder
+        # A child keeps to the cores of the thread that starts it.
+        os.sched_setaffinity(0, cores)
+        done = subprocess.run(
+            command, env=environment, stdout=subprocess.PIPE, stderr=subprocess.STDOUT,
+            text=True, check=False,
+        )  # fmt: skip
+        rows = json.loads(path.read_text()) if path.exists() else None
+    read = tuple(Row(**row) for row in rows) if rows else None
+    return Outcome(name, read, done.stdout, time.perf_counter() - start)
 
 
-def main() -> None:
-    """Run what is asked for and write the results."""
+def run_cases(names: list[str], quick: bool, jobs: int):
+    """Yield the outcome of every case as it ends, `jobs` of them side by side.
+
+    What took longest when it was recorded begins first, so that the last to begin is short.
+    """
+    results = pages.read_results()
+    names = sorted(names, key=lambda name: -results.get(name, {}).get("seconds", 1e9))
+    cores = sorted(os.sched_getaffinity(0))
+    jobs = min(jobs, len(cores), len(names))
+    shares: SimpleQueue[set[int]] = SimpleQueue()
+    for number in range(jobs):
+        shares.put(set(cores[number::jobs]))
+
+    def run_on_free_cores(name: str) -> Outcome:
+        share = shares.get()
+        try:
+            return run_case(name, quick, share)
+        finally:
+            shares.put(share)
+
+    with ThreadPoolExecutor(jobs) as pool:
+        for future in as_completed([pool.submit(run_on_free_cores, name) for name in names]):
+            yield future.result()
+
+
+def record(outcome: Outcome, origin: dict[str, object]) -> None:
+    """Replace the rows of one case in results.json; drop them where it ended without any."""
+    results = pages.read_results()
+    results.pop(outcome.name, None)
+    if outcome.rows is not None:
+        date = datetime.now(UTC).date().isoformat()
+        rows = [{**vars(row), **origin, "date": date} for row in outcome.rows]
+        results[outcome.name] = {"seconds": round(outcome.seconds), "rows": rows}
+    pages.write_results(results)
+
+
+def main() -> int:
+    """Run what is asked for; return the exit code."""
     parser = argparse.ArgumentParser(description=(__doc__ or "").splitlines()[0])
     parser.add_argument("cases", nargs="*", choices=[[], *CASES], help="all when none is named")
-    parser.add_argument("--quick", action="store_true", help="smaller versions")
+    parser.add_argument("--quick", action="store_true", help="smaller versions; record nothing")
+    parser.add_argument("--jobs", type=int, default=1, help="cases to run side by side")
+    parser.add_argument("--pages", action="store_true", help="only write the pages anew")
     arguments = parser.parse_args()
-    path = HERE / "results.json"
-    results = json.loads(path.read_text()) if path.exists() else {}
-    for name in arguments.cases or CASES:
-        print(f"== {name}", flush=True)
-        results[name] = run_case(name, arguments.quick)
-        path.write_text(json.dumps(results, indent=1) + "\n")
-        (HERE / "README.md").write_text(page(results))
+    if arguments.pages:
+        pages.write(CASES)
+        return 0
+    origin = measured_on()
+    names = arguments.cases or list(CASES)
+    failures = []
+    for outcome in run_cases(names, arguments.quick, arguments.jobs):
+        print(f"== {outcome.name}\n{outcome.output}", end="", flush=True)
+        failures += [outcome.failure] if outcome.failure else []
+        if not arguments.quick:
+            record(outcome, origin)
+            pages.write(CASES)
+    for failure in failures:
+        print(f"FAILED  {failure}")
+    return 1 if failures else 0
 
 
 if __name__ == "__main__":
-    main()
+    raise SystemExit(main())

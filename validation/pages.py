@@ -1,0 +1,163 @@
+"""The pages that show results.json: validation/README.md, and the table of accuracy in README.md.
+
+Both are written from the recorded rows, never by hand, and show those of this release alone;
+`tests/test_validation.py` holds them to it.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+import tomllib
+from collections.abc import Mapping
+from dataclasses import dataclass, fields
+from typing import Any
+
+from cases import HERE, Row
+
+RESULTS, PAGE, FRONT_PAGE = HERE / "results.json", HERE / "README.md", HERE.parent / "README.md"
+BLOCK = re.compile(r"(<!-- accuracy[^\n]*-->\n)(.*?)(<!-- end of accuracy -->)", re.DOTALL)
+INTRODUCTION = """# Validation
+
+seismo against exact solutions, in absolute amplitude, and beside what other codes reach on the same
+problem at the same sampling. `python validation/run.py` measures all cases and writes this page;
+each case is a script that also runs alone (`python validation/lamb_2d.py --quick`) and says in its
+first lines what it does. Sampling is in points per shortest wavelength (ppw), at 2.5 times a Ricker
+wavelet's frequency. Errors are relative L2 and nothing is fitted, unless the row says otherwise.
+Third-party traces are read from the folder in SEISMO_REFDATA and are not part of this repository.
+Smaller versions of all cases are part of continuous integration: `make validate`.
+"""
+
+
+@dataclass(frozen=True)
+class Line:
+    """One line of the table in README.md: the range of errors of some rows of one case.
+
+    Attributes:
+        label: what was compared.
+        points: points per shortest wavelength.
+        case: name of the case.
+        pattern: regular expression that the rows' "case [sampling]" begin with.
+    """
+
+    label: str
+    points: str
+    case: str
+    pattern: str
+
+
+LINES = (
+    Line("whole space, acoustic, 10 wavelengths", "10", "acoustic_whole_space", ".*10 wavelengths"),
+    Line("whole space, elastic, every force and moment", "12", "elastic_whole_space",
+         ".*worst component"),
+    Line("Lamb's problem, 2-D: Rayleigh wave of a surface force", "7.4", "lamb_2d",
+         r".*surface receivers, u[xz] \[7.4"),
+    Line("", "15", "lamb_2d", r".*surface receivers, u[xz] \[15"),
+    Line("Lamb's problem, 3-D, on the surface, one wavelength away (largest error / largest value)",
+         "5", "lamb_3d", r".*max norm \[5 "),
+    Line("", "10", "lamb_3d", r".*max norm \[10 "),
+    Line("LOH.1, layer over half-space, station 10, h = 50 m", "6.2", "loh1",
+         r".*station 10, vector L2 \[h = 50 m"),
+    Line("plane waves reflected by a contact anywhere between grid points, 0 to 40 degrees "
+         "(error of the coefficient)", "10", "zoeppritz", "Zoeppritz RPP 0-40"),
+    Line("contact of two solids that dips by 10 to 70 degrees, 2-D", "10", "dipping_contact",
+         "two solids"),
+    Line("contact of fluid and solid that dips by 10 to 70 degrees, 2-D", "10", "dipping_contact",
+         "water"),
+    Line("horizontal contact of fluid and solid anywhere between grid points, five and more points "
+         "away ([006](docs/adr/006-fluid-solid-contact.md))", "10", "fluid_solid",
+         "fluid-solid, (533|5 cells|sea bed)"),
+    Line("absorbing layers, thin slab, 10 points, in the slab", "11", "cpml_grazing",
+         "CPML, receiver in"),
+    Line("absorbing layers, thin slab, 10 points, at grazing incidence", "11", "cpml_grazing",
+         "CPML, receiver at"),
+)  # fmt: skip
+
+
+def read_results() -> dict[str, Any]:
+    """Return results.json: case -> {"seconds", "rows"}; empty where there is none."""
+    return json.loads(RESULTS.read_text()) if RESULTS.exists() else {}
+
+
+def write_results(results: Mapping[str, Any]) -> None:
+    """Write results.json."""
+    RESULTS.write_text(json.dumps(results, indent=1) + "\n")
+
+
+def release() -> str:
+    """Return the version that pyproject.toml gives the tree."""
+    return tomllib.loads((HERE.parent / "pyproject.toml").read_text())["project"]["version"]
+
+
+def rows_of(results: Mapping[str, Any], case: str) -> list[Row]:
+    """Return the rows of one case that this release was measured for."""
+    names = [field.name for field in fields(Row)]
+    recorded = results[case]["rows"] if case in results else []
+    return [
+        Row(**{name: row[name] for name in names})
+        for row in recorded
+        if row.get("version") == release()
+    ]
+
+
+def write(titles: Mapping[str, str]) -> None:
+    """Write both pages from results.json."""
+    results = read_results()
+    PAGE.write_text(page(results, titles))
+    FRONT_PAGE.write_text(front_page(results, FRONT_PAGE.read_text()))
+
+
+def page(results: Mapping[str, Any], titles: Mapping[str, str]) -> str:
+    """Format validation/README.md."""
+    sections = [INTRODUCTION]
+    for name, title in titles.items():
+        rows = rows_of(results, name)
+        if not rows:
+            continue
+        origin, met = results[name]["rows"][0], sum(row.passed for row in rows)
+        sections.append(
+            f"## {title}\n\n`{name}.py`: {met} of {len(rows)} bars met. "
+            f"Measured {origin['date']} on {origin['machine']} in {results[name]['seconds']} s, "
+            f"at commit {origin['commit'][:10]}{'' if origin['clean'] else ' with changes'}.\n"
+        )
+        sections.append(table(rows))
+        if (HERE / "figures" / f"{name}.png").exists():
+            sections.append(f"![{title}](figures/{name}.png)\n")
+    return "\n".join(sections)
+
+
+def table(rows: list[Row]) -> str:
+    """Format one case's rows in Markdown."""
+    lines = ["| case | sampling | error | bar | other codes | against |",
+             "|---|---|---|---|---|---|"]  # fmt: skip
+    for row in rows:
+        sign = "≥" if row.at_least else "≤"
+        error = row.text(row.error) if row.passed else f"**{row.text(row.error)}** (missed)"
+        lines.append(f"| {row.case} | {row.sampling} | {error} | {sign} {row.text(row.bar)} "
+                     f"| {row.peers} | {row.reference} |")  # fmt: skip
+    return "\n".join(lines) + "\n"
+
+
+def front_page(results: Mapping[str, Any], text: str) -> str:
+    """Return the text of README.md with the table of accuracy replaced."""
+    return BLOCK.sub(lambda found: found[1] + accuracy(results) + found[3], text)
+
+
+def accuracy(results: Mapping[str, Any]) -> str:
+    """Format the table of accuracy; lines whose rows were not measured are left out."""
+    lines = ["| case | points | error | others |", "|---|---|---|---|"]
+    for line in LINES:
+        rows = [row for row in rows_of(results, line.case)
+                if re.match(line.pattern, f"{row.case} [{row.sampling}]")]  # fmt: skip
+        if rows:
+            others = "; ".join(dict.fromkeys(row.peers for row in rows if row.peers))
+            lines.append(f"| {line.label} | {line.points} | {_range(rows)} | {others} |")
+    return "\n".join(lines) + "\n"
+
+
+def _range(rows: list[Row]) -> str:
+    """Format the smallest and the largest error of some rows, to two digits."""
+    factor, unit = (100.0, " %") if rows[0].unit == "%" else (1.0, "")
+    ends = [f"{factor * error:.2g}" for error in (min(r.error for r in rows),
+                                                  max(r.error for r in rows))]  # fmt: skip
+    return " - ".join(dict.fromkeys(ends)) + unit
