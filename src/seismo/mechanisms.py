@@ -6,7 +6,8 @@ Tensors are 3 x 3 arrays in N m. Three frames occur in the literature:
     r, theta, phi       GCMT: up, south, east.
     east, north, up     ENU.
 
-The grid has z down and x along an azimuth (clockwise from north), y 90 degrees clockwise of x.
+North and east are those of the place where the source is. The grid has z down and x along an
+azimuth (clockwise from that north), y 90 degrees clockwise of x.
 Angles are in degrees: strike clockwise from north with the fault dipping to its right, dip from
 the horizontal, rake counter-clockwise in the fault plane from the strike to the slip of the hanging
 wall.
@@ -105,7 +106,7 @@ def tensor_of(source: Any, azimuth: float = 0.0) -> np.ndarray:
         source: an object with the attributes of the scenario's source: ``type`` and ``moment`` of
             an explosion; of a moment tensor ``frame`` and ``components``, or ``strike``, ``dip``,
             ``rake`` and either ``moment`` or ``magnitude``.
-        azimuth: direction of the grid's x in degrees clockwise from north.
+        azimuth: direction of the grid's x at the source, in degrees clockwise from north.
     """
     if source.type == "explosion":
         return explosion(source.moment)

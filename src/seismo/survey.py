@@ -84,7 +84,6 @@ class Geometry:
         self._scenario, self._grid = scenario, grid
         place = scenario.geographic
         self._projection = Projection(place) if place is not None else None
-        self._azimuth = place.azimuth if place is not None else 0.0
 
     def shots(self) -> list[Shot]:
         """Give all shots; a scenario without a survey has one."""
@@ -133,18 +132,21 @@ class Geometry:
             name=source.name or SOURCE_NAME.format(number),
             kind=source.type,
             position=position,
-            strength=self._strength(source),
+            strength=self._strength(source, position),
             wavelet=source.wavelet,
             delay=source.delay,
             derivative=1 if rate else 0,
             base=self._scenario.base,
         )
 
-    def _strength(self, source: Any) -> dict[str, float]:
+    def _strength(self, source: Any, position: Place) -> dict[str, float]:
         if source.type == "force":
             return {a: getattr(source.force, a) for a in AXES}
         if source.type == "moment_tensor":
-            tensor = mechanisms.tensor_of(source, self._azimuth)
+            # North of a mechanism is that of its own place, not of the grid's origin.
+            here = self._projection
+            azimuth = float(here.x_azimuth(position[0], position[1])) if here is not None else 0.0
+            tensor = mechanisms.tensor_of(source, azimuth)
             return {name: float(tensor[i, j]) for name, i, j in _MOMENT_KEYS}
         return {"": source.moment if source.type == "explosion" else source.amplitude}
 

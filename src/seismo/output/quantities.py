@@ -25,6 +25,7 @@ _LONG_NAMES = {
     "z_requested": "z asked for in the scenario",
     "longitude": "longitude",
     "latitude": "latitude",
+    "x_azimuth": "direction of +x there, clockwise from north",
     "time": "time since the start of the run",
     "shot": "shot name",
     "receiver": "receiver code",

@@ -140,7 +140,7 @@ class Results:
 
     @property
     def azimuth(self) -> float | None:
-        """Direction of +x, degrees clockwise from north; None where the grid has no place."""
+        """Azimuth of +x at x = 0, y = 0 in degrees; None where the grid has no place on earth."""
         place = (yaml.safe_load(self.scenario) or {}).get("geographic")
         return None if place is None else float(place["azimuth"])
 

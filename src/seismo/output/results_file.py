@@ -204,8 +204,8 @@ class ResultsWriter:
             set_name: name of the set.
             shots: names of the shots.
             codes: receiver codes, NET.STA.LOC where there is one.
-            positions: name -> (receiver); x, y, z in m as used, longitude and latitude in degrees.
-            requested: the same names as asked for in the scenario.
+            positions: name -> (receiver); x, y, z in m as used, others in degrees.
+            requested: those of these names that the scenario asks for, as it does.
             time: (time) s.
             quantities: name -> unit.
             dtype: float type on disk.

@@ -15,6 +15,7 @@ _TEXT = h5py.string_dtype("utf-8")
 _UNITS = {
     "longitude": "degrees_east",
     "latitude": "degrees_north",
+    "x_azimuth": "degrees",
     "time": "s",
     "delay": "s",
     "start": "s",

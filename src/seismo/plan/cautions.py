@@ -13,6 +13,7 @@ from seismo.cuts import make_cut
 from seismo.grid import AXES
 from seismo.model.bodies import Body
 from seismo.plan.coverage import otherwise, uncovered
+from seismo.plan.geography import depths, directions
 from seismo.plan.moments import MOMENTS
 from seismo.plan.resolution import (
     CONTACT_POINTS,
@@ -310,16 +311,7 @@ _EARTH: tuple[Callable[[Setup, list[LayerResolution]], Lines], ...] = (
 )  # fmt: skip
 
 
-def _depths(setup: Setup) -> Lines:
-    top = setup.grid.origin[2]
-    if setup.scenario.geographic and top != 0.0:
-        yield (
-            f"geographic: depths below longitude and latitude count from the top of the grid, "
-            f"z = {top:.6g} m, as layers, bodies and maps do not: they go by z"
-        )
-
-
 _GEOMETRY: tuple[Callable[[Setup], Lines], ...] = (
-    _depths, _ends, _moved, _outside, uncovered, otherwise, *MOMENTS, _edges, *TIMING,
+    depths, directions, _ends, _moved, _outside, uncovered, otherwise, *MOMENTS, _edges, *TIMING,
     _flat, _close_receivers, _at_the_surface, _layer_strength, _nothing_recorded,
 )  # fmt: skip

@@ -23,6 +23,7 @@ from seismo.plan.resolution import highest_frequency, layers_of
 from seismo.setup import Setup, maps_of
 from seismo.simulation import Simulation
 
+ON_EARTH = ("longitude", "latitude", "x_azimuth")  # degrees
 _PARTIAL = (
     "traces and maps are stored when a shot is done; what is not in this part is in those before "
     "it, or still to come, and reads as NaN; `seismo resume` goes on"
@@ -97,11 +98,13 @@ def model_of(setup: Setup) -> tuple[dict[str, np.ndarray], dict[str, tuple[np.nd
 def write_sources(writer: ResultsWriter, setup: Setup) -> None:
     """Store where the sources are, what they are, and their wavelets at the solver's steps."""
     several = len(setup.shots) > 1
+    shots = [(shot, source) for shot in setup.shots for source in shot.sources]
+    places = places_of(setup, np.array([source.position for _, source in shots]))
     writer.write_sources(
         [
             {**({"shot": shot.name} if several else {}), **_source_row(setup, source)}
-            for shot in setup.shots
-            for source in shot.sources
+            | {name: float(places[name][k]) for name in ON_EARTH if name in places}
+            for k, (shot, source) in enumerate(shots)
         ]
     )
     times = np.arange(setup.clock.steps + 1) * setup.clock.dt
@@ -139,11 +142,16 @@ def _source_row(setup: Setup, source: Any) -> dict[str, Any]:
 
 
 def places_of(setup: Setup, positions: np.ndarray) -> dict[str, np.ndarray]:
-    """Give the coordinates of receivers: x, (y,) z in m, and degrees with a projection."""
+    """Return the coordinates (receiver) of receivers at positions (receiver, 3) m.
+
+    They are x, (y,) z in m and, where the grid has a place on the earth, longitude, latitude and
+    the azimuth of +x there in degrees.
+    """
     places = {a: positions[:, AXES.index(a)] for a in setup.grid.axes}
     if setup.scenario.geographic is not None:
-        projection = Projection(setup.scenario.geographic)
-        places["longitude"], places["latitude"] = projection.to_geographic(*positions.T[:2])
+        projection, (x, y, _) = Projection(setup.scenario.geographic), positions.T
+        places["longitude"], places["latitude"] = projection.to_geographic(x, y)
+        places["x_azimuth"] = projection.x_azimuth(x, y)
     return places
 
 
@@ -153,12 +161,13 @@ def create_traces(writer: ResultsWriter, setup: Setup) -> None:
         every = setup.clock.steps_between(group.interval)
         components = group.components(setup.physics)
         places = places_of(setup, group.positions)
+        requested = {name: place for name, place in places.items() if name != "x_azimuth"}
         writer.create_traces(
             group.name,
             shots=[shot.name for shot in setup.shots],
             codes=group.codes,
             positions=places,
-            requested=places,
+            requested=requested,
             time=np.arange(0, setup.clock.steps + 1, every) * setup.clock.dt,
             quantities={name: receivers.UNITS[c[0]] for name, c in components.items()},
         )

@@ -157,8 +157,12 @@ class Boundaries(Part):
 
 
 class Geographic(Part):
-    """Where on the earth the grid lies: the place of grid x = 0, y = 0."""
+    """Where on the earth the grid lies: the place of grid x = 0, y = 0.
+
+    Mechanisms count from the north of each source's own place; `x_azimuth` in the results is the
+    direction of +x at each receiver, by which its components turn to north and east.
+    """
 
     longitude: Longitude = Field(description="longitude of the grid's x = 0, y = 0")
     latitude: Latitude = Field(description="latitude of the grid's x = 0, y = 0")
-    azimuth: Angle = Field(0.0, description="direction of +x, clockwise from north")
+    azimuth: Angle = Field(0.0, description="direction of +x at x = 0, y = 0, clockwise from north")

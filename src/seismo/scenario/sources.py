@@ -140,7 +140,8 @@ class MomentTensorSource(_Source):
         None, description="the components by name; those left out are zero"
     )
     strike: Angle | None = Field(
-        None, description="strike, clockwise from north (from +x without `geographic`)"
+        None,
+        description="strike, clockwise from north at the source (from +x without `geographic`)",
     )
     dip: Dip | None = Field(None, description="dip")
     rake: Angle | None = Field(None, description="rake")
