@@ -6,7 +6,7 @@
 
 Weak scaling gives each GPU as many points whatever their number, strong scaling shares the same
 ones out. Efficiency is the speed of a GPU beside that of one alone; a point in an absorbing layer
-counts as `LAYER_COST` points. The same steps are taken in other ways too:
+counts as what it costs (`seismo.backends.base.PML_COST`). The same steps are taken in other ways:
 
     alone    without the halos: what they take when nobody waits for others (the waves are wrong)
     halos    nothing but the halos
@@ -30,10 +30,10 @@ from pathlib import Path
 from typing import Any
 
 from seismo import bench
-from seismo.backends.base import Group, Step
+from seismo.backends.base import PML_COST, Group, Step
 from seismo.backends.choice import choose_all
 from seismo.bench.cases import LAYER_POINTS, SPACING, STEP
-from seismo.decomposition import LAYER_COST
+from seismo.decomposition import cost
 from seismo.ranks import Alone, join, meet
 from seismo.scenario import from_dict
 from seismo.setup import prepare
@@ -87,8 +87,8 @@ def scenario(name: str, gpus: int) -> dict[str, Any]:
 
 
 def costs(setup: Any) -> float:
-    """Count the points of a grid, those of its layers as what they cost."""
-    return LAYER_COST * setup.grid.size - (LAYER_COST - 1.0) * setup.grid.extent.size
+    """Return the time of a grid in that of interior points."""
+    return cost(setup.grid, setup.grid.box, PML_COST["gpu"][setup.physics.name])
 
 
 def measure(name: str, gpus: int, ways: list[str], ranks: Alone) -> dict[str, Any]:
@@ -103,7 +103,7 @@ def measure(name: str, gpus: int, ways: list[str], ranks: Alone) -> dict[str, An
             if way == "host":
                 backend.reaches = lambda other: False
             if way == "even":
-                backend.layer_costs = 1.0, 1.0
+                backend.pml_costs = dict.fromkeys(PML_COST["gpu"], 1.0)
             begin = time.perf_counter()
             simulation = _bound(way)(setup, backend, (gpus, 1), one)
             simulation.advance(17)

@@ -10,7 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from seismo.cpml import regions
-from seismo.decomposition import LAYER_COST, LINE, SECTOR, best_parts, decompose
+from seismo.decomposition import LINE, SECTOR, best_parts, decompose
 from seismo.errors import ScenarioError
 from seismo.grid import Grid
 
@@ -141,14 +141,14 @@ def test_narrow_parts_and_cut_layers_are_refused() -> None:
         decompose(whole, 8, parts)
 
 
-@pytest.mark.parametrize("dear", [LAYER_COST, 3.4])
+@pytest.mark.parametrize("dear", [1.3, 3.4])
 @pytest.mark.parametrize("parts", [(3, 1), (1, 3), (2, 2), (3, 2)])
 def test_parts_cost_about_the_same(parts: tuple[int, int], dear: float) -> None:
     """Cuts lie between planes: each may be wrong by half of the dearest plane on either side."""
     whole = grid((60, 70, 80), layer=8)
     costs = np.full(whole.points, dear)
     costs[8:-8, 8:-8, 8:-8] = 1.0
-    parted = decompose(whole, 3, parts, layer_cost=dear)
+    parted = decompose(whole, 3, parts, pml_cost=dear)
     found = [costs[within(s.owned)].sum() for s in every(parted)]
     slack = sum(1.0 / (n // p - 1) for n, p in zip((80, 70), parts, strict=True) if p > 1)
     assert max(found) < min(found) * (1.0 + dear * slack)

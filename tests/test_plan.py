@@ -16,8 +16,11 @@ import pytest
 from rich.console import Console
 
 from seismo import bench
+from seismo.backends.base import PML_COST
 from seismo.backends.choice import choose
 from seismo.backends.cpu import CpuBackend
+from seismo.backends.gpu import GpuBackend
+from seismo.decomposition import cost, decompose
 from seismo.monitor import clock_time
 from seismo.plan import make_plan, speed
 from seismo.plan.report import print_plan
@@ -385,6 +388,21 @@ def test_a_plan_is_plain_data():
 
 
 RESULTS = Path(__file__).parents[1] / "benchmarks" / "results" / "comparison.json"
+
+
+@pytest.mark.parametrize("backend", [CpuBackend, GpuBackend])
+@pytest.mark.parametrize("name", ["W2", "W3"])
+def test_parts_and_estimates_count_a_layer_point_alike(backend, name):
+    """As `PML_COST` interior points, on whatever backend."""
+    setup = prepare(from_dict(bench.CASES[name].scenario))
+    physics = setup.physics.name
+    grid, factor = setup.grid, PML_COST[backend.name][physics]
+    points = grid.extent.size + factor * (grid.size - grid.extent.size)
+    parts = decompose(grid, setup.halo, (2, 1), pml_cost=backend.pml_costs[physics])
+    parted = sum(cost(grid, s.owned, backend.pml_costs[physics]) for row in parts for s in row)
+    assert parted == pytest.approx(points)
+    estimated = speed.layer_factor(setup, speed.Ideal(backend.name)) * grid.size
+    assert estimated == pytest.approx(points)
 
 
 @pytest.mark.parametrize("name", bench.CASES)

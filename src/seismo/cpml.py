@@ -9,6 +9,7 @@ In a layer of thickness L, at depth u (0 at its inner side, 1 outside), with N t
 (Roden & Gedney 2000; Komatitsch & Martin 2007). R is the theoretical reflection at normal
 incidence, c the fastest velocity. Elsewhere alpha falls to 0 at the outer side; waves guided by a
 soft layer under a free surface then grow slowly in the layers at its ends, so it keeps a tenth.
+Second-order equations need alpha >= `least_shift` d besides.
 
 The inner side lies half a cell beyond the last point inside: half points there are not in the layer
 either, so that both ends of an axis have as many points in a layer as are asked for.
@@ -24,6 +25,7 @@ import numpy as np
 from seismo.grid import AXES, Box, Grid
 
 ALPHA_DROP = 0.9  # share of alpha that is gone at the outer side
+EXCESS_MARGIN = 1.1  # over what lets a wave of two points neither grow nor decay
 
 
 @dataclass(frozen=True)
@@ -36,6 +38,7 @@ class Layer:
         alpha: largest frequency shift [1/s].
         power: N of the profile.
         velocity: fastest wave [m/s].
+        least_shift: smallest alpha / d, see `least_shift`.
     """
 
     reflection: float
@@ -43,6 +46,28 @@ class Layer:
     alpha: float
     power: float
     velocity: float
+    least_shift: float = 0.0
+
+
+def least_shift(first: np.ndarray, second: np.ndarray) -> float:
+    """Return the smallest alpha / d with which no second derivative in a layer makes waves grow.
+
+    In a layer the second derivative is L f + D psi, with L the centred difference, D the staggered
+    one and psi the flux memory. For a growth rate g >= 0 that is (1 / s) (L - (1 - 1/s) D D) f,
+    s = 1 + d / (alpha + g), up to a change of variables symmetric in any medium and for any
+    profile. It is negative, so that nothing grows, if 1/s > 1 - L / (D D) at all wavenumbers:
+    alpha / (alpha + d) must exceed the largest excess of D D over L, a share of D D.
+
+    Args:
+        first: (M) staggered coefficients c_m.
+        second: (M + 1) centred coefficients d_m.
+    """
+    k = np.linspace(1e-2, np.pi, 2001)
+    m = np.arange(1, len(first) + 1)
+    staggered = (2 * np.sin(np.outer(k, m - 0.5)) @ first) ** 2
+    centred = 2 * (1 - np.cos(np.outer(k, m))) @ second[1:]
+    excess = max(0.0, float((1 - centred / staggered).max())) * EXCESS_MARGIN
+    return excess / (1 - excess)
 
 
 def profile(grid: Grid, axis: str, layer: Layer, dt: float) -> np.ndarray:
@@ -67,7 +92,7 @@ def profile(grid: Grid, axis: str, layer: Layer, dt: float) -> np.ndarray:
             strength = -(layer.power + 1) * layer.velocity * np.log(layer.reflection)
             d = strength / (2 * thickness * h) * u**layer.power
             kappa = 1 + (layer.kappa - 1) * u**layer.power
-            alpha = layer.alpha * (1 - ALPHA_DROP * u)
+            alpha = np.maximum(layer.alpha * (1 - ALPHA_DROP * u), layer.least_shift * d)
             decay = np.exp(-(d / kappa + alpha) * dt)
             with np.errstate(invalid="ignore", divide="ignore"):
                 gain = d * (decay - 1) / (kappa * (d + kappa * alpha))

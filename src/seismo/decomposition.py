@@ -24,7 +24,6 @@ from seismo.errors import ScenarioError
 from seismo.grid import AXES, Box, Grid, triple
 from seismo.places import Place
 
-LAYER_COST = 1.2  # how much longer a point in an absorbing layer takes on a CPU
 LINE = 32  # numbers in a cache line of a GPU, two of a CPU's
 SECTOR = LINE // 2  # what a GPU's memory gives at a time
 
@@ -170,23 +169,23 @@ class Subdomain:
         return [e for e in edges if e.size], Box(triple(lo), triple(hi))
 
 
-def cost(grid: Grid, box: Box, layer_cost: float) -> float:
-    """Count the points of a box, those in absorbing layers as what they cost."""
-    return layer_cost * box.size - (layer_cost - 1.0) * (box & grid.extent).size
+def cost(grid: Grid, box: Box, pml_cost: float) -> float:
+    """Return the time of a box in that of interior points."""
+    return pml_cost * box.size - (pml_cost - 1.0) * (box & grid.extent).size
 
 
-def _costs(grid: Grid, axis: int, layer_cost: float) -> np.ndarray:
+def _costs(grid: Grid, axis: int, pml_cost: float) -> np.ndarray:
     """Give what each plane across an axis costs, in points."""
     inner = [n - low - high for n, low, high in zip(grid.points, grid.low, grid.high, strict=True)]
     across = [a for a in range(3) if a != axis]
     whole = np.prod([grid.points[a] for a in across])
-    plane = layer_cost * whole - (layer_cost - 1.0) * np.prod([inner[a] for a in across])
-    costs = np.full(grid.points[axis], layer_cost * whole)
+    plane = pml_cost * whole - (pml_cost - 1.0) * np.prod([inner[a] for a in across])
+    costs = np.full(grid.points[axis], pml_cost * whole)
     costs[grid.low[axis] : grid.points[axis] - grid.high[axis]] = plane
     return costs
 
 
-def _cuts(grid: Grid, axis: str, parts: int, halo: int, layer_cost: float) -> list[int]:
+def _cuts(grid: Grid, axis: str, parts: int, halo: int, pml_cost: float) -> list[int]:
     """Cut an axis in parts of about equal cost, each wide enough, the layers whole."""
     a, least = AXES.index(axis), 2 * halo
     points, low, high = grid.points[a], grid.low[a], grid.high[a]
@@ -202,7 +201,7 @@ def _cuts(grid: Grid, axis: str, parts: int, halo: int, layer_cost: float) -> li
             f"{least} for the stencil, and must not cut an absorbing layer ({low} and {high} "
             f"points): use fewer parts, at most {most}"
         )
-    reached = np.cumsum(_costs(grid, a, layer_cost))
+    reached = np.cumsum(_costs(grid, a, pml_cost))
     cuts = [0]
     for k in range(1, parts):
         cut = int(np.abs(reached - reached[-1] * k / parts).argmin()) + 1
@@ -249,7 +248,7 @@ def best_parts(grid: Grid, halo: int, count: int, whole: str = "") -> tuple[int,
 
 def decompose(
     grid: Grid, halo: int, parts: tuple[int, int] = (1, 1), batch: int = 1, middle: int = 0,
-    first: int = 0, unit: int = LINE, layer_cost: float = LAYER_COST,
+    first: int = 0, unit: int = LINE, pml_cost: float = 1.0,
 ) -> list[list[Subdomain]]:  # fmt: skip
     """Cut the grid into boxes of about equal cost.
 
@@ -261,7 +260,7 @@ def decompose(
         middle: first x behind the layer at the beginning of the rows.
         first: the first of these shots, of all that advance together.
         unit: numbers that the length of a row is a multiple of.
-        layer_cost: how much longer a point in an absorbing layer takes.
+        pml_cost: time of a point in an absorbing layer over that of an interior one.
 
     Returns:
         Subdomains as rows along z of columns along y.
@@ -269,7 +268,7 @@ def decompose(
     Raises:
         ScenarioError: a subdomain would be narrower than the stencil or cut a layer.
     """
-    rows, columns = (_cuts(grid, a, n, halo, layer_cost) for a, n in zip("zy", parts, strict=True))
+    rows, columns = (_cuts(grid, a, n, halo, pml_cost) for a, n in zip("zy", parts, strict=True))
     nz, ny = parts
     return [
         [

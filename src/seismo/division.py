@@ -8,7 +8,7 @@ from itertools import product
 
 import numpy as np
 
-from seismo.decomposition import LAYER_COST, Subdomain, cost
+from seismo.decomposition import Subdomain, cost
 from seismo.grid import Box
 from seismo.ranks import Alone
 
@@ -24,13 +24,13 @@ class Division:
         rows: subdomains as rows along z of columns along y; they are numbered row by row.
         ranks: all of them; a crew has the subdomains in runs of about equal number.
         grids: that stand side by side; the subdomains are those of this rank's.
-        layer_cost: how much longer a point in an absorbing layer takes.
+        pml_cost: time of a point in an absorbing layer over that of an interior one.
     """
 
     rows: list[list[Subdomain]]
     ranks: Alone
     grids: int = 1
-    layer_cost: float = LAYER_COST
+    pml_cost: float = 1.0
 
     @property
     def crew(self) -> int:
@@ -75,7 +75,7 @@ class Division:
     @property
     def largest(self) -> float:
         """Which share of the whole grid's cost the costliest subdomain has."""
-        costs = [cost(s.grid, s.owned, self.layer_cost) for s in self.subdomains]
+        costs = [cost(s.grid, s.owned, self.pml_cost) for s in self.subdomains]
         return max(costs) / sum(costs)
 
     @property

@@ -29,7 +29,13 @@ def _layer(setup: Setup) -> cpml.Layer:
         base = setup.scenario.base
         lowest = min(wavelets.dominant_frequency(s.wavelet, base) for s in setup.scenario.sources)
         alpha = setup.physics.layer_shift * lowest
-    return cpml.Layer(spec.reflection, spec.kappa, math.pi * alpha, spec.power, setup.fastest)
+    least = 0.0
+    if setup.physics.second_order:
+        order, kind = setup.scenario.grid.order, setup.scenario.grid.stencil
+        least = cpml.least_shift(staggered(order, kind), centred(order, kind))
+    return cpml.Layer(
+        spec.reflection, spec.kappa, math.pi * alpha, spec.power, setup.fastest, least
+    )
 
 
 def _tables(setup: Setup, subdomain: decomposition.Subdomain, at_once: bool) -> SweepTables:

@@ -271,8 +271,9 @@ def divide(
     try:
         cut = parts or given
         _refuse(cut, crew, periodic)
-        dear, number = backend.layer_costs[setup.physics.second_order], ranks.number // crew
-        parted = subdomains(setup, backend.lane_width, cut, number, layer_cost=dear)
+        dear = backend.pml_costs[setup.physics.name]
+        number = ranks.number // crew
+        parted = subdomains(setup, backend.lane_width, cut, number, pml_cost=dear)
         return Division(parted, ranks, setup.grids, dear)
     except ScenarioError as error:
         if parts is not None:

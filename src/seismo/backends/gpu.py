@@ -17,6 +17,7 @@ import numpy as np
 
 from seismo.backends.base import (
     FIRST_SPAN,
+    PML_COST,
     SPAN_COLUMNS,
     Copy,
     Group,
@@ -63,7 +64,7 @@ class GpuBackend:
     name = "gpu"
     batch_points = 32 << 20  # 64 shots of 340^2 run 8 times as fast together as alone
     at_once = True
-    layer_costs = 1.9, 2.8  # G3 and G1 of `benchmarks/`
+    pml_costs = PML_COST["gpu"]
     copied_from = 8 << 20
     looks_ahead = 1
     measured_from = 0.2

@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 
 from seismo import machine
-from seismo.backends.base import Copy, Found, Group, Launch, Rows, Search, Step
+from seismo.backends.base import PML_COST, Copy, Found, Group, Launch, Rows, Search, Step
 
 
 def _nothing() -> None:
@@ -23,7 +23,7 @@ class HostBackend:
 
     batch_points = 1 << 20  # fill the caches
     at_once = False  # what the tile before has read is in the cache
-    layer_costs = 1.2, 1.2
+    pml_costs = PML_COST["cpu"]
     copied_from = 0
     looks_ahead = 0
     measured_from = 2.0

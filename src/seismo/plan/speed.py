@@ -1,12 +1,13 @@
 """How long a run will take: what it computes, or what it moves, whichever takes longer.
 
 `NANOSECONDS` says how long one core computes on a point at order 8, outside absorbing layers. A
-point in a layer takes `LAYER_COST` longer, and other orders take (0.48 + 0.065 order) times as
-long. Measured on two cores of an AMD EPYC: the acoustic and elastic equations from the cases of
+point in a layer takes `PML_COST` times as long, and other orders (0.48 + 0.065 order)
+times. Measured on two cores of an AMD EPYC: the acoustic and elastic equations from the cases of
 `seismo bench` (benchmarks/results/comparison.json), the other two by their ratio to these. What is
-moved follows from the bandwidth of the backend; a GPU moves what it computes, and reaches the part
-of its bandwidth that `SHARES` says: on an H200 the mean of these cases (benchmarks/results/
-h200.json), and about that for the other two equations, which were not measured.
+moved follows from the bandwidth of the backend, with the same factor for layers; a GPU moves what
+it computes, and reaches inside the part of its bandwidth that `SHARES` says: on an H200 the mean of
+these cases (benchmarks/results/h200.json) times their layers' factor, and about that for the other
+two equations, which were not measured.
 
 Maps of largest values cost by what they read of every point of the map at every step, a component
 at the nodes (`MAP_NANOSECONDS`, measured in 2-D) more than one where it stands.
@@ -24,7 +25,8 @@ from typing import Any, Protocol
 
 import numpy as np
 
-from seismo.decomposition import LAYER_COST
+from seismo.backends.base import PML_COST
+from seismo.decomposition import cost
 from seismo.maps import MapSet
 from seismo.setup import Setup, maps_of
 
@@ -32,11 +34,11 @@ Table = dict[tuple[str, int], float]
 NANOSECONDS: dict[str, Table] = {
     "cpu": {
         ("acoustic", 2): 0.57,
-        ("acoustic", 3): 1.3,
+        ("acoustic", 3): 1.4,
         ("acoustic_variable_density", 2): 1.4,
-        ("acoustic_variable_density", 3): 1.7,
-        ("elastic", 2): 3.2,
-        ("elastic", 3): 6.4,
+        ("acoustic_variable_density", 3): 2.6,
+        ("elastic", 2): 3.3,
+        ("elastic", 3): 9.1,
         ("elastic_sh", 2): 1.4,
     },
     "gpu": {},
@@ -44,13 +46,13 @@ NANOSECONDS: dict[str, Table] = {
 SHARES: dict[str, Table] = {
     "cpu": {},
     "gpu": {
-        ("acoustic", 2): 0.65,
-        ("acoustic", 3): 0.72,
-        ("acoustic_variable_density", 2): 0.65,
-        ("acoustic_variable_density", 3): 0.65,
-        ("elastic", 2): 0.80,
-        ("elastic", 3): 0.73,
-        ("elastic_sh", 2): 0.65,
+        ("acoustic", 2): 0.78,
+        ("acoustic", 3): 0.94,
+        ("acoustic_variable_density", 2): 0.68,
+        ("acoustic_variable_density", 3): 0.80,
+        ("elastic", 2): 0.83,
+        ("elastic", 3): 0.84,
+        ("elastic_sh", 2): 0.68,
     },
 }
 MAP_NANOSECONDS: dict[str, dict[str, float]] = {
@@ -95,6 +97,7 @@ def points_per_second(setup: Setup, backend: Machine) -> float:
     item = np.dtype(setup.scenario.precision).itemsize
     share = SHARES[backend.name].get((setup.physics.name, setup.grid.dimensions), 1.0)
     moving = setup.physics.numbers_per_point * item / (share * backend.bandwidth())
+    moving *= layer_factor(setup, backend)
     # A lane holds half as many numbers of twice the size.
     computing = nanoseconds(setup, backend) * 1e-9 * (item / 4)
     return 1.0 / max(moving, computing)
@@ -108,9 +111,14 @@ def nanoseconds(setup: Setup, backend: Machine) -> float:
     known = NANOSECONDS[backend.name]
     dearest = max(known.values(), default=0.0)
     own = known.get((setup.physics.name, setup.grid.dimensions), dearest)
-    in_layers = 1.0 - setup.grid.extent.size / setup.grid.size
-    cost = (1.0 + LAYER_COST * in_layers) * (0.48 + 0.065 * setup.stencil.order)
-    return own * cost / int(backend.describe().get("threads", 1))
+    relative = layer_factor(setup, backend) * (0.48 + 0.065 * setup.stencil.order)
+    return own * relative / int(backend.describe().get("threads", 1))
+
+
+def layer_factor(setup: Setup, backend: Machine) -> float:
+    """Return the mean time of a point, layers included, over that of an interior point."""
+    grid, factor = setup.grid, PML_COST[backend.name][setup.physics.name]
+    return cost(grid, grid.box, factor) / grid.size
 
 
 def map_seconds(setup: Setup, backend: Machine) -> float:
