@@ -31,8 +31,7 @@ def _layer(setup: Setup) -> cpml.Layer:
         alpha = setup.physics.layer_shift * lowest
     least = 0.0
     if setup.physics.second_order:
-        order, kind = setup.scenario.grid.order, setup.scenario.grid.stencil
-        least = cpml.least_shift(staggered(order, kind), centred(order, kind))
+        least = cpml.least_shift(setup.stencil.first, setup.stencil.second)
     return cpml.Layer(
         spec.reflection, spec.kappa, math.pi * alpha, spec.power, setup.fastest, least
     )
