@@ -250,8 +250,24 @@ def test_even_planes(tmp_path, monkeypatch):
     document = solver.plan(
         "elastic", 2, boundaries=faces("free_surface", 2) | {"layer": {"points": 2}}, **keys
     )
-    even = prepare(from_dict(document)).even
+    even = prepare(from_dict(document)).even["stress"]
     assert np.count_nonzero(np.diff(even.astype(int)) == 1) == 2
+    compare(document, tmp_path)
+
+
+@pytest.mark.parametrize(("name", "dimensions"), [("elastic", 2), ("acoustic_variable_density", 3)])
+def test_planes_where_fluids_meet(name, dimensions, tmp_path, monkeypatch):
+    """Densities kept for some planes only."""
+    monkeypatch.setattr(setup, "EVEN_RUN", 2)
+    sea = {"vp": 1500.0, "rho": 1000.0} | ({"vs": 0.0} if name == "elastic" else {})
+    mud = {"type": "block", "z": [4.3 * Z, 6.0 * Z], **sea, "rho": 2200.0}
+    keys = {"cells": (14, 14) if dimensions == 2 else (9, 6, 12), "steps": STEPS}
+    boundaries = faces("free_surface", dimensions) | {"layer": {"points": 2}}
+    document = solver.plan(
+        name, dimensions, boundaries=boundaries, model=[{"type": "uniform", **sea}, mud], **keys
+    )
+    planes = prepare(from_dict(document)).even["velocity"]
+    assert 0 < np.count_nonzero(~planes) < len(planes)
     compare(document, tmp_path)
 
 

@@ -170,10 +170,14 @@ def coefficient(simulation, name: str) -> np.ndarray:
     held = {key: fetch(array) for key, array in fields.arrays(0).items()}
     if name not in fields.physics.sparse:
         return sub.view(held[name])[0]
-    c11, q = (sub.view(held[key])[0] for key in ("c11", "q"))
-    whole = np.array({"c13": c11 - 2 / q, "c33": c11, "q66": q}[name])
-    for z in np.flatnonzero(simulation.setup.uneven):
-        plane, shift = sub.flat(-sub.halo, -sub.offset[1], z), fields.packed(z)
+    view = {key: sub.view(held[key])[0] for key in held if key not in fields.physics.sparse}
+    if name.startswith("rho"):
+        whole = view["rho"].copy()
+    else:
+        c11, q = view["c11"], view["q"]
+        whole = np.array({"c13": c11 - 2 / q, "c33": c11, "q66": q}[name])
+    for z in np.flatnonzero(simulation.setup.uneven[fields.physics.sparse[name]]):
+        plane, shift = sub.flat(-sub.halo, -sub.offset[1], z), fields.packed(z, (name,))
         stride = sub.strides[1]
         whole[z + sub.offset[2]].ravel()[:] = held[name][plane - shift :][:stride]
     return whole

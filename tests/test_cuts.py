@@ -23,6 +23,7 @@ from seismo.ranks import Alone
 
 GRID = Grid("xyz", (17, 13, 19), (10.0, 10.0, 5.0), (0.0, -20.0, 0.0), (4, 3, 0), (4, 3, 4))
 SHOTS = 2
+EVERY_PLANE = {"velocity": np.ones(GRID.points[2], bool)}
 
 
 def entry(plane=None, box=None, decimate=2):
@@ -37,7 +38,7 @@ def entry(plane=None, box=None, decimate=2):
 def parts_of(backend, whole, cuts):
     physics = physics_for("acoustic_variable_density", 3)
     found = [
-        Fields(backend, physics, subdomain, np.ones(GRID.points[2], bool), 0)
+        Fields(backend, physics, subdomain, EVERY_PLANE, 0)
         for row in decompose(GRID, 2, cuts, SHOTS)
         for subdomain in row
     ]

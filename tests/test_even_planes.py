@@ -34,7 +34,9 @@ RUNS = {
 }  # fmt: skip
 
 
-def document(model: str, dimensions: int, case: str = "layers", base=None, **changes) -> dict:
+def document(
+    model: str, dimensions: int, case: str = "layers", base=None, name="elastic", **changes
+) -> dict:
     """Give a scenario with such a model; "file" writes one that varies at some depths only."""
     keys = {"cells": CELLS[dimensions], "steps": 40, "boundaries": faces(case, dimensions)}
     if model == "file":
@@ -52,14 +54,20 @@ def document(model: str, dimensions: int, case: str = "layers", base=None, **cha
                 for p in parts
             ]
         keys["model"] = parts
-    return solver.plan("elastic", dimensions, **(keys | changes))
+    if name != "elastic":
+        keys["model"] = [{k: v for k, v in part.items() if k != "vs"} for part in keys["model"]]
+    return solver.plan(name, dimensions, **(keys | changes))
 
 
 @pytest.mark.parametrize("dimensions", [2, 3])
-@pytest.mark.parametrize("model", [*RUNS, "file"])
-def test_shapes_and_files_tell_what_averages_are(model, dimensions, tmp_path):
+@pytest.mark.parametrize(
+    ("name", "stage", "model"),
+    [*(("elastic", "stress", model) for model in [*RUNS, "file"]),
+     ("acoustic_variable_density", "velocity", "bodies")],
+)  # fmt: skip
+def test_shapes_and_files_tell_what_averages_are(name, stage, model, dimensions, tmp_path):
     """Planes said to be plain are even once averaged, and few others are."""
-    scenario = from_dict(document(model, dimensions, base=tmp_path), tmp_path)
+    scenario = from_dict(document(model, dimensions, base=tmp_path, name=name), tmp_path)
     setup = prepare(scenario)
     grid, physics = setup.grid, setup.physics
     z, y, x = (
@@ -68,7 +76,8 @@ def test_shapes_and_files_tell_what_averages_are(model, dimensions, tmp_path):
     )
     spacing = dict(zip(AXES, grid.spacing, strict=True))
     medium = cell_average(setup.earth, z, y, x, spacing, physics.medium, dtype=np.float64)
-    even = physics.even(medium).reshape(len(z), -1).all(axis=1)
+    (rule,) = (s.even for s in physics.stages if s.name == stage)
+    even = rule.where(medium).reshape(len(z), -1).all(axis=1)
     plain = plain_planes(setup.earth, z, y, x, spacing)
     assert not (plain & ~even).any()
     assert 0.9 * even.sum() < plain.sum() < len(z)  # cells at steep faces may be isotropic
@@ -81,11 +90,11 @@ def test_even_planes_change_no_answer(model, dimensions, case, tmp_path, monkeyp
     """Against the formula for all planes; cut in parts, to the last bit."""
     given = document(model, dimensions, case)
     found = solver.build(given, tmp_path)
-    assert np.count_nonzero(np.diff(found.setup.even.astype(int)) == 1) >= 2
+    assert np.count_nonzero(np.diff(found.setup.even["stress"].astype(int)) == 1) >= 2
     parts = solver.build(given, tmp_path, parts=(2, 1))
     monkeypatch.setattr(setups, "EVEN_RUN", 1000)
     whole = solver.build(given, tmp_path)
-    assert not whole.setup.even.any()
+    assert not whole.setup.even["stress"].any()
     for simulation in (found, parts, whole):
         simulation.advance(simulation.total_steps)
     assert solver.identical(solver.wavefield(parts), solver.wavefield(found))
@@ -95,15 +104,17 @@ def test_even_planes_change_no_answer(model, dimensions, case, tmp_path, monkeyp
 
 @pytest.mark.parametrize("parts", [(1, 1), (2, 1)])
 def test_even_planes_do_without_some_coefficients(parts):
-    """Only the others, and the row of the free surface, keep c13, c33 and q66."""
+    """Only the others, and the row of the free surface, keep c13, c33, q66; none a density."""
     simulation = solver.build(document("bodies", 3, "free_surface"), parts=parts)
-    setup, sparse = simulation.setup, {"c13", "c33", "q66"}
-    assert setup.physics.sparse == sparse
-    kept = np.count_nonzero(~setup.even | (np.arange(len(setup.even)) == 0))
-    assert 0 < kept < len(setup.even) / 2
+    setup, sparse = simulation.setup, {"c13", "c33", "q66", "rho_x", "rho_y"}
+    assert set(setup.physics.sparse) == sparse
+    even = setup.even["stress"]
+    kept = np.count_nonzero(~even | (np.arange(len(even)) == 0))
+    assert 0 < kept < len(even) / 2
+    assert setup.even["velocity"].all()  # no fluids meet
     for name in sparse:
         planes = [p.fields.size_of(name) / p.subdomain.strides[1] for p in simulation.parts]
-        assert sum(planes) == kept
+        assert sum(planes) == (0 if name.startswith("rho") else kept)
         held = [p.fields.arrays(0)[name].size - p.fields.size_of(name) for p in simulation.parts]
         assert 0 <= min(held) <= max(held) <= 256
 
@@ -115,5 +126,5 @@ def test_the_memory_planned_follows():
     memory = memory_of(setup)
     numbers = (memory.wavefield + memory.model) / memory.array
     assert numbers == pytest.approx(12.0, abs=0.2)
-    cut = memory_of(dataclasses.replace(setup, even=None))
+    cut = memory_of(dataclasses.replace(setup, even=setup.even | {"stress": ~setup.even["stress"]}))
     assert (cut.wavefield + cut.model) / cut.array == pytest.approx(15.0, abs=0.4)

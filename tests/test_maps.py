@@ -35,6 +35,7 @@ from test_run import SCENARIO
 
 GRID = Grid("xyz", (20, 18, 22), (10.0, 10.0, 5.0), (0.0, -20.0, 0.0), (4, 3, 0), (4, 3, 4))
 ORDER, SHOTS, DT = 4, 2, 0.5
+EVERY_PLANE = dict.fromkeys(("velocity", "stress"), np.ones(GRID.points[2], bool))
 # Of degree 3, which the four half points beside a node of order 4 read exactly.
 POLYNOMIALS = {
     "vx": lambda x, y, z: 1.0 + 0.3 * x - 0.02 * x**2 + 0.002 * x**3 + 0.1 * y - 0.05 * z,
@@ -52,7 +53,7 @@ def filled(backend: Backend, cuts: tuple[int, int]) -> list[Fields]:
     """Give fields that are polynomials at their own places, shot n of them n + 1 times."""
     physics, parts = physics_for("elastic", 3), []
     for subdomain in (s for row in decompose(GRID, ORDER // 2, cuts, SHOTS) for s in row):
-        fields = Fields(backend, physics, subdomain, np.ones(GRID.points[2], bool), 0)
+        fields = Fields(backend, physics, subdomain, EVERY_PLANE, 0)
         nz, ny, nx = subdomain.shape
         z, y, x = np.meshgrid(*(np.arange(n) for n in (nz, ny, nx)), indexing="ij")
         ox, (_, oy, oz) = subdomain.halo, subdomain.offset

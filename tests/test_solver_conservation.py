@@ -102,11 +102,16 @@ class Energy:
         self.simulation.advance(1)
         return ENERGIES[self.physics.name](self, before, self.fields())
 
+    def density(self, half: str) -> str:
+        """Name the density of motion along an axis."""
+        return f"rho_{half}" if f"rho_{half}" in self.physics.sparse else "rho"
+
     def kinetic(self, after: dict[str, np.ndarray]) -> float:
         """Sum rho v^2 / 2 over the fields of motion."""
         return sum(
             0.5 * np.sum(
-                self.weight(f.half) * after[f.name] ** 2 * self.coefficient("rho", f.half, np.mean)
+                self.weight(f.half) * after[f.name] ** 2
+                * self.coefficient(self.density(f.half), f.half, np.mean)
             )
             for f in self.physics.fields
             if f.late

@@ -22,6 +22,8 @@ stresses (Pa), rho density (kg/m3), lambda, mu, c33 moduli (Pa), dt time step (s
 
 from __future__ import annotations
 
+from functools import partial
+
 import numpy as np
 
 from seismo.backends.base import Backend, SweepTables
@@ -126,7 +128,7 @@ def _fold(row: int, low: float, high: float) -> int:
 
 
 def velocity_terms(
-    contacts, fall: Matrix, leans: dict, c: np.ndarray, axes: str, rho, dt: float
+    contacts, fall: Matrix, leans: dict, c: np.ndarray, axes: str, rho, rho_x, dt: float
 ) -> list:
     """List what to add to the velocities after their sweep.
 
@@ -136,10 +138,11 @@ def velocity_terms(
         leans: half row of a contact -> half row -> see `ShearPair.leans`.
         c: staggered coefficients / spacing along z.
         axes: "xz" or "xyz".
-        rho: function(row) -> density of the sweep's vx [kg/m3].
+        rho: function(row) -> density of the sweep's vz at a node [kg/m3].
+        rho_x: function(row) -> density of its vx and vy [kg/m3].
         dt: time step [s].
     """
-    shear = {(t, s): w * dt / rho(t) for (t, s), w in fall.items()}
+    shear = {(t, s): w * dt / rho_x(t) for (t, s), w in fall.items()}
     terms: list = [RowSums(f"v{a}", f"s{a}z", shear) for a in axes[:-1]]
     rise: Matrix = {}
     for k in contacts:
@@ -150,7 +153,7 @@ def velocity_terms(
             if row == k.row or not part:
                 continue
             stretch = k.solid.thin_stretch if row == k.solid_row else 1.0
-            gain = dt / rho(row) * stretch * part / (1.0 + part)
+            gain = dt / rho_x(row) * stretch * part / (1.0 + part)
             difference = {k.row: 1.0, row: -1.0}
             terms += [
                 RowSlope({(f"v{a}", row): gain}, "szz", difference, a, True) for a in axes[:-1]
@@ -207,7 +210,8 @@ class ContactRows:
             k, own = contact.row - self._first, contact.own
             if 0 <= k < len(medium["rho"]):
                 c33 = medium["c33"][k]
-                medium["rho"][k] = own.rho
+                for name in {"rho", "rho_x", "rho_y"} & medium.keys():
+                    medium[name][k] = own.rho
                 medium["c13"][k] = own.thin_stretch * c33
                 medium["c11"][k] = own.plate + own.thin_stretch**2 * c33
                 for name in {"c44", "c66"} & medium.keys():
@@ -254,8 +258,8 @@ class ContactRows:
         pair = ShearPair(self._contacts, c, grid.points[2], closed)
         rise, fall = pair.corrections()
         leans = pair.leans(grid.spacing[2])
-        rho, c33 = (lambda row: at("rho", row)), (lambda row: at("c33", row))
+        rho, rho_x, c33 = (partial(at, name) for name in ("rho", "rho_x", "c33"))
         return {
-            "velocity": velocity_terms(self._contacts, fall, leans, c, axes, rho, self._dt),
+            "velocity": velocity_terms(self._contacts, fall, leans, c, axes, rho, rho_x, self._dt),
             "stress": stress_terms(self._contacts, rise, leans, axes, c33, c44, self._dt),
         }

@@ -19,13 +19,13 @@ from seismo.physics.table import Physics
 class Fields:
     """Own the wavefield, by name as an even step sees it, and the coefficients of a subdomain.
 
-    Coefficients that even planes do without (`Physics.sparse`) are kept for the other planes z
-    alone, one behind the other; `packed` tells how much earlier a plane stands there.
+    Coefficients that even planes of a stage do without (`Physics.sparse`) are kept for the other
+    planes z alone, one behind the other; `packed` tells how much earlier a plane stands there.
     """
 
     def __init__(
-        self, backend: Backend, physics: Physics, subdomain: Subdomain, uneven: np.ndarray,
-        reach: int,
+        self, backend: Backend, physics: Physics, subdomain: Subdomain,
+        uneven: dict[str, np.ndarray], reach: int,
     ) -> None:  # fmt: skip
         """Allocate the wavefield.
 
@@ -33,12 +33,15 @@ class Fields:
             backend: where.
             physics: the wave equation.
             subdomain: the points.
-            uneven: of every plane z of the grid, whether all coefficients are needed there.
+            uneven: by stage, of every plane z of the grid, whether all coefficients are needed.
             reach: points beside a layer whose derivatives still see its memory.
         """
         self.physics, self.subdomain = physics, subdomain
         low, high = subdomain.owned.lo[2], subdomain.owned.hi[2]
-        self._planes = np.flatnonzero(uneven[low:high]) + low + subdomain.offset[2]
+        self._planes = {
+            stage: np.flatnonzero(planes[low:high]) + low + subdomain.offset[2]
+            for stage, planes in uneven.items()
+        }
         size = subdomain.volume * subdomain.batch + subdomain.before
         # Layers at the faces, taken at once, look at points beyond the halo, with weights of 0.
         beyond = reach * subdomain.strides[1] if backend.at_once else 0
@@ -51,13 +54,41 @@ class Fields:
     def size_of(self, coefficient: str) -> int:
         """Count the numbers that are kept of a coefficient."""
         if coefficient in self.physics.sparse:
-            return len(self._planes) * self.subdomain.strides[1]
+            planes = self._planes[self.physics.sparse[coefficient]]
+            return len(planes) * self.subdomain.strides[1]
         return self.subdomain.volume
 
-    def packed(self, z: int) -> int:
-        """Give how much earlier plane z of the grid stands in a sparse coefficient."""
-        plane = z + self.subdomain.offset[2]
-        return int(plane - np.searchsorted(self._planes, plane)) * self.subdomain.strides[1]
+    def packed(self, z: int, coefficients: tuple[str, ...]) -> int:
+        """Give how much earlier plane z of the grid stands in those coefficients that are sparse.
+
+        They belong to one stage; 0 where none is sparse.
+        """
+        stages = {self.physics.sparse[n] for n in coefficients if n in self.physics.sparse}
+        if not stages:
+            return 0
+        (stage,), plane = stages, z + self.subdomain.offset[2]
+        return int(plane - np.searchsorted(self._planes[stage], plane)) * self.subdomain.strides[1]
+
+    def at(self, nodes: np.ndarray, coefficient: str, even: str = "") -> np.ndarray:
+        """Fetch a coefficient (n) at nodes of the grid.
+
+        Args:
+            nodes: (3, n) indices along x, y, z.
+            coefficient: its name.
+            even: name of what stands for it in even planes, if it is sparse.
+        """
+        flat, arrays = self.subdomain.flat(*nodes), self._coefficients
+        stage = self.physics.sparse.get(coefficient)
+        if stage is None:
+            return self._backend.fetch(arrays[coefficient][flat]).astype(float)
+        planes, plane = self._planes[stage], nodes[2] + self.subdomain.offset[2]
+        kept = np.isin(plane, planes)
+        earlier = (plane - np.searchsorted(planes, plane)) * self.subdomain.strides[1]
+        found = self._backend.fetch(arrays[even][flat]).astype(float)
+        if kept.any():
+            packed = (flat - earlier)[kept]
+            found[kept] = self._backend.fetch(arrays[coefficient][packed])
+        return found
 
     def set_coefficients(self, padded: dict[str, np.ndarray], fill: Callable) -> None:
         """Copy the model's arrays, each (z, y, x) with halo along y and z, owned points along x.
@@ -69,7 +100,8 @@ class Fields:
         for name in sorted(padded, key=self.size_of):
             held = self._whole(padded[name])
             fill(held)
-            self._coefficients[name] = self._some(held) if name in self.physics.sparse else held
+            stage = self.physics.sparse.get(name)
+            self._coefficients[name] = self._some(held, self._planes[stage]) if stage else held
 
     def _whole(self, values: np.ndarray) -> np.ndarray:
         sub = self.subdomain
@@ -86,10 +118,10 @@ class Fields:
         held[: sub.before] = given[0, 0, 0]
         return held
 
-    def _some(self, whole: np.ndarray) -> np.ndarray:
+    def _some(self, whole: np.ndarray, planes: np.ndarray) -> np.ndarray:
         stride, before = self.subdomain.strides[1], self.subdomain.before
-        held = self._backend.zeros(len(self._planes) * stride + before)
-        for n, plane in enumerate(self._planes):
+        held = self._backend.zeros(len(planes) * stride + before)
+        for n, plane in enumerate(planes):
             to, given = before + n * stride, before + plane * stride
             held[to : to + stride] = whole[given : given + stride]
         return held

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from itertools import pairwise
 from typing import Any
 
@@ -101,7 +101,7 @@ class Setup:
         batch: shots that advance together.
         grids: that stand side by side, each with some of these shots, on as many of the ranks.
         contacts: horizontal contacts of fluid and solid whose rows are corrected.
-        even: of every plane z, whether its medium is even (`Physics.even`) wherever one looks.
+        even: by stage, of every plane z, whether its medium is even (`Even`) wherever one looks.
     """
 
     scenario: Any
@@ -116,7 +116,7 @@ class Setup:
     groups: list[ReceiverGroup]
     batch: int = 1
     contacts: tuple[Contact, ...] = ()
-    even: np.ndarray | None = None
+    even: dict[str, np.ndarray] = field(default_factory=dict)
     grids: int = 1
 
     def shots_on(self, grid: int) -> range:
@@ -130,11 +130,14 @@ class Setup:
         return math.ceil(self.batch / self.grids)
 
     @property
-    def uneven(self) -> np.ndarray:
-        """Of every plane z, whether it needs all coefficients: the free surface's row does."""
-        uneven = np.ones(self.grid.points[2], bool) if self.even is None else ~self.even
-        uneven[0] |= self.closure is not None
-        return uneven
+    def uneven(self) -> dict[str, np.ndarray]:
+        """By stage, of every plane z, whether it needs all coefficients."""
+        surface = {n for s in self.physics.stages if s.where == "surface" for n in s.coefficients}
+        closed = {stage for name, stage in self.physics.sparse.items() if name in surface}
+        found = {stage: ~planes for stage, planes in self.even.items()}
+        for stage in closed:  # the free surface's row does
+            found[stage][0] |= self.closure is not None
+        return found
 
     @property
     def extra_steps(self) -> int:
@@ -215,7 +218,7 @@ def prepare(scenario: Any, batch_points: int = BATCH_POINTS, share: Share | None
     geometry = Geometry(scenario, grid)
     shots, groups = geometry.shots(), geometry.groups()
     shots = shots if share is None else share.take(shots)
-    even = _even_planes(scenario, physics, grid, earth, contacts)
+    even = _even_planes(scenario, physics, grid, earth, extremes, contacts)
     found = Setup(
         scenario, physics, grid, earth, extremes, clock, stencil, closure, shots, groups,
         contacts=contacts, even=even,
@@ -239,10 +242,13 @@ def batched(setup: Setup, batch_points: int, grids: int = 1) -> Setup:
     return replace(setup, batch=together, grids=grids)
 
 
-def _even_planes(scenario: Any, physics: Physics, grid: Grid, earth: Earth, contacts) -> Any:
-    """Tell which planes are even; short runs do not pay."""
-    if physics.even is None:
-        return None
+def _even_planes(
+    scenario: Any, physics: Physics, grid: Grid, earth: Earth, extremes: Extremes, contacts
+) -> dict[str, np.ndarray]:
+    """Tell which planes are even for each stage that asks; short runs do not pay."""
+    stages = [stage for stage in physics.stages if stage.even]
+    if not stages:
+        return {}
     z, x = (_nodes(grid, a) for a in "zx")
     y = _nodes(grid, "y") if grid.dimensions == 3 else None
     spacing = dict(zip(AXES, grid.spacing, strict=True))
@@ -251,14 +257,16 @@ def _even_planes(scenario: Any, physics: Physics, grid: Grid, earth: Earth, cont
             earth, z, y if y is None else y[:1], x[:1], spacing, physics.medium,
             scenario.averaging, dtype=np.float64,
         )  # fmt: skip
-        even = physics.even(column).reshape(-1)
+        found = {s.name: s.even.where(column).reshape(-1) for s in stages if s.even}
     else:
-        even = plain_planes(earth, z, y, x, spacing, scenario.averaging)
-    even[[contact.row for contact in contacts]] = False
-    ends = [0, *(np.flatnonzero(np.diff(even)) + 1), even.size]
-    for first, last in pairwise(ends):
-        even[first:last] &= last - first >= EVEN_RUN
-    return even
+        plain = plain_planes(earth, z, y, x, spacing, scenario.averaging)
+        found = {s.name: plain | s.even.everywhere(extremes) for s in stages if s.even}
+    for even in found.values():
+        even[[contact.row for contact in contacts]] = False
+        ends = [0, *(np.flatnonzero(np.diff(even)) + 1), even.size]
+        for first, last in pairwise(ends):
+            even[first:last] &= last - first >= EVEN_RUN
+    return found
 
 
 def _earth(scenario: Any, grid: Grid, physics: Physics) -> tuple[Earth, Extremes]:

@@ -20,6 +20,7 @@ from seismo.backends.base import Backend, Launch
 from seismo.errors import ScenarioError
 from seismo.fields import Fields
 from seismo.free_surface import Face, folded
+from seismo.grid import AXES
 from seismo.kernels.points import amount, inject
 from seismo.physics.table import Drive, Field
 from seismo.surroundings import Surroundings
@@ -94,19 +95,17 @@ def _integral(source: PointSource, t: np.ndarray) -> np.ndarray:
     return np.concatenate([[0.0], np.cumsum(values * np.diff(edges) / 2)])[-t.size :]
 
 
-def _mean_at(
-    backend: Backend, fields: Fields, field: Field, x, y, z
-) -> Callable[[str], np.ndarray]:
-    """Give a function that averages a coefficient over the nodes around the field's points."""
-    subdomain = fields.subdomain
-    ends = [subdomain.flat(x, y, z)]
+def _mean_at(fields: Fields, field: Field, x, y, z) -> Callable[..., np.ndarray]:
+    """Return a function that averages a coefficient over the nodes around the field's points.
+
+    It takes the name, and what stands for it in even planes.
+    """
+    nodes = [np.array([x, y, z])]
     for axis in field.half:
-        step = {"x": 1, "y": subdomain.strides[0], "z": subdomain.strides[1]}[axis]
-        ends += [e + step for e in ends]
-    arrays = fields.arrays(0)
-    return lambda name: np.mean(
-        [backend.fetch(arrays[name][e]).astype(float) for e in ends], axis=0
-    )
+        step = np.zeros((3, 1), int)
+        step[AXES.index(axis)] = 1
+        nodes += [node + step for node in nodes]
+    return lambda name, even="": np.mean([fields.at(node, name, even) for node in nodes], axis=0)
 
 
 Key = tuple[str, bool]  # a field, and whether its points are in the core
@@ -186,7 +185,7 @@ class Injection:
         row = np.repeat(np.arange(len(rows)), [w.size for *_, w in own])
         for drive in dict.fromkeys(drive for _, _, drive in rows):
             some = np.isin(row, [n for n, r in enumerate(rows) if r[2] is drive])
-            mean = _mean_at(self._backend, self._fields, field, x[some], y[some], z[some])
+            mean = _mean_at(self._fields, field, x[some], y[some], z[some])
             weights[some] *= drive.scale(mean, self._clock.dt)
         weights *= np.array([source.strength[d.component] for _, source, d in rows])[row]
         number, signals = self._signals(field, rows, steps)

@@ -104,7 +104,7 @@ class Binding:
         order: of the differences.
         regions: boxes of one variant each.
         closed_width: width of the surface weights, 0 without a closed free surface.
-        even: of every plane z of the grid, whether its medium is even; None if none is.
+        even: by stage, of every plane z of the grid, whether its medium is even.
     """
 
     backend: Backend
@@ -114,7 +114,7 @@ class Binding:
     order: int
     regions: list[Region]
     closed_width: int
-    even: np.ndarray | None
+    even: dict[str, np.ndarray]
 
 
 def _rows(
@@ -132,7 +132,8 @@ def _rows(
             along += [x0 + ox, (x0 if idle else x1) + ox]
             along += memory.columns(region, span, shot, sub.offset)
         rows = (z0 + oz, z1 + oz, y0 + oy, y1 + oy)
-        found.append([*rows, shot * sub.volume, binding.fields.packed(z0), *along])
+        packed = binding.fields.packed(z0, stage.coefficients)
+        found.append([*rows, shot * sub.volume, packed, *along])
     return found
 
 
@@ -178,7 +179,7 @@ class BoundStage:
                 part = region.box & box
                 if not part.size or not (region.ends or stage.where != "layer"):
                     continue
-                for even, piece in _pieces(part, binding.even if stage.even else None):
+                for even, piece in _pieces(part, binding.even.get(stage.name)):
                     key = (region.middle, region.ends, region.closed, even)
                     rows = _rows(binding, stage, memory, region, piece)
                     grouped.setdefault(key, []).extend(rows)
@@ -187,10 +188,12 @@ class BoundStage:
         interior_first = sorted(grouped.items(), key=lambda item: len(item[0][0]))
         for (middle, ends, closed, even), rows in interior_first:
             formula, coefficients = stage.on(even)
-            operands = Operands(
-                *(tuple(arrays[n] for n in names)
-                  for names in (stage.writes, stage.reads, coefficients))
-            )  # fmt: skip
+            writes, reads, model = (
+                tuple(arrays[n] for n in names)
+                for names in (stage.writes, stage.reads, coefficients)
+            )
+            sparse = binding.fields.physics.sparse.keys() & set(coefficients)
+            operands = Operands(writes, reads, model, packed=bool(sparse))
             width = binding.closed_width if closed else 0
             variant = Variant(
                 binding.order, axes, middle, ends, memory.slots, width, memory.at_once

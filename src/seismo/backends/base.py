@@ -112,11 +112,13 @@ class Operands:
         writes: fields it changes, read on the spot only.
         reads: fields it differentiates and does not change.
         coefficients: of the model; they have one shot.
+        packed: whether some of these are kept for some planes z only.
     """
 
     writes: tuple
     reads: tuple
     coefficients: tuple
+    packed: bool = False
 
     @property
     def kind(self) -> str:

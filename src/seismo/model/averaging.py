@@ -6,7 +6,7 @@ order (Moczo et al. 2002, BSSA 92, 3042-3066; Backus 1962, JGR 67): where motion
 parts of a cell, what resists it adds up (arithmetic mean), where stress is common, what yields to
 it does (harmonic mean):
 
-    rho  arithmetic                        (parts move together)
+    rho  arithmetic                        (parts move together; fluids: `effective_density`)
     rho vp^2, rho vs^2  harmonic           (stress on the interface is continuous)
     1 / vp^2  arithmetic                   (density constant: compliance is proportional to it)
 
@@ -37,7 +37,7 @@ from typing import Any, Literal
 
 import numpy as np
 
-from seismo.model import column
+from seismo.model import column, effective_density
 from seismo.model.cells import (
     GRIDDED,
     SLAB,
@@ -45,6 +45,7 @@ from seismo.model.cells import (
     cells_about,
     lattice,
     offsets,
+    slopes,
     tensor,
     uneven_cells,
 )
@@ -55,7 +56,6 @@ _COLUMN = column.CELLS * column.SAMPLES  # samples per point where the earth var
 
 # What is averaged, from samples of vp, vs, rho; a fluid's shear compliance is infinite.
 _MEANS: dict[str, Callable[[Samples], np.ndarray]] = {
-    "density": lambda s: s["rho"],
     "compliance": lambda s: 1.0 / (s["rho"] * s["vp"] ** 2),
     "shear_compliance": lambda s: 1.0 / (s["rho"] * s["vs"] ** 2),
     "thin_stretch": lambda s: 1.0 - 2.0 * (s["vs"] / s["vp"]) ** 2,
@@ -64,11 +64,12 @@ _MEANS: dict[str, Callable[[Samples], np.ndarray]] = {
     "solid": lambda s: (s["vs"] > 0.0) * 1.0,
     "solid_compliance": lambda s: np.where(s["vs"] > 0.0, 1.0 / (s["rho"] * s["vs"] ** 2), 0.0),
     "square_slowness": lambda s: s["vp"] ** -2,
+    **effective_density.MEANS,
     "tilt": lambda s: np.zeros_like(s["vp"]),  # found for cut cells only, by `_tilt`
     "slips": lambda s: np.zeros_like(s["vp"]),  # found by `_straighten`
 }
 # What formulas average once more, from the nodes to the points between them.
-_BETWEEN = {"solid_compliance"}
+_BETWEEN = {"solid_compliance", "fluid_density"}
 # What is asked for, from those averages.
 _STIFFNESS = (
     "compliance", "shear_compliance", "plate", "thin_stretch", "shear", "solid",
@@ -109,7 +110,7 @@ def _stiffness(m: Samples) -> dict[str, np.ndarray]:
 
 
 _RESULTS: dict[str, tuple[tuple[str, ...], Callable[[Samples], np.ndarray]]] = {
-    "rho": (("density",), lambda m: m["density"]),
+    **effective_density.RESULTS,
     "p_modulus": (("compliance",), lambda m: 1.0 / m["compliance"]),
     "shear_modulus": (("shear_compliance",), lambda m: 1.0 / m["shear_compliance"]),
     **{name: (_STIFFNESS, itemgetter(name)) for name in ("c33", "c13", "c11", "c44", "c66")},
@@ -141,8 +142,8 @@ def cell_average(
         y: coordinates (ny) m along y, or None in 2-D.
         x: coordinates (nx) m along x.
         spacing: edges in m of the averaging box by axis name.
-        parameters: of "rho", "p_modulus", "shear_modulus", "c11", "c13", "c33", "c44", "c66",
-            "vp", "vs".
+        parameters: of "rho", "rho_x", "rho_y" (`seismo.model.effective_density`), "p_modulus",
+            "shear_modulus", "c11", "c13", "c33", "c44", "c66", "vp", "vs".
         averaging: "effective", or "point" for the values at the points themselves.
         subsamples: samples per axis and cell for plain means, instead of a choice by the kind of
             earth.
@@ -233,8 +234,7 @@ class _Sampler:
         else:
             averages = self._means_of(self.earth.sample(*axes))
         self._refine(averages, axes, self._points(rank))
-        if "tilt" in averages:
-            self._straighten(averages, axes)
+        self._straighten(averages, axes)
         return averages
 
     def _straighten(self, averages: dict[str, np.ndarray], axes: Bounds) -> None:
@@ -247,8 +247,11 @@ class _Sampler:
         for axis, limits in zip(axes, self.earth.clamp, strict=True):
             if axis is not None and limits is not None:
                 ends = ends | (axis <= limits[0]) | (axis >= limits[1])
-        averages["slips"] = (averages["solid"] > 0.0) & (averages["solid"] < 1.0) & ~ends
-        averages["tilt"] = np.where(ends, np.round(averages["tilt"]), averages["tilt"])
+        if "tilt" in averages:
+            averages["slips"] = (averages["solid"] > 0.0) & (averages["solid"] < 1.0) & ~ends
+            averages["tilt"] = np.where(ends, np.round(averages["tilt"]), averages["tilt"])
+        if effective_density.NORMALS[0] in averages:
+            effective_density.straighten(averages, ends)
 
     def plain(self, axes: Bounds) -> bool:
         """Tell whether no cell of a plane z needs to be averaged."""
@@ -297,7 +300,18 @@ class _Sampler:
             for size in (axis.size, count)
         ]
         inner = tuple(range(1, 2 * len(given), 2))
-        return {name: values.reshape(split).mean(inner) for name, values in means.items()}
+        found = {name: values.reshape(split).mean(inner) for name, values in means.items()}
+        if effective_density.NORMALS[0] in found and not self.earth.layered:
+            cells = np.moveaxis(means["density"].reshape(split), inner, range(-len(inner), 0))
+            shape = cells.shape[: len(inner)]
+            points = np.stack(np.meshgrid(*map(offsets, division), indexing="ij"))
+            found |= {
+                name: squares.reshape(shape)
+                for name, squares in effective_density.normals(
+                    cells.reshape(-1, int(np.prod(division))), points.reshape(len(inner), -1)
+                ).items()
+            }
+        return found
 
     def _refine(self, averages: dict[str, np.ndarray], axes: Bounds, points: np.ndarray) -> None:
         """Replace the averages of the uneven cells only."""
@@ -307,23 +321,19 @@ class _Sampler:
                 averages[name][cells] = values.mean(1)
             if "tilt" in means:
                 averages["tilt"][cells] = _tilt(means["compliance"], points)
+            if effective_density.NORMALS[0] in means:
+                for name, squares in effective_density.normals(means["density"], points).items():
+                    averages[name][cells] = squares
 
 
 def _tilt(compliance: np.ndarray, points: np.ndarray) -> np.ndarray:
     """Return sin^2 of the dip of the contact that cuts a cell; in 3-D 2 if it stands, and 0 if not.
 
-    The slope of the compliance is across the contact where a disc about the centre is asked for it,
-    weighted as a lens (to 2 degrees rms); what cuts a corner only has that of the rest.
-
     Args:
         compliance: (cells, samples) 1 / Pa.
         points: (rank, samples) where, in cells from the centre; z first.
     """
-    weights = np.maximum(1.0 - 4.0 * (points**2).sum(0), 1e-3)
-    level = np.log(compliance)
-    level -= (level * weights).sum(1, keepdims=True) / weights.sum()
-    # Summed row by row: a matrix product would round by how many rows there are.
-    z, *others = ((level * (weights * axis)).sum(1) ** 2 for axis in points)
+    z, *others = (slope**2 for slope in slopes(compliance, points))
     upright = sum(others) / np.maximum(z + sum(others), np.finfo(float).tiny)
     return upright if len(points) == 2 else np.where(upright > 0.5, 2.0, 0.0)
 

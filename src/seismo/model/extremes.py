@@ -23,7 +23,10 @@ from seismo.model.gridded import Gridded
 
 @dataclass(frozen=True)
 class Extremes:
-    """Smallest and greatest values of a region; `vs_min` leaves fluids out (0 if all is fluid)."""
+    """Smallest and greatest values of a region; `vs_min` leaves fluids out (0 if all is fluid).
+
+    `fluid_rho_min`, `fluid_rho_max` are those of fluids alone, where the physics knows density.
+    """
 
     vp_min: float = 0.0
     vp_max: float = 0.0
@@ -31,8 +34,15 @@ class Extremes:
     vs_max: float = 0.0
     rho_min: float = 0.0
     rho_max: float = 0.0
+    fluid_rho_min: float = 0.0
+    fluid_rho_max: float = 0.0
     ratio_min: float = float("inf")  # of vp / vs
     fluid: bool = False
+
+    @property
+    def fluids_alike(self) -> bool:
+        """Whether all fluids have one density."""
+        return self.fluid_rho_min == self.fluid_rho_max
 
     @property
     def uniform(self) -> bool:
@@ -119,6 +129,11 @@ def _extremes(samples: Iterable[Samples]) -> Extremes:
     high: dict[str, float] = {}
     ratio, fluid = float("inf"), False
     for fields in samples:
+        if "rho" in fields:
+            wet = fields["rho"][fields["vs"] == 0.0] if "vs" in fields else fields["rho"]
+            if wet.size:
+                low["fluid_rho"] = min(low.get("fluid_rho", np.inf), float(wet.min()))
+                high["fluid_rho"] = max(high.get("fluid_rho", 0.0), float(wet.max()))
         for name, values in fields.items():
             solid = values[values > 0.0] if name == "vs" else values
             fluid = fluid or solid.size < values.size

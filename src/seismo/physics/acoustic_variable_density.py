@@ -5,46 +5,92 @@
 p [Pa] stands on the nodes at t = n dt, vx vy vz [m/s] half a cell further along their axis, half a
 step later (Virieux 1986 for fluids). `kappa` = rho vp^2 dt [Pa s], `rho` / dt [kg/(m^3 s)]; the
 density at a velocity is the mean of its two nodes (Moczo et al. 2002).
+
+Planes z with cells that a contact cuts have a density for each component, `rho_x`, `rho_y` and for
+vz `rho` (`seismo.model.effective_density`). Other planes have `rho` alone; the other two are kept
+for those planes only, and stand `packed` numbers earlier.
 """
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from functools import partial
+from operator import attrgetter
 
-from seismo.physics.table import Drive, Field, Physics, Stage, Term
+import numpy as np
+
+from seismo.physics.table import Drive, Even, Field, Physics, Stage, Term
+
+
+def _motion_2d(o):
+    """Build the update of vx and vz; `mass` is the sum of the densities of two nodes."""
+    at, put, x_up, z_up, two = o.at, o.put, o.x_up, o.z_up, o.number(2)
+
+    @o.jit
+    def motion(i, s, vx, vz, p, mass_x, mass_z):
+        # v(n + 1/2) = v(n - 1/2) - dt / rho grad p
+        put(vx, i, s, at(vx, i) - two / mass_x * x_up(p, i, s, 0))
+        put(vz, i, s, at(vz, i) - two / mass_z * z_up(p, i, s, 0))
+
+    return motion
 
 
 def _velocity_2d(o):
-    at, put, here, x_next, z_next, x_up, z_up = (
-        o.at, o.put, o.here, o.x_next, o.z_next, o.x_up, o.z_up,
-    )  # fmt: skip
-    two = o.number(2)
+    motion, here, x_next, z_next = _motion_2d(o), o.here, o.x_next, o.z_next
 
     @o.jit
-    def velocity(i, s, vx, vz, p, rho):
-        r = here(rho, i, s)
-        put(vx, i, s, at(vx, i) - two / (r + x_next(rho, i, s)) * x_up(p, i, s, 0))
-        put(vz, i, s, at(vz, i) - two / (r + z_next(rho, i, s)) * z_up(p, i, s, 0))
+    def velocity(i, s, vx, vz, p, rho, rho_x):
+        k = i - s.packed
+        mass_x = here(rho_x, k, s) + x_next(rho_x, k, s)
+        motion(i, s, vx, vz, p, mass_x, here(rho, i, s) + z_next(rho, i, s))
 
     return velocity
 
 
+def _even_velocity_2d(o):
+    motion, here, x_next, z_next = _motion_2d(o), o.here, o.x_next, o.z_next
+
+    @o.jit
+    def velocity(i, s, vx, vz, p, rho):
+        r = here(rho, i, s)
+        motion(i, s, vx, vz, p, r + x_next(rho, i, s), r + z_next(rho, i, s))
+
+    return velocity
+
+
+def _motion_3d(o):
+    at, put, x_up, y_up, z_up, two = o.at, o.put, o.x_up, o.y_up, o.z_up, o.number(2)
+
+    @o.jit
+    def motion(i, s, vx, vy, vz, p, mass_x, mass_y, mass_z):
+        put(vx, i, s, at(vx, i) - two / mass_x * x_up(p, i, s, 0))
+        put(vy, i, s, at(vy, i) - two / mass_y * y_up(p, i, s, 0))
+        put(vz, i, s, at(vz, i) - two / mass_z * z_up(p, i, s, 0))
+
+    return motion
+
+
 def _velocity_3d(o):
-    velocity_2d, at, put, here, y_next, y_up = (
-        _velocity_2d(o),
-        o.at,
-        o.put,
-        o.here,
-        o.y_next,
-        o.y_up,
-    )
-    two = o.number(2)
+    motion, here, x_next, y_next, z_next = _motion_3d(o), o.here, o.x_next, o.y_next, o.z_next
+
+    @o.jit
+    def velocity(i, s, vx, vy, vz, p, rho, rho_x, rho_y):
+        k = i - s.packed
+        mass_x = here(rho_x, k, s) + x_next(rho_x, k, s)
+        mass_y = here(rho_y, k, s) + y_next(rho_y, k, s)
+        motion(i, s, vx, vy, vz, p, mass_x, mass_y, here(rho, i, s) + z_next(rho, i, s))
+
+    return velocity
+
+
+def _even_velocity_3d(o):
+    motion, here, x_next, y_next, z_next = _motion_3d(o), o.here, o.x_next, o.y_next, o.z_next
 
     @o.jit
     def velocity(i, s, vx, vy, vz, p, rho):
-        velocity_2d(i, s, vx, vz, p, rho)
-        r = here(rho, i, s) + y_next(rho, i, s)
-        put(vy, i, s, at(vy, i) - two / r * y_up(p, i, s, 0))
+        r = here(rho, i, s)
+        mass_x, mass_y = r + x_next(rho, i, s), r + y_next(rho, i, s)
+        motion(i, s, vx, vy, vz, p, mass_x, mass_y, r + z_next(rho, i, s))
 
     return velocity
 
@@ -71,8 +117,25 @@ def _pressure_3d(o):
 
 
 def coefficients(medium: dict, dt: float) -> dict:
-    """Give `rho` / dt and `kappa` dt from `rho` [kg/m^3] and `p_modulus` [Pa]."""
-    return {"rho": medium["rho"] / dt, "kappa": medium["p_modulus"] * dt}
+    """Give the densities / dt [kg/m^3] and `kappa` dt from `p_modulus` [Pa]."""
+    return inertia(medium, dt) | {"kappa": medium["p_modulus"] * dt}
+
+
+def inertia(medium: dict, dt: float) -> dict:
+    """Give `rho`, `rho_x` and in 3-D `rho_y` / dt [kg/m^3]."""
+    return {name: values / dt for name, values in medium.items() if name.startswith("rho")}
+
+
+def one_density(medium: dict) -> np.ndarray:
+    """Tell where one density does for all components."""
+    others = [values for name, values in medium.items() if name.startswith("rho_")]
+    close = partial(np.isclose, medium["rho"], rtol=1e-9, atol=0.0)
+    return np.logical_and.reduce([close(other) for other in others])
+
+
+def lightness(axis: str, mean: Callable, dt: float) -> np.ndarray:
+    """Return what a force along an axis [N] adds to the velocity there: dt / rho [m^3/kg s]."""
+    return 1 / (mean("rho") if axis == "z" else mean(f"rho_{axis}", "rho"))
 
 
 def drives(axes: str) -> dict:
@@ -82,23 +145,25 @@ def drives(axes: str) -> dict:
             Drive("p", "", lambda mean, dt: mean("kappa") / (mean("rho") * dt), derivative=-1),
         ),
         "explosion": (Drive("p", "", lambda mean, dt: dt, derivative=1),),
-        "force": tuple(Drive(f"v{a}", a, lambda mean, dt: 1 / mean("rho")) for a in axes),
+        "force": tuple(Drive(f"v{a}", a, partial(lightness, a)) for a in axes),
     }
 
 
-def _physics(axes: str, velocity, pressure) -> Physics:
+def _physics(axes: str, velocity, even_velocity, pressure) -> Physics:
     v = tuple(f"v{a}" for a in axes)
+    densities = ("rho", *(f"rho_{a}" for a in axes[:-1]))
+    even = Even(even_velocity, ("rho",), one_density, attrgetter("fluids_alike"))
     return Physics(
         name="acoustic_variable_density",
         axes=axes,
         fields=(Field("p", "", "Pa"), *(Field(f"v{a}", a, "m/s", late=True) for a in axes)),
         stages=(
-            Stage("velocity", v, ("p",), ("rho",), velocity, slots=1),
+            Stage("velocity", v, ("p",), densities, velocity, slots=1, even=even),
             Stage("pressure", ("p",), v, ("kappa",), pressure, slots=1),
         ),
         coefficients=coefficients,
         needs=("vp", "rho"),
-        medium=("rho", "p_modulus"),
+        medium=(*densities, "p_modulus"),
         observables={
             "pressure": {"pressure": (Term("p"),)},
             "velocity": {name: (Term(name),) for name in v},
@@ -109,5 +174,5 @@ def _physics(axes: str, velocity, pressure) -> Physics:
     )
 
 
-two_dimensions = partial(_physics, "xz", _velocity_2d, _pressure_2d)
-three_dimensions = partial(_physics, "xyz", _velocity_3d, _pressure_3d)
+two_dimensions = partial(_physics, "xz", _velocity_2d, _even_velocity_2d, _pressure_2d)
+three_dimensions = partial(_physics, "xyz", _velocity_3d, _even_velocity_3d, _pressure_3d)

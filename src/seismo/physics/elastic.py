@@ -12,7 +12,9 @@ velocities half a step later. Model arrays stand on the nodes: `rho` / dt, the s
 [Pa s], and `q` = 1 / (c44 dt), `q66` = 1 / (c66 dt). The density of a velocity is the mean of two
 nodes, the stiffness of a shear stress the harmonic mean of four (Moczo et al. 2002): 0 beside a
 fluid. Where no contact cuts, c13 = c11 - 2 mu and c33 = c11: `even` formulas read c11 and q only.
-c13, c33 and `q66` are kept for the other planes alone, and stand `packed` numbers earlier.
+c13, c33 and `q66` are kept for the other planes alone, and stand `packed` numbers earlier. So are
+`rho_x`, `rho_y` for planes where fluids of unlike density meet: they slip, and have a density for
+each component, `rho` for vz (`seismo.model.effective_density`).
 
 On the row of a free surface szz vanishes: `surface` takes from sxx (and syy) what a nonzero szz
 would have added, c13 / c33 szz, whatever d_z v_z was. In a fluid that is all of it to the last bit:
@@ -24,27 +26,20 @@ by the rounding of a fused product: what is common to all of them is `rounded` f
 from __future__ import annotations
 
 from functools import partial
+from operator import attrgetter
 
 import numpy as np
 
-from seismo.physics.table import Drive, Field, Physics, Stage, Term
+from seismo.physics.acoustic_variable_density import inertia, lightness, one_density
+from seismo.physics.elastic_velocity import (
+    even_velocity_2d,
+    even_velocity_3d,
+    velocity_2d,
+    velocity_3d,
+)
+from seismo.physics.table import Drive, Even, Field, Physics, Stage, Term
 
 FLUID_Q = 1e30  # 1 / (mu dt) of a fluid: finite, since lanes assume no infinities
-
-
-def _velocity_2d(o):
-    at, put, here, x_next, z_next = o.at, o.put, o.here, o.x_next, o.z_next
-    x_up, x_dn, z_up, z_dn, two = o.x_up, o.x_dn, o.z_up, o.z_dn, o.number(2)
-
-    @o.jit
-    def velocity(i, s, vx, vz, sxx, szz, sxz, rho):
-        r = here(rho, i, s)
-        force = x_up(sxx, i, s, 0) + z_dn(sxz, i, s, 0)
-        put(vx, i, s, at(vx, i) + two / (r + x_next(rho, i, s)) * force)
-        force = x_dn(sxz, i, s, 1) + z_up(szz, i, s, 1)
-        put(vz, i, s, at(vz, i) + two / (r + z_next(rho, i, s)) * force)
-
-    return velocity
 
 
 def _stress_2d(o):
@@ -92,24 +87,6 @@ def _corner(o, axis: str):
     if axis == "z":
         return o.jit(lambda q, i, s: x_next(q, i + s.z_stride, s))
     return o.jit(lambda q, i, s: x_next(q, i + s.y_stride, s))
-
-
-def _velocity_3d(o):
-    at, put, here, x_next, y_next, z_next = o.at, o.put, o.here, o.x_next, o.y_next, o.z_next
-    x_up, x_dn, y_up, y_dn, z_up, z_dn = o.x_up, o.x_dn, o.y_up, o.y_dn, o.z_up, o.z_dn
-    two = o.number(2)
-
-    @o.jit
-    def velocity(i, s, vx, vy, vz, sxx, syy, szz, sxy, sxz, syz, rho):
-        r = here(rho, i, s)
-        force = x_up(sxx, i, s, 0) + y_dn(sxy, i, s, 0) + z_dn(sxz, i, s, 0)
-        put(vx, i, s, at(vx, i) + two / (r + x_next(rho, i, s)) * force)
-        force = x_dn(sxy, i, s, 1) + y_up(syy, i, s, 1) + z_dn(syz, i, s, 1)
-        put(vy, i, s, at(vy, i) + two / (r + y_next(rho, i, s)) * force)
-        force = x_dn(sxz, i, s, 2) + y_dn(syz, i, s, 2) + z_up(szz, i, s, 2)
-        put(vz, i, s, at(vz, i) + two / (r + z_next(rho, i, s)) * force)
-
-    return velocity
 
 
 def _stress_3d(o):
@@ -193,20 +170,21 @@ def _surface_3d(o):
 
 
 def coefficients(medium: dict, dt: float) -> dict:
-    """Give `rho` / dt, the stiffnesses times dt, and their inverses `q` and `q66`.
+    """Give densities / dt, the stiffnesses times dt, and their inverses `q` and `q66`.
 
     Args:
-        medium: `rho` [kg/m^3], `c11`, `c13`, `c33`, `c44` and in 3-D `c66` [Pa].
+        medium: `rho`, `rho_x` and in 3-D `rho_y` [kg/m^3], `c11`, `c13`, `c33`, `c44` and in 3-D
+            `c66` [Pa].
         dt: time step [s].
     """
     floor = 1.0 / (FLUID_Q * dt)
-    named = {"rho": medium["rho"] / dt, "q": 1.0 / (medium["c44"].clip(min=floor) * dt)}
+    named = inertia(medium, dt) | {"q": 1.0 / (medium["c44"].clip(min=floor) * dt)}
     if "c66" in medium:
         named["q66"] = 1.0 / (medium["c66"].clip(min=floor) * dt)
     return named | {name: medium[name] * dt for name in ("c11", "c13", "c33")}
 
 
-def even(medium: dict) -> np.ndarray:
+def one_rock(medium: dict) -> np.ndarray:
     """Tell where one rock fills a cell, so that c11 and the shear stiffness tell all."""
     c11, mu, close = medium["c11"], medium["c44"], partial(np.isclose, rtol=1e-9, atol=0.0)
     alike = close(medium["c33"], c11) & np.isclose(medium["c13"], c11 - 2 * mu, 0, 1e-9 * c11)
@@ -246,7 +224,7 @@ def drives(axes: str) -> dict:
     """Name the sources; a moment tensor M acts on the stress as -dM/dt (stress glut)."""
     normal, shear = [a + a for a in axes], _pairs(axes)
     return {
-        "force": tuple(Drive(f"v{a}", a, lambda mean, dt: 1 / mean("rho")) for a in axes),
+        "force": tuple(Drive(f"v{a}", a, partial(lightness, a)) for a in axes),
         "moment_tensor": tuple(
             Drive(f"s{ab}", ab, lambda mean, dt: -dt, derivative=1) for ab in normal + shear
         ),
@@ -260,11 +238,18 @@ def drives(axes: str) -> dict:
     }
 
 
-def _physics(axes: str, velocity, stress, even_stress, surface, numbers: int) -> Physics:
+def _physics(axes: str, velocity, stress, surface, numbers: int) -> Physics:
+    """Put the table together; velocity and stress are formulas, for all planes and even ones."""
     v, normal = [f"v{a}" for a in axes], [f"s{a}{a}" for a in axes]
     shear = [f"s{p}" for p in _pairs(axes)]
     n = len(axes)
     stiffness = ("c11", "c13", "c33", *(("q66",) if n == 3 else ()), "q")
+    densities = ("rho", *(f"rho_{a}" for a in axes[:-1]))
+    even = Even(velocity[1], ("rho",), one_density, attrgetter("fluids_alike"))
+    stresses = (*normal, *shear)
+    momentum = Stage("velocity", (*v,), stresses, densities, velocity[0], slots=n, even=even)
+    even = Even(stress[1], ("c11", "q"), one_rock, attrgetter("uniform"))
+    hooke = Stage("stress", stresses, (*v,), stiffness, stress[0], slots=n, even=even)
     return Physics(
         name="elastic",
         axes=axes,
@@ -274,36 +259,29 @@ def _physics(axes: str, velocity, stress, even_stress, surface, numbers: int) ->
             *(Field(name, name[1:], "Pa") for name in shear),
         ),
         stages=(
-            Stage("velocity", (*v,), (*normal, *shear), ("rho",), velocity, slots=n),
-            Stage(
-                "stress",
-                (*normal, *shear),
-                (*v,),
-                stiffness,
-                stress,
-                slots=n,
-                even=(even_stress, ("c11", "q")),
-            ),
+            momentum,
+            hooke,
             Stage("surface", (*normal,), (), ("c13", "c33"), surface, where="surface"),
         ),
         coefficients=coefficients,
         needs=("vp", "vs", "rho"),
-        medium=("rho", "c11", "c13", "c33", "c44", *(("c66",) if n == 3 else ())),
+        medium=(*densities, "c11", "c13", "c33", "c44", *(("c66",) if n == 3 else ())),
         observables=observables(axes),
         drives=drives(axes),
         layer_shift=2.0,  # less lets waves guided under a free surface grow in the layers
         closed_surface=True,
         slips=True,
         numbers_per_point=numbers,
-        even=even,
     )
 
 
 def two_dimensions() -> Physics:
     """Give the P-SV equations in x and z."""
-    return _physics("xz", _velocity_2d, _stress_2d, _even_stress_2d, _surface_2d, 18)
+    velocity, stress = (velocity_2d, even_velocity_2d), (_stress_2d, _even_stress_2d)
+    return _physics("xz", velocity, stress, _surface_2d, 18)
 
 
 def three_dimensions() -> Physics:
     """Give the equations in x, y and z."""
-    return _physics("xyz", _velocity_3d, _stress_3d, _even_stress_3d, _surface_3d, 30)
+    velocity, stress = (velocity_3d, even_velocity_3d), (_stress_3d, _even_stress_3d)
+    return _physics("xyz", velocity, stress, _surface_3d, 30)

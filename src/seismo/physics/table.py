@@ -24,6 +24,24 @@ class Field:
 
 
 @dataclass(frozen=True)
+class Even:
+    """A stage's formula for planes z whose medium fewer coefficients tell.
+
+    Attributes:
+        formula: as that of the stage.
+        coefficients: model arrays it uses.
+        where: function(medium) -> where the medium is such.
+        everywhere: function(extremes) -> whether it is throughout an earth of those
+            (`seismo.model.extremes.Extremes`).
+    """
+
+    formula: Callable
+    coefficients: tuple[str, ...]
+    where: Callable
+    everywhere: Callable
+
+
+@dataclass(frozen=True)
 class Stage:
     """One update of some fields from others, at every point.
 
@@ -36,8 +54,7 @@ class Stage:
         slots: layer memory variables along one axis.
         where: "everywhere", "layer" (absorbing layers only) or "surface" (the free-surface row).
         shares: name of an earlier stage whose layer memory this one continues to use.
-        even: the same for planes z where the medium is even (`Physics.even`), with fewer arrays:
-            formula and coefficients.
+        even: the same for planes z where the medium is even, with fewer arrays.
     """
 
     name: str
@@ -48,11 +65,12 @@ class Stage:
     slots: int = 0
     where: str = "everywhere"
     shares: str | None = None
-    even: tuple[Callable, tuple[str, ...]] | None = None
+    even: Even | None = None
 
     def on(self, even: bool) -> tuple[Callable, tuple[str, ...]]:
         """Give the formula and the coefficients for planes of one kind."""
-        return self.even if even and self.even else (self.formula, self.coefficients)
+        one = self.even if even and self.even else self
+        return one.formula, one.coefficients
 
 
 @dataclass(frozen=True)
@@ -71,8 +89,8 @@ class Drive:
     Attributes:
         field: the field it adds to, in the stage that writes it first.
         component: which number of the mechanism: "x" of a force, "xz" of a moment tensor, "".
-        scale: function(mean, dt) -> factor per point, where mean(name) is the coefficient averaged
-            to the field's points.
+        scale: function(mean, dt) -> factor per point, where mean(name, even) is the coefficient
+            averaged to the field's points, `even` what stands for it in even planes.
         derivative: time derivative of the source's moment (or force, or amplitude) that acts;
             -1 is its integral.
     """
@@ -103,8 +121,7 @@ class Physics:
         second_order: whether the scheme is second order in time on one field.
         closed_surface: whether the free surface is a closure of the operators (else mirrored).
         slips: whether fluid meets solid, and slips on it (`seismo.contact`).
-        numbers_per_point: numbers a perfect kernel moves for one point and step.
-        even: function(medium) -> where it is even, so that fewer coefficients tell it all.
+        numbers_per_point: numbers a perfect kernel moves for one point and step, in even planes.
     """
 
     name: str
@@ -123,13 +140,20 @@ class Physics:
     closed_surface: bool = False
     slips: bool = False
     numbers_per_point: int = 0
-    even: Callable | None = None
 
     @property
-    def sparse(self) -> frozenset[str]:
-        """Coefficients that even planes do without, but for the row of a free surface."""
-        everywhere = {n for s in self.stages if s.where != "surface" for n in s.on(True)[1]}
-        return frozenset(n for s in self.stages for n in s.coefficients) - everywhere
+    def sparse(self) -> dict[str, str]:
+        """Coefficients that even planes of a stage do without, and the name of that stage.
+
+        The row of a free surface keeps what its stage reads.
+        """
+        return {
+            name: stage.name
+            for stage in self.stages
+            if stage.even
+            for name in stage.coefficients
+            if name not in stage.even.coefficients
+        }
 
     @property
     def parities(self) -> tuple[int, ...]:
