@@ -10,12 +10,13 @@ INSTALL := $(BIN)/python -m pip install --quiet --disable-pip-version-check
 # A stamp is redone when what is installed changes: the dependencies, or the package itself.
 SOURCES := $(shell find src -name '*.py' -o -name '*.yaml' 2>/dev/null)
 
-.PHONY: demo test lint format docs clean help
+.PHONY: demo test validate lint format docs clean help
 .DELETE_ON_ERROR:
 
 help:
 	@echo "make demo     install, run scenarios/quickstart.yaml, draw its figures into $(DEMO)/"
 	@echo "make test     install, run the fast test-suite"
+	@echo "make validate the quick form of all validation cases"
 	@echo "make lint     ruff and mypy"
 	@echo "make docs     build the documentation into site/"
 	@echo "make clean    remove what these made"
@@ -58,6 +59,10 @@ demo: $(VENV)/installed
 # Files of tests side by side; what they start has several threads and ranks of its own.
 test: $(VENV)/installed-test
 	$(BIN)/python -m pytest -n auto --maxprocesses 4 --dist loadfile --no-loadscope-reorder
+
+# Two cases side by side, each on half of the cores.
+validate: $(VENV)/installed-test
+	$(BIN)/python validation/run.py --quick --jobs 2
 
 lint: $(VENV)/installed-dev
 	$(BIN)/ruff check .

@@ -49,6 +49,7 @@ CASES = {  # in the order of the page
     "energy": "Energy",
     "reciprocity": "Reciprocity",
     "cpml_grazing": "Absorbing layers at grazing incidence",
+    "layer_reflection": "Plane waves on absorbing layers",
     "long_run": "A million steps",
 }
 

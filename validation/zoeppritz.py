@@ -132,14 +132,14 @@ def case(quick: bool) -> list[cases.Row]:
         2, len(PAIRS), figsize=(3.4 * len(PAIRS), 5), sharex=True, layout="constrained"
     )
     for column, (name, pair) in zip(axes.T, PAIRS.items(), strict=True):
-        for fraction in (0.0, 0.25) if quick else (0.0, 0.25, 0.5, 0.75):
+        for fraction in (0.25,) if quick else (0.0, 0.25, 0.5, 0.75):
             found, truth = coefficients(pair, fraction)
             error = np.abs(found - truth)
             rows.append(
                 cases.Row(f"Zoeppritz RPP 0-40 deg, {name}, interface {fraction} h below a node",
                           f"{PPW} ppw", float(error.max()), 0.01, "", reference="Zoeppritz")
             )  # fmt: skip
-            if fraction == 0.0:
+            if fraction == 0.25:
                 column[0].plot(
                     np.degrees(ANGLES), np.abs(truth), color=cases.COLOURS["exact"], lw=2
                 )
