@@ -64,6 +64,9 @@ LINES = (
          "two solids"),
     Line("contact of fluid and solid that dips by 10 to 70 degrees, 2-D", "10", "dipping_contact",
          "water"),
+    Line("flat contact of two fluids of unlike density, all pressures", "10", "fluid_contact",
+         r".*flat, all pressures \[10 ppw"),
+    Line("", "20", "fluid_contact", r".*flat, all pressures \[20 ppw"),
     Line("horizontal contact of fluid and solid anywhere between grid points, five and more points "
          "away ([006](docs/adr/006-fluid-solid-contact.md))", "10", "fluid_solid",
          "fluid-solid, (533|5 cells|sea bed)"),

@@ -41,6 +41,7 @@ CASES = {  # in the order of the page
     "lamb_3d": "Lamb's problem, 3-D",
     "loh1": "LOH.1, layer over half-space",
     "zoeppritz": "Reflection coefficients",
+    "fluid_contact": "Contacts of two fluids",
     "fluid_solid": "Water over rock",
     "dipping_contact": "Contacts that dip",
     "surface_wave_dispersion": "Surface waves of a soft layer",
