@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+import time
 from pathlib import Path
 
 import pytest
@@ -345,3 +346,38 @@ def test_a_grid_just_above_the_limit_is_told_from_it():
     text = "grid: {extent: {x: 100 km, y: 100 km, z: 100 km}, spacing: 10 m}\n"
     with pytest.raises(ScenarioError, match=r"makes 1\.0003e\+12 points, 1e\+12 is the limit"):
         parse(text)
+
+
+MANY = 30_000
+LINE = "{type: line, start: {x: 0, z: 0}, end: {x: 4 km, z: 0}, count: 5, quantities: [%s]}"
+
+
+@pytest.mark.parametrize(
+    ("old", "new"),
+    [
+        (SURFACE, LINE % ", ".join(["v"] * MANY)),
+        (SURFACE, LINE % ", ".join(["velocity"] * MANY)),
+        (SURFACE, LINE % ", ".join(f"v{n}" for n in range(MANY))),
+        ("output: {}", "\n".join(f"key{n}: 1" for n in range(MANY))),
+        ("order: 8", ", ".join(f"key{n}: 1" for n in range(MANY))),
+        ("output: {}", f"output: {{snapshots: [{{interval: 1 s, fields: [{'vq, ' * MANY}]}}]}}"),
+    ],
+)
+def test_very_many_mistakes_take_no_longer_than_as_many_values(old, new):
+    """Each was compared with all others: 87 s of CPU where this takes one."""
+    before = time.process_time()
+    found = mistakes(FLAT.replace("spacing: 10 m", "spacing: 10 m, order: 8").replace(old, new))
+    assert time.process_time() - before < 10.0
+    assert len(found) == 51
+    assert re.fullmatch(r"s\.yaml: and (29949|29950) more mistakes", found[-1])
+    assert all(line.startswith("s.yaml:") for line in found)
+
+
+def test_the_first_lines_of_very_many_mistakes_are_explained():
+    entries = ", ".join(["velocity"] * 3 + ["velocitty"] + ["v"] * 900)
+    found = mistakes(
+        FLAT.replace(SURFACE, LINE % entries).replace("x: 4 km, z: 2", "x: 4 kn, z: 2")
+    )
+    assert "4 kn" in found[0]
+    assert "quantities[3]: 'velocitty': must be one of" in found[1]
+    assert "did you mean 'velocity'?" in found[49]

@@ -219,7 +219,7 @@ def check(document: Document, base: pathlib.Path) -> Scenario:
         scenario = Scenario.model_validate(document.data)
         found = []
     except ValidationError as error:
-        found = mistakes.translate(error, Scenario, document.data)
+        found = mistakes.translate(error, Scenario, document)
         if all(item["type"] != mistakes.RULES for item in error.errors(include_url=False)):
             draft = _draft_of_data(document.data, found)
             odd = {m.path[:-1] for m in found if m.problem.startswith(mistakes.UNKNOWN)}
@@ -253,7 +253,8 @@ def _draft_of(scenario: Scenario) -> rules.Draft:
 def _draft_of_data(data: dict[str, Any], found: list[Mistake]) -> rules.Draft:
     """Return what can be read of a faulty scenario, leaving unknown keys out."""
     unknown = {mistake.path for mistake in found if mistake.problem.startswith(mistakes.UNKNOWN)}
-    data = _without(data, unknown, ())
+    above = {path[:depth] for path in unknown for depth in range(len(path))}
+    data = _without(data, unknown, above, ())
     physics = data.get("physics")
     return rules.Draft(
         physics=physics if isinstance(physics, str) and physics in physics_rules.PHYSICS else None,
@@ -269,18 +270,18 @@ def _draft_of_data(data: dict[str, Any], found: list[Mistake]) -> rules.Draft:
     )
 
 
-def _without(data: Any, unknown: set[Path], path: Path) -> Any:
-    """Return a copy of `data` without the `unknown` keys; only as deep as these go."""
-    if not any(other[: len(path)] == path for other in unknown):
+def _without(data: Any, unknown: set[Path], above: set[Path], path: Path) -> Any:
+    """Return a copy of `data` without the `unknown` keys, which are below those `above` them."""
+    if path not in above:
         return data
     if isinstance(data, dict):
         return {
-            k: _without(v, unknown, (*path, k))
+            k: _without(v, unknown, above, (*path, k))
             for k, v in data.items()
             if (*path, k) not in unknown
         }
     if isinstance(data, list | tuple):
-        return [_without(item, unknown, (*path, index)) for index, item in enumerate(data)]
+        return [_without(item, unknown, above, (*path, i)) for i, item in enumerate(data)]
     return data
 
 

@@ -19,21 +19,33 @@ from seismo.scenario.part import Mistake, Path, Quantity
 from seismo.scenario.reader import Document, shortened, tight
 
 MOST_SHOWN = 50
+_MOST_EXPLAINED = 4 * MOST_SHOWN  # of the first lines; others are only counted
 RULES = "rules"  # pydantic error type that carries mistakes found by the rules between keys
 UNKNOWN = "unknown key"
 _ABSENT = object()
 _INDEXED: Any = (Mapping, list, tuple)
 
 
-def translate(error: ValidationError, model: type[BaseModel], data: Any) -> list[Mistake]:
-    """Return the mistakes that pydantic found in `data`, in words."""
-    found: list[Mistake] = []
-    items = error.errors(include_url=False)
-    for item in items:
-        if item["type"] == RULES:
-            found += item["ctx"]["mistakes"]
-        elif not _follows(item, items):
-            found.append(_mistake(item, model, data))
+def translate(error: ValidationError, model: type[BaseModel], document: Document) -> list[Mistake]:
+    """Return the mistakes that pydantic found in a document, in words.
+
+    Of very many those of its first lines are explained, and the others named.
+    """
+    errors = error.errors(include_url=False)
+    found = [mistake for e in errors if e["type"] == RULES for mistake in e["ctx"]["mistakes"]]
+    items = [item for item in errors if item["type"] != RULES]
+    if len(items) > _MOST_EXPLAINED:
+        items.sort(key=lambda item: place_of(document, describe.plain_path(item["loc"])) or (0, 0))
+    parents = {item["loc"][:depth] for item in items for depth in range(len(item["loc"]))}
+    for number, item in enumerate(items):
+        if item["type"] == "too_short" and item["loc"] in parents:
+            continue  # a list is called too short only because of the mistakes inside it
+        if number < _MOST_EXPLAINED:
+            found.append(_mistake(item, model, document.data))
+        else:
+            unknown = item["type"] == "extra_forbidden"
+            path = describe.plain_path(item["loc"])
+            found.append(Mistake(path, UNKNOWN if unknown else "is no value for it"))
     suggested = {
         (*m.path[:-1], *m.problem.split("'")[1].split("."))
         for m in found
@@ -62,23 +74,22 @@ def value_at(data: Any, path: Path) -> Any:
 
 def scenario_error(document: Document, found: list[Mistake]) -> ScenarioError:
     """Return the error that lists all mistakes of the document, in the order of its lines."""
-    lines = [
-        (place, _line(document.name, place, path, problem))
-        for path, place, problem in document.mistakes
-    ]
     seen = {path for path, _, _ in document.mistakes}
+    listed: list[tuple[tuple[int, int] | None, Mistake, bool]] = [
+        (place, Mistake(path, problem), False) for path, place, problem in document.mistakes
+    ]
     for mistake in found:
         if mistake.path not in seen or mistake.problem.startswith(UNKNOWN):
-            place = place_of(document, mistake.path)
-            value = shown(value_at(document.data, mistake.path))
-            problem = f"{value}: {mistake.problem}" if value else mistake.problem
-            lines.append((place or (0, 0), _line(document.name, place, mistake.path, problem)))
-    texts = list(dict.fromkeys(text for _, text in sorted(lines, key=lambda line: line[0])))
-    if len(texts) > MOST_SHOWN:
-        texts = [
-            *texts[:MOST_SHOWN],
-            f"{document.name or 'scenario'}: and {len(texts) - MOST_SHOWN} more mistakes",
-        ]
+            listed.append((place_of(document, mistake.path), mistake, True))
+    listed = list(dict.fromkeys(sorted(listed, key=lambda entry: entry[0] or (0, 0))))
+    texts = []
+    for place, mistake, with_value in listed[:MOST_SHOWN]:
+        value = shown(value_at(document.data, mistake.path)) if with_value else ""
+        problem = f"{value}: {mistake.problem}" if value else mistake.problem
+        texts.append(_line(document.name, place, mistake.path, problem))
+    if len(listed) > MOST_SHOWN:
+        more = f"and {len(listed) - MOST_SHOWN} more mistakes"
+        texts.append(f"{document.name or 'scenario'}: {more}")
     return ScenarioError(*texts)
 
 
@@ -106,15 +117,6 @@ def shown(value: Any) -> str:
 
 def _many_keys(value: Any) -> bool:
     return isinstance(value, Mapping | BaseModel)
-
-
-def _follows(item: Any, items: list[Any]) -> bool:
-    """Say whether a list is called too short only because of the mistakes inside it."""
-    loc = item["loc"]
-    deeper = any(
-        len(other["loc"]) > len(loc) and other["loc"][: len(loc)] == loc for other in items
-    )
-    return item["type"] == "too_short" and deeper
 
 
 def _line(name: str, place: tuple[int, int] | None, path: Path, problem: str) -> str:

@@ -55,6 +55,7 @@ _FIELD_GROUPS = {
     "elastic_sh": ("velocity",),
 }
 _PEAKS = ("pgv", "pga")
+_SUGGESTED = 100  # entries of a list for which the likeliest meaning is looked for
 _WHOLE_GRID = ("uniform", "layers", "gradient", "table", "file")
 
 
@@ -169,11 +170,14 @@ def peaks(physics: str, dimensions: int) -> tuple[str, ...]:
 
 def _listed(path: Path, names: tuple[str, ...], known: tuple[str, ...], offers: str) -> Found:
     """Check that each name is known and stands in a list but once."""
+    seen: set[str] = set()
     for number, name in enumerate(names):
         if name not in known:
-            yield Mistake((*path, number), f"{offers} {', '.join(known)}{nearest(name, known)}")
-        elif name in names[:number]:
+            hint = nearest(name, known) if number < _SUGGESTED else ""
+            yield Mistake((*path, number), f"{offers} {', '.join(known)}{hint}")
+        elif name in seen:
             yield Mistake((*path, number), "listed twice: keep one")
+        seen.add(name)
 
 
 def _cut(draft: Draft, path: Path, entry: Any) -> Found:

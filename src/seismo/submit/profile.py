@@ -85,7 +85,7 @@ def load_profile(path: str | os.PathLike[str]) -> Profile:
     try:
         profile = Profile.model_validate({} if document.data is None else document.data)
     except ValidationError as error:
-        found = mistakes.translate(error, Profile, document.data)
+        found = mistakes.translate(error, Profile, document)
     if found or document.mistakes:
         raise mistakes.scenario_error(document, found)
     least, devices = {"gpu": 1}.get(profile.backend, 0), profile.gpus
