@@ -10,8 +10,8 @@ import h5py
 import numpy as np
 import pytest
 
-from seismo.errors import ModelError, ScenarioError
-from seismo.model import build_earth
+from seismo.errors import InsufficientMemoryError, ModelError, ScenarioError
+from seismo.model import array_files, build_earth
 from seismo.scenario import load, parse
 from seismo.setup import prepare
 
@@ -190,6 +190,108 @@ def test_no_code_and_no_huge_array_is_read_from_npy(tmp_path: Path):
     )
     (tmp_path / "huge.npy").write_bytes(b"\x93NUMPY\x01\x00v\x00" + header.encode())
     refused(tmp_path, "8796093022208 bytes", path="huge.npy")
+
+
+def npy(base: Path, shape: str, data: bytes = b"") -> str:
+    """Write a .npy file whose header says a shape as it is given."""
+    header = f"{{'descr': '<f4', 'fortran_order': False, 'shape': {shape}, }}\n".encode()
+    size = len(header).to_bytes(2, "little")
+    (base / "a.npy").write_bytes(b"\x93NUMPY\x01\x00" + size + header + data)
+    return "a.npy"
+
+
+@pytest.mark.parametrize(
+    ("shape", "message"),
+    [
+        ("(-1, -1)", r"has the shape \(-1, -1\); a model has 1 to 3 axes"),
+        ("(True, True)", r"has the shape \(True, True\)"),
+        (f"({'1, ' * 200})", r"has the shape \(1, 1, .*\.\.\.; a model"),
+        ("()", r"has the shape \(\)"),
+        ("(0, 4)", r"has the shape \(0, 4\)"),
+        ("(1e3,)", "not a .npy file"),
+        ("[2]", "not a .npy file"),
+        ("(" * 3000, "not a .npy file"),
+        ("'\\x1b[2J',", r"not a .npy file"),
+    ],
+)
+def test_shapes_that_no_model_has(tmp_path: Path, shape, message):
+    refused(tmp_path, message, path=npy(tmp_path, shape, bytes(4)))
+
+
+@pytest.mark.parametrize("form", ["npy", "raw", "hdf5"])
+def test_what_does_not_fit_the_memory_is_said(tmp_path: Path, form, monkeypatch):
+    """Files that take no place on the disk."""
+    count = 1 << 28
+    if form == "hdf5":
+        with h5py.File(tmp_path / "a.h5", "w") as file:
+            file.create_dataset("vp", (count,), "f4", chunks=(1024,))
+        name = "a.h5"
+    else:
+        name = npy(tmp_path, f"({count},)") if form == "npy" else "a.bin"
+        with (tmp_path / name).open("ab") as file:
+            file.truncate(file.tell() + 4 * count)
+    monkeypatch.setattr(array_files.machine, "available_memory", lambda: 10**9)
+    with pytest.raises(InsufficientMemoryError, match=r"needs 1\.07 GB .* of which 1 GB are free"):
+        earth_of(tmp_path, vp=grid_file(name, shape=(count,) if form == "raw" else None))
+
+
+def test_what_runs_out_of_memory_is_said(tmp_path: Path, monkeypatch, plane):
+    def exhausted(*_):
+        raise MemoryError
+
+    monkeypatch.setitem(array_files.READERS, "npy", exhausted)
+    np.save(tmp_path / "a.npy", plane)
+    with pytest.raises(InsufficientMemoryError, match=r"a\.npy: needs .* thin the file out"):
+        earth_of(tmp_path, vp=grid_file("a.npy"))
+
+
+def test_hdf5_without_values_is_refused(tmp_path: Path):
+    with h5py.File(tmp_path / "m.h5", "w") as file:
+        file["null"] = h5py.Empty("f4")
+        file["scalar"] = 2000.0
+        file["four"] = np.full((2, 2, 2, 2), 2000.0)
+        file["pairs"] = np.zeros(3, [("a", "f4"), ("b", "f4")])
+        file["reference"] = file["scalar"].ref
+    for name, message in (
+        ("null", r"m\.h5:/null has the shape None; a model has 1 to 3 axes"),
+        ("scalar", r"has the shape \(\)"),
+        ("four", r"has the shape \(2, 2, 2, 2\)"),
+        ("pairs", "must be real numbers"),
+        ("reference", "must be real numbers"),
+    ):
+        refused(tmp_path, message, path="m.h5", dataset=name)
+
+
+def test_names_of_hdf5_are_shown_as_short_printable_text(tmp_path: Path):
+    with h5py.File(tmp_path / "m.h5", "w") as file:
+        file["\x1b[2J\nvp" + "p" * 9000] = np.full((3, 4), 2000.0)
+        for number in range(300):
+            file[f"vq{number}"] = np.full((3, 4), 2000.0)
+    for name in (None, "nothing"):
+        with pytest.raises(ModelError) as caught:
+            earth_of(tmp_path, vp=grid_file("m.h5", dataset=name))
+        assert str(caught.value).isprintable()
+        assert "?[2J?vppp" in str(caught.value)
+        assert "vq10, vq100, vq101, vq102, vq103, vq104, vq105, and others" in str(caught.value)
+        assert len(str(caught.value)) < 600
+
+
+def test_damaged_hdf5_is_refused_in_one_line(tmp_path: Path):
+    """Whatever byte is wrong."""
+    with h5py.File(tmp_path / "m.h5", "w") as file:
+        file.create_dataset("vp", data=np.full((4, 4), 2000.0), chunks=(2, 2), compression=1)
+    whole, chosen = (tmp_path / "m.h5").read_bytes(), np.random.default_rng(3)
+    for _ in range(150):
+        damaged = bytearray(whole[: chosen.integers(len(whole)) if chosen.random() < 0.2 else None])
+        for place in chosen.integers(len(damaged), size=3) if damaged else ():
+            damaged[place] = chosen.integers(256)
+        (tmp_path / "m.h5").write_bytes(damaged)
+        said = ""
+        try:
+            earth_of(tmp_path, vp=grid_file("m.h5", dataset=chosen.choice(["vp", ""]) or None))
+        except (ModelError, InsufficientMemoryError) as error:
+            said = str(error)
+        assert not said or said.isprintable()
 
 
 def test_hdf5_that_reaches_beyond_itself_is_refused(tmp_path: Path):

@@ -1,27 +1,20 @@
-"""Gridded model files behind one reader interface: NumPy .npy, HDF5 and raw binary.
-
-A reader takes the path and the specification and returns the array as it lies in the file; a new
-format is one more function in `READERS`. Files are data from outside: headers are checked before
-anything is read, nothing in them can name another file or run code, and sizes are bounded.
-"""
+"""One parameter of the earth from a gridded file: the array, its axes, units and values checked."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
 from seismo.errors import ModelError
+from seismo.model.array_files import MALFORMED, READERS, brief, too_large
 from seismo.model.gridded import AXES, GridField
 from seismo.scenario.model_files import format_of
 from seismo.scenario.part import impossible
 
-LARGEST = 64 << 30  # bytes of one array
 _FACTORS = {"m/s": 1.0, "km/s": 1e3, "kg/m3": 1.0, "g/cm3": 1e3}
-_SAFE_FILTERS = {1, 2, 3, 4, 5, 6, 32000}  # HDF5's own and LZF; others would load plugins
-_KINDS = "fiu"
 
 
 def read_grid(
@@ -43,11 +36,15 @@ def read_grid(
 
     Raises:
         ModelError: missing or malformed file, or values that no earth has.
+        InsufficientMemoryError: it is larger than the memory that is free.
     """
+    path = Path(base) / spec.path
     try:
-        return _read(spec, Path(base) / spec.path, key, spacing, origin)
+        return _read(spec, path, key, spacing, origin)
     except ModelError as error:
         raise error.below(*key) from None
+    except MemoryError:
+        raise too_large(path, path.stat().st_size) from None
 
 
 def _read(
@@ -66,9 +63,9 @@ def _read(
     form = format_of(spec)
     try:
         values = READERS[form](path, spec)
-    except OSError as error:
+    except MALFORMED as error:
         raise ModelError(
-            f"{path} cannot be read as {form}: {_brief(error)}; check `format`", "path"
+            f"{path} cannot be read as {form}: {brief(error)}; check `format`", "path"
         ) from None
     axes = _axes(spec, values, path)
     if spec.shape is not None and tuple(spec.shape) != values.shape:
@@ -86,127 +83,6 @@ def _read(
         str(path),
         (*key, "path"),
     )
-
-
-def _read_npy(path: Path, spec: Any) -> np.ndarray:
-    """Read a .npy file, never a pickle; the header must agree with the size of the file."""
-    with path.open("rb") as file:
-        try:
-            version = np.lib.format.read_magic(file)
-            reader = (
-                np.lib.format.read_array_header_1_0
-                if version == (1, 0)
-                else np.lib.format.read_array_header_2_0
-            )
-            shape, _, dtype = reader(file)
-        except ValueError as error:
-            raise ModelError(
-                f"{path} is not a .npy file ({_brief(error)}); save it by numpy.save", "path"
-            ) from None
-        _check_kind(dtype, path)
-        size = _size(shape, dtype, path)
-        held = path.stat().st_size - file.tell()
-    if held != size:
-        raise ModelError(
-            f"{path} holds {held} bytes of values, its header {shape} {dtype} needs {size}; "
-            "save it again",
-            "path",
-        )
-    return np.load(path, allow_pickle=False)
-
-
-def _read_raw(path: Path, spec: Any) -> np.ndarray:
-    """Read bare numbers; their count must be that of the shape."""
-    if spec.shape is None:
-        raise ModelError(
-            f"missing: the raw file {path} needs it, slowest axis first, like [101, 201]", "shape"
-        )
-    dtype = np.dtype(spec.dtype).newbyteorder({"little": "<", "big": ">"}[spec.byte_order])
-    size = _size(tuple(spec.shape), dtype, path, "shape")
-    held = path.stat().st_size
-    if held != size:
-        raise ModelError(
-            f"{path} holds {held} bytes, this shape of {spec.dtype} needs {size}; "
-            "check `shape` and `dtype`",
-            "shape",
-        )
-    values = np.fromfile(path, dtype)
-    return values.reshape(spec.shape).astype(dtype.newbyteorder("="), copy=False)
-
-
-def _read_hdf5(path: Path, spec: Any) -> np.ndarray:
-    """Read one dataset of an HDF5 file, reached by hard links and stored in that file."""
-    import h5py
-
-    with h5py.File(path, "r", locking="best-effort") as file:
-        dataset = _dataset(file, spec.dataset, path)
-        where = f"{path}:{dataset.name}"
-        if dataset.external or dataset.is_virtual:
-            raise ModelError(
-                f"{where} keeps its values in other files, which is not followed; copy it into one",
-                "dataset",
-            )
-        _check_kind(dataset.dtype, where, "dataset")
-        _size(dataset.shape, dataset.dtype, where, "dataset")
-        creation = dataset.id.get_create_plist()
-        filters = {creation.get_filter(k)[0] for k in range(creation.get_nfilters())}
-        if filters - _SAFE_FILTERS:
-            raise ModelError(
-                f"{where} is compressed by plugins {sorted(filters - _SAFE_FILTERS)}; "
-                "store it with gzip",
-                "dataset",
-            )
-        return dataset[...]
-
-
-def _dataset(file: Any, name: str | None, path: Path) -> Any:
-    """Follow hard links only, looking at each link before its target is touched."""
-    import h5py
-
-    if name is None:
-        names = [key for key in file if isinstance(file.get(key, getlink=True), h5py.HardLink)]
-        names = [key for key in names if isinstance(file[key], h5py.Dataset)]
-        if len(names) != 1:
-            raise ModelError(
-                f"missing: {path} has the datasets {', '.join(names) or 'none'}; say which",
-                "dataset",
-            )
-        return file[names[0]]
-    node = file
-    for step in name.strip("/").split("/"):
-        if not isinstance(node, h5py.Group) or step not in node.keys():  # noqa: SIM118
-            raise ModelError(
-                f"no such dataset in {path}; at hand there: {_listing(node)}", "dataset"
-            )
-        if not isinstance(node.get(step, getlink=True), h5py.HardLink):
-            raise ModelError(
-                f"is a link in {path}, which is not followed; name the dataset itself", "dataset"
-            )
-        node = node[step]
-    if not isinstance(node, h5py.Dataset):
-        raise ModelError(f"is a group in {path}, of {_listing(node)}; name a dataset", "dataset")
-    return node
-
-
-def _listing(node: Any) -> str:
-    return ", ".join(list(node.keys())[:10]) if hasattr(node, "keys") else "nothing"
-
-
-def _check_kind(dtype: np.dtype, where: Any, key: str = "path") -> None:
-    if dtype.kind not in _KINDS:
-        raise ModelError(f"{where} holds {dtype}, must be real numbers", key)
-
-
-def _size(shape: tuple[int, ...], dtype: np.dtype, where: Any, key: str = "path") -> int:
-    size = dtype.itemsize
-    for count in shape:
-        size *= int(count)
-    if not 0 < size <= LARGEST:
-        raise ModelError(
-            f"{where}: shape {tuple(shape)} of {dtype} is {size} bytes; 1 to {LARGEST} are read",
-            key,
-        )
-    return size
 
 
 def _axes(spec: Any, values: np.ndarray, path: Path) -> str:
@@ -265,14 +141,3 @@ def _swapped(values: np.ndarray, factor: float, name: str, spec: Any) -> str:
         return ""
     right = "big" if spec.byte_order == "little" else "little"
     return f"byte_order: {right} makes {low:.4g} to {high:.4g} of them: give that"
-
-
-def _brief(error: Exception) -> str:
-    return str(error).splitlines()[0][:120] if str(error) else type(error).__name__
-
-
-READERS: dict[str, Callable[[Path, Any], np.ndarray]] = {
-    "npy": _read_npy,
-    "hdf5": _read_hdf5,
-    "raw": _read_raw,
-}

@@ -211,7 +211,7 @@ Parts = Annotated[Any, AutoOrCount(length=2)]
 Truth = Annotated[bool, Strict()]
 Text = Annotated[str, StringConstraints(max_length=500)]
 FilePath = Annotated[
-    str, StringConstraints(min_length=1, max_length=1000, pattern=r"^[^\x00-\x1f]+$")
+    str, StringConstraints(min_length=1, max_length=1000, pattern=r"^[^\x00-\x1f\x7f-\x9f]+\z")
 ]
 Name = Annotated[str, StringConstraints(pattern=r"^[A-Za-z0-9][A-Za-z0-9._-]{0,63}\z")]
 

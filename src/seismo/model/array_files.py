@@ -1,0 +1,208 @@
+"""Arrays in files of other programs: NumPy .npy, HDF5 and raw binary.
+
+A reader takes the path and the specification and returns the array as it lies in the file; a new
+format is one more function in `READERS`. Files are data from outside: headers are checked before
+anything is read, nothing in them can name another file or run code, sizes are bounded, and names
+are shown as printable text.
+"""
+
+from __future__ import annotations
+
+import math
+import tokenize
+from collections.abc import Callable, Iterable, Iterator
+from itertools import islice
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from seismo import machine
+from seismo.errors import InsufficientMemoryError, ModelError
+from seismo.text_lines import printable
+
+MOST_AXES = 3
+LARGEST = 64 << 30  # bytes of one array
+_SAFE_FILTERS = {1, 2, 3, 4, 5, 6, 32000}  # HDF5's own and LZF; others would load plugins
+_KINDS = "fiu"
+MALFORMED = (  # what h5py, and NumPy's reader of headers, raise for files that were damaged
+    ArithmeticError, AttributeError, LookupError, OSError, RuntimeError, SyntaxError, TypeError,
+    ValueError, tokenize.TokenError,
+)  # fmt: skip
+_LISTED = 10  # names of a file that a message lists
+_SHOWN = 60  # characters of each
+
+
+def _read_npy(path: Path, spec: Any) -> np.ndarray:
+    """Read a .npy file, never a pickle; the header must agree with the size of the file."""
+    with path.open("rb") as file:
+        try:
+            version = np.lib.format.read_magic(file)
+            reader = (
+                np.lib.format.read_array_header_1_0
+                if version == (1, 0)
+                else np.lib.format.read_array_header_2_0
+            )
+            shape, _, dtype = reader(file)
+        except MALFORMED as error:
+            raise ModelError(
+                f"{path} is not a .npy file ({brief(error)}); save it by numpy.save", "path"
+            ) from None
+        _check_kind(dtype, path)
+        size = _size(shape, dtype, path)
+        held = path.stat().st_size - file.tell()
+    if held != size:
+        raise ModelError(
+            f"{path} holds {held} bytes of values, its header {shape} {dtype} needs {size}; "
+            "save it again",
+            "path",
+        )
+    _refuse_what_does_not_fit(path, size)
+    return np.load(path, allow_pickle=False)
+
+
+def _read_raw(path: Path, spec: Any) -> np.ndarray:
+    """Read bare numbers; their count must be that of the shape."""
+    if spec.shape is None:
+        raise ModelError(
+            f"missing: the raw file {path} needs it, slowest axis first, like [101, 201]", "shape"
+        )
+    dtype = np.dtype(spec.dtype).newbyteorder({"little": "<", "big": ">"}[spec.byte_order])
+    size = _size(tuple(spec.shape), dtype, path, "shape")
+    held = path.stat().st_size
+    if held != size:
+        raise ModelError(
+            f"{path} holds {held} bytes, this shape of {spec.dtype} needs {size}; "
+            "check `shape` and `dtype`",
+            "shape",
+        )
+    _refuse_what_does_not_fit(path, size)
+    values = np.fromfile(path, dtype)
+    return values.reshape(spec.shape).astype(dtype.newbyteorder("="), copy=False)
+
+
+def _read_hdf5(path: Path, spec: Any) -> np.ndarray:
+    """Read one dataset of an HDF5 file, reached by hard links and stored in that file."""
+    import h5py
+
+    with h5py.File(path, "r", locking="best-effort") as file:
+        dataset = _dataset(file, spec.dataset, path)
+        where = f"{path}:{printable(dataset.name)[:_SHOWN]}"
+        if dataset.external or dataset.is_virtual:
+            raise ModelError(
+                f"{where} keeps its values in other files, which is not followed; copy it into one",
+                "dataset",
+            )
+        _check_kind(dataset.dtype, where, "dataset")
+        size = _size(dataset.shape, dataset.dtype, where, "dataset")
+        creation = dataset.id.get_create_plist()
+        filters = {creation.get_filter(k)[0] for k in range(creation.get_nfilters())}
+        if filters - _SAFE_FILTERS:
+            raise ModelError(
+                f"{where} is compressed by plugins {sorted(filters - _SAFE_FILTERS)}; "
+                "store it with gzip",
+                "dataset",
+            )
+        _refuse_what_does_not_fit(where, size)
+        return dataset[...]
+
+
+def _dataset(file: Any, name: str | None, path: Path) -> Any:
+    """Follow hard links only, looking at each link before its target is touched."""
+    import h5py
+
+    if name is None:
+        names = list(islice(_datasets(file), _LISTED + 1))
+        if len(names) != 1:
+            raise ModelError(
+                f"missing: {path} has the datasets {_listing(names)}; say which", "dataset"
+            )
+        return file[names[0]]
+    node = file
+    for step in name.strip("/").split("/"):
+        if not isinstance(node, h5py.Group) or step not in node.keys():  # noqa: SIM118
+            there = _listing(node if isinstance(node, h5py.Group) else ())
+            raise ModelError(f"no such dataset in {path}; at hand there: {there}", "dataset")
+        if not isinstance(node.get(step, getlink=True), h5py.HardLink):
+            raise ModelError(
+                f"is a link in {path}, which is not followed; name the dataset itself", "dataset"
+            )
+        node = node[step]
+    if not isinstance(node, h5py.Dataset):
+        raise ModelError(f"is a group in {path}, of {_listing(node)}; name a dataset", "dataset")
+    return node
+
+
+def _datasets(file: Any) -> Iterator[str]:
+    """Iterate over the datasets of an HDF5 file's root that hard links lead to."""
+    import h5py
+
+    for name in file:
+        hard = isinstance(file.get(name, getlink=True), h5py.HardLink)
+        if hard and isinstance(file[name], h5py.Dataset):
+            yield name
+
+
+def _listing(names: Iterable[str]) -> str:
+    """Format the first names of some."""
+    shown = [printable(name)[:_SHOWN] for name in islice(names, _LISTED + 1)]
+    return ", ".join([*shown[:_LISTED], *["and others"] * (len(shown) > _LISTED)]) or "none"
+
+
+def _check_kind(dtype: np.dtype, where: Any, key: str = "path") -> None:
+    if dtype.kind not in _KINDS:
+        raise ModelError(f"{where} holds {dtype}, must be real numbers", key)
+
+
+def _size(shape: Any, dtype: np.dtype, where: Any, key: str = "path") -> int:
+    """Return the bytes of an array that is worth reading.
+
+    Args:
+        shape: as the file says it.
+        dtype: of the values.
+        where: the file, for messages.
+        key: of the scenario that a message blames.
+
+    Raises:
+        ModelError: it has no values, too many, or more axes than a model.
+    """
+    counts = shape if isinstance(shape, tuple) else ()
+    if not 1 <= len(counts) <= MOST_AXES or any(type(n) is not int or n < 1 for n in counts):
+        raise ModelError(
+            f"{where} has the shape {brief(shape)}; a model has 1 to {MOST_AXES} axes, of a point "
+            "at least",
+            key,
+        )
+    size = math.prod(counts) * dtype.itemsize
+    if size > LARGEST:
+        raise ModelError(
+            f"{where}: shape {counts} of {dtype} is {size} bytes; up to {LARGEST} are read", key
+        )
+    return size
+
+
+def _refuse_what_does_not_fit(where: Any, size: int) -> None:
+    if size > (machine.available_memory() or size):
+        raise too_large(where, size)
+
+
+def too_large(where: Any, size: int) -> InsufficientMemoryError:
+    """Return the error for a file of so many bytes, more than are free."""
+    free = machine.available_memory()
+    told = "" if free is None else f", of which {free / 1e9:.3g} GB are free"
+    return InsufficientMemoryError(
+        f"{where}: needs {size / 1e9:.3g} GB of memory to be read{told}; cut or thin the file out"
+    )
+
+
+def brief(what: object) -> str:
+    """Format the beginning of what a file, or a library that reads it, says."""
+    text = printable(str(what).partition("\n")[0])
+    return (text[:117] + "..." if len(text) > 120 else text) or type(what).__name__
+
+
+READERS: dict[str, Callable[[Path, Any], np.ndarray]] = {
+    "npy": _read_npy,
+    "hdf5": _read_hdf5,
+    "raw": _read_raw,
+}
