@@ -103,6 +103,13 @@ def test_depth_is_counted_from_the_top_of_the_grid_as_in_the_scenario(tmp_path):
             "station,lon,lat,depth\nA,1,0,0\n",
             "1: unknown column lon, lat; write longitude, latitude for lon, lat; expected",
         ),
+        (
+            "root:x:0:0:root:/root:/bin/bash\nbin:x:1:1:bin:/bin:/usr/sbin/nologin\n",
+            "1: names no columns of a station list; expected the columns network, station, loc",
+        ),
+        ("my secret,hunter2\nmore,of it\n", "1: names no columns of a station list; expected"),
+        (HEAD + "XX," + "A" * 140_000 + ",00,1,0\n", "2: 140010 characters; expected the columns"),
+        (HEAD + "XX," + "A" * 9000 + ",00,1,0\n", f"2: the code '{'A' * 20}' may hold letters"),
         ("sta,x,z\nA,1,0\n", "1: unknown column sta; write station for sta; expected"),
         ("station,name,x,z\nA,B,1,0\n", "1: unknown column name; expected"),
         (

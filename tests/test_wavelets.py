@@ -201,6 +201,17 @@ def test_a_file_is_met_by_the_spline(tmp_path: Path):
     ("text", "message"),
     [
         ("1\n2\nx\n", ":3: 'x' is not a number"),
+        ("1x\n2\n", ":1: '1x' is not a number"),
+        ("root:x:0:0\n", ":1: what it begins with is not a number: start comments with #"),
+        ("\u221212\n2\n", r":1: '\u221212' is not a number: the character U\+2212"),
+        ("0 1e308\n.001 -1e308\n.002 1e308\n", r"path: .*w\.txt: its values reach 1e\+308, 1e\+30"),
+        ("0 1\n1e300 2\n1e308 3\n", r"w\.txt: its times reach 1e\+308 s; give seconds, up to 1e"),
+        ("-1e15 1\n0 2\n1e15 1\n", "its times reach 1e"),
+        (
+            "0 1\n5e-324 2\n1e-323 3\n",
+            "its times come as close as 4.94066e-324 s; give seconds, 1e",
+        ),
+        ("0 " * 6000, ":1: 11999 characters; expected a column"),
         ("0 1\n1 2\n# \n1 3\n", ":4: the time 1 s is not after that of the row before, 1 s"),
         ("1\n2\n", "interval: missing: .* has one column"),
         ("0 1 2\n", ":1: 3 columns"),
@@ -215,6 +226,16 @@ def test_a_malformed_file_is_refused_in_one_line(tmp_path: Path, text, message):
     with pytest.raises(ModelError, match=message) as caught:
         wavelets.evaluate(spec("file", path="w.txt"), np.zeros(1), tmp_path)
     assert "\n" not in str(caught.value)
+
+
+@pytest.mark.parametrize(
+    ("interval", "message"),
+    [(1e-320, "as close as 9"), (1e300, "reach 2e"), (1.7e308, "reach inf")],
+)
+def test_an_interval_beyond_reason_is_blamed(tmp_path: Path, interval, message):
+    (tmp_path / "w.txt").write_text("1\n2\n3\n")
+    with pytest.raises(ModelError, match=rf"interval: .*w\.txt: its times .*{message}"):
+        wavelets.shape_of(spec("file", path="w.txt", interval=interval), tmp_path)
 
 
 def test_a_missing_file_is_named(tmp_path: Path):

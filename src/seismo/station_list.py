@@ -34,6 +34,7 @@ _UPWARDS = ("elevation", "elev", "height", "altitude")
 _NOT_USED = ("sitename", "starttime", "endtime", "start", "end", "site", *_UPWARDS)
 _SPECFEM = re.compile(r"\S+\s+\S+(\s+[-+.0-9eEdD]+){4}")
 _DEGREES = {"longitude": (-180.0, 360.0), "latitude": (-90.0, 90.0)}
+_PLAUSIBLE = re.compile(r"[\w .+()|-]{1,80}")  # names of columns, or a line of them
 _PART = re.compile(r"[A-Za-z0-9_-]{0,16}\Z")
 
 
@@ -120,6 +121,8 @@ def _check_header(header: list[str], axes: str, where: str, expected: str) -> No
     known = (*CODE, *(GEOGRAPHIC if geographic else AXES))
     wanted = {"station", *(GEOGRAPHIC[:2] if geographic else axes)}
     unknown = [name or "(no name)" for name in header if name not in known and _is_used(name)]
+    if unknown and not _is_table(header):
+        raise ModelError(f"{where}: names no columns of a station list; {expected}", "path")
     if unknown:
         problem = f"unknown column {', '.join(unknown)}{_renamed(unknown, header, known)}"
         problem += f"; {expected}; names of sites, times and elevations are passed over, take "
@@ -134,6 +137,15 @@ def _check_header(header: list[str], axes: str, where: str, expected: str) -> No
     if missing or len(set(used)) < len(used):
         problem = f"there is no column {', '.join(missing)}" if missing else "a column stands twice"
         raise ModelError(f"{where}: {problem}; {expected}", "path")
+
+
+def _is_table(header: list[str]) -> bool:
+    """Whether a line seems to be of a list of stations: of any other file nothing is shown."""
+    words = [word for name in header for word in re.split(r"[|\s]+", name)]
+    numbers = sum(bool(re.fullmatch(r"[-+]?\d+\.?\d*", word)) for word in words)
+    named = {*CODE, *GEOGRAPHIC, *AXES, *_CALLED, *_NOT_USED}.intersection(words)
+    plausible = all(_PLAUSIBLE.fullmatch(name) for name in header if name)
+    return plausible and (bool(named) or numbers > 1)
 
 
 def _renamed(unknown: list[str], header: list[str], known: tuple[str, ...]) -> str:

@@ -6,12 +6,14 @@ and lines keep their numbers for messages.
 
 from __future__ import annotations
 
+import re
 import unicodedata
 from pathlib import Path
 
 from seismo.errors import ModelError
 
 LARGEST = 64 << 20  # bytes; a column of a million numbers is smaller
+LONGEST = 10_000  # characters of a line
 _BINARY = {  # what is given by mistake, by its first bytes
     b"\x89HDF": "an HDF5 file (`seismo info` describes results)",
     b"\x89PNG": "a picture",
@@ -27,6 +29,7 @@ _LOOK_ALIKES = {  # what word processors and web pages make of characters of a n
     **dict.fromkeys("\u200b\u200c\u200d\u200e\u200f\u2060\ufeff\u00ad", ""),
     "\uff0b": "+",
 }
+_NUMBER_LIKE = re.compile(rf"[-+.{''.join(_LOOK_ALIKES)}]*\d")
 _UTF_16 = (b"\xff\xfe", b"\xfe\xff")
 
 
@@ -38,7 +41,7 @@ def read_lines(path: Path, expected: str) -> list[tuple[int, str]]:
         expected: what the file should hold, for messages.
 
     Raises:
-        ModelError: there is no such file, it is too large, or it is no text.
+        ModelError: there is no such file, it or a line is too long, or it is no text.
     """
     if not path.is_file():
         raise ModelError(f"no such file as {path}; {expected}", "path")
@@ -53,7 +56,11 @@ def read_lines(path: Path, expected: str) -> list[tuple[int, str]]:
         problem = f"{path}{no_text(content, error.start)}; {expected}"
         raise ModelError(problem, "path") from None
     lines = enumerate((line.split("#")[0].strip() for line in text.splitlines()), 1)
-    return [(number, line) for number, line in lines if line]
+    found = [(number, line) for number, line in lines if line]
+    for number, line in found:
+        if len(line) > LONGEST:
+            raise ModelError(f"{path}:{number}: {len(line)} characters; {expected}", "path")
+    return found
 
 
 def look_alike(text: str) -> str:
@@ -65,6 +72,15 @@ def look_alike(text: str) -> str:
                 return f"the character {name} only looks like {plain!r}: type {plain}"
             return f"take out the character {name}"
     return ""
+
+
+def shown_word(word: str, of_table: bool) -> str:
+    """Format a word that should be a number.
+
+    The path may lead to any file that the user can read, and messages to others: of a file that is
+    no table, which lines before have told, only what begins like a number is shown.
+    """
+    return repr(word[:20]) if of_table or _NUMBER_LIKE.match(word) else "what it begins with"
 
 
 def printable(text: object) -> str:

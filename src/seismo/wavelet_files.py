@@ -15,8 +15,11 @@ from typing import Any
 import numpy as np
 
 from seismo.errors import ModelError
-from seismo.text_lines import look_alike, read_lines
+from seismo.text_lines import look_alike, read_lines, shown_word
 
+_LATEST = 1e9  # s, of the times of samples, before zero or after it
+_CLOSEST = 1e-15  # s between them: far below what any grid carries
+_LARGEST = 1e30  # of their values; numbers of 32 bits end at 3e38
 _EXPECTED = "expected a column of values, or columns of time in s and value"
 
 
@@ -75,9 +78,23 @@ def _read(path: Path, interval: float | None, changed: object) -> Samples:
         raise ModelError(
             f"{path} has times of its own, in its first column: leave it out", "interval"
         )
-    time = table[:, 0] if timed else np.arange(len(table)) * float(interval or 0.0)
+    with np.errstate(over="ignore"):
+        time = table[:, 0] if timed else np.arange(len(table)) * float(interval or 0.0)
     values = np.ascontiguousarray(table[:, -1])
+    if problem := _beyond_reason(time, values):
+        raise ModelError(f"{path}: {problem}", "path" if timed else "interval")
     return Samples(time, values, _natural_curvature(time, values))
+
+
+def _beyond_reason(time: np.ndarray, values: np.ndarray) -> str:
+    """Say which times (n) s or values (n) cannot be reckoned with; nothing where all can."""
+    if (late := float(np.abs(time[[0, -1]]).max())) > _LATEST:
+        return f"its times reach {late:g} s; give seconds, up to {_LATEST:g}"
+    if (close := float(np.diff(time).min())) < _CLOSEST:
+        return f"its times come as close as {close:g} s; give seconds, {_CLOSEST:g} apart at least"
+    if (large := float(np.abs(values).max())) > _LARGEST:
+        return f"its values reach {large:g}, {_LARGEST:g} is the limit; scale them, and the source"
+    return ""
 
 
 def _read_table(path: Path) -> np.ndarray:
@@ -103,7 +120,7 @@ def _append(rows: list[list[float]], words: list[str]) -> str:
             row.append(float(word))
         except ValueError:
             problem = look_alike(word) or f"start comments with #; {_EXPECTED}"
-            return f"{word[:20]!r} is not a number: {problem}"
+            return f"{shown_word(word, bool(rows))} is not a number: {problem}"
     if not np.isfinite(row).all():
         return f"{words[int(np.argmin(np.isfinite(row)))]} is not finite; give a number"
     if len(row) > 2 or (rows and len(row) != len(rows[0])):

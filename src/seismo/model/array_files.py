@@ -37,6 +37,8 @@ def _read_npy(path: Path, spec: Any) -> np.ndarray:
     """Read a .npy file, never a pickle; the header must agree with the size of the file."""
     with path.open("rb") as file:
         try:
+            if file.peek(6)[:6] != b"\x93NUMPY":
+                raise ModelError(f"{path} is not a .npy file; save it by numpy.save", "path")
             version = np.lib.format.read_magic(file)
             reader = (
                 np.lib.format.read_array_header_1_0

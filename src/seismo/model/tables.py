@@ -23,13 +23,13 @@ def read_table(path: Path) -> np.ndarray:
         ModelError: the file is missing or malformed, or its depths decrease.
     """
     expected = "expected rows of z, vp, vs, rho in SI units"
-    order = list(range(4))
+    order, headed = list(range(4)), False
     rows: list[list[float]] = []
     for number, line in read_lines(path, expected):
         words = line.replace(",", " ").replace(";", " ").split()
         where = f"{path}:{number}"
-        if not rows and not _is_number(words[0]):
-            order = _header(words, where)
+        if not (rows or headed or _is_number(words[0])):
+            order, headed = _header(words, where), True
             continue
         rows.append(_row(words, order, where, expected))
         if len(rows) > 1 and rows[-1][0] < rows[-2][0]:
@@ -45,10 +45,10 @@ def read_table(path: Path) -> np.ndarray:
 def _header(words: list[str], where: str) -> list[int]:
     names = [{"depth": "z"}.get(word.lower(), word.lower()) for word in words]
     if sorted(names) != sorted(_COLUMNS):
+        named = set(_COLUMNS).intersection(names)  # of a file that is no table nothing is shown
+        told = f"columns {', '.join(words)[:80]}" if named else "is no line of a table"
         raise ModelError(
-            f"{where}: columns {', '.join(words)}; expected {', '.join(_COLUMNS)} "
-            "in any order, without units",
-            "path",
+            f"{where}: {told}; expected {', '.join(_COLUMNS)} in any order, without units", "path"
         )
     return [names.index(name) for name in _COLUMNS]
 
