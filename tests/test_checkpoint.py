@@ -21,6 +21,7 @@ from seismo.errors import ScenarioError, StorageError
 from seismo.output import checkpoint, lock
 from seismo.output.checkpoint import DamagedError
 from seismo.output.lock import Lock
+from seismo.output.sealed_json import sealed, unsealed
 from seismo.places import Held, Place, runs_of, span
 
 FACTS = {"batch": 2, "dt": 0.1 + 0.2}
@@ -163,7 +164,16 @@ def test_parts_of_a_whole_come_together_in_other_parts(tmp_path):
 
 
 @pytest.mark.parametrize(
-    "text", ["{}", "[]", '{"format": "seismo checkpoint", "version": 99}', "x"]
+    "text",
+    [
+        "{}",
+        "[]",
+        '{"format": "seismo checkpoint", "version": 99}',
+        "x",
+        "[" * 10**5,
+        sealed({"format": "seismo checkpoint", "version": 99}),
+        sealed({"format": "another"}),
+    ],
 )
 def test_another_format_is_refused(tmp_path, text):
     import zipfile
@@ -172,6 +182,50 @@ def test_another_format_is_refused(tmp_path, text):
         archive.writestr("header.json", text)
     with pytest.raises(DamagedError):
         checkpoint.header_of(tmp_path / "checkpoint-1.zip")
+
+
+def test_no_flipped_bit_of_a_sealed_text_is_believed():
+    data = {"format": "x", "until": 12, "share": 0.1 + 0.2, "peaks": {"vx": float("nan")}}
+    text = sealed(data).encode()
+    assert repr(unsealed(text)) == repr(data)
+    for bit in range(8 * len(text)):
+        flipped = bytearray(text)
+        flipped[bit // 8] ^= 1 << bit % 8
+        try:
+            assert repr(unsealed(bytes(flipped))) == repr(data)  # a blank that became a line's end
+        except ValueError:
+            continue
+
+
+def test_a_header_that_was_changed_is_damaged(tmp_path):
+    """Written anew by another program, with its CRC: another number, one too many, one less."""
+    import zipfile
+
+    write(tmp_path, 12)
+    (path,) = checkpoint.found(tmp_path)
+    with zipfile.ZipFile(path) as archive:
+        members = {name: archive.read(name) for name in archive.namelist()}
+    header = json.loads(members["header.json"])
+    name, (dtype, shape) = next(iter(header["arrays"].items()))
+    for other in ([dtype, [*shape, 1]], [dtype, []], [dtype], ["f8", shape], None):
+        text = json.dumps(header | {"arrays": header["arrays"] | {name: other}})
+        with zipfile.ZipFile(path, "w") as archive:
+            for member, data in (members | {"header.json": text}).items():
+                archive.writestr(member, data)
+        with pytest.raises(DamagedError, match="is damaged: it does not have its checksum"):
+            checkpoint.header_of(path)
+
+
+@pytest.mark.parametrize(
+    "place",
+    [(0, (1,), ((0, 8),)), (-1, (1,), ((0, 2),)), (0, (9,), ((0, 2),)), (0, (1,), ((2, 1),))],
+)
+def test_no_block_reaches_beyond_its_array(place):
+    """It would read memory that is not the array's, or end the process."""
+    first, strides, runs = place
+    with pytest.raises(ValueError, match="a block of vx ends at"):
+        Place("vx", first, strides, (runs,)).block(np.zeros(7))
+    assert Place("vx", 7, (0,), (((0, 0),),)).block(np.zeros(7)).size == 0
 
 
 def test_a_full_disk_leaves_what_there_was(tmp_path, monkeypatch):
@@ -204,6 +258,7 @@ HOLDER = """
 import sys, time
 from pathlib import Path
 from seismo.output.lock import Lock
+from seismo.output.sealed_json import sealed, unsealed
 from seismo.places import Held, Place, runs_of, span
 with Lock(Path(sys.argv[1])):
     print("held", flush=True)

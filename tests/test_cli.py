@@ -300,3 +300,26 @@ def test_importing_seismo_is_quick():
     script = "import sys, seismo; print({'numpy', 'numba', 'h5py'} & sys.modules.keys())"
     done = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True)
     assert done.stdout == "set()\n"
+
+
+def test_nothing_that_is_said_steers_a_terminal(seismo_of, tmp_path):
+    """Names come from files of others."""
+    import h5py
+
+    with h5py.File(write_elastic_2d(tmp_path / "x.h5"), "r+") as file:
+        file.attrs["title"] = "\x1b[2J\x9b1mpainted"
+    code, out, _ = seismo_of("info", "x.h5")
+    assert code == 0
+    assert "?[2J?1mpainted" in out
+    assert all(line.isprintable() for line in out.splitlines())
+    code, _, err = seismo_of("info", "\x1b[2Jnone.h5")
+    assert code == 2
+    assert err.startswith("?[2Jnone.h5: no such file")
+
+
+def test_a_file_where_a_run_keeps_its_parts_is_the_users_mistake(seismo_of, tmp_path):
+    (tmp_path / "pulse.h5.run").write_text("mine")
+    code, out, err = seismo_of("run", "pulse.yaml", "--quiet")
+    assert (code, out) == (2, "")
+    assert "pulse.h5.run: is a link, or no folder, where a run keeps what it has so far" in err
+    assert (tmp_path / "pulse.h5.run").read_text() == "mine"

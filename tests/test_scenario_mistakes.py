@@ -381,3 +381,14 @@ def test_the_first_lines_of_very_many_mistakes_are_explained():
     assert "4 kn" in found[0]
     assert "quantities[3]: 'velocitty': must be one of" in found[1]
     assert "did you mean 'velocity'?" in found[49]
+
+
+def test_python_data_that_is_too_deep_is_refused():
+    data: list = []
+    for _ in range(2000):
+        data = [data]
+    around: dict = {}
+    around["around"] = around
+    for deep in (data, around):
+        with pytest.raises(ScenarioError, match="nested deeper than 32 levels, or contains itself"):
+            from_dict({"physics": "elastic", "model": deep})

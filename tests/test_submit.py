@@ -246,3 +246,12 @@ def test_the_script_asks_its_runs_to_end(tmp_path, monkeypatch, asked, code):
     assert job.wait() == code
     requeued = tmp_path / "requeued"
     assert (requeued.read_text() if requeued.exists() else "") == "requeue 7\n" * (code == 85)
+
+
+@pytest.mark.parametrize("name", ["-rf.yaml", "--resume=x.yaml"])
+def test_a_name_that_looks_like_an_option_is_none(name, tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    Path(name).write_text(SCENARIO)
+    script = write_script(load(name), Profile(), Path())
+    assert not script.name.startswith("-")
+    assert f" -m seismo run ./{name} --resume " in script.read_text()

@@ -11,6 +11,7 @@ import signal
 import subprocess
 import sys
 import time
+import zipfile
 from pathlib import Path
 
 import h5py
@@ -22,6 +23,7 @@ from seismo import runner
 from seismo.errors import ScenarioError, StoppedError, StorageError, UnstableError
 from seismo.output import checkpoint
 from seismo.output.lock import Lock
+from seismo.output.sealed_json import sealed
 from seismo.ranks import Alone
 from seismo.runner import checkpoints, deadline, identity, resume, stepping
 from seismo.runner.request import Request
@@ -226,12 +228,38 @@ def unfinished(tmp_path, every_step) -> Path:
     return tmp_path / "x.h5"
 
 
-@pytest.mark.parametrize("damage", ["cut", "flipped", "emptied"])
+def rewrite_header(path: Path, change) -> None:
+    """Change the header of a checkpoint, and let the archive be sound."""
+    with zipfile.ZipFile(path) as archive:
+        members = {name: archive.read(name) for name in archive.namelist()}
+    header = json.loads(members["header.json"])
+    change(header)
+    with zipfile.ZipFile(path, "w") as archive:
+        for name, data in (members | {"header.json": json.dumps(header)}).items():
+            archive.writestr(name, data)
+
+
+def test_a_manifest_with_a_flipped_bit_is_one_line(unfinished):
+    """What it would have said, such as steps that are a text, is not believed."""
+    manifest = Path(f"{unfinished}.run", "manifest.json")
+    whole = manifest.read_bytes()
+    for key in (b'"until": ', b'"bytes": ', b'"file": "'):
+        data = bytearray(whole)
+        data[data.index(key) + len(key)] ^= 4
+        manifest.write_bytes(data)
+        with pytest.raises(StorageError, match=r"manifest.json: is damaged: .*; start over"):
+            seismo.run(SCENARIO, unfinished, resume=True)
+
+
+@pytest.mark.parametrize("damage", ["cut", "flipped", "emptied", "header"])
 def test_a_damaged_checkpoint_gives_way_to_the_one_before(unfinished, wanted, damage):
     newest, _ = checkpoint.found(Path(f"{unfinished}.run"))
     data = bytearray(newest.read_bytes())
     data[len(data) // 2] ^= 4
-    newest.write_bytes({"cut": data[:-100], "flipped": data, "emptied": b""}[damage])
+    if damage == "header":
+        rewrite_header(newest, lambda header: header["arrays"].popitem())
+    else:
+        newest.write_bytes({"cut": data[:-100], "flipped": data, "emptied": b""}[damage])
     said: list = []
     seismo.run(SCENARIO, unfinished, said.append, resume=True).close()
     (warning,) = (p.note for p in said if p.phase == "warning")
@@ -265,7 +293,7 @@ def test_a_checkpoint_whose_results_are_gone_is_refused(unfinished):
     manifest.unlink()
     with pytest.raises(StorageError, match=r"manifest.json: is damaged: .*; start over with --no-"):
         seismo.run(SCENARIO, unfinished, resume=True)
-    manifest.write_text('{"format": "seismo parts", "version": 2, "parts": []}')
+    manifest.write_text(sealed({"format": "seismo parts", "version": 3, "parts": []}))
     with pytest.raises(StorageError, match="names no part of the first 50 steps"):
         seismo.run(SCENARIO, unfinished, resume=True)
     assert not unfinished.exists()

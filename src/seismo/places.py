@@ -40,8 +40,15 @@ class Place:
         return Place(whole, first, tuple(strides), runs)
 
     def block(self, flat: np.ndarray) -> np.ndarray:
-        """Look at the block in an array."""
+        """Look at the block in an array.
+
+        Raises:
+            ValueError: it does not lie in the array.
+        """
         shape = [sum(b - a for a, b in runs) for runs in self.index]
+        last = self.first + sum((n - 1) * k for n, k in zip(shape, self.strides, strict=True))
+        if min(self.first, *shape, *self.strides) < 0 or (all(shape) and last >= flat.size):
+            raise ValueError(f"a block of {self.whole} ends at {last}, its array at {flat.size}")
         steps = [n * flat.itemsize for n in self.strides]
         return np.lib.stride_tricks.as_strided(flat[self.first :], shape, steps)
 

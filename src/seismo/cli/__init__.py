@@ -29,6 +29,7 @@ from seismo.cli.arguments import (
 )
 from seismo.errors import InsufficientMemoryError, ScenarioError, SeismoError
 from seismo.ranks import end_all
+from seismo.text_lines import printable
 
 DIFFERENT = 1
 INTERRUPTED = 130
@@ -111,7 +112,7 @@ def info(
     from seismo.output.results import open_results
 
     with open_results(results) as opened:
-        print(opened.info())
+        print(*map(printable, opened.info().split("\n")), sep="\n")
         if verify:
             print(f"  {'verified':<12}all {opened.verify():,} numbers are as written")
 
@@ -333,11 +334,11 @@ def _code_of(error: BaseException, debug: bool) -> int:
             print("interrupted", file=sys.stderr)
         return code
     if isinstance(error, SeismoError):
-        print(error, file=sys.stderr)
+        print(*map(printable, str(error).split("\n")), sep="\n", file=sys.stderr)
         return error.exit_code
     if isinstance(error, MemoryError):
         print("out of memory; `seismo check` says what a run needs", file=sys.stderr)
         return InsufficientMemoryError.exit_code
-    reason = " ".join(f"{type(error).__name__}: {error}".split())
+    reason = printable(" ".join(f"{type(error).__name__}: {error}".split()))
     print(f"internal error, please report it (seismo --debug ...): {reason}", file=sys.stderr)
     return SeismoError.exit_code

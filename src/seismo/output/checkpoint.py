@@ -1,10 +1,11 @@
 """A checkpoint: the numbers a run goes on from, in one file that exists whole or not at all.
 
 It is a zip archive without compression, so that any tool can look inside. The archive keeps a
-CRC-32 of every member; `header.json` comes first, then the arrays, cut along their first axis into
-members of about `BLOCK` bytes. The header says which numbers of the whole run each array holds, so
-that ranks with another cut of the grid can take them up. It is written under a hidden name,
-synchronised to the disk and renamed; the one before is kept, should the newest turn out damaged.
+CRC-32 of every member; `header.json`, which has a checksum of its own, comes first, then the
+arrays, cut along their first axis into members of about `BLOCK` bytes. The header says which
+numbers of the whole run each array holds, so that ranks with another cut of the grid can take them
+up. It is written under a hidden name, synchronised to the disk and renamed; the one before is kept,
+should the newest turn out damaged.
 """
 
 from __future__ import annotations
@@ -22,10 +23,11 @@ import numpy as np
 
 from seismo.errors import StorageError
 from seismo.output.hidden_file import HiddenFile, refusal
+from seismo.output.sealed_json import sealed, unsealed
 from seismo.places import Held, Place
 
 FORMAT = "seismo checkpoint"
-VERSION = 2
+VERSION = 3
 KEPT = 2
 BLOCK = 64 << 20  # bytes fetched, summed and written at once
 _HEADER = "header.json"
@@ -58,7 +60,7 @@ def write(folder: Path, done: int, facts: Mapping[str, Any], state: State, fetch
     file = HiddenFile(final)
     try:
         with zipfile.ZipFile(cast(Any, file), "w") as archive:
-            archive.writestr(zipfile.ZipInfo(_HEADER), json.dumps(header))
+            archive.writestr(zipfile.ZipInfo(_HEADER), sealed(header))
             for name, part in _blocks({name: held.array for name, held in state.items()}):
                 data = np.ascontiguousarray(fetch(part))
                 with archive.open(zipfile.ZipInfo(name), "w", force_zip64=True) as member:
@@ -91,10 +93,10 @@ def header_of(path: Path) -> dict[str, Any]:
     """
     try:
         with zipfile.ZipFile(path) as archive:
-            header = json.loads(archive.read(_HEADER))
+            header = unsealed(archive.read(_HEADER))
     except _DAMAGE as error:
         raise _damaged(path, error) from error
-    if not isinstance(header, dict) or header.get("format") != FORMAT:
+    if header.get("format") != FORMAT:
         raise DamagedError(f"{path}: is not a checkpoint of seismo")
     if header.get("version") != VERSION:
         raise DamagedError(

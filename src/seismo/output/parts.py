@@ -13,7 +13,6 @@ chunks: one part alone becomes the results file by a rename, several by copying 
 from __future__ import annotations
 
 import contextlib
-import json
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
 from pathlib import Path
 from typing import Any
@@ -24,10 +23,11 @@ from seismo.errors import ScenarioError, StorageError
 from seismo.output.arrays import AGAIN
 from seismo.output.chunks import stored_chunks
 from seismo.output.hidden_file import HiddenFile, refusal, sync_folder, write_whole
+from seismo.output.sealed_json import sealed, unsealed
 from seismo.output.verification import verified
 
 MANIFEST = "manifest.json"
-_FORMAT = {"format": "seismo parts", "version": 2}
+_FORMAT = {"format": "seismo parts", "version": 3}
 UNFINISHED = "unfinished"  # the `status` of a part
 BOUNDS = ("v110", "v110")  # HDF5 of 2016: since then what describes data carries checksums
 
@@ -209,7 +209,7 @@ class Parts:
 
     def _read(self) -> list[dict[str, Any]]:
         try:
-            found = json.loads((self.folder / MANIFEST).read_text(encoding="utf-8"))
+            found = unsealed((self.folder / MANIFEST).read_bytes())
             if {key: found.get(key) for key in _FORMAT} != _FORMAT:
                 raise ValueError("not of this version")
             for number, row in enumerate(found["parts"]):
@@ -225,7 +225,7 @@ class Parts:
         return StorageError(f"{path}: is damaged: {reason}; start over with --no-resume")
 
     def _write(self) -> None:
-        text = json.dumps({**_FORMAT, "parts": self.sealed}, indent=1)
+        text = sealed({**_FORMAT, "parts": self.sealed})
         write_whole(self.folder / MANIFEST, text.encode())
         sync_folder(self.folder.parent)
 

@@ -10,22 +10,28 @@ import numpy as np
 
 from seismo.errors import ScenarioError
 from seismo.scenario.part import Mistake, Part, Path
+from seismo.scenario.reader import MAX_DEPTH
 
 _PATH = re.compile(r"[^.\[\]]+(\[[0-9]{1,9}\]|\.[^.\[\]]+)*")
 _PART = re.compile(r"\[([0-9]+)\]|([^.\[\]]+)")
 
 
-def plain(value: Any) -> Any:
+def plain(value: Any, depth: int = 0) -> Any:
     """Return a copy of parts, mappings and lists as dicts and lists, without parts' empty keys.
 
     Numbers of NumPy's become Python's, arrays of no axes too.
+
+    Raises ScenarioError where it is deeper than any scenario, or contains itself; `depth` says how
+    deep a value is.
     """
+    if depth > MAX_DEPTH:
+        raise ScenarioError(f"scenario: nested deeper than {MAX_DEPTH} levels, or contains itself")
     if isinstance(value, Part):
         value = {key: held for key, held in value.__dict__.items() if held is not None}
     if isinstance(value, Mapping):
-        return {key: plain(held) for key, held in value.items()}
+        return {key: plain(held, depth + 1) for key, held in value.items()}
     if isinstance(value, list | tuple):
-        return [plain(item) for item in value]
+        return [plain(item, depth + 1) for item in value]
     scalar = isinstance(value, np.generic) or (isinstance(value, np.ndarray) and value.ndim == 0)
     return value.item() if scalar else value
 

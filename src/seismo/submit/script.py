@@ -68,7 +68,7 @@ def batch_script(scenario: Scenario, profile: Profile, folder: Path) -> str:
 def job_name(scenario: Scenario) -> str:
     """Give the name of the job: that of the scenario's file, as far as SLURM takes it."""
     stem = "" if scenario.path is None else scenario.path.stem
-    return re.sub(r"[^A-Za-z0-9._-]", "_", stem)[:64] or "seismo"
+    return re.sub(r"[^A-Za-z0-9._-]", "_", stem)[:64].lstrip("-.") or "seismo"
 
 
 def slurm_time(seconds: float) -> str:
@@ -84,7 +84,9 @@ def slurm_time(seconds: float) -> str:
 
 def _commands(scenario: Scenario, profile: Profile) -> list[str]:
     """Give a command for each run: one, on all ranks or GPUs, or one for each GPU of a survey."""
-    words = [sys.executable, "-m", "seismo", "run", str(scenario.path), "--resume"]
+    file = str(scenario.path)
+    file = f"./{file}" if file.startswith("-") else file  # else it would be an option
+    words = [sys.executable, "-m", "seismo", "run", file, "--resume"]
     words += ["--backend", profile.backend, "--progress", str(profile.progress)]
     threads = profile.cpus // profile.ranks
     words += {"cpu": ["--threads", str(threads)]}.get(profile.backend, [])
