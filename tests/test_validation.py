@@ -76,7 +76,7 @@ def test_rows_are_recorded_with_their_commit(runner, monkeypatch, capsys, tmp_pa
     assert row["clean"] in (True, False)
     assert row["machine"]
     assert row["date"]
-    assert row["version"] in (ROOT / "pyproject.toml").read_text()
+    assert f"## {row['version']}" in (ROOT / "CHANGELOG.md").read_text()
     assert (tmp_path / "front.md").read_text() == (
         "before\n<!-- accuracy -->\n| case | points | error | others |\n|---|---|---|---|\n"
         "| a toy | 10 | 0.1 % |  |\n<!-- end of accuracy -->\nafter\n"

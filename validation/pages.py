@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import json
 import re
-import tomllib
 from collections.abc import Mapping
 from dataclasses import dataclass, fields
 from typing import Any
@@ -88,8 +87,10 @@ def write_results(results: Mapping[str, Any]) -> None:
 
 
 def release() -> str:
-    """Return the version that pyproject.toml gives the tree."""
-    return tomllib.loads((HERE.parent / "pyproject.toml").read_text())["project"]["version"]
+    """Return the version of this release: the first that CHANGELOG.md names."""
+    found = re.search(r"^## (\S+)", (HERE.parent / "CHANGELOG.md").read_text(), re.MULTILINE)
+    assert found
+    return found[1]
 
 
 def rows_of(results: Mapping[str, Any], case: str) -> list[Row]:
@@ -150,12 +151,16 @@ def accuracy(results: Mapping[str, Any]) -> str:
     """Format the table of accuracy; lines whose rows were not measured are left out."""
     lines = ["| case | points | error | others |", "|---|---|---|---|"]
     for line in LINES:
-        rows = [row for row in rows_of(results, line.case)
-                if re.match(line.pattern, f"{row.case} [{row.sampling}]")]  # fmt: skip
-        if rows:
+        if rows := matching(results, line):
             others = "; ".join(dict.fromkeys(row.peers for row in rows if row.peers))
             lines.append(f"| {line.label} | {line.points} | {_range(rows)} | {others} |")
     return "\n".join(lines) + "\n"
+
+
+def matching(results: Mapping[str, Any], line: Line) -> list[Row]:
+    """Return the rows that a line of the table stands for."""
+    rows = rows_of(results, line.case)
+    return [row for row in rows if re.match(line.pattern, f"{row.case} [{row.sampling}]")]
 
 
 def _range(rows: list[Row]) -> str:

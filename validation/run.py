@@ -73,18 +73,19 @@ class Outcome:
         return f"{self.name}: {missed} of {len(self.rows)} rows miss their bar" if missed else ""
 
 
-def measured_on() -> dict[str, object]:
-    """Return what every row is recorded with: version, commit, whether its tree is clean, machine.
+def measured_on(commit: str) -> dict[str, object]:
+    """Return what every row is recorded with: release, commit, whether its tree is clean, machine.
 
-    What a run itself writes (results, pages, figures) does not make the tree unclean.
+    What a run itself writes (results, pages, figures) does not make the tree unclean. `commit` is
+    that of a clean copy without a repository; empty where git is asked.
     """
     sources = ("src", "scenarios", "pyproject.toml", "validation/*.py")
-    device = choose().make("float32").describe()["device"]
+    devices = machine.processor(), choose().make("float32").describe()["device"]
     return {
         "version": pages.release(),
-        "commit": _git("rev-parse", "HEAD"),
-        "clean": _git("status", "--porcelain", "--", *sources) == "",
-        "machine": f"{device}, {machine.cores()} cores",
+        "commit": commit or _git("rev-parse", "HEAD"),
+        "clean": bool(commit) or _git("status", "--porcelain", "--", *sources) == "",
+        "machine": f"{', '.join(dict.fromkeys(devices))}, {machine.cores()} cores",
     }
 
 
@@ -156,12 +157,13 @@ def main() -> int:
     parser.add_argument("cases", nargs="*", choices=[[], *CASES], help="all when none is named")
     parser.add_argument("--quick", action="store_true", help="smaller versions; record nothing")
     parser.add_argument("--jobs", type=int, default=1, help="cases to run side by side")
+    parser.add_argument("--commit", default="", help="of a clean copy that is no repository")
     parser.add_argument("--pages", action="store_true", help="only write the pages anew")
     arguments = parser.parse_args()
     if arguments.pages:
         pages.write(CASES)
         return 0
-    origin = measured_on()
+    origin = {} if arguments.quick else measured_on(arguments.commit)
     names = arguments.cases or list(CASES)
     failures = []
     for outcome in run_cases(names, arguments.quick, arguments.jobs):
