@@ -27,12 +27,12 @@ LAYERS = tuple(
     set(names.split())
     for names in (
         "errors",
-        "units grid stencils differences one_pass operators wavelets wavelet_files time_dispersion"
-        " schedule ranks interpolation geographic mechanisms machine text_lines station_list team"
-        " places seismograms timeline",
+        "units grid stencils surface_closure differences one_pass operators wavelets wavelet_files"
+        " time_dispersion schedule ranks interpolation geographic mechanisms machine text_lines"
+        " station_list team places seismograms timeline",
         "scenario",
         "model decomposition backends",
-        "physics kernels division",
+        "physics kernels division surface_slope",
         "fields cpml surroundings free_surface contact corrections",
         "stages halo contact_rows sources receivers loans cuts",
         "survey maps",
@@ -50,6 +50,7 @@ LAYERS = tuple(
 )
 # Pairs (importer, imported) of one layer that are allowed; each is a decision, none a cycle.
 SAME_LAYER = {
+    ("surface_closure", "stencils"),
     ("operators", "differences"),
     ("operators", "one_pass"),
     ("one_pass", "differences"),

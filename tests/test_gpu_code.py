@@ -289,6 +289,7 @@ def test_bodies_of_output_and_halos(precision, compiler):
     for body, arguments in (
         (cuts.cut, (found, rows, field, rows, 2, field.dtype.type(3), 1)),
         (cuts.cut_beside, (found, rows, field, rows, 2, *beside, 1)),
+        (cuts.add_multiplied, (found, rows, field, rows, 2, *beside, field, rows)),
         (cuts.shorten, (found.view("u4"), rows, whole(1), whole(3), whole(7))),
         (cuts.change, (field, field, field, rows)),
         (cuts.raise_peaks, (found, field, rows, rows)),

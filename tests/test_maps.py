@@ -23,25 +23,36 @@ from seismo.fields import Fields
 from seismo.grid import Grid
 from seismo.kernels import cuts as kernels
 from seismo.maps import Maps, make_maps
+from seismo.model import Earth
+from seismo.model.layered import Uniform
 from seismo.output.quantities import long_name, symbol
 from seismo.physics.registry import physics_for
 from seismo.ranks import Alone
 from seismo.scenario import from_dict
 from seismo.setup import prepare
 from seismo.simulation import Simulation
-from seismo.stencils import Stencil, surface_closure
+from seismo.stencils import Stencil
+from seismo.surface_closure import surface_closure
+from seismo.surface_slope import SurfaceSlope
 from seismo.surroundings import Surroundings
 from test_run import SCENARIO
 
 GRID = Grid("xyz", (20, 18, 22), (10.0, 10.0, 5.0), (0.0, -20.0, 0.0), (4, 3, 0), (4, 3, 4))
 ORDER, SHOTS, DT = 4, 2, 0.5
 EVERY_PLANE = dict.fromkeys(("velocity", "stress"), np.ones(GRID.points[2], bool))
-# Of degree 3, which the four half points beside a node of order 4 read exactly.
+# Of degree 3, which the four half points beside a node of order 4 read exactly; szz = 0 on z = 0.
 POLYNOMIALS = {
     "vx": lambda x, y, z: 1.0 + 0.3 * x - 0.02 * x**2 + 0.002 * x**3 + 0.1 * y - 0.05 * z,
     "vy": lambda x, y, z: -2.0 + 0.2 * y + 0.03 * y**2 - 0.001 * y**3 + 0.07 * x * z,
-    "vz": lambda x, y, z: 0.5 - 0.4 * z + 0.05 * z**2 - 0.002 * z**3 - 0.06 * y,
+    "vz": lambda x, y, z: 0.5 + slope_of(x, y) * z + 0.05 * z**2 - 0.002 * z**3 - 0.06 * y,
 }
+ROCK = Uniform({"vp": 2000.0, "vs": 1000.0, "rho": 2000.0})
+
+
+def slope_of(x, y):
+    """Give d_z vz of no traction on the surface: -lambda / (lambda + 2 mu) (d_x vx + d_y vy)."""
+    across = (0.3 - 0.04 * x + 0.006 * x**2) / 10.0 + (0.2 + 0.06 * y - 0.003 * y**2) / 10.0
+    return -0.5 * 5.0 * across
 
 
 def entry(quantities, **cut):
@@ -70,7 +81,8 @@ def check_polynomials(backend: Backend, cuts: tuple[int, int], plane: str | None
     """Compare peaks after two looks, of which the second sees a third of the motion."""
     physics = physics_for("elastic", 3)
     closure = surface_closure(Stencil(ORDER))
-    around = Surroundings(GRID, physics, closure, False, ORDER // 2)
+    slope = SurfaceSlope(GRID, Earth((ROCK,), ("vp", "vs", "rho")), 8, ORDER // 2)
+    around = Surroundings(GRID, physics, closure, False, ORDER // 2, slope)
     names = ("pgv", "pga", "pgv_horizontal", "pga_y", "pgv_z", "vz")
     place = plane and SimpleNamespace(**{**dict.fromkeys("xyz"), plane: 20.0})
     parts = filled(backend, cuts)

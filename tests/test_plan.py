@@ -194,7 +194,7 @@ WARNED = {
     "receivers .* \\(top\\), .*: if ground or sea end at the top, set boundaries.top: free": {
         "boundaries": {}, "receivers": [ON_TOP],
     },
-    "within 4 points": {
+    "within 5 points": {
         "sources": [SCENARIO["sources"][0] | {"position": {"x": 610.0, "z": 20.0}}]
     },
     "pressure vanishes": WATER | {"sources": [SHALLOW]},

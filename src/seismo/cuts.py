@@ -31,11 +31,14 @@ class Beside:
         axis: along which they lie.
         steps: (points along z, kernels.POINTS) how far up the axis.
         weights: (points along z, kernels.POINTS) of them.
+        factor: function(y, x) of the grid indices (broadcastable) of the point itself, by which the
+            sum is multiplied, or None.
     """
 
     axis: str
     steps: np.ndarray
     weights: np.ndarray
+    factor: Callable[[np.ndarray, np.ndarray], np.ndarray] | None = None
 
 
 @dataclass(frozen=True)
@@ -126,6 +129,7 @@ class Rows:
         fields: of the subdomain.
         shots: whose shot each row is (row).
         z: grid index of each row along z.
+        y: and along y.
         given: where each row begins in a field.
         to: where it begins in a flat array (shot, z, y, x) of the cut, or of what is kept of it.
     """
@@ -133,8 +137,14 @@ class Rows:
     fields: Fields
     shots: np.ndarray
     z: np.ndarray
+    y: np.ndarray
     given: np.ndarray
     to: np.ndarray
+
+    def taking(self, some: np.ndarray) -> Rows:
+        """Give some of the rows."""
+        arrays = (a[some] for a in (self.shots, self.z, self.y, self.given, self.to))
+        return Rows(self.fields, *arrays)
 
     def beside(self, points: Beside) -> tuple[np.ndarray, np.ndarray]:
         """Give the offsets (row, n) and weights of what each point of a row is the sum of."""
@@ -245,6 +255,9 @@ class Reader:
         put, number = self._backend.array, np.dtype(self._backend.precision).type
         for rows, (to, given) in zip(self.rows, self.held, strict=True):
             source, step = rows.fields.written(name, parity), self.cut.index[0].step
+            if beside is not None and beside.factor is not None:
+                yield from self._multiplied(rows, source, target, factor, first, beside)
+                continue
             held = (target, put(rows.to + first) if first else to, source, given, step)
             if beside is None:
                 yield self.each_row(kernels.cut, rows, (*held, number(factor), int(added)))
@@ -252,6 +265,23 @@ class Reader:
                 offsets, weights = rows.beside(beside)
                 sums = (put(offsets), put(number(factor * weights)))
                 yield self.each_row(kernels.cut_beside, rows, (*held, *sums, int(added)))
+
+    def _multiplied(
+        self, rows: Rows, source: Any, target: Any, factor: float, first: int, beside: Beside
+    ) -> Iterator[Launch]:
+        """Bind the adding of sums that have a factor of their own at every point."""
+        put, number = self._backend.array, np.dtype(self._backend.precision).type
+        rows = rows.taking(beside.weights[rows.z].any(axis=1))
+        if beside.factor is None or not rows.to.size:
+            return
+        x = self.cut.index[0]
+        y, which = np.unique(rows.y, return_inverse=True)
+        factors = number(beside.factor(y[:, None], np.array(x)[None, :]))
+        offsets, weights = rows.beside(beside)
+        yield self.each_row(kernels.add_multiplied, rows, (
+            target, put(rows.to + first), source, put(rows.given), x.step, put(offsets),
+            put(number(factor * weights)), put(factors.ravel()), put(which * len(x)),
+        ))  # fmt: skip
 
     def each_row(self, body: Any, rows: Rows, arguments: tuple) -> Launch:
         """Bind a body to the rows of a subdomain; it writes its first argument."""
@@ -274,4 +304,4 @@ def _rows(cut: Cut, fields: Fields, first: int) -> Rows:
     plane = (shot + part.first - first) * len(z) + (z_of - z.start) // z.step
     row = plane * len(y) + (y_of - y.start) // y.step
     given = part.flat(x.start, y_of, z_of) + shot * part.volume
-    return Rows(fields, shot, z_of, given, row * len(x))
+    return Rows(fields, shot, z_of, y_of, given, row * len(x))

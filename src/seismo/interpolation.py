@@ -4,7 +4,9 @@ Away from a free surface: a Kaiser-windowed sinc of 8 points along each axis (Hi
 whose moments up to degree 3 are made exact, so that smooth fields are read exactly however the
 point lies. Next to an image surface the window is folded back with the field's sign. Next to a
 closed surface (elastic), where no points exist above, the polynomial through the nearest rows is
-used, and a field that vanishes on the surface is told so. Points on the grid have weight one.
+used, and a field that vanishes on the surface is told so. Where the surface prescribes a field's
+slope (`seismo.surface_slope`) the polynomial has that slope there, and needs fewer rows. Points on
+the grid have weight one.
 """
 
 from __future__ import annotations
@@ -18,6 +20,7 @@ RADIUS = 4
 KAISER_B = 6.31
 EXACT_DEGREE = 3
 SURFACE_POINTS = 6
+SLOPE_ROWS = 3  # least rows beside a prescribed slope
 ON_GRID = 1e-9  # in cells: nearer than this is on the point
 
 
@@ -28,10 +31,13 @@ class Surface:
     Attributes:
         sign: -1 or 1 for an image, 0 for a closed surface.
         vanishes: whether the field is zero on the surface.
+        sloped: half points below a closed surface that its prescribed slope can be used with, 0
+            where there is none.
     """
 
     sign: int
     vanishes: bool
+    sloped: int = 0
 
 
 def _kaiser_sinc(distance: np.ndarray) -> np.ndarray:
@@ -63,6 +69,40 @@ def _one_sided(position: float, shift: float, first: int, vanishes: bool):
     return rows, _lagrange(points, position)
 
 
+@lru_cache(maxsize=4096)
+def sloped_weights(position: float, sloped: int) -> tuple[np.ndarray, float]:
+    """Give the weights of the first half points below a surface, and of the slope on it.
+
+    They are those of the polynomial of powers 0 ... n through n half points that has the slope at 0
+    (Hermite interpolation).
+
+    Args:
+        position: in rows below the surface.
+        sloped: half points that may be used.
+
+    Returns:
+        weights (n) float64, and that of the slope in units of field / row.
+    """
+    rows = min(sloped, max(SLOPE_ROWS, int(np.floor(position - 0.5)) + SLOPE_ROWS))
+    powers = np.arange(rows + 1)
+    through = (np.arange(rows)[:, None] + 0.5) ** powers
+    weights = np.linalg.solve(np.vstack([through, powers == 1]).T, position**powers)
+    return weights[:-1], float(weights[-1])
+
+
+def slope_share(position: float, half: bool, surface: Surface | None) -> float:
+    """Give the weight of the surface's slope, in field / row, in what `axis_weights` reads."""
+    on_row = abs(position - 0.5 - np.rint(position - 0.5)) < ON_GRID and position > 0
+    if surface is None or not half or on_row or not _uses_slope(position, surface):
+        return 0.0
+    return sloped_weights(position, surface.sloped)[1]
+
+
+def _uses_slope(position: float, surface: Surface) -> bool:
+    """Tell whether a position lies so near the surface, and above the contacts."""
+    return 0 <= position < min(RADIUS - 0.5, surface.sloped)
+
+
 def midpoint_weights(reach: int) -> tuple[np.ndarray, np.ndarray]:
     """Give half points beside a node, `reach` on each side, and the weights that read it there."""
     rows = np.arange(-reach, reach)
@@ -92,6 +132,9 @@ def axis_weights(
     rows = np.arange(start, start + 2 * RADIUS)
     if surface is None or start >= first:
         return rows, _kaiser_sinc(position - shift - rows)
+    if surface.sign == 0 and half and _uses_slope(position - first, surface):
+        weights = sloped_weights(position - first, surface.sloped)[0]
+        return np.arange(first, first + weights.size), weights
     if surface.sign == 0:
         return _one_sided(position, shift, first, surface.vanishes)
     weights = _kaiser_sinc(position - shift - rows)

@@ -21,7 +21,7 @@ from seismo.backends.base import Backend, Launch
 from seismo.cuts import Beside, Component, Cut, Reader, components_of, make_cut
 from seismo.fields import Fields
 from seismo.grid import Grid
-from seismo.interpolation import axis_weights, midpoint_weights
+from seismo.interpolation import axis_weights, midpoint_weights, slope_share
 from seismo.kernels import cuts as kernels
 from seismo.physics.table import Physics
 from seismo.places import Held
@@ -135,9 +135,7 @@ class _Peaks:
         kept = zeros if self._changing else zeros[:1]
         self._rates, self._before = backend.array(kept), backend.array(kept)
         self._found = {q.name: backend.array(np.zeros(size, np.float32)) for q in maps.quantities}
-        self._beside = [
-            beside(around, c.terms[0][0]) if at_nodes else None for c, at_nodes in maps.channels
-        ]
+        self._around = around
         self._rows = np.arange(0, size, self._reader.length)
         self._shots = self._rows // max(1, self._reader.points)
 
@@ -161,12 +159,16 @@ class _Peaks:
         size, channels, found = self._reader.size, self.maps.channels, list[Launch]()
         if not size:
             return found
-        for n, (component, _) in enumerate(channels):
-            for k, (field, factor) in enumerate(component.terms):
-                found += self._reader.launches(
-                    field, parity, self._values, factor, added=k > 0, first=n * size,
-                    beside=self._beside[n],
-                )  # fmt: skip
+        for n, (component, at_nodes) in enumerate(channels):
+            added = False
+            for name, factor in component.terms:
+                sums = beside(self._around, name) if at_nodes else {name: None}
+                for field, points in sums.items():
+                    found += self._reader.launches(
+                        field, parity, self._values, factor, added=added, first=n * size,
+                        beside=points,
+                    )  # fmt: skip
+                    added = True
         if self._changing:
             starts = np.arange(len(channels))[:, None] * size
             rows, held = (starts + self._rows).ravel(), (self._rates, self._before, self._values)
@@ -186,21 +188,40 @@ class _Peaks:
         return self._backend.each_row(body, rows.size, length, arguments, writes, shots)
 
 
-def beside(around: Surroundings, name: str) -> Beside | None:
-    """Give the half points that read a field at the nodes, None where it stands there.
+def beside(around: Surroundings, name: str) -> dict[str, Beside | None]:
+    """Give, by field, the half points that read a field at the nodes; None where it stands there.
 
-    Under a closed free surface there are none above; the polynomial through those below is used.
+    Under a closed free surface there are none above; the polynomial through those below is used,
+    with the slope that the surface prescribes, which other fields tell.
     """
-    field = around.physics.named(name)
+    field, slope = around.physics.named(name), around.slope
     if not field.half:
-        return None
+        return {name: None}
+    rows, some = midpoint_weights(min(MOST_REACH, around.halo))
+    steps, weights = _tables(around, rows, some)
+    surface = around.surface(field)
+    if field.half != "z" or surface is None or surface.sign:
+        return {name: Beside(field.half, steps, weights)}
+    shares = np.array([slope_share(float(z), True, surface) for z in range(MOST_REACH)])
+    for z in range(MOST_REACH):
+        rows, some = axis_weights(float(z), True, 0, surface)
+        steps[z], weights[z] = 0, 0.0
+        steps[z, : rows.size], weights[z, : rows.size] = rows - z, some
+    found: dict[str, Beside | None] = {name: Beside("z", steps, weights)}
+    if slope is None:
+        return found
+    for axis in slope.across:
+        rows, some = slope.derivative(axis)
+        steps, weights = _tables(around, rows, some)
+        weights[MOST_REACH:] = 0.0
+        weights[:MOST_REACH] *= -around.grid.spacing[2] * shares[:, None]
+        found[f"v{axis}"] = Beside(axis, steps, weights, slope.ratio)
+    return found
+
+
+def _tables(around: Surroundings, rows: np.ndarray, some: np.ndarray):
+    """Give steps and weights (points along z, POINTS) that are the same for every z."""
     size = (around.grid.points[2], kernels.POINTS)
     steps, weights = np.zeros(size, np.int64), np.zeros(size)
-    rows, some = midpoint_weights(min(MOST_REACH, around.halo))
     steps[:, : rows.size], weights[:, : rows.size] = rows, some
-    if field.half == "z" and around.closure is not None:
-        for z in range(MOST_REACH):
-            rows, some = axis_weights(float(z), True, 0, around.surface(field))
-            steps[z], weights[z] = 0, 0.0
-            steps[z, : rows.size], weights[z, : rows.size] = rows - z, some
-    return Beside(field.half, steps, weights)
+    return steps, weights

@@ -134,8 +134,9 @@ class Part:
         closed = tables.down if setup.closure else ()
         contacts.correct(backend, self.stages, medium, tables, self.fields.arrays(0), closed)
         around = Surroundings(
-            setup.grid, physics, setup.closure, any(f.kind == "free_surface" for f in faces), halo
-        )
+            setup.grid, physics, setup.closure, any(f.kind == "free_surface" for f in faces), halo,
+            setup.slope,
+        )  # fmt: skip
         self.injection = Injection(
             backend, around, self.fields, faces, setup.clock, scenario.time.dispersion_removal
         )

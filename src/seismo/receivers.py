@@ -9,8 +9,8 @@ have come from there in every step (`seismo.loans`), and are added up in the sam
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from dataclasses import dataclass
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, replace
 
 import numpy as np
 
@@ -22,7 +22,9 @@ from seismo.kernels import points as kernels
 from seismo.loans import Loan, Points, flat, gathering
 from seismo.physics.table import Field, Physics, Term
 from seismo.places import Held, Place, runs_of, span
-from seismo.stencils import Stencil, SurfaceClosure
+from seismo.stencils import Stencil
+from seismo.surface_closure import SurfaceClosure
+from seismo.surface_slope import Points as WeightedPoints
 from seismo.surroundings import Surroundings
 
 UNITS = {
@@ -92,18 +94,35 @@ def _along_closed(closure: SurfaceClosure, half: bool, h: float, rows, points):
     return tuple(np.concatenate(part) for part in zip(*kept, strict=True))
 
 
-def term_points(around: Surroundings, term: Term, position, stencil: Stencil):
-    """Give x, y, z and weights of the points of a term's field for a position in m."""
+def term_points(
+    around: Surroundings, term: Term, position, stencil: Stencil
+) -> dict[str, WeightedPoints]:
+    """Give the points, by their field, that read a term for a position in m."""
     field = around.physics.named(term.field)
-    if not term.along:
-        x, y, z, w = around.weights(field, position)
-        return x, y, z, term.factor * w
-    half = "".join(sorted(set(field.half) ^ {term.along}))
-    target = Field(field.name, half, field.unit, field.late)
-    points = around.weights(target, position)
-    x, y, z, w = found = _along(around, field, term.along, stencil, points)
-    around.refuse_outside(found, position, "differentiate")
-    return x, y, z, term.factor * w
+    half = "".join(sorted(set(field.half) ^ set(term.along)))
+    target = replace(field, half=half)
+    points, columns = around.weights(target, position), around.columns(target, position)
+    if term.along:
+        points = _along(around, field, term.along, stencil, points)
+        around.refuse_outside(points, position, "differentiate")
+        if columns:
+            columns = _along(around, field, term.along, stencil, columns)
+    found = {field.name: WeightedPoints(*points)}
+    if around.slope and columns:
+        found |= around.slope.points(WeightedPoints(*columns))
+    return {name: p._replace(weights=term.factor * p.weights) for name, p in found.items()}
+
+
+def channel_points(
+    around: Surroundings, terms: Iterable[Term], position, stencil: Stencil
+) -> dict[str, WeightedPoints]:
+    """Give the points, by their field, that read a sum of terms for a position in m."""
+    found = dict[str, WeightedPoints]()
+    for term in terms:
+        for name, points in term_points(around, term, position, stencil).items():
+            both = zip(found[name], points, strict=True) if name in found else ()
+            found[name] = WeightedPoints(*map(np.concatenate, both)) if both else points
+    return found
 
 
 class _Channels:
@@ -162,7 +181,7 @@ class Recorder:
         self._numbers = {name: division.ranks.gather(own[name]) for name in own}
         self._shapes = {group.name: (len(group.positions), steps) for group in groups}
         rows = {field.name: _Channels() for field in around.physics.fields}
-        channel, points = 0, dict[tuple[str, str], list[list[tuple]]]()
+        channel, points = 0, dict[tuple[str, str], list[dict[str, WeightedPoints]]]()
         for shot in division.shots:
             for group in groups:
                 bases = dict.fromkeys(
@@ -177,12 +196,12 @@ class Recorder:
                     terms = around.physics.observables[base][component]
                     if key not in points:  # the same for all shots
                         points[key] = [
-                            [term_points(around, term, position, stencil) for term in terms]
+                            channel_points(around, terms, position, stencil)
                             for position in positions
                         ]
                     for found in points[key]:
-                        for term, some in zip(terms, found, strict=True):
-                            rows[term.field].append(channel, shot - division.shots.start, some)
+                        for name, some in found.items():
+                            rows[name].append(channel, shot - division.shots.start, some)
                         channel += 1
         self.record = backend.array(np.zeros((steps, channel), backend.precision))
         parts = list(fields.values())

@@ -30,13 +30,9 @@ from seismo.receivers import ReceiverGroup
 from seismo.schedule import Clock, choose_clock, stability_limit
 from seismo.seismograms import extra_steps
 from seismo.stages import reached
-from seismo.stencils import (
-    Stencil,
-    SurfaceClosure,
-    largest_second_symbol,
-    largest_symbol,
-    surface_closure,
-)
+from seismo.stencils import Stencil, largest_second_symbol, largest_symbol
+from seismo.surface_closure import SurfaceClosure, surface_closure
+from seismo.surface_slope import MOST_ROWS, SurfaceSlope, even_depth
 from seismo.survey import Geometry, Share, Shot
 
 BATCH_POINTS = 1 << 20  # small shots advance together up to so many points; see `Backend`
@@ -96,6 +92,7 @@ class Setup:
         clock: time step and number of steps.
         stencil: order and tolerance of the spatial differences.
         closure: closed operators under an elastic free surface, or None.
+        slope: what that surface prescribes of vz, or None.
         shots: the sources of every shot.
         groups: the receiver sets.
         batch: shots that advance together.
@@ -112,6 +109,7 @@ class Setup:
     clock: Clock
     stencil: Stencil
     closure: SurfaceClosure | None
+    slope: SurfaceSlope | None
     shots: list[Shot]
     groups: list[ReceiverGroup]
     batch: int = 1
@@ -206,7 +204,7 @@ def prepare(scenario: Any, batch_points: int = BATCH_POINTS, share: Share | None
         raise ModelError(*placed.messages) from None
     stencil = Stencil(scenario.grid.order, 0.0 if scenario.grid.stencil == "taylor" else 1e-3)
     free = scenario.boundaries.top == "free_surface"
-    closure = surface_closure(stencil) if free and physics.closed_surface else None
+    closure, slope = _surface(physics, earth, grid, stencil) if free else (None, None)
     fastest = getattr(extremes, f"{physics.fastest}_max")
     intervals = [r.interval for r in scenario.receivers if r.interval is not None]
     intervals += [s.interval for s in scenario.output.snapshots if s.interval is not None]
@@ -220,7 +218,7 @@ def prepare(scenario: Any, batch_points: int = BATCH_POINTS, share: Share | None
     shots = shots if share is None else share.take(shots)
     even = _even_planes(scenario, physics, grid, earth, extremes, contacts)
     found = Setup(
-        scenario, physics, grid, earth, extremes, clock, stencil, closure, shots, groups,
+        scenario, physics, grid, earth, extremes, clock, stencil, closure, slope, shots, groups,
         contacts=contacts, even=even,
     )  # fmt: skip
     return batched(found, batch_points)
@@ -267,6 +265,20 @@ def _even_planes(
         for first, last in pairwise(ends):
             even[first:last] &= last - first >= EVEN_RUN
     return found
+
+
+def _surface(
+    physics: Physics, earth: Earth, grid: Grid, stencil: Stencil
+) -> tuple[SurfaceClosure | None, SurfaceSlope | None]:
+    """Return the closure of a free surface, and what the surface prescribes of vz, if anything."""
+    if not physics.closed_surface:
+        return None, None
+    depth = even_depth(earth, grid, MOST_ROWS)
+    closure = surface_closure(stencil)
+    if not any(field.name == "vz" for field in physics.fields):
+        return closure, None
+    rows = math.ceil(min(depth, MOST_ROWS))
+    return closure, SurfaceSlope(grid, earth, max(1, rows), stencil.order // 2)
 
 
 def _earth(scenario: Any, grid: Grid, physics: Physics) -> tuple[Earth, Extremes]:

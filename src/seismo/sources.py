@@ -23,6 +23,7 @@ from seismo.free_surface import Face, folded
 from seismo.grid import AXES
 from seismo.kernels.points import amount, inject
 from seismo.physics.table import Drive, Field
+from seismo.surface_slope import Points
 from seismo.surroundings import Surroundings
 
 
@@ -109,7 +110,8 @@ def _mean_at(fields: Fields, field: Field, x, y, z) -> Callable[..., np.ndarray]
 
 
 Key = tuple[str, bool]  # a field, and whether its points are in the core
-Row = tuple[int, PointSource, Drive]  # a source of a shot, and one of the ways in which it acts
+# A source of a shot, one of the ways in which it acts, and the points of the field it acts on.
+Row = tuple[int, PointSource, Drive, Points]
 
 
 class Table(NamedTuple):
@@ -145,6 +147,7 @@ class Injection:
         self._around, self._fields = around, fields
         self._clock, self._removal = clock, removal
         self._held: dict[Key, Table] = {}
+        self._readings: dict[tuple[str, tuple[float, float, float]], dict[str, Points]] = {}
         self._due: dict[Key, tuple[Any, Any]] = {}  # places and amounts of the step
 
     def tables(self, shots: list[list[PointSource]], steps: int) -> dict[Key, Table]:
@@ -152,15 +155,23 @@ class Injection:
         found: dict[Key, Table] = {}
         for field in self._around.physics.fields:
             rows = [
-                (shot, source, drive)
+                (shot, source, drive, points[field.name])
                 for shot, sources in enumerate(shots)
                 for source in sources
                 for drive in self._around.physics.drives.get(source.kind, ())
-                if drive.field == field.name and source.strength.get(drive.component)
+                if source.strength.get(drive.component)
+                and field.name in (points := self._reading(drive.field, source.position))
             ]
             if rows:
                 found |= self._tables(field, rows, steps)
         return found
+
+    def _reading(self, field: str, position: tuple[float, float, float]) -> dict[str, Points]:
+        """Give the points that read a field: a source there acts on all of them."""
+        if (field, position) not in self._readings:
+            named = self._around.physics.named(field)
+            self._readings[field, position] = self._around.reading(named, position)
+        return self._readings[field, position]
 
     def load(self, tables: dict[Key, Table]) -> bool:
         """Take tables; tell whether what is bound already works on them."""
@@ -180,14 +191,14 @@ class Injection:
 
     def _tables(self, field: Field, rows: list[Row], steps: int) -> dict[Key, Table]:
         precision = self._fields.arrays(0)[field.name].dtype
-        own = [self._points(field, source.position) for _, source, _ in rows]
+        own = [self._points(field, points) for *_, points in rows]
         x, y, z, weights = (np.concatenate(part) for part in zip(*own, strict=True))
         row = np.repeat(np.arange(len(rows)), [w.size for *_, w in own])
-        for drive in dict.fromkeys(drive for _, _, drive in rows):
+        for drive in dict.fromkeys(drive for _, _, drive, _ in rows):
             some = np.isin(row, [n for n, r in enumerate(rows) if r[2] is drive])
             mean = _mean_at(self._fields, field, x[some], y[some], z[some])
             weights[some] *= drive.scale(mean, self._clock.dt)
-        weights *= np.array([source.strength[d.component] for _, source, d in rows])[row]
+        weights *= np.array([source.strength[d.component] for _, source, d, _ in rows])[row]
         number, signals = self._signals(field, rows, steps)
         scale = np.maximum(np.abs(signals).max(axis=1), 1e-300)
         signal = number[row]
@@ -199,7 +210,7 @@ class Injection:
                 f"source {name}: too strong for {precision} numbers; use a smaller one"
             )
         subdomain = self._fields.subdomain
-        shot = np.array([shot for shot, _, _ in rows], np.int64)[row]
+        shot = np.array([shot for shot, *_ in rows], np.int64)[row]
         entries = (subdomain.flat(x, y, z), shot, strengths.astype(precision), signal)
         samples, inner = (signals / scale[:, None]).astype(precision), subdomain.in_core(y, z)
         return {
@@ -239,10 +250,9 @@ class Injection:
             np.pad(signals[order], spare), samples,
         )  # fmt: skip
 
-    def _points(self, field: Field, position):
+    def _points(self, field: Field, points: Points):
         """Give x, y, z of the points of a source that are here, and weights per volume."""
-        found = self._around.weights(field, position)
-        x, y, z, w = folded(self._faces, self._around.grid, field, found)
+        x, y, z, w = folded(self._faces, self._around.grid, field, points)
         own = self._fields.subdomain.owns(y, z) & (w != 0)
         x, y, z, w = x[own], y[own], z[own], w[own]
         return x, y, z, w / (self._around.grid.cell * self._around.norm(field, z))
@@ -250,7 +260,7 @@ class Injection:
     def _signals(self, field: Field, rows: list[Row], steps: int) -> tuple[np.ndarray, np.ndarray]:
         """Give the number of each row's signal, and the samples (signal, step) of all."""
         numbers, samples, found = dict[tuple, int](), list[np.ndarray](), list[int]()
-        for _, source, drive in rows:
+        for _, source, drive, _ in rows:
             key = (id(source.wavelet), source.delay, source.derivative, drive.derivative)
             if key not in numbers:
                 numbers[key] = len(samples)

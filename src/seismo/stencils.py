@@ -1,4 +1,4 @@
-"""Staggered finite-difference coefficients, and their closure at a free surface.
+"""Staggered finite-difference coefficients.
 
 First derivative, half-way between the samples it uses (M = order / 2, spacing 1)::
 
@@ -13,16 +13,6 @@ keep the error of the phase velocity below a tolerance up to the largest possibl
 (Holberg 1987; Liu 2014). A `Stencil` is an order and such a tolerance, 0 for Taylor. Tolerances of
 runs come from a short list (`TOLERANCES`): kernels have the coefficients built in, and few of them
 meet their compiled code again.
-
-At a free surface the derivative across it has no points on the far side. Two grids meet there:
-nodes n = 0, 1, 2, ... (the surface is node 0) and half points r + 1/2. `surface_closure` finds one
-matrix Q and two diagonal norms with
-
-    G = inv(H_half) Q   (nodes -> half points),    D = -inv(H_node) Q^T  (half points -> nodes)
-
-so that the two derivatives are each other's negative adjoint: *summation by parts*. The semi-
-discrete energy is then exactly conserved, for any medium, with the traction on node 0 held at zero
-(Kreiss & Scherer 1974; O'Reilly et al. 2017 for staggered grids).
 """
 
 from __future__ import annotations
@@ -198,132 +188,3 @@ def phase_velocity_ratio(coefficients: np.ndarray, points_per_wavelength: np.nda
     k = 2 * np.pi / np.atleast_1d(points_per_wavelength).astype(float)
     m = np.arange(1, len(coefficients) + 1)
     return 2 * np.sin(np.outer(k, m - 0.5)) @ coefficients / k
-
-
-@dataclass(frozen=True)
-class SurfaceClosure:
-    """One-sided derivatives in the rows next to a free surface (spacing 1).
-
-    Attributes:
-        up: (rows, width) weights of node values for the derivative at half points 0.5, 1.5, ...
-        down: (rows, width) weights of half-point values for the derivative at nodes 0, 1, ...
-        node_norm: (rows) quadrature weight of node rows; 1 further down.
-        half_norm: (rows) quadrature weight of half-point rows; 1 further down.
-        growth: largest eigenvalue of the closed operator / that of the open one (>= 1).
-    """
-
-    up: np.ndarray
-    down: np.ndarray
-    node_norm: np.ndarray
-    half_norm: np.ndarray
-    growth: float
-
-    @property
-    def rows(self) -> int:
-        """Number of rows with their own weights."""
-        return len(self.up)
-
-
-def _interior_matrix(c: np.ndarray, rows: int, columns: int) -> np.ndarray:
-    """Q far from the surface: row r (point r + 1/2), column n (node n)."""
-    offset = np.arange(columns)[None, :] - np.arange(rows)[:, None]
-    padded = np.concatenate([[0.0], c, np.zeros(rows + columns)])
-    return np.where(offset > 0, padded[np.abs(offset)], -padded[np.abs(1 - offset)])
-
-
-class _Unknowns:
-    """Linear conditions on the block of Q and on both norms, gathered row by row."""
-
-    def __init__(self, c: np.ndarray, half_rows: int, node_rows: int) -> None:
-        self.half_rows, self.node_rows = half_rows, node_rows
-        self.size = half_rows * node_rows + half_rows + node_rows
-        far = half_rows + node_rows + 2 * len(c)
-        self.interior = _interior_matrix(c, far, far)
-        self.nodes, self.halves = np.arange(far) * 1.0, np.arange(far) + 0.5
-
-    def _row(self, block: np.ndarray, norm: int, factor: float) -> np.ndarray:
-        """Build one condition; norm counts half rows first, then node rows."""
-        row = np.zeros(self.size)
-        row[: block.size] = block.ravel()
-        row[block.size + norm] = factor
-        return row
-
-    def exact_for_power(self, k: int) -> tuple[np.ndarray, np.ndarray]:
-        """Conditions that both derivatives are exact for x^k (D on node 0 needs x^k(0) = 0)."""
-        rows, values = [], []
-        nh, nn = self.half_rows, self.node_rows
-        for r in range(nh):
-            block = np.zeros((nh, nn))
-            block[r] = self.nodes[:nn] ** k
-            slope = -k * self.halves[r] ** max(k - 1, 0)
-            rows.append(self._row(block, r, slope))
-            values.append(-self.interior[r, nn:] @ self.nodes[nn:] ** k)
-        for n in range(1 if k == 0 else 0, nn):
-            block = np.zeros((nh, nn))
-            block[:, n] = -(self.halves[:nh] ** k)
-            slope = -k * self.nodes[n] ** (k - 1) if k else 0.0
-            rows.append(self._row(block, nh + n, slope))
-            values.append(self.interior[nh:, n] @ self.halves[nh:] ** k)
-        return np.array(rows), np.array(values)
-
-    def interior_guess(self) -> np.ndarray:
-        """Norms 1 (1/2 on the surface) and the interior's coefficients."""
-        block = self.interior[: self.half_rows, : self.node_rows].ravel()
-        norms = np.ones(self.half_rows + self.node_rows)
-        norms[self.half_rows] = 0.5
-        return np.concatenate([block, norms])
-
-
-def _solve(unknowns: _Unknowns, accuracy: int) -> np.ndarray:
-    """Meet the accuracy conditions; spend what is free on the next power and on smoothness."""
-    systems = [unknowns.exact_for_power(k) for k in range(accuracy + 1)]
-    matrix = np.vstack([s[0] for s in systems])
-    right = np.concatenate([s[1] for s in systems])
-    particular = np.linalg.lstsq(matrix, right, rcond=1e-11)[0]
-    _, singular, vectors = np.linalg.svd(matrix)
-    free = vectors[int((singular > 1e-10 * singular[0]).sum()) :].T
-    next_matrix, next_right = unknowns.exact_for_power(accuracy + 1)
-    pull = 0.1
-    wish = np.concatenate(
-        [
-            next_right - next_matrix @ particular,
-            pull * (unknowns.interior_guess() - particular),
-        ]
-    )
-    weights = np.linalg.lstsq(np.vstack([next_matrix @ free, pull * free]), wish, rcond=None)[0]
-    return particular + free @ weights
-
-
-@lru_cache
-def surface_closure(stencil: Stencil) -> SurfaceClosure:
-    """Find the summation-by-parts closure of the staggered derivative at a free surface.
-
-    The interior order is 2M; next to the surface it is min(M, 3) (2 from order 14 on), which makes
-    the whole scheme one order more accurate than that (Gustafsson 1975).
-
-    Args:
-        stencil: of the interior.
-    """
-    c = stencil.first
-    terms = len(c)
-    accuracy = min(terms, 3) if terms < 7 else 2
-    half_rows = max(2 * accuracy - 1, terms - 1)
-    node_rows = half_rows + (0 if terms == 1 else 1)
-    unknowns = _Unknowns(c, half_rows, node_rows)
-    solution = _solve(unknowns, accuracy)
-    total = node_rows + 4 * terms + 40
-    matrix = _interior_matrix(c, total, total)
-    matrix[:half_rows, :node_rows] = solution[: half_rows * node_rows].reshape(half_rows, -1)
-    half_norm, node_norm = np.ones(total), np.ones(total)
-    half_norm[:half_rows] = solution[half_rows * node_rows :][:half_rows]
-    node_norm[:node_rows] = solution[half_rows * node_rows + half_rows :]
-    width = node_rows + terms
-    scaled = matrix / np.sqrt(half_norm)[:, None] / np.sqrt(node_norm)[None, :]
-    growth = np.linalg.norm(scaled, 2) / largest_symbol(c)
-    return SurfaceClosure(
-        up=(matrix / half_norm[:, None])[:node_rows, :width],
-        down=(-matrix.T / node_norm[:, None])[:node_rows, :width],
-        node_norm=node_norm[:node_rows],
-        half_norm=half_norm[:node_rows],
-        growth=max(1.0, float(growth)),
-    )

@@ -12,9 +12,10 @@ import numpy as np
 
 from seismo.errors import ScenarioError
 from seismo.grid import AXES, Grid
-from seismo.interpolation import Surface, point_weights
+from seismo.interpolation import Surface, point_weights, slope_share
 from seismo.physics.table import Field, Physics
-from seismo.stencils import SurfaceClosure
+from seismo.surface_closure import SurfaceClosure
+from seismo.surface_slope import Points, SurfaceSlope
 
 
 @dataclass(frozen=True)
@@ -27,6 +28,7 @@ class Surroundings:
         closure: closed operators under an elastic free surface, or None.
         imaged: whether a free surface is made by images.
         halo: points beyond each face of the grid that a field has.
+        slope: what the free surface prescribes of vz, or None.
     """
 
     grid: Grid
@@ -34,25 +36,48 @@ class Surroundings:
     closure: SurfaceClosure | None
     imaged: bool
     halo: int
+    slope: SurfaceSlope | None = None
 
     def surface(self, field: Field) -> Surface | None:
         """Tell how a field continues above the free surface, if there is one."""
         half = "z" in field.half
         if self.closure is not None:
-            return Surface(0, vanishes=half and field.name.startswith("s"))
+            stress = field.name.startswith("s")
+            sloped = self.slope.rows if self.slope and half and not stress else 0
+            return Surface(0, vanishes=half and stress, sloped=sloped)
         if self.imaged:
             return Surface(1 if half else -1, vanishes=not half)
         return None
 
-    def weights(self, field: Field, position):
-        """Give grid indices x, y, z and weights that read a field at a position in m."""
-        index = [
+    def _index(self, position) -> list[float]:
+        return [
             float(self.grid.index(a, p)) if a in self.grid.axes else 0.0
             for a, p in zip(AXES, position, strict=True)
         ]
-        found = point_weights(index, field.half, 0, self.surface(field))
+
+    def weights(self, field: Field, position):
+        """Give grid indices x, y, z and weights that read a field at a position in m.
+
+        Where the surface prescribes its slope, that takes part besides: `columns`.
+        """
+        found = point_weights(self._index(position), field.half, 0, self.surface(field))
         self.refuse_outside(found, position, "interpolate", ", or onto a grid point")
         return found
+
+    def columns(self, field: Field, position) -> Points | None:
+        """Give the points of the surface whose slope takes part in a field, and how much (m)."""
+        x, y, z = self._index(position)
+        share = slope_share(z, "z" in field.half, self.surface(field))
+        if not share:
+            return None
+        points = Points(*point_weights((x, y, 0.0), field.half.replace("z", "")))
+        return points._replace(weights=points.weights * share * self.grid.spacing[2])
+
+    def reading(self, field: Field, position) -> dict[str, Points]:
+        """Give the points, by their field, that read a field at a position in m."""
+        found = {field.name: Points(*self.weights(field, position))}
+        columns = self.columns(field, position)
+        return found | (self.slope.points(columns) if self.slope and columns else {})
 
     def refuse_outside(self, points, position, what: str, instead: str = "") -> None:
         """Refuse a position in m whose points (x, y, z, ...) reach beyond those that fields have.

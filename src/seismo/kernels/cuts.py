@@ -57,6 +57,21 @@ def cut_beside(k, x0, x1, target, to_rows, source, from_rows, step, offsets, wei
         target[np.uint64(to + x)] = total
 
 
+def add_multiplied(
+    k, x0, x1, target, to_rows, source, from_rows, step, offsets, weights, factors, factor_rows
+):  # fmt: skip
+    """Add sums of points beside each, as in `cut_beside`, times a factor of each target's own."""
+    to, given, o, w = to_rows[k], from_rows[k], offsets[k], weights[k]
+    at = (given + o[0], given + o[1], given + o[2], given + o[3], given + o[4], given + o[5],
+          given + o[6], given + o[7])  # fmt: skip
+    shares, row = (w[0], w[1], w[2], w[3], w[4], w[5], w[6], w[7]), factor_rows[k]
+    for x in range(x0, x1):
+        total = shares[0] * source[np.uint64(at[0] + x * step)]
+        for n in range(1, POINTS):
+            total += shares[n] * source[np.uint64(at[n] + x * step)]
+        target[np.uint64(to + x)] += factors[np.uint64(row + x)] * total
+
+
 def shorten(k, x0, x1, bits, to_rows, half, kept, special):
     """Round numbers, seen as integers, to the bits of `kept`; leave NaN and infinity (`special`).
 

@@ -25,7 +25,7 @@ from seismo.plan.resolution import (
     needed_of,
 )
 from seismo.plan.timing import TIMING, Lines
-from seismo.setup import Setup
+from seismo.setup import Setup, maps_of
 from seismo.station_list import elevations
 
 FEW_POINTS = 4.0  # contacts and free surfaces carry such waves badly
@@ -33,7 +33,7 @@ LEAST_POINTS = 3.0  # a wave of fewer points per wavelength is noise on any grid
 MOST_LOST = 3e-5  # of the energy: what rings then is half a percent of the waves (rms)
 MOST_ERROR = 1.0  # % of phase velocity: a quarter of a period is lost after 25 wavelengths
 EDGE_POINTS = 5  # sources and receivers spread over 4 points
-CLOSE_POINTS = 4.0
+CLOSE_POINTS = 5.0  # from here on the grid's source is a point, to 2 % of the motion
 _RADIATED = {"force": 1, "pressure": 0}  # far motion: which derivative; of a moment the second
 _FACES = {"x": ("x_min", "x_max"), "y": ("y_min", "y_max"), "z": ("top", "bottom")}
 
@@ -253,6 +253,25 @@ def _close_receivers(setup: Setup) -> Lines:
             )
 
 
+def _close_maps(setup: Setup) -> Lines:
+    """Name maps that a source lies on, or just below: their peaks are wrong next to it."""
+    least = CLOSE_POINTS * coarsest_spacing(setup)
+    sources = {s.position: s for shot in setup.shots for s in shot.sources}
+    for one in maps_of(setup):
+        places = dict(one.cut.axes) | {
+            a: np.array([v]) for a, v in one.cut.plane.items() if a in setup.grid.axes
+        }
+        close = 0
+        for position in sources:
+            nearest = [np.abs(v - position[AXES.index(a)]).min() for a, v in places.items()]
+            close += bool(np.linalg.norm(nearest) < least)
+        if close:
+            yield (
+                f"maps {one.name}: {close} of the sources within {CLOSE_POINTS:g} points, where "
+                "the grid's source is not yet a point: peaks nearer than that are wrong"
+            )
+
+
 def _at_the_surface(setup: Setup) -> Lines:
     """Name what acts on, or records, the pressure of a fluid's free surface."""
     if setup.scenario.boundaries.top != "free_surface":
@@ -313,5 +332,5 @@ _EARTH: tuple[Callable[[Setup, list[LayerResolution]], Lines], ...] = (
 
 _GEOMETRY: tuple[Callable[[Setup], Lines], ...] = (
     depths, directions, _ends, _moved, _outside, uncovered, otherwise, *MOMENTS, _edges, *TIMING,
-    _flat, _close_receivers, _at_the_surface, _layer_strength, _nothing_recorded,
+    _flat, _close_receivers, _close_maps, _at_the_surface, _layer_strength, _nothing_recorded,
 )  # fmt: skip

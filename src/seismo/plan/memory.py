@@ -21,7 +21,7 @@ from seismo.output.checkpoint import KEPT
 from seismo.output.pipeline import packing_bytes, ring_bytes
 from seismo.output.snapshots import Series, make_series
 from seismo.part import subdomains
-from seismo.receivers import term_points
+from seismo.receivers import channel_points
 from seismo.setup import Setup, image_faces, maps_of
 from seismo.stages import LayerMemory
 from seismo.surroundings import Surroundings
@@ -194,14 +194,14 @@ def _points(setup: Setup, group: Any, base: str, component: str) -> int:
     free = setup.scenario.boundaries.top == "free_surface"
     around = Surroundings(
         setup.grid, setup.physics, setup.closure, free and not setup.physics.closed_surface,
-        setup.stencil.order // 2,
+        setup.stencil.order // 2, setup.slope,
     )  # fmt: skip
     chosen = group.positions[:: -(-len(group.positions) // _SAMPLED_RECEIVERS)]
     terms = setup.physics.observables[base][component]
     found = sum(
-        len(term_points(around, term, position, setup.stencil)[0])
+        points.weights.size
         for position in chosen
-        for term in terms
+        for points in channel_points(around, terms, position, setup.stencil).values()
     )
     return found * len(group.positions) // len(chosen)
 
