@@ -55,6 +55,10 @@ LINES = (
     Line("Lamb's problem, 3-D, on the surface, one wavelength away (largest error / largest value)",
          "5", "lamb_3d", r".*max norm \[5 "),
     Line("", "10", "lamb_3d", r".*max norm \[10 "),
+    Line("source one to eight cells deep, read on the surface five cells away and more", "10",
+         "shallow", ".*read on the surface, worst trace"),
+    Line("soft layer of one to four cells over rock, read on the surface", "10", "shallow",
+         "contact"),
     Line("LOH.1, layer over half-space, station 10, h = 50 m", "6.2", "loh1",
          r".*station 10, vector L2 \[h = 50 m"),
     Line("plane waves reflected by a contact anywhere between grid points, 0 to 40 degrees "

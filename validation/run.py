@@ -39,6 +39,7 @@ CASES = {  # in the order of the page
     "elastic_whole_space": "Elastic whole space",
     "lamb_2d": "Lamb's problem, 2-D",
     "lamb_3d": "Lamb's problem, 3-D",
+    "shallow": "Shallow sources and shallow contacts",
     "loh1": "LOH.1, layer over half-space",
     "zoeppritz": "Reflection coefficients",
     "fluid_contact": "Contacts of two fluids",
