@@ -27,15 +27,15 @@ LAYERS = tuple(
     set(names.split())
     for names in (
         "errors",
-        "units grid stencils surface_closure differences one_pass operators wavelets wavelet_files"
-        " time_dispersion schedule ranks interpolation geographic mechanisms machine text_lines"
-        " station_list team places seismograms timeline",
+        "units grid stencils surface_closure dispersion spectra differences one_pass operators"
+        " wavelets wavelet_files time_dispersion schedule ranks interpolation geographic mechanisms"
+        " machine text_lines station_list team places seismograms timeline",
         "scenario",
         "model decomposition backends",
         "physics kernels division surface_slope",
         "fields cpml surroundings free_surface contact corrections",
         "stages halo contact_rows sources receivers loans cuts",
-        "survey maps",
+        "survey maps waves accuracy",
         "setup",
         "part",
         "output",
@@ -60,6 +60,11 @@ SAME_LAYER = {
     ("station_list", "text_lines"),
     ("seismograms", "time_dispersion"),
     ("station_list", "grid"),
+    ("dispersion", "stencils"),
+    ("spectra", "dispersion"),
+    ("spectra", "wavelets"),
+    ("waves", "survey"),
+    ("accuracy", "waves"),
     ("receivers", "loans"),
     ("team", "ranks"),
 }

@@ -18,7 +18,7 @@ SCENARIO = {
     "time": {"duration": 0.4},
     "model": [{"type": "uniform", "vp": 1500.0}],
     "sources": [{"type": "pressure", "position": {"x": 750.0, "z": 500.0},
-                 "wavelet": {"type": "ricker", "frequency": 60.0}}],
+                 "wavelet": {"type": "ricker", "frequency": 10.0}}],
     "receivers": [{"type": "points", "positions": [{"x": 1000.0, "z": 500.0}]}],
 }  # fmt: skip
 

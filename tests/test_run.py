@@ -31,7 +31,7 @@ SCENARIO = {
     "title": "a pulse in water",
     "physics": "acoustic_variable_density",
     "grid": {"extent": {"x": 300.0, "z": 200.0}, "spacing": 10.0, "order": 4},
-    "time": {"duration": 0.3, "step": DT},
+    "time": {"duration": 0.3, "step": DT, "dispersion_removal": False},
     "boundaries": {"layer": {"points": 8}},
     "model": [
         {"type": "uniform", "vp": 1500.0, "rho": 1000.0},

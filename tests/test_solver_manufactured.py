@@ -248,8 +248,10 @@ def _simulation(name: str, order: int, cells: int, folder: Path, surface: bool):
         faces |= {"top": "free_surface", "bottom": "rigid"}
     document = solver.plan(
         name, 2, order=order, steps=None, boundaries=faces, averaging="point",
-        grid={"extent": {"x": SIZE, "z": SIZE}, "spacing": h, "order": order},
-        time={"duration": STEPS * STEP, "step": STEP}, model=solver.gridded(folder, arrays),
+        grid={"extent": {"x": SIZE, "z": SIZE}, "spacing": h, "order": order,
+              "stencil": "taylor"},
+        time={"duration": STEPS * STEP, "step": STEP, "dispersion_removal": False},
+        model=solver.gridded(folder, arrays),
         receivers=[], sources=[solver.source(physics, next(iter(physics.drives)), MIDDLE)],
     )  # fmt: skip
     for part in document["model"]:

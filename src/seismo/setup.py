@@ -9,6 +9,7 @@ from typing import Any
 
 import numpy as np
 
+from seismo.accuracy import choose_stencil
 from seismo.contact import STABLE_SHARE, Contact, find_contacts
 from seismo.errors import ModelError, ScenarioError
 from seismo.free_surface import Face
@@ -24,6 +25,7 @@ from seismo.model import (
 )
 from seismo.model.column import ROOM
 from seismo.model.earth import NEEDS
+from seismo.model.media import media_of
 from seismo.physics import physics_for
 from seismo.physics.table import Physics, Stage
 from seismo.receivers import ReceiverGroup
@@ -34,8 +36,10 @@ from seismo.stencils import Stencil, largest_second_symbol, largest_symbol
 from seismo.surface_closure import SurfaceClosure, surface_closure
 from seismo.surface_slope import MOST_ROWS, SurfaceSlope, even_depth
 from seismo.survey import Geometry, Share, Shot
+from seismo.waves import Waves, waves_of
 
 BATCH_POINTS = 1 << 20  # small shots advance together up to so many points; see `Backend`
+LEAST_CARRIED = 1e-3  # of the energy of the sources, on the way through the fastest medium
 MOST_STEPS = 20_000_000  # what is due when is listed step by step
 EVEN_RUN = 8  # planes of even medium that are worth launches of their own
 _FACES = (("x", "x_min", "x_max"), ("y", "y_min", "y_max"), ("z", "top", "bottom"))
@@ -89,6 +93,7 @@ class Setup:
         grid: the grid.
         earth: vp, vs, rho anywhere.
         extremes: of the earth on the grid.
+        waves: that the grid has to carry.
         clock: time step and number of steps.
         stencil: order and tolerance of the spatial differences.
         closure: closed operators under an elastic free surface, or None.
@@ -106,6 +111,7 @@ class Setup:
     grid: Grid
     earth: Earth
     extremes: Any
+    waves: Waves
     clock: Clock
     stencil: Stencil
     closure: SurfaceClosure | None
@@ -202,7 +208,18 @@ def prepare(scenario: Any, batch_points: int = BATCH_POINTS, share: Share | None
     except ModelError as error:
         placed = scenario.mistake(*error.key, problem=error.problem)
         raise ModelError(*placed.messages) from None
-    stencil = Stencil(scenario.grid.order, 0.0 if scenario.grid.stencil == "taylor" else 1e-3)
+    geometry = Geometry(scenario, grid)
+    shots, groups = geometry.shots(), geometry.groups()
+    waves = waves_of(scenario, physics, grid, media_of(earth, grid), shots, groups)
+    if waves.carried < LEAST_CARRIED:
+        raise scenario.mistake(
+            "grid", "spacing",
+            problem=f"carries {waves.fastest / (2.0 * max(waves.spacing)):.3g} Hz at most "
+            f"({waves.fastest:.5g} m/s with two points per wavelength), and {waves.carried:.2g} of "
+            "the energy of the sources lies below; make it finer, or check the unit of their "
+            "frequency",
+        )  # fmt: skip
+    stencil = choose_stencil(scenario.grid, waves)
     free = scenario.boundaries.top == "free_surface"
     closure, slope = _surface(physics, earth, grid, stencil) if free else (None, None)
     fastest = getattr(extremes, f"{physics.fastest}_max")
@@ -213,13 +230,13 @@ def prepare(scenario: Any, batch_points: int = BATCH_POINTS, share: Share | None
         contacts = find_contacts(earth, grid, stencil.order // 2, closure.rows if closure else 0)
     limit = _limit(physics, grid, stencil, closure, fastest)
     clock = _clock(scenario, limit, _safe(scenario, earth, extremes, contacts, fastest), intervals)
-    geometry = Geometry(scenario, grid)
-    shots, groups = geometry.shots(), geometry.groups()
+    if not scenario.time.dispersion_removal:
+        waves = replace(waves, dt=clock.dt)
     shots = shots if share is None else share.take(shots)
     even = _even_planes(scenario, physics, grid, earth, extremes, contacts)
     found = Setup(
-        scenario, physics, grid, earth, extremes, clock, stencil, closure, slope, shots, groups,
-        contacts=contacts, even=even,
+        scenario, physics, grid, earth, extremes, waves, clock, stencil, closure, slope, shots,
+        groups, contacts=contacts, even=even,
     )  # fmt: skip
     return batched(found, batch_points)
 

@@ -27,6 +27,8 @@ from numpy.polynomial import chebyshev
 ORDERS = tuple(range(2, 17, 2))
 TOLERANCES = (1e-3, 5e-4, 2e-4, 1e-4, 5e-5, 2e-5, 1e-5, 5e-6, 2e-6, 0.0)  # of the phase velocity
 _SAMPLES = 1001  # of a band, on which the largest error is sought
+_SECANTS = 20  # steps at most, and how near they come to a tolerance
+_CLOSE = 1e-14
 _DECIMALS = 12  # of fitted coefficients: the same on every machine, whatever its linear algebra
 
 
@@ -107,14 +109,17 @@ def _equal_ripple(terms: int, band: float, power: int) -> tuple[np.ndarray, floa
 
 def _fitted(terms: int, tolerance: float, power: int) -> np.ndarray:
     """Return p of `_equal_ripple` for the widest band that keeps a tolerance, as a_j cos(j k)."""
-    low, high = math.log(1e-3), math.log(np.pi)
-    for _ in range(30):
-        middle = 0.5 * (low + high)
-        if _equal_ripple(terms, math.exp(middle), power)[1] > tolerance:
-            high = middle
-        else:
-            low = middle
-    values, _ = _equal_ripple(terms, math.exp(low), power)
+    # The error grows about as the power 2M of the band: secants of logarithms converge fast.
+    bands, errors = [math.log(1.5)], [math.log(_equal_ripple(terms, 1.5, power)[1] / tolerance)]
+    following = math.log(2.0)
+    for _ in range(_SECANTS):
+        bands.append(min(following, 0.5 * (bands[-1] + math.log(np.pi))))
+        values, error = _equal_ripple(terms, math.exp(bands[-1]), power)
+        errors.append(math.log(error / tolerance))
+        if abs(error - tolerance) < _CLOSE:
+            break
+        slope = (errors[-1] - errors[-2]) / (bands[-1] - bands[-2])
+        following = bands[-1] - errors[-1] / slope
     return chebyshev.chebfit(chebyshev.chebpts1(terms), values, terms - 1)
 
 

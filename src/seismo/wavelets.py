@@ -101,7 +101,7 @@ def maximum_frequency(spec: Any, base: Path | None = None, rate: bool = False) -
 def energy_above(spec: Any, frequency: float, derivatives: int, base: Path | None = None) -> float:
     """Return the share of the energy of a wavelet's derivative above a frequency in Hz."""
     shape = shape_of(spec, base)
-    frequencies, spectrum = _spectrum(shape.value, shape)
+    frequencies, spectrum = spectrum_of(shape.value, shape)
     energy = (spectrum * frequencies**derivatives) ** 2
     return float(energy[frequencies > frequency].sum() / energy.sum())
 
@@ -310,7 +310,7 @@ def _from_samples(samples: Samples) -> Shape:
     start, end = float(samples.time[0]), float(samples.time[-1])
     points = max(4096, 2 * samples.time.size)
     shape = Shape(samples.value, samples.rate, start, end, 1.0 / (end - start), points=points)
-    frequency, spectrum = _spectrum(samples.value, shape)
+    frequency, spectrum = spectrum_of(samples.value, shape)
     peak = float(frequency[np.argmax(spectrum)])
     return replace(shape, dominant=max(peak, shape.dominant))
 
@@ -328,7 +328,7 @@ def _last_crossing(log_spectrum: Callable[[float], float]) -> float:
     return low
 
 
-def _spectrum(function: Any, shape: Shape) -> tuple[np.ndarray, np.ndarray]:
+def spectrum_of(function: Any, shape: Shape) -> tuple[np.ndarray, np.ndarray]:
     """Return finely spaced frequencies (Hz) and amplitudes of a shape's function."""
     length = shape.end - shape.start
     tau = shape.start + length * (np.arange(shape.points) + 0.5) / shape.points
@@ -338,7 +338,7 @@ def _spectrum(function: Any, shape: Shape) -> tuple[np.ndarray, np.ndarray]:
 
 
 def _highest_frequency(function: Any, shape: Shape) -> float:
-    frequency, spectrum = _spectrum(function, shape)
+    frequency, spectrum = spectrum_of(function, shape)
     return float(frequency[np.flatnonzero(spectrum >= _FLOOR * spectrum.max())[-1]])
 
 

@@ -12,6 +12,7 @@ from seismo.errors import SeismoError
 from seismo.output.hidden_file import HiddenFile
 from seismo.output.results import results_target
 from seismo.plan import speed
+from seismo.plan.accuracy import Expected, expected_error, points_needed
 from seismo.plan.cautions import cautions
 from seismo.plan.memory import Memory, OutputSize, memory_of, output_of
 from seismo.plan.resolution import (
@@ -19,7 +20,6 @@ from seismo.plan.resolution import (
     dominant_frequency,
     highest_frequency,
     layers_of,
-    needed_of,
 )
 from seismo.plan.room import Demand, Several, demands, lack_of_disk, prepared
 from seismo.plan.sharing import chosen, shared, step_seconds
@@ -42,7 +42,8 @@ class Plan:
         f_max: highest frequency of the sources in Hz.
         f_dominant: lowest dominant frequency of the sources in Hz.
         layers: media of the earth and how the grid carries their waves.
-        points_needed: points per wavelength that keep wave speeds with this order and stencil.
+        points_needed: points per wavelength with which dispersion keeps to the wanted accuracy.
+        expected: error of the traces, and what it comes from.
         memory: bytes in memory.
         demands: what is needed of each memory that takes part, and free there.
         output: bytes on the disk.
@@ -61,6 +62,7 @@ class Plan:
     f_dominant: float
     layers: list[LayerResolution]
     points_needed: float
+    expected: Expected
     memory: Memory
     demands: list[Demand]
     output: OutputSize
@@ -116,6 +118,9 @@ class Plan:
             "f_dominant": self.f_dominant,
             "layers": [layer.as_dict() for layer in self.layers],
             "points_needed": self.points_needed,
+            "order": setup.stencil.order,
+            "stencil_tolerance": setup.stencil.tolerance,
+            "expected": self.expected.as_dict(),
             "memory_bytes": self.memory.as_dict(),
             "memory_needed": [demand.as_dict() for demand in self.demands],
             "output_bytes": self.output.as_dict(),
@@ -181,7 +186,8 @@ def make_plan(
     together = setup.grid.size * setup.batch / step_seconds(setup, backend, rate, division)
     refusals = _room(setup, needs, memory.checkpoints)
     return Plan(
-        setup, highest, dominant_frequency(setup), layers, needed_of(setup), memory, needs, output,
+        setup, highest, dominant_frequency(setup), layers,
+        points_needed(setup, layers), expected_error(setup), memory, needs, output,
         backend.describe()["device"], division, sharing, together,
         speed.seconds(setup, together, backend), speed.map_seconds(setup, backend),
         cautions(setup, layers) + refusals, refusals,

@@ -12,26 +12,22 @@ from seismo import wavelets
 from seismo.cuts import make_cut
 from seismo.grid import AXES
 from seismo.model.bodies import Body
+from seismo.plan.accuracy import inaccurate
 from seismo.plan.coverage import otherwise, uncovered
 from seismo.plan.geography import depths, directions
 from seismo.plan.moments import MOMENTS
 from seismo.plan.resolution import (
-    CONTACT_POINTS,
     LayerResolution,
     coarsest_spacing,
     dominant_frequency,
-    has_contacts,
     highest_frequency,
-    needed_of,
 )
 from seismo.plan.timing import TIMING, Lines
 from seismo.setup import Setup, maps_of
 from seismo.station_list import elevations
 
-FEW_POINTS = 4.0  # contacts and free surfaces carry such waves badly
 LEAST_POINTS = 3.0  # a wave of fewer points per wavelength is noise on any grid
 MOST_LOST = 3e-5  # of the energy: what rings then is half a percent of the waves (rms)
-MOST_ERROR = 1.0  # % of phase velocity: a quarter of a period is lost after 25 wavelengths
 EDGE_POINTS = 5  # sources and receivers spread over 4 points
 CLOSE_POINTS = 5.0  # from here on the grid's source is a point, to 2 % of the motion
 _RADIATED = {"force": 1, "pressure": 0}  # far motion: which derivative; of a moment the second
@@ -44,47 +40,12 @@ def cautions(setup: Setup, layers: list[LayerResolution]) -> list[str]:
     return found + [line for look in _GEOMETRY for line in look(setup)]
 
 
-def _coarse(setup: Setup, layers: list[LayerResolution]) -> Lines:
-    worst = min(layers, key=lambda layer: layer.points_per_wavelength)
-    frequency, points = highest_frequency(setup), worst.points_per_wavelength
-    kind = "water" if worst.vs == 0.0 else "rock"
-    if points < LEAST_POINTS:
-        carried = worst.slowest / (LEAST_POINTS * coarsest_spacing(setup))
-        wanted = max(LEAST_POINTS, needed_of(setup))
-        yield (
-            f"grid.spacing: {points:.2g} points per wavelength in the {kind} "
-            f"of {worst.slowest:.5g} m/s; the sources reach {frequency:.4g} Hz, the grid carries "
-            f"{carried:.3g} Hz there: use a grid.spacing of {_spacing(setup, worst, wanted)}, or "
-            f"a dominant frequency of {dominant_frequency(setup) * points / wanted:.3g} Hz instead "
-            f"of {dominant_frequency(setup):.4g} Hz"
-        )
-        return
-    largest = max(layers, key=lambda layer: abs(layer.phase_error))
-    if abs(largest.phase_error) > MOST_ERROR:
-        remedy = f"use a grid.spacing of {_spacing(setup, largest, needed_of(setup))} "
-        remedy += "or a higher grid.order"
-        if largest.phase_error > 0.0:
-            remedy = "set time.dispersion_removal: true, or a smaller time.courant"
-        yield (
-            f"grid: waves of {frequency:.4g} Hz travel {abs(largest.phase_error):.2g} % too "
-            f"{'fast' if largest.phase_error > 0 else 'slowly'} at {largest.slowest:.5g} m/s; "
-            f"{remedy}"
-        )
-    elif points < FEW_POINTS and has_contacts(setup, layers):
-        yield (
-            f"grid.spacing: {points:.2g} points per wavelength in the {kind} of "
-            f"{worst.slowest:.5g} m/s at {frequency:.4g} Hz: contacts and free surfaces leave "
-            f"errors of several percent, with {CONTACT_POINTS:g} points "
-            f"({_spacing(setup, worst, CONTACT_POINTS)}) of about 0.5 %"
-        )
-
-
 def _beyond(setup: Setup, layers: list[LayerResolution]) -> Lines:
     """A spectrum that falls slowly reaches frequencies that the grid does not carry."""
     slowest = min(layer.slowest for layer in layers)
     carried = slowest / (LEAST_POINTS * coarsest_spacing(setup))
     if carried < highest_frequency(setup):
-        return  # `_coarse` has said so
+        return  # `inaccurate` has said so
     for source in setup.shots[0].sources:
         derivatives = _RADIATED.get(source.kind, 2) - source.derivative
         lost = wavelets.energy_above(source.wavelet, carried, derivatives, source.base)
@@ -95,10 +56,6 @@ def _beyond(setup: Setup, layers: list[LayerResolution]) -> Lines:
                 f"{slowest:.5g} m/s: it rings behind them; use a wavelet without corners "
                 "(gaussian_rate for a moment rate), or filter the traces below that"
             )
-
-
-def _spacing(setup: Setup, layer: LayerResolution, points: float) -> str:
-    return f"{layer.slowest / (points * highest_frequency(setup)):.3g} m"
 
 
 def _ratio(setup: Setup, layers: list[LayerResolution]) -> Lines:
@@ -326,7 +283,7 @@ def _nothing_recorded(setup: Setup) -> Lines:
 
 
 _EARTH: tuple[Callable[[Setup, list[LayerResolution]], Lines], ...] = (
-    _coarse, _beyond, _ratio, _density, _uneven_bed, _thin,
+    inaccurate, _beyond, _ratio, _density, _uneven_bed, _thin,
 )  # fmt: skip
 
 

@@ -10,6 +10,7 @@ import math
 from itertools import count
 from typing import Any
 
+from seismo.accuracy import AUTO_ORDERS
 from seismo.decomposition import decompose
 from seismo.errors import ScenarioError
 from seismo.grid import Grid
@@ -37,9 +38,7 @@ class Crowd:
         physics = physics_for(scenario.physics, grid.dimensions)
         faces = image_faces(scenario, grid, physics)
         whole = {face.axis for face in faces if face.kind == "periodic"}
-        z, y = (
-            1 if axis in whole else _most(grid, axis, halo_of(scenario.grid.order)) for axis in "zy"
-        )
+        z, y = (1 if axis in whole else _most(grid, axis, _widest_halo(scenario)) for axis in "zy")
         self._most, self.shots = (z, y), len(Geometry(scenario, grid).shots())
         self.points = " x ".join(str(n) for n in grid.points if n > 1)
 
@@ -73,3 +72,9 @@ def _most(grid: Grid, axis: str, halo: int) -> int:
         except ScenarioError:
             break
     return parts - 1
+
+
+def _widest_halo(scenario: Any) -> int:
+    """Return the points that parts hold of their neighbours, at most where the order is open."""
+    order = scenario.grid.order
+    return halo_of(max(AUTO_ORDERS) if order == "auto" else order)

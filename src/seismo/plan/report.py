@@ -12,9 +12,10 @@ from seismo.model.gridded import Gridded
 from seismo.monitor import clock_time, rate
 from seismo.output.quantities import timing, with_unit
 from seismo.plan import Plan
-from seismo.plan.resolution import CONTACT_POINTS, SPEED_ERROR, has_contacts
+from seismo.plan.accuracy import percent
 
 MOST_SOURCES = 3  # that are described each
+MOST_CAUSES = 3  # of errors that are listed
 
 
 def print_plan(plan: Plan, console: Console) -> None:
@@ -40,7 +41,7 @@ def _facts(plan: Plan) -> Iterator[tuple[str, str]]:
     yield (
         "physics",
         f"{setup.physics.name}, {grid.dimensions}-D, order {setup.stencil.order} "
-        f"({scenario.grid.stencil}), {scenario.precision}",
+        f"({_coefficients(plan)}), {scenario.precision}",
     )
     size = " x ".join(str(grid.points[AXES.index(a)]) for a in grid.axes)
     yield (
@@ -59,8 +60,14 @@ def _facts(plan: Plan) -> Iterator[tuple[str, str]]:
     yield from _geometry(plan)
     yield "frequency", f"up to {plan.f_max:.4g} Hz (-40 dB), dominant {plan.f_dominant:.4g} Hz"
     yield "resolution", _resolution(plan)
+    yield "accuracy", _accuracy(plan)
     yield from _room(plan)
     yield from _speed(plan)
+
+
+def _coefficients(plan: Plan) -> str:
+    tolerance = plan.setup.stencil.tolerance
+    return f"fitted to {100.0 * tolerance:g} % of wave speed" if tolerance else "taylor"
 
 
 def _room(plan: Plan) -> Iterator[tuple[str, str]]:
@@ -115,19 +122,20 @@ def _speed(plan: Plan) -> Iterator[tuple[str, str]]:
 
 
 def _resolution(plan: Plan) -> str:
-    """Compare the points per wavelength with what order and stencil need, and contacts."""
+    """Compare the points per wavelength with what the accuracy needs over these paths."""
     worst = min(plan.layers, key=lambda layer: layer.points_per_wavelength)
-    text = (
+    wanted = plan.setup.scenario.grid.accuracy
+    return (
         f"{worst.points_per_wavelength:.2g} points in the shortest wavelength "
-        f"({worst.slowest:.5g} m/s at {plan.f_max:.4g} Hz); this order and stencil keep wave "
-        f"speeds to {SPEED_ERROR:g} % from {plan.points_needed:.2g} on"
+        f"({worst.slowest:.5g} m/s at {plan.f_max:.4g} Hz); over the paths of this run, order "
+        f"{plan.setup.stencil.order} keeps dispersion to {percent(wanted)} from "
+        f"{plan.points_needed:.2g} on"
     )
-    if has_contacts(plan.setup, plan.layers):
-        text += (
-            f"; contacts and free surfaces leave errors of about 0.5 % with {CONTACT_POINTS:g}, "
-            f"2 to 4 % with {CONTACT_POINTS / 2:g}"
-        )
-    return text
+
+
+def _accuracy(plan: Plan) -> str:
+    causes = [f"{what} {percent(error)}" for what, error in plan.expected.causes[:MOST_CAUSES]]
+    return f"expected trace error {plan.expected} ({', '.join(causes)})"
 
 
 def _geometry(plan: Plan) -> Iterator[tuple[str, str]]:

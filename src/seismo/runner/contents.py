@@ -18,6 +18,7 @@ from seismo.geographic import Projection
 from seismo.grid import AXES
 from seismo.output.quantities import with_unit
 from seismo.output.results_file import ResultsWriter
+from seismo.plan.accuracy import expected_error
 from seismo.plan.cautions import cautions
 from seismo.plan.resolution import highest_frequency, layers_of
 from seismo.setup import Setup, maps_of
@@ -42,6 +43,9 @@ def attributes_of(setup: Setup, warnings: list[str]) -> dict[str, Any]:
         "dt": setup.clock.dt,
         "dt_limit": setup.clock.limit,
         "steps": setup.clock.steps,
+        "order": setup.stencil.order,
+        "stencil_tolerance": setup.stencil.tolerance,
+        "expected_error": expected_error(setup).error,
         "f_max": highest_frequency(setup),
         "half_cell": json.dumps(half),
         "warnings": json.dumps(warnings),

@@ -95,14 +95,17 @@ class Quantity:
 class AutoOrCount:
     """Annotation of a whole number from 1 on that may be left to the program: ``auto``.
 
-    With a `length` it is a list of so many.
+    With a `length` it is a list of so many, with `choices` one of them.
     """
 
     length: int = 0
+    choices: tuple[int, ...] = ()
 
     @property
     def allowed(self) -> str:
         """Say what may stand there."""
+        if self.choices:
+            return f"auto, or one of {', '.join(map(str, self.choices))}"
         what = f"a list of {self.length} whole numbers" if self.length else "a whole number"
         return f"auto, or {what}, at least 1"
 
@@ -113,12 +116,15 @@ class AutoOrCount:
     def __get_pydantic_json_schema__(self, schema: Any, handler: Any) -> dict[str, Any]:
         """Describe both spellings."""
         number: dict[str, Any] = {"type": "integer", "minimum": 1}
+        if self.choices:
+            number = {"type": "integer", "enum": list(self.choices)}
         ends = {"minItems": self.length, "maxItems": self.length}
         several = {"type": "array", "items": number, **ends}
         return {"anyOf": [{"const": "auto"}, several if self.length else number]}
 
     def _checked(self, value: Any) -> Any:
-        if value == "auto" or (not self.length and _is_count(value)):
+        wanted = value in self.choices if self.choices else True
+        if value == "auto" or (not self.length and _is_count(value) and wanted):
             return value
         several = value if isinstance(value, list | tuple) else ()
         if self.length and len(several) == self.length and all(map(_is_count, several)):
@@ -208,6 +214,7 @@ Corners = Annotated[tuple[Frequency, Frequency, Frequency, Frequency], AfterVali
 Integer = Annotated[int, Strict()]
 Together = Annotated[Any, AutoOrCount()]
 Parts = Annotated[Any, AutoOrCount(length=2)]
+Orders = Annotated[Any, AutoOrCount(choices=tuple(range(2, 17, 2)))]
 Truth = Annotated[bool, Strict()]
 Text = Annotated[str, StringConstraints(max_length=500)]
 FilePath = Annotated[

@@ -1,0 +1,137 @@
+"""Which difference coefficients carry the waves of a run best, and what error they leave.
+
+The coefficients of an order are a family with one parameter, the tolerance of their phase velocity
+(`seismo.stencils`): a larger one carries shorter waves, and all of them worse. Which is best
+follows from the spectrum of the traces, the points per wavelength and, where the phase error is
+large, from the path: the one with the least predicted error is taken.
+
+`order: auto` is the lowest of 8, 12 and 16 that keeps the wanted accuracy: on a given grid a higher
+order always costs more. A step of order 12 takes 1.25 to 1.3 times, one of 16 1.5 to 1.6 times
+as long as one of order 8 on CPUs and GPUs alike, and steps are 3 and 5 % shorter. Where contacts
+and a free surface err more than that, an order need not be better than they are.
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from seismo.stencils import TOLERANCES, Stencil
+from seismo.waves import Passage, Waves
+
+AUTO_ORDERS = (8, 12, 16)
+_MINMAX = 1e-3  # tolerance of all coefficients of that name, whatever the run
+
+
+@dataclass(frozen=True)
+class PowerLaw:
+    """An error that falls with a power of the points per wavelength.
+
+    Attributes:
+        at_ten: error at 10 points.
+        power: of the points.
+    """
+
+    at_ten: float
+    power: float
+
+    def __call__(self, points: np.ndarray) -> np.ndarray:
+        """Return the error (n) at some points per wavelength (n)."""
+        return self.at_ten * (10.0 / points) ** self.power
+
+
+# Measured with Ricker wavelets against exact solutions (validation/): half-spaces with a force at
+# and below the surface, media in contact. Errors of one frequency, by the points in its wavelength.
+RAYLEIGH_VELOCITY = PowerLaw(1.0e-3, 3.3)  # relative
+SURFACE = PowerLaw(4e-3, 4.0)  # of body waves that meet a closed free surface
+CONTACT = PowerLaw(2.5e-2, 2.0)  # of waves that meet contacts of media
+BED = PowerLaw(0.12, 3.0)  # of waves that meet a contact of fluid and solid
+LAYER = PowerLaw(1e-3, 3.0)  # of absorbing layers, by their thickness in points
+_RAYLEIGH = 0.92  # velocity of Rayleigh waves / vs
+_DECAY = 0.4  # with depth, of the slower of their two parts, in wavenumbers
+
+
+def passage_error(waves: Waves, stencil: Stencil, passage: Passage) -> float:
+    """Return the relative error of a trace by the dispersion of one passage."""
+    return waves.spectra.error(waves.phase(stencil, passage.velocity) * passage.distance)
+
+
+def dispersion_error(waves: Waves, stencil: Stencil) -> float:
+    """Return the relative error of the traces by numerical dispersion, all passages together."""
+    return math.hypot(*(passage_error(waves, stencil, passage) for passage in waves.passages))
+
+
+def surface_error(waves: Waves) -> float:
+    """Return the relative error of the traces by a closed free surface.
+
+    Body waves err once; Rayleigh waves, of which deep sources make few, travel at a wrong speed.
+    """
+    if not waves.surface:
+        return 0.0
+    medium = min((p.medium for p in waves.passages), key=lambda medium: medium.top)
+    velocity, frequency = medium.slowest, waves.spectra.frequency
+    points = velocity / (frequency * max(waves.spacing))
+    phase = SURFACE(points)
+    if medium.vp and medium.vs:
+        wavenumber = 2.0 * math.pi * frequency / (_RAYLEIGH * velocity)
+        share = np.exp(-_DECAY * wavenumber * waves.depth)
+        travelled = min(waves.longest, velocity * waves.duration)
+        phase = np.hypot(phase, share * RAYLEIGH_VELOCITY(points) * wavenumber * travelled)
+    return waves.spectra.error(phase)
+
+
+def contact_error(waves: Waves) -> float:
+    """Return the relative error of the traces by contacts of media."""
+    media = [passage.medium for passage in waves.passages]
+    if len(media) < 2:
+        return 0.0
+    wet = {medium.vs == 0.0 for medium in media} == {True, False}
+    slowest = min(medium.slowest for medium in media)
+    points = slowest / (waves.spectra.frequency * max(waves.spacing))
+    return waves.spectra.error((BED if wet else CONTACT)(points))
+
+
+def layer_error(boundaries: Any) -> float:
+    """Return the relative error of the traces by what absorbing layers send back."""
+    faces = [getattr(boundaries, name) for name in type(boundaries).model_fields]
+    return float(LAYER(np.array(boundaries.layer.points))) if "absorbing" in faces else 0.0
+
+
+def boundary_error(waves: Waves) -> float:
+    """Return the relative error of the traces by what no order mends."""
+    return math.hypot(surface_error(waves), contact_error(waves))
+
+
+def best_stencil(waves: Waves, order: int) -> Stencil:
+    """Return the coefficients of an order that disperse the waves least."""
+    family = [Stencil(order, tolerance) for tolerance in TOLERANCES]
+    return min(family, key=lambda stencil: dispersion_error(waves, stencil))
+
+
+def stencil_for(kind: str, order: int, waves: Waves) -> Stencil:
+    """Return the coefficients of a kind (`grid.stencil`) and an order for some waves."""
+    if kind == "fitted":
+        return best_stencil(waves, order)
+    return Stencil(order, _MINMAX if kind == "minmax" else 0.0)
+
+
+def choose_stencil(spec: Any, waves: Waves) -> Stencil:
+    """Return order and tolerance of the differences of a run.
+
+    Args:
+        spec: the scenario's grid.
+        waves: that it carries.
+    """
+    orders = AUTO_ORDERS if spec.order == "auto" else (spec.order,)
+    found = [stencil_for(spec.stencil, order, waves) for order in orders]
+    if len(found) == 1:
+        return found[0]
+    errors = [dispersion_error(waves, stencil) for stencil in found]
+    wanted = max(spec.accuracy, boundary_error(waves))
+    return next(
+        (stencil for stencil, error in zip(found, errors, strict=True) if error <= wanted),
+        found[errors.index(min(errors))],
+    )

@@ -1,0 +1,162 @@
+"""The choice of difference coefficients, and the predicted error against the one that is found.
+
+Exact solutions: pressure of a line source in a whole space (`seismo.exact.acoustic`), and forces in
+an elastic one (`seismo.exact.whole_space`). Predictions are to be right to a factor of three.
+"""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+import pytest
+
+import solver
+from seismo import wavelets
+from seismo.accuracy import AUTO_ORDERS, best_stencil, dispersion_error
+from seismo.errors import ScenarioError
+from seismo.exact import acoustic, metrics, whole_space
+from seismo.exact.medium import Medium
+from seismo.plan.accuracy import expected_error
+from seismo.scenario import from_dict
+from seismo.setup import prepare
+from seismo.stencils import TOLERANCES, Stencil
+from seismo.survey import Share
+
+VELOCITY, FREQUENCY = 2000.0, 10.0
+SHORTEST = VELOCITY / (2.5 * FREQUENCY)
+ROCK = Medium(3464.0, 2000.0, 2300.0)
+WAVES = 25  # shortest wavelengths of the path
+
+
+def document(points: float, physics: str = "acoustic", **grid) -> dict:
+    """Put a source and a receiver so many shortest wavelengths apart, along x and off its nodes."""
+    h = SHORTEST / points
+    margin, half = 4 * SHORTEST, 8 * SHORTEST
+    lengths = {"x": 2 * margin + WAVES * SHORTEST, "z": 2 * half}
+    extent = {axis: math.ceil(length / h) * h for axis, length in lengths.items()}
+    start = {"x": margin + 0.3 * h, "z": half}
+    source = {"type": "pressure"}
+    model = {"type": "uniform", "vp": VELOCITY}
+    if physics == "elastic":
+        source = {"type": "force", "force": {"z": 1e9}}
+        model = {"type": "uniform", "vp": ROCK.vp, "vs": ROCK.vs, "rho": ROCK.rho}
+    return {
+        "physics": physics, "grid": {"extent": extent, "spacing": h, **grid},
+        "time": {"duration": WAVES * SHORTEST / VELOCITY + 3.2 / FREQUENCY}, "model": [model],
+        "sources": [source | {"position": start,
+                              "wavelet": {"type": "ricker", "frequency": FREQUENCY}}],
+        "receivers": [solver.points([start | {"x": start["x"] + WAVES * SHORTEST}])],
+    }  # fmt: skip
+
+
+def error_of(document: dict) -> tuple[float, float]:
+    """Run; return the largest error of a component with some motion, and the predicted one."""
+    simulation = solver.simulate(document)
+    offset = np.array([[WAVES * SHORTEST, 0.0]])
+    times = solver.times(simulation)
+    signal = wavelets.evaluate(simulation.setup.shots[0].sources[0].wavelet, times)
+    found = solver.traces(simulation)
+    if "pressure" in found:
+        exact = acoustic.pressure(offset, signal, simulation.dt, VELOCITY)
+        error = metrics.relative_l2(found["pressure"][0], exact[0])
+    else:
+        exact = whole_space.force_response(
+            offset, np.array([0.0, 1e9]), signal, simulation.dt, ROCK, "velocity"
+        )
+        error = metrics.relative_l2(found["vz"][0], exact[0, 1])
+    return error, expected_error(simulation.setup).error
+
+
+@pytest.mark.parametrize(
+    ("points", "keys"),
+    [
+        (3.2, {"order": 12}),
+        (4.5, {}),
+        (4.5, {"stencil": "taylor"}),
+        (3.5, {"stencil": "minmax", "order": 16}),
+        (9.0, {"order": 4}),
+        (4.0, {"order": 4}),
+    ],
+    ids=str,
+)
+def test_the_predicted_error_is_found(points: float, keys: dict) -> None:
+    found, expected = error_of(document(points, **keys))
+    assert found / 3 < expected < 3 * found
+
+
+def test_the_predicted_error_of_time_stepping_is_found() -> None:
+    late = document(8.0)
+    late["time"]["dispersion_removal"] = False
+    found, expected = error_of(late)
+    assert found / 3 < expected < 3 * found
+    assert expected > 0.1
+
+
+@pytest.mark.parametrize("points", [4.0, 5.0])
+def test_the_predicted_error_of_elastic_waves_is_found(points: float) -> None:
+    found, expected = error_of(document(points, "elastic"))
+    assert found / 3 < expected < 3 * found
+
+
+def test_fewer_points_take_a_larger_tolerance() -> None:
+    """The band has to reach farther; every choice is the best of the family."""
+    chosen = []
+    for points in (3.0, 4.0, 6.0, 12.0):
+        setup = prepare(from_dict(document(points)))
+        errors = [dispersion_error(setup.waves, Stencil(8, t)) for t in TOLERANCES]
+        assert dispersion_error(setup.waves, setup.stencil) == min(errors)
+        chosen.append(setup.stencil.tolerance)
+    assert chosen == sorted(chosen, reverse=True)
+    assert chosen[0] > 1e-4
+    assert chosen[-1] == 0.0
+
+
+def test_auto_is_the_lowest_order_that_keeps_the_accuracy() -> None:
+    orders = []
+    for points, wanted in ((8.0, 0.01), (3.2, 0.01), (2.8, 0.01), (3.2, 1e-3), (2.4, 1e-4)):
+        setup = prepare(from_dict(document(points, order="auto", accuracy=wanted)))
+        best = {n: best_stencil(setup.waves, n) for n in AUTO_ORDERS}
+        errors = {n: dispersion_error(setup.waves, best[n]) for n in AUTO_ORDERS}
+        enough = [n for n in AUTO_ORDERS if errors[n] <= wanted]
+        assert setup.stencil.order == (enough or [min(errors, key=errors.__getitem__)])[0]
+        orders.append(setup.stencil.order)
+    assert set(orders) == set(AUTO_ORDERS)
+
+
+def test_auto_is_no_better_than_what_it_cannot_mend() -> None:
+    """Under a free surface that errs by more, order 8 is as good as any."""
+    shallow = document(3.2, "elastic", order="auto")
+    assert prepare(from_dict(shallow)).stencil.order > 8
+    shallow["boundaries"] = {"top": "free_surface"}
+    assert prepare(from_dict(shallow)).stencil.order == 8
+
+
+def test_the_coefficients_belong_to_all_shots_of_a_survey() -> None:
+    """A share of the shots is computed with the coefficients of the whole survey."""
+    several = document(5.0)
+    first, far = several["sources"][0]["position"], several["receivers"][0]["positions"][0]
+    several["survey"] = {"shots": [{"position": far}, {"position": first}]}
+    scenario = from_dict(several)
+    whole, half = prepare(scenario), prepare(scenario, share=Share(1, 2))
+    assert len(half.shots) == 1
+    assert half.waves.longest == whole.waves.longest == pytest.approx(WAVES * SHORTEST)
+    assert half.stencil == whole.stencil
+
+
+def test_the_spectrum_is_that_of_the_trace() -> None:
+    """In 2-D f^3 exp(-2 f^2), f in frequencies of a Ricker: (1 + y) exp(-y) above f, y = 2 f^2."""
+    spectra = prepare(from_dict(document(5.0))).waves.spectra
+    y = 2 * (spectra.frequency / FREQUENCY) ** 2
+    above = 1 - np.cumsum(spectra.energy[0])
+    np.testing.assert_allclose(above, (1 + y) * np.exp(-y), atol=0.02)
+    end = np.sqrt(np.interp(1.2e-4, above[::-1], y[::-1]) / 2)
+    assert end == pytest.approx(2.403, rel=0.01)
+
+
+def test_a_grid_that_carries_nothing_is_refused() -> None:
+    """8 kHz on a grid for 10 Hz is a mistake of units, and not a matter of accuracy."""
+    hopeless = document(5.0)
+    hopeless["sources"][0]["wavelet"]["frequency"] = "8 kHz"
+    with pytest.raises(ScenarioError, match=r"carries 62.5 Hz at most .* check the unit"):
+        prepare(from_dict(hopeless))
