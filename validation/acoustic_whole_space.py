@@ -56,7 +56,8 @@ def order_of_convergence(order: int, grids: tuple[int, ...]) -> float:
         h = wavelength / (2.5 * ppw)
         run = cases.simulate({
             "physics": "acoustic", "precision": "float64",
-            "grid": {"extent": cases.place(offset + 2 * margin), "spacing": h, "order": order},
+            "grid": {"extent": cases.place(offset + 2 * margin), "spacing": h, "order": order,
+                     "stencil": "taylor"},
             "time": {"duration": 4.8 / FREQUENCY, "dispersion_removal": True},
             "model": [{"type": "uniform", "vp": VELOCITY}],
             "sources": [{"type": "pressure", "position": cases.place([margin, margin]),

@@ -29,7 +29,7 @@ def scenario(divisions: int, order: int, media: tuple, surface: bool, interface:
     return {
         "physics": "elastic", "precision": "float64",
         "grid": {"extent": {"x": 44 * UNIT, "z": 24 * UNIT - top}, "spacing": h, "order": order,
-                 "origin": {"x": -22 * UNIT, "z": top}},
+                 "stencil": "taylor", "origin": {"x": -22 * UNIT, "z": top}},
         "time": {"duration": 0.72, "dispersion_removal": True},
         "boundaries": {"top": "free_surface" if surface else "absorbing"},
         "model": [{"type": "layers", "layers": layers}],

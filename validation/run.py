@@ -35,6 +35,7 @@ from seismo.backends.choice import choose
 ROOT = HERE.parent
 CASES = {  # in the order of the page
     "acoustic_whole_space": "Acoustic whole space",
+    "long_paths": "Long paths",
     "acoustic_half_space": "Acoustic half-space",
     "elastic_whole_space": "Elastic whole space",
     "lamb_2d": "Lamb's problem, 2-D",
