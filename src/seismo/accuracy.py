@@ -23,6 +23,7 @@ from seismo.stencils import TOLERANCES, Stencil
 from seismo.waves import Passage, Waves
 
 AUTO_ORDERS = (8, 12, 16)
+LEAST_CARRIED = 1e-3  # of the energy of the sources, on the way through the fastest medium
 _MINMAX = 1e-3  # tolerance of all coefficients of that name, whatever the run
 
 
@@ -109,6 +110,22 @@ def best_stencil(waves: Waves, order: int) -> Stencil:
     """Return the coefficients of an order that disperse the waves least."""
     family = [Stencil(order, tolerance) for tolerance in TOLERANCES]
     return min(family, key=lambda stencil: dispersion_error(waves, stencil))
+
+
+def refuse_uncarried(scenario: Any, waves: Waves) -> None:
+    """Refuse a grid on which next to nothing of what the sources radiate can travel.
+
+    Raises:
+        ScenarioError: with the highest frequency that the grid carries.
+    """
+    if waves.carried < LEAST_CARRIED:
+        raise scenario.mistake(
+            "grid", "spacing",
+            problem=f"carries {waves.fastest / (2.0 * max(waves.spacing)):.3g} Hz at most "
+            f"({waves.fastest:.5g} m/s with two points per wavelength), and {waves.carried:.2g} of "
+            "the energy of the sources lies below; make it finer, or check the unit of their "
+            "frequency",
+        )  # fmt: skip
 
 
 def stencil_for(kind: str, order: int, waves: Waves) -> Stencil:

@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 
-from seismo.accuracy import choose_stencil
+from seismo.accuracy import choose_stencil, refuse_uncarried
 from seismo.contact import STABLE_SHARE, Contact, find_contacts
 from seismo.errors import ModelError, ScenarioError
 from seismo.free_surface import Face
@@ -39,7 +39,6 @@ from seismo.survey import Geometry, Share, Shot
 from seismo.waves import Waves, waves_of
 
 BATCH_POINTS = 1 << 20  # small shots advance together up to so many points; see `Backend`
-LEAST_CARRIED = 1e-3  # of the energy of the sources, on the way through the fastest medium
 MOST_STEPS = 20_000_000  # what is due when is listed step by step
 EVEN_RUN = 8  # planes of even medium that are worth launches of their own
 _FACES = (("x", "x_min", "x_max"), ("y", "y_min", "y_max"), ("z", "top", "bottom"))
@@ -211,14 +210,7 @@ def prepare(scenario: Any, batch_points: int = BATCH_POINTS, share: Share | None
     geometry = Geometry(scenario, grid)
     shots, groups = geometry.shots(), geometry.groups()
     waves = waves_of(scenario, physics, grid, media_of(earth, grid), shots, groups)
-    if waves.carried < LEAST_CARRIED:
-        raise scenario.mistake(
-            "grid", "spacing",
-            problem=f"carries {waves.fastest / (2.0 * max(waves.spacing)):.3g} Hz at most "
-            f"({waves.fastest:.5g} m/s with two points per wavelength), and {waves.carried:.2g} of "
-            "the energy of the sources lies below; make it finer, or check the unit of their "
-            "frequency",
-        )  # fmt: skip
+    refuse_uncarried(scenario, waves)
     stencil = choose_stencil(scenario.grid, waves)
     free = scenario.boundaries.top == "free_surface"
     closure, slope = _surface(physics, earth, grid, stencil) if free else (None, None)
