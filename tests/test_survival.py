@@ -342,7 +342,9 @@ def test_nobody_chooses_for_the_user(unfinished, wanted):
 
 CHANGES = {
     "time.duration": {"time": SCENARIO["time"] | {"duration": 0.4}},
-    r"time.dispersion_removal.* a run with true": {"time": {"duration": 0.2, "step": 0.002}},
+    r"time.dispersion_removal.* a run with true": {
+        "time": {"duration": 0.2, "step": 0.002, "dispersion_removal": False}
+    },
     r"model\[1\].vs: .* a run with 900.0": {
         "model": [SCENARIO["model"][0], SCENARIO["model"][1] | {"vs": 901.0}]
     },
