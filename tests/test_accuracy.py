@@ -132,6 +132,31 @@ def test_auto_is_no_better_than_what_it_cannot_mend() -> None:
     assert prepare(from_dict(shallow)).stencil.order == 8
 
 
+@pytest.mark.parametrize("top", ["absorbing", "free_surface"])
+def test_boundaries_err_more_on_longer_paths_and_fewer_points(top: str) -> None:
+    """A contact errs by the square of the spacing; Rayleigh waves by the path, too."""
+
+    def causes(points: float, layers: int, offset: float = 1.0) -> dict[str, float]:
+        case = document(points, "elastic")
+        case["boundaries"] = {"top": top}
+        case["sources"][0]["position"]["z"] = 5.0
+        rock = {"vp": ROCK.vp, "vs": ROCK.vs, "rho": ROCK.rho}
+        tops = [{"top": 300.0 * n, **rock, "vs": ROCK.vs + 100.0 * n} for n in range(layers)]
+        case["model"] = [{"type": "layers", "layers": tops}]
+        start = case["sources"][0]["position"]["x"]
+        case["receivers"][0]["positions"][0] = {"x": start + offset * WAVES * SHORTEST, "z": 0.0}
+        return dict(expected_error(prepare(from_dict(case))).causes)
+
+    one, two, finer = causes(6.0, 1), causes(6.0, 2), causes(12.0, 2)
+    assert one["contacts of media"] == 0.0
+    assert two["contacts of media"] == pytest.approx(4 * finer["contacts of media"], rel=0.2)
+    if top == "absorbing":
+        assert one["the free surface"] == 0.0
+    else:
+        near = causes(6.0, 1, 0.25)["the free surface"]
+        assert 2 < one["the free surface"] / near < 5
+
+
 def test_the_coefficients_belong_to_all_shots_of_a_survey() -> None:
     """A share of the shots is computed with the coefficients of the whole survey."""
     several = document(5.0)

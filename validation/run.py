@@ -49,6 +49,7 @@ CASES = {  # in the order of the page
     "surface_wave_dispersion": "Surface waves of a soft layer",
     "convergence": "Order of convergence",
     "scheme_dispersion": "Dispersion relation of the scheme",
+    "expected_errors": "Errors that check expects",
     "energy": "Energy",
     "reciprocity": "Reciprocity",
     "cpml_grazing": "Absorbing layers at grazing incidence",

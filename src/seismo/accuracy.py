@@ -6,8 +6,8 @@ follows from the spectrum of the traces, the points per wavelength and, where th
 large, from the path: the one with the least predicted error is taken.
 
 `order: auto` is the lowest of 8, 12 and 16 that keeps the wanted accuracy: on a given grid a higher
-order always costs more. A step of order 12 takes 1.25 to 1.3 times, one of 16 1.5 to 1.6 times
-as long as one of order 8 on CPUs and GPUs alike, and steps are 3 and 5 % shorter. Where contacts
+order always costs more. A step of order 12 takes 1.25 to 1.35 times, one of 16 1.5 to 1.8 times
+as long as one of order 8 on CPUs and GPUs alike, and steps are 6 and 9 % shorter. Where contacts
 and a free surface err more than that, an order need not be better than they are.
 """
 
@@ -46,13 +46,16 @@ class PowerLaw:
 
 # Measured with Ricker wavelets against exact solutions (validation/): half-spaces with a force at
 # and below the surface, media in contact. Errors of one frequency, by the points in its wavelength.
-RAYLEIGH_VELOCITY = PowerLaw(1.0e-3, 3.3)  # relative
+RAYLEIGH_VELOCITY = PowerLaw(1.5e-3, 3.7)  # relative
 SURFACE = PowerLaw(4e-3, 4.0)  # of body waves that meet a closed free surface
-CONTACT = PowerLaw(2.5e-2, 2.0)  # of waves that meet contacts of media
-BED = PowerLaw(0.12, 3.0)  # of waves that meet a contact of fluid and solid
+CONTACT = PowerLaw(8e-3, 2.0)  # of waves that meet contacts in an earth that varies with depth only
+SLOPING_CONTACT = PowerLaw(3e-2, 2.0)  # and in any other
+SCHOLTE_VELOCITY = PowerLaw(6e-4, 3.0)  # relative, of waves along a contact of fluid and solid
+SLOPING_BED = PowerLaw(0.12, 3.0)  # of waves that meet such a contact in any other earth
 LAYER = PowerLaw(1e-3, 3.0)  # of absorbing layers, by their thickness in points
+_REVERBERATION = 4.0  # times the error of a contact, where waves return to it from the top
 _RAYLEIGH = 0.92  # velocity of Rayleigh waves / vs
-_DECAY = 0.4  # with depth, of the slower of their two parts, in wavenumbers
+_DECAY = 0.2  # with depth, of their share of the traces, in wavenumbers
 
 
 def passage_error(waves: Waves, stencil: Stencil, passage: Passage) -> float:
@@ -90,9 +93,16 @@ def contact_error(waves: Waves) -> float:
     if len(media) < 2:
         return 0.0
     wet = {medium.vs == 0.0 for medium in media} == {True, False}
-    slowest = min(medium.slowest for medium in media)
-    points = slowest / (waves.spectra.frequency * max(waves.spacing))
-    return waves.spectra.error((BED if wet else CONTACT)(points))
+    slowest, frequency = min(medium.slowest for medium in media), waves.spectra.frequency
+    points = slowest / (frequency * max(waves.spacing))
+    if not waves.layered:
+        return waves.spectra.error((SLOPING_BED if wet else SLOPING_CONTACT)(points))
+    phase = CONTACT(points) * (_REVERBERATION if waves.reverberating else 1.0)
+    if wet:
+        travelled = min(waves.longest, slowest * waves.duration)
+        along = 2.0 * math.pi * frequency / slowest * travelled
+        phase = np.hypot(phase, SCHOLTE_VELOCITY(points) * along)
+    return waves.spectra.error(phase)
 
 
 def layer_error(boundaries: Any) -> float:

@@ -25,7 +25,6 @@ from seismo.model import (
 )
 from seismo.model.column import ROOM
 from seismo.model.earth import NEEDS
-from seismo.model.media import media_of
 from seismo.physics import physics_for
 from seismo.physics.table import Physics, Stage
 from seismo.receivers import ReceiverGroup
@@ -209,7 +208,7 @@ def prepare(scenario: Any, batch_points: int = BATCH_POINTS, share: Share | None
         raise ModelError(*placed.messages) from None
     geometry = Geometry(scenario, grid)
     shots, groups = geometry.shots(), geometry.groups()
-    waves = waves_of(scenario, physics, grid, media_of(earth, grid), shots, groups)
+    waves = waves_of(scenario, physics, grid, earth, shots, groups)
     refuse_uncarried(scenario, waves)
     stencil = choose_stencil(scenario.grid, waves)
     free = scenario.boundaries.top == "free_surface"

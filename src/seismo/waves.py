@@ -16,7 +16,8 @@ import numpy as np
 
 from seismo.dispersion import Operator, Spectra
 from seismo.grid import AXES, Grid
-from seismo.model.media import Medium
+from seismo.model.earth import Earth
+from seismo.model.media import Medium, media_of
 from seismo.physics.table import Physics
 from seismo.receivers import ReceiverGroup
 from seismo.spectra import spectra_of
@@ -56,6 +57,8 @@ class Waves:
         surface: whether a free surface is closed by one-sided differences.
         depth: in m below the top of the shallowest source, and of the shallowest receiver, added.
         duration: s.
+        layered: whether the earth varies with depth only.
+        reverberating: whether waves come back from the top.
         dt: time step in s where its error stays in the traces, else 0.
     """
 
@@ -67,6 +70,8 @@ class Waves:
     surface: bool
     depth: float
     duration: float
+    layered: bool
+    reverberating: bool
     dt: float = 0.0
 
     @property
@@ -110,7 +115,7 @@ class Waves:
 
 
 def waves_of(
-    scenario: Any, physics: Physics, grid: Grid, media: Sequence[Medium], shots: Sequence[Shot],
+    scenario: Any, physics: Physics, grid: Grid, earth: Earth, shots: Sequence[Shot],
     groups: Sequence[ReceiverGroup],
 ) -> Waves:  # fmt: skip
     """Return what the grid of a run has to carry.
@@ -119,10 +124,11 @@ def waves_of(
         scenario: a checked scenario.
         physics: the wave equation.
         grid: the grid.
-        media: of the earth.
+        earth: vp, vs, rho anywhere.
         shots: all of them.
         groups: receivers.
     """
+    media = media_of(earth, grid)
     sources = [source for shot in shots for source in shot.sources]
     quantities = {name for group in groups for name in group.quantities}
     everywhere = not groups or bool(scenario.output.maps)
@@ -147,7 +153,7 @@ def waves_of(
         spectra_of(sources, quantities, grid.dimensions), tuple(passages),
         tuple(grid.spacing[AXES.index(axis)] for axis in grid.axes), physics.second_order,
         longest, surface, float(depths[0].min() - grid.origin[2] + recorded),
-        scenario.time.duration,
+        scenario.time.duration, earth.layered, scenario.boundaries.top != "absorbing",
     )  # fmt: skip
 
 

@@ -38,7 +38,7 @@ _MOST_ENDS = 200  # sources, and receivers, between which rays are sought
 _MOST_PLACES = 2000
 _PARTS = 40  # of a cell, in which places are told apart
 _BISECTIONS, _MOST_COARSER = 14, 30.0  # of the spacing, in search of the wanted accuracy
-LARGE_ERROR = 0.2  # of the traces, that is warned of wherever it comes from
+LARGE_ERROR = 0.3  # of the traces, that is warned of wherever it comes from
 _SAID = 0.5  # of the largest cause: what is named beside it
 
 
