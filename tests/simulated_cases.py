@@ -44,6 +44,7 @@ from test_maps import check_polynomials
 from test_solver_backends import CASES, faces
 from test_survival import contents
 
+X = solver.SPACING["x"]
 assert os.environ.get("NUMBA_ENABLE_CUDASIM") == "1", "run test_gpu_simulated.py"
 
 TOLERANCE = {"float64": 1e-12, "float32": 4e-4}
@@ -257,10 +258,11 @@ def test_even_planes(tmp_path, monkeypatch):
 
 @pytest.mark.parametrize(("name", "dimensions"), [("elastic", 2), ("acoustic_variable_density", 3)])
 def test_planes_where_fluids_meet(name, dimensions, tmp_path, monkeypatch):
-    """Densities kept for some planes only."""
+    """Densities kept for some planes only, and a contact that dips: its off-diagonal terms."""
     monkeypatch.setattr(setup, "EVEN_RUN", 2)
     sea = {"vp": 1500.0, "rho": 1000.0} | ({"vs": 0.0} if name == "elastic" else {})
-    mud = {"type": "block", "z": [4.3 * Z, 6.0 * Z], **sea, "rho": 2200.0}
+    centre = {"x": 7.2 * X, "z": 5.3 * Z} | ({"y": 45.0} if dimensions == 3 else {})
+    mud = {"type": "sphere", "center": centre, "radius": 2.2 * Z, **sea, "rho": 2200.0}
     keys = {"cells": (14, 14) if dimensions == 2 else (9, 6, 12), "steps": STEPS}
     boundaries = faces("free_surface", dimensions) | {"layer": {"points": 2}}
     document = solver.plan(
@@ -269,6 +271,7 @@ def test_planes_where_fluids_meet(name, dimensions, tmp_path, monkeypatch):
     planes = prepare(from_dict(document)).even["velocity"]
     assert 0 < np.count_nonzero(~planes) < len(planes)
     compare(document, tmp_path)
+    assert solver.build(document, tmp_path).parts[0].stages[0].core_corrections
 
 
 def test_shots_side_by_side_and_parts(tmp_path):

@@ -173,7 +173,7 @@ def coefficient(simulation, name: str) -> np.ndarray:
         return sub.view(held[name])[0]
     view = {key: sub.view(held[key])[0] for key in held if key not in fields.physics.sparse}
     if name.startswith("rho"):
-        whole = view["rho"].copy()
+        whole = 0.5 * (view["rho"] + np.roll(view["rho"], -1, "zyx".index(name[-1])))
     else:
         c11, q = view["c11"], view["q"]
         whole = np.array({"c13": c11 - 2 / q, "c33": c11, "q66": q}[name])

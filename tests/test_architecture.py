@@ -34,7 +34,7 @@ LAYERS = tuple(
         "model decomposition backends",
         "physics kernels division surface_slope",
         "fields cpml surroundings free_surface contact corrections",
-        "stages halo contact_rows sources receivers loans cuts",
+        "stages halo contact_rows slip_terms sources receivers loans cuts",
         "survey maps waves accuracy",
         "setup",
         "part",

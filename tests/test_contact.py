@@ -58,7 +58,8 @@ def closed_box(dimensions: int, model: list, order: int, courant: float = 0.9):
 def columns(simulation) -> dict[str, np.ndarray]:
     """Give weights of rows and stiffnesses (z, 1, 1) from the theory of the module."""
     setup, part = simulation.setup, simulation.parts[0]
-    dt, names = simulation.dt, [c for stage in setup.physics.stages for c in stage.coefficients]
+    dt, names = simulation.dt, ["rho"]
+    names += [c for stage in setup.physics.stages for c in stage.coefficients]
     (_, oy, oz), halo, (nx, ny, nz) = (
         part.subdomain.offset, part.subdomain.halo, part.subdomain.owned.shape
     )  # fmt: skip

@@ -75,8 +75,9 @@ def test_shapes_and_files_tell_what_averages_are(name, stage, model, dimensions,
         for a in "zyx"
     )
     spacing = dict(zip(AXES, grid.spacing, strict=True))
-    medium = cell_average(setup.earth, z, y, x, spacing, physics.medium, dtype=np.float64)
     (rule,) = (s.even for s in physics.stages if s.name == stage)
+    asked = (*physics.medium, *rule.asks)
+    medium = cell_average(setup.earth, z, y, x, spacing, asked, dtype=np.float64)
     even = rule.where(medium).reshape(len(z), -1).all(axis=1)
     plain = plain_planes(setup.earth, z, y, x, spacing)
     assert not (plain & ~even).any()
@@ -106,7 +107,7 @@ def test_even_planes_change_no_answer(model, dimensions, case, tmp_path, monkeyp
 def test_even_planes_do_without_some_coefficients(parts):
     """Only the others, and the row of the free surface, keep c13, c33, q66; none a density."""
     simulation = solver.build(document("bodies", 3, "free_surface"), parts=parts)
-    setup, sparse = simulation.setup, {"c13", "c33", "q66", "rho_x", "rho_y"}
+    setup, sparse = simulation.setup, {"c13", "c33", "q66", "rho_x", "rho_y", "rho_z"}
     assert set(setup.physics.sparse) == sparse
     even = setup.even["stress"]
     kept = np.count_nonzero(~even | (np.arange(len(even)) == 0))

@@ -20,7 +20,7 @@ from seismo.model import build_earth, cell_average
 
 LIGHT, HEAVY = Medium(1600.0, 0.0, 1000.0), Medium(1600.0, 0.0, 2200.0)
 ROCK = {"vp": 3000.0, "vs": 1700.0, "rho": 2500.0}
-DENSITIES = ("rho", "rho_x", "rho_y")
+DENSITIES = ("rho_z", "rho_x", "rho_y")
 FLUIDS = ["acoustic_variable_density", "elastic"]
 
 
@@ -56,7 +56,7 @@ def test_a_contact_that_stands_upright(axis):
     found = densities(half(axis, 98.0, values(HEAVY)), three, values(LIGHT))
     across = 0.3 * LIGHT.rho + 0.7 * HEAVY.rho
     along = 1.0 / (0.3 / LIGHT.rho + 0.7 / HEAVY.rho)
-    wanted = {"rho": along, "rho_x": along, "rho_y": along} | {f"rho_{axis}": across}
+    wanted = {"rho_z": along, "rho_x": along, "rho_y": along} | {f"rho_{axis}": across}
     assert found == {name: pytest.approx(wanted[name], rel=0.01) for name in found}
 
 
@@ -69,18 +69,30 @@ def test_a_contact_that_dips():
     assert found == {name: pytest.approx(wanted, rel=0.01) for name in found}
 
 
-@pytest.mark.parametrize("upper", [ROCK, values(HEAVY, elastic=True)])
-def test_solids_do_not_slip(upper):
-    """A cell that holds any solid has the mean density in all directions."""
-    solid = ROCK | {"rho": 1000.0}
-    found = densities(half("x", 98.0, solid), True, upper, ("vp", "vs", "rho"))
-    mean = 0.3 * upper["rho"] + 0.7 * solid["rho"]
-    assert found == {name: pytest.approx(mean, rel=0.01) for name in found}
+def test_solids_do_not_slip(tmp_path):
+    """Velocities whose cells hold any solid keep the mean of two nodes; fluids of one kind, too."""
+    cell = solver.SPACING["x"]
+    upright = {"type": "block", "x": [13.3 * cell, 1e5], "z": [0.0, 20.2 * cell]}
+    water, mud = values(LIGHT, True), values(HEAVY, True)
+    keys = {"cells": (30, 44), "steps": 3}
+    for rock, parts in ((ROCK, 2), (mud, 3)):
+        model = [{"type": "uniform", **water}, {**upright, **rock},
+                 {"type": "block", "z": [30.4 * cell, 1e5], **mud}][:parts]  # fmt: skip
+        setup = solver.build(solver.plan("elastic", 2, model=model, **keys), tmp_path).setup
+        assert setup.even["velocity"].all() == (parts == 2)
+    model = [{"type": "uniform", **mud}, {**upright, **ROCK},
+             {"type": "block", "x": [-1e5, 8.6 * cell], **water}]  # fmt: skip
+    simulation = solver.build(solver.plan("elastic", 2, model=model, **keys), tmp_path)
+    rho, rho_x = (solver.coefficient(simulation, name)[14, 0] for name in ("rho", "rho_x"))
+    wanted = 0.5 * (rho + np.roll(rho, -1))
+    first = simulation.parts[0].subdomain.halo + simulation.setup.grid.low[0]
+    changed = np.flatnonzero(~np.isclose(rho_x, wanted, rtol=1e-6)[first:][:30])
+    assert changed.tolist() == [8, 9]  # beside the fluids' contact, not the solid's
 
 
 @pytest.mark.parametrize("depth", [100.0, 102.5, 105.0, 107.5])
 def test_a_flat_contact_is_as_sharp_as_the_grid_can(depth):
-    """Zeroth to third moments of a step: 1 / rho_x on the nodes, rho between them, where they act.
+    """Zeroth to third moments of a step, on nodes: 1 / rho_x and rho_z.
 
     Densities 1 : 1.3; stronger contrasts take a part of the kernel (`seismo.model.column`).
     """
@@ -90,13 +102,10 @@ def test_a_flat_contact_is_as_sharp_as_the_grid_can(depth):
     z = np.arange(50.0, 151.0, 10.0)
     found = cell_average(earth, z, None, np.zeros(1), {"z": 10.0, "x": 10.0}, DENSITIES[:2],
                          dtype=np.float64)  # fmt: skip
-    rho, rho_x = (found[name][:, 0] for name in DENSITIES[:2])
-    for column, nodes, ends in (
-        (1.0 / rho_x, z, (1.0 / 1000.0, 1.0 / 1300.0)),
-        (0.5 * (rho[1:] + rho[:-1]), z[:-1] + 5.0, (1000.0, 1300.0)),
-    ):
+    rho_z, rho_x = (found[name][:, 0] for name in DENSITIES[:2])
+    for column, ends in ((1.0 / rho_x, (1e-3, 1.0 / 1300.0)), (rho_z, (1000.0, 1300.0))):
         steps = np.diff(column) / (ends[1] - ends[0])
-        middles = (0.5 * (nodes[1:] + nodes[:-1]) - depth) / 10.0
+        middles = (0.5 * (z[1:] + z[:-1]) - depth) / 10.0
         moments = [np.sum(steps * middles**n) for n in range(4)]
         assert moments == pytest.approx([1.0, 0.0, 0.0, 0.0], abs=5e-3)
 
@@ -142,17 +151,79 @@ def test_a_flat_contact_under_a_free_surface(name):
         assert metrics.relative_l2(found["pressure"][receiver], -stress[receiver, 1]) < 0.008
 
 
+def test_a_contact_that_dips_by_45_degrees():
+    """The exact solution of a flat contact, turned; measured 0.3 %, without the tensor 7 %."""
+    h, turn = 1600.0 / 30.0 / 10.0, np.sqrt(0.5) * np.array([[1.0, -1.0], [1.0, 1.0]])
+    centre = np.array([0.37, 0.23]) * h
+    source, receivers = h * np.array([0.0, -30.0]), h * np.array([[70.0, -5.0], [40.0, 5.0]])
+    place = lambda at: dict(zip("xz", map(float, at), strict=True))  # noqa: E731
+    ends = centre + np.vstack([source, receivers]) @ turn.T
+    low, high = (np.round(e / h) * h for e in (ends.min(0) - 110 * h, ends.max(0) + 110 * h))
+    along, across = 1e4 * turn.T
+    corners = [centre - along, centre + along, centre + along + across, centre - along + across]
+    document = solver.plan(
+        "acoustic_variable_density", 2, steps=None,
+        grid={"extent": place(high - low), "origin": place(low), "spacing": h, "order": 8},
+        time={"duration": 0.5, "dispersion_removal": True},
+        boundaries=solver.faces(2) | {"layer": {"points": 20}},
+        model=[{"type": "uniform", **values(LIGHT)},
+               {"type": "polygon", "points": np.array(corners).tolist(), **values(HEAVY)}],
+        sources=[{"type": "explosion", "position": place(ends[0]), "moment": 1e6,
+                  "time_function": "moment", "wavelet": {"type": "ricker", "frequency": 12.0}}],
+        receivers=[solver.points([place(e) for e in ends[1:]], quantities=["pressure"])],
+    )  # fmt: skip
+    simulation = solver.simulate(document)
+    stress = layered_plane.moment_response(
+        Stack((LIGHT, HEAVY), (0.0,), False), source, receivers, 1e6 * np.eye(2),
+        solver.wavelet(simulation), simulation.dt, "stress", cut=1e-6,
+    )  # fmt: skip
+    found = solver.traces(simulation)["pressure"]
+    for trace, wanted in zip(found, -stress[:, 1], strict=True):
+        assert metrics.relative_l2(trace, wanted) < 0.01
+
+
+def sphere_in_a_box(name: str, dimensions: int, **keys) -> dict:
+    """Return a scenario with a heavy sphere in a light fluid, which cuts cells at all dips."""
+    cell, elastic = solver.SPACING["z"], name == "elastic"
+    centre = {a: c * solver.SPACING[a] for a, c in zip("xyz", (7.3, 6.1, 20.5), strict=True)}
+    if dimensions == 2:
+        del centre["y"]
+    sphere = {"type": "sphere", "center": centre, "radius": 4.2 * cell}
+    model = [{"type": "uniform", **values(LIGHT, elastic)}, {**sphere, **values(HEAVY, elastic)}]
+    cells = (16, 12, 44)[:: 1 if dimensions == 3 else 2]
+    return solver.plan(name, dimensions, **({"cells": cells, "steps": 3, "model": model} | keys))
+
+
+@pytest.mark.parametrize(("name", "dimensions"), [(FLUIDS[0], 2), (FLUIDS[0], 3), (FLUIDS[1], 2)])
+def test_the_inverse_density_is_symmetric(name, dimensions):
+    """<p(n), p(n)/k> - <p(n+1), p(n-1)/k> is then kept, to rounding; k dt is what p reads."""
+    document = sphere_in_a_box(name, dimensions, boundaries=solver.faces(dimensions, "periodic"))
+    simulation = solver.build(document | {"receivers": []}, courant=0.9)
+    solver.silence(simulation)
+    simulation.total_steps = 10**9
+    assert simulation.parts[0].stages[0].core_corrections
+    solver.add_noise(simulation)
+    field, stiffness = ("sxx", "c11") if name == "elastic" else ("p", "kappa")
+    part = simulation.parts[0]
+    k = part.subdomain.inside(part.fields.arrays(0)[stiffness])[0].astype(float)
+    for name in (f.name for f in simulation.setup.physics.fields if f.name[0] == "s"):
+        part.fields.arrays(0)[name][:] = 0.0  # all normal stresses of a fluid are alike
+    states, energies = [], []
+    for _ in range(40):
+        simulation.advance(1)
+        states.append(simulation.field(field)[0].astype(float))
+    for before, now, after in zip(states, states[1:], states[2:], strict=False):
+        energies.append(np.sum((now**2 - after * before) / k))
+    assert np.ptp(energies[2:]) < 1e-11 * np.mean(energies)
+
+
 @pytest.mark.parametrize("name", FLUIDS)
 def test_parts_and_planes_give_the_same_bits(name, tmp_path):
     """Densities kept for some planes, in a grid as a whole and cut in parts."""
-    cell = solver.SPACING["z"]
-    sphere = {"type": "sphere", "center": {"x": 140.0, "z": 20.5 * cell}, "radius": 3.2 * cell}
-    model = [{"type": "uniform", **values(LIGHT, True)}, {**sphere, **values(HEAVY, True)}]
-    if name != "elastic":
-        model = [{k: v for k, v in part.items() if k != "vs"} for part in model]
-    document = solver.plan(name, 2, cells=(30, 44), steps=40, model=model)
+    document = sphere_in_a_box(name, 2, steps=40)
     whole, parts = (solver.build(document, tmp_path, parts=n) for n in ((1, 1), (2, 1)))
     planes = whole.setup.even["velocity"]
+    assert parts.parts[1].stages[0].edge_corrections  # the cut passes through the sphere
     assert 8 <= np.count_nonzero(~planes) < len(planes) / 2
     for simulation in (whole, parts):
         simulation.advance(simulation.total_steps)

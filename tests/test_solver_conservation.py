@@ -102,16 +102,18 @@ class Energy:
         self.simulation.advance(1)
         return ENERGIES[self.physics.name](self, before, self.fields())
 
-    def density(self, half: str) -> str:
-        """Name the density of motion along an axis."""
-        return f"rho_{half}" if f"rho_{half}" in self.physics.sparse else "rho"
+    def density(self, half: str) -> np.ndarray:
+        """Give that of motion along an axis, (z, y, x)."""
+        if f"rho_{half}" in self.physics.sparse:
+            return self.coefficient(f"rho_{half}", "", np.mean)
+        return self.coefficient("rho", half, np.mean)
 
     def kinetic(self, after: dict[str, np.ndarray]) -> float:
         """Sum rho v^2 / 2 over the fields of motion."""
         return sum(
             0.5 * np.sum(
                 self.weight(f.half) * after[f.name] ** 2
-                * self.coefficient(self.density(f.half), f.half, np.mean)
+                * self.density(f.half)
             )
             for f in self.physics.fields
             if f.late

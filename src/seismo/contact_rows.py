@@ -210,8 +210,7 @@ class ContactRows:
             k, own = contact.row - self._first, contact.own
             if 0 <= k < len(medium["rho"]):
                 c33 = medium["c33"][k]
-                for name in {"rho", "rho_x", "rho_y"} & medium.keys():
-                    medium[name][k] = own.rho
+                medium["rho"][k] = own.rho
                 medium["c13"][k] = own.thin_stretch * c33
                 medium["c11"][k] = own.plate + own.thin_stretch**2 * c33
                 for name in {"c44", "c66"} & medium.keys():

@@ -69,25 +69,17 @@ class Fields:
         (stage,), plane = stages, z + self.subdomain.offset[2]
         return int(plane - np.searchsorted(self._planes[stage], plane)) * self.subdomain.strides[1]
 
-    def at(self, nodes: np.ndarray, coefficient: str, even: str = "") -> np.ndarray:
-        """Fetch a coefficient (n) at nodes of the grid.
-
-        Args:
-            nodes: (3, n) indices along x, y, z.
-            coefficient: its name.
-            even: name of what stands for it in even planes, if it is sparse.
-        """
-        flat, arrays = self.subdomain.flat(*nodes), self._coefficients
-        stage = self.physics.sparse.get(coefficient)
-        if stage is None:
-            return self._backend.fetch(arrays[coefficient][flat]).astype(float)
-        planes, plane = self._planes[stage], nodes[2] + self.subdomain.offset[2]
-        kept = np.isin(plane, planes)
-        earlier = (plane - np.searchsorted(planes, plane)) * self.subdomain.strides[1]
-        found = self._backend.fetch(arrays[even][flat]).astype(float)
+    def at(self, nodes: np.ndarray, coefficient: str) -> np.ndarray:
+        """Fetch a coefficient (n) at nodes (3, n) x, y, z of the grid, NaN where it is not kept."""
+        flat, array = self.subdomain.flat(*nodes), self._coefficients[coefficient]
+        kept, stage = np.ones(flat.shape, bool), self.physics.sparse.get(coefficient)
+        if stage is not None:
+            planes, plane = self._planes[stage], nodes[2] + self.subdomain.offset[2]
+            kept = np.isin(plane, planes)
+            flat = flat - (plane - np.searchsorted(planes, plane)) * self.subdomain.strides[1]
+        found = np.full(flat.shape, np.nan)
         if kept.any():
-            packed = (flat - earlier)[kept]
-            found[kept] = self._backend.fetch(arrays[coefficient][packed])
+            found[kept] = self._backend.fetch(array[flat[kept]])
         return found
 
     def set_coefficients(self, padded: dict[str, np.ndarray], fill: Callable) -> None:
@@ -98,9 +90,12 @@ class Fields:
         """
         # Those of which little is kept come first, while there is room for all of them.
         for name in sorted(padded, key=self.size_of):
+            stage = self.physics.sparse.get(name)
+            if stage and not self._planes[stage].size:
+                self._coefficients[name] = self._backend.zeros(self.subdomain.before)
+                continue
             held = self._whole(padded[name])
             fill(held)
-            stage = self.physics.sparse.get(name)
             self._coefficients[name] = self._some(held, self._planes[stage]) if stage else held
 
     def _whole(self, values: np.ndarray) -> np.ndarray:

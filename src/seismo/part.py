@@ -17,6 +17,7 @@ from seismo.model import cell_average
 from seismo.physics.table import Physics
 from seismo.places import Held
 from seismo.setup import Setup, image_faces
+from seismo.slip_terms import Neighbourhood, SlipTerms
 from seismo.sources import Injection
 from seismo.stages import Binding, BoundStage, bind_stages
 from seismo.surroundings import Surroundings
@@ -73,8 +74,10 @@ def _tables(setup: Setup, subdomain: decomposition.Subdomain, at_once: bool) -> 
     )
 
 
-def _medium(setup: Setup, subdomain: decomposition.Subdomain) -> dict[str, np.ndarray]:
-    """Average the earth onto the nodes of a subdomain and its halo; one column if it is layered."""
+def _coordinates(
+    setup: Setup, subdomain: decomposition.Subdomain
+) -> tuple[np.ndarray, np.ndarray | None, np.ndarray]:
+    """Return those z, y, x [m] of the nodes that the model is averaged at."""
     grid, a_halo = setup.grid, subdomain.halo
     (x0, y0, z0), (x1, y1, z1) = subdomain.owned.lo, subdomain.owned.hi
     z = grid.coordinate("z", np.arange(z0 - a_halo, z1 + a_halo))
@@ -84,12 +87,76 @@ def _medium(setup: Setup, subdomain: decomposition.Subdomain) -> dict[str, np.nd
         y = grid.coordinate("y", np.arange(y0 - a_halo, y1 + a_halo))
     if setup.earth.layered:
         y, x = None if y is None else y[:1], x[:1]
+    return z, y, x
+
+
+def _medium(setup: Setup, subdomain: decomposition.Subdomain) -> dict[str, np.ndarray]:
+    """Average the earth onto the nodes of a subdomain and its halo; one column if it is layered."""
+    grid, (z, y, x) = setup.grid, _coordinates(setup, subdomain)
     spacing = dict(zip(AXES, grid.spacing, strict=True))
     medium = cell_average(
         setup.earth, z, y, x, spacing, setup.physics.medium, setup.scenario.averaging,
         dtype=np.float64,
     )  # fmt: skip
     return {k: v[:, None, :] if v.ndim == 2 else v for k, v in medium.items()}
+
+
+def _own_densities(
+    setup: Setup, subdomain: decomposition.Subdomain, rho: np.ndarray
+) -> dict[str, np.ndarray]:
+    """Average densities about the velocities, in the planes z that keep them.
+
+    Where a cell holds any solid, there or at the two nodes beside it, they are the mean of these
+    nodes; so they are in all other planes of a layered earth.
+
+    Args:
+        setup: the run.
+        subdomain: whose points and halo.
+        rho: averages (z, y, x) at the nodes.
+    """
+    names = [name for name in setup.physics.sparse if name.startswith("rho_")]
+    if not names:
+        return {}
+    kept, layered = setup.uneven[setup.physics.sparse[names[0]]], setup.earth.layered
+    if not (kept.any() or layered):
+        return dict.fromkeys(names, np.zeros((1, 1, 1)))
+    first, last = (end[2] + n * subdomain.halo
+                   for end, n in ((subdomain.owned.lo, -1), (subdomain.owned.hi, 1)))  # fmt: skip
+    planes = np.flatnonzero(kept[np.clip(np.arange(first, last), 0, kept.size - 1)])
+    beyond = np.append(planes, planes + 1).clip(max=len(rho) - 1)  # they and the next ones
+    solid = np.isnan(_density(setup, subdomain, names[0], beyond, ""))
+    found = {}
+    for name in names:
+        axis = "zyx".index(name[-1])
+        mean = 0.5 * (rho + _next(rho, axis)) if layered else np.zeros(rho.shape)
+        own = _density(setup, subdomain, name, planes, name[-1])
+        here, there = np.split(solid, 2)
+        dry = np.isnan(own) | here | (there if axis == 0 else _next(here, axis))
+        pair = rho[beyond].reshape(2, len(planes), *rho.shape[1:])
+        beside = pair[1] if axis == 0 else _next(pair[0], axis)
+        mean[planes] = np.where(dry, 0.5 * (pair[0] + beside), own)
+        found[name] = mean
+    return found
+
+
+def _density(
+    setup: Setup, subdomain: decomposition.Subdomain, name: str, planes: np.ndarray, axis: str
+) -> np.ndarray:
+    """Average a density (planes, y, x) half a cell along an axis from the nodes ("": at them)."""
+    z, y, x = _coordinates(setup, subdomain)
+    spacing = dict(zip(AXES, setup.grid.spacing, strict=True))
+    half = {a: 0.5 * spacing[a] * (a == axis) for a in AXES}
+    found = cell_average(
+        setup.earth, z[planes] + half["z"], None if y is None else y + half["y"], x + half["x"],
+        spacing, (name,), setup.scenario.averaging, dtype=np.float64,
+    )[name]  # fmt: skip
+    return found[:, None, :] if found.ndim == 2 else found
+
+
+def _next(values: np.ndarray, axis: int) -> np.ndarray:
+    """Return the values of the next points along an axis; those of the last ones stay."""
+    count = values.shape[axis]
+    return values.take(np.minimum(np.arange(count) + 1, count - 1), axis)
 
 
 def subdomains(
@@ -118,6 +185,8 @@ class Part:
         medium = _medium(setup, subdomain)
         contacts = ContactRows(setup.contacts, subdomain, setup.clock.dt)
         contacts.adjust(medium)
+        if "rho" in medium:
+            medium |= _own_densities(setup, subdomain, medium["rho"])
         faces = image_faces(scenario, setup.grid, physics)
         self.fields.set_coefficients(
             physics.coefficients(medium, setup.clock.dt), lambda array: self._fill(faces, array)
@@ -132,7 +201,13 @@ class Part:
         )  # fmt: skip
         self.stages: list[BoundStage] = bind_stages(binding, physics.stages, setup.pad)
         closed = tables.down if setup.closure else ()
-        contacts.correct(backend, self.stages, medium, tables, self.fields.arrays(0), closed)
+        arrays = self.fields.arrays(0)
+        contacts.correct(backend, self.stages, medium, tables, arrays, closed)
+        if scenario.averaging == "effective":
+            solid = setup.extremes.vs_max > 0.0
+            near = Neighbourhood(setup.earth, solid, closed_rows, halo)
+            slip = SlipTerms(physics, subdomain, near, medium, setup.clock.dt)
+            slip.correct(backend, self.stages, tables, arrays)
         around = Surroundings(
             setup.grid, physics, setup.closure, any(f.kind == "free_surface" for f in faces), halo,
             setup.slope,

@@ -252,23 +252,26 @@ def _even_planes(
     scenario: Any, physics: Physics, grid: Grid, earth: Earth, extremes: Extremes, contacts
 ) -> dict[str, np.ndarray]:
     """Tell which planes are even for each stage that asks; short runs do not pay."""
-    stages = [stage for stage in physics.stages if stage.even]
-    if not stages:
-        return {}
     z, x = (_nodes(grid, a) for a in "zx")
     y = _nodes(grid, "y") if grid.dimensions == 3 else None
     spacing = dict(zip(AXES, grid.spacing, strict=True))
-    if earth.layered:
-        column = cell_average(
-            earth, z, y if y is None else y[:1], x[:1], spacing, physics.medium,
-            scenario.averaging, dtype=np.float64,
-        )  # fmt: skip
-        found = {s.name: s.even.where(column).reshape(-1) for s in stages if s.even}
-    else:
-        plain = plain_planes(earth, z, y, x, spacing, scenario.averaging)
-        found = {s.name: plain | s.even.everywhere(extremes) for s in stages if s.even}
-    for even in found.values():
-        even[[contact.row for contact in contacts]] = False
+    found = {}
+    for stage, rule in [(s, s.even) for s in physics.stages if s.even]:
+        if earth.layered:
+            column = cell_average(
+                earth, z, y if y is None else y[:1], x[:1], spacing, (*physics.medium, *rule.asks),
+                scenario.averaging, dtype=np.float64,
+            )  # fmt: skip
+            even = rule.where(column).reshape(-1)
+        elif rule.everywhere(extremes):
+            even = np.ones(z.size, bool)
+        else:
+            even = plain_planes(earth, z, y, x, spacing, scenario.averaging, rule.of_density)
+        if rule.of_density:
+            even[:-1] &= even[1:].copy()
+        else:
+            even[[contact.row for contact in contacts]] = False
+        found[stage.name] = even
         ends = [0, *(np.flatnonzero(np.diff(even)) + 1), even.size]
         for first, last in pairwise(ends):
             even[first:last] &= last - first >= EVEN_RUN

@@ -99,14 +99,20 @@ def _integral(source: PointSource, t: np.ndarray) -> np.ndarray:
 def _mean_at(fields: Fields, field: Field, x, y, z) -> Callable[..., np.ndarray]:
     """Return a function that averages a coefficient over the nodes around the field's points.
 
-    It takes the name, and what stands for it in even planes.
+    It takes the name, and that of one which stands where the field does, in some planes.
     """
     nodes = [np.array([x, y, z])]
     for axis in field.half:
         step = np.zeros((3, 1), int)
         step[AXES.index(axis)] = 1
         nodes += [node + step for node in nodes]
-    return lambda name, even="": np.mean([fields.at(node, name, even) for node in nodes], axis=0)
+
+    def mean(name: str, own: str = "") -> np.ndarray:
+        found = np.mean([fields.at(node, name) for node in nodes], axis=0)
+        there = fields.at(nodes[0], own) if own else np.full(len(found), np.nan)
+        return np.where(np.isnan(there), found, there)
+
+    return mean
 
 
 Key = tuple[str, bool]  # a field, and whether its points are in the core

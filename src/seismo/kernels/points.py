@@ -33,6 +33,35 @@ def inject(n, field, places, amounts):
         field[at] += amounts[n]
 
 
+def add_slopes(n, target, source, cells, first, second, step, stride, coefficients):
+    """Add the centred derivatives of a field at two nodes, weighted, to point n of another field.
+
+    Args:
+        n: number of the point.
+        target: field that changes.
+        source: field that is differentiated.
+        cells: flat indices of the points, which are those of their first nodes.
+        first: weights of the first nodes.
+        second: weights of the second nodes.
+        step: from the first node to the second.
+        stride: distance of neighbours along the axis of the derivative.
+        coefficients: of the points 1, 2, ... ahead / spacing; those behind have the opposite ones.
+    """
+    at = cells[n]
+    after, a, b = at + step, first[n], second[n]
+    total = coefficients[0] * (
+        a * (source[at + stride] - source[at - stride])
+        + b * (source[after + stride] - source[after - stride])
+    )
+    for m in range(1, coefficients.size):
+        far = (m + 1) * stride
+        total += coefficients[m] * (
+            a * (source[at + far] - source[at - far])
+            + b * (source[after + far] - source[after - far])
+        )
+    target[at] += total
+
+
 def gather(n, field, indices, slots, values):
     """Copy field[indices[n]] to values[slots[n]]."""
     values[slots[n]] = field[indices[n]]

@@ -69,7 +69,7 @@ _MEANS: dict[str, Callable[[Samples], np.ndarray]] = {
     "slips": lambda s: np.zeros_like(s["vp"]),  # found by `_straighten`
 }
 # What formulas average once more, from the nodes to the points between them.
-_BETWEEN = {"solid_compliance", "fluid_density"}
+_BETWEEN = {"solid_compliance"}
 # What is asked for, from those averages.
 _STIFFNESS = (
     "compliance", "shear_compliance", "plate", "thin_stretch", "shear", "solid",
@@ -110,6 +110,7 @@ def _stiffness(m: Samples) -> dict[str, np.ndarray]:
 
 
 _RESULTS: dict[str, tuple[tuple[str, ...], Callable[[Samples], np.ndarray]]] = {
+    "rho": (("density",), lambda m: m["density"]),
     **effective_density.RESULTS,
     "p_modulus": (("compliance",), lambda m: 1.0 / m["compliance"]),
     "shear_modulus": (("shear_compliance",), lambda m: 1.0 / m["shear_compliance"]),
@@ -142,8 +143,8 @@ def cell_average(
         y: coordinates (ny) m along y, or None in 2-D.
         x: coordinates (nx) m along x.
         spacing: edges in m of the averaging box by axis name.
-        parameters: of "rho", "rho_x", "rho_y" (`seismo.model.effective_density`), "p_modulus",
-            "shear_modulus", "c11", "c13", "c33", "c44", "c66", "vp", "vs".
+        parameters: of "rho", "p_modulus", "shear_modulus", "c11", "c13", "c33", "c44", "c66", "vp",
+            "vs", and "rho_x", "rho_y", "rho_z" (`seismo.model.effective_density`).
         averaging: "effective", or "point" for the values at the points themselves.
         subsamples: samples per axis and cell for plain means, instead of a choice by the kind of
             earth.
@@ -175,16 +176,18 @@ def cell_average(
 
 def plain_planes(
     earth: Earth, z: np.ndarray, y: np.ndarray | None, x: np.ndarray, spacing: Mapping[str, float],
-    averaging: Literal["effective", "point"] = "effective",
+    averaging: Literal["effective", "point"] = "effective", density: bool = False,
 ) -> np.ndarray:  # fmt: skip
     """Return of which planes z (nz) all averages are those of one rock; see `cell_average`.
+
+    Of `density` alone, files that vary gently count as plain (`Earth.varies`).
 
     Shapes and files are asked, which takes far less than to average. Where the earth varies with z
     only, averages reach further than a cell: there they tell more (`seismo.model.column`).
     """
     (z, y, x), places = _distinct(earth.inside(np.asarray(z, float), y, np.asarray(x, float)))
     sampler = _Sampler(earth, spacing, (), averaging == "effective", None)
-    plain = [sampler.plain(tensor(z[k : k + 1], y, x)) for k in range(z.size)]
+    plain = [sampler.plain(tensor(z[k : k + 1], y, x), density) for k in range(z.size)]
     return np.array(plain)[places[0]]
 
 
@@ -253,11 +256,11 @@ class _Sampler:
         if effective_density.NORMALS[0] in averages:
             effective_density.straighten(averages, ends)
 
-    def plain(self, axes: Bounds) -> bool:
+    def plain(self, axes: Bounds, density: bool) -> bool:
         """Tell whether no cell of a plane z needs to be averaged."""
         low, high = cells_about(axes, self.spacing)
         return not self.effective or not (
-            self.earth.uneven(low, high).any() or self.earth.varies(low, high)
+            self.earth.uneven(low, high).any() or self.earth.varies(low, high, density)
         )
 
     def _points(self, rank: int) -> np.ndarray:

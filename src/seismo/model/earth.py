@@ -101,12 +101,18 @@ class Earth:
             result = result | part.uneven(low, high)
         return result
 
-    def varies(self, low: Bounds, high: Bounds) -> bool:
-        """Tell whether gridded parts vary anywhere between two depths z of `low` and `high`."""
+    def varies(self, low: Bounds, high: Bounds, density: bool = False) -> bool:
+        """Tell whether gridded parts vary anywhere between two depths z of `low` and `high`.
+
+        Of `density` alone, it must step from one point of the file to the next.
+        """
         (top, *_), (bottom, *_) = self.inside(*low), self.inside(*high)
+        parts = [part for part in self.parts if isinstance(part, Gridded)]
         return any(
-            part.varies(top.min(), bottom.max()) for part in self.parts if isinstance(part, Gridded)
-        )
+            part.steps(top.min(), bottom.max()) if density
+            else part.varies(top.min(), bottom.max())
+            for part in parts
+        )  # fmt: skip
 
     def inside(self, z: np.ndarray, y: np.ndarray | None, x: np.ndarray) -> Bounds:
         """Return coordinates moved into the interior."""

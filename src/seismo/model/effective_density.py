@@ -7,32 +7,29 @@ normal of the contact and angle brackets for means::
 
     B = n n^T / <rho> + (1 - n n^T) <1 / rho>
 
-`rho`, `rho_x`, `rho_y` are the inverses of its diagonal, for motion along z, x and y. Solids do
-not slip: where a cell holds any, all three are <rho>.
-
-A velocity half a cell further along its axis takes the mean of two nodes there. So <rho>, which
-flat contacts have along z, is averaged for use between nodes (`seismo.model.column`), <1 / rho> at
-the nodes.
+`rho_x`, `rho_y`, `rho_z` are the inverses of its diagonal. They are averaged over the cell about
+the velocity that they belong to: the mean of the two nodes beside it would be right for one of the
+two means only. Solids do not slip: where a cell holds any, the mean of <rho> at two nodes stands.
 
 Symbols: rho density (kg/m3).
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from functools import partial
 
 import numpy as np
 
-from seismo.model.cells import Samples, slopes
+from seismo.model.cells import SLAB, Samples, lattice, slopes, tensor, uneven_cells
+from seismo.model.earth import Earth
 
 NORMALS = ("normal_x", "normal_y")  # squares of these components of n; the rest is that of z
-_WET = 1.0 - 1e-9  # share of fluid in a cell that is one
+_WET = 1.0 - 1e-9  # share of fluid in a cell that is all fluid
 
 # What is averaged, from samples of vs (none: all is fluid) and rho.
 MEANS: dict[str, Callable[[Samples], np.ndarray]] = {
     "density": lambda s: s["rho"],
-    "fluid_density": lambda s: s["rho"],
     "lightness": lambda s: 1.0 / s["rho"],
     "fluid": lambda s: (s["vs"] == 0.0) * 1.0 if "vs" in s else np.ones_like(s["rho"]),
     **{name: lambda s: np.zeros_like(s["rho"]) for name in NORMALS},  # found for cut cells only
@@ -40,17 +37,14 @@ MEANS: dict[str, Callable[[Samples], np.ndarray]] = {
 
 
 def _inverse(m: Samples, axis: str) -> np.ndarray:
-    """Return 1 / B_ii of an axis."""
+    """Return 1 / B_ii of an axis, NaN where there is any solid."""
     square = 1.0 - m["normal_x"] - m["normal_y"] if axis == "z" else m[f"normal_{axis}"]
-    inverse = square / m["fluid_density"] + (1.0 - square) * m["lightness"]
-    return np.where(m["fluid"] > _WET, 1.0 / inverse, m["density"])
+    inverse = square / m["density"] + (1.0 - square) * m["lightness"]
+    return np.where(m["fluid"] > _WET, 1.0 / inverse, np.nan)
 
 
 # What is asked for, from those averages.
-RESULTS = {
-    "rho" + suffix: (tuple(MEANS), partial(_inverse, axis=axis))
-    for suffix, axis in (("", "z"), ("_x", "x"), ("_y", "y"))
-}
+RESULTS = {f"rho_{axis}": (tuple(MEANS), partial(_inverse, axis=axis)) for axis in "xyz"}
 
 
 def normals(density: np.ndarray, points: np.ndarray) -> dict[str, np.ndarray]:
@@ -64,6 +58,48 @@ def normals(density: np.ndarray, points: np.ndarray) -> dict[str, np.ndarray]:
     squares /= np.maximum(squares.sum(0), np.finfo(float).tiny)
     y = squares[1] if len(points) == 3 else np.zeros(len(density))
     return {"normal_x": squares[-1], "normal_y": y}
+
+
+def cut_cells(
+    earth: Earth, z: np.ndarray, y: np.ndarray | None, x: np.ndarray, spacing: Mapping[str, float]
+) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    """Return the cells in which B is no multiple of 1: where, their normals and 1/<rho> - <1/rho>.
+
+    Off its diagonal B_ij is n_i n_j times the last. Cells at the ends of the interior are left out:
+    there contacts lie or stand (`straighten`). So are those of gridded parts.
+
+    Args:
+        earth: the earth.
+        z: depths (nz) m of nodes.
+        y: coordinates (ny) m along y, or None in 2-D.
+        x: coordinates (nx) m along x.
+        spacing: edges in m of the cells by axis name.
+
+    Returns:
+        Indices (cells, rank) along z, (y,) x; normals (rank, cells); m3/kg (cells).
+    """
+    given = [(a, ends) for a, ends in zip((z, y, x), earth.clamp, strict=True) if a is not None]
+    inner = [np.flatnonzero(_between(a, ends)) for a, ends in given]
+    coordinates = [a[some] for (a, _), some in zip(given, inner, strict=True)]
+    rank, across = len(given), None if y is None else coordinates[1]
+    rows = max(1, SLAB // max(1, int(np.prod([a.size for a in inner[1:]]))))
+    cells, normal, excess = [np.zeros((0, rank), int)], [np.zeros((rank, 0))], [np.zeros(0)]
+    for first in range(0, inner[0].size, rows):
+        axes = tensor(coordinates[0][first : first + rows], across, coordinates[-1])
+        for (k, *others), samples in uneven_cells(earth, axes, spacing, lattice(rank)):
+            m = {name: MEANS[name](samples).mean(1) for name in MEANS}
+            wet = m["fluid"] > _WET
+            slope = slopes(samples["rho"][wet], lattice(rank))
+            length = np.maximum(np.sqrt((slope**2).sum(0)), np.finfo(float).tiny)
+            index = [a[n[wet]] for a, n in zip(inner, (first + k, *others), strict=True)]
+            cells.append(np.stack(index, 1))
+            normal.append(slope / length)
+            excess.append((1.0 / m["density"] - m["lightness"])[wet])
+    return np.concatenate(cells), np.concatenate(normal, 1), np.concatenate(excess)
+
+
+def _between(axis: np.ndarray, ends: tuple[float, float] | None) -> np.ndarray:
+    return np.ones(axis.size, bool) if ends is None else (axis > ends[0]) & (axis < ends[1])
 
 
 def straighten(averages: dict[str, np.ndarray], where: np.ndarray) -> None:

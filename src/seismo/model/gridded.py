@@ -21,6 +21,7 @@ from seismo.errors import ModelError
 from seismo.model.layered import Bounds, Fields
 
 AXES = "zyx"
+GENTLE = 1.1  # ratio of densities at neighbouring points that makes no contact
 _ROUNDING = 1e-9  # of weights that add up to 1
 Limits = tuple[float, float]
 
@@ -96,13 +97,30 @@ class GridField:
 
     def varies(self, top: float, bottom: float) -> bool:
         """Tell whether there is more than one value between two depths in m, anywhere."""
-        values = self.values
-        if "z" in self.axes:
-            axis = self.axes.index("z")
-            place = (np.array([top, bottom]) - self.origin[axis]) / self.spacing[axis]
-            first, last = np.clip(place, 0.0, values.shape[axis] - 1.0)
-            values = values.take(range(math.floor(first), math.ceil(last) + 1), axis)
+        values = self._between(top, bottom)
         return bool(values.min() != values.max())
+
+    def steepest(self, top: float, bottom: float) -> float:
+        """Return the largest ratio of neighbouring points between two depths in m."""
+        values, largest = self._between(top, bottom), 1.0
+        for axis in range(values.ndim):
+            pair = (
+                values.take(range(1, values.shape[axis]), axis),
+                values.take(range(values.shape[axis] - 1), axis),
+            )
+            if pair[0].size:
+                ratio = pair[0] / pair[1]
+                largest = max(largest, float(ratio.max()), 1.0 / float(ratio.min()))
+        return largest
+
+    def _between(self, top: float, bottom: float) -> np.ndarray:
+        """Return the points that values between two depths in m come from."""
+        if "z" not in self.axes:
+            return self.values
+        axis = self.axes.index("z")
+        place = (np.array([top, bottom]) - self.origin[axis]) / self.spacing[axis]
+        first, last = np.clip(place, 0.0, self.values.shape[axis] - 1.0)
+        return self.values.take(range(math.floor(first), math.ceil(last) + 1), axis)
 
     def _tensor(self, places: list[np.ndarray]) -> np.ndarray:
         """Interpolate along one axis after the other."""
@@ -179,6 +197,14 @@ class Gridded:
     def varies(self, top: float, bottom: float) -> bool:
         """Tell whether any file has more than one value between two depths in m."""
         return any(grid.varies(top, bottom) for grid in self.grids.values())
+
+    def steps(self, top: float, bottom: float) -> bool:
+        """Tell whether density jumps from one point to the next, between two depths in m.
+
+        Else <rho> and 1 / <1 / rho> of a cell are the same to (ln GENTLE)^2 / 12.
+        """
+        rho = self.grids.get("rho")
+        return rho is not None and rho.steepest(top, bottom) > GENTLE
 
 
 def _cell(place: np.ndarray, points: int) -> tuple[np.ndarray, np.ndarray]:

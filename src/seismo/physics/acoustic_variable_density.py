@@ -6,9 +6,9 @@ p [Pa] stands on the nodes at t = n dt, vx vy vz [m/s] half a cell further along
 step later (Virieux 1986 for fluids). `kappa` = rho vp^2 dt [Pa s], `rho` / dt [kg/(m^3 s)]; the
 density at a velocity is the mean of its two nodes (Moczo et al. 2002).
 
-Planes z with cells that a contact cuts have a density for each component, `rho_x`, `rho_y` and for
-vz `rho` (`seismo.model.effective_density`). Other planes have `rho` alone; the other two are kept
-for those planes only, and stand `packed` numbers earlier.
+Planes z with cells that a contact cuts have a density for each component, where it stands: `rho_x`,
+`rho_y`, `rho_z` (`seismo.model.effective_density`). These are kept for such planes only, and stand
+`packed` numbers earlier.
 """
 
 from __future__ import annotations
@@ -36,13 +36,13 @@ def _motion_2d(o):
 
 
 def _velocity_2d(o):
-    motion, here, x_next, z_next = _motion_2d(o), o.here, o.x_next, o.z_next
+    motion, here, two = _motion_2d(o), o.here, o.number(2)
 
     @o.jit
-    def velocity(i, s, vx, vz, p, rho, rho_x):
+    def velocity(i, s, vx, vz, p, rho_x, rho_z):
         k = i - s.packed
-        mass_x = here(rho_x, k, s) + x_next(rho_x, k, s)
-        motion(i, s, vx, vz, p, mass_x, here(rho, i, s) + z_next(rho, i, s))
+        mass_x = two * here(rho_x, k, s)
+        motion(i, s, vx, vz, p, mass_x, two * here(rho_z, k, s))
 
     return velocity
 
@@ -71,14 +71,14 @@ def _motion_3d(o):
 
 
 def _velocity_3d(o):
-    motion, here, x_next, y_next, z_next = _motion_3d(o), o.here, o.x_next, o.y_next, o.z_next
+    motion, here, two = _motion_3d(o), o.here, o.number(2)
 
     @o.jit
-    def velocity(i, s, vx, vy, vz, p, rho, rho_x, rho_y):
+    def velocity(i, s, vx, vy, vz, p, rho_x, rho_y, rho_z):
         k = i - s.packed
-        mass_x = here(rho_x, k, s) + x_next(rho_x, k, s)
-        mass_y = here(rho_y, k, s) + y_next(rho_y, k, s)
-        motion(i, s, vx, vy, vz, p, mass_x, mass_y, here(rho, i, s) + z_next(rho, i, s))
+        mass_x = two * here(rho_x, k, s)
+        mass_y = two * here(rho_y, k, s)
+        motion(i, s, vx, vy, vz, p, mass_x, mass_y, two * here(rho_z, k, s))
 
     return velocity
 
@@ -122,20 +122,24 @@ def coefficients(medium: dict, dt: float) -> dict:
 
 
 def inertia(medium: dict, dt: float) -> dict:
-    """Give `rho`, `rho_x` and in 3-D `rho_y` / dt [kg/m^3]."""
+    """Give `rho` and those of the components / dt [kg/m^3]."""
     return {name: values / dt for name, values in medium.items() if name.startswith("rho")}
 
 
 def one_density(medium: dict) -> np.ndarray:
-    """Tell where one density does for all components."""
-    others = [values for name, values in medium.items() if name.startswith("rho_")]
-    close = partial(np.isclose, medium["rho"], rtol=1e-9, atol=0.0)
-    return np.logical_and.reduce([close(other) for other in others])
+    """Tell where no fluids of unlike density share a cell: <rho> is 1 / <1 / rho>."""
+    solid = np.isnan(medium["rho_x"])
+    return solid | np.isclose(medium["rho"], medium["rho_x"], rtol=1e-9, atol=0.0)
+
+
+def even_density(formula: Callable) -> Even:
+    """Return what planes without contacts of unlike fluids have, from the formula of `rho`."""
+    return Even(formula, ("rho",), one_density, attrgetter("fluids_alike"), ("rho_x",), True)
 
 
 def lightness(axis: str, mean: Callable, dt: float) -> np.ndarray:
     """Return what a force along an axis [N] adds to the velocity there: dt / rho [m^3/kg s]."""
-    return 1 / (mean("rho") if axis == "z" else mean(f"rho_{axis}", "rho"))
+    return 1 / mean("rho", f"rho_{axis}")
 
 
 def drives(axes: str) -> dict:
@@ -151,8 +155,8 @@ def drives(axes: str) -> dict:
 
 def _physics(axes: str, velocity, even_velocity, pressure) -> Physics:
     v = tuple(f"v{a}" for a in axes)
-    densities = ("rho", *(f"rho_{a}" for a in axes[:-1]))
-    even = Even(even_velocity, ("rho",), one_density, attrgetter("fluids_alike"))
+    densities = tuple(f"rho_{a}" for a in axes)
+    even = even_density(even_velocity)
     return Physics(
         name="acoustic_variable_density",
         axes=axes,
@@ -163,13 +167,14 @@ def _physics(axes: str, velocity, even_velocity, pressure) -> Physics:
         ),
         coefficients=coefficients,
         needs=("vp", "rho"),
-        medium=(*densities, "p_modulus"),
+        medium=("rho", "p_modulus"),
         observables={
             "pressure": {"pressure": (Term("p"),)},
             "velocity": {name: (Term(name),) for name in v},
             "divergence": {"divergence": tuple(Term(f"v{a}", along=a) for a in axes)},
         },
         drives=drives(axes),
+        fluid_force={a: Term("p", -1.0, a) for a in axes},
         numbers_per_point=14 if len(axes) == 3 else 11,
     )
 

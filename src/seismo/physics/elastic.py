@@ -13,8 +13,8 @@ velocities half a step later. Model arrays stand on the nodes: `rho` / dt, the s
 nodes, the stiffness of a shear stress the harmonic mean of four (Moczo et al. 2002): 0 beside a
 fluid. Where no contact cuts, c13 = c11 - 2 mu and c33 = c11: `even` formulas read c11 and q only.
 c13, c33 and `q66` are kept for the other planes alone, and stand `packed` numbers earlier. So are
-`rho_x`, `rho_y` for planes where fluids of unlike density meet: they slip, and have a density for
-each component, `rho` for vz (`seismo.model.effective_density`).
+`rho_x`, `rho_y`, `rho_z` for planes where fluids of unlike density meet: they slip, and have a
+density for each component (`seismo.model.effective_density`).
 
 On the row of a free surface szz vanishes: `surface` takes from sxx (and syy) what a nonzero szz
 would have added, c13 / c33 szz, whatever d_z v_z was. In a fluid that is all of it to the last bit:
@@ -30,7 +30,7 @@ from operator import attrgetter
 
 import numpy as np
 
-from seismo.physics.acoustic_variable_density import inertia, lightness, one_density
+from seismo.physics.acoustic_variable_density import even_density, inertia, lightness
 from seismo.physics.elastic_velocity import (
     even_velocity_2d,
     even_velocity_3d,
@@ -173,7 +173,7 @@ def coefficients(medium: dict, dt: float) -> dict:
     """Give densities / dt, the stiffnesses times dt, and their inverses `q` and `q66`.
 
     Args:
-        medium: `rho`, `rho_x` and in 3-D `rho_y` [kg/m^3], `c11`, `c13`, `c33`, `c44` and in 3-D
+        medium: `rho` and those of the components [kg/m^3], `c11`, `c13`, `c33`, `c44` and in 3-D
             `c66` [Pa].
         dt: time step [s].
     """
@@ -244,8 +244,8 @@ def _physics(axes: str, velocity, stress, surface, numbers: int) -> Physics:
     shear = [f"s{p}" for p in _pairs(axes)]
     n = len(axes)
     stiffness = ("c11", "c13", "c33", *(("q66",) if n == 3 else ()), "q")
-    densities = ("rho", *(f"rho_{a}" for a in axes[:-1]))
-    even = Even(velocity[1], ("rho",), one_density, attrgetter("fluids_alike"))
+    densities = tuple(f"rho_{a}" for a in axes)
+    even = even_density(velocity[1])
     stresses = (*normal, *shear)
     momentum = Stage("velocity", (*v,), stresses, densities, velocity[0], slots=n, even=even)
     even = Even(stress[1], ("c11", "q"), one_rock, attrgetter("uniform"))
@@ -265,12 +265,13 @@ def _physics(axes: str, velocity, stress, surface, numbers: int) -> Physics:
         ),
         coefficients=coefficients,
         needs=("vp", "vs", "rho"),
-        medium=(*densities, "c11", "c13", "c33", "c44", *(("c66",) if n == 3 else ())),
+        medium=("rho", "c11", "c13", "c33", "c44", *(("c66",) if n == 3 else ())),
         observables=observables(axes),
         drives=drives(axes),
         layer_shift=2.0,  # less lets waves guided under a free surface grow in the layers
         closed_surface=True,
         slips=True,
+        fluid_force={a: Term(f"s{a}{a}", 1.0, a) for a in axes},
         numbers_per_point=numbers,
     )
 

@@ -1,8 +1,8 @@
 """Velocities of the elastic equations: rho dv_i/dt = d_j s_ij, on the grid of `elastic`.
 
 The density of a velocity is the mean of two nodes (Moczo et al. 2002). Planes z where fluids of
-unlike density meet have one for each component (`seismo.model.effective_density`): `rho` for vz,
-`rho_x` and `rho_y`, which stand `packed` numbers earlier.
+unlike density meet have one for each component, where it stands (`seismo.model.effective_density`):
+`rho_x`, `rho_y`, `rho_z`, which stand `packed` numbers earlier.
 """
 
 from __future__ import annotations
@@ -25,14 +25,13 @@ def _motion_2d(o):
 
 def velocity_2d(o):
     """Return the update of vx and vz."""
-    motion, here, x_next, z_next = _motion_2d(o), o.here, o.x_next, o.z_next
+    motion, here, two = _motion_2d(o), o.here, o.number(2)
 
     @o.jit
-    def velocity(i, s, vx, vz, sxx, szz, sxz, rho, rho_x):
+    def velocity(i, s, vx, vz, sxx, szz, sxz, rho_x, rho_z):
         k = i - s.packed
-        mass_x = here(rho_x, k, s) + x_next(rho_x, k, s)
-        mass_z = here(rho, i, s) + z_next(rho, i, s)
-        motion(i, s, vx, vz, sxx, szz, sxz, mass_x, mass_z)
+        mass_x = two * here(rho_x, k, s)
+        motion(i, s, vx, vz, sxx, szz, sxz, mass_x, two * here(rho_z, k, s))
 
     return velocity
 
@@ -67,14 +66,14 @@ def _motion_3d(o):
 
 def velocity_3d(o):
     """Return the update of vx, vy and vz."""
-    motion, here, x_next, y_next, z_next = _motion_3d(o), o.here, o.x_next, o.y_next, o.z_next
+    motion, here, two = _motion_3d(o), o.here, o.number(2)
 
     @o.jit
-    def velocity(i, s, vx, vy, vz, sxx, syy, szz, sxy, sxz, syz, rho, rho_x, rho_y):
+    def velocity(i, s, vx, vy, vz, sxx, syy, szz, sxy, sxz, syz, rho_x, rho_y, rho_z):
         k = i - s.packed
-        mass_x = here(rho_x, k, s) + x_next(rho_x, k, s)
-        mass_y = here(rho_y, k, s) + y_next(rho_y, k, s)
-        mass_z = here(rho, i, s) + z_next(rho, i, s)
+        mass_x = two * here(rho_x, k, s)
+        mass_y = two * here(rho_y, k, s)
+        mass_z = two * here(rho_z, k, s)
         motion(i, s, vx, vy, vz, sxx, syy, szz, sxy, sxz, syz, mass_x, mass_y, mass_z)
 
     return velocity

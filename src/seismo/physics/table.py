@@ -31,6 +31,9 @@ class Even:
         formula: as that of the stage.
         coefficients: model arrays it uses.
         where: function(medium) -> where the medium is such.
+        asks: averages at the nodes that `where` takes beside those of the equation.
+        of_density: whether it asks for densities alone, and for those of the next plane, too, since
+            they stand between.
         everywhere: function(extremes) -> whether it is throughout an earth of those
             (`seismo.model.extremes.Extremes`).
     """
@@ -39,6 +42,8 @@ class Even:
     coefficients: tuple[str, ...]
     where: Callable
     everywhere: Callable
+    asks: tuple[str, ...] = ()
+    of_density: bool = False
 
 
 @dataclass(frozen=True)
@@ -89,8 +94,8 @@ class Drive:
     Attributes:
         field: the field it adds to, in the stage that writes it first.
         component: which number of the mechanism: "x" of a force, "xz" of a moment tensor, "".
-        scale: function(mean, dt) -> factor per point, where mean(name, even) is the coefficient
-            averaged to the field's points, `even` what stands for it in even planes.
+        scale: function(mean, dt) -> factor per point, where mean(name) is the coefficient averaged
+            to the field's points; mean(name, own) that of its own there, where planes have it.
         derivative: time derivative of the source's moment (or force, or amplitude) that acts;
             -1 is its integral.
     """
@@ -121,6 +126,8 @@ class Physics:
         second_order: whether the scheme is second order in time on one field.
         closed_surface: whether the free surface is a closure of the operators (else mirrored).
         slips: whether fluid meets solid, and slips on it (`seismo.contact`).
+        fluid_force: axis -> what accelerates a fluid along it: factor * d field / d axis is
+            rho dv/dt; where the inverse density is a tensor (`seismo.slip_terms`).
         numbers_per_point: numbers a perfect kernel moves for one point and step, in even planes.
     """
 
@@ -139,6 +146,7 @@ class Physics:
     second_order: bool = False
     closed_surface: bool = False
     slips: bool = False
+    fluid_force: dict[str, Term] = field(default_factory=dict)
     numbers_per_point: int = 0
 
     @property

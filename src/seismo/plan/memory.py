@@ -144,11 +144,12 @@ def memory_of(setup: Setup, backend: Backend | None = None) -> Memory:
     grids = setup.grids
     ((subdomain,),) = subdomains(setup, fields.lane_width, number=grids - 1)  # has the most shots
     arrays = Fields(fields, physics, subdomain, setup.uneven, setup.reach)
-    names = {name for stage in physics.stages for name in stage.coefficients}
-    model = sum(arrays.size_of(name) for name in names) * fields.item * grids
+    names = {name for s in physics.stages for even in (0, 1) for name in s.on(bool(even))[1]}
+    sizes = [size for size in map(arrays.size_of, names) if size]
+    model = sum(sizes) * fields.item * grids
     recorder, points = _recorder(setup, fields.item)
     node_bytes = 8 * setup.grid.size * grids
-    averaged = 0 if setup.earth.layered else (len(physics.medium) + len(names)) * node_bytes
+    averaged = 0 if setup.earth.layered else (len(physics.medium) + len(sizes)) * node_bytes
     wavefield = fields.bytes * grids
     images = wavefield if image_faces(scenario, setup.grid, physics) else 0
     prepared, output = recorder + points * PREPARED_POINT_BYTES, output_of(setup)
