@@ -88,7 +88,7 @@ class Operator:
         steps = [abs(n) * h for n, h in zip(direction, self.spacing, strict=True)]
         k = np.linspace(0.0, math.pi / max(steps), _SAMPLES)
         squares = sum(
-            self._symbol_squared(k * step) / h**2
+            self.symbol_squared(k * step) / h**2
             for step, h in zip(steps, self.spacing, strict=True)
         )
         found = np.sqrt(np.maximum(squares, 0.0))
@@ -96,7 +96,8 @@ class Operator:
         rising = 1 + int(np.argmax(found))
         return k[:rising], np.maximum.accumulate(found[:rising])
 
-    def _symbol_squared(self, q: np.ndarray) -> np.ndarray:
+    def symbol_squared(self, q: np.ndarray) -> np.ndarray:
+        """Return K(q)^2 (n) at wavenumbers q (n) in radians per sample."""
         m = np.arange(1, self.stencil.order // 2 + 1)
         if self.second_order:
             return 2.0 * (1.0 - np.cos(np.outer(q, m))) @ self.stencil.second[1:]

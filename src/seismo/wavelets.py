@@ -98,7 +98,9 @@ def maximum_frequency(spec: Any, base: Path | None = None, rate: bool = False) -
     return _highest_frequency(shape.rate if rate else shape.value, shape)
 
 
-def energy_above(spec: Any, frequency: float, derivatives: int, base: Path | None = None) -> float:
+def energy_above(
+    spec: Any, frequency: float, derivatives: float, base: Path | None = None
+) -> float:
     """Return the share of the energy of a wavelet's derivative above a frequency in Hz."""
     shape = shape_of(spec, base)
     frequencies, spectrum = spectrum_of(shape.value, shape)

@@ -11,6 +11,7 @@ direction counts. A prediction is good to a factor of two or three.
 from __future__ import annotations
 
 import math
+from collections import defaultdict
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, replace
 from typing import Any
@@ -186,7 +187,7 @@ def _some(places: np.ndarray, most: int) -> np.ndarray:
 def _placing(setup: Setup) -> float:
     """Return the error of weights that act and read between grid points, of both together."""
     physics = setup.physics
-    sources = {s.kind: [] for shot in setup.shots for s in shot.sources}  # type: ignore[var-annotated]
+    sources: dict[str, list[Any]] = defaultdict(list)
     for shot in setup.shots:
         for source in shot.sources:
             sources[source.kind].append(source.position)

@@ -24,13 +24,13 @@ from seismo.plan.resolution import (
 )
 from seismo.plan.timing import TIMING, Lines
 from seismo.setup import Setup, maps_of
+from seismo.spectra import derivatives_of
 from seismo.station_list import elevations
 
 LEAST_POINTS = 3.0  # a wave of fewer points per wavelength is noise on any grid
 MOST_LOST = 3e-5  # of the energy: what rings then is half a percent of the waves (rms)
 EDGE_POINTS = 5  # sources and receivers spread over 4 points
 CLOSE_POINTS = 5.0  # from here on the grid's source is a point, to 2 % of the motion
-_RADIATED = {"force": 1, "pressure": 0}  # far motion: which derivative; of a moment the second
 _FACES = {"x": ("x_min", "x_max"), "y": ("y_min", "y_max"), "z": ("top", "bottom")}
 
 
@@ -47,8 +47,7 @@ def _beyond(setup: Setup, layers: list[LayerResolution]) -> Lines:
     if carried < highest_frequency(setup):
         return  # `inaccurate` has said so
     for source in setup.shots[0].sources:
-        derivatives = _RADIATED.get(source.kind, 2) - source.derivative
-        lost = wavelets.energy_above(source.wavelet, carried, derivatives, source.base)
+        lost = wavelets.energy_above(source.wavelet, carried, derivatives_of(source), source.base)
         if lost > MOST_LOST:
             yield (
                 f"source {source.name}: {lost:.2g} of the energy of its waves ({lost**0.5:.2g} of "

@@ -19,10 +19,10 @@ from typing import Any
 import numpy as np
 
 from seismo import wavelets
+from seismo.dispersion import Operator
 from seismo.grid import AXES
 from seismo.model.media import Medium
 from seismo.setup import Setup
-from seismo.stencils import phase_velocity_ratio
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -74,14 +74,10 @@ def phase_error(setup: Setup, velocity: float, frequency: float) -> float:
 
 
 def _error(setup: Setup, points: float, velocity: float, frequency: float) -> float:
-    scenario, stencil = setup.scenario, setup.stencil
+    operator = Operator(setup.stencil, setup.physics.second_order, setup.waves.spacing)
     k = 2.0 * math.pi / points
-    m = np.arange(1, stencil.order // 2 + 1)
-    if setup.physics.second_order:
-        ratio = math.sqrt(float(2.0 * (1.0 - np.cos(k * m)) @ stencil.second[1:])) / k
-    else:
-        ratio = float(phase_velocity_ratio(stencil.first, np.array([points]))[0])
-    if not scenario.time.dispersion_removal:
+    ratio = math.sqrt(max(0.0, float(operator.symbol_squared(np.array([k]))[0]))) / k
+    if not setup.scenario.time.dispersion_removal:
         half = math.pi * frequency * setup.clock.dt
         ratio = math.asin(min(1.0, half * ratio)) / half
     return 100.0 * (ratio - 1.0)
