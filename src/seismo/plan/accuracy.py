@@ -66,7 +66,8 @@ class Expected:
 
     def as_dict(self) -> dict[str, Any]:
         """Plain data."""
-        return {"error": self.error, "causes": dict(self.causes)}
+        causes = [{"cause": what, "error": error} for what, error in self.causes]
+        return {"error": self.error, "causes": causes}
 
 
 def percent(error: float) -> str:
