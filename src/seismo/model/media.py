@@ -49,8 +49,7 @@ class Medium:
 def media_of(earth: Earth, grid: Grid) -> list[Medium]:
     """List the media of the earth from the top, or the slowest, median and fastest of many."""
     depths, columns = _sampled(earth, grid)
-    rows, inverse = np.unique(columns, axis=1, return_inverse=True)
-    inverse = inverse.ravel()
+    rows, inverse = _different(columns)
     many = rows.shape[1] > MOST_MEDIA
     if many:
         rows, inverse = _typical(earth, columns)
@@ -85,6 +84,19 @@ def _sampled(earth: Earth, grid: Grid) -> tuple[np.ndarray, np.ndarray]:
     columns = np.array([sampled[name].ravel() for name in earth.needs])
     shape = next(iter(sampled.values())).shape
     return np.broadcast_to(z, shape).ravel(), columns
+
+
+def _different(columns: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """Return the different columns (needed, medium) in order, and which one each (n) is.
+
+    Rows are numbered one after the other: a fifth of the time that sorting columns takes.
+    """
+    key = np.zeros(columns.shape[1], np.int64)
+    for row in columns:
+        values, number = np.unique(row, return_inverse=True)
+        key = key * len(values) + number
+    _, first, inverse = np.unique(key, return_index=True, return_inverse=True)
+    return columns[:, first], inverse
 
 
 def _typical(earth: Earth, columns: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
