@@ -392,3 +392,64 @@ def test_python_data_that_is_too_deep_is_refused():
     for deep in (data, around):
         with pytest.raises(ScenarioError, match="nested deeper than 32 levels, or contains itself"):
             from_dict({"physics": "elastic", "model": deep})
+
+
+@pytest.mark.parametrize("name", ["delta", "theta", "tilt", "epsilon", "tau_sigma", "tau_s", "Qmu"])
+def test_what_other_programs_have_is_known_by_its_name(name):
+    (message,) = mistakes(FLAT.replace(UNIFORM, UNIFORM.replace("}", f", {name}: 0.1}}")))
+    what = (
+        "attenuation" if name.lower()[0] in "tq" and name not in ("theta", "tilt") else "anisotropy"
+    )
+    assert f"unknown key; there is no {what} in seismo: leave it out" in message
+
+
+def test_a_finite_fault_is_led_to_its_subfaults():
+    (message,) = mistakes(FLAT.replace("type: explosion", "type: srf"))
+    assert "there is no finite fault in seismo: give its subfaults as sources of type" in message
+
+
+GUN = "{{type: {kind}, amplitude: {amount}, position: {{x: 1 km, z: 1 km}}, wavelet: {wavelet}}}"
+PULSE = "{type: ricker, frequency: 10 Hz}"
+
+
+@pytest.mark.parametrize(
+    ("kind", "amount", "value"),
+    [
+        ("pressure", "2.0e+5 Pa", 2e5), ("pressure", "2 bar", 2e5), ("pressure", "3", 3.0),
+        ("volume_rate", "2 m2/s", 2.0), ("volume_rate", "3", 3.0),
+    ],
+)  # fmt: skip
+def test_amounts_of_a_plane_may_have_their_unit(kind, amount, value):
+    source = GUN.format(kind=kind, amount=amount, wavelet=PULSE)
+    assert parse(FLAT.replace(EXPLOSION, source)).sources[0].amplitude == value
+    assert not mistakes_of_volume(
+        kind, amount.replace("m2", "m3") + " m" * amount[-1:].isalpha() * (kind == "pressure")
+    )
+
+
+def mistakes_of_volume(kind: str, amount: str) -> list[str]:
+    wavelet = PULSE
+    source = GUN.format(kind=kind, amount=amount, wavelet=wavelet).replace(
+        "x: 1 km", "x: 1 km, y: 0"
+    )
+    text = SOLID.replace(EXPLOSION.replace("{x: 1 km, z", "{x: 1 km, y: 1 km, z"), source)
+    try:
+        parse(text)
+    except ScenarioError as error:
+        return list(error.messages)
+    return []
+
+
+@pytest.mark.parametrize(("kind", "amount", "needed"), [
+    ("pressure", "2 Pa", "Pa m"), ("volume_rate", "1 m2/s", "m3/s"),
+])  # fmt: skip
+def test_amounts_of_a_volume_have_another_unit(kind, amount, needed):
+    (message,) = mistakes_of_volume(kind, amount)
+    assert message.endswith(f"sources[0].amplitude: '{amount}': a 3-D run needs {needed}")
+    source = GUN.format(kind=kind, amount=f"2 {needed}", wavelet=PULSE)
+    (message,) = mistakes(FLAT.replace(EXPLOSION, source))
+    assert message.endswith(f"a 2-D run needs {amount[2:]} (per metre of y)")
+    (message,) = mistakes(
+        FLAT.replace(EXPLOSION, GUN.format(kind=kind, amount="2 m", wavelet=PULSE))
+    )
+    assert "a length where a" in message

@@ -15,11 +15,13 @@ import pytest
 pytest.importorskip("scipy", reason="exact solutions need the validation extra")
 
 import solver
+from seismo.errors import ScenarioError
 from seismo.exact import acoustic, layered_plane, shear, whole_space
 from seismo.exact.medium import Medium
 from seismo.exact.metrics import relative_l2
 from seismo.exact.stack import Stack
 from seismo.physics.registry import physics_for
+from seismo.scenario.physics_rules import SOURCE_TYPES
 
 MEDIUM = Medium(**solver.VALUES)
 FREQUENCY = 10.0
@@ -104,10 +106,14 @@ def field_of(response, axes: str) -> dict[str, dict[str, np.ndarray]]:
 FLUIDS = [p for p in solver.EVERY_EQUATION if p.values[0].startswith("acoustic")]
 
 
-@pytest.mark.parametrize("kind", ["pressure", "explosion"])
+@pytest.mark.parametrize("kind", ["pressure", "explosion", "volume_rate"])
 @pytest.mark.parametrize(("name", "dimensions"), FLUIDS)
 def test_fluid_source(name: str, dimensions: int, kind: str) -> None:
-    """Pressure source s: p_tt / c^2 - lap p = s. Explosion M: s = M'' / c^2."""
+    """Pressure source s: p_tt / c^2 - lap p = s. Explosion M: s = M'' / c^2. Rate q: s = rho q'."""
+    if kind not in SOURCE_TYPES[name]:
+        with pytest.raises(ScenarioError, match="acoustic has the sources pressure, explosion"):
+            whole_space_case(name, dimensions, {"type": kind}, ["pressure"])
+        return
     source = {"type": kind, "amplitude": 3.0}
     if kind == "explosion":
         source = {"type": kind, "moment": 3.0, "time_function": "moment_rate"}
@@ -117,7 +123,7 @@ def test_fluid_source(name: str, dimensions: int, kind: str) -> None:
         pressure = acoustic.pressure(offsets, 3 * s, dt, MEDIUM.vp)
         velocity = acoustic.velocity(offsets, 3 * s, dt, MEDIUM.vp, MEDIUM.rho)
     else:
-        rate = 3 * s / (MEDIUM.rho * MEDIUM.vp**2)
+        rate = 3 * s / (MEDIUM.rho * MEDIUM.vp**2 if kind == "explosion" else 1.0)
         pressure = acoustic.injection_pressure(offsets, rate, dt, MEDIUM.vp, MEDIUM.rho)
         velocity = acoustic.injection_velocity(offsets, rate, dt, MEDIUM.vp, MEDIUM.rho)
     check(found, {"pressure": pressure}, TOLERANCE[dimensions])
@@ -168,7 +174,7 @@ def test_moments(case: str) -> None:
 
 
 def test_elastic_explosion_and_pressure_source() -> None:
-    """An explosion is the moment M times the identity; a pressure source s has M'' = vp^2 s."""
+    """M is isotropic: an explosion's, of a pressure source M'' = vp^2 s, of a rate M' = c11 q."""
     unit = np.eye(2)
     source = {"type": "explosion", "moment": 2.0, "time_function": "moment"}
     found, offsets, s, dt = whole_space_case("elastic", 2, source, ["velocity"])
@@ -180,6 +186,12 @@ def test_elastic_explosion_and_pressure_source() -> None:
     # Two derivatives of the moment: its displacement for s is the acceleration's moment / vp^2.
     wanted = whole_space.moment_response(offsets, 2 * MEDIUM.vp**2 * unit, s, dt, MEDIUM)
     check(found, by_component("a", "xz", wanted), TOLERANCE[2])
+    found, offsets, s, dt = whole_space_case(
+        "elastic", 2, {"type": "volume_rate", "amplitude": 2.0}, ["velocity"]
+    )
+    moment = 2 * MEDIUM.rho * MEDIUM.vp**2 * unit  # its rate
+    wanted = whole_space.moment_response(offsets, moment, s, dt, MEDIUM)
+    check(found, by_component("v", "xz", wanted), TOLERANCE[2])
 
 
 @pytest.mark.parametrize("source", ["force", "xy", "yz"])

@@ -132,6 +132,25 @@ def test_a_bad_line_is_named_with_its_number(tmp_path, text, message):
     assert "\n" not in str(caught.value)
 
 
+@pytest.mark.parametrize(
+    ("text", "message"),
+    [
+        (
+            '<?xml version="1.0"?>\n<!-- a list -->\n<FDSNStationXML schemaVersion="1.2">',
+            "is StationXML, which is not read: obspy.read_inventory has its codes",
+        ),
+        ("<html><body>no such file</body></html>", "is XML, which is not read"),
+        ("2.0\n# made by hand\nPLANE 1\n", "is SRF, a finite fault, which is not read: give its"),
+        ("1.0\nPOINTS 2\n10.0 50.0\n", "is SRF, a finite fault"),
+    ],
+)
+def test_files_of_other_formats_are_named(tmp_path, text, message):
+    with pytest.raises(ScenarioError) as caught:
+        placed(tmp_path, text)
+    assert f"list.csv {message}" in str(caught.value)
+    assert "\n" not in str(caught.value)
+
+
 def test_columns_of_data_centres_that_are_not_used_are_passed_over(tmp_path):
     """The elevation is no depth; that it is not used is said."""
     header = '"Station",x,z,"Elevation",Site Name,Start,EndTime,Start\n'

@@ -23,6 +23,7 @@ SHAPES = [
     spec("ricker", frequency=5.0),
     spec("gaussian", frequency=5.0),
     spec("gaussian_derivative", frequency=5.0),
+    spec("ricker_derivative", frequency=5.0),
     spec("ormsby", corners=(2.0, 5.0, 20.0, 30.0)),
     spec("kuepper", duration=0.5, n=1, delay=0.0),
     spec("kuepper", duration=0.5, n=2, delay=0.0),

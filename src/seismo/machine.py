@@ -83,7 +83,7 @@ def peak_memory() -> int | None:
 
 
 class Others:
-    """What other programs use of the processor, from now on."""
+    """What programs use of the processor from now on that this process has not started."""
 
     def __init__(self) -> None:
         self._begin = _used()
@@ -97,13 +97,16 @@ class Others:
 
 
 def _used() -> tuple[float, float, float] | None:
-    """Give the processor's seconds of all programs and of this one, and the time on the wall."""
+    """Return the processor's seconds of all programs, of this one, and the time on the wall.
+
+    Its own are those of programs that it has started and waited for, such as compilers, too.
+    """
     try:
         words = Path("/proc/stat").read_text(encoding="ascii").split(maxsplit=4)[1:4]
         every = sum(map(int, words)) / os.sysconf("SC_CLK_TCK")
     except (OSError, ValueError):
         return None
-    return every, time.process_time(), time.perf_counter()
+    return every, sum(os.times()[:4]), time.perf_counter()
 
 
 def resident_memory() -> int | None:

@@ -20,7 +20,7 @@ from seismo.dispersion import Spectra
 MOST_SPECTRA = 16  # of different wavelets, that are looked at each
 _BINS = 500
 _NEGLIGIBLE = 1e-7  # of the energy, at either end
-_OF_SOURCES = {"pressure": 0.0, "force": 1.0}
+_OF_SOURCES = {"pressure": 0.0, "force": 1.0, "volume_rate": 1.0}
 _OF_MOMENTS = 2.0
 _OF_RECORDS = {"displacement": -1.0, "acceleration": 1.0}
 

@@ -23,6 +23,15 @@ _BINARY = {  # what is given by mistake, by its first bytes
     b"PK\x03\x04": "an archive, or a spreadsheet",
     b"\x93NUMPY": "an array of NumPy",
 }
+_FORMATS = (  # texts that are no tables: by what they begin with, their names and what to do
+    (re.compile(r"\s*<.{0,2000}?<(\w+:)?FDSNStationXML|\s*<FDSNStationXML", re.DOTALL),
+     "StationXML, which is not read: obspy.read_inventory has its codes, longitudes and latitudes; "
+     "write these as a table"),
+    (re.compile(r"\s*<(\?xml|!DOCTYPE|\w+)"), "XML, which is not read"),
+    (re.compile(r"\s*(#[^\n]*\n\s*)*\d\.\d+\s*\n(\s*#[^\n]*\n)*\s*(PLANE|POINTS)\s+\d+"),
+     "SRF, a finite fault, which is not read: give its subfaults as sources of type moment_tensor, "
+     "each with its wavelet and delay"),
+)  # fmt: skip
 _LOOK_ALIKES = {  # what word processors and web pages make of characters of a number
     **dict.fromkeys("\u2010\u2011\u2012\u2013\u2014\u2015\u2212\ufe63\uff0d", "-"),
     **dict.fromkeys("\u066b\uff0e", "."),
@@ -55,6 +64,9 @@ def read_lines(path: Path, expected: str) -> list[tuple[int, str]]:
     except UnicodeDecodeError as error:
         problem = f"{path}{no_text(content, error.start)}; {expected}"
         raise ModelError(problem, "path") from None
+    for begins, kind in _FORMATS:
+        if begins.match(text[:5000]):
+            raise ModelError(f"{path} is {kind}; {expected}", "path")
     lines = enumerate((line.split("#")[0].strip() for line in text.splitlines()), 1)
     found = [(number, line) for number, line in lines if line]
     for number, line in found:

@@ -32,12 +32,23 @@ class _UnknownUnitError(UnitError):
 
 @dataclass(frozen=True)
 class Dimension:
-    """A physical dimension, its SI symbol and the units a message offers."""
+    """A physical dimension, its SI symbol and the units a message offers.
+
+    With `per_metre` a 2-D run, of which an amount is per metre of y, has one metre less.
+    """
 
     name: str
     symbol: str
     exponents: Exponents
     offers: tuple[str, ...]
+    per_metre: bool = False
+
+    def fits(self, exponents: Exponents, dimensions: int | None = None) -> bool:
+        """Whether a unit is of this dimension, in a run of 2 or 3 dimensions or in any."""
+        metres, *others = self.exponents
+        flat = (metres - self.per_metre, *others)
+        wanted = {2: (flat,), 3: (self.exponents,)}.get(dimensions or 0, (self.exponents, flat))
+        return exponents in wanted
 
 
 NUMBER = Dimension("plain number", "", (0, 0, 0, 0), ())
@@ -49,6 +60,8 @@ DENSITY = Dimension("density", "kg/m3", (-3, 1, 0, 0), ("kg/m3", "g/cm3"))
 ANGLE = Dimension("angle", "deg", (0, 0, 0, 1), ("deg", "rad"))
 FORCE = Dimension("force", "N", (1, 1, -2, 0), ("N", "kN"))
 MOMENT = Dimension("moment", "N m", (2, 1, -2, 0), ("N m", "dyn cm"))
+PRESSURE_STRENGTH = Dimension("pressure times length", "Pa m", (0, 1, -2, 0), ("Pa m", "Pa"), True)
+VOLUME_RATE = Dimension("volume rate", "m3/s", (3, 0, -1, 0), ("m3/s", "m2/s"), True)
 PRESSURE = Dimension("pressure", "Pa", (-1, 1, -2, 0), ("Pa", "MPa", "GPa"))
 VELOCITY_GRADIENT = Dimension("velocity gradient", "1/s", (0, 0, -1, 0), ("1/s", "m/s/km"))
 DENSITY_GRADIENT = Dimension("density gradient", "kg/m4", (-4, 1, 0, 0), ("kg/m4", "kg/m3/km"))
@@ -121,6 +134,13 @@ def to_si(value: object, dimension: Dimension) -> float:
         raise UnitError("too large a number") from None
 
 
+def fits(text: str, dimension: Dimension, dimensions: int) -> bool:
+    """Whether a text that was read as a value of a dimension suits a run of 2 or 3 dimensions."""
+    match = _VALUE.match(text)
+    unit = match[2].strip() if match else ""
+    return not unit or dimension.fits(unit_scale(unit)[1], dimensions)
+
+
 def _finite(number: float, value: object) -> float:
     if not math.isfinite(number):
         raise UnitError("must be a finite number")
@@ -138,7 +158,7 @@ def _parse(text: str, dimension: Dimension) -> float:
         scale, exponents = unit_scale(unit)
     except _UnknownUnitError as error:
         raise UnitError(f"{error}{_hint(unit, dimension)}") from None
-    if exponents != dimension.exponents:
+    if not dimension.fits(exponents):
         named = (d.name for d in _NAMED if d.exponents == exponents)
         found, wanted = _a(next(named, f"value in {unit!r}")), _a(dimension.name)
         raise UnitError(f"{found} where {wanted} is needed: {_offer(dimension)}")
@@ -187,7 +207,7 @@ def _hint(unit: str, dimension: Dimension) -> str:
     for choice in itertools.islice(itertools.product(*known), _MOST_TRIED):
         meant = "".join(choice)
         with contextlib.suppress(UnitError):
-            if unit_scale(meant)[1] == dimension.exponents:
+            if dimension.fits(unit_scale(meant)[1]):
                 return f"; did you mean {meant!r}?"
     return f": {_offer(dimension)}"
 

@@ -1,7 +1,8 @@
 """Source time functions: what a source does when.
 
-Two families. *Shapes* (ricker, gaussian, gaussian_derivative, ormsby, kuepper) have a peak of 1 and
-no unit; as the wavelet of a force they are f(t), as that of a moment tensor the moment rate in 1/s.
+Two families. *Shapes* (ricker, gaussian, their first derivatives, ormsby, kuepper) have a peak of 1
+and no unit; as the wavelet of a force they are f(t), as that of a moment tensor the moment rate in
+1/s.
 *Moment rates* (gaussian_rate, brune, triangle, smoothed_ramp) have unit area, so that the moment
 grows from 0 to the scalar moment of the source. `evaluate` gives the function itself, `derivative`
 its exact rate of change: what a solver that injects moment rate needs where the wavelet describes
@@ -170,6 +171,30 @@ def _gaussian_derivative(spec: Any) -> Shape:
     # The spectrum is sqrt(2 x) exp(1/2 - x) of its peak, which lies at x = 1/2.
     factor = _last_crossing(lambda x: 0.5 * math.log(2.0 * x) + 0.5 - x)
     peak = spec.frequency / math.sqrt(2.0)
+    return _pulse(value, rate, spec.frequency, peak, spec.frequency * math.sqrt(factor))
+
+
+def _ricker_derivative(spec: Any) -> Shape:
+    """The first derivative of the Ricker wavelet, scaled to extrema of +1 (before 0) and -1.
+
+    2 k^2 tau (2 a - 3) exp(-a), a = (k tau)^2, k = pi f; its extrema are those of
+    4 a^2 - 12 a + 3 = 0, the larger at a = (3 - sqrt 6) / 2.
+    """
+    k = math.pi * spec.frequency
+    at_peak = (3.0 - math.sqrt(6.0)) / 2.0
+    scale = k / (math.sqrt(6.0 * at_peak) * math.exp(-at_peak))
+
+    def value(tau: np.ndarray) -> np.ndarray:
+        a = (k * tau) ** 2
+        return scale * tau * (2.0 * a - 3.0) * np.exp(-a)
+
+    def rate(tau: np.ndarray) -> np.ndarray:
+        a = (k * tau) ** 2
+        return -scale * (4.0 * a**2 - 12.0 * a + 3.0) * np.exp(-a)
+
+    # The spectrum is (x / 1.5)^1.5 exp(1.5 - x) of its peak, x = (nu / f)^2.
+    factor = _last_crossing(lambda x: 1.5 * math.log(x / 1.5) + 1.5 - x)
+    peak = spec.frequency * math.sqrt(1.5)
     return _pulse(value, rate, spec.frequency, peak, spec.frequency * math.sqrt(factor))
 
 
@@ -348,6 +373,7 @@ _SHAPES: dict[str, Callable[[Any], Shape]] = {
     "ricker": _ricker,
     "gaussian": _gaussian,
     "gaussian_derivative": _gaussian_derivative,
+    "ricker_derivative": _ricker_derivative,
     "ormsby": _ormsby,
     "kuepper": _kuepper,
     "gaussian_rate": _gaussian_rate,

@@ -143,11 +143,15 @@ def lightness(axis: str, mean: Callable, dt: float) -> np.ndarray:
 
 
 def drives(axes: str) -> dict:
-    """Name the sources: s of (1/c^2) p_tt - lap p = s, an explosion's moment, a force."""
+    """Name the sources.
+
+    s of (1/c^2) p_tt - lap p = s; q of p_t / (rho c^2) + div v = q; an explosion's moment; a force.
+    """
     return {
         "pressure": (
             Drive("p", "", lambda mean, dt: mean("kappa") / (mean("rho") * dt), derivative=-1),
         ),
+        "volume_rate": (Drive("p", "", lambda mean, dt: mean("kappa")),),
         "explosion": (Drive("p", "", lambda mean, dt: dt, derivative=1),),
         "force": tuple(Drive(f"v{a}", a, partial(lightness, a)) for a in axes),
     }

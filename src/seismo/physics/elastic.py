@@ -221,7 +221,11 @@ def _injection(mean, dt):
 
 
 def drives(axes: str) -> dict:
-    """Name the sources; a moment tensor M acts on the stress as -dM/dt (stress glut)."""
+    """Name the sources; a moment tensor M acts on the stress as -dM/dt (stress glut).
+
+    A volume that comes out of a small sphere at a rate q has the isotropic dM/dt = c11 q (Mueller
+    2001, JGR 106, B2); as in a fluid s = rho dq/dt.
+    """
     normal, shear = [a + a for a in axes], _pairs(axes)
     return {
         "force": tuple(Drive(f"v{a}", a, partial(lightness, a)) for a in axes),
@@ -235,6 +239,7 @@ def drives(axes: str) -> dict:
             Drive(f"s{ab}", "", lambda mean, dt: -_injection(mean, dt), derivative=-1)
             for ab in normal
         ),
+        "volume_rate": tuple(Drive(f"s{ab}", "", lambda mean, dt: -mean("c11")) for ab in normal),
     }
 
 

@@ -50,7 +50,7 @@ def _direct_waves(setup: Setup) -> Iterator[tuple[str, float]]:
     yield "wave", setup.fastest
     kinds = {source.kind for shot in setup.shots for source in shot.sources}
     sheared = {"vp", "vs"} <= set(setup.earth.needs) and setup.extremes.vs_max > 0.0
-    if sheared and kinds - {"explosion", "pressure"}:
+    if sheared and kinds - {"explosion", "pressure", "volume_rate"}:
         yield "S wave", setup.extremes.vs_max
 
 

@@ -217,7 +217,7 @@ def check(document: Document, base: pathlib.Path) -> Scenario:
     document.data = plain(document.data)  # the caller may change its own
     try:
         scenario = Scenario.model_validate(document.data)
-        found = []
+        found = list(physics_rules.amounts(scenario.dimensions, document.data))
     except ValidationError as error:
         found = mistakes.translate(error, Scenario, document)
         if all(item["type"] != mistakes.RULES for item in error.errors(include_url=False)):

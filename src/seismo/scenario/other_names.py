@@ -72,12 +72,15 @@ _VALUES = {  # what values are called elsewhere
     for name in names.split()
 }
 _NOT_HERE = {  # what other programs have
-    name: f"there is no {what} in seismo"
+    name: "there is no {} in seismo{}{}".format(*what.partition(": "))
     for names, what in (
-        ("q qp qs qmu qkappa q_p q_s q_mu q_kappa attenuation viscoelastic viscoacoustic anelastic",
-         "attenuation"),
-        ("vti tti anisotropic anisotropy epsilon thomsen c11 c13 c33 c44", "anisotropy"),
-        ("topography topo", "topography"),
+        ("q qp qs qmu qkappa q_p q_s q_mu q_kappa attenuation viscoelastic viscoacoustic anelastic "
+         "tau tau_p tau_s tau_sigma tau_epsilon tau_e relaxation sls", "attenuation"),
+        ("vti tti hti anisotropic anisotropy epsilon delta gamma eta theta phi tilt dip_angle "
+         "thomsen c11 c12 c13 c22 c23 c33 c44 c55 c66", "anisotropy"),
+        ("topography topo dem", "topography"),
+        ("srf finite_fault finite_source kinematic rupture",
+         "finite fault: give its subfaults as sources of type moment_tensor, each with its delay"),
     )
     for name in names.split()
 }  # fmt: skip

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from typing import Any
 
+from seismo import units
 from seismo.scenario.model_parts import LayersPart, TablePart
 from seismo.scenario.other_names import nearest
 from seismo.scenario.part import Mistake, Path
@@ -29,8 +30,8 @@ DEFAULT_QUANTITIES = {
 }
 SOURCE_TYPES: dict[str, tuple[str, ...]] = {
     "acoustic": ("pressure", "explosion"),
-    "acoustic_variable_density": ("pressure", "explosion", "force"),
-    "elastic": ("force", "moment_tensor", "explosion", "pressure"),
+    "acoustic_variable_density": ("pressure", "volume_rate", "explosion", "force"),
+    "elastic": ("force", "moment_tensor", "explosion", "pressure", "volume_rate"),
     "elastic_sh": ("force", "moment_tensor"),
 }
 NEEDED_PROPERTIES: dict[str, tuple[str, ...]] = {
@@ -55,6 +56,7 @@ _FIELD_GROUPS = {
     "elastic_sh": ("velocity",),
 }
 _PEAKS = ("pgv", "pga")
+_PER_METRE = {"pressure": units.PRESSURE_STRENGTH, "volume_rate": units.VOLUME_RATE}
 _SUGGESTED = 100  # entries of a list for which the likeliest meaning is looked for
 _WHOLE_GRID = ("uniform", "layers", "gradient", "table", "file")
 
@@ -87,6 +89,18 @@ def sources(draft: Draft) -> Found:
             yield from _force(draft, path, source)
         elif isinstance(source, MomentTensorSource):
             yield from _tensor(draft, path, source)
+
+
+def amounts(dimensions: int, data: dict[str, Any]) -> Found:
+    """Check the units of what a 2-D run has per metre of y, in the data of a sound scenario."""
+    for index, source in enumerate(data["sources"]):
+        amount, dimension = source.get("amplitude"), _PER_METRE.get(source["type"])
+        if dimension and isinstance(amount, str) and not units.fits(amount, dimension, dimensions):
+            needed = dimension.offers[3 - dimensions]
+            yield Mistake(
+                ("sources", index, "amplitude"),
+                f"a {dimensions}-D run needs {needed}" + " (per metre of y)" * (dimensions == 2),
+            )
 
 
 def _force(draft: Draft, path: Path, source: ForceSource) -> Found:

@@ -9,7 +9,6 @@ from pydantic import Tag, model_validator
 from seismo.scenario.part import (
     Angle,
     Dip,
-    Factor,
     Field,
     Force,
     Integer,
@@ -18,9 +17,11 @@ from seismo.scenario.part import (
     Name,
     Part,
     PositiveMoment,
+    PressureStrength,
     ScalarMoment,
     Time,
     Together,
+    VolumeRate,
     by_keys,
     by_type,
 )
@@ -54,10 +55,21 @@ class ExplosionSource(_Source):
 
 
 class PressureSource(_Source):
-    """A volume injection: the wavelet stands on the right side of the pressure equation."""
+    """The source s(t) of (1/vp^2) p_tt - lap p = s: density times the rate's change of a volume."""
 
     type: Literal["pressure"]
-    amplitude: Factor = Field(1.0, description="factor on the wavelet, Pa m in 3-D and Pa in 2-D")
+    amplitude: PressureStrength = Field(
+        1.0, description="factor on the wavelet, Pa m in 3-D and Pa in 2-D"
+    )
+
+
+class VolumeRateSource(_Source):
+    """Volume injected at a rate q(t), as by an air gun: s of a pressure source is rho dq/dt."""
+
+    type: Literal["volume_rate"]
+    amplitude: VolumeRate = Field(
+        1.0, description="factor on the wavelet, m3/s in 3-D and m2/s in 2-D"
+    )
 
 
 class ForceVector(Part):
@@ -175,6 +187,7 @@ class MomentTensorSource(_Source):
 Source = Annotated[
     Annotated[ExplosionSource, Tag("|explosion")]
     | Annotated[PressureSource, Tag("|pressure")]
+    | Annotated[VolumeRateSource, Tag("|volume_rate")]
     | Annotated[ForceSource, Tag("|force")]
     | Annotated[MomentTensorSource, Tag("|moment_tensor")],
     by_type(),

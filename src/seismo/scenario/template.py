@@ -40,7 +40,7 @@ model:                         # parts are applied in order, later ones over ear
     vs: 1.2 km/s
 
 sources:
-  - type: explosion            # or pressure, force, moment_tensor
+  - type: explosion            # or pressure, volume_rate, force, moment_tensor
     position: {{x: 600 m, z: 200 m}}
     moment: 1e12 N m
     wavelet: {{type: ricker, frequency: 8 Hz}}

@@ -52,6 +52,13 @@ class GaussianDerivativeWavelet(_Pulse):
     frequency: Frequency = Field(description="frequency of the Ricker wavelet of the same width")
 
 
+class RickerDerivativeWavelet(_Pulse):
+    """First derivative of a Ricker wavelet, peak 1."""
+
+    type: Literal["ricker_derivative"]
+    frequency: Frequency = Field(description="frequency of that Ricker wavelet")
+
+
 class OrmsbyWavelet(_Pulse):
     """Zero-phase band-pass wavelet with a trapezoidal spectrum, peak 1."""
 
@@ -145,6 +152,7 @@ Wavelet = Annotated[
     Annotated[RickerWavelet, Tag("|ricker")]
     | Annotated[GaussianWavelet, Tag("|gaussian")]
     | Annotated[GaussianDerivativeWavelet, Tag("|gaussian_derivative")]
+    | Annotated[RickerDerivativeWavelet, Tag("|ricker_derivative")]
     | Annotated[OrmsbyWavelet, Tag("|ormsby")]
     | Annotated[KuepperWavelet, Tag("|kuepper")]
     | Annotated[GaussianRateWavelet, Tag("|gaussian_rate")]
