@@ -8,6 +8,9 @@ not come.
 from __future__ import annotations
 
 import copy
+import subprocess
+import sys
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -15,40 +18,9 @@ import yaml
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
+from fuzz import KINDS, SCENARIOS
 from seismo import cli
 
-SCENARIOS = (
-    """\
-physics: elastic
-grid: {extent: {x: 300 m, z: 200 m}, spacing: 10 m, order: 4}
-time: {duration: 0.1 s}
-boundaries: {top: free_surface, layer: {points: 8}}
-model:
-  - type: layers
-    layers: [{top: 0, vp: 1500, vs: 800, rho: 1900}, {top: 90, vp: 2500, vs: 1400, rho: 2200}]
-  - {type: block, x: [50, 100], z: [20, 60], vp: 2000, vs: 1000}
-sources:
-  - {type: force, position: {x: 150, z: 100}, force: {z: 1 kN},
-     wavelet: {type: ricker, frequency: 10 Hz}}
-receivers:
-  - {type: line, start: {x: 10, z: 10}, end: {x: 290, z: 10}, count: 5, interval: 2 ms}
-output: {snapshots: [{fields: [vx], interval: 50 ms, decimate: 2}]}
-checkpoint: {wall_time: 10 min, steps: 100}
-""",
-    """\
-physics: acoustic
-grid: {extent: {x: 300 m, y: 200 m, z: 200 m}, spacing: {x: 20, y: 20, z: 20}, order: 2}
-time: {duration: 0.1 s, courant: 0.8}
-boundaries: {bottom: rigid, layer: {points: 4, reflection: 1e-5}}
-model: [{type: gradient, vp: {top: 1500, bottom: 3 km/s}}, {type: file, vp: {path: vp.npy}}]
-sources:
-  - {type: pressure, position: {x: 150, y: 1e2, z: 100}, wavelet: {type: gaussian, frequency: 5 Hz}}
-survey: {line: {start: {x: 50, y: 50, z: 20}, end: {x: 250, y: 50, z: 20}, count: 3}, batch: 2}
-receivers: [{type: grid, x: [0, 300, 4], y: 100, z: 20, quantities: [pressure]}]
-output: {path: out.h5, snapshots: [{fields: [pressure], interval: 0.05, plane: {y: 100 m}}]}
-geographic: {longitude: -117, latitude: 34}
-""",
-)
 ODD = st.one_of(
     st.none(), st.booleans(), st.integers(-3, 12), st.integers(), st.floats(),
     st.sampled_from([10**9, 1e300, -1e-300, 1e-12, 2**63, "", "..", "/etc/passwd", "~", "1e999",
@@ -123,7 +95,6 @@ FEW = settings(
     max_examples=60, derandomize=True, deadline=None,
     suppress_health_check=[HealthCheck.function_scoped_fixture, HealthCheck.too_slow],
 )  # fmt: skip
-MANY = settings(FEW, max_examples=2000)
 
 
 def test_a_run_without_end_is_refused_before_it_fills_the_memory(tmp_path, capsys):
@@ -147,8 +118,19 @@ def test_changed_text(tmp_path, capsys, content):
     assert_no_fault(tmp_path, content, capsys)
 
 
+def run_fuzz(kind: str, *numbers: int) -> None:
+    """Run cases in a process that forks others."""
+    words = [sys.executable, Path(__file__).with_name("fuzz.py"), kind, *map(str, numbers)]
+    done = subprocess.run(words, capture_output=True, text=True, check=False)
+    assert done.returncode == 0, done.stdout + done.stderr
+
+
+def test_a_few_files():
+    run_fuzz("files", 20)
+
+
 @pytest.mark.slow
-@MANY
-@given(trees() | texts())
-def test_two_thousand_files(tmp_path, capsys, content):
-    assert_no_fault(tmp_path, content, capsys)
+@pytest.mark.parametrize("kind", KINDS)
+def test_more_of_each_kind(kind):
+    """By the thousand: `python tests/fuzz.py KIND COUNT`."""
+    run_fuzz(kind, {"scenarios": 1000, "files": 200}.get(kind, 30), 100_000)

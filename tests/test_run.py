@@ -14,6 +14,7 @@ import tempfile
 import threading
 from dataclasses import replace
 
+import h5py
 import numpy as np
 import pytest
 
@@ -103,6 +104,12 @@ def test_sources_and_wavelets_are_those_asked_for(results):
     assert source["type"] == "explosion"
     assert (source["x"], source["x_requested"], source["moment"]) == (103.0, 103.0, 1e9)
     assert (source["index_x"], source["offset_x"]) == (18, pytest.approx(3.0))
+    with h5py.File(results.path) as file:
+        units = {name: column.attrs.get("units") for name, column in file["sources"].items()}
+        assert (units["index_x"], units["offset_x"], units["delay"]) == ("1", "m", "s")
+        assert units["moment"] == "N"  # N m per metre of y
+        assert file["wavelets/wavelet"].attrs["units"] == "1/s"
+        assert file["wavelets/time"].attrs["axis"] == "T"
     assert (source["start"], source["centre"]) == (0.0, pytest.approx(1.5 / FREQUENCY))
     tau = np.arange(151) * DT - 1.5 / FREQUENCY
     a = (math.pi * FREQUENCY * tau) ** 2

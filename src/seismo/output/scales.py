@@ -21,6 +21,8 @@ _UNITS = {
     "start": "s",
     "centre": "s",
 }
+_AXES = {"x": "X", "y": "Y", "z": "Z", "time": "T"}  # as CF calls what scales lie along
+_STANDARD_NAMES = ("longitude", "latitude")  # that the CF conventions have by the same name
 
 
 def write_scale(
@@ -29,16 +31,19 @@ def write_scale(
     """Store a coordinate (numbers in `unit`, or text) and make it a dimension scale."""
     dataset = _write_column(group, name, values)
     describe(dataset, unit)
+    if axis := _AXES.get(name):
+        dataset.attrs["axis"] = axis
     dataset.make_scale(name)
     return dataset
 
 
 def write_coordinate(
-    group: h5py.Group, name: str, values: Sequence[str] | np.ndarray, scale: h5py.Dataset
-) -> None:
+    group: h5py.Group, name: str, values: Sequence[str] | np.ndarray, scale: h5py.Dataset,
+    unit: str = "",
+) -> None:  # fmt: skip
     """Store a property along an existing dimension, such as the x of every receiver."""
     dataset = _write_column(group, name, values)
-    attach_scales(dataset, [scale], unit_of(name) if dataset.dtype.kind == "f" else "")
+    attach_scales(dataset, [scale], unit or unit_of(name) if dataset.dtype.kind == "f" else "")
 
 
 def write_array(
@@ -63,30 +68,45 @@ def attach_scales(
 
 
 def describe(dataset: h5py.Dataset, unit: str) -> None:
-    """Add the attributes ``units`` and ``long_name`` that plotting tools look for."""
+    """Add ``units`` and ``long_name``, which plotting tools look for, and CF's names of places."""
     name = dataset.name.rpartition("/")[2]
     dataset.attrs["long_name"] = long_name(name)
     if unit:
         dataset.attrs["units"] = unit
     if name == "z":
         dataset.attrs["positive"] = "down"
+    if name in _STANDARD_NAMES:
+        dataset.attrs["standard_name"] = name
 
 
 def unit_of(name: str) -> str:
     """Return the unit of a coordinate by its name: m for places, degrees, seconds, else none."""
-    base = name.removesuffix("_requested")
+    base = name.removesuffix("_requested").removeprefix("offset_")
+    if base.startswith("index_"):
+        return "1"
     return "m" if base in ("x", "y", "z", "depth") else _UNITS.get(base, "")
 
 
-def write_table(group: h5py.Group, dimension: str, rows: Sequence[Mapping[str, object]]) -> None:
-    """Store a list of dictionaries as columns along one dimension; missing numbers are NaN."""
+def write_table(
+    group: h5py.Group, dimension: str, rows: Sequence[Mapping[str, object]],
+    units: Mapping[str, str] | None = None,
+) -> None:  # fmt: skip
+    """Store a list of dictionaries as columns along one dimension; missing numbers are NaN.
+
+    Args:
+        group: where.
+        dimension: name of the rows.
+        rows: what is in them.
+        units: of keys of the rows, which what is below them has too.
+    """
     flat = [_flatten(row) for row in rows]
     names = [str(row.get("name") or f"{dimension}_{k}") for k, row in enumerate(flat)]
     scale = write_scale(group, dimension, names)
     columns = dict.fromkeys(key for row in flat for key in row if key != dimension)
     for column in columns:
         values = [row.get(column) for row in flat]
-        write_coordinate(group, column, _cells(values), scale)
+        unit = (units or {}).get(column.partition("_")[0], "")
+        write_coordinate(group, column, _cells(values), scale, unit)
 
 
 def _flatten(row: Mapping[str, object], prefix: str = "") -> dict[str, object]:

@@ -109,13 +109,26 @@ def write_sources(writer: ResultsWriter, setup: Setup) -> None:
             {**({"shot": shot.name} if several else {}), **_source_row(setup, source)}
             | {name: float(places[name][k]) for name in ON_EARTH if name in places}
             for k, (shot, source) in enumerate(shots)
-        ]
+        ],
+        _units(setup, {source.kind for _, source in shots}),
     )
     times = np.arange(setup.clock.steps + 1) * setup.clock.dt
     # Every shot of a survey has the same source.
     sources = setup.shots[0].sources
     samples = np.array([source.signal(times, source.derivative) for source in sources])
-    writer.write_wavelets(times, samples, [source.name for source in sources])
+    # A moment rate is a share of the moment a second; of other sources the strength has the unit.
+    units = {"1/s" if source.derivative else "1" for source in sources}
+    unit = units.pop() if len(units) == 1 else ""
+    writer.write_wavelets(times, samples, [source.name for source in sources], unit)
+
+
+def _units(setup: Setup, kinds: set[str]) -> dict[str, str]:
+    """Return the units of what sources of some kinds are strong by; in 2-D it is per metre of y."""
+    flat = setup.grid.axes == "xz"
+    amounts = {"pressure": ("Pa m", "Pa"), "volume_rate": ("m3/s", "m2/s")}
+    found = {amounts[kind][flat] for kind in kinds & amounts.keys()}
+    amplitude = {"amplitude": found.pop()} if len(found) == 1 else {}  # else each row has its own
+    return {"moment": ("N m", "N")[flat], "force": ("N", "N/m")[flat]} | amplitude
 
 
 def _source_row(setup: Setup, source: Any) -> dict[str, Any]:

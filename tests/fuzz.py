@@ -1,0 +1,465 @@
+"""Hostile input by the thousand: `python tests/fuzz.py KIND [COUNT] [FIRST]`.
+
+    scenarios   YAML changed at random, its text or its tree, checked
+    files       model files, tables, station lists and wavelets, made up or damaged, checked
+    results     results with flipped bits, read and compared
+    runs        run directories with flipped bits, or other files in them, gone on with
+    caches      kernel caches with flipped, cut or exchanged files, run with
+
+Whatever comes in, a command ends with a documented exit code and, where that is not 0, with a line
+that can be printed; it takes no more than 5 s of the processor and no more than 2 GB of memory, and
+no signal ends it. A run that ends well has the traces that it should have. Case n of a kind is the
+same in every run. Cases run in children of one process that has imported everything, those of
+`runs` and `caches` each in its own.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import copy
+import io
+import json
+import os
+import random
+import resource
+import shutil
+import signal
+import sys
+import tempfile
+import time
+import traceback
+import warnings
+from collections.abc import Callable
+from pathlib import Path
+
+import h5py
+import numpy as np
+import yaml
+
+from seismo import cli, runner
+from seismo.errors import ScenarioError, StoppedError
+from seismo.output.results import open_results
+from seismo.runner.signals import Signals
+
+SECONDS = 5.0  # of the processor, for a command
+BYTES = 2 << 30
+PATIENCE = 120.0  # s on the wall, on a busy machine
+BATCH = 100  # cases of one child
+
+SCENARIOS = (
+    """\
+physics: elastic
+grid: {extent: {x: 300 m, z: 200 m}, spacing: 10 m, order: 4}
+time: {duration: 0.1 s}
+boundaries: {top: free_surface, layer: {points: 8}}
+model:
+  - type: layers
+    layers: [{top: 0, vp: 1500, vs: 800, rho: 1900}, {top: 90, vp: 2500, vs: 1400, rho: 2200}]
+  - {type: block, x: [50, 100], z: [20, 60], vp: 2000, vs: 1000}
+sources:
+  - {type: force, position: {x: 150, z: 100}, force: {z: 1 kN},
+     wavelet: {type: ricker, frequency: 10 Hz}}
+receivers:
+  - {type: line, start: {x: 10, z: 10}, end: {x: 290, z: 10}, count: 5, interval: 2 ms}
+output: {snapshots: [{fields: [vx], interval: 50 ms, decimate: 2}]}
+checkpoint: {wall_time: 10 min, steps: 100}
+""",
+    """\
+physics: acoustic
+grid: {extent: {x: 300 m, y: 200 m, z: 200 m}, spacing: {x: 20, y: 20, z: 20}, order: 2}
+time: {duration: 0.1 s, courant: 0.8}
+boundaries: {bottom: rigid, layer: {points: 4, reflection: 1e-5}}
+model: [{type: gradient, vp: {top: 1500, bottom: 3 km/s}}, {type: file, vp: {path: vp.npy}}]
+sources:
+  - {type: pressure, position: {x: 150, y: 1e2, z: 100}, wavelet: {type: gaussian, frequency: 5 Hz}}
+survey: {line: {start: {x: 50, y: 50, z: 20}, end: {x: 250, y: 50, z: 20}, count: 3}, batch: 2}
+receivers: [{type: grid, x: [0, 300, 4], y: 100, z: 20, quantities: [pressure]}]
+output: {path: out.h5, snapshots: [{fields: [pressure], interval: 0.05, plane: {y: 100 m}}]}
+geographic: {longitude: -117, latitude: 34}
+""",
+)
+PIECES = (
+    b"\n", b": ", b"- ", b"{", b"]", b"&a", b"*a", b"!!python/name:os.system ", b"\t", b"1e9", b"-",
+    b"0", b"\xff", b"\xc3\xa9", b"<<: ", b"---\n", b"'", b'"', b"\x1b[2J", b"\0", b"# ",
+)  # fmt: skip
+ODD = (
+    None, True, False, 0, -1, 7, 10**9, 2**63, 10**400, 1e300, -1e-300, 1e-12, 5e-324, float("nan"),
+    float("inf"), "", "..", "/etc/passwd", "~", "1e999", "3 km/s", "0 m", "-5 m", "nan", "\0",
+    "x" * 300, "x" * 2000, "vp.npy", "../x", "auto", "\x1b[2J", [], {}, [[]], [0], [1, 2, 3],
+    {"x": 1}, {"type": "file"}, ["v"] * 2000, {f"key{n}": n for n in range(300)}, "2 Pa", "8 kHz",
+)  # fmt: skip
+FILES = """\
+physics: elastic
+grid: {extent: {x: 300 m, z: 200 m}, spacing: 10 m, order: 4}
+time: {duration: 0.1 s}
+boundaries: {layer: {points: 8}}
+model:
+  - {type: table, path: model.csv}
+  - {type: file, vp: {path: FILE}}
+sources:
+  - {type: force, position: {x: 150, z: 100}, force: {z: 1 kN},
+     wavelet: {type: file, path: wavelet.txt}}
+receivers: [{type: stations, path: stations.csv}]
+"""
+RUN = """\
+physics: acoustic
+grid: {extent: {x: 200 m, z: 200 m}, spacing: 10 m, order: 2}
+time: {duration: 60 ms}
+boundaries: {layer: {points: 4}}
+model: [{type: uniform, vp: 2000}]
+sources: [{type: pressure, position: {x: 100, z: 100}, wavelet: {type: ricker, frequency: 20 Hz}}]
+receivers: [{type: points, positions: [{x: 50, z: 50}, {x: 120, z: 60}]}]
+output: {snapshots: [{fields: [p], interval: 10 ms}]}
+checkpoint: {steps: 5}
+"""
+
+
+def call(*words: str) -> tuple[int, str]:
+    """Run a command here; return its exit code and what it said on stderr."""
+    out, err = io.StringIO(), io.StringIO()
+    with contextlib.redirect_stdout(out), contextlib.redirect_stderr(err):
+        code = cli._call(list(words), debug=False)
+    return code, err.getvalue()
+
+
+def allowed(code: int, said: str, *codes: int) -> str:
+    """Return what is wrong with how a command ended."""
+    if code not in codes:
+        return f"exit code {code}: {said[-400:]}"
+    if "Traceback" in said or not all(line.isprintable() for line in said.splitlines()):
+        return f"said {said[-400:]!r}"
+    return "" if code in (0, 1) or said else f"exit code {code} without a word"
+
+
+def places(data: object, path: tuple = ()) -> list[tuple]:
+    """List every place in a tree."""
+    items = enumerate(data) if isinstance(data, list) else getattr(data, "items", dict)()
+    found = []
+    for key, value in items:
+        found += [(*path, key), *places(value, (*path, key))]
+    return found
+
+
+def tree(chosen: random.Random) -> bytes:
+    """Replace, remove, add or repeat some keys of a scenario."""
+    data = copy.deepcopy(yaml.safe_load(chosen.choice(SCENARIOS)))
+    for _ in range(chosen.randint(1, 3)):
+        *above, key = chosen.choice(places(data) or [("x",)])
+        owner = data
+        for part in above:
+            owner = owner[part]
+        action = chosen.choice(["replace", "replace", "remove", "add", "repeat"])
+        if action == "replace":
+            owner[key] = chosen.choice(ODD)
+        elif action == "remove":
+            owner.pop(key, None) if isinstance(owner, dict) else owner.pop(key)
+        elif action == "add" and isinstance(owner, dict):
+            owner[chosen.choice(["type", "x", "path", "y", "dt", "Q", "é", ""])] = chosen.choice(
+                ODD
+            )
+        elif isinstance(owner, list):
+            owner.extend([copy.deepcopy(owner[key])] * chosen.choice([1, 1, 500]))
+    return yaml.safe_dump(data, sort_keys=False, allow_unicode=True).encode()
+
+
+def damaged_text(text: bytes, chosen: random.Random) -> bytes:
+    """Cut, repeat and replace pieces of a text."""
+    for _ in range(chosen.randint(1, 4)):
+        first = chosen.randint(0, len(text))
+        last = min(len(text), first + chosen.randint(0, 12))
+        piece = chosen.choice([*PIECES, chosen.randbytes(chosen.randint(0, 6))])
+        text = text[:first] + piece + text[chosen.choice([first, last]) :]
+    return text
+
+
+def flipped(data: bytes, chosen: random.Random, most: int = 4) -> bytes:
+    """Flip some bits, or cut the end off."""
+    changed = bytearray(data or b"\0")
+    for _ in range(chosen.randint(1, most)):
+        changed[chosen.randrange(len(changed))] ^= 1 << chosen.randrange(8)
+    return bytes(changed[: chosen.choice([None, None, None, chosen.randrange(len(changed))])])
+
+
+def scenario(folder: Path, chosen: random.Random) -> str:
+    """Check a scenario."""
+    if not (folder / "vp.npy").exists():
+        np.save(folder / "vp.npy", np.full((11, 11, 16), 2000.0, np.float32))
+    text = tree(chosen) if chosen.random() < 0.6 else damaged_text(
+        chosen.choice(SCENARIOS).encode(), chosen
+    )  # fmt: skip
+    (folder / "s.yaml").write_bytes(text)
+    return allowed(*call("check", str(folder / "s.yaml")), 0, 2, 4, 75)
+
+
+def npy(chosen: random.Random) -> bytes:
+    """Write a NumPy file whose header may say anything."""
+    counts = ["0", "-1", "1", "21", "31", "True", "1e3", "10**9", "None", "2147483648", "9" * 30]
+    shape = ", ".join(chosen.choices(counts, k=chosen.choice([0, 1, 2, 2, 3, 200])))
+    kinds = ["<f4", "<f8", ">i2", "|O", "<M8[s]", "<U9", "|V7", "<c8", "|b1", "x", "<f99"]
+    header = f"{{'descr': '{chosen.choice(kinds)}', 'fortran_order': False, 'shape': ({shape},)}}\n"
+    data = np.full(chosen.choice([0, 1, 651]), 2000.0, np.float32).tobytes()
+    version = chosen.choice([b"\x01\x00", b"\x02\x00\0\0", b"\x07\x00"])[:2]
+    return b"\x93NUMPY" + version + len(header).to_bytes(2, "little") + header.encode() + data
+
+
+def hdf5(path: Path, chosen: random.Random) -> None:
+    """Write an HDF5 file with what no model has, or one that is damaged."""
+    values = np.full((21, 31), 2000.0, np.float32)
+    with h5py.File(path, "w") as file:
+        match chosen.randrange(9):
+            case 0:
+                file["vp"] = h5py.Empty("f4")
+            case 1:
+                file["vp"] = chosen.choice([2000.0, "text", True])
+            case 2:
+                file["vp"] = h5py.SoftLink("/vp")
+            case 3:
+                file["vp"] = h5py.ExternalLink("/etc/passwd", "/")
+            case 4:
+                for number in range(chosen.choice([2, 3000])):
+                    file.create_dataset(
+                        f"\x1b[{number}\n" + "v" * chosen.choice([1, 3000]), (2, 2), "f4"
+                    )
+            case 5:
+                shape = (chosen.choice([1 << 20, 1 << 40]), 1 << 20)
+                file.create_dataset("vp", shape, "f4", chunks=(64, 64))
+            case 6:
+                file.create_dataset("vp", values.shape, "f4", external=[("/etc/passwd", 0, 2604)])
+            case 7:
+                file.create_dataset("vp", data=values.reshape(1, 1, 1, 21, 31))
+            case _:
+                file.create_dataset(
+                    "vp", data=values, chunks=(8, 8), compression=1, fletcher32=True
+                )
+    if chosen.random() < 0.6:
+        path.write_bytes(flipped(path.read_bytes(), chosen, 8))
+
+
+def table(chosen: random.Random, lines: list[str]) -> bytes:
+    """Write a table, whole or not."""
+    text = "\n".join(lines).encode()
+    odd = [b"1e308", b"5e-324", b"nan", b"A" * 200_000, b"-1e308", b"1e-400", b'"', b"root:x:0:0"]
+    if chosen.random() < 0.5:
+        words = text.replace(b",", b" , ").split(b" ")
+        words[chosen.randrange(len(words))] = chosen.choice(odd)
+        text = b" ".join(words)
+    return damaged_text(text, chosen) if chosen.random() < 0.5 else text
+
+
+def file(folder: Path, chosen: random.Random) -> str:
+    """Check a scenario with hostile files."""
+    name = chosen.choice(["vp.npy", "vp.h5", "vp.bin"])
+    (folder / "s.yaml").write_text(FILES.replace("FILE", name))
+    if name == "vp.npy" and chosen.random() < 0.6:
+        (folder / name).write_bytes(npy(chosen))
+    elif name == "vp.npy":
+        np.save(folder / name, np.full((21, 31), 2000.0))
+        (folder / name).write_bytes(flipped((folder / name).read_bytes(), chosen))
+    elif name == "vp.h5":
+        hdf5(folder / name, chosen)
+    else:
+        (folder / name).write_bytes(chosen.randbytes(chosen.choice([0, 3, 2604])))
+    rows = [f"{z},1500,800,{1900 + z}" for z in range(0, 300, 50)]
+    (folder / "model.csv").write_bytes(table(chosen, ["z,vp,vs,rho", *rows]))
+    pulse = [f"{n / 200} {np.exp(-((n - 20) ** 2) / 50)}" for n in range(40)]
+    (folder / "wavelet.txt").write_bytes(table(chosen, pulse))
+    rows = [f"XX,S{n},00,{n * 20},10" for n in range(8)]
+    stations = table(chosen, ["network,station,location,x,z", *rows])
+    (folder / "stations.csv").write_bytes(stations)
+    return allowed(*call("check", str(folder / "s.yaml")), 0, 2, 4, 75)
+
+
+def sound_run(folder: Path, name: str) -> Path:
+    """Return the results of a run that nothing is wrong with, made once for a folder."""
+    (folder / "s.yaml").write_text(RUN)
+    sound = folder / name
+    if not sound.exists():
+        code, said = call("run", str(folder / "s.yaml"), "--quiet", "-o", str(sound))
+        assert code == 0, said
+    return sound
+
+
+def result(folder: Path, chosen: random.Random) -> str:
+    """Read and compare damaged results."""
+    sound, path = folder / "sound.h5", folder / "x.h5"
+    path.write_bytes(flipped(sound.read_bytes(), chosen))
+    for words in (("info", "--verify", str(path)), ("compare", str(path), str(sound)),
+                  ("paraview", str(path))):  # fmt: skip
+        if problem := allowed(*call(*words), 0, 1, 2):
+            return f"{words[0]}: {problem}"
+    return ""
+
+
+def unfinished(folder: Path) -> Path:
+    """Return the folder of a run that was stopped, with two checkpoints; made once."""
+    kept = folder / "kept.run"
+    if not kept.exists():
+        (folder / "s.yaml").write_text(RUN)
+        signals = Signals()
+
+        def stop(progress) -> None:
+            if progress.phase == "checkpoint" and "step 15" in progress.note:
+                signals.stop = True
+
+        with contextlib.suppress(StoppedError), warnings.catch_warnings(action="ignore"):
+            runner.run(folder / "s.yaml", folder / "x.h5", stop, signals=signals)
+        (folder / "x.h5.run").rename(kept)
+        (folder / "x.h5").unlink(missing_ok=True)
+    return kept
+
+
+def hashed(path: Path) -> str:
+    with open_results(path) as results:
+        return results.traces_hash
+
+
+def going_on(folder: Path, chosen: random.Random) -> str:
+    """Go on with a damaged run directory."""
+    place, victim = folder / "x.h5.run", folder / "victim"
+    shutil.rmtree(place, ignore_errors=True)
+    (folder / "x.h5").unlink(missing_ok=True)
+    shutil.copytree(folder / "kept.run", place)
+    victim.write_text("dear")
+    for path in chosen.sample(sorted(place.iterdir()), chosen.choice([1, 1, 2])):
+        match chosen.randrange(6):
+            case 0:
+                path.unlink()
+                path.symlink_to(victim)
+            case 1:
+                path.unlink()
+                path.mkdir()
+            case 2:
+                path.write_bytes(chosen.randbytes(chosen.choice([0, 100])))
+            case _:
+                path.write_bytes(flipped(path.read_bytes(), chosen, 3))
+    if chosen.random() < 0.2:
+        (place / "lock").symlink_to(victim)
+    words = ("resume", str(place), "--quiet")
+    if chosen.random() < 0.3:
+        words = ("run", str(folder / "s.yaml"), "--quiet", "--resume", "-o", str(folder / "x.h5"))
+    code, said = call(*words)
+    if victim.read_text() != "dear":
+        return "another file was overwritten"
+    if code == 0 and hashed(folder / "x.h5") != hashed(folder / "sound.h5"):
+        return "other traces"
+    return allowed(code, said, 0, 2, 75)
+
+
+def cached(folder: Path, chosen: random.Random) -> str:
+    """Run with a damaged kernel cache."""
+    cache = folder / "cache"
+    files = sorted(cache.glob("*.obj"))
+    for path in chosen.sample(files, chosen.randint(1, len(files))):
+        match chosen.randrange(4):
+            case 0:
+                path.write_bytes(chosen.choice(files).read_bytes())
+            case 1:
+                path.unlink()
+            case _:
+                path.write_bytes(flipped(path.read_bytes(), chosen))
+    path = folder / "x.h5"
+    path.unlink(missing_ok=True)
+    code, said = call("run", str(folder / "s.yaml"), "--quiet", "-o", str(path))
+    if code == 0 and hashed(path) != hashed(folder / "sound.h5"):
+        return "other traces"
+    return allowed(code, said, 0)
+
+
+def prepared(kind: str, folder: Path) -> None:
+    """Make what all cases of a kind begin with; in a child, so that no kernels are loaded here."""
+    os.environ["SEISMO_CACHE_DIR"] = str(folder / "cache")
+    if kind in ("results", "runs", "caches"):
+        sound_run(folder, "sound.h5")
+    if kind == "runs":
+        unfinished(folder)
+
+
+Case = Callable[[Path, random.Random], str]
+KINDS: dict[str, tuple[Case, int]] = {  # and how many cases a child has
+    "scenarios": (scenario, BATCH), "files": (file, BATCH), "results": (result, BATCH),
+    "runs": (going_on, 1), "caches": (cached, 1),
+}  # fmt: skip
+
+
+def cases(kind: str, folder: Path, numbers: range, tell: int) -> None:
+    """Run cases; write a line of JSON before and after each to a descriptor."""
+    case, _ = KINDS[kind]
+    limit = SECONDS * (6 if kind == "caches" else 1)  # which compile
+    before = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
+    for number in numbers:
+        os.write(tell, json.dumps([number, "begun"]).encode() + b"\n")
+        began = time.process_time()
+        try:
+            problem = case(folder, random.Random(f"{kind} {number}"))
+        except ScenarioError as error:
+            problem = f"raised {error}"
+        took = time.process_time() - began
+        grown = (resource.getrusage(resource.RUSAGE_SELF).ru_maxrss - before) << 10
+        if not problem and took > limit:
+            problem = f"took {took:.1f} s"
+        if not problem and grown > BYTES:
+            problem = f"took {grown / 1e9:.1f} GB"
+        os.write(tell, json.dumps([number, problem]).encode() + b"\n")
+
+
+def in_child(work: Callable[[int], None]) -> tuple[list, str]:
+    """Run in a child; return what it told, line by line, and how it ended if not well."""
+    reading, telling = os.pipe()
+    child = os.fork()
+    if child == 0:
+        os.close(reading)
+        code = 1
+        try:
+            work(telling)
+            code = 0
+        except BaseException:
+            traceback.print_exc()
+        finally:
+            os._exit(code)
+    os.close(telling)
+    told, began = b"", time.monotonic()
+    os.set_blocking(reading, False)
+    ended, status = 0, 0
+    while not ended:
+        time.sleep(0.01)
+        with contextlib.suppress(BlockingIOError):
+            told, began = told + os.read(reading, 1 << 20), time.monotonic()
+        ended, status = os.waitpid(child, os.WNOHANG)
+        if not ended and time.monotonic() - began > PATIENCE:
+            os.kill(child, signal.SIGKILL)
+    with contextlib.suppress(BlockingIOError):
+        told += os.read(reading, 1 << 24)
+    os.close(reading)
+    how = f"ended by signal {os.WTERMSIG(status)}" if os.WIFSIGNALED(status) else ""
+    how = how or ("raised" if os.WEXITSTATUS(status) else "")
+    return [json.loads(line) for line in told.splitlines() if line.endswith(b"]")], how
+
+
+def fuzz(kind: str, count: int, first: int = 0) -> list[str]:
+    """Run so many cases of a kind; return what went wrong, a line for each."""
+    wrong, number, last = [], first, first + count
+    with tempfile.TemporaryDirectory(prefix="fuzz-") as name:
+        folder = Path(name)
+        _, how = in_child(lambda tell: prepared(kind, folder))
+        assert not how, how
+        os.environ["SEISMO_CACHE_DIR"] = str(folder / "cache")
+        while number < last:
+            batch = range(number, min(last, number + KINDS[kind][1]))
+            told, how = in_child(lambda tell, some=batch: cases(kind, folder, some, tell))
+            done = [n for n, problem in told if problem != "begun"]
+            wrong += [f"{kind} {n}: {p}" for n, p in told if p not in ("", "begun")]
+            if how or len(done) < len(batch):
+                number = batch[0] + len(done)
+                wrong.append(f"{kind} {number}: {how or 'ended early'}")
+            number = batch[-1] + 1 if not how else number + 1
+    return wrong
+
+
+if __name__ == "__main__":
+    chosen_kind, *numbers = sys.argv[1:]
+    began_at = time.monotonic()
+    many, *start = [int(n) for n in numbers] or [100]
+    found = fuzz(chosen_kind, many, *start)
+    print(*found, sep="\n")
+    print(f"{chosen_kind}: {many} cases, {len(found)} wrong, {time.monotonic() - began_at:.0f} s")
+    sys.exit(bool(found))
