@@ -28,8 +28,8 @@ LAYERS = tuple(
     for names in (
         "errors",
         "units grid stencils surface_closure dispersion spectra differences one_pass operators"
-        " wavelets wavelet_files time_dispersion schedule ranks interpolation geographic mechanisms"
-        " machine text_lines station_list team places seismograms timeline",
+        " wavelets wavelet_files wavelet_shapes time_dispersion schedule ranks interpolation"
+        " geographic mechanisms machine text_lines station_list team places seismograms timeline",
         "scenario",
         "model decomposition backends",
         "physics kernels division surface_slope",
@@ -56,6 +56,7 @@ SAME_LAYER = {
     ("one_pass", "differences"),
     ("units", "text_lines"),
     ("wavelets", "wavelet_files"),
+    ("wavelets", "wavelet_shapes"),
     ("wavelet_files", "text_lines"),
     ("station_list", "text_lines"),
     ("seismograms", "time_dispersion"),

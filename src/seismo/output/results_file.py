@@ -155,17 +155,13 @@ class ResultsWriter:
             for name, (array, _) in () if self.parts.sealed else parameters.items():
                 write_block(self.parts.file[f"model/{name}"], (), array)
 
-    def write_sources(
-        self, sources: Sequence[Mapping[str, object]], units: Mapping[str, str] | None = None
-    ) -> None:
+    def write_sources(self, sources: Sequence[Mapping[str, object]], **units: str) -> None:
         """Store one row per source; a key becomes a column, nested keys are joined by ``_``.
 
         The figures read ``name``, ``type``, ``x``, ``y``, ``z`` (m) and, in a survey, ``shot``:
-        the name of the shot the row belongs to. Everything else is kept as it is; `units` by key.
+        the name of the shot the row belongs to. Everything else is kept as it is, in `units`.
         """
-        self._lay_out(
-            lambda file: write_table(file.create_group("sources"), "source", sources, units)
-        )
+        self._lay_out(lambda file: write_table(file.create_group("sources"), sources, units))
 
     def write_wavelets(
         self, time: np.ndarray, samples: np.ndarray, names: Sequence[str], unit: str = ""

@@ -88,24 +88,23 @@ def unit_of(name: str) -> str:
 
 
 def write_table(
-    group: h5py.Group, dimension: str, rows: Sequence[Mapping[str, object]],
-    units: Mapping[str, str] | None = None,
-) -> None:  # fmt: skip
-    """Store a list of dictionaries as columns along one dimension; missing numbers are NaN.
+    group: h5py.Group, rows: Sequence[Mapping[str, object]], units: Mapping[str, str]
+) -> None:
+    """Store the sources, a row each, as columns along one dimension; missing numbers are NaN.
 
     Args:
         group: where.
-        dimension: name of the rows.
         rows: what is in them.
         units: of keys of the rows, which what is below them has too.
     """
+    dimension = "source"
     flat = [_flatten(row) for row in rows]
     names = [str(row.get("name") or f"{dimension}_{k}") for k, row in enumerate(flat)]
     scale = write_scale(group, dimension, names)
     columns = dict.fromkeys(key for row in flat for key in row if key != dimension)
     for column in columns:
         values = [row.get(column) for row in flat]
-        unit = (units or {}).get(column.partition("_")[0], "")
+        unit = units.get(column.partition("_")[0], "")
         write_coordinate(group, column, _cells(values), scale, unit)
 
 

@@ -110,7 +110,7 @@ def write_sources(writer: ResultsWriter, setup: Setup) -> None:
             | {name: float(places[name][k]) for name in ON_EARTH if name in places}
             for k, (shot, source) in enumerate(shots)
         ],
-        _units(setup, {source.kind for _, source in shots}),
+        **_units(setup, {source.kind for _, source in shots}),
     )
     times = np.arange(setup.clock.steps + 1) * setup.clock.dt
     # Every shot of a survey has the same source.
