@@ -235,7 +235,9 @@ def _at_the_surface(setup: Setup) -> Lines:
     top = setup.grid.origin[2]
     sources = {s.name: s for shot in setup.shots for s in shot.sources}
     for source in sources.values():
-        if source.kind in ("pressure", "volume_rate", "explosion") and _on_water(setup, [source.position]):
+        if source.kind in ("pressure", "volume_rate", "explosion") and _on_water(
+            setup, [source.position]
+        ):
             yield (
                 f"source {source.name}: less than half a spacing under the free surface "
                 f"(z = {top:g} m), where pressure vanishes: it hardly radiates; move it down"
