@@ -47,7 +47,7 @@ def acoustic_step(
     dt = 0.9 * 2 / np.sqrt(2 * largest_second_symbol(second))
     grid = Grid("xz", (points, 1, points), (1.0,) * 3, (0.0,) * 3, (width, 0, 0), (width, 0, 0))
     layer = Layer(1e-7, 1.0, alpha, 2.0, 1.0, least)
-    b, a, _, b_half, a_half, _ = profile(grid, "x", layer, dt)
+    b, a, _, b_half, a_half, _, _ = profile(grid, "x", layer, dt)
     straight, up, down = differences(first, second, points)
     one, none = np.eye(points), np.zeros((points, points))
     flux = np.hstack([a_half[:, None] * up, none, np.diag(b_half), none])
@@ -118,3 +118,86 @@ def test_a_uniform_fluid_stays_silent(points, frequency, precision) -> None:
         simulation.advance(5000)
         largest.append(float(np.abs(solver.wavefield(simulation)["p"]).max()))
     assert largest == sorted(largest, reverse=True)
+
+
+STIFF, SOFT = (3000.0, 1500.0, 2000.0), (500.0, 100.0, 1200.0)
+VALUES = ("vp", "vs", "rho")
+
+
+def soft_bed(thickness: float) -> list[dict]:
+    """Give a soft bed between stiff ones, 203 m below the surface."""
+    tops = zip((0.0, 203.0, 203.0 + thickness), (STIFF, SOFT, STIFF), strict=True)
+    layers = [{"top": t, **dict(zip(VALUES, rock, strict=True))} for t, rock in tops]
+    return [{"type": "layers", "layers": layers}]
+
+
+def rough(kind: str, seed: int = 0) -> dict[str, np.ndarray]:
+    """Draw vp, vs and rho (60, 60): of every node for itself, or of blocks 5 nodes wide."""
+    generator = np.random.default_rng(seed)
+    if kind == "blocks":
+        hard = np.add.outer(np.arange(60) // 5, np.arange(60) // 5) % 2 == 0
+        values = {"vp": (5200.0, 1500.0), "vs": (3000.0, 150.0), "rho": (2700.0, 1500.0)}
+        return {name: np.where(hard, *pair) for name, pair in values.items()}
+    vs = 150.0 * 20.0 ** generator.random((60, 60))
+    vp = vs * generator.uniform(1.5, 4.0, (60, 60))
+    return {"vp": vp, "vs": vs, "rho": 1000.0 * 3.0 ** generator.random((60, 60))}
+
+
+def speeds(model: list[dict], base, steps: int, parts: int = 4, **changes) -> list[float]:
+    """Run the model under a free surface; give the largest speed after each part of the steps."""
+    document = solver.plan(
+        "elastic", 2, cells=59, steps=None, precision=changes.pop("precision", "float32"),
+        grid={"extent": {"x": 590.0, "z": 590.0}, "spacing": 10.0,
+              "order": changes.pop("order", 4)},
+        time={"duration": 1000.0}, model=model,
+        boundaries=solver.faces(2, top="free_surface") | {
+            "layer": {"points": changes.pop("points", 14)}},
+        sources=[{"type": "force", "position": {"x": 300.0, "z": 100.0},
+                  "force": {"x": 0.3, "z": 1.0}, "wavelet": {
+                      "type": "ricker", "frequency": changes.pop("frequency", 4.0)}}],
+        receivers=[solver.points([{"x": 100.0, "z": 100.0}])], **changes,
+    )  # fmt: skip
+    simulation = solver.build(document, base)
+    found = []
+    for _ in range(parts):
+        simulation.advance(steps // parts)
+        fields = solver.wavefield(simulation)
+        found.append(max(float(np.abs(fields[name]).max()) for name in ("vx", "vz")))
+    return found
+
+
+@pytest.mark.parametrize("thickness", [0.5, 10.0])
+def test_no_layer_grows_beside_a_soft_bed(thickness, tmp_path) -> None:
+    """In 0.1.0 by 10 and by 10^4 and more meanwhile."""
+    found = speeds(soft_bed(thickness), tmp_path, 4000)
+    assert found[-1] < 0.2 * found[0]
+
+
+def test_the_layers_of_ordinary_models_do_not_damp_fields() -> None:
+    """Stiffness that rises with depth, and hardly varies sideways: the layers stay matched."""
+    document = solver.plan("elastic", 2)  # 252 m deep
+    rising = [{"top": top, "vp": 2.0 * vs, "vs": vs, "rho": 2000.0}
+              for top, vs in ((0.0, 300.0), (50.0, 800.0), (120.0, 2000.0))]  # fmt: skip
+    for model, damping in (([{"type": "layers", "layers": rising}], 0.0), (soft_bed(0.1), 0.01)):
+        setup = solver.prepare(solver.from_dict(document | {"model": model}))
+        assert setup.layer_damping == damping
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("precision", ["float32", "float64"])
+@pytest.mark.parametrize(
+    ("order", "points", "frequency"),
+    [(2, 5, 15.0), (4, 14, 4.0), (6, 8, 1.0), (8, 14, 10.0), (10, 20, 1.0), (12, 10, 4.0),
+     (14, 40, 4.0), (16, 14, 1.0)],
+)  # fmt: skip
+@pytest.mark.parametrize("kind", ["noise", "blocks", 0.1, 0.5, 5.0, 30.0, 120.0])
+def test_no_layer_grows_in_any_medium(kind, order, points, frequency, precision, tmp_path) -> None:
+    """40,000 steps; what is trapped in soft blocks leaves slowly."""
+    model = (
+        soft_bed(kind) if isinstance(kind, float) else solver.gridded(tmp_path, rough(kind, order))
+    )
+    found = speeds(
+        model, tmp_path, 40_000, order=order, points=points, frequency=frequency,
+        precision=precision,
+    )  # fmt: skip
+    assert found[-1] < found[1]

@@ -11,6 +11,12 @@ incidence, c the fastest velocity. Elsewhere alpha falls to 0 at the outer side;
 soft layer under a free surface then grow slowly in the layers at its ends, so it keeps a tenth.
 Second-order equations need alpha >= `least_shift` d besides.
 
+Waves guided by a soft bed between stiff ones may have group and phase velocities of opposite signs
+along the layer, and grow in it all the same (Becache, Fauqueux & Joly 2003). Where a medium may
+guide such waves alpha keeps half, and the fields themselves are damped by m = exp(-p d dt) a step.
+That stretches all axes by a share p of d, as a multi-axial PML does (Meza-Fajardo & Papageorgiou
+2008), and is not perfectly matched.
+
 The inner side lies half a cell beyond the last point inside: half points there are not in the layer
 either, so that both ends of an axis have as many points in a layer as are asked for.
 """
@@ -25,6 +31,13 @@ import numpy as np
 from seismo.grid import AXES, Box, Grid
 
 ALPHA_DROP = 0.9  # share of alpha that is gone at the outer side
+DAMPED_ALPHA_DROP = 0.5  # the same where the fields are damped
+# Theoretical reflection (powers of ten below 1) and power of the profile by the points of a layer,
+# between which they are interpolated: the least exact reflection on the grid, and at grazing
+# incidence (`tests/layer_reflection.py`, `validation/cpml_grazing.py`).
+PROFILE_POINTS = (5, 8, 10, 12, 14, 20)
+PROFILE_REFLECTIONS = (3.0, 5.4, 7.0, 7.0, 6.5, 7.0)
+PROFILE_POWERS = (2.0, 2.0, 2.0, 2.5, 2.5, 4.0)
 EXCESS_MARGIN = 1.1  # over what lets a wave of two points neither grow nor decay
 
 
@@ -39,6 +52,7 @@ class Layer:
         power: N of the profile.
         velocity: fastest wave [m/s].
         least_shift: smallest alpha / d, see `least_shift`.
+        damping: of the fields themselves, as a share of d.
     """
 
     reflection: float
@@ -47,6 +61,13 @@ class Layer:
     power: float
     velocity: float
     least_shift: float = 0.0
+    damping: float = 0.0
+
+
+def default_profile(points: int) -> tuple[float, float]:
+    """Return the theoretical reflection and the power of the profile of a layer."""
+    exponent = np.interp(points, PROFILE_POINTS, PROFILE_REFLECTIONS)
+    return float(10.0**-exponent), float(np.interp(points, PROFILE_POINTS, PROFILE_POWERS))
 
 
 def least_shift(first: np.ndarray, second: np.ndarray) -> float:
@@ -71,14 +92,15 @@ def least_shift(first: np.ndarray, second: np.ndarray) -> float:
 
 
 def profile(grid: Grid, axis: str, layer: Layer, dt: float) -> np.ndarray:
-    """Compute b, a and 1/kappa at nodes and at half points along one axis.
+    """Compute b, a and 1/kappa at nodes and at half points along one axis, and m at nodes.
 
     Returns:
-        (6, points) float64; b = a = 0 and 1/kappa = 1 outside the layers.
+        (7, points) float64; b = a = 0 and 1/kappa = m = 1 outside the layers.
     """
     n = AXES.index(axis)
     points, h = grid.points[n], grid.spacing[n]
-    rows = []
+    drop = DAMPED_ALPHA_DROP if layer.damping else ALPHA_DROP
+    rows, kept = [], np.ones(points)
     for shift in (0.0, 0.5):
         position = np.arange(points) + shift
         b, a, ikappa = np.zeros(points), np.zeros(points), np.ones(points)
@@ -92,14 +114,16 @@ def profile(grid: Grid, axis: str, layer: Layer, dt: float) -> np.ndarray:
             strength = -(layer.power + 1) * layer.velocity * np.log(layer.reflection)
             d = strength / (2 * thickness * h) * u**layer.power
             kappa = 1 + (layer.kappa - 1) * u**layer.power
-            alpha = np.maximum(layer.alpha * (1 - ALPHA_DROP * u), layer.least_shift * d)
+            alpha = np.maximum(layer.alpha * (1 - drop * u), layer.least_shift * d)
             decay = np.exp(-(d / kappa + alpha) * dt)
             with np.errstate(invalid="ignore", divide="ignore"):
                 gain = d * (decay - 1) / (kappa * (d + kappa * alpha))
             b[inside], ikappa[inside] = decay[inside], 1 / kappa[inside]
             a[inside] = np.nan_to_num(gain[inside])
+            if not shift:
+                kept[inside] = np.exp(-layer.damping * d[inside] * dt)
         rows += [b, a, ikappa]
-    return np.array(rows)
+    return np.array([*rows, kept])
 
 
 def coupled(profile: np.ndarray, first: np.ndarray, second: np.ndarray) -> np.ndarray:

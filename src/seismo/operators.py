@@ -18,7 +18,7 @@ derivative keeps two: for the flux at half points and for the outer derivative.
 
 from __future__ import annotations
 
-from functools import lru_cache
+from functools import lru_cache, reduce
 from types import SimpleNamespace
 
 from seismo import one_pass
@@ -170,9 +170,31 @@ def _plain(lanes) -> dict:
     }  # fmt: skip
 
 
+@lru_cache
+def _damped_put(lanes, stretched: str):
+    """Build `put` of a layer that damps the field: m f, with the m of each stretched axis."""
+    load, store, jit, seventh = lanes.load, lanes.store, lanes.jit, lanes.index(6)
+    kept_along = {
+        "x": jit(lambda s: load(s.x_table, s.x + seventh * s.x_length)),
+        "y": jit(lambda s: s.y_row[6]),
+        "z": jit(lambda s: s.z_row[6]),
+    }
+
+    def times(first, second):
+        return jit(lambda s: first(s) * second(s))
+
+    kept = reduce(times, [kept_along[axis] for axis in stretched])
+
+    @jit
+    def put(f, i, s, value):
+        store(f, i, value * kept(s), s.mask)
+
+    return put
+
+
 def operators(
     lanes, order: int, axes: str, stretched: str = "", slots: int = 0, closed: int = 0,
-    at_once: bool = False, across: bool = False,
+    at_once: bool = False, across: bool = False, damped: bool = False,
 ):  # fmt: skip
     """Build the operators of one variant; those of equal axes are shared between variants.
 
@@ -185,8 +207,11 @@ def operators(
         closed: width of the surface weights, 0 away from a free surface.
         at_once: whether second derivatives update their flux memory, too.
         across: whether a march along z does, across the layer; `z_flux` is what it brings.
+        damped: whether `put` in a layer damps the field.
     """
     names = dict(_plain(lanes))
+    if damped and stretched:
+        names["put"] = _damped_put(lanes, stretched)
     for axis in axes:
         slot = stretched.index(axis) * slots if axis in stretched else None
         width = closed if axis == "z" else 0

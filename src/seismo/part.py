@@ -33,9 +33,11 @@ def _layer(setup: Setup) -> cpml.Layer:
     least = 0.0
     if setup.physics.second_order:
         least = cpml.least_shift(setup.stencil.first, setup.stencil.second)
+    reflection, power = cpml.default_profile(spec.points)
     return cpml.Layer(
-        spec.reflection, spec.kappa, math.pi * alpha, spec.power, setup.fastest, least
-    )
+        spec.reflection or reflection, spec.kappa, math.pi * alpha, spec.power or power,
+        setup.fastest, least, setup.layer_damping,
+    )  # fmt: skip
 
 
 def _tables(setup: Setup, subdomain: decomposition.Subdomain, at_once: bool) -> SweepTables:
@@ -49,14 +51,14 @@ def _tables(setup: Setup, subdomain: decomposition.Subdomain, at_once: bool) -> 
     # x counts from before the first row; a lane may reach behind its end.
     for axis, length in zip(AXES, (nx + 2 * decomposition.LINE, ny, nz), strict=True):
         a = AXES.index(axis)
-        padded = np.tile([[0.0], [0.0], [1.0]] * 2, (1, length)).reshape(6, length)
+        padded = np.tile([[0.0], [0.0], [1.0]] * 2 + [[1.0]], (1, length))
         if axis in grid.axes:
             whole = cpml.profile(grid, axis, layer, dt)
             lo, hi = subdomain.owned.lo[a], subdomain.owned.hi[a]
             start = lo + subdomain.offset[a]
             padded[:, start : start + hi - lo] = whole[:, lo:hi]
         if at_once and axis != "x":
-            padded = np.concatenate([padded, cpml.coupled(padded, first[a], second[a])])
+            padded = np.concatenate([padded[:6], cpml.coupled(padded, first[a], second[a])])
         profiles.append(padded)
     within, closure = subdomain.owned & grid.extent, setup.closure
     ends = zip(within.lo, within.hi, subdomain.offset, strict=True)
@@ -198,6 +200,7 @@ class Part:
             backend, subdomain, self.fields, tables, setup.stencil.order,
             cpml.regions(setup.grid, backend.lane_width, closed_rows, setup.reach),
             setup.closure.up.shape[1] if setup.closure else 0, setup.even,
+            setup.layer_damping > 0.0,
         )  # fmt: skip
         self.stages: list[BoundStage] = bind_stages(binding, physics.stages, setup.pad)
         closed = tables.down if setup.closure else ()

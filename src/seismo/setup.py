@@ -25,6 +25,7 @@ from seismo.model import (
 )
 from seismo.model.column import ROOM
 from seismo.model.earth import NEEDS
+from seismo.model.guides import may_guide
 from seismo.physics import physics_for
 from seismo.physics.table import Physics, Stage
 from seismo.receivers import ReceiverGroup
@@ -99,6 +100,7 @@ class Setup:
         shots: the sources of every shot.
         groups: the receiver sets.
         batch: shots that advance together.
+        layer_damping: of the fields in absorbing layers, as a share of the layers' own.
         grids: that stand side by side, each with some of these shots, on as many of the ranks.
         contacts: horizontal contacts of fluid and solid whose rows are corrected.
         even: by stage, of every plane z, whether its medium is even (`Even`) wherever one looks.
@@ -120,6 +122,7 @@ class Setup:
     contacts: tuple[Contact, ...] = ()
     even: dict[str, np.ndarray] = field(default_factory=dict)
     grids: int = 1
+    layer_damping: float = 0.0
 
     def shots_on(self, grid: int) -> range:
         """Give the shots on one of the grids, of those that advance together."""
@@ -228,6 +231,7 @@ def prepare(scenario: Any, batch_points: int = BATCH_POINTS, share: Share | None
     found = Setup(
         scenario, physics, grid, earth, extremes, waves, clock, stencil, closure, slope, shots,
         groups, contacts=contacts, even=even,
+        layer_damping=physics.layer_damping if may_guide(earth, grid) else 0.0,
     )  # fmt: skip
     return batched(found, batch_points)
 

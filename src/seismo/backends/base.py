@@ -46,9 +46,9 @@ class SweepTables:
         strides: (2) distance of neighbours along y and z.
         first: (3, M) staggered coefficients / spacing along x, y, z.
         second: (3, M + 1) centred coefficients / spacing^2.
-        profiles: layer profiles b, a, 1/kappa at nodes and at half points, (6, length) each of x,
-            y, z; the length is the padded array's, and along x two lines more. Behind them come the
-            weights of second derivatives that are taken at once (`seismo.cpml.coupled`).
+        profiles: layer profiles b, a, 1/kappa at nodes and at half points, and m, (7, length) each
+            of x, y, z; the length is the padded array's, and along x two lines more. In place of m
+            come the weights of second derivatives that are taken at once (`seismo.cpml.coupled`).
         inside: along x, y, z, the first point that is owned and in no layer, and behind the last.
         up: (rows, width) surface weights for node values / spacing, with `down` for half points.
         surface: array index of the surface row along z.
@@ -85,6 +85,7 @@ class Variant:
         slots: memory variables of the stage along one axis.
         closed: width of the surface weights, 0 away from a free surface.
         at_once: whether second derivatives update their flux memory, too.
+        damped: whether layers damp the fields themselves.
     """
 
     order: int
@@ -94,11 +95,16 @@ class Variant:
     slots: int = 0
     closed: int = 0
     at_once: bool = False
+    damped: bool = False
 
     def bind(self, formula: Callable, lanes: Any) -> tuple[Callable, Callable]:
         """Bind a formula to the operators of the ends and of the middle of a row."""
         ends, middle = (
-            formula(operators(lanes, self.order, self.axes, axes, self.slots, self.closed))
+            formula(
+                operators(
+                    lanes, self.order, self.axes, axes, self.slots, self.closed, damped=self.damped
+                )
+            )
             for axes in (self.ends, self.middle)
         )
         return (middle if self.ends == self.middle else ends), middle

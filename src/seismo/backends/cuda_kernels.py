@@ -194,7 +194,15 @@ class SweepKernel:
         )  # fmt: skip
         through = v.at_once and constants.stretched == "z" and shape.planes > 1
         bound = operators(
-            lanes, v.order, v.axes, constants.stretched, v.slots, v.closed, v.at_once, through
+            lanes,
+            v.order,
+            v.axes,
+            constants.stretched,
+            v.slots,
+            v.closed,
+            v.at_once,
+            through,
+            v.damped,
         )
         update = self.formula(bound)
         if shape.tile and self.box:

@@ -19,7 +19,7 @@ TABLES = (
     "tiles", "integers", "first", "second", "x_table", "y_table", "z_table", "up", "down", "memory",
 )  # fmt: skip
 INTEGERS = ("y_stride", "z_stride", "surface", "rows", "x_length", "y_length", "z_length")
-PROFILES = 6  # numbers of a layer profile: b, a, 1/kappa at nodes and at half points
+PROFILES = 7  # numbers of a layer profile: b, a, 1/kappa at nodes and at half points, m at nodes
 
 
 class TileCode:

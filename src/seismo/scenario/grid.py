@@ -138,20 +138,25 @@ class AbsorbingLayer(Part):
     """The CFS-CPML layers outside every absorbing face."""
 
     points: Annotated[Integer, Field(ge=1, le=500)] = Field(
-        20, description="thickness in grid points"
+        14, description="thickness in grid points"
     )
-    reflection: Reflection = Field(1e-7, description="theoretical reflection at normal incidence")
+    reflection: Reflection | None = Field(
+        None,
+        description="theoretical reflection at normal incidence; left out, what suits the points",
+    )
     kappa: Kappa = Field(
         1.0,
-        description="largest real stretch (equations of first order in time only); above 1 helps"
-        " where the layer is thin",
+        description="largest real stretch (equations of first order in time only); above 1 reflects"
+        " more, several times at less than 7 points per wavelength",
     )
     alpha: FrequencyFromZero | None = Field(
         None,
         description="frequency shift; left out, the lowest dominant frequency of the wavelets, "
         "twice that where the waves are elastic",
     )
-    power: PositiveNumber = Field(2.0, description="power of the damping profile")
+    power: PositiveNumber | None = Field(
+        None, description="power of the damping profile; left out, what suits the points"
+    )
 
 
 class Boundaries(Part):

@@ -1,0 +1,68 @@
+"""What absorbing layers reflect on the grid, exactly, at any frequency and angle."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from layer_reflection import Wave, reflection
+from seismo.cpml import Layer, default_profile, least_shift
+from seismo.stencils import centred, staggered
+
+ORDER = 8
+LEAST = {"acoustic": least_shift(staggered(ORDER), centred(ORDER))}
+ANGLES = {"to 60": (0, 30, 45, 60), "68": (68,), "75": (75,)}
+# Kind, fastest velocity of the medium over that of the model, vp / vs, alpha h / c: waves down to
+# a sixth of the fastest, alpha of a wavelet whose highest frequency has 4.5 to 9 points.
+MEDIA = (
+    ("acoustic", 1.0, 1.0, 0.1),
+    ("acoustic", 1.0, 1.0, 0.3),
+    ("acoustic", 0.167, 1.0, 0.05),
+    ("P", 1.0, 3**0.5, 0.3),
+    ("S", 0.5, 3.0, 0.09),
+)
+
+
+def largest(points: int, profile: tuple[float, float], kappa: float = 1.0, media=MEDIA):
+    """Return the largest reflection by class of angles, from 4.5 points per wavelength on."""
+    found = dict.fromkeys(ANGLES, 0.0)
+    for kind, velocity, ratio, alpha in media:
+        layer = Layer(profile[0], kappa, alpha, profile[1], 1.0, LEAST.get(kind, 0.0))
+        waves = {
+            name: [Wave(p, a, kind, velocity, ratio) for p in (4.5, 6, 9, 14) for a in angles]
+            for name, angles in ANGLES.items()
+        }
+        every = reflection([w for some in waves.values() for w in some], ORDER, layer, points)
+        for name, some in zip(waves, np.split(every, [16, 20]), strict=True):
+            found[name] = max(found[name], float(some.max()))
+    return found
+
+
+def test_the_default_layer_reflects_no_more_than_twenty_points_did() -> None:
+    """Those of 0.1.0: reflection 1e-7, power 2."""
+    before, now = largest(20, (1e-7, 2.0)), largest(14, default_profile(14))
+    assert all(now[name] <= before[name] for name in ANGLES), (now, before)
+    assert before["to 60"] == pytest.approx(8.8e-4, rel=0.05)
+
+
+@pytest.mark.parametrize("points", [5, 8, 20])
+def test_profiles_suit_the_points_of_a_layer(points) -> None:
+    """Layers of other widths reflect less than they did in 0.1.0, to 60 degrees."""
+    before = largest(points, (1e-7, 2.0), media=MEDIA[:1])
+    now = largest(points, default_profile(points), media=MEDIA[:1])
+    assert now["to 60"] < 0.75 * before["to 60"]
+
+
+@pytest.mark.parametrize("points", [8, 14])
+def test_a_stretched_layer_reflects_more(points) -> None:
+    """As the schema says: with kappa 3 more than five times at 4.5 points, at any width."""
+    plain = largest(points, default_profile(points), media=MEDIA[3:4])
+    stretched = largest(points, default_profile(points), 3.0, MEDIA[3:4])
+    assert stretched["to 60"] > 5.0 * plain["to 60"]
+
+
+@pytest.mark.parametrize("kind", ["acoustic", "P", "S"])
+def test_the_reflection_of_a_thick_layer_vanishes(kind) -> None:
+    """As it must, where the line that it is compared with does not reflect."""
+    layer = Layer(1e-9, 1.0, 0.02, 3.0, 1.0, LEAST.get(kind, 0.0))
+    assert reflection([Wave(8, 30, kind)], ORDER, layer, 60).max() < 1e-6
