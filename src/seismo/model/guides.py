@@ -40,7 +40,12 @@ def may_guide(earth: Earth, grid: Grid) -> bool:
     if earth.layered:
         nodes |= {a: nodes[a][:1] for a in nodes if a != "z"}
         ends = {"x": (max(width for a in ends if a != "z" for width in ends[a]), 0)}
-    faces = [(a, k) for a, widths in ends.items() for k, width in zip((0, -1), widths) if width]
+    faces = [
+        (a, k)
+        for a, widths in ends.items()
+        for k, width in zip((0, -1), widths, strict=True)
+        if width
+    ]
     return any(_enclosed(earth, nodes | {a: nodes[a][[k]]}) for a, k in faces)
 
 
