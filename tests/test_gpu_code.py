@@ -33,6 +33,7 @@ from seismo.backends.cuda_kernels import SweepKernel, turn_of  # noqa: E402
 from seismo.backends.cuda_shapes import H200, Shape  # noqa: E402
 from seismo.backends.gpu import GpuBackend  # noqa: E402
 from seismo.kernels import cuts  # noqa: E402
+from seismo.kernels.points import add_slopes  # noqa: E402
 from seismo.kernels.rows import pack_rows, unpack_rows  # noqa: E402
 
 ARCHITECTURES = [(8, 0), (9, 0)]
@@ -280,7 +281,10 @@ def test_kernels_that_nobody_uses_go_when_others_come(monkeypatch, tmp_path):
 
 @pytest.mark.parametrize("precision", LANES)
 def test_bodies_of_output_and_halos(precision, compiler):
-    """What cuts, rounds, raises peaks and packs, as `cuts`, `maps` and `halo` launch it."""
+    """What cuts, rounds, raises peaks and packs, as `cuts`, `maps` and `halo` launch it.
+
+    And what `slip_terms` adds.
+    """
     card = CompilingCard((9, 0))
     backend, whole = GpuBackend(precision, card), np.uint32
     rows, field, found = np.zeros(4, np.int64), np.zeros(9, precision), np.zeros(9, np.float32)
@@ -297,8 +301,9 @@ def test_bodies_of_output_and_halos(precision, compiler):
         (unpack_rows, (field, 3, 64, rows, rows, *[field] * 6)),
     ):
         backend.each_row(body, 4, 64, arguments, (0,))
+    backend.each(add_slopes, 4, (field, field, rows, field, field, 1, 64, field), (0,))
     codes = card.codes()
-    assert len(codes) == 7
+    assert len(codes) == 9
     for code in codes:
         check(code, (9, 0), precision)
 
