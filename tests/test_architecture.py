@@ -27,15 +27,16 @@ LAYERS = tuple(
     set(names.split())
     for names in (
         "errors",
-        "units grid stencils surface_closure dispersion spectra differences one_pass operators"
-        " wavelets wavelet_files wavelet_shapes time_dispersion schedule ranks interpolation"
+        "units grid stencils surface_closure contact_closure dispersion spectra differences"
+        " one_pass operators wavelets wavelet_files wavelet_shapes time_dispersion schedule"
+        " ranks interpolation"
         " geographic mechanisms machine text_lines station_list team places seismograms timeline",
         "scenario",
-        "model decomposition backends",
-        "physics kernels division surface_slope",
-        "fields cpml surroundings free_surface contact corrections",
-        "stages halo contact_rows slip_terms sources receivers loans cuts",
-        "survey maps waves accuracy",
+        "model decomposition backends contact",
+        "physics kernels division surface_slope contact_reading",
+        "fields cpml surroundings free_surface corrections",
+        "stages halo contact_operators slip_terms sources receivers loans cuts",
+        "survey maps waves accuracy contact_rows",
         "setup",
         "part",
         "output",

@@ -7,6 +7,7 @@ import pytest
 
 import solver
 from seismo.backends.cpu import CpuBackend
+from seismo.contact_operators import contact_mass, contact_operators
 from seismo.exact import layered_plane, metrics
 from seismo.exact.medium import Medium
 from seismo.exact.stack import Stack
@@ -73,14 +74,23 @@ def columns(simulation) -> dict[str, np.ndarray]:
     stretch = c13 / c33
     plate = np.where(mu > 0, found["c11"] / dt - stretch * c13, 0.0)
     weight, density = np.ones_like(rho), 0.5 * (rho + np.roll(rho, -1, 0))
-    shear = 0.5 * (q + np.roll(q, -1, 0))
+    across, shear = np.ones_like(rho), 0.5 * (q + np.roll(q, -1, 0))
     for contact in setup.contacts:
+        if contact.closed:
+            rows = contact_operators(contact, setup.stencil.first)
+            nodes = slice(rows.first, rows.first + len(rows.node_norm))
+            halves = slice(rows.first, rows.first + len(rows.half_norm))
+            weight[nodes] = across[nodes] = rows.node_norm[:, None, None]
+            density[halves] *= rows.half_norm[:, None, None]
+            shear[halves] *= rows.half_norm[:, None, None]
+            density[contact.half] = contact_mass(rows, lambda row: rho[row])
+            continue
         for row, part_of_cell in contact.strain.items():
             weight[row] = (row != contact.row) + part_of_cell
         density[contact.half] = contact.density
     return {
         "rho": rho, "weight": weight, "density": density, "c33": c33, "stretch": stretch,
-        "plate": plate, "mu": mu, "shear": shear,
+        "plate": plate, "mu": mu, "shear": shear, "across": across,
     }  # fmt: skip
 
 
@@ -95,7 +105,7 @@ def energy(c: dict, v: dict, later: dict, s: dict) -> float:
     for a in sides:
         total += np.sum(face * c["weight"] * c["rho"] * v[f"v{a}"] * later[f"v{a}"])
         total += np.sum((c["shear"] * s[f"s{a}z"] ** 2)[inner])
-    total += np.sum(face * s["szz"] ** 2 / c["c33"])
+    total += np.sum(face * c["across"] * s["szz"] ** 2 / c["c33"])
     thin = [s[f"s{a}{a}"] - c["stretch"] * s["szz"] for a in sides]
     if len(sides) == 1:
         strained = thin[0] ** 2 / safe(c["plate"])
@@ -238,7 +248,7 @@ def test_three_dimensions_treat_x_and_y_alike() -> None:
 # Relative L2 of vx and vz at 10 points per shortest wavelength, order 8. Measured: 0.5 to 1.1 % on
 # the hard sea bed, 0.03 to 0.23 % on the soft one; the plain averages of the cells give 5 to 52 %
 # and 0.4 to 11 %. The bars are 1.5 times the largest.
-BARS = {"hard": (HARD, 0.017), "soft": (SOFT, 0.0035)}
+BARS = {"hard": (HARD, 0.0085), "soft": (SOFT, 0.005)}
 
 
 @pytest.mark.parametrize("fraction", [0.0, 0.25, 0.5, 0.75])

@@ -175,6 +175,21 @@ ON_TOP = {"type": "points", "positions": [{"x": 900.0, "z": 0.0}], "quantities":
 FAULT = {"type": "moment_tensor", "position": {"x": 650.0, "z": 300.0}, "strike": 30.0, "dip": 60.0,
          "rake": 20.0, "wavelet": {"type": "ricker", "frequency": 8.0}}  # fmt: skip
 BODY = {"type": "sphere", "radius": 100.0, "vp": 2000.0}
+
+
+def sea(depth: float) -> list[dict]:
+    """Give a model of water over rock, with the bed at a depth in m."""
+    layers = ((0.0, 1500.0, 0.0, 1000.0), (depth, 2500.0, 1200.0, 2200.0))
+    names = ("top", "vp", "vs", "rho")
+    return [{"type": "layers", "layers": [dict(zip(names, m, strict=True)) for m in layers]}]
+
+
+def bed_receivers(quantity: str, z: float) -> dict:
+    """Give a receiver that records a quantity at a depth in m."""
+    return {"type": "points", "name": "line", "quantities": [quantity],
+            "positions": [{"x": 900.0, "z": z}]}  # fmt: skip
+
+
 WARNED = {
     "below sqrt": {"model": [{"type": "uniform", "vp": 1800.0, "vs": 1400.0, "rho": 2000.0}]},
     "points per wavelength": section("grid", spacing=40.0),
@@ -236,6 +251,16 @@ WARNED = {
     },
     "source source_000: 0.038 of the energy .* lies above 33.3 Hz, .* at 1000 m/s: it rings": {
         "sources": [SCENARIO["sources"][0] | {"wavelet": {"type": "triangle", "rise": 0.125}}]
+    },
+    "contact .* z = 303 m: Scholte waves of 22.1. Hz, 4.6. points long, travel 2.. % too slowly": {
+        "model": sea(303.0)
+    },
+    "contact .* z = 30 m is too near to a surface": {"model": sea(30.0)},
+    "line: 1 on the contact of fluid and solid at z = 303 m, .*: they record that of the solid": {
+        "model": sea(303.0), "receivers": [bed_receivers("velocity", 303.0)],
+    },
+    "line: 1 record divergence or rotation within 7 points of the contact": {
+        "model": sea(303.0), "receivers": [bed_receivers("rotation", 330.0)],
     },
     "fluid meets solid in an earth that varies sideways": {
         "model": [*SCENARIO["model"], {"type": "sphere", "center": {"x": 900.0, "z": 500.0},

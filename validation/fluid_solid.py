@@ -4,7 +4,8 @@ The geometry of Komatitsch, Barnes & Tromp (2000, Geophysics 65, 623): source 50
 533.33 m above the contact, 2177.29 m apart, 10 Hz. The analytical traces that travel with
 SPECFEM2D have an arbitrary amplitude and onset, which are fitted for that comparison; the exact
 solution of `seismo.exact.layered_plane` has neither freedom. Further receivers stand five cells to
-either side of the contact, which is put at several places between the grid points.
+either side of the contact, which is put at several places between the grid points, and half a cell,
+two and twelve from it, where the Scholte wave has gone 36 of its shortest wavelengths.
 """
 
 from __future__ import annotations
@@ -27,7 +28,8 @@ def scenario(ppw: float, fraction: float, duration: float) -> tuple[dict, float,
     bed = (np.ceil(720.0 / h) + fraction) * h
     receivers = np.array([
         [OFFSET, bed - 533.33], [700.0, bed - 5 * h], [OFFSET, bed - 5 * h],
-        [700.0, bed + 5 * h], [OFFSET, bed + 5 * h],
+        [700.0, bed + 5 * h], [OFFSET, bed + 5 * h], [OFFSET, bed + 12 * h],
+        *([OFFSET, bed + k * h] for k in (-2.0, -0.5, 0.5, 2.0)),
     ])  # fmt: skip
     return {
         "title": "water over rock", "physics": "elastic", "precision": "float64",
@@ -82,7 +84,9 @@ def case(quick: bool) -> list[cases.Row]:
         run, traces, exact = compare(10.0, fraction)
         sampling = f"10 ppw, contact {fraction} h below a node"
         groups = (("533 m above the bed", [0], 0.03), ("5 cells above", [1, 2], 0.03),
-                  ("sea bed, 5 cells below", [3, 4], 0.03))  # fmt: skip
+                  ("sea bed, 5 cells below", [3, 4], 0.03),
+                  ("Scholte wave, 36 wavelengths, 12 cells below", [5], 0.03),
+                  ("1/2 and 2 cells from the bed, either side", [6, 7, 8, 9], 0.03))  # fmt: skip
         for name, which, bar in groups:
             error = max(metrics.relative_l2(traces[r], exact[r]) for r in which)
             peers = "plain staggered grid: water 10-15 %, sea bed 22-69 %" if which != [0] else ""

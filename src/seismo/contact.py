@@ -8,18 +8,21 @@ medium; the share r <= 1/2 of the *other* medium is lent to row a, the next one 
     ------  |  ---- contact -------        vz of the half row between has the density of its cell
     solid   o  row n         (own)         1 - r cells of solid
 
-What the rows do with it: `seismo.contact_rows`. Symbols: vp, vs, vx, vz velocities (m/s), rho
+What the rows do with it: `seismo.contact_rows`. Where there is room (`Contact.closed`), the rows
+next to the contact have one-sided differences instead, and all of row n its own medium:
+`seismo.contact_closure`, `seismo.contact_operators`. Symbols: vp, vs, vx, vz velocities (m/s), rho
 density (kg/m3), lambda and mu moduli (Pa), rows counted from the first of the grid.
 """
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from itertools import pairwise
 from typing import Any
 
 import numpy as np
 
+from seismo.contact_closure import closed_rows
 from seismo.grid import Grid
 
 _SAMPLES = 8  # per cell: fluid or solid sheets thinner than 1/8 cell are left to the averages
@@ -43,6 +46,11 @@ class Rock:
         return self.rho * self.vs**2
 
     @property
+    def stiffness(self) -> float:
+        """Give lambda + 2 mu [Pa]."""
+        return self.rho * self.vp**2
+
+    @property
     def thin_stretch(self) -> float:
         """Give l = lambda / (lambda + 2 mu)."""
         return 1.0 - 2.0 * (self.vs / self.vp) ** 2
@@ -64,6 +72,8 @@ class Contact:
         own: medium of row n.
         other: medium of row a.
         density: of the cell about the half row between n and a [kg/m3].
+        place: of the contact itself, a row with its fraction.
+        closed: whether its rows have one-sided differences.
     """
 
     row: int
@@ -72,6 +82,23 @@ class Contact:
     own: Rock
     other: Rock
     density: float
+    place: float
+    closed: bool = False
+
+    @property
+    def above(self) -> Rock:
+        """Give the medium above the contact."""
+        return self.own if self.row < self.beside else self.other
+
+    @property
+    def below(self) -> Rock:
+        """Give the medium below the contact."""
+        return self.other if self.row < self.beside else self.own
+
+    @property
+    def fastest(self) -> float:
+        """Give the speed of the faster medium [m/s]."""
+        return max(self.own.vp, self.other.vp)
 
     @property
     def half(self) -> int:
@@ -118,7 +145,20 @@ class Contact:
         return {solid: 1.0 - part, fluid: part * (1.0 - away), fluid + step: part * away}
 
 
-def find_contacts(earth: Any, grid: Grid, terms: int, closed_rows: int = 0) -> tuple[Contact, ...]:
+def all_contacts(earth: Any, grid: Grid) -> list[Contact]:
+    """List the contacts of fluid and solid in an earth that varies with z only, from the top."""
+    if not earth.layered:
+        return []
+    cells = np.arange(-0.5, grid.points[2] - 0.5, 1.0 / _SAMPLES)
+    fluid = _fluid(earth, grid, cells)
+    jumps = np.flatnonzero(fluid[1:] != fluid[:-1])
+    places = [_bisect(earth, grid, cells[k], cells[k + 1]) for k in jumps]
+    return [
+        _contact(earth, grid, place, bool(fluid[k])) for place, k in zip(places, jumps, strict=True)
+    ]
+
+
+def find_contacts(earth: Any, grid: Grid, terms: int, surface: int = 0) -> tuple[Contact, ...]:
     """Find the contacts of fluid and solid in an earth that varies with z only.
 
     Contacts that share rows, or whose rows an absorbing layer or a closed surface would change, are
@@ -128,25 +168,30 @@ def find_contacts(earth: Any, grid: Grid, terms: int, closed_rows: int = 0) -> t
         earth: `seismo.model.Earth`.
         grid: the grid.
         terms: half the order of the differences.
-        closed_rows: rows under a free surface with their own operators.
+        surface: rows under a free surface with their own operators.
     """
-    if not earth.layered:
-        return ()
-    cells = np.arange(-0.5, grid.points[2] - 0.5, 1.0 / _SAMPLES)
-    fluid = _fluid(earth, grid, cells)
-    jumps = np.flatnonzero(fluid[1:] != fluid[:-1])
-    places = [_bisect(earth, grid, cells[k], cells[k + 1]) for k in jumps]
-    found = [
-        _contact(earth, grid, place, bool(fluid[k])) for place, k in zip(places, jumps, strict=True)
-    ]
+    found = all_contacts(earth, grid)
     low, high = grid.low[2] + terms + 1, grid.points[2] - grid.high[2] - terms - 2
     kept = []
     for k, contact in enumerate(found):
-        first = closed_rows + (terms + 1 if contact.solid_above else 0) if closed_rows else low
-        alone = all(_apart(contact, c) for n, c in enumerate(found) if n != k)
-        if alone and first <= contact.half <= high:
-            kept.append(contact)
+        first = surface + (terms + 1 if contact.solid_above else 0) if surface else low
+        others = found[:k] + found[k + 1 :]
+        if all(_apart(contact, c) for c in others) and first <= contact.half <= high:
+            closed = _has_room(contact, others, grid, terms, surface)
+            kept.append(replace(contact, closed=closed))
     return tuple(kept)
+
+
+def _has_room(
+    contact: Contact, others: list[Contact], grid: Grid, terms: int, surface: int
+) -> bool:
+    """Whether no layer, closed surface or other contact reaches the rows that would be closed."""
+    rows = closed_rows(terms)
+    top = surface + max(rows, terms) if surface else grid.low[2] + rows + 1
+    bottom = grid.points[2] - grid.high[2] - 2 - rows
+    away = rows + max(rows, 2 * terms + 2)
+    alone = all(abs(contact.half - other.half) >= away for other in others)
+    return alone and top <= contact.half + 1 and contact.half <= bottom
 
 
 def _apart(one: Contact, other: Contact) -> bool:
@@ -183,4 +228,4 @@ def _contact(earth: Any, grid: Grid, place: float, fluid_above: bool) -> Contact
     own, other = (above, below) if own_above else (below, above)
     share, part = 0.5 - abs(offset), min(abs(offset), 1.0)
     density = part * own.rho + (1.0 - part) * other.rho
-    return Contact(n, n + 1 if own_above else n - 1, share, own, other, density)
+    return Contact(n, n + 1 if own_above else n - 1, share, own, other, density, place)

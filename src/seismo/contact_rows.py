@@ -26,6 +26,7 @@ from functools import partial
 
 import numpy as np
 
+from seismo import contact_operators
 from seismo.backends.base import Backend, SweepTables
 from seismo.contact import Contact
 from seismo.corrections import Matrix, RowCorrections, RowSlope, RowSums
@@ -209,6 +210,8 @@ class ContactRows:
         for contact in self._contacts:
             k, own = contact.row - self._first, contact.own
             if 0 <= k < len(medium["rho"]):
+                if contact.closed:
+                    medium["c33"][k] = own.stiffness
                 c33 = medium["c33"][k]
                 medium["rho"][k] = own.rho
                 medium["c13"][k] = own.thin_stretch * c33
@@ -252,13 +255,18 @@ class ContactRows:
             pair = at("c44", half), at("c44", half + 1)
             return 2.0 * pair[0] * pair[1] / max(sum(pair), 1.0)
 
-        axes = self._subdomain.grid.axes
         grid = self._subdomain.grid
-        pair = ShearPair(self._contacts, c, grid.points[2], closed)
+        axes, h = grid.axes, grid.spacing[2]
+        open_ones = tuple(contact for contact in self._contacts if not contact.closed)
+        pair = ShearPair(open_ones, c, grid.points[2], closed)
         rise, fall = pair.corrections()
-        leans = pair.leans(grid.spacing[2])
-        rho, rho_x, c33 = (partial(at, name) for name in ("rho", "rho_x", "c33"))
-        return {
-            "velocity": velocity_terms(self._contacts, fall, leans, c, axes, rho, rho_x, self._dt),
-            "stress": stress_terms(self._contacts, rise, leans, axes, c33, c44, self._dt),
-        }
+        leans = pair.leans(h)
+        rho, rho_x, c13, c33 = (partial(at, name) for name in ("rho", "rho_x", "c13", "c33"))
+        velocity = velocity_terms(open_ones, fall, leans, c, axes, rho, rho_x, self._dt)
+        stress = stress_terms(open_ones, rise, leans, axes, c33, c44, self._dt)
+        for contact in self._contacts:
+            if contact.closed:
+                rows = contact_operators.contact_operators(contact, c * h)
+                velocity += contact_operators.velocity_terms(rows, axes, h, rho, rho_x, self._dt)
+                stress += contact_operators.stress_terms(rows, axes, h, c13, c33, c44, self._dt)
+        return {"velocity": velocity, "stress": stress}

@@ -185,8 +185,10 @@ def _costs(grid: Grid, axis: int, pml_cost: float) -> np.ndarray:
     return costs
 
 
-def _cuts(grid: Grid, axis: str, parts: int, halo: int, pml_cost: float) -> list[int]:
-    """Cut an axis in parts of about equal cost, each wide enough, the layers whole."""
+def _cuts(
+    grid: Grid, axis: str, parts: int, halo: int, pml_cost: float, uncut: frozenset[int]
+) -> list[int]:
+    """Cut an axis in parts of about equal cost, each wide enough, layers and contacts whole."""
     a, least = AXES.index(axis), 2 * halo
     points, low, high = grid.points[a], grid.low[a], grid.high[a]
     first, last = max(least, low + halo), points - max(least, high + halo)
@@ -206,7 +208,14 @@ def _cuts(grid: Grid, axis: str, parts: int, halo: int, pml_cost: float) -> list
     for k in range(1, parts):
         cut = int(np.abs(reached - reached[-1] * k / parts).argmin()) + 1
         earliest = max(first, cuts[-1] + least if k > 1 else 0)
-        cuts.append(min(max(cut, earliest), last - (parts - 1 - k) * least))
+        latest = last - (parts - 1 - k) * least
+        allowed = [n for n in range(earliest, latest + 1) if n not in uncut]
+        if not allowed:
+            raise ScenarioError(
+                f"decomposition: {parts} parts of {points} points along {axis} cut the rows next "
+                "to a contact of fluid and solid: use fewer parts, or cut along y"
+            )
+        cuts.append(min(allowed, key=lambda n: abs(n - cut)))
     return [*cuts, points]
 
 
@@ -248,7 +257,7 @@ def best_parts(grid: Grid, halo: int, count: int, whole: str = "") -> tuple[int,
 
 def decompose(
     grid: Grid, halo: int, parts: tuple[int, int] = (1, 1), batch: int = 1, middle: int = 0,
-    first: int = 0, unit: int = LINE, pml_cost: float = 1.0,
+    first: int = 0, unit: int = LINE, pml_cost: float = 1.0, uncut: frozenset[int] = frozenset(),
 ) -> list[list[Subdomain]]:  # fmt: skip
     """Cut the grid into boxes of about equal cost.
 
@@ -261,6 +270,7 @@ def decompose(
         first: the first of these shots, of all that advance together.
         unit: numbers that the length of a row is a multiple of.
         pml_cost: time of a point in an absorbing layer over that of an interior one.
+        uncut: rows z before which it cannot be cut.
 
     Returns:
         Subdomains as rows along z of columns along y.
@@ -268,7 +278,8 @@ def decompose(
     Raises:
         ScenarioError: a subdomain would be narrower than the stencil or cut a layer.
     """
-    rows, columns = (_cuts(grid, a, n, halo, pml_cost) for a, n in zip("zy", parts, strict=True))
+    rows = _cuts(grid, "z", parts[0], halo, pml_cost, uncut)
+    columns = _cuts(grid, "y", parts[1], halo, pml_cost, frozenset())
     nz, ny = parts
     return [
         [

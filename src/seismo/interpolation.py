@@ -24,6 +24,9 @@ SLOPE_ROWS = 3  # least rows beside a prescribed slope
 ON_GRID = 1e-9  # in cells: nearer than this is on the point
 
 
+Along = tuple[np.ndarray, np.ndarray]  # indices and weights along an axis
+
+
 @dataclass(frozen=True)
 class Surface:
     """How a field continues above the free surface along z.
@@ -50,8 +53,8 @@ def _kaiser_sinc(distance: np.ndarray) -> np.ndarray:
     return weights + window * (correction @ powers)
 
 
-def _lagrange(points: np.ndarray, at: float) -> np.ndarray:
-    """Weights of the polynomial through all points."""
+def lagrange(points: np.ndarray, at: float) -> np.ndarray:
+    """Return the weights of the polynomial through all points."""
     count = len(points)
     own = np.eye(count, dtype=bool)
     above = np.where(own, 1.0, at - points[None, :])
@@ -65,8 +68,8 @@ def _one_sided(position: float, shift: float, first: int, vanishes: bool):
     rows = np.arange(start, start + SURFACE_POINTS)
     points = rows + shift
     if vanishes and shift and start == first:
-        return rows, _lagrange(np.concatenate([[float(first)], points]), position)[1:]
-    return rows, _lagrange(points, position)
+        return rows, lagrange(np.concatenate([[float(first)], points]), position)[1:]
+    return rows, lagrange(points, position)
 
 
 @lru_cache(maxsize=4096)
@@ -106,7 +109,7 @@ def _uses_slope(position: float, surface: Surface) -> bool:
 def midpoint_weights(reach: int) -> tuple[np.ndarray, np.ndarray]:
     """Give half points beside a node, `reach` on each side, and the weights that read it there."""
     rows = np.arange(-reach, reach)
-    return rows, _lagrange(rows + 0.5, 0.0)
+    return rows, lagrange(rows + 0.5, 0.0)
 
 
 @lru_cache(maxsize=4096)  # receivers on a line share all but one of their coordinates
@@ -143,7 +146,9 @@ def axis_weights(
     return mirrored, np.where(above, surface.sign * weights, weights)
 
 
-def point_weights(position, half: str, first: int = 0, surface: Surface | None = None):
+def point_weights(
+    position, half: str, first: int = 0, surface: Surface | None = None, side: Along | None = None
+):
     """Give the grid points around a position and their weights.
 
     Args:
@@ -151,6 +156,7 @@ def point_weights(position, half: str, first: int = 0, surface: Surface | None =
         half: axes along which the field stands half a cell further.
         first: index along z of the free surface.
         surface: how the field continues above it, or None.
+        side: rows and weights along z of the side of a contact where it lies, or None.
 
     Returns:
         x, y, z (n) int indices and weights (n).
@@ -159,6 +165,8 @@ def point_weights(position, half: str, first: int = 0, surface: Surface | None =
         axis_weights(p, a in half, first, surface if a == "z" else None)
         for a, p in zip("xyz", position, strict=True)
     ]
+    if side is not None:
+        along[2] = side
     x, y, z = np.meshgrid(*(a[0] for a in along), indexing="ij")
     wx, wy, wz = np.meshgrid(*(a[1] for a in along), indexing="ij")
     return x.ravel(), y.ravel(), z.ravel(), (wx * wy * wz).ravel()

@@ -9,6 +9,7 @@ import numpy as np
 
 from seismo import cpml, decomposition, wavelets
 from seismo.backends.base import SweepTables
+from seismo.contact_operators import row_norms, uncut_rows
 from seismo.contact_rows import ContactRows
 from seismo.fields import Fields
 from seismo.free_surface import Face, bind_images, image, touching
@@ -172,8 +173,9 @@ def subdomains(
     middle, shots = cpml.spans(setup.grid, lane, setup.reach)[1][0], setup.shots_on(number)
     short = setup.grid.dimensions == 3 and not setup.physics.second_order
     unit = decomposition.SECTOR if short else decomposition.LINE
+    uncut = uncut_rows(setup.contacts, setup.stencil.first, setup.halo)
     return decomposition.decompose(
-        setup.grid, setup.halo, parts, len(shots), middle, shots.start, unit, **how
+        setup.grid, setup.halo, parts, len(shots), middle, shots.start, unit, uncut=uncut, **how
     )
 
 
@@ -213,7 +215,8 @@ class Part:
             slip.correct(backend, self.stages, tables, arrays)
         around = Surroundings(
             setup.grid, physics, setup.closure, any(f.kind == "free_surface" for f in faces), halo,
-            setup.slope,
+            setup.slope, setup.contacts,
+            row_norms(setup.contacts, setup.stencil.first, setup.grid.points[2]),
         )  # fmt: skip
         self.injection = Injection(
             backend, around, self.fields, faces, setup.clock, scenario.time.dispersion_removal

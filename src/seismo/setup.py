@@ -10,7 +10,8 @@ from typing import Any
 import numpy as np
 
 from seismo.accuracy import choose_stencil, refuse_uncarried
-from seismo.contact import STABLE_SHARE, Contact, find_contacts
+from seismo.contact import Contact, find_contacts
+from seismo.contact_operators import stable_share
 from seismo.errors import ModelError, ScenarioError
 from seismo.free_surface import Face
 from seismo.grid import AXES, Box, Grid, triple
@@ -223,7 +224,8 @@ def prepare(scenario: Any, batch_points: int = BATCH_POINTS, share: Share | None
     if physics.slips and scenario.averaging == "effective":
         contacts = find_contacts(earth, grid, stencil.order // 2, closure.rows if closure else 0)
     limit = _limit(physics, grid, stencil, closure, fastest)
-    clock = _clock(scenario, limit, _safe(scenario, earth, extremes, contacts, fastest), intervals)
+    shares = [stable_share(k, stencil.first, grid) * fastest / k.fastest for k in contacts]
+    clock = _clock(scenario, limit, _safe(scenario, earth, extremes, shares), intervals)
     if not scenario.time.dispersion_removal:
         waves = replace(waves, dt=clock.dt)
     shots = shots if share is None else share.take(shots)
@@ -308,15 +310,13 @@ def _earth(scenario: Any, grid: Grid, physics: Physics) -> tuple[Earth, Extremes
     return earth, extremes_of(earth, z, y_nodes, x, spacing, cells)
 
 
-def _safe(
-    scenario: Any, earth: Earth, extremes: Extremes, contacts: tuple[Contact, ...], fastest: float
-) -> float:
+def _safe(scenario: Any, earth: Earth, extremes: Extremes, contacts: list[float]) -> float:
     """Give the share of the limit of a uniform medium that the averages of this one leave.
 
     Sharp averages (`seismo.model.column`) are stiffer than any medium by their room at most, and
-    the rows at contacts of fluid and solid than the faster of the two (measured).
+    contacts of fluid and solid leave shares of their own (`seismo.contact_operators`).
     """
-    found = [STABLE_SHARE * fastest / max(c.own.vp, c.other.vp) for c in contacts]
+    found = list(contacts)
     if scenario.averaging == "effective" and earth.layered and not extremes.uniform:
         found.append(1.0 - ROOM[False])
     return min(found, default=1.0)

@@ -10,6 +10,8 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from seismo.contact import Contact
+from seismo.contact_reading import side_weights
 from seismo.errors import ScenarioError
 from seismo.grid import AXES, Grid
 from seismo.interpolation import Surface, point_weights, slope_share
@@ -29,6 +31,8 @@ class Surroundings:
         imaged: whether a free surface is made by images.
         halo: points beyond each face of the grid that a field has.
         slope: what the free surface prescribes of vz, or None.
+        contacts: of fluid and solid.
+        norms: cells that node rows and half rows stand for (`contact_operators.row_norms`).
     """
 
     grid: Grid
@@ -37,6 +41,8 @@ class Surroundings:
     imaged: bool
     halo: int
     slope: SurfaceSlope | None = None
+    contacts: tuple[Contact, ...] = ()
+    norms: tuple[np.ndarray, np.ndarray] | None = None
 
     def surface(self, field: Field) -> Surface | None:
         """Tell how a field continues above the free surface, if there is one."""
@@ -60,7 +66,11 @@ class Surroundings:
 
         Where the surface prescribes its slope, that takes part besides: `columns`.
         """
-        found = point_weights(self._index(position), field.half, 0, self.surface(field))
+        index, half, surface = self._index(position), "z" in field.half, self.surface(field)
+        side = None
+        if not slope_share(index[2], half, surface):  # its polynomial ends above the contacts
+            side = side_weights(self.contacts, field.name, half, index[2], self.grid.points[2])
+        found = point_weights(index, field.half, 0, surface, side)
         self.refuse_outside(found, position, "interpolate", ", or onto a grid point")
         return found
 
@@ -96,6 +106,9 @@ class Surroundings:
     def norm(self, field: Field, z: np.ndarray) -> np.ndarray:
         """Give the share of a cell that points in row z stand for."""
         share = np.ones(len(z))
+        if self.norms is not None:
+            inside = (z >= 0) & (z < self.grid.points[2])
+            share[inside] = self.norms["z" in field.half][z[inside]]
         if self.closure is not None:
             half = "z" in field.half
             norm = self.closure.half_norm if half else self.closure.node_norm

@@ -22,6 +22,7 @@ from seismo.plan.resolution import (
     dominant_frequency,
     highest_frequency,
 )
+from seismo.plan.sea_bed import sea_bed
 from seismo.plan.timing import TIMING, Lines
 from seismo.setup import Setup, maps_of
 from seismo.spectra import derivatives_of
@@ -290,5 +291,6 @@ _EARTH: tuple[Callable[[Setup, list[LayerResolution]], Lines], ...] = (
 
 _GEOMETRY: tuple[Callable[[Setup], Lines], ...] = (
     depths, directions, _ends, _moved, _outside, uncovered, otherwise, *MOMENTS, _edges, *TIMING,
-    _flat, _close_receivers, _close_maps, _at_the_surface, _layer_strength, _nothing_recorded,
+    _flat, _close_receivers, _close_maps, _at_the_surface, sea_bed,
+    _layer_strength, _nothing_recorded,
 )  # fmt: skip

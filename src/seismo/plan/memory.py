@@ -195,7 +195,7 @@ def _points(setup: Setup, group: Any, base: str, component: str) -> int:
     free = setup.scenario.boundaries.top == "free_surface"
     around = Surroundings(
         setup.grid, setup.physics, setup.closure, free and not setup.physics.closed_surface,
-        setup.stencil.order // 2, setup.slope,
+        setup.stencil.order // 2, setup.slope, setup.contacts,
     )  # fmt: skip
     chosen = group.positions[:: -(-len(group.positions) // _SAMPLED_RECEIVERS)]
     terms = setup.physics.observables[base][component]
