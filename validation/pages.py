@@ -73,6 +73,8 @@ LINES = (
     Line("horizontal contact of fluid and solid anywhere between grid points, five and more points "
          "away ([006](docs/adr/006-fluid-solid-contact.md))", "10", "fluid_solid",
          "fluid-solid, (533|5 cells|sea bed)"),
+    Line("likewise, half a point and two points from it, and its Scholte wave after 36 wavelengths",
+         "10", "fluid_solid", "fluid-solid, (1/2|Scholte)"),
     Line("absorbing layers, thin slab, 10 points, in the slab", "11", "cpml_grazing",
          "CPML, receiver in"),
     Line("absorbing layers, thin slab, 10 points, at grazing incidence", "11", "cpml_grazing",
