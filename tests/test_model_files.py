@@ -428,3 +428,28 @@ def test_a_transposed_file_among_others_is_named(tmp_path: Path, turned, points,
     (tmp_path / "s.yaml").write_text(scenario)
     with pytest.raises(ModelError, match=rf"vp/vs is .*: \S*{named} seems transposed: exchange"):
         prepare(load(tmp_path / "s.yaml"))
+
+
+def test_mistakes_in_all_files_are_named_at_once(tmp_path: Path):
+    np.save(tmp_path / "slow.npy", np.full((3, 4), 2.0))
+    (tmp_path / "stations.csv").write_text("station,x,z\nA,1,z\nB,2,3\nB,4,5\n")
+    (tmp_path / "s.yaml").write_text("""\
+physics: elastic
+grid: {extent: {x: 300 m, z: 200 m}, spacing: 10 m}
+time: {duration: 0.1 s}
+model:
+  - {type: file, vp: {path: slow.npy}, vs: {path: none.npy}, rho: {path: none.h5}}
+  - {type: table, path: none.csv}
+sources:
+  - {type: force, position: {x: 150, z: 100}, force: {z: 1}, wavelet: {type: file, path: w.txt}}
+  - {type: force, position: {x: 150, z: 100}, force: {z: 1}, wavelet: {type: file, path: v.txt}}
+receivers: [{type: stations, path: stations.csv}]
+""")
+    with pytest.raises(ScenarioError) as caught:
+        prepare(load(tmp_path / "s.yaml"))
+    keys = [line.split(": ")[1] for line in caught.value.messages]
+    assert keys == [
+        "model[0].vp.path", "model[0].vs.path", "model[0].rho.path", "model[1].path",
+        "sources[0].wavelet.path", "sources[1].wavelet.path", "receivers[0].path",
+        "receivers[0].path",
+    ]  # fmt: skip

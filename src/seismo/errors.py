@@ -8,6 +8,10 @@ limit and the remedy, for example::
 
 from __future__ import annotations
 
+from collections.abc import Callable, Iterable
+from typing import TypeVar
+
+Result = TypeVar("Result")
 CHECKPOINTED = 85  # a run stopped at a checkpoint, with more to do
 
 
@@ -39,7 +43,10 @@ class ModelError(ScenarioError):
         problem: what is wrong, without the key.
         key: the keys of the scenario that lead to it, such as ("model", 0, "vp", "path"); empty
             where it has none.
+        others: what else is wrong with the model.
     """
+
+    others: tuple[ModelError, ...] = ()
 
     def __init__(self, problem: str, *key: str | int) -> None:
         """Name the key in the message; the line is known to whoever has the scenario."""
@@ -50,6 +57,30 @@ class ModelError(ScenarioError):
     def below(self, *key: str | int) -> ModelError:
         """Return the same error with these keys before its own."""
         return ModelError(self.problem, *key, *self.key)
+
+
+def gathered(steps: Iterable[Callable[[], Result]]) -> list[Result]:
+    """Return what steps give that do not need one another.
+
+    Raises:
+        ScenarioError: with the mistakes of all of them.
+    """
+    found, refused = [], list[ScenarioError]()
+    for step in steps:
+        try:
+            found.append(step())
+        except ScenarioError as error:
+            refused.append(error)
+    if not refused:
+        return found
+    first, *others = refused
+    if not others:
+        raise first
+    models = [error for error in others if isinstance(error, ModelError)]
+    if isinstance(first, ModelError) and len(models) == len(others):
+        first.others += tuple(one for error in models for one in (error, *error.others))
+        raise first
+    raise ScenarioError(*dict.fromkeys(text for error in refused for text in error.messages))
 
 
 class DeviceError(SeismoError):

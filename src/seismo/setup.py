@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Callable
 from dataclasses import dataclass, field, replace
+from functools import partial
 from itertools import pairwise
 from typing import Any
 
@@ -12,7 +14,7 @@ import numpy as np
 from seismo.accuracy import choose_stencil, refuse_uncarried
 from seismo.contact import Contact, find_contacts
 from seismo.contact_operators import stable_share
-from seismo.errors import ModelError, ScenarioError
+from seismo.errors import ModelError, ScenarioError, gathered
 from seismo.free_surface import Face
 from seismo.grid import AXES, Box, Grid, triple
 from seismo.maps import MapSet, make_maps
@@ -205,13 +207,11 @@ def prepare(scenario: Any, batch_points: int = BATCH_POINTS, share: Share | None
             problem="the layers of second-order acoustic waves do not stretch; leave it out, or "
             "use physics: acoustic_variable_density",
         )  # fmt: skip
-    try:
-        earth, extremes = _earth(scenario, grid, physics)
-    except ModelError as error:
-        placed = scenario.mistake(*error.key, problem=error.problem)
-        raise ModelError(*placed.messages) from None
     geometry = Geometry(scenario, grid)
-    shots, groups = geometry.shots(), geometry.groups()
+    steps: tuple[Callable[[], Any], ...] = (
+        partial(_earth, scenario, grid, physics), geometry.shots, geometry.groups
+    )  # fmt: skip
+    (earth, extremes), shots, groups = gathered(steps)
     waves = waves_of(scenario, physics, grid, earth, shots, groups)
     refuse_uncarried(scenario, waves)
     stencil = choose_stencil(scenario.grid, waves)
@@ -303,11 +303,16 @@ def _earth(scenario: Any, grid: Grid, physics: Physics) -> tuple[Earth, Extremes
     y_limits = grid.limits("y") if grid.dimensions == 3 else None
     clamp = (grid.limits("z"), y_limits, grid.limits("x"))
     spacing = {a: grid.spacing[AXES.index(a)] for a in grid.axes}
-    earth = build_earth(scenario.model, scenario.base, NEEDS[physics.name], clamp, spacing)
     z, y, x = (_nodes(grid, a) for a in "zyx")
     y_nodes = y if grid.dimensions == 3 else None
     cells = scenario.averaging == "effective"
-    return earth, extremes_of(earth, z, y_nodes, x, spacing, cells)
+    try:
+        earth = build_earth(scenario.model, scenario.base, NEEDS[physics.name], clamp, spacing)
+        return earth, extremes_of(earth, z, y_nodes, x, spacing, cells)
+    except ModelError as error:
+        placed = [scenario.mistake(*e.key, problem=e.problem) for e in (error, *error.others)]
+        kind = ScenarioError if error.others else ModelError
+        raise kind(*(text for one in placed for text in one.messages)) from None
 
 
 def _safe(scenario: Any, earth: Earth, extremes: Extremes, contacts: list[float]) -> float:

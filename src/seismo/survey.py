@@ -10,12 +10,13 @@ import math
 import re
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
+from functools import partial
 from typing import Any
 
 import numpy as np
 
 from seismo import mechanisms, wavelets
-from seismo.errors import ModelError, ScenarioError
+from seismo.errors import ModelError, ScenarioError, gathered
 from seismo.geographic import Projection
 from seismo.grid import AXES, Grid
 from seismo.receivers import ReceiverGroup
@@ -89,11 +90,8 @@ class Geometry:
         """Give all shots; a scenario without a survey has one."""
         sources = self._scenario.sources
         if self._scenario.survey is None:
-            points = tuple(
-                self._source(s, n, self._position(s.position, "sources", n, "position"))
-                for n, s in enumerate(sources)
-            )
-            return [Shot(SHOT_NAME.format(0), points)]
+            points = gathered(partial(self._placed_source, s, n) for n, s in enumerate(sources))
+            return [Shot(SHOT_NAME.format(0), tuple(points))]
         return [
             Shot(name, (self._source(sources[0], 0, position),))
             for name, position in self._shot_positions()
@@ -101,7 +99,8 @@ class Geometry:
 
     def groups(self) -> list[ReceiverGroup]:
         """Give the receiver sets."""
-        return [self._group(group, n) for n, group in enumerate(self._scenario.receivers)]
+        receivers = self._scenario.receivers
+        return gathered(partial(self._group, group, n) for n, group in enumerate(receivers))
 
     def _shot_positions(self) -> list[tuple[str, Place]]:
         survey = self._scenario.survey
@@ -119,6 +118,10 @@ class Geometry:
             )
             for n, shot in enumerate(survey.shots)
         ]
+
+    def _placed_source(self, source: Any, number: int) -> PointSource:
+        position = self._position(source.position, "sources", number, "position")
+        return self._source(source, number, position)
 
     def _source(self, source: Any, number: int, position: Place) -> PointSource:
         try:

@@ -13,12 +13,13 @@ from __future__ import annotations
 import itertools
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
-from seismo.errors import ModelError
+from seismo.errors import ModelError, gathered
 from seismo.model.bodies import Block, Polygon, Sphere, beneath
 from seismo.model.files import read_grid
 from seismo.model.gridded import Gridded, GridField, turned, turned_round
@@ -144,8 +145,10 @@ def build_earth(
         axis: limits[0] for axis, limits in zip("zyx", clamp, strict=True) if limits is not None
     }
     built = tuple(
-        _build(part, ("model", k), Path(base), clamp, spacing or {}, origin)
-        for k, part in enumerate(parts)
+        gathered(
+            partial(_build, part, ("model", k), Path(base), clamp, spacing or {}, origin)
+            for k, part in enumerate(parts)
+        )
     )
     for name in needs:
         if not any(name in part.parameters for part in built):
@@ -188,10 +191,11 @@ def _build(
             files = {
                 name: getattr(part, name) for name in PARAMETERS if getattr(part, name) is not None
             }
-            grids = {
-                name: read_grid(spec, base, (*key, name), spacing, origin)
+            read = gathered(
+                partial(read_grid, spec, base, (*key, name), spacing, origin)
                 for name, spec in files.items()
-            }
+            )
+            grids = dict(zip(files, read, strict=True))
             _check_order(files, grids, key, clamp)
             return Gridded(grids)
     raise ModelError(f"{part.type!r} is not known", *key, "type")
