@@ -77,6 +77,13 @@ def test_numbers_come_back_bit_by_bit(tmp_path):
     assert [p.name for p in tmp_path.iterdir()] == [path.name]
 
 
+def test_a_folder_of_that_name_is_no_checkpoint(tmp_path):
+    (tmp_path / "checkpoint-000000000099.zip").mkdir()
+    for done in (5, 6, 7):
+        write(tmp_path, done)
+    assert [path.name[-6:] for path in checkpoint.found(tmp_path)] == ["07.zip", "06.zip"]
+
+
 def test_the_last_two_are_kept(tmp_path):
     for done in (5, 100, 20):
         write(tmp_path, done, done)

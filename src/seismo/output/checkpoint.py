@@ -81,8 +81,9 @@ def write(folder: Path, done: int, facts: Mapping[str, Any], state: State, fetch
 
 
 def found(folder: Path) -> list[Path]:
-    """List the checkpoints in a folder, newest first."""
-    return sorted(folder.glob("checkpoint-*.zip"), reverse=True)
+    """List the checkpoints in a folder, newest first; a folder of such a name is none."""
+    named = sorted(folder.glob("checkpoint-*.zip"), reverse=True)
+    return [path for path in named if path.is_symlink() or not path.is_dir()]
 
 
 def header_of(path: Path) -> dict[str, Any]:
