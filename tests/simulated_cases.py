@@ -38,7 +38,7 @@ from seismo.scenario import from_dict
 from seismo.setup import prepare
 from seismo.team import Team
 from simulated_card import SHAPES, SimulatedBackend, SimulatedCard, simulated
-from test_contact import SEA_BEDS
+from test_contact import HARD, WATER, layers
 from test_even_planes import BLOCK, ROCK, Z
 from test_maps import check_polynomials
 from test_solver_backends import CASES, faces
@@ -234,12 +234,14 @@ def test_single_precision(name, tmp_path):
     compare(planned(name, 2, tmp_path, "free_surface", precision="float32"), tmp_path)
 
 
-def test_a_sea_bed(tmp_path):
-    """Corrected rows on the contact of fluid and solid."""
-    changes = {"model": SEA_BEDS["below_it"], "cells": (12, 26)}
-    document = solver.plan(
-        "elastic", 2, boundaries=faces("free_surface", 2) | {"layer": {"points": 2}}, **changes
-    )
+@pytest.mark.parametrize(("depth", "closed"), [(9.3, False), (14.3, True)])
+def test_a_sea_bed(depth, closed, tmp_path):
+    """Corrected rows on the contact of fluid and solid, with and without room for closed ones."""
+    changes = {"model": layers((0.0, WATER), (depth, HARD)), "cells": (12, 26)}
+    boundaries = faces("free_surface", 2) | {"layer": {"points": 2}}
+    document = solver.plan("elastic", 2, boundaries=boundaries, **changes)
+    (contact,) = prepare(from_dict(document)).contacts
+    assert contact.closed == closed
     compare(document, tmp_path)
 
 
