@@ -49,6 +49,8 @@ LINES = (
     Line("whole space, acoustic, 10 wavelengths", "10", "acoustic_whole_space", ".*10 wavelengths"),
     Line("whole space, elastic, every force and moment", "12", "elastic_whole_space",
          ".*worst component"),
+    Line("whole space, acoustic, 60 and 100 shortest wavelengths", "2.8 - 6", "long_paths",
+         "acoustic"),
     Line("Lamb's problem, 2-D: Rayleigh wave of a surface force", "7.4", "lamb_2d",
          r".*surface receivers, u[xz] \[7.4"),
     Line("", "15", "lamb_2d", r".*surface receivers, u[xz] \[15"),
@@ -76,9 +78,12 @@ LINES = (
     Line("likewise, half a point and two points from it, and its Scholte wave after 36 wavelengths",
          "10", "fluid_solid", "fluid-solid, (1/2|Scholte)"),
     Line("absorbing layers, thin slab, 10 points, in the slab", "11", "cpml_grazing",
-         "CPML, receiver in"),
+         r"CPML, receiver in.*\[10"),
     Line("absorbing layers, thin slab, 10 points, at grazing incidence", "11", "cpml_grazing",
-         "CPML, receiver at"),
+         r"CPML, receiver at.*\[10"),
+    Line("", "5.4", "cpml_grazing", r"CPML, receiver at.*\[5"),
+    Line("default absorbing layers, plane waves at 0 to 60 degrees (reflection coefficient)", "4.5",
+         "layer_reflection", r".*\[4.5"),
 )  # fmt: skip
 
 
