@@ -61,6 +61,10 @@ LINES = (
          "shallow", ".*read on the surface, worst trace"),
     Line("soft layer of one to four cells over rock, read on the surface", "10", "shallow",
          "contact"),
+    Line("Rayleigh wave after 40 shortest wavelengths, vp / vs 1.5 to 5", "5", "rayleigh_path",
+         r".*order 8 \[5 "),
+    Line("", "7", "rayleigh_path", r".*order 8 \[7 "),
+    Line("", "10", "rayleigh_path", r".*order 8 \[10 "),
     Line("LOH.1, layer over half-space, station 10, h = 50 m", "6.2", "loh1",
          r".*station 10, vector L2 \[h = 50 m"),
     Line("plane waves reflected by a contact anywhere between grid points, 0 to 40 degrees "

@@ -41,6 +41,7 @@ CASES = {  # in the order of the page
     "lamb_2d": "Lamb's problem, 2-D",
     "lamb_3d": "Lamb's problem, 3-D",
     "shallow": "Shallow sources and shallow contacts",
+    "rayleigh_path": "Rayleigh wave on a long path",
     "loh1": "LOH.1, layer over half-space",
     "zoeppritz": "Reflection coefficients",
     "fluid_contact": "Contacts of two fluids",

@@ -46,8 +46,8 @@ class PowerLaw:
 
 # Measured with Ricker wavelets against exact solutions (validation/): half-spaces with a force at
 # and below the surface, media in contact. Errors of one frequency, by the points in its wavelength.
-RAYLEIGH_VELOCITY = PowerLaw(1.5e-3, 3.7)  # relative
-SURFACE = PowerLaw(4e-3, 4.0)  # of body waves that meet a closed free surface
+RAYLEIGH_VELOCITY = PowerLaw(1.5e-4, 3.0)  # relative
+SURFACE = PowerLaw(2e-3, 4.0)  # of body waves that meet a closed free surface
 CONTACT = PowerLaw(8e-3, 2.0)  # of waves that meet contacts in an earth that varies with depth only
 SLOPING_CONTACT = PowerLaw(3e-2, 2.0)  # and in any other
 SCHOLTE_VELOCITY = PowerLaw(1.5e-4, 3.0)  # relative, of waves along a contact of fluid and solid

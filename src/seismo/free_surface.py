@@ -8,7 +8,7 @@ A face on the outermost nodes is filled before the next stage reads it::
     periodic   copies from the far side
 
 Elastic free surfaces need no images: the operators in the rows below are closed
-(`seismo.stencils.surface_closure`).
+(`seismo.surface_closure`).
 """
 
 from __future__ import annotations

@@ -36,8 +36,9 @@ from seismo.schedule import Clock, choose_clock, stability_limit
 from seismo.seismograms import extra_steps
 from seismo.stages import reached
 from seismo.stencils import Stencil, largest_second_symbol, largest_symbol
-from seismo.surface_closure import SurfaceClosure, surface_closure
-from seismo.surface_slope import MOST_ROWS, SurfaceSlope, even_depth
+from seismo.surface_closure import SurfaceClosure
+from seismo.surface_slope import SurfaceSlope
+from seismo.surroundings import surface_of
 from seismo.survey import Geometry, Share, Shot
 from seismo.waves import Waves, waves_of
 
@@ -215,8 +216,10 @@ def prepare(scenario: Any, batch_points: int = BATCH_POINTS, share: Share | None
     waves = waves_of(scenario, physics, grid, earth, shots, groups)
     refuse_uncarried(scenario, waves)
     stencil = choose_stencil(scenario.grid, waves)
-    free = scenario.boundaries.top == "free_surface"
-    closure, slope = _surface(physics, earth, grid, stencil) if free else (None, None)
+    closure, slope = None, None
+    if scenario.boundaries.top == "free_surface":
+        depths = [source.position[2] for shot in shots for source in shot.sources]
+        closure, slope = surface_of(physics, earth, grid, stencil, depths)
     fastest = getattr(extremes, f"{physics.fastest}_max")
     intervals = [r.interval for r in scenario.receivers if r.interval is not None]
     intervals += [s.interval for s in scenario.output.snapshots if s.interval is not None]
@@ -282,20 +285,6 @@ def _even_planes(
         for first, last in pairwise(ends):
             even[first:last] &= last - first >= EVEN_RUN
     return found
-
-
-def _surface(
-    physics: Physics, earth: Earth, grid: Grid, stencil: Stencil
-) -> tuple[SurfaceClosure | None, SurfaceSlope | None]:
-    """Return the closure of a free surface, and what the surface prescribes of vz, if anything."""
-    if not physics.closed_surface:
-        return None, None
-    depth = even_depth(earth, grid, MOST_ROWS)
-    closure = surface_closure(stencil)
-    if not any(field.name == "vz" for field in physics.fields):
-        return closure, None
-    rows = math.ceil(min(depth, MOST_ROWS))
-    return closure, SurfaceSlope(grid, earth, max(1, rows), stencil.order // 2)
 
 
 def _earth(scenario: Any, grid: Grid, physics: Physics) -> tuple[Earth, Extremes]:

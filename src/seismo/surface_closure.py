@@ -13,17 +13,30 @@ discrete energy is then exactly conserved, for any medium, with the traction on 
         nodes ...           far nodes
       [ block of Q        |  c_m        ]   first half points
       [ -c_m ...          |  interior   ]   far half points
+
+Whatever the block and the norms are, energy is conserved; exactness for polynomials leaves dozens
+of them free. A *plain* closure spends these on the next power and on smoothness. A *fitted* one
+spends them on the motion of the surface of uniform half-spaces, over all waves in the band of a
+source, above all on the velocity of the Rayleigh wave: `scripts/fit_surface_closure.py` finds it,
+`surface_closure.json` keeps it. It is several times better on one rock, and worse where a contact
+lies among its rows: there, and for order 2, the plain one is used. Each order has two. What is best
+for sources on the surface, or well below, is rough to the near field of a *buried* one among the
+rows, so that the other one is fitted to these, too.
 """
 
 from __future__ import annotations
 
+import json
+import math
 from dataclasses import dataclass
 from functools import lru_cache
+from importlib.resources import files
 
 import numpy as np
 
 from seismo.stencils import Stencil, largest_symbol
 
+BURIED_ROWS = (0.25, 8.0)  # where a source is among the rows of a fitted closure
 _DECIMALS = 12  # of block and norms: the same on every machine, whatever its linear algebra
 
 
@@ -51,7 +64,7 @@ class SurfaceClosure:
         return len(self.up)
 
 
-def _interior_matrix(c: np.ndarray, rows: int, columns: int) -> np.ndarray:
+def interior_matrix(c: np.ndarray, rows: int, columns: int) -> np.ndarray:
     """Q far from the surface: row r (point r + 1/2), column n (node n)."""
     offset = np.arange(columns)[None, :] - np.arange(rows)[:, None]
     padded = np.concatenate([[0.0], c, np.zeros(rows + columns)])
@@ -65,7 +78,7 @@ class ClosureConditions:
         self.half_rows, self.node_rows = half_rows, node_rows
         self.size = half_rows * node_rows + half_rows + node_rows
         far = half_rows + node_rows + 2 * len(c)
-        self.interior = _interior_matrix(c, far, far)
+        self.interior = interior_matrix(c, far, far)
         self.nodes, self.halves = np.arange(far) * 1.0, np.arange(far) + 0.5
 
     def _row(self, block: np.ndarray, norm: int, factor: float) -> np.ndarray:
@@ -98,6 +111,11 @@ class ClosureConditions:
         systems = [self.exact_for_power(k) for k in range(accuracy + 1)]
         return np.vstack([s[0] for s in systems]), np.concatenate([s[1] for s in systems])
 
+    def nearest(self, wish: np.ndarray, accuracy: int) -> np.ndarray:
+        """Return the vector nearest to a wished one that is exact for all powers up to one."""
+        matrix, right = self.exact_up_to(accuracy)
+        return wish + np.linalg.lstsq(matrix, right - matrix @ wish, rcond=1e-11)[0]
+
     def interior_guess(self) -> np.ndarray:
         """Norms 1 (1/2 on the surface) and the interior's coefficients."""
         block = self.interior[: self.half_rows, : self.node_rows].ravel()
@@ -125,23 +143,40 @@ def _plain(conditions: ClosureConditions, accuracy: int) -> np.ndarray:
 
 
 @lru_cache
-def surface_closure(stencil: Stencil) -> SurfaceClosure:
+def fits() -> dict[tuple[int, bool], dict]:
+    """Return the fits to Taylor coefficients by order, and whether sources are buried."""
+    text = files("seismo").joinpath("surface_closure.json").read_text()
+    return {(fit["order"], fit["buried"]): fit for fit in json.loads(text)}
+
+
+@lru_cache
+def surface_closure(
+    stencil: Stencil, even_rows: float = math.inf, buried: bool = False
+) -> SurfaceClosure:
     """Return the closure of a stencil at a free surface.
 
-    The interior order is 2M; next to the surface it is min(M, 3) (2 from order 14 on), which makes
-    the whole scheme one order more accurate than that (Gustafsson 1975).
+    A fitted closure is the nearest to that of Taylor coefficients that is exact for the same powers
+    with this stencil. Next to the surface a plain closure is exact to power min(M, 3) (2 from order
+    14 on), which makes the whole scheme one order more accurate than that (Gustafsson 1975).
 
     Args:
-        stencil: of the interior.
+        stencil: of the interior, order 2M.
+        even_rows: cells below the surface without a contact of media.
+        buried: whether a source lies below the surface, among the rows (`BURIED_ROWS`).
     """
-    c = stencil.first
+    c, fit = stencil.first, fits().get((stencil.order, buried))
     terms = len(c)
     # Fitted coefficients give long waves a factor next to 1, which is Q's as a whole.
     factor = float((2 * np.arange(terms) + 1) @ c)
-    accuracy = min(terms, 3) if terms < 7 else 2
-    half_rows = max(2 * accuracy - 1, terms - 1)
-    conditions = ClosureConditions(c / factor, half_rows, half_rows + (terms > 1))
-    solution = _plain(conditions, accuracy)
+    if fit and even_rows >= len(fit["half_norm"]):
+        conditions = ClosureConditions(c / factor, len(fit["half_norm"]), len(fit["node_norm"]))
+        wish = np.concatenate([np.ravel(fit["block"]), fit["half_norm"], fit["node_norm"]])
+        solution = conditions.nearest(wish, fit["accuracy"])
+    else:
+        accuracy = min(terms, 3) if terms < 7 else 2
+        half_rows = max(2 * accuracy - 1, terms - 1)
+        conditions = ClosureConditions(c / factor, half_rows, half_rows + (terms > 1))
+        solution = _plain(conditions, accuracy)
     return close(c, conditions.half_rows, conditions.node_rows, factor, solution.round(_DECIMALS))
 
 
@@ -150,7 +185,7 @@ def close(
 ) -> SurfaceClosure:
     """Return the closure whose block, divided by a factor, and norms are a vector's."""
     total = node_rows + 4 * len(c) + 40
-    matrix = _interior_matrix(c, total, total)
+    matrix = interior_matrix(c, total, total)
     block, norms = np.split(solution, [half_rows * node_rows])
     matrix[:half_rows, :node_rows] = factor * block.reshape(half_rows, node_rows)
     half_norm, node_norm = np.ones(total), np.ones(total)

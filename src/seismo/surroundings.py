@@ -6,6 +6,8 @@ beside a free surface, and reciprocity holds.
 
 from __future__ import annotations
 
+import math
+from collections.abc import Iterable
 from dataclasses import dataclass
 
 import numpy as np
@@ -15,9 +17,11 @@ from seismo.contact_reading import side_weights
 from seismo.errors import ScenarioError
 from seismo.grid import AXES, Grid
 from seismo.interpolation import Surface, point_weights, slope_share
+from seismo.model import Earth
 from seismo.physics.table import Field, Physics
-from seismo.surface_closure import SurfaceClosure
-from seismo.surface_slope import Points, SurfaceSlope
+from seismo.stencils import Stencil
+from seismo.surface_closure import BURIED_ROWS, SurfaceClosure, surface_closure
+from seismo.surface_slope import MOST_ROWS, Points, SurfaceSlope, even_depth
 
 
 @dataclass(frozen=True)
@@ -115,3 +119,26 @@ class Surroundings:
             near = z < len(norm)
             share[near] = norm[z[near]]
         return share
+
+
+def surface_of(
+    physics: Physics, earth: Earth, grid: Grid, stencil: Stencil, depths: Iterable[float]
+) -> tuple[SurfaceClosure | None, SurfaceSlope | None]:
+    """Return the closure of a free surface, and what the surface prescribes of vz, if anything.
+
+    Args:
+        physics: the wave equation.
+        earth: the medium.
+        grid: the grid.
+        stencil: of the differences.
+        depths: z in m of the sources of all shots.
+    """
+    if not physics.closed_surface:
+        return None, None
+    if not any(field.name == "vz" for field in physics.fields):  # what is fitted is P-SV motion
+        return surface_closure(stencil, 0.0), None
+    first, last = BURIED_ROWS
+    buried = any(first < grid.index("z", z) < last for z in depths)
+    even = even_depth(earth, grid, MOST_ROWS)
+    slope = SurfaceSlope(grid, earth, max(1, math.ceil(min(even, MOST_ROWS))), stencil.order // 2)
+    return surface_closure(stencil, even, buried), slope
