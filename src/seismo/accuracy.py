@@ -46,7 +46,8 @@ class PowerLaw:
 
 # Measured with Ricker wavelets against exact solutions (validation/): half-spaces with a force at
 # and below the surface, media in contact. Errors of one frequency, by the points in its wavelength.
-RAYLEIGH_VELOCITY = PowerLaw(1.5e-4, 3.0)  # relative
+RAYLEIGH_VELOCITY = PowerLaw(1.5e-4, 3.0)  # relative, with a fitted closure of the surface
+PLAIN_RAYLEIGH_VELOCITY = PowerLaw(1.5e-3, 3.7)  # and with a plain one, where a contact is near
 SURFACE = PowerLaw(2e-3, 4.0)  # of body waves that meet a closed free surface
 CONTACT = PowerLaw(8e-3, 2.0)  # of waves that meet contacts in an earth that varies with depth only
 SLOPING_CONTACT = PowerLaw(3e-2, 2.0)  # and in any other
@@ -54,6 +55,7 @@ SCHOLTE_VELOCITY = PowerLaw(1.5e-4, 3.0)  # relative, of waves along a contact o
 SLOPING_BED = PowerLaw(0.12, 3.0)  # of waves that meet such a contact in any other earth
 LAYER = PowerLaw(1e-3, 6.0)  # of absorbing layers, by their thickness in points
 _REVERBERATION = 4.0  # times the error of a contact, where waves return to it from the top
+FITTED_ROWS = 7  # that a fitted closure asks for of one medium under the surface
 _RAYLEIGH = 0.92  # velocity of Rayleigh waves / vs
 _DECAY = 0.2  # with depth, of their share of the traces, in wavenumbers
 
@@ -83,7 +85,9 @@ def surface_error(waves: Waves) -> float:
         wavenumber = 2.0 * math.pi * frequency / (_RAYLEIGH * velocity)
         share = np.exp(-_DECAY * wavenumber * waves.depth)
         travelled = min(waves.longest, velocity * waves.duration)
-        phase = np.hypot(phase, share * RAYLEIGH_VELOCITY(points) * wavenumber * travelled)
+        fitted = medium.bottom - medium.top > FITTED_ROWS * waves.spacing[-1]
+        velocity_error = (RAYLEIGH_VELOCITY if fitted else PLAIN_RAYLEIGH_VELOCITY)(points)
+        phase = np.hypot(phase, share * velocity_error * wavenumber * travelled)
     return waves.spectra.error(phase)
 
 
