@@ -98,13 +98,13 @@ class ShearPair:
             segment = self._segment(half)
             if segment is None:
                 continue
-            slope = 0.0
+            lost = 0.0  # against the slope away from contacts: fitted coefficients do not make it 1
             for row, c in self._plain(half):
                 even = _fold(row, *segment)
-                slope += c * spacing * self._centre.get(even, even)
+                lost += c * spacing * (row - self._centre.get(even, even))
             nearest = min(self._ends, key=lambda end: abs(end[0] - half))[0]
-            if abs(1.0 - slope) > 1e-12:
-                found[nearest][half] = 1.0 - slope
+            if abs(lost) > 1e-12:
+                found[nearest][half] = lost
         return found
 
     def _trimmed(self, matrix: Matrix) -> Matrix:

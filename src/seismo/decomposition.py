@@ -213,7 +213,7 @@ def _cuts(
         if not allowed:
             raise ScenarioError(
                 f"decomposition: {parts} parts of {points} points along {axis} cut the rows next "
-                "to a contact of fluid and solid: use fewer parts, or cut along y"
+                "to a free surface or a contact of fluid and solid: use fewer parts, or cut along y"
             )
         cuts.append(min(allowed, key=lambda n: abs(n - cut)))
     return [*cuts, points]

@@ -174,6 +174,7 @@ def subdomains(
     short = setup.grid.dimensions == 3 and not setup.physics.second_order
     unit = decomposition.SECTOR if short else decomposition.LINE
     uncut = uncut_rows(setup.contacts, setup.stencil.first, setup.halo)
+    uncut |= frozenset(range(setup.closure.rows if setup.closure else 0))
     return decomposition.decompose(
         setup.grid, setup.halo, parts, len(shots), middle, shots.start, unit, uncut=uncut, **how
     )
