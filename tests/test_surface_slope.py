@@ -12,9 +12,11 @@ import pytest
 import seismo
 from seismo.exact import metrics
 from seismo.interpolation import Surface, axis_weights, slope_share, sloped_weights
+from seismo.receivers import channel_points
 from seismo.scenario import from_dict
 from seismo.setup import prepare
 from seismo.surface_slope import even_depth
+from seismo.surroundings import Surroundings
 
 ROCK = {"vp": 5550.0, "vs": 3150.0, "rho": 2650.0}
 SOFT = {"vp": 1200.0, "vs": 600.0, "rho": 1900.0}
@@ -69,6 +71,18 @@ def test_the_first_contact_is_found() -> None:
         setup = prepare(from_dict(layered(depth, 10.0, [100.0])))
         assert even_depth(setup.earth, setup.grid, 8) == even
         assert setup.slope.rows == (8 if even > 8 else np.ceil(even))
+
+
+@pytest.mark.parametrize("z", [0.0, 5.0, 15.0])
+@pytest.mark.parametrize("name", ["vx", "vz"])
+def test_rotation_takes_both_differences(name: str, z: float) -> None:
+    """d_z vx - d_x vz of a field that grows by 1 /s along the axis across it."""
+    setup = prepare(from_dict(layered(0.0, 10.0, [250.0])))
+    around = Surroundings(setup.grid, setup.physics, setup.closure, False, setup.halo, setup.slope)
+    terms = setup.physics.observables["rotation"]["rotation_y"]
+    points = channel_points(around, terms, (250.0, 0.0, z), setup.stencil)[name]
+    along = 10.0 * (points.z if name == "vx" else points.x)
+    assert abs(points.weights @ along) == pytest.approx(0.5, rel=1e-2)
 
 
 def traces(document: dict, path) -> np.ndarray:

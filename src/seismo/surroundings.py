@@ -53,7 +53,7 @@ class Surroundings:
         half = "z" in field.half
         if self.closure is not None:
             stress = field.name.startswith("s")
-            sloped = self.slope.rows if self.slope and half and not stress else 0
+            sloped = self.slope.rows if self.slope and field.name == "vz" else 0
             return Surface(0, vanishes=half and stress, sloped=sloped)
         if self.imaged:
             return Surface(1 if half else -1, vanishes=not half)

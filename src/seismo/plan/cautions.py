@@ -22,15 +22,17 @@ from seismo.plan.resolution import (
     dominant_frequency,
     highest_frequency,
 )
-from seismo.plan.sea_bed import sea_bed
+from seismo.plan.sea_bed import DIFFERENTIATED, sea_bed
 from seismo.plan.timing import TIMING, Lines
 from seismo.setup import Setup, maps_of
 from seismo.spectra import derivatives_of
 from seismo.station_list import elevations
+from seismo.surface_closure import BURIED_ROWS
 
 LEAST_POINTS = 3.0  # a wave of fewer points per wavelength is noise on any grid
 MOST_LOST = 3e-5  # of the energy: what rings then is half a percent of the waves (rms)
 EDGE_POINTS = 5  # sources and receivers spread over 4 points
+ABOVE_POINTS = 3.0  # from an epicentre: see `_above_sources`
 CLOSE_POINTS = 5.0  # from here on the grid's source is a point, to 2 % of the motion
 _FACES = {"x": ("x_min", "x_max"), "y": ("y_min", "y_max"), "z": ("top", "bottom")}
 
@@ -210,6 +212,49 @@ def _close_receivers(setup: Setup) -> Lines:
             )
 
 
+def _above_sources(setup: Setup) -> Lines:
+    """Name receivers on the surface straight above moments that lie in its fitted rows.
+
+    Measured (validation/shallow.py): shear moments five cells deep err by 14 % at their epicentre,
+    by less than 2 % three cells aside, in 2-D and 3-D; forces by at most 0.4 %.
+    """
+    if setup.closure is None:
+        return
+    shallow = [
+        source.position
+        for shot in setup.shots
+        for source in shot.sources
+        if source.kind != "force"
+        and BURIED_ROWS[0] < setup.grid.index("z", source.position[2]) < BURIED_ROWS[1]
+    ]
+    across = [AXES.index(a) for a in setup.grid.axes if a != "z"]
+    least = ABOVE_POINTS * coarsest_spacing(setup)
+    for group in setup.groups:
+        on_top = group.positions[setup.grid.index("z", group.positions[:, 2]) < 1.0]
+        above = sum(
+            int((np.linalg.norm((on_top - p)[:, across], axis=1) < least).sum()) for p in shallow
+        )
+        if above:
+            yield (
+                f"receivers {group.name}: {above} on the free surface within {ABOVE_POINTS:g} "
+                f"points of the epicentre of a moment less than {BURIED_ROWS[1]:g} points deep, "
+                "where motion errs by up to 14 %; use a finer grid.spacing"
+            )
+
+
+def _differentiated(setup: Setup) -> Lines:
+    """Name receivers whose differences reach the one-sided rows of a free surface."""
+    rows = setup.closure.rows if setup.closure else 0
+    for group in setup.groups:
+        near = int((setup.grid.index("z", group.positions[:, 2]) < rows).sum())
+        if near and any(quantity in DIFFERENTIATED for quantity in group.quantities):
+            yield (
+                f"receivers {group.name}: {near} record divergence or rotation within {rows} "
+                "points of the free surface, whose one-sided differences err by tens of percent "
+                "there; move them down, or record velocity"
+            )
+
+
 def _close_maps(setup: Setup) -> Lines:
     """Name maps that a source lies on, or just below: their peaks are wrong next to it."""
     least = CLOSE_POINTS * coarsest_spacing(setup)
@@ -291,6 +336,6 @@ _EARTH: tuple[Callable[[Setup, list[LayerResolution]], Lines], ...] = (
 
 _GEOMETRY: tuple[Callable[[Setup], Lines], ...] = (
     depths, directions, _ends, _moved, _outside, uncovered, otherwise, *MOMENTS, _edges, *TIMING,
-    _flat, _close_receivers, _close_maps, _at_the_surface, sea_bed,
+    _flat, _close_receivers, _above_sources, _differentiated, _close_maps, _at_the_surface, sea_bed,
     _layer_strength, _nothing_recorded,
 )  # fmt: skip
