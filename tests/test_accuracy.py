@@ -185,3 +185,28 @@ def test_a_grid_that_carries_nothing_is_refused() -> None:
     hopeless["sources"][0]["wavelet"]["frequency"] = "8 kHz"
     with pytest.raises(ScenarioError, match=r"carries 62.5 Hz at most .* check the unit"):
         prepare(from_dict(hopeless))
+
+
+@pytest.mark.parametrize("frequency", [5.0, 20.0, 40.0])
+def test_a_source_that_is_the_only_receiver_has_coefficients(frequency: float) -> None:
+    """No way disperses nothing; what the grid does not carry is lost all the same."""
+    together = document(4.0)
+    together["sources"][0]["wavelet"]["frequency"] = frequency
+    together["receivers"] = [solver.points([together["sources"][0]["position"]])]
+    setup = prepare(from_dict(together))
+    assert math.isfinite(expected_error(setup).error)
+    if frequency == 5.0:  # all alike
+        assert setup.stencil.tolerance == 0.0
+
+
+def test_waves_come_back_from_below() -> None:
+    """Beside the source, all that is recorded late has crossed the upper medium twice."""
+    near = document(5.0)
+    position = near["sources"][0]["position"]
+    near["receivers"] = [solver.points([position | {"x": position["x"] + 10.0}])]
+    depth = 1.5 * position["z"]
+    near["model"] = [{"type": "layers", "layers": [
+        {"top": 0.0, "vp": VELOCITY}, {"top": depth, "vp": 1.5 * VELOCITY}]}]  # fmt: skip
+    upper, lower = prepare(from_dict(near)).waves.passages
+    assert upper.distance == pytest.approx(2 * depth, rel=0.1)
+    assert lower.distance == pytest.approx(10.0)

@@ -62,7 +62,12 @@ _DECAY = 0.2  # with depth, of their share of the traces, in wavenumbers
 
 def passage_error(waves: Waves, stencil: Stencil, passage: Passage) -> float:
     """Return the relative error of a trace by the dispersion of one passage."""
-    return waves.spectra.error(waves.phase(stencil, passage.velocity) * passage.distance)
+    phase = waves.phase(stencil, passage.velocity)
+    # What the grid does not carry is lost over any distance, none included.
+    carried = np.isfinite(phase)
+    return waves.spectra.error(
+        np.multiply(phase, passage.distance, out=np.full_like(phase, np.inf), where=carried)
+    )
 
 
 def dispersion_error(waves: Waves, stencil: Stencil) -> float:
@@ -121,8 +126,8 @@ def boundary_error(waves: Waves) -> float:
 
 
 def best_stencil(waves: Waves, order: int) -> Stencil:
-    """Return the coefficients of an order that disperse the waves least."""
-    family = [Stencil(order, tolerance) for tolerance in TOLERANCES]
+    """Return the coefficients of an order that disperse the waves least; of equals, the nearest."""
+    family = [Stencil(order, tolerance) for tolerance in sorted(TOLERANCES)]
     return min(family, key=lambda stencil: dispersion_error(waves, stencil))
 
 

@@ -140,6 +140,7 @@ def waves_of(
     ends = np.concatenate(depths)
     recorded = 0.0 if everywhere else min(d.min() for d in depths[1:]) - grid.origin[2]
     passages = []
+    deepest = max(medium.bottom for medium in media)
     for medium in media:
         velocity = medium.slowest if shear else medium.vp or medium.slowest
         crossed = min(longest, velocity * scenario.time.duration)
@@ -148,6 +149,8 @@ def waves_of(
             crossed *= medium.share
         elif not ((low <= ends) & (ends <= high)).any():
             crossed = min(crossed, 2.0 * (high - low))
+        elif medium.bottom < deepest:  # what lies below sends waves back through it
+            crossed = min(max(crossed, 2.0 * (high - low)), velocity * scenario.time.duration)
         passages.append(Passage(medium, velocity, crossed))
     return Waves(
         spectra_of(sources, quantities, grid.dimensions), tuple(passages),
