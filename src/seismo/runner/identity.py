@@ -40,8 +40,17 @@ def identity_of(setup: Setup, backend: Backend) -> dict[str, Any]:
         "files": {".".join(map(str, path)): _digest(setup.scenario, path, name)
                   for path, name in _files(setup.scenario)},
         "run": {"dt": clock.dt, "steps": clock.steps + setup.extra_steps,
-                "points": list(setup.grid.points), "shots": [shot.name for shot in setup.shots]},
+                "points": list(setup.grid.points), "shots": [shot.name for shot in setup.shots],
+                "differences": _differences(setup)},
     }  # fmt: skip
+
+
+def _differences(setup: Setup) -> str:
+    """Return a digest of the difference coefficients, and of those of the surface."""
+    closure = setup.closure
+    arrays = [setup.stencil.first, setup.stencil.second]
+    arrays += [closure.up, closure.down] if closure else []
+    return hashlib.sha256(b"".join(array.tobytes() for array in arrays)).hexdigest()
 
 
 def digest(own: Mapping[str, Any]) -> str:
