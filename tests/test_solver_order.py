@@ -158,8 +158,9 @@ def test_order_of_the_differences(name: str, order: int) -> None:
     assert slope > order - SLACK.get(order, 0.2)
 
 
-# Of the closed free surface, one more than the order of its rows (Gustafsson 1975).
-SURFACES = [("elastic", 4, 3), ("elastic", 8, 4), ("elastic_sh", 2, 2), ("elastic_sh", 8, 4)]
+# Of the closed free surface, one more than the order of its rows (Gustafsson 1975): those fitted to
+# the response of half-spaces (elastic) are exact for parabolas, the others one power further.
+SURFACES = [("elastic", 4, 3), ("elastic", 8, 3), ("elastic_sh", 2, 2), ("elastic_sh", 8, 4)]
 
 
 def standing_wave_error(name: str, order: int, cells: int) -> float:

@@ -27,7 +27,7 @@ from scipy.ndimage import gaussian_filter
 from seismo.scenario import from_dict
 from seismo.simulation import Simulation, build
 
-POINTS, SPACING, STEP = 41, 10.0, 0.9e-3
+POINTS, SPACING, STEP = 41, 10.0, 0.8e-3
 LATE = 100_000
 SEA = (
     {"top": 0.0, "vp": 1500.0, "vs": 0.0, "rho": 1000.0},

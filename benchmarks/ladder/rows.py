@@ -166,7 +166,7 @@ ROWS = (
         ("setup.py:evenly", "plan/memory.py:memory_of"), PROCESSOR, ("surveys", "batches")),
     Row(30, "E", "Fuse layers of work into fewer kernels.",
         "all velocities in one kernel, all stresses in another",
-        ("physics/elastic.py:_velocity_3d", "physics/elastic.py:_even_stress_3d"),
+        ("physics/elastic_velocity.py:even_velocity_3d", "physics/elastic.py:_even_stress_3d"),
         PROCESSOR, ("kernels", "fused"), ("unfused",)),
     Row(31, "E", "No needless copies to the host, no intermediate results there.",
         "maps of largest values, decimation and the watch work on the device",
