@@ -29,6 +29,7 @@ from seismo.model import (
 from seismo.model.column import ROOM
 from seismo.model.earth import NEEDS
 from seismo.model.guides import may_guide
+from seismo.model.stiffness import excess
 from seismo.physics import physics_for
 from seismo.physics.table import Physics, Stage
 from seismo.receivers import ReceiverGroup
@@ -228,6 +229,9 @@ def prepare(scenario: Any, batch_points: int = BATCH_POINTS, share: Share | None
         contacts = find_contacts(earth, grid, stencil.order // 2, closure.rows if closure else 0)
     limit = _limit(physics, grid, stencil, closure, fastest)
     shares = [stable_share(k, stencil.first, grid) * fastest / k.fastest for k in contacts]
+    if not physics.second_order:
+        more = excess(earth, grid, stencil.first, physics.fastest == "vs", extremes)
+        shares.append(more**-0.5)
     clock = _clock(scenario, limit, _safe(scenario, earth, extremes, shares), intervals)
     if not scenario.time.dispersion_removal:
         waves = replace(waves, dt=clock.dt)

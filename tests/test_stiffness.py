@@ -1,0 +1,83 @@
+"""The time step where light rock lies beside heavy rock."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+import solver
+from seismo.physics.registry import physics_for
+from seismo.scenario import from_dict
+from seismo.setup import prepare
+from test_solver_conservation import closed_box, start_at_random
+from test_solver_stability import amplitude
+
+VALUES = ("vp", "vs", "rho")
+
+
+def layers(physics, *rocks) -> list[dict]:
+    """Give beds of 100 m, each of vp, vs and rho."""
+    keys = dict.fromkeys(("vp", *physics.needs))
+    beds = [
+        {"top": 100.0 * n, **{k: dict(zip(VALUES, rock, strict=True))[k] for k in keys}}
+        for n, rock in enumerate(rocks)
+    ]
+    return [{"type": "layers", "layers": beds}]
+
+
+def noise(physics, base, contrast: float) -> list[dict]:
+    """Draw every node: densities of up to that contrast, a fifth of them as light as air."""
+    generator, shape = np.random.default_rng(2), (25, 21)
+    vp = 3000.0 * np.exp(-generator.random(shape))
+    rho = 10.0 * min(contrast, 2000.0) ** generator.random(shape)
+    rho = np.where((generator.random(shape) < 0.2) & (contrast > 2000.0), 1.0, rho)
+    values = {"vp": vp, "vs": 0.5 * vp, "rho": rho}
+    return solver.gridded(base, {key: values[key] for key in physics.needs})
+
+
+def growth(name: str, model: list[dict], base, steps: int, order: int = 8) -> float:
+    """Give the noise after so many steps at 0.99 of the limit, over that after a third of them."""
+    document = solver.plan(
+        name, 2, cells=(20, 24), steps=None, order=order, boundaries=closed_box("free", 2),
+        model=model, time={"duration": 1000.0},
+    )  # fmt: skip
+    simulation = solver.build(document, base, courant=0.99)
+    solver.silence(simulation)
+    start_at_random(simulation)
+    simulation.advance(steps // 3)
+    before = amplitude(simulation)
+    simulation.advance(steps - steps // 3)
+    return amplitude(simulation) / before
+
+
+@pytest.mark.parametrize("contrast", [20.0, 20_000.0])
+@pytest.mark.parametrize("name", ["elastic", "acoustic_variable_density", "elastic_sh"])
+def test_the_limit_holds_beside_light_rock(name, contrast, tmp_path) -> None:
+    """In 0.1.0 not finite within some hundred steps at 1:20,000."""
+    model = noise(physics_for(name, 2), tmp_path, contrast)
+    assert growth(name, model, tmp_path, 600) < 4.0
+
+
+def test_the_limit_holds_under_a_bed_as_light_as_air(tmp_path) -> None:
+    """In 0.1.0 not finite within 100 steps."""
+    model = layers(physics_for("elastic", 2), (3000.0, 1500.0, 1.0), (3000.0, 1500.0, 20_000.0))
+    assert growth("elastic", model, tmp_path, 600) < 4.0
+
+
+def test_ordinary_rock_leaves_the_step_as_it_is() -> None:
+    """That of the fastest rock, whatever lies above it."""
+    physics = physics_for("elastic", 2)
+    fast, soft, mud = (6000.0, 3400.0, 2800.0), (2500.0, 1000.0, 2100.0), (1600.0, 200.0, 1500.0)
+    limits = [
+        prepare(from_dict(solver.plan("elastic", 2, model=layers(physics, *rocks)))).clock.limit
+        for rocks in ((mud, soft, fast), (soft, fast), (fast, fast))
+    ]
+    assert limits[0] == limits[1] == pytest.approx(0.95 * limits[2], rel=1e-9)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("order", range(2, 17, 2))
+@pytest.mark.parametrize("name", ["elastic", "acoustic_variable_density", "elastic_sh"])
+def test_the_limit_holds_for_ten_thousand_steps(name, order, tmp_path) -> None:
+    model = noise(physics_for(name, 2), tmp_path, 20_000.0)
+    assert growth(name, model, tmp_path, 10_000, order) < 4.0
