@@ -39,8 +39,10 @@ def growth(name: str, model: list[dict], base, steps: int, order: int = 8) -> fl
     """Give the noise after so many steps at 0.99 of the limit, over that after a third of them."""
     document = solver.plan(
         name, 2, cells=(20, 24), steps=None, order=order, boundaries=closed_box("free", 2),
-        model=model, time={"duration": 1000.0},
+        model=model, time={"duration": 1e-3},
     )  # fmt: skip
+    limit = prepare(from_dict(document, base)).clock.limit
+    document["time"] = {"duration": steps * limit}
     simulation = solver.build(document, base, courant=0.99)
     solver.silence(simulation)
     start_at_random(simulation)
