@@ -230,7 +230,8 @@ def prepare(scenario: Any, batch_points: int = BATCH_POINTS, share: Share | None
     limit = _limit(physics, grid, stencil, closure, fastest)
     shares = [stable_share(k, stencil.first, grid) * fastest / k.fastest for k in contacts]
     if not physics.second_order:
-        more = excess(earth, grid, stencil.first, physics.fastest == "vs", extremes)
+        averaging = scenario.averaging
+        more = excess(earth, grid, stencil.first, physics.medium, averaging, extremes)
         shares.append(more**-0.5)
     clock = _clock(scenario, limit, _safe(scenario, earth, extremes, shares), intervals)
     if not scenario.time.dispersion_removal:

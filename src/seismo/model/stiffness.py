@@ -17,11 +17,12 @@ harmonic mean of four.
 from __future__ import annotations
 
 from collections.abc import Mapping
+from typing import Literal
 
 import numpy as np
 
 from seismo.grid import AXES, Grid
-from seismo.model.cells import tensor
+from seismo.model.averaging import cell_average
 from seismo.model.earth import Earth
 from seismo.model.extremes import Extremes
 
@@ -32,15 +33,17 @@ Arrays = Mapping[str, np.ndarray]
 
 
 def excess(
-    earth: Earth, grid: Grid, first: np.ndarray, shear_alone: bool, extremes: Extremes
-) -> float:
+    earth: Earth, grid: Grid, first: np.ndarray, parameters: tuple[str, ...],
+    averaging: Literal["effective", "point"], extremes: Extremes,
+) -> float:  # fmt: skip
     """Return L over that of the fastest rock alone, at least 1.
 
     Args:
         earth: the earth, with rho.
         grid: the grid.
         first: (M) staggered coefficients.
-        shear_alone: whether the waves are SH.
+        parameters: of the effective medium that the equation takes (`Physics.medium`).
+        averaging: "effective" or "point".
         extremes: of the earth on the grid.
     """
     if extremes.uniform:
@@ -53,51 +56,81 @@ def excess(
     elif extremes.rho_max < ORDINARY * extremes.rho_min:
         return 1.0
     reach, largest = len(first) + 1, 0.0
+    spacing = dict(zip(AXES, grid.spacing, strict=True))
     rows = max(1, _SLAB // (y.size * x.size))
     for start in range(0, z.size, rows):
         low, high = max(0, start - reach), min(z.size, start + rows + reach)
-        plane = tensor(z[low:high], y if grid.dimensions == 3 else None, x)
-        shape = np.broadcast_shapes(*(p.shape for p in plane if p is not None))
-        samples = {n: np.broadcast_to(v, shape) for n, v in earth.sample(*plane).items()}
-        bounds = _bounds(samples, grid, first, shear_alone, earth.layered)
+        medium = cell_average(
+            earth, z[low:high], y if grid.dimensions == 3 else None, x, spacing,
+            (*parameters, *(() if earth.layered else (f"rho_{a}" for a in grid.axes))),
+            averaging, dtype=np.float64,
+        )  # fmt: skip
+        bounds = _bounds(medium, grid, first)
         largest = max(largest, float(bounds[start - low :][:rows].max()))
-    fastest = extremes.vs_max if shear_alone else extremes.vp_max
+    fastest = extremes.vs_max if "shear_modulus" in parameters else extremes.vp_max
     squares = sum(h**-2 for a, h in zip(AXES, grid.spacing, strict=True) if a in grid.axes)
     more = largest / (fastest**2 * squares)
     return more if more > 1.0 + 1e-9 else 1.0
 
 
-def _bounds(
-    s: Arrays, grid: Grid, first: np.ndarray, shear_alone: bool, layered: bool
-) -> np.ndarray:
-    """Return the bound over the squared symbol of spacing 1, largest of a node's velocities."""
+def _bounds(m: Arrays, grid: Grid, first: np.ndarray) -> np.ndarray:
+    """Return the bound over the squared symbol of spacing 1, largest of a node's velocities.
+
+    Args:
+        m: averages (z, [y,] x) of the medium, as `Physics.medium` names them, and where it varies
+            sideways `rho_x`, ... of cells that are all fluid.
+        grid: the grid.
+        first: (M) staggered coefficients.
+    """
     weights = np.abs(first) / np.abs(first).sum()
     axes = {a: n for n, a in enumerate("zyx" if grid.dimensions == 3 else "zx")}
     squares = {a: grid.spacing[AXES.index(a)] ** -2 for a in axes}
-    rho = s["rho"]
-    shear = rho * s["vs"] ** 2 if "vs" in s else np.zeros_like(rho)
-    if shear_alone:
-        total = sum(
-            squares[a] * _average(_harmonic(shear, n), weights, n, -1) for a, n in axes.items()
-        )
-        return total / rho
-    stiff = rho * s["vp"] ** 2
-    found = np.zeros_like(rho)
+    rho, found = m["rho"], np.zeros_like(m["rho"])
+    if "shear_modulus" in m:
+        for a, n in axes.items():
+            shear = _harmonic(m["shear_modulus"], n)
+            found += squares[a] * _average(shear, weights, n, -1) / rho
+        return found
+    light = _lightness(m, list(axes))
     for a, n in axes.items():
-        own = _average(stiff, weights, n, 0)
-        across = _average(np.abs(stiff - 2 * shear), weights, n, 0)
-        total = squares[a] * own
+        total = squares[a] * _average(_stiffness(m, a, a), weights, n, 0)
         for b, k in axes.items():
             if b != a:
-                corner = _average(_harmonic(_harmonic(shear, n), k), weights, k, -1)
-                total = total + squares[b] * (across + 2 * corner)
-        here, beside = rho, _shifted(rho, n, 1)
-        mean = 0.5 * (here + beside)
-        if not layered:  # two fluids slip: along their contact the light one moves alone
-            slip = (shear == 0.0) & (_shifted(shear, n, 1) == 0.0)
-            mean = np.where(slip, 2.0 / (1.0 / here + 1.0 / beside), mean)
-        found = np.maximum(found, total / mean)
+                shear = _harmonic(_harmonic(_shear(m, a, b), n), k)
+                along = _average(np.abs(_stiffness(m, a, b)), weights, n, 0)
+                total = total + squares[b] * (along + 2 * _average(shear, weights, k, -1))
+        inverse = 2.0 / (rho + _shifted(rho, n, 1))
+        inverse = np.maximum(inverse, np.maximum(light, _shifted(light, n, 1)))
+        found = np.maximum(found, total * inverse)
     return found
+
+
+def _stiffness(m: Arrays, a: str, b: str) -> np.ndarray:
+    """Return c_ab of a medium that is transversely isotropic about z."""
+    if "p_modulus" in m:
+        return m["p_modulus"]
+    if a == b:
+        return m["c33" if a == "z" else "c11"]
+    return m["c13"] if "z" in (a, b) else m["c11"] - 2 * m["c66"]
+
+
+def _lightness(m: Arrays, axes: list[str]) -> np.ndarray:
+    """Return <1 / rho> of cells in which fluids meet, 0 elsewhere.
+
+    It is the largest eigenvalue of the tensor B (`seismo.model.effective_density`), whose others
+    are it, too, but for one that is 1 / <rho>.
+    """
+    if "rho_x" not in m:
+        return np.zeros_like(m["rho"])
+    trace = sum(1.0 / m[f"rho_{a}"] for a in axes)
+    return np.nan_to_num((trace - 1.0 / m["rho"]) / (len(axes) - 1))
+
+
+def _shear(m: Arrays, a: str, b: str) -> np.ndarray:
+    """Return mu_ab on the nodes."""
+    if "p_modulus" in m:
+        return np.zeros_like(m["p_modulus"])
+    return m["c44" if "z" in (a, b) else "c66"]
 
 
 def _shifted(values: np.ndarray, axis: int, by: int) -> np.ndarray:
