@@ -148,9 +148,10 @@ def tree(chosen: random.Random) -> bytes:
         owner = data
         for part in above:
             owner = owner[part]
+        odd = copy.deepcopy(chosen.choice(ODD))
         action = chosen.choice(["replace", "replace", "remove", "add", "repeat"])
         if action == "replace":
-            owner[key] = chosen.choice(ODD)
+            owner[key] = odd
         elif action == "remove":
             owner.pop(key, None) if isinstance(owner, dict) else owner.pop(key)
         elif action == "add" and isinstance(owner, dict):
@@ -349,10 +350,11 @@ def cached(folder: Path, chosen: random.Random) -> str:
     """Run with a damaged kernel cache."""
     cache = folder / "cache"
     files = sorted(cache.glob("*.obj"))
+    others = [path.read_bytes() for path in files]
     for path in chosen.sample(files, chosen.randint(1, len(files))):
         match chosen.randrange(4):
             case 0:
-                path.write_bytes(chosen.choice(files).read_bytes())
+                path.write_bytes(chosen.choice(others))
             case 1:
                 path.unlink()
             case _:

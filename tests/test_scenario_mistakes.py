@@ -453,3 +453,20 @@ def test_amounts_of_a_volume_have_another_unit(kind, amount, needed):
         FLAT.replace(EXPLOSION, GUN.format(kind=kind, amount="2 m", wavelet=PULSE))
     )
     assert "a length where a" in message
+
+
+@pytest.mark.parametrize("value", ["5e-324", "1e-300 ms", "1e-16"])
+def test_a_time_that_nobody_means_is_refused(value):
+    """Its reciprocal, or what it is divided by, is no number."""
+    text = FLAT.replace(
+        "output: {}", f"output: {{snapshots: [{{fields: [vx], interval: {value}}}]}}"
+    )
+    (message,) = mistakes(text)
+    assert message.endswith("is shorter than 1e-15 s; check its unit")
+
+
+def test_a_file_name_that_is_too_long_is_refused():
+    """Asked for it, the operating system gives an error of its own."""
+    table = f"{{type: table, path: deep/{'x' * 300}.csv}}"
+    (message,) = mistakes(FLAT.replace(UNIFORM, table))
+    assert message.endswith("has a name of more than 255 bytes, which no file has")

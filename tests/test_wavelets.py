@@ -231,7 +231,7 @@ def test_a_malformed_file_is_refused_in_one_line(tmp_path: Path, text, message):
 
 @pytest.mark.parametrize(
     ("interval", "message"),
-    [(1e-320, "as close as 9"), (1e300, "reach 2e"), (1.7e308, "reach inf")],
+    [(1e300, "reach 2e"), (1.7e308, "reach inf")],
 )
 def test_an_interval_beyond_reason_is_blamed(tmp_path: Path, interval, message):
     (tmp_path / "w.txt").write_text("1\n2\n3\n")

@@ -183,6 +183,19 @@ def _not_zero(value: float) -> float:
     return value
 
 
+def _short_names(path: str) -> str:
+    if any(len(name.encode()) > 255 for name in path.split("/")):
+        raise ValueError("has a name of more than 255 bytes, which no file has")
+    return path
+
+
+def _not_tiny(value: float) -> float:
+    if value < _SHORTEST:
+        raise ValueError(f"is shorter than {_SHORTEST:g} s; check its unit")
+    return value
+
+
+_SHORTEST = 1e-15  # s: far below the step of any wave that a grid carries
 Number = Annotated[float, Quantity(units.NUMBER)]
 Factor = Annotated[float, Quantity(units.NUMBER), AfterValidator(_not_zero)]
 PositiveNumber = Annotated[float, Quantity(units.NUMBER, gt=0.0)]
@@ -190,7 +203,7 @@ RelativeError = Annotated[float, Quantity(units.NUMBER, ge=1e-6, le=0.1)]
 Length = Annotated[float, Quantity(units.LENGTH)]
 PositiveLength = Annotated[float, Quantity(units.LENGTH, gt=0.0)]
 Time = Annotated[float, Quantity(units.TIME)]
-PositiveTime = Annotated[float, Quantity(units.TIME, gt=0.0)]
+PositiveTime = Annotated[float, Quantity(units.TIME, gt=0.0), AfterValidator(_not_tiny)]
 TimeFromZero = Annotated[float, Quantity(units.TIME, ge=0.0)]
 Frequency = Annotated[float, Quantity(units.FREQUENCY, gt=0.0, le=1e9)]
 FrequencyFromZero = Annotated[float, Quantity(units.FREQUENCY, ge=0.0)]
@@ -220,7 +233,9 @@ Orders = Annotated[Any, AutoOrCount(choices=tuple(range(2, 17, 2)))]
 Truth = Annotated[bool, Strict()]
 Text = Annotated[str, StringConstraints(max_length=500)]
 FilePath = Annotated[
-    str, StringConstraints(min_length=1, max_length=1000, pattern=r"^[^\x00-\x1f\x7f-\x9f]+\z")
+    str,
+    StringConstraints(min_length=1, max_length=1000, pattern=r"^[^\x00-\x1f\x7f-\x9f]+\z"),
+    AfterValidator(_short_names),
 ]
 Name = Annotated[str, StringConstraints(pattern=r"^[A-Za-z0-9][A-Za-z0-9._-]{0,63}\z")]
 
