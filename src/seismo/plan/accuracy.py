@@ -5,7 +5,8 @@ causes are taken as unrelated, so that their squares add up. Dispersion follows 
 (`seismo.dispersion`) and the longest path in each medium, reading and acting between grid points
 from the weights (`seismo.interpolation`), boundaries from laws that were measured
 (`seismo.accuracy`). In one medium, waves go straight from source to receiver; else the worst
-direction counts. A prediction is good to a factor of two or three.
+direction counts. A prediction is good to a factor of two or three where waves meet no contacts;
+what contacts do depends on how unlike the media are, too, which is not counted.
 """
 
 from __future__ import annotations

@@ -24,6 +24,7 @@ from seismo.plan.resolution import (
 )
 from seismo.plan.sea_bed import DIFFERENTIATED, sea_bed
 from seismo.plan.timing import TIMING, Lines
+from seismo.scenario.grid import MOST_LAYER_POINTS
 from seismo.setup import Setup, maps_of
 from seismo.spectra import derivatives_of
 from seismo.station_list import elevations
@@ -316,7 +317,7 @@ def _layer_strength(setup: Setup) -> Lines:
     thickness = boundaries.layer.points * spacing
     longest = setup.fastest / dominant_frequency(setup)
     if boundaries.layer.points < 10 or thickness < 0.1 * longest:
-        points = max(10, math.ceil(0.1 * longest / spacing))
+        points = min(MOST_LAYER_POINTS, max(10, math.ceil(0.1 * longest / spacing)))
         yield (
             f"boundaries.layer.points: {boundaries.layer.points}: the layer is {thickness:.4g} m, "
             f"{thickness / longest:.2g} of the longest dominant wavelength: use {points} or more"

@@ -135,7 +135,9 @@ def _resolution(plan: Plan) -> str:
 
 def _accuracy(plan: Plan) -> str:
     causes = [f"{what} {percent(error)}" for what, error in plan.expected.causes[:MOST_CAUSES]]
-    return f"expected trace error {plan.expected} ({', '.join(causes)})"
+    wanted = plan.setup.scenario.grid.accuracy
+    missed = f"; {percent(wanted)} is wanted" if plan.expected.error > wanted else ""
+    return f"expected trace error {plan.expected} ({', '.join(causes)}){missed}"
 
 
 def _geometry(plan: Plan) -> Iterator[tuple[str, str]]:

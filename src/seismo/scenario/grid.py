@@ -32,6 +32,8 @@ Reflection = Annotated[float, Quantity(units.NUMBER, gt=0.0, lt=1.0)]
 Kappa = Annotated[float, Quantity(units.NUMBER, ge=1.0)]
 Face = Literal["absorbing", "free_surface", "rigid", "periodic"]
 
+MOST_LAYER_POINTS = 500
+
 
 class Extent(Part):
     """Lengths of the region, without the absorbing layers, which are added outside it."""
@@ -87,8 +89,8 @@ class GridSpec(Part):
     origin: Origin = Field(Origin(), description="coordinates of the first point")
     order: Orders = Field(
         8,
-        description="order of the spatial differences, even; auto: the lowest of 8, 12 and 16 that "
-        "keeps the accuracy",
+        description="order of the spatial differences, even; auto: the lowest of 8, 12 and 16 "
+        "whose dispersion keeps the accuracy, or is no more than what surfaces and contacts err by",
     )
     stencil: Literal["fitted", "taylor", "minmax"] = Field(
         "fitted",
@@ -137,7 +139,7 @@ class TimeSpec(Part):
 class AbsorbingLayer(Part):
     """The CFS-CPML layers outside every absorbing face."""
 
-    points: Annotated[Integer, Field(ge=1, le=500)] = Field(
+    points: Annotated[Integer, Field(ge=1, le=MOST_LAYER_POINTS)] = Field(
         14, description="thickness in grid points"
     )
     reflection: Reflection | None = Field(
