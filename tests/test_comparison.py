@@ -66,13 +66,15 @@ def test_a_small_change_is_measured(results, tmp_path, capsys):
 
 
 def test_minus_zero_is_no_difference_but_not_identical(results, tmp_path):
-    def negate(group):
-        values = group["pressure"][...]
-        values[values == 0] = -0.0
-        group["pressure"][...] = values
+    def with_first(zero: float, name: str):
+        def change(group):
+            group["pressure"][..., 0] = zero
 
-    other = changed(results, tmp_path, negate)
-    with seismo.open_results(results) as one, seismo.open_results(other) as two:
+        (tmp_path / name).mkdir()
+        return changed(results, tmp_path / name, change)
+
+    positive, negative = with_first(0.0, "positive"), with_first(-0.0, "negative")
+    with seismo.open_results(positive) as one, seismo.open_results(negative) as two:
         (found,) = (array for array in compare(one, two) if not array.identical)
     assert (found.relative, found.largest) == (0.0, 0.0)
 

@@ -99,8 +99,9 @@ def test_even_planes_change_no_answer(model, dimensions, case, tmp_path, monkeyp
     for simulation in (found, parts, whole):
         simulation.advance(simulation.total_steps)
     assert solver.identical(solver.wavefield(parts), solver.wavefield(found))
-    assert solver.difference(solver.wavefield(found), solver.wavefield(whole)) < 1e-12
-    assert solver.difference(solver.records(found), solver.records(whole)) < 1e-12
+    # Rounding (float64), which one-sided differences of one-sided differences make the most of.
+    assert solver.difference(solver.wavefield(found), solver.wavefield(whole)) < 2e-11
+    assert solver.difference(solver.records(found), solver.records(whole)) < 2e-11
 
 
 @pytest.mark.parametrize("parts", [(1, 1), (2, 1)])

@@ -178,7 +178,7 @@ def test_devices_tell_one_another_what_a_stage_has_changed(top, meetings):
     setup = prepare(from_dict(SCENARIO | {"boundaries": {"top": top}}))
     device = Device(0)
     division = divide(setup, device, Several(2), (2, 1))
-    bytes_ = (2 + 3) * 241 * setup.halo * 4
+    bytes_ = (2 + 3) * setup.grid.points[0] * setup.halo * 4
     expected = bytes_ / LINK + meetings * MEETING
     assert step_seconds(setup, device, math.inf, division) == pytest.approx(expected, rel=1e-12)
 

@@ -21,7 +21,7 @@ from seismo.stencils import staggered
 MOST_REACH = 4  # half points on either side of a node that tell its d_x vx
 MOST_ROWS = 8  # half points below the surface that a reading may use
 _SLAB = 1 << 20  # columns that are sampled at once
-_JUMP = 0.1  # relative change of a modulus within half a cell that counts as a contact
+CONTACT = 0.1  # relative change of a modulus within half a cell that counts as a contact
 
 
 class Points(NamedTuple):
@@ -95,15 +95,16 @@ class SurfaceSlope:
         return Points(*(np.concatenate(part) for part in zip(*parts, strict=True)))
 
 
-def even_depth(earth: Earth, grid: Grid, most: int) -> float:
+def even_depth(earth: Earth, grid: Grid, most: int, change: float = CONTACT) -> float:
     """Return the depth in cells down to which no column of the earth has a contact.
 
-    A contact is a modulus or density that changes by more than `_JUMP` within half a cell.
+    A contact is a modulus or density that changes by more than `change` within half a cell.
 
     Args:
         earth: the medium.
         grid: the grid.
         most: depth in cells that is looked at; beyond it the answer is infinite.
+        change: relative.
     """
     z = grid.coordinate("z", np.arange(2 * most + 1) / 2)
     y, x = (grid.coordinate(a, np.arange(grid.points[AXES.index(a)])) for a in "yx")
@@ -121,7 +122,7 @@ def even_depth(earth: Earth, grid: Grid, most: int) -> float:
         ]
         for values in moduli:
             flat = values.reshape(z.size, -1)
-            jumps = np.abs(np.diff(flat, axis=0)) > _JUMP * np.minimum(flat[1:], flat[:-1])
+            jumps = np.abs(np.diff(flat, axis=0)) > change * np.minimum(flat[1:], flat[:-1])
             cut = np.flatnonzero(jumps.any(1))
             found = min(found, cut[0] / 2 if cut.size else np.inf)
     return found

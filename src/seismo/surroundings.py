@@ -121,6 +121,12 @@ class Surroundings:
         return share
 
 
+# Relative change of a modulus or density within half a cell from which on the rows of a surface are
+# not of one medium. Manufactured solutions of 8 to 16 points per wavelength in media that vary
+# smoothly, but by 1 to 4 % there, have 10 to 40 times the error with fitted rows.
+GRADIENT = 0.005
+
+
 def surface_of(
     physics: Physics, earth: Earth, grid: Grid, stencil: Stencil, depths: Iterable[float]
 ) -> tuple[SurfaceClosure | None, SurfaceSlope | None]:
@@ -141,4 +147,4 @@ def surface_of(
     buried = any(first < grid.index("z", z) < last for z in depths)
     even = even_depth(earth, grid, MOST_ROWS)
     slope = SurfaceSlope(grid, earth, max(1, math.ceil(min(even, MOST_ROWS))), stencil.order // 2)
-    return surface_closure(stencil, even, buried), slope
+    return surface_closure(stencil, even_depth(earth, grid, MOST_ROWS, GRADIENT), buried), slope
