@@ -470,3 +470,10 @@ def test_a_file_name_that_is_too_long_is_refused():
     table = f"{{type: table, path: deep/{'x' * 300}.csv}}"
     (message,) = mistakes(FLAT.replace(UNIFORM, table))
     assert message.endswith("has a name of more than 255 bytes, which no file has")
+
+
+@pytest.mark.parametrize("value", ["5e-324", "1e-300", "1e-10"])
+def test_a_frequency_that_nobody_means_is_refused(value):
+    """Its period, or the sum of a few of them, is no number."""
+    (message,) = mistakes(FLAT.replace("frequency: 10 Hz", f"frequency: {value}"))
+    assert "at least 1e-09, at most 1e+09" in message
