@@ -99,9 +99,13 @@ def test_even_planes_change_no_answer(model, dimensions, case, tmp_path, monkeyp
     for simulation in (found, parts, whole):
         simulation.advance(simulation.total_steps)
     assert solver.identical(solver.wavefield(parts), solver.wavefield(found))
-    # Rounding (float64), which one-sided differences of one-sided differences make the most of.
-    assert solver.difference(solver.wavefield(found), solver.wavefield(whole)) < 2e-11
-    assert solver.difference(solver.records(found), solver.records(whole)) < 2e-11
+    assert solver.difference(solver.wavefield(found), solver.wavefield(whole)) < 1e-12
+    records, wanted = solver.records(found), solver.records(whole)
+    # An explosion hardly rotates: the two terms of a rotation cancel to their own rounding.
+    strain = np.abs(wanted["receivers.divergence"]).max()
+    for name in [name for name in wanted if "rotation" in name]:
+        assert np.abs(records.pop(name) - wanted.pop(name)).max() < 1e-12 * strain
+    assert solver.difference(records, wanted) < 1e-12
 
 
 @pytest.mark.parametrize("parts", [(1, 1), (2, 1)])
