@@ -228,3 +228,13 @@ def test_parts_and_planes_give_the_same_bits(name, tmp_path):
     for simulation in (whole, parts):
         simulation.advance(simulation.total_steps)
     assert solver.identical(solver.wavefield(whole), solver.wavefield(parts))
+
+
+@pytest.mark.parametrize("name", FLUIDS)
+def test_fluids_of_one_density_do_not_slip(name):
+    """A body of another velocity alone: no cell has an inverse density of its own."""
+    document = sphere_in_a_box(name, 2)
+    document["model"][1] |= {"vp": 1.5 * LIGHT.vp, "rho": LIGHT.rho}
+    simulation = solver.build(document)
+    assert not simulation.parts[0].stages[0].core_corrections
+    simulation.advance(simulation.total_steps)

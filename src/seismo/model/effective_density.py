@@ -31,6 +31,7 @@ from seismo.model.earth import Earth
 
 NORMALS = ("normal_x", "normal_y")  # squares of these components of n; the rest is that of z
 _WET = 1.0 - 1e-9  # share of fluid in a cell that is all fluid
+_ALIKE = 1e-9  # relative difference of densities that count as one
 
 # What is averaged, from samples of vs (none: all is fluid) and rho.
 MEANS: dict[str, Callable[[Samples], np.ndarray]] = {
@@ -70,7 +71,7 @@ def cut_cells(
 ) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
     """Return the cells in which B is no multiple of 1: where, their normals and 1/<rho> - <1/rho>.
 
-    Off its diagonal B_ij is n_i n_j times the last. Cells at the ends of the interior are left out:
+    Off its diagonal B_ij is n_i n_j times the last. Fluids of one density have none. Cells at the ends of the interior are left out:
     there contacts lie or stand (`straighten`). So are those of gridded parts.
 
     Args:
@@ -93,7 +94,7 @@ def cut_cells(
         axes = tensor(coordinates[0][first : first + rows], across, coordinates[-1])
         for (k, *others), samples in uneven_cells(earth, axes, spacing, lattice(rank)):
             m = {name: MEANS[name](samples).mean(1) for name in MEANS}
-            wet = m["fluid"] > _WET
+            wet = (m["fluid"] > _WET) & (m["density"] * m["lightness"] > 1.0 + _ALIKE)
             slope = slopes(samples["rho"][wet], lattice(rank))
             length = np.maximum(np.sqrt((slope**2).sum(0)), np.finfo(float).tiny)
             index = [a[n[wet]] for a, n in zip(inner, (first + k, *others), strict=True)]
