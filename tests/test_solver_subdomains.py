@@ -82,6 +82,24 @@ def test_one_domain_equals_many(name, dimensions, parts, top, tmp_path) -> None:
     assert solver.identical(solver.wavefield(cut), solver.wavefield(whole))
 
 
+@pytest.mark.parametrize(("dimensions", "parts"), [(2, (3, 1)), (3, (2, 2))])
+def test_receivers_on_the_surface_take_what_others_have(dimensions, parts, tmp_path) -> None:
+    """Beside a cut in y, and where the rows that tell the surface's slopes reach over it."""
+    document = crossing("elastic", dimensions, tmp_path, "free_surface", parts)
+    middle = [0.5 * n for n in CELLS[dimensions]]
+    spots = [
+        solver.place(dimensions, [*(m + shift for m in middle[:-1]), z])
+        for shift in (0.0, 0.7)
+        for z in (0.0, 0.8, 6.2)
+    ]
+    quantities = ["velocity", "divergence", "rotation"]
+    document["receivers"] = [solver.points(spots, quantities=quantities)]
+    whole = solver.simulate(document, tmp_path)
+    cut = solver.simulate(document, tmp_path, parts=parts)
+    assert solver.identical(solver.records(cut), solver.records(whole))
+    assert all(np.abs(trace).max() for trace in solver.records(whole).values())
+
+
 def survey_of(name: str, dimensions: int, base, positions, **changes) -> dict:
     """Give a survey of one source at those positions."""
     physics = physics_for(name, dimensions)

@@ -106,6 +106,34 @@ def _uses_slope(position: float, surface: Surface) -> bool:
     return 0 <= position < min(RADIUS - 0.5, surface.sloped)
 
 
+def derivative_weights(
+    position: float, half: bool, rows: int, further: Along
+) -> tuple[np.ndarray, np.ndarray, float]:
+    """Give the rows and weights that read a derivative across a closed surface, known on it.
+
+    In the first rows they are those of the polynomial through the surface and the rows below.
+
+    Args:
+        position: in rows below the surface.
+        half: whether the derivative stands half a cell below the rows; else row 0 is the surface.
+        rows: that the polynomial may go through.
+        further: rows and weights to use further down.
+
+    Returns:
+        indices (n) int, weights (n) float64, and the weight of the derivative on the surface.
+    """
+    if position < ON_GRID:
+        return np.zeros(0, int), np.zeros(0), 1.0
+    first, shift = (0, 0.5) if half else (1, 0.0)
+    if position < min(RADIUS - 0.5, rows):
+        below = np.arange(min(SURFACE_POINTS, rows)) + first
+        weights = lagrange(np.append(0.0, below + shift), position)
+        return below, weights[1:], float(weights[0])
+    along, weights = further
+    kept = along >= first
+    return along[kept], weights[kept], float(weights[~kept].sum())
+
+
 def midpoint_weights(reach: int) -> tuple[np.ndarray, np.ndarray]:
     """Give half points beside a node, `reach` on each side, and the weights that read it there."""
     rows = np.arange(-reach, reach)

@@ -9,7 +9,7 @@ have come from there in every step (`seismo.loans`), and are added up in the sam
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, replace
 
 import numpy as np
@@ -94,23 +94,29 @@ def _along_closed(closure: SurfaceClosure, half: bool, h: float, rows, points):
     return tuple(np.concatenate(part) for part in zip(*kept, strict=True))
 
 
-def term_points(
+def _term_points(
     around: Surroundings, term: Term, position, stencil: Stencil
-) -> dict[str, WeightedPoints]:
-    """Give the points, by their field, that read a term for a position in m."""
+) -> Iterator[tuple[str, WeightedPoints]]:
+    """Give the points, with their field, that read a term for a position in m."""
     field = around.physics.named(term.field)
-    half = "".join(sorted(set(field.half) ^ set(term.along)))
-    target = replace(field, half=half)
-    points, columns = around.weights(target, position), around.columns(target, position)
+    on_surface = dict[str, WeightedPoints]()
+    known = around.derivative(field, position) if term.along == "z" else None
+    columns = None
+    if known:
+        points, on_surface = known
+    else:
+        half = "".join(sorted(set(field.half) ^ set(term.along)))
+        target = replace(field, half=half)
+        points, columns = around.weights(target, position), around.columns(target, position)
     if term.along:
         points = _along(around, field, term.along, stencil, points)
         around.refuse_outside(points, position, "differentiate")
-        if columns:
-            columns = _along(around, field, term.along, stencil, columns)
-    found = {field.name: WeightedPoints(*points)}
     if around.slope and columns:
-        found |= around.slope.points(WeightedPoints(*columns))
-    return {name: p._replace(weights=term.factor * p.weights) for name, p in found.items()}
+        if term.along:
+            columns = _along(around, field, term.along, stencil, columns)
+        on_surface = around.slope.points(WeightedPoints(*columns))
+    for name, some in ((field.name, WeightedPoints(*points)), *on_surface.items()):
+        yield name, some._replace(weights=term.factor * some.weights)
 
 
 def channel_points(
@@ -119,7 +125,7 @@ def channel_points(
     """Give the points, by their field, that read a sum of terms for a position in m."""
     found = dict[str, WeightedPoints]()
     for term in terms:
-        for name, points in term_points(around, term, position, stencil).items():
+        for name, points in _term_points(around, term, position, stencil):
             both = zip(found[name], points, strict=True) if name in found else ()
             found[name] = WeightedPoints(*map(np.concatenate, both)) if both else points
     return found

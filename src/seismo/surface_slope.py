@@ -1,10 +1,13 @@
-"""The slope of vz at the free surface of a solid or fluid, which the vanishing traction prescribes.
+"""The slopes of velocities at the free surface of a solid or fluid, which its traction prescribes.
 
     szz = 0 on z = 0:    d_z vz = -r (d_x vx + d_y vy),    r = lambda / (lambda + 2 mu)
+    sxz = syz = 0:       d_z v_a = -d_a vz,                a = x, y
 
-With it a few rows of vz, which stand half a cell below the nodes, tell vz on the surface as well as
-many rows do without; the near field of a shallow source, or a contact, stays out of the reading.
-r is 1 in a fluid. `seismo.interpolation` has the weights of the rows and of the slope.
+With the first a few rows of vz, which stand half a cell below the nodes, tell vz on the surface as
+well as many rows do without; the near field of a shallow source, or a contact, stays out of the
+reading. r is 1 in a fluid, which no shear stress holds: nothing turns it, and d_z v_a = d_a vz.
+Divergence and rotation beside the surface are read with both. `seismo.interpolation` has the
+weights of the rows and of the slopes.
 """
 
 from __future__ import annotations
@@ -15,6 +18,7 @@ from typing import NamedTuple
 import numpy as np
 
 from seismo.grid import AXES, Grid
+from seismo.interpolation import Surface, axis_weights, slope_share
 from seismo.model import Earth
 from seismo.stencils import staggered
 
@@ -31,6 +35,12 @@ class Points(NamedTuple):
     y: np.ndarray
     z: np.ndarray
     weights: np.ndarray
+
+    def added_up(self) -> Points:
+        """Return each point once, with the sum of its weights."""
+        places, which = np.unique(np.array(self[:3]), axis=1, return_inverse=True)
+        x, y, z = places
+        return Points(x, y, z, np.bincount(which.ravel(), self.weights))
 
 
 @dataclass(frozen=True)
@@ -79,11 +89,34 @@ class SurfaceSlope:
         share = -self.ratio(columns.y, columns.x) * columns.weights
         return {f"v{axis}": self._derivative(axis, columns, share) for axis in self.across}
 
-    def _derivative(self, axis: str, columns: Points, share: np.ndarray) -> Points:
-        """Return the points of `share` times the derivative along an axis at nodes."""
+    def shear_points(self, axis: str, columns: Points) -> dict[str, Points]:
+        """Return by its name what to read of the velocities for the slope of that along an axis.
+
+        Args:
+            axis: "x" or "y".
+            columns: half points along it on the surface, by the nodes before them, and how much (m)
+                of the slope there is wanted.
+        """
+        sign = np.where(self.ratio(columns.y, columns.x) < 1.0, -1.0, 1.0)
+        of_vz = self._derivative(axis, columns, sign * columns.weights, half=1).added_up()
+        surface = Surface(0, vanishes=False, sloped=self.rows)
+        rows, some = axis_weights(0.0, True, 0, surface)
+        x, y = (np.repeat(n, rows.size) for n in of_vz[:2])
+        below = np.tile(rows, of_vz.weights.size), np.outer(of_vz.weights, some).ravel()
+        share = slope_share(0.0, True, surface) * self.grid.spacing[2]
+        slope = self.points(of_vz._replace(weights=share * of_vz.weights))
+        return {name: points.added_up() for name, points in slope.items()} | {
+            "vz": Points(x, y, *below)
+        }
+
+    def _derivative(self, axis: str, columns: Points, share: np.ndarray, half: int = 0) -> Points:
+        """Return the points of `share` times the derivative along an axis at nodes.
+
+        With `half` 1, at the half points behind them, of a field on the nodes.
+        """
         a = AXES.index(axis)
         last = self.grid.points[a] - 1 + self.halo
-        centre = np.clip(columns[a], 1 - self.halo, last)
+        centre = np.clip(columns[a] + half, 1 - self.halo, last)
         reach = np.clip(np.minimum(centre + self.halo, last + 1 - centre), 1, MOST_REACH)
         parts = []
         for number in np.unique(reach):

@@ -16,7 +16,13 @@ from seismo.contact import Contact
 from seismo.contact_reading import side_weights
 from seismo.errors import ScenarioError
 from seismo.grid import AXES, Grid
-from seismo.interpolation import Surface, point_weights, slope_share
+from seismo.interpolation import (
+    Surface,
+    axis_weights,
+    derivative_weights,
+    point_weights,
+    slope_share,
+)
 from seismo.model import Earth
 from seismo.physics.table import Field, Physics
 from seismo.stencils import Stencil
@@ -93,6 +99,30 @@ class Surroundings:
         columns = self.columns(field, position)
         return found | (self.slope.points(columns) if self.slope and columns else {})
 
+    def derivative(self, field: Field, position) -> tuple[Points, dict[str, Points]] | None:
+        """Return what reads d_z of a velocity under a surface that prescribes it; None without one.
+
+        Returns:
+            points where the derivative stands (half a cell up or down from the field), and the
+            points, by their field, that tell its value on the surface.
+        """
+        if self.slope is None:
+            return None
+        x, y, z = self._index(position)
+        half, across = "z" not in field.half, field.half.replace("z", "")
+        side = side_weights(self.contacts, field.name, half, z, self.grid.points[2])
+        further = side or axis_weights(z, half, 0, Surface(0, vanishes=False))
+        rows, some, share = derivative_weights(z, half, self.slope.rows, further)
+        points = Points(*point_weights((x, y, z), across, side=(rows, some)))
+        columns = Points(*point_weights((x, y, 0.0), across))
+        self.refuse_outside(columns, position, "interpolate")
+        if not share:
+            return points, {}
+        columns = columns._replace(weights=share * columns.weights)
+        if half:
+            return points, self.slope.shear_points(across, columns)
+        return points, self.slope.points(columns)
+
     def refuse_outside(self, points, position, what: str, instead: str = "") -> None:
         """Refuse a position in m whose points (x, y, z, ...) reach beyond those that fields have.
 
@@ -100,7 +130,8 @@ class Surroundings:
             ScenarioError: it lies too near a face to do `what`; what to do `instead` is told.
         """
         for a, axis in enumerate(AXES):
-            over = max(-points[a].min(), points[a].max() - self.grid.points[a] + 1) - self.halo
+            first, last = points[a].min(initial=0), points[a].max(initial=0)
+            over = max(-first, last - self.grid.points[a] + 1) - self.halo
             if axis in self.grid.axes and over > 0:
                 raise ScenarioError(
                     f"{axis} = {position[a]:.6g} m lies too near a face of the grid to {what}: "
