@@ -286,6 +286,27 @@ def test_shots_side_by_side_and_parts(tmp_path):
     compare(document, tmp_path, parts=(2, 1))
 
 
+@pytest.mark.parametrize(("name", "dimensions"), [("elastic", 2), ("acoustic", 3)])
+def test_more_blocks_along_an_axis_than_a_launch_may_have(name, dimensions, tmp_path, monkeypatch):
+    """Planes with millions of rows, rows with millions of points; here it may have two."""
+    monkeypatch.setattr(gpu, "MOST_BLOCKS", 2)
+    monkeypatch.setattr(gpu, "ROW_THREADS", (2, 2))
+    if dimensions == 3:  # blocks along y alone are too many
+        shapes = {key: Shape((2, 1, 1), 9) for key in SHAPES}
+        monkeypatch.setattr(simulated_card, "SHAPES", shapes)
+    launched = []
+    launch = SimulatedCard.launch
+    monkeypatch.setattr(
+        SimulatedCard,
+        "launch",
+        lambda card, kernel, grid, *rest, **how: (
+            launched.append(grid) or launch(card, kernel, grid, *rest, **how)
+        ),
+    )
+    compare(planned(name, dimensions, tmp_path, "closed", cells=CELLS[dimensions]), tmp_path)
+    assert max(max(grid[1:]) for grid in launched) <= 2
+
+
 @pytest.mark.parametrize(("peers", "least"), [*((True, n) for n in HALOS), (False, 0)])
 def test_two_cards_of_a_process(peers, least, tmp_path, monkeypatch):
     """To the bits of one, whether or not they see each other's memory."""

@@ -249,13 +249,14 @@ def body_kernel(body: Callable) -> Callable:
 
 
 def row_kernel(body: Callable) -> Callable:
-    """Write the kernel that runs ``body(n, x, x + 1, *arguments)`` with a thread for each x."""
+    """Write the kernel that runs ``body(n, x, x + 1, *arguments)``, a thread for one x or more."""
 
     def kernel(count, length, arguments):
         # There may be millions of rows, and only x of the grid counts that far.
         x = cuda.blockIdx.y * cuda.blockDim.x + cuda.threadIdx.x
         n = cuda.blockIdx.x * cuda.blockDim.y + cuda.threadIdx.y
-        if n < count and x < length:
+        while n < count and x < length:
             body(n, x, x + 1, *arguments)
+            x += cuda.gridDim.y * cuda.blockDim.x
 
     return kernel

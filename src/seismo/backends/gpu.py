@@ -10,7 +10,6 @@ from collections.abc import Callable, Sequence
 from contextlib import AbstractContextManager
 from dataclasses import replace
 from functools import lru_cache, partial
-from itertools import product
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -36,7 +35,7 @@ from seismo.backends.cuda_shapes import Shape, Shapes, box_of, shape_for, shapes
 
 BODY_THREADS = 128
 ROW_THREADS = (64, 2)
-MOST_BLOCKS = 65535  # of a launch along z, says CUDA
+MOST_BLOCKS = 65535  # of a launch along y, and along z, says CUDA
 TURNED = [2, 3, 0, 1, 4, 5, 6, 7, 8, 10, 9, 11]  # columns of a box of one span, y and z swapped
 
 
@@ -188,7 +187,8 @@ class GpuBackend:
         tx, ty = ROW_THREADS
         return self.card.launch(
             BodyKernel(body, rows=True),
-            (-(-count // ty), -(-length // tx), 1), (tx, ty, 1), (count, length, arguments),
+            (-(-count // ty), min(-(-length // tx), MOST_BLOCKS), 1), (tx, ty, 1),
+            (count, length, arguments),
             addresses=False, writes=tuple(arguments[n] for n in writes),
         )  # fmt: skip
 
@@ -264,7 +264,7 @@ class _Sweep:
         at_ends, limits = "x" in stretched, boxes[:, FIRST_SPAN : FIRST_SPAN + 2]
         listed = partial(self._listed, at_ends)
         box, volume, grid, table = (self._alone if alone else listed)(shape, boxes)
-        if grid[2] > MOST_BLOCKS:
+        if max(grid[1:]) > MOST_BLOCKS:
             box, volume, grid, table = listed(shape, boxes)
         turn = None if at_ends else turn_of(self._tables.strides, lanes.width, limits)
         kernel = SweepKernel(
@@ -296,15 +296,29 @@ class _Sweep:
         """
         width = self._backend.lanes.width
         px, py, pz = shape.points(width)
-        rows = [
-            (x, y, z, x1, y1, z1, shot, packed, *memory)
-            for z0, z1, y0, y1, shot, packed, x0, x1, *memory in boxes.tolist()
-            for z, y, x in product(range(z0, z1, pz), range(y0, y1, py), range(x0, x1, px))
-        ]
+        blocks = _blocks(boxes, (px, py, pz))
         if at_ends and beside_lines(int(self._tables.strides[0]), width):
-            rows.sort(key=lambda row: (row[6], row[2], row[1]))  # shot, z, y
-        table = self._backend.array(np.array(rows[:: -1 if self._back else 1], np.int64).ravel())
-        return None, 0, (len(rows), 1, 1), table
+            blocks = blocks[np.lexsort((blocks[:, 1], blocks[:, 2], blocks[:, 6]))]  # shot, z, y
+        table = self._backend.array(blocks[:: -1 if self._back else 1].ravel())
+        return None, 0, (len(blocks), 1, 1), table
+
+
+def _blocks(boxes: np.ndarray, size: tuple[int, int, int]) -> np.ndarray:
+    """Cut boxes in blocks of at most so many points along x, y, z: the rows of the table.
+
+    Those of a box follow one another along x, then y, then z.
+    """
+    z0, z1, y0, y1, shot, packed, x0, x1, *memory = boxes.T
+    ends = ((x0, x1), (y0, y1), (z0, z1))
+    nx, ny, nz = (-(-(b - a) // n) for (a, b), n in zip(ends, size, strict=True))
+    counts = nx * ny * nz
+    box = np.repeat(np.arange(len(boxes)), counts)
+    number = np.arange(box.size) - np.repeat(np.cumsum(counts) - counts, counts)
+    rest, x = np.divmod(number, nx[box])
+    z, y = np.divmod(rest, ny[box])
+    first = [a[box] + n * k for (a, _), n, k in zip(ends, size, (x, y, z), strict=True)]
+    kept = (a[box] for a in (x1, y1, z1, shot, packed, *memory))
+    return np.column_stack([*first, *kept])
 
 
 def _whole_lanes(rows: np.ndarray, width: int) -> np.ndarray:
