@@ -48,6 +48,8 @@ class Memory:
         ring: and from there to the disk, as they are and packed.
         blocks: traces on their way to the file, buffers of what is written and of the threads that
             finish and pack.
+        averages: float64 copies of the averaged model, while its arrays are made.
+        recording: the record and its points, while the recorder is made.
         preparing: what the moment of preparation needs, instead of wavefield and layers.
         array: the largest single array of the model.
     """
@@ -60,6 +62,8 @@ class Memory:
     snapshots: int
     ring: int
     blocks: int
+    averages: int
+    recording: int
     preparing: int
     array: int
 
@@ -92,8 +96,9 @@ class Memory:
 
     @property
     def beside(self) -> int:
-        """Bytes of the host beside such a device."""
-        return max(self.preparing, self.recorder + self.ring + self.blocks)
+        """Bytes of the host beside such a device; of the model, the one array that is sent."""
+        model = self.averages + self.array * (self.averages > 0) + WORK_BYTES
+        return max(model, self.recording, self.recorder + self.ring + self.blocks)
 
     def as_dict(self) -> dict[str, int]:
         """Plain data, sums included."""
@@ -152,7 +157,7 @@ def memory_of(setup: Setup, backend: Backend | None = None) -> Memory:
     averaged = 0 if setup.earth.layered else (len(physics.medium) + len(sizes)) * node_bytes
     wavefield = fields.bytes * grids
     images = wavefield if image_faces(scenario, setup.grid, physics) else 0
-    prepared, output = recorder + points * PREPARED_POINT_BYTES, output_of(setup)
+    recording, output = recorder + points * PREPARED_POINT_BYTES, output_of(setup)
     return Memory(
         wavefield=wavefield,
         model=model,
@@ -162,7 +167,9 @@ def memory_of(setup: Setup, backend: Backend | None = None) -> Memory:
         snapshots=sum(4 * n for n in _frames(setup)),
         ring=2 * ring_of(setup),
         blocks=WORK_BYTES + SENT * recorder + packing_bytes(output.total - output.model),
-        preparing=max(averaged + model + WORK_BYTES, images + model + prepared),
+        averages=averaged,
+        recording=recording,
+        preparing=max(averaged + model + WORK_BYTES, images + model + recording),
         array=subdomain.volume * fields.item * grids,
     )
 

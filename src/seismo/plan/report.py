@@ -73,6 +73,7 @@ def _coefficients(plan: Plan) -> str:
 def _room(plan: Plan) -> Iterator[tuple[str, str]]:
     memory = plan.memory
     needed = [f"{with_unit(need.need, 'B')} on {need.where}" for need in plan.demands]
+    preparing = memory.beside if len(plan.demands) > 1 else memory.preparing
     yield (
         "memory",
         f"{', '.join(needed)} (wavefield {with_unit(memory.wavefield, 'B')}, "
@@ -80,7 +81,7 @@ def _room(plan: Plan) -> Iterator[tuple[str, str]]:
         f"traces {with_unit(memory.recorder, 'B')}, "
         f"snapshots and maps {with_unit(memory.snapshots + memory.maps + memory.ring, 'B')}; "
         "while preparing "
-        f"{with_unit(memory.preparing, 'B')} on the host; the rest for Python and its packages)",
+        f"{with_unit(preparing, 'B')} on the host; the rest for Python and its packages)",
     )
     yield (
         "results",

@@ -113,17 +113,25 @@ def prepared(
         ScenarioError: it cannot be run as written.
     """
     ranks = ranks or Alone()
-    grid, free = make_grid(scenario), machine.available_memory()
+    grid, (where, free) = make_grid(scenario), _roomiest(backend)
     field = grid.size * np.dtype(scenario.precision).itemsize
     if free is not None and field > free * ranks.count:
         place = scenario.where("grid", "extent")
         points = " x ".join(str(n) for n in grid.points if n > 1)
         raise InsufficientMemoryError(
             f"{place}{': ' * bool(place)}grid.extent: one field of {points} points takes "
-            f"{with_unit(field, 'B')}, {with_unit(free, 'B')} are free on {HOST}; check the unit, "
+            f"{with_unit(field, 'B')}, {with_unit(free, 'B')} are free on {where}; check the unit, "
             "or use a coarser grid.spacing"
         )
     return known or prepare(scenario, backend.batch_points, share)
+
+
+def _roomiest(backend: Backend) -> tuple[str, int | None]:
+    """Name the larger of a device's own memory and the host's, and give its free bytes."""
+    host, own = machine.available_memory(), backend.free_memory()
+    if own is None or host is None or host >= own:
+        return HOST, host
+    return str(backend.describe()["device"]), own
 
 
 def fitted(setup: Setup, backend: Backend, ranks: Alone | None = None) -> Setup:
