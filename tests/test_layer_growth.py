@@ -173,14 +173,22 @@ def test_no_layer_grows_beside_a_soft_bed(thickness, tmp_path) -> None:
     assert found[-1] < 0.2 * found[0]
 
 
+@pytest.mark.parametrize(("order", "ratio"), [(8, 2.0), (16, 1.6)])
+def test_no_layer_grows_at_the_surface_of_one_rock(order, ratio, tmp_path) -> None:
+    """By a factor of 70 in the last third, if fields are not damped in the rows of the surface."""
+    rock = [{"type": "uniform", "vp": ratio * 1500.0, "vs": 1500.0, "rho": 2000.0}]
+    found = speeds(rock, tmp_path, 15_000, 3, order=order, points=10, frequency=2.0)
+    assert found[2] < found[1]
+
+
 def test_the_layers_of_ordinary_models_do_not_damp_fields() -> None:
     """Stiffness that rises with depth, and hardly varies sideways: the layers stay matched."""
     document = solver.plan("elastic", 2)  # 252 m deep
     rising = [{"top": top, "vp": 2.0 * vs, "vs": vs, "rho": 2000.0}
               for top, vs in ((0.0, 300.0), (50.0, 800.0), (120.0, 2000.0))]  # fmt: skip
-    for model, damping in (([{"type": "layers", "layers": rising}], 0.0), (soft_bed(0.1), 0.01)):
+    for model, guides in (([{"type": "layers", "layers": rising}], False), (soft_bed(0.1), True)):
         setup = solver.prepare(solver.from_dict(document | {"model": model}))
-        assert setup.layer_damping == damping
+        assert setup.guides == guides
 
 
 @pytest.mark.slow

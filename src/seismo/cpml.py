@@ -12,10 +12,16 @@ soft layer under a free surface then grow slowly in the layers at its ends, so i
 Second-order equations need alpha >= `least_shift` d besides.
 
 Waves guided by a soft bed between stiff ones may have group and phase velocities of opposite signs
-along the layer, and grow in it all the same (Becache, Fauqueux & Joly 2003). Where a medium may
-guide such waves alpha keeps half, and the fields themselves are damped by m = exp(-p d dt) a step.
+along the layer, and grow in it all the same (Becache, Fauqueux & Joly 2003): a mode of wavenumber
+k, frequency w and group velocity V by -(k V / w) d w^2 / (w^2 + alpha^2). Where a medium may guide
+such waves alpha keeps half, and the fields themselves are damped by m = exp(-p d dt) a step.
 That stretches all axes by a share p of d, as a multi-axial PML does (Meza-Fajardo & Papageorgiou
-2008), and is not perfectly matched.
+2008), and is not perfectly matched. Alone it takes energy in any medium: v' = m (v - dt A^T s) and
+s' = m (s + dt A v') are leapfrog with friction D (v' + v), D = (1 - m) / (1 + m), and weights
+W = (1 + m) / 2m >= 1, so (v, W v) + (s, W s) - dt (s, A v) falls, and the stable step is no shorter.
+
+The rows under a closed free surface guide such waves, too, whatever the rock (up to -k V / w =
+0.008, some 4 points long): there the fields are damped in every layer.
 
 The inner side lies half a cell beyond the last point inside: half points there are not in the layer
 either, so that both ends of an axis have as many points in a layer as are asked for.
@@ -31,7 +37,7 @@ import numpy as np
 from seismo.grid import AXES, Box, Grid
 
 ALPHA_DROP = 0.9  # share of alpha that is gone at the outer side
-DAMPED_ALPHA_DROP = 0.5  # the same where the fields are damped
+GUIDING_ALPHA_DROP = 0.5  # the same where a medium may guide waves that grow
 # Theoretical reflection (powers of ten below 1) and power of the profile by the points of a layer,
 # between which they are interpolated: the least exact reflection on the grid, and at grazing
 # incidence (`tests/layer_reflection.py`, `validation/cpml_grazing.py`).
@@ -53,6 +59,7 @@ class Layer:
         velocity: fastest wave [m/s].
         least_shift: smallest alpha / d, see `least_shift`.
         damping: of the fields themselves, as a share of d.
+        alpha_drop: share of alpha that is gone at the outer side.
     """
 
     reflection: float
@@ -62,6 +69,7 @@ class Layer:
     velocity: float
     least_shift: float = 0.0
     damping: float = 0.0
+    alpha_drop: float = ALPHA_DROP
 
 
 def default_profile(points: int) -> tuple[float, float]:
@@ -99,7 +107,6 @@ def profile(grid: Grid, axis: str, layer: Layer, dt: float) -> np.ndarray:
     """
     n = AXES.index(axis)
     points, h = grid.points[n], grid.spacing[n]
-    drop = DAMPED_ALPHA_DROP if layer.damping else ALPHA_DROP
     rows, kept = [], np.ones(points)
     for shift in (0.0, 0.5):
         position = np.arange(points) + shift
@@ -114,7 +121,7 @@ def profile(grid: Grid, axis: str, layer: Layer, dt: float) -> np.ndarray:
             strength = -(layer.power + 1) * layer.velocity * np.log(layer.reflection)
             d = strength / (2 * thickness * h) * u**layer.power
             kappa = 1 + (layer.kappa - 1) * u**layer.power
-            alpha = np.maximum(layer.alpha * (1 - drop * u), layer.least_shift * d)
+            alpha = np.maximum(layer.alpha * (1 - layer.alpha_drop * u), layer.least_shift * d)
             decay = np.exp(-(d / kappa + alpha) * dt)
             with np.errstate(invalid="ignore", divide="ignore"):
                 gain = d * (decay - 1) / (kappa * (d + kappa * alpha))

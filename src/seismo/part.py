@@ -37,7 +37,8 @@ def _layer(setup: Setup) -> cpml.Layer:
     reflection, power = cpml.default_profile(spec.points)
     return cpml.Layer(
         spec.reflection or reflection, spec.kappa, math.pi * alpha, spec.power or power,
-        setup.fastest, least, setup.layer_damping,
+        setup.fastest, least, setup.physics.layer_damping,
+        cpml.GUIDING_ALPHA_DROP if setup.guides else cpml.ALPHA_DROP,
     )  # fmt: skip
 
 
@@ -203,7 +204,7 @@ class Part:
             backend, subdomain, self.fields, tables, setup.stencil.order,
             cpml.regions(setup.grid, backend.lane_width, closed_rows, setup.reach),
             setup.closure.up.shape[1] if setup.closure else 0, setup.even,
-            setup.layer_damping > 0.0,
+            setup.guides,
         )  # fmt: skip
         self.stages: list[BoundStage] = bind_stages(binding, physics.stages, setup.pad)
         closed = tables.down if setup.closure else ()

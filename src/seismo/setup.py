@@ -105,7 +105,7 @@ class Setup:
         shots: the sources of every shot.
         groups: the receiver sets.
         batch: shots that advance together.
-        layer_damping: of the fields in absorbing layers, as a share of the layers' own.
+        guides: whether the medium may guide waves that grow in absorbing layers.
         grids: that stand side by side, each with some of these shots, on as many of the ranks.
         contacts: horizontal contacts of fluid and solid whose rows are corrected.
         even: by stage, of every plane z, whether its medium is even (`Even`) wherever one looks.
@@ -127,7 +127,7 @@ class Setup:
     contacts: tuple[Contact, ...] = ()
     even: dict[str, np.ndarray] = field(default_factory=dict)
     grids: int = 1
-    layer_damping: float = 0.0
+    guides: bool = False
 
     def shots_on(self, grid: int) -> range:
         """Give the shots on one of the grids, of those that advance together."""
@@ -241,7 +241,7 @@ def prepare(scenario: Any, batch_points: int = BATCH_POINTS, share: Share | None
     found = Setup(
         scenario, physics, grid, earth, extremes, waves, clock, stencil, closure, slope, shots,
         groups, contacts=contacts, even=even,
-        layer_damping=physics.layer_damping if may_guide(earth, grid) else 0.0,
+        guides=physics.layer_damping > 0.0 and may_guide(earth, grid),
     )  # fmt: skip
     return batched(found, batch_points)
 
