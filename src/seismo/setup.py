@@ -26,7 +26,7 @@ from seismo.model import (
     extremes_of,
     plain_planes,
 )
-from seismo.model.column import ROOM
+from seismo.model.column import NODES
 from seismo.model.earth import NEEDS
 from seismo.model.guides import may_guide
 from seismo.model.stiffness import excess
@@ -317,7 +317,7 @@ def _safe(scenario: Any, earth: Earth, extremes: Extremes, contacts: list[float]
     """
     found = list(contacts)
     if scenario.averaging == "effective" and earth.layered and not extremes.uniform:
-        found.append(1.0 - ROOM[False])
+        found.append(1.0 - NODES.room)
     return min(found, default=1.0)
 
 

@@ -68,8 +68,9 @@ _MEANS: dict[str, Callable[[Samples], np.ndarray]] = {
     "tilt": lambda s: np.zeros_like(s["vp"]),  # found for cut cells only, by `_tilt`
     "slips": lambda s: np.zeros_like(s["vp"]),  # found by `_straighten`
 }
-# What formulas average once more, from the nodes to the points between them.
-_BETWEEN = {"solid_compliance"}
+# Down a column: what formulas average once more, from the nodes to the points between them, and
+# what resists strains along the contacts of layers.
+_KERNELS = {"solid_compliance": column.BETWEEN, "plate": column.ALONG, "shear": column.ALONG}
 # What is asked for, from those averages.
 _STIFFNESS = (
     "compliance", "shear_compliance", "plate", "thin_stretch", "shear", "solid",
@@ -283,9 +284,9 @@ class _Sampler:
         solid = (samples.get("vs", samples[self.earth.needs[0]]) > 0.0).reshape(fine.shape)
         sharp = np.asarray(solid.all(1) | ~solid.any(1))
         return {
-            name: column.average(values.reshape(fine.shape), name in _BETWEEN, sharp).reshape(
-                z.shape
-            )
+            name: column.average(
+                values.reshape(fine.shape), _KERNELS.get(name, column.NODES), sharp
+            ).reshape(z.shape)
             for name, values in self._means_of(samples).items()
         }
 

@@ -3,22 +3,28 @@
 The mean over the cell about a node spreads a contact over a width of variance 0 to 1/4 (in cells
 squared, by where it lies), and the mean of the two nodes about a half point adds 1/4. A wave of
 wavenumber k meets that as an error of about (k h)^2 / 8 of the contact's contrast, more than all
-other errors of a grid of high order. So the column is weighted by a kernel of no variance at the
-nodes, or, for what is used between nodes, of none there::
+other errors of a grid of high order. So the column is weighted by a kernel of less variance::
 
-    w(u) = (1 + 2 a) B(u) - a B(u - 1) - a B(u + 1),    a = 1/6,  or 7/24 for means of two nodes
+    w(u) = (1 + 2 a) B(u) - a B(u - 1) - a B(u + 1)
 
 at u cells from the node. B is the quadratic B-spline, of variance 1/4, and 1/12 is the variance of
-the steps of a grid. The result is close to a sinc, the sharpest step that a grid carries (Mittet
-2017, Geophysics 82, T159-T182), and blind to where between nodes a contact lies.
+the steps of a grid: a = 1/6 leaves none at the nodes, 7/24 in means of two nodes. What resists
+motion along a contact (`ALONG`) acts on strains that are continuous, whose slopes jump, and is
+strongest where they are least: there the steps add nothing, and a = 1/8 leaves none (a = 1/6 has
+twice the error, a = 0.1 the same; 10 points per wavelength, contrasts of 1.5 to 3 in velocity).
+The result is close to a sinc, the sharpest step that a grid carries (Mittet 2017, Geophysics 82,
+T159-T182), and blind to where between nodes a contact lies.
 
 The negative weights make a value less than that of either side. As far as one near a node would
-fall below `1 - ROOM` of the least about it, the mean over the cell is mixed in, in all the nodes of
-the contact alike: waves too fast for the time step would come of it. That mean stands alone where
+fall below `1 - room` of the least about it, the mean over the cell is mixed in, in all the nodes of
+the contact alike. Low compliances make waves too fast for the time step; what resists motion along
+a contact makes none, and has only to stay positive. The mean over the cell stands alone where
 the kernel meets fluid and solid, whose contact is no medium (`seismo.contact`).
 """
 
 from __future__ import annotations
+
+from typing import NamedTuple
 
 import numpy as np
 
@@ -26,7 +32,18 @@ REACH = 2  # nodes on either side that a contact's limit is taken from
 WIDTH = 5  # cells that the kernel spans
 CELLS = WIDTH + 2 * REACH
 SAMPLES = 128  # of each
-ROOM = {False: 0.05, True: 0.5}  # at the nodes, between them
+
+
+class Kernel(NamedTuple):
+    """How sharp an average is: the weight a, and by how much of the least it may fall below."""
+
+    a: float
+    room: float
+
+
+NODES = Kernel(1.0 / 6.0, 0.05)  # used at the nodes
+BETWEEN = Kernel(7.0 / 24.0, 0.7)  # means of two neighbours are used
+ALONG = Kernel(1.0 / 8.0, 0.5)  # used at the nodes, of what resists motion along contacts
 
 
 def places(nodes: np.ndarray, spacing: float) -> np.ndarray:
@@ -34,27 +51,27 @@ def places(nodes: np.ndarray, spacing: float) -> np.ndarray:
     return nodes[:, None] + _offsets(CELLS) * spacing
 
 
-def average(values: np.ndarray, between: bool, sharp: np.ndarray) -> np.ndarray:
+def average(values: np.ndarray, kernel: Kernel, sharp: np.ndarray) -> np.ndarray:
     """Return the averages (n) of columns sampled at `places`.
 
     Args:
         values: (n, CELLS * SAMPLES); where they are positive the kernel is limited.
-        between: whether means of neighbouring nodes will be used, instead of the nodes.
+        kernel: `NODES`, `BETWEEN` or `ALONG`.
         sharp: (n) where the kernel may be used; elsewhere the mean over the cell is.
     """
     cell = _window(values, 0, 1).mean(axis=1)
     sharp = sharp & np.isfinite(values).all(axis=1)  # a fluid's shear compliance is not
-    inside, kernel = values[sharp], _kernel(between)
+    inside, weights = values[sharp], _weights(kernel.a)
     share = np.ones(len(inside))
     for shift in range(-REACH, REACH + 1):
         near = _window(inside, shift, WIDTH)
-        sharpened, mean = _sum(near, kernel), _window(inside, shift, 1).mean(axis=1)
+        sharpened, mean = _sum(near, weights), _window(inside, shift, 1).mean(axis=1)
         least = near.min(axis=1)
-        bound = np.where(least > 0.0, (1.0 - ROOM[between]) * least, -np.inf)
+        bound = np.where(least > 0.0, (1.0 - kernel.room) * least, -np.inf)
         over = sharpened < bound
         limit = (mean[over] - bound[over]) / (mean[over] - sharpened[over])
         share[over] = np.minimum(share[over], limit)
-    cell[sharp] += share * (_sum(_window(inside, 0, WIDTH), kernel) - cell[sharp])
+    cell[sharp] += share * (_sum(_window(inside, 0, WIDTH), weights) - cell[sharp])
     return cell
 
 
@@ -73,9 +90,9 @@ def _offsets(cells: int) -> np.ndarray:
     return (np.arange(cells * SAMPLES) + 0.5) / SAMPLES - 0.5 * cells
 
 
-def _kernel(between: bool) -> np.ndarray:
+def _weights(a: float) -> np.ndarray:
     """Return the weights of the samples; their sum is 1."""
-    u, a = _offsets(WIDTH), 7.0 / 24.0 if between else 1.0 / 6.0
+    u = _offsets(WIDTH)
     weights = (1.0 + 2.0 * a) * _spline(u) - a * (_spline(u - 1.0) + _spline(u + 1.0))
     return weights / weights.sum()
 
