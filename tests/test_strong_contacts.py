@@ -19,7 +19,7 @@ PLACES = [(x, 0.0) for x in (150.0, 203.0, 300.0, 400.0)]
 FORCE = (1e6, 2e6)
 
 
-def errors(depth: float) -> list[float]:
+def errors(depth: float, layer: dict[str, float], rock: dict[str, float]) -> list[float]:
     """Give the largest relative errors of vx and vz on the surface."""
     source = (100.0, depth + 97.0)
     simulation = solver.simulate({
@@ -28,7 +28,7 @@ def errors(depth: float) -> list[float]:
                  "origin": {"x": -400.0, "z": 0.0}, "spacing": 10.0, "order": 8},
         "time": {"duration": 1.6},
         "boundaries": {"top": "free_surface", "layer": {"points": 20}},
-        "model": [{"type": "layers", "layers": [{"top": 0.0, **SOFT}, {"top": depth, **HARD}]}],
+        "model": [{"type": "layers", "layers": [{"top": 0.0, **layer}, {"top": depth, **rock}]}],
         "sources": [{
             "type": "force", "position": dict(zip("xz", source, strict=True)),
             "force": dict(zip("xz", FORCE, strict=True)),
@@ -39,7 +39,7 @@ def errors(depth: float) -> list[float]:
         )],
     })  # fmt: skip
     exact = layered_plane.force_response(
-        Stack((Medium(**SOFT), Medium(**HARD)), (0.0, depth)), np.array(source), np.array(PLACES),
+        Stack((Medium(**layer), Medium(**rock)), (0.0, depth)), np.array(source), np.array(PLACES),
         np.array(FORCE), solver.wavelet(simulation), simulation.dt, "velocity",
     )  # fmt: skip
     return [
@@ -54,6 +54,30 @@ def errors(depth: float) -> list[float]:
 )
 def test_layers_of_five_cells_and_more(depth: float, vx: float, vz: float) -> None:
     """0.9, 0.5, 0.8, 0.4 % and 1.4, 0.5, 1.2, 0.4 % are found; 2.9, 0.8, 2.2, 1.3 % before."""
-    found = errors(depth)
+    found = errors(depth, SOFT, HARD)
     assert found[0] < vx
     assert found[1] < vz
+
+
+@pytest.mark.parametrize(
+    ("depth", "bar"),
+    [
+        *((10.0, 0.020), (20.0, 0.008)),
+        *(pytest.param(*case, marks=pytest.mark.slow)
+          for case in ((15.0, 0.009), (27.0, 0.016), (30.0, 0.013), (35.0, 0.014))),
+    ],
+)  # fmt: skip
+def test_layers_of_one_to_four_cells(depth: float, bar: float) -> None:
+    """1.7, 0.6, 0.7, 1.5, 1.1, 1.3 % are found, 9.1, 3.6, 4.2, 2.4, 5.4, 2.6 % before."""
+    assert max(errors(depth, SOFT, HARD)) < bar
+
+
+def test_a_shallow_layer_of_little_contrast() -> None:
+    """0.6 % are found; 1.5 % with rows that are exact to power 3, 6 % to power 1."""
+    assert max(errors(20.0, SOFT, {"vp": 1300.0, "vs": 650.0, "rho": 1950.0})) < 0.008
+
+
+@pytest.mark.parametrize(("depth", "bar"), [(10.0, 0.062), (20.0, 0.018)])
+def test_a_stiff_layer_on_soft_ground(depth: float, bar: float) -> None:
+    """Thin as it is, it is not what the rows are chosen for: 5.8 and 1.6 %; before 5.8 and 7.2."""
+    assert max(errors(depth, HARD, SOFT)) < bar

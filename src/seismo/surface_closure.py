@@ -123,9 +123,19 @@ class ClosureConditions:
         norms[self.half_rows] = 0.5
         return np.concatenate([block, norms])
 
+    def two_point_guess(self) -> np.ndarray:
+        """Norms 1 (1/2 on the surface) and differences of neighbours."""
+        block = np.eye(self.half_rows, self.node_rows, 1) - np.eye(self.half_rows, self.node_rows)
+        return np.concatenate([block.ravel(), self.interior_guess()[block.size :]])
+
 
 def _plain(conditions: ClosureConditions, accuracy: int) -> np.ndarray:
-    """Meet the conditions up to a power; spend what is free on the next one and on smoothness."""
+    """Meet the conditions up to a power; spend what is free on the next one and on smoothness.
+
+    That of power 1 is next to differences of neighbours, and its norms are next to 1.
+    """
+    if accuracy == 1:
+        return conditions.nearest(conditions.two_point_guess(), accuracy)
     matrix, right = conditions.exact_up_to(accuracy)
     particular = np.linalg.lstsq(matrix, right, rcond=1e-11)[0]
     _, singular, vectors = np.linalg.svd(matrix)
@@ -151,18 +161,20 @@ def fits() -> dict[tuple[int, bool], dict]:
 
 @lru_cache
 def surface_closure(
-    stencil: Stencil, even_rows: float = math.inf, buried: bool = False
+    stencil: Stencil, even_rows: float = math.inf, buried: bool = False, most: int = 3
 ) -> SurfaceClosure:
     """Return the closure of a stencil at a free surface.
 
     A fitted closure is the nearest to that of Taylor coefficients that is exact for the same powers
     with this stencil. Next to the surface a plain closure is exact to power min(M, 3) (2 from order
-    14 on), which makes the whole scheme one order more accurate than that (Gustafsson 1975).
+    14 on), which makes the whole scheme one order more accurate than that (Gustafsson 1975). Beside
+    contacts lower powers, which take fewer rows, do better.
 
     Args:
         stencil: of the interior, order 2M.
         even_rows: cells below the surface without a contact of media.
         buried: whether a source lies below the surface, among the rows (`BURIED_ROWS`).
+        most: highest power that a plain closure is exact for.
     """
     c, fit = stencil.first, fits().get((stencil.order, buried))
     terms = len(c)
@@ -173,7 +185,7 @@ def surface_closure(
         wish = np.concatenate([np.ravel(fit["block"]), fit["half_norm"], fit["node_norm"]])
         solution = conditions.nearest(wish, fit["accuracy"])
     else:
-        accuracy = min(terms, 3) if terms < 7 else 2
+        accuracy = min(terms, most, 3 if terms < 7 else 2)
         half_rows = max(2 * accuracy - 1, terms - 1)
         conditions = ClosureConditions(c / factor, half_rows, half_rows + (terms > 1))
         solution = _plain(conditions, accuracy)
