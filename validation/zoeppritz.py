@@ -131,8 +131,9 @@ def case(quick: bool) -> list[cases.Row]:
     figure, axes = cases.plt.subplots(
         2, len(PAIRS), figsize=(3.4 * len(PAIRS), 5), sharex=True, layout="constrained"
     )
-    for column, (name, pair) in zip(axes.T, PAIRS.items(), strict=True):
-        for fraction in (0.25,) if quick else (0.0, 0.25, 0.5, 0.75):
+    fractions = (0.25,) if quick else (0.0, 0.25, 0.5, 0.75)
+    for number, (column, (name, pair)) in enumerate(zip(axes.T, PAIRS.items(), strict=True)):
+        for fraction in () if quick and number % 2 else fractions:
             found, truth = coefficients(pair, fraction)
             error = np.abs(found - truth)
             rows.append(
