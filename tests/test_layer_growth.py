@@ -169,8 +169,27 @@ def speeds(model: list[dict], base, steps: int, parts: int = 4, **changes) -> li
 @pytest.mark.parametrize("thickness", [0.5, 10.0])
 def test_no_layer_grows_beside_a_soft_bed(thickness, tmp_path) -> None:
     """In 0.1.0 by 10 and by 10^4 and more meanwhile."""
-    found = speeds(soft_bed(thickness), tmp_path, 4000)
+    found = speeds(soft_bed(thickness), tmp_path, 6000)
     assert found[-1] < 0.2 * found[0]
+
+
+def test_no_layer_grows_at_a_low_frequency(tmp_path) -> None:
+    """With the fields damped by a hundredth of d, a hundred times in the last third."""
+    found = speeds(soft_bed(20.0), tmp_path, 9000, 3, frequency=1.0, order=8)
+    assert found[2] < found[1]
+
+
+def test_layers_damp_more_where_the_modulus_jumps(tmp_path) -> None:
+    """Noise of 1:2 and 1:20 in vs."""
+    dampings = []
+    for contrast in (2.0, 20.0):
+        vs = 150.0 * contrast ** np.random.default_rng(0).random((29, 29))
+        rocks = {"vp": 2.0 * vs, "vs": vs, "rho": np.full_like(vs, 2000.0)}
+        document = solver.plan("elastic", 2, steps=None, model=solver.gridded(tmp_path, rocks))
+        setup = solver.prepare(solver.from_dict(document, tmp_path))
+        dampings.append(setup.guided_damping)
+    assert dampings[0] == 0.015
+    assert dampings[1] > 0.06
 
 
 @pytest.mark.parametrize(("order", "ratio"), [(8, 2.0), (16, 1.6)])
@@ -186,9 +205,9 @@ def test_the_layers_of_ordinary_models_do_not_damp_fields() -> None:
     document = solver.plan("elastic", 2)  # 252 m deep
     rising = [{"top": top, "vp": 2.0 * vs, "vs": vs, "rho": 2000.0}
               for top, vs in ((0.0, 300.0), (50.0, 800.0), (120.0, 2000.0))]  # fmt: skip
-    for model, guides in (([{"type": "layers", "layers": rising}], False), (soft_bed(0.1), True)):
+    for model, damping in (([{"type": "layers", "layers": rising}], 0.0), (soft_bed(0.1), 0.0299)):
         setup = solver.prepare(solver.from_dict(document | {"model": model}))
-        assert setup.guides == guides
+        assert setup.guided_damping == pytest.approx(damping, abs=1e-4)
 
 
 @pytest.mark.slow

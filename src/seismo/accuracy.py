@@ -114,10 +114,20 @@ def contact_error(waves: Waves) -> float:
     return waves.spectra.error(phase)
 
 
-def layer_error(boundaries: Any) -> float:
-    """Return the relative error of the traces by what absorbing layers send back."""
+def layer_error(waves: Waves, boundaries: Any, damping: float) -> float:
+    """Return the relative error of the traces by what absorbing layers send back.
+
+    Layers that damp the fields by a share of their own d send back that share of a wavelength over
+    their thickness (at 45 degrees of incidence, to a factor of two from 10 to 40 points; twice
+    that at 60 degrees, next to nothing at normal incidence).
+    """
     faces = [getattr(boundaries, name) for name in type(boundaries).model_fields]
-    return float(LAYER(np.array(boundaries.layer.points))) if "absorbing" in faces else 0.0
+    if "absorbing" not in faces:
+        return 0.0
+    thickness = boundaries.layer.points * max(waves.spacing)
+    damped = damping * waves.fastest / waves.spectra.frequency / thickness
+    matched = float(LAYER(np.array(boundaries.layer.points)))
+    return math.hypot(matched, waves.spectra.error(damped.clip(max=1.0)))
 
 
 def boundary_error(waves: Waves) -> float:

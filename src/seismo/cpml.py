@@ -18,7 +18,7 @@ such waves alpha keeps half, and the fields themselves are damped by m = exp(-p 
 That stretches all axes by a share p of d, as a multi-axial PML does (Meza-Fajardo & Papageorgiou
 2008), and is not perfectly matched. Alone it takes energy in any medium: v' = m (v - dt A^T s) and
 s' = m (s + dt A v') are leapfrog with friction D (v' + v), D = (1 - m) / (1 + m), and weights
-W = (1 + m) / 2m >= 1, so (v, W v) + (s, W s) - dt (s, A v) falls, and the stable step is no shorter.
+W = (1 + m) / 2m >= 1. So (v, W v) + (s, W s) - dt (s, A v) falls, and no step becomes unstable.
 
 The rows under a closed free surface guide such waves, too, whatever the rock (up to -k V / w =
 0.008, some 4 points long): there the fields are damped in every layer.

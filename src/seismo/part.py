@@ -37,8 +37,8 @@ def _layer(setup: Setup) -> cpml.Layer:
     reflection, power = cpml.default_profile(spec.points)
     return cpml.Layer(
         spec.reflection or reflection, spec.kappa, math.pi * alpha, spec.power or power,
-        setup.fastest, least, setup.physics.layer_damping,
-        cpml.GUIDING_ALPHA_DROP if setup.guides else cpml.ALPHA_DROP,
+        setup.fastest, least, setup.guided_damping or setup.physics.layer_damping,
+        cpml.GUIDING_ALPHA_DROP if setup.guided_damping else cpml.ALPHA_DROP,
     )  # fmt: skip
 
 
@@ -204,7 +204,7 @@ class Part:
             backend, subdomain, self.fields, tables, setup.stencil.order,
             cpml.regions(setup.grid, backend.lane_width, closed_rows, setup.reach),
             setup.closure.up.shape[1] if setup.closure else 0, setup.even,
-            setup.guides,
+            setup.guided_damping > 0.0,
         )  # fmt: skip
         self.stages: list[BoundStage] = bind_stages(binding, physics.stages, setup.pad)
         closed = tables.down if setup.closure else ()

@@ -28,7 +28,7 @@ from seismo.model import (
 )
 from seismo.model.column import NODES
 from seismo.model.earth import NEEDS
-from seismo.model.guides import may_guide
+from seismo.model.guides import damping
 from seismo.model.stiffness import excess
 from seismo.physics import physics_for
 from seismo.physics.table import Physics, Stage
@@ -105,7 +105,8 @@ class Setup:
         shots: the sources of every shot.
         groups: the receiver sets.
         batch: shots that advance together.
-        guides: whether the medium may guide waves that grow in absorbing layers.
+        guided_damping: of the fields in all of the absorbing layers, as a share of the layers' own;
+            0 where the medium guides no waves that grow there.
         grids: that stand side by side, each with some of these shots, on as many of the ranks.
         contacts: horizontal contacts of fluid and solid whose rows are corrected.
         even: by stage, of every plane z, whether its medium is even (`Even`) wherever one looks.
@@ -127,7 +128,7 @@ class Setup:
     contacts: tuple[Contact, ...] = ()
     even: dict[str, np.ndarray] = field(default_factory=dict)
     grids: int = 1
-    guides: bool = False
+    guided_damping: float = 0.0
 
     def shots_on(self, grid: int) -> range:
         """Give the shots on one of the grids, of those that advance together."""
@@ -241,7 +242,7 @@ def prepare(scenario: Any, batch_points: int = BATCH_POINTS, share: Share | None
     found = Setup(
         scenario, physics, grid, earth, extremes, waves, clock, stencil, closure, slope, shots,
         groups, contacts=contacts, even=even,
-        guides=physics.layer_damping > 0.0 and may_guide(earth, grid),
+        guided_damping=damping(earth, grid) if physics.layer_damping else 0.0,
     )  # fmt: skip
     return batched(found, batch_points)
 

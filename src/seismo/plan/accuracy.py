@@ -81,7 +81,8 @@ def expected_error(setup: Setup) -> Expected:
     causes = [*_dispersion(setup), ("sources and receivers between grid points", _placing(setup))]
     causes.append(("the free surface", surface_error(setup.waves)))
     causes.append(("contacts of media", contact_error(setup.waves)))
-    causes.append(("absorbing layers", layer_error(setup.scenario.boundaries)))
+    sent_back = layer_error(setup.waves, setup.scenario.boundaries, setup.guided_damping)
+    causes.append(("absorbing layers", sent_back))
     return Expected(tuple(sorted(causes, key=lambda cause: -cause[1])))
 
 
