@@ -7,17 +7,28 @@ cell. The half row of a closed contact holds vz of the contact itself, wherever 
 the rows, and shear stress vanishes there. A position on a contact is of the solid.
 
 Sources spread with the same weights: a force beside a sea bed pushes the rock, or the water.
+
+Fluids of unlike density slip on each other, too. Along flat contacts of theirs rho vx goes on, as
+the gradient of pressure does that drives both: it is read, over the density at the position, and
+a force acts on it likewise.
 """
 
 from __future__ import annotations
 
+from dataclasses import dataclass
+from typing import Literal
+
 import numpy as np
 
 from seismo.contact import Contact
+from seismo.grid import AXES, Grid
 from seismo.interpolation import ON_GRID, RADIUS, lagrange
+from seismo.model import Earth
+from seismo.model.averaging import cell_average
 
 POINTS = 6  # that the polynomial goes through
 ON_CONTACT = 1e-6  # cells: so near to one is on it
+ALIKE = 1e-9  # relative difference of densities that count as one
 
 
 def below(contact: Contact, place: float) -> bool:
@@ -81,3 +92,41 @@ def _edge(contact: Contact, shear: bool, under: bool) -> float | None:
         return contact.place
     middle = contact.half + 0.5
     return middle if shear or below(contact, middle) == under else None
+
+
+@dataclass(frozen=True)
+class FluidDensity:
+    """The density of an earth of flat layers, for motion along them.
+
+    Attributes:
+        earth: the earth.
+        rows: (points along z) of vx and vy on the grid in kg/m3, NaN where there is any solid.
+    """
+
+    earth: Earth
+    rows: np.ndarray
+
+    def ratios(self, z: np.ndarray, depth: float) -> np.ndarray:
+        """Return the densities of rows z over that at a depth in m, 1 beside any solid."""
+        near = self.rows[np.clip(z, 0, self.rows.size - 1)]
+        z_of = np.full((1, 1, 1), depth)
+        here = self.earth.sample(z_of, np.zeros(1), np.zeros(1))
+        if np.isnan(near).any() or np.any(here.get("vs", 0.0) != 0.0):
+            return np.ones(len(z))
+        found = near / here["rho"].ravel()[0]
+        return np.where(np.abs(found - 1.0) < ALIKE, 1.0, found)
+
+
+def fluid_density(
+    earth: Earth, grid: Grid, averaging: Literal["effective", "point"]
+) -> FluidDensity | None:
+    """Return what reads motion along layers of fluid; None where not all of them lie flat."""
+    if not earth.layered or "rho" not in earth.needs:
+        return None
+    z = grid.coordinate("z", np.arange(grid.points[2]))
+    spacing = dict(zip(AXES, grid.spacing, strict=True))
+    across = np.zeros(1) if grid.dimensions == 3 else None
+    rows = cell_average(
+        earth, z, across, np.zeros(1), spacing, ("rho_x",), averaging, dtype=np.float64
+    )["rho_x"].ravel()
+    return FluidDensity(earth, rows)

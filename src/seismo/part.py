@@ -10,6 +10,7 @@ import numpy as np
 from seismo import cpml, decomposition, wavelets
 from seismo.backends.base import SweepTables
 from seismo.contact_operators import row_norms, uncut_rows
+from seismo.contact_reading import fluid_density
 from seismo.contact_rows import ContactRows
 from seismo.fields import Fields
 from seismo.free_surface import Face, bind_images, image, touching
@@ -219,6 +220,7 @@ class Part:
             setup.grid, physics, setup.closure, any(f.kind == "free_surface" for f in faces), halo,
             setup.slope, setup.contacts,
             row_norms(setup.contacts, setup.stencil.first, setup.grid.points[2]),
+            fluid_density(setup.earth, setup.grid, scenario.averaging),
         )  # fmt: skip
         self.injection = Injection(
             backend, around, self.fields, faces, setup.clock, scenario.time.dispersion_removal

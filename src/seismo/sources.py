@@ -99,7 +99,7 @@ def _integral(source: PointSource, t: np.ndarray) -> np.ndarray:
 def _mean_at(fields: Fields, field: Field, x, y, z) -> Callable[..., np.ndarray]:
     """Return a function that averages a coefficient over the nodes around the field's points.
 
-    It takes the name, and that of one which stands where the field does, in some planes.
+    It takes the name, and whether one for the field's axis counts, in planes that have it.
     """
     nodes = [np.array([x, y, z])]
     for axis in field.half:
@@ -107,9 +107,11 @@ def _mean_at(fields: Fields, field: Field, x, y, z) -> Callable[..., np.ndarray]
         step[AXES.index(axis)] = 1
         nodes += [node + step for node in nodes]
 
-    def mean(name: str, own: str = "") -> np.ndarray:
+    def mean(name: str, own: bool = False) -> np.ndarray:
         found = np.mean([fields.at(node, name) for node in nodes], axis=0)
-        there = fields.at(nodes[0], own) if own else np.full(len(found), np.nan)
+        if not own:
+            return found
+        there = fields.at(nodes[0], f"{name}_{field.half}")
         return np.where(np.isnan(there), found, there)
 
     return mean

@@ -13,7 +13,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from seismo.contact import Contact
-from seismo.contact_reading import side_weights
+from seismo.contact_reading import FluidDensity, side_weights
 from seismo.errors import ScenarioError
 from seismo.grid import AXES, Grid
 from seismo.interpolation import (
@@ -42,6 +42,7 @@ class Surroundings:
         halo: points beyond each face of the grid that a field has.
         slope: what the free surface prescribes of vz, or None.
         contacts: of fluid and solid.
+        fluids: densities that motion along layers of fluid is read with, or None.
         norms: cells that node rows and half rows stand for (`contact_operators.row_norms`).
     """
 
@@ -53,6 +54,7 @@ class Surroundings:
     slope: SurfaceSlope | None = None
     contacts: tuple[Contact, ...] = ()
     norms: tuple[np.ndarray, np.ndarray] | None = None
+    fluids: FluidDensity | None = None
 
     def surface(self, field: Field) -> Surface | None:
         """Tell how a field continues above the free surface, if there is one."""
@@ -82,6 +84,9 @@ class Surroundings:
             side = side_weights(self.contacts, field.name, half, index[2], self.grid.points[2])
         found = point_weights(index, field.half, 0, surface, side)
         self.refuse_outside(found, position, "interpolate", ", or onto a grid point")
+        if self.fluids is not None and field.name in ("vx", "vy") and not half:
+            *places, some = found
+            found = (*places, some * self.fluids.ratios(places[2], position[2]))
         return found
 
     def columns(self, field: Field, position) -> Points | None:

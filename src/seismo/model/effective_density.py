@@ -71,8 +71,9 @@ def cut_cells(
 ) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
     """Return the cells in which B is no multiple of 1: where, their normals and 1/<rho> - <1/rho>.
 
-    Off its diagonal B_ij is n_i n_j times the last. Fluids of one density have none. Cells at the ends of the interior are left out:
-    there contacts lie or stand (`straighten`). So are those of gridded parts.
+    Off its diagonal B_ij is n_i n_j times the last. Fluids of one density have none. Cells at the
+    ends of the interior are left out: there contacts lie or stand (`straighten`). So are those of
+    gridded parts.
 
     Args:
         earth: the earth.

@@ -137,9 +137,9 @@ def even_density(formula: Callable) -> Even:
     return Even(formula, ("rho",), one_density, attrgetter("fluids_alike"), ("rho_x",), True)
 
 
-def lightness(axis: str, mean: Callable, dt: float) -> np.ndarray:
-    """Return what a force along an axis [N] adds to the velocity there: dt / rho [m^3/kg s]."""
-    return 1 / mean("rho", f"rho_{axis}")
+def lightness(mean: Callable, dt: float) -> np.ndarray:
+    """Return what a force [N] adds to a velocity along it: dt / rho [m^3/kg s]."""
+    return 1 / mean("rho", own=True)
 
 
 def drives(axes: str) -> dict:
@@ -153,7 +153,7 @@ def drives(axes: str) -> dict:
         ),
         "volume_rate": (Drive("p", "", lambda mean, dt: mean("kappa")),),
         "explosion": (Drive("p", "", lambda mean, dt: dt, derivative=1),),
-        "force": tuple(Drive(f"v{a}", a, partial(lightness, a)) for a in axes),
+        "force": tuple(Drive(f"v{a}", a, lightness) for a in axes),
     }
 
 

@@ -228,7 +228,7 @@ def drives(axes: str) -> dict:
     """
     normal, shear = [a + a for a in axes], _pairs(axes)
     return {
-        "force": tuple(Drive(f"v{a}", a, partial(lightness, a)) for a in axes),
+        "force": tuple(Drive(f"v{a}", a, lightness) for a in axes),
         "moment_tensor": tuple(
             Drive(f"s{ab}", ab, lambda mean, dt: -dt, derivative=1) for ab in normal + shear
         ),
