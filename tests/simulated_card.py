@@ -43,10 +43,20 @@ def _identity(function):
 def lanes_of(precision: str):
     item = np.dtype(precision).itemsize
 
+    known = {}
+
+    def around(array):
+        """Give the whole array that one is part of, with room before and behind, and where."""
+        found = known.get(id(array))
+        if found is None or found[0] is not array:
+            whole = array if array.base is None else array.base
+            start = (array.ctypes.data - whole.ctypes.data) // item
+            found = known[id(array)] = array, whole, start
+        return found
+
     def read(field, i):
-        array = field[0] if isinstance(field, tuple) else field
-        whole = array if array.base is None else array.base  # fields have room before and behind
-        at = int(i) + (array.ctypes.data - whole.ctypes.data) // item
+        _, whole, start = around(field[0] if isinstance(field, tuple) else field)
+        at = int(i) + start
         assert 0 <= at <= whole.size - Lanes.width
         return whole[at : at + Lanes.width].copy()
 
