@@ -12,7 +12,15 @@ from dataclasses import dataclass
 from itertools import pairwise
 from typing import Annotated, Any
 
-from pydantic import AfterValidator, BaseModel, ConfigDict, Discriminator, Strict, StringConstraints
+from pydantic import (
+    AfterValidator,
+    BaseModel,
+    BeforeValidator,
+    ConfigDict,
+    Discriminator,
+    Strict,
+    StringConstraints,
+)
 from pydantic import Field as Field
 from pydantic_core import core_schema
 
@@ -136,6 +144,7 @@ def _is_count(value: Any) -> bool:
     return type(value) is int and value >= 1
 
 
+_LARGEST_ERROR = 0.1  # relative
 _LIMITS = {"vp": (100.0, 20e3), "vs": (10.0, 20e3), "rho": (0.0, 30e3)}  # above, and at most
 _AIR, _LIGHTEST = 1.5, 10.0  # kg/m3: no medium lies between, but g/cm3 of rocks
 
@@ -189,6 +198,16 @@ def _short_names(path: str) -> str:
     return path
 
 
+def _not_percent(value: Any) -> Any:
+    """Refuse a number that looks as if it counted percents."""
+    if isinstance(value, int | float) and _LARGEST_ERROR < value <= 100.0 * _LARGEST_ERROR:
+        raise ValueError(
+            f"is {100.0 * value:g} %, and can be {100.0 * _LARGEST_ERROR:g} % at most; "
+            f"write {value:g} %, or {value / 100.0:g}, if that is meant"
+        )
+    return value
+
+
 def _not_tiny(value: float) -> float:
     if value < _SHORTEST:
         raise ValueError(f"is shorter than {_SHORTEST:g} s; check its unit")
@@ -199,7 +218,9 @@ _SHORTEST = 1e-15  # s: far below the step of any wave that a grid carries
 Number = Annotated[float, Quantity(units.NUMBER)]
 Factor = Annotated[float, Quantity(units.NUMBER), AfterValidator(_not_zero)]
 PositiveNumber = Annotated[float, Quantity(units.NUMBER, gt=0.0)]
-RelativeError = Annotated[float, Quantity(units.NUMBER, ge=1e-6, le=0.1)]
+RelativeError = Annotated[
+    float, Quantity(units.NUMBER, ge=1e-6, le=_LARGEST_ERROR), BeforeValidator(_not_percent)
+]
 Length = Annotated[float, Quantity(units.LENGTH)]
 PositiveLength = Annotated[float, Quantity(units.LENGTH, gt=0.0)]
 Time = Annotated[float, Quantity(units.TIME)]
