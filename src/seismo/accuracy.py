@@ -97,7 +97,10 @@ def surface_error(waves: Waves) -> float:
 
 
 def contact_error(waves: Waves) -> float:
-    """Return the relative error of the traces by contacts of media."""
+    """Return roughly the relative error of the traces by contacts of media, to choose an order by.
+
+    What `check` says follows from the media, too (`seismo.plan.layered_error`).
+    """
     media = [passage.medium for passage in waves.passages]
     if len(media) < 2:
         return 0.0

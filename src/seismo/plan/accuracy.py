@@ -3,10 +3,10 @@
 Each cause gives a relative L2 error of the worst trace, integrated over the spectrum of the traces;
 causes are taken as unrelated, so that their squares add up. Dispersion follows from the scheme
 (`seismo.dispersion`) and the longest path in each medium, reading and acting between grid points
-from the weights (`seismo.interpolation`), boundaries from laws that were measured
-(`seismo.accuracy`). In one medium, waves go straight from source to receiver; else the worst
-direction counts. A prediction is good to a factor of two or three where waves meet no contacts;
-what contacts do depends on how unlike the media are, too, which is not counted.
+from the weights (`seismo.interpolation`), contacts of an earth that varies with depth only from
+the scheme, too (`seismo.plan.layered_error`), others and boundaries from laws that were measured
+(`seismo.plan.sideways`, `seismo.accuracy`). In one medium, waves go straight from source to
+receiver; else the worst direction counts. A prediction is good to a factor of three.
 """
 
 from __future__ import annotations
@@ -21,7 +21,6 @@ import numpy as np
 
 from seismo.accuracy import (
     best_stencil,
-    contact_error,
     dispersion_error,
     layer_error,
     passage_error,
@@ -31,7 +30,9 @@ from seismo.accuracy import (
 from seismo.grid import AXES
 from seismo.interpolation import axis_weights
 from seismo.physics.table import Field
+from seismo.plan.layered_error import Contacts, layered_error
 from seismo.plan.resolution import LayerResolution, dominant_frequency, highest_frequency
+from seismo.plan.sideways import sideways_error
 from seismo.plan.timing import Lines
 from seismo.setup import Setup
 
@@ -79,8 +80,15 @@ def percent(error: float) -> str:
 def expected_error(setup: Setup) -> Expected:
     """Predict the error of the traces of a run."""
     causes = [*_dispersion(setup), ("sources and receivers between grid points", _placing(setup))]
-    causes.append(("the free surface", surface_error(setup.waves)))
-    causes.append(("contacts of media", contact_error(setup.waves)))
+    if setup.earth.layered:
+        contacts = layered_error(setup)
+    else:
+        contacts = Contacts(sideways_error(setup), False)
+    surface = 0.0 if contacts.surface else surface_error(setup.waves)
+    causes.append(("the free surface", surface))
+    causes.append(
+        ("contacts of media" + " under the free surface" * contacts.surface, contacts.error)
+    )
     sent_back = layer_error(setup.waves, setup.scenario.boundaries, setup.guided_damping)
     causes.append(("absorbing layers", sent_back))
     return Expected(tuple(sorted(causes, key=lambda cause: -cause[1])))

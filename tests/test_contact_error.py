@@ -1,0 +1,222 @@
+"""What contacts scatter on the grid, and the error expected of it beside the one that is found.
+
+Exact coefficients are those of `seismo.exact.interface`, exact traces those of a stack of layers
+(`seismo.exact.layered_plane`). Predictions are to be right to a factor of three.
+"""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import numpy as np
+import pytest
+
+import solver
+from seismo.contact import Rock
+from seismo.exact import interface, layered_plane, metrics
+from seismo.exact.medium import Medium
+from seismo.exact.stack import Stack as Layers
+from seismo.plan import layered_error, scattering, sideways, stacks
+from seismo.plan.accuracy import expected_error
+from seismo.scenario import from_dict
+from seismo.setup import prepare
+
+FREQUENCY = 10.0
+ROCK = Medium(3464.0, 2000.0, 2300.0)
+HARD = Medium(5196.0, 3000.0, 2760.0)
+STIFF = Medium(10392.0, 6000.0, 2300.0)
+WEAK = Medium(3637.0, 2100.0, 2300.0)
+WATER = Medium(1500.0, 0.0, 1000.0)
+HEAVY = Medium(1500.0, 0.0, 2200.0)
+SAND = Medium(1800.0, 500.0, 1800.0)
+SOFT = Medium(1200.0, 600.0, 1900.0)
+KINDS = {"P": 0, "S": 1}
+
+
+def rock(medium: Medium) -> Rock:
+    return Rock(medium.vp, medium.vs, medium.rho)
+
+
+def waves(angles: np.ndarray, velocity: float, points: float = 8.0, damping: float = 1e-9):
+    """Return s and k of waves of so many points per wavelength (spacing 1), at some angles."""
+    omega = 2.0 * np.pi * velocity / points
+    return np.full(angles.size, omega * (1j + damping)), omega * np.sin(angles) / velocity
+
+
+@pytest.mark.parametrize(
+    ("above", "below", "kind"),
+    [(ROCK, HARD, "P"), (ROCK, HARD, "S"), (WATER, ROCK, "P"), (ROCK, WATER, "S"),
+     (WATER, HEAVY, "P")],
+)  # fmt: skip
+def test_exact_coefficients_are_those_of_zoeppritz(above, below, kind) -> None:
+    angles, velocity = np.radians([5.0, 20.0, 33.0]), above.vp if kind == "P" else above.vs
+    s, k = waves(angles, velocity)
+    found = scattering.exact(scattering.Stack((rock(above), rock(below)), (0.0,)), s, k)
+    wanted = interface.coefficients(above, below, np.sin(angles) / velocity, kind)
+    kinds = 2 if above.vs else 1
+    for name, value in wanted.items():
+        row = KINDS[name[1]] + (kinds if name[0] == "T" else 0)
+        medium = below if name[0] == "T" else above
+        speed = medium.vp if name[1] == "P" else medium.vs
+        amplitude = np.abs(found[:, row, KINDS[kind]]) * velocity / speed
+        np.testing.assert_allclose(amplitude, np.abs(value), atol=1e-6)
+
+
+def document(
+    media: tuple[Medium, ...], depths: tuple[float, ...], points: float, source: float,
+    depth: float, offsets: tuple[float, ...] = (3.0, 8.0), surface: bool = False,
+) -> dict:  # fmt: skip
+    """Put a stack of layers on a grid; depths in nodes, all else in shortest wavelengths."""
+    shortest = min(m.vs or m.vp for m in media) / (2.5 * FREQUENCY)
+    h, margin = shortest / points, np.ceil(2.5 * points)
+    above = 0.0 if surface else margin
+    bottom = np.ceil(max(*depths, source * points, depth * points)) + margin
+    elastic = any(m.vs for m in media)
+    home = media[int(np.searchsorted(np.array(depths), source * points))]
+    kind = {"type": "force", "force": {"z": 1e9}} if home.vs else {"type": "explosion",
+                                                                   "moment": 1e9}  # fmt: skip
+    slowest = min(m.vs or m.vp for m in media)
+    return {
+        "physics": "elastic" if elastic else "acoustic_variable_density", "precision": "float64",
+        "grid": {"extent": {"x": (np.ceil(max(offsets) * points) + 2 * margin) * h,
+                            "z": (bottom + above) * h},
+                 "origin": {"x": -margin * h, "z": -above * h}, "spacing": h},
+        "time": {"duration": (max(offsets) + 4.0) * shortest / slowest + 3.2 / FREQUENCY},
+        "boundaries": {"top": "free_surface" if surface else "absorbing"},
+        "model": [{"type": "layers", "layers": [
+            {"top": top * h, "vp": m.vp, "rho": m.rho} | ({"vs": m.vs} if elastic else {})
+            for top, m in zip((-above, *depths), media, strict=True)]}],
+        "sources": [kind | {"position": {"x": 0.0, "z": source * shortest},
+                            "wavelet": {"type": "ricker", "frequency": FREQUENCY}}],
+        "receivers": [solver.points([{"x": x * shortest, "z": depth * shortest} for x in offsets],
+                                    quantities=["velocity"])],
+    }  # fmt: skip
+
+
+def found_and_expected(given: dict, media, depths, points: float, surface: bool):
+    """Run; return the error of the worst receiver, and the expected one."""
+    simulation = solver.simulate(given)
+    h = given["grid"]["spacing"]
+    contacts = tuple(d * h for d in depths)
+    layers = Layers(media, (0.0, *contacts) if surface else contacts, surface)
+    source = given["sources"][0]
+    place = np.array([0.0, source["position"]["z"]])
+    ends = np.array([[p["x"], p["z"]] for p in given["receivers"][0]["positions"]])
+    signal, how = solver.wavelet(simulation), {"quantity": "velocity", "cut": 1e-5}
+    if source["type"] == "force":
+        exact = layered_plane.force_response(
+            layers, place, ends, np.array([0.0, 1e9]), signal, simulation.dt, **how
+        )
+    else:
+        exact = layered_plane.moment_response(
+            layers, place, ends, 1e9 * np.eye(2), signal, simulation.dt,
+            time_function="moment_rate", **how,
+        )  # fmt: skip
+    traces = solver.traces(simulation)
+    errors = [
+        metrics.relative_l2(np.stack([traces["vx"][n], traces["vz"][n]]), wanted)
+        for n, wanted in enumerate(exact)
+    ]
+    return max(errors), expected_error(simulation.setup).error
+
+
+@pytest.mark.parametrize(
+    ("media", "depths", "points", "source", "depth", "surface"),
+    [
+        ((ROCK, WEAK), (24.0,), 6.0, 2.0, 1.5, False),
+        ((ROCK, HARD), (24.5,), 6.0, 2.0, 5.5, False),
+        ((ROCK, STIFF), (24.0,), 6.0, 2.0, 1.5, False),
+        ((WATER, HEAVY), (24.25,), 6.0, 2.0, 1.5, False),
+        ((WATER, ROCK), (24.0,), 6.0, 2.0, 4.3, False),
+        ((WATER, SAND), (32.0,), 8.0, 2.0, 1.5, False),
+        ((SOFT, ROCK), (2.3,), 10.0, 3.0, 0.0, True),
+        ((SOFT, ROCK), (6.0,), 6.0, 3.0, 0.0, True),
+    ],
+    ids=["weak", "strong", "very strong", "fluids", "sea bed", "soft sea bed", "two rows deep",
+         "six rows deep"],
+)  # fmt: skip
+def test_the_expected_error_of_contacts_is_found(media, depths, points, source, depth, surface):
+    given = document(media, depths, points, source, depth, surface=surface)
+    found, expected = found_and_expected(given, media, depths, points, surface)
+    assert found / 3 < expected < 3 * found
+
+
+def difference(given: dict, points: float) -> float:
+    """Return by how much the first stack of a scenario scatters other than it should."""
+    setup = prepare(from_dict(given))
+    (depth, stack), h = stacks.stacks(setup)[0], setup.grid.spacing[2]
+    rows = stacks.rows_about(setup, stack, depth)
+    slowest = min(m.vs or m.vp for m in stack.media)
+    s, k = waves(np.radians([5.0, 15.0]), slowest / h, points, 1e-3)
+    found = scattering.on_grid(stack, rows, np.asarray(setup.stencil.first), h, s, k / h)
+    true = scattering.exact(stack, s, k / h)
+    return float((np.abs(found - true) / np.abs(true).max()).max())
+
+
+def test_contacts_of_one_medium_scatter_nothing() -> None:
+    """All that comes goes on, on the grid, too: nothing comes back from the ends of the window."""
+    setup = prepare(from_dict(document((ROCK, HARD), (24.3,), 6.0, 2.0, 1.5)))
+    depth, stack = stacks.stacks(setup)[0]
+    none = replace(stack, media=(rock(ROCK), rock(ROCK)))
+    rows = stacks.rows_about(setup, none, depth)
+    h = setup.grid.spacing[2]
+    s, k = waves(np.radians([0.0, 30.0, 70.0]), ROCK.vs / h)
+    found = scattering.on_grid(none, rows, np.asarray(setup.stencil.first), h, s, k / h)
+    np.testing.assert_allclose(found, np.tile(np.eye(4)[[2, 3, 0, 1]], (3, 1, 1)), atol=1e-9)
+
+
+@pytest.mark.parametrize("below", [HARD, SAND, HEAVY])
+def test_the_grid_scatters_as_it_should_with_many_points(below) -> None:
+    above = ROCK if below.vs and below is HARD else WATER
+    errors = [
+        difference(document((above, below), (24.25,), 6.0, 2.0, 1.5), points)
+        for points in (10.0, 20.0)
+    ]
+    assert errors[1] < 0.02
+    assert errors[1] < 0.4 * errors[0]
+
+
+def test_a_smooth_earth_has_no_contacts() -> None:
+    given = document((ROCK, HARD), (24.0,), 6.0, 2.0, 1.5)
+    ranges = {"vp": (2000.0, 4000.0), "vs": (1000.0, 2000.0), "rho": (2000.0, 2300.0)}
+    given["model"] = [{"type": "gradient"} | {
+        name: {"top": top, "bottom": bottom} for name, (top, bottom) in ranges.items()
+    }]  # fmt: skip
+    setup = prepare(from_dict(given))
+    assert not stacks.contact_depths(setup).size
+    assert layered_error.layered_error(setup).error == 0.0
+
+
+@pytest.mark.parametrize("physics", ["acoustic", "acoustic_variable_density", "elastic",
+                                     "elastic_sh"])  # fmt: skip
+@pytest.mark.parametrize("surface", [False, True])
+def test_contacts_err_less_with_more_points(physics, surface) -> None:
+    errors = []
+    for points in (6.0, 12.0):
+        given = document((ROCK, HARD), (4.0 * points,), points, 2.0, 1.5, surface=surface)
+        given["physics"] = physics
+        if physics == "elastic_sh":
+            given["sources"][0]["force"] = {"y": 1e9}
+        elif physics != "elastic":
+            given["sources"][0] |= {"type": "pressure"}
+            del given["sources"][0]["force"]
+            given["receivers"][0]["quantities"] = ["pressure"]
+        errors.append(layered_error.layered_error(prepare(from_dict(given))).error)
+    assert 2.0 < errors[0] / errors[1] < 20.0
+
+
+def test_contacts_that_dip_err_by_how_unlike_neighbours_are() -> None:
+    """Nothing in a body like its surroundings; fluid on solid errs most."""
+    given = document((ROCK, ROCK), (24.0,), 6.0, 2.0, 1.5)
+    h = given["grid"]["spacing"]
+    found = []
+    for medium in (ROCK, WEAK, HARD, WATER):
+        given["model"][1:] = [{
+            "type": "sphere", "center": {"x": 20 * h, "z": 10 * h}, "radius": 7 * h,
+            "vp": medium.vp, "vs": medium.vs, "rho": medium.rho,
+        }]  # fmt: skip
+        found.append(sideways.sideways_error(prepare(from_dict(given))))
+    assert found[0] == 0.0
+    assert found == sorted(found)
+    assert found[2] > 5 * found[1]
+    assert found[3] > 0.1
