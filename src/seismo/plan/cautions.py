@@ -13,7 +13,7 @@ from seismo.cuts import make_cut
 from seismo.grid import AXES
 from seismo.interpolation import ON_GRID
 from seismo.model.bodies import Body
-from seismo.plan.accuracy import inaccurate
+from seismo.plan.accuracy import FACES, inaccurate
 from seismo.plan.coverage import otherwise, uncovered
 from seismo.plan.geography import depths, directions
 from seismo.plan.moments import MOMENTS
@@ -36,7 +36,6 @@ MOST_LOST = 3e-5  # of the energy: what rings then is half a percent of the wave
 EDGE_POINTS = 5  # sources and receivers spread over 4 points
 ABOVE_POINTS = 3.0  # from an epicentre: see `_above_sources`
 CLOSE_POINTS = 5.0  # from here on the grid's source is a point, to 2 % of the motion
-_FACES = {"x": ("x_min", "x_max"), "y": ("y_min", "y_max"), "z": ("top", "bottom")}
 
 
 def cautions(setup: Setup, layers: list[LayerResolution]) -> list[str]:
@@ -178,7 +177,7 @@ def _near_a_layer(setup: Setup, positions: np.ndarray) -> tuple[int, list[str]]:
     near, named = np.zeros(len(positions), bool), []
     for axis in grid.axes:
         a = AXES.index(axis)
-        for face, edge, sign in zip(_FACES[axis], grid.limits(axis), (1, -1), strict=True):
+        for face, edge, sign in zip(FACES[axis], grid.limits(axis), (1, -1), strict=True):
             if getattr(boundaries, face) == "absorbing":
                 inside = sign * (positions[:, a] - edge)
                 close = inside < (EDGE_POINTS - 0.5) * grid.spacing[a]
@@ -316,7 +315,7 @@ def _on_water(setup: Setup, positions: Any) -> int:
 
 def _layer_strength(setup: Setup) -> Lines:
     boundaries = setup.scenario.boundaries
-    kinds = {a: [getattr(boundaries, face) for face in _FACES[a]] for a in setup.grid.axes}
+    kinds = {a: [getattr(boundaries, face) for face in FACES[a]] for a in setup.grid.axes}
     axes = [a for a, faces in kinds.items() if "absorbing" in faces]
     if not axes:
         return
