@@ -9,7 +9,7 @@ In a layer of thickness L, at depth u (0 at its inner side, 1 outside), with N t
 (Roden & Gedney 2000; Komatitsch & Martin 2007). R is the theoretical reflection at normal
 incidence, c the fastest velocity. Elsewhere alpha falls to 0 at the outer side; waves guided by a
 soft layer under a free surface then grow slowly in the layers at its ends, so it keeps a tenth.
-Second-order equations need alpha >= `least_shift` d besides.
+Second-order equations need alpha >= `least_shift` d besides, media that guide waves 0.05 d.
 
 Waves guided by a soft bed between stiff ones may have group and phase velocities of opposite signs
 along the layer, and grow in it all the same (Becache, Fauqueux & Joly 2003): a mode of wavenumber
@@ -38,6 +38,7 @@ from seismo.grid import AXES, Box, Grid
 
 ALPHA_DROP = 0.9  # share of alpha that is gone at the outer side
 GUIDING_ALPHA_DROP = 0.5  # the same where a medium may guide waves that grow
+GUIDING_SHIFT = 0.05  # smallest alpha / d there: with less they grow for sources of low frequency
 # Theoretical reflection (powers of ten below 1) and power of the profile by the points of a layer,
 # between which they are interpolated: the least exact reflection on the grid, and at grazing
 # incidence (`tests/layer_reflection.py`, `validation/cpml_grazing.py`).

@@ -32,7 +32,7 @@ def _layer(setup: Setup) -> cpml.Layer:
         base = setup.scenario.base
         lowest = min(wavelets.dominant_frequency(s.wavelet, base) for s in setup.scenario.sources)
         alpha = setup.physics.layer_shift * lowest
-    least = 0.0
+    least = cpml.GUIDING_SHIFT if setup.guided_damping else 0.0
     if setup.physics.second_order:
         least = cpml.least_shift(setup.stencil.first, setup.stencil.second)
     reflection, power = cpml.default_profile(spec.points)
