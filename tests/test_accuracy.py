@@ -154,7 +154,7 @@ def test_boundaries_err_more_on_longer_paths_and_fewer_points(top: str) -> None:
         assert one["the free surface"] == 0.0
     else:
         near = causes(6.0, 1, 0.25)["the free surface"]
-        assert 2 < one["the free surface"] / near < 5
+        assert 1.5 < one["the free surface"] / near < 5
 
 
 def test_the_coefficients_belong_to_all_shots_of_a_survey() -> None:

@@ -7,11 +7,14 @@ import pytest
 
 from seismo import stencils, surface_closure
 from seismo.stencils import Stencil
+from seismo.surface_closure import Kind, closure_kind
 
 TOLERANCES = (0.0, 1e-3, 2e-5)
 KINDS = {
-    "plain": (0.0, False, 3), "short": (0.0, False, 2), "shortest": (0.0, False, 1),
-    "fitted": (np.inf, False, 3), "buried": (np.inf, True, 3),
+    "plain": (Kind.PLAIN, np.inf, 3), "short": (Kind.PLAIN, np.inf, 2),
+    "shortest": (Kind.PLAIN, np.inf, 1),
+    "forces-7": (Kind.FORCES, 7, 3), "forces-10": (Kind.FORCES, 10, 3),
+    "moments-7": (Kind.MOMENTS, 7, 3), "moments-10": (Kind.MOMENTS, 10, 3),
 }  # fmt: skip
 EVERY = [
     pytest.param(Stencil(order, tolerance), *kind, id=f"{order}-{tolerance}-{name}")
@@ -22,9 +25,9 @@ EVERY = [
 MOST_GROWTH = 1.12
 
 
-def whole_matrices(stencil: Stencil, even_rows: float, buried=False, most=3, size: int = 60):
+def whole_matrices(stencil: Stencil, kind: Kind, even_rows=np.inf, most=3, size: int = 60):
     """Give G and D of a half line with `size` points of each kind, both norms and the closure."""
-    closure, c = surface_closure.surface_closure(stencil, even_rows, buried, most), stencil.first
+    closure, c = surface_closure.surface_closure(stencil, kind, even_rows, most), stencil.first
     interior = np.zeros((size, size + len(c)))
     for r in range(size):
         for m, weight in enumerate(c, 1):
@@ -50,13 +53,13 @@ def whole_matrices(stencil: Stencil, even_rows: float, buried=False, most=3, siz
     return up, down, *norms, closure
 
 
-@pytest.mark.parametrize(("stencil", "even_rows", "buried", "most"), EVERY)
-def test_closure_sums_by_parts(stencil, even_rows, buried, most) -> None:
+@pytest.mark.parametrize(("stencil", "kind", "rows", "most"), EVERY)
+def test_closure_sums_by_parts(stencil, kind, rows, most) -> None:
     """H_half G = -(H_node D)^T for nodes below the surface, and both norms are positive.
 
     The surface row of D is free: the traction it would act on is zero there.
     """
-    up, down, half, node, closure = whole_matrices(stencil, even_rows, buried, most)
+    up, down, half, node, closure = whole_matrices(stencil, kind, rows, most)
     assert closure.node_norm.min() > 0.1
     assert closure.half_norm.min() > 0.1
     near = 60 - stencil.order
@@ -64,20 +67,22 @@ def test_closure_sums_by_parts(stencil, even_rows, buried, most) -> None:
     assert np.abs(product[:near, :near]).max() < 1e-11
 
 
-def accuracy_of(order: int, even_rows: float, most: int) -> int:
+def accuracy_of(order: int, kind: Kind, most: int) -> int:
     """Give the highest power that a closure differentiates exactly."""
-    fit = surface_closure.fits().get((order, False)) if even_rows else None
-    return fit["accuracy"] if fit else min(order // 2, most, 3 if order < 14 else 2)
+    plain = min(order // 2, most, 3 if order < 14 else 2)
+    return plain if kind is Kind.PLAIN or order == 2 else 2
 
 
-@pytest.mark.parametrize(("even_rows", "most"), [(0.0, 3), (0.0, 2), (0.0, 1), (np.inf, 3)])
+@pytest.mark.parametrize(
+    ("kind", "most"), [*((kind, 3) for kind in Kind), (Kind.PLAIN, 2), (Kind.PLAIN, 1)]
+)
 @pytest.mark.parametrize("order", stencils.ORDERS)
-def test_closure_is_exact_for_polynomials(order: int, even_rows: float, most: int) -> None:
+def test_closure_is_exact_for_polynomials(order: int, kind: Kind, most: int) -> None:
     """D on the surface row needs a vanishing function. Twelve decimals are kept."""
-    up, down, *_, closure = whole_matrices(Stencil(order), even_rows, most=most)
+    up, down, *_, closure = whole_matrices(Stencil(order), kind, most=most)
     rows = closure.rows
     nodes, halves = np.arange(60.0), np.arange(60) + 0.5
-    accuracy = accuracy_of(order, even_rows, most)
+    accuracy = accuracy_of(order, kind, most)
     for k in range(accuracy + 1):
         slope = k * halves ** max(k - 1, 0)
         scale = max(1.0, halves[rows] ** k)
@@ -91,26 +96,26 @@ def test_closure_is_exact_for_polynomials(order: int, even_rows: float, most: in
     assert np.abs((up @ nodes**k - k * halves ** (k - 1))[:rows]).max() > 1e-6, "better than said"
 
 
-@pytest.mark.parametrize("even_rows", [0.0, np.inf])
+@pytest.mark.parametrize("kind", Kind)
 @pytest.mark.parametrize("order", stencils.ORDERS)
-def test_closure_of_fitted_coefficients_is_as_good_as_they_are(order, even_rows) -> None:
+def test_closure_of_fitted_coefficients_is_as_good_as_they_are(order, kind) -> None:
     """Its interior is wrong by up to 0.1 % for straight lines too; the closure by a few of that.
 
     Norms that are exact for powers up to 2 take an interior that is exact for all up to 3, as
     fitted coefficients are but to their tolerance.
     """
-    up, *_, closure = whole_matrices(Stencil(order, 1e-3), even_rows)
+    up, *_, closure = whole_matrices(Stencil(order, 1e-3), kind)
     slope = (up @ np.arange(60.0))[: closure.rows]
     assert np.abs(slope - 1).max() < 5e-3
 
 
-@pytest.mark.parametrize(("stencil", "even_rows", "buried", "most"), EVERY)
-def test_growth_is_the_largest_eigenvalue(stencil, even_rows, buried, most) -> None:
+@pytest.mark.parametrize(("stencil", "kind", "rows", "most"), EVERY)
+def test_growth_is_the_largest_eigenvalue(stencil, kind, rows, most) -> None:
     """Of the half line, against that of the unbounded grid.
 
     The surface row counts: vx and sxz have it, though vz and the vanishing szz do not.
     """
-    up, down, *_, closure = whole_matrices(stencil, even_rows, buried, most)
+    up, down, *_, closure = whole_matrices(stencil, kind, rows, most)
     operator = -(down @ up)
     largest = np.sqrt(np.abs(np.linalg.eigvals(operator)).max())
     limit = closure.growth * stencils.largest_symbol(stencil.first)
@@ -119,16 +124,22 @@ def test_growth_is_the_largest_eigenvalue(stencil, even_rows, buried, most) -> N
     assert closure.growth <= MOST_GROWTH
 
 
-def test_plain_closures_stand_where_a_contact_lies_among_the_rows() -> None:
-    fits = surface_closure.fits()
-    wanted = {(n, buried) for n in stencils.ORDERS[1:] for buried in (False, True)}
-    assert set(fits) == wanted, "of order 2 the differences themselves decide"
-    for (order, buried), fit in fits.items():
-        least = len(fit["half_norm"])
-        plain = surface_closure.surface_closure(Stencil(order), 0.0)
-        fitted = surface_closure.surface_closure(Stencil(order), np.inf, buried)
-        again = surface_closure.surface_closure(Stencil(order), least, buried)
-        np.testing.assert_array_equal(again.up, fitted.up)
-        shallow = surface_closure.surface_closure(Stencil(order), least - 0.5, buried)
-        np.testing.assert_array_equal(shallow.up, plain.up)
-        assert np.abs(fitted.node_norm[:4] - plain.node_norm[:4]).max() > 0.01
+@pytest.mark.parametrize("moments", [False, True])
+@pytest.mark.parametrize("order", stencils.ORDERS[1:])
+def test_the_largest_fit_that_lies_in_one_medium_is_taken(order: int, moments: bool) -> None:
+    """Of ten half points, of seven where a contact lies between, and none where one is nearer."""
+    kind = Kind.MOMENTS if moments else Kind.FORCES
+    sizes = {np.inf: 11, 10.0: 11, 9.5: 8, 7.0: 8}
+    for even_rows, rows in sizes.items():
+        assert closure_kind(order, even_rows, moments) is kind
+        closure = surface_closure.surface_closure(Stencil(order), kind, even_rows)
+        assert closure.rows == max(rows, order // 2)
+    assert closure_kind(order, 6.5, moments) is Kind.PLAIN
+    plain = surface_closure.surface_closure(Stencil(order), Kind.PLAIN)
+    near = surface_closure.surface_closure(Stencil(order), kind, 6.5)
+    np.testing.assert_array_equal(near.up, plain.up)
+
+
+def test_order_2_has_a_plain_closure_only() -> None:
+    """The differences themselves decide there."""
+    assert closure_kind(2, np.inf, moments=True) is Kind.PLAIN

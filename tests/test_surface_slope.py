@@ -18,7 +18,7 @@ from seismo.interpolation import Surface, axis_weights, slope_share, sloped_weig
 from seismo.receivers import channel_points
 from seismo.scenario import from_dict
 from seismo.setup import prepare
-from seismo.surface_slope import even_depth
+from seismo.surface_slope import even_depths
 from seismo.surroundings import Surroundings
 
 ROCK = {"vp": 5550.0, "vs": 3150.0, "rho": 2650.0}
@@ -72,7 +72,7 @@ def layered(depth: float, spacing: float, x: list[float]) -> dict:
 def test_the_first_contact_is_found() -> None:
     for depth, even in ((0.0, np.inf), (23.0, 2.0), (27.0, 2.5), (60.0, 5.5), (300.0, np.inf)):
         setup = prepare(from_dict(layered(depth, 10.0, [100.0])))
-        assert even_depth(setup.earth, setup.grid, 8) == even
+        assert even_depths(setup.earth, setup.grid, 8) == [even]
         assert setup.slope.rows == (8 if even > 8 else np.ceil(even))
 
 

@@ -67,7 +67,7 @@ def case(quick: bool) -> list[cases.Row]:
         run, traces, exact = compare(ppw, far, duration)
         error = metrics.relative_maximum(traces[0, 1], exact[0, 1])
         errors.append(error)
-        bar = {5: 0.01, 6.7: 0.0025, 10: 0.0008, 13.3: 0.0004}[ppw]
+        bar = {5: 0.005, 6.7: 0.0012, 10: 0.0004, 13.3: 0.0004}[ppw]
         rows.append(
             cases.Row("3-D Lamb, surface, uz at 1 wavelength, max norm", f"{ppw} ppw", error, bar,
                       peers=SW4[ppw])

@@ -4,8 +4,7 @@ A vertical force 0.6 shortest shear wavelengths deep, receivers on the surface: 
 wavelengths hardly anything but the Rayleigh wave is left, and its velocity on the grid is what
 decides. It is that of the closure at the free surface, and of the differences beneath. Velocity of
 both components against the exact solution of `seismo.exact.layered_plane`, relative L2 norm of the
-receiver, for vp / vs from 1.5 to 5. Wanted are 5, 1.2 and 0.4 % at 5, 7 and 10 points: missed at
-vp / vs 1.5 with 5.2 and 0.43 % at 5 and 10.
+receiver, for vp / vs from 1.5 to 5.
 """
 
 from __future__ import annotations
@@ -20,7 +19,7 @@ from seismo.exact.stack import Stack
 VS, FREQUENCY = 1000.0, 10.0
 SHORTEST = VS / (2.5 * FREQUENCY)
 FAR = 40  # shortest wavelengths
-BARS = {5: 0.055, 7: 0.012, 10: 0.0045}
+BARS = {5: 0.05, 7: 0.012, 10: 0.004}
 BEFORE = {5: "0.1.0: 27 %", 7: "0.1.0: 8.6 %", 10: "0.1.0: 2.0 %"}
 ORDERS = {8: (5, 7, 10), 12: (5, 7), 16: (5, 7)}
 

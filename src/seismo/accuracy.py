@@ -20,6 +20,7 @@ from typing import Any
 import numpy as np
 
 from seismo.stencils import TOLERANCES, Stencil
+from seismo.surface_closure import Kind
 from seismo.waves import Passage, Waves
 
 AUTO_ORDERS = (8, 12, 16)
@@ -46,16 +47,22 @@ class PowerLaw:
 
 # Measured with Ricker wavelets against exact solutions (validation/): half-spaces with a force at
 # and below the surface, media in contact. Errors of one frequency, by the points in its wavelength.
-RAYLEIGH_VELOCITY = PowerLaw(1.5e-4, 3.0)  # relative, with a fitted closure of the surface
-PLAIN_RAYLEIGH_VELOCITY = PowerLaw(1.5e-3, 3.7)  # and with a plain one, where a contact is near
-SURFACE = PowerLaw(2e-3, 4.0)  # of body waves that meet a closed free surface
+RAYLEIGH_VELOCITY = {  # relative, by the closure of the surface
+    Kind.FORCES: PowerLaw(8e-5, 3.0),
+    Kind.MOMENTS: PowerLaw(1.5e-4, 3.0),
+    Kind.PLAIN: PowerLaw(1.5e-3, 3.7),
+}
+SURFACE = {  # of body waves that meet a closed free surface, or begin among its rows
+    Kind.FORCES: PowerLaw(4e-3, 4.0),
+    Kind.MOMENTS: PowerLaw(4.5e-2, 2.0),
+    Kind.PLAIN: PowerLaw(2e-3, 4.0),
+}
 CONTACT = PowerLaw(8e-3, 2.0)  # of waves that meet contacts in an earth that varies with depth only
 SLOPING_CONTACT = PowerLaw(3e-2, 2.0)  # and in any other
 SCHOLTE_VELOCITY = PowerLaw(1.5e-4, 3.0)  # relative, of waves along a contact of fluid and solid
 SLOPING_BED = PowerLaw(0.12, 3.0)  # of waves that meet such a contact in any other earth
 LAYER = PowerLaw(1e-3, 6.0)  # of absorbing layers, by their thickness in points
 _REVERBERATION = 4.0  # times the error of a contact, where waves return to it from the top
-FITTED_ROWS = 7  # that a fitted closure asks for of one medium under the surface
 _RAYLEIGH = 0.92  # velocity of Rayleigh waves / vs
 _DECAY = 0.2  # with depth, of their share of the traces, in wavenumbers
 
@@ -80,18 +87,17 @@ def surface_error(waves: Waves) -> float:
 
     Body waves err once; Rayleigh waves, of which deep sources make few, travel at a wrong speed.
     """
-    if not waves.surface:
+    if waves.surface is None:
         return 0.0
     medium = min((p.medium for p in waves.passages), key=lambda medium: medium.top)
     velocity, frequency = medium.slowest, waves.spectra.frequency
     points = velocity / (frequency * max(waves.spacing))
-    phase = SURFACE(points)
+    phase = SURFACE[waves.surface](points)
     if medium.vp and medium.vs:
         wavenumber = 2.0 * math.pi * frequency / (_RAYLEIGH * velocity)
         share = np.exp(-_DECAY * wavenumber * waves.depth)
         travelled = min(waves.longest, velocity * waves.duration)
-        fitted = medium.bottom - medium.top > FITTED_ROWS * waves.spacing[-1]
-        velocity_error = (RAYLEIGH_VELOCITY if fitted else PLAIN_RAYLEIGH_VELOCITY)(points)
+        velocity_error = RAYLEIGH_VELOCITY[waves.surface](points)
         phase = np.hypot(phase, share * velocity_error * wavenumber * travelled)
     return waves.spectra.error(phase)
 
@@ -165,6 +171,11 @@ def stencil_for(kind: str, order: int, waves: Waves) -> Stencil:
     if kind == "fitted":
         return best_stencil(waves, order)
     return Stencil(order, _MINMAX if kind == "minmax" else 0.0)
+
+
+def least_order(spec: Any) -> int:
+    """Return the lowest order that a run may have, by its scenario's grid."""
+    return AUTO_ORDERS[0] if spec.order == "auto" else spec.order
 
 
 def choose_stencil(spec: Any, waves: Waves) -> Stencil:

@@ -20,9 +20,6 @@ That stretches all axes by a share p of d, as a multi-axial PML does (Meza-Fajar
 s' = m (s + dt A v') are leapfrog with friction D (v' + v), D = (1 - m) / (1 + m), and weights
 W = (1 + m) / 2m >= 1. So (v, W v) + (s, W s) - dt (s, A v) falls, and no step becomes unstable.
 
-The rows under a closed free surface guide such waves, too, whatever the rock (up to -k V / w =
-0.008, some 4 points long): there the fields are damped in every layer.
-
 The inner side lies half a cell beyond the last point inside: half points there are not in the layer
 either, so that both ends of an axis have as many points in a layer as are asked for.
 """

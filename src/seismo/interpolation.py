@@ -20,7 +20,7 @@ RADIUS = 4
 KAISER_B = 6.31
 EXACT_DEGREE = 3
 SURFACE_POINTS = 6
-SLOPE_ROWS = 3  # least rows beside a prescribed slope
+SLOPE_ROWS = 4  # least rows beside a prescribed slope
 ON_GRID = 1e-9  # in cells: nearer than this is on the point
 
 

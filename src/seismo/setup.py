@@ -11,7 +11,7 @@ from typing import Any
 
 import numpy as np
 
-from seismo.accuracy import choose_stencil, refuse_uncarried
+from seismo.accuracy import choose_stencil, least_order, refuse_uncarried
 from seismo.contact import Contact, find_contacts
 from seismo.contact_operators import stable_share
 from seismo.errors import ModelError, ScenarioError, gathered
@@ -39,7 +39,7 @@ from seismo.stages import reached
 from seismo.stencils import Stencil, largest_second_symbol, largest_symbol
 from seismo.surface_closure import SurfaceClosure
 from seismo.surface_slope import SurfaceSlope
-from seismo.surroundings import surface_of
+from seismo.surroundings import free_surface, surface_of
 from seismo.survey import Geometry, Share, Shot
 from seismo.waves import Waves, waves_of
 
@@ -215,13 +215,15 @@ def prepare(scenario: Any, batch_points: int = BATCH_POINTS, share: Share | None
         partial(_earth, scenario, grid, physics), geometry.shots, geometry.groups
     )  # fmt: skip
     (earth, extremes), shots, groups = gathered(steps)
-    waves = waves_of(scenario, physics, grid, earth, shots, groups)
+    surface = None
+    if scenario.boundaries.top == "free_surface":
+        sources = [source for shot in shots for source in shot.sources]
+        surface = free_surface(physics, earth, grid, sources)
+    kind = surface.kind(least_order(scenario.grid)) if surface else None
+    waves = waves_of(scenario, physics, grid, earth, shots, groups, kind)
     refuse_uncarried(scenario, waves)
     stencil = choose_stencil(scenario.grid, waves)
-    closure, slope = None, None
-    if scenario.boundaries.top == "free_surface":
-        depths = [source.position[2] for shot in shots for source in shot.sources]
-        closure, slope = surface_of(physics, earth, grid, stencil, depths)
+    closure, slope = surface_of(surface, earth, grid, stencil)
     fastest = getattr(extremes, f"{physics.fastest}_max")
     intervals = [r.interval for r in scenario.receivers if r.interval is not None]
     intervals += [s.interval for s in scenario.output.snapshots if s.interval is not None]

@@ -105,7 +105,7 @@ class Binding:
         regions: boxes of one variant each.
         closed_width: width of the surface weights, 0 without a closed free surface.
         even: by stage, of every plane z of the grid, whether its medium is even.
-        damped: whether layers damp the fields themselves everywhere, not only in closed rows.
+        damped: whether layers damp the fields themselves.
     """
 
     backend: Backend
@@ -199,7 +199,7 @@ class BoundStage:
             width = binding.closed_width if closed else 0
             variant = Variant(
                 binding.order, axes, middle, ends, memory.slots, width, memory.at_once,
-                binding.damped or closed,
+                binding.damped,
             )  # fmt: skip
             launches.append(binding.backend.sweep(
                 formula, variant, binding.tables, np.array(rows, np.int64), memory.arrays(parity),

@@ -18,10 +18,11 @@ Whatever the block and the norms are, energy is conserved; exactness for polynom
 of them free. A *plain* closure spends these on the next power and on smoothness. A *fitted* one
 spends them on the motion of the surface of uniform half-spaces, over all waves in the band of a
 source, above all on the velocity of the Rayleigh wave: `scripts/fit_surface_closure.py` finds it,
-`surface_closure.json` keeps it. It is several times better on one rock, and worse where a contact
-lies among its rows: there, and for order 2, the plain one is used. Each order has two. What is best
-for sources on the surface, or well below, is rough to the near field of a *buried* one among the
-rows, so that the other one is fitted to these, too.
+`surface_closure.json` keeps it. It is many times better on one rock, and worse where a contact lies
+among its rows, and under water: there, and for order 2, the plain one is used. Each order has two
+kinds. What is best for forces, anywhere, and for moments well below the rows, is rough to the near
+field of a *moment* among them, so that the other kind is fitted to these, too. Each kind has two
+sizes: of 10 rows, and of 7 where a contact lies between.
 """
 
 from __future__ import annotations
@@ -29,6 +30,7 @@ from __future__ import annotations
 import json
 import math
 from dataclasses import dataclass
+from enum import Enum
 from functools import lru_cache
 from importlib.resources import files
 
@@ -36,8 +38,16 @@ import numpy as np
 
 from seismo.stencils import Stencil, largest_symbol
 
-BURIED_ROWS = (0.25, 8.0)  # where a source is among the rows of a fitted closure
+MOMENT_ROWS = (0.25, 9.0)  # where a moment is among the rows of a fitted closure
 _DECIMALS = 12  # of block and norms: the same on every machine, whatever its linear algebra
+
+
+class Kind(Enum):
+    """What a closure is best for."""
+
+    PLAIN = "plain"  # contacts among its rows
+    FORCES = "forces"  # forces anywhere, and moments below its rows
+    MOMENTS = "moments"  # moments among its rows
 
 
 @dataclass(frozen=True)
@@ -153,15 +163,45 @@ def _plain(conditions: ClosureConditions, accuracy: int) -> np.ndarray:
 
 
 @lru_cache
-def fits() -> dict[tuple[int, bool], dict]:
-    """Return the fits to Taylor coefficients by order, and whether sources are buried."""
+def fits() -> tuple[dict, ...]:
+    """Return the fits to Taylor coefficients, those of most rows first."""
     text = files("seismo").joinpath("surface_closure.json").read_text()
-    return {(fit["order"], fit["buried"]): fit for fit in json.loads(text)}
+    return tuple(sorted(json.loads(text), key=lambda fit: -len(fit["half_norm"])))
+
+
+def most_rows() -> int:
+    """Return the rows of the largest fit."""
+    return len(fits()[0]["half_norm"])
+
+
+def _fit(order: int, kind: Kind, even_rows: float) -> dict | None:
+    """Return the fit of a kind with the most rows that lie in one medium, if there is one."""
+    return next(
+        (
+            fit
+            for fit in fits()
+            if (fit["order"], fit["kind"]) == (order, kind.value)
+            and len(fit["half_norm"]) <= even_rows
+        ),
+        None,
+    )
+
+
+def closure_kind(order: int, even_rows: float, moments: bool) -> Kind:
+    """Return the kind of closure that is best at a free surface.
+
+    Args:
+        order: of the differences.
+        even_rows: cells below the surface that are of one solid.
+        moments: whether a moment acts among the rows (`MOMENT_ROWS`).
+    """
+    kind = Kind.MOMENTS if moments else Kind.FORCES
+    return kind if _fit(order, kind, even_rows) else Kind.PLAIN
 
 
 @lru_cache
 def surface_closure(
-    stencil: Stencil, even_rows: float = math.inf, buried: bool = False, most: int = 3
+    stencil: Stencil, kind: Kind = Kind.FORCES, even_rows: float = math.inf, most: int = 3
 ) -> SurfaceClosure:
     """Return the closure of a stencil at a free surface.
 
@@ -172,15 +212,15 @@ def surface_closure(
 
     Args:
         stencil: of the interior, order 2M.
-        even_rows: cells below the surface without a contact of media.
-        buried: whether a source lies below the surface, among the rows (`BURIED_ROWS`).
+        kind: what it is to be best for; where no fit of it is left, it is plain.
+        even_rows: cells below the surface that are of one solid.
         most: highest power that a plain closure is exact for.
     """
-    c, fit = stencil.first, fits().get((stencil.order, buried))
+    c, fit = stencil.first, _fit(stencil.order, kind, even_rows)
     terms = len(c)
     # Fitted coefficients give long waves a factor next to 1, which is Q's as a whole.
     factor = float((2 * np.arange(terms) + 1) @ c)
-    if fit and even_rows >= len(fit["half_norm"]):
+    if fit:
         conditions = ClosureConditions(c / factor, len(fit["half_norm"]), len(fit["node_norm"]))
         wish = np.concatenate([np.ravel(fit["block"]), fit["half_norm"], fit["node_norm"]])
         solution = conditions.nearest(wish, fit["accuracy"])

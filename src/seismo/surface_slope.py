@@ -12,6 +12,7 @@ weights of the rows and of the slopes.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import NamedTuple
 
@@ -128,23 +129,25 @@ class SurfaceSlope:
         return Points(*(np.concatenate(part) for part in zip(*parts, strict=True)))
 
 
-def even_depth(earth: Earth, grid: Grid, most: int, change: float = CONTACT) -> float:
-    """Return the depth in cells down to which no column of the earth has a contact.
+def even_depths(
+    earth: Earth, grid: Grid, most: int, changes: Sequence[float] = (CONTACT,)
+) -> list[float]:
+    """Return the depths in cells down to which no column of the earth has a contact.
 
-    A contact is a modulus or density that changes by more than `change` within half a cell.
+    A contact is a modulus or density that changes by more than so much within half a cell.
 
     Args:
         earth: the medium.
         grid: the grid.
         most: depth in cells that is looked at; beyond it the answer is infinite.
-        change: relative.
+        changes: relative; one depth for each.
     """
     z = grid.coordinate("z", np.arange(2 * most + 1) / 2)
     y, x = (grid.coordinate(a, np.arange(grid.points[AXES.index(a)])) for a in "yx")
     if earth.layered:
         y, x = y[:1], x[:1]
     rows = max(1, _SLAB // (x.size * z.size))
-    found = np.inf
+    found = [np.inf] * len(changes)
     for first in range(0, y.size, rows):
         across = y[None, first : first + rows, None] if grid.dimensions == 3 else None
         down = z[:, None, None] if grid.dimensions == 3 else z[:, None]
@@ -155,7 +158,8 @@ def even_depth(earth: Earth, grid: Grid, most: int, change: float = CONTACT) -> 
         ]
         for values in moduli:
             flat = values.reshape(z.size, -1)
-            jumps = np.abs(np.diff(flat, axis=0)) > change * np.minimum(flat[1:], flat[:-1])
-            cut = np.flatnonzero(jumps.any(1))
-            found = min(found, cut[0] / 2 if cut.size else np.inf)
+            jumps, least = np.abs(np.diff(flat, axis=0)), np.minimum(flat[1:], flat[:-1])
+            for n, change in enumerate(changes):
+                cut = np.flatnonzero((jumps > change * least).any(1))
+                found[n] = min(found[n], cut[0] / 2 if cut.size else np.inf)
     return found

@@ -9,6 +9,7 @@ from __future__ import annotations
 import math
 from collections.abc import Iterable
 from dataclasses import dataclass
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -26,8 +27,15 @@ from seismo.interpolation import (
 from seismo.model import Earth
 from seismo.physics.table import Field, Physics
 from seismo.stencils import Stencil
-from seismo.surface_closure import BURIED_ROWS, SurfaceClosure, surface_closure
-from seismo.surface_slope import MOST_ROWS, Points, SurfaceSlope, even_depth
+from seismo.surface_closure import (
+    MOMENT_ROWS,
+    Kind,
+    SurfaceClosure,
+    closure_kind,
+    most_rows,
+    surface_closure,
+)
+from seismo.surface_slope import CONTACT, MOST_ROWS, Points, SurfaceSlope, even_depths
 
 
 @dataclass(frozen=True)
@@ -169,33 +177,83 @@ GRADIENT = 0.005
 SHALLOWEST, SHALLOW, SOFTER = 1.0, 3.0, 2.0
 
 
-def surface_of(
-    physics: Physics, earth: Earth, grid: Grid, stencil: Stencil, depths: Iterable[float]
-) -> tuple[SurfaceClosure | None, SurfaceSlope | None]:
-    """Return the closure of a free surface, and what the surface prescribes of vz, if anything.
+class FreeSurface(NamedTuple):
+    """What a free surface that differences close depends on, beside these.
+
+    Attributes:
+        rows: half points below it and above the shallowest contact, of those that a reading of vz
+            uses; 0 without vz.
+        even_rows: cells below it that are of one solid (`GRADIENT`), as far as fits ask for.
+        moments: whether a moment acts among the rows of a fitted closure.
+        power: that a plain closure is best exact for.
+    """
+
+    rows: int
+    even_rows: float
+    moments: bool
+    power: int = 3
+
+    def kind(self, order: int) -> Kind:
+        """Return the kind of closure of an order."""
+        return closure_kind(order, self.even_rows, self.moments)
+
+
+def free_surface(
+    physics: Physics, earth: Earth, grid: Grid, sources: Iterable[Any]
+) -> FreeSurface | None:
+    """Return what the closure of a free surface depends on, None where images make it.
 
     Args:
         physics: the wave equation.
         earth: the medium.
         grid: the grid.
-        stencil: of the differences.
-        depths: z in m of the sources of all shots.
+        sources: of all shots, each with its kind and its position in m.
     """
     if not physics.closed_surface:
-        return None, None
+        return None
     if not any(field.name == "vz" for field in physics.fields):  # what is fitted is P-SV motion
-        return surface_closure(stencil, 0.0), None
-    first, last = BURIED_ROWS
-    buried = any(first < grid.index("z", z) < last for z in depths)
-    even = even_depth(earth, grid, MOST_ROWS)
-    slope = SurfaceSlope(grid, earth, max(1, math.ceil(min(even, MOST_ROWS))), stencil.order // 2)
-    one = even_depth(earth, grid, MOST_ROWS, GRADIENT)
-    return surface_closure(stencil, one, buried, _plain_power(earth, grid)), slope
+        return FreeSurface(0, 0.0, False)
+    first, last = MOMENT_ROWS
+    moments = any(
+        s.kind != "force" and first < grid.index("z", s.position[2]) < last for s in sources
+    )
+    contact, even = even_depths(earth, grid, most_rows(), (CONTACT, GRADIENT))
+    if _wet(earth, grid):  # fits are of solids: under water the plain closure errs less
+        even = 0.0
+    rows = max(1, math.ceil(min(contact, MOST_ROWS)))
+    return FreeSurface(rows, even, moments, _plain_power(earth, grid, contact))
 
 
-def _plain_power(earth: Earth, grid: Grid) -> int:
-    """Return the power that a plain closure is best exact for under layers."""
-    depth = even_depth(earth, grid, MOST_ROWS)
+def _wet(earth: Earth, grid: Grid) -> bool:
+    """Tell whether there is a fluid on the free surface."""
+    y, x = (grid.coordinate(a, np.arange(grid.points[AXES.index(a)])) for a in "yx")
+    if earth.layered:
+        y, x = y[:1], x[:1]
+    across = y[:, None] if grid.dimensions == 3 else None
+    return bool((earth.sample(np.array(grid.coordinate("z", 0)), across, x)["vs"] == 0.0).any())
+
+
+def surface_of(
+    surface: FreeSurface | None, earth: Earth, grid: Grid, stencil: Stencil
+) -> tuple[SurfaceClosure | None, SurfaceSlope | None]:
+    """Return the closure of a free surface, and what the surface prescribes of vz, if anything.
+
+    Args:
+        surface: the free surface, if there is one that differences close.
+        earth: the medium.
+        grid: the grid.
+        stencil: of the differences.
+    """
+    if surface is None:
+        return None, None
+    kind = surface.kind(stencil.order)
+    closure = surface_closure(stencil, kind, surface.even_rows, surface.power)
+    rows, halo = surface.rows, stencil.order // 2
+    return closure, SurfaceSlope(grid, earth, rows, halo) if rows else None
+
+
+def _plain_power(earth: Earth, grid: Grid, depth: float) -> int:
+    """Return the power that a plain closure is best exact for under layers, `depth` cells thick."""
     if not earth.layered or depth > SHALLOW:
         return 3
     z = grid.coordinate("z", np.arange(2 * grid.points[2] - 1) / 2)

@@ -22,6 +22,7 @@ from seismo.physics.table import Physics
 from seismo.receivers import ReceiverGroup
 from seismo.spectra import spectra_of
 from seismo.stencils import Stencil
+from seismo.surface_closure import Kind
 from seismo.survey import Shot
 
 _MOST_PAIRS = 2_000_000  # of sources and receivers whose distances are computed each
@@ -54,7 +55,7 @@ class Waves:
         spacing: (axis) m.
         second_order: whether second differences drive the waves.
         longest: distance in m from a source to what is farthest of it.
-        surface: whether a free surface is closed by one-sided differences.
+        surface: how differences close a free surface, None where there is none or images make it.
         depth: in m below the top of the shallowest source, and of the shallowest receiver, added.
         duration: s.
         layered: whether the earth varies with depth only.
@@ -67,7 +68,7 @@ class Waves:
     spacing: tuple[float, ...]
     second_order: bool
     longest: float
-    surface: bool
+    surface: Kind | None
     depth: float
     duration: float
     layered: bool
@@ -116,7 +117,7 @@ class Waves:
 
 def waves_of(
     scenario: Any, physics: Physics, grid: Grid, earth: Earth, shots: Sequence[Shot],
-    groups: Sequence[ReceiverGroup],
+    groups: Sequence[ReceiverGroup], surface: Kind | None,
 ) -> Waves:  # fmt: skip
     """Return what the grid of a run has to carry.
 
@@ -127,14 +128,14 @@ def waves_of(
         earth: vp, vs, rho anywhere.
         shots: all of them.
         groups: receivers.
+        surface: how differences close a free surface, None where they do not.
     """
     media = media_of(earth, grid)
     sources = [source for shot in shots for source in shot.sources]
     quantities = {name for group in groups for name in group.quantities}
     everywhere = not groups or bool(scenario.output.maps)
     longest = _longest_path(grid, sources, groups, everywhere)
-    surface = scenario.boundaries.top == "free_surface" and physics.closed_surface
-    shear = len(media) > 1 or surface or not {s.kind for s in sources} <= _ISOTROPIC
+    shear = len(media) > 1 or surface is not None or not {s.kind for s in sources} <= _ISOTROPIC
     depths = [np.array([s.position[2] for s in sources])]
     depths += [group.positions[:, 2] for group in groups]
     ends = np.concatenate(depths)
