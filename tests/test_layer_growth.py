@@ -174,9 +174,9 @@ def test_no_layer_grows_beside_a_soft_bed(thickness, tmp_path) -> None:
 
 
 def test_no_layer_grows_at_a_low_frequency(tmp_path) -> None:
-    """With the fields damped by a hundredth of d, a hundred times in the last third."""
-    found = speeds(soft_bed(20.0), tmp_path, 9000, 3, frequency=1.0, order=8)
-    assert found[2] < found[1]
+    """36 times in the last quarter, if alpha may be less than 0.05 d."""
+    found = speeds(soft_bed(10.0), tmp_path, 8000, 4, frequency=0.5, points=40)
+    assert found[3] < found[2] < found[1]
 
 
 def test_layers_damp_more_where_the_modulus_jumps(tmp_path) -> None:
