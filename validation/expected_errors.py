@@ -21,6 +21,10 @@ from seismo.plan.accuracy import expected_error
 FREQUENCY = 10.0
 ROCK = Medium(3464.0, 2000.0, 2300.0)
 HARD = Medium(5500.0, 3200.0, 2600.0)
+WEAK = Medium(3637.0, 2100.0, 2300.0)
+STIFF = Medium(17320.0, 10000.0, 2300.0)
+HARDER = Medium(6200.0, 3600.0, 2700.0)
+HARDEST = Medium(8000.0, 4500.0, 3000.0)
 SOFT = Medium(1800.0, 800.0, 1900.0)
 WATER = Medium(1500.0, 0.0, 1000.0)
 MUD = Medium(1700.0, 0.0, 1500.0)
@@ -69,6 +73,24 @@ PROBLEMS = (
     Problem("water over mud", (WATER, MUD), (5.0,), 3.0, 2.0, (3.0, 8.0), 6.0, False),
     Problem("water over mud", (WATER, MUD), (5.0,), 3.0, 2.0, (3.0, 8.0), 12.0, False),
     Problem("water over sediment", (WATER, SEDIMENT), (8.0,), 5.0, 8.8, (4.0, 12.0), 8.0, False),
+    Problem("two solids, nearly alike", (ROCK, WEAK), (4.0,), 2.0, 1.5, (3.0, 8.0), 6.0, False),
+    Problem("two solids, 1 : 5", (ROCK, STIFF), (4.0,), 2.0, 1.5, (3.0, 8.0), 6.0, False),
+    Problem("two solids, 1 : 5", (ROCK, STIFF), (4.0,), 2.0, 1.5, (3.0, 8.0), 12.0, False),
+    Problem("water over rock", (WATER, ROCK), (4.05,), 2.0, 4.3, (3.0, 8.0), 6.0, False),
+    Problem("water over rock", (WATER, ROCK), (4.05,), 2.0, 4.3, (3.0, 8.0), 12.0, False),
+    Problem(
+        "four solids",
+        (ROCK, HARD, HARDER, HARDEST),
+        (4.0, 5.0, 7.0),
+        2.0,
+        1.5,
+        (3.0, 8.0),
+        8.0,
+        False,
+    ),
+    Problem("three rows of soft rock", (SOFT, ROCK), (0.3,), 2.0, 0.0, (5.0, 12.0), 10.0),
+    Problem("six rows of soft rock", (SOFT, ROCK), (0.6,), 2.0, 0.0, (5.0, 30.0), 10.0),
+    Problem("four rows of rock on hard rock", (ROCK, HARD), (0.5,), 2.0, 0.0, (5.0, 12.0), 8.0),
 )
 
 

@@ -32,6 +32,7 @@ _QUANTILES = (0.0, 0.25, 0.5, 0.7, 0.85, 0.95, 0.99)  # of the energy of the tra
 _FASTEST = 1.25  # largest wavenumber, in those of the slowest wave
 _ACROSS = 2.0  # wavenumbers in the width of a resonance
 _FEWEST, _MOST = 32, 80  # wavenumbers
+_NEAR = 4.5  # rows
 _LEAST_POINTS = 2.8  # in the slowest wave: shorter ones are lost anyhow
 LENT = PowerLaw(0.15, 3.2)  # of contacts that lend strains (`seismo.contact`): measured
 _WORST = 1.4  # error of the worst receiver of a line, in those of the whole line
@@ -47,12 +48,14 @@ class Section:
         rows: of the grid about each; None where it is exact there, too.
         tops: depth of the first contact of each in m, or of the surface.
         bottoms: depth of the last contact of each in m.
+        near: so close in m to contacts waves are not told apart by how they decay.
     """
 
     stacks: tuple[Stack, ...]
     rows: tuple[Rows | None, ...]
     tops: tuple[float, ...]
     bottoms: tuple[float, ...]
+    near: float
 
     @property
     def layers(self) -> list[Rock]:
@@ -62,6 +65,15 @@ class Section:
     def layer_at(self, z: float) -> int:
         """Return which layer holds a depth; of one within a stack, that below it."""
         return int(np.searchsorted(self.tops, z, "right"))
+
+    def clear(self, z: float, layer: int) -> float:
+        """Return a depth moved away from contacts at the ends of its layer, as far as it must."""
+        low, high = -math.inf, math.inf
+        if layer:
+            low = self.bottoms[layer - 1] + self.near * (self.rows[layer - 1] is not None)
+        if layer < len(self.tops):
+            high = self.tops[layer] - self.near * (self.rows[layer] is not None)
+        return min(max(z, low), high) if low <= high else 0.5 * (low + high)
 
 
 @dataclass(frozen=True)
@@ -92,7 +104,9 @@ def section_of(setup: Setup) -> Section:
         tops.insert(0, top)
         bottoms.insert(0, top)
         rows.insert(0, None)
-    return Section(tuple(kept), tuple(rows), tuple(tops), tuple(bottoms))
+    return Section(
+        tuple(kept), tuple(rows), tuple(tops), tuple(bottoms), _NEAR * setup.grid.spacing[2]
+    )
 
 
 @dataclass(frozen=True)
@@ -263,7 +277,7 @@ class _Network:
             if self.free and n == 1 and depth < section.bottoms[0]:
                 fields.append(leaving[0][:, self.kinds(1) :])
                 continue
-            at = max(depth, section.bottoms[n - 1]) if n else depth
+            at = section.clear(depth, n)
             falling, rising = self._arriving(leaving, n, at)
             if n == home:
                 way = np.exp(-self.a[n] * abs(at - z))

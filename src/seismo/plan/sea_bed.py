@@ -17,11 +17,13 @@ import numpy as np
 from seismo.contact import Contact, all_contacts
 from seismo.contact_operators import contact_operators, vibrations
 from seismo.contact_reading import ON_CONTACT
+from seismo.plan.accuracy import percent
 from seismo.plan.resolution import highest_frequency
 from seismo.plan.timing import Lines
 from seismo.setup import Setup
 
-MOST_DELAY = 0.003  # of the velocity: a trace errs by 2 pi of it per wavelength of path
+LEAST_ROWS = 3.0  # in a wave that a grid carries
+_WAVELENGTHS = (3.0, 4.0, 5.0, 6.0, 8.0, 10.0, 13.0, 17.0)  # in rows
 DIFFERENTIATED = ("divergence", "rotation")
 _DEPTH = 3.0  # wavelengths of column on each side of a contact
 _SEARCHED = 1000  # trial velocities
@@ -80,8 +82,8 @@ def sea_bed(setup: Setup) -> Lines:
 
 
 def _waves(setup: Setup, contact: Contact, kept: bool, z: str) -> Lines:
-    frequency, spacing = highest_frequency(setup), setup.grid.spacing[2]
-    wavelength = scholte_velocity(contact) / frequency / spacing
+    spacing = setup.grid.spacing[2]
+    wavelength = scholte_velocity(contact) / highest_frequency(setup) / spacing
     where = f"model: the contact of fluid and solid at z = {z}"
     if not contact.closed:
         how = "rows of lower accuracy" if kept else "averages of the cell it cuts"
@@ -92,16 +94,34 @@ def _waves(setup: Setup, contact: Contact, kept: bool, z: str) -> Lines:
             "points per wavelength; compare with a finer grid.spacing"
         )
         return
-    if wavelength < 3.0:
+    if wavelength < LEAST_ROWS:
         return  # `cautions` has said that the grid does not carry them
-    error = scholte_error(contact, tuple(float(n) for n in setup.stencil.first), wavelength)
-    if abs(error) > MOST_DELAY:
+    error, way = scholte_trace_error(setup, contact)
+    wanted = setup.scenario.grid.accuracy
+    if error > wanted:
+        finer = spacing * (wanted / error) ** (1.0 / 3.0)
         yield (
-            f"{where}: Scholte waves of {frequency:.4g} Hz, {wavelength:.3g} points long, travel "
-            f"{100.0 * abs(error):.2g} % too {'fast' if error > 0 else 'slowly'} along it: "
-            f"their traces err by {200.0 * np.pi * abs(error):.2g} % with every wavelength of way; "
-            f"use a grid.spacing of {spacing * wavelength / 12.0:.3g} m for 12 points"
+            f"{where}: Scholte waves travel along it at a wrong speed: after {way:.4g} m, their "
+            f"longest way, a trace of them alone errs by {percent(error)} in all its spectrum (the "
+            "expected trace error counts them as far as receivers feel them); use a grid.spacing "
+            f"of {finer:.2g} m for {percent(wanted)}"
         )
+
+
+def scholte_trace_error(setup: Setup, contact: Contact) -> tuple[float, float]:
+    """Return the relative error of a trace of Scholte waves alone, and the way in m they have gone.
+
+    Their error is computed for some wavelengths, and falls with the third power of longer ones.
+    """
+    waves, velocity = setup.waves, scholte_velocity(contact)
+    way = min(waves.longest, velocity * waves.duration)
+    rows = velocity / waves.spectra.frequency / setup.grid.spacing[2]
+    first = tuple(float(n) for n in setup.stencil.first)
+    errors = [scholte_error(contact, first, length) for length in _WAVELENGTHS]
+    shorter = np.interp(rows, _WAVELENGTHS, errors)
+    ratio = shorter * (_WAVELENGTHS[-1] / rows.clip(_WAVELENGTHS[-1])) ** 3
+    phase = 2.0 * np.pi * waves.spectra.frequency / velocity * ratio * way
+    return waves.spectra.error(phase), way
 
 
 def _receivers(setup: Setup, contact: Contact, z: str) -> Lines:
