@@ -34,7 +34,7 @@ import json
 from pathlib import Path
 
 import numpy as np
-from closed_grid import ClosedGrid, Weights
+from surface_errors import SurfaceErrors, Weights
 
 DATA = Path(__file__).parents[1] / "src" / "seismo" / "surface_closure.json"
 WEIGHTS = {
@@ -49,7 +49,7 @@ STEPS, ENOUGH = 40, 1e-3  # of a round at most; relative decrease that ends it
 WANTED = 0.02  # of near fields
 
 
-def least(grid: ClosedGrid, x: np.ndarray) -> np.ndarray:
+def least(grid: SurfaceErrors, x: np.ndarray) -> np.ndarray:
     """Minimise the sum of squares (Levenberg 1944; Marquardt 1963)."""
     residual, damping = grid.residual(x), 1e-3
     cost = residual @ residual
@@ -72,7 +72,7 @@ def rounded(values: np.ndarray) -> list:
     return np.round(values, 15).tolist()
 
 
-def start(grid: ClosedGrid, entry: dict) -> np.ndarray:
+def start(grid: SurfaceErrors, entry: dict) -> np.ndarray:
     """Return where a fit starts: at the closure nearest to an entry, of as many rows or others."""
     conditions = grid.conditions
     h, n = conditions.half_rows, conditions.node_rows
@@ -86,7 +86,7 @@ def start(grid: ClosedGrid, entry: dict) -> np.ndarray:
 
 def fitted(order: int, kind: str, rows: int, entry: dict, rounds: int) -> dict:
     """Fit one closure, show what it gives, and return its entry."""
-    grid = ClosedGrid(order, rows, POINTS.get(order, 5.0), WEIGHTS[kind])
+    grid = SurfaceErrors(order, rows, POINTS.get(order, 5.0), WEIGHTS[kind])
     x = least(grid, start(grid, entry))
     for _ in range(rounds):
         grid.weigh_again(x, WANTED)

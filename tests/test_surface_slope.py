@@ -18,6 +18,7 @@ from seismo.interpolation import Surface, axis_weights, slope_share, sloped_weig
 from seismo.receivers import channel_points
 from seismo.scenario import from_dict
 from seismo.setup import prepare
+from seismo.surface_closure import Kind
 from seismo.surface_slope import even_depths
 from seismo.surroundings import Surroundings
 
@@ -232,3 +233,40 @@ def test_vz_on_the_surface_above_a_shallow_source(depth: float, bar: float, tmp_
     assert error[:, far].max() < bar
     far = np.hypot(np.arange(-6, 9), depth) > 4.99
     assert (np.abs(peaks / wanted - 1)[far] < bar).all()
+
+
+MOMENT = {"type": "moment_tensor", "components": {"xz": 1e9}, "time_function": "moment"}
+
+
+@pytest.mark.parametrize(
+    ("depth", "source", "cells", "kind", "rows"),
+    [
+        (0.0, {}, 5.0, Kind.FORCES, 11),
+        (0.0, MOMENT, 5.0, Kind.MOMENTS, 11),
+        (0.0, MOMENT, 0.0, Kind.FORCES, 11),
+        (0.0, MOMENT, 9.5, Kind.FORCES, 11),
+        (86.0, MOMENT, 5.0, Kind.MOMENTS, 8),
+        (66.0, MOMENT, 5.0, Kind.PLAIN, 6),
+    ],
+)
+def test_the_closure_is_that_of_what_acts_and_lies_among_its_rows(
+    depth, source, cells, kind, rows
+) -> None:
+    """In a layer so many metres thick, spacing 10 m, a source so many cells deep."""
+    document = layered(depth, 10.0, [200.0])
+    given = document["sources"][0]
+    if source:
+        given = {"wavelet": given["wavelet"], **source}
+    document["sources"] = [{**given, "position": {"x": 100.0, "z": 10.0 * cells}}]
+    setup = prepare(from_dict(document))
+    assert (setup.waves.surface, setup.closure.rows) == (kind, rows)
+
+
+def test_under_water_the_closure_is_plain() -> None:
+    document = layered(0.0, 10.0, [200.0])
+    document["model"] = [{"type": "uniform", "vp": 1500.0, "vs": 0.0, "rho": 1000.0}]
+    document["sources"][0] = {
+        "type": "explosion", "moment": 1e9, "position": {"x": 100.0, "z": 50.0},
+        "wavelet": document["sources"][0]["wavelet"],
+    }  # fmt: skip
+    assert prepare(from_dict(document)).waves.surface is Kind.PLAIN
