@@ -38,9 +38,6 @@ from seismo.setup import Setup
 
 FACES = {"x": ("x_min", "x_max"), "y": ("y_min", "y_max"), "z": ("top", "bottom")}
 _FROM_LAYERS = 0.5  # of the error of layers that damp the fields: see `_grazing`
-# The same of layers that damp the rows of a surface alone, above layered rock: 0.2 to 2.4 % of the
-# traces on six stacks, 0.07 to 0.3 of that error; a Rayleigh wave of one rock has 0.007 of it.
-_FROM_SURFACE_ROWS = 0.07
 _MOST_RAYS = 12
 _MOST_ENDS = 200  # sources, and receivers, between which rays are sought
 _MOST_PLACES = 2000
@@ -97,9 +94,6 @@ def expected_error(setup: Setup) -> Expected:
     sent_back = layer_error(setup.waves, setup.scenario.boundaries, setup.guided_damping)
     if setup.guided_damping:
         sent_back *= _grazing(setup)
-    elif setup.closure and setup.physics.layer_damping and len(setup.waves.passages) > 1:
-        damped = layer_error(setup.waves, setup.scenario.boundaries, setup.physics.layer_damping)
-        sent_back = math.hypot(sent_back, _FROM_SURFACE_ROWS * damped)
     causes.append(("absorbing layers", sent_back))
     return Expected(tuple(sorted(causes, key=lambda cause: -cause[1])))
 
