@@ -366,6 +366,25 @@ def test_what_is_suspicious_is_named(words):
     assert any(re.search(words, line) for line in warnings), warnings
 
 
+@pytest.mark.parametrize(("source", "words"), [
+    ({"type": "moment_tensor", "components": {"xz": 1e9}}, "moment less than 9 points .* 8 %"),
+    ({"type": "force", "force": {"x": 1e6}}, "a horizontal force about 5 points deep: .* 4 %"),
+    ({"type": "force", "force": {"z": 1e6}}, None),
+])  # fmt: skip
+def test_what_is_rough_straight_above_shallow_sources_is_told(source, words):
+    """One of two receivers on the surface; sources 5.2 points deep, in 3-D."""
+    wavelet = SCENARIO["sources"][0]["wavelet"]
+    source |= {"position": {"x": 200.0, "y": 200.0, "z": 52.0}, "wavelet": wavelet}
+    above = [{"x": x, "y": 210.0, "z": 0.0} for x in (190.0, 300.0)]
+    given = scenario(
+        **section("grid", extent=dict.fromkeys("xyz", 400.0)), sources=[source],
+        receivers=[{"name": "above", "type": "points", "positions": above}],
+    )  # fmt: skip
+    told = [line for line in make_plan(given).warnings if "the epicentre of" in line]
+    assert len(told) == (words is not None)
+    assert words is None or re.search(f"receivers above: 1 on .* {words}", told[0])
+
+
 @pytest.mark.parametrize("wavelet", [
     {"type": "gaussian_rate", "half_duration": 0.05}, {"type": "brune", "corner_frequency": 3.0},
     {"type": "triangle", "rise": 0.1}, {"type": "smoothed_ramp", "rise": 0.2},
