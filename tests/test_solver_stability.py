@@ -223,5 +223,6 @@ def test_the_normal_stresses_of_water_are_one_number(dimensions: int, block: boo
 @pytest.mark.parametrize("top", ["absorbing", "free_surface"])
 @pytest.mark.parametrize(("name", "dimensions"), solver.PLANE_EQUATIONS)
 def test_nothing_grows_at_any_order(name, dimensions, top, order, stencil, seed, tmp_path) -> None:
+    """Waves caught between hard blocks beat for 20,000 steps: growth is told from twice as many."""
     changes = {"order": order, "stencil": stencil, "seed": seed}
-    assert growth(name, dimensions, top, tmp_path, 20_000, **changes) < 1.0
+    assert growth(name, dimensions, top, tmp_path, 40_000, **changes) < 1.0

@@ -34,8 +34,8 @@ SOURCE_BARS = {4.0: 0.03}  # by depth in cells; otherwise:
 SOURCE_BAR = 0.02
 TENSOR_BAR = 0.02
 CONTACT_BARS = {  # by thickness in cells, of vx and vz
-    1.0: (0.065, 0.01), 1.5: (0.04, 0.01), 2.3: (0.035, 0.01), 3.0: (0.04, 0.01),
-    4.0: (0.04, 0.02),
+    1.0: (0.015, 0.01), 1.5: (0.01, 0.01), 2.3: (0.02, 0.01), 3.0: (0.015, 0.01),
+    4.0: (0.015, 0.01),
 }  # fmt: skip
 
 
