@@ -220,3 +220,26 @@ def test_contacts_that_dip_err_by_how_unlike_neighbours_are() -> None:
     assert found == sorted(found)
     assert found[2] > 5 * found[1]
     assert found[3] > 0.1
+
+
+def test_what_enters_stacks_is_what_their_neighbours_send() -> None:
+    """The waves between stacks, eliminated from the top down, are consistent at each of them."""
+    media = (SOFT, ROCK, WEAK, HARD)
+    given = document(media, (20.3, 40.0, 60.5), 6.0, 2.0, 10.0, surface=True)
+    section = layered_error.section_of(prepare(from_dict(given)))
+    assert len(section.stacks) == 4
+    h = given["grid"]["spacing"]
+    s, k = waves(np.radians([0.0, 20.0, 60.0]), SOFT.vs, 8.0 * h, 0.05)
+    exact = [scattering.exact(stack, s, k) for stack in section.stacks]
+    slopes = [scattering.slopes(medium, s, k) for medium in section.layers]
+    network = layered_error._Network(section, s, k, slopes)
+    alone = [
+        np.random.default_rng(n).standard_normal((k.size, matrix.shape[2]))
+        for n, matrix in enumerate(exact)
+    ]
+    entering = network._entering(exact, alone)
+    leaving = [(m @ e[:, :, None])[..., 0] for m, e in zip(exact, entering, strict=True)]
+    for n, (found, own) in enumerate(zip(entering, alone, strict=True)):
+        falling = network._arriving(leaving, n, section.tops[n])[0] if n else own[:, :0]
+        _, rising = network._arriving(leaving, n + 1, section.bottoms[n])
+        np.testing.assert_allclose(found, own + np.concatenate([falling, rising], 1), atol=1e-9)

@@ -14,6 +14,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
+from seismo.plan.accuracy import expected_error
 from seismo.plan.cautions import cautions
 from seismo.plan.resolution import highest_frequency, layers_of
 from seismo.scenario import load, parse
@@ -37,7 +38,8 @@ def test_a_shipped_scenario_gives_no_cause_for_warnings(path):
     if scenario.geographic is not None:
         pytest.importorskip("pyproj")
     setup = prepare(scenario)
-    assert cautions(setup, layers_of(setup, highest_frequency(setup))) == []
+    layers = layers_of(setup, highest_frequency(setup))
+    assert cautions(setup, layers, expected_error(setup)) == []
 
 
 def test_the_scenario_of_the_readme_is_valid():

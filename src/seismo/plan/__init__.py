@@ -179,7 +179,7 @@ def make_plan(
     setup, sharing = shared(prepared(scenario, backend, ranks, known=known), backend, ranks)
     division = divide(setup, backend, ranks)
     highest = highest_frequency(setup)
-    layers = layers_of(setup, highest)
+    layers, expected = layers_of(setup, highest), expected_error(setup)
     memory, output = memory_of(setup, backend), output_of(setup)
     needs = demands(memory, backend, ranks)
     rate = speed.points_per_second(setup, backend)
@@ -187,10 +187,10 @@ def make_plan(
     refusals = _room(setup, needs, memory.checkpoints)
     return Plan(
         setup, highest, dominant_frequency(setup), layers,
-        points_needed(setup, layers), expected_error(setup), memory, needs, output,
+        points_needed(setup, layers), expected, memory, needs, output,
         backend.describe()["device"], division, sharing, together,
         speed.seconds(setup, together, backend), speed.map_seconds(setup, backend),
-        cautions(setup, layers) + refusals, refusals,
+        cautions(setup, layers, expected) + refusals, refusals,
     )  # fmt: skip
 
 

@@ -142,7 +142,7 @@ def _coarser(setup: Setup) -> float:
     return low
 
 
-def inaccurate(setup: Setup, layers: list[LayerResolution]) -> Lines:
+def inaccurate(setup: Setup, layers: list[LayerResolution], expected: Expected) -> Lines:
     """Warn of errors that another grid, or other coefficients, would avoid."""
     spec, waves, stencil = setup.scenario.grid, setup.waves, setup.stencil
     dispersion = dispersion_error(waves, stencil)
@@ -157,7 +157,6 @@ def inaccurate(setup: Setup, layers: list[LayerResolution]) -> Lines:
     if dispersion > spec.accuracy:
         yield _dispersed(setup, layers, dispersion)
         return
-    expected = expected_error(setup)
     if expected.error > LARGE_ERROR:
         yield (
             f"grid.spacing: the traces will err by {expected}; compare with a finer grid.spacing, "

@@ -13,7 +13,7 @@ from seismo.cuts import make_cut
 from seismo.grid import AXES
 from seismo.interpolation import ON_GRID
 from seismo.model.bodies import Body
-from seismo.plan.accuracy import FACES, inaccurate
+from seismo.plan.accuracy import FACES, Expected, inaccurate
 from seismo.plan.coverage import otherwise, uncovered
 from seismo.plan.geography import depths, directions
 from seismo.plan.moments import MOMENTS
@@ -38,9 +38,10 @@ ABOVE_POINTS, FORCE_ROWS = 3.0, (4.0, 6.0)  # of an epicentre, of a depth: see `
 CLOSE_POINTS = 5.0  # from here on the grid's source is a point, to 2 % of the motion
 
 
-def cautions(setup: Setup, layers: list[LayerResolution]) -> list[str]:
-    """List what is suspicious, nothing where all is well."""
-    found = [line for look in _EARTH for line in look(setup, layers)]
+def cautions(setup: Setup, layers: list[LayerResolution], expected: Expected) -> list[str]:
+    """List what is suspicious, nothing where all is well; `expected` is the error of the traces."""
+    found = list(inaccurate(setup, layers, expected))
+    found += [line for look in _EARTH for line in look(setup, layers)]
     return found + [line for look in _GEOMETRY for line in look(setup)]
 
 
@@ -343,7 +344,7 @@ def _nothing_recorded(setup: Setup) -> Lines:
 
 
 _EARTH: tuple[Callable[[Setup, list[LayerResolution]], Lines], ...] = (
-    inaccurate, _beyond, _ratio, _density, _uneven_bed, _thin,
+    _beyond, _ratio, _density, _uneven_bed, _thin,
 )  # fmt: skip
 
 

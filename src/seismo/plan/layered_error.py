@@ -304,18 +304,38 @@ class _Network:
         return falling, rising
 
     def _entering(self, matrices: list[np.ndarray], alone: list[np.ndarray]) -> list[np.ndarray]:
-        """Return all that enters each stack (wave, kinds): what they send each other, too."""
-        starts = np.cumsum([0, *(part.shape[1] for part in alone)])
-        system = np.zeros((len(self.k), starts[-1], starts[-1]), complex) + np.eye(starts[-1])
-        gaps = zip(self.section.bottoms, self.section.tops[1:], strict=False)
-        for n, (above, below) in enumerate(gaps):
-            # Down from stack n to the next one, and up from that to it, through layer n + 1.
-            way = np.exp(-self.a[n + 1] * (below - above))[:, :, None]
-            count, first = self.kinds(n + 1), self.kinds(n)
-            here, there = (slice(starts[m], starts[m + 1]) for m in (n, n + 1))
-            into_next = slice(starts[n + 1], starts[n + 1] + count)
-            into_this = slice(starts[n + 1] - count, starts[n + 1])
-            system[:, into_next, here] -= way * matrices[n][:, first : first + count]
-            system[:, into_this, there] -= way * matrices[n + 1][:, :count]
-        found = np.linalg.solve(system, np.concatenate(alone, axis=1)[:, :, None])[..., 0]
-        return [found[:, i:j] for i, j in pairwise(starts)]
+        """Return all that enters each stack (wave, kinds): what they send each other, too.
+
+        Stacks meet their neighbours only, so that these are eliminated from the top down.
+        """
+        gains, own, into_next = [], [], None
+        for n, part in enumerate(alone):
+            system, right = np.eye(part.shape[1])[None], part[:, :, None]
+            if into_next is not None:
+                system, right = system - into_next @ gains[-1], right + into_next @ own[-1]
+            into_next, into_this = self._links(matrices, n)
+            count = into_this.shape[2]
+            into_this = np.broadcast_to(into_this, (len(self.k), *into_this.shape[1:]))
+            found = np.linalg.solve(system, np.concatenate([into_this, right], axis=2))
+            gains.append(found[:, :, :count])
+            own.append(found[:, :, count:])
+        for n in reversed(range(len(own) - 1)):
+            own[n] = own[n] + gains[n] @ own[n + 1]
+        return [part[..., 0] for part in own]
+
+    def _links(self, matrices: list[np.ndarray], n: int) -> tuple[np.ndarray, np.ndarray]:
+        """Return what enters stack n + 1 of what enters stack n, and the other way round.
+
+        Both are (wave, kinds, kinds); the last stack has none below it.
+        """
+        first, count = self.kinds(n), self.kinds(n + 1)
+        if n + 1 == len(matrices):
+            return np.zeros((1, 0, first + count)), np.zeros((1, first + count, 0))
+        gap = self.section.tops[n + 1] - self.section.bottoms[n]
+        way = np.exp(-self.a[n + 1] * gap)[:, :, None]
+        down = way * matrices[n][:, first : first + count]
+        up = way * matrices[n + 1][:, :count]
+        last = self.kinds(n + 2)
+        return (
+            np.pad(down, ((0, 0), (0, last), (0, 0))), np.pad(up, ((0, 0), (first, 0), (0, 0)))
+        )  # fmt: skip

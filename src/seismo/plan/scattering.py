@@ -171,6 +171,8 @@ def _jump(
         kept = [1] if stack.rigid else [2, 3] if sheared else [3]
     else:
         kept = [[1, 3], [1, 2, 3], [0, 1, 2, 3]][sheared]
+    if wave.medium not in (above, below):
+        return np.zeros((len(k), len(kept), 1 + (stack.media[wave.medium].vs > 0.0)))
     sign = (wave.medium == above) - float(wave.medium == below)
     return sign * wave.at(stack, z, s, k)[:, kept]
 

@@ -18,7 +18,7 @@ from seismo.geographic import Projection
 from seismo.grid import AXES
 from seismo.output.quantities import with_unit
 from seismo.output.results_file import ResultsWriter
-from seismo.plan.accuracy import expected_error
+from seismo.plan.accuracy import Expected
 from seismo.plan.cautions import cautions
 from seismo.plan.resolution import highest_frequency, layers_of
 from seismo.setup import Setup, maps_of
@@ -33,7 +33,7 @@ _TRACE_BLOCK = 1 << 17  # samples finished at once
 _MODEL_UNITS = {"vp": "m/s", "vs": "m/s", "rho": "kg/m3"}
 
 
-def attributes_of(setup: Setup, warnings: list[str]) -> dict[str, Any]:
+def attributes_of(setup: Setup, expected: Expected, warnings: list[str]) -> dict[str, Any]:
     """Give the attributes of the root."""
     scenario = setup.scenario
     half = {f.name: f.half for f in setup.physics.fields if f.half}
@@ -45,7 +45,7 @@ def attributes_of(setup: Setup, warnings: list[str]) -> dict[str, Any]:
         "steps": setup.clock.steps,
         "order": setup.stencil.order,
         "stencil_tolerance": setup.stencil.tolerance,
-        "expected_error": expected_error(setup).error,
+        "expected_error": expected.error,
         "f_max": highest_frequency(setup),
         "half_cell": json.dumps(half),
         "warnings": json.dumps(warnings),
@@ -73,9 +73,9 @@ def marks_of(setup: Setup, first: int, step: int | None) -> dict[str, Any]:
     return marks | {"message": f"{told}; {_PARTIAL}"}
 
 
-def warnings_of(setup: Setup) -> list[str]:
+def warnings_of(setup: Setup, expected: Expected) -> list[str]:
     """List what `check` would warn of."""
-    return cautions(setup, layers_of(setup, highest_frequency(setup)))
+    return cautions(setup, layers_of(setup, highest_frequency(setup)), expected)
 
 
 def model_of(setup: Setup) -> tuple[dict[str, np.ndarray], dict[str, tuple[np.ndarray, str]]]:

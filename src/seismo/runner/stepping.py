@@ -25,6 +25,7 @@ from seismo.output.pipeline import Pipeline
 from seismo.output.quantities import with_unit
 from seismo.output.results_file import UNSTABLE, ResultsWriter
 from seismo.output.snapshots import SnapshotTaker
+from seismo.plan.accuracy import expected_error
 from seismo.plan.memory import Memory, output_of, ring_of, series_of
 from seismo.plan.room import refuse_what_does_not_fit
 from seismo.ranks import Alone
@@ -100,14 +101,16 @@ class Run:
         """Run everything and publish the results file."""
         scenario = self.setup.scenario
         self.since = time.perf_counter()
-        warnings = contents.warnings_of(self.setup)
+        expected = expected_error(self.setup)
+        warnings = contents.warnings_of(self.setup, expected)
         for warning in warnings if self.start.done is None else ():
             self.report(Progress("caution", note=warning))
         writer = ResultsWriter(
             self.path,
             scenario_text=scenario.text,
             resolved=scenario.to_yaml(),
-            attributes=contents.attributes_of(self.setup, warnings) | {"identity": self.identity},
+            attributes=contents.attributes_of(self.setup, expected, warnings)
+            | {"identity": self.identity},
             done=self.start.done,
         )
         memory, written = self.memory, self.checkpoints is not None
