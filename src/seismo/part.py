@@ -38,7 +38,7 @@ def _layer(setup: Setup) -> cpml.Layer:
     reflection, power = cpml.default_profile(spec.points)
     return cpml.Layer(
         spec.reflection or reflection, spec.kappa, math.pi * alpha, spec.power or power,
-        setup.fastest, least, setup.guided_damping or setup.physics.layer_damping,
+        setup.fastest, least, setup.guided_damping,
         cpml.GUIDING_ALPHA_DROP if setup.guided_damping else cpml.ALPHA_DROP,
     )  # fmt: skip
 

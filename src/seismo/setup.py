@@ -244,7 +244,7 @@ def prepare(scenario: Any, batch_points: int = BATCH_POINTS, share: Share | None
     found = Setup(
         scenario, physics, grid, earth, extremes, waves, clock, stencil, closure, slope, shots,
         groups, contacts=contacts, even=even,
-        guided_damping=damping(earth, grid) if physics.layer_damping else 0.0,
+        guided_damping=damping(earth, grid),
     )  # fmt: skip
     return batched(found, batch_points)
 

@@ -39,10 +39,10 @@ def damping(earth: Earth, grid: Grid) -> float:
     """Return the p that ends growth: 0 where no shear modulus is enclosed along a face.
 
     Args:
-        earth: the earth; without shear nothing grows.
+        earth: the earth; nothing grows but P-SV waves.
         grid: the grid, with the widths of its layers.
     """
-    if not {"vs", "rho"} <= set(earth.needs):
+    if not {"vp", "vs", "rho"} <= set(earth.needs):
         return 0.0
     inner = grid.extent
     nodes = {

@@ -274,7 +274,6 @@ def _physics(axes: str, velocity, stress, surface, numbers: int) -> Physics:
         observables=observables(axes),
         drives=drives(axes),
         layer_shift=2.0,  # less lets waves guided under a free surface grow in the layers
-        layer_damping=0.01,
         closed_surface=True,
         slips=True,
         fluid_force={a: Term(f"s{a}{a}", 1.0, a) for a in axes},

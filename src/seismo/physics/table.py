@@ -122,7 +122,6 @@ class Physics:
         drives: type of source -> how it acts.
         fastest: the velocity that limits the time step, "vp" or "vs".
         layer_shift: frequency shift of its absorbing layers, in dominant frequencies of the source.
-        layer_damping: of the fields, as a share of the layers' own, where waves may grow there.
         swap: the pair of fields that change places after every step, if any.
         second_order: whether the scheme is second order in time on one field.
         closed_surface: whether the free surface is a closure of the operators (else mirrored).
@@ -143,7 +142,6 @@ class Physics:
     drives: dict[str, tuple[Drive, ...]] = field(default_factory=dict)
     fastest: str = "vp"
     layer_shift: float = 1.0
-    layer_damping: float = 0.0
     swap: tuple[str, str] | None = None
     second_order: bool = False
     closed_surface: bool = False
