@@ -175,8 +175,9 @@ def coefficient(simulation, name: str) -> np.ndarray:
     if name.startswith("rho"):
         whole = 0.5 * (view["rho"] + np.roll(view["rho"], -1, "zyx".index(name[-1])))
     else:
-        c11, q = view["c11"], view["q"]
-        whole = np.array({"c13": c11 - 2 / q, "c33": c11, "q66": q}[name])
+        q = view["q"]
+        c11 = view.get("c11", q)  # SH waves have none
+        whole = np.array({"c13": c11 - 2 / q, "c33": c11, "q66": q, "q_xy": q}[name])
     for z in np.flatnonzero(simulation.setup.uneven[fields.physics.sparse[name]]):
         plane, shift = sub.flat(-sub.halo, -sub.offset[1], z), fields.packed(z, (name,))
         stride = sub.strides[1]

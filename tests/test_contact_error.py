@@ -141,6 +141,46 @@ def test_the_expected_error_of_contacts_is_found(media, depths, points, source, 
     assert found / 3 < expected < 3 * found
 
 
+def sh_error(points: float, place: float) -> tuple[float, float]:
+    """Run SH waves at a contact so far below a node; return the worst receiver, and the expected.
+
+    vy is the pressure in a fluid of density 1 / mu and bulk modulus 1 / rho; the volume of an
+    explosion there is the force over rho.
+    """
+    given = document((ROCK, HARD), (0.0,), points, -1.5, 0.0)
+    h = given["grid"]["spacing"]
+    source, depths = -1.5 * points, (-1.5, -0.5, 0.5)
+    ends = np.array([[x * points, z * points] for x in (1.0, 3.0) for z in depths])
+    extent, origin = given["grid"]["extent"], given["grid"]["origin"]
+    given["grid"] |= {"extent": extent | {"z": 8 * points * h}, "order": 8,
+                      "origin": origin | {"z": -4 * points * h}}  # fmt: skip
+    given["physics"] = "elastic_sh"
+    for layer, top in zip(given["model"][0]["layers"], (-4 * points, place), strict=True):
+        layer["top"] = top * h
+    given["sources"][0] |= {"force": {"y": 1e9}, "position": {"x": 0.0, "z": source * h}}
+    given["receivers"] = [
+        solver.points([{"x": x * h, "z": z * h} for x, z in ends], quantities=["velocity"])
+    ]
+    simulation = solver.simulate(given)
+    fluids = tuple(Medium(m.vs, 0.0, 1e10 / (m.rho * m.vs**2)) for m in (ROCK, HARD))
+    stress = layered_plane.moment_response(
+        Layers(fluids, (place * h,), False), np.array([0.0, source * h]), ends * h,
+        1e9 / ROCK.rho * np.eye(2), solver.wavelet(simulation), simulation.dt,
+        quantity="stress", time_function="moment_rate", cut=1e-5,
+    )  # fmt: skip
+    found = solver.traces(simulation)["vy"]
+    errors = [metrics.relative_l2(a, -b) for a, b in zip(found, stress[:, 1], strict=True)]
+    return max(errors), expected_error(simulation.setup).error
+
+
+@pytest.mark.parametrize("place", [0.0, 0.5, 0.75])
+def test_contacts_are_second_order_for_sh_waves(place):
+    """With one harmonic modulus for both stresses they are first order."""
+    errors = [sh_error(points, place) for points in (5.0, 10.0)]
+    assert errors[1][0] < min(0.003, 0.3 * errors[0][0])
+    assert all(found / 3 < expected < 3 * found for found, expected in errors)
+
+
 def difference(given: dict, points: float) -> float:
     """Return by how much the first stack of a scenario scatters other than it should."""
     setup = prepare(from_dict(given))

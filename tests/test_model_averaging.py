@@ -15,7 +15,7 @@ HERE = Path()
 UPPER = {"vp": 2000.0, "vs": 1000.0, "rho": 2000.0}
 LOWER = {"vp": 4000.0, "vs": 2400.0, "rho": 2600.0}
 MILD = {"vp": 2500.0, "vs": 1300.0, "rho": 2300.0}
-ALL = ("rho", "p_modulus", "shear_modulus", "vp", "vs")
+ALL = ("rho", "p_modulus", "vp", "vs")
 
 
 def uniform(values):
@@ -35,7 +35,7 @@ def mixture(share):
         harmonic[name] = 1.0 / ((1 - share) / upper + share / lower)
     rho = (1 - share) * UPPER["rho"] + share * LOWER["rho"]
     vp, vs = (np.sqrt(harmonic[name] / rho) for name in ("p_modulus", "shear_modulus"))
-    return {"rho": rho, **harmonic, "vp": vp, "vs": vs}
+    return {"rho": rho, "p_modulus": harmonic["p_modulus"], "vp": vp, "vs": vs}
 
 
 def average(earth, z, y, x, h=10.0, **keys):
@@ -132,15 +132,18 @@ def test_a_cell_with_fluid_carries_no_shear():
     wet = Spec(type="water", depth=43.0, vp=1500.0, rho=1000.0)
     for bodies in ([], [block(LOWER, x=(1e3, 2e3))]):
         earth = build_earth([uniform(UPPER), wet, *bodies], HERE)
-        found = average(earth, np.array([30.0, 40.0, 50.0]), None, np.arange(3) * 10.0)
-        assert np.all(found["shear_modulus"][:2] == 0.0)
+        names = (*ALL, "mu_xy", "mu_yz")
+        found = average(earth, np.array([30.0, 40.0, 50.0]), None, np.arange(3) * 10.0,
+                        parameters=names)  # fmt: skip
+        for name in ("mu_xy", "mu_yz"):
+            assert np.all(found[name][:2] == 0.0)
+            assert np.allclose(found[name][2], 2e9)
         assert np.all(found["vs"][:2] == 0.0)
-        assert np.allclose(found["shear_modulus"][2], 2e9)
         water, rock = 1000.0 * 1500.0**2, UPPER["rho"] * UPPER["vp"] ** 2
         expected = 1.0 / (0.8 / water + 0.2 / rock)
         assert np.allclose(found["p_modulus"][1], expected, rtol=2e-2)
         # No rule of mixing may give a negative bulk modulus.
-        assert np.all(found["p_modulus"] >= 4.0 / 3.0 * found["shear_modulus"])
+        assert np.all(found["p_modulus"] >= 4.0 / 3.0 * found["mu_yz"])
 
 
 def test_constant_density_averages_the_square_of_slowness():
@@ -176,6 +179,21 @@ def test_a_dipping_contact_has_backus_stiffness_turned(dip):
     places = ((0, 0, 0, 0), (0, 0, 1, 1), (1, 1, 1, 1), (0, 1, 0, 1))
     for name, place in zip(names, places, strict=True):
         assert found[name].item() == pytest.approx(tensor[place], rel=0.05), name
+
+
+@pytest.mark.parametrize("dip", [0.0, 7.0, 30.0, 45.0, 62.0, 90.0])
+def test_shear_moduli_add_up_along_a_contact_and_compliances_across(dip):
+    """The diagonal of M = n n^T / <1 / mu> + (1 - n n^T) <mu> in a cell cut in half, as above."""
+    sine, cosine = np.sin(np.radians(dip)), np.cos(np.radians(dip))
+    ends = np.array([[-1e4, 0.0], [1e4, 0.0], [1e4, 1e4], [-1e4, 1e4]])
+    corners = ends @ np.array([[cosine, sine], [-sine, cosine]])
+    body = Spec(type="polygon", points=tuple(map(tuple, corners)), **LOWER)
+    earth = build_earth([uniform(UPPER), body], HERE, ("vs", "rho"))
+    found = average(earth, np.zeros(1), None, np.zeros(1), parameters=("mu_xy", "mu_yz"))
+    mu = np.array([m["rho"] * m["vs"] ** 2 for m in (UPPER, LOWER)])
+    along, across = mu.mean(), 1.0 / np.mean(1.0 / mu)
+    assert found["mu_xy"].item() == pytest.approx(cosine**2 * along + sine**2 * across, rel=0.05)
+    assert found["mu_yz"].item() == pytest.approx(sine**2 * along + cosine**2 * across, rel=0.05)
 
 
 def test_where_fluid_and_solid_share_a_cell_that_dips_it_slips():

@@ -122,8 +122,8 @@ class Energy:
 
 def sh_energy(energy: Energy, before, after) -> float:
     total = energy.kinetic(after)
-    for name, half in (("sxy", "x"), ("syz", "z")):
-        product = before[name] * after[name] * energy.coefficient("q", half, np.mean)
+    for name, half, yields in (("sxy", "x", "q_xy"), ("syz", "z", "q")):
+        product = before[name] * after[name] * energy.coefficient(yields, half, np.mean)
         total += 0.5 * np.sum(energy.weight(half) * product)
     return total
 

@@ -32,6 +32,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from functools import partial
 from operator import itemgetter
 from typing import Any, Literal
 
@@ -41,12 +42,13 @@ from seismo.model import column, effective_density
 from seismo.model.cells import (
     GRIDDED,
     SLAB,
+    TINY,
     Samples,
     cells_about,
     lattice,
     offsets,
-    slopes,
     tensor,
+    tilt,
     uneven_cells,
 )
 from seismo.model.earth import Earth
@@ -65,8 +67,8 @@ _MEANS: dict[str, Callable[[Samples], np.ndarray]] = {
     "solid_compliance": lambda s: np.where(s["vs"] > 0.0, 1.0 / (s["rho"] * s["vs"] ** 2), 0.0),
     "square_slowness": lambda s: s["vp"] ** -2,
     **effective_density.MEANS,
-    "tilt": lambda s: np.zeros_like(s["vp"]),  # found for cut cells only, by `_tilt`
-    "slips": lambda s: np.zeros_like(s["vp"]),  # found by `_straighten`
+    "tilt": lambda s: np.zeros_like(s["rho"]),  # found for cut cells only, by `tilt`
+    "slips": lambda s: np.zeros_like(s["rho"]),  # found by `_straighten`
 }
 # Down a column: what formulas average once more, from the nodes to the points between them, and
 # what resists strains along the contacts of layers.
@@ -110,11 +112,26 @@ def _stiffness(m: Samples) -> dict[str, np.ndarray]:
     }
 
 
+_MODULI = ("solid_compliance", "shear", "solid", "tilt")
+
+
+def _moduli(across: bool, m: Samples) -> np.ndarray:
+    """Return M_xx, or M_zz (`across`), of the tensor M that gives SH stresses their strains.
+
+    M = n n^T / <1 / mu> + (1 - n n^T) <mu>, n normal to the contact, less M_xz; 0 where there is
+    fluid. In 2-D.
+    """
+    normal = 1.0 - m["tilt"] if across else m["tilt"]
+    found = normal / m["solid_compliance"] + (1.0 - normal) * m["shear"]
+    return np.where(np.isclose(m["solid"], 1.0), found, 0.0)
+
+
 _RESULTS: dict[str, tuple[tuple[str, ...], Callable[[Samples], np.ndarray]]] = {
     "rho": (("density",), lambda m: m["density"]),
     **effective_density.RESULTS,
     "p_modulus": (("compliance",), lambda m: 1.0 / m["compliance"]),
-    "shear_modulus": (("shear_compliance",), lambda m: 1.0 / m["shear_compliance"]),
+    "mu_xy": (_MODULI, partial(_moduli, False)),
+    "mu_yz": (_MODULI, partial(_moduli, True)),
     **{name: (_STIFFNESS, itemgetter(name)) for name in ("c33", "c13", "c11", "c44", "c66")},
     "vp": (("density", "compliance"), lambda m: (m["density"] * m["compliance"]) ** -0.5),
     "vs": (
@@ -144,8 +161,8 @@ def cell_average(
         y: coordinates (ny) m along y, or None in 2-D.
         x: coordinates (nx) m along x.
         spacing: edges in m of the averaging box by axis name.
-        parameters: of "rho", "p_modulus", "shear_modulus", "c11", "c13", "c33", "c44", "c66", "vp",
-            "vs", and "rho_x", "rho_y", "rho_z" (`seismo.model.effective_density`).
+        parameters: of "rho", "p_modulus", "mu_xy", "mu_yz", "c11", "c13", "c33", "c44", "c66",
+            "vp", "vs", and "rho_x", "rho_y", "rho_z" (`seismo.model.effective_density`).
         averaging: "effective", or "point" for the values at the points themselves.
         subsamples: samples per axis and cell for plain means, instead of a choice by the kind of
             earth.
@@ -324,22 +341,11 @@ class _Sampler:
             for name, values in means.items():
                 averages[name][cells] = values.mean(1)
             if "tilt" in means:
-                averages["tilt"][cells] = _tilt(means["compliance"], points)
+                values = means["compliance" if "compliance" in means else "shear"]
+                averages["tilt"][cells] = tilt(values.clip(min=TINY), points)
             if effective_density.NORMALS[0] in means:
                 for name, squares in effective_density.normals(means["density"], points).items():
                     averages[name][cells] = squares
-
-
-def _tilt(compliance: np.ndarray, points: np.ndarray) -> np.ndarray:
-    """Return sin^2 of the dip of the contact that cuts a cell; in 3-D 2 if it stands, and 0 if not.
-
-    Args:
-        compliance: (cells, samples) 1 / Pa.
-        points: (rank, samples) where, in cells from the centre; z first.
-    """
-    z, *others = (slope**2 for slope in slopes(compliance, points))
-    upright = sum(others) / np.maximum(z + sum(others), np.finfo(float).tiny)
-    return upright if len(points) == 2 else np.where(upright > 0.5, 2.0, 0.0)
 
 
 def _distinct(axes: Bounds) -> tuple[Bounds, list[np.ndarray]]:

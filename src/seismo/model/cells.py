@@ -12,6 +12,7 @@ import numpy as np
 from seismo.model.earth import Earth
 from seismo.model.layered import Bounds
 
+TINY = np.finfo(float).tiny
 GRIDDED = {2: (4, 4), 3: (3, 3, 3)}  # per axis of every cell where files vary everywhere
 # A cell through which a face of some part passes is sampled on a lattice: its points fall on N
 # different places of each axis, so that a flat face in any direction is met to within h / 2N
@@ -86,6 +87,18 @@ def slopes(values: np.ndarray, points: np.ndarray) -> np.ndarray:
     level -= (level * weights).sum(1, keepdims=True) / weights.sum()
     # Summed row by row: a matrix product would round by how many rows there are.
     return np.stack([(level * (weights * axis)).sum(1) for axis in points])
+
+
+def tilt(values: np.ndarray, points: np.ndarray) -> np.ndarray:
+    """Return sin^2 of the dip of the contact that cuts a cell; in 3-D 2 if it stands, and 0 if not.
+
+    Args:
+        values: (cells, samples) of a modulus or a compliance, positive.
+        points: (rank, samples) where, in cells from the centre; z first.
+    """
+    z, *others = (slope**2 for slope in slopes(values, points))
+    upright = sum(others) / np.maximum(z + sum(others), TINY)
+    return upright if len(points) == 2 else np.where(upright > 0.5, 2.0, 0.0)
 
 
 def offsets(count: int) -> np.ndarray:

@@ -67,7 +67,7 @@ def excess(
         )  # fmt: skip
         bounds = _bounds(medium, grid, first)
         largest = max(largest, float(bounds[start - low :][:rows].max()))
-    fastest = extremes.vs_max if "shear_modulus" in parameters else extremes.vp_max
+    fastest = extremes.vs_max if "mu_yz" in parameters else extremes.vp_max
     squares = sum(h**-2 for a, h in zip(AXES, grid.spacing, strict=True) if a in grid.axes)
     more = largest / (fastest**2 * squares)
     return more if more > 1.0 + 1e-9 else 1.0
@@ -86,9 +86,9 @@ def _bounds(m: Arrays, grid: Grid, first: np.ndarray) -> np.ndarray:
     axes = {a: n for n, a in enumerate("zyx" if grid.dimensions == 3 else "zx")}
     squares = {a: grid.spacing[AXES.index(a)] ** -2 for a in axes}
     rho, found = m["rho"], np.zeros_like(m["rho"])
-    if "shear_modulus" in m:
+    if "mu_yz" in m:
         for a, n in axes.items():
-            shear = _harmonic(m["shear_modulus"], n)
+            shear = _harmonic(m["mu_xy" if a == "x" else "mu_yz"], n)
             found += squares[a] * _average(shear, weights, n, -1) / rho
         return found
     light = _lightness(m, list(axes))

@@ -30,7 +30,7 @@ _AVERAGES = {
     "elastic": ("rho", "c11", "c13", "c33", "c44"),
     "acoustic_variable_density": ("rho", "p_modulus"),
     "acoustic": ("vp",),
-    "elastic_sh": ("rho", "shear_modulus"),
+    "elastic_sh": ("rho", "mu_xy", "mu_yz"),
 }
 
 
@@ -179,8 +179,8 @@ def _medium(
         bulk, even = values[0] ** 2, np.ones(count)
         return bulk, bulk, bulk, between, even, even[1:]
     if physics.name == "elastic_sh":
-        bulk, yields = 1.0 / values[0], 1.0 / values[1]
-        return bulk, bulk, bulk, between, yields, 0.5 * (yields[1:] + yields[:-1])
+        bulk, rho_x, rho_z = 1.0 / np.array(values)
+        return bulk, bulk, bulk, between, rho_x, 0.5 * (rho_z[1:] + rho_z[:-1])
     rho, c11 = values[:2]
     c13, c33 = values[2:4] if len(values) > 2 else (c11, c11)
     if physics.name == "elastic":
