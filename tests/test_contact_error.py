@@ -6,6 +6,7 @@ Exact coefficients are those of `seismo.exact.interface`, exact traces those of 
 
 from __future__ import annotations
 
+import warnings
 from dataclasses import replace
 
 import numpy as np
@@ -26,6 +27,7 @@ ROCK = Medium(3464.0, 2000.0, 2300.0)
 HARD = Medium(5196.0, 3000.0, 2760.0)
 STIFF = Medium(10392.0, 6000.0, 2300.0)
 WEAK = Medium(3637.0, 2100.0, 2300.0)
+AIR = Medium(340.0, 0.0, 1.2)
 WATER = Medium(1500.0, 0.0, 1000.0)
 HEAVY = Medium(1500.0, 0.0, 2200.0)
 SAND = Medium(1800.0, 500.0, 1800.0)
@@ -283,3 +285,12 @@ def test_what_enters_stacks_is_what_their_neighbours_send() -> None:
         falling = network._arriving(leaving, n, section.tops[n])[0] if n else own[:, :0]
         _, rising = network._arriving(leaving, n + 1, section.bottoms[n])
         np.testing.assert_allclose(found, own + np.concatenate([falling, rising], 1), atol=1e-9)
+
+
+def test_waves_too_steep_for_numbers_are_left_out_in_silence() -> None:
+    """In air over rock some grow beyond all numbers between the contact and the window's end."""
+    given = document((AIR, ROCK), (24.0,), 3.0, 2.0, 1.5)
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        error = layered_error.layered_error(prepare(from_dict(given))).error
+    assert 0.0 < error < 1.5

@@ -177,6 +177,7 @@ def _jump(
     return sign * wave.at(stack, z, s, k)[:, kept]
 
 
+@np.errstate(over="ignore", invalid="ignore")  # of what NaN stands for
 def on_grid(
     stack: Stack, rows: Rows, first: np.ndarray, spacing: float, s: np.ndarray, k: np.ndarray
 ) -> np.ndarray:
