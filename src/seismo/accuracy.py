@@ -52,11 +52,12 @@ RAYLEIGH_VELOCITY = {  # relative, by the closure of the surface
     Kind.MOMENTS: PowerLaw(1.5e-4, 3.0),
     Kind.PLAIN: PowerLaw(1.5e-3, 3.7),
 }
-SURFACE = {  # of body waves that meet a closed free surface, or begin among its rows
+SURFACE = {  # of body waves that meet a closed free surface
     Kind.FORCES: PowerLaw(4e-3, 4.0),
-    Kind.MOMENTS: PowerLaw(4.5e-2, 2.0),
+    Kind.MOMENTS: PowerLaw(4e-3, 4.0),
     Kind.PLAIN: PowerLaw(2e-3, 4.0),
 }
+NEAR_SURFACE = PowerLaw(4.5e-2, 2.0)  # of moments and horizontal forces among its rows
 CONTACT = PowerLaw(8e-3, 2.0)  # of waves that meet contacts in an earth that varies with depth only
 SLOPING_CONTACT = PowerLaw(3e-2, 2.0)  # and in any other
 SCHOLTE_VELOCITY = PowerLaw(1.5e-4, 3.0)  # relative, of waves along a contact of fluid and solid
@@ -92,7 +93,7 @@ def surface_error(waves: Waves) -> float:
     medium = min((p.medium for p in waves.passages), key=lambda medium: medium.top)
     velocity, frequency = medium.slowest, waves.spectra.frequency
     points = velocity / (frequency * max(waves.spacing))
-    phase = SURFACE[waves.surface](points)
+    phase = (NEAR_SURFACE if waves.near_surface else SURFACE[waves.surface])(points)
     if medium.vp and medium.vs:
         wavenumber = 2.0 * math.pi * frequency / (_RAYLEIGH * velocity)
         share = np.exp(-_DECAY * wavenumber * waves.depth)

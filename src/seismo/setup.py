@@ -220,7 +220,8 @@ def prepare(scenario: Any, batch_points: int = BATCH_POINTS, share: Share | None
         sources = [source for shot in shots for source in shot.sources]
         surface = free_surface(physics, earth, grid, sources)
     kind = surface.kind(least_order(scenario.grid)) if surface else None
-    waves = waves_of(scenario, physics, grid, earth, shots, groups, kind)
+    near = surface is not None and surface.near
+    waves = waves_of(scenario, physics, grid, earth, shots, groups, kind, near)
     refuse_uncarried(scenario, waves)
     stencil = choose_stencil(scenario.grid, waves)
     closure, slope = surface_of(surface, earth, grid, stencil)

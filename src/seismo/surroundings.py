@@ -185,12 +185,15 @@ class FreeSurface(NamedTuple):
             uses; 0 without vz.
         even_rows: cells below it that are of one solid (`GRADIENT`), as far as fits ask for.
         moments: whether a moment acts among the rows of a fitted closure.
+        near: whether a moment does, or on the surface, or a horizontal force: their near field
+            errs, whatever the closure.
         power: that a plain closure is best exact for.
     """
 
     rows: int
     even_rows: float
     moments: bool
+    near: bool = False
     power: int = 3
 
     def kind(self, order: int) -> Kind:
@@ -214,14 +217,16 @@ def free_surface(
     if not any(field.name == "vz" for field in physics.fields):  # what is fitted is P-SV motion
         return FreeSurface(0, 0.0, False)
     first, last = MOMENT_ROWS
-    moments = any(
-        s.kind != "force" and first < grid.index("z", s.position[2]) < last for s in sources
-    )
+    among = [s for s in sources if grid.index("z", s.position[2]) < last]
+    buried = [s for s in among if first < grid.index("z", s.position[2])]
+    moments = any(s.kind != "force" for s in buried)
+    sideways = any(s.strength.get(a) for s in buried if s.kind == "force" for a in "xy")
+    near = sideways or any(s.kind != "force" for s in among)
     contact, even = even_depths(earth, grid, most_rows(), (CONTACT, GRADIENT))
     if _wet(earth, grid):  # fits are of solids: under water the plain closure errs less
         even = 0.0
     rows = max(1, math.ceil(min(contact, MOST_ROWS)))
-    return FreeSurface(rows, even, moments, _plain_power(earth, grid, contact))
+    return FreeSurface(rows, even, moments, near, _plain_power(earth, grid, contact))
 
 
 def _wet(earth: Earth, grid: Grid) -> bool:

@@ -56,6 +56,7 @@ class Waves:
         second_order: whether second differences drive the waves.
         longest: distance in m from a source to what is farthest of it.
         surface: how differences close a free surface, None where there is none or images make it.
+        near_surface: whether a source acts among its rows whose near field errs.
         depth: in m below the top of the shallowest source, and of the shallowest receiver, added.
         duration: s.
         layered: whether the earth varies with depth only.
@@ -69,6 +70,7 @@ class Waves:
     second_order: bool
     longest: float
     surface: Kind | None
+    near_surface: bool
     depth: float
     duration: float
     layered: bool
@@ -117,7 +119,7 @@ class Waves:
 
 def waves_of(
     scenario: Any, physics: Physics, grid: Grid, earth: Earth, shots: Sequence[Shot],
-    groups: Sequence[ReceiverGroup], surface: Kind | None,
+    groups: Sequence[ReceiverGroup], surface: Kind | None, near_surface: bool,
 ) -> Waves:  # fmt: skip
     """Return what the grid of a run has to carry.
 
@@ -129,6 +131,7 @@ def waves_of(
         shots: all of them.
         groups: receivers.
         surface: how differences close a free surface, None where they do not.
+        near_surface: whether a source acts among its rows whose near field errs.
     """
     media = media_of(earth, grid)
     sources = [source for shot in shots for source in shot.sources]
@@ -156,7 +159,7 @@ def waves_of(
     return Waves(
         spectra_of(sources, quantities, grid.dimensions), tuple(passages),
         tuple(grid.spacing[AXES.index(axis)] for axis in grid.axes), physics.second_order,
-        longest, surface, float(depths[0].min() - grid.origin[2] + recorded),
+        longest, surface, near_surface, float(depths[0].min() - grid.origin[2] + recorded),
         scenario.time.duration, earth.layered, scenario.boundaries.top != "absorbing",
     )  # fmt: skip
 

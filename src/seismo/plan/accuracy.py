@@ -31,6 +31,7 @@ from seismo.grid import AXES
 from seismo.interpolation import axis_weights
 from seismo.physics.table import Field
 from seismo.plan.layered_error import Contacts, layered_error
+from seismo.plan.near_contacts import source_error
 from seismo.plan.resolution import LayerResolution, dominant_frequency, highest_frequency
 from seismo.plan.sideways import sideways_error
 from seismo.plan.timing import Lines
@@ -91,6 +92,7 @@ def expected_error(setup: Setup) -> Expected:
     causes.append(
         ("contacts of media" + " under the free surface" * contacts.surface, contacts.error)
     )
+    causes.append(("sources beside contacts", source_error(setup)))
     sent_back = layer_error(setup.waves, setup.scenario.boundaries, setup.guided_damping)
     if setup.guided_damping:
         sent_back *= _grazing(setup)

@@ -17,6 +17,7 @@ from seismo.plan.accuracy import FACES, Expected, inaccurate
 from seismo.plan.coverage import otherwise, uncovered
 from seismo.plan.geography import depths, directions
 from seismo.plan.moments import MOMENTS
+from seismo.plan.near_contacts import near_contacts
 from seismo.plan.resolution import (
     LayerResolution,
     coarsest_spacing,
@@ -351,5 +352,5 @@ _EARTH: tuple[Callable[[Setup, list[LayerResolution]], Lines], ...] = (
 _GEOMETRY: tuple[Callable[[Setup], Lines], ...] = (
     depths, directions, _ends, _moved, _outside, uncovered, otherwise, *MOMENTS, _edges, *TIMING,
     _flat, _close_receivers, _above_sources, _differentiated, _close_maps, _at_the_surface, sea_bed,
-    _layer_strength, _nothing_recorded,
+    near_contacts,    _layer_strength, _nothing_recorded,
 )  # fmt: skip

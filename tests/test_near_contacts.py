@@ -1,0 +1,92 @@
+"""What `check` says of sources and receivers beside contacts, against runs and exact solutions."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+import solver
+from seismo.exact import layered_plane, metrics
+from seismo.exact.medium import Medium
+from seismo.exact.stack import Stack
+from seismo.plan.accuracy import expected_error
+from seismo.plan.near_contacts import near_contacts
+from seismo.scenario import from_dict
+from seismo.setup import prepare
+
+H, CONTACT = 10.0, 300.0  # m
+SOFT = {"vp": 1200.0, "vs": 600.0, "rho": 1900.0}
+ROCK = {"vp": 3000.0, "vs": 1700.0, "rho": 2300.0}
+PLACES = np.array([(200.0, 150.0), (400.0, 150.0)])
+MOMENT, FORCE = {"xz": 1e12}, {"x": 1e9}
+WATER = {"vp": 1500.0, "vs": 0.0, "rho": 1000.0}
+
+
+def document(kind: str, cells: float, places=PLACES, upper=SOFT) -> dict:
+    """Put a source so many cells below a contact; 10 points in the shortest wavelength."""
+    strength = {"components": MOMENT} if kind == "moment_tensor" else {"force": FORCE}
+    return {
+        "physics": "elastic",
+        "grid": {"extent": {"x": 900.0, "z": 600.0}, "origin": {"x": -300.0, "z": 0.0},
+                 "spacing": H},
+        "time": {"duration": 1.5},
+        "boundaries": {"top": "free_surface"},
+        "model": [{"type": "layers", "layers": [{"top": 0.0, **upper}, {"top": CONTACT, **ROCK}]}],
+        "sources": [{"type": kind, "position": {"x": 0.0, "z": CONTACT + cells * H}, **strength,
+                     "wavelet": {"type": "ricker", "frequency": 2.4}}],
+        "receivers": [solver.points([dict(zip("xz", p, strict=True)) for p in places],
+                                    quantities=["velocity"])],
+    }  # fmt: skip
+
+
+@pytest.mark.parametrize(
+    ("kind", "cells"),
+    [("moment_tensor", 0.3), ("moment_tensor", 2.0), ("moment_tensor", 3.0), ("force", 0.3)],
+)
+def test_a_source_beside_a_contact_errs_as_told(kind: str, cells: float) -> None:
+    simulation = solver.simulate(document(kind, cells))
+    stack = Stack((Medium(**SOFT), Medium(**ROCK)), (0.0, CONTACT))
+    source = np.array([0.0, CONTACT + cells * H])
+    wavelet, dt = solver.wavelet(simulation), simulation.dt
+    if kind == "force":
+        exact = layered_plane.force_response(
+            stack, source, PLACES, np.array([1e9, 0.0]), wavelet, dt, "velocity"
+        )
+    else:
+        exact = layered_plane.moment_response(
+            stack, source, PLACES, 1e12 * np.eye(2)[::-1], wavelet, dt, "velocity", "moment_rate"
+        )
+    found = [
+        metrics.relative_l2(pair[0], pair[1])
+        for n, traces in enumerate(solver.traces(simulation).values())
+        for pair in zip(traces, exact[:, n], strict=True)
+    ]
+    told = expected_error(simulation.setup)
+    assert told.causes[0][0] == "sources beside contacts"
+    assert max(found) / 3.0 < told.causes[0][1] or told.causes[0][1] == 1.0
+    assert told.causes[0][1] < 4.0 * max(found)
+    assert any("source" in line for line in near_contacts(simulation.setup))
+
+
+@pytest.mark.parametrize(
+    ("upper", "cells", "z", "lines"),
+    [
+        (SOFT, 6.0, 150.0, 0),
+        (SOFT, 2.0, 150.0, 1),
+        (SOFT, 6.0, 298.0, 1),
+        (SOFT, 6.0, 308.0, 0),
+        (ROCK, 0.0, 300.0, 0),  # no contact
+        (WATER, 0.5, 299.0, 0),  # whose rows are of their own side
+    ],
+)
+def test_sources_and_receivers_beside_contacts_are_told(upper, cells, z, lines) -> None:
+    given = document("moment_tensor", cells, [(200.0, z)], upper)
+    assert len(list(near_contacts(prepare(from_dict(given))))) == lines
+
+
+def test_contacts_beside_a_source_are_seen_in_any_earth() -> None:
+    """A block whose side stands two points beside the source."""
+    given = document("moment_tensor", 6.0)
+    given["model"].append({"type": "block", "x": [20.0, 90.0], "z": [310.0, 500.0], **SOFT})
+    (line,) = near_contacts(prepare(from_dict(given)))
+    assert "a contact of media lies 1.9 points away" in line
