@@ -56,8 +56,12 @@ def test_shipped_profiles(path, tmp_path):
 @pytest.mark.parametrize("survey", [False, True])
 @pytest.mark.parametrize("parts", ["auto", [2, 2]])
 def test_so_many_ranks_suit_as_can_divide_the_grid(survey, parts):
-    """As a run finds out that has looked at its earth."""
-    document = VOLUME | {"grid": VOLUME["grid"] | {"decomposition": parts}}
+    """As a run finds out whose earth leaves all rows to be cut."""
+    document = VOLUME | {
+        "grid": VOLUME["grid"] | {"decomposition": parts},
+        "model": [{"type": "uniform", "vp": 1800.0, "vs": 900.0, "rho": 1700.0}],
+        "boundaries": VOLUME["boundaries"] | {"top": "absorbing"},
+    }
     found = from_dict(document if survey else {k: document[k] for k in document if k != "survey"})
     crowd, setup = Crowd(found), prepare(found)
     backend, able = CpuBackend(found.precision), []

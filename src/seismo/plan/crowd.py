@@ -1,7 +1,9 @@
 """How many ranks can share a run at all: told from its grid, before anybody looks at the earth.
 
 A grid is cut along z and y independently. So the most parts along each tell which numbers of ranks
-have a way: those that are a product of as many or fewer along both.
+have a way: those that are a product of as many or fewer along both. Rows next to a free surface and
+to contacts of fluid and solid are not cut, which only the earth tells: parts of a few rows may be
+refused later.
 """
 
 from __future__ import annotations
