@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import json
+import re
+import subprocess
 import sys
 from pathlib import Path
 
@@ -92,3 +94,36 @@ def test_every_case_is_run(modules):
     scripts = (ROOT / "validation").glob("*.py")
     found = {path.stem for path in scripts if "cases.main(case)" in path.read_text()}
     assert set(run.CASES) == found
+
+
+def test_every_case_was_measured_for_this_release(modules):
+    """All rows on commits of this release, whose trees were clean."""
+    run, pages = modules
+    results = pages.read_results()
+    assert set(results) == set(run.CASES)
+    for name, case in results.items():
+        assert case["rows"], name
+        for row in case["rows"]:
+            assert (row.get("version"), row.get("clean")) == (pages.release(), True), row
+            assert re.fullmatch("[0-9a-f]{40}", row["commit"]), row
+
+
+def git(*arguments: str) -> str | None:
+    """Return what git says, None where it refuses."""
+    command = ["git", "-C", str(ROOT), *arguments]
+    done = subprocess.run(command, capture_output=True, text=True, check=False)
+    return done.stdout.strip() if done.returncode == 0 else None
+
+
+def test_the_commits_that_were_measured_lead_to_this_one(modules):
+    """From the first on that names this release; a shallow clone does not know them."""
+    _, pages = modules
+    if git("rev-parse", "--is-shallow-repository") != "false":
+        pytest.skip("the history is not here")
+    cases = pages.read_results().values()
+    for commit in {row.get("commit", "") for case in cases for row in case["rows"]}:
+        assert git("merge-base", "--is-ancestor", commit, "HEAD") is not None, commit
+        changes = git("show", f"{commit}:CHANGELOG.md") or ""
+        found = re.search(r"^## (\S+)", changes, re.MULTILINE)
+        assert found, commit
+        assert found[1] == pages.release(), commit
