@@ -352,5 +352,5 @@ _EARTH: tuple[Callable[[Setup, list[LayerResolution]], Lines], ...] = (
 _GEOMETRY: tuple[Callable[[Setup], Lines], ...] = (
     depths, directions, _ends, _moved, _outside, uncovered, otherwise, *MOMENTS, _edges, *TIMING,
     _flat, _close_receivers, _above_sources, _differentiated, _close_maps, _at_the_surface, sea_bed,
-    near_contacts,    _layer_strength, _nothing_recorded,
+    near_contacts, _layer_strength, _nothing_recorded,
 )  # fmt: skip

@@ -103,8 +103,9 @@ def _waves(setup: Setup, contact: Contact, kept: bool, z: str) -> Lines:
         yield (
             f"{where}: Scholte waves travel along it at a wrong speed: after {way:.4g} m, their "
             f"longest way, a trace of them alone errs by {percent(error)} in all its spectrum (the "
-            "expected trace error counts them as far as receivers feel them); use a grid.spacing "
-            f"of {finer:.2g} m for {percent(wanted)}"
+            "expected trace error counts them as far as receivers feel them); for "
+            f"{percent(wanted)} use a grid.spacing of about {finer:.2g} m, and check again: it "
+            "depends on where between the rows the contact lies, too"
         )
 
 
