@@ -15,7 +15,6 @@ of fluid and solid have differences of their own.
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator
 from typing import NamedTuple
 
 import numpy as np
@@ -24,24 +23,24 @@ from seismo.grid import AXES
 from seismo.plan.timing import Lines
 from seismo.setup import Setup
 
-REACH = 4.5  # cells
+_REACH = 4.5  # cells
 _PER_CELL = 8  # samples
 _JUMP = 0.03  # relative change from one to the next that is a contact
 _LEAST = 0.02  # error that is told
 _MOMENTS, _FORCES = (0.4, 1.25), (0.02, 4.0)  # factor and decay per cell
 
 
-class Beside(NamedTuple):
-    """What stands beside a contact: its name, how many cells away, and its error."""
+class NearSource(NamedTuple):
+    """A source: its name, how many cells away the nearest contact is, and its error."""
 
     name: str
     cells: float
     error: float
 
 
-def sources_beside(setup: Setup) -> list[Beside]:
+def near_sources(setup: Setup) -> list[NearSource]:
     """List all sources but pressures of constant density, each name once, where it errs most."""
-    found: dict[str, Beside] = {}
+    found: dict[str, NearSource] = {}
     known: dict[tuple, tuple[float, float]] = {}
     for source in (s for shot in setup.shots for s in shot.sources):
         axes = "z" if setup.earth.layered else setup.grid.axes
@@ -51,26 +50,13 @@ def sources_beside(setup: Setup) -> list[Beside]:
         cells, ratio = known[at]
         error = _error(_FORCES if source.kind == "force" else _MOMENTS, cells, ratio)
         if source.name not in found or error > found[source.name].error:
-            found[source.name] = Beside(source.name, cells, error)
+            found[source.name] = NearSource(source.name, cells, error)
     return list(found.values())
-
-
-def receivers_beside(setup: Setup) -> Iterator[tuple[str, list[Beside]]]:
-    """Yield each group with its depths beside contacts, in an earth that varies with depth only."""
-    if not setup.earth.layered:
-        return
-    for group in setup.groups:
-        depths, counts = np.unique(group.positions[:, 2], return_counts=True)
-        near = []
-        for z, count in zip(depths, counts, strict=True):
-            cells, ratio = _nearest(setup, (*group.positions[0, :2], z), "z")
-            near += [Beside(group.name, cells, _error(_FORCES, cells, ratio))] * int(count)
-        yield group.name, near
 
 
 def near_contacts(setup: Setup) -> Lines:
     """Name sources and receivers that err by more than `_LEAST` since a contact is near."""
-    for source in sources_beside(setup):
+    for source in near_sources(setup):
         if source.error > _LEAST:
             yield (
                 f"source {source.name}: a contact of media lies {source.cells:.2g} points away, so "
@@ -78,19 +64,28 @@ def near_contacts(setup: Setup) -> Lines:
                 f"{_percent(source.error)}; move it away from the contact, or use a finer "
                 "grid.spacing"
             )
-    for name, near in receivers_beside(setup):
-        errors = [receiver.error for receiver in near if receiver.error > _LEAST]
-        if errors:
+    if setup.earth.layered:
+        yield from _receivers(setup)
+
+
+def _receivers(setup: Setup) -> Lines:
+    """Name receivers near contacts, in an earth that varies with depth only."""
+    for group in setup.groups:
+        depths, counts = np.unique(group.positions[:, 2], return_counts=True)
+        places = [(*group.positions[0, :2], z) for z in depths]
+        errors = np.array([_error(_FORCES, *_nearest(setup, place, "z")) for place in places])
+        near = errors > _LEAST
+        if near.any():
             yield (
-                f"receivers {name}: {len(errors)} on a contact of media or less than a point "
-                "from it, where motion bends: traces err by up to about "
-                f"{_percent(max(errors))}; move them a point away, or use a finer grid.spacing"
+                f"receivers {group.name}: {counts[near].sum()} on a contact of media or less than "
+                "a point from it, where motion bends: traces err by up to about "
+                f"{_percent(errors.max())}; move them a point away, or use a finer grid.spacing"
             )
 
 
 def source_error(setup: Setup) -> float:
     """Return the largest error that a contact makes of a source, at most 1."""
-    return min(1.0, max((source.error for source in sources_beside(setup)), default=0.0))
+    return min(1.0, max((source.error for source in near_sources(setup)), default=0.0))
 
 
 def _percent(error: float) -> str:
@@ -106,7 +101,7 @@ def _nearest(setup: Setup, position: tuple[float, ...], axes: str) -> tuple[floa
     """Return how many cells away the nearest contact is, and the ratio of moduli across it."""
     if "rho" not in setup.earth.needs:
         return math.inf, 1.0
-    steps = np.arange(-REACH * _PER_CELL, REACH * _PER_CELL + 1) / _PER_CELL
+    steps = np.arange(-_REACH * _PER_CELL, _REACH * _PER_CELL + 1) / _PER_CELL
     away = np.minimum(np.abs(steps[1:]), np.abs(steps[:-1]))
     nearest = math.inf, 1.0
     for axis in axes:
