@@ -52,9 +52,8 @@ RAYLEIGH_VELOCITY = {  # relative, by the closure of the surface
     Kind.MOMENTS: PowerLaw(1.5e-4, 3.0),
     Kind.PLAIN: PowerLaw(1.5e-3, 3.7),
 }
-SURFACE = {  # of body waves that meet a closed free surface
+SURFACE = {  # of body waves that meet a closed free surface, without a moment among its rows
     Kind.FORCES: PowerLaw(4e-3, 4.0),
-    Kind.MOMENTS: PowerLaw(4e-3, 4.0),
     Kind.PLAIN: PowerLaw(2e-3, 4.0),
 }
 NEAR_SURFACE = PowerLaw(4.5e-2, 2.0)  # of moments and horizontal forces among its rows
