@@ -21,7 +21,7 @@ import seismo
 import simulated_card
 import solver
 from cut_cases import HALOS, case
-from seismo import monitor, runner, setup
+from seismo import runner, setup, stability_monitor
 from seismo.backends import cuda_kernels, gpu, profiled
 from seismo.backends.choice import Choice
 from seismo.backends.cuda_shapes import Shape
@@ -502,7 +502,7 @@ def test_maps_run_on_the_card():
 
 def test_an_unstable_run_is_told_one_look_later(tmp_path, monkeypatch, on_the_card):
     """A NaN after step 12 is found by the look at 20, which is judged at 30."""
-    monkeypatch.setattr(monitor, "EVERY", 10)
+    monkeypatch.setattr(stability_monitor, "EVERY", 10)
     one_shot = SCENARIO | {"survey": {"shots": SCENARIO["survey"]["shots"][:1]}}
     advance, steps = stepping.Simulation.advance, []
 

@@ -22,7 +22,7 @@ import seismo
 import solver
 import test_maps
 import test_run
-from seismo import monitor, runner
+from seismo import runner, stability_monitor
 from seismo.backends.choice import choose
 from seismo.backends.cuda_facts import look
 from seismo.backends.cuda_shapes import Shape
@@ -259,7 +259,7 @@ def test_an_unstable_run_stops_soon_and_keeps_what_was_sound(tmp_path, monkeypat
     )
     with pytest.raises(UnstableError, match=r"unstable at step \d+") as caught:
         seismo.run(test_run.SCENARIO | {"output": {}}, tmp_path / "x.h5", backend="gpu")
-    assert steps[-1] <= caught.value.good + 2 * monitor.EVERY
+    assert steps[-1] <= caught.value.good + 2 * stability_monitor.EVERY
     with seismo.open_results(tmp_path / "x.h5") as kept:
         assert kept.status == "unstable"
         pressure = kept.traces["nodes"].values_of("pressure")

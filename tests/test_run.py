@@ -20,7 +20,7 @@ import pytest
 
 import seismo
 import seismo.scenario
-from seismo import machine, monitor, runner, setup
+from seismo import machine, runner, setup, stability_monitor
 from seismo.errors import InsufficientMemoryError, ScenarioError, StorageError, UnstableError
 from seismo.monitor import Lines, Progress, clock_time
 from seismo.plan import make_plan
@@ -245,7 +245,7 @@ def test_an_unstable_run_says_where_and_keeps_what_was_sound(tmp_path, monkeypat
         assert np.isnan(field[-1]).all()
     ending = replace(unstable, clock=replace(unstable.clock, steps=steps))
     monkeypatch.setattr(runner, "prepared", lambda *_: ending)
-    monkeypatch.setattr(monitor, "OVERFLOW", np.inf)
+    monkeypatch.setattr(stability_monitor, "OVERFLOW", np.inf)
     with seismo.run(SCENARIO | {"output": {}}, tmp_path / "short.h5") as short:
         for name, quantity in (("nodes", "pressure"), ("motion", "vx"), ("between", "vz")):
             wanted = short.traces[name].values_of(quantity)

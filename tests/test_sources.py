@@ -10,7 +10,7 @@ import pytest
 import solver
 from seismo.errors import ScenarioError
 from seismo.physics.registry import physics_for
-from seismo.sources import PointSource
+from seismo.point_source import PointSource
 
 
 @pytest.mark.parametrize("delay", [0.0, -0.28, -0.38, -0.5, 0.3])

@@ -12,13 +12,13 @@ from types import SimpleNamespace
 import numpy as np
 import pytest
 
-from seismo import monitor
+from seismo import stability_monitor
 from seismo.backends.reference import ReferenceBackend
 from seismo.decomposition import decompose
 from seismo.errors import UnstableError
 from seismo.grid import Box, Grid
-from seismo.monitor import Watch
 from seismo.ranks import Alone
+from seismo.stability_monitor import Watch
 
 GRID = Grid("xz", (9, 1, 7), (10.0, 1.0, 10.0), (0.0, 0.0, 0.0), (2, 0, 2), (2, 0, 2))
 DT = 0.001
@@ -50,7 +50,7 @@ class Wavefield:
 
 def watched(field: Wavefield, quiet_after: float = 0.2, last: int = 1000) -> None:
     watch = Watch(field, "p", quiet_after)
-    for field.step in range(monitor.EVERY, last + 1, monitor.EVERY):
+    for field.step in range(stability_monitor.EVERY, last + 1, stability_monitor.EVERY):
         watch.look(field.step)
     watch.finish()
 
@@ -62,7 +62,7 @@ def test_a_blow_up_is_told_within_so_many_looks(ahead, bad):
     field = Wavefield(lambda step: 1.0 if step < 480 else bad, ahead)
     with pytest.raises(UnstableError, match="unstable at step 500 ") as caught:
         watched(field)
-    assert field.step == 500 + ahead * monitor.EVERY
+    assert field.step == 500 + ahead * stability_monitor.EVERY
     assert caught.value.good == 450
 
 

@@ -68,7 +68,7 @@ ROWS = (
         PROCESSOR, ("kernels", "coalesced"), ("strided",)),
     Row(2, "A", "A sequential loop in a kernel serialises it: reduce in stages, in shared memory.",
         "the watch for NaN and overflow finds the largest number of a field on the card",
-        ("backends/cuda_largest.py:largest_kernel", "monitor.py:Watch"),
+        ("backends/cuda_largest.py:largest_kernel", "stability_monitor.py:Watch"),
         CARD, ("sequential", "measure")),
     Row(3, "A, D, E", "Keep data on the device: transfers dwarf kernels.",
         "fields, model, wavelets and records stay on the card from the first step to the last",

@@ -13,7 +13,7 @@ with the medium of its own side in each row. The energy, the sum over all rows o
 
     1/2 [H_node (rho vx^2 + strain energy) + H_half (rho vz^2 + sxz^2 / mu)]
 
-does not change. What the sweeps do differs by a few weighted rows (`seismo.corrections.RowSums`).
+does not change. What the sweeps do differs by a few weighted rows (`seismo.row_terms.RowSums`).
 Symbols as in `seismo.contact_rows`.
 """
 
@@ -25,8 +25,8 @@ import numpy as np
 
 from seismo.contact import STABLE_SHARE, Contact, Rock
 from seismo.contact_closure import ContactClosure, contact_closure
-from seismo.corrections import Matrix, RowSums
 from seismo.grid import AXES, Grid
+from seismo.row_terms import Matrix, RowSums
 
 _MARGIN = 3  # stencils of interior on each side where the fastest vibration is sought
 _WAVENUMBERS = (0.0, 0.5, 0.8, 1.0)  # along the contact, of the largest

@@ -10,8 +10,6 @@ to the last bit however the grid is cut.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
 import numpy as np
 
 from seismo.backends.base import Backend, Launch
@@ -19,42 +17,7 @@ from seismo.decomposition import Subdomain
 from seismo.grid import AXES, Box
 from seismo.kernels.rows import add_found, add_rows, slope
 from seismo.places import Held, Place
-
-Matrix = dict[tuple[int, int], float]
-
-
-@dataclass(frozen=True)
-class RowSums:
-    """Rows of one field to add to rows of another.
-
-    Attributes:
-        target: field that changes.
-        source: field that is added.
-        weights: (target row, source row) -> weight, rows as in the grid.
-    """
-
-    target: str
-    source: str
-    weights: Matrix
-
-
-@dataclass(frozen=True)
-class RowSlope:
-    """The derivative along a horizontal axis of a sum of rows, to add to rows of other fields.
-
-    Attributes:
-        targets: (field, row) -> factor.
-        source: field that is differentiated.
-        weights: row -> weight in the sum.
-        axis: "x" or "y".
-        up: whether from nodes to half points.
-    """
-
-    targets: dict[tuple[str, int], float]
-    source: str
-    weights: dict[int, float]
-    axis: str
-    up: bool
+from seismo.row_terms import RowSlope, RowSums
 
 
 class RowCorrections:

@@ -9,9 +9,9 @@ import numpy as np
 
 from seismo import cpml, decomposition, wavelets
 from seismo.backends.base import SweepTables
+from seismo.contact_binding import ContactRows
 from seismo.contact_operators import row_norms, uncut_rows
 from seismo.contact_reading import fluid_density
-from seismo.contact_rows import ContactRows
 from seismo.fields import Fields
 from seismo.free_surface import Face, bind_images, image, touching
 from seismo.grid import AXES

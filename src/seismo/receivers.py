@@ -10,7 +10,7 @@ have come from there in every step (`seismo.loans`), and are added up in the sam
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping
-from dataclasses import dataclass, replace
+from dataclasses import replace
 
 import numpy as np
 
@@ -20,50 +20,15 @@ from seismo.fields import Fields
 from seismo.grid import AXES
 from seismo.kernels import points as kernels
 from seismo.loans import Loan, Points, flat, gathering
-from seismo.physics.table import Field, Physics, Term
+from seismo.physics.table import Field, Term
 from seismo.places import Held, Place, runs_of, span
+from seismo.receiver_groups import ReceiverGroup
 from seismo.stencils import Stencil
 from seismo.surface_closure import SurfaceClosure
 from seismo.surface_slope import Points as WeightedPoints
 from seismo.surroundings import Surroundings
 
-UNITS = {
-    "velocity": "m/s", "displacement": "m", "acceleration": "m/s^2", "pressure": "Pa",
-    "stress": "Pa", "divergence": "1/s", "rotation": "rad/s",
-}  # fmt: skip
-MOTIONS = {"displacement": "u", "acceleration": "a"}  # derived from velocity: prefix
 PIECE = 16  # entries that one launch's thread sums
-
-
-@dataclass(frozen=True)
-class ReceiverGroup:
-    """The receivers of one set.
-
-    Attributes:
-        name: of the set.
-        codes: one for each receiver.
-        positions: (receivers, 3) x, y, z in m.
-        quantities: what to record.
-        interval: sampling interval in s, None for every step.
-    """
-
-    name: str
-    codes: tuple[str, ...]
-    positions: np.ndarray
-    quantities: tuple[str, ...]
-    interval: float | None
-
-    def components(self, physics: Physics) -> dict[str, tuple[str, str, str]]:
-        """Give each component's quantity, the base quantity recorded and the base component."""
-        found = {}
-        for quantity in self.quantities:
-            base = "velocity" if quantity in MOTIONS else quantity
-            for component in physics.observables[base]:
-                name = (
-                    MOTIONS.get(quantity, "v") + component[1:] if base == "velocity" else component
-                )
-                found[name] = (quantity, base, component)
-        return found
 
 
 def _along(around: Surroundings, field: Field, axis: str, stencil: Stencil, points):

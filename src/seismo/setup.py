@@ -32,7 +32,7 @@ from seismo.model.guides import damping
 from seismo.model.stiffness import excess
 from seismo.physics import physics_for
 from seismo.physics.table import Physics, Stage
-from seismo.receivers import ReceiverGroup
+from seismo.receiver_groups import ReceiverGroup
 from seismo.schedule import Clock, choose_clock, stability_limit
 from seismo.seismograms import extra_steps
 from seismo.stages import reached

@@ -19,10 +19,10 @@ from seismo import mechanisms, wavelets
 from seismo.errors import ModelError, ScenarioError, gathered
 from seismo.geographic import Projection
 from seismo.grid import AXES, Grid
-from seismo.receivers import ReceiverGroup
+from seismo.point_source import PointSource
+from seismo.receiver_groups import ReceiverGroup
 from seismo.scenario.receivers import CODE
 from seismo.scenario.sources import SHOT_NAME, SOURCE_NAME
-from seismo.sources import PointSource
 from seismo.station_list import Station, read_stations
 
 _MOMENT_KEYS = (("xx", 0, 0), ("yy", 1, 1), ("zz", 2, 2), ("xy", 0, 1), ("xz", 0, 2), ("yz", 1, 2))

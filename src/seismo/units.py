@@ -242,3 +242,33 @@ def _not_a_number(text: str, dimension: Dimension) -> str:
     if re.match(r"\s*[-+]?[0-9]+[_,][0-9]", text):
         return "digits are written without separators, like 1000 or 1.5"
     return f"not a number: {_offer(dimension)}"
+
+
+_PREFIXES = ((1e9, "G"), (1e6, "M"), (1e3, "k"), (1.0, ""), (1e-3, "m"), (1e-6, "µ"), (1e-9, "n"))
+_PREFIXABLE = ("m", "m/s", "m/s2", "m/s^2", "Pa", "s", "B", "points/s", "B/s")
+
+
+def readable(value: float, unit: str) -> tuple[float, str]:
+    """Return the factor and the unit that make `value` a number between 1 and 1000.
+
+    A unit that takes no prefix is given a power of ten instead, such as ``10^-9 1/s``.
+    """
+    size = abs(value)
+    if not 0.0 < size < float("inf"):
+        return 1.0, unit
+    if unit in _PREFIXABLE:
+        for step, prefix in _PREFIXES:
+            if step <= size * 1.0000001 < 1e3 * step:
+                return 1.0 / step, prefix + unit
+    exponent = 3 * math.floor(math.log10(size * 1.0000001) / 3)
+    if -3 <= exponent <= 3:
+        return 1.0, unit
+    return 10.0**-exponent, f"10^{exponent} {unit}"
+
+
+def with_unit(value: float, unit: str) -> str:
+    """Format a number with its unit, such as ``3.21 µm/s``, or ``2e-09 1/s`` without a prefix."""
+    factor, name = readable(value, unit)
+    if name.startswith("10^"):
+        factor, name = 1.0, unit
+    return f"{value * factor:.3g} {name}".rstrip()

@@ -19,7 +19,7 @@ from seismo.grid import AXES, Grid
 from seismo.model.earth import Earth
 from seismo.model.media import Medium, media_of
 from seismo.physics.table import Physics
-from seismo.receivers import ReceiverGroup
+from seismo.receiver_groups import ReceiverGroup
 from seismo.spectra import spectra_of
 from seismo.stencils import Stencil
 from seismo.surface_closure import Kind

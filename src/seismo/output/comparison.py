@@ -14,8 +14,8 @@ from typing import Any
 import numpy as np
 
 from seismo.output.arrays import NamedArrays
-from seismo.output.quantities import with_unit
 from seismo.output.results import Results
+from seismo.units import with_unit
 
 _COMPARED = ("traces", "snapshots", "maps")
 

@@ -6,7 +6,6 @@ Symbols: u displacement (m), v velocity (m/s), a acceleration (m/s^2), s stress 
 
 from __future__ import annotations
 
-import math
 import re
 
 _MOTIONS = {"u": "displacement", "v": "particle velocity", "a": "acceleration"}
@@ -37,8 +36,6 @@ _LONG_NAMES = {
     "output_waiting": "bytes on their way to the disk",
     "output_stalls": "waits for room on the way to the disk",
 }
-_PREFIXES = ((1e9, "G"), (1e6, "M"), (1e3, "k"), (1.0, ""), (1e-3, "m"), (1e-6, "µ"), (1e-9, "n"))
-_PREFIXABLE = ("m", "m/s", "m/s2", "m/s^2", "Pa", "s", "B", "points/s", "B/s")
 
 
 def long_name(name: str) -> str:
@@ -72,32 +69,6 @@ def symbol(name: str) -> str:
 def pretty_unit(unit: str) -> str:
     """Return a unit as it is printed in figures, with raised exponents: kg/m³."""
     return re.sub(r"(?<=m|s)\^?([23])\b", lambda m: "²³"[int(m[1]) - 2], unit)
-
-
-def readable(value: float, unit: str) -> tuple[float, str]:
-    """Return the factor and the unit that make `value` a number between 1 and 1000.
-
-    A unit that takes no prefix is given a power of ten instead, such as ``10^-9 1/s``.
-    """
-    size = abs(value)
-    if not 0.0 < size < float("inf"):
-        return 1.0, unit
-    if unit in _PREFIXABLE:
-        for step, prefix in _PREFIXES:
-            if step <= size * 1.0000001 < 1e3 * step:
-                return 1.0 / step, prefix + unit
-    exponent = 3 * math.floor(math.log10(size * 1.0000001) / 3)
-    if -3 <= exponent <= 3:
-        return 1.0, unit
-    return 10.0**-exponent, f"10^{exponent} {unit}"
-
-
-def with_unit(value: float, unit: str) -> str:
-    """Format a number with its unit, such as ``3.21 µm/s``, or ``2e-09 1/s`` without a prefix."""
-    factor, name = readable(value, unit)
-    if name.startswith("10^"):
-        factor, name = 1.0, unit
-    return f"{value * factor:.3g} {name}".rstrip()
 
 
 def timing(start: float, centre: float | None) -> str:

@@ -13,8 +13,8 @@ import numpy as np
 
 from seismo.mechanisms import moment_of
 from seismo.plan.timing import Lines
+from seismo.point_source import PointSource
 from seismo.setup import Setup
-from seismo.sources import PointSource
 
 MOST_OFF = 0.1  # of the moment: 0.03 of a magnitude
 _SAMPLES = 4096

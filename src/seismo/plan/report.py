@@ -10,9 +10,10 @@ from rich.table import Table
 from seismo.grid import AXES
 from seismo.model.gridded import Gridded
 from seismo.monitor import clock_time, rate
-from seismo.output.quantities import timing, with_unit
+from seismo.output.quantities import timing
 from seismo.plan import Plan
 from seismo.plan.accuracy import percent
+from seismo.units import with_unit
 
 MOST_SOURCES = 3  # that are described each
 MOST_CAUSES = 3  # of errors that are listed

@@ -16,11 +16,11 @@ from seismo import machine
 from seismo.backends.base import Backend
 from seismo.errors import InsufficientMemoryError, StorageError
 from seismo.output.parts import run_folder
-from seismo.output.quantities import with_unit
 from seismo.plan.memory import PYTHON_BYTES, Memory, memory_of, output_of
 from seismo.ranks import Alone
 from seismo.setup import Setup, evenly, make_grid, prepare
 from seismo.survey import Share
+from seismo.units import with_unit
 
 HOST = "this machine"
 KERNEL_BYTES = 384 * 2**20  # code, graphs and lists of blocks, beside the arrays

@@ -29,7 +29,6 @@ from seismo.decomposition import Subdomain
 from seismo.division import Division
 from seismo.errors import ScenarioError
 from seismo.grid import Box
-from seismo.output.quantities import with_unit
 from seismo.plan import speed
 from seismo.plan.memory import memory_of
 from seismo.plan.room import Demand, Several, demands, fitted, prepared
@@ -37,6 +36,7 @@ from seismo.ranks import Alone
 from seismo.setup import Setup, batched, make_grid
 from seismo.simulation import divide
 from seismo.survey import Share
+from seismo.units import with_unit
 
 LINK = 2.5e11  # bytes a second from one device to the next (H200s, NVLink)
 MEETING = 1e-5  # s

@@ -8,11 +8,11 @@ import numpy as np
 
 from seismo import wavelets
 from seismo.grid import AXES
-from seismo.output.quantities import with_unit
 from seismo.plan.resolution import dominant_frequency, highest_frequency
+from seismo.point_source import PointSource
 from seismo.schedule import common_interval, kinder_interval
 from seismo.setup import Setup
-from seismo.sources import PointSource
+from seismo.units import with_unit
 
 MOST_CROSSINGS = 20.0  # of a region whose faces let waves out: what is left then is nothing
 MOST_BEGUN = 0.01  # of its largest value: a wavelet's share before the run begins

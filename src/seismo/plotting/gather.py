@@ -11,7 +11,7 @@ from matplotlib.figure import Figure
 
 from seismo.errors import ScenarioError
 from seismo.output.arrays import TraceSet
-from seismo.output.quantities import pretty_unit, symbol, with_unit
+from seismo.output.quantities import pretty_unit, symbol
 from seismo.output.results import Results
 from seismo.plotting.choice import (
     Names,
@@ -35,6 +35,7 @@ from seismo.plotting.style import (
     quiet_frame,
     styled,
 )
+from seismo.units import with_unit
 
 _MOST_WIGGLES = 60
 _MOST_CODES = 15

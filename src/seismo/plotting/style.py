@@ -18,9 +18,10 @@ from matplotlib.colors import LinearSegmentedColormap
 from matplotlib.figure import Figure
 from matplotlib.layout_engine import ConstrainedLayoutEngine
 
-from seismo.output.quantities import pretty_unit, readable, symbol, with_unit
+from seismo.output.quantities import pretty_unit, symbol
 from seismo.output.results import Results
 from seismo.output.results_file import COMPLETE
+from seismo.units import readable, with_unit
 
 STYLE: dict[str, Any] = {
     "font.size": 9,

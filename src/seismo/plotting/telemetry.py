@@ -8,7 +8,7 @@ import numpy as np
 from matplotlib.figure import Figure
 
 from seismo.errors import ScenarioError
-from seismo.output.quantities import long_name, readable
+from seismo.output.quantities import long_name
 from seismo.output.results import Results
 from seismo.plotting.choice import components
 from seismo.plotting.style import (
@@ -20,6 +20,7 @@ from seismo.plotting.style import (
     quiet_frame,
     styled,
 )
+from seismo.units import readable
 
 _COLUMNS = 2
 

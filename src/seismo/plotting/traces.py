@@ -7,7 +7,7 @@ from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
 from seismo.errors import ScenarioError
-from seismo.output.quantities import pretty_unit, symbol, with_unit
+from seismo.output.quantities import pretty_unit, symbol
 from seismo.output.results import Results
 from seismo.plotting.choice import (
     Count,
@@ -20,6 +20,7 @@ from seismo.plotting.choice import (
     trace_set,
 )
 from seismo.plotting.style import COLOURS, REST, entitle, panels, quiet_frame, styled
+from seismo.units import with_unit
 
 _WIDEST = 10.0  # inches of columns: many are narrower
 

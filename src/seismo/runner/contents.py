@@ -13,16 +13,16 @@ from typing import Any
 
 import numpy as np
 
-from seismo import receivers, seismograms
+from seismo import receiver_groups, seismograms
 from seismo.geographic import Projection
 from seismo.grid import AXES
-from seismo.output.quantities import with_unit
 from seismo.output.results_file import ResultsWriter
 from seismo.plan.accuracy import Expected
 from seismo.plan.cautions import cautions
 from seismo.plan.resolution import highest_frequency, layers_of
 from seismo.setup import Setup, maps_of
 from seismo.simulation import Simulation
+from seismo.units import with_unit
 
 ON_EARTH = ("longitude", "latitude", "x_azimuth")  # degrees
 _PARTIAL = (
@@ -186,7 +186,7 @@ def create_traces(writer: ResultsWriter, setup: Setup) -> None:
             positions=places,
             requested=requested,
             time=np.arange(0, setup.clock.steps + 1, every) * setup.clock.dt,
-            quantities={name: receivers.UNITS[c[0]] for name, c in components.items()},
+            quantities={name: receiver_groups.UNITS[c[0]] for name, c in components.items()},
         )
 
 

@@ -17,12 +17,11 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from seismo import machine, monitor, seismograms
+from seismo import machine, monitor, seismograms, stability_monitor
 from seismo.errors import DiskSpaceError, StoppedError, UnstableError
 from seismo.monitor import Progress, Reporter
 from seismo.output.elsewhere import Elsewhere
 from seismo.output.pipeline import Pipeline
-from seismo.output.quantities import with_unit
 from seismo.output.results_file import UNSTABLE, ResultsWriter
 from seismo.output.snapshots import SnapshotTaker
 from seismo.plan.accuracy import expected_error
@@ -39,6 +38,8 @@ from seismo.runner.profile import Unprofiled
 from seismo.runner.telemetry import UNITS, Telemetry
 from seismo.setup import Setup
 from seismo.simulation import Simulation
+from seismo.stability_monitor import Watch
+from seismo.units import with_unit
 
 
 @dataclass(eq=False)
@@ -210,14 +211,12 @@ class Run:
         if number + 1 < len(self.batches):
             self._store_if_due(gear, None, number + 1)
 
-    def _steps(
-        self, gear: Gear, watch: monitor.Watch, number: int, names: list[str], begun: int
-    ) -> None:
+    def _steps(self, gear: Gear, watch: Watch, number: int, names: list[str], begun: int) -> None:
         """Take the steps of a batch after step `begun`."""
         for step in (step for step in self._stops(gear.taker) if step > begun):
             for _ in self._advance(gear, step, number, names):
                 self._store_if_due(gear, watch, number)
-            if step % monitor.EVERY == 0 or step == self.per_batch:
+            if step % stability_monitor.EVERY == 0 or step == self.per_batch:
                 watch.look(step)
             if step in gear.taker.events:
                 with self.noted("snapshots"):
@@ -232,10 +231,10 @@ class Run:
         """List the steps after which something is to be done, the last one included."""
         steps = self.per_batch
         due = self.checkpoints.stops(steps) if self.checkpoints else ()
-        looks = range(monitor.EVERY, steps, monitor.EVERY)
+        looks = range(stability_monitor.EVERY, steps, stability_monitor.EVERY)
         return sorted({*looks, steps, self.setup.clock.steps, *taker.events, *due})
 
-    def _take_up(self, gear: Gear, watch: monitor.Watch, number: int) -> int:
+    def _take_up(self, gear: Gear, watch: Watch, number: int) -> int:
         """Go back to where a checkpoint left a batch, and give the step; -1 where none did."""
         step = self.start.step_of(number)
         if step is None:
@@ -245,7 +244,7 @@ class Run:
         watch.recall(self.start.header["watch"])
         return step
 
-    def _store_if_due(self, gear: Gear, watch: monitor.Watch | None, number: int) -> None:
+    def _store_if_due(self, gear: Gear, watch: Watch | None, number: int) -> None:
         """Store a checkpoint if one is due, and stop there if that is asked for.
 
         Args:
@@ -264,7 +263,7 @@ class Run:
             if ending:
                 raise StoppedError(f"{stopped}, {ending}; {due.onwards}")
 
-    def _store(self, gear: Gear, watch: monitor.Watch | None, number: int) -> str:
+    def _store(self, gear: Gear, watch: Watch | None, number: int) -> str:
         """Store a checkpoint, once everything before it is sound and on the disk; say where."""
         assert self.checkpoints is not None
         begin = time.monotonic()
@@ -323,9 +322,9 @@ class Run:
         )  # fmt: skip
 
     @staticmethod
-    def _watch(simulation: Simulation, shots: list) -> monitor.Watch:
+    def _watch(simulation: Simulation, shots: list) -> Watch:
         quiet = max(source.end for shot in shots for source in shot.sources)
-        return monitor.Watch(simulation, simulation.setup.physics.fields[0].name, quiet)
+        return Watch(simulation, simulation.setup.physics.fields[0].name, quiet)
 
     @property
     def _elapsed(self) -> float:

@@ -1,0 +1,41 @@
+"""What a stage adds to whole rows of a field: rows of another, or their derivative."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+Matrix = dict[tuple[int, int], float]
+
+
+@dataclass(frozen=True)
+class RowSums:
+    """Rows of one field to add to rows of another.
+
+    Attributes:
+        target: field that changes.
+        source: field that is added.
+        weights: (target row, source row) -> weight, rows as in the grid.
+    """
+
+    target: str
+    source: str
+    weights: Matrix
+
+
+@dataclass(frozen=True)
+class RowSlope:
+    """The derivative along a horizontal axis of a sum of rows, to add to rows of other fields.
+
+    Attributes:
+        targets: (field, row) -> factor.
+        source: field that is differentiated.
+        weights: row -> weight in the sum.
+        axis: "x" or "y".
+        up: whether from nodes to half points.
+    """
+
+    targets: dict[tuple[str, int], float]
+    source: str
+    weights: dict[int, float]
+    axis: str
+    up: bool
