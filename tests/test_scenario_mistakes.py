@@ -168,7 +168,7 @@ def test_a_key_of_another_name_or_place_is_led_to_the_right_one(old, new, key):
         (
             "spacing: 10 m",
             "spacing: 10 m, accuracy: 0.5",
-            "at most; write 0.5 %, or 0.005, if",
+            "10 %; write 0.5 %, or 0.005, if",
         ),
         ("type: uniform", "type: homogeneous", "water; did you mean 'uniform'?"),
         ("physics: elastic", "physics: viscoelastic", "sh; there is no attenuation in seismo"),

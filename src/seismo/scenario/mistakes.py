@@ -16,7 +16,7 @@ from seismo.errors import ScenarioError
 from seismo.scenario import describe
 from seismo.scenario.other_names import meant, nearest
 from seismo.scenario.part import Mistake, Path, Quantity
-from seismo.scenario.reader import Document, shortened, tight
+from seismo.scenario.reader import AMBIGUOUS, Document, shortened, tight
 
 MOST_SHOWN = 50
 _MOST_EXPLAINED = 4 * MOST_SHOWN  # of the first lines; others are only counted
@@ -74,9 +74,12 @@ def value_at(data: Any, path: Path) -> Any:
 
 def scenario_error(document: Document, found: list[Mistake]) -> ScenarioError:
     """Return the error that lists all mistakes of the document, in the order of its lines."""
-    seen = {path for path, _, _ in document.mistakes}
+    # A word such as yes is no truth value where something else is wanted.
+    others = {m.path for m in found if "true or false" not in m.problem}
+    read = [m for m in document.mistakes if AMBIGUOUS not in m[2] or m[0] not in others]
+    seen = {path for path, _, _ in read}
     listed: list[tuple[tuple[int, int] | None, Mistake, bool]] = [
-        (place, Mistake(path, problem), False) for path, place, problem in document.mistakes
+        (place, Mistake(path, problem), False) for path, place, problem in read
     ]
     for mistake in found:
         if mistake.path not in seen or mistake.problem.startswith(UNKNOWN):
@@ -156,8 +159,11 @@ def _mistake(item: Any, model: type[BaseModel], data: Any) -> Mistake:
         return Mistake(path, "must not be empty")
     if here is None:
         return Mistake(path, item["msg"].replace("Input should be", "must be"))
-    if describe.model_at(here) and (problem := _tight(item["input"])):
+    owner = describe.model_at(here)
+    if owner and (problem := _tight(item["input"])):
         return Mistake(path, problem)
+    if owner and "path" in owner.model_fields and isinstance(item["input"], str):
+        return Mistake(path, f"must be a mapping; write {{path: {shortened(item['input'])}}}")
     converted = _converted(value_at(data, path), item["input"], describe.quantity(here))
     return Mistake(path, f"must be {_with_keys(describe.allowed(here))}{converted}")
 
@@ -174,10 +180,10 @@ def _array(path: Path, allowed: str) -> str:
 
 
 def _converted(written: Any, number: Any, quantity: Quantity | None) -> str:
-    """Return what a text with another unit comes to, as ``" (it is 2578.31 deg)"``, or nothing."""
+    """Return what a text with a unit comes to, as ``" (it is 2578.31 deg)"``, or nothing."""
     if quantity is None or not isinstance(written, str) or f"{number:g}" in written:
         return ""
-    return f" (it is {number:g} {quantity.dimension.symbol})"
+    return f" (it is {number:g} {quantity.dimension.symbol}".rstrip() + ")"
 
 
 def _tight(value: Any) -> str:

@@ -31,7 +31,7 @@ _CALLED = {
         ("t0", "delay", ""),
         ("depth", "z top", ""),
         ("thickness", "points top", _DEPTH),
-        ("filename", "path", ""),
+        ("filename file", "path", ""),
         ("f0 fc freq peak_frequency dominant_frequency central_frequency", "frequency", ""),
         ("tmax t_max t_end tend total_time", "time.duration", ""),
         ("nt nsteps n_steps num_steps steps timesteps", "time.duration", _STEPS),
@@ -115,8 +115,16 @@ def meant(path: Path, owner: type[BaseModel] | None, root: type[BaseModel]) -> s
     if near := "" if found else nearest(given, keys):
         return near.replace("?", f" ({remark})?") if remark else near
     words = [given, *targets]
-    deeper = (f"{key}.{word}" for word in words for key in keys if _has(owner, key, word))
-    found = found or next(deeper, "") or _elsewhere(path, root)
+    deeper = [(key, word) for word in words for key in keys if _has(owner, key, word)]
+    if deeper and not found:
+        key, word = deeper[0]
+        found = f"{key}.{word}"
+        if others := [other for other, same in deeper[1:] if same == word]:
+            return (
+                f"; did you mean '{found}' (write {key}: {{{word}: ...}}, and so for "
+                f"{', '.join(others)})?"
+            )
+    found = found or _elsewhere(path, root)
     if not found:
         return f"; allowed are {', '.join(keys)}"
     different = remark and found.rpartition(".")[2] == targets[-1].rpartition(".")[2]

@@ -144,7 +144,7 @@ def _is_count(value: Any) -> bool:
     return type(value) is int and value >= 1
 
 
-_LARGEST_ERROR = 0.1  # relative
+_LEAST_ERROR, _LARGEST_ERROR = 1e-6, 0.1  # relative
 _LIMITS = {"vp": (100.0, 20e3), "vs": (10.0, 20e3), "rho": (0.0, 30e3)}  # above, and at most
 _AIR, _LIGHTEST = 1.5, 10.0  # kg/m3: no medium lies between, but g/cm3 of rocks
 
@@ -198,14 +198,18 @@ def _short_names(path: str) -> str:
     return path
 
 
-def _not_percent(value: Any) -> Any:
-    """Refuse a number that looks as if it counted percents."""
-    if isinstance(value, int | float) and _LARGEST_ERROR < value <= 100.0 * _LARGEST_ERROR:
-        raise ValueError(
-            f"is {100.0 * value:g} %, and can be {100.0 * _LARGEST_ERROR:g} % at most; "
-            f"write {value:g} %, or {value / 100.0:g}, if that is meant"
-        )
-    return value
+def _within_percents(value: Any) -> float:
+    """Refuse a relative error beyond the limits, the more clearly where it counts percents."""
+    error = units.to_si(value, units.NUMBER)
+    if _LEAST_ERROR <= error <= _LARGEST_ERROR:
+        return error
+    limits = f"{100.0 * _LEAST_ERROR:g} to {100.0 * _LARGEST_ERROR:g} %"
+    remedy = f"write {100.0 * _LARGEST_ERROR:g} % or less"
+    if error < _LEAST_ERROR:
+        remedy = f"write {100.0 * _LEAST_ERROR:g} % or more"
+    elif not isinstance(value, str) and error <= 100.0 * _LARGEST_ERROR:
+        remedy = f"write {error:g} %, or {error / 100.0:g}, if that is meant"
+    raise ValueError(f"is {100.0 * error:g} %, and can be {limits}; {remedy}")
 
 
 def _not_tiny(value: float) -> float:
@@ -219,7 +223,9 @@ Number = Annotated[float, Quantity(units.NUMBER)]
 Factor = Annotated[float, Quantity(units.NUMBER), AfterValidator(_not_zero)]
 PositiveNumber = Annotated[float, Quantity(units.NUMBER, gt=0.0)]
 RelativeError = Annotated[
-    float, Quantity(units.NUMBER, ge=1e-6, le=_LARGEST_ERROR), BeforeValidator(_not_percent)
+    float,
+    Quantity(units.NUMBER, ge=_LEAST_ERROR, le=_LARGEST_ERROR),
+    BeforeValidator(_within_percents),
 ]
 Length = Annotated[float, Quantity(units.LENGTH)]
 PositiveLength = Annotated[float, Quantity(units.LENGTH, gt=0.0)]

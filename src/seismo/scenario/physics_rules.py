@@ -187,11 +187,17 @@ def _listed(path: Path, names: tuple[str, ...], known: tuple[str, ...], offers: 
     seen: set[str] = set()
     for number, name in enumerate(names):
         if name not in known:
-            hint = nearest(name, known) if number < _SUGGESTED else ""
+            hint = (_of_others(name) or nearest(name, known)) if number < _SUGGESTED else ""
             yield Mistake((*path, number), f"{offers} {', '.join(known)}{hint}")
         elif name in seen:
             yield Mistake((*path, number), "listed twice: keep one")
         seen.add(name)
+
+
+def _of_others(name: str) -> str:
+    """Say which equations have the field of a name, of those that not all have."""
+    found = [f"{physics} in {n}-D" for (physics, n), own in _FIELDS.items() if name in own]
+    return f"; {name} is a field of physics {', '.join(found)}" if found else ""
 
 
 def _cut(draft: Draft, path: Path, entry: Any) -> Found:

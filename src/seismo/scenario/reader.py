@@ -32,6 +32,7 @@ _TIGHT = re.compile(
 )
 _TIGHT_ITEM = re.compile(r"-([A-Za-z_][A-Za-z0-9_]*:.*)")
 _TRUTH = ("yes", "no", "on", "off", "true", "false")
+AMBIGUOUS = "ambiguous truth value"
 _LOADER: Any = getattr(yaml, "CSafeLoader", yaml.SafeLoader)
 
 
@@ -188,7 +189,7 @@ def _scalar(node: Any, path: Path, document: Document) -> Any:
             return number
         problem = "too large a number"
     elif text.lower() in _TRUTH:
-        problem = "ambiguous truth value; write true or false, or quote the text"
+        problem = f"{AMBIGUOUS}; write true or false, or quote the text"
     if problem:
         document.mistakes.append((path, _place(node), f"{shortened(text)}: {problem}"))
     return text
