@@ -183,7 +183,8 @@ def test_a_grid_that_carries_nothing_is_refused() -> None:
     """8 kHz on a grid for 10 Hz is a mistake of units, and not a matter of accuracy."""
     hopeless = document(5.0)
     hopeless["sources"][0]["wavelet"]["frequency"] = "8 kHz"
-    with pytest.raises(ScenarioError, match=r"carries 62.5 Hz at most .* check the unit"):
+    said = r"carries 62.5 Hz at most .* sources\[0\].wavelet has a .* of 8000 Hz; check its unit"
+    with pytest.raises(ScenarioError, match=said):
         prepare(from_dict(hopeless))
 
 

@@ -284,9 +284,21 @@ def test_rock_beside_water_stays_linear(tmp_path: Path):
     ("parts", "message"),
     [
         ([uniform(vp=3000.0, rho=2000.0)], "no part gives vs everywhere"),
-        ([ROCK, uniform(vs=2700.0)], r"vp/vs is 1\.111 at z = 0 m, x = 0 m"),
-        ([ROCK, block(z=(4.0, 6.0), vp=-1.0)], r"vp is -1 at z = 5 m, x = 0 m; must be positive"),
-        ([ROCK, block(z=(4.0, 6.0), rho=0.0)], "rho is 0 at z = 5 m"),
+        ([ROCK, uniform(vs=2700.0)], r"model\[1\]\.vs: vp/vs is 1\.111 at z = 0 m, x = 0 m"),
+        (
+            [layers(layer(0.0, 3e3, 1e3, 2e3), layer(4.0, 3e3, 2.7e3, 2e3))],
+            r"model\[0\]\.layers\[1\]\.vs: vp/vs is 1\.111 at z = 5 m",
+        ),
+        ([ROCK, block(z=(4.0, 6.0), vp=1100.0)], r"model\[1\]\.vp: vp/vs is"),
+        (
+            [table(rows=[(0.0, 3e3, 1e3, 2e3), (4.0, 3e3, 2.7e3, 2e3)], interpolation="linear")],
+            r"model\[0\]\.rows\[1\]: vp/vs is",
+        ),
+        (
+            [ROCK, block(z=(4.0, 6.0), vp=-1.0)],
+            r"model\[1\]\.vp: vp is -1 at z = 5 m, x = 0 m; must be positive",
+        ),
+        ([ROCK, block(z=(4.0, 6.0), rho=0.0)], r"model\[1\]\.rho: rho is 0 at z = 5 m"),
         (
             [layers(layer(5.0, 1e3), layer(5.0, 2e3))],
             r"model\[0\]\.layers\[1\]\.top: 5 m is not below",

@@ -405,7 +405,7 @@ def test_what_no_rock_has_is_named_with_the_model(tmp_path: Path):
     text = SCENARIO.split("  - type: file")[0] + "sources:" + SCENARIO.split("sources:")[1]
     text = text.replace("acoustic", "elastic").replace("{type: uniform, vp: 1500}", rock)
     path.write_text(text.replace("sources:", "  - {type: block, vs: 1400}\nsources:"))
-    with pytest.raises(ModelError, match=r"s.yaml:4:1: model: vp/vs is 1.071 at z = .*: check vs"):
+    with pytest.raises(ModelError, match=r"s.yaml:6:19: model\[1\].vs: 1400: vp/vs is 1.071 at"):
         prepare(load(path))
 
 

@@ -68,6 +68,24 @@ def test_depths_that_are_not_z_are_told(top, said):
     assert sum("the top of the grid, z = -300 m" in line for line in plan.warnings) == said
 
 
+def test_a_layer_of_odd_velocities_is_named():
+    odd = copy.deepcopy(SCENARIO["model"])
+    odd[0]["layers"][1]["vs"] = 2400.0
+    (said,) = (line for line in make_plan(scenario(model=odd)).warnings if "vp/vs" in line)
+    assert said.startswith("model[0].layers[1].vs: vp/vs falls to 1.333")
+    assert "between z = 300 and 1000 m" in said
+
+
+def test_no_zero_of_the_page_has_a_sign(capsys):
+    """Phase errors of -0.0001 % and less are 0.000 %."""
+    fine = {"sources": [SHALLOW | {"wavelet": {"type": "ricker", "frequency": 2.0}}]}
+    plan = make_plan(scenario(**fine))
+    errors = [layer.phase_error for layer in plan.layers]
+    assert any(-0.0005 < error < 0.0 for error in errors)
+    print_plan(plan, Console(width=200))
+    assert not re.search(r"[-+]0\.?0* ", capsys.readouterr().out)
+
+
 def test_layers_and_points_per_wavelength():
     """A Ricker wavelet falls to 1 % at 2.77 times its frequency: x exp(1 - x) = 0.01."""
     plan = make_plan(scenario())

@@ -19,6 +19,7 @@ from typing import Any
 
 import numpy as np
 
+from seismo import wavelets
 from seismo.stencils import TOLERANCES, Stencil
 from seismo.surface_closure import Kind
 from seismo.waves import Passage, Waves
@@ -156,14 +157,19 @@ def refuse_uncarried(scenario: Any, waves: Waves) -> None:
     Raises:
         ScenarioError: with the highest frequency that the grid carries.
     """
-    if waves.carried < LEAST_CARRIED:
-        raise scenario.mistake(
-            "grid", "spacing",
-            problem=f"carries {waves.fastest / (2.0 * max(waves.spacing)):.3g} Hz at most "
-            f"({waves.fastest:.5g} m/s with two points per wavelength), and {waves.carried:.2g} of "
-            "the energy of the sources lies below; make it finer, or check the unit of their "
-            "frequency",
-        )  # fmt: skip
+    if waves.carried >= LEAST_CARRIED:
+        return
+    highest = [wavelets.dominant_frequency(s.wavelet, scenario.base) for s in scenario.sources]
+    number = highest.index(max(highest))
+    place = scenario.where("sources", number, "wavelet")
+    raise scenario.mistake(
+        "grid", "spacing",
+        problem=f"carries {waves.fastest / (2.0 * max(waves.spacing)):.3g} Hz at most "
+        f"({waves.fastest:.5g} m/s with two points per wavelength), and {waves.carried:.2g} of "
+        f"the energy of the sources lies below: sources[{number}].wavelet{place and f' ({place})'} "
+        f"has a dominant frequency of {max(highest):.4g} Hz; check its unit, or make the spacing "
+        "finer",
+    )  # fmt: skip
 
 
 def stencil_for(kind: str, order: int, waves: Waves) -> Stencil:

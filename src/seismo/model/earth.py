@@ -11,7 +11,7 @@ Symbols: vp, vs velocities of P and S waves (m/s), rho density (kg/m3); z depth 
 from __future__ import annotations
 
 import itertools
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
@@ -27,6 +27,7 @@ from seismo.model.layered import (
     PARAMETERS,
     Bounds,
     EarthPart,
+    Profile,
     Uniform,
     Water,
     from_gradient,
@@ -88,8 +89,22 @@ class Earth:
         fields = {name: np.full(shape, np.nan) for name in self.needs}
         for part in self.parts:
             part.paint(fields, z, y, x)
-        _check(fields, (z, y, x), self.turned)
+        _check(fields, (z, y, x), self)
         return fields
+
+    def given_by(
+        self, name: str, z: float, y: float | None = None, x: float = 0.0
+    ) -> tuple[str | int, ...]:
+        """Return the keys of the scenario that lead to a parameter at a place in m."""
+        found: tuple[str | int, ...] = ("model",)
+        place = self.inside(np.array([z]), None if y is None else np.array([y]), np.array([x]))
+        for k, part in enumerate(self.parts):
+            fields = {name: np.full(1, np.nan)}
+            part.paint(fields, *place)
+            if not np.isnan(fields[name][0]):
+                own = part.key(name, float(place[0][0])) if isinstance(part, Profile) else (name,)
+                found = ("model", k, *own)
+        return found
 
     def uneven(self, low: Bounds, high: Bounds) -> np.ndarray:
         """Return where (broadcast shape) boxes low to high (z, y, x in m) are not of one value.
@@ -175,7 +190,7 @@ def _build(
         case "gradient":
             return from_gradient(part, *_gradient_range(part, key, clamp[0]))
         case "table":
-            return from_rows(_rows(part, key, base), PARAMETERS, part.interpolation)
+            return from_rows(_rows(part, key, base), part)
         case "block":
             return Block(part.z, part.y, part.x, _given(part))
         case "sphere":
@@ -269,37 +284,44 @@ def _gradient_range(part: Any, key: tuple[str | int, ...], limits: Range) -> tup
     return float(top), float(bottom)
 
 
-def _check(
-    fields: Mapping[str, np.ndarray], places: Bounds, turned: Callable[[float], str]
-) -> None:
+def _check(fields: Mapping[str, np.ndarray], places: Bounds, earth: Earth) -> None:
     """Refuse what no medium has, naming the first place."""
     for name, values in fields.items():
         # A comparison with NaN is false: one pass finds both the missing and the impossible.
         good = values >= 0.0 if name == "vs" else values > 0.0
         if not good.all():
-            at, value = _first(~good, values, places)
+            place, value = _first(~good, values, places)
             if np.isnan(value):
                 raise ModelError(
-                    f"{name} is not given at {at}; let the first part cover the whole region",
+                    f"{name} is not given at {_named(place)}; let the first part cover the whole "
+                    "region",
                     "model",
                 )
             limit = "at least 0" if name == "vs" else "positive"
-            raise ModelError(f"{name} is {value:g} at {at}; must be {limit}", "model")
+            problem = f"{name} is {value:g} at {_named(place)}; must be {limit}"
+            raise ModelError(problem, *earth.given_by(name, **place))
     if "vp" in fields and "vs" in fields:
         bad = fields["vp"] < _LEAST_RATIO * fields["vs"]
         if bad.any():
-            at, ratio = _first(bad, fields["vp"] / np.maximum(fields["vs"], 1e-30), places)
+            place, ratio = _first(bad, fields["vp"] / np.maximum(fields["vs"], 1e-30), places)
+            keys = [earth.given_by(name, **place) for name in ("vs", "vp")]
             raise ModelError(
-                f"vp/vs is {ratio:.3f} at {at}; below 1.155 the bulk modulus is negative: "
-                f"{turned(_LEAST_RATIO) or 'check vs and the order of the parts'}",
-                "model",
+                f"vp/vs is {ratio:.3f} at {_named(place)}; below 1.155 the bulk modulus is "
+                f"negative: {earth.turned(_LEAST_RATIO) or 'check vp, vs and the order of parts'}",
+                *max(keys, key=lambda key: key[1]),  # of the part laid over the other
             )
 
 
-def _first(bad: np.ndarray, values: np.ndarray, places: Bounds) -> tuple[str, float]:
+def _first(bad: np.ndarray, values: np.ndarray, places: Bounds) -> tuple[dict[str, float], float]:
+    """Return the first bad place in m by axis, and the value there."""
     index = np.unravel_index(int(np.argmax(bad)), bad.shape)
-    named = []
-    for axis, place in zip("zyx", places, strict=True):
-        if place is not None:
-            named.append(f"{axis} = {float(np.broadcast_to(place, bad.shape)[index]):g} m")
-    return ", ".join(named), float(values[index])
+    found = {
+        axis: float(np.broadcast_to(place, bad.shape)[index])
+        for axis, place in zip("zyx", places, strict=True)
+        if place is not None
+    }
+    return found, float(values[index])
+
+
+def _named(place: Mapping[str, float]) -> str:
+    return ", ".join(f"{axis} = {value:g} m" for axis, value in place.items())

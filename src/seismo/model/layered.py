@@ -91,12 +91,14 @@ class Profile:
     """Values linear in z within pieces: layers, gradients and tables alike.
 
     Piece k reaches from tops[k] down to tops[k + 1]; the first one also covers all above it. In
-    piece k a parameter is values[k] + slopes[k] * (z - tops[k]), held above the first top.
+    piece k a parameter is values[k] + slopes[k] * (z - tops[k]), held above the first top. What
+    `listed` names in the scenario, if anything, gives them: layers, rows, or the path of a table.
     """
 
     tops: np.ndarray
     values: Mapping[str, np.ndarray]
     slopes: Mapping[str, np.ndarray]
+    listed: str = ""
     layered: bool = True
 
     @property
@@ -106,9 +108,21 @@ class Profile:
 
     def at(self, name: str, z: np.ndarray, side: str = "right") -> np.ndarray:
         """Return a parameter (as z) at depths z m; side "left" is just above a top."""
-        piece = np.maximum(np.searchsorted(self.tops, z, side) - 1, 0)  # type: ignore[call-overload]
+        piece = self.piece(z, side)
         depth = np.maximum(z - self.tops[piece], 0.0)
         return self.values[name][piece] + self.slopes[name][piece] * depth
+
+    def piece(self, z: np.ndarray, side: str = "right") -> np.ndarray:
+        """Return the number of the piece (as z) at depths z m; side "left" is just above a top."""
+        return np.maximum(np.searchsorted(self.tops, z, side) - 1, 0)  # type: ignore[call-overload]
+
+    def key(self, name: str, z: float) -> tuple[str | int, ...]:
+        """Return the keys, below the part's, that lead to a parameter at a depth m."""
+        number = int(self.piece(np.array(z)))
+        keys: dict[str, tuple[str | int, ...]] = {
+            "layers": ("layers", number, name), "rows": ("rows", number), "path": ("path",)
+        }  # fmt: skip
+        return keys.get(self.listed, (name,))
 
     def paint(self, fields: Fields, z: np.ndarray, y: np.ndarray | None, x: np.ndarray) -> None:
         """Overwrite everything."""
@@ -145,7 +159,7 @@ def from_layers(part: Any) -> Profile:
         name: np.array([float(getattr(one, f"{name}_gradient", 0.0) or 0.0) for one in layers])
         for name in names
     }
-    return Profile(np.array([float(one.top) for one in layers]), values, slopes)
+    return Profile(np.array([float(one.top) for one in layers]), values, slopes, "layers")
 
 
 def from_gradient(part: Any, z_top: float, z_bottom: float) -> Profile:
@@ -160,18 +174,18 @@ def from_gradient(part: Any, z_top: float, z_bottom: float) -> Profile:
     return Profile(np.array([z_top, z_bottom], float), values, slopes)
 
 
-def from_rows(rows: np.ndarray, names: tuple[str, ...], interpolation: str) -> Profile:
-    """Build the profile of table rows (n, 1 + names): depth m, then the parameters named."""
+def from_rows(rows: np.ndarray, part: Any) -> Profile:
+    """Build the profile of table rows (n, 4), depth m and `PARAMETERS`, of a part of type table."""
     tops = rows[:, 0]
     step = np.diff(tops)
-    values = {name: rows[:, 1 + k] for k, name in enumerate(names)}
+    values = {name: rows[:, 1 + k] for k, name in enumerate(PARAMETERS)}
     slopes = {}
     for name, column in values.items():
         slope = np.zeros(column.size)
-        if interpolation == "linear":  # two rows of one depth are a jump
+        if part.interpolation == "linear":  # two rows of one depth are a jump
             np.divide(np.diff(column), step, out=slope[:-1], where=step > 0.0)
         slopes[name] = slope
-    return Profile(tops, values, slopes)
+    return Profile(tops, values, slopes, "rows" if part.path is None else "path")
 
 
 def _column(layers: Any, name: str) -> np.ndarray:

@@ -18,6 +18,7 @@ from seismo.plan.coverage import otherwise, uncovered
 from seismo.plan.geography import depths, directions
 from seismo.plan.moments import MOMENTS
 from seismo.plan.near_contacts import near_contacts
+from seismo.plan.odd_media import ODD_MEDIA
 from seismo.plan.resolution import (
     LayerResolution,
     coarsest_spacing,
@@ -60,47 +61,6 @@ def _beyond(setup: Setup, layers: list[LayerResolution]) -> Lines:
                 f"the amplitude) lies above {carried:.3g} Hz, which the grid does not carry at "
                 f"{slowest:.5g} m/s: it rings behind them; use a wavelet without corners "
                 "(gaussian_rate for a moment rate), or filter the traces below that"
-            )
-
-
-def _ratio(setup: Setup, layers: list[LayerResolution]) -> Lines:
-    ratio = setup.extremes.ratio_min
-    if ratio < math.sqrt(2.0):
-        yield (
-            f"model: vp/vs falls to {ratio:.3f}, below sqrt(2) (a negative Poisson ratio): rocks "
-            "have 1.5 to 2.2, sediments more; "
-            f"{setup.earth.turned(math.sqrt(2.0)) or 'check vs'}"
-        )
-
-
-def _density(setup: Setup, layers: list[LayerResolution]) -> Lines:
-    found = setup.extremes
-    if found.rho_max and not 900.0 <= found.rho_min <= found.rho_max <= 8000.0:
-        value = found.rho_min if found.rho_min < 900.0 else found.rho_max
-        yield f"model: a density of {value:.5g} kg/m3 is unusual for the earth; check its unit"
-
-
-def _uneven_bed(setup: Setup, layers: list[LayerResolution]) -> Lines:
-    """Rows that a contact of fluid and solid owns are flat (`seismo.contact`)."""
-    wet = setup.extremes.fluid and setup.extremes.vs_max > 0.0
-    if wet and setup.physics.slips and not setup.earth.layered:
-        yield (
-            "model: fluid meets solid in an earth that varies sideways: their contact is averaged "
-            "cell by cell; near it, waves err by up to 7 % over soft sediment and 50 % over hard "
-            "rock with 10 points per wavelength; compare with a finer grid.spacing"
-        )
-
-
-def _thin(setup: Setup, layers: list[LayerResolution]) -> Lines:
-    if not setup.earth.layered or setup.scenario.averaging != "point" or len(layers) < 2:
-        return
-    spacing = setup.grid.spacing[2]
-    for layer in layers:
-        thickness = layer.bottom - layer.top + spacing
-        if thickness < 2.5 * spacing and layer.share < 0.5:
-            yield (
-                f"model: the layer at {layer.top:.6g} m is {round(thickness / spacing)} points "
-                "thick; use averaging: effective, or a finer grid.spacing"
             )
 
 
@@ -344,9 +304,7 @@ def _nothing_recorded(setup: Setup) -> Lines:
         yield "receivers: none, nor snapshots or maps: nothing of the waves will be recorded"
 
 
-_EARTH: tuple[Callable[[Setup, list[LayerResolution]], Lines], ...] = (
-    _beyond, _ratio, _density, _uneven_bed, _thin,
-)  # fmt: skip
+_EARTH: tuple[Callable[[Setup, list[LayerResolution]], Lines], ...] = (_beyond, *ODD_MEDIA)
 
 
 _GEOMETRY: tuple[Callable[[Setup], Lines], ...] = (

@@ -176,6 +176,12 @@ def _files(plan: Plan) -> Iterator[tuple[str, str]]:
         yield "files", "; ".join(said)
 
 
+def _signed(value: float) -> str:
+    """Format a number with its sign to three places, and zero without."""
+    text = f"{value:+.3f}"
+    return text if float(text) else "0.000"
+
+
 def _layers(plan: Plan) -> Table:
     """Show each medium, or what stands for many: nobody shall take tenths of them for layers."""
     many = any(layer.stands_for for layer in plan.layers)
@@ -191,6 +197,6 @@ def _layers(plan: Plan) -> Table:
         share = f"{layer.stands_for} {layer.share:.0%}".strip()
         table.add_row(
             f"{layer.top:.6g} to {layer.bottom:.6g}", *values, share,
-            f"{layer.points_per_wavelength:.1f}", f"{layer.phase_error:+.3f} %",
+            f"{layer.points_per_wavelength:.1f}", f"{_signed(layer.phase_error)} %",
         )  # fmt: skip
     return table
