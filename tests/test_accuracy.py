@@ -139,7 +139,7 @@ def test_boundaries_err_more_on_longer_paths_and_fewer_points(top: str) -> None:
     def causes(points: float, layers: int, offset: float = 1.0) -> dict[str, float]:
         case = document(points, "elastic")
         case["boundaries"] = {"top": top}
-        case["sources"][0]["position"]["z"] = 5.0
+        case["sources"][0]["position"]["z"] = 0.0
         rock = {"vp": ROCK.vp, "vs": ROCK.vs, "rho": ROCK.rho}
         tops = [{"top": 300.0 * n, **rock, "vs": ROCK.vs + 100.0 * n} for n in range(layers)]
         case["model"] = [{"type": "layers", "layers": tops}]

@@ -236,15 +236,18 @@ def test_vz_on_the_surface_above_a_shallow_source(depth: float, bar: float, tmp_
 
 
 MOMENT = {"type": "moment_tensor", "components": {"xz": 1e9}, "time_function": "moment"}
+SIDEWAYS = {"type": "force", "force": {"x": 1e6}}
 
 
 @pytest.mark.parametrize(
     ("depth", "source", "cells", "kind", "rows"),
     [
-        (0.0, {}, 5.0, Kind.FORCES, 11),
+        (0.0, {}, 8.0, Kind.FORCES, 11),
         (0.0, MOMENT, 5.0, Kind.MOMENTS, 11),
         (0.0, MOMENT, 0.0, Kind.FORCES, 11),
         (0.0, MOMENT, 9.5, Kind.FORCES, 11),
+        (0.0, SIDEWAYS, 3.0, Kind.MOMENTS, 11),
+        (0.0, SIDEWAYS, 6.0, Kind.FORCES, 11),
         (86.0, MOMENT, 5.0, Kind.MOMENTS, 8),
         (66.0, MOMENT, 5.0, Kind.PLAIN, 6),
     ],
@@ -270,3 +273,29 @@ def test_under_water_the_closure_is_plain() -> None:
         "wavelet": document["sources"][0]["wavelet"],
     }  # fmt: skip
     assert prepare(from_dict(document)).waves.surface is Kind.PLAIN
+
+
+@pytest.mark.parametrize(("force", "bar"), [((1e6, 0.0), 0.03), ((0.0, 1e6), 0.02)])
+def test_a_force_among_the_rows(force, bar) -> None:
+    """Three cells deep, 6 points per shortest wavelength."""
+    h, source, places = 10.0, (0.0, 30.0), [(50.0, 0.0), (120.0, 0.0), (200.0, 0.0)]
+    document = layered(0.0, h, [])
+    document["grid"] |= {"extent": {"x": 500.0, "z": 250.0}, "origin": {"x": -150.0, "z": 0.0}}
+    document["time"] = {"duration": 0.45}
+    document["model"] = [{"type": "uniform", **HARD}]
+    document["sources"] = [{
+        "type": "force", "position": dict(zip("xz", source, strict=True)),
+        "force": dict(zip("xz", force, strict=True)),
+        "wavelet": {"type": "ricker", "frequency": HARD["vs"] / (6.0 * 2.5 * h)},
+    }]  # fmt: skip
+    document["receivers"] = [solver.points(
+        [dict(zip("xz", place, strict=True)) for place in places], quantities=["velocity"],
+    )]  # fmt: skip
+    simulation = solver.simulate(document)
+    exact = layered_plane.force_response(
+        Stack((Medium(**HARD),), (0.0,)), np.array(source), np.array(places), np.array(force),
+        solver.wavelet(simulation), simulation.dt, "velocity",
+    )  # fmt: skip
+    for n, found in enumerate(solver.traces(simulation).values()):
+        for pair in zip(found, exact[:, n], strict=True):
+            assert metrics.relative_l2(*pair) < bar

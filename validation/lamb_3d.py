@@ -3,7 +3,8 @@
 The problem of SW4's "testlamb" (Mooney 1974; Sjogreen & Petersson 2012): vs = 1, vp = sqrt 3,
 rho = 1 (here times 1000 each), a smooth pulse. Vertical displacement one and several shear
 wavelengths away, largest error over largest displacement, for three spacings; a fourth-order scheme
-whose surface closure is of lower order must still show a slope of 3.
+whose surface closure is of lower order must still show a slope of 3. Then the force buried one and
+two shortest wavelengths deep, and among the rows of the surface, at 5 and 7 points.
 """
 
 from __future__ import annotations
@@ -18,11 +19,12 @@ from seismo.exact.stack import Stack
 MEDIUM = Medium(1000.0 * np.sqrt(3.0), 1000.0, 1000.0)
 FREQUENCY = 1.2  # Hz: a Ricker's 5 % level is 2.5 f = 3 Hz, SW4's fmax for its 1 Hz pulse
 NEAR, FAR = 1000.0, 4000.0  # one and four wavelengths at 1 Hz
+BURIED_BARS = {5: (0.004, 0.015), 7: (0.0015, 0.008)}  # below the rows of the surface, among them
 SW4 = {5: "SW4 7.2 %", 6.7: "SW4 3.4 %", 10: "SW4 0.93 %", 13.3: "SW4 0.33 %"}
 
 
-def scenario(ppw: float, far: float, duration: float) -> dict:
-    """Put the half-space on a grid of so many points per wavelength."""
+def scenario(ppw: float, far: float, duration: float, depth: float = 0.0) -> dict:
+    """Put the half-space on a grid of so many points per wavelength, the force at a depth in m."""
     h = MEDIUM.vs / (2.5 * FREQUENCY) / ppw
     margin = 500.0
     across = np.ceil(2 * margin / h / 2) * h
@@ -38,7 +40,7 @@ def scenario(ppw: float, far: float, duration: float) -> dict:
         "boundaries": {"top": "free_surface"},
         "model": [{"type": "uniform", "vp": MEDIUM.vp, "vs": MEDIUM.vs, "rho": MEDIUM.rho}],
         "sources": [{
-            "type": "force", "position": {"x": 0.0, "y": 0.0, "z": 0.0},
+            "type": "force", "position": {"x": 0.0, "y": 0.0, "z": depth},
             "force": {"x": 0.0, "y": 0.0, "z": 1e10},
             "wavelet": {"type": "ricker", "frequency": FREQUENCY},
         }],
@@ -48,11 +50,12 @@ def scenario(ppw: float, far: float, duration: float) -> dict:
     }  # fmt: skip
 
 
-def compare(ppw: float, far: float, duration: float):
+def compare(ppw: float, far: float, duration: float, depth: float = 0.0):
     """Run one spacing; give times, traces and exact displacement (receiver, x z, time)."""
-    run = cases.simulate(scenario(ppw, far, duration))
+    run = cases.simulate(scenario(ppw, far, duration, depth))
     exact = layered.force_response(
-        Stack((MEDIUM,), (0.0,)), np.zeros(3), np.array([[NEAR, 0.0, 0.0], [far, 0.0, 0.0]]),
+        Stack((MEDIUM,), (0.0,)), np.array([0.0, 0.0, depth]),
+        np.array([[NEAR, 0.0, 0.0], [far, 0.0, 0.0]]),
         np.array([0.0, 0.0, 1e10]), run.source, run.dt, "displacement",
     )[:, [0, 2]]  # fmt: skip
     return run, run.components("ux", "uz"), exact
@@ -90,6 +93,24 @@ def case(quick: bool) -> list[cases.Row]:
         cases.Row("3-D Lamb, order of convergence", "5, 6.7, 10 ppw", slope, 3.0, "",
                   "SW4 about 3", at_least=True)
     )  # fmt: skip
+    return rows + [row for ppw in BURIED_BARS for row in buried(ppw)]
+
+
+def buried(ppw: int) -> list[cases.Row]:
+    """Compare a buried vertical force on the surface, both components of either receiver."""
+    shortest = MEDIUM.vs / (2.5 * FREQUENCY)
+    rows = []
+    for depths, bar in zip(((1.0, 2.0), (0.6,)), BURIED_BARS[ppw], strict=True):
+        worst = 0.0
+        for depth in depths:
+            _, traces, exact = compare(ppw, FAR, 7.0, depth * shortest)
+            errors = [metrics.relative_l2(t, e) for t, e in zip(traces, exact, strict=True)]
+            worst = max(worst, *errors)
+        deep = " and ".join(f"{depth:g}" for depth in depths)
+        rows.append(cases.Row(
+            f"3-D, vertical force {deep} shortest wavelengths deep, on the surface, L2",
+            f"{ppw} ppw", worst, bar,
+        ))  # fmt: skip
     return rows
 
 

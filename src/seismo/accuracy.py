@@ -57,7 +57,7 @@ SURFACE = {  # of body waves that meet a closed free surface, without a moment a
     Kind.FORCES: PowerLaw(4e-3, 4.0),
     Kind.PLAIN: PowerLaw(2e-3, 4.0),
 }
-NEAR_SURFACE = PowerLaw(4.5e-2, 2.0)  # of moments and horizontal forces among its rows
+NEAR_SURFACE = PowerLaw(4.5e-2, 2.0)  # of moments among its rows; of forces there, a share
 CONTACT = PowerLaw(8e-3, 2.0)  # of waves that meet contacts in an earth that varies with depth only
 SLOPING_CONTACT = PowerLaw(3e-2, 2.0)  # and in any other
 SCHOLTE_VELOCITY = PowerLaw(1.5e-4, 3.0)  # relative, of waves along a contact of fluid and solid
@@ -93,7 +93,9 @@ def surface_error(waves: Waves) -> float:
     medium = min((p.medium for p in waves.passages), key=lambda medium: medium.top)
     velocity, frequency = medium.slowest, waves.spectra.frequency
     points = velocity / (frequency * max(waves.spacing))
-    phase = (NEAR_SURFACE if waves.near_surface else SURFACE[waves.surface])(points)
+    phase = waves.near_surface * NEAR_SURFACE(points)
+    if waves.surface in SURFACE:
+        phase = np.maximum(phase, SURFACE[waves.surface](points))
     if medium.vp and medium.vs:
         wavenumber = 2.0 * math.pi * frequency / (_RAYLEIGH * velocity)
         share = np.exp(-_DECAY * wavenumber * waves.depth)

@@ -220,7 +220,7 @@ def prepare(scenario: Any, batch_points: int = BATCH_POINTS, share: Share | None
         sources = [source for shot in shots for source in shot.sources]
         surface = free_surface(physics, earth, grid, sources)
     kind = surface.kind(least_order(scenario.grid)) if surface else None
-    near = surface is not None and surface.near
+    near = surface.near if surface else 0.0
     waves = waves_of(scenario, physics, grid, earth, shots, groups, kind, near)
     refuse_uncarried(scenario, waves)
     stencil = choose_stencil(scenario.grid, waves)

@@ -20,9 +20,9 @@ spends them on the motion of the surface of uniform half-spaces, over all waves 
 source, above all on the velocity of the Rayleigh wave: `scripts/fit_surface_closure.py` finds it,
 `surface_closure.json` keeps it. It is many times better on one rock, and worse where a contact lies
 among its rows, and under water: there, and for order 2, the plain one is used. Each order has two
-kinds. What is best for forces, anywhere, and for moments well below the rows, is rough to the near
-field of a *moment* among them, so that the other kind is fitted to these, too. Each kind has two
-sizes: of 10 rows, and of 7 where a contact lies between.
+kinds. What is best for forces, and for moments well below the rows, is rough to the near field of a
+*moment* among them, and of a horizontal force; the other kind is fitted to these, too. Each kind
+has two sizes: of 10 rows, and of 7 where a contact lies between.
 """
 
 from __future__ import annotations
@@ -46,8 +46,8 @@ class Kind(Enum):
     """What a closure is best for."""
 
     PLAIN = "plain"  # contacts among its rows
-    FORCES = "forces"  # forces anywhere, and moments below its rows
-    MOMENTS = "moments"  # moments among its rows
+    FORCES = "forces"  # forces on the surface, vertical ones anywhere, and all below its rows
+    MOMENTS = "moments"  # moments and horizontal forces among its rows
 
 
 @dataclass(frozen=True)
@@ -193,7 +193,7 @@ def closure_kind(order: int, even_rows: float, moments: bool) -> Kind:
     Args:
         order: of the differences.
         even_rows: cells below the surface that are of one solid.
-        moments: whether a moment acts among the rows (`MOMENT_ROWS`).
+        moments: whether a moment acts among the rows (`MOMENT_ROWS`), or a horizontal force.
     """
     kind = Kind.MOMENTS if moments else Kind.FORCES
     return kind if _fit(order, kind, even_rows) else Kind.PLAIN

@@ -56,7 +56,7 @@ class Waves:
         second_order: whether second differences drive the waves.
         longest: distance in m from a source to what is farthest of it.
         surface: how differences close a free surface, None where there is none or images make it.
-        near_surface: whether a source acts among its rows whose near field errs.
+        near_surface: by how much the near field of sources among its rows errs, in a moment's.
         depth: in m below the top of the shallowest source, and of the shallowest receiver, added.
         duration: s.
         layered: whether the earth varies with depth only.
@@ -70,7 +70,7 @@ class Waves:
     second_order: bool
     longest: float
     surface: Kind | None
-    near_surface: bool
+    near_surface: float
     depth: float
     duration: float
     layered: bool
@@ -119,7 +119,7 @@ class Waves:
 
 def waves_of(
     scenario: Any, physics: Physics, grid: Grid, earth: Earth, shots: Sequence[Shot],
-    groups: Sequence[ReceiverGroup], surface: Kind | None, near_surface: bool,
+    groups: Sequence[ReceiverGroup], surface: Kind | None, near_surface: float,
 ) -> Waves:  # fmt: skip
     """Return what the grid of a run has to carry.
 
@@ -131,7 +131,7 @@ def waves_of(
         shots: all of them.
         groups: receivers.
         surface: how differences close a free surface, None where they do not.
-        near_surface: whether a source acts among its rows whose near field errs.
+        near_surface: by how much the near field of sources among its rows errs, in a moment's.
     """
     media = media_of(earth, grid)
     sources = [source for shot in shots for source in shot.sources]
