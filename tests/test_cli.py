@@ -164,6 +164,18 @@ def test_check_as_text_and_json(seismo_of):
     assert json.loads(out)["physics"] == "acoustic"
 
 
+def test_check_of_a_grid_that_carries_no_waves_ends_with_one(seismo_of, tmp_path):
+    """Less than two points in the wavelength of the dominant frequency."""
+    (tmp_path / "coarse.yaml").write_text(SCENARIO.replace("10 Hz", "80 Hz"))
+    code, out, _ = seismo_of("check", "coarse.yaml")
+    assert code == 1
+    assert "\nerror grid.spacing: waves of " in out
+    assert out.splitlines()[-1] == "this grid does not carry these waves: the exit code is 1"
+    code, out, _ = seismo_of("check", "coarse.yaml", "--json")
+    assert code == 1
+    assert json.loads(out)["errors"][0] in json.loads(out)["warnings"]
+
+
 def test_check_run_and_progress_count_the_same_steps(seismo_of):
     plan = json.loads(seismo_of("check", "pulse.yaml", "--json")[1])
     total = plan["steps"] + plan["extra_steps"]

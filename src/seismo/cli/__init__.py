@@ -31,7 +31,7 @@ from seismo.errors import InsufficientMemoryError, ScenarioError, SeismoError
 from seismo.ranks import end_all
 from seismo.text_lines import printable
 
-DIFFERENT = 1
+DIFFERENT = UNCARRIED = 1
 INTERRUPTED = 130
 PIPE_CLOSED = 141
 TERMINATED = 143
@@ -78,7 +78,10 @@ def check(
     device: DeviceNumber = None,
     gpus: GpuCount = None,
 ) -> None:
-    """Validate a scenario and say what it will cost and how well it resolves the waves."""
+    """Validate a scenario and say what it will cost and how well it resolves the waves.
+
+    Exit code 1 if the grid does not carry the waves.
+    """
     from seismo.plan import make_plan
     from seismo.plan.sharing import chosen
     from seismo.scenario import load
@@ -90,12 +93,14 @@ def check(
         print(f"{choices[0].note}; {why}", file=sys.stderr)
     if as_json:
         print(json.dumps(plan.as_dict(), indent=1))
-        return
-    from rich.console import Console
+    else:
+        from rich.console import Console
 
-    from seismo.plan.report import print_plan
+        from seismo.plan.report import print_plan
 
-    print_plan(plan, Console())
+        print_plan(plan, Console())
+    if plan.errors:
+        raise typer.Exit(UNCARRIED)
 
 
 @app.command()

@@ -12,9 +12,10 @@ from seismo.errors import SeismoError
 from seismo.output.hidden_file import HiddenFile
 from seismo.output.results import results_target
 from seismo.plan import speed
-from seismo.plan.accuracy import Expected, expected_error, points_needed
+from seismo.plan.accuracy import Expected, expected_error
 from seismo.plan.cautions import cautions
 from seismo.plan.memory import Memory, OutputSize, memory_of, output_of
+from seismo.plan.remedy import points_needed, uncarried
 from seismo.plan.resolution import (
     LayerResolution,
     dominant_frequency,
@@ -54,7 +55,8 @@ class Plan:
         seconds: expected time of stepping, maps included.
         map_seconds: of it for maps of largest values.
         warnings: what a seismologist would ask about, and what follows.
-        refusals: why the run would not start on this machine.
+        errors: of these, why the grid does not carry the waves at all.
+        refusals: of these, why the run would not start on this machine.
     """
 
     setup: Setup
@@ -73,6 +75,7 @@ class Plan:
     seconds: float
     map_seconds: float
     warnings: list[str]
+    errors: list[str]
     refusals: list[str]
 
     def __str__(self) -> str:
@@ -131,6 +134,7 @@ class Plan:
             "seconds": self.seconds,
             "map_seconds": self.map_seconds,
             "warnings": self.warnings,
+            "errors": self.errors,
             "refusals": self.refusals,
         }
 
@@ -190,7 +194,7 @@ def make_plan(
         points_needed(setup, layers), expected, memory, needs, output,
         backend.describe()["device"], division, sharing, together,
         speed.seconds(setup, together, backend), speed.map_seconds(setup, backend),
-        cautions(setup, layers, expected) + refusals, refusals,
+        cautions(setup, layers, expected) + refusals, list(uncarried(setup, layers)), refusals,
     )  # fmt: skip
 
 

@@ -14,27 +14,18 @@ from __future__ import annotations
 import math
 from collections import defaultdict
 from collections.abc import Iterable, Iterator
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 
-from seismo.accuracy import (
-    best_stencil,
-    dispersion_error,
-    layer_error,
-    passage_error,
-    stencil_for,
-    surface_error,
-)
+from seismo.accuracy import layer_error, passage_error, surface_error
 from seismo.grid import AXES
 from seismo.interpolation import axis_weights
 from seismo.physics.table import Field
 from seismo.plan.layered_error import Contacts, layered_error
 from seismo.plan.near_contacts import source_error
-from seismo.plan.resolution import LayerResolution, dominant_frequency, highest_frequency
 from seismo.plan.sideways import sideways_error
-from seismo.plan.timing import Lines
 from seismo.setup import Setup
 
 FACES = {"x": ("x_min", "x_max"), "y": ("y_min", "y_max"), "z": ("top", "bottom")}
@@ -43,9 +34,11 @@ _MOST_RAYS = 12
 _MOST_ENDS = 200  # sources, and receivers, between which rays are sought
 _MOST_PLACES = 2000
 _PARTS = 40  # of a cell, in which places are told apart
-_BISECTIONS, _MOST_COARSER = 14, 30.0  # of the spacing, in search of the wanted accuracy
-LARGE_ERROR = 0.3  # of the traces, that is warned of wherever it comes from
 _SAID = 0.5  # of the largest cause: what is named beside it
+# Causes, but for dispersion in each medium:
+PLACING, SURFACE = "sources and receivers between grid points", "the free surface"
+CONTACTS, BESIDE = "contacts of media", "sources beside contacts"
+SENT_BACK = "absorbing layers"
 
 
 @dataclass(frozen=True)
@@ -82,21 +75,19 @@ def percent(error: float) -> str:
 
 def expected_error(setup: Setup) -> Expected:
     """Predict the error of the traces of a run."""
-    causes = [*_dispersion(setup), ("sources and receivers between grid points", _placing(setup))]
+    causes = [*_dispersion(setup), (PLACING, placing_error(setup))]
     if setup.earth.layered:
         contacts = layered_error(setup)
     else:
         contacts = Contacts(sideways_error(setup), False)
     surface = 0.0 if contacts.surface else surface_error(setup.waves)
-    causes.append(("the free surface", surface))
-    causes.append(
-        ("contacts of media" + " under the free surface" * contacts.surface, contacts.error)
-    )
-    causes.append(("sources beside contacts", source_error(setup)))
+    causes.append((SURFACE, surface))
+    causes.append((CONTACTS + " under the free surface" * contacts.surface, contacts.error))
+    causes.append((BESIDE, source_error(setup)))
     sent_back = layer_error(setup.waves, setup.scenario.boundaries, setup.guided_damping)
     if setup.guided_damping:
         sent_back *= _grazing(setup)
-    causes.append(("absorbing layers", sent_back))
+    causes.append((SENT_BACK, sent_back))
     return Expected(tuple(sorted(causes, key=lambda cause: -cause[1])))
 
 
@@ -121,68 +112,6 @@ def _grazing(setup: Setup) -> float:
                 away = np.abs(acting[..., a] - edge) + np.abs(reading[..., a] - edge)
                 steepest = max(steepest, float((along / (away + grid.spacing[a])).max()))
     return _FROM_LAYERS * min(1.0, steepest**2)
-
-
-def points_needed(setup: Setup, layers: list[LayerResolution]) -> float:
-    """Return the points in the shortest wavelength with which dispersion keeps to the accuracy."""
-    fewest = min(layer.points_per_wavelength for layer in layers)
-    return fewest / _coarser(setup)
-
-
-def _coarser(setup: Setup) -> float:
-    """Return by how much larger the spacing may be for dispersion to keep to the accuracy."""
-    spec, waves = setup.scenario.grid, replace(setup.waves, dt=0.0)
-    low, high = 1.0 / _MOST_COARSER, _MOST_COARSER
-    for _ in range(_BISECTIONS):
-        middle = math.sqrt(low * high)
-        scaled = replace(waves, spacing=tuple(middle * h for h in waves.spacing))
-        stencil = stencil_for(spec.stencil, setup.stencil.order, scaled)
-        if dispersion_error(scaled, stencil) > spec.accuracy:
-            high = middle
-        else:
-            low = middle
-    return low
-
-
-def inaccurate(setup: Setup, layers: list[LayerResolution], expected: Expected) -> Lines:
-    """Warn of errors that another grid, or other coefficients, would avoid."""
-    spec, waves, stencil = setup.scenario.grid, setup.waves, setup.stencil
-    dispersion = dispersion_error(waves, stencil)
-    if spec.stencil == "minmax":
-        fitted = dispersion_error(waves, best_stencil(waves, stencil.order))
-        yield (
-            "grid.stencil: minmax keeps wave speeds to 0.1 % only, which adds up along the path: "
-            f"numerical dispersion errs by {percent(dispersion)} of the traces, fitted "
-            f"coefficients by {percent(fitted)}; leave grid.stencil out"
-        )
-        return
-    if dispersion > spec.accuracy:
-        yield _dispersed(setup, layers, dispersion)
-        return
-    if expected.error > LARGE_ERROR:
-        yield (
-            f"grid.spacing: the traces will err by {expected}; compare with a finer grid.spacing, "
-            f"or lower frequencies"
-        )
-
-
-def _dispersed(setup: Setup, layers: list[LayerResolution], error: float) -> str:
-    waves, spec = setup.waves, setup.scenario.grid
-    exact = replace(waves, dt=0.0)
-    text = f"grid: numerical dispersion errs by {percent(error)} of the traces"
-    if dispersion_error(exact, setup.stencil) <= spec.accuracy:
-        return f"{text}, by its time steps; set time.dispersion_removal: true"
-    worst = min(layers, key=lambda layer: layer.points_per_wavelength)
-    finer, frequency = _coarser(setup), dominant_frequency(setup)
-    kind = "water" if worst.vs == 0.0 else "rock"
-    order = f", a higher grid.order than {setup.stencil.order}" if setup.stencil.order < 16 else ""
-    return (
-        f"{text}, with {worst.points_per_wavelength:.2g} points per wavelength in the {kind} of "
-        f"{worst.slowest:.5g} m/s at {highest_frequency(setup):.4g} Hz; for "
-        f"{percent(spec.accuracy)} use a grid.spacing of {finer * max(waves.spacing):.3g} m"
-        f"{order}, or a dominant frequency of {finer * frequency:.3g} Hz instead of "
-        f"{frequency:.4g} Hz"
-    )
 
 
 def _dispersion(setup: Setup) -> Iterator[tuple[str, float]]:
@@ -223,15 +152,22 @@ def _some(places: np.ndarray, most: int) -> np.ndarray:
     return places[:: -(-len(places) // most)]
 
 
-def _placing(setup: Setup) -> float:
-    """Return the error of weights that act and read between grid points, of both together."""
+def placing_error(setup: Setup, coarser: float = 1.0) -> float:
+    """Return the error of weights that act and read between grid points, of both together.
+
+    Args:
+        setup: of the run.
+        coarser: times as large a spacing as its own, with as much between grid points.
+    """
     physics = setup.physics
     sources: dict[str, list[Any]] = defaultdict(list)
     for shot in setup.shots:
         for source in shot.sources:
             sources[source.kind].append(source.position)
     acting = [
-        _weights_error(setup, places, {physics.named(d.field) for d in physics.drives[kind]})
+        _weights_error(
+            setup, places, {physics.named(d.field) for d in physics.drives[kind]}, coarser
+        )
         for kind, places in sources.items()
     ]
     reading = [
@@ -239,13 +175,13 @@ def _placing(setup: Setup) -> float:
             physics.named(term.field)
             for _, base, component in group.components(physics).values()
             for term in physics.observables[base][component]
-        })
+        }, coarser)
         for group in setup.groups
     ]  # fmt: skip
     return math.hypot(max(acting, default=0.0), max(reading, default=0.0))
 
 
-def _weights_error(setup: Setup, places: Any, fields: Iterable[Field]) -> float:
+def _weights_error(setup: Setup, places: Any, fields: Iterable[Field], coarser: float) -> float:
     """Return the largest error of reading fields at places, along any axis."""
     waves, grid = setup.waves, setup.grid
     slowest = min(passage.velocity for passage in waves.passages)
@@ -255,7 +191,8 @@ def _weights_error(setup: Setup, places: Any, fields: Iterable[Field]) -> float:
         parts = np.unique(
             np.round((positions[:, a] - grid.origin[a]) / grid.spacing[a] * _PARTS) % _PARTS
         )
-        k = np.minimum(2.0 * math.pi * waves.spectra.frequency * grid.spacing[a] / slowest, math.pi)
+        k = 2.0 * math.pi * waves.spectra.frequency * coarser * grid.spacing[a] / slowest
+        k = np.minimum(k, math.pi)
         for half in {axis in field.half for field in halves}:
             for part in parts / _PARTS:
                 rows, weights = axis_weights(float(part), half)

@@ -13,12 +13,13 @@ from seismo.cuts import make_cut
 from seismo.grid import AXES
 from seismo.interpolation import ON_GRID
 from seismo.model.bodies import Body
-from seismo.plan.accuracy import FACES, Expected, inaccurate
+from seismo.plan.accuracy import FACES, Expected
 from seismo.plan.coverage import otherwise, uncovered
 from seismo.plan.geography import depths, directions
 from seismo.plan.moments import MOMENTS
 from seismo.plan.near_contacts import near_contacts
 from seismo.plan.odd_media import ODD_MEDIA
+from seismo.plan.remedy import inaccurate, uncarried
 from seismo.plan.resolution import (
     LayerResolution,
     coarsest_spacing,
@@ -42,7 +43,7 @@ CLOSE_POINTS = 5.0  # from here on the grid's source is a point, to 2 % of the m
 
 def cautions(setup: Setup, layers: list[LayerResolution], expected: Expected) -> list[str]:
     """List what is suspicious, nothing where all is well; `expected` is the error of the traces."""
-    found = list(inaccurate(setup, layers, expected))
+    found = [*uncarried(setup, layers), *inaccurate(setup, layers, expected)]
     found += [line for look in _EARTH for line in look(setup, layers)]
     return found + [line for look in _GEOMETRY for line in look(setup)]
 

@@ -25,11 +25,15 @@ def print_plan(plan: Plan, console: Console) -> None:
         console.print(f"{label:<12}{text}", markup=False, highlight=False, soft_wrap=True)
     console.print(_layers(plan))
     for warning in plan.warnings:
-        label = "[red]refused[/red]" if warning in plan.refusals else "[yellow]warning[/yellow]"
+        label = "[yellow]warning[/yellow]"
+        if warning in plan.errors or warning in plan.refusals:
+            label = f"[red]{'error' if warning in plan.errors else 'refused'}[/red]"
         console.print(f"{label} ", end="")
         console.print(warning, markup=False, highlight=False, soft_wrap=True)
     if not plan.warnings:
         console.print("no warnings")
+    if plan.errors:
+        console.print("[red]this grid does not carry these waves[/red]: the exit code is 1")
     if plan.refusals:
         console.print("[red]this run will not start here[/red], as said above; elsewhere it may")
 
