@@ -127,7 +127,7 @@ def _finer(setup: Setup, expected: Expected) -> tuple[float, Expected]:
     spacing = _below(min(1.0, _coarser(setup, partial(_dispersion, setup))) * largest)
     for _ in range(_TRIALS):
         try:
-            expected = expected_error(prepare(_of_spacing(setup, spacing / largest)))
+            expected = expected_error(prepare(of_spacing(setup, spacing / largest)))
         except SeismoError:
             break
         error = _mended(expected).error
@@ -137,7 +137,7 @@ def _finer(setup: Setup, expected: Expected) -> tuple[float, Expected]:
     return spacing, expected
 
 
-def _of_spacing(setup: Setup, factor: float) -> Any:
+def of_spacing(setup: Setup, factor: float) -> Any:
     """Return the scenario with a spacing so many times as large."""
     grid = setup.grid
     spacing = {axis: factor * grid.spacing[AXES.index(axis)] for axis in grid.axes}

@@ -14,19 +14,22 @@ from functools import lru_cache
 
 import numpy as np
 
-from seismo.contact import Contact, all_contacts
+from seismo.contact import Contact, all_contacts, find_contacts
 from seismo.contact_operators import contact_operators, vibrations
 from seismo.contact_reading import ON_CONTACT
+from seismo.errors import SeismoError
 from seismo.plan.accuracy import percent
-from seismo.plan.resolution import highest_frequency
+from seismo.plan.remedy import of_spacing
+from seismo.plan.resolution import dominant_frequency, highest_frequency
 from seismo.plan.timing import Lines
-from seismo.setup import Setup
+from seismo.setup import Setup, make_grid
 
 LEAST_ROWS = 3.0  # in a wave that a grid carries
 _WAVELENGTHS = (3.0, 4.0, 5.0, 6.0, 8.0, 10.0, 13.0, 17.0)  # in rows
 DIFFERENTIATED = ("divergence", "rotation")
 _DEPTH = 3.0  # wavelengths of column on each side of a contact
 _SEARCHED = 1000  # trial velocities
+_FINER, _FINER_GRIDS = 0.8, 16  # times the spacing, in search of room for a contact
 
 
 def scholte_velocity(contact: Contact) -> float:
@@ -91,10 +94,10 @@ def _waves(setup: Setup, contact: Contact, kept: bool, z: str) -> Lines:
         yield (
             f"{where} is too near to a surface, an absorbing layer or another contact for "
             f"one-sided differences and has {how}: waves along it err by up to {most} with 10 "
-            "points per wavelength; compare with a finer grid.spacing"
+            f"points per wavelength; {_room(setup, contact)}"
         )
         return
-    if wavelength < LEAST_ROWS:
+    if wavelength < LEAST_ROWS or not _felt(setup, contact):
         return  # `cautions` has said that the grid does not carry them
     error, way = scholte_trace_error(setup, contact)
     wanted = setup.scenario.grid.accuracy
@@ -107,6 +110,49 @@ def _waves(setup: Setup, contact: Contact, kept: bool, z: str) -> Lines:
             f"{percent(wanted)} use a grid.spacing of about {finer:.2g} m, and check again: it "
             "depends on where between the rows the contact lies, too"
         )
+
+
+def _room(setup: Setup, contact: Contact) -> str:
+    """Say with which spacing a contact has room for one-sided differences."""
+    surface = setup.closure.rows if setup.closure else 0
+    place, spacing = setup.grid.coordinate("z", contact.place), setup.grid.spacing[2]
+    for number in range(1, _FINER_GRIDS + 1):
+        factor = _FINER**number
+        try:
+            grid = make_grid(of_spacing(setup, factor))
+        except SeismoError:
+            break
+        found = find_contacts(setup.earth, grid, setup.stencil.order // 2, surface)
+        near = [
+            one for one in found if abs(grid.coordinate("z", one.place) - place) < 0.1 * spacing
+        ]
+        if near and near[0].closed:
+            rows = near[0].place - grid.low[2]
+            return (
+                f"there is room with a grid.spacing of about {factor * spacing:.2g} m, which is "
+                f"{rows:.0f} rows between the top and the contact"
+            )
+    return "compare with a finer grid.spacing"
+
+
+def _felt(setup: Setup, contact: Contact) -> bool:
+    """Whether Scholte waves of a contact reach from any source to any receiver.
+
+    At a distance d from the contact they fall as exp(-k d sqrt(1 - c^2/v^2)), with v the speed of
+    the fluid, or vs in the solid: on both ways together not below exp(-2 pi).
+    """
+    c, z = scholte_velocity(contact), setup.grid.coordinate("z", contact.place)
+    fluid = contact.below if contact.solid_above else contact.above
+    up, down = (contact.solid.vs, fluid.vp)[:: 1 if contact.solid_above else -1]
+
+    def away(depths):
+        d = np.array(depths) - z
+        decay = np.sqrt(1.0 - np.minimum(c / np.where(d < 0.0, up, down), 1.0) ** 2)
+        return (np.abs(d) * decay).min(initial=np.inf)
+
+    acting = away([source.position[2] for shot in setup.shots for source in shot.sources])
+    reading = away([depth for group in setup.groups for depth in group.positions[:, 2]])
+    return bool(dominant_frequency(setup) / c * (acting + reading) < 1.0)
 
 
 def scholte_trace_error(setup: Setup, contact: Contact) -> tuple[float, float]:
