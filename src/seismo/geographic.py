@@ -13,7 +13,11 @@ origin is a straight line on the grid, whose true course is known at both of its
 
 What is left is the curvature of the earth: a straight line on the grid between two points leaves
 them at angles that differ from the geodesic's by half the spherical excess of their triangle with
-the origin, 0.03 degrees where both are 300 km away at right angles.
+the origin. Where both lie as far away at right angles that is 0.014 degrees at 200 km, 0.02 at 238
+and 0.032 at 300 km, and nothing where one of them is the origin. No other projection that is alike
+in all directions does better: the angles of a square about the origin are right ones on its map,
+and larger on the earth by twice as much. `check` warns above 0.02 degrees, and says whether an
+origin at the sources does better.
 """
 
 from __future__ import annotations

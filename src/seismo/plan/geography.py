@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from types import SimpleNamespace
+
 import numpy as np
 
 from seismo.geographic import Projection, stretch
@@ -30,14 +32,37 @@ def directions(setup: Setup) -> Lines:
     sources = _farthest([s.position for shot in setup.shots for s in shot.sources])
     receivers = _farthest([position for group in setup.groups for position in group.positions])
     distance = float(np.hypot(*np.concatenate([sources, receivers]).T).max())
-    angle = _largest_angle(Projection(setup.scenario.geographic), sources, receivers)
+    projection = Projection(setup.scenario.geographic)
+    angle = _largest_angle(projection, sources, receivers)
     if distance > MOST_DISTANCE or angle > MOST_ANGLE:
         yield (
             f"geographic: sources and receivers lie up to {distance / 1e3:.0f} km from its "
             f"longitude and latitude; on a flat grid directions from one to the other are off by "
-            f"up to {angle:.2g} degrees, and lengths by {100 * stretch(distance):.2g} %: put its "
-            "longitude and latitude nearer to them"
+            f"up to {angle:.2g} degrees, and lengths by {100 * stretch(distance):.2g} %: "
+            f"{_better(projection, sources, receivers, angle)}"
         )
+
+
+def _better(
+    projection: Projection, sources: np.ndarray, receivers: np.ndarray, angle: float
+) -> str:
+    """Say whether an origin at the sources turns directions less."""
+    if angle <= MOST_ANGLE:
+        return "put its longitude and latitude nearer to them"
+    centre = 0.5 * (sources.min(axis=0) + sources.max(axis=0))
+    longitude, latitude = map(float, projection.to_geographic(*centre))
+    there = Projection(SimpleNamespace(longitude=longitude, latitude=latitude, azimuth=0.0))
+    moved = (
+        np.stack(there.to_grid(*projection.to_geographic(*places.T)), axis=1)
+        for places in (sources, receivers)
+    )
+    less = _largest_angle(there, *moved)
+    if less > 0.5 * angle:
+        return "no origin holds places so far apart in all directions much better"
+    return (
+        f"put its longitude and latitude at the sources, {longitude:.5g} and {latitude:.5g} "
+        f"degrees, where directions are off by {less:.2f} degrees at most"
+    )
 
 
 def _farthest(positions: list) -> np.ndarray:
