@@ -35,6 +35,7 @@ _MOST_ENDS = 200  # sources, and receivers, between which rays are sought
 _MOST_PLACES = 2000
 _PARTS = 40  # of a cell, in which places are told apart
 _SAID = 0.5  # of the largest cause: what is named beside it
+_UNLIKE = 2.0  # times the error of another set of receivers, that is told
 # Causes, but for dispersion in each medium:
 PLACING, SURFACE = "sources and receivers between grid points", "the free surface"
 CONTACTS, BESIDE = "contacts of media", "sources beside contacts"
@@ -47,9 +48,11 @@ class Expected:
 
     Attributes:
         causes: what errs, and by how much of a trace's L2 norm, the largest first.
+        sets: error of the worst trace of each set of receivers, by name, where these differ.
     """
 
     causes: tuple[tuple[str, float], ...]
+    sets: tuple[tuple[str, float], ...] = ()
 
     @property
     def error(self) -> float:
@@ -65,7 +68,8 @@ class Expected:
     def as_dict(self) -> dict[str, Any]:
         """Plain data."""
         causes = [{"cause": what, "error": error} for what, error in self.causes]
-        return {"error": self.error, "causes": causes}
+        sets = [{"name": name, "error": error} for name, error in self.sets]
+        return {"error": self.error, "causes": causes, "receivers": sets}
 
 
 def percent(error: float) -> str:
@@ -88,7 +92,15 @@ def expected_error(setup: Setup) -> Expected:
     if setup.guided_damping:
         sent_back *= _grazing(setup)
     causes.append((SENT_BACK, sent_back))
-    return Expected(tuple(sorted(causes, key=lambda cause: -cause[1])))
+    others = math.hypot(*(error for what, error in causes if not what.startswith(CONTACTS)))
+    sets = tuple((name, math.hypot(others, error)) for name, error in contacts.sets.items())
+    return Expected(tuple(sorted(causes, key=lambda cause: -cause[1])), _unlike(sets))
+
+
+def _unlike(sets: tuple[tuple[str, float], ...]) -> tuple[tuple[str, float], ...]:
+    """Return sets whose errors differ by more than a factor of two; none of others."""
+    errors = [error for _, error in sets]
+    return sets if errors and max(errors) > _UNLIKE * min(errors) else ()
 
 
 def _grazing(setup: Setup) -> float:

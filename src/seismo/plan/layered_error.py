@@ -17,7 +17,8 @@ worth their time t is shorter, and what grows with t is taken on to the time of 
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
+from collections.abc import Mapping
+from dataclasses import dataclass, field
 from itertools import pairwise
 
 import numpy as np
@@ -116,10 +117,12 @@ class Contacts:
     Attributes:
         error: relative.
         surface: whether that of the free surface is in it: contacts lie among its rows.
+        sets: error by the name of a set of receivers.
     """
 
     error: float
     surface: bool
+    sets: Mapping[str, float] = field(default_factory=dict)
 
 
 def layered_error(setup: Setup) -> Contacts:
@@ -130,21 +133,33 @@ def layered_error(setup: Setup) -> Contacts:
     slowest = min(rock.vs or rock.vp for rock in section.layers)
     points = slowest / (waves.spectra.frequency * setup.grid.spacing[2])
     lent = any(not contact.closed for contact in setup.contacts)
-    error = math.hypot(_scattered(setup, section), lent * waves.spectra.error(LENT(points)))
+    lending = lent * waves.spectra.error(LENT(points))
+    depths = {group.name: _some(group.positions[:, 2]) for group in setup.groups}
+    found = _scattered(setup, section, depths)
+    errors = {z: math.hypot(error, lending) for z, error in found.items()}
     joint = section.rows[0] is not None and section.stacks[0].top is not None
-    return Contacts(error, joint)
+    sets = {name: max(errors[z] for z in own) for name, own in depths.items()}
+    return Contacts(max(errors.values()), joint, sets)
 
 
-def _scattered(setup: Setup, section: Section) -> float:
-    """Return the error that contacts leave whose rows are known."""
-    if all(rows is None for rows in section.rows):
-        return 0.0
+def _some(depths: np.ndarray) -> list[float]:
+    """Return the least, the middle and the greatest of some depths."""
+    found = np.unique(depths)
+    return sorted(set(found[[0, len(found) // 2, -1]].tolist()))
+
+
+def _scattered(
+    setup: Setup, section: Section, sets: Mapping[str, list[float]]
+) -> dict[float, float]:
+    """Return the error that contacts leave whose rows are known, by the depth of receivers in m."""
     waves, top = setup.waves, setup.grid.origin[2]
+    depths = np.unique([z for own in sets.values() for z in own] or [top])
+    none = dict.fromkeys(depths.tolist(), 0.0)
+    if all(rows is None for rows in section.rows):
+        return none
     acting = [s for shot in setup.shots for s in shot.sources]
     ends = [min(acting, key=lambda s: s.position[2]), max(acting, key=lambda s: s.position[2])]
     sources = list({Source(s.position[2], s.kind in _ISOTROPIC): None for s in ends})
-    depths = np.unique([z for g in setup.groups for z in g.positions[:, 2]] or [top])
-    depths = np.unique(depths[[0, len(depths) // 2, -1]])
     slowest = min(rock.vs or rock.vp for rock in section.layers)
     time = min(waves.longest / slowest, waves.duration)
     sampled = _sampled(setup, slowest)
@@ -154,8 +169,9 @@ def _scattered(setup: Setup, section: Section) -> float:
         errors.append(weight * squares * energy)
         energies.append(weight * energy)
     if not sampled:
-        return 0.0
-    return _WORST * float(np.sqrt((np.sum(errors, axis=0) / np.sum(energies, axis=0)).max()))
+        return none
+    worst = np.sqrt((np.sum(errors, axis=0) / np.sum(energies, axis=0)).max(axis=0))
+    return dict(zip(depths.tolist(), (_WORST * worst).tolist(), strict=True))
 
 
 def _sampled(setup: Setup, slowest: float) -> list[tuple[float, float]]:

@@ -17,6 +17,7 @@ from seismo.units import with_unit
 
 MOST_SOURCES = 3  # that are described each
 MOST_CAUSES = 3  # of errors that are listed
+MOST_SETS = 6  # of receivers whose errors are listed
 
 
 def print_plan(plan: Plan, console: Console) -> None:
@@ -143,7 +144,10 @@ def _accuracy(plan: Plan) -> str:
     causes = [f"{what} {percent(error)}" for what, error in plan.expected.causes[:MOST_CAUSES]]
     wanted = plan.setup.scenario.grid.accuracy
     missed = f"; {percent(wanted)} is wanted" if plan.expected.error > wanted else ""
-    return f"expected trace error {plan.expected} ({', '.join(causes)}){missed}"
+    sets = [f"{name} {percent(error)}" for name, error in plan.expected.sets[:MOST_SETS]]
+    sets += ["..."] * (len(plan.expected.sets) > MOST_SETS)
+    each = f"; of receivers {', '.join(sets)}" if sets else ""
+    return f"expected trace error {plan.expected} ({', '.join(causes)}){each}{missed}"
 
 
 def _geometry(plan: Plan) -> Iterator[tuple[str, str]]:
