@@ -11,11 +11,11 @@ import pytest
 
 import seismo
 import solver
+from seismo.channels import channel_points
 from seismo.exact import layered_plane, metrics
 from seismo.exact.medium import Medium
 from seismo.exact.stack import Stack
 from seismo.interpolation import Surface, axis_weights, slope_share, sloped_weights
-from seismo.receivers import channel_points
 from seismo.scenario import from_dict
 from seismo.setup import prepare
 from seismo.surface_closure import Kind

@@ -43,11 +43,20 @@ class Surface:
     sloped: int = 0
 
 
-def _kaiser_sinc(distance: np.ndarray) -> np.ndarray:
+def kaiser_window(distance: np.ndarray) -> np.ndarray:
+    """Return the window at distances in rows."""
     inside = np.clip(1 - (distance / RADIUS) ** 2, 0, None)
-    window = np.i0(KAISER_B * np.sqrt(inside)) / np.i0(KAISER_B) * (np.abs(distance) <= RADIUS)
+    return np.i0(KAISER_B * np.sqrt(inside)) / np.i0(KAISER_B) * (np.abs(distance) <= RADIUS)
+
+
+def powers_of(distance: np.ndarray) -> np.ndarray:
+    """Return the powers (degree, rows) of distances that are read exactly."""
+    return distance[None, :] ** np.arange(EXACT_DEGREE + 1)[:, None]
+
+
+def _kaiser_sinc(distance: np.ndarray) -> np.ndarray:
+    window, powers = kaiser_window(distance), powers_of(distance)
     weights = np.sinc(distance) * window
-    powers = distance[None, :] ** np.arange(EXACT_DEGREE + 1)[:, None]
     wanted = np.eye(EXACT_DEGREE + 1)[0] - powers @ weights
     correction = np.linalg.solve((powers * window) @ powers.T, wanted)
     return weights + window * (correction @ powers)

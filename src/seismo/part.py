@@ -15,6 +15,7 @@ from seismo.contact_reading import fluid_density
 from seismo.fields import Fields
 from seismo.free_surface import Face, bind_images, image, touching
 from seismo.grid import AXES
+from seismo.layered_reading import layers_of
 from seismo.model import cell_average
 from seismo.physics.table import Physics
 from seismo.places import Held
@@ -182,6 +183,19 @@ def subdomains(
     )
 
 
+def surroundings_of(setup: Setup) -> Surroundings:
+    """Return what the weights of a run's sources and receivers depend on."""
+    grid, physics, averaging = setup.grid, setup.physics, setup.scenario.averaging
+    faces, first = image_faces(setup.scenario, grid, physics), setup.stencil.first
+    return Surroundings(
+        grid, physics, setup.closure, any(f.kind == "free_surface" for f in faces),
+        setup.stencil.order // 2, setup.slope, setup.contacts,
+        row_norms(setup.contacts, first, grid.points[2]),
+        fluid_density(setup.earth, grid, averaging),
+        layers_of(physics, setup.earth, grid, averaging, first, setup.contacts),
+    )  # fmt: skip
+
+
 class Part:
     """One subdomain: its arrays, bound stages and sources."""
 
@@ -199,7 +213,6 @@ class Part:
             physics.coefficients(medium, setup.clock.dt), lambda array: self._fill(faces, array)
         )
         closed_rows = setup.closure.rows if setup.closure else 0
-        halo = setup.stencil.order // 2
         tables = _tables(setup, subdomain, backend.at_once and physics.second_order)
         binding = Binding(
             backend, subdomain, self.fields, tables, setup.stencil.order,
@@ -213,15 +226,10 @@ class Part:
         contacts.correct(backend, self.stages, medium, tables, arrays, closed)
         if scenario.averaging == "effective":
             solid = setup.extremes.vs_max > 0.0
-            near = Neighbourhood(setup.earth, solid, closed_rows, halo)
+            near = Neighbourhood(setup.earth, solid, closed_rows, setup.stencil.order // 2)
             slip = SlipTerms(physics, subdomain, near, medium, setup.clock.dt)
             slip.correct(backend, self.stages, tables, arrays)
-        around = Surroundings(
-            setup.grid, physics, setup.closure, any(f.kind == "free_surface" for f in faces), halo,
-            setup.slope, setup.contacts,
-            row_norms(setup.contacts, setup.stencil.first, setup.grid.points[2]),
-            fluid_density(setup.earth, setup.grid, scenario.averaging),
-        )  # fmt: skip
+        around = surroundings_of(setup)
         self.injection = Injection(
             backend, around, self.fields, faces, setup.clock, scenario.time.dispersion_removal
         )

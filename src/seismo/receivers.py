@@ -1,7 +1,6 @@
-"""Receivers: which points of which fields make a channel, and its record, step by step.
+"""Receivers, and the record of their channels, step by step.
 
-A channel is one component at one receiver. Each is a sum of weighted points of fields; divergence
-and rotation differentiate the interpolated field with the scheme's own differences.
+A channel is one component at one receiver, a sum of weighted points of fields (`seismo.channels`).
 
 A channel belongs to the rank that has the receiver's nearest node. Points of it that other ranks
 have come from there in every step (`seismo.loans`), and are added up in the same order as on one.
@@ -9,91 +8,24 @@ have come from there in every step (`seismo.loans`), and are added up in the sam
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping
-from dataclasses import replace
+from collections.abc import Mapping
 
 import numpy as np
 
 from seismo.backends.base import Backend, Launch
+from seismo.channels import channel_points
 from seismo.division import Division
 from seismo.fields import Fields
 from seismo.grid import AXES
 from seismo.kernels import points as kernels
 from seismo.loans import Loan, Points, flat, gathering
-from seismo.physics.table import Field, Term
 from seismo.places import Held, Place, runs_of, span
 from seismo.receiver_groups import ReceiverGroup
 from seismo.stencils import Stencil
-from seismo.surface_closure import SurfaceClosure
 from seismo.surface_slope import Points as WeightedPoints
 from seismo.surroundings import Surroundings
 
 PIECE = 16  # entries that one launch's thread sums
-
-
-def _along(around: Surroundings, field: Field, axis: str, stencil: Stencil, points):
-    """Replace points of a derivative by the points of the field it differentiates."""
-    x, y, z, w = points
-    a = AXES.index(axis)
-    half, h = axis in field.half, around.grid.spacing[a]
-    c = stencil.first / h
-    index = [x, y, z]
-    rows = []
-    for m, coefficient in enumerate(c, 1):
-        # Half-point fields give the derivative on nodes: points n - 1/2 and n + 1/2.
-        for sign, shift in ((1, m - 1 if half else m), (-1, -m if half else 1 - m)):
-            moved = [i + (shift if n == a else 0) for n, i in enumerate(index)]
-            rows.append((*moved, sign * coefficient * w))
-    if axis == "z" and around.closure is not None:
-        return _along_closed(around.closure, half, h, rows, points)
-    return tuple(np.concatenate(part) for part in zip(*rows, strict=True))
-
-
-def _along_closed(closure: SurfaceClosure, half: bool, h: float, rows, points):
-    x, y, z, w = points
-    near = z < closure.rows
-    table = (closure.down if half else closure.up) / h
-    kept = [tuple(part[~near] for part in row) for row in rows]
-    for k in range(table.shape[1]):
-        kept.append((x[near], y[near], np.full(near.sum(), k), w[near] * table[z[near], k]))
-    return tuple(np.concatenate(part) for part in zip(*kept, strict=True))
-
-
-def _term_points(
-    around: Surroundings, term: Term, position, stencil: Stencil
-) -> Iterator[tuple[str, WeightedPoints]]:
-    """Give the points, with their field, that read a term for a position in m."""
-    field = around.physics.named(term.field)
-    on_surface = dict[str, WeightedPoints]()
-    known = around.derivative(field, position) if term.along == "z" else None
-    columns = None
-    if known:
-        points, on_surface = known
-    else:
-        half = "".join(sorted(set(field.half) ^ set(term.along)))
-        target = replace(field, half=half)
-        points, columns = around.weights(target, position), around.columns(target, position)
-    if term.along:
-        points = _along(around, field, term.along, stencil, points)
-        around.refuse_outside(points, position, "differentiate")
-    if around.slope and columns:
-        if term.along:
-            columns = _along(around, field, term.along, stencil, columns)
-        on_surface = around.slope.points(WeightedPoints(*columns))
-    for name, some in ((field.name, WeightedPoints(*points)), *on_surface.items()):
-        yield name, some._replace(weights=term.factor * some.weights)
-
-
-def channel_points(
-    around: Surroundings, terms: Iterable[Term], position, stencil: Stencil
-) -> dict[str, WeightedPoints]:
-    """Give the points, by their field, that read a sum of terms for a position in m."""
-    found = dict[str, WeightedPoints]()
-    for term in terms:
-        for name, points in _term_points(around, term, position, stencil):
-            both = zip(found[name], points, strict=True) if name in found else ()
-            found[name] = WeightedPoints(*map(np.concatenate, both)) if both else points
-    return found
 
 
 class _Channels:

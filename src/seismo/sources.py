@@ -46,6 +46,7 @@ def _mean_at(fields: Fields, field: Field, x, y, z) -> Callable[..., np.ndarray]
     return mean
 
 
+Position = tuple[float, float, float]
 Key = tuple[str, bool]  # a field, and whether its points are in the core
 # A source of a shot, one of the ways in which it acts, and the points of the field it acts on.
 Row = tuple[int, PointSource, Drive, Points]
@@ -131,9 +132,9 @@ class Injection:
         own = [self._points(field, points) for *_, points in rows]
         x, y, z, weights = (np.concatenate(part) for part in zip(*own, strict=True))
         row = np.repeat(np.arange(len(rows)), [w.size for *_, w in own])
-        for drive in dict.fromkeys(drive for _, _, drive, _ in rows):
-            some = np.isin(row, [n for n, r in enumerate(rows) if r[2] is drive])
-            mean = _mean_at(self._fields, field, x[some], y[some], z[some])
+        for (drive, place), numbers in self._alike(rows).items():
+            some = np.isin(row, numbers)
+            mean = self._mean(field, place, x[some], y[some], z[some])
             weights[some] *= drive.scale(mean, self._clock.dt)
         weights *= np.array([source.strength[d.component] for _, source, d, _ in rows])[row]
         number, signals = self._signals(field, rows, steps)
@@ -156,6 +157,27 @@ class Injection:
             )
             for core in np.unique(inner).tolist()
         }
+
+    def _alike(self, rows: list[Row]) -> dict[tuple[Drive, Position | None], list[int]]:
+        """Number the rows by their drive and, where the medium there counts, the source's place.
+
+        Among layers a moment acts by the medium at the source; a force by that of each point.
+        """
+        found: dict[tuple[Drive, Position | None], list[int]] = {}
+        for n, (_, source, drive, _) in enumerate(rows):
+            place = None
+            if drive.field[0] != "v" and self._around.strains(source.position):
+                place = source.position
+            found.setdefault((drive, place), []).append(n)
+        return found
+
+    def _mean(self, field: Field, place: Position | None, x, y, z) -> Callable[..., np.ndarray]:
+        """Return what gives coefficients at points, or of the medium at a place (`_mean_at`)."""
+        strains = self._around.strains(place) if place else None
+        if strains is None:
+            return _mean_at(self._fields, field, x, y, z)
+        own = self._around.physics.coefficients(strains.medium, self._clock.dt)
+        return lambda name: own[name]
 
     def _table(
         self, room: Table | None, samples: np.ndarray, at: np.ndarray, shot: np.ndarray,

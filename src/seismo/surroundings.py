@@ -18,15 +18,18 @@ from seismo.contact_reading import FluidDensity, side_weights
 from seismo.errors import ScenarioError
 from seismo.grid import AXES, Grid
 from seismo.interpolation import (
+    RADIUS,
     Surface,
     axis_weights,
     derivative_weights,
     point_weights,
     slope_share,
 )
+from seismo.layered_reading import KINDS, Layers, Quantity
 from seismo.model import Earth
 from seismo.physics.table import Field, Physics
 from seismo.stencils import Stencil
+from seismo.strain_reading import StrainReading
 from seismo.surface_closure import (
     MOMENT_ROWS,
     Kind,
@@ -51,6 +54,7 @@ class Surroundings:
         slope: what the free surface prescribes of vz, or None.
         contacts: of fluid and solid.
         fluids: densities that motion along layers of fluid is read with, or None.
+        layers: rows of an earth that varies with depth only, or None.
         norms: cells that node rows and half rows stand for (`contact_operators.row_norms`).
     """
 
@@ -63,6 +67,7 @@ class Surroundings:
     contacts: tuple[Contact, ...] = ()
     norms: tuple[np.ndarray, np.ndarray] | None = None
     fluids: FluidDensity | None = None
+    layers: Layers | None = None
 
     def surface(self, field: Field) -> Surface | None:
         """Tell how a field continues above the free surface, if there is one."""
@@ -81,21 +86,52 @@ class Surroundings:
             for a, p in zip(AXES, position, strict=True)
         ]
 
-    def weights(self, field: Field, position):
+    def weights(self, field: Field, position, kind: Quantity | None = None):
         """Give grid indices x, y, z and weights that read a field at a position in m.
 
         Where the surface prescribes its slope, that takes part besides: `columns`.
+
+        Args:
+            field: the field.
+            position: x, y, z in m.
+            kind: of what is read where the field stands (`seismo.layered_reading`), the field's
+                own when None.
         """
         index, half, surface = self._index(position), "z" in field.half, self.surface(field)
         side = None
         if not slope_share(index[2], half, surface):  # its polynomial ends above the contacts
             side = side_weights(self.contacts, field.name, half, index[2], self.grid.points[2])
+        kind = kind or KINDS.get(field.name)
+        if side is None and kind and self.layers and self._under(index[2], half, surface):
+            side = self.layers.weights(kind, half, index[2])
         found = point_weights(index, field.half, 0, surface, side)
         self.refuse_outside(found, position, "interpolate", ", or onto a grid point")
         if self.fluids is not None and field.name in ("vx", "vy") and not half:
             *places, some = found
             found = (*places, some * self.fluids.ratios(places[2], position[2]))
         return found
+
+    @staticmethod
+    def _under(place: float, half: bool, surface: Surface | None) -> bool:
+        """Tell whether weights of even media reach no free surface at a place, in rows."""
+        return surface is None or place - 0.5 * half >= RADIUS - 1
+
+    def deep(self, position) -> bool:
+        """Tell whether no weights for a position in m reach a free surface."""
+        surfaces = [(self.surface(f), "z" in f.half) for f in self.physics.fields]
+        place = self._index(position)[2]
+        return all(self._under(place, half, surface) for surface, half in surfaces)
+
+    def strains(self, position) -> StrainReading | None:
+        """Return what reads strains among layers; None where the medium is even."""
+        place = self._index(position)[2]
+        if self.layers is None or not self.layers.uneven(place):
+            return None
+
+        def read(field: Field, kind: Quantity) -> Points:
+            return Points(*self.weights(field, position, kind))
+
+        return StrainReading(self.layers, self.physics, place, read)
 
     def columns(self, field: Field, position) -> Points | None:
         """Give the points of the surface whose slope takes part in a field, and how much (m)."""
@@ -107,7 +143,13 @@ class Surroundings:
         return points._replace(weights=points.weights * share * self.grid.spacing[2])
 
     def reading(self, field: Field, position) -> dict[str, Points]:
-        """Give the points, by their field, that read a field at a position in m."""
+        """Give the points, by their field, that read a field at a position in m.
+
+        Of a stress those that read the strain that it does work on.
+        """
+        strains = self.strains(position) if field.name[0] in "sp" else None
+        if strains:
+            return strains.strain(field.name)
         found = {field.name: Points(*self.weights(field, position))}
         columns = self.columns(field, position)
         return found | (self.slope.points(columns) if self.slope and columns else {})

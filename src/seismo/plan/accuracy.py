@@ -24,7 +24,7 @@ from seismo.grid import AXES
 from seismo.interpolation import axis_weights
 from seismo.physics.table import Field
 from seismo.plan.layered_error import Contacts, layered_error
-from seismo.plan.near_contacts import source_error
+from seismo.plan.near_contacts import NearSource, near_sources
 from seismo.plan.sideways import sideways_error
 from seismo.setup import Setup
 
@@ -49,10 +49,12 @@ class Expected:
     Attributes:
         causes: what errs, and by how much of a trace's L2 norm, the largest first.
         sets: error of the worst trace of each set of receivers, by name, where these differ.
+        near: the sources, each with what a contact beside it makes of its amplitudes.
     """
 
     causes: tuple[tuple[str, float], ...]
     sets: tuple[tuple[str, float], ...] = ()
+    near: tuple[NearSource, ...] = ()
 
     @property
     def error(self) -> float:
@@ -87,14 +89,16 @@ def expected_error(setup: Setup) -> Expected:
     surface = 0.0 if contacts.surface else surface_error(setup.waves)
     causes.append((SURFACE, surface))
     causes.append((CONTACTS + " under the free surface" * contacts.surface, contacts.error))
-    causes.append((BESIDE, source_error(setup)))
+    near = tuple(near_sources(setup))
+    worst = max((source.error for source in near), default=0.0)
+    causes.append((BESIDE, min(1.0, worst)))
     sent_back = layer_error(setup.waves, setup.scenario.boundaries, setup.guided_damping)
     if setup.guided_damping:
         sent_back *= _grazing(setup)
     causes.append((SENT_BACK, sent_back))
     others = math.hypot(*(error for what, error in causes if not what.startswith(CONTACTS)))
     sets = tuple((name, math.hypot(others, error)) for name, error in contacts.sets.items())
-    return Expected(tuple(sorted(causes, key=lambda cause: -cause[1])), _unlike(sets))
+    return Expected(tuple(sorted(causes, key=lambda cause: -cause[1])), _unlike(sets), near)
 
 
 def _unlike(sets: tuple[tuple[str, float], ...]) -> tuple[tuple[str, float], ...]:

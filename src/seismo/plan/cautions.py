@@ -45,7 +45,8 @@ def cautions(setup: Setup, layers: list[LayerResolution], expected: Expected) ->
     """List what is suspicious, nothing where all is well; `expected` is the error of the traces."""
     found = [*uncarried(setup, layers), *inaccurate(setup, layers, expected)]
     found += [line for look in _EARTH for line in look(setup, layers)]
-    return found + [line for look in _GEOMETRY for line in look(setup)]
+    found += [line for look in _GEOMETRY for line in look(setup)]
+    return [*found, *near_contacts(setup, expected.near), *_nothing_recorded(setup)]
 
 
 def _beyond(setup: Setup, layers: list[LayerResolution]) -> Lines:
@@ -312,5 +313,5 @@ _EARTH: tuple[Callable[[Setup, list[LayerResolution]], Lines], ...] = (_beyond, 
 _GEOMETRY: tuple[Callable[[Setup], Lines], ...] = (
     depths, directions, _ends, _moved, _outside, uncovered, otherwise, *MOMENTS, _edges, *TIMING,
     _flat, _close_receivers, _above_sources, _differentiated, _close_maps, _at_the_surface, sea_bed,
-    near_contacts, _layer_strength, _nothing_recorded,
+    _layer_strength,
 )  # fmt: skip

@@ -16,15 +16,14 @@ import numpy as np
 from seismo import cpml
 from seismo.backends.base import Backend
 from seismo.backends.vectors import LANE_BYTES
+from seismo.channels import channel_points
 from seismo.fields import Fields
 from seismo.output.checkpoint import KEPT
 from seismo.output.pipeline import packing_bytes, ring_bytes
 from seismo.output.snapshots import Series, make_series
-from seismo.part import subdomains
-from seismo.receivers import channel_points
+from seismo.part import subdomains, surroundings_of
 from seismo.setup import Setup, image_faces, maps_of
 from seismo.stages import LayerMemory
-from seismo.surroundings import Surroundings
 
 PYTHON_BYTES = 400 * 2**20  # the interpreter, its packages, and compiling the kernels
 WORK_BYTES = 12 * 2**20  # averaging, packing of chunks and finishing of traces work in blocks
@@ -199,11 +198,7 @@ def _recorder(setup: Setup, item: int) -> tuple[int, int]:
 
 def _points(setup: Setup, group: Any, base: str, component: str) -> int:
     """Count the points of a component at all receivers, from some of them."""
-    free = setup.scenario.boundaries.top == "free_surface"
-    around = Surroundings(
-        setup.grid, setup.physics, setup.closure, free and not setup.physics.closed_surface,
-        setup.stencil.order // 2, setup.slope, setup.contacts,
-    )  # fmt: skip
+    around = surroundings_of(setup)
     chosen = group.positions[:: -(-len(group.positions) // _SAMPLED_RECEIVERS)]
     terms = setup.physics.observables[base][component]
     found = sum(

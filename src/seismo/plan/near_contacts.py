@@ -1,20 +1,27 @@
-"""Sources and receivers beside contacts of media, whose fields a grid smooths where they bend.
+"""Sources and receivers beside contacts of media, where fields bend, and some of them jump.
 
-A moment is spread over grid points on both sides of a contact, and strains them by unlike amounts,
-a force or a receiver there meets a motion whose slope jumps. With r the ratio of moduli at a
-contact d cells away, what they err by is about
+Among layers they are read for what they are on their own side (`seismo.layered_reading`,
+`seismo.strain_reading`). What is left comes from waves that bend within a cell. With r the ratio of
+moduli at a contact d cells away and p points in the shortest wavelength it is about
+
+    moments:                0.02 (r - 1) (10 / p)^2 exp(-1.25 d)
+    forces and receivers:   0.006 (r - 1) (10 / p)^2 exp(-1.5 d)
+
+within a factor of 2 to 3 of what was found (order 8, p = 6 to 20; r = 6 and 9.7, fluids and solids,
+d from 0 to 3, under a free surface, too; less on the softer side, and of shear moments). Where the
+earth varies sideways a moment is spread over both media and strains them by unlike amounts, and a
+force or a receiver meets a motion whose slope jumps, at any order and sampling::
 
     moments:                0.4 (r - 1) exp(-1.25 d)
     forces and receivers:   0.02 (r - 1) exp(-4 d)
 
-within a factor of 2 of what was found (order 8, 10 points per wavelength; r = 1.8, 2.8 and 9.7, in
-fluids and in solids, d from 0 to 4; less on the stiffer side), at any order and sampling. Contacts
-of fluid and solid have differences of their own.
+(r = 1.8, 2.8 and 9.7). Contacts of fluid and solid have differences of their own.
 """
 
 from __future__ import annotations
 
 import math
+from collections.abc import Iterable
 from typing import NamedTuple
 
 import numpy as np
@@ -27,7 +34,18 @@ _REACH = 4.5  # cells
 _PER_CELL = 8  # samples
 _JUMP = 0.03  # relative change from one to the next that is a contact
 _LEAST = 0.02  # error that is told
-_MOMENTS, _FORCES = (0.4, 1.25), (0.02, 4.0)  # factor and decay per cell
+
+
+class _Law(NamedTuple):
+    """An error at a contact, its decay per cell, and the power of the points that it falls with."""
+
+    factor: float
+    decay: float
+    power: float = 0.0
+
+
+_LAYERED = _Law(0.02, 1.25, 2.0), _Law(0.006, 1.5, 2.0)  # of moments, and of forces and receivers
+_SIDEWAYS = _Law(0.4, 1.25), _Law(0.02, 4.0)
 
 
 class NearSource(NamedTuple):
@@ -36,6 +54,11 @@ class NearSource(NamedTuple):
     name: str
     cells: float
     error: float
+
+
+def reads_layers(setup: Setup) -> bool:
+    """Tell whether sources and receivers are read by the layers that they are in."""
+    return setup.earth.layered and setup.scenario.averaging == "effective"
 
 
 def near_sources(setup: Setup) -> list[NearSource]:
@@ -48,21 +71,25 @@ def near_sources(setup: Setup) -> list[NearSource]:
         if at not in known:
             known[at] = _nearest(setup, source.position, axes)
         cells, ratio = known[at]
-        error = _error(_FORCES if source.kind == "force" else _MOMENTS, cells, ratio)
+        error = _error(setup, source.kind == "force", cells, ratio)
         if source.name not in found or error > found[source.name].error:
             found[source.name] = NearSource(source.name, cells, error)
     return list(found.values())
 
 
-def near_contacts(setup: Setup) -> Lines:
-    """Name sources and receivers that err by more than `_LEAST` since a contact is near."""
-    for source in near_sources(setup):
+def near_contacts(setup: Setup, sources: Iterable[NearSource]) -> Lines:
+    """Name sources and receivers that err by more than `_LEAST` since a contact is near.
+
+    Args:
+        setup: the run.
+        sources: its `near_sources`.
+    """
+    for source in sources:
         if source.error > _LEAST:
             yield (
-                f"source {source.name}: a contact of media lies {source.cells:.2g} points away, so "
-                "that the grid spreads it over both: amplitudes err by up to about "
-                f"{_percent(source.error)}; move it away from the contact, or use a finer "
-                "grid.spacing"
+                f"source {source.name}: a contact of media lies {source.cells:.2g} points away: "
+                f"amplitudes err by up to about {_percent(source.error)}; move it away from the "
+                "contact, or use a finer grid.spacing"
             )
     if setup.earth.layered:
         yield from _receivers(setup)
@@ -73,7 +100,7 @@ def _receivers(setup: Setup) -> Lines:
     for group in setup.groups:
         depths, counts = np.unique(group.positions[:, 2], return_counts=True)
         places = [(*group.positions[0, :2], z) for z in depths]
-        errors = np.array([_error(_FORCES, *_nearest(setup, place, "z")) for place in places])
+        errors = np.array([_error(setup, True, *_nearest(setup, place, "z")) for place in places])
         near = errors > _LEAST
         if near.any():
             yield (
@@ -83,18 +110,16 @@ def _receivers(setup: Setup) -> Lines:
             )
 
 
-def source_error(setup: Setup) -> float:
-    """Return the largest error that a contact makes of a source, at most 1."""
-    return min(1.0, max((source.error for source in near_sources(setup)), default=0.0))
-
-
 def _percent(error: float) -> str:
     return f"{float(f'{100 * error:.2g}'):g} %"
 
 
-def _error(law: tuple[float, float], cells: float, ratio: float) -> float:
-    factor, decay = law
-    return factor * (ratio - 1.0) * math.exp(-decay * cells)
+def _error(setup: Setup, moving: bool, cells: float, ratio: float) -> float:
+    """Return the error of a moment, or of what reads or drives motion, so near a contact."""
+    law = (_LAYERED if reads_layers(setup) else _SIDEWAYS)[moving]
+    slowest = min(passage.velocity for passage in setup.waves.passages)
+    sampling = (10.0 / setup.waves.points(slowest)) ** law.power
+    return law.factor * (ratio - 1.0) * sampling * math.exp(-law.decay * cells)
 
 
 def _nearest(setup: Setup, position: tuple[float, ...], axes: str) -> tuple[float, float]:

@@ -2,8 +2,9 @@
 
 At another spacing dispersion, the free surface and the weights between grid points err as at their
 points per wavelength there. What contacts leave falls with the square of the spacing at least
-(measured powers are 2 to 3.2). Sources beside contacts and absorbing layers err by what their
-distance and thickness in points are: a finer grid mends neither for sure.
+(measured powers are 2 to 3.2). Absorbing layers, and sources beside contacts where the earth varies
+sideways, err by what their thickness and distance in points are: a finer grid mends neither for
+sure.
 """
 
 from __future__ import annotations
@@ -28,6 +29,7 @@ from seismo.plan.accuracy import (
     percent,
     placing_error,
 )
+from seismo.plan.near_contacts import reads_layers
 from seismo.plan.resolution import LayerResolution, dominant_frequency, highest_frequency
 from seismo.plan.timing import Lines
 from seismo.setup import Setup, prepare
@@ -37,10 +39,8 @@ from seismo.waves import Waves
 _LARGE, _LARGER = 0.3, 10.0  # errors of the traces, in all and in those wanted, that are warned of
 _BISECTIONS, _MOST_COARSER = 14, 30.0  # of the spacing, in search of the wanted accuracy
 _TRIALS = 4  # of finer grids
-_MOVES = {
-    BESIDE: "move sources away from contacts",
-    SENT_BACK: "raise boundaries.layer.points",
-}
+_LAYERS = {SENT_BACK: "raise boundaries.layer.points"}
+_MOVES = {BESIDE: "move sources away from contacts", **_LAYERS}
 
 
 def points_needed(setup: Setup, layers: list[LayerResolution]) -> float:
@@ -107,8 +107,9 @@ def _remedy(setup: Setup, expected: Expected) -> str:
             f"use a grid.spacing of about {spacing:g} m{higher} or a dominant frequency of about "
             f"{lower:g} Hz instead of {frequency:.4g} Hz"
         )
-    moves = [_MOVES[what] for what, error in left.causes if what in _MOVES and error > 0.5 * wanted]
-    named = moves + named if expected.causes[0][0] in _MOVES else named + moves
+    known = _moves(setup)
+    moves = [known[what] for what, error in left.causes if what in known and error > 0.5 * wanted]
+    named = moves + named if expected.causes[0][0] in known else named + moves
     return f"for {percent(wanted)} {', and '.join(named)}"
 
 
@@ -119,10 +120,10 @@ def _finer(setup: Setup, expected: Expected) -> tuple[float, Expected]:
     what contacts leave follows no law, and sources leave the rows of the surface.
     """
     wanted, largest = setup.scenario.grid.accuracy, max(setup.waves.spacing)
-    if _mended(expected).error <= wanted:
+    if _mended(setup, expected).error <= wanted:
         return largest, expected
     if not setup.earth.layered:
-        law = partial(_all_causes, expected=_mended(expected))
+        law = partial(_all_causes, expected=_mended(setup, expected))
         return _below(min(1.0, _coarser(setup, partial(law, setup))) * largest), expected
     spacing = _below(min(1.0, _coarser(setup, partial(_dispersion, setup))) * largest)
     for _ in range(_TRIALS):
@@ -130,7 +131,7 @@ def _finer(setup: Setup, expected: Expected) -> tuple[float, Expected]:
             expected = expected_error(prepare(of_spacing(setup, spacing / largest)))
         except SeismoError:
             break
-        error = _mended(expected).error
+        error = _mended(setup, expected).error
         if error <= wanted:
             break
         spacing = _below(spacing * min(0.9, max(0.5, math.cbrt(wanted / error))))
@@ -144,9 +145,15 @@ def of_spacing(setup: Setup, factor: float) -> Any:
     return setup.scenario.changed({"grid.spacing": spacing})
 
 
-def _mended(expected: Expected) -> Expected:
+def _moves(setup: Setup) -> dict[str, str]:
+    """Return the causes that a finer grid does not mend, and what does."""
+    return _LAYERS if reads_layers(setup) else _MOVES
+
+
+def _mended(setup: Setup, expected: Expected) -> Expected:
     """Return what is expected of causes that a finer grid mends."""
-    return Expected(tuple(cause for cause in expected.causes if cause[0] not in _MOVES))
+    moves = _moves(setup)
+    return Expected(tuple(cause for cause in expected.causes if cause[0] not in moves))
 
 
 def _disperses(expected: Expected, order: int) -> bool:
