@@ -165,7 +165,8 @@ def _mistake(item: Any, model: type[BaseModel], data: Any) -> Mistake:
     if owner and "path" in owner.model_fields and isinstance(item["input"], str):
         return Mistake(path, f"must be a mapping; write {{path: {shortened(item['input'])}}}")
     converted = _converted(value_at(data, path), item["input"], describe.quantity(here))
-    return Mistake(path, f"must be {_with_keys(describe.allowed(here))}{converted}")
+    hint = _listed(item["input"]) if kind == "tuple_type" else converted
+    return Mistake(path, f"must be {_with_keys(describe.allowed(here))}{hint}")
 
 
 def _array(path: Path, allowed: str) -> str:
@@ -184,6 +185,13 @@ def _converted(written: Any, number: Any, quantity: Quantity | None) -> str:
     if quantity is None or not isinstance(written, str) or f"{number:g}" in written:
         return ""
     return f" (it is {number:g} {quantity.dimension.symbol}".rstrip() + ")"
+
+
+def _listed(value: Any) -> str:
+    """Say how one entry is written as a list."""
+    if isinstance(value, Mapping) and value:
+        return f"; begin each entry with a dash: '- {next(iter(value))}: ...'"
+    return f"; write [{value}]" if isinstance(value, str) and value.isidentifier() else ""
 
 
 def _tight(value: Any) -> str:

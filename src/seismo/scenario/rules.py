@@ -98,7 +98,10 @@ def _spacing(grid: GridSpec) -> Found:
         yield Mistake(("grid", "origin", "y"), "a 2-D run has no y: leave it out")
     points = math.prod(along.values())
     if points > _MOST_POINTS:
-        problem = f"makes {points:.6g} points, {_MOST_POINTS:g} is the limit; make it coarser"
+        problem = (
+            f"makes {points:.6g} points, {_MOST_POINTS:g} is the limit; make it "
+            "coarser, or check its unit and those of grid.extent"
+        )
         yield Mistake(("grid", "spacing"), problem)
         return
     for axis, count in along.items():
