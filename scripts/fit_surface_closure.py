@@ -32,6 +32,7 @@ from __future__ import annotations
 import argparse
 import json
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 from surface_errors import SurfaceErrors, Weights
@@ -49,11 +50,11 @@ STEPS, ENOUGH = 40, 1e-3  # of a round at most; relative decrease that ends it
 WANTED = 0.02  # of near fields
 
 
-def least(grid: SurfaceErrors, x: np.ndarray) -> np.ndarray:
-    """Minimise the sum of squares (Levenberg 1944; Marquardt 1963)."""
+def least(grid: Any, x: np.ndarray, steps: int = STEPS) -> np.ndarray:
+    """Minimise the sum of squares (Levenberg 1944; Marquardt 1963) in so many steps at most."""
     residual, damping = grid.residual(x), 1e-3
     cost = residual @ residual
-    for _ in range(STEPS):
+    for _ in range(steps):
         jacobian, before = grid.jacobian(x), cost
         square, slope = jacobian.T @ jacobian, jacobian.T @ residual
         while damping < 1e6 and cost == before:
@@ -67,9 +68,9 @@ def least(grid: SurfaceErrors, x: np.ndarray) -> np.ndarray:
     return x
 
 
-def rounded(values: np.ndarray) -> list:
-    """Return numbers with fifteen decimals."""
-    return np.round(values, 15).tolist()
+def rounded(values: np.ndarray, decimals: int = 15) -> list:
+    """Return numbers with so many decimals."""
+    return np.round(values, decimals).tolist()
 
 
 def start(grid: SurfaceErrors, entry: dict) -> np.ndarray:
@@ -109,6 +110,17 @@ def written(entry: dict) -> str:
     return "{" + ",\n ".join([*parts, f'"block": [\n  {block}]']) + "}"
 
 
+def key_of(entry: dict) -> tuple[int, str, int, float]:
+    """Return what tells an entry from others: order, kind, rows and the depth of a contact."""
+    return entry["order"], entry["kind"], len(entry["half_norm"]), entry.get("depth", 0.0)
+
+
+def write(entries: dict[tuple[int, str, int, float], dict]) -> None:
+    """Write all entries, by their keys."""
+    text = ",\n".join(written(entries[key]) for key in sorted(entries))
+    DATA.write_text(f"[\n{text}\n]\n")
+
+
 def main() -> None:
     """Fit the orders of the command line."""
     parser = argparse.ArgumentParser(description=(__doc__ or "").split("\n")[0])
@@ -117,17 +129,13 @@ def main() -> None:
     parser.add_argument("--rows", type=int, default=10)
     parser.add_argument("--rounds", type=int, help="with near fields weighed again")
     given = parser.parse_args()
-    entries = {
-        (e["order"], e["kind"], len(e["half_norm"])): e for e in json.loads(DATA.read_text())
-    }
+    entries = {key_of(entry): entry for entry in json.loads(DATA.read_text())}
     rounds = ROUNDS[given.kind] if given.rounds is None else given.rounds
     for order in given.orders:
-        key = (order, given.kind, given.rows)
-        known = [entries.get(key), entries.get((8, *key[1:])), entries.get((8, given.kind, 10))]
-        found = fitted(*key, next(filter(None, known)), rounds)
-        entries[key] = found
-        text = ",\n".join(written(entries[key]) for key in sorted(entries))
-        DATA.write_text(f"[\n{text}\n]\n")
+        key = (order, given.kind, given.rows, 0.0)
+        known = [entries.get(k) for k in (key, (8, *key[1:]), (8, given.kind, 10, 0.0))]
+        entries[key] = fitted(*key[:3], next(filter(None, known)), rounds)
+        write(entries)
 
 
 if __name__ == "__main__":

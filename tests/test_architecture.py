@@ -33,10 +33,11 @@ LAYERS = tuple(
         " geographic mechanisms machine text_lines station_list team places seismograms timeline",
         "scenario",
         "model decomposition backends contact",
-        "physics kernels division surface_slope contact_reading point_source row_terms",
+        "physics kernels division surface_slope surface_modes contact_reading point_source"
+        " row_terms",
         "layered_reading",
         "strain_reading",
-        "fields cpml surroundings free_surface corrections receiver_groups",
+        "fields cpml surroundings closed_surface free_surface corrections receiver_groups",
         "stages halo contact_operators slip_terms sources channels loans cuts",
         "receivers",
         "survey maps waves accuracy contact_rows",

@@ -202,6 +202,16 @@ def test_no_layer_grows_at_the_surface_of_one_rock(order, ratio, tmp_path) -> No
     assert found[2] < found[1]
 
 
+@pytest.mark.parametrize("depth", [27.5, pytest.param(32.5, marks=pytest.mark.slow)])
+def test_no_layer_grows_above_a_shallow_contact(depth, tmp_path) -> None:
+    """Rows fitted to one at 27.5 m would, by 10^5 in the second half: they are not taken."""
+    tops = [{"top": 0.0, "vp": 1500.0, "vs": 1000.0, "rho": 2100.0},
+            {"top": depth, "vp": 3000.0, "vs": 1900.0, "rho": 2300.0}]  # fmt: skip
+    model = [{"type": "layers", "layers": tops}]
+    found = speeds(model, tmp_path, 6000, 2, order=8, points=10, frequency=2.0)
+    assert found[1] < found[0]
+
+
 def test_the_layers_of_ordinary_models_do_not_damp_fields() -> None:
     """Stiffness that rises with depth, and hardly varies sideways: the layers stay matched."""
     document = solver.plan("elastic", 2)  # 252 m deep

@@ -14,6 +14,7 @@ KINDS = {
     "plain": (Kind.PLAIN, np.inf, 3), "short": (Kind.PLAIN, np.inf, 2),
     "shortest": (Kind.PLAIN, np.inf, 1),
     "forces-7": (Kind.FORCES, 7, 3), "forces-10": (Kind.FORCES, 10, 3),
+    "contact": (Kind.CONTACT, 2.3, 3), "contact-1": (Kind.CONTACT, 1.0, 3),
     "moments-7": (Kind.MOMENTS, 7, 3), "moments-10": (Kind.MOMENTS, 10, 3),
 }  # fmt: skip
 EVERY = [
@@ -70,7 +71,7 @@ def test_closure_sums_by_parts(stencil, kind, rows, most) -> None:
 def accuracy_of(order: int, kind: Kind, most: int) -> int:
     """Give the highest power that a closure differentiates exactly."""
     plain = min(order // 2, most, 3 if order < 14 else 2)
-    return plain if kind is Kind.PLAIN or order == 2 else 2
+    return plain if kind in (Kind.PLAIN, Kind.CONTACT) or order == 2 else 2
 
 
 @pytest.mark.parametrize(
@@ -143,3 +144,18 @@ def test_the_largest_fit_that_lies_in_one_medium_is_taken(order: int, moments: b
 def test_order_2_has_a_plain_closure_only() -> None:
     """The differences themselves decide there."""
     assert closure_kind(2, np.inf, moments=True) is Kind.PLAIN
+
+
+def test_rows_are_fitted_to_a_contact_so_deep() -> None:
+    """Of order 8, from 1 to 4.75 cells; each is exact for straight lines."""
+    rows = set()
+    for contact in (1.4, 2.3, 3.0, 4.6):
+        assert closure_kind(8, 0.5, moments=False, contact=contact) is Kind.CONTACT
+        up, down, *_, closure = whole_matrices(Stencil(8), Kind.CONTACT, contact)
+        assert np.abs((up @ np.arange(60.0))[:8] - 1.0).max() < 1e-9
+        assert np.abs((down @ (np.arange(60) + 0.5))[:8] - 1.0).max() < 1e-9
+        rows.add(float(closure.node_norm[0]))
+    assert len(rows) == 4
+    for order, contact in ((8, 0.8), (8, 5.0), (12, 2.3), (8, np.inf)):
+        assert closure_kind(order, 0.5, moments=False, contact=contact) is Kind.PLAIN
+    assert closure_kind(8, 7.0, moments=False, contact=4.0) is Kind.FORCES

@@ -51,11 +51,11 @@ class PowerLaw:
 RAYLEIGH_VELOCITY = {  # relative, by the closure of the surface
     Kind.FORCES: PowerLaw(8e-5, 3.0),
     Kind.MOMENTS: PowerLaw(1.5e-4, 3.0),
-    Kind.PLAIN: PowerLaw(1.5e-3, 3.7),
+    **dict.fromkeys((Kind.PLAIN, Kind.CONTACT), PowerLaw(1.5e-3, 3.7)),
 }
 SURFACE = {  # of body waves that meet a closed free surface, without a moment among its rows
     Kind.FORCES: PowerLaw(4e-3, 4.0),
-    Kind.PLAIN: PowerLaw(2e-3, 4.0),
+    **dict.fromkeys((Kind.PLAIN, Kind.CONTACT), PowerLaw(2e-3, 4.0)),
 }
 NEAR_SURFACE = PowerLaw(4.5e-2, 2.0)  # of moments among its rows; of forces there, a share
 CONTACT = PowerLaw(8e-3, 2.0)  # of waves that meet contacts in an earth that varies with depth only

@@ -12,6 +12,7 @@ from typing import Any
 import numpy as np
 
 from seismo.accuracy import choose_stencil, least_order, refuse_uncarried
+from seismo.closed_surface import free_surface, surface_of
 from seismo.contact import Contact, find_contacts
 from seismo.contact_operators import stable_share
 from seismo.errors import ModelError, ScenarioError, gathered
@@ -39,7 +40,6 @@ from seismo.stages import reached
 from seismo.stencils import Stencil, largest_second_symbol, largest_symbol
 from seismo.surface_closure import SurfaceClosure
 from seismo.surface_slope import SurfaceSlope
-from seismo.surroundings import free_surface, surface_of
 from seismo.survey import Geometry, Share, Shot
 from seismo.waves import Waves, waves_of
 
@@ -218,7 +218,8 @@ def prepare(scenario: Any, batch_points: int = BATCH_POINTS, share: Share | None
     surface = None
     if scenario.boundaries.top == "free_surface":
         sources = [source for shot in shots for source in shot.sources]
-        surface = free_surface(physics, earth, grid, sources)
+        read = np.array([z for group in groups for z in group.positions[:, 2]])
+        surface = free_surface(physics, earth, grid, sources, read)
     kind = surface.kind(least_order(scenario.grid)) if surface else None
     near = surface.near if surface else 0.0
     waves = waves_of(scenario, physics, grid, earth, shots, groups, kind, near)

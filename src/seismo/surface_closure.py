@@ -19,7 +19,10 @@ of them free. A *plain* closure spends these on the next power and on smoothness
 spends them on the motion of the surface of uniform half-spaces, over all waves in the band of a
 source, above all on the velocity of the Rayleigh wave: `scripts/fit_surface_closure.py` finds it,
 `surface_closure.json` keeps it. It is many times better on one rock, and worse where a contact lies
-among its rows, and under water: there, and for order 2, the plain one is used. Each order has two
+among its rows, and under water: there, and for order 2, the plain one is used. For order 8 there
+are others, fitted to layers over half-spaces with a contact so deep, by
+`scripts/fit_surface_contact.py`: what a contact's kink does in one-sided rows depends on its place,
+and hardly on the media. They are rough to what acts or is read among them. Each order has two more
 kinds. What is best for forces, and for moments well below the rows, is rough to the near field of a
 *moment* among them, and of a horizontal force; the other kind is fitted to these, too. Each kind
 has two sizes: of 10 rows, and of 7 where a contact lies between.
@@ -39,6 +42,9 @@ import numpy as np
 from seismo.stencils import Stencil, largest_symbol
 
 MOMENT_ROWS = (0.25, 9.0)  # where a moment is among the rows of a fitted closure
+CONTACT_ORDER = 8  # that there are fits to contacts of
+CONTACT_ROWS = 7  # cells that hold no second contact, where the rows are fitted to one
+_CONTACT_STEP = 0.13  # cells that a contact may be off the one that was fitted to
 _DECIMALS = 12  # of block and norms: the same on every machine, whatever its linear algebra
 
 
@@ -47,6 +53,7 @@ class Kind(Enum):
 
     PLAIN = "plain"  # contacts among its rows
     FORCES = "forces"  # forces on the surface, vertical ones anywhere, and all below its rows
+    CONTACT = "contact"  # one contact among its rows, that leads into stiffer rock
     MOMENTS = "moments"  # moments and horizontal forces among its rows
 
 
@@ -175,28 +182,30 @@ def most_rows() -> int:
 
 
 def _fit(order: int, kind: Kind, even_rows: float) -> dict | None:
-    """Return the fit of a kind with the most rows that lie in one medium, if there is one."""
-    return next(
-        (
-            fit
-            for fit in fits()
-            if (fit["order"], fit["kind"]) == (order, kind.value)
-            and len(fit["half_norm"]) <= even_rows
-        ),
-        None,
-    )
+    """Return the fit of a kind with the most rows that lie in one medium, if there is one.
+
+    Of those to a contact, return the one whose contact is nearest to so deep.
+    """
+    some = [fit for fit in fits() if (fit["order"], fit["kind"]) == (order, kind.value)]
+    if kind is Kind.CONTACT:
+        near = [fit for fit in some if abs(fit["depth"] - even_rows) <= _CONTACT_STEP]
+        return min(near, key=lambda fit: abs(fit["depth"] - even_rows), default=None)
+    return next((fit for fit in some if len(fit["half_norm"]) <= even_rows), None)
 
 
-def closure_kind(order: int, even_rows: float, moments: bool) -> Kind:
+def closure_kind(order: int, even_rows: float, moments: bool, contact: float = math.inf) -> Kind:
     """Return the kind of closure that is best at a free surface.
 
     Args:
         order: of the differences.
         even_rows: cells below the surface that are of one solid.
         moments: whether a moment acts among the rows (`MOMENT_ROWS`), or a horizontal force.
+        contact: depth in cells of one contact that the rows may be fitted to.
     """
     kind = Kind.MOMENTS if moments else Kind.FORCES
-    return kind if _fit(order, kind, even_rows) else Kind.PLAIN
+    if _fit(order, kind, even_rows):
+        return kind
+    return Kind.CONTACT if _fit(order, Kind.CONTACT, contact) else Kind.PLAIN
 
 
 @lru_cache
@@ -213,7 +222,7 @@ def surface_closure(
     Args:
         stencil: of the interior, order 2M.
         kind: what it is to be best for; where no fit of it is left, it is plain.
-        even_rows: cells below the surface that are of one solid.
+        even_rows: cells below the surface that are of one solid, to the contact of that kind.
         most: highest power that a plain closure is exact for.
     """
     c, fit = stencil.first, _fit(stencil.order, kind, even_rows)

@@ -6,10 +6,7 @@ beside a free surface, and reciprocity holds.
 
 from __future__ import annotations
 
-import math
-from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
-from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -26,19 +23,10 @@ from seismo.interpolation import (
     slope_share,
 )
 from seismo.layered_reading import KINDS, Layers, Quantity
-from seismo.model import Earth
 from seismo.physics.table import Field, Physics
-from seismo.stencils import Stencil
 from seismo.strain_reading import StrainReading
-from seismo.surface_closure import (
-    MOMENT_ROWS,
-    Kind,
-    SurfaceClosure,
-    closure_kind,
-    most_rows,
-    surface_closure,
-)
-from seismo.surface_slope import CONTACT, MOST_ROWS, Points, SurfaceSlope, even_depths
+from seismo.surface_closure import SurfaceClosure
+from seismo.surface_slope import Points, SurfaceSlope
 
 
 @dataclass(frozen=True)
@@ -205,121 +193,3 @@ class Surroundings:
             near = z < len(norm)
             share[near] = norm[z[near]]
         return share
-
-
-# A horizontal force among the rows wants the closure for moments down to this depth in cells, and
-# the near field of a vertical one errs, in that of a moment. Traces 3 and 12 wavelengths away in
-# 3-D at 5 and 7 points per wavelength, worst depth: of horizontal forces 9.8 and 6.2 % with the
-# closure for forces, 2.8 and 1.8 % with that for moments, six cells deep 0.7, 0.3 and 1.3, 0.6 %;
-# of vertical ones 1.8 and 1.0 % with the one, 2.5 and 0.7 % with the other.
-SIDEWAYS_LAST, VERTICAL = 6.0, 0.3
-# Relative change of a modulus or density within half a cell from which on the rows of a surface are
-# not of one medium. Manufactured solutions of 8 to 16 points per wavelength in media that vary
-# smoothly, but by 1 to 4 % there, have 10 to 40 times the error with fitted rows.
-GRADIENT = 0.005
-# A layer that ends among the rows, so many cells deep, wants a plain closure of less power: 1 where
-# it is SOFTER times softer than all below, 2 a little further down. Errors of 1200/600 m/s on
-# 3000/1700, 10 points per wavelength, with powers 3, 2, 1: 10 m of it 7.7, 7.9, 1.7 %; 15 m 2.2,
-# 3.5, 0.7 %; 20 m 1.7, 0.6, 1.8 %; 35 m 2.3, 1.3, 1.1 %. The stiffer one on top: 10 m 5.8, 9.2,
-# 16 %; 20 m 7.2, 1.6, 10 %. Of 1200/600 on 1300/650, 20 m: 1.5, 0.6, 5.9 %.
-SHALLOWEST, SHALLOW, SOFTER = 1.0, 3.0, 2.0
-
-
-class FreeSurface(NamedTuple):
-    """What a free surface that differences close depends on, beside these.
-
-    Attributes:
-        rows: half points below it and above the shallowest contact, of those that a reading of vz
-            uses; 0 without vz.
-        even_rows: cells below it that are of one solid (`GRADIENT`), as far as fits ask for.
-        moments: whether what acts among the rows of a fitted closure wants that for moments.
-        near: by how much the near field of sources among them, or of moments on the surface, errs
-            whatever the closure, in that of a moment.
-        power: that a plain closure is best exact for.
-    """
-
-    rows: int
-    even_rows: float
-    moments: bool
-    near: float = 0.0
-    power: int = 3
-
-    def kind(self, order: int) -> Kind:
-        """Return the kind of closure of an order."""
-        return closure_kind(order, self.even_rows, self.moments)
-
-
-def free_surface(
-    physics: Physics, earth: Earth, grid: Grid, sources: Iterable[Any]
-) -> FreeSurface | None:
-    """Return what the closure of a free surface depends on, None where images make it.
-
-    Args:
-        physics: the wave equation.
-        earth: the medium.
-        grid: the grid.
-        sources: of all shots, each with its kind and its position in m.
-    """
-    if not physics.closed_surface:
-        return None
-    if not any(field.name == "vz" for field in physics.fields):  # what is fitted is P-SV motion
-        return FreeSurface(0, 0.0, False)
-    moments, near = _shallow([(s, float(grid.index("z", s.position[2]))) for s in sources])
-    contact, even = even_depths(earth, grid, most_rows(), (CONTACT, GRADIENT))
-    if _wet(earth, grid):  # fits are of solids: under water the plain closure errs less
-        even = 0.0
-    rows = max(1, math.ceil(min(contact, MOST_ROWS)))
-    return FreeSurface(rows, even, moments, near, _plain_power(earth, grid, contact))
-
-
-def _shallow(sources: Sequence[tuple[Any, float]]) -> tuple[bool, float]:
-    """Return `moments` and `near` of a `FreeSurface`, of sources and their depths in cells."""
-    first, last = MOMENT_ROWS
-    forces = [s for s, z in sources if s.kind == "force" and first < z < SIDEWAYS_LAST]
-    sideways = any(s.strength.get(a) for s in forces for a in "xy")
-    moments = [z for s, z in sources if s.kind != "force" and z < last]
-    lowest = first < max(moments, default=0.0)
-    return sideways or lowest, 1.0 if sideways or moments else VERTICAL * bool(forces)
-
-
-def _wet(earth: Earth, grid: Grid) -> bool:
-    """Tell whether there is a fluid on the free surface."""
-    y, x = (grid.coordinate(a, np.arange(grid.points[AXES.index(a)])) for a in "yx")
-    if earth.layered:
-        y, x = y[:1], x[:1]
-    across = y[:, None] if grid.dimensions == 3 else None
-    return bool((earth.sample(np.array(grid.coordinate("z", 0)), across, x)["vs"] == 0.0).any())
-
-
-def surface_of(
-    surface: FreeSurface | None, earth: Earth, grid: Grid, stencil: Stencil
-) -> tuple[SurfaceClosure | None, SurfaceSlope | None]:
-    """Return the closure of a free surface, and what the surface prescribes of vz, if anything.
-
-    Args:
-        surface: the free surface, if there is one that differences close.
-        earth: the medium.
-        grid: the grid.
-        stencil: of the differences.
-    """
-    if surface is None:
-        return None, None
-    kind = surface.kind(stencil.order)
-    closure = surface_closure(stencil, kind, surface.even_rows, surface.power)
-    rows, halo = surface.rows, stencil.order // 2
-    return closure, SurfaceSlope(grid, earth, rows, halo) if rows else None
-
-
-def _plain_power(earth: Earth, grid: Grid, depth: float) -> int:
-    """Return the power that a plain closure is best exact for under layers, `depth` cells thick."""
-    if not earth.layered or depth > SHALLOW:
-        return 3
-    z = grid.coordinate("z", np.arange(2 * grid.points[2] - 1) / 2)
-    down, across = (z[:, None, None], np.zeros(1)) if grid.dimensions == 3 else (z[:, None], None)
-    medium = earth.sample(down, across, np.zeros(1))
-    shear = (medium["rho"] * medium["vs"] ** 2).ravel()
-    if shear.min() == 0.0:
-        return 3
-    if depth > SHALLOWEST:
-        return 2
-    return 1 if shear[int(2 * depth) + 1 :].min() > SOFTER * shear[0] else 3

@@ -179,8 +179,9 @@ def _jump(
 
 @np.errstate(over="ignore", invalid="ignore")  # of what NaN stands for
 def on_grid(
-    stack: Stack, rows: Rows, first: np.ndarray, spacing: float, s: np.ndarray, k: np.ndarray
-) -> np.ndarray:
+    stack: Stack, rows: Rows, first: np.ndarray, spacing: float, s: np.ndarray, k: np.ndarray,
+    told: int = 1,
+) -> np.ndarray:  # fmt: skip
     """Return what `exact` does, of waves on the grid, with W half a row below a surface.
 
     NaN stands for waves that die out on their way to the contacts but for the rounding of their
@@ -193,6 +194,7 @@ def on_grid(
         spacing: of rows in m.
         s: (wave) 1/s.
         k: (wave) wavenumbers along x in 1/m.
+        told: rows of W below a surface that are told.
     """
     n, free, fringe = len(rows.rho_x), stack.top is not None, 2 * len(first)
     nodes, halves = np.arange(n), np.arange(n - 1)
@@ -220,7 +222,8 @@ def on_grid(
     within = np.count_nonzero(~beyond)
     outside = [found[:, within:]]
     if free:
-        outside.append(found[:, [0, int(np.count_nonzero(~beyond[:n]))]])
+        below = int(np.count_nonzero(~beyond[:n]))
+        outside += [found[:, :1], found[:, below : below + told]]
     return np.concatenate(outside, axis=1)
 
 
