@@ -99,6 +99,18 @@ def test_the_spacing_named_keeps_all_causes_to_the_accuracy(spacing):
     assert found < spacing * fewest / plan.points_needed
 
 
+def test_the_spacing_named_suits_an_earth_that_varies_sideways():
+    """From errors that are as large as they get no law leads to those wanted: it is tried."""
+    fall = {"type": "interface", "vp": 3200.0, "vs": 1800.0, "rho": 2400.0,
+            "points": [[0.0, 300.0], [2000.0, 500.0]]}  # fmt: skip
+    model = {"model": [SCENARIO["model"][0] | {"layers": SCENARIO["model"][0]["layers"][:1]}, fall]}
+    plan = make_plan(scenario(**model, **section("grid", spacing=40.0)))
+    said = next(line for line in plan.warnings if "use a grid.spacing of about" in line)
+    found = float(re.search(r"of about (\S+) m", said)[1])
+    better = prepare(scenario(**model, **section("grid", spacing=found)))
+    assert 0.002 < expected_error(better).error < 0.013
+
+
 def test_what_no_spacing_mends_has_its_own_remedy():
     """A moment on a contact errs by the ratio of moduli where the earth varies sideways."""
     source = SCENARIO["sources"][0] | {"position": {"x": 600.0, "z": 300.0}}

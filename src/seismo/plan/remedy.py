@@ -38,7 +38,7 @@ from seismo.waves import Waves
 
 _LARGE, _LARGER = 0.3, 10.0  # errors of the traces, in all and in those wanted, that are warned of
 _BISECTIONS, _MOST_COARSER = 14, 30.0  # of the spacing, in search of the wanted accuracy
-_TRIALS = 4  # of finer grids
+_TRIALS, _MOST_TRIED = 4, 1e6  # finer grids, and their points where the earth varies sideways
 _LAYERS = {SENT_BACK: "raise boundaries.layer.points"}
 _MOVES = {BESIDE: "move sources away from contacts", **_LAYERS}
 
@@ -117,16 +117,20 @@ def _finer(setup: Setup, expected: Expected) -> tuple[float, Expected]:
     """Return the spacing in m that mends what a spacing mends, and what is expected there.
 
     Where the earth varies with depth only, spacings are tried from that on which suits dispersion:
-    what contacts leave follows no law, and sources leave the rows of the surface.
+    what contacts leave follows no law, and sources leave the rows of the surface. In others they
+    are tried from that on which suits all laws, on grids that are soon prepared.
     """
     wanted, largest = setup.scenario.grid.accuracy, max(setup.waves.spacing)
     if _mended(setup, expected).error <= wanted:
         return largest, expected
+    law, power = _dispersion, 3.0  # at which errors fall with the spacing
     if not setup.earth.layered:
-        law = partial(_all_causes, expected=_mended(setup, expected))
-        return _below(min(1.0, _coarser(setup, partial(law, setup))) * largest), expected
-    spacing = _below(min(1.0, _coarser(setup, partial(_dispersion, setup))) * largest)
+        law, power = partial(_all_causes, expected=_mended(setup, expected)), 2.0
+    spacing = _below(min(1.0, _coarser(setup, partial(law, setup))) * largest)
     for _ in range(_TRIALS):
+        points = setup.grid.size * (largest / spacing) ** setup.grid.dimensions
+        if not setup.earth.layered and points > _MOST_TRIED:
+            break
         try:
             expected = expected_error(prepare(of_spacing(setup, spacing / largest)))
         except SeismoError:
@@ -134,7 +138,7 @@ def _finer(setup: Setup, expected: Expected) -> tuple[float, Expected]:
         error = _mended(setup, expected).error
         if error <= wanted:
             break
-        spacing = _below(spacing * min(0.9, max(0.5, math.cbrt(wanted / error))))
+        spacing = _below(spacing * min(0.9, max(0.5, (wanted / error) ** (1.0 / power))))
     return spacing, expected
 
 
