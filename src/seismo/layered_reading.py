@@ -140,6 +140,10 @@ class Layers:
         return {}
 
     @cached_property
+    def _media(self) -> dict[float, Values]:
+        return {}
+
+    @cached_property
     def _sides(self) -> dict[tuple[int, int], Values]:
         return {}
 
@@ -167,11 +171,14 @@ class Layers:
 
         On a contact of fluid and solid of the solid.
         """
-        nudge = 0.0
-        for contact in self.contacts:
-            if abs(contact.place - place) <= ON_CONTACT:
-                nudge = 2 * ON_CONTACT if below(contact, place) else -2 * ON_CONTACT
-        return self._average(self.grid.coordinate("z", np.array([place + nudge])), 0.0)
+        if place not in self._media:
+            nudge = 0.0
+            for contact in self.contacts:
+                if abs(contact.place - place) <= ON_CONTACT:
+                    nudge = 2 * ON_CONTACT if below(contact, place) else -2 * ON_CONTACT
+            z = self.grid.coordinate("z", np.array([place + nudge]))
+            self._media[place] = self._average(z, 0.0)
+        return self._media[place]
 
     def uneven(self, place: float) -> bool:
         """Tell whether the medium varies in the rows about a place."""

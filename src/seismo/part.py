@@ -187,12 +187,15 @@ def surroundings_of(setup: Setup) -> Surroundings:
     """Return what the weights of a run's sources and receivers depend on."""
     grid, physics, averaging = setup.grid, setup.physics, setup.scenario.averaging
     faces, first = image_faces(setup.scenario, grid, physics), setup.stencil.first
+    layers = None
+    if not setup.extremes.uniform:
+        layers = layers_of(physics, setup.earth, grid, averaging, first, setup.contacts)
     return Surroundings(
         grid, physics, setup.closure, any(f.kind == "free_surface" for f in faces),
         setup.stencil.order // 2, setup.slope, setup.contacts,
         row_norms(setup.contacts, first, grid.points[2]),
         fluid_density(setup.earth, grid, averaging),
-        layers_of(physics, setup.earth, grid, averaging, first, setup.contacts),
+        layers,
     )  # fmt: skip
 
 
