@@ -36,7 +36,7 @@ import numpy as np
 
 from seismo.contact import Rock
 
-_NEWTON = 8  # steps
+_NEWTON, _CONVERGED = 8, 1e-15  # steps; relative size of the last one
 _LARGEST = 1e8  # size at an end of the window of a wave that is 1 at the contacts
 
 
@@ -239,11 +239,20 @@ def _waves(
 
 def _exponents(first: np.ndarray, slope: np.ndarray) -> np.ndarray:
     """Return q per row for which the differences make of exp(q z) a slope: 2 sum c_m sinh."""
-    m = (np.arange(len(first)) + 0.5).reshape(-1, *(1,) * slope.ndim)
-    c, q = first.reshape(m.shape), slope.astype(complex)
+    q = slope.astype(complex)
     for _ in range(_NEWTON):
-        value = (2.0 * c * np.sinh(m * q)).sum(0) - slope
-        q = q - value / (2.0 * c * m * np.cosh(m * q)).sum(0)
+        half = np.exp(0.5 * q)
+        square, power = half * half, half
+        value, rate = -slope.astype(complex), np.zeros_like(q)
+        for n, c in enumerate(first):
+            opposite = 1.0 / power
+            value += c * (power - opposite)
+            rate += (n + 0.5) * c * (power + opposite)
+            power = power * square
+        step = value / rate
+        q = q - step
+        if np.abs(step).max(initial=0.0) <= _CONVERGED * np.abs(q).max(initial=0.0):
+            break
     return q
 
 
@@ -269,6 +278,8 @@ def _equations(
 
 def solved(matrix: np.ndarray, right: np.ndarray) -> np.ndarray:
     """Return the solutions (wave, unknowns, columns) of equations of unlike sizes."""
-    rows = np.abs(matrix).max(axis=2, keepdims=True)
-    columns = np.abs(matrix / rows).max(axis=1)[:, :, None]
-    return np.linalg.solve(matrix / rows / columns.transpose(0, 2, 1), right / rows) / columns
+    size = np.abs(matrix.real) + np.abs(matrix.imag)
+    rows = size.max(axis=2, keepdims=True)
+    columns = (size / rows).max(axis=1)[:, :, None]
+    scaled = matrix * (1.0 / (rows * columns.transpose(0, 2, 1)))
+    return np.linalg.solve(scaled, right / rows) / columns

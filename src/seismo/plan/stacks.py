@@ -186,9 +186,11 @@ def _medium(
     if physics.name == "elastic":
         with np.errstate(divide="ignore"):
             between = np.nan_to_num(2.0 / (1.0 / values[4][1:] + 1.0 / values[4][:-1]))
+    mean = 0.5 * (rho[1:] + rho[:-1])
+    if all(medium.vs for medium in stack.media):  # densities of fluids alone differ by direction
+        return c11, c13, c33, between, rho, mean
     along = average(("rho_x",), z)[0]
     across = average(("rho_z",), z + 0.5 * grid.spacing[2])[0]
-    mean = 0.5 * (rho[1:] + rho[:-1])
     wet = np.isfinite(along[1:] + along[:-1] + across[:-1])
     return (
         c11, c13, c33, between, np.where(np.isfinite(along), along, rho),
