@@ -129,6 +129,26 @@ def test_receivers_beside_a_contact_read_their_own_side(media) -> None:
         assert max(errors) < 0.025, name
 
 
+def test_averages_beside_a_sea_bed_displace_no_reading() -> None:
+    """Two points under a contact that lies four under a sea bed, whose averages are cell means.
+
+    They do not add up to the media's; rows beyond the contact are read as they are (13 % without).
+    """
+    media = {"vp": 1500.0, "vs": 0.0, "rho": 1000.0}, SOFT, ROCK
+    source, places = (0.0, CONTACT + 2 * H), FAR[:1]
+    given = document(SOLIDS, SIDEWAYS, source, places)
+    tops = zip((-100.0, CONTACT - 4 * H, CONTACT), media, strict=True)
+    given["model"][0]["layers"] = [{"top": top, **medium} for top, medium in tops]
+    simulation = solver.simulate(given)
+    stack = Stack(tuple(Medium(**medium) for medium in media), (CONTACT - 4 * H, CONTACT), False)
+    (wanted,) = layered_plane.force_response(
+        stack, np.array(source), places, np.array([1e9, 0.0]), solver.wavelet(simulation),
+        simulation.dt, "velocity", cut=1e-4,
+    )  # fmt: skip
+    found = np.concatenate(list(solver.traces(simulation).values()))
+    assert metrics.relative_l2(found, wanted) < 0.05
+
+
 LAYERED = {"vp": 2000.0, "vs": 1200.0, "rho": 2200.0}, {"vp": 4000.0, "vs": 2300.0, "rho": 2800.0}
 
 

@@ -140,6 +140,10 @@ class Layers:
         return {}
 
     @cached_property
+    def _quiet(self) -> dict[tuple[int, int], np.ndarray]:
+        return {}
+
+    @cached_property
     def _media(self) -> dict[float, Values]:
         return {}
 
@@ -232,9 +236,10 @@ class Layers:
         self, kind: Quantity, half: bool, place: float, rows: np.ndarray
     ) -> tuple[np.ndarray, np.ndarray]:
         """Return phi (kinks, rows) of some rows, and (kinks) what they are at a place."""
-        key = (self._side(place), kind, half)
+        settled = self._settled(place)
+        key = (self._side(place), kind, half, settled)
         if key not in self._sums:
-            self._sums[key] = self._integrals(kind, half, place)
+            self._sums[key] = self._integrals(kind, half, place, settled)
         edge = int(np.floor(place + 0.5))  # the half row above the place belongs to row edge - 1
         part = place + 0.5 - edge
         mean: list[np.ndarray] | None = None
@@ -249,7 +254,7 @@ class Layers:
         return np.array(seen), np.array(wanted)
 
     def _integrals(
-        self, kind: Quantity, half: bool, place: float
+        self, kind: Quantity, half: bool, place: float, settled: int
     ) -> dict[int, tuple[np.ndarray, np.ndarray, float]]:
         """Return by number phi at rows, exact integrals to the half rows above rows, their unit."""
         found = {}
@@ -264,8 +269,37 @@ class Layers:
             # Sums begin at the half row above the first row.
             sums = np.append(0.0, np.cumsum(q))
             phi = sums[1:] if half else sums[:-1] + 0.5 * q[0]
-            found[n] = phi, np.append(0.0, np.cumsum(true / unit)), unit
+            exact = np.append(0.0, np.cumsum(true / unit))
+            # Averages beside a fluid leave out some of a contact, which is not to be read.
+            middle = exact[1:] if half else 0.5 * (exact[1:] + exact[:-1])
+            found[n] = phi - (phi - middle)[settled], exact, unit
         return found
+
+    def _settled(self, place: float) -> int:
+        """Return the number of the nearest row with only one medium about it, that of a place.
+
+        Without one it is that of the nearest with any, and at last the first of all.
+        """
+        even, own = self._even(place), moduli(self.at(place))
+        rows = self.rows(place)
+        alike = [np.isclose(rows[name][even], own[name], 1e-6, 0.0, True) for name in own]
+        chosen = even[np.all(alike, axis=0)]
+        chosen = chosen if chosen.size else even
+        return int(chosen[np.abs(chosen - MARGIN - place).argmin()]) if chosen.size else 0
+
+    def _even(self, place: float) -> np.ndarray:
+        """Return the numbers of rows with rows of one medium about them, as `rows` counts."""
+        side = self._side(place)
+        if side not in self._quiet:
+            found = np.ones(self._rows.size, bool)
+            for values in self.rows(place).values():
+                near = np.lib.stride_tricks.sliding_window_view(
+                    np.pad(values, RADIUS, "edge"), 2 * RADIUS + 1
+                )
+                spread, largest = np.ptp(near, axis=1), np.abs(near).max(axis=1)
+                found &= ~np.isfinite(spread) | (spread <= ALIKE * largest)
+            self._quiet[side] = np.flatnonzero(found)
+        return self._quiet[side]
 
     def _between(self, kind: Quantity, nodes: np.ndarray, place: float) -> np.ndarray:
         """Return what the scheme has half-way between nodes: fluids have a density of their own."""
