@@ -43,9 +43,8 @@ from seismo.surface_closure import (
 )
 
 ORDER, ACCURACY, POINTS, ROWS = 8, 1, 8.0, CONTACT_ROWS
-DEPTHS = np.arange(1.0, 5.0, 0.25)  # beyond, the rows reach too little below the contact
+DEPTHS = np.arange(1.5, 5.0, 0.25)  # beyond, the rows reach too little below the contact
 SOFT, HARD = Rock(1200.0, 600.0, 1900.0), Rock(3000.0, 1700.0, 2300.0)
-SHALLOW = 1.4  # cells: above, layers are fitted whose shear modulus jumps four times and more
 LAYERS = (  # above, below, how far off in cells the contact is, weight
     (SOFT, HARD, -0.1, 1.0), (SOFT, HARD, 0.1, 1.0),
     (Rock(2000.0, 1000.0, 2100.0), HARD, 0.05, 0.8),
@@ -119,8 +118,7 @@ class ContactErrors:
     def __init__(self, depth: float) -> None:
         """Set the layers, and the closures that are exact enough."""
         self.layers = [LayerErrors(above, below, depth + shift, weight)
-                       for above, below, shift, weight in LAYERS
-                       if depth > SHALLOW or below.shear > 4.0 * above.shear]  # fmt: skip
+                       for above, below, shift, weight in LAYERS]  # fmt: skip
         self.c = Stencil(ORDER).first
         self.conditions = ClosureConditions(self.c, ROWS, ROWS + 1)
         matrix, right = self.conditions.exact_up_to(ACCURACY)

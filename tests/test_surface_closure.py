@@ -14,7 +14,7 @@ KINDS = {
     "plain": (Kind.PLAIN, np.inf, 3), "short": (Kind.PLAIN, np.inf, 2),
     "shortest": (Kind.PLAIN, np.inf, 1),
     "forces-7": (Kind.FORCES, 7, 3), "forces-10": (Kind.FORCES, 10, 3),
-    "contact": (Kind.CONTACT, 2.3, 3), "contact-1": (Kind.CONTACT, 1.0, 3),
+    "contact": (Kind.CONTACT, 2.3, 3),
     "moments-7": (Kind.MOMENTS, 7, 3), "moments-10": (Kind.MOMENTS, 10, 3),
 }  # fmt: skip
 EVERY = [
@@ -147,7 +147,7 @@ def test_order_2_has_a_plain_closure_only() -> None:
 
 
 def test_rows_are_fitted_to_a_contact_so_deep() -> None:
-    """Of order 8, from 1 to 4.75 cells; each is exact for straight lines."""
+    """Of order 8, from 1.5 to 4.75 cells; each is exact for straight lines."""
     rows = set()
     for contact in (1.4, 2.3, 3.0, 4.6):
         assert closure_kind(8, 0.5, moments=False, contact=contact) is Kind.CONTACT
@@ -156,6 +156,6 @@ def test_rows_are_fitted_to_a_contact_so_deep() -> None:
         assert np.abs((down @ (np.arange(60) + 0.5))[:8] - 1.0).max() < 1e-9
         rows.add(float(closure.node_norm[0]))
     assert len(rows) == 4
-    for order, contact in ((8, 0.8), (8, 5.0), (12, 2.3), (8, np.inf)):
+    for order, contact in ((8, 1.25), (8, 5.0), (12, 2.3), (8, np.inf)):
         assert closure_kind(order, 0.5, moments=False, contact=contact) is Kind.PLAIN
     assert closure_kind(8, 7.0, moments=False, contact=4.0) is Kind.FORCES

@@ -252,7 +252,7 @@ SIDEWAYS = {"type": "force", "force": {"x": 1e6}}
         (66.0, MOMENT, 5.0, Kind.PLAIN, 6),
         (46.0, MOMENT, 9.0, Kind.CONTACT, 8),
         (23.0, SIDEWAYS, 0.0, Kind.CONTACT, 8),
-        (8.0, SIDEWAYS, 0.0, Kind.PLAIN, 4),
+        (12.0, SIDEWAYS, 0.0, Kind.PLAIN, 4),
     ],
 )
 def test_the_closure_is_that_of_what_acts_and_lies_among_its_rows(
