@@ -52,7 +52,7 @@ SHALLOWEST, SHALLOW, SOFTER = 1.0, 3.0, 2.0
 # 40 m of it 0.8 and 0.4, 1.9 and 0.3, 1.4 and 0.4, 1.4 and 0.4 %; 2000/1000 on that, 16, 23, 40 m
 # 0.6 and 1.2, 1.1 and 0.2, 0.8 and 0.5 %; 1200/600 on 1300/650, 16, 23, 40 m 0.2 and 3.2, 0.3 and
 # 0.8, 0.5 and 0.8 %. What acts or is read among the rows errs by 1.2 to 28 instead of 1 to 5 %.
-# Beyond SOFTEST, in a layer of 800/250 m/s, waves grew tenfold in 6000 steps.
+# Beyond SOFTEST waves in layers of 800/250 m/s grow in absorbing layers with either rows.
 MUCH_SOFTER, DEEP, SOFTEST = 4.0, 2.0, 20.0
 BACKWARD = 0.005  # of the shear velocity of the surface: slower energy counts as still
 _FINE = 64  # samples per cell, in search of a contact
