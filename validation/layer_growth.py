@@ -1,13 +1,14 @@
 """No absorbing layer grows: a table of long runs in media that are hard on layers.
 
     python validation/layer_growth.py --jobs 16 --steps 100000 > layer_growth.md
+    python validation/layer_growth.py --only 3-D --backend gpu > layer_growth_3d.md
 
-Small grids (40 x 40 points and the layers, h = 10 m) with layers on all faces, or a free surface on
-top, for every plane equation: a uniform medium (ten times as many steps), white noise in all
-parameters, thin soft beds between stiff ones. Orders, points, precisions and frequencies (shares of
-what the grid carries in the slowest rock) are dealt out in turn, so that each medium meets all of
-them. "Left" is the largest motion of the last tenth over that of the run, "growth" over that of
-the tenth after a fifth of the run. Rounding leaves 1e-7 and less.
+Small grids (40 points along an axis, 18 in 3-D, and the layers, h = 10 m) with layers on all faces,
+or a free surface on top, for every equation: a uniform medium (ten times as many steps in 2-D),
+white noise in all parameters, thin soft beds between stiff ones. Orders, points, precisions and
+frequencies (shares of what the grid carries in the slowest rock) are dealt out in turn, so that
+each medium meets all of them. "Left" is the largest motion of the last tenth over that of the run,
+"growth" over that of the tenth after a fifth of the run. Rounding leaves 1e-7 and less.
 """
 
 from __future__ import annotations
@@ -15,24 +16,26 @@ from __future__ import annotations
 import argparse
 import tempfile
 from concurrent.futures import ProcessPoolExecutor, as_completed
-from dataclasses import astuple, dataclass
+from dataclasses import astuple, dataclass, fields
 from itertools import count
 from pathlib import Path
 
 import numpy as np
 
+from seismo.backends.choice import choose
 from seismo.errors import SeismoError
 from seismo.physics.registry import EQUATIONS, physics_for
 from seismo.scenario import from_dict
 from seismo.simulation import build
 
-POINTS, SPACING, PARTS = 40, 10.0, 50
+POINTS, SPACING, PARTS = {2: 40, 3: 18}, 10.0, 50
 STIFF = {"vp": 3000.0, "vs": 1500.0, "rho": 2000.0}
 SOFT = {"vp": 500.0, "vs": 100.0, "rho": 1200.0}
 NOISE = (1.001, 1.5, 2.0, 3.0, 5.0, 10.0, 20.0)  # contrasts
 WIDE = (3.0, 5.0, 10.0, 20.0)  # the same, in density too
 BEDS = (0.1, 0.3, 1.0, 3.0, 10.0, 30.0, 100.0)  # m
-ORDERS, LAYERS, SHARES = (2, 4, 6, 8, 12, 16), (5, 8, 10, 14, 20, 40), (0.05, 0.1, 0.25, 0.5, 1.0)
+ORDERS, SHARES = (2, 4, 6, 8, 10, 12, 14, 16), (0.05, 0.1, 0.25, 0.5, 1.0)
+LAYERS = {2: (5, 8, 10, 14, 20, 40), 3: (5, 8, 14)}
 FLOOR, DECAYED = 1e-5, 1.5  # below this share of the peak rounding may wander by this factor
 
 
@@ -42,6 +45,7 @@ class Case:
 
     Attributes:
         equation: its name.
+        dimensions: 2 or 3.
         medium: "uniform", or "noise", "wide" or "bed" and a contrast or a thickness.
         top: kind of the face on top.
         order: of the differences.
@@ -52,6 +56,7 @@ class Case:
     """
 
     equation: str
+    dimensions: int
     medium: tuple
     top: str
     order: int
@@ -61,29 +66,35 @@ class Case:
     steps: int
 
 
+def media(dimensions: int) -> list[tuple[str, float]]:
+    """List the media; in 3-D, where a run takes longer, those that asked for most in 2-D."""
+    if dimensions == 3:
+        return [("uniform", 2.0), ("noise", 5.0), ("noise", 20.0), ("bed", 1.0), ("bed", 10.0)]
+    found = [("uniform", ratio) for ratio in (1.5, 1.73, 2.0, 3.0)]
+    found += [("noise", c) for c in NOISE] + [("wide", c) for c in WIDE]
+    return found + [("bed", thickness) for thickness in BEDS]
+
+
 def cases(steps: int, rounds: int) -> list[Case]:
     """Deal out orders, points, frequencies and precisions to all equations and media."""
-    media = [("uniform", ratio) for ratio in (1.5, 1.73, 2.0, 3.0)]
-    media += [("noise", c) for c in NOISE] + [("wide", c) for c in WIDE]
-    media += [("bed", thickness) for thickness in BEDS]
-    turn, found = count(), []
+    turn, found = {2: count(), 3: count()}, []
     for _ in range(rounds):
         for equation, dimensions in EQUATIONS:
-            for medium in media:
-                n = next(turn)
-                if dimensions == 2:
-                    found.append(Case(
-                        equation, medium, ("absorbing", "free_surface")[n % 3 > 0],
-                        ORDERS[n * 5 % 6], LAYERS[n // 2 * 7 % 6], SHARES[n * 3 % 5],
-                        ("float32", "float64")[n // 3 % 2],
-                        steps * (10 if medium[0] == "uniform" else 1),
-                    ))  # fmt: skip
-    return sorted(found, key=lambda case: -case.steps)
+            layers = LAYERS[dimensions]
+            for medium in media(dimensions):
+                n = next(turn[dimensions])
+                found.append(Case(
+                    equation, dimensions, medium, ("absorbing", "free_surface")[n % 3 > 0],
+                    ORDERS[n * 5 % 8], layers[n // 2 * 7 % len(layers)], SHARES[n * 3 % 5],
+                    ("float32", "float64")[n // 3 % 2],
+                    steps * (10 if medium[0] == "uniform" and dimensions == 2 else 1),
+                ))  # fmt: skip
+    return sorted(found, key=lambda case: (-case.steps, -case.dimensions))
 
 
-def arrays(kind: str, contrast: float, seed: int) -> dict[str, np.ndarray]:
+def arrays(kind: str, contrast: float, dimensions: int, seed: int) -> dict[str, np.ndarray]:
     """Draw every node; vp / vs is at least 1.5."""
-    generator, shape = np.random.default_rng(seed), (POINTS, POINTS)
+    generator, shape = np.random.default_rng(seed), (POINTS[dimensions],) * dimensions
     vs = 150.0 * contrast ** generator.random(shape)
     if kind == "noise":
         spread = 1.0 + 2.0 * min(1.0, contrast - 1.0)
@@ -96,17 +107,18 @@ def arrays(kind: str, contrast: float, seed: int) -> dict[str, np.ndarray]:
 
 def model(case: Case, folder: Path) -> tuple[list[dict], float]:
     """Give the model, and its slowest velocity [m/s]."""
-    needs = dict.fromkeys(("vp", *physics_for(case.equation, 2).needs))
+    needs = dict.fromkeys(("vp", *physics_for(case.equation, case.dimensions).needs))
     kind, number = case.medium
     slow = "vs" if "vs" in needs else "vp"
     if kind == "uniform":
         rock = STIFF | {"vp": number * STIFF["vs"]}
         return [{"type": "uniform", **{key: rock[key] for key in needs}}], rock[slow]
     if kind == "bed":
-        beds = zip((0.0, 143.0, 143.0 + number), (STIFF, SOFT, STIFF), strict=True)
-        layers = [{"top": top, **{key: rock[key] for key in needs}} for top, rock in beds]
+        top = (POINTS[case.dimensions] // 3 + 0.3) * SPACING
+        beds = zip((0.0, top, top + number), (STIFF, SOFT, STIFF), strict=True)
+        layers = [{"top": z, **{key: rock[key] for key in needs}} for z, rock in beds]
         return [{"type": "layers", "layers": layers}], SOFT[slow]
-    drawn = arrays(kind, number, case.order + case.points)
+    drawn = arrays(kind, number, case.dimensions, case.order + case.points)
     for key in needs:
         np.save(folder / f"{key}.npy", drawn[key])
     part = {"type": "file", **{key: {"path": str(folder / f"{key}.npy")} for key in needs}}
@@ -114,35 +126,39 @@ def model(case: Case, folder: Path) -> tuple[list[dict], float]:
 
 
 def scenario(case: Case, folder: Path) -> dict:
-    """Put a source near the middle."""
+    """Put a source near the middle, above the bed."""
     rocks, slowest = model(case, folder)
-    extent, physics = (POINTS - 1) * SPACING, physics_for(case.equation, 2)
+    physics, points = physics_for(case.equation, case.dimensions), POINTS[case.dimensions]
+    axes = "xyz" if case.dimensions == 3 else "xz"
+    middle = (points // 2 + 0.3) * SPACING
     kind = "force" if "vs" in physics.needs else "pressure"  # in a fluid a force leaves eddies
     source = {"force": {axis: 1.0 for axis in ("x", "y", "z") if f"v{axis}" in
                         {field.name for field in physics.fields}}}  # fmt: skip
     return {
         "physics": case.equation, "precision": case.precision,
-        "grid": {"extent": {"x": extent, "z": extent}, "spacing": SPACING, "order": case.order},
+        "grid": {"extent": dict.fromkeys(axes, (points - 1) * SPACING), "spacing": SPACING,
+                 "order": case.order},
         "time": {"duration": 1.0, "dispersion_removal": False},
         "boundaries": {"top": case.top, "layer": {"points": case.points}},
         "model": rocks,
-        "sources": [{"type": kind, "position": {"x": 203.0, "z": 87.0},
+        "sources": [{"type": kind, "position": dict.fromkeys(axes, middle) | {"z": 0.42 * middle},
                      **(source if kind == "force" else {"amplitude": 1.0}),
                      "wavelet": {"type": "ricker",
                                  "frequency": case.share * slowest / (2.5 * 2 * SPACING)}}],
-        "receivers": [{"type": "points", "positions": [{"x": 60.0, "z": 60.0}]}],
+        "receivers": [{"type": "points", "positions": [dict.fromkeys(axes, 6 * SPACING)]}],
     }  # fmt: skip
 
 
-def follow(case: Case) -> tuple[float, float]:
+def follow(case: Case, device: str = "cpu") -> tuple[float, float]:
     """Run; return the largest motion of the last tenth over the run's, and over an earlier one."""
+    choice = choose(device, threads=1 if device == "cpu" else None)
     with tempfile.TemporaryDirectory() as folder:
         document = scenario(case, Path(folder))
         step = build(from_dict(document)).dt
         document["time"]["duration"] = case.steps * step
-        simulation = build(from_dict(document))
-        fields = simulation.setup.physics.fields
-        moving = [f.name for f in fields if f.late] or [fields[0].name]
+        simulation = build(from_dict(document), choice)
+        every = simulation.setup.physics.fields
+        moving = [f.name for f in every if f.late] or [every[0].name]
         ends = [case.steps * (part + 1) // PARTS for part in range(PARTS)]
         found = {}
         try:
@@ -167,21 +183,29 @@ def main() -> None:
     parser.add_argument("--jobs", type=int, default=1, help="runs at a time")
     parser.add_argument("--steps", type=int, default=100_000, help="of each run")
     parser.add_argument("--rounds", type=int, default=2, help="times that each medium is met")
-    parser.add_argument("--only", default="", help="of these equations or media")
+    parser.add_argument("--only", default="", help='of these, like "elastic 3-D" or "noise"')
+    parser.add_argument(
+        "--backend", choices=("cpu", "gpu"), default="cpu", help="a CPU's core each"
+    )
     asked = parser.parse_args()
-    todo = [c for c in cases(asked.steps, asked.rounds) if asked.only in f"{c.equation} {c.medium}"]
-    print("equation | medium | top | order | points | share | precision | steps | left | growth")
-    print(" | ".join(["---"] * 10))
+    todo = [
+        case
+        for case in cases(asked.steps, asked.rounds)
+        if asked.only in f"{case.equation} {case.dimensions}-D {case.medium}"
+    ]
+    named = [f.name for f in fields(Case)]
+    print(" | ".join([*named, "left", "growth"]))
+    print(" | ".join(["---"] * (len(named) + 2)))
     bad = 0
     with ProcessPoolExecutor(asked.jobs) as pool:
-        running = {pool.submit(follow, case): case for case in todo}
+        running = {pool.submit(follow, case, asked.backend): case for case in todo}
         for future in as_completed(running):
             case, (left, growth) = running[future], future.result()
             bad += grows(left, growth)
-            named = [" ".join(map(str, x)) if isinstance(x, tuple) else str(x)
-                     for x in astuple(case)]  # fmt: skip
+            values = [" ".join(map(str, x)) if isinstance(x, tuple) else str(x)
+                      for x in astuple(case)]  # fmt: skip
             said = " **grows**" if grows(left, growth) else ""
-            print(" | ".join(named), f"| {left:.1e} | {growth:.2g}{said}", flush=True)
+            print(" | ".join(values), f"| {left:.1e} | {growth:.2g}{said}", flush=True)
     print(f"\n{bad} of {len(todo)} runs grew")
 
 
