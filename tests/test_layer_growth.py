@@ -12,7 +12,7 @@ import numpy as np
 import pytest
 
 import solver
-from seismo.cpml import Layer, least_shift, profile
+from seismo.cpml import Layer, default_profile, least_shift, profile
 from seismo.grid import Grid
 from seismo.stencils import centred, largest_second_symbol, staggered
 
@@ -46,7 +46,8 @@ def acoustic_step(
     points = INSIDE + 2 * width
     dt = 0.9 * 2 / np.sqrt(2 * largest_second_symbol(second))
     grid = Grid("xz", (points, 1, points), (1.0,) * 3, (0.0,) * 3, (width, 0, 0), (width, 0, 0))
-    layer = Layer(1e-7, 1.0, alpha, 2.0, 1.0, least)
+    reflection, power, steep = default_profile(width)
+    layer = Layer(reflection, 1.0, alpha, power, 1.0, least, steep=steep)
     b, a, _, b_half, a_half, _, _ = profile(grid, "x", layer, dt)
     straight, up, down = differences(first, second, points)
     one, none = np.eye(points), np.zeros((points, points))
@@ -80,7 +81,7 @@ def test_acoustic_layers_do_not_grow(order) -> None:
 @pytest.mark.slow
 @pytest.mark.parametrize("tolerance", [0.0, 1e-3, 1e-5])
 @pytest.mark.parametrize("order", range(2, 17, 2))
-@pytest.mark.parametrize("width", [5, 8, 20, 40])
+@pytest.mark.parametrize("width", [5, 8, 12, 20, 40])
 def test_no_acoustic_layer_grows(order, tolerance, width) -> None:
     check_acoustic_layers(order, tolerance, width, (0.0, 0.01, 0.03, 0.1, 0.3, 1.0))
 
@@ -153,7 +154,7 @@ def speeds(model: list[dict], base, steps: int, parts: int = 4, **changes) -> li
               "order": changes.pop("order", 4)},
         time={"duration": 1000.0}, model=model,
         boundaries=solver.faces(2, top="free_surface") | {
-            "layer": {"points": changes.pop("points", 14)}},
+            "layer": {"points": changes.pop("points", 12)}},
         sources=[{"type": "force", "position": {"x": 300.0, "z": 100.0},
                   "force": {"x": 0.3, "z": 1.0}, "wavelet": {
                       "type": "ricker", "frequency": changes.pop("frequency", 4.0)}}],
@@ -226,8 +227,8 @@ def test_the_layers_of_ordinary_models_do_not_damp_fields() -> None:
 @pytest.mark.parametrize("precision", ["float32", "float64"])
 @pytest.mark.parametrize(
     ("order", "points", "frequency"),
-    [(2, 5, 15.0), (4, 14, 4.0), (6, 8, 1.0), (8, 14, 10.0), (10, 20, 1.0), (12, 10, 4.0),
-     (14, 40, 4.0), (16, 14, 1.0)],
+    [(2, 5, 15.0), (4, 12, 4.0), (6, 8, 1.0), (8, 12, 10.0), (10, 20, 1.0), (12, 10, 4.0),
+     (14, 40, 4.0), (16, 12, 1.0)],
 )  # fmt: skip
 @pytest.mark.parametrize("kind", ["noise", "blocks", 0.1, 0.5, 5.0, 30.0, 120.0])
 def test_no_layer_grows_in_any_medium(kind, order, points, frequency, precision, tmp_path) -> None:

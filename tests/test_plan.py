@@ -505,7 +505,7 @@ def test_the_plan_says_when_a_source_acts(wavelet, said, capsys):
 def test_a_plan_is_plain_data():
     plan = json.loads(json.dumps(make_plan(scenario()).as_dict()))
     assert plan["sources"][0]["centre"] == 1.5 / 8.0
-    assert plan["points"] == {"x": 229, "z": 115}
+    assert plan["points"] == {"x": 225, "z": 113}
     assert plan["dt"] < plan["dt_limit"]
     steps = plan["steps"]
     # 101 x 51 points, two fields, 16 times

@@ -29,7 +29,7 @@ SCENARIO = {
     "physics": "elastic",
     "grid": {"extent": {"x": 2000.0, "z": 1000.0}, "spacing": 10.0},
     "time": {"duration": 1.5},
-    "boundaries": {"top": "free_surface"},
+    "boundaries": {"top": "free_surface", "layer": {"points": 14}},
     "model": [{"type": "uniform", "vp": 1800.0, "vs": 1000.0, "rho": 2000.0}],
     "sources": [{"type": "force", "force": {"z": 1.0}, "position": {"x": 600.0, "z": 200.0},
                  "wavelet": {"type": "ricker", "frequency": 8.0}}],
@@ -39,7 +39,7 @@ SCENARIO = {
 
 
 def many_shots(count=40, **keys):
-    """A survey of small shots: 241 x 121 points each."""
+    """A survey of small shots: 229 x 115 points each."""
     line = {"start": {"x": 300.0, "z": 200.0}, "end": {"x": 1700.0, "z": 200.0}, "count": count}
     return from_dict(SCENARIO | {"survey": {"line": line, **keys}})
 

@@ -35,7 +35,7 @@ NOISE = (1.001, 1.5, 2.0, 3.0, 5.0, 10.0, 20.0)  # contrasts
 WIDE = (3.0, 5.0, 10.0, 20.0)  # the same, in density too
 BEDS = (0.1, 0.3, 1.0, 3.0, 10.0, 30.0, 100.0)  # m
 ORDERS, SHARES = (2, 4, 6, 8, 10, 12, 14, 16), (0.05, 0.1, 0.25, 0.5, 1.0)
-LAYERS = {2: (5, 8, 10, 14, 20, 40), 3: (5, 8, 14)}
+LAYERS = {2: (5, 8, 10, 12, 20, 40), 3: (5, 8, 12)}
 FLOOR, DECAYED = 1e-5, 1.5  # below this share of the peak rounding may wander by this factor
 
 

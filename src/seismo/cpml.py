@@ -1,15 +1,19 @@
 """Absorbing layers: complex-frequency-shifted convolutional PML profiles, and their shell boxes.
 
-In a layer of thickness L, at depth u (0 at its inner side, 1 outside), with N the `power`::
+In a layer of thickness L, at depth u (0 at its inner side, 1 outside), with N the `power`, M the
+`STEEP_POWER` and q what is `steep`::
 
-    d = d0 u^N,  d0 = -(N + 1) c log(R) / (2 L),  kappa = 1 + (kappa_max - 1) u^N,
+    d = d0 (u^N + q u^M),  d0 = -c log(R) / (2 L (1 / (N + 1) + q / (M + 1))),
+    kappa = 1 + (kappa_max - 1) u^N,
     alpha = alpha_max (1 - 0.9 u),
     b = exp(-(d / kappa + alpha) dt),  a = d (b - 1) / (kappa (d + kappa alpha))
 
 (Roden & Gedney 2000; Komatitsch & Martin 2007). R is the theoretical reflection at normal
-incidence, c the fastest velocity. Elsewhere alpha falls to 0 at the outer side; waves guided by a
-soft layer under a free surface then grow slowly in the layers at its ends, so it keeps a tenth.
-Second-order equations need alpha >= `least_shift` d besides, media that guide waves 0.05 d.
+incidence, c the fastest velocity. Elsewhere q is 0; the steep part absorbs fast waves at the outer
+side, where slow ones, for which it is too strong a change, have decayed. Elsewhere alpha falls to 0
+at the outer side; waves guided by a soft layer under a free surface then grow slowly in the layers
+at its ends, so it keeps a tenth. Second-order equations need alpha >= `least_shift` d besides,
+media that guide waves 0.05 d.
 
 Waves guided by a soft bed between stiff ones may have group and phase velocities of opposite signs
 along the layer, and grow in it all the same (Becache, Fauqueux & Joly 2003): a mode of wavenumber
@@ -36,12 +40,14 @@ from seismo.grid import AXES, Box, Grid
 ALPHA_DROP = 0.9  # share of alpha that is gone at the outer side
 GUIDING_ALPHA_DROP = 0.5  # the same where a medium may guide waves that grow
 GUIDING_SHIFT = 0.05  # smallest alpha / d there: with less they grow for sources of low frequency
-# Theoretical reflection (powers of ten below 1) and power of the profile by the points of a layer,
+STEEP_POWER = 6.9  # M of the profile
+# Theoretical reflection (powers of ten below 1), N and q of the profile by the points of a layer,
 # between which they are interpolated: the least exact reflection on the grid, and at grazing
 # incidence (`tests/layer_reflection.py`, `validation/cpml_grazing.py`).
 PROFILE_POINTS = (5, 8, 10, 12, 14, 20)
-PROFILE_REFLECTIONS = (3.0, 5.4, 7.0, 7.0, 6.5, 7.0)
-PROFILE_POWERS = (2.0, 2.0, 2.0, 2.5, 2.5, 4.0)
+PROFILE_REFLECTIONS = (3.0, 5.4, 7.0, 5.08, 6.5, 7.0)
+PROFILE_POWERS = (2.0, 2.0, 2.0, 2.55, 2.5, 4.0)
+PROFILE_STEEPS = (0.0, 0.0, 0.0, 0.78, 0.0, 0.0)
 EXCESS_MARGIN = 1.1  # over what lets a wave of two points neither grow nor decay
 
 
@@ -58,6 +64,7 @@ class Layer:
         least_shift: smallest alpha / d, see `least_shift`.
         damping: of the fields themselves, as a share of d.
         alpha_drop: share of alpha that is gone at the outer side.
+        steep: q of the profile.
     """
 
     reflection: float
@@ -68,12 +75,14 @@ class Layer:
     least_shift: float = 0.0
     damping: float = 0.0
     alpha_drop: float = ALPHA_DROP
+    steep: float = 0.0
 
 
-def default_profile(points: int) -> tuple[float, float]:
-    """Return the theoretical reflection and the power of the profile of a layer."""
-    exponent = np.interp(points, PROFILE_POINTS, PROFILE_REFLECTIONS)
-    return float(10.0**-exponent), float(np.interp(points, PROFILE_POINTS, PROFILE_POWERS))
+def default_profile(points: int) -> tuple[float, float, float]:
+    """Return the theoretical reflection, N and q of the profile of a layer."""
+    columns = (PROFILE_REFLECTIONS, PROFILE_POWERS, PROFILE_STEEPS)
+    exponent, power, steep = (float(np.interp(points, PROFILE_POINTS, c)) for c in columns)
+    return 10.0**-exponent, power, steep
 
 
 def least_shift(first: np.ndarray, second: np.ndarray) -> float:
@@ -116,8 +125,9 @@ def profile(grid: Grid, axis: str, layer: Layer, dt: float) -> np.ndarray:
             thickness = max(width, 1) - 0.5
             u = np.clip((depth - 0.5) / thickness, 0.0, 1.0)
             inside = (u > 0) & (width > 0)
-            strength = -(layer.power + 1) * layer.velocity * np.log(layer.reflection)
-            d = strength / (2 * thickness * h) * u**layer.power
+            shape = u**layer.power + layer.steep * u**STEEP_POWER
+            mean = 1 / (layer.power + 1) + layer.steep / (STEEP_POWER + 1)
+            d = -layer.velocity * np.log(layer.reflection) / (2 * thickness * h * mean) * shape
             kappa = 1 + (layer.kappa - 1) * u**layer.power
             alpha = np.maximum(layer.alpha * (1 - layer.alpha_drop * u), layer.least_shift * d)
             decay = np.exp(-(d / kappa + alpha) * dt)

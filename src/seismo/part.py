@@ -36,11 +36,11 @@ def _layer(setup: Setup) -> cpml.Layer:
     least = cpml.GUIDING_SHIFT if setup.guided_damping else 0.0
     if setup.physics.second_order:
         least = cpml.least_shift(setup.stencil.first, setup.stencil.second)
-    reflection, power = cpml.default_profile(spec.points)
+    reflection, power, steep = cpml.default_profile(spec.points)
     return cpml.Layer(
         spec.reflection or reflection, spec.kappa, math.pi * alpha, spec.power or power,
         setup.fastest, least, setup.guided_damping,
-        cpml.GUIDING_ALPHA_DROP if setup.guided_damping else cpml.ALPHA_DROP,
+        cpml.GUIDING_ALPHA_DROP if setup.guided_damping else cpml.ALPHA_DROP, steep,
     )  # fmt: skip
 
 

@@ -140,7 +140,7 @@ class AbsorbingLayer(Part):
     """The CFS-CPML layers outside every absorbing face."""
 
     points: Annotated[Integer, Field(ge=1, le=MOST_LAYER_POINTS)] = Field(
-        14, description="thickness in grid points"
+        12, description="thickness in grid points"
     )
     reflection: Reflection | None = Field(
         None,
@@ -157,7 +157,9 @@ class AbsorbingLayer(Part):
         "twice that where the waves are elastic",
     )
     power: PositiveNumber | None = Field(
-        None, description="power of the damping profile; left out, what suits the points"
+        None,
+        description="power of the damping profile near its inner side; left out, what suits the "
+        "points",
     )
 
 

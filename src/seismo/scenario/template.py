@@ -26,7 +26,7 @@ time:
 
 boundaries:                    # absorbing (the default), free_surface (top), rigid, periodic
   top: free_surface
-  layer: {{points: 14}}          # thickness of the absorbing layers outside the extent
+  layer: {{points: 12}}          # thickness of the absorbing layers outside the extent
 
 model:                         # parts are applied in order, later ones over earlier ones
   - type: layers
