@@ -9,10 +9,12 @@ import solver
 from seismo.exact import layered_plane, metrics
 from seismo.exact.medium import Medium
 from seismo.exact.stack import Stack
+from seismo.layered_reading import layers_of
 from seismo.plan.accuracy import expected_error
 from seismo.plan.near_contacts import near_contacts, near_sources
 from seismo.scenario import from_dict
 from seismo.setup import prepare
+from seismo.surroundings import Surroundings
 
 H, CONTACT = 10.0, 300.0  # m
 SOFT = {"vp": 1200.0, "vs": 600.0, "rho": 1900.0}
@@ -96,3 +98,29 @@ def test_contacts_beside_a_source_are_seen_in_any_earth() -> None:
     given["model"].append({"type": "block", "x": [20.0, 90.0], "z": [310.0, 500.0], **SOFT})
     (line,) = told(given)
     assert "a contact of media lies 1.9 points away" in line
+
+
+def on_thin_soil(cells: float, receivers=((120.0, 150.0),), depth=100.0) -> dict:
+    """Put soil of so many cells between water and rock, and an explosion in the water."""
+    given = document("force", 0.0, receivers)
+    bed = {"top": 303.0, **SOFT}, {"top": 303.0 + cells * H, **ROCK}
+    given["model"] = [{"type": "layers", "layers": [{"top": 0.0, **WATER}, *bed]}]
+    given["sources"] = [{"type": "explosion", "moment": 1e12, "position": {"x": 0.0, "z": depth},
+                         "wavelet": {"type": "ricker", "frequency": 2.4}}]  # fmt: skip
+    given["boundaries"] = {"top": "absorbing"}
+    return given
+
+
+def test_rows_of_the_fluid_are_not_read_among_layers_of_the_solid() -> None:
+    """Nodes of rock 2.7 cells from water, whose weights among layers reach over soil and bed."""
+    setup = prepare(from_dict(on_thin_soil(2.5)))
+    (contact,) = setup.contacts
+    first = setup.stencil.first
+    layers = layers_of(setup.physics, setup.earth, setup.grid, "effective", first, setup.contacts)
+    around = Surroundings(
+        setup.grid, setup.physics, None, False, setup.halo, contacts=setup.contacts, layers=layers
+    )
+    for field in setup.physics.fields:
+        for depth in (330.0, 335.0):
+            _, _, rows, weights = around.weights(field, (0.0, 0.0, depth))
+            assert rows[weights != 0.0].min() >= contact.half + ("z" not in field.half)

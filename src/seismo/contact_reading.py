@@ -50,8 +50,7 @@ def side_weights(
         place: where, in rows.
         points: rows of the grid.
     """
-    top = max((c for c in contacts if below(c, place)), key=_place, default=None)
-    bottom = min((c for c in contacts if not below(c, place)), key=_place, default=None)
+    top, bottom = _sides(contacts, place)
     shift = 0.5 if half else 0.0
     first = int(np.floor(place - shift)) - RADIUS + 1
     last = first + 2 * RADIUS - 1
@@ -80,6 +79,20 @@ def side_weights(
         kept = ~np.isin(chosen, [c.half for c in (top, bottom) if c])
         return chosen[kept], weights[kept]
     return chosen, weights
+
+
+def own_side(contacts: tuple[Contact, ...], half: bool, place: float, rows: np.ndarray) -> bool:
+    """Whether rows of a field, on half rows or not, are all of the side of a place, in rows."""
+    top, bottom = _sides(contacts, place)
+    above = top is not None and rows.min() <= top.half
+    return not above and (bottom is None or rows.max() <= bottom.half - int(half))
+
+
+def _sides(contacts: tuple[Contact, ...], place: float) -> tuple[Contact | None, Contact | None]:
+    """Return the next contacts above and below a place, in rows."""
+    top = max((c for c in contacts if below(c, place)), key=_place, default=None)
+    bottom = min((c for c in contacts if not below(c, place)), key=_place, default=None)
+    return top, bottom
 
 
 def _place(contact: Contact) -> float:

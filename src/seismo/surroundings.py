@@ -11,7 +11,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from seismo.contact import Contact
-from seismo.contact_reading import FluidDensity, side_weights
+from seismo.contact_reading import FluidDensity, own_side, side_weights
 from seismo.errors import ScenarioError
 from seismo.grid import AXES, Grid
 from seismo.interpolation import (
@@ -92,6 +92,8 @@ class Surroundings:
         kind = kind or KINDS.get(field.name)
         if side is None and kind and self.layers and self._under(index[2], half, surface):
             side = self.layers.weights(kind, half, index[2])
+            if side and not own_side(self.contacts, half, index[2], side[0]):
+                side = None
         found = point_weights(index, field.half, 0, surface, side)
         self.refuse_outside(found, position, "interpolate", ", or onto a grid point")
         if self.fluids is not None and field.name in ("vx", "vy") and not half:
