@@ -24,8 +24,14 @@ from seismo.grid import AXES
 from seismo.interpolation import axis_weights
 from seismo.physics.table import Field
 from seismo.plan.layered_error import Contacts, layered_error
-from seismo.plan.near_contacts import NearSource, near_sources
+from seismo.plan.near_contacts import (
+    NearReceivers,
+    NearSource,
+    near_receivers,
+    near_sources,
+)
 from seismo.plan.sideways import sideways_error
+from seismo.plan.thin_solids import thin_solids
 from seismo.setup import Setup
 
 FACES = {"x": ("x_min", "x_max"), "y": ("y_min", "y_max"), "z": ("top", "bottom")}
@@ -39,6 +45,7 @@ _UNLIKE = 2.0  # times the error of another set of receivers, that is told
 # Causes, but for dispersion in each medium:
 PLACING, SURFACE = "sources and receivers between grid points", "the free surface"
 CONTACTS, BESIDE = "contacts of media", "sources beside contacts"
+READ_BESIDE, THIN = "receivers beside contacts", "thin solids on fluids"
 SENT_BACK = "absorbing layers"
 
 
@@ -50,11 +57,13 @@ class Expected:
         causes: what errs, and by how much of a trace's L2 norm, the largest first.
         sets: error of the worst trace of each set of receivers, by name, where these differ.
         near: the sources, each with what a contact beside it makes of its amplitudes.
+        reading: the sets of receivers, each with what a contact beside makes of its traces.
     """
 
     causes: tuple[tuple[str, float], ...]
     sets: tuple[tuple[str, float], ...] = ()
     near: tuple[NearSource, ...] = ()
+    reading: tuple[NearReceivers, ...] = ()
 
     @property
     def error(self) -> float:
@@ -92,13 +101,21 @@ def expected_error(setup: Setup) -> Expected:
     near = tuple(near_sources(setup))
     worst = max((source.error for source in near), default=0.0)
     causes.append((BESIDE, min(1.0, worst)))
+    causes.append((THIN, max((solid.error for solid in thin_solids(setup)), default=0.0)))
     sent_back = layer_error(setup.waves, setup.scenario.boundaries, setup.guided_damping)
     if setup.guided_damping:
         sent_back *= _grazing(setup)
     causes.append((SENT_BACK, sent_back))
     others = math.hypot(*(error for what, error in causes if not what.startswith(CONTACTS)))
-    sets = tuple((name, math.hypot(others, error)) for name, error in contacts.sets.items())
-    return Expected(tuple(sorted(causes, key=lambda cause: -cause[1])), _unlike(sets), near)
+    reading = tuple(near_receivers(setup))
+    beside = {group.name: min(1.0, group.error) for group in reading}
+    causes.append((READ_BESIDE, max(beside.values(), default=0.0)))
+    sets = tuple(
+        (name, math.hypot(others, error, beside.get(name, 0.0)))
+        for name, error in contacts.sets.items()
+    )
+    causes.sort(key=lambda cause: -cause[1])
+    return Expected(tuple(causes), _unlike(sets), near, reading)
 
 
 def _unlike(sets: tuple[tuple[str, float], ...]) -> tuple[tuple[str, float], ...]:

@@ -17,7 +17,7 @@ from seismo.plan.accuracy import FACES, Expected
 from seismo.plan.coverage import otherwise, uncovered
 from seismo.plan.geography import depths, directions
 from seismo.plan.moments import MOMENTS
-from seismo.plan.near_contacts import near_contacts
+from seismo.plan.near_contacts import DIFFERENTIATED, near_contacts
 from seismo.plan.odd_media import ODD_MEDIA
 from seismo.plan.remedy import inaccurate, uncarried
 from seismo.plan.resolution import (
@@ -26,7 +26,7 @@ from seismo.plan.resolution import (
     dominant_frequency,
     highest_frequency,
 )
-from seismo.plan.sea_bed import DIFFERENTIATED, sea_bed
+from seismo.plan.sea_bed import sea_bed
 from seismo.plan.timing import TIMING, Lines
 from seismo.scenario.grid import MOST_LAYER_POINTS
 from seismo.setup import Setup, maps_of
@@ -46,7 +46,8 @@ def cautions(setup: Setup, layers: list[LayerResolution], expected: Expected) ->
     found = [*uncarried(setup, layers), *inaccurate(setup, layers, expected)]
     found += [line for look in _EARTH for line in look(setup, layers)]
     found += [line for look in _GEOMETRY for line in look(setup)]
-    return [*found, *near_contacts(setup, expected.near), *_nothing_recorded(setup)]
+    found += near_contacts(setup, expected.near, expected.reading)
+    return [*found, *_nothing_recorded(setup)]
 
 
 def _beyond(setup: Setup, layers: list[LayerResolution]) -> Lines:

@@ -5,10 +5,13 @@ Among layers they are read for what they are on their own side (`seismo.layered_
 moduli at a contact d cells away and p points in the shortest wavelength it is about
 
     moments:                0.02 (r - 1) (10 / p)^2 exp(-1.25 d)
-    forces and receivers:   0.006 (r - 1) (10 / p)^2 exp(-1.5 d)
+    forces:                 0.006 (r - 1) (10 / p)^2 exp(-1.5 d)
+    receivers:              0.004 (r - 1) (10 / p)^2 exp(-1.5 d)
+    receivers of strains:   0.012 (r - 1) (10 / p)^2 exp(-0.9 d)
 
-within a factor of 2 to 3 of what was found (order 8, p = 6 to 20; r = 6 and 9.7, fluids and solids,
-d from 0 to 3, under a free surface, too; less on the softer side, and of shear moments). Where the
+(divergence, rotation, stress and pressure of solids) within a factor of 2 to 3 of what was found
+(order 8, p = 6 to 20; r = 6 and 9.7, fluids and solids, d from 0 to 3, under a free surface, too;
+less on the softer side, and of shear moments; strains at p = 10, r = 1.7 to 9.7). Where the
 earth varies sideways a moment is spread over both media and strains them by unlike amounts, and a
 force or a receiver meets a motion whose slope jumps, at any order and sampling::
 
@@ -28,6 +31,7 @@ import numpy as np
 
 from seismo.grid import AXES
 from seismo.plan.timing import Lines
+from seismo.receiver_groups import ReceiverGroup
 from seismo.setup import Setup
 
 _REACH = 4.5  # cells
@@ -44,8 +48,11 @@ class _Law(NamedTuple):
     power: float = 0.0
 
 
-_LAYERED = _Law(0.02, 1.25, 2.0), _Law(0.006, 1.5, 2.0)  # of moments, and of forces and receivers
+_LAYERED = _Law(0.02, 1.25, 2.0), _Law(0.006, 1.5, 2.0)  # of moments, and of forces
 _SIDEWAYS = _Law(0.4, 1.25), _Law(0.02, 4.0)
+_READ = _Law(0.012, 0.9, 2.0), _Law(0.004, 1.5, 2.0)  # of strains, and of motion, among layers
+DIFFERENTIATED = ("divergence", "rotation")
+_BENT = (*DIFFERENTIATED, "stress", "pressure")  # quantities that strains along layers are part of
 
 
 class NearSource(NamedTuple):
@@ -53,6 +60,14 @@ class NearSource(NamedTuple):
 
     name: str
     cells: float
+    error: float
+
+
+class NearReceivers(NamedTuple):
+    """A set of receivers: its name, how many err by more than `_LEAST`, and its worst error."""
+
+    name: str
+    told: int
     error: float
 
 
@@ -71,18 +86,42 @@ def near_sources(setup: Setup) -> list[NearSource]:
         if at not in known:
             known[at] = _nearest(setup, source.position, axes)
         cells, ratio = known[at]
-        error = _error(setup, source.kind == "force", cells, ratio)
+        laws = _LAYERED if reads_layers(setup) else _SIDEWAYS
+        error = _error(setup, laws[source.kind == "force"], cells, ratio)
         if source.name not in found or error > found[source.name].error:
             found[source.name] = NearSource(source.name, cells, error)
     return list(found.values())
 
 
-def near_contacts(setup: Setup, sources: Iterable[NearSource]) -> Lines:
+def near_receivers(setup: Setup) -> list[NearReceivers]:
+    """List the sets of receivers of an earth that varies with depth only."""
+    return [_near_set(setup, group) for group in setup.groups if setup.earth.layered]
+
+
+def _near_set(setup: Setup, group: ReceiverGroup) -> NearReceivers:
+    """Return how a set errs, by what of its quantities errs most."""
+    laws = _READ if reads_layers(setup) else _SIDEWAYS
+    strains = setup.physics.slips and any(name in _BENT for name in group.quantities)
+    depths, counts = np.unique(group.positions[:, 2], return_counts=True)
+    errors = np.zeros(depths.size)
+    for n, z in enumerate(depths):
+        place = (*group.positions[0, :2], float(z))
+        cells, ratio = _nearest(setup, place, "z")
+        if ratio > 1.0:
+            fluid = bool(_along(setup, place, "z", depths[n : n + 1])[1][0])
+            errors[n] = _error(setup, laws[fluid or not strains], cells, ratio)
+    return NearReceivers(group.name, int(counts[errors > _LEAST].sum()), float(errors.max()))
+
+
+def near_contacts(
+    setup: Setup, sources: Iterable[NearSource], receivers: Iterable[NearReceivers]
+) -> Lines:
     """Name sources and receivers that err by more than `_LEAST` since a contact is near.
 
     Args:
         setup: the run.
         sources: its `near_sources`.
+        receivers: its `near_receivers`.
     """
     for source in sources:
         if source.error > _LEAST:
@@ -91,22 +130,12 @@ def near_contacts(setup: Setup, sources: Iterable[NearSource]) -> Lines:
                 f"amplitudes err by up to about {_percent(source.error)}; move it away from the "
                 "contact, or use a finer grid.spacing"
             )
-    if setup.earth.layered:
-        yield from _receivers(setup)
-
-
-def _receivers(setup: Setup) -> Lines:
-    """Name receivers near contacts, in an earth that varies with depth only."""
-    for group in setup.groups:
-        depths, counts = np.unique(group.positions[:, 2], return_counts=True)
-        places = [(*group.positions[0, :2], z) for z in depths]
-        errors = np.array([_error(setup, True, *_nearest(setup, place, "z")) for place in places])
-        near = errors > _LEAST
-        if near.any():
+    for group in receivers:
+        if group.told:
             yield (
-                f"receivers {group.name}: {counts[near].sum()} on a contact of media or less than "
-                "a point from it, where motion bends: traces err by up to about "
-                f"{_percent(errors.max())}; move them a point away, or use a finer grid.spacing"
+                f"receivers {group.name}: {group.told} on a contact of media or near it, "
+                f"where motion bends: traces err by up to about {_percent(group.error)}; move "
+                "them away from the contact, or use a finer grid.spacing"
             )
 
 
@@ -114,9 +143,8 @@ def _percent(error: float) -> str:
     return f"{float(f'{100 * error:.2g}'):g} %"
 
 
-def _error(setup: Setup, moving: bool, cells: float, ratio: float) -> float:
-    """Return the error of a moment, or of what reads or drives motion, so near a contact."""
-    law = (_LAYERED if reads_layers(setup) else _SIDEWAYS)[moving]
+def _error(setup: Setup, law: _Law, cells: float, ratio: float) -> float:
+    """Return the error so near a contact of so large a ratio of moduli."""
     slowest = min(passage.velocity for passage in setup.waves.passages)
     sampling = (10.0 / setup.waves.points(slowest)) ** law.power
     return law.factor * (ratio - 1.0) * sampling * math.exp(-law.decay * cells)

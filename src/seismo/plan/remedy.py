@@ -22,8 +22,10 @@ from seismo.plan.accuracy import (
     BESIDE,
     CONTACTS,
     PLACING,
+    READ_BESIDE,
     SENT_BACK,
     SURFACE,
+    THIN,
     Expected,
     expected_error,
     percent,
@@ -40,7 +42,11 @@ _LARGE, _LARGER = 0.3, 10.0  # errors of the traces, in all and in those wanted,
 _BISECTIONS, _MOST_COARSER = 14, 30.0  # of the spacing, in search of the wanted accuracy
 _TRIALS, _MOST_TRIED = 4, 1e6  # finer grids, and their points where the earth varies sideways
 _LAYERS = {SENT_BACK: "raise boundaries.layer.points"}
-_MOVES = {BESIDE: "move sources away from contacts", **_LAYERS}
+_MOVES = {
+    BESIDE: "move sources away from contacts",
+    READ_BESIDE: "move receivers away from contacts",
+    **_LAYERS,
+}
 
 
 def points_needed(setup: Setup, layers: list[LayerResolution]) -> float:
@@ -162,7 +168,7 @@ def _mended(setup: Setup, expected: Expected) -> Expected:
 
 def _disperses(expected: Expected, order: int) -> bool:
     """Tell whether dispersion errs most, and there is an order that has less of it."""
-    known = (PLACING, SURFACE, BESIDE, SENT_BACK)
+    known = (PLACING, SURFACE, BESIDE, READ_BESIDE, THIN, SENT_BACK)
     what = expected.causes[0][0]
     return order < 16 and what not in known and not what.startswith(CONTACTS)
 

@@ -19,14 +19,15 @@ from seismo.contact_operators import contact_operators, vibrations
 from seismo.contact_reading import ON_CONTACT
 from seismo.errors import SeismoError
 from seismo.plan.accuracy import percent
+from seismo.plan.near_contacts import DIFFERENTIATED
 from seismo.plan.remedy import of_spacing
 from seismo.plan.resolution import dominant_frequency, highest_frequency
+from seismo.plan.thin_solids import thin_solid_lines
 from seismo.plan.timing import Lines
 from seismo.setup import Setup, make_grid
 
 LEAST_ROWS = 3.0  # in a wave that a grid carries
 _WAVELENGTHS = (3.0, 4.0, 5.0, 6.0, 8.0, 10.0, 13.0, 17.0)  # in rows
-DIFFERENTIATED = ("divergence", "rotation")
 _DEPTH = 3.0  # wavelengths of column on each side of a contact
 _SEARCHED = 1000  # trial velocities
 _FINER, _FINER_GRIDS = 0.8, 16  # times the spacing, in search of room for a contact
@@ -82,6 +83,7 @@ def sea_bed(setup: Setup) -> Lines:
         z = f"{setup.grid.coordinate('z', contact.place):.6g} m"
         yield from _waves(setup, contact, contact.row in kept, z)
         yield from _receivers(setup, contact, z)
+    yield from thin_solid_lines(setup)
 
 
 def _waves(setup: Setup, contact: Contact, kept: bool, z: str) -> Lines:
