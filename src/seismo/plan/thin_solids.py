@@ -8,9 +8,11 @@ shortest wavelength traces err besides by about
     sources in the layer, or up to 2 cells beyond:                      0.06 ln(r) (10 / p)^1.5
     sources further in the solid, or such receivers alone:              0.02 ln(r) (10 / p)^1.5
 
-within a factor of 3 to 4 of what was found (r = 3 to 38, p = 6 to 20, layers of 1 to 5 cells); more
-is left of moments in a layer of one cell (79 %). Sources in the fluid and receivers there or deep
-in the solid err as the rows do (`seismo.plan.layered_error`).
+    moments, divergence and rotation in layers of under 2.25 cells:     0.35 ln(r), at any sampling
+
+within a factor of 3 to 4 of what was found (r = 3 to 38, p = 6 to 20, layers of 1 to 5 cells;
+the last from a twentieth to 9 times as much). Sources in the fluid and receivers there
+or deep in the solid err as the rows do (`seismo.plan.layered_error`).
 """
 
 from __future__ import annotations
@@ -22,11 +24,13 @@ import numpy as np
 
 from seismo.contact import Contact
 from seismo.contact_closure import closed_rows
+from seismo.plan.near_contacts import DIFFERENTIATED
 from seismo.plan.stacks import contact_depths
 from seismo.plan.timing import Lines
 from seismo.setup import Setup
 
 _WITHIN, _BEYOND = 0.06, 0.02
+_MOMENTS, _FEW = 0.35, 2.25  # of strains in layers of fewer cells
 _POWER = 1.5
 _REACH = 2.0  # cells beyond the layer
 _LEAST = 0.02  # error that is told
@@ -95,13 +99,24 @@ def _error(setup: Setup, contact: Contact, cells: float, shear: np.ndarray) -> f
 
     acting = away([source.position[2] for shot in setup.shots for source in shot.sources])
     reading = away([z for group in setup.groups for z in group.positions[:, 2]])
-    if within(acting):
+    slowest = min(passage.velocity for passage in setup.waves.passages)
+    sampling = (10.0 / setup.waves.points(slowest)) ** _POWER
+    strained = away(_strained(setup))
+    if cells < _FEW and ((strained >= 0.0) & (strained <= cells)).any():
+        factor, sampling = _MOMENTS, 1.0
+    elif within(acting):
         factor = _WITHIN
     elif (acting > 0.0).any() or within(reading):
         factor = _BEYOND
     else:
         return 0.0
-    slowest = min(passage.velocity for passage in setup.waves.passages)
-    sampling = (10.0 / setup.waves.points(slowest)) ** _POWER
     strength = abs(math.log(shear[1] / shear[0]))
     return min(1.0, factor * strength * sampling)
+
+
+def _strained(setup: Setup) -> list[float]:
+    """List the depths in m of moments, and of receivers of divergence or rotation."""
+    sources = [source for shot in setup.shots for source in shot.sources]
+    groups = [g for g in setup.groups if any(name in DIFFERENTIATED for name in g.quantities)]
+    moments = [source.position[2] for source in sources if source.kind != "force"]
+    return moments + [z for group in groups for z in group.positions[:, 2]]
