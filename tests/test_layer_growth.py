@@ -213,12 +213,34 @@ def test_no_layer_grows_above_a_shallow_contact(depth, tmp_path) -> None:
     assert found[1] < found[0]
 
 
-def test_the_layers_of_ordinary_models_do_not_damp_fields() -> None:
-    """Stiffness that rises with depth, and hardly varies sideways: the layers stay matched."""
-    document = solver.plan("elastic", 2)  # 252 m deep
-    rising = [{"top": top, "vp": 2.0 * vs, "vs": vs, "rho": 2000.0}
-              for top, vs in ((0.0, 300.0), (50.0, 800.0), (120.0, 2000.0))]  # fmt: skip
-    for model, damping in (([{"type": "layers", "layers": rising}], 0.0), (soft_bed(0.1), 0.0299)):
+def ground(*rocks: tuple[float, float]) -> list[dict]:
+    """Return layers of vp / vs 2, from their tops in m and vs in m/s."""
+    layers = [{"top": top, "vp": 2.0 * vs, "vs": vs, "rho": 2000.0} for top, vs in rocks]
+    return [{"type": "layers", "layers": layers}]
+
+
+@pytest.mark.parametrize(("rock", "depth"), [(900.0, 77.0), (3000.0, 154.0)])
+def test_no_layer_grows_in_soft_ground_on_rock(rock, depth, tmp_path) -> None:
+    """30 times in each eighth of 40,000 steps, and at once where a contact stiffened two rows."""
+    model = ground((0.0, 300.0), (depth, rock))
+    found = speeds(model, tmp_path, 12_000, 3, order=8, points=12, frequency=1.0)
+    assert found[2] < 0.5 * found[0]
+
+
+def test_layers_damp_fields_by_what_the_ground_guides() -> None:
+    """Under a free surface softer ground does, and beds; where nothing is reflected nothing."""
+    free = solver.faces(2, top="free_surface") | {"layer": {"points": 12}}
+    cases = [
+        (ground((0.0, 800.0)), free, 0.0),
+        (ground((0.0, 800.0), (50.0, 1200.0)), free, 0.005),
+        (ground((0.0, 300.0), (50.0, 800.0), (120.0, 2000.0)), free, 0.015),
+        (ground((0.0, 300.0), (50.0, 800.0), (120.0, 2000.0)), solver.faces(2), 0.0),
+        (soft_bed(0.1), solver.faces(2), 0.0299),
+    ]
+    for model, boundaries, damping in cases:
+        document = solver.plan(
+            "elastic", 2, boundaries=boundaries, steps=None, time={"duration": 1000.0}
+        )  # 252 m deep
         setup = solver.prepare(solver.from_dict(document | {"model": model}))
         assert setup.guided_damping == pytest.approx(damping, abs=1e-4)
 

@@ -2,13 +2,17 @@
 
 from __future__ import annotations
 
+from typing import get_args
+
 import numpy as np
 import pytest
 
 import solver
+from seismo.channels import channel_points
 from seismo.exact import layered_plane, metrics
 from seismo.exact.medium import Medium
 from seismo.exact.stack import Stack
+from seismo.layered_reading import Quantity
 from seismo.part import surroundings_of
 from seismo.physics.registry import physics_for
 from seismo.scenario import from_dict
@@ -210,6 +214,53 @@ def test_any_decomposition_gives_the_same_bits(name: str, dimensions: int) -> No
     assert solver.identical(cut, whole)
 
 
+WATER = {"vp": 1500.0, "vs": 0.0, "rho": 1000.0}
+
+
+def reading(media, tops, surface: bool = False, **changes):
+    """Return what reads in an earth of media with their tops in m, from a grid that begins at 0."""
+    given = document(SOLIDS, BLAST, (0.0, 690.0), FAR) | changes
+    given["grid"] = given["grid"] | {"extent": {"x": 850.0, "z": 750.0}, "origin": {"x": -300.0}}
+    if surface:
+        given["boundaries"] = solver.faces(2, top="free_surface")
+    stacked = [{"top": top, **medium} for top, medium in zip(tops, media, strict=True)]
+    given["model"] = [{"type": "layers", "layers": stacked}]
+    setup = prepare(from_dict(given))
+    return setup, surroundings_of(setup)
+
+
+@pytest.mark.parametrize("rock", [332.0, 345.0])
+def test_a_node_on_a_sea_bed_is_read_from_the_solid_alone(rock: float) -> None:
+    """With another contact beside it; water was read there, with weights of 3."""
+    setup, around = reading((WATER, SOFT, ROCK), (0.0, CONTACT, rock))
+    points = around.reading(setup.physics.named("vx"), (0.0, 0.0, CONTACT))["vx"]
+    assert points.z.min() >= setup.grid.index("z", CONTACT)
+    assert np.abs(points.weights).sum() < 2.0
+
+
+@pytest.mark.parametrize("name", ["rotation", "stress", "divergence"])
+@pytest.mark.parametrize(
+    ("media", "tops", "surface"),
+    [((LIGHT, HEAVY), (0.0, 60.0), True), ((WATER, SOFT, ROCK), (0.0, 20.0, 51.0), True)],
+)
+def test_weights_among_layers_are_finite(name, media, tops, surface) -> None:
+    """In fluids, and where fluid and solid meet near other contacts."""
+    setup, around = reading(media, tops, surface)
+    for z in np.arange(5.0, 100.0, 7.5):
+        for terms in setup.physics.observables[name].values():
+            for points in channel_points(around, terms, (0.0, 0.0, z), setup.stencil).values():
+                assert np.isfinite(points.weights).all()
+
+
+def test_a_place_on_a_contact_is_of_the_medium_below_however_it_rounds() -> None:
+    for k in range(1, 40):
+        depth = 0.3 * k
+        setup, around = reading(SOLIDS, (0.0, 240.0 + depth))
+        place = float(setup.grid.index("z", 240.0 + depth))
+        found = float(around.layers.at(place)["c33"][0])
+        assert found == pytest.approx(ROCK["rho"] * ROCK["vp"] ** 2, rel=1e-6), depth
+
+
 def test_away_from_contacts_nothing_changes() -> None:
     setup = prepare(from_dict(document(SOLIDS, BLAST, (0.0, EARLY), FAR)))
     around = surroundings_of(setup)
@@ -217,7 +268,8 @@ def test_away_from_contacts_nothing_changes() -> None:
         assert around.strains((0.0, 0.0, z)) is None
         for field in setup.physics.fields:
             place = float(setup.grid.index("z", z))
-            assert around.layers.weights("along", "z" in field.half, place) is None
+            for kind in get_args(Quantity):
+                assert around.layers.weights(kind, "z" in field.half, place) is None
     assert around.strains((0.0, 0.0, CONTACT - 3 * H)) is not None
 
 
@@ -242,12 +294,14 @@ def test_weights_read_the_kink_that_the_grid_has() -> None:
     motion, ends = true(nodes), np.r_[0:12, nodes.size - 12 : nodes.size]
     known = np.eye(nodes.size)[ends]
     motion = np.linalg.lstsq(np.vstack([difference, known]), np.append(between, motion[ends]))[0]
-    jump = yielding[0] - yielding[-1]
+    jump, count_read = yielding[0] - yielding[-1], 0
     for cells in np.arange(-3.0, 3.01, 0.25):
         index, weights = rows.weights("along", False, middle + cells) or ([middle], [0.0])
         if len(index) > 1:
             read = weights @ motion[index - middle + count]
             assert abs(read - true(cells)) < 0.01 * jump
             assert abs(weights @ (index - middle) ** 3.0 - cells**3) < 1e-11
+            count_read += 1
+    assert count_read > 15
     plain = np.array([0.0, 0.0, 0.0, 1.0])
     assert abs(plain @ motion[count - 3 : count + 1]) > 0.15 * jump  # a node on the contact

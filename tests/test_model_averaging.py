@@ -75,7 +75,10 @@ def test_a_flat_interface_is_as_sharp_as_the_grid_can(depth, three):
 
 
 def test_a_strong_contrast_stays_possible():
-    """No average falls below the least by more than its room: 5 %, between nodes 70, along 50."""
+    """No average falls below the least by more than its room: 5 %, between nodes 70, along 50.
+
+    Means of two averages between nodes by 40 %: less was 3.3 times as stiff as the rock.
+    """
     soft = {"vp": 1500.0, "vs": 150.0, "rho": 1500.0}
     hard = {"vp": 6500.0, "vs": 3700.0, "rho": 2900.0}
     for depth in np.arange(40.0, 50.0, 1.3):
@@ -86,6 +89,8 @@ def test_a_strong_contrast_stays_possible():
         modulus, shear = hard["rho"] * hard["vp"] ** 2, hard["rho"] * hard["vs"] ** 2
         assert found["c33"].max() <= modulus / 0.949
         assert found["c44"].max() <= shear / 0.299
+        between = 2.0 / (1.0 / found["c44"][1:] + 1.0 / found["c44"][:-1])
+        assert between.max() <= shear / 0.599
         assert found["c66"].min() >= 0.499 * soft["rho"] * soft["vs"] ** 2
         assert found["rho"].min() >= 0.949 * soft["rho"]
         plane = found["c11"] - found["c66"]  # the energy of every strain is positive

@@ -54,8 +54,8 @@ def _term_points(
 ) -> Iterator[tuple[str, Points]]:
     """Give the points, with their field, that read a term for a position in m."""
     field = around.physics.named(term.field)
-    strains = around.strains(position) if around.deep(position) else None
-    if strains and (term.along or term.field[0] != "v"):
+    strains = around.strains(position) if _by_layers(around, term, position) else None
+    if strains and not (strains.wet and _shears(term)):
         for name, some in _among_layers(around, strains, term, position, stencil):
             around.refuse_outside(some, position, "differentiate")
             yield name, some._replace(weights=term.factor * some.weights)
@@ -78,6 +78,18 @@ def _term_points(
         on_surface = around.slope.points(Points(*columns))
     for name, some in ((field.name, Points(*points)), *on_surface.items()):
         yield name, some._replace(weights=term.factor * some.weights)
+
+
+def _by_layers(around: Surroundings, term: Term, position) -> bool:
+    """Whether a term jumps across contacts; turning is read so where no surface is near."""
+    if term.field[0] == "v" and not term.along:
+        return False
+    return not _shears(term) or around.deep(position)
+
+
+def _shears(term: Term) -> bool:
+    """Whether a term is a derivative of a velocity across its own direction."""
+    return term.field[0] == "v" and term.along not in ("", term.field[1:])
 
 
 def _among_layers(

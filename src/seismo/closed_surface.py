@@ -165,9 +165,11 @@ def _lone_contact(earth: Earth, grid: Grid) -> float:
     if not earth.layered:
         return math.inf
     values = _moduli(earth, grid, np.arange(CONTACT_ROWS * _FINE + 1) / _FINE)
+    if not values.all():
+        return math.inf
     change = np.abs(np.diff(values)) / np.minimum(values[:, 1:], values[:, :-1]).clip(1e-300)
     jumps = np.flatnonzero((change > GRADIENT).any(0))
-    if jumps.size != 1 or not values.all():
+    if jumps.size != 1:
         return math.inf
     above, below = np.split(values, jumps + 1, axis=1)
     even = all((np.ptp(v, axis=1) < GRADIENT * v.min(axis=1)).all() for v in (above, below))

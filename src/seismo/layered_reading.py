@@ -176,20 +176,22 @@ class Layers:
         On a contact of fluid and solid of the solid.
         """
         if place not in self._media:
-            nudge = 0.0
-            for contact in self.contacts:
-                if abs(contact.place - place) <= ON_CONTACT:
-                    nudge = 2 * ON_CONTACT if below(contact, place) else -2 * ON_CONTACT
+            on = [c for c in self.contacts if abs(c.place - place) <= ON_CONTACT]
+            above = any(not below(contact, place) for contact in on)
+            nudge = -2 * ON_CONTACT if above else 2 * ON_CONTACT
             z = self.grid.coordinate("z", np.array([place + nudge]))
             self._media[place] = self._average(z, 0.0)
         return self._media[place]
 
     def uneven(self, place: float) -> bool:
-        """Tell whether the medium varies in the rows about a place."""
+        """Tell whether the medium varies in the rows about a place, and is all solid or fluid."""
         first = int(np.floor(place)) - NEAR + 1 + MARGIN
         near = slice(max(0, first), first + 2 * NEAR)
-        for values in self.rows(place).values():
-            some = values[near]
+        rows = {name: values[near] for name, values in self.rows(place).items()}
+        wet = rows["c44"] == 0.0
+        if wet.any() and not wet.all():
+            return False
+        for some in rows.values():
             if np.isfinite(some).all() and np.ptp(some) > ALIKE * np.abs(some).max(initial=0.0):
                 return True
         return False
@@ -244,14 +246,25 @@ class Layers:
         part = place + 0.5 - edge
         mean: list[np.ndarray] | None = None
         if part > ON_GRID:
-            z = self.grid.coordinate("z", np.array([edge - 0.5 + 0.5 * part]))
-            mean = _kinks(kind, moduli(self._average(z, part, SAMPLES)))
+            mean = _kinks(kind, moduli(self._mean_above(place, part)))
         seen, wanted = [], []
         for n, (phi, exact, unit) in self._sums[key].items():
             start = exact[edge + MARGIN]
             seen.append(phi[rows + MARGIN] - start)
-            wanted.append(part * float(mean[n][0]) / unit if mean else 0.0)
+            wanted.append(part * float(mean[n][0]) / unit if mean is not None else 0.0)
         return np.array(seen), np.array(wanted)
+
+    def _mean_above(self, place: float, part: float) -> Values:
+        """Return the means (1) of a part of a row above a place, with the place's medium in all.
+
+        Beyond a contact of fluid and solid that medium goes on.
+        """
+        top = max((c.place for c in self.contacts if below(c, place)), default=-np.inf)
+        part = min(part, place - top)
+        if part <= ON_CONTACT:
+            return self.at(place)
+        z = self.grid.coordinate("z", np.array([place - 0.5 * part]))
+        return self._average(z, part, SAMPLES)
 
     def _integrals(
         self, kind: Quantity, half: bool, place: float, settled: int

@@ -246,7 +246,7 @@ def prepare(scenario: Any, batch_points: int = BATCH_POINTS, share: Share | None
     found = Setup(
         scenario, physics, grid, earth, extremes, waves, clock, stencil, closure, slope, shots,
         groups, contacts=contacts, even=even,
-        guided_damping=damping(earth, grid),
+        guided_damping=damping(earth, grid, closure is not None, clock.steps),
     )  # fmt: skip
     return batched(found, batch_points)
 

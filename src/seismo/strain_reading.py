@@ -35,6 +35,7 @@ class StrainReading:
 
     Attributes:
         medium: the averages (1) that the equation takes, of the medium at the place alone.
+        wet: whether that is fluid.
     """
 
     def __init__(self, layers: Layers, physics: Physics, place: float, read: Read) -> None:
@@ -43,7 +44,7 @@ class StrainReading:
         self.medium = layers.at(place)
         self._rows = layers.rows(place)
         self._own = {name: float(one[0]) for name, one in moduli(self.medium).items()}
-        self._wet = self._own["c44"] == 0.0
+        self.wet = self._own["c44"] == 0.0
         self._level = [f"s{a}{a}" for a in physics.axes if a != "z"]
 
     def strain(self, name: str) -> Parts:
@@ -69,7 +70,7 @@ class StrainReading:
 
     def stress(self, name: str) -> Parts:
         """Return the points, by field, that read a stress."""
-        if name in ("szz", "p", "sxz", "syz") or (self._wet and name in self._level):
+        if name in ("szz", "p", "sxz", "syz") or (self.wet and name in self._level):
             return {name: self._get(name, "shear" if name in ("sxz", "syz") else "pull")}
         along = self._get(name, "along")
         if name == "sxy":

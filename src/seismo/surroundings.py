@@ -119,7 +119,11 @@ class Surroundings:
             return None
 
         def read(field: Field, kind: Quantity) -> Points:
-            return Points(*self.weights(field, position, kind))
+            points = Points(*self.weights(field, position, kind))
+            if self.closure is None or field.name != "szz":
+                return points
+            # szz = 0 on the surface, where the differences of vz do not tell ezz.
+            return points._replace(weights=np.where(points.z == 0, 0.0, points.weights))
 
         return StrainReading(self.layers, self.physics, place, read)
 

@@ -17,7 +17,9 @@ T159-T182), and blind to where between nodes a contact lies.
 
 The negative weights make a value less than that of either side. As far as one near a node would
 fall below `1 - room` of the least about it, the mean over the cell is mixed in, in all the nodes of
-the contact alike. Low compliances make waves too fast for the time step; what resists motion along
+the contact alike. Where means of two nodes are used, so are these: a contact 0.4 cells under a node
+had a shear modulus 3.3 times that of the rock, an enclosed plate whose waves grow in absorbing
+layers. Low compliances make waves too fast for the time step; what resists motion along
 a contact makes none, and has only to stay positive. The mean over the cell stands alone where
 the kernel meets fluid and solid, whose contact is no medium (`seismo.contact`).
 """
@@ -35,14 +37,21 @@ SAMPLES = 128  # of each
 
 
 class Kernel(NamedTuple):
-    """How sharp an average is: the weight a, and by how much of the least it may fall below."""
+    """How sharp an average is.
+
+    Attributes:
+        a: its weight, see above.
+        room: share of the least by which it may fall below that.
+        pairs: the same of the means of two neighbours, where these are used.
+    """
 
     a: float
     room: float
+    pairs: float | None = None
 
 
 NODES = Kernel(1.0 / 6.0, 0.05)  # used at the nodes
-BETWEEN = Kernel(7.0 / 24.0, 0.7)  # means of two neighbours are used
+BETWEEN = Kernel(7.0 / 24.0, 0.7, 0.4)  # means of two neighbours are used
 ALONG = Kernel(1.0 / 8.0, 0.5)  # used at the nodes, of what resists motion along contacts
 
 
@@ -63,16 +72,30 @@ def average(values: np.ndarray, kernel: Kernel, sharp: np.ndarray) -> np.ndarray
     sharp = sharp & np.isfinite(values).all(axis=1)  # a fluid's shear compliance is not
     inside, weights = values[sharp], _weights(kernel.a)
     share = np.ones(len(inside))
+    before = None
     for shift in range(-REACH, REACH + 1):
         near = _window(inside, shift, WIDTH)
-        sharpened, mean = _sum(near, weights), _window(inside, shift, 1).mean(axis=1)
-        least = near.min(axis=1)
-        bound = np.where(least > 0.0, (1.0 - kernel.room) * least, -np.inf)
-        over = sharpened < bound
-        limit = (mean[over] - bound[over]) / (mean[over] - sharpened[over])
-        share[over] = np.minimum(share[over], limit)
+        here = _sum(near, weights), _window(inside, shift, 1).mean(axis=1), near.min(axis=1)
+        share = np.minimum(share, _share(*here, kernel.room))
+        if before is not None and kernel.pairs is not None:
+            sharpened, mean = (0.5 * (a + b) for a, b in zip(before[:2], here[:2], strict=True))
+            least = np.minimum(before[2], here[2])
+            share = np.minimum(share, _share(sharpened, mean, least, kernel.pairs))
+        before = here
     cell[sharp] += share * (_sum(_window(inside, 0, WIDTH), weights) - cell[sharp])
     return cell
+
+
+def _share(sharpened: np.ndarray, mean: np.ndarray, least: np.ndarray, room: float) -> np.ndarray:
+    """Return the share (n) of sharp averages, the rest plain, that keeps to `1 - room` of a least.
+
+    Only where that is positive.
+    """
+    bound = np.where(least > 0.0, (1.0 - room) * least, -np.inf)
+    over = sharpened < bound
+    share = np.ones(len(sharpened))
+    share[over] = (mean[over] - bound[over]) / (mean[over] - sharpened[over])
+    return share
 
 
 def _sum(samples: np.ndarray, weights: np.ndarray) -> np.ndarray:
