@@ -17,6 +17,7 @@ from seismo.free_surface import Face, bind_images, image, touching
 from seismo.grid import AXES
 from seismo.layered_reading import layers_of
 from seismo.model import cell_average
+from seismo.model.guides import BESIDE_BEDS
 from seismo.physics.table import Physics
 from seismo.places import Held
 from seismo.setup import Setup, image_faces
@@ -33,14 +34,16 @@ def _layer(setup: Setup) -> cpml.Layer:
         base = setup.scenario.base
         lowest = min(wavelets.dominant_frequency(s.wavelet, base) for s in setup.scenario.sources)
         alpha = setup.physics.layer_shift * lowest
-    least = cpml.GUIDING_SHIFT if setup.guided_damping else 0.0
+    # Ground that guides little, or for a short time, changes alpha as little as it damps.
+    guides = min(1.0, setup.guided_damping / BESIDE_BEDS)
+    least = guides * cpml.GUIDING_SHIFT
     if setup.physics.second_order:
         least = cpml.least_shift(setup.stencil.first, setup.stencil.second)
     reflection, power, steep = cpml.default_profile(spec.points)
     return cpml.Layer(
         spec.reflection or reflection, spec.kappa, math.pi * alpha, spec.power or power,
         setup.fastest, least, setup.guided_damping,
-        cpml.GUIDING_ALPHA_DROP if setup.guided_damping else cpml.ALPHA_DROP, steep,
+        cpml.ALPHA_DROP + guides * (cpml.GUIDING_ALPHA_DROP - cpml.ALPHA_DROP), steep,
     )  # fmt: skip
 
 
