@@ -36,7 +36,7 @@ PER_DECADE, MOST_CONTRAST = 0.024, 10.0  # what more contrast adds, up to so man
 GROUND = 1.3  # contrast of rock below softer ground from which on that counts
 LEAST_OF_GROUND, THICK, THIN = 0.005, 0.0015, 0.0003  # the p of it: least, and in contrasts
 MOST_OF_GROUND = 0.06
-HARMLESS = 2000  # steps in which waves of ground grow by three e-folds at most
+HARMLESS = 3000  # steps in which waves of ground grow by five e-folds at most
 SMOOTH, PER_JUMP, MOST = 0.55, 0.07, 0.08  # p = PER_JUMP (a - SMOOTH), at most MOST
 _CAPPED = 9.0  # largest jump that counts, as beside a fluid
 _PER_CELL = 8  # samples down a cell where the earth varies sideways: beds may be thinner
