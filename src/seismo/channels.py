@@ -52,7 +52,7 @@ def _along_closed(closure: SurfaceClosure, half: bool, h: float, rows, points):
 def _term_points(
     around: Surroundings, term: Term, position, stencil: Stencil
 ) -> Iterator[tuple[str, Points]]:
-    """Give the points, with their field, that read a term for a position in m."""
+    """Return the points, with their field, that read a term for a position in m."""
     field = around.physics.named(term.field)
     strains = around.strains(position) if _by_layers(around, term, position) else None
     if strains and not (strains.wet and _shears(term)):
@@ -66,8 +66,7 @@ def _term_points(
     if known:
         points, on_surface = known
     else:
-        half = "".join(sorted(set(field.half) ^ set(term.along)))
-        target = replace(field, half=half)
+        target = _differentiated(field, term.along)
         points, columns = around.weights(target, position), around.columns(target, position)
     if term.along:
         points = _along(around, field, term.along, stencil, points)
@@ -78,6 +77,11 @@ def _term_points(
         on_surface = around.slope.points(Points(*columns))
     for name, some in ((field.name, Points(*points)), *on_surface.items()):
         yield name, some._replace(weights=term.factor * some.weights)
+
+
+def _differentiated(field: Field, axis: str) -> Field:
+    """Return a field where its derivative along an axis stands; itself without one."""
+    return replace(field, half="".join(sorted(set(field.half) ^ set(axis))))
 
 
 def _by_layers(around: Surroundings, term: Term, position) -> bool:
@@ -95,7 +99,7 @@ def _shears(term: Term) -> bool:
 def _among_layers(
     around: Surroundings, strains: StrainReading, term: Term, position, stencil: Stencil
 ) -> Iterator[tuple[str, Points]]:
-    """Give the points, with their field, that read a stress, or a derivative of a velocity.
+    """Return the points, with their field, that read a stress, or a derivative of a velocity.
 
     With a along the layers d_z v_a = 2 e_az - d_a vz, which are read for what they are.
     """
@@ -118,9 +122,8 @@ def _among_layers(
 def _slope(
     around: Surroundings, name: str, axis: str, position, stencil: Stencil, factor: float
 ) -> tuple[str, Points]:
-    """Give the points, with their field, of a derivative along the layers at a position in m."""
-    field = around.physics.named(name)
-    target = replace(field, half="".join(sorted(set(field.half) ^ set(axis))))
+    """Return the points, with their field, of a derivative along the layers at a position in m."""
+    target = _differentiated(around.physics.named(name), axis)
     points = Points(*around.weights(target, position))
     points = points._replace(weights=factor * points.weights)
     return _derivative(around, name, axis, stencil, points)
@@ -129,7 +132,7 @@ def _slope(
 def _derivative(
     around: Surroundings, name: str, axis: str, stencil: Stencil, points: Points
 ) -> tuple[str, Points]:
-    """Give the points, with their field, of a derivative that the scheme has at some points."""
+    """Return the points, with their field, of a derivative that the scheme has at some points."""
     field = around.physics.named(name)
     return name, Points(*_along(around, field, axis, stencil, points))
 
@@ -137,7 +140,7 @@ def _derivative(
 def channel_points(
     around: Surroundings, terms: Iterable[Term], position, stencil: Stencil
 ) -> dict[str, Points]:
-    """Give the points, by their field, that read a sum of terms for a position in m."""
+    """Return the points, by their field, that read a sum of terms for a position in m."""
     found = dict[str, Points]()
     for term in terms:
         for name, points in _term_points(around, term, position, stencil):

@@ -52,7 +52,8 @@ SHALLOWEST, SHALLOW, SOFTER = 1.0, 3.0, 2.0
 # 40 m of it 0.8 and 0.4, 1.9 and 0.3, 1.4 and 0.4, 1.4 and 0.4 %; 2000/1000 on that, 16, 23, 40 m
 # 0.6 and 1.2, 1.1 and 0.2, 0.8 and 0.5 %; 1200/600 on 1300/650, 16, 23, 40 m 0.2 and 3.2, 0.3 and
 # 0.8, 0.5 and 0.8 %. What acts or is read among the rows errs by 1.2 to 28 instead of 1 to 5 %.
-# Beyond SOFTEST waves in layers of 800/250 m/s grow in absorbing layers with either rows.
+# Beyond SOFTEST waves in layers of 800/250 m/s grew in absorbing layers with either rows, before
+# these damped what such ground guides (`seismo.model.guides`).
 MUCH_SOFTER, DEEP, SOFTEST = 4.0, 2.0, 20.0
 BACKWARD = 0.005  # of the shear velocity of the surface: slower energy counts as still
 _FINE = 64  # samples per cell, in search of a contact
@@ -130,7 +131,7 @@ def _shallow(sources: Sequence[tuple[Any, float]]) -> tuple[bool, float]:
 
 
 def _wet(earth: Earth, grid: Grid) -> bool:
-    """Tell whether there is a fluid on the free surface."""
+    """Whether there is a fluid on the free surface."""
     y, x = (grid.coordinate(a, np.arange(grid.points[AXES.index(a)])) for a in "yx")
     if earth.layered:
         y, x = y[:1], x[:1]
@@ -181,7 +182,7 @@ def _lone_contact(earth: Earth, grid: Grid) -> float:
 
 
 def _runs_back(earth: Earth, grid: Grid, contact: float) -> bool:
-    """Tell whether energy of waves along rows fitted to a contact would run against their phase."""
+    """Whether energy of waves along rows fitted to a contact would run against their phase."""
     stencil = Stencil(CONTACT_ORDER)
     closure = surface_closure(stencil, Kind.CONTACT, contact)
     z, names = grid.coordinate("z", np.arange(ROWS)), ("rho", "c11", "c13", "c33", "c44")

@@ -20,9 +20,10 @@ Symbols: v velocity, s stress, e strain, a acceleration; c11, c13, c33, mu modul
 
 from __future__ import annotations
 
+from collections.abc import Callable, Hashable
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Literal
+from typing import Any, Literal, TypeVar
 
 import numpy as np
 
@@ -47,6 +48,8 @@ KINDS: dict[str, Quantity] = {
     "sxz": "shear", "syz": "shear",
 }  # fmt: skip
 Values = dict[str, np.ndarray]
+Side = tuple[int, int]  # first and last row of a solid, or of a fluid
+Result = TypeVar("Result")
 
 
 def moduli(medium: Values) -> Values:
@@ -132,59 +135,49 @@ class Layers:
         return {name: values.ravel() for name, values in medium.items()}
 
     @cached_property
-    def _sums(self) -> dict[tuple, dict[int, tuple[np.ndarray, np.ndarray, float]]]:
+    def _known(self) -> dict[tuple, Any]:
         return {}
 
-    @cached_property
-    def _known(self) -> dict[tuple, Along | None]:
-        return {}
+    def _once(self, work: Callable[..., Result], *key: Hashable) -> Result:
+        """Return what some work makes of its arguments, which is kept."""
+        if (work.__name__, key) not in self._known:
+            self._known[work.__name__, key] = work(*key)
+        return self._known[work.__name__, key]
 
-    @cached_property
-    def _quiet(self) -> dict[tuple[int, int], np.ndarray]:
-        return {}
-
-    @cached_property
-    def _media(self) -> dict[float, Values]:
-        return {}
-
-    @cached_property
-    def _sides(self) -> dict[tuple[int, int], Values]:
-        return {}
-
-    def _side(self, place: float) -> tuple[int, int]:
+    def _side(self, place: float) -> Side:
         """Return the first and last row of the solid, or fluid, where a place is."""
         over = [c.half + 2 for c in self.contacts if below(c, place)]
         under = [c.half - 1 for c in self.contacts if not below(c, place)]
         low, high = max(over, default=-MARGIN), min(under, default=int(self._rows[-1]))
         return low, max(low, high)
 
-    def _own(self, values: Values, place: float) -> Values:
-        """Return values of rows as if the medium of a place went on beyond its last rows."""
-        rows = np.clip(self._rows, *self._side(place)) + MARGIN
+    def _own(self, values: Values, side: Side) -> Values:
+        """Return values of rows as if the medium of a side went on beyond its last rows."""
+        rows = np.clip(self._rows, *side) + MARGIN
         return {name: some[rows] for name, some in values.items()}
 
     def rows(self, place: float) -> Values:
         """Return the moduli (rows) of node rows -MARGIN and on, as the scheme has them."""
-        side = self._side(place)
-        if side not in self._sides:
-            self._sides[side] = self._own(self._effective, place)
-        return self._sides[side]
+        return self._once(self._rows_of, self._side(place))
+
+    def _rows_of(self, side: Side) -> Values:
+        return self._own(self._effective, side)
 
     def at(self, place: float) -> Values:
         """Return the averages (1) of the medium at a place, in rows; on a contact of that below.
 
         On a contact of fluid and solid of the solid.
         """
-        if place not in self._media:
-            on = [c for c in self.contacts if abs(c.place - place) <= ON_CONTACT]
-            above = any(not below(contact, place) for contact in on)
-            nudge = -2 * ON_CONTACT if above else 2 * ON_CONTACT
-            z = self.grid.coordinate("z", np.array([place + nudge]))
-            self._media[place] = self._average(z, 0.0)
-        return self._media[place]
+        return self._once(self._medium, place)
+
+    def _medium(self, place: float) -> Values:
+        on = [c for c in self.contacts if abs(c.place - place) <= ON_CONTACT]
+        above = any(not below(contact, place) for contact in on)
+        nudge = -2 * ON_CONTACT if above else 2 * ON_CONTACT
+        return self._average(self.grid.coordinate("z", np.array([place + nudge])), 0.0)
 
     def uneven(self, place: float) -> bool:
-        """Tell whether the medium varies in the rows about a place, and is all solid or fluid."""
+        """Whether the medium varies in the rows about a place, and is all solid or fluid."""
         first = int(np.floor(place)) - NEAR + 1 + MARGIN
         near = slice(max(0, first), first + 2 * NEAR)
         rows = {name: values[near] for name, values in self.rows(place).items()}
@@ -204,12 +197,11 @@ class Layers:
             half: whether it stands on half rows.
             place: where, in rows.
         """
-        key = kind, half, place
-        if key not in self._known:
-            self._known[key] = self._weights(*key) if self.uneven(place) else None
-        return self._known[key]
+        return self._once(self._weights, kind, half, place)
 
     def _weights(self, kind: Quantity, half: bool, place: float) -> Along | None:
+        if not self.uneven(place):
+            return None
         wet = self.rows(place)["c44"] == 0.0
         if wet.all() and kind == "along":
             kind = "pull"
@@ -238,17 +230,14 @@ class Layers:
         self, kind: Quantity, half: bool, place: float, rows: np.ndarray
     ) -> tuple[np.ndarray, np.ndarray]:
         """Return phi (kinks, rows) of some rows, and (kinks) what they are at a place."""
-        settled = self._settled(place)
-        key = (self._side(place), kind, half, settled)
-        if key not in self._sums:
-            self._sums[key] = self._integrals(kind, half, place, settled)
+        kinks = self._once(self._integrals, kind, half, self._side(place), self._settled(place))
         edge = int(np.floor(place + 0.5))  # the half row above the place belongs to row edge - 1
         part = place + 0.5 - edge
         mean: list[np.ndarray] | None = None
         if part > ON_GRID:
             mean = _kinks(kind, moduli(self._mean_above(place, part)))
         seen, wanted = [], []
-        for n, (phi, exact, unit) in self._sums[key].items():
+        for n, (phi, exact, unit) in kinks.items():
             start = exact[edge + MARGIN]
             seen.append(phi[rows + MARGIN] - start)
             wanted.append(part * float(mean[n][0]) / unit if mean is not None else 0.0)
@@ -267,16 +256,16 @@ class Layers:
         return self._average(z, part, SAMPLES)
 
     def _integrals(
-        self, kind: Quantity, half: bool, place: float, settled: int
+        self, kind: Quantity, half: bool, side: Side, settled: int
     ) -> dict[int, tuple[np.ndarray, np.ndarray, float]]:
         """Return by number phi at rows, exact integrals to the half rows above rows, their unit."""
         found = {}
-        own, plain = self.rows(place), self._own(self._plain, place)
+        own, plain = self._once(self._rows_of, side), self._own(self._plain, side)
         for n, (seen, true) in enumerate(zip(_kinks(kind, own), _kinks(kind, plain), strict=True)):
             unit = np.abs(true).max()
             if not np.ptp(true) > ALIKE * unit:
                 continue
-            q = seen if half else self._between(kind, seen, place)
+            q = seen if half else self._between(kind, seen, side)
             q = np.convolve(np.pad(q / unit, MARGIN, "edge"), _inverse(self.first), "same")
             q = q[MARGIN:][: seen.size]
             # Sums begin at the half row above the first row.
@@ -293,32 +282,29 @@ class Layers:
 
         Without one it is that of the nearest with any, and at last the first of all.
         """
-        even, own = self._even(place), moduli(self.at(place))
+        even, own = self._once(self._even, self._side(place)), moduli(self.at(place))
         rows = self.rows(place)
         alike = [np.isclose(rows[name][even], own[name], 1e-6, 0.0, True) for name in own]
         chosen = even[np.all(alike, axis=0)]
         chosen = chosen if chosen.size else even
         return int(chosen[np.abs(chosen - MARGIN - place).argmin()]) if chosen.size else 0
 
-    def _even(self, place: float) -> np.ndarray:
+    def _even(self, side: Side) -> np.ndarray:
         """Return the numbers of rows with rows of one medium about them, as `rows` counts."""
-        side = self._side(place)
-        if side not in self._quiet:
-            found = np.ones(self._rows.size, bool)
-            for values in self.rows(place).values():
-                near = np.lib.stride_tricks.sliding_window_view(
-                    np.pad(values, RADIUS, "edge"), 2 * RADIUS + 1
-                )
-                spread, largest = np.ptp(near, axis=1), np.abs(near).max(axis=1)
-                found &= ~np.isfinite(spread) | (spread <= ALIKE * largest)
-            self._quiet[side] = np.flatnonzero(found)
-        return self._quiet[side]
+        found = np.ones(self._rows.size, bool)
+        for values in self._once(self._rows_of, side).values():
+            near = np.lib.stride_tricks.sliding_window_view(
+                np.pad(values, RADIUS, "edge"), 2 * RADIUS + 1
+            )
+            spread, largest = np.ptp(near, axis=1), np.abs(near).max(axis=1)
+            found &= ~np.isfinite(spread) | (spread <= ALIKE * largest)
+        return np.flatnonzero(found)
 
-    def _between(self, kind: Quantity, nodes: np.ndarray, place: float) -> np.ndarray:
+    def _between(self, kind: Quantity, nodes: np.ndarray, side: Side) -> np.ndarray:
         """Return what the scheme has half-way between nodes: fluids have a density of their own."""
         mean = 0.5 * (nodes + np.append(nodes[1:], nodes[-1]))
         if kind == "pull" and "rho" in self.names:
-            own = self._own({"rho": self._fluid}, place)["rho"]
+            own = self._own({"rho": self._fluid}, side)["rho"]
             mean = np.where(np.isnan(own), mean, own)
         return mean
 

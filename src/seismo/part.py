@@ -205,7 +205,9 @@ def surroundings_of(setup: Setup) -> Surroundings:
 class Part:
     """One subdomain: its arrays, bound stages and sources."""
 
-    def __init__(self, setup: Setup, backend: Any, subdomain: decomposition.Subdomain) -> None:
+    def __init__(
+        self, setup: Setup, backend: Any, subdomain: decomposition.Subdomain, around: Surroundings
+    ) -> None:  # fmt: skip
         physics, scenario = setup.physics, setup.scenario
         self.subdomain, self._backend = subdomain, backend
         self.fields = Fields(backend, physics, subdomain, setup.uneven, setup.reach)
@@ -235,7 +237,6 @@ class Part:
             near = Neighbourhood(setup.earth, solid, closed_rows, setup.stencil.order // 2)
             slip = SlipTerms(physics, subdomain, near, medium, setup.clock.dt)
             slip.correct(backend, self.stages, tables, arrays)
-        around = surroundings_of(setup)
         self.injection = Injection(
             backend, around, self.fields, faces, setup.clock, scenario.time.dispersion_removal
         )
@@ -243,7 +244,6 @@ class Part:
             {s.name: self._images(faces, physics, s.writes, parity) for s in physics.stages}
             for parity in physics.parities
         ]
-        self.around = around
 
     def state(self) -> dict[str, Held]:
         """Name all arrays that a step leaves for the next, and say what they hold."""

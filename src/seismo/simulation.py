@@ -28,7 +28,7 @@ from seismo.errors import ScenarioError
 from seismo.grid import Box
 from seismo.halo import Halo
 from seismo.maps import Maps
-from seismo.part import Part, subdomains
+from seismo.part import Part, subdomains, surroundings_of
 from seismo.places import Held
 from seismo.ranks import Alone
 from seismo.receivers import Recorder
@@ -66,9 +66,8 @@ class Simulation:
         """Allocate and bind everything; see `build`."""
         self.setup, self.backend, self.ranks = setup, backend, ranks or Alone()
         self.division = divide(setup, backend, self.ranks, parts)
-        self._numbered = {
-            n: Part(setup, backend, self.division.subdomains[n]) for n in self.division.own
-        }
+        around, subdomains = surroundings_of(setup), self.division.subdomains
+        self._numbered = {n: Part(setup, backend, subdomains[n], around) for n in self.division.own}
         self.parts = list(self._numbered.values())
         fields = {n: part.fields for n, part in self._numbered.items()}
         near = self.ranks.near(backend, fields)
@@ -83,7 +82,6 @@ class Simulation:
         self._take: Callable[[int, int], None] | None = None
         self._searches: dict[tuple[str, int], list[Search]] = {}
         self.total_steps = setup.clock.steps + setup.extra_steps
-        around = self.parts[0].around
         self.recorder = Recorder(
             backend, around, self.division, fields, setup.groups, setup.stencil,
             self.total_steps,

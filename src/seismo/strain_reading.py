@@ -25,7 +25,7 @@ from seismo.layered_reading import MARGIN, Layers, Quantity, moduli
 from seismo.physics.table import Field, Physics
 from seismo.surface_slope import Points
 
-# Gives the points of a field for the weights of a kind of quantity.
+# Returns the points of a field for the weights of a kind of quantity.
 Read = Callable[[Field, Quantity], Points]
 Parts = dict[str, Points]
 

@@ -58,7 +58,7 @@ class Surroundings:
     layers: Layers | None = None
 
     def surface(self, field: Field) -> Surface | None:
-        """Tell how a field continues above the free surface, if there is one."""
+        """Return how a field continues above the free surface, if there is one."""
         half = "z" in field.half
         if self.closure is not None:
             stress = field.name.startswith("s")
@@ -75,7 +75,7 @@ class Surroundings:
         ]
 
     def weights(self, field: Field, position, kind: Quantity | None = None):
-        """Give grid indices x, y, z and weights that read a field at a position in m.
+        """Return grid indices x, y, z and weights that read a field at a position in m.
 
         Where the surface prescribes its slope, that takes part besides: `columns`.
 
@@ -103,11 +103,11 @@ class Surroundings:
 
     @staticmethod
     def _under(place: float, half: bool, surface: Surface | None) -> bool:
-        """Tell whether weights of even media reach no free surface at a place, in rows."""
+        """Whether weights of even media reach no free surface at a place, in rows."""
         return surface is None or place - 0.5 * half >= RADIUS - 1
 
     def deep(self, position) -> bool:
-        """Tell whether no weights for a position in m reach a free surface."""
+        """Whether no weights for a position in m reach a free surface."""
         surfaces = [(self.surface(f), "z" in f.half) for f in self.physics.fields]
         place = self._index(position)[2]
         return all(self._under(place, half, surface) for surface, half in surfaces)
@@ -128,7 +128,7 @@ class Surroundings:
         return StrainReading(self.layers, self.physics, place, read)
 
     def columns(self, field: Field, position) -> Points | None:
-        """Give the points of the surface whose slope takes part in a field, and how much (m)."""
+        """Return the points of the surface whose slope takes part in a field, and how much (m)."""
         x, y, z = self._index(position)
         share = slope_share(z, "z" in field.half, self.surface(field))
         if not share:
@@ -137,7 +137,7 @@ class Surroundings:
         return points._replace(weights=points.weights * share * self.grid.spacing[2])
 
     def reading(self, field: Field, position) -> dict[str, Points]:
-        """Give the points, by their field, that read a field at a position in m.
+        """Return the points, by their field, that read a field at a position in m.
 
         Of a stress those that read the strain that it does work on.
         """
@@ -188,7 +188,7 @@ class Surroundings:
                 )
 
     def norm(self, field: Field, z: np.ndarray) -> np.ndarray:
-        """Give the share of a cell that points in row z stand for."""
+        """Return the share of a cell that points in row z stand for."""
         share = np.ones(len(z))
         if self.norms is not None:
             inside = (z >= 0) & (z < self.grid.points[2])

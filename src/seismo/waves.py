@@ -84,6 +84,11 @@ class Waves:
         return max(medium.vp or medium.slowest for medium in media)
 
     @property
+    def slowest(self) -> float:
+        """Velocity of the slowest wave in m/s."""
+        return min(passage.velocity for passage in self.passages)
+
+    @property
     def carried(self) -> float:
         """Share of the energy that waves of the fastest medium carry: two points a wavelength."""
         highest = self.fastest / (2.0 * max(self.spacing))

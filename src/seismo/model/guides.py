@@ -43,7 +43,7 @@ _PER_CELL = 8  # samples down a cell where the earth varies sideways: beds may b
 
 
 def damping(earth: Earth, grid: Grid, free_surface: bool, steps: int) -> float:
-    """Return the p that ends growth: 0 where no shear modulus is enclosed along a face.
+    """Return the p that ends growth: 0 where no face encloses a modulus, or has soft ground on top.
 
     Args:
         earth: the earth; nothing grows but P-SV waves.
@@ -112,9 +112,8 @@ def _jump(shear: np.ndarray) -> float:
 
 def _rise(shear: np.ndarray) -> float:
     """Return how many times as stiff a face is below as anything solid above."""
-    with np.errstate(divide="ignore", invalid="ignore"):
-        softest = np.minimum.accumulate(np.where(shear > 0.0, shear, np.inf), 0)
-        return float((shear / softest).max())
+    softest = np.minimum.accumulate(np.where(shear > 0.0, shear, np.inf), 0)
+    return float((shear / softest).max())
 
 
 def _contrast(shear: np.ndarray) -> float:

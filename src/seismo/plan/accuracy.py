@@ -217,14 +217,13 @@ def placing_error(setup: Setup, coarser: float = 1.0) -> float:
 def _weights_error(setup: Setup, places: Any, fields: Iterable[Field], coarser: float) -> float:
     """Return the largest error of reading fields at places, along any axis."""
     waves, grid = setup.waves, setup.grid
-    slowest = min(passage.velocity for passage in waves.passages)
     positions, halves, worst = _some(np.asarray(places), _MOST_PLACES), list(fields), 0.0
     for axis in grid.axes:
         a = AXES.index(axis)
         parts = np.unique(
             np.round((positions[:, a] - grid.origin[a]) / grid.spacing[a] * _PARTS) % _PARTS
         )
-        k = 2.0 * math.pi * waves.spectra.frequency * coarser * grid.spacing[a] / slowest
+        k = 2.0 * math.pi * waves.spectra.frequency * coarser * grid.spacing[a] / waves.slowest
         k = np.minimum(k, math.pi)
         for half in {axis in field.half for field in halves}:
             for part in parts / _PARTS:

@@ -46,7 +46,7 @@ def directions(setup: Setup) -> Lines:
 def _better(
     projection: Projection, sources: np.ndarray, receivers: np.ndarray, angle: float
 ) -> str:
-    """Say whether an origin at the sources turns directions less."""
+    """Describe whether an origin at the sources turns directions less."""
     if angle <= MOST_ANGLE:
         return "put its longitude and latitude nearer to them"
     centre = 0.5 * (sources.min(axis=0) + sources.max(axis=0))

@@ -22,8 +22,10 @@ from seismo.output.checkpoint import KEPT
 from seismo.output.pipeline import packing_bytes, ring_bytes
 from seismo.output.snapshots import Series, make_series
 from seismo.part import subdomains, surroundings_of
+from seismo.receiver_groups import ReceiverGroup
 from seismo.setup import Setup, image_faces, maps_of
 from seismo.stages import LayerMemory
+from seismo.surroundings import Surroundings
 
 PYTHON_BYTES = 400 * 2**20  # the interpreter, its packages, and compiling the kernels
 WORK_BYTES = 12 * 2**20  # averaging, packing of chunks and finishing of traces work in blocks
@@ -188,17 +190,19 @@ def _layers(setup: Setup, subdomain: Any, backend: Backend | None) -> int:
 def _recorder(setup: Setup, item: int) -> tuple[int, int]:
     """Give the bytes of the record and the number of points it reads."""
     channels = points = 0
+    around = surroundings_of(setup)
     for group in setup.groups:
         bases = {(b, c) for _, b, c in group.components(setup.physics).values()}
         channels += len(bases) * len(group.positions)
-        points += sum(_points(setup, group, *base) for base in bases)
+        points += sum(_points(setup, around, group, *base) for base in bases)
     steps = setup.clock.steps + setup.extra_steps
     return channels * steps * item * setup.batch, points * setup.batch
 
 
-def _points(setup: Setup, group: Any, base: str, component: str) -> int:
+def _points(
+    setup: Setup, around: Surroundings, group: ReceiverGroup, base: str, component: str
+) -> int:
     """Count the points of a component at all receivers, from some of them."""
-    around = surroundings_of(setup)
     chosen = group.positions[:: -(-len(group.positions) // _SAMPLED_RECEIVERS)]
     terms = setup.physics.observables[base][component]
     found = sum(

@@ -72,21 +72,21 @@ class NearReceivers(NamedTuple):
 
 
 def reads_layers(setup: Setup) -> bool:
-    """Tell whether sources and receivers are read by the layers that they are in."""
+    """Whether sources and receivers are read by the layers that they are in."""
     return setup.earth.layered and setup.scenario.averaging == "effective"
 
 
 def near_sources(setup: Setup) -> list[NearSource]:
-    """List all sources but pressures of constant density, each name once, where it errs most."""
+    """List all sources, each name once, where it errs most."""
+    laws = _LAYERED if reads_layers(setup) else _SIDEWAYS
+    axes = "z" if setup.earth.layered else setup.grid.axes
     found: dict[str, NearSource] = {}
     known: dict[tuple, tuple[float, float]] = {}
     for source in (s for shot in setup.shots for s in shot.sources):
-        axes = "z" if setup.earth.layered else setup.grid.axes
         at = tuple(source.position[AXES.index(a)] for a in axes)
         if at not in known:
             known[at] = _nearest(setup, source.position, axes)
         cells, ratio = known[at]
-        laws = _LAYERED if reads_layers(setup) else _SIDEWAYS
         error = _error(setup, laws[source.kind == "force"], cells, ratio)
         if source.name not in found or error > found[source.name].error:
             found[source.name] = NearSource(source.name, cells, error)
@@ -145,8 +145,7 @@ def _percent(error: float) -> str:
 
 def _error(setup: Setup, law: _Law, cells: float, ratio: float) -> float:
     """Return the error so near a contact of so large a ratio of moduli."""
-    slowest = min(passage.velocity for passage in setup.waves.passages)
-    sampling = (10.0 / setup.waves.points(slowest)) ** law.power
+    sampling = (10.0 / setup.waves.points(setup.waves.slowest)) ** law.power
     return law.factor * (ratio - 1.0) * sampling * math.exp(-law.decay * cells)
 
 

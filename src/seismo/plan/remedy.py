@@ -56,7 +56,7 @@ def points_needed(setup: Setup, layers: list[LayerResolution]) -> float:
 
 
 def uncarried(setup: Setup, layers: list[LayerResolution]) -> Lines:
-    """Say where a medium's slowest waves have fewer than two points at the dominant frequency."""
+    """Warn where a medium's slowest waves have fewer than two points at the dominant frequency."""
     frequency = dominant_frequency(setup)
     slowest = min(layer.slowest for layer in layers)
     points = slowest / (frequency * max(setup.waves.spacing))
@@ -102,7 +102,7 @@ def _dispersed(
 
 
 def _remedy(setup: Setup, expected: Expected) -> str:
-    """Say which grid or frequency keeps all causes together to the accuracy, if one does."""
+    """Name the grid or frequency that keeps all causes together to the accuracy, if any."""
     wanted, named = setup.scenario.grid.accuracy, []
     spacing, left = _finer(setup, expected)
     if spacing < max(setup.waves.spacing):
@@ -167,7 +167,7 @@ def _mended(setup: Setup, expected: Expected) -> Expected:
 
 
 def _disperses(expected: Expected, order: int) -> bool:
-    """Tell whether dispersion errs most, and there is an order that has less of it."""
+    """Whether dispersion errs most, and there is an order that has less of it."""
     known = (PLACING, SURFACE, BESIDE, READ_BESIDE, THIN, SENT_BACK)
     what = expected.causes[0][0]
     return order < 16 and what not in known and not what.startswith(CONTACTS)

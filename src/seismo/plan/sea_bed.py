@@ -115,7 +115,7 @@ def _waves(setup: Setup, contact: Contact, kept: bool, z: str) -> Lines:
 
 
 def _room(setup: Setup, contact: Contact) -> str:
-    """Say with which spacing a contact has room for one-sided differences."""
+    """Name the spacing with which a contact has room for one-sided differences."""
     surface = setup.closure.rows if setup.closure else 0
     place, spacing = setup.grid.coordinate("z", contact.place), setup.grid.spacing[2]
     for number in range(1, _FINER_GRIDS + 1):

@@ -99,8 +99,7 @@ def _error(setup: Setup, contact: Contact, cells: float, shear: np.ndarray) -> f
 
     acting = away([source.position[2] for shot in setup.shots for source in shot.sources])
     reading = away([z for group in setup.groups for z in group.positions[:, 2]])
-    slowest = min(passage.velocity for passage in setup.waves.passages)
-    sampling = (10.0 / setup.waves.points(slowest)) ** _POWER
+    sampling = (10.0 / setup.waves.points(setup.waves.slowest)) ** _POWER
     strained = away(_strained(setup))
     if cells < _FEW and ((strained >= 0.0) & (strained <= cells)).any():
         factor, sampling = _MOMENTS, 1.0
