@@ -1,8 +1,9 @@
 """The benchmark cases as plain numbers, for codes that do not read seismo's scenarios.
 
-There is one source of each case, `seismo.bench.CASES`; this module restates it on grid indices, so
-that a peer (in its own Python, without seismo) gets the same points, steps, time step, two-layer
-model, source, receivers and shots. `python benchmarks/cases.py W1` prints one case as JSON.
+There is one source of each case, `seismo.runs.bench.CASES`; this module restates it on grid
+indices, so that a peer (in its own Python, without seismo) gets the same points, steps, time step,
+two-layer model, source, receivers and shots. `python benchmarks/cases.py W1` prints one case as
+JSON.
 
 Keys: shape interior nodes (z, [y,] x); layer absorbing points on each side; spacing m; step s;
 frequency Hz; interface index of z where the lower layer starts; upper, lower {vp, vs m/s, rho
@@ -15,7 +16,7 @@ import json
 import sys
 from typing import Any
 
-from seismo import bench
+from seismo.runs import bench
 
 
 def _indices(position: dict[str, float], axes: list[str]) -> list[int]:

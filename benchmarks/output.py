@@ -24,16 +24,16 @@ import numpy as np
 from rich.console import Console
 from rich.table import Table
 
-from seismo import bench
-from seismo.backends.choice import Choice, choose
-from seismo.kernels.cuts import shorten
+from seismo.backends.kernels.slices import shorten
+from seismo.backends.select import Choice, choose
 from seismo.output import ResultsWriter
 from seismo.output.chunks import Frame, create_frames, frame_of, write_block
 from seismo.output.pipeline import Pipeline, ring_bytes
 from seismo.output.snapshots import SnapshotTaker, make_series, masks
+from seismo.runs import bench
 from seismo.scenario import Scenario, from_dict
-from seismo.setup import prepare
-from seismo.simulation import Simulation
+from seismo.solver.discretization import prepare
+from seismo.solver.simulation import Simulation
 
 CONSOLE = Console(width=110)
 MEGA = 1e6

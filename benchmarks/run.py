@@ -29,7 +29,7 @@ import cases as plain_cases
 from rich.console import Console
 from rich.table import Table
 
-from seismo import bench
+from seismo.runs import bench
 
 HERE = Path(__file__).parent
 PEERS = ("devito", "deepwave")
@@ -182,7 +182,7 @@ def available(arguments: argparse.Namespace) -> list[str]:
     codes = []
     for code in arguments.codes:
         python = arguments.peers_python if code in PEERS else sys.executable
-        module = code if code in PEERS else "seismo.simulation"
+        module = code if code in PEERS else "seismo.solver.simulation"
         if python is None:
             CONSOLE.print(f"{code} is skipped: no --peers-python given")
         elif (

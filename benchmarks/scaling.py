@@ -29,16 +29,16 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
-from seismo import bench
 from seismo.backends.base import PML_COST, Group, Step
-from seismo.backends.choice import choose_all
-from seismo.bench.cases import LAYER_POINTS, SPACING, STEP
-from seismo.decomposition import cost
-from seismo.ranks import Alone, join, meet
+from seismo.backends.communicator import Alone, join, meet
+from seismo.backends.device_threads import spread
+from seismo.backends.select import choose_all
+from seismo.grid.decomposition import cost
+from seismo.runs import bench
+from seismo.runs.bench.cases import LAYER_POINTS, SPACING, STEP
 from seismo.scenario import from_dict
-from seismo.setup import prepare
-from seismo.simulation import Simulation
-from seismo.team import spread
+from seismo.solver.discretization import prepare
+from seismo.solver.simulation import Simulation
 
 REPEATS = 3
 CASES: dict[str, tuple[str, int, int, bool, int]] = {

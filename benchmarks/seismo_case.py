@@ -12,7 +12,7 @@ import statistics
 import numba
 
 import seismo
-from seismo import bench
+from seismo.runs import bench
 
 
 def main() -> None:

@@ -1,19 +1,19 @@
-"""Fit the closures of `seismo.surface_closure` to the exact response of elastic half-spaces.
+"""Fit the closures of `seismo.grid.surface_closure` to the exact response of elastic half-spaces.
 
     python scripts/fit_surface_closure.py ORDER ... [--kind forces] [--rows 10] [--rounds 2]
 
-rewrites the entries of these orders in src/seismo/surface_closure.json; half a minute to a minute
-each. Each starts from the entry there is (or that of another order).
+rewrites the entries of these orders in src/seismo/grid/surface_closure.json; half a minute to a
+minute each. Each starts from the entry there is (or that of another order).
 
 On the grid, rows of vx (nodes) and vz (half points), with mu = rho = 1, spacing 1::
 
     A(k, w) = stiffness(Q, H_half, H_node; k, vp) - w^2 mass,     A y = r
 
 r reads the surface's motion (vx on node 0; vz at z = 0 from four rows and the prescribed slope,
-`seismo.surface_slope`). A is symmetric, so that y, weighted as `seismo.interpolation` spreads a
-force at some depth, is the motion of the surface for that force; its strains are those for a
-moment. The rows below are folded into A exactly. SH waves have an A of their own, of the same Q.
-What is minimised is the difference from `half_space_response`, over
+`seismo.solver.surface_slope`). A is symmetric, so that y, weighted as `seismo.grid.interpolation`
+spreads a force at some depth, is the motion of the surface for that force; its strains are those
+for a moment. The rows below are folded into A exactly. SH waves have an A of their own, of the same
+Q. What is minimised is the difference from `half_space_response`, over
 
 - body waves and evanescent ones, 0 <= k vs / w <= 1.3, w over the band of a Ricker wavelet whose
   2.5 f0 has `points` points per shear wavelength, weighted by its spectrum; damping Im w 6 %;
@@ -37,7 +37,7 @@ from typing import Any
 import numpy as np
 from surface_errors import SurfaceErrors, Weights
 
-DATA = Path(__file__).parents[1] / "src" / "seismo" / "surface_closure.json"
+DATA = Path(__file__).parents[1] / "src" / "seismo" / "grid" / "surface_closure.json"
 WEIGHTS = {
     "forces": Weights(force=1.0, moment=0.0, surface=3.0, near_force=0.6, near_moment=1.0,
                       pole=1.5, moments_from=9.9),

@@ -1,18 +1,18 @@
-"""Fit closures of `seismo.surface_closure` to a layer on a half-space, its contact so deep.
+"""Fit closures of `seismo.grid.surface_closure` to a layer on a half-space, its contact so deep.
 
     python scripts/fit_surface_contact.py [--depths 1.5 1.75 ...]
 
-rewrites the entries of the kind `contact` in src/seismo/surface_closure.json, of order 8; a minute
-each. Each starts from the entry there is, from that of the next shallower contact, or from the
-plain closure of power 1.
+rewrites the entries of the kind `contact` in src/seismo/grid/surface_closure.json, of order 8; a
+minute each. Each starts from the entry there is, from that of the next shallower contact, or from
+the plain closure of power 1.
 
 What is minimised is the difference between exact plane waves and those of the grid
-(`seismo.plan.scattering`): what a layer on a half-space sends back of P and S waves from below, and
-how the surface moves for them, travelling and evanescent, over the band of a Ricker wavelet whose
-2.5 f0 has eight points per shortest wavelength. vz is that half a cell below the surface, and that
-which is read on it, from the rows above the contact and the prescribed slope. Three pairs of media
-and contacts a tenth of a cell above and below share one closure; it does as well for other pairs.
-The rows have the averages that runs have (`seismo.model.column`).
+(`seismo.runs.check.scattering`): what a layer on a half-space sends back of P and S waves from
+below, and how the surface moves for them, travelling and evanescent, over the band of a Ricker
+wavelet whose 2.5 f0 has eight points per shortest wavelength. vz is that half a cell below the
+surface, and that which is read on it, from the rows above the contact and the prescribed slope.
+Three pairs of media and contacts a tenth of a cell above and below share one closure; it does as
+well for other pairs. The rows have the averages that runs have (`seismo.model.column`).
 """
 
 from __future__ import annotations
@@ -25,14 +25,10 @@ from dataclasses import replace
 import numpy as np
 from fit_surface_closure import DATA, key_of, least, rounded, write
 
-from seismo.contact import Rock
-from seismo.interpolation import sloped_weights
-from seismo.model.averaging import cell_average
-from seismo.model.earth import Earth
-from seismo.model.layered import Profile
-from seismo.plan.scattering import Rows, Stack, exact, on_grid, slopes
-from seismo.stencils import Stencil
-from seismo.surface_closure import (
+from seismo.equations.elastic.fluid_solid_contact import Rock
+from seismo.grid.coefficients import Stencil
+from seismo.grid.interpolation import sloped_weights
+from seismo.grid.surface_closure import (
     CONTACT_ROWS,
     ClosureConditions,
     Kind,
@@ -41,6 +37,10 @@ from seismo.surface_closure import (
     interior_matrix,
     surface_closure,
 )
+from seismo.model.averaging import cell_average
+from seismo.model.earth import Earth
+from seismo.model.layered import Profile
+from seismo.runs.check.scattering import Rows, Stack, exact, on_grid, slopes
 
 ORDER, ACCURACY, POINTS, ROWS = 8, 1, 8.0, CONTACT_ROWS
 DEPTHS = np.arange(1.5, 5.0, 0.25)  # beyond, the rows reach too little below the contact

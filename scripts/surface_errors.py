@@ -23,7 +23,7 @@ from half_space_response import (
     transforms,
 )
 
-from seismo.interpolation import axis_weights
+from seismo.grid.interpolation import axis_weights
 
 NEAREST = 4.9  # cells from a source to a receiver
 FLOOR = 0.3  # of the largest of its near fields, that the error of one is relative to at least

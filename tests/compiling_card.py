@@ -15,8 +15,8 @@ import numpy as np
 from numba.cuda import types
 from numba.np.numpy_support import from_dtype
 
-from seismo.backends.cuda_code import Request, Tools, compile_ptx
-from seismo.backends.cuda_kernels import SweepKernel
+from seismo.backends.gpu.kernels import SweepKernel
+from seismo.backends.gpu.ptx_cache import Request, Tools, compile_ptx
 
 
 @dataclass(frozen=True)
@@ -43,7 +43,7 @@ def is_interior(kernel: Any) -> bool:
 
 @dataclass
 class CompilingCard(Tools):
-    """Stand in for `seismo.backends.card.Card`; `codes` compiles what was launched."""
+    """Stand in for `seismo.backends.gpu.card.Card`; `codes` compiles what was launched."""
 
     capability: tuple[int, int]
     wanted: Callable[[Any], bool] = lambda kernel: True
@@ -92,7 +92,7 @@ class CompilingCard(Tools):
 
 
 def _type(argument, addresses: bool):
-    """Give the type that `seismo.backends.card` gives."""
+    """Give the type that `seismo.backends.gpu.card` gives."""
     if isinstance(argument, tuple):
         return types.Tuple([_type(a, addresses) for a in argument])
     number = from_dtype(np.asarray(argument).dtype)

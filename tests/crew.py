@@ -16,12 +16,12 @@ from pathlib import Path
 
 import numpy as np
 
-from seismo.backends.cpu import CpuBackend
+from seismo.backends.communicator import Alone, join
+from seismo.backends.cpu.backend import CpuBackend
 from seismo.cli import main
-from seismo.ranks import Alone, join
 from seismo.scenario import from_dict
-from seismo.setup import prepare
-from seismo.simulation import Simulation
+from seismo.solver.discretization import prepare
+from seismo.solver.simulation import Simulation
 
 SOON = 8  # steps
 

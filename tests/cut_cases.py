@@ -5,7 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 
 import solver
-from seismo.physics.registry import physics_for
+from seismo.equations.registry import physics_for
 from test_survival import SCENARIO
 
 CUTS = {

@@ -36,10 +36,11 @@ import h5py
 import numpy as np
 import yaml
 
-from seismo import cli, runner
+from seismo import cli
 from seismo.errors import ScenarioError, StoppedError
 from seismo.output.results import open_results
-from seismo.runner.signals import Signals
+from seismo.runs import run
+from seismo.runs.signals import Signals
 
 SECONDS = 5.0  # of the processor, for a command
 BYTES = 2 << 30
@@ -303,7 +304,7 @@ def unfinished(folder: Path) -> Path:
                 signals.stop = True
 
         with contextlib.suppress(StoppedError), warnings.catch_warnings(action="ignore"):
-            runner.run(folder / "s.yaml", folder / "x.h5", stop, signals=signals)
+            run.run(folder / "s.yaml", folder / "x.h5", stop, signals=signals)
         (folder / "x.h5.run").rename(kept)
         (folder / "x.h5").unlink(missing_ok=True)
     return kept

@@ -18,9 +18,9 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from seismo.cpml import Layer, profile
-from seismo.grid import Grid
-from seismo.stencils import centred, largest_symbol, staggered
+from seismo.grid.coefficients import centred, largest_symbol, staggered
+from seismo.grid.grid import Grid
+from seismo.solver.cpml import Layer, profile
 
 INNER = 14
 THICK = 45

@@ -19,9 +19,9 @@ from numba.cuda.simulator import kernel as simulator
 from numba.cuda.simulator.kernelapi import Dim3
 
 from seismo.backends.base import Copy
-from seismo.backends.cuda_shapes import H200, Shape
-from seismo.backends.gpu import GpuBackend
-from seismo.backends.order import merged
+from seismo.backends.gpu.backend import GpuBackend
+from seismo.backends.gpu.launch_order import merged
+from seismo.backends.gpu.layouts import H200, Shape
 
 
 def _small(axes: str, kind: str) -> Shape:
@@ -152,7 +152,7 @@ def threads_in_turn() -> Iterator[None]:
 
 
 class SimulatedCard:
-    """Stand in for `seismo.backends.card.Card`."""
+    """Stand in for `seismo.backends.gpu.card.Card`."""
 
     name, capability = "simulator", (9, 0)
 

@@ -21,22 +21,25 @@ import seismo
 import simulated_card
 import solver
 from cut_cases import HALOS, case
-from seismo import runner, setup, stability_monitor
-from seismo.backends import cuda_kernels, gpu, profiled
-from seismo.backends.choice import Choice
-from seismo.backends.cuda_shapes import Shape
-from seismo.backends.order import Work, dependencies
+from seismo.backends import profiled
+from seismo.backends.communicator import Alone
+from seismo.backends.device_threads import Team
+from seismo.backends.gpu import backend as gpu
+from seismo.backends.gpu import kernels
+from seismo.backends.gpu.launch_order import Work, dependencies
+from seismo.backends.gpu.layouts import Shape
 from seismo.backends.reference import ReferenceBackend
-from seismo.bench.ladder import find
-from seismo.decomposition import LINE
+from seismo.backends.select import Choice
 from seismo.errors import StoppedError, UnstableError
+from seismo.grid.decomposition import LINE
 from seismo.output import checkpoint
-from seismo.ranks import Alone
-from seismo.runner import stepping
-from seismo.runner.signals import Signals
+from seismo.runs import run as runner
+from seismo.runs import run_loop
+from seismo.runs.bench.ladder import find
+from seismo.runs.signals import Signals
 from seismo.scenario import from_dict
-from seismo.setup import prepare
-from seismo.team import Team
+from seismo.solver import discretization, stability_monitor
+from seismo.solver.discretization import prepare
 from simulated_card import SHAPES, SimulatedBackend, SimulatedCard, simulated
 from test_contact import HARD, WATER, layers
 from test_even_planes import BLOCK, ROCK, Z
@@ -149,7 +152,7 @@ def test_spaces(name, tmp_path):
 def test_spaces_whose_rows_end_with_half_a_line(name, across, precision, tmp_path, monkeypatch):
     """Odd rows are turned in single precision; of an odd number of rows one is spare."""
     turns = []
-    kernel = cuda_kernels.SweepKernel
+    kernel = kernels.SweepKernel
     monkeypatch.setattr(gpu, "SweepKernel", lambda *a: turns.append(a[-1]) or kernel(*a))
     keys = {"cells": (35, across, 5), "precision": precision}
     compare(planned(name, 3, tmp_path, "free_surface", **keys), tmp_path)
@@ -247,7 +250,7 @@ def test_a_sea_bed(depth, closed, tmp_path):
 
 def test_even_planes(tmp_path, monkeypatch):
     """Coefficients kept for some planes, in two runs and in the free surface's row."""
-    monkeypatch.setattr(setup, "EVEN_RUN", 3)
+    monkeypatch.setattr(discretization, "EVEN_RUN", 3)
     blocks = [BLOCK | {"z": [k * Z for k in rows]} for rows in ((5.3, 7.0), (13.0, 14.6))]
     keys = {"cells": (14, 22), "steps": STEPS, "model": [ROCK, *blocks]}
     document = solver.plan(
@@ -261,7 +264,7 @@ def test_even_planes(tmp_path, monkeypatch):
 @pytest.mark.parametrize(("name", "dimensions"), [("elastic", 2), ("acoustic_variable_density", 3)])
 def test_planes_where_fluids_meet(name, dimensions, tmp_path, monkeypatch):
     """Densities kept for some planes only, and a contact that dips: its off-diagonal terms."""
-    monkeypatch.setattr(setup, "EVEN_RUN", 2)
+    monkeypatch.setattr(discretization, "EVEN_RUN", 2)
     sea = {"vp": 1500.0, "rho": 1000.0} | ({"vs": 0.0} if name == "elastic" else {})
     centre = {"x": 7.2 * X, "z": 5.3 * Z} | ({"y": 45.0} if dimensions == 3 else {})
     mud = {"type": "sphere", "center": centre, "radius": 2.2 * Z, **sea, "rho": 2200.0}
@@ -504,7 +507,7 @@ def test_an_unstable_run_is_told_one_look_later(tmp_path, monkeypatch, on_the_ca
     """A NaN after step 12 is found by the look at 20, which is judged at 30."""
     monkeypatch.setattr(stability_monitor, "EVERY", 10)
     one_shot = SCENARIO | {"survey": {"shots": SCENARIO["survey"]["shots"][:1]}}
-    advance, steps = stepping.Simulation.advance, []
+    advance, steps = run_loop.Simulation.advance, []
 
     def spoilt(simulation, count):
         advance(simulation, count)
@@ -512,7 +515,7 @@ def test_an_unstable_run_is_told_one_look_later(tmp_path, monkeypatch, on_the_ca
         if simulation.step >= 12:
             simulation.parts[0].fields.arrays(0)["p"][500] = np.nan
 
-    monkeypatch.setattr(stepping.Simulation, "advance", spoilt)
+    monkeypatch.setattr(run_loop.Simulation, "advance", spoilt)
     with pytest.raises(UnstableError, match="at step 20 ") as caught:
         seismo.run(one_shot | {"output": {}}, tmp_path / "x.h5")
     assert (caught.value.good, steps[-1]) == (10, 30)

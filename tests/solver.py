@@ -13,15 +13,15 @@ from typing import Any
 import numpy as np
 import pytest
 
-from seismo import seismograms, wavelets
-from seismo.backends.cpu import CpuBackend
+from seismo.acquisition import trace_processing, wavelets
+from seismo.acquisition.geometry import Shot
+from seismo.backends.cpu.backend import CpuBackend
 from seismo.backends.reference import ReferenceBackend
-from seismo.physics.registry import EQUATIONS, physics_for
-from seismo.physics.table import Physics
+from seismo.equations.registry import EQUATIONS, physics_for
+from seismo.equations.table import Physics
 from seismo.scenario import from_dict
-from seismo.setup import prepare
-from seismo.simulation import Simulation
-from seismo.survey import Shot
+from seismo.solver.discretization import prepare
+from seismo.solver.simulation import Simulation
 
 EVERY_EQUATION = [pytest.param(name, d, id=f"{name}-{d}d") for name, d in EQUATIONS]
 PLANE_EQUATIONS = [pytest.param(name, d, id=name) for name, d in EQUATIONS if d == 2]
@@ -232,7 +232,7 @@ def traces(simulation, shot: int = 0, group: int = 0) -> dict[str, np.ndarray]:
     for name, (quantity, base, component) in chosen.components(physics).items():
         late = all(physics.named(t.field).late for t in physics.observables[base][component])
         raw = simulation.recorder.raw(shot, chosen.name, component)
-        found[name] = seismograms.finish(
+        found[name] = trace_processing.finish(
             raw, quantity, late, simulation.dt, simulation.steps, every, removal
         )
     return found

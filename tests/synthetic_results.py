@@ -12,7 +12,7 @@ from pathlib import Path
 import numpy as np
 
 from seismo.output import ResultsWriter
-from seismo.runner import telemetry
+from seismo.runs import telemetry
 
 VP, VS, FREQUENCY, DELAY = 3000.0, 1700.0, 15.0, 0.08
 SHOTS = {"shot_a": 600.0, "shot_b": 1500.0}

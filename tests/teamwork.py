@@ -11,8 +11,8 @@ import random
 import numpy as np
 
 from seismo.backends.base import Group
-from seismo.backends.cpu import CpuBackend
-from seismo.backends.order import Work, dependencies, merged
+from seismo.backends.cpu.backend import CpuBackend
+from seismo.backends.gpu.launch_order import Work, dependencies, merged
 
 UNROLLED = 3  # steps in one order
 

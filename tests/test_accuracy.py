@@ -12,16 +12,16 @@ import numpy as np
 import pytest
 
 import solver
-from seismo import wavelets
-from seismo.accuracy import AUTO_ORDERS, best_stencil, dispersion_error
+from seismo.acquisition import wavelets
+from seismo.acquisition.geometry import Share
 from seismo.errors import ScenarioError
 from seismo.exact import acoustic, metrics, whole_space
 from seismo.exact.medium import Medium
-from seismo.plan.accuracy import expected_error
+from seismo.grid.coefficients import TOLERANCES, Stencil
+from seismo.runs.check.accuracy import expected_error
 from seismo.scenario import from_dict
-from seismo.setup import prepare
-from seismo.stencils import TOLERANCES, Stencil
-from seismo.survey import Share
+from seismo.solver.accuracy import AUTO_ORDERS, best_stencil, dispersion_error
+from seismo.solver.discretization import prepare
 
 VELOCITY, FREQUENCY = 2000.0, 10.0
 SHORTEST = VELOCITY / (2.5 * FREQUENCY)

@@ -18,11 +18,12 @@ import pytest
 
 import seismo
 from seismo import cli
-from seismo.backends import choice, cuda_facts
-from seismo.backends.choice import TESTED, choose, choose_all, cuda_of, obstacles, optional_gpu
-from seismo.backends.cuda_facts import Facts, Gpu, numbers
+from seismo.backends import select
+from seismo.backends.device_threads import Team
+from seismo.backends.gpu import detect
+from seismo.backends.gpu.detect import Facts, Gpu, numbers
+from seismo.backends.select import TESTED, choose, choose_all, cuda_of, obstacles, optional_gpu
 from seismo.errors import DeviceError
-from seismo.team import Team
 
 H200 = Gpu("NVIDIA H200", (9, 0), 140 << 30)
 V100 = Gpu("Tesla V100", (7, 0))
@@ -308,7 +309,7 @@ def test_the_cpu_asks_nobody():
 
 
 def test_looking_around_works_on_any_machine():
-    facts = cuda_facts.look()
+    facts = detect.look()
     assert facts.driver is None or numbers("12") <= facts.driver
     assert list(obstacles(facts, 0)) or facts.gpus
     assert numbers("14.2.0rc1") == (14, 2, 0)
@@ -322,19 +323,19 @@ def test_the_driver_is_asked_once(monkeypatch):
         asked.append(name)
         raise OSError
 
-    monkeypatch.setattr(cuda_facts.ctypes, "CDLL", none_is_there)
-    cuda_facts._ask_driver.cache_clear()
+    monkeypatch.setattr(detect.ctypes, "CDLL", none_is_there)
+    detect._ask_driver.cache_clear()
     try:
         assert optional_gpu(None) == ""
         assert choose("auto", threads=None).name == "cpu"
         assert asked == ["libcuda.so.1"]
     finally:
-        cuda_facts._ask_driver.cache_clear()
+        detect._ask_driver.cache_clear()
 
 
 def test_nvvm_says_which_kernels_it_writes():
     pytest.importorskip("numba_cuda")
-    ptx, trouble = cuda_facts._try_nvvm()
+    ptx, trouble = detect._try_nvvm()
     assert not trouble, trouble
     assert ptx >= (8, 0)
 
@@ -349,7 +350,7 @@ def test_the_extras_install_what_is_tested():
         assert all(n.endswith(f">={least},<{below}") for n in found), found
 
 
-FAR = "import sys, seismo.backends.choice as c; c.choose('cpu'); print('cupy' in sys.modules)"
+FAR = "import sys, seismo.backends.select as c; c.choose('cpu'); print('cupy' in sys.modules)"
 
 
 def test_the_cpu_imports_nothing_for_gpus():
@@ -425,4 +426,4 @@ def test_a_wrong_backend_names_the_right_ones(no_gpu, capsys):
     assert "auto" in err
     with pytest.raises(seismo.SeismoError, match="choose auto, cpu or gpu"):
         seismo.run("s.yaml", backend="tpu")
-    assert choice.extra_for((13, 1)) == "gpu"
+    assert select.extra_for((13, 1)) == "gpu"

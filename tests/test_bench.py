@@ -1,6 +1,6 @@
 """The benchmark driver, with a stand-in solver: sizes, arithmetic and files, never speed.
 
-Expected numbers are products worked out by hand from the definitions in `seismo.bench`.
+Expected numbers are products worked out by hand from the definitions in `seismo.runs.bench`.
 """
 
 from __future__ import annotations
@@ -17,8 +17,8 @@ from typing import ClassVar
 import pytest
 from rich.console import Console
 
-from seismo import bench
 from seismo.errors import ScenarioError, SeismoError
+from seismo.runs import bench
 
 OUTPUT = Path(__file__).parents[1] / "benchmarks/output.py"
 BANDWIDTH = bench.Bandwidth(update=80.0, copy=50.0)
@@ -55,8 +55,10 @@ def solver(monkeypatch):
     def build(scenario, choice):
         return StandIn(bench.CASES[scenario["title"].split()[-1]].points, clock, 0.008)
 
-    monkeypatch.setitem(sys.modules, "seismo.simulation", types.SimpleNamespace(build=build))
-    monkeypatch.setattr("seismo.simulation", sys.modules["seismo.simulation"], raising=False)
+    monkeypatch.setitem(sys.modules, "seismo.solver.simulation", types.SimpleNamespace(build=build))
+    monkeypatch.setattr(
+        "seismo.solver.simulation", sys.modules["seismo.solver.simulation"], raising=False
+    )
     monkeypatch.setattr(bench, "_validated", lambda scenario: scenario)
     monkeypatch.setattr(bench.time, "perf_counter", lambda: clock[0])
     return build
@@ -114,7 +116,7 @@ def test_median_of_repeats(solver):
 def test_other_points_are_refused(solver, monkeypatch):
     """A build with other layers than the case promises is an error, not a flattering number."""
     small = types.SimpleNamespace(build=lambda *_: StandIn(120**3 + 1, [0.0], 1.0))
-    monkeypatch.setattr("seismo.simulation", small)
+    monkeypatch.setattr("seismo.solver.simulation", small)
     with pytest.raises(SeismoError, match="W4 built 1728001 points where it promises 4096000"):
         list(bench.run_cases(["W4"], bandwidth=BANDWIDTH))
 

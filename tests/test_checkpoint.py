@@ -18,11 +18,11 @@ import numpy as np
 import pytest
 
 from seismo.errors import ScenarioError, StorageError
+from seismo.grid.global_index import Held, Place, runs_of, span
 from seismo.output import checkpoint, lock
 from seismo.output.checkpoint import DamagedError
 from seismo.output.lock import Lock
 from seismo.output.sealed_json import sealed, unsealed
-from seismo.places import Held, Place, runs_of, span
 
 FACTS = {"batch": 2, "dt": 0.1 + 0.2}
 
@@ -266,7 +266,7 @@ import sys, time
 from pathlib import Path
 from seismo.output.lock import Lock
 from seismo.output.sealed_json import sealed, unsealed
-from seismo.places import Held, Place, runs_of, span
+from seismo.grid.global_index import Held, Place, runs_of, span
 with Lock(Path(sys.argv[1])):
     print("held", flush=True)
     time.sleep(60)

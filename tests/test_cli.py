@@ -12,7 +12,8 @@ import sys
 import pytest
 
 import seismo
-from seismo import cli, runner
+from seismo import cli
+from seismo.runs import run
 from synthetic_results import write_elastic_2d, write_elastic_3d
 
 SCENARIO = """\
@@ -276,7 +277,7 @@ def test_exit_codes(seismo_of, monkeypatch, error, code):
     def fail(*_, **__):
         raise error
 
-    monkeypatch.setattr(runner, "run_on", fail)
+    monkeypatch.setattr(run, "run_on", fail)
     found, out, err = seismo_of("run", "pulse.yaml")
     assert (found, out, len(err.splitlines())) == (code, "", 1)
     if code == 70:

@@ -10,7 +10,7 @@ import pytest
 
 import seismo
 from seismo.cli import main
-from seismo.output.comparison import compare
+from seismo.output.compare import compare
 from test_survival import SHORT
 
 

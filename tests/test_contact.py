@@ -6,14 +6,14 @@ import numpy as np
 import pytest
 
 import solver
-from seismo.backends.cpu import CpuBackend
-from seismo.contact_operators import contact_mass, contact_operators
+from seismo.backends.cpu.backend import CpuBackend
+from seismo.equations.elastic import FLUID_Q
+from seismo.equations.elastic.fluid_solid_operators import contact_mass, contact_operators
 from seismo.exact import layered_plane, metrics
 from seismo.exact.medium import Medium
 from seismo.exact.stack import Stack
-from seismo.physics.elastic import FLUID_Q
 from seismo.scenario import from_dict
-from seismo.setup import prepare
+from seismo.solver.discretization import prepare
 
 WATER, ICE = (1500.0, 0.0, 1000.0), (3600.0, 1800.0, 920.0)
 HARD, SOFT = (3400.0, 1963.0, 2500.0), (1800.0, 500.0, 1800.0)

@@ -5,14 +5,19 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from seismo.contact import Contact, Rock
-from seismo.contact_closure import closed_rows, contact_closure
-from seismo.contact_operators import contact_operators, row_norms, stable_share, uncut_rows
-from seismo.contact_reading import side_weights
-from seismo.grid import Grid
-from seismo.interpolation import axis_weights
-from seismo.plan.sea_bed import scholte_error, scholte_velocity
-from seismo.stencils import ORDERS, staggered
+from seismo.equations.elastic.fluid_solid_closure import closed_rows, contact_closure
+from seismo.equations.elastic.fluid_solid_contact import Contact, Rock
+from seismo.equations.elastic.fluid_solid_operators import (
+    contact_operators,
+    row_norms,
+    stable_share,
+    uncut_rows,
+)
+from seismo.grid.coefficients import ORDERS, staggered
+from seismo.grid.grid import Grid
+from seismo.grid.interpolation import axis_weights
+from seismo.runs.check.sea_bed import scholte_error, scholte_velocity
+from seismo.solver.one_sided_reading import side_weights
 
 WATER = Rock(1500.0, 0.0, 1000.0)
 HARD, SOFT, MUD = (

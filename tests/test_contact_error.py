@@ -13,14 +13,14 @@ import numpy as np
 import pytest
 
 import solver
-from seismo.contact import Rock
+from seismo.equations.elastic.fluid_solid_contact import Rock
 from seismo.exact import interface, layered_plane, metrics
 from seismo.exact.medium import Medium
 from seismo.exact.stack import Stack as Layers
-from seismo.plan import layered_error, scattering, sideways, stacks
-from seismo.plan.accuracy import expected_error
+from seismo.runs.check import layered_error, scattering, sideways, stacks
+from seismo.runs.check.accuracy import expected_error
 from seismo.scenario import from_dict
-from seismo.setup import prepare
+from seismo.solver.discretization import prepare
 
 FREQUENCY = 10.0
 ROCK = Medium(3464.0, 2000.0, 2300.0)

@@ -10,16 +10,16 @@ from types import SimpleNamespace
 import numpy as np
 import pytest
 
-from seismo.backends.cpu import CpuBackend
+from seismo.backends.communicator import Alone
+from seismo.backends.cpu.backend import CpuBackend
+from seismo.backends.kernels.slices import shorten
 from seismo.backends.reference import ReferenceBackend
-from seismo.cuts import Reader, make_cut
-from seismo.decomposition import decompose
-from seismo.fields import Fields
-from seismo.grid import Grid
-from seismo.kernels.cuts import shorten
+from seismo.equations.registry import physics_for
+from seismo.grid.decomposition import decompose
+from seismo.grid.grid import Grid
 from seismo.output.snapshots import kept_bits, masks
-from seismo.physics.registry import physics_for
-from seismo.ranks import Alone
+from seismo.solver.field_sampling import Reader, make_cut
+from seismo.solver.fields import Fields
 
 GRID = Grid("xyz", (17, 13, 19), (10.0, 10.0, 5.0), (0.0, -20.0, 0.0), (4, 3, 0), (4, 3, 4))
 SHOTS = 2

@@ -20,7 +20,7 @@ import pytest
 import seismo
 from seismo import cli
 from seismo.errors import ScenarioError
-from seismo.output import ResultsWriter, comparison
+from seismo.output import ResultsWriter, compare
 from test_survival import SCENARIO
 
 TRIES = """
@@ -56,7 +56,7 @@ def whatever(path: Path, sound: Path) -> None:
     """Read all there is."""
     with seismo.open_results(path) as one, seismo.open_results(sound) as other:
         one.info()
-        assert all(array.identical for array in comparison.compare(one, other))
+        assert all(array.identical for array in compare.compare(one, other))
 
 
 def test_every_header_has_a_checksum(sound, tmp_path):
@@ -106,7 +106,7 @@ def test_every_number_has_a_checksum(sound, tmp_path):
         with h5py.File(path) as file, pytest.raises(OSError, match="filter"):
             np.asarray(file[name])
         with seismo.open_results(path) as one, seismo.open_results(sound) as other:
-            for read in (one.verify, lambda: list(comparison.compare(other, one))):
+            for read in (one.verify, lambda: list(compare.compare(other, one))):
                 with pytest.raises(ScenarioError, match=rf"x\.h5: /{name}: .*damaged"):
                     read()
 

@@ -9,10 +9,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from seismo.cpml import regions
-from seismo.decomposition import LINE, SECTOR, best_parts, decompose
 from seismo.errors import ScenarioError
-from seismo.grid import Grid
+from seismo.grid.decomposition import LINE, SECTOR, best_parts, decompose
+from seismo.grid.grid import Grid
+from seismo.solver.cpml import regions
 
 
 def grid(points=(33, 48, 52), layer=6, axes="xyz") -> Grid:

@@ -12,8 +12,8 @@ import numpy as np
 import pytest
 
 import solver
-from seismo.backends.cpu import CpuBackend
-from seismo.backends.host import HostBackend
+from seismo.backends.cpu.backend import CpuBackend
+from seismo.backends.numpy_arrays import HostBackend
 from test_replay import deal_to, survey
 
 pytestmark = pytest.mark.skipif(machine() != "x86_64", reason="other processors keep their mode")

@@ -7,8 +7,8 @@ from __future__ import annotations
 
 from types import SimpleNamespace
 
-from seismo.backends.cuda_facts import Link
-from seismo.backends.devices import report
+from seismo.backends.device_list import report
+from seismo.backends.gpu.detect import Link
 from test_backend_choice import H200, SOUND, V100, having
 
 

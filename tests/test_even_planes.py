@@ -8,13 +8,13 @@ import numpy as np
 import pytest
 
 import solver
-from seismo import setup as setups
-from seismo.grid import AXES
+from seismo.equations.registry import physics_for
+from seismo.grid.grid import AXES
 from seismo.model import cell_average, plain_planes
-from seismo.physics.registry import physics_for
-from seismo.plan.memory import memory_of
+from seismo.runs.check.memory import memory_of
 from seismo.scenario import from_dict
-from seismo.setup import prepare
+from seismo.solver import discretization as setups
+from seismo.solver.discretization import prepare
 from test_solver_backends import faces
 
 ROCK = {"type": "uniform", **solver.VALUES}

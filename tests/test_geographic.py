@@ -10,10 +10,10 @@ import numpy as np
 import pytest
 
 import seismo
+from seismo.acquisition.projection import Projection, north_east, stretch
 from seismo.errors import ScenarioError
-from seismo.geographic import Projection, north_east, stretch
-from seismo.plan.geography import directions
-from seismo.setup import prepare
+from seismo.runs.check.geography import directions
+from seismo.solver.discretization import prepare
 
 pyproj = pytest.importorskip("pyproj")
 

@@ -22,19 +22,20 @@ import seismo
 import solver
 import test_maps
 import test_run
-from seismo import runner, stability_monitor
-from seismo.backends.choice import choose
-from seismo.backends.cuda_facts import look
-from seismo.backends.cuda_shapes import Shape
+from seismo.backends.gpu.detect import look
+from seismo.backends.gpu.layouts import Shape
+from seismo.backends.kernels.rows import pack_rows
 from seismo.backends.profiled import GROUPS
 from seismo.backends.reference import ReferenceBackend
+from seismo.backends.select import choose
+from seismo.equations.registry import EQUATIONS
 from seismo.errors import ModelError, UnstableError
-from seismo.kernels.rows import pack_rows
-from seismo.physics.registry import EQUATIONS
-from seismo.plan.memory import memory_of
+from seismo.runs import run
+from seismo.runs.check.memory import memory_of
 from seismo.scenario import from_dict, load
-from seismo.setup import prepare
-from seismo.simulation import Simulation
+from seismo.solver import stability_monitor
+from seismo.solver.discretization import prepare
+from seismo.solver.simulation import Simulation
 from test_contact import SEA_BEDS
 from test_solver_backends import CASES, TOLERANCE, cells, faces
 
@@ -252,7 +253,7 @@ def test_a_long_survey_goes_in_even_batches(tmp_path):
 def test_an_unstable_run_stops_soon_and_keeps_what_was_sound(tmp_path, monkeypatch):
     """A look every 50 steps, judged one look later: within 100 steps of the first bad one."""
     unstable = test_run._unstable(from_dict(test_run.SCENARIO), 1.11)
-    monkeypatch.setattr(runner, "prepared", lambda *_: unstable)
+    monkeypatch.setattr(run, "prepared", lambda *_: unstable)
     steps, advance = [], Simulation.advance
     monkeypatch.setattr(
         Simulation, "advance", lambda s, count: (advance(s, count), steps.append(s.step))

@@ -28,13 +28,14 @@ if os.environ.get("NUMBA_ENABLE_CUDASIM") == "1":
 from numba.cuda import dispatcher  # noqa: E402
 
 from compiling_card import Code, CompilingCard, is_interior  # noqa: E402
-from seismo.backends import cuda_code, gpu  # noqa: E402
-from seismo.backends.cuda_kernels import SweepKernel, turn_of  # noqa: E402
-from seismo.backends.cuda_shapes import H200, Shape  # noqa: E402
-from seismo.backends.gpu import GpuBackend  # noqa: E402
-from seismo.kernels import cuts  # noqa: E402
-from seismo.kernels.points import add_slopes  # noqa: E402
-from seismo.kernels.rows import pack_rows, unpack_rows  # noqa: E402
+from seismo.backends.gpu import backend as gpu  # noqa: E402
+from seismo.backends.gpu import ptx_cache  # noqa: E402
+from seismo.backends.gpu.backend import GpuBackend  # noqa: E402
+from seismo.backends.gpu.kernels import SweepKernel, turn_of  # noqa: E402
+from seismo.backends.gpu.layouts import H200, Shape  # noqa: E402
+from seismo.backends.kernels import slices  # noqa: E402
+from seismo.backends.kernels.points import add_slopes  # noqa: E402
+from seismo.backends.kernels.rows import pack_rows, unpack_rows  # noqa: E402
 
 ARCHITECTURES = [(8, 0), (9, 0)]
 LANES = {"float32": "v4.f32", "float64": "v2.f64"}
@@ -65,7 +66,7 @@ def compiler(monkeypatch):
     monkeypatch.setattr(dispatcher, "get_current_device", dispatcher.get_current_device)
 
     def compiled(architecture, *what, **how) -> list[Code]:
-        cuda_code.without_card(architecture)
+        ptx_cache.without_card(architecture)
         return launched(architecture, *what, **how).codes()
 
     return compiled
@@ -85,7 +86,7 @@ def check(code: Code, architecture, precision: str) -> None:
 def check_sweep(code: Code, name: str, lane: str) -> None:
     """Fields are read and written in lanes of 16 bytes, and one number alone from tables only.
 
-    Denormal numbers are taken for 0, as on the CPU (`seismo.backends.strands`).
+    Denormal numbers are taken for 0, as on the CPU (`seismo.backends.cpu.threads`).
     """
     assert not code.instructions(r"(?:add|sub|mul|fma|div)\.(?!ftz|.*\.ftz)[a-z.]*f32"), name
     loads, stores = code.instructions(r"ld\.global"), code.instructions(r"st\.global")
@@ -222,11 +223,11 @@ def test_the_highest_order_is_not_too_deep_for_the_compiler(compiler):
 
     Even and odd steps have two kernels of one code: one of them is compiled.
     """
-    cuda_code.without_card((9, 0))
+    ptx_cache.without_card((9, 0))
     for dimensions, axes in ((2, "xz"), (3, "z")):
         card = launched((9, 0), "acoustic", dimensions, "layers", order=16, wanted=layer(axes))
         even, _ = card.requests.values()
-        assert ".visible .entry" in cuda_code.compile_ptx(even)
+        assert ".visible .entry" in ptx_cache.compile_ptx(even)
 
 
 def names_in(folder):
@@ -238,50 +239,50 @@ def test_kernels_are_compiled_elsewhere_and_kept(monkeypatch, tmp_path):
     monkeypatch.setenv("SEISMO_CACHE_DIR", str(tmp_path / "kernels"))
     bodies = launched((9, 0), "acoustic", 2, wanted=lambda kernel: not hasattr(kernel, "variant"))
     requests = list(bodies.requests.values())
-    assert len(requests) > cuda_code.ALONE
-    monkeypatch.setattr(cuda_code, "compile_ptx", None)
-    monkeypatch.setattr(cuda_code.machine, "cores", lambda: 2)
+    assert len(requests) > ptx_cache.ALONE
+    monkeypatch.setattr(ptx_cache, "compile_ptx", None)
+    monkeypatch.setattr(ptx_cache.machine, "cores", lambda: 2)
     for _ in range(2):
-        texts = cuda_code.keep(requests)
-        assert texts == {request.name: cuda_code._read(request.name) for request in requests}
+        texts = ptx_cache.keep(requests)
+        assert texts == {request.name: ptx_cache._read(request.name) for request in requests}
         assert all(".visible .entry" in text for text in texts.values())
-        monkeypatch.setattr(cuda_code, "compile_elsewhere", None)
+        monkeypatch.setattr(ptx_cache, "compile_elsewhere", None)
 
 
 @pytest.mark.parametrize(("cores", "program"), [(2, "/bin/false"), (1, "/nowhere")])
 def test_what_other_processes_leave_undone_is_compiled_here(cores, program, monkeypatch, tmp_path):
     """Processes that end before they have read what is wanted; on one core there are none."""
     monkeypatch.setenv("SEISMO_CACHE_DIR", str(tmp_path))
-    monkeypatch.setattr(cuda_code.machine, "cores", lambda: cores)
-    monkeypatch.setattr(cuda_code.sys, "executable", program)
-    monkeypatch.setattr(cuda_code, "compile_ptx", lambda request: "compiled here")
-    kernels = [f"{n}" * 2**20 for n in range(cuda_code.ALONE + 1)]  # more than a pipe holds
-    requests = [cuda_code.Request(kernel, (), None, False, (9, 0)) for kernel in kernels]
-    texts = cuda_code.keep(requests)
+    monkeypatch.setattr(ptx_cache.machine, "cores", lambda: cores)
+    monkeypatch.setattr(ptx_cache.sys, "executable", program)
+    monkeypatch.setattr(ptx_cache, "compile_ptx", lambda request: "compiled here")
+    kernels = [f"{n}" * 2**20 for n in range(ptx_cache.ALONE + 1)]  # more than a pipe holds
+    requests = [ptx_cache.Request(kernel, (), None, False, (9, 0)) for kernel in kernels]
+    texts = ptx_cache.keep(requests)
     assert texts == {request.name: "compiled here" for request in requests}
-    assert {name: cuda_code._read(name) for name in names_in(tmp_path)} == texts
+    assert {name: ptx_cache._read(name) for name in names_in(tmp_path)} == texts
 
 
 def test_a_kernel_that_does_not_compile_leaves_others_alone(monkeypatch, tmp_path):
     """One process has all of them."""
     monkeypatch.setenv("SEISMO_CACHE_DIR", str(tmp_path))
-    monkeypatch.setattr(cuda_code.machine, "cores", lambda: 1)
+    monkeypatch.setattr(ptx_cache.machine, "cores", lambda: 1)
     card = launched((9, 0), "acoustic", 2, wanted=lambda kernel: not hasattr(kernel, "variant"))
     good = list(card.requests.values())
-    bad = cuda_code.Request("nothing to write", (), None, False, (9, 0))
-    cuda_code.compile_elsewhere([bad, *good])
+    bad = ptx_cache.Request("nothing to write", (), None, False, (9, 0))
+    ptx_cache.compile_elsewhere([bad, *good])
     assert names_in(tmp_path) == {request.name for request in good}
 
 
 def test_kernels_that_nobody_uses_go_when_others_come(monkeypatch, tmp_path):
     monkeypatch.setenv("SEISMO_CACHE_DIR", str(tmp_path))
-    monkeypatch.setattr(cuda_code, "compile_ptx", lambda request: "compiled")
-    old, used, new = (cuda_code.Request(name, (), None, False, (9, 0)) for name in "abc")
-    cuda_code.keep([old, used])
+    monkeypatch.setattr(ptx_cache, "compile_ptx", lambda request: "compiled")
+    old, used, new = (ptx_cache.Request(name, (), None, False, (9, 0)) for name in "abc")
+    ptx_cache.keep([old, used])
     for path in tmp_path.iterdir():
         os.utime(path, (0, 0))
-    cuda_code.keep([used])
-    cuda_code.keep([new])
+    ptx_cache.keep([used])
+    ptx_cache.keep([new])
     assert names_in(tmp_path) == {used.name, new.name}
 
 
@@ -295,14 +296,14 @@ def test_bodies_of_output_and_halos(precision, compiler):
     backend, whole = GpuBackend(precision, card), np.uint32
     rows, field, found = np.zeros(4, np.int64), np.zeros(9, precision), np.zeros(9, np.float32)
     beside = (np.zeros((4, 8), np.int64), np.zeros((4, 8), precision))
-    cuda_code.without_card((9, 0))
+    ptx_cache.without_card((9, 0))
     for body, arguments in (
-        (cuts.cut, (found, rows, field, rows, 2, field.dtype.type(3), 1)),
-        (cuts.cut_beside, (found, rows, field, rows, 2, *beside, 1)),
-        (cuts.add_multiplied, (found, rows, field, rows, 2, *beside, field, rows)),
-        (cuts.shorten, (found.view("u4"), rows, whole(1), whole(3), whole(7))),
-        (cuts.change, (field, field, field, rows)),
-        (cuts.raise_peaks, (found, field, rows, rows)),
+        (slices.cut, (found, rows, field, rows, 2, field.dtype.type(3), 1)),
+        (slices.cut_beside, (found, rows, field, rows, 2, *beside, 1)),
+        (slices.add_multiplied, (found, rows, field, rows, 2, *beside, field, rows)),
+        (slices.shorten, (found.view("u4"), rows, whole(1), whole(3), whole(7))),
+        (slices.change, (field, field, field, rows)),
+        (slices.raise_peaks, (found, field, rows, rows)),
         (pack_rows, (field, 3, 64, rows, rows, *[field] * 6)),
         (unpack_rows, (field, 3, 64, rows, rows, *[field] * 6)),
     ):

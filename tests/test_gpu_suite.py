@@ -18,7 +18,7 @@ import test_solver_receivers
 import test_solver_stability
 import test_solver_state
 import test_solver_subdomains
-from seismo.backends.choice import choose
+from seismo.backends.select import choose
 
 pytestmark = pytest.mark.gpu
 

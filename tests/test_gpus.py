@@ -15,16 +15,15 @@ import crew
 import seismo
 import solver
 from cut_cases import HALOS, VOLUME, case
-from seismo import runner
-from seismo.backends.choice import choose, choose_all
-from seismo.backends.cuda_facts import look
-from seismo.backends.gpu import GpuBackend
+from seismo.backends.communicator import Alone
+from seismo.backends.device_threads import Team
+from seismo.backends.gpu.backend import GpuBackend
+from seismo.backends.gpu.detect import look
+from seismo.backends.select import choose, choose_all
 from seismo.errors import DeviceError, StoppedError
-from seismo.ranks import Alone
-from seismo.runner import stepping
-from seismo.runner.request import Request
-from seismo.runner.signals import Signals
-from seismo.team import Team
+from seismo.runs import run, run_loop
+from seismo.runs.request import Request
+from seismo.runs.signals import Signals
 from test_survival import contents
 
 pytestmark = pytest.mark.gpu
@@ -76,7 +75,7 @@ def test_a_whole_run_gives_the_file_of_one_card(count, tmp_path, spread, grids):
 
 def test_a_stopped_run_goes_on_on_any_number(count, tmp_path, monkeypatch):
     signals = Signals()
-    monkeypatch.setattr(stepping, "REPORT_EVERY", 0.0)  # else it may be over before it is told
+    monkeypatch.setattr(run_loop, "REPORT_EVERY", 0.0)  # else it may be over before it is told
 
     def stop(progress) -> None:
         signals.stop |= progress.phase == "step"  # of either card, once
@@ -85,7 +84,7 @@ def test_a_stopped_run_goes_on_on_any_number(count, tmp_path, monkeypatch):
     scenario = VOLUME | {"checkpoint": {"steps": 11}}
     with pytest.raises(StoppedError, match="seismo resume"):
         seismo.run(scenario, tmp_path / "all.h5", stop, gpus=2, signals=signals)
-    runner.resume(tmp_path / "all.h5.run", Request(backend="gpu", gpus=1)).close()
+    run.resume(tmp_path / "all.h5.run", Request(backend="gpu", gpus=1)).close()
     assert contents(tmp_path / "all.h5") == contents(tmp_path / "one.h5")
 
 

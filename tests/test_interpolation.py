@@ -7,8 +7,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from seismo import interpolation
-from seismo.interpolation import Surface, axis_weights, point_weights
+from seismo.grid import interpolation
+from seismo.grid.interpolation import Surface, axis_weights, point_weights
 
 POSITIONS = st.floats(6.0, 30.0)
 

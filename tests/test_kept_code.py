@@ -10,8 +10,10 @@ import time
 import numpy as np
 import pytest
 
-from seismo.backends import c_functions, cuda_code, kept_code
-from seismo.backends.kept_code import DAY, UNUSED, KeptCode, cache_folder
+from seismo.backends import kernel_cache
+from seismo.backends.cpu import c_functions
+from seismo.backends.gpu import ptx_cache
+from seismo.backends.kernel_cache import DAY, UNUSED, KeptCode, cache_folder
 
 NAMES = (f"{'0a' * 20}.ptx", f"{'1b' * 20}.ptx.{'0f' * 16}", f"{'2c' * 20}.obj")
 CODE = b"\x80code\n of a kernel"
@@ -97,7 +99,7 @@ def test_a_folder_that_others_may_write_to_is_not_used(mode, tmp_path):
 
 def test_a_folder_of_another_user_is_not_used(monkeypatch, tmp_path):
     own = os.geteuid()
-    monkeypatch.setattr(kept_code.os, "geteuid", lambda: own + 1)
+    monkeypatch.setattr(kernel_cache.os, "geteuid", lambda: own + 1)
     os.chown(tmp_path, 4321, -1) if own == 0 else None
     refused = KeptCode(tmp_path)
     assert f"is a folder of another user (number {tmp_path.stat().st_uid})" in refused.problem
@@ -118,7 +120,7 @@ def test_a_full_disk_is_blamed_on_the_cache(monkeypatch, kept):
     def full(*_arguments, **_options):
         raise OSError(28, "No space left on device")
 
-    monkeypatch.setattr(kept_code.os, "replace", full)
+    monkeypatch.setattr(kernel_cache.os, "replace", full)
     kept.store("a.obj", CODE)
     assert kept.load("a.obj") is None
     assert not list(kept.folder.iterdir())
@@ -141,7 +143,7 @@ def fill(folder, names, age):
 
 
 def names_in(folder):
-    return {path.name for path in folder.iterdir()} - {kept_code._MARK}
+    return {path.name for path in folder.iterdir()} - {kernel_cache._MARK}
 
 
 @pytest.mark.parametrize("name", NAMES)
@@ -161,7 +163,7 @@ def test_what_is_in_use_stays_and_so_do_files_of_others(kept):
 
 
 def test_beyond_a_limit_what_was_used_last_stays(monkeypatch, kept):
-    monkeypatch.setattr(kept_code, "MOST_BYTES", 2 * len("code"))
+    monkeypatch.setattr(kernel_cache, "MOST_BYTES", 2 * len("code"))
     for age, name in enumerate(NAMES):
         fill(kept.folder, [name], age * DAY)
     kept.tidy()
@@ -173,7 +175,7 @@ def test_a_folder_is_looked_through_once_a_day(kept):
     fill(kept.folder, NAMES, UNUSED + 60)
     kept.tidy()
     assert names_in(kept.folder) == set(NAMES)
-    os.utime(kept.folder / kept_code._MARK, (time.time() - DAY - 60,) * 2)
+    os.utime(kept.folder / kernel_cache._MARK, (time.time() - DAY - 60,) * 2)
     kept.tidy()
     assert not names_in(kept.folder)
 
@@ -185,8 +187,8 @@ def test_a_folder_that_is_only_read_is_left_alone(monkeypatch, kept):
     kept.store("a.obj", CODE)
     fill(kept.folder, NAMES, UNUSED + 60)
     os.utime(kept.folder / "a.obj", (0, 0))
-    monkeypatch.setattr(kept_code.Path, "touch", refuse)
-    monkeypatch.setattr(kept_code.os, "utime", refuse)
+    monkeypatch.setattr(kernel_cache.Path, "touch", refuse)
+    monkeypatch.setattr(kernel_cache.os, "utime", refuse)
     kept.tidy()
     assert kept.load("a.obj") == CODE
     assert names_in(kept.folder) == {*NAMES, "a.obj"}
@@ -229,14 +231,14 @@ def test_code_of_the_cpu_is_kept_and_compiled_again_where_it_is_damaged(monkeypa
 def test_a_kernel_of_a_gpu_is_compiled_again_where_it_is_damaged(monkeypatch, tmp_path):
     monkeypatch.setenv("SEISMO_CACHE_DIR", str(tmp_path))
     tmp_path.chmod(0o700)
-    monkeypatch.setattr(cuda_code, "compile_ptx", lambda request: f"compiled {request.kernel}")
-    requests = [cuda_code.Request(name, (), None, False, (9, 0)) for name in "ab"]
-    texts = cuda_code.keep(requests)
+    monkeypatch.setattr(ptx_cache, "compile_ptx", lambda request: f"compiled {request.kernel}")
+    requests = [ptx_cache.Request(name, (), None, False, (9, 0)) for name in "ab"]
+    texts = ptx_cache.keep(requests)
     one, other = (tmp_path / request.name for request in requests)
     shutil.copy(one, other)
-    assert cuda_code.keep(requests) == texts
+    assert ptx_cache.keep(requests) == texts
     one.write_bytes(b"\xff\xfe")
-    assert cuda_code.keep(requests) == texts
+    assert ptx_cache.keep(requests) == texts
 
 
 SCENARIO = """\

@@ -17,14 +17,14 @@ import pytest
 from rich.console import Console
 
 from seismo import cli
-from seismo.backends.choice import choose
-from seismo.bench import ladder as way
+from seismo.backends.select import choose
 from seismo.errors import ScenarioError
-from seismo.plan.room import Several
-from seismo.plan.sharing import step_seconds
+from seismo.runs.bench import ladder as way
+from seismo.runs.check.resources import Several
+from seismo.runs.placement import step_seconds
 from seismo.scenario import from_dict
-from seismo.setup import prepare
-from seismo.simulation import divide
+from seismo.solver.discretization import prepare
+from seismo.solver.simulation import divide
 from test_room import Device
 
 report = way.find()

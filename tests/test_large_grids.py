@@ -17,20 +17,21 @@ import pytest
 
 import seismo
 import solver
-from seismo import machine, runner
-from seismo.backends.choice import Choice, choose
-from seismo.backends.cpu import CpuBackend
-from seismo.cuts import Reader
-from seismo.decomposition import Subdomain
+from seismo.backends import machine
+from seismo.backends.communicator import Alone
+from seismo.backends.cpu.backend import CpuBackend
+from seismo.backends.select import Choice, choose
 from seismo.errors import InsufficientMemoryError
-from seismo.fields import Fields
-from seismo.grid import Box
-from seismo.plan.memory import memory_of, series_of
-from seismo.plan.room import demands
-from seismo.ranks import Alone
+from seismo.grid.decomposition import Subdomain
+from seismo.grid.grid import Box
+from seismo.runs import run
+from seismo.runs.check.memory import memory_of, series_of
+from seismo.runs.check.resources import demands
 from seismo.scenario import from_dict
-from seismo.setup import prepare
-from seismo.simulation import Simulation
+from seismo.solver.discretization import prepare
+from seismo.solver.field_sampling import Reader
+from seismo.solver.fields import Fields
+from seismo.solver.simulation import Simulation
 from test_room import Device
 
 H, LAYER = 10.0, 8  # m; points
@@ -181,7 +182,7 @@ def test_what_does_not_fit_is_refused_before_anything_is_allocated(points, card,
     backend = Processor(0) if card is None else Unallocated(card * 10**9)
     choice = Choice(backend.name, "", lambda precision: backend)
     monkeypatch.setattr(machine, "available_memory", lambda: host * 10**9)
-    monkeypatch.setattr(runner, "chosen", lambda *given: ([choice], "", None))
+    monkeypatch.setattr(run, "chosen", lambda *given: ([choice], "", None))
     tracemalloc.start()
     try:
         with pytest.raises(InsufficientMemoryError, match=REFUSED[points, card, host]) as said:

@@ -12,9 +12,9 @@ import numpy as np
 import pytest
 
 import solver
-from seismo.cpml import Layer, default_profile, least_shift, profile
-from seismo.grid import Grid
-from seismo.stencils import centred, largest_second_symbol, staggered
+from seismo.grid.coefficients import centred, largest_second_symbol, staggered
+from seismo.grid.grid import Grid
+from seismo.solver.cpml import Layer, default_profile, least_shift, profile
 
 INSIDE = 6  # points of a line between its layers
 

@@ -6,8 +6,8 @@ import numpy as np
 import pytest
 
 from layer_reflection import Wave, reflection
-from seismo.cpml import Layer, default_profile, least_shift
-from seismo.stencils import centred, staggered
+from seismo.grid.coefficients import centred, staggered
+from seismo.solver.cpml import Layer, default_profile, least_shift
 
 ORDER = 8
 LEAST = {"acoustic": least_shift(staggered(ORDER), centred(ORDER))}

@@ -3,9 +3,9 @@
 import numpy as np
 import pytest
 
-from seismo.cpml import Layer, coupled, profile, regions
-from seismo.grid import Grid
-from seismo.stencils import centred, staggered
+from seismo.grid.coefficients import centred, staggered
+from seismo.grid.grid import Grid
+from seismo.solver.cpml import Layer, coupled, profile, regions
 
 LAYER = Layer(reflection=1e-7, kappa=1.0, alpha=30.0, power=2.0, velocity=3000.0)
 

@@ -8,15 +8,15 @@ import numpy as np
 import pytest
 
 import solver
-from seismo.channels import channel_points
+from seismo.equations.registry import physics_for
 from seismo.exact import layered_plane, metrics
 from seismo.exact.medium import Medium
 from seismo.exact.stack import Stack
-from seismo.layered_reading import Quantity
-from seismo.part import surroundings_of
-from seismo.physics.registry import physics_for
 from seismo.scenario import from_dict
-from seismo.setup import prepare
+from seismo.solver.channels import channel_points
+from seismo.solver.discretization import prepare
+from seismo.solver.layered_reading import Quantity
+from seismo.solver.subdomain import surroundings_of
 
 H, CONTACT, EARLY = 10.0, 300.0, 290.0  # m
 SOFT = {"vp": 1200.0, "vs": 600.0, "rho": 1900.0}

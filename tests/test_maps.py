@@ -14,27 +14,27 @@ import pytest
 
 import seismo
 from seismo.backends.base import Backend
-from seismo.backends.choice import choose
-from seismo.backends.cpu import CpuBackend
+from seismo.backends.communicator import Alone
+from seismo.backends.cpu.backend import CpuBackend
+from seismo.backends.kernels import slices as kernels
 from seismo.backends.reference import ReferenceBackend
-from seismo.decomposition import decompose
+from seismo.backends.select import choose
+from seismo.equations.registry import physics_for
 from seismo.errors import ScenarioError
-from seismo.fields import Fields
-from seismo.grid import Grid
-from seismo.kernels import cuts as kernels
-from seismo.maps import Maps, make_maps
+from seismo.grid.coefficients import Stencil
+from seismo.grid.decomposition import decompose
+from seismo.grid.grid import Grid
+from seismo.grid.surface_closure import surface_closure
 from seismo.model import Earth
 from seismo.model.layered import Uniform
 from seismo.output.quantities import long_name, symbol
-from seismo.physics.registry import physics_for
-from seismo.ranks import Alone
 from seismo.scenario import from_dict
-from seismo.setup import prepare
-from seismo.simulation import Simulation
-from seismo.stencils import Stencil
-from seismo.surface_closure import surface_closure
-from seismo.surface_slope import SurfaceSlope
-from seismo.surroundings import Surroundings
+from seismo.solver.discretization import prepare
+from seismo.solver.fields import Fields
+from seismo.solver.peak_maps import Maps, make_maps
+from seismo.solver.point_weights import Surroundings
+from seismo.solver.simulation import Simulation
+from seismo.solver.surface_slope import SurfaceSlope
 from test_run import SCENARIO
 
 GRID = Grid("xyz", (20, 18, 22), (10.0, 10.0, 5.0), (0.0, -20.0, 0.0), (4, 3, 0), (4, 3, 4))

@@ -6,10 +6,10 @@ import numpy as np
 import pytest
 
 from seismo.errors import ModelError
-from seismo.plan import make_plan
-from seismo.plan.coverage import otherwise, uncovered
+from seismo.runs.check import make_plan
+from seismo.runs.check.coverage_checks import otherwise, uncovered
 from seismo.scenario import load
-from seismo.setup import prepare
+from seismo.solver.discretization import prepare
 
 SCENARIO = """\
 physics: acoustic

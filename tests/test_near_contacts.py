@@ -9,13 +9,13 @@ import solver
 from seismo.exact import layered_plane, metrics
 from seismo.exact.medium import Medium
 from seismo.exact.stack import Stack
-from seismo.layered_reading import layers_of
-from seismo.plan.accuracy import expected_error
-from seismo.plan.near_contacts import near_contacts, near_receivers, near_sources
-from seismo.plan.thin_solids import thin_solid_lines, thin_solids
+from seismo.runs.check.accuracy import expected_error
+from seismo.runs.check.near_contacts import near_contacts, near_receivers, near_sources
+from seismo.runs.check.thin_solids import thin_solid_lines, thin_solids
 from seismo.scenario import from_dict
-from seismo.setup import prepare
-from seismo.surroundings import Surroundings
+from seismo.solver.discretization import prepare
+from seismo.solver.layered_reading import layers_of
+from seismo.solver.point_weights import Surroundings
 
 H, CONTACT = 10.0, 300.0  # m
 SOFT = {"vp": 1200.0, "vs": 600.0, "rho": 1900.0}

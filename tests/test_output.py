@@ -21,7 +21,7 @@ from seismo.output import ResultsWriter, open_results, provenance
 from seismo.output.chunks import LARGEST_CHUNK_BYTES, Frame, chunk_shape, create_frames, write_block
 from seismo.output.provenance import RECORDED_VARIABLES, commit
 from seismo.output.results import results_target
-from seismo.units import readable, with_unit
+from seismo.scenario.units import readable, with_unit
 from synthetic_results import SHOTS, write_elastic_2d, write_elastic_3d
 
 
@@ -262,7 +262,7 @@ def test_no_permission_and_a_full_disk_are_one_line(tmp_path, monkeypatch, numbe
     def refuse(*_arguments):
         raise OSError(number, os.strerror(number))
 
-    monkeypatch.setattr("seismo.output.hidden_file.os.open", refuse)
+    monkeypatch.setattr("seismo.output.atomic_file.os.open", refuse)
     with pytest.raises(kind, match=os.strerror(number)):
         new_writer(tmp_path / "r.h5")
 

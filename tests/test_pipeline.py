@@ -17,14 +17,14 @@ import numpy as np
 import pytest
 
 import seismo
-from seismo import machine
-from seismo.backends.cpu import CpuBackend
+from seismo.backends import machine
+from seismo.backends.cpu.backend import CpuBackend
 from seismo.errors import DiskSpaceError, StorageError
-from seismo.monitor import closing_line
 from seismo.output import ResultsWriter, open_results
-from seismo.output.parts import MANIFEST
+from seismo.output.partial_files import MANIFEST
 from seismo.output.pipeline import MARGIN_BYTES, Pipeline, Ring, ring_bytes
-from seismo.runner import resume
+from seismo.runs.progress import closing_line
+from seismo.runs.run import resume
 from test_run import SCENARIO
 
 SHAPE = (40, 700)

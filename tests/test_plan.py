@@ -16,21 +16,21 @@ import numpy as np
 import pytest
 from rich.console import Console
 
-from seismo import bench
-from seismo.accuracy import dispersion_error, stencil_for
+from seismo.acquisition.wavelets import energy_above
 from seismo.backends.base import PML_COST
-from seismo.backends.choice import choose
-from seismo.backends.cpu import CpuBackend
-from seismo.backends.gpu import GpuBackend
-from seismo.decomposition import cost, decompose
-from seismo.monitor import clock_time
-from seismo.plan import make_plan, speed
-from seismo.plan.accuracy import expected_error
-from seismo.plan.report import print_plan
-from seismo.plan.resolution import phase_error
+from seismo.backends.cpu.backend import CpuBackend
+from seismo.backends.gpu.backend import GpuBackend
+from seismo.backends.select import choose
+from seismo.grid.decomposition import cost, decompose
+from seismo.runs import bench
+from seismo.runs.check import make_plan, speed
+from seismo.runs.check.accuracy import expected_error
+from seismo.runs.check.report import print_plan
+from seismo.runs.check.resolution import phase_error
+from seismo.runs.progress import clock_time
 from seismo.scenario import from_dict
-from seismo.setup import prepare
-from seismo.wavelets import energy_above
+from seismo.solver.accuracy import dispersion_error, stencil_for
+from seismo.solver.discretization import prepare
 
 SCENARIO = {
     "physics": "elastic",
@@ -558,9 +558,9 @@ MEASURE = """
 import re, sys
 import seismo
 from pathlib import Path
-from seismo.plan.memory import memory_of
+from seismo.runs.check.memory import memory_of
 from seismo.scenario import load
-from seismo.setup import prepare
+from seismo.solver.discretization import prepare
 
 def status(key):
     text = Path("/proc/self/status").read_text()

@@ -22,7 +22,7 @@ from PIL import Image
 
 from seismo.errors import ScenarioError, StorageError
 from seismo.output import Results, ResultsWriter, open_results
-from seismo.plotting import (
+from seismo.output.figures import (
     KINDS,
     draw,
     gather,
@@ -34,11 +34,11 @@ from seismo.plotting import (
     spectra,
     traces,
 )
-from seismo.plotting.gather import abscissa, spread
-from seismo.plotting.section import sections
-from seismo.plotting.spectra import amplitude_spectrum, highest_frequency, tapered
-from seismo.plotting.style import clip_level, panels
-from seismo.plotting.traces import _draw_column, _print_peaks
+from seismo.output.figures.gather import abscissa, spread
+from seismo.output.figures.section import sections
+from seismo.output.figures.spectra import amplitude_spectrum, highest_frequency, tapered
+from seismo.output.figures.style import clip_level, panels
+from seismo.output.figures.traces import _draw_column, _print_peaks
 from synthetic_results import (
     FREQUENCY,
     SHOTS,

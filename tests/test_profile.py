@@ -14,14 +14,14 @@ import weakref
 import pytest
 
 import seismo
-from seismo import timeline as lines
 from seismo.backends import profiled
+from seismo.backends import trace_events as lines
 from seismo.backends.base import Group
 from seismo.backends.profiled import COPIES, GROUPS, STEPS
+from seismo.backends.trace_events import Timeline
 from seismo.errors import ScenarioError, StoppedError
-from seismo.runner import stepping
-from seismo.runner.signals import Signals
-from seismo.timeline import Timeline
+from seismo.runs import run_loop
+from seismo.runs.signals import Signals
 from test_run import SCENARIO
 
 OUTPUT = {"snapshots": [{"name": "p", "fields": ["p"], "steps": 20}]}
@@ -77,7 +77,7 @@ def test_steps_follow_one_another_and_hold_their_groups(tmp_path, often):
 
 
 def test_a_run_that_stops_leaves_its_timeline(tmp_path, monkeypatch):
-    monkeypatch.setattr(stepping, "REPORT_EVERY", 0.0)
+    monkeypatch.setattr(run_loop, "REPORT_EVERY", 0.0)
     signals = Signals()
 
     def stop(progress) -> None:
@@ -92,7 +92,7 @@ def test_a_run_that_stops_leaves_its_timeline(tmp_path, monkeypatch):
 def test_a_timeline_that_cannot_be_written_hides_no_other_error(tmp_path, monkeypatch):
     """What ended the run is told; where nothing did, why there is no timeline."""
     (tmp_path / "x.profile.json").mkdir()
-    monkeypatch.setattr(stepping, "REPORT_EVERY", 0.0)
+    monkeypatch.setattr(run_loop, "REPORT_EVERY", 0.0)
     signals = Signals()
 
     def run(**keys):

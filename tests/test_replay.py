@@ -15,10 +15,10 @@ import numpy as np
 import pytest
 
 import solver
-from seismo.backends import replay
-from seismo.backends.cpu import CpuBackend
-from seismo.backends.host import HostBackend
-from seismo.physics.registry import physics_for
+from seismo.backends.cpu import schedule
+from seismo.backends.cpu.backend import CpuBackend
+from seismo.backends.numpy_arrays import HostBackend
+from seismo.equations.registry import physics_for
 
 CELLS = {2: (40, 30), 3: (30, 14, 12)}
 
@@ -54,7 +54,7 @@ def results(document: dict, base) -> list[dict[str, np.ndarray]]:
 
 
 def deal_to(threads: int, monkeypatch) -> None:
-    monkeypatch.setattr(replay, "SMALL", 1)
+    monkeypatch.setattr(schedule, "SMALL", 1)
     monkeypatch.setattr(CpuBackend, "threads", property(lambda backend: threads))
 
 
@@ -77,8 +77,8 @@ def test_shots_go_apart_where_they_share_threads_evenly(
     shots, threads, strands, tmp_path, monkeypatch
 ) -> None:
     made = []
-    table = replay._table
-    monkeypatch.setattr(replay, "_table", lambda phases: made.append(phases) or table(phases))
+    table = schedule._table
+    monkeypatch.setattr(schedule, "_table", lambda phases: made.append(phases) or table(phases))
     deal_to(threads, monkeypatch)
     solver.build(survey("acoustic", 2, tmp_path, shots), tmp_path)
     phases = made[-1][0]
@@ -89,8 +89,8 @@ def test_shots_go_apart_where_they_share_threads_evenly(
 def test_threads_share_a_shot_whose_rows_fill_the_array(monkeypatch) -> None:
     """The image behind its last row is the shot's own, too."""
     made = []
-    table = replay._table
-    monkeypatch.setattr(replay, "_table", lambda phases: made.append(phases) or table(phases))
+    table = schedule._table
+    monkeypatch.setattr(schedule, "_table", lambda phases: made.append(phases) or table(phases))
     deal_to(2, monkeypatch)
     faces = solver.faces(2, x_min="rigid", x_max="rigid")
     simulation = solver.build(solver.plan("acoustic", 2, cells=(23, 24), boundaries=faces))
@@ -102,7 +102,7 @@ def test_threads_share_a_shot_whose_rows_fill_the_array(monkeypatch) -> None:
 def test_flux_and_its_sweep_share_a_phase(tmp_path) -> None:
     """Both stages make one group of launches, of pairs where there are layers."""
     simulation = solver.build(survey("acoustic", 3, tmp_path, 1), tmp_path)
-    sources, pairs, *rest = replay._chained(simulation._bind(0))
+    sources, pairs, *rest = schedule._chained(simulation._bind(0))
     assert pairs
     assert {len(chain) for chain in pairs} == {2}
     assert all(len(chain) == 1 for group in (sources, *rest) for chain in group)
@@ -116,7 +116,7 @@ def test_flux_is_a_tile_ahead_in_thick_layers(order, threads, tmp_path, monkeypa
     document["grid"]["order"] = order
     document["boundaries"]["layer"] = {"points": 25}
     deal_to(threads, monkeypatch)
-    _, pairs, *_ = replay._chained(solver.build(document, tmp_path)._bind(0))
+    _, pairs, *_ = schedule._chained(solver.build(document, tmp_path)._bind(0))
     assert any(chain[0].prepares is not None and chain[0].prepares.any() for chain in pairs)
     found = results(document, tmp_path)
     monkeypatch.setattr(CpuBackend, "program", HostBackend.program)

@@ -11,19 +11,20 @@ import re
 import pytest
 from rich.console import Console
 
-from seismo import machine, runner
-from seismo import setup as preparation
-from seismo.backends.choice import Choice
+from seismo.backends import machine
 from seismo.backends.reference import ReferenceBackend
+from seismo.backends.select import Choice
 from seismo.errors import InsufficientMemoryError, ScenarioError
-from seismo.plan import make_plan
-from seismo.plan.memory import memory_of
-from seismo.plan.report import print_plan
-from seismo.plan.room import KERNEL_BYTES, Several, demands, refuse_what_does_not_fit
-from seismo.plan.sharing import LINK, MEETING, step_seconds, worth_taking
+from seismo.runs import run
+from seismo.runs.check import make_plan
+from seismo.runs.check.memory import memory_of
+from seismo.runs.check.report import print_plan
+from seismo.runs.check.resources import KERNEL_BYTES, Several, demands, refuse_what_does_not_fit
+from seismo.runs.placement import LINK, MEETING, step_seconds, worth_taking
 from seismo.scenario import from_dict
-from seismo.setup import prepare
-from seismo.simulation import divide
+from seismo.solver import discretization as preparation
+from seismo.solver.discretization import prepare
+from seismo.solver.simulation import divide
 
 SCENARIO = {
     "physics": "elastic",
@@ -127,7 +128,7 @@ def test_a_field_beyond_all_memory_is_refused_before_the_earth_is_looked_at(monk
     extent = {"x": "5000 km", "z": "2500 km"}
     scenario = from_dict(SCENARIO | {"grid": SCENARIO["grid"] | {"extent": extent}})
     words = r"grid.extent: one field of \d+ x \d+ points takes [\d.]+ [GT]B, .* check the unit"
-    for attempt in (lambda: make_plan(scenario), lambda: runner.run(scenario)):
+    for attempt in (lambda: make_plan(scenario), lambda: run.run(scenario)):
         with pytest.raises(InsufficientMemoryError, match=words):
             attempt()
 

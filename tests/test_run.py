@@ -20,11 +20,13 @@ import pytest
 
 import seismo
 import seismo.scenario
-from seismo import machine, runner, setup, stability_monitor
+from seismo.backends import machine
 from seismo.errors import InsufficientMemoryError, ScenarioError, StorageError, UnstableError
-from seismo.monitor import Lines, Progress, clock_time
-from seismo.plan import make_plan
-from seismo.runner import stepping
+from seismo.runs import run as runner
+from seismo.runs import run_loop
+from seismo.runs.check import make_plan
+from seismo.runs.progress import Lines, Progress, clock_time
+from seismo.solver import discretization, stability_monitor
 
 FREQUENCY = 10.0
 DT = 0.002
@@ -213,7 +215,7 @@ def test_what_is_not_as_its_file_is_stored_as_it_runs_and_leaves_the_files_resul
 
 
 def _unstable(scenario, factor):
-    stable = setup.prepare(scenario)
+    stable = discretization.prepare(scenario)
     dt = factor * stable.clock.limit
     return replace(stable, clock=replace(stable.clock, dt=dt, steps=400))
 
@@ -261,7 +263,7 @@ def _traces(path, name, quantity):
 
 def test_an_unstable_batch_keeps_the_batches_before(tmp_path, monkeypatch):
     """The second of three shots meets a wavefield of NaN; the third never begins."""
-    take, batches = stepping.Simulation.start, []
+    take, batches = run_loop.Simulation.start, []
 
     def start(simulation, prepared):
         take(simulation, prepared)
@@ -269,7 +271,7 @@ def test_an_unstable_batch_keeps_the_batches_before(tmp_path, monkeypatch):
         if len(batches) == 2:
             simulation.parts[0].fields.arrays(0)["p"][:] = np.nan
 
-    monkeypatch.setattr(stepping.Simulation, "start", start)
+    monkeypatch.setattr(run_loop.Simulation, "start", start)
     survey = surveyed([80.0, 103.0, 222.0], batch=1) | {"output": {}}
     with pytest.raises(UnstableError, match="until 0 s of shot_001, and 1 shot before, in"):
         seismo.run(survey, tmp_path / "x.h5")
@@ -281,7 +283,7 @@ def test_an_unstable_batch_keeps_the_batches_before(tmp_path, monkeypatch):
 
 def test_the_next_shots_are_prepared_while_others_are_under_way(tmp_path, monkeypatch):
     """In a thread of its own, begun before the last step of the shot before."""
-    prepare, steps, threads = stepping.Simulation.prepare, stepping.Run._steps, []
+    prepare, steps, threads = run_loop.Simulation.prepare, run_loop.Run._steps, []
     begun = [threading.Event() for _ in range(3)]
 
     def prepared(simulation, shots):
@@ -293,8 +295,8 @@ def test_the_next_shots_are_prepared_while_others_are_under_way(tmp_path, monkey
         assert number == 2 or begun[number + 1].wait(5.0)
         steps(run, gear, watch, number, *more)
 
-    monkeypatch.setattr(stepping.Simulation, "prepare", prepared)
-    monkeypatch.setattr(stepping.Run, "_steps", stepped)
+    monkeypatch.setattr(run_loop.Simulation, "prepare", prepared)
+    monkeypatch.setattr(run_loop.Run, "_steps", stepped)
     survey = surveyed([80.0, 103.0, 222.0], batch=1) | {"output": {}}
     seismo.run(survey, tmp_path / "x.h5").close()
     assert threads == [threading.current_thread().name, *["seismo-prepare_0"] * 2]

@@ -15,7 +15,7 @@ from hypothesis import strategies as st
 from pydantic import ValidationError
 
 from seismo.errors import ScenarioError
-from seismo.runner import run
+from seismo.runs.run import run
 from seismo.scenario import Scenario, from_dict, json_schema, load, parse, template
 from seismo.scenario.reference import reference, reference_of
 

@@ -9,17 +9,17 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from seismo import stencils
 from seismo.errors import ScenarioError
 from seismo.exact import scheme
-from seismo.schedule import choose_clock, common_interval, kinder_interval, stability_limit
+from seismo.grid import coefficients
+from seismo.grid.time_step import choose_clock, common_interval, kinder_interval, stability_limit
 
 
 @pytest.mark.parametrize("order", [2, 4, 8, 16])
 def test_limit_is_von_neumann_s(order: int) -> None:
     """The same from `exact.scheme`; order 2 in one dimension is the Courant number 1."""
     spacing = np.array([10.0, 7.0, 12.0])
-    symbol = stencils.largest_symbol(stencils.staggered(order))
+    symbol = coefficients.largest_symbol(coefficients.staggered(order))
     found = stability_limit(3000.0, [(symbol, h) for h in spacing])
     wanted = scheme.stability_limit(3000.0, spacing, scheme.taylor_coefficients(order))
     assert found == pytest.approx(wanted, rel=1e-9)

@@ -14,11 +14,11 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from seismo.plan.accuracy import expected_error
-from seismo.plan.cautions import cautions
-from seismo.plan.resolution import highest_frequency, layers_of
+from seismo.runs.check.accuracy import expected_error
+from seismo.runs.check.resolution import highest_frequency, layers_of
+from seismo.runs.check.warnings import cautions
 from seismo.scenario import load, parse
-from seismo.setup import prepare
+from seismo.solver.discretization import prepare
 
 ROOT = Path(__file__).resolve().parents[1]
 SCENARIOS = sorted((ROOT / "scenarios").glob("*.yaml"))

@@ -11,12 +11,13 @@ import pytest
 
 import seismo
 from cut_cases import VOLUME
-from seismo.backends import choice
-from seismo.backends.choice import choose
-from seismo.backends.cuda_facts import Gpu
-from seismo.plan import sharing, speed
-from seismo.plan.room import prepared
-from seismo.plan.sharing import DOUBT, START, chosen, spared
+from seismo.backends import select
+from seismo.backends.gpu.detect import Gpu
+from seismo.backends.select import choose
+from seismo.runs import placement
+from seismo.runs.check import speed
+from seismo.runs.check.resources import prepared
+from seismo.runs.placement import DOUBT, START, chosen, spared
 from seismo.scenario import from_dict, parse
 from test_backend_choice import SCENARIO, call
 
@@ -41,8 +42,8 @@ def beside_a_card(tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     (tmp_path / "s.yaml").write_text(SCENARIO)
     visible = (Gpu("NVIDIA H200", (9, 0)),)
-    monkeypatch.setitem(choice.optional_gpu.__kwdefaults__, "visible", lambda: visible)
-    for chooser in (choose, choice.choose_all):
+    monkeypatch.setitem(select.optional_gpu.__kwdefaults__, "visible", lambda: visible)
+    for chooser in (choose, select.choose_all):
         monkeypatch.setitem(chooser.__kwdefaults__, "facts", look)
 
 
@@ -81,7 +82,7 @@ def test_an_equation_that_nobody_has_measured_counts_as_the_dearest(monkeypatch)
 
 
 def test_no_large_grid_is_looked_at_before_the_card(beside_a_card, monkeypatch):
-    monkeypatch.setattr(sharing, "prepared", None)
+    monkeypatch.setattr(placement, "prepared", None)
     with pytest.raises(OpenedError):
         chosen(parse(SCENARIO.replace("200 m", "12 km"), "s.yaml"))
 

@@ -20,7 +20,7 @@ import numpy as np
 import pytest
 
 import solver
-from seismo.physics.registry import EQUATIONS, physics_for
+from seismo.equations.registry import EQUATIONS, physics_for
 
 CLOSED = {  # of faces along x, y and z
     "rigid": (("rigid", "rigid"), ("rigid", "rigid"), ("rigid", "rigid")),

@@ -15,12 +15,12 @@ import pytest
 pytest.importorskip("scipy", reason="exact solutions need the validation extra")
 
 import solver
+from seismo.equations.registry import physics_for
 from seismo.errors import ScenarioError
 from seismo.exact import acoustic, layered_plane, shear, whole_space
 from seismo.exact.medium import Medium
 from seismo.exact.metrics import relative_l2
 from seismo.exact.stack import Stack
-from seismo.physics.registry import physics_for
 from seismo.scenario.physics_rules import SOURCE_TYPES
 
 MEDIUM = Medium(**solver.VALUES)

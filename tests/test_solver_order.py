@@ -18,8 +18,8 @@ import pytest
 
 import solver
 from seismo.backends.reference import ReferenceBackend
+from seismo.equations.registry import physics_for
 from seismo.exact import scheme
-from seismo.physics.registry import physics_for
 from test_solver_conservation import closed_box
 
 # Whole waves along x and z of the box: seven directions from 0 to 90 degrees.

@@ -11,9 +11,9 @@ import numpy as np
 import pytest
 
 import solver
-from seismo import seismograms
+from seismo.acquisition import trace_processing
+from seismo.equations.registry import physics_for
 from seismo.errors import ScenarioError
-from seismo.physics.registry import physics_for
 
 DT, STEPS = 1e-3, 800
 
@@ -31,11 +31,11 @@ def pulse_rate(t: np.ndarray, centre: float = 0.35, frequency: float = 20.0) -> 
 
 WHOLE = np.arange(STEPS + 1) * DT
 # Step n of the loop leaves velocities at (n + 1/2) dt and stresses at (n + 1) dt.
-HALF = (np.arange(STEPS + seismograms.HALF_STEP_POINTS // 2) + 0.5) * DT
+HALF = (np.arange(STEPS + trace_processing.HALF_STEP_POINTS // 2) + 0.5) * DT
 
 
 def finished(raw: np.ndarray, quantity: str, late: bool, every: int = 1) -> np.ndarray:
-    return seismograms.finish(raw[None], quantity, late, DT, STEPS, every, False)[0]
+    return trace_processing.finish(raw[None], quantity, late, DT, STEPS, every, False)[0]
 
 
 def error(found: np.ndarray, wanted: np.ndarray) -> float:
@@ -72,7 +72,7 @@ def test_own_interval_keeps_the_band_and_stops_aliases(every: int) -> None:
     t = np.arange(4001) * DT
     window = np.hanning(t.size)
     low, high = (np.sin(2 * np.pi * part * nyquist * t) * window for part in (0.6, 1.15))
-    kept = seismograms.decimate((low + high)[None], every)[0]
+    kept = trace_processing.decimate((low + high)[None], every)[0]
     assert kept.size == (t.size - 1) // every + 1
     assert np.abs(kept - low[::every]).max() < 2e-4
     assert np.abs((low + high)[::every] - low[::every]).max() > 0.5, "there was nothing to stop"
@@ -80,7 +80,7 @@ def test_own_interval_keeps_the_band_and_stops_aliases(every: int) -> None:
 
 def test_every_step_is_left_alone() -> None:
     raw = np.random.default_rng(1).standard_normal((2, 50))
-    assert seismograms.decimate(raw, 1) is raw
+    assert trace_processing.decimate(raw, 1) is raw
 
 
 def test_intervals_fall_on_steps() -> None:
@@ -100,7 +100,7 @@ def test_intervals_fall_on_steps() -> None:
     for trace, interval in ((often, 0.004), (seldom, 0.01)):
         every = interval / simulation.dt
         assert every == pytest.approx(round(every), abs=1e-9)
-        assert np.array_equal(trace, seismograms.decimate(always, round(every)))
+        assert np.array_equal(trace, trace_processing.decimate(always, round(every)))
 
 
 def test_sets_of_receivers() -> None:

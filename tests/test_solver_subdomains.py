@@ -14,11 +14,11 @@ import numpy as np
 import pytest
 
 import solver
-from seismo import setup, simulation
+from seismo.acquisition.geometry import Shot
+from seismo.equations.registry import physics_for
 from seismo.errors import ScenarioError
-from seismo.physics.registry import physics_for
-from seismo.simulation import Simulation
-from seismo.survey import Shot
+from seismo.solver import discretization, simulation
+from seismo.solver.simulation import Simulation
 
 CELLS = {2: (30, 52), 3: (18, 24, 24)}
 PARTS = {2: [(2, 1), (3, 1)], 3: [(2, 1), (1, 2), (2, 2)]}
@@ -43,7 +43,7 @@ def crossing(name: str, dimensions: int, base, top: str, parts, **changes) -> di
     """
     cells = CELLS[dimensions]
     physics = physics_for(name, dimensions)
-    grid = setup.make_grid(
+    grid = discretization.make_grid(
         solver.from_dict(
             solver.plan(name, dimensions, cells=cells, boundaries=under(top, dimensions))
         )

@@ -8,9 +8,9 @@ import numpy as np
 import pytest
 
 import solver
+from seismo.acquisition.point_source import PointSource
+from seismo.equations.registry import physics_for
 from seismo.errors import ScenarioError
-from seismo.physics.registry import physics_for
-from seismo.point_source import PointSource
 
 
 @pytest.mark.parametrize("delay", [0.0, -0.28, -0.38, -0.5, 0.3])

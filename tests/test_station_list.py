@@ -7,9 +7,9 @@ from pathlib import Path
 import pytest
 
 from seismo.errors import ScenarioError
-from seismo.plan import make_plan
+from seismo.runs.check import make_plan
 from seismo.scenario import load
-from seismo.setup import prepare
+from seismo.solver.discretization import prepare
 
 SCENARIO = """\
 physics: acoustic

@@ -12,15 +12,15 @@ from pathlib import Path
 import pytest
 
 from cut_cases import VOLUME
-from seismo.backends.cpu import CpuBackend
+from seismo.backends.cpu.backend import CpuBackend
 from seismo.errors import ScenarioError
-from seismo.plan.crowd import Crowd
-from seismo.plan.room import Several
-from seismo.plan.sharing import shared
+from seismo.runs.batch import Profile, batch_script, load_profile, write_script
+from seismo.runs.check.feasible_ranks import Crowd
+from seismo.runs.check.resources import Several
+from seismo.runs.placement import shared
 from seismo.scenario import from_dict, load
-from seismo.setup import prepare
-from seismo.simulation import divide
-from seismo.submit import Profile, batch_script, load_profile, write_script
+from seismo.solver.discretization import prepare
+from seismo.solver.simulation import divide
 from test_cli import SCENARIO, seismo_of  # noqa: F401
 
 ROOT = Path(__file__).parents[1]

@@ -5,9 +5,9 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from seismo import stencils, surface_closure
-from seismo.stencils import Stencil
-from seismo.surface_closure import Kind, closure_kind
+from seismo.grid import coefficients, surface_closure
+from seismo.grid.coefficients import Stencil
+from seismo.grid.surface_closure import Kind, closure_kind
 
 TOLERANCES = (0.0, 1e-3, 2e-5)
 KINDS = {
@@ -19,7 +19,7 @@ KINDS = {
 }  # fmt: skip
 EVERY = [
     pytest.param(Stencil(order, tolerance), *kind, id=f"{order}-{tolerance}-{name}")
-    for order in stencils.ORDERS
+    for order in coefficients.ORDERS
     for tolerance in TOLERANCES
     for name, kind in KINDS.items()
 ]
@@ -77,7 +77,7 @@ def accuracy_of(order: int, kind: Kind, most: int) -> int:
 @pytest.mark.parametrize(
     ("kind", "most"), [*((kind, 3) for kind in Kind), (Kind.PLAIN, 2), (Kind.PLAIN, 1)]
 )
-@pytest.mark.parametrize("order", stencils.ORDERS)
+@pytest.mark.parametrize("order", coefficients.ORDERS)
 def test_closure_is_exact_for_polynomials(order: int, kind: Kind, most: int) -> None:
     """D on the surface row needs a vanishing function. Twelve decimals are kept."""
     up, down, *_, closure = whole_matrices(Stencil(order), kind, most=most)
@@ -98,7 +98,7 @@ def test_closure_is_exact_for_polynomials(order: int, kind: Kind, most: int) -> 
 
 
 @pytest.mark.parametrize("kind", Kind)
-@pytest.mark.parametrize("order", stencils.ORDERS)
+@pytest.mark.parametrize("order", coefficients.ORDERS)
 def test_closure_of_fitted_coefficients_is_as_good_as_they_are(order, kind) -> None:
     """Its interior is wrong by up to 0.1 % for straight lines too; the closure by a few of that.
 
@@ -119,14 +119,14 @@ def test_growth_is_the_largest_eigenvalue(stencil, kind, rows, most) -> None:
     up, down, *_, closure = whole_matrices(stencil, kind, rows, most)
     operator = -(down @ up)
     largest = np.sqrt(np.abs(np.linalg.eigvals(operator)).max())
-    limit = closure.growth * stencils.largest_symbol(stencil.first)
+    limit = closure.growth * coefficients.largest_symbol(stencil.first)
     assert largest <= limit * (1 + 1e-8)
     assert largest > 0.9 * limit, "the limit wastes more than a tenth of the step"
     assert closure.growth <= MOST_GROWTH
 
 
 @pytest.mark.parametrize("moments", [False, True])
-@pytest.mark.parametrize("order", stencils.ORDERS[1:])
+@pytest.mark.parametrize("order", coefficients.ORDERS[1:])
 def test_the_largest_fit_that_lies_in_one_medium_is_taken(order: int, moments: bool) -> None:
     """Of ten half points, of seven where a contact lies between, and none where one is nearer."""
     kind = Kind.MOMENTS if moments else Kind.FORCES

@@ -11,16 +11,16 @@ import pytest
 
 import seismo
 import solver
-from seismo.channels import channel_points
 from seismo.exact import layered_plane, metrics
 from seismo.exact.medium import Medium
 from seismo.exact.stack import Stack
-from seismo.interpolation import Surface, axis_weights, slope_share, sloped_weights
+from seismo.grid.interpolation import Surface, axis_weights, slope_share, sloped_weights
+from seismo.grid.surface_closure import Kind
 from seismo.scenario import from_dict
-from seismo.setup import prepare
-from seismo.surface_closure import Kind
-from seismo.surface_slope import even_depths
-from seismo.surroundings import Surroundings
+from seismo.solver.channels import channel_points
+from seismo.solver.discretization import prepare
+from seismo.solver.point_weights import Surroundings
+from seismo.solver.surface_slope import even_depths
 
 ROCK = {"vp": 5550.0, "vs": 3150.0, "rho": 2650.0}
 SOFT = {"vp": 1200.0, "vs": 600.0, "rho": 1900.0}

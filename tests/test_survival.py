@@ -19,15 +19,16 @@ import numpy as np
 import pytest
 
 import seismo
-from seismo import runner
+from seismo.backends.communicator import Alone
 from seismo.errors import ScenarioError, StoppedError, StorageError, UnstableError
 from seismo.output import checkpoint
 from seismo.output.lock import Lock
 from seismo.output.sealed_json import sealed
-from seismo.ranks import Alone
-from seismo.runner import checkpoints, deadline, identity, resume, stepping
-from seismo.runner.request import Request
-from seismo.runner.signals import Signals
+from seismo.runs import checkpoints, compatibility, deadline, run_loop
+from seismo.runs import run as runner
+from seismo.runs.request import Request
+from seismo.runs.run import resume
+from seismo.runs.signals import Signals
 from seismo.scenario import from_dict
 
 SCENARIO = {
@@ -118,8 +119,8 @@ def stopped(scenario, path: Path, step: int, **keys) -> StoppedError:
 @pytest.fixture
 def every_step(monkeypatch):
     """Report every step, so that runs can be stopped anywhere."""
-    monkeypatch.setattr(stepping, "REPORT_EVERY", -1.0)
-    monkeypatch.setattr(stepping.Pace, "room", property(lambda pace: 1 - pace._steps))
+    monkeypatch.setattr(run_loop, "REPORT_EVERY", -1.0)
+    monkeypatch.setattr(run_loop.Pace, "room", property(lambda pace: 1 - pace._steps))
 
 
 def chunk_of(path: Path) -> int:
@@ -181,8 +182,8 @@ def test_a_part_says_that_it_is_one_and_how_far_it_goes(tmp_path, every_step):
 
 def test_time_on_the_wall_is_counted_before_the_first_step(tmp_path, every_step, monkeypatch):
     """Stopped at the snapshot of step 0; here the clock of the machine has run for years."""
-    clock = stepping.time.perf_counter
-    monkeypatch.setattr(stepping.time, "perf_counter", lambda: 1e9 + clock())
+    clock = run_loop.time.perf_counter
+    monkeypatch.setattr(run_loop.time, "perf_counter", lambda: 1e9 + clock())
     signals = Signals()
     signals.stop = True
     with pytest.raises(StoppedError, match="stopped after step 0 of"):
@@ -364,7 +365,7 @@ def test_another_scenario_is_refused_by_name(unfinished, words):
 
 
 def test_another_program_is_refused_by_name(unfinished, monkeypatch):
-    monkeypatch.setattr(identity, "package_version", lambda name: f"9.{len(name)}")
+    monkeypatch.setattr(compatibility, "package_version", lambda name: f"9.{len(name)}")
     with pytest.raises(ScenarioError, match=r"program seismo was \S+, and is 9.6 now"):
         seismo.run(SCENARIO, unfinished, resume=True)
 
@@ -414,7 +415,7 @@ def test_a_run_that_starts_over_and_ends_before_its_first_checkpoint(
     assert list(unfinished.parent.iterdir()) == []
     stopped(SCENARIO, unfinished, 50)
     with monkeypatch.context() as patched:
-        patched.setattr(stepping.Run, "_built", fail)
+        patched.setattr(run_loop.Run, "_built", fail)
         with pytest.raises((KeyboardInterrupt, StorageError)):
             seismo.run(SCENARIO, unfinished, resume=False)
     assert list(unfinished.parent.iterdir()) == []
@@ -478,7 +479,7 @@ def test_complete_results_of_another_run_are_not_replaced_by_a_slip(
     with pytest.raises(ScenarioError, match=words):
         seismo.run(other, path, resume=True)
     with monkeypatch.context() as patched:
-        patched.setattr(identity, "package_version", lambda name: "9")
+        patched.setattr(compatibility, "package_version", lambda name: "9")
         with pytest.raises(ScenarioError, match=r"by other versions .*; start over with --no-res"):
             seismo.run(SHORT, path, resume=True)
     assert path.read_bytes() == before
@@ -521,8 +522,8 @@ def test_a_run_that_blows_up_leaves_no_checkpoint(tmp_path, every_step, monkeypa
         if simulation.step == 60:
             simulation.parts[0].fields.arrays(0)["szz"][:] = np.nan
 
-    advance = stepping.Simulation.advance
-    monkeypatch.setattr(stepping.Simulation, "advance", spoil)
+    advance = run_loop.Simulation.advance
+    monkeypatch.setattr(run_loop.Simulation, "advance", spoil)
     with pytest.raises(UnstableError, match="unstable at step 69 "):
         seismo.run(SCENARIO, tmp_path / "x.h5")
     assert [path.name for path in tmp_path.iterdir()] == ["x.h5"]
@@ -608,11 +609,11 @@ def test_the_first_checkpoint_has_the_time_that_its_size_takes(tmp_path, monkeyp
 SLOW_START = """
 import sys, time
 from seismo import cli
-from seismo.runner import stepping
-stepping.REPORT_EVERY = -1.0
-stepping.Pace.room = property(lambda pace: 1 - pace._steps)
-settle = stepping.Pace.settle
-stepping.Pace.settle = lambda pace: (time.sleep(0.01), settle(pace))
+from seismo.runs import run_loop
+run_loop.REPORT_EVERY = -1.0
+run_loop.Pace.room = property(lambda pace: 1 - pace._steps)
+settle = run_loop.Pace.settle
+run_loop.Pace.settle = lambda pace: (time.sleep(0.01), settle(pace))
 cli.main(sys.argv[1:])
 """
 
@@ -649,13 +650,14 @@ def test_signals_to_the_command_line(tmp_path, wanted):
 
 SLOW_MODEL = """
 import signal, sys, time
-from seismo import cli, part
+from seismo import cli
+from seismo.solver import subdomain
 signal.signal(signal.SIGINT, signal.default_int_handler)  # a shell's background jobs ignore it
 def endless(*arguments, **options):
     print("sampling", file=sys.stderr, flush=True)
     for _ in range(1000):
         time.sleep(0.1)
-part.cell_average = endless
+subdomain.cell_average = endless
 cli.main(sys.argv[1:])
 """
 

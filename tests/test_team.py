@@ -19,18 +19,18 @@ import crew
 import seismo
 import solver
 from cut_cases import CUTS, HALOS, VOLUME, case
-from seismo import runner, team
-from seismo.backends.choice import Choice
-from seismo.backends.cpu import CpuBackend
-from seismo.backends.order import dependencies, merged
+from seismo.backends import device_threads
+from seismo.backends.communicator import Alone, meet
+from seismo.backends.cpu.backend import CpuBackend
+from seismo.backends.device_threads import Team
+from seismo.backends.gpu.launch_order import dependencies, merged
+from seismo.backends.select import Choice
 from seismo.errors import ScenarioError, StoppedError, UnstableError
-from seismo.ranks import Alone, meet
-from seismo.runner import stepping
-from seismo.runner.signals import Signals
+from seismo.runs import run, run_loop
+from seismo.runs.signals import Signals
 from seismo.scenario import from_dict
-from seismo.setup import prepare
-from seismo.simulation import Simulation
-from seismo.team import Team
+from seismo.solver.discretization import prepare
+from seismo.solver.simulation import Simulation
 from teamwork import TeamBackend
 from test_survival import contents
 
@@ -141,7 +141,7 @@ def test_what_all_have_come_to_is_done_whoever_fails_then():
 
 
 def test_who_is_far_from_the_next_meeting_is_not_waited_for_once_the_first_has_failed(monkeypatch):
-    monkeypatch.setattr(team, "GRACE", 0.01)
+    monkeypatch.setattr(device_threads, "GRACE", 0.01)
     go_on = threading.Event()
 
     def work(ranks) -> None:
@@ -157,7 +157,7 @@ def test_who_is_far_from_the_next_meeting_is_not_waited_for_once_the_first_has_f
 def on_team(monkeypatch, count: int) -> None:
     """Let runs go to so many ranks of this process."""
     choices = [Choice("cpu", "on a team", TeamBackend, count)] * count
-    monkeypatch.setattr(runner, "chosen", lambda *_: (choices, "", None))
+    monkeypatch.setattr(run, "chosen", lambda *_: (choices, "", None))
 
 
 @pytest.fixture
@@ -226,7 +226,7 @@ def test_a_stopped_run_goes_on_on_any_number(tmp_path, alone, monkeypatch, first
     for (count, *shared), ends in ((first, every), (second, every), ((4, "auto"), {})):
         on_team(monkeypatch, count)
         signals = Signals()
-        monkeypatch.setattr(stepping, "REPORT_EVERY", 0.0)  # else it may be over before it is told
+        monkeypatch.setattr(run_loop, "REPORT_EVERY", 0.0)  # else it may be over before it is told
 
         def stop(progress, signals=signals, ends=bool(ends)) -> None:
             signals.stop = ends and progress.phase == "step"

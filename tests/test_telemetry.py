@@ -8,22 +8,22 @@ import numpy as np
 import pytest
 
 import seismo
-from seismo.backends.cuda_health import health_of
+from seismo.backends.gpu.health import health_of
 from seismo.backends.reference import ReferenceBackend
+from seismo.equations import physics_for
 from seismo.errors import ScenarioError
-from seismo.monitor import Progress, _facts
-from seismo.physics import physics_for
-from seismo.plotting import KINDS, draw
-from seismo.runner import stepping, telemetry
-from seismo.runner.telemetry import Telemetry
+from seismo.output.figures import KINDS, draw
+from seismo.runs import run_loop, telemetry
+from seismo.runs.progress import Progress, _facts
+from seismo.runs.telemetry import Telemetry
 from test_run import SCENARIO
 
 
 @pytest.fixture
 def results(tmp_path, monkeypatch):
     """Report after every stretch of steps, and take the bandwidth from the first on."""
-    monkeypatch.setattr(stepping, "REPORT_EVERY", 0.0)
-    monkeypatch.setattr(stepping.Pace, "room", property(lambda pace: 10 - pace._steps))
+    monkeypatch.setattr(run_loop, "REPORT_EVERY", 0.0)
+    monkeypatch.setattr(run_loop.Pace, "room", property(lambda pace: 10 - pace._steps))
     monkeypatch.setattr(ReferenceBackend.__base__, "measured_from", 0.0)
     monkeypatch.setattr(ReferenceBackend.__base__, "bandwidth", lambda backend: 1e9)
     said = []

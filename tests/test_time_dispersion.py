@@ -12,7 +12,7 @@ import tracemalloc
 import numpy as np
 import pytest
 
-from seismo import time_dispersion
+from seismo.acquisition import time_dispersion
 
 
 def ricker(t, frequency, centre):

@@ -14,16 +14,16 @@ pytest.importorskip("numba_cuda", reason="layouts are those of numba-cuda's kern
 
 from compiling_card import CompilingCard, is_interior
 from seismo import cli
-from seismo.backends.choice import Choice
-from seismo.backends.cuda_shapes import H200, Shape, keep_shapes, shape_for, shapes_file, shapes_of
-from seismo.backends.gpu import GpuBackend
-from seismo.backends.kept_code import kept_code
-from seismo.bench import cases
-from seismo.bench import tune as tuning
-from seismo.bench.cases import tuning_case
+from seismo.backends.gpu.backend import GpuBackend
+from seismo.backends.gpu.layouts import H200, Shape, keep_shapes, shape_for, shapes_file, shapes_of
+from seismo.backends.kernel_cache import kept_code
+from seismo.backends.select import Choice
 from seismo.errors import DeviceError
+from seismo.runs.bench import cases
+from seismo.runs.bench import tune as tuning
+from seismo.runs.bench.cases import tuning_case
 from seismo.scenario import from_dict
-from seismo.simulation import Simulation
+from seismo.solver.simulation import Simulation
 
 KEY = ("xyz", "gradient", "inner", 4)
 BEST = Shape((16, 4, 4), 1, 4)
@@ -203,7 +203,7 @@ def tune(small, monkeypatch, capsys):
     """Call `seismo tune` on a machine with a card; give exit code and output."""
     card = CompilingCard((9, 0))
     choice = Choice("gpu", "on a card", lambda precision: GpuBackend(precision, card))
-    monkeypatch.setattr("seismo.backends.choice.choose", lambda *_: choice)
+    monkeypatch.setattr("seismo.backends.select.choose", lambda *_: choice)
 
     def call(*arguments: str) -> tuple[int, str]:
         with pytest.raises(SystemExit) as leaving:

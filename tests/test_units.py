@@ -14,8 +14,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from seismo import units
-from seismo.units import UnitError, to_si
+from seismo.scenario import units
+from seismo.scenario.units import UnitError, to_si
 
 
 @pytest.mark.parametrize(

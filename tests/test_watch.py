@@ -12,13 +12,13 @@ from types import SimpleNamespace
 import numpy as np
 import pytest
 
-from seismo import stability_monitor
+from seismo.backends.communicator import Alone
 from seismo.backends.reference import ReferenceBackend
-from seismo.decomposition import decompose
 from seismo.errors import UnstableError
-from seismo.grid import Box, Grid
-from seismo.ranks import Alone
-from seismo.stability_monitor import Watch
+from seismo.grid.decomposition import decompose
+from seismo.grid.grid import Box, Grid
+from seismo.solver import stability_monitor
+from seismo.solver.stability_monitor import Watch
 
 GRID = Grid("xz", (9, 1, 7), (10.0, 1.0, 10.0), (0.0, 0.0, 0.0), (2, 0, 2), (2, 0, 2))
 DT = 0.001

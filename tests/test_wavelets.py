@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 from pydantic import TypeAdapter
 
-from seismo import wavelets
+from seismo.acquisition import wavelets
 from seismo.errors import ModelError
 from seismo.scenario.wavelet import Wavelet
 

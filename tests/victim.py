@@ -17,7 +17,7 @@ import signal
 import sys
 import time
 
-import seismo.runner
+import seismo.runs.run
 from seismo.errors import SeismoError
 
 CHANGING = ("pwrite", "ftruncate", "fsync", "mkdir", "replace", "unlink", "rmdir")
@@ -53,7 +53,7 @@ def live(order: dict, tell: int) -> int:
             os.write(tell, f"{progress.phase} {progress.step}\n".encode())
 
     try:
-        seismo.runner.run(order["scenario"], order["output"], report, resume=True)
+        seismo.runs.run.run(order["scenario"], order["output"], report, resume=True)
         code = 0
     except SeismoError as error:
         os.write(tell, f"said {error}\n".encode())

@@ -24,10 +24,10 @@ from typing import Any
 import matplotlib as mpl
 import numpy as np
 
-from seismo import seismograms, wavelets
-from seismo.backends.choice import choose
+from seismo.acquisition import trace_processing, wavelets
+from seismo.backends.select import choose
 from seismo.scenario import from_dict
-from seismo.simulation import Simulation, build
+from seismo.solver.simulation import Simulation, build
 
 mpl.use("Agg")
 
@@ -128,7 +128,7 @@ def finished_traces(simulation: Simulation, shot: int = 0) -> dict[str, np.ndarr
             terms = physics.observables[base][component]
             late = all(physics.named(term.field).late for term in terms)
             raw = simulation.recorder.raw(shot, group.name, component).astype(float)
-            found[name] = seismograms.finish(
+            found[name] = trace_processing.finish(
                 raw, quantity, late, simulation.dt, simulation.steps, 1, removal
             )
     return found

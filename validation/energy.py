@@ -14,7 +14,7 @@ import cases
 import numpy as np
 
 from seismo.scenario import from_dict
-from seismo.simulation import build
+from seismo.solver.simulation import build
 
 POINTS, SPACING, STEP = 65, 10.0, 1e-3
 SILENT = 200  # steps after which the source has ended

@@ -22,11 +22,11 @@ from pathlib import Path
 
 import numpy as np
 
-from seismo.backends.choice import choose
+from seismo.backends.select import choose
+from seismo.equations.registry import EQUATIONS, physics_for
 from seismo.errors import SeismoError
-from seismo.physics.registry import EQUATIONS, physics_for
 from seismo.scenario import from_dict
-from seismo.simulation import build
+from seismo.solver.simulation import build
 
 POINTS, SPACING, PARTS = {2: 40, 3: 18}, 10.0, 50
 STIFF = {"vp": 3000.0, "vs": 1500.0, "rho": 2000.0}

@@ -17,7 +17,7 @@ import numpy as np
 
 from seismo.exact.medium import Medium
 from seismo.scenario import from_dict
-from seismo.simulation import build
+from seismo.solver.simulation import build
 
 MEDIUM = Medium(3300.0, 1905.0, 2800.0)
 SPACING, HEIGHT, REACH = 10.0, 5, 330  # m; cells above the layer; cells waves travel

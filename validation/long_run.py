@@ -25,7 +25,7 @@ import numpy as np
 from scipy.ndimage import gaussian_filter
 
 from seismo.scenario import from_dict
-from seismo.simulation import Simulation, build
+from seismo.solver.simulation import Simulation, build
 
 POINTS, SPACING, STEP = 41, 10.0, 0.8e-3
 LATE = 100_000

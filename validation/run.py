@@ -29,8 +29,8 @@ from queue import SimpleQueue
 import pages
 from cases import FIGURES_VARIABLE, HERE, Row
 
-from seismo import machine
-from seismo.backends.choice import choose
+from seismo.backends import machine
+from seismo.backends.select import choose
 
 ROOT = HERE.parent
 CASES = {  # in the order of the page

@@ -13,10 +13,10 @@ from dataclasses import replace
 import cases
 import numpy as np
 
+from seismo.grid.coefficients import Stencil
 from seismo.scenario import from_dict
-from seismo.setup import Setup
-from seismo.simulation import build
-from seismo.stencils import Stencil
+from seismo.solver.discretization import Setup
+from seismo.solver.simulation import build
 
 POINTS, SPACING, VELOCITY = 24, 10.0, 2000.0
 # Wave numbers along x and z in cycles per box: from along the axis to the diagonal and back.

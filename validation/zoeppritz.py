@@ -73,14 +73,14 @@ def scenario(pair: tuple[Medium, Medium], fraction: float, with_interface: bool)
 
 def records(scenario_dict: dict) -> tuple[list[np.ndarray], float]:
     """Run; give the pressure (receiver, time) of each receiver set, and the step."""
-    from seismo import seismograms
+    from seismo.acquisition import trace_processing
     from seismo.scenario import from_dict
-    from seismo.simulation import build
+    from seismo.solver.simulation import build
 
     simulation = build(from_dict(scenario_dict))
     simulation.advance(simulation.total_steps)
     found = [
-        seismograms.finish(simulation.recorder.raw(0, g.name, "pressure"), "pressure", False,
+        trace_processing.finish(simulation.recorder.raw(0, g.name, "pressure"), "pressure", False,
                          simulation.dt, simulation.steps, 1, True)
         for g in simulation.setup.groups
     ]  # fmt: skip

@@ -18,10 +18,10 @@ import numpy as np
 from ladder.stand import Stand, difference, layered, simulate
 from ladder.worth import Side, Worth
 from seismo.backends.base import Copy
+from seismo.backends.communicator import Alone
 from seismo.output import ResultsWriter, open_results
 from seismo.output.pipeline import Pipeline, ring_bytes
 from seismo.output.snapshots import SnapshotTaker, make_series
-from seismo.ranks import Alone
 
 EVERY, FRAMES = 10, 10
 

@@ -6,7 +6,7 @@ one for each of 132 multiprocessors, and the last twelve run alone. With `ODD_TH
 are no whole warp, 8 of 32 idle all the time, and a block is too small to hide waits. With
 `SPILLED`: eight blocks are to fit beside one another, each thread has a quarter of the registers
 that it needs, and the rest goes to memory and back. (The layouts that suit it are the table `H200`
-in `seismo.backends.cuda_shapes`.)
+in `seismo.backends.gpu.layouts`.)
 """
 
 from __future__ import annotations
@@ -14,8 +14,8 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
-from seismo.backends.cuda_shapes import H200, Shape
-from seismo.backends.gpu import GpuBackend
+from seismo.backends.gpu.backend import GpuBackend
+from seismo.backends.gpu.layouts import H200, Shape
 
 INNER = ("xyz", "second", "inner", 8)
 

@@ -30,7 +30,7 @@ from ladder.report import shows_gain  # noqa: E402
 from ladder.rows import ROWS, Row  # noqa: E402
 from ladder.rungs import LADDERS  # noqa: E402
 from ladder.worth import NOTHING  # noqa: E402
-from seismo.plotting.style import COLOURS, panels, quiet_frame, styled  # noqa: E402
+from seismo.output.figures.style import COLOURS, panels, quiet_frame, styled  # noqa: E402
 
 INTRODUCTION = """\
 # What each optimisation is worth

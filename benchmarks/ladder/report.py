@@ -17,9 +17,9 @@ from ladder import rungs
 from ladder.rows import ROWS, Row
 from ladder.stand import FOR_CARDS, FOR_PROCESSORS, Scale, Stand
 from ladder.worth import NotHereError
-from seismo import bench
-from seismo.backends.choice import Choice
+from seismo.backends.select import Choice
 from seismo.errors import ScenarioError
+from seismo.runs import bench
 
 CLOSE = 1e-5  # the sides of a row differ by rounding: relative L2, float32, a few steps
 WIDTH = 24  # of a bar

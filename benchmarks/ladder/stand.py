@@ -18,12 +18,12 @@ from typing import Any
 import numpy as np
 
 from seismo.backends.base import Backend, Group, Operands, SweepTables
-from seismo.backends.choice import Choice, choose
-from seismo.backends.cuda_facts import look
-from seismo.bench import cases
+from seismo.backends.gpu.detect import look
+from seismo.backends.select import Choice, choose
+from seismo.runs.bench import cases
 from seismo.scenario import from_dict
-from seismo.setup import prepare
-from seismo.simulation import Simulation
+from seismo.solver.discretization import prepare
+from seismo.solver.simulation import Simulation
 
 REPEATS = 3
 NOISE = 1_000_003  # numbers of noise before they come again: a prime, so that rows differ

@@ -14,9 +14,9 @@ import cupy
 
 from ladder.stand import Interior, Stand, difference, layered, run_of, simulate, whole
 from ladder.worth import Side, Worth
-from seismo.backends.card import Card
-from seismo.backends.gpu import GpuBackend
-from seismo.backends.graphs import Graphs
+from seismo.backends.gpu.backend import GpuBackend
+from seismo.backends.gpu.card import Card
+from seismo.backends.gpu.graphs import Graphs
 
 STEPS = 64
 

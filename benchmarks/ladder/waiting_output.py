@@ -14,8 +14,8 @@ import numpy as np
 from ladder.stand import Stand, With, difference, layered, simulate
 from ladder.worth import Side, Worth
 from seismo.backends.base import Copy
+from seismo.backends.communicator import Alone
 from seismo.output.snapshots import SnapshotTaker, make_series
-from seismo.ranks import Alone
 
 EVERY, FRAMES = 16, 8
 

@@ -13,8 +13,8 @@ import time
 from ladder.stand import Stand, difference, layered, run_of, simulate
 from ladder.worth import Side, Worth
 from seismo.backends.profiled import GROUPS, Profiled
-from seismo.runner.pace import REPORT_EVERY
-from seismo.timeline import Timeline
+from seismo.backends.trace_events import Timeline
+from seismo.runs.step_timer import REPORT_EVERY
 
 STEPS = 510  # ten that go group by group
 LONG = 1.0  # s: of several samples

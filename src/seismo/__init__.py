@@ -15,8 +15,8 @@ from typing import TYPE_CHECKING, Any
 if TYPE_CHECKING:
     from seismo.errors import ScenarioError, ScenarioWarning, SeismoError
     from seismo.output.results import Results, open_results
-    from seismo.plan import check
-    from seismo.runner import run
+    from seismo.runs.check import check
+    from seismo.runs.run import run
     from seismo.scenario import Scenario, load
 
     __version__: str
@@ -31,10 +31,10 @@ _HOMES = {
     "ScenarioError": "seismo.errors",
     "ScenarioWarning": "seismo.errors",
     "SeismoError": "seismo.errors",
-    "check": "seismo.plan",
+    "check": "seismo.runs.check",
     "load": "seismo.scenario",
     "open_results": "seismo.output.results",
-    "run": "seismo.runner",
+    "run": "seismo.runs.run",
 }
 
 

@@ -16,7 +16,7 @@ from typing import Any, NamedTuple, Protocol
 
 import numpy as np
 
-from seismo.operators import operators
+from seismo.backends.operators.derivatives import operators
 
 BOX_COLUMNS = (
     "z0", "z1", "y0", "y1",  # the rows z0 <= z < z1, y0 <= y < y1
@@ -48,7 +48,8 @@ class SweepTables:
         second: (3, M + 1) centred coefficients / spacing^2.
         profiles: layer profiles b, a, 1/kappa at nodes and at half points, and m, (7, length) each
             of x, y, z; the length is the padded array's, and along x two lines more. In place of m
-            come the weights of second derivatives that are taken at once (`seismo.cpml.coupled`).
+            come the weights of second derivatives that are taken at once
+            (`seismo.solver.cpml.coupled`).
         inside: along x, y, z, the first point that is owned and in no layer, and behind the last.
         up: (rows, width) surface weights for node values / spacing, with `down` for half points.
         surface: array index of the surface row along z.
@@ -284,7 +285,7 @@ class Backend(Protocol):
         """Make a function (first step, count) that takes steps; step n runs steps[n % len].
 
         With those of `others` (backend, steps), ranks of this process, in step: what stands before
-        a `seismo.ranks.meet` in any of them comes before all that stands behind it.
+        a `seismo.backends.communicator.meet` in any of them comes before all that stands behind it.
         """
 
     def exchange(

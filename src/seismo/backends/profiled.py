@@ -19,7 +19,7 @@ from typing import Any
 import numpy as np
 
 from seismo.backends.base import Backend, Copy, Step
-from seismo.timeline import Timeline
+from seismo.backends.trace_events import Timeline
 
 STEPS, GROUPS, COPIES = "steps", "one step, group by group", "copies to the host"
 EVERY = 51  # steps from one that goes group by group to the next: odd, for both parities

@@ -8,8 +8,8 @@ from itertools import product
 import numpy as np
 
 from seismo.backends.base import FIRST_SPAN, SPAN_COLUMNS, Operands, SweepTables, Variant
-from seismo.backends.host import HostBackend
-from seismo.differences import Place
+from seismo.backends.numpy_arrays import HostBackend
+from seismo.backends.operators.stencils import Place
 
 
 def _store(target, index, value, mask):

@@ -18,6 +18,7 @@ from typing import Annotated, Any, NoReturn
 
 import typer
 
+from seismo.backends.communicator import end_all
 from seismo.cli import machines, runs
 from seismo.cli.arguments import (
     BackendName,
@@ -28,8 +29,7 @@ from seismo.cli.arguments import (
     ScenarioFile,
 )
 from seismo.errors import InsufficientMemoryError, ScenarioError, SeismoError
-from seismo.ranks import end_all
-from seismo.text_lines import printable
+from seismo.scenario.text_files import printable
 
 DIFFERENT = UNCARRIED = 1
 INTERRUPTED = 130
@@ -82,8 +82,8 @@ def check(
 
     Exit code 1 if the grid does not carry the waves.
     """
-    from seismo.plan import make_plan
-    from seismo.plan.sharing import chosen
+    from seismo.runs.check import make_plan
+    from seismo.runs.placement import chosen
     from seismo.scenario import load
 
     scenario = load(file)
@@ -96,7 +96,7 @@ def check(
     else:
         from rich.console import Console
 
-        from seismo.plan.report import print_plan
+        from seismo.runs.check.report import print_plan
 
         print_plan(plan, Console())
     if plan.errors:
@@ -128,7 +128,7 @@ def compare(
     second: Annotated[Path, typer.Argument(metavar="OTHER", help="Another results file.")],
 ) -> None:
     """Say how far apart two results files are. Exit code 1 if they are not identical."""
-    from seismo.output import comparison
+    from seismo.output import compare as comparison
     from seismo.output.results import open_results
 
     with open_results(first) as one, open_results(second) as other:
@@ -177,8 +177,8 @@ def plot(
     import matplotlib as mpl
 
     mpl.use("agg")
+    from seismo.output.figures import KINDS, EmptyFigureError, draw, picture_name, shared, too_short
     from seismo.output.results import open_results
-    from seismo.plotting import KINDS, EmptyFigureError, draw, picture_name, shared, too_short
 
     settings = dict(_setting(text) for text in option or ())
     with open_results(results) as opened:
@@ -203,7 +203,7 @@ def plot(
 
 def _say_what_else(results: Any, kinds: list[str], settings: dict[str, Any]) -> None:
     """Say of which shots, sets and series one is shown, and how to see another."""
-    from seismo.plotting import KINDS, alternatives
+    from seismo.output.figures import KINDS, alternatives
 
     # A series such as wavefield/shot_000 is of one shot.
     settled = settings.keys() | ({"shot"} if "/" in str(settings.get("series")) else set())
@@ -255,7 +255,7 @@ def new(
     force: Force = False,
 ) -> None:
     """Write a commented scenario to start from, NAME.yaml in the current folder."""
-    from seismo.output.hidden_file import write_new
+    from seismo.output.atomic_file import write_new
     from seismo.scenario import template
 
     name = name.removesuffix(".yaml")

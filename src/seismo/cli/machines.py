@@ -15,8 +15,8 @@ from seismo.cli.arguments import BackendName, DeviceNumber
 
 def devices() -> None:
     """Say what there is to compute on, what is missing, and where --backend auto would go."""
-    from seismo.backends.cuda_facts import look
-    from seismo.backends.devices import report
+    from seismo.backends.device_list import report
+    from seismo.backends.gpu.detect import look
 
     for line in report(look()):
         print(line)
@@ -44,8 +44,8 @@ def bench(
     ] = False,
 ) -> None:
     """Measure how fast this machine steps, beside its memory bandwidth."""
-    from seismo import bench as benchmarks
-    from seismo.backends.choice import choose
+    from seismo.backends.select import choose
+    from seismo.runs import bench as benchmarks
 
     if ladder:
         _climb(cases or [], output, lambda: choose(backend, device))
@@ -69,7 +69,7 @@ def _climb(rows: list[str], output: Path | None, chosen: Callable[[], Any]) -> N
     """Measure rows of the ladder."""
     from rich.console import Console
 
-    from seismo.bench import ladder
+    from seismo.runs.bench import ladder
 
     report = ladder.find()
     report.chosen(rows)
@@ -99,9 +99,9 @@ def tune(
     from rich.console import Console
     from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn
 
-    from seismo.backends.choice import choose
-    from seismo.backends.cuda_shapes import keep_shapes, shapes_file
-    from seismo.bench import tune as tuning
+    from seismo.backends.gpu.layouts import keep_shapes, shapes_file
+    from seismo.backends.select import choose
+    from seismo.runs.bench import tune as tuning
 
     equations = [name for name in tuning.KINDS if physics in (None, name)]
     axes = [a for a in tuning.BOXES if dimensions in (None, str(len(a)))]

@@ -27,7 +27,7 @@ from seismo.cli.arguments import (
 from seismo.errors import ScenarioError
 
 if TYPE_CHECKING:
-    from seismo.monitor import Reporter
+    from seismo.runs.progress import Reporter
 
 
 def run(
@@ -57,8 +57,8 @@ def run(
     profile: Profiled = False,
 ) -> None:
     """Run a scenario and write its results. Under mpiexec or srun, on all ranks together."""
-    from seismo.ranks import join
-    from seismo.runner import run_on
+    from seismo.backends.communicator import join
+    from seismo.runs.run import run_on
 
     ranks = join()
     _run(
@@ -81,8 +81,8 @@ def resume(
     profile: Profiled = False,
 ) -> None:
     """Go on with an unfinished run from its last checkpoint. As `run`, on any number of ranks."""
-    from seismo.ranks import join
-    from seismo.runner import resume_on
+    from seismo.backends.communicator import join
+    from seismo.runs.run import resume_on
 
     ranks = join()
     _run(
@@ -96,9 +96,9 @@ def _run(
     **keys: Any,
 ) -> None:  # fmt: skip
     """Run, listening to signals, and say how it went, on the first of several ranks."""
-    from seismo import units
-    from seismo.runner.request import Request, silent
-    from seismo.runner.signals import Signals
+    from seismo.runs.request import Request, silent
+    from seismo.runs.signals import Signals
+    from seismo.scenario import units
 
     try:
         limit = None if time_limit is None else units.to_si(time_limit, units.TIME)
@@ -118,7 +118,7 @@ def _run(
 def _reporter(quiet: bool, share: float) -> Iterator[Reporter]:
     from rich.console import Console
 
-    from seismo.monitor import Bar, Lines, warnings_only
+    from seismo.runs.progress import Bar, Lines, warnings_only
 
     if quiet:
         yield warnings_only
@@ -140,7 +140,7 @@ def submit(
     force: Force = False,
 ) -> None:
     """Write a batch script for SLURM that runs a scenario to its end, and submit it."""
-    from seismo import submit as jobs
+    from seismo.runs import batch as jobs
     from seismo.scenario import load
 
     chosen = jobs.Profile() if profile is None else jobs.load_profile(profile)

@@ -17,9 +17,9 @@ from typing import Any
 
 import numpy as np
 
-from seismo import machine
+from seismo.backends import machine
 from seismo.errors import InsufficientMemoryError, ModelError
-from seismo.text_lines import printable
+from seismo.scenario.text_files import printable
 
 MOST_AXES = 3
 LARGEST = 64 << 30  # bytes of one array

@@ -21,9 +21,10 @@ l = 1 - 2 vs^2 / vp^2 = lambda / (lambda + 2 mu) and angle brackets for arithmet
 The shear modulus is 0 as soon as any part of the cell is fluid: the contact cannot hold shear. But
 c44, from which a grid makes the stiffness between nodes, is that of the solid where this fills more
 than half of the cell, and 0 elsewhere: between a node of each kind it vanishes all the same, and
-the solid does not lose its shear a whole row beyond the contact (`seismo.contact` sees to the rest
-where it is horizontal). The average is over a box of one grid spacing about any point asked for;
-where the earth varies with z only, it is sharper than that (`seismo.model.column`).
+the solid does not lose its shear a whole row beyond the contact
+(`seismo.equations.elastic.fluid_solid_contact` sees to the rest where it is horizontal). The
+average is over a box of one grid spacing about any point asked for; where the earth varies with z
+only, it is sharper than that (`seismo.model.column`).
 
 Symbols: z, y, x coordinates (m), vp, vs (m/s), rho (kg/m3), moduli (Pa).
 """

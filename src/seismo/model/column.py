@@ -21,7 +21,8 @@ the contact alike. Where means of two nodes are used, so are these: a contact 0.
 had a shear modulus 3.3 times that of the rock, an enclosed plate whose waves grow in absorbing
 layers. Low compliances make waves too fast for the time step; what resists motion along
 a contact makes none, and has only to stay positive. The mean over the cell stands alone where
-the kernel meets fluid and solid, whose contact is no medium (`seismo.contact`).
+the kernel meets fluid and solid, whose contact is no medium
+(`seismo.equations.elastic.fluid_solid_contact`).
 """
 
 from __future__ import annotations

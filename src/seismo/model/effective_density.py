@@ -13,8 +13,8 @@ two means only. Solids do not slip: where a cell holds any, the mean of <rho> at
 
 The time step is limited by the largest eigenvalue of K G^T B G: G the differences of pressure, K
 the P moduli of nodes, B_ii = 1 / rho_i at the velocities, in planes that keep `rho_i`, else the
-inverse mean of two nodes; and B_ij (`seismo.slip_terms`). At a node no eigenvalue of B exceeds
-<1 / rho>, and K <1 / rho> no c^2 in the cell.
+inverse mean of two nodes; and B_ij (`seismo.solver.slip_terms`). At a node no eigenvalue of B
+exceeds <1 / rho>, and K <1 / rho> no c^2 in the cell.
 
 Symbols: rho density (kg/m3), c velocity (m/s).
 """

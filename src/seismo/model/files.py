@@ -11,8 +11,8 @@ import numpy as np
 from seismo.errors import ModelError
 from seismo.model.array_files import MALFORMED, READERS, brief, too_large
 from seismo.model.gridded import AXES, GridField
+from seismo.scenario.base import impossible
 from seismo.scenario.model_files import format_of
-from seismo.scenario.part import impossible
 
 _FACTORS = {"m/s": 1.0, "km/s": 1e3, "kg/m3": 1.0, "g/cm3": 1e3}
 

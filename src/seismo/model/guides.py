@@ -7,14 +7,15 @@ Craster 2007). So the shear modulus is looked at where it runs into a layer: dow
 x or y, and along all faces.
 
 How much the fields of the layers have to be damped where it is enclosed (as a share p of d, see
-`seismo.cpml`) was measured, at source frequencies low beside what the grid carries, which asks for
-most. Waves beside beds stopped growing at a p of 0.005 to 0.015 with moduli of 1:3 to 1:90, and of
-0.02 to 0.03 with 1:375. Where the modulus jumps from node to node it takes more. With a the mean
-jump of its logarithm over `WINDOW` nodes, noise and blocks of 1:3 to 1:20 stopped at 0.005
-(a = 0.96), 0.035 (1.06), 0.03 (1.25), 0.04 (1.77, 2.1) and 0.07 (2.3). In ground of 5 to 22 cells
-on rock waves grew from 1:1.6 on, most of them from 1:8 on, and stopped at 0.004 (below 1:4), 0.008
-(1:5) and 0.01 (to 1:180); in ground of 1 to 5 cells at 0.015 (1:40 to 1:100) and 0.05 (1:170). They
-grow by an e-fold in 600 steps or more, so that short runs do without, whose layers reflect less.
+`seismo.solver.cpml`) was measured, at source frequencies low beside what the grid carries, which
+asks for most. Waves beside beds stopped growing at a p of 0.005 to 0.015 with moduli of 1:3 to
+1:90, and of 0.02 to 0.03 with 1:375. Where the modulus jumps from node to node it takes more. With
+a the mean jump of its logarithm over `WINDOW` nodes, noise and blocks of 1:3 to 1:20 stopped at
+0.005 (a = 0.96), 0.035 (1.06), 0.03 (1.25), 0.04 (1.77, 2.1) and 0.07 (2.3). In ground of 5 to 22
+cells on rock waves grew from 1:1.6 on, most of them from 1:8 on, and stopped at 0.004 (below 1:4),
+0.008 (1:5) and 0.01 (to 1:180); in ground of 1 to 5 cells at 0.015 (1:40 to 1:100) and 0.05
+(1:170). They grow by an e-fold in 600 steps or more, so that short runs do without, whose layers
+reflect less.
 """
 
 from __future__ import annotations
@@ -23,7 +24,7 @@ from itertools import product
 
 import numpy as np
 
-from seismo.grid import AXES, Grid
+from seismo.grid.grid import AXES, Grid
 from seismo.model import column
 from seismo.model.cells import tensor
 from seismo.model.earth import Earth

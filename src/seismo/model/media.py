@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from seismo.grid import AXES, Grid
+from seismo.grid.grid import AXES, Grid
 from seismo.model.earth import Earth
 
 MOST_MEDIA = 12

@@ -21,7 +21,7 @@ from typing import Literal
 
 import numpy as np
 
-from seismo.grid import AXES, Grid
+from seismo.grid.grid import AXES, Grid
 from seismo.model.averaging import cell_average
 from seismo.model.earth import Earth
 from seismo.model.extremes import Extremes

@@ -7,8 +7,8 @@ from pathlib import Path
 import numpy as np
 
 from seismo.errors import ModelError
-from seismo.scenario.part import impossible
-from seismo.text_lines import look_alike, read_lines
+from seismo.scenario.base import impossible
+from seismo.scenario.text_files import look_alike, read_lines
 
 _COLUMNS = ("z", "vp", "vs", "rho")
 

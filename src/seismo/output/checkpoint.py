@@ -22,9 +22,9 @@ from typing import Any, cast
 import numpy as np
 
 from seismo.errors import StorageError
-from seismo.output.hidden_file import HiddenFile, refusal
+from seismo.grid.global_index import Held, Place
+from seismo.output.atomic_file import HiddenFile, refusal
 from seismo.output.sealed_json import sealed, unsealed
-from seismo.places import Held, Place
 
 FORMAT = "seismo checkpoint"
 VERSION = 3

@@ -14,7 +14,7 @@ import numpy as np
 
 from seismo.errors import ScenarioError
 from seismo.output.chunks import Frame, create_frames, frame_of
-from seismo.output.scales import attach_scales, unit_of, write_scale
+from seismo.output.dimension_scales import attach_scales, unit_of, write_scale
 
 LayOut = Callable[[h5py.File], None]
 

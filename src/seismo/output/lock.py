@@ -23,8 +23,8 @@ from datetime import UTC, datetime
 from pathlib import Path
 
 from seismo.errors import ScenarioError
-from seismo.output.hidden_file import refusal
-from seismo.text_lines import printable
+from seismo.output.atomic_file import refusal
+from seismo.scenario.text_files import printable
 
 NAME = "lock"
 _OTHER_KINDS = (errno.ELOOP, errno.ENOTDIR, errno.EISDIR, errno.ENXIO)

@@ -14,7 +14,7 @@ import numpy as np
 
 from seismo.errors import ScenarioError
 from seismo.output.arrays import MapSet, SnapshotSeries
-from seismo.output.hidden_file import final_path, refusal, write_whole
+from seismo.output.atomic_file import final_path, refusal, write_whole
 from seismo.output.results import Results
 
 

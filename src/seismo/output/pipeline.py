@@ -21,13 +21,13 @@ from typing import Any
 
 import numpy as np
 
-from seismo import machine
+from seismo.backends import machine
 from seismo.backends.base import Backend, Copy
+from seismo.backends.trace_events import Noted, unnoted
 from seismo.errors import DiskSpaceError
 from seismo.output.chunks import LARGEST_CHUNK_BYTES, corners, pack_tile
 from seismo.output.results_file import ResultsWriter
-from seismo.timeline import Noted, unnoted
-from seismo.units import with_unit
+from seismo.scenario.units import with_unit
 
 RING_BYTES = 256 * 2**20  # and at least four of the largest frame
 SMALL_BYTES = 2**16

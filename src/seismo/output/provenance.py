@@ -16,7 +16,7 @@ from datetime import UTC, datetime
 from importlib import metadata
 from pathlib import Path
 
-from seismo import machine
+from seismo.backends import machine
 
 RECORDED_VARIABLES = (
     "CUDA_VISIBLE_DEVICES",

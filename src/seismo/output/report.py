@@ -12,10 +12,10 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from seismo.output.parts import UNFINISHED
+from seismo.output.partial_files import UNFINISHED
 from seismo.output.quantities import timing
 from seismo.output.results_file import COMPLETE, UNSTABLE
-from seismo.units import with_unit
+from seismo.scenario.units import with_unit
 
 if TYPE_CHECKING:
     from seismo.output.arrays import MapSet, NamedArrays, SnapshotSeries, TraceSet

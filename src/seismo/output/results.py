@@ -38,12 +38,12 @@ from seismo.output.arrays import (
     reading,
     text_attribute,
 )
-from seismo.output.hidden_file import final_path
-from seismo.output.parts import MANIFEST
+from seismo.output.atomic_file import final_path
+from seismo.output.partial_files import MANIFEST
 from seismo.output.report import report
 from seismo.output.results_file import COMPLETE, FORMAT, FORMAT_VERSION
 from seismo.output.trace_hash import hash_of_file
-from seismo.output.verification import verified
+from seismo.output.verify import verified
 
 _FOREIGN = "not an HDF5 file; name what `seismo run` wrote, or copy it again"
 

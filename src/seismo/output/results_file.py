@@ -24,18 +24,18 @@ from collections.abc import Callable, Mapping, Sequence
 import h5py
 import numpy as np
 
+from seismo.output.atomic_file import HiddenFile, final_path
 from seismo.output.chunks import Frame, completed, create_frames, frame_of, packed, write_block
-from seismo.output.hidden_file import HiddenFile, final_path
-from seismo.output.layout import LayOut, Layout, new_group
-from seismo.output.parts import Parts
-from seismo.output.provenance import provenance
-from seismo.output.scales import (
+from seismo.output.dimension_scales import (
     attach_scales,
     write_array,
     write_coordinate,
     write_scale,
     write_table,
 )
+from seismo.output.layout import LayOut, Layout, new_group
+from seismo.output.partial_files import Parts
+from seismo.output.provenance import provenance
 from seismo.output.trace_hash import hash_of_all, hash_of_frame
 
 FORMAT = "seismo results"

@@ -18,16 +18,16 @@ from typing import Any
 import numpy as np
 
 from seismo.backends.base import Backend, Copy
-from seismo.cuts import Component, Cut, Reader, components_of, make_cut
+from seismo.backends.communicator import Alone
+from seismo.backends.kernels.slices import shorten
 from seismo.errors import ScenarioError
-from seismo.fields import Fields
-from seismo.grid import Grid
-from seismo.kernels.cuts import shorten
-from seismo.output.elsewhere import Elsewhere
+from seismo.grid.global_index import Held
+from seismo.grid.grid import Grid
+from seismo.output.null_writer import Elsewhere
 from seismo.output.pipeline import Pipeline
 from seismo.output.results_file import ResultsWriter
-from seismo.places import Held
-from seismo.ranks import Alone
+from seismo.solver.field_sampling import Component, Cut, Reader, components_of, make_cut
+from seismo.solver.fields import Fields
 
 MANTISSA_BITS = 23  # of float32
 

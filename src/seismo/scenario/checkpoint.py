@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Annotated
 
-from seismo.scenario.part import Field, Integer, Part, PositiveTime
+from seismo.scenario.base import Field, Integer, Part, PositiveTime
 
 
 class Checkpoint(Part):

@@ -17,13 +17,13 @@ from pydantic import (
 from pydantic_core import PydanticCustomError
 
 from seismo.errors import ScenarioError
-from seismo.scenario import mistakes, physics_rules, rules
-from seismo.scenario.changes import path_of, plain, put
+from seismo.scenario import error_messages, physics_rules, rules
+from seismo.scenario.base import Field, Mistake, Part, Path, Text
 from seismo.scenario.checkpoint import Checkpoint
 from seismo.scenario.grid import Boundaries, Geographic, GridSpec, TimeSpec
 from seismo.scenario.model_parts import ModelPart
 from seismo.scenario.output import Output
-from seismo.scenario.part import Field, Mistake, Part, Path, Text
+from seismo.scenario.overrides import path_of, plain, put
 from seismo.scenario.reader import Document, tight
 from seismo.scenario.receivers import ReceiverSet
 from seismo.scenario.sources import Source, Survey
@@ -93,8 +93,12 @@ class Scenario(Part):
     def _keep_rules(self) -> Scenario:
         found = _broken(_draft_of(self))
         if found:
-            text = "; ".join(f"{mistakes.key_path(item.path)}: {item.problem}" for item in found)
-            raise PydanticCustomError(mistakes.RULES, "{text}", {"text": text, "mistakes": found})
+            text = "; ".join(
+                f"{error_messages.key_path(item.path)}: {item.problem}" for item in found
+            )
+            raise PydanticCustomError(
+                error_messages.RULES, "{text}", {"text": text, "mistakes": found}
+            )
         return self
 
     def __eq__(self, other: object) -> bool:
@@ -152,14 +156,14 @@ class Scenario(Part):
 
     def where(self, *path: str | int) -> str:
         """Return ``file:line:column`` of a key such as ``where("time", "step")``, or ``""``."""
-        place = mistakes.place_of(self._document, path)
+        place = error_messages.place_of(self._document, path)
         return (
             f"{self._document.name}:{place[0]}:{place[1]}" if place and self._document.name else ""
         )
 
     def mistake(self, *path: str | int, problem: str) -> ScenarioError:
         """Return the error of one `problem` at `path`, with its place and its value as written."""
-        return mistakes.scenario_error(self._source(), [Mistake(path, problem)])
+        return error_messages.scenario_error(self._source(), [Mistake(path, problem)])
 
     def changed(self, changes: Mapping[str, Any]) -> Scenario:
         """Return another scenario, checked as a file with these values would be.
@@ -219,13 +223,13 @@ def check(document: Document, base: pathlib.Path) -> Scenario:
         scenario = Scenario.model_validate(document.data)
         found = list(physics_rules.amounts(scenario.dimensions, document.data))
     except ValidationError as error:
-        found = mistakes.translate(error, Scenario, document)
-        if all(item["type"] != mistakes.RULES for item in error.errors(include_url=False)):
+        found = error_messages.translate(error, Scenario, document)
+        if all(item["type"] != error_messages.RULES for item in error.errors(include_url=False)):
             draft = _draft_of_data(document.data, found)
-            odd = {m.path[:-1] for m in found if m.problem.startswith(mistakes.UNKNOWN)}
+            odd = {m.path[:-1] for m in found if m.problem.startswith(error_messages.UNKNOWN)}
             found += [mistake for mistake in _broken(draft) if mistake.path not in odd]
     if found or document.mistakes:
-        raise mistakes.scenario_error(document, found)
+        raise error_messages.scenario_error(document, found)
     scenario._document, scenario._base = document, base
     scenario._checked = plain(scenario)
     return scenario
@@ -252,7 +256,9 @@ def _draft_of(scenario: Scenario) -> rules.Draft:
 
 def _draft_of_data(data: dict[str, Any], found: list[Mistake]) -> rules.Draft:
     """Return what can be read of a faulty scenario, leaving unknown keys out."""
-    unknown = {mistake.path for mistake in found if mistake.problem.startswith(mistakes.UNKNOWN)}
+    unknown = {
+        mistake.path for mistake in found if mistake.problem.startswith(error_messages.UNKNOWN)
+    }
     above = {path[:depth] for path in unknown for depth in range(len(path))}
     data = _without(data, unknown, above, ())
     physics = data.get("physics")

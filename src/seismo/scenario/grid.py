@@ -7,8 +7,8 @@ from typing import Annotated, Any, Literal
 
 from pydantic import ValidationInfo, ValidatorFunctionWrapHandler, field_validator
 
-from seismo import units
-from seismo.scenario.part import (
+from seismo.scenario import units
+from seismo.scenario.base import (
     Angle,
     Field,
     FrequencyFromZero,

@@ -8,8 +8,8 @@ from typing import Annotated, Any, Literal
 
 from pydantic import ValidatorFunctionWrapHandler, field_validator
 
+from seismo.scenario.base import Field, FilePath, Integer, Length, Part, PositiveLength
 from seismo.scenario.grid import one_length, or_one_length
-from seismo.scenario.part import Field, FilePath, Integer, Length, Part, PositiveLength
 
 Count = Annotated[Integer, Field(ge=1)]
 Axes = Literal[

@@ -7,8 +7,7 @@ from typing import Annotated, Literal
 
 from pydantic import Tag, model_validator
 
-from seismo.scenario.model_files import DensityFile, VelocityFile
-from seismo.scenario.part import (
+from seismo.scenario.base import (
     Density,
     DensityGradient,
     Field,
@@ -22,6 +21,7 @@ from seismo.scenario.part import (
     VelocityGradient,
     by_type,
 )
+from seismo.scenario.model_files import DensityFile, VelocityFile
 
 MOST_POINTS = 1000  # of an outline: every point of the grid is compared with each
 Point = tuple[Length, Length]

@@ -7,7 +7,7 @@ from typing import Annotated
 
 from pydantic import AfterValidator, model_validator
 
-from seismo.scenario.part import (
+from seismo.scenario.base import (
     Field,
     FilePath,
     Integer,

@@ -7,12 +7,12 @@ from __future__ import annotations
 
 from typing import Any
 
-from seismo import units
+from seismo.scenario import units
+from seismo.scenario.base import Mistake, Path
 from seismo.scenario.model_parts import LayersPart, TablePart
-from seismo.scenario.other_names import nearest
-from seismo.scenario.part import Mistake, Path
 from seismo.scenario.rules import Draft, Found
 from seismo.scenario.sources import FRAMES, ForceSource, MomentTensorSource
+from seismo.scenario.suggestions import nearest
 
 PHYSICS = ("acoustic", "acoustic_variable_density", "elastic", "elastic_sh")
 _MOTION = ("velocity", "displacement", "acceleration")

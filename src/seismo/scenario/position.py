@@ -6,7 +6,7 @@ from typing import Annotated
 
 from pydantic import Tag
 
-from seismo.scenario.part import Field, Latitude, Length, Longitude, Name, Part, by_keys
+from seismo.scenario.base import Field, Latitude, Length, Longitude, Name, Part, by_keys
 
 GEOGRAPHIC_KEYS = frozenset(("longitude", "latitude", "depth"))
 

@@ -17,7 +17,7 @@ from typing import Any
 import yaml
 
 from seismo.errors import ScenarioError
-from seismo.text_lines import no_text
+from seismo.scenario.text_files import no_text
 
 Path = tuple[str | int, ...]
 Place = tuple[int, int]  # line and column, both from 1

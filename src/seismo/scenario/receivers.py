@@ -6,16 +6,7 @@ from typing import Annotated, Any, Literal
 
 from pydantic import BeforeValidator, Tag
 
-from seismo.scenario.part import (
-    Field,
-    FilePath,
-    Integer,
-    Length,
-    Name,
-    Part,
-    PositiveTime,
-    by_type,
-)
+from seismo.scenario.base import Field, FilePath, Integer, Length, Name, Part, PositiveTime, by_type
 from seismo.scenario.position import AnyPoint, Position
 
 CODE = "R{:04d}"  # of receivers that have none

@@ -16,9 +16,9 @@ from pydantic import BaseModel
 from pydantic.fields import FieldInfo
 
 from seismo.errors import ScenarioError
-from seismo.scenario import describe
+from seismo.scenario import schema_text
 from seismo.scenario.document import Scenario
-from seismo.scenario.other_names import nearest
+from seismo.scenario.suggestions import nearest
 
 _HEAD = """\
 # Scenario reference
@@ -90,25 +90,25 @@ def _tables(sections: Iterable[Section], only: str = "") -> list[str]:
 def _sections(path: str, title: str, model: type[BaseModel]) -> Iterator[Section]:
     yield Section(path, title, model)
     for name, field in model.model_fields.items():
-        yield from _below(f"{path}.{name}".removeprefix("."), describe.annotation_of(field))
+        yield from _below(f"{path}.{name}".removeprefix("."), schema_text.annotation_of(field))
 
 
 def _below(path: str, annotation: Any) -> Iterator[Section]:
-    members = describe.branches(annotation)
-    bare = describe.unwrapped(members[0])
+    members = schema_text.branches(annotation)
+    bare = schema_text.unwrapped(members[0])
     if len(members) == 1 and get_origin(bare) is tuple and get_args(bare)[-1] is Ellipsis:
         yield from _below(f"{path}[]", get_args(bare)[0])
     elif len(members) > 1:
-        for name, member in zip(describe.tags(annotation), members, strict=True):
-            kind = describe.unwrapped(member)
+        for name, member in zip(schema_text.tags(annotation), members, strict=True):
+            kind = schema_text.unwrapped(member)
             key = "type: " if "type" in kind.model_fields else ""
             yield from _sections(path, f"`{path}` ({key}{name})", kind)
-    elif model := describe.model_at(annotation):
+    elif model := schema_text.model_at(annotation):
         yield from _sections(path, f"`{path}`", model)
 
 
 def _value(field: FieldInfo) -> str:
-    return _cell(describe.allowed(describe.annotation_of(field)))
+    return _cell(schema_text.allowed(schema_text.annotation_of(field)))
 
 
 def _default(field: FieldInfo) -> str:

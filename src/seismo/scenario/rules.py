@@ -13,17 +13,11 @@ from dataclasses import dataclass
 from pathlib import PurePath
 from typing import Any
 
+from seismo.scenario.base import Mistake, Path
 from seismo.scenario.grid import Boundaries, GridSpec, TimeSpec
 from seismo.scenario.model_files import FORMATS, OTHERS, GriddedFile, format_of
-from seismo.scenario.model_parts import (
-    BlockPart,
-    FilePart,
-    GradientPart,
-    LayersPart,
-    SpherePart,
-)
+from seismo.scenario.model_parts import BlockPart, FilePart, GradientPart, LayersPart, SpherePart
 from seismo.scenario.output import Output
-from seismo.scenario.part import Mistake, Path
 from seismo.scenario.position import GeographicPosition, Position
 from seismo.scenario.receivers import CODE, GridReceivers, LineReceivers, PointReceivers
 from seismo.scenario.sources import SHOT_NAME, SOURCE_NAME, Survey

@@ -6,7 +6,7 @@ from typing import Annotated, Literal
 
 from pydantic import Tag, model_validator
 
-from seismo.scenario.part import (
+from seismo.scenario.base import (
     Angle,
     Dip,
     Field,

@@ -1,4 +1,4 @@
-"""The source time functions a scenario can ask for; the formulas live in `seismo.wavelets`."""
+"""Source time functions of a scenario; the formulas are in `seismo.acquisition.wavelets`."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ from typing import Annotated, Literal
 
 from pydantic import Tag, model_validator
 
-from seismo.scenario.part import (
+from seismo.scenario.base import (
     Corners,
     Factor,
     Field,

@@ -1,0 +1,1 @@
+"""Sources and receivers: wavelets, mechanisms, stations, shots, processing of traces."""

@@ -1,0 +1,81 @@
+"""A source of a shot: where it is, how strong, and its signal in time."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from seismo.acquisition import wavelets
+
+
+@dataclass(frozen=True)
+class PointSource:
+    """One source of one shot.
+
+    Attributes:
+        name: for the results.
+        kind: type in the scenario: "force", "moment_tensor", ...
+        position: x, y, z in m.
+        strength: component -> number: {"z": N}, {"xx": N m, ...} or {"": amplitude}.
+        wavelet: the scenario's wavelet.
+        delay: s, added to the wavelet's own.
+        derivative: which time derivative of the moment (or force) the wavelet describes: 1 for a
+            moment rate, else 0.
+        base: folder of wavelet files.
+    """
+
+    name: str
+    kind: str
+    position: tuple[float, float, float]
+    strength: dict[str, float]
+    wavelet: Any
+    delay: float
+    derivative: int
+    base: Path | None = None
+
+    def signal(self, times: np.ndarray, derivative: int) -> np.ndarray:
+        """Evaluate a time derivative (-1: the integral) of the moment or force at times in s."""
+        order = derivative - self.derivative
+        t = times - self.delay
+        if order == 0:
+            return wavelets.evaluate(self.wavelet, t, self.base)
+        if order == 1:
+            return wavelets.derivative(self.wavelet, t, self.base)
+        if order < 0:
+            return _integral(self, t)
+        step = (times[1] - times[0]) / 8
+        pair = [wavelets.derivative(self.wavelet, t + s * step, self.base) for s in (-2, -1, 1, 2)]
+        return (pair[0] - 8 * pair[1] + 8 * pair[2] - pair[3]) / (12 * step)
+
+    @property
+    def start(self) -> float:
+        """Time in s before which it is silent."""
+        return wavelets.start_time(self.wavelet, self.base) + self.delay
+
+    @property
+    def centre(self) -> float | None:
+        """Time in s of the middle of its wavelet, None where before and after it differ."""
+        shape = wavelets.shape_of(self.wavelet, self.base)
+        return (self.start + self.end) / 2 if shape.start == -shape.end else None
+
+    @property
+    def end(self) -> float:
+        """Time in s after which it is silent."""
+        return wavelets.end_time(self.wavelet, self.base) + self.delay
+
+
+def _integral(source: PointSource, t: np.ndarray) -> np.ndarray:
+    """Integrate the wavelet from before the first time, by 4-point Gauss rule in every step."""
+    nodes, weights = np.polynomial.legendre.leggauss(4)
+    step = t[1] - t[0]
+    steps = max(0, math.ceil((t[0] + source.delay - source.start) / step))
+    before = t[0] + step * np.arange(-steps - 1, 0)
+    edges = np.concatenate([before, t])
+    middle = (edges[1:] + edges[:-1]) / 2
+    inside = middle[:, None] + np.diff(edges)[:, None] / 2 * nodes
+    values = wavelets.evaluate(source.wavelet, inside, source.base) @ weights
+    return np.concatenate([[0.0], np.cumsum(values * np.diff(edges) / 2)])[-t.size :]

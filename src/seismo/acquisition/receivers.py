@@ -1,0 +1,46 @@
+"""Receiver sets: where the receivers stand and what they record."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from seismo.equations.table import Physics
+
+UNITS = {
+    "velocity": "m/s", "displacement": "m", "acceleration": "m/s^2", "pressure": "Pa",
+    "stress": "Pa", "divergence": "1/s", "rotation": "rad/s",
+}  # fmt: skip
+MOTIONS = {"displacement": "u", "acceleration": "a"}  # derived from velocity: prefix
+
+
+@dataclass(frozen=True)
+class ReceiverGroup:
+    """The receivers of one set.
+
+    Attributes:
+        name: of the set.
+        codes: one for each receiver.
+        positions: (receivers, 3) x, y, z in m.
+        quantities: what to record.
+        interval: sampling interval in s, None for every step.
+    """
+
+    name: str
+    codes: tuple[str, ...]
+    positions: np.ndarray
+    quantities: tuple[str, ...]
+    interval: float | None
+
+    def components(self, physics: Physics) -> dict[str, tuple[str, str, str]]:
+        """Give each component's quantity, the base quantity recorded and the base component."""
+        found = {}
+        for quantity in self.quantities:
+            base = "velocity" if quantity in MOTIONS else quantity
+            for component in physics.observables[base]:
+                name = (
+                    MOTIONS.get(quantity, "v") + component[1:] if base == "velocity" else component
+                )
+                found[name] = (quantity, base, component)
+        return found

@@ -1,0 +1,63 @@
+"""What frequencies reach the traces: the wavelets' own spectra, as waves and records filter them.
+
+Far from a source of wavelet s(t) the motion is a time derivative of s: none for a pressure source,
+the first for a force, the second for a moment (the first where s is a moment rate). Spreading from
+a line, as in 2-D, takes half a derivative away; displacement and acceleration take and add one.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from functools import lru_cache
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from seismo.acquisition import wavelets
+from seismo.grid.dispersion import Spectra
+
+MOST_SPECTRA = 16  # of different wavelets, that are looked at each
+_BINS = 500
+_NEGLIGIBLE = 1e-7  # of the energy, at either end
+_OF_SOURCES = {"pressure": 0.0, "force": 1.0, "volume_rate": 1.0}
+_OF_MOMENTS = 2.0
+_OF_RECORDS = {"displacement": -1.0, "acceleration": 1.0}
+
+
+def derivatives_of(source: Any) -> float:
+    """Return which time derivative of a source's wavelet its waves are, far away in 3-D."""
+    return _OF_SOURCES.get(source.kind, _OF_MOMENTS) - source.derivative
+
+
+def spectra_of(sources: Iterable[Any], quantities: Iterable[str], dimensions: int) -> Spectra:
+    """Return the spectra of the traces of some sources (`seismo.solver.injection.PointSource`).
+
+    Args:
+        sources: of all shots.
+        quantities: that are recorded; the one with the highest frequencies counts.
+        dimensions: 2 or 3.
+    """
+    recorded = max((_OF_RECORDS.get(name, 0.0) for name in quantities), default=0.0)
+    spreading = 0.5 if dimensions == 2 else 0.0
+    kinds = {(s.wavelet, s.base, derivatives_of(s) + recorded - spreading): None for s in sources}
+    chosen = list(kinds)[:: -(-len(kinds) // MOST_SPECTRA)]
+    parts = [_cumulative(*kind) for kind in chosen]
+    low = min(float(np.interp(_NEGLIGIBLE, e, f)) for f, e in parts)
+    high = max(float(np.interp(1.0 - _NEGLIGIBLE, e, f)) for f, e in parts)
+    edges = np.geomspace(low, high, _BINS + 1)
+    energy = np.array([np.diff(np.interp(edges, f, e)) for f, e in parts])
+    energy /= energy.sum(axis=1, keepdims=True)
+    return Spectra(np.sqrt(edges[1:] * edges[:-1]), energy)
+
+
+@lru_cache(maxsize=4 * MOST_SPECTRA)
+def _cumulative(
+    wavelet: Any, base: Path | None, derivatives: float
+) -> tuple[np.ndarray, np.ndarray]:
+    """Return frequencies (n) in Hz and the share of the energy (n) up to each."""
+    shape = wavelets.shape_of(wavelet, base)
+    frequency, amplitude = wavelets.spectrum_of(shape.value, shape)
+    energy = (amplitude[1:] * frequency[1:] ** derivatives) ** 2
+    total = np.cumsum(energy)
+    return frequency[1:], total / total[-1]

@@ -1,0 +1,130 @@
+"""Source time functions: what a source does when.
+
+Two families. *Shapes* (ricker, gaussian, their first derivatives, ormsby, kuepper) have a peak of 1
+and no unit; as the wavelet of a force they are f(t), as that of a moment tensor the moment rate in
+1/s.
+*Moment rates* (gaussian_rate, brune, triangle, smoothed_ramp) have unit area, so that the moment
+grows from 0 to the scalar moment of the source. `evaluate` gives the function itself, `derivative`
+its exact rate of change: what a solver that injects moment rate needs where the wavelet describes
+the moment.
+
+Symbols: t time (s), f frequency (Hz), tau = t - delay.
+
+A specification is any object with the attributes of the scenario's wavelet: ``type``,
+``amplitude``, ``delay`` and those of the type.
+"""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from functools import lru_cache
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from seismo.acquisition.sampled_wavelet import Samples, read_samples
+from seismo.acquisition.wavelet_shapes import FLOOR, SHAPES, Shape
+
+
+def evaluate(spec: Any, t: np.ndarray, base: Path | None = None) -> np.ndarray:
+    """Return the source time function (as t) at times t (s); a file is sought from `base`."""
+    shape = shape_of(spec, base)
+    tau = np.asarray(t, float) - _delay(spec, shape)
+    return float(spec.amplitude) * shape.value(tau)
+
+
+def derivative(spec: Any, t: np.ndarray, base: Path | None = None) -> np.ndarray:
+    """Return the rate of change (as t) in 1/s of the source time function at times t (s)."""
+    shape = shape_of(spec, base)
+    tau = np.asarray(t, float) - _delay(spec, shape)
+    return float(spec.amplitude) * shape.rate(tau)
+
+
+def delay(spec: Any, base: Path | None = None) -> float:
+    """Return the delay in s that `evaluate` applies.
+
+    Left out in the specification it makes the wavelet begin at t = 0: exactly where it begins
+    exactly, below 1e-4 of its peak where it only fades.
+    """
+    return _delay(spec, shape_of(spec, base))
+
+
+def start_time(spec: Any, base: Path | None = None) -> float:
+    """Return the time in s before which the wavelet is negligible."""
+    shape = shape_of(spec, base)
+    return _delay(spec, shape) + shape.start
+
+
+def end_time(spec: Any, base: Path | None = None) -> float:
+    """Return the time in s after which the wavelet is negligible."""
+    shape = shape_of(spec, base)
+    return _delay(spec, shape) + shape.end
+
+
+def dominant_frequency(spec: Any, base: Path | None = None) -> float:
+    """Return the frequency in Hz that stands for the wavelet (near its spectral peak)."""
+    return shape_of(spec, base).dominant
+
+
+def maximum_frequency(spec: Any, base: Path | None = None, rate: bool = False) -> float:
+    """Return the highest frequency in Hz with 1 % (-40 dB) of the spectral peak.
+
+    Args:
+        spec: the wavelet.
+        base: where a file is sought from.
+        rate: ask for the derivative's spectrum instead (where the wavelet describes a moment).
+    """
+    shape = shape_of(spec, base)
+    if shape.highest is not None and not rate:
+        return shape.highest
+    return _highest_frequency(shape.rate if rate else shape.value, shape)
+
+
+def energy_above(
+    spec: Any, frequency: float, derivatives: float, base: Path | None = None
+) -> float:
+    """Return the share of the energy of a wavelet's derivative above a frequency in Hz."""
+    shape = shape_of(spec, base)
+    frequencies, spectrum = spectrum_of(shape.value, shape)
+    energy = (spectrum * frequencies**derivatives) ** 2
+    return float(energy[frequencies > frequency].sum() / energy.sum())
+
+
+def shape_of(spec: Any, base: Path | None = None) -> Shape:
+    """Build the shape that a specification describes.
+
+    Raises:
+        ModelError: a wavelet file is missing or malformed.
+    """
+    if spec.type == "file":
+        return _from_samples(read_samples(spec, base))
+    return SHAPES[spec.type](spec)
+
+
+def _delay(spec: Any, shape: Shape) -> float:
+    return float(spec.delay) if spec.delay is not None else max(0.0, -shape.start)
+
+
+@lru_cache(maxsize=8)
+def _from_samples(samples: Samples) -> Shape:
+    start, end = float(samples.time[0]), float(samples.time[-1])
+    points = max(4096, 2 * samples.time.size)
+    shape = Shape(samples.value, samples.rate, start, end, 1.0 / (end - start), points=points)
+    frequency, spectrum = spectrum_of(samples.value, shape)
+    peak = float(frequency[np.argmax(spectrum)])
+    return replace(shape, dominant=max(peak, shape.dominant))
+
+
+def spectrum_of(function: Any, shape: Shape) -> tuple[np.ndarray, np.ndarray]:
+    """Return finely spaced frequencies (Hz) and amplitudes of a shape's function."""
+    length = shape.end - shape.start
+    tau = shape.start + length * (np.arange(shape.points) + 0.5) / shape.points
+    size = max(1 << 18, 2 * shape.points)
+    spectrum = np.abs(np.fft.rfft(function(tau), size))
+    return np.fft.rfftfreq(size, length / shape.points), spectrum
+
+
+def _highest_frequency(function: Any, shape: Shape) -> float:
+    frequency, spectrum = spectrum_of(function, shape)
+    return float(frequency[np.flatnonzero(spectrum >= FLOOR * spectrum.max())[-1]])

@@ -1,0 +1,1 @@
+"""Kernels and threads of the CPU."""

@@ -1,0 +1,160 @@
+"""The CPU backend: formulas on SIMD lanes, compiled by Numba, tiles spread over the cores.
+
+Three things make a sweep run at the speed of the memory: explicit vector lanes (`vectors`), tiles
+small enough that the planes a stencil spans stay in the second-level cache, and a prefetch into
+that cache of rows that come later, `leads` numbers ahead in each array.
+"""
+
+from __future__ import annotations
+
+from itertools import pairwise, product
+
+import numba
+import numpy as np
+
+from seismo.backends.base import FIRST_SPAN, SPAN_COLUMNS, Operands, Step, SweepTables, Variant
+from seismo.backends.cpu.c_functions import body_function, laid_out, sweep_function
+from seismo.backends.cpu.schedule import Calls, program
+from seismo.backends.cpu.vector_code import LANE_BYTES
+from seismo.backends.numpy_arrays import HostBackend
+
+PREFETCH_BYTES = 2048  # along the rows of a 2-D grid
+PREFETCH_ROWS = 2  # of a 3-D grid
+TILE_ROWS = {2: (1, 16), 3: (16, 32)}  # rows along y and z of a block, by dimensions
+THIN_ROWS = 4  # rows along z of a tile of such a block
+BODY_COST = 16  # points of a sweep that take as long as one call of a body
+_STAGGER = 9 * LANE_BYTES  # keeps arrays of equal shape off each other's cache sets
+
+
+def _evenly(first: int, last: int, count: int) -> list[tuple[int, int]]:
+    """Cut a range in equal pieces, so that threads get equal shares."""
+    cuts = [first + (last - first) * k // count for k in range(count + 1)]
+    return list(pairwise(cuts))
+
+
+def _tiles(boxes: np.ndarray, variant: Variant) -> np.ndarray:
+    """Cut boxes into blocks that fit the second-level cache, and these into tiles thin along z.
+
+    No block is cut across a layer's thickness: a tile of the flux, and the same one of the sweep
+    that it prepares, depend on no other block. In a layer across z they depend on the next tile:
+    tiles are as thick as the stencil reaches.
+    """
+    rows_y, rows_z = TILE_ROWS[len(variant.axes)]
+    whole_y, whole_z = ("y" in variant.middle), ("z" in variant.middle)
+    thin = max(THIN_ROWS, variant.order // 2)
+    tiles = []
+    for z0, z1, y0, y1, *rest in boxes.tolist():
+        blocks_z = _evenly(z0, z1, 1 if whole_z else -(-(z1 - z0) // rows_z))
+        blocks_y = _evenly(y0, y1, 1 if whole_y else -(-(y1 - y0) // rows_y))
+        for (za, zb), y in product(blocks_z, blocks_y):
+            slices = _evenly(za, zb, max(1, (zb - za) // thin))
+            tiles += [[*z, *y, *rest] for z in slices]
+    return np.array(tiles, np.int64)
+
+
+def _linked(tiles: np.ndarray, variant: Variant) -> np.ndarray:
+    """Tell of each tile whether the next one is its neighbour in a layer across z."""
+    beside = (tiles[1:, 2:] == tiles[:-1, 2:]).all(axis=1) & (tiles[1:, 0] == tiles[:-1, 1])
+    return np.append(beside & ("z" in variant.middle), False)
+
+
+def _costs(tiles: np.ndarray) -> np.ndarray:
+    """Count the points of tiles."""
+    rows = (tiles[:, 1] - tiles[:, 0]) * (tiles[:, 3] - tiles[:, 2])
+    firsts = [FIRST_SPAN + k * SPAN_COLUMNS for k in range(3)]
+    return rows * sum(tiles[:, k + 1] - tiles[:, k] for k in firsts)
+
+
+class CpuBackend(HostBackend):
+    """Numba on the cores of this machine."""
+
+    name = "cpu"
+
+    def __init__(self, precision: str = "float32", threads: int | None = None) -> None:
+        super().__init__(precision)
+        self.lane_width = LANE_BYTES // np.dtype(precision).itemsize
+        self._arrays = 0
+        if threads is not None:
+            numba.set_num_threads(threads)
+
+    @property
+    def threads(self) -> int:
+        """Threads that share the tiles."""
+        return numba.get_num_threads()
+
+    def zeros(self, size: int) -> np.ndarray:
+        """Allocate zeros, aligned to lanes and staggered against cache conflicts.
+
+        A lane before the first number and some behind the last may be read.
+        """
+        item = np.dtype(self.precision).itemsize
+        shift = (self._arrays % 16) * _STAGGER + LANE_BYTES
+        self._arrays += 1
+        raw = np.zeros(size + (shift + LANE_BYTES) // item + 4 * self.lane_width, self.precision)
+        start = (-raw.ctypes.data % LANE_BYTES + shift) // item
+        return raw[start : start + size + self.lane_width]
+
+    def _leads(self, operands: Operands, variant: Variant, strides) -> list[int]:
+        """How far ahead to prefetch each array: further on, in the plane not seen yet.
+
+        In 3-D that is a row further on; a row of a 2-D grid is so long that its lines would be gone
+        again.
+        """
+        y_stride, z_stride = (int(s) for s in strides)
+        flat = PREFETCH_BYTES // np.dtype(self.precision).itemsize
+        ahead = PREFETCH_ROWS * y_stride if "y" in variant.axes else flat
+        far = variant.order // 2 * z_stride + ahead
+        leads = [ahead] * len(operands.writes) + [far] * len(operands.reads)
+        return leads + [z_stride + ahead] * len(operands.coefficients)
+
+    def sweep(
+        self,
+        formula,
+        variant: Variant,
+        tables: SweepTables,
+        boxes,
+        memory,
+        operands: Operands,
+        back: bool = False,
+    ):
+        """Bind a formula; see `Backend.sweep`."""
+        (memory,), (rows, width) = memory, tables.up.shape
+        arrays, tiles = operands.all, _tiles(boxes, variant)
+        function = sweep_function(formula, variant, self.precision, len(arrays), width)
+        lengths = [profile.shape[1] for profile in tables.profiles]
+        leads = self._leads(operands, variant, tables.strides)
+        integers = [*tables.strides, tables.surface, rows, *lengths, *leads]
+        floats = (tables.first, tables.second, *tables.profiles, tables.up, tables.down)
+        held = (
+            tiles,
+            np.array(integers, np.int64),
+            *(np.ascontiguousarray(a, self.precision) for a in floats),
+            memory,
+            *arrays,
+        )
+        parameters = np.array([a.ctypes.data for a in held], np.uint64)
+        # Spans may be idle in one of two sweeps over the same tiles: the rows tell them.
+        placed = tiles[:, :FIRST_SPAN].tobytes() + str(memory.ctypes.data).encode()
+        shots = np.unique(tiles[:, 4], return_inverse=True)[1]
+        return [
+            Calls(
+                function, parameters, held, _costs(tiles), shots, self.clock, placed,
+                prepares=None if operands.writes else _linked(tiles, variant),
+            )
+        ]  # fmt: skip
+
+    def each(self, body, count: int, arguments: tuple, writes, shots=None):
+        """Bind a loop; see `Backend.each`."""
+        return self._bodies(body, np.full(count, BODY_COST), arguments, shots, False)
+
+    def each_row(self, body, count: int, length: int, arguments: tuple, writes, shots=None):
+        """Bind a loop over rows; see `Backend.each_row`."""
+        return self._bodies(body, np.full(count, length), (length, *arguments), shots, True)
+
+    def _bodies(self, body, costs: np.ndarray, arguments: tuple, shots, rows: bool) -> Calls:
+        function = body_function(body, rows, arguments, self.clock)
+        return Calls(function, laid_out(arguments), arguments, costs, shots, self.clock)
+
+    def program(self, steps: tuple[Step, ...], others=()):
+        """Lay steps out for the threads; see `Backend.program`."""
+        return program(steps, self.threads)

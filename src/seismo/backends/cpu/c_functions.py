@@ -1,0 +1,176 @@
+"""C functions ``void(first, last, parameters, step)``: all the work of the CPU, kept on disk.
+
+Each does its items first <= n < last in one step: the tiles of a sweep, or every n of a body of
+`seismo.backends.kernels`. `parameters` is an address where what it needs is laid out: for a sweep
+as `tiles` says, for a body its arguments one after the other (`laid_out`).
+
+Numba's own cache key does not see what a function closes over, and its files have no checksum, so
+`_KeptFunction` takes the place of its cache: the key is a name, the text of every module that can
+take part, the processor, and the versions of what compiles; each key has a file of its own.
+"""
+
+from __future__ import annotations
+
+import pickle
+import platform
+from collections.abc import Callable
+from functools import cache, lru_cache
+from importlib.metadata import version
+from typing import Any
+
+import numpy as np
+from llvmlite import ir
+from numba import njit, typeof, types
+from numba.core.ccallback import CFunc
+from numba.core.compiler import CompileResult
+from numba.core.serialize import dumps
+from numba.extending import intrinsic
+from numba.np.arrayobj import make_array, populate_array
+
+from seismo.backends.base import Variant
+from seismo.backends.cpu.tiles import TileCode
+from seismo.backends.cpu.vector_code import vector_lanes, written
+from seismo.backends.kernel_cache import kept_code, kept_name
+from seismo.backends.source_hash import source_digest
+
+OPTIONS: Any = {"fastmath": True, "error_model": "numpy", "nogil": True}
+_SIGNATURE = ((types.int64, types.int64, types.uint64, types.int64), types.void)
+_WORD = ir.IntType(64)
+
+
+class _KeptFunction:
+    """What Numba asks for a compiled function, and hands one to: its cache, for one key."""
+
+    def __init__(self, key: str) -> None:
+        self._key = key
+
+    def load_overload(self, signature, target_context) -> Any:
+        """Return the function that is kept, if it is."""
+        target_context.refresh()
+        data = kept_code().load(self._name(target_context.codegen()))
+        return data and CompileResult._rebuild(target_context, *pickle.loads(data))  # else None
+
+    def save_overload(self, signature, result: Any) -> None:
+        """Keep a function that was compiled, unless addresses of this process are in it."""
+        if not result.library.has_dynamic_globals:
+            kept_code().store(self._name(result.codegen), dumps(result._reduce()))
+            kept_code().tidy()
+
+    def _name(self, codegen) -> str:
+        return kept_name(f"{self._key} {_versions()} {codegen.magic_tuple()}", "obj")
+
+
+@cache
+def _versions() -> tuple[str, ...]:
+    compilers = (version(name) for name in ("numba", "llvmlite", "numpy"))
+    return platform.python_version(), *compilers
+
+
+_functions: list[CFunc] = []  # their code lives as long as they do
+
+
+def _address_of(function: Callable, name: str) -> int:
+    compiled: Any = CFunc(function, _SIGNATURE, {}, OPTIONS)
+    compiled._cache = _KeptFunction(f"{source_digest()} {name}")
+    compiled.compile()
+    _functions.append(compiled)
+    return compiled.address
+
+
+def _named(function: Callable) -> str:
+    return f"{function.__module__}.{function.__qualname__}"
+
+
+@lru_cache
+def sweep_function(formula, variant: Variant, precision: str, count: int, width: int) -> int:
+    """Compile the loops over tiles for one formula in one variant; give the address.
+
+    `count` arrays take part; `width` is that of the surface weights.
+    """
+    lanes, v = vector_lanes(precision), variant
+    code = TileCode(lanes, *v.bind(formula, lanes), v.axes, v.order // 2, width, count)
+    return _address_of(written(code), f"{_named(formula)} {v} {precision} {count} {width}")
+
+
+def body_function(body: Callable, rows: bool, arguments: tuple, clock: np.ndarray) -> int:
+    """Compile the loop over n of ``body(n, *arguments)``; give the address.
+
+    With `rows` it is ``body(n, 0, length, *rest)``, of which the length is the first argument.
+    """
+    kinds = tuple(typeof(a) for a in arguments)
+    return _body_function(body, rows, kinds, tuple(a is clock for a in arguments))
+
+
+@lru_cache
+def _body_function(body: Callable, rows: bool, kinds: tuple, clocks: tuple[bool, ...]) -> int:
+    item: Any = njit(**OPTIONS)(body)
+    arguments_at = _reading(kinds, clocks)
+    if rows:
+
+        def loop(first, last, parameters, step):
+            arguments = arguments_at(parameters, step)
+            for n in range(first, last):
+                item(n, 0, *arguments)
+    else:
+
+        def loop(first, last, parameters, step):
+            arguments = arguments_at(parameters, step)
+            for n in range(first, last):
+                item(n, *arguments)
+
+    return _address_of(loop, f"{_named(body)} {rows} {kinds} {clocks}")
+
+
+def laid_out(arguments: tuple) -> np.ndarray:
+    """Lay arguments out in words: of an array its address, shape and strides; numbers as they are.
+
+    Whoever calls with the address of these words has to hold on to the arguments too.
+    """
+    words: list[np.ndarray] = []
+    for a in arguments:
+        if isinstance(a, np.ndarray):
+            words.append(np.array([a.ctypes.data, *a.shape, *a.strides], np.int64))
+        else:
+            word = np.zeros(1, np.int64)
+            word.view(np.asarray(a).dtype)[0] = a
+            words.append(word)
+    return np.concatenate(words)
+
+
+def _reading(kinds: tuple, clocks: tuple[bool, ...]):
+    """Make an intrinsic (parameters, step) -> arguments; for the clock it makes one of the step."""
+
+    @intrinsic
+    def arguments_at(context, parameters, step):
+        def generate(context, builder, signature, args):
+            words = builder.inttoptr(args[0], _WORD.as_pointer())
+            now = builder.alloca(_WORD)
+            builder.store(args[1], now)
+            values, at = [], 0
+            for kind, is_clock in zip(kinds, clocks, strict=True):
+                count = 1 + 2 * kind.ndim if isinstance(kind, types.Array) else 1
+                pointers = [builder.gep(words, [_WORD(at + k)]) for k in range(count)]
+                at += count
+                if isinstance(kind, types.Array):
+                    numbers = [builder.load(p) for p in pointers]
+                    if is_clock:
+                        numbers[0] = builder.ptrtoint(now, _WORD)
+                    values.append(_array(context, builder, kind, numbers))
+                else:
+                    number = context.get_value_type(kind).as_pointer()
+                    values.append(builder.load(builder.bitcast(pointers[0], number)))
+            return context.make_tuple(builder, signature.return_type, values)
+
+        return types.Tuple(kinds)(types.uint64, types.int64), generate
+
+    return arguments_at
+
+
+def _array(context, builder, kind: types.Array, numbers: list):
+    array = make_array(kind)(context, builder)
+    number = context.get_data_type(kind.dtype)
+    populate_array(
+        array, builder.inttoptr(numbers[0], number.as_pointer()), numbers[1 : 1 + kind.ndim],
+        numbers[1 + kind.ndim :], context.get_abi_sizeof(number), None,
+    )  # fmt: skip
+    return array._getvalue()

@@ -1,0 +1,222 @@
+"""Programs of the CPU: which thread calls what, in which order, for many steps without Python.
+
+All work is `Calls` of C functions (`c_functions`) for a range of items: tiles of a sweep, cells of
+sources, receivers. A *strand* is a list of calls that one thread makes one after the other. The
+strands of a *phase* run side by side, phases one after the other. There are two ways to lay work
+out::
+
+    together    a phase for each group of launches, its items dealt to a strand for each thread
+    apart       a strand for each shot, which holds all of its calls: a thread takes one shot
+                through all steps before it takes the next, and waits for no other thread
+
+Where a step has calls of the host's in it (halos that travel to other ranks), it is laid out in
+pieces, one for what lies between two of them, and Python goes from piece to piece.
+
+A sweep that writes nothing but layer memory (the flux of second derivatives) prepares the sweep
+that follows. One thread does both in turn, tile by tile, while the tile is in its cache; what
+prepares the next tile comes first where that one is linked.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from itertools import groupby, pairwise
+from typing import Any
+
+import numpy as np
+
+from seismo.backends.base import Launch, Step
+from seismo.backends.cpu.threads import call_one, replay
+
+SMALL = 1 << 14  # points of a phase below which it takes less than threads take to meet
+LONGEST = 1 << 29  # points to update in one go, a second's work: it cannot be interrupted
+
+
+@dataclass(frozen=True, eq=False)
+class Calls:
+    """A launch on the CPU: one C function, for items numbered from 0.
+
+    Attributes:
+        address: of the function.
+        parameters: what it finds at the address it is given.
+        held: what `parameters` points to.
+        costs: what each item takes, in points of a sweep.
+        shots: the shot of each item; None if they are of no one shot.
+        clock: holds the step, for calls outside a program.
+        tiles: of a sweep, what its items are; equal ones have the same.
+        prepares: None unless it writes nothing but layer memory, that the same tile of the next
+            sweep reads; of each tile then, whether the one after it reads it too, and vice versa.
+    """
+
+    address: int
+    parameters: np.ndarray
+    held: tuple
+    costs: np.ndarray
+    shots: np.ndarray | None
+    clock: np.ndarray
+    tiles: bytes = b""
+    prepares: np.ndarray | None = None
+
+    def __call__(self) -> None:
+        """Do all of it."""
+        call_one(np.array(self.row(0, len(self.costs)), np.uint64), self.clock[0])
+
+    def row(self, first: int, last: int) -> tuple[int, ...]:
+        """Give the numbers of a call."""
+        return self.address, first, last, self.parameters.ctypes.data
+
+
+Chain = tuple[Calls, ...]  # launches on the same items, to be done item by item
+Rows = list[tuple[int, ...]]
+
+
+def program(steps: tuple[Step, ...], threads: int) -> Callable[[int, int], None]:
+    """Lay steps out for threads; see `seismo.backends.base.Backend.program`."""
+    if not any(_of_the_host(group) for step in steps for group in step):
+        return _laid_out(steps, threads)
+    pieces = [list(_pieces(step, threads)) for step in steps]
+
+    def advance(first: int, count: int) -> None:
+        for step in range(first, first + count):
+            for piece in pieces[step % len(pieces)]:
+                piece(step)
+
+    return advance
+
+
+def _of_the_host(group: list[Launch]) -> bool:
+    return not all(isinstance(launch, Calls) for launch in group)
+
+
+def _pieces(step: Step, threads: int) -> Iterator[Callable[[int], None]]:
+    """Give functions (step) for what lies between two calls of the host, and for these."""
+    for by_host, groups in groupby(step, _of_the_host):
+        if by_host:
+            yield from (_call_of(launch) for group in groups for launch in group)
+        else:
+            yield _one_step_of(_laid_out((list(groups),), threads))
+
+
+def _call_of(launch: Launch) -> Callable[[int], None]:
+    return lambda step: launch()
+
+
+def _one_step_of(advance: Callable[[int, int], None]) -> Callable[[int], None]:
+    return lambda step: advance(step, 1)
+
+
+def _laid_out(steps: tuple[Step, ...], threads: int) -> Callable[[int, int], None]:
+    every = [_chained(step) for step in steps]
+    shots = _shots(every)
+    apart = len(shots) > 1 and (len(shots) % threads == 0 or len(shots) >= 4 * threads)
+    if apart:
+        phases = [[_by_shot(groups, shots)] for groups in every]
+    else:
+        phases = [[_dealt(group, threads) for group in groups] for groups in every]
+    calls, starts = _table(phases)
+    most = max(1, int(LONGEST / max(_cost(groups) for groups in every)))
+
+    def advance(first: int, count: int, held=steps) -> None:
+        for start in range(first, first + count, most):
+            replay(calls, starts, start, min(most, first + count - start), apart)
+
+    return advance
+
+
+def _chained(step: Any) -> list[list[Chain]]:
+    """Join launches that only prepare with those that follow on the same tiles."""
+    groups: list[list[Chain]] = []
+    before: dict[bytes, Chain] = {}
+    for group in step:
+        chains: list[Chain] = [(calls,) for calls in group]
+        if before and before.keys() <= {calls.tiles for calls in group}:
+            groups.pop()
+            chains = [(*before.get(calls.tiles, ()), calls) for calls in group]
+        groups.append(chains)
+        alone = all(len(chain) == 1 and chain[0].prepares is not None for chain in chains)
+        before = {chain[0].tiles: chain for chain in chains} if alone else {}
+    return groups
+
+
+def _shots(steps: list[list[list[Chain]]]) -> list[int]:
+    """List the shots if all work is of one or another of them."""
+    found: set[int] = set()
+    for calls in (c for groups in steps for group in groups for chain in group for c in chain):
+        if calls.shots is None:
+            return []
+        found.update(calls.shots.tolist())
+    return sorted(found)
+
+
+def _cost(groups: list[list[Chain]]) -> float:
+    return 1.0 + sum(c.costs.sum() for group in groups for chain in group for c in chain)
+
+
+def _rows(chain: Chain, first: int, last: int) -> Rows:
+    if len(chain) == 1:
+        return [chain[0].row(first, last)]
+    (before, after), rows, prepared = chain, Rows(), first
+    for n in range(first, last):
+        needed = n + 1 + int(_links(chain)[n])
+        if needed > prepared:
+            rows.append(before.row(prepared, needed))
+        prepared = needed
+        rows.append(after.row(n, n + 1))
+    return rows
+
+
+def _links(chain: Chain) -> np.ndarray:
+    """Tell of each item whether the same thread has to take the next one."""
+    links = chain[0].prepares
+    return np.zeros(len(chain[0].costs), bool) if links is None else links
+
+
+def _by_shot(groups: list[list[Chain]], shots: list[int]) -> list[Rows]:
+    """Give each shot all calls of its items, in the order of the groups."""
+    strands: dict[int, Rows] = {shot: [] for shot in shots}
+    for chain in (chain for group in groups for chain in group):
+        owners: Any = chain[0].shots
+        cuts = [0, *(np.flatnonzero(np.diff(owners)) + 1).tolist(), len(owners)]
+        for first, last in pairwise(cuts):
+            if first < last:
+                strands[int(owners[first])] += _rows(chain, first, last)
+    return list(strands.values())
+
+
+def _dealt(group: list[Chain], threads: int) -> list[Rows]:
+    """Deal the items of every launch to threads, in runs of about equal cost."""
+    costs = [np.sum([calls.costs for calls in chain], axis=0) for chain in group]
+    used = threads if sum(c.sum() for c in costs) >= SMALL else 1
+    strands: list[Rows] = [[] for _ in range(threads)]
+    for chain, cost in zip(group, costs, strict=True):
+        reached = np.cumsum([0.0, *cost])
+        shares = reached[-1] * np.arange(1, used) / used
+        free = np.flatnonzero(~np.append(False, _links(chain)))
+        nearest = np.abs(reached[free, None] - shares).argmin(axis=0)
+        cuts = [0, *free[nearest].tolist(), len(cost)]
+        for strand, (first, last) in zip(strands, pairwise(cuts), strict=False):
+            if first < last:
+                strand += _rows(chain, first, last)
+    return strands
+
+
+def _table(phases: list[list[list[Rows]]]) -> tuple[np.ndarray, np.ndarray]:
+    """Write all calls in one table; say where each strand of each phase of each step begins.
+
+    Returns:
+        calls (call, 4): function, first item, last + 1, parameters; starts (step, phase, strand).
+    """
+    most = max(len(step) for step in phases)
+    strands = len(phases[0][0])
+    starts = np.zeros((len(phases), most, strands + 1), np.int64)
+    calls: Rows = []
+    for step, its_phases in zip(starts, phases, strict=True):
+        step[:] = len(calls)
+        for n, phase in enumerate(its_phases):
+            step[n:] = len(calls)
+            for k, rows in enumerate(phase):
+                calls += rows
+                step[n, k + 1 :] = len(calls)
+        step[len(its_phases) :] = len(calls)
+    return np.array(calls, np.uint64).reshape(-1, 4), starts

@@ -1,0 +1,101 @@
+"""The code of tiles: the loops over z, y and the lanes of x around a formula.
+
+A tile walks whole rows: the left end, the middle, the right end. All it needs stands in memory
+behind one address, so that every variant is a C function of the same arguments. `parameters` is
+the address of the addresses of: tiles, integers (`INTEGERS`, then a lead for each array),
+coefficients, profiles, weights, layer memory (`TABLES`), and the arrays.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+from seismo.backends.base import BOX_COLUMNS, FIRST_SPAN, SPAN_COLUMNS
+from seismo.backends.cpu.vector_code import Code, Table, VectorLanes, either, loop
+from seismo.backends.operators.stencils import Place
+
+TABLES = (
+    "tiles", "integers", "first", "second", "x_table", "y_table", "z_table", "up", "down", "memory",
+)  # fmt: skip
+INTEGERS = ("y_stride", "z_stride", "surface", "rows", "x_length", "y_length", "z_length")
+PROFILES = 7  # numbers of a layer profile: b, a, 1/kappa at nodes and at half points, m at nodes
+
+
+class TileCode:
+    """Write the code of some tiles, one after the other.
+
+    Args:
+        lanes: lanes of the backend.
+        ends: formula bound to the operators of both ends of a row.
+        middle: the same in the middle; `ends` itself where they do not differ.
+        axes: "xz" or "xyz".
+        terms: staggered coefficients along an axis.
+        width: surface weights of a row.
+        count: arrays that take part.
+    """
+
+    def __init__(
+        self, lanes: VectorLanes, ends: Callable, middle: Callable, axes: str, terms: int,
+        width: int, count: int,
+    ) -> None:  # fmt: skip
+        self._lanes, self._ends, self._middle = lanes, ends, middle
+        # Memory is touched again in the next row: along y, or along z where there is no y.
+        self._next_row = "memory_y" if "y" in axes else "memory_z"
+        self._terms, self._width, self._count = terms, width, count
+
+    def __call__(self, first: Code, last: Code, parameters: Code, step: Code) -> None:
+        """Write all of it at the end of a builder: tiles first <= n < last, in any step."""
+        addresses = Table(parameters)
+        named = {name: addresses[k] for k, name in enumerate(TABLES)}
+        integers, tiles = Table(named["integers"]), Table(named["tiles"])
+        named |= {name: integers[k] for k, name in enumerate(INTEGERS)}
+        arrays = [addresses[len(TABLES) + k] for k in range(self._count)]
+        leads = [integers[len(INTEGERS) + k] for k in range(self._count)]
+        place: dict[str, Any] = {name: named[name] for name in Place._fields if name in named}
+        for name, terms in (("first", self._terms), ("second", self._terms + 1)):
+            rows = [self._numbers(named[name], axis * terms, terms) for axis in range(3)]
+            place[name] = tuple(rows)
+        pairs = list(zip(arrays, leads, strict=True))
+        with loop(first, last) as n:
+            tile = tiles.behind(n * len(BOX_COLUMNS))
+            place |= {"medium": tile[4], "packed": tile[5]}
+            with loop(tile[0], tile[1]) as z:
+                self._plane(tile, named, place, z, pairs)
+
+    def _numbers(self, address: Code, first: Any, count: int, stride: Any = 1) -> tuple[Code, ...]:
+        table = Table(address, self._lanes.kind)
+        return tuple(table[first + k * stride] for k in range(count))
+
+    def _plane(self, tile: Table, named: dict, place: dict, z: Code, arrays: list) -> None:
+        depth = z - named["surface"]
+        row = depth.clip(z.constant(0), named["rows"] - 1)
+        for name in ("up", "down"):
+            place[name] = self._numbers(named[name], row * self._width, self._width)
+        place["z_row"] = self._numbers(named["z_table"], z, PROFILES, named["z_length"])
+        place["depth"] = depth * named["z_stride"]
+        with loop(tile[2], tile[3]) as y:
+            place["y_row"] = self._numbers(named["y_table"], y, PROFILES, named["y_length"])
+            start = z * named["z_stride"] + y * named["y_stride"] + place["medium"]
+            with loop(z.constant(0), z.constant(3)) as span:
+                self._span(tile, place, z, y, span, start, arrays)
+
+    def _span(self, tile, place: dict, z: Code, y: Code, span: Code, start: Code, arrays) -> None:
+        columns = tile.behind(span * SPAN_COLUMNS + FIRST_SPAN)
+        x0, x1, memory, memory_y, memory_z, slot = (columns[k] for k in range(SPAN_COLUMNS))
+        place |= {"memory_y": memory_y, "memory_z": memory_z, "slot": slot}
+        place["ahead"] = place[self._next_row]
+        j = memory + z * memory_z + y * memory_y
+
+        def lanes(formula: Callable) -> None:
+            with loop(x0, x1, self._lanes.width) as x:
+                here = {"x": x, "j": j + x, "mask": self._lanes.first(x1 - x)}
+                here |= {name: place[name].hidden() for name in ("y_stride", "z_stride")}
+                for array, lead in arrays:
+                    self._lanes.fetch(array, start + x + lead)
+                formula(start + x, Place(**(place | here)), *(array for array, _ in arrays))
+
+        if self._ends is self._middle:
+            lanes(self._middle)
+        else:
+            either(span.equals(1), lambda: lanes(self._middle), lambda: lanes(self._ends))

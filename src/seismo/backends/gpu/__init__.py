@@ -1,0 +1,1 @@
+"""Kernels, memory and launches of a GPU."""

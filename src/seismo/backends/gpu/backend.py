@@ -1,0 +1,337 @@
+"""The GPU backend: the same formulas on 16-byte lanes, everything resident on the card.
+
+Fields, model, wavelets, record and step counter stay on the card from the first step to the last.
+The host queues graphs of steps and waits for nothing.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from contextlib import AbstractContextManager
+from dataclasses import replace
+from functools import lru_cache, partial
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from seismo.backends.base import (
+    FIRST_SPAN,
+    PML_COST,
+    SPAN_COLUMNS,
+    Copy,
+    Group,
+    Launch,
+    Operands,
+    Rows,
+    Search,
+    Step,
+    SweepTables,
+    Variant,
+)
+from seismo.backends.gpu.kernels import BodyKernel, SweepKernel, beside_lines, turn_of
+from seismo.backends.gpu.layouts import Shape, Shapes, box_of, shape_for, shapes_of
+from seismo.backends.gpu.march import Constants
+from seismo.backends.gpu.reduction import BLOCKS, THREADS, bind_largest
+
+BODY_THREADS = 128
+ROW_THREADS = (64, 2)
+MOST_BLOCKS = 65535  # of a launch along y, and along z, says CUDA
+TURNED = [2, 3, 0, 1, 4, 5, 6, 7, 8, 10, 9, 11]  # columns of a box of one span, y and z swapped
+
+
+class Clocked(NamedTuple):
+    """Steps of a card that count themselves.
+
+    Attributes:
+        card: whose launches they are.
+        steps: in turn.
+        clock: that they turn.
+    """
+
+    card: Any
+    steps: tuple[Step, ...]
+    clock: Any
+
+
+def _tick(n, clock) -> None:
+    clock[n] += 1
+
+
+class GpuBackend:
+    """Numba kernels on one NVIDIA card."""
+
+    name = "gpu"
+    batch_points = 32 << 20  # 64 shots of 340^2 run 8 times as fast together as alone
+    at_once = True
+    pml_costs = PML_COST["gpu"]
+    copied_from = 8 << 20
+    looks_ahead = 1
+    measured_from = 0.2
+    search = (THREADS, BLOCKS)
+
+    def __init__(self, precision: str, card: Any, shapes: Shapes | None = None) -> None:
+        """Take the precision, the card (`seismo.backends.gpu.card.Card`) and layouts of threads."""
+        self.precision, self.card = precision, card
+        self.shapes = shapes or shapes_of(card.name)
+        self.lanes = card.lanes(precision)
+        self.lane_width = self.lanes.width
+        self.clock = card.array(np.zeros(1, np.int64))
+
+    def zeros(self, size: int) -> Any:
+        """Allocate zeros, some more than asked for: lanes are read whole."""
+        return self.card.zeros(size + 8 * self.lane_width, self.precision)
+
+    def array(self, values: np.ndarray) -> Any:
+        """Copy an array to the card."""
+        return self.card.array(values)
+
+    def fetch(self, array: Any) -> np.ndarray:
+        """Copy an array, or a view of one, from the card."""
+        return self.card.fetch(array)
+
+    def host_buffer(self, size: int) -> np.ndarray:
+        """Allocate pinned bytes."""
+        return self.card.host_buffer(size)
+
+    def send(self, array: Any, host: np.ndarray) -> Copy:
+        """Copy an array beside the launches; see `Backend.send`."""
+        return self.card.send(array, host)
+
+    def wait(self) -> None:
+        """Return when all that was launched is done."""
+        self.card.wait()
+
+    def attend(self) -> None:
+        """See `Backend.attend`."""
+        self.card.attend()
+
+    def alone(self, group: Group) -> Callable[[int], None]:
+        """Launch a group without a graph; see `Backend.alone`."""
+        return self.card.alone(group, self.clock)
+
+    def moment(self) -> Callable[[], float]:
+        """Record an event; see `Backend.moment`."""
+        return self.card.moment()
+
+    def annotated(self, name: str) -> AbstractContextManager[Any]:
+        """Open a range of NVTX; see `Backend.annotated`."""
+        return self.card.annotated(name)
+
+    def largest(self, field: Any, plane: int) -> Search:
+        """Search all of a field on the card; see `Backend.largest`."""
+        return bind_largest(self.card, field, self.precision, *self.search)
+
+    def free_memory(self) -> int | None:
+        """Give the free bytes of the card."""
+        return self.card.free_memory()
+
+    def bandwidth(self) -> float:
+        """Measure what copies on the card move."""
+        return self.card.bandwidth()
+
+    def health(self) -> dict[str, float]:
+        """Say how busy, full, hot the card is, and what it draws."""
+        return self.card.health()
+
+    def describe(self) -> dict[str, Any]:
+        """Name the card, its driver and libraries."""
+        return self.card.describe()
+
+    def sweep(
+        self, formula, variant: Variant, tables: SweepTables, boxes, memory, operands: Operands,
+        back: bool = False,
+    ) -> list[Launch]:  # fmt: skip
+        """Bind a formula; see `Backend.sweep`.
+
+        A volume does not fit the card's cache: there, the way back won nothing. In volumes threads
+        march across a layer, along what they call z: where it lies across y, the two are swapped,
+        as second derivatives are the same along all axes. So are corners: they share a layout.
+        """
+        back = back and "y" not in variant.axes
+        bind = partial(_Sweep, self, formula, variant, memory=memory, operands=operands, back=back)
+        spans = [boxes[:, FIRST_SPAN + k * SPAN_COLUMNS :][:, :SPAN_COLUMNS] for k in range(3)]
+        middle = np.column_stack([boxes[:, :FIRST_SPAN], spans[1]])
+        ends = [np.column_stack([boxes[:, :FIRST_SPAN], spans[k]]) for k in (0, 2)]
+        if variant.ends == variant.middle:
+            groups = [(variant.middle, np.concatenate([middle, *ends]))]
+        else:
+            groups = [(variant.middle, middle), (variant.ends, np.concatenate(ends))]
+        launches = []
+        for stretched, some in groups:
+            filled = some[some[:, FIRST_SPAN + 1] > some[:, FIRST_SPAN]]
+            if not len(filled):
+                continue
+            if variant.at_once and stretched.endswith("y"):
+                across = stretched.replace("y", "z")
+                launches.append(bind(tables.turned()).launch(across, filled[:, TURNED]))
+            else:
+                launches.append(bind(tables).launch(stretched, filled))
+        return launches
+
+    def each(
+        self, body: Callable, count: int, arguments: tuple, writes: tuple[int, ...], shots=None
+    ) -> Launch:
+        """Bind a body; see `Backend.each`."""
+        grid = (-(-count // BODY_THREADS), 1, 1)
+        return self.card.launch(
+            BodyKernel(body, rows=False), grid, (BODY_THREADS, 1, 1), (count, 1, arguments),
+            addresses=False,
+            writes=tuple(arguments[n] for n in writes),
+        )  # fmt: skip
+
+    def each_row(
+        self, body: Callable, count: int, length: int, arguments: tuple, writes: tuple[int, ...],
+        shots=None,
+    ) -> Launch:  # fmt: skip
+        """Bind a body; see `Backend.each_row`."""
+        tx, ty = ROW_THREADS
+        return self.card.launch(
+            BodyKernel(body, rows=True),
+            (-(-count // ty), min(-(-length // tx), MOST_BLOCKS), 1), (tx, ty, 1),
+            (count, length, arguments),
+            addresses=False, writes=tuple(arguments[n] for n in writes),
+        )  # fmt: skip
+
+    def program(
+        self, steps: tuple[Step, ...], others: Sequence[tuple[GpuBackend, tuple[Step, ...]]] = ()
+    ) -> Callable[[int, int], None]:
+        """Record what steps launch; see `Backend.program`."""
+        return self.card.program([b.clocked(some) for b, some in ((self, steps), *others)])
+
+    def clocked(self, steps: tuple[Step, ...]) -> Clocked:
+        """Let steps count themselves."""
+        tick = Group([self.each(_tick, 1, (self.clock,), (0,))])
+        return Clocked(self.card, tuple([*step, tick] for step in steps), self.clock)
+
+    def exchange(self, ranks: Any, out: dict[int, Any], into: dict[int, Any]) -> tuple:
+        """Let cards of different processes send to one another; see `Backend.exchange`."""
+        return (self.card.exchange(ranks, out, into),), ()
+
+    def mark(self) -> Launch:
+        """See `Backend.mark`."""
+        return self.card.mark()
+
+    def reaches(self, other: GpuBackend) -> bool:
+        """Tell whether the card sees the memory of another; see `Backend.reaches`."""
+        return self.card.reaches(other.card)
+
+    def copy(self, given: Sequence[Any], rows: Rows, to: Sequence[Any], there: Rows) -> Launch:
+        """Let a copy engine do it; see `Backend.copy`."""
+        return self.card.copying(given, rows, to, there)
+
+    def carry(self, given: Any, other: GpuBackend, to: Any) -> tuple[Launch, ...]:
+        """Copy through the host's memory; see `Backend.carry`."""
+        host = self.card.host_buffer(given.nbytes)
+        return self.card.fetching(given, host), other.card.putting(host, to)
+
+
+class _Sweep:
+    """A formula with its tables and arrays, to be bound to boxes of one kind of row."""
+
+    def __init__(
+        self, backend: GpuBackend, formula, variant: Variant, tables: SweepTables, memory,
+        operands: Operands, back: bool,
+    ) -> None:  # fmt: skip
+        self._backend, self._formula, self._variant = backend, formula, variant
+        self._back = back
+        self._tables, self._operands = tables, operands
+        x, y, z = tables.profiles
+        rows = (_whole_lanes(a, backend.lane_width) for a in (y.T, z.T, tables.up, tables.down))
+        arrays = (_device_table(backend, a.tobytes(), a.shape) for a in map(_float, (x, *rows)))
+        outer, *flux = memory
+        self._memory, self._addresses = (outer, *(flux or (outer, outer))), tuple(arrays)
+
+    def launch(self, stretched: str, boxes: np.ndarray) -> Launch:
+        """Bind to boxes of `BOX_COLUMNS`, with one span."""
+        variant, backend, lanes = self._variant, self._backend, self._backend.lanes
+        masked = bool((boxes[:, FIRST_SPAN + 1] % lanes.width).any())
+        widest = int((boxes[:, FIRST_SPAN + 1] - boxes[:, FIRST_SPAN]).max())
+        operands = self._operands
+        key = (variant.axes, operands.kind, box_of(stretched), variant.order)
+        shape = shape_for(backend.shapes, key).fitted(-(-widest // lanes.width))
+        # Closed rows count planes from the surface; a march goes across layers taken at once.
+        along = variant.at_once and stretched not in ("", "z")
+        if variant.closed or not operands.reads or along:
+            shape = replace(shape, planes=1)
+        if operands.packed:  # a tile's march brings all coefficients from where fields stand
+            shape = replace(shape, tile=0)
+        constants = Constants(
+            self._tables, stretched, bool(variant.closed), masked, variant.order // 2,
+            len(operands.writes), len(operands.reads), len(operands.all),
+            0 if variant.at_once else len(stretched) * variant.slots,
+        )  # fmt: skip
+        alone = not stretched and len(np.unique(np.delete(boxes, 4, axis=1), axis=0)) == 1
+        at_ends, limits = "x" in stretched, boxes[:, FIRST_SPAN : FIRST_SPAN + 2]
+        listed = partial(self._listed, at_ends)
+        box, volume, grid, table = (self._alone if alone else listed)(shape, boxes)
+        if max(grid[1:]) > MOST_BLOCKS:
+            box, volume, grid, table = listed(shape, boxes)
+        turn = None if at_ends else turn_of(self._tables.strides, lanes.width, limits)
+        kernel = SweepKernel(
+            self._formula, variant, backend.precision, constants, shape, box, volume, self._back,
+            turn,
+        )  # fmt: skip
+        memory = self._memory if stretched else self._addresses[:1] * 3
+        kept = (memory[0], memory[2]) if stretched else ()
+        return backend.card.launch(
+            kernel, grid, shape.threads, ((table, *memory, *self._addresses), self._operands.all),
+            addresses=True, bounds=shape.bounds, writes=(*kept, *operands.writes),
+        )  # fmt: skip
+
+    def _alone(self, shape: Shape, boxes: np.ndarray):
+        """One box for all shots: the grid counts its blocks."""
+        z0, z1, y0, y1, _, packed, x0, x1 = (int(n) for n in boxes[0, : FIRST_SPAN + 2])
+        shots = len(boxes)
+        volume = int(boxes[1, 4] - boxes[0, 4]) if shots > 1 else 0
+        box = (x0, x1, y0, y1, z0, z1, packed)
+        px, py, pz = shape.points(self._backend.lanes.width)
+        grid = (-(-(x1 - x0) // px), -(-(y1 - y0) // py), -(-(z1 - z0) // pz) * shots)
+        unused = self._addresses[0]
+        return box, volume, grid, unused
+
+    def _listed(self, at_ends: bool, shape: Shape, boxes: np.ndarray):
+        """Many boxes: a table of blocks.
+
+        Where rows end with half a line the two ends of neighbours share one, and take turns.
+        """
+        width = self._backend.lanes.width
+        px, py, pz = shape.points(width)
+        blocks = _blocks(boxes, (px, py, pz))
+        if at_ends and beside_lines(int(self._tables.strides[0]), width):
+            blocks = blocks[np.lexsort((blocks[:, 1], blocks[:, 2], blocks[:, 6]))]  # shot, z, y
+        table = self._backend.array(blocks[:: -1 if self._back else 1].ravel())
+        return None, 0, (len(blocks), 1, 1), table
+
+
+def _blocks(boxes: np.ndarray, size: tuple[int, int, int]) -> np.ndarray:
+    """Cut boxes in blocks of at most so many points along x, y, z: the rows of the table.
+
+    Those of a box follow one another along x, then y, then z.
+    """
+    z0, z1, y0, y1, shot, packed, x0, x1, *memory = boxes.T
+    ends = ((x0, x1), (y0, y1), (z0, z1))
+    nx, ny, nz = (-(-(b - a) // n) for (a, b), n in zip(ends, size, strict=True))
+    counts = nx * ny * nz
+    box = np.repeat(np.arange(len(boxes)), counts)
+    number = np.arange(box.size) - np.repeat(np.cumsum(counts) - counts, counts)
+    rest, x = np.divmod(number, nx[box])
+    z, y = np.divmod(rest, ny[box])
+    first = [a[box] + n * k for (a, _), n, k in zip(ends, size, (x, y, z), strict=True)]
+    kept = (a[box] for a in (x1, y1, z1, shot, packed, *memory))
+    return np.column_stack([*first, *kept])
+
+
+def _whole_lanes(rows: np.ndarray, width: int) -> np.ndarray:
+    """Fill rows up, so that each of them begins with a lane."""
+    return np.pad(rows, ((0, 0), (0, -rows.shape[1] % width)))
+
+
+def _float(a: np.ndarray) -> np.ndarray:
+    return np.ascontiguousarray(a, np.float64)
+
+
+@lru_cache(maxsize=64)
+def _device_table(backend: GpuBackend, data: bytes, shape: tuple[int, ...]) -> Any:
+    """Copy a table of coefficients to the card, once for all sweeps that share it."""
+    values = np.frombuffer(data).reshape(shape)
+    return backend.array(values.ravel().astype(backend.precision))

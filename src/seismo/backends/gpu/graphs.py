@@ -1,0 +1,152 @@
+"""Steps of one card, or of several, recorded as CUDA graphs and replayed.
+
+In a graph each launch waits for no more than it must (`seismo.backends.gpu.launch_order`), on its
+own card or on another, at less than a microsecond a kernel. A graph over several cards keeps them
+in step
+without the host: between its steps no event has to be told from that of the step before, which is
+what graphs of single cards that wait for one another's events would need.
+
+All launches but those of cores go on streams of high priority: they are small, and neighbours or
+the next stage wait for them. Behind the thousands of blocks of a core they would come last.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import weakref
+from collections.abc import Iterator
+from contextlib import contextmanager
+from typing import Any
+
+import cupy
+from cuda.bindings import driver
+
+from seismo.backends.gpu.launch_order import dependencies, lines, merged
+
+SIZES = (16, 4)  # steps of the longer graphs
+MOST_LINES = 24  # streams of one kind that record one on a card
+BY_PRIORITY = 8  # CUDA_GRAPH_INSTANTIATE_FLAG_USE_NODE_PRIORITY
+
+
+class Graphs:
+    """Own the graphs of some members' steps, all of the same number."""
+
+    def __init__(self, members: list[Any]) -> None:
+        """Record them (`Clocked` of the GPU backend); all after the first go along with it."""
+        self._members, self._at = members, -1
+        self._first, *self._others = [member.card for member in members]
+        self._period = len(members[0].steps)
+        self._graphs = {(0, size): self._record(0, size) for size in SIZES}
+        self._graphs |= {(n, 1): self._record(n, 1) for n in range(self._period)}
+
+    def advance(self, first: int, count: int) -> None:
+        """Take steps."""
+        last, main = first + count, self._first.main
+        for card in self._others:
+            with card.device:
+                for stream in _streams(card):
+                    main.wait_event(stream.record(_mark()))
+        with self._first.device, main:
+            if first != self._at:
+                self._set_clocks(first)
+            while first < last:
+                parity = first % self._period
+                size = next((n for n in SIZES if not parity and first + n <= last), 1)
+                self._graphs[parity, size].launch(main)
+                first += size
+            self._at, done = last, main.record(_mark())
+        for card in self._others:
+            with card.device:
+                for stream in _streams(card):
+                    stream.wait_event(done)
+
+    def _set_clocks(self, step: int) -> None:
+        for member in self._members:
+            card = member.card
+            with card.device, card.main:
+                member.clock.fill(step)
+                self._first.main.wait_event(card.main.record(_mark()))
+
+    def _record(self, first: int, count: int) -> Any:
+        groups = merged([
+            [group for n in range(first, first + count) for group in m.steps[n % self._period]]
+            for m in self._members
+        ])  # fmt: skip
+        works: list[Any] = [work for group in groups for work in group]
+        urgent = [group.where != "core" for group in groups for _ in group]
+        kinds = [(work.home, soon) for work, soon in zip(works, urgent, strict=True)]
+        needed = dependencies(groups)
+        chosen = lines(needed, kinds, MOST_LINES)
+        main, streams, done = self._first.main, dict[Any, Any](), list[Any]()
+        with self._first.device, main, _capturing(main) as captured:
+            start = main.record(_mark())
+            for work, waits, line in zip(works, needed, chosen, strict=True):
+                with work.home.device:
+                    if line not in streams:
+                        streams[line] = _stream_of(line)
+                        streams[line].wait_event(start)
+                    for n in waits:
+                        if chosen[n] != line:
+                            streams[line].wait_event(done[n])
+                    with streams[line]:
+                        work()
+                    done.append(streams[line].record(_mark()))
+            for ((card, _), _), stream in streams.items():
+                with card.device:
+                    end = stream.record(_mark())
+                main.wait_event(end)
+        with self._first.device:
+            return _Graph(captured[0])
+
+
+class _Graph:
+    """A recorded graph that is launched by the priorities of the streams that recorded it.
+
+    CuPy's own launches everything with that of one stream.
+    """
+
+    def __init__(self, captured: Any) -> None:
+        """Make it executable; a driver that refuses priorities takes CuPy's own."""
+        status, executable = driver.cuGraphInstantiate(captured.graph, BY_PRIORITY)
+        if int(status):
+            self._handle, self._held = captured.graphExec, captured
+            return
+        self._handle = int(executable)
+        destroy = weakref.finalize(self, cupy.cuda.runtime.graphExecDestroy, self._handle)
+        destroy.atexit = False  # the driver is gone by then
+
+    def launch(self, stream: Any) -> None:
+        """Launch it on a stream."""
+        cupy.cuda.runtime.graphLaunch(self._handle, stream.ptr)
+
+
+@contextmanager
+def _capturing(stream: Any) -> Iterator[list[Any]]:
+    """Record what a stream launches; the list has the graph in the end.
+
+    If a launch is refused, the stream goes on without a graph.
+    """
+    found: list[Any] = []
+    stream.begin_capture()
+    try:
+        yield found
+    except BaseException:
+        with contextlib.suppress(RuntimeError):  # streams that did not join in yet
+            stream.end_capture()
+        raise
+    found.append(stream.end_capture())
+
+
+def _streams(card: Any) -> tuple[Any, Any]:
+    """Give the streams of all launches but those of graphs."""
+    return card.main, cupy.cuda.Stream.null
+
+
+def _stream_of(line: Any) -> Any:
+    (card, urgent), number = line
+    return card.side(number, urgent)
+
+
+def _mark() -> Any:
+    """Make an event on the card in use."""
+    return cupy.cuda.Event(disable_timing=True)

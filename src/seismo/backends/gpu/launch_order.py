@@ -1,0 +1,138 @@
+"""What must wait for what: the order of launches, from what they read and write.
+
+Launches come in groups, one after the other; those of one group touch other points each and never
+wait for one another. A launch waits for the last ones that wrote what it reads or writes, and for
+those that have read since what it writes. Everything else may run at the same time: the record of
+one stage beside the next stage, the layers beside the interior.
+
+Where a launch works (`seismo.backends.base.Group`) tells which part of its arrays it touches, so
+that a core waits neither for the edges and halos of its own stage nor they for it::
+
+    where    changes    reads of what it does not change
+    edge     edge       edge, core, halo
+    core     core       edge, core
+    message  message    edge, message
+    halo     halo       edge, message
+    ""       all        all
+
+So what ranks copy into one another's halos waits for edges alone, and goes at once.
+"""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
+from itertools import chain, groupby
+from typing import Any
+
+from seismo.backends.base import Group, Step
+from seismo.backends.communicator import meet
+
+Piece = tuple[int, str]  # an array's number, and a part of it
+_ALL = ("edge", "core", "halo")
+_SENT = ("edge", "message")
+READS = {"edge": _ALL, "core": ("edge", "core"), "message": _SENT, "halo": _SENT, "": _ALL}
+CHANGES = {"": _ALL} | {where: (where,) for where in ("edge", "core", "message", "halo")}
+
+
+@dataclass(frozen=True)
+class Work:
+    """A launch that says what it touches.
+
+    Attributes:
+        run: does it.
+        reads: numbers of the arrays it reads, but for those it changes on the spot.
+        writes: numbers of the arrays it changes.
+        home: the card that does it.
+    """
+
+    run: Callable[[], None]
+    reads: frozenset[int]
+    writes: frozenset[int]
+    home: Any = None
+
+    def __call__(self) -> None:
+        """Launch it."""
+        self.run()
+
+
+def merged(members: Sequence[Step]) -> Step:
+    """Put steps of several ranks in one order: all up to a meeting, then all up to the next."""
+    parts = [_between_meetings(step) for step in members]
+    return [group for together in zip(*parts, strict=True) for part in together for group in part]
+
+
+def _between_meetings(step: Step) -> list[Step]:
+    parts: list[Step] = [[]]
+    for group in step:
+        if meet in group:
+            parts.append([])
+        else:
+            parts[-1].append(group)
+    return parts
+
+
+def dependencies(groups: Step) -> list[list[int]]:
+    """List for each launch, counted through the groups, those it waits for, without the implied."""
+    writers: dict[Piece, list[int]] = defaultdict(list)
+    readers: dict[Piece, list[int]] = defaultdict(list)
+    before: list[int] = []  # of each launch: the set of all that is done by then, as bits
+    found: list[list[int]] = []
+    for group in _beside(groups):
+        first = len(found)
+        every = [_pieces(work, group.where) for work in group]
+        for reads, writes in every:
+            needed = {n for piece in reads | writes for n in writers[piece]}
+            needed |= {n for piece in writes for n in readers[piece]}
+            implied = 0
+            for n in needed:
+                implied |= before[n]
+            direct = sorted(n for n in needed if not implied >> n & 1)
+            found.append(direct)
+            before.append(implied | sum(1 << n for n in direct))
+        for piece in {piece for _, writes in every for piece in writes}:
+            writers[piece], readers[piece] = [], []
+        for n, (reads, writes) in enumerate(every, first):
+            for piece in writes:
+                writers[piece].append(n)
+            for piece in reads:
+                readers[piece].append(n)
+    return found
+
+
+def _beside(groups: Step) -> Iterator[Group]:
+    """Put halos that follow one another in one group: each rank's are other points."""
+    for where, some in groupby(groups, lambda group: group.where):
+        if where == "halo":
+            yield Group(chain.from_iterable(some), where)
+        else:
+            yield from some
+
+
+def _pieces(work: Any, where: str) -> tuple[set[Piece], set[Piece]]:
+    """Give what a launch reads, and what it changes."""
+    writes = {(array, part) for array in work.writes for part in CHANGES[where]}
+    return {(array, part) for array in work.reads for part in READS[where]} - writes, writes
+
+
+def lines(needed: list[list[int]], kinds: Sequence[Any], most: int) -> list[tuple[Any, int]]:
+    """Put launches on lines (kind, number), each in order, so that few wait without need.
+
+    Each launch goes to a line of its kind, of which there are at most `most`.
+    """
+    ends: dict[Any, list[int]] = defaultdict(list)  # last launch on each line
+    chosen: list[tuple[Any, int]] = []
+    for n, (waits, kind) in enumerate(zip(needed, kinds, strict=True)):
+        own = ends[kind]
+        free = [line for line, end in enumerate(own) if end in waits]
+        if free:
+            line = free[0]
+        elif len(own) < most:
+            line = len(own)
+            own.append(n)
+        else:
+            line = own.index(min(own))
+        own[line] = n
+        chosen.append((kind, line))
+    return chosen

@@ -1,0 +1,175 @@
+"""Which layout of threads a kernel gets: a table measured on a card, by what the kernel does.
+
+A key is the axes, the kind of formula (`Operands.kind`), the kind of box and the order of the
+differences. A box is "inner", without a layer; "layer", in one across y or z; "edge", where these
+meet; "side", in those across x, a few lanes wide; or "corner", where these meet others.
+
+`seismo tune` measures other cards: what it finds is kept beside the compiled kernels, by the card's
+name.
+"""
+
+from __future__ import annotations
+
+import json
+import math
+import re
+from dataclasses import asdict, dataclass, replace
+from pathlib import Path
+
+from seismo.backends.kernel_cache import kept_code
+from seismo.errors import DeviceError, StorageError
+
+IDLE = 0.15  # share of idle threads that rows of whole warps are worth
+LINE_LANES = 8  # lanes of a line of memory, 128 bytes
+MOST_ALONG_Z = 64  # threads of a block, says CUDA
+
+
+@dataclass(frozen=True)
+class Shape:
+    """How a kernel's threads are laid out.
+
+    Attributes:
+        threads: of a block along x, y, z.
+        planes: planes along z that one thread does; more than one in a march, one after the other,
+            with what is around a point along z in registers.
+        tile: planes of a march's rows that a block keeps in shared memory, 0 for none; in
+            the interior of 3-D equations that read one field.
+        ahead: planes further on that a march asks the second-level cache for; 0 for none.
+        blocks_per_multiprocessor: that must fit beside one another; limits the registers.
+    """
+
+    threads: tuple[int, int, int]
+    planes: int = 1
+    blocks_per_multiprocessor: int = 1
+    tile: int = 0
+    ahead: int = 0
+
+    @property
+    def bounds(self) -> tuple[int, int]:
+        """Threads of a block, and blocks of a multiprocessor."""
+        return math.prod(self.threads), self.blocks_per_multiprocessor
+
+    def fitted(self, lanes: int) -> Shape:
+        """Give the layout for rows of so many lanes: whole warps, unless many would idle.
+
+        In a plane threads that would idle along x take rows further down, while warps reach over
+        whole lines of memory.
+        """
+        width, y, z = self.threads
+        while y == 1 and width > LINE_LANES and 2 * z <= MOST_ALONG_Z and _idle(lanes, width):
+            width, z = width // 2, 2 * z
+        if _idle(lanes, width):
+            width = -(-lanes // -(-lanes // width))
+        return replace(self, threads=(width, y, z))
+
+    def points(self, lane: int) -> tuple[int, int, int]:
+        """Points of a block along x, y, z."""
+        x, y, z = self.threads
+        return x * lane, y, z * self.planes
+
+
+def _idle(lanes: int, width: int) -> bool:
+    """Tell whether many threads of rows so wide would idle."""
+    return lanes < (1.0 - IDLE) * -(-lanes // width) * width
+
+
+Key = tuple[str, str, str, int]
+Shapes = dict[Key, Shape]
+
+
+def box_of(stretched: str) -> str:
+    """Tell what kind of box has some axes stretched."""
+    if stretched == "x":
+        return "side"
+    return "corner" if "x" in stretched else ("inner", "layer", "edge")[len(stretched)]
+
+
+def shape_for(shapes: Shapes, key: Key) -> Shape:
+    """Look a layout up; of the orders in the table the next one counts."""
+    *what, order = key
+    near = min((k for k in shapes if list(k[:3]) == what), key=lambda k: abs(k[3] - order))
+    return shapes[near]
+
+
+def _alike(kind: str, boxes: str, shape: Shape, axes: str = "xyz") -> Shapes:
+    return {(axes, kind, box, order): shape for box in boxes.split() for order in (4, 8)}
+
+
+# Measured on an H200 (`benchmarks/`).
+H200: Shapes = {
+    ("xyz", "second", "inner", 4): Shape((32, 8, 1), 8, 2),
+    ("xyz", "second", "inner", 8): Shape((32, 16, 1), 32, 1, ahead=2),
+    ("xyz", "second", "layer", 4): Shape((32, 8, 1), 64, 2, ahead=1),
+    ("xyz", "second", "layer", 8): Shape((32, 4, 1), 64, 3, ahead=1),
+    ("xyz", "second", "layer", 16): Shape((32, 4, 1), 64, 2),  # else registers spill
+    **_alike("second", "edge", Shape((32, 2, 2), 1, 4)),
+    ("xyz", "second", "side", 4): Shape((8, 16, 1), 1, 8),
+    ("xyz", "second", "side", 8): Shape((8, 8, 2), 1, 10),
+    ("xyz", "second", "side", 10): Shape((8, 4, 4), 1, 5),  # else registers spill
+    **_alike("second", "corner", Shape((8, 4, 4), 1, 4)),
+    **_alike("divergence", "inner", Shape((16, 8, 2), 1, 3)),
+    **_alike("divergence", "layer edge", Shape((32, 8, 1), 1, 3)),
+    **_alike("divergence", "side corner", Shape((8, 8, 4), 1, 3)),
+    ("xyz", "gradient", "inner", 4): Shape((32, 4, 2), 1, 4),
+    ("xyz", "gradient", "inner", 8): Shape((32, 8, 1), 1, 3),
+    **_alike("gradient", "layer edge", Shape((32, 8, 1), 1, 3)),
+    **_alike("gradient", "side corner", Shape((8, 8, 2), 1, 4)),
+    **_alike("second", "inner", Shape((32, 1, 8), 1, 4), "xz"),
+    **_alike("second", "layer", Shape((16, 1, 8), 1, 6), "xz"),
+    **_alike("second", "side corner", Shape((8, 1, 16), 1, 4), "xz"),
+    **_alike("divergence", "inner", Shape((32, 1, 4), 1, 8), "xz"),
+    **_alike("divergence", "layer", Shape((32, 1, 4), 1, 2), "xz"),
+    **_alike("divergence", "side corner", Shape((8, 1, 16), 1, 2), "xz"),
+    **_alike("gradient", "inner", Shape((32, 1, 4), 1, 8), "xz"),
+    **_alike("gradient", "layer", Shape((32, 1, 4), 1, 2), "xz"),
+    **_alike("gradient", "side corner", Shape((8, 1, 16), 1, 2), "xz"),
+}
+
+
+def shapes_file(card: str) -> Path:
+    """Say where the table of a card of that name is kept."""
+    return kept_code().folder / f"shapes-{re.sub('[^A-Za-z0-9]+', '-', card)}.json"
+
+
+def keep_shapes(card: str, shapes: Shapes) -> Path:
+    """Keep what a table for cards of that name has of its own.
+
+    Raises:
+        StorageError: it cannot be kept for other processes.
+    """
+    own = {key: shape for key, shape in shapes.items() if shape != H200.get(key)}
+    named = {" ".join(map(str, key)): asdict(shape) for key, shape in own.items()}
+    path = shapes_file(card)
+    kept = kept_code()
+    kept.store(path.name, f"{json.dumps(named, indent=1)}\n".encode())
+    if kept.problem:
+        raise StorageError(kept.problem)
+    return path
+
+
+def shapes_of(card: str) -> Shapes:
+    """Give the table for cards of that name: the H200's, where none is kept.
+
+    Raises:
+        DeviceError: what is kept cannot be read.
+    """
+    path = shapes_file(card)
+    if not path.exists():
+        return dict(H200)
+    try:
+        named = json.loads(kept_code().load(path.name) or b"")
+        return H200 | {_key(name): _shape(**fields) for name, fields in named.items()}
+    except (ValueError, TypeError, AttributeError):
+        raise DeviceError(
+            f"{path}: is damaged, or of another version; delete it, and run seismo tune again"
+        ) from None
+
+
+def _key(name: str) -> Key:
+    axes, kind, box, order = name.split()
+    return axes, kind, box, int(order)
+
+
+def _shape(threads: list[int], **rest) -> Shape:
+    x, y, z = threads
+    return Shape((x, y, z), **rest)

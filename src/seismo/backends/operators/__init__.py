@@ -1,0 +1,1 @@
+"""Derivatives on staggered grids, with and without absorbing layers, as formulas see them."""

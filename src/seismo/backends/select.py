@@ -1,0 +1,359 @@
+"""Where a run goes: the factory of backends, and why a GPU will not do.
+
+A GPU needs a driver, packages that fit it and one another, and a card that is new enough. Each of
+these is looked at before any work starts, and what is missing is named with its remedy. Whoever
+holds the backend afterwards never asks which one it is.
+"""
+
+from __future__ import annotations
+
+import platform
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from functools import partial
+from typing import Any, Literal, get_args
+
+from seismo.backends.base import Backend
+from seismo.backends.communicator import Alone
+from seismo.backends.gpu.detect import Facts, Gpu, Version, look, numbers, visible_gpus
+from seismo.errors import DeviceError
+
+Wanted = Literal["auto", "cpu", "gpu"]
+
+LEAST_CAPABILITY = (8, 0)  # Ampere and later: what the kernels are tested for
+LEAST_DRIVER = (12, 4)
+TESTED = {  # from this version on, and before that one; pyproject.toml installs the same
+    "numba-cuda": ("0.30.4", "0.31"),
+    "cupy": ("14.2", "15"),
+    "numpy": ("2.4", "2.5"),
+}
+_NO_THREADS = "threads: {} are for the CPU; leave them out on a GPU"
+_PTX_OF_CUDA_12 = {6: 7, 7: 8, 8: 9}  # PTX 8.6 came with CUDA 12.7, and so on
+
+
+@dataclass(frozen=True)
+class Choice:
+    """Where a run goes.
+
+    Attributes:
+        name: of the backend.
+        note: what a user is told, in one line.
+        make: function (precision) -> backend.
+        together: GPUs that share the run, None where it was not asked for any number.
+    """
+
+    name: str
+    note: str
+    make: Callable[[str], Backend]
+    together: int | None = None
+
+
+def choose(
+    wanted: str = "auto",
+    device: int | None = None,
+    threads: int | None = None,
+    ranks: Alone | None = None,
+    *,
+    facts: Callable[[], Facts] = look,
+    opened: Callable[[int], Any] | None = None,
+) -> Choice:
+    """Choose the backend of a run.
+
+    Args:
+        wanted: "auto" (the GPU if there is one and no threads are asked for), "cpu" or "gpu".
+        device: number of the GPU, the first that will do when None.
+        threads: threads to use on the CPU, all cores when None.
+        ranks: that run together; each takes a GPU of its own.
+        facts: function that finds out what there is.
+        opened: function (number) -> card; the card itself when None.
+
+    Raises:
+        DeviceError: what is wanted is not there, or cannot be used.
+    """
+    if wanted not in get_args(Wanted):
+        raise DeviceError(f"backend: {wanted!r} is none; choose auto, cpu or gpu")
+    ranks = ranks or Alone()
+    each = threads or ranks.threads
+    if wanted == "cpu" or (wanted == "auto" and threads is not None):
+        if device is not None:
+            raise DeviceError(f"device: {device} is a GPU's number; leave it out on the CPU")
+        return _on_processor(each, "")
+    if wanted == "gpu" and threads is not None:
+        raise DeviceError(_NO_THREADS.format(threads))
+    if ranks.several and device is not None:
+        raise DeviceError(f"device: {device} for {ranks.count} ranks; leave it out: each has one")
+    found = facts()
+    number = ranks.place % max(1, len(found.gpus)) if ranks.several else _number(found, device)
+    card, problem = _opened(found, number, opened or _open)
+    if ranks.several:
+        problem = _first_problem(ranks, card, problem)
+    if not problem:
+        return _on_card(found, number, card)
+    if wanted == "gpu" or device is not None:
+        asked = "backend gpu" if wanted == "gpu" else f"device: {device}"
+        raise DeviceError(f"{asked}: {problem}")
+    return _on_processor(each, problem)
+
+
+def _opened(facts: Facts, number: int, take: Callable[[int], Any]) -> tuple[Any, str]:
+    """Take a card into use; give it, or why that cannot be."""
+    problem = next(obstacles(facts, number), "")
+    if problem:
+        return None, problem
+    try:
+        return take(number), ""
+    except DeviceError as error:
+        return None, str(error)
+
+
+def _first_problem(ranks: Alone, card: Any, problem: str) -> str:
+    """Say what stands against a card for each rank, so that all of them decide alike."""
+    said = ranks.share((problem, platform.node(), card and card.slot))
+    taken = [(node, slot) for _, node, slot in said]
+    for rank, (trouble, node, _) in enumerate(said):
+        if trouble:
+            return f"rank {rank}: {trouble}"
+        if taken.index(taken[rank]) != rank:
+            return (
+                f"ranks {taken.index(taken[rank])} and {rank} would share a GPU of {node}; start "
+                "no more ranks on a machine than it has GPUs"
+            )
+    return ""
+
+
+def choose_all(
+    gpus: int | Literal["auto"] | None,
+    wanted: str = "auto",
+    device: int | None = None,
+    threads: int | None = None,
+    ranks: Alone | None = None,
+    *,
+    facts: Callable[[], Facts] = look,
+    opened: Callable[[int], Any] | None = None,
+) -> list[Choice]:
+    """Choose the backend of a run, or the GPUs that share it; each is made in a thread of its own.
+
+    Args:
+        gpus: how many GPUs, "auto" for all there are; None for what the rest says.
+        wanted: see `choose`.
+        device: see `choose`; not with a number of GPUs.
+        threads: see `choose`; not with a number of GPUs.
+        ranks: see `choose`; no others with a number of GPUs.
+        facts: see `choose`.
+        opened: see `choose`.
+
+    Raises:
+        DeviceError: they are not there, cannot be used, or something else was asked for too.
+    """
+    if gpus is None:
+        return [choose(wanted, device, threads, ranks, facts=facts, opened=opened)]
+    if ranks is not None and ranks.several:
+        raise DeviceError(
+            f"gpus: {gpus} for each of {ranks.count} ranks; leave it out: with --backend gpu each "
+            "rank takes a GPU of its own"
+        )
+    if gpus != "auto" and not isinstance(gpus, int):
+        raise DeviceError(f"gpus: {gpus!r}; give a number of GPUs, or 'auto'")
+    if wanted == "cpu":
+        raise DeviceError(f"gpus: {gpus} with backend cpu; leave one of the two out")
+    if device is not None:
+        raise DeviceError(f"device: {device} is one GPU, gpus: {gpus}; give one of the two")
+    if threads is not None:
+        raise DeviceError(_NO_THREADS.format(threads))
+    found, take = facts(), opened or _open
+    numbers = _able_ones(found)
+    problem = next(obstacles(found, numbers[0] if numbers else 0), "")
+    if problem and (wanted, gpus) == ("auto", "auto"):
+        return [_on_processor(None, problem)]
+    if problem:
+        raise DeviceError(f"gpus: {problem}")
+    count = len(numbers) if gpus == "auto" else gpus
+    if not 1 <= count <= len(numbers):
+        raise DeviceError(f"gpus: {count}; there are {len(numbers)}, choose 1 to {len(numbers)}")
+    which = ", ".join(map(str, numbers[:count]))
+    note = f"on {found.gpus[numbers[0]].name} (GPUs {which} of {len(found.gpus)})"
+    return [Choice("gpu", note, partial(_taken, take, n), count) for n in numbers[:count]]
+
+
+def _taken(take: Callable[[int], Any], number: int, precision: str) -> Backend:
+    return _backend(precision, take(number))
+
+
+def optional_gpu(
+    gpus: int | Literal["auto"] | None,
+    wanted: str = "auto",
+    device: int | None = None,
+    threads: int | None = None,
+    ranks: Alone | None = None,
+    *,
+    visible: Callable[[], tuple[Gpu, ...]] = visible_gpus,
+) -> str:
+    """Name a GPU that may be taken and left, as the driver does; "" where there is no choice.
+
+    See `choose_all` for the arguments.
+    """
+    several = ranks is not None and ranks.several
+    told = device is not None or threads is not None or gpus not in (None, "auto")
+    if wanted != "auto" or told or several:
+        return ""
+    return next((gpu.name for gpu in visible() if _able(gpu)), "")
+
+
+def obstacles(facts: Facts, number: int) -> Iterator[str]:
+    """List why a GPU cannot be used, what comes first first, each with its remedy."""
+    yield from _driver_obstacles(facts)
+    if not facts.gpus or facts.driver is None:
+        return
+    if not _able(facts.gpus[number]):
+        yield (
+            f"GPU {number} is {facts.gpus[number]}; seismo needs "
+            f"{_text(LEAST_CAPABILITY)} (A100, RTX 30 series) or newer"
+        )
+    yield from _package_obstacles(facts, extra_for(facts.driver))
+    yield from _pair_obstacles(facts, facts.driver)
+
+
+def extra_for(driver: Version) -> str:
+    """Name the extra of the package that goes with a driver."""
+    return "gpu" if driver >= (13,) else "gpu-cuda12"
+
+
+def _driver_obstacles(facts: Facts) -> Iterator[str]:
+    if facts.driver is None:
+        yield (
+            "there is no NVIDIA driver (libcuda.so.1); install 580 or later, in a container "
+            "let it see the GPUs"
+        )
+    elif facts.gpus and facts.driver < LEAST_DRIVER:
+        yield (
+            f"the NVIDIA driver supports CUDA {_text(facts.driver)}, seismo needs "
+            f"{_text(LEAST_DRIVER)}; update the driver to 550 or later, for CUDA 13 to 580"
+        )
+    elif facts.visible is not None and not facts.gpus:
+        yield f"CUDA_VISIBLE_DEVICES={facts.visible!r} shows no GPU; unset it, or name one"
+    elif not facts.gpus:
+        yield f"the NVIDIA driver finds no GPU: {facts.driver_trouble or 'none is there'}"
+
+
+def _package_obstacles(facts: Facts, extra: str) -> Iterator[str]:
+    install = f"pip install 'seismo[{extra}]'"
+    missing = [
+        name for name, is_there in (("cupy", facts.cupy), ("numba-cuda", facts.numba_cuda))
+        if not is_there
+    ]  # fmt: skip
+    if missing:
+        yield f"{' and '.join(missing)} is not installed; {install}"
+        return
+    if len(facts.cupy) > 1:
+        names = [name for name, _ in facts.cupy]
+        yield (
+            f"{' and '.join(names)} are in each other's way; "
+            f"pip uninstall {' '.join(names)}, then {install}"
+        )
+    cupy, version = facts.cupy[0]
+    for package, tested, found in (
+        ("numba-cuda", "numba-cuda", facts.numba_cuda),
+        ("numpy", "numpy", facts.numpy),
+        (cupy, "cupy", version),
+    ):
+        if not _within(found or "", *TESTED[tested]):
+            least, below = TESTED[tested]
+            yield (
+                f"{package} {found} is not one that works here ({least} up to, not including, "
+                f"{below}); pip install '{package}>={least},<{below}'"
+            )
+    if facts.cupy_trouble:
+        yield f"{cupy} cannot be imported ({facts.cupy_trouble}); {install}"
+    if facts.nvvm_trouble:
+        yield f"numba-cuda finds no working NVVM ({facts.nvvm_trouble}); {install}"
+
+
+def _pair_obstacles(facts: Facts, driver: Version) -> Iterator[str]:
+    """Compare the driver with the libraries."""
+    supported = f"the NVIDIA driver supports CUDA {_text(driver)}"
+    if facts.runtime is not None and facts.runtime[:1] > driver[:1]:
+        cupy = facts.cupy[0][0]
+        yield (
+            f"{supported}, {cupy} brings {_text(facts.runtime)}; update the driver to 580 or "
+            f"later, or pip uninstall {cupy}, then pip install 'seismo[{extra_for(driver)}]'"
+        )
+    if facts.ptx is not None and cuda_of(facts.ptx) > driver:
+        toolkit = f"pip install 'cuda-toolkit=={_text(driver)}.*'"
+        yield (
+            f"{supported}, numba-cuda's NVVM writes kernels (PTX {_text(facts.ptx)}) for CUDA "
+            f"{_text(cuda_of(facts.ptx))}; {toolkit}, or update the driver"
+        )
+
+
+def cuda_of(ptx: Version) -> Version:
+    """Give the CUDA version whose driver reads a version of PTX."""
+    major, minor = ptx[:2]
+    return (major + 4, _PTX_OF_CUDA_12.get(minor, minor) if major == 8 else minor)
+
+
+def _within(version: str, least: str, below: str) -> bool:
+    return numbers(least) <= numbers(version) < numbers(below)
+
+
+def _text(version: Version) -> str:
+    return ".".join(map(str, version))
+
+
+def _able(gpu: Gpu) -> bool:
+    return gpu.capability >= LEAST_CAPABILITY
+
+
+def _able_ones(facts: Facts) -> list[int]:
+    """Give the numbers of the GPUs that are new enough."""
+    return [n for n, gpu in enumerate(facts.gpus) if _able(gpu)]
+
+
+def _number(facts: Facts, device: int | None) -> int:
+    """Give the number of the GPU to use: the one named, else the first that is new enough."""
+    if device is None:
+        return next(iter(_able_ones(facts)), 0)
+    if facts.gpus and not 0 <= device < len(facts.gpus):
+        listed = ", ".join(f"{n} {gpu.name}" for n, gpu in enumerate(facts.gpus))
+        raise DeviceError(f"device: there is no GPU {device}; choose from {listed}")
+    return device
+
+
+def _on_card(facts: Facts, number: int, card: Any) -> Choice:
+    which = f"GPU {number}" + (f" of {len(facts.gpus)}" if len(facts.gpus) > 1 else "")
+    note = f"on {card.name} ({which})"
+    return Choice("gpu", note, lambda precision: _backend(precision, card))
+
+
+def _backend(precision: str, card: Any) -> Backend:
+    from seismo.backends.gpu.backend import GpuBackend
+
+    return GpuBackend(precision, card)
+
+
+def _open(number: int) -> Any:
+    """Take a card into use."""
+    try:
+        from seismo.backends.gpu.card import Card
+
+        return Card(number)
+    except (ImportError, OSError, RuntimeError) as error:
+        reason = " ".join(str(error).split())
+        raise DeviceError(f"GPU {number} cannot be used: {reason}") from error
+
+
+def _on_processor(threads: int | None, problem: str) -> Choice:
+    import numba
+
+    from seismo.backends.cpu.backend import CpuBackend
+
+    config: Any = numba.config
+    most = config.NUMBA_NUM_THREADS
+    if threads is not None and not 1 <= threads <= most:
+        raise DeviceError(f"threads: {threads}; this machine offers 1 to {most}")
+    count = threads or numba.get_num_threads()
+    note = f"on the CPU, {count} thread{'s' * (count > 1)}"
+    return Choice(
+        "cpu",
+        note + (f"; no GPU: {problem}" if problem else ""),
+        lambda precision: CpuBackend(precision, threads),
+    )

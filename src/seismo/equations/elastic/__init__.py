@@ -1,0 +1,293 @@
+"""Elastic isotropic waves: velocity and stress in 3-D, and P-SV in 2-D. Fluids are vs = 0.
+
+    rho dv_i/dt = d_j s_ij,    ds_ij/dt = c_ijkl d_k v_l
+
+The rock is isotropic. A cell that a contact cuts is not: seen from a longer wave it is transversely
+isotropic about z (Backus 1962), so the stiffness is c11, c13, c33, c44, c66, which for one rock are
+c11 = c33 = lambda + 2 mu, c13 = lambda, c44 = c66 = mu.
+
+Staggering of Virieux (1986), Levander (1988), Graves (1996): normal stresses on the nodes; v_i
+half a cell further along i; s_ij half a cell further along i and j. Stresses at t = n dt,
+velocities half a step later. Model arrays stand on the nodes: `rho` / dt, the stiffnesses times dt
+[Pa s], and `q` = 1 / (c44 dt), `q66` = 1 / (c66 dt). The density of a velocity is the mean of two
+nodes, the stiffness of a shear stress the harmonic mean of four (Moczo et al. 2002): 0 beside a
+fluid. Where no contact cuts, c13 = c11 - 2 mu and c33 = c11: `even` formulas read c11 and q only.
+c13, c33 and `q66` are kept for the other planes alone, and stand `packed` numbers earlier. So are
+`rho_x`, `rho_y`, `rho_z` for planes where fluids of unlike density meet: they slip, and have a
+density for each component (`seismo.model.effective_density`).
+
+On the row of a free surface szz vanishes: `surface` takes from sxx (and syy) what a nonzero szz
+would have added, c13 / c33 szz, whatever d_z v_z was. In a fluid that is all of it to the last bit:
+all normal stresses are changed by one number there, and by differences of stiffnesses that are
+zero. What rounding left behind would push the water for ever. So would normal stresses that differ
+by the rounding of a fused product: what is common to all of them is `rounded` first.
+"""
+
+from __future__ import annotations
+
+from functools import partial
+from operator import attrgetter
+
+import numpy as np
+
+from seismo.equations.acoustic_variable_density import even_density, inertia, lightness
+from seismo.equations.elastic.velocity import (
+    even_velocity_2d,
+    even_velocity_3d,
+    velocity_2d,
+    velocity_3d,
+)
+from seismo.equations.table import Drive, Even, Field, Physics, Stage, Term
+
+FLUID_Q = 1e30  # 1 / (mu dt) of a fluid: finite, since lanes assume no infinities
+
+
+def _stress_2d(o):
+    at, put, here, x_next, z_next = o.at, o.put, o.here, o.x_next, o.z_next
+    x_up, x_dn, z_up, z_dn, four = o.x_up, o.x_dn, o.z_up, o.z_dn, o.number(4)
+    corner = _corner(o, "z")
+    rounded = o.rounded
+
+    @o.jit
+    def stress(i, s, sxx, szz, sxz, vx, vz, c11, c13, c33, q):
+        k = i - s.packed
+        ex, ez = x_dn(vx, i, s, 0), z_dn(vz, i, s, 0)
+        c = here(c13, k, s)
+        all_round = rounded(c * (ex + ez))
+        put(sxx, i, s, at(sxx, i) + all_round + (here(c11, i, s) - c) * ex)
+        put(szz, i, s, at(szz, i) + all_round + (here(c33, k, s) - c) * ez)
+        total = here(q, i, s) + x_next(q, i, s) + z_next(q, i, s) + corner(q, i, s)
+        put(sxz, i, s, at(sxz, i) + four / total * (z_up(vx, i, s, 1) + x_up(vz, i, s, 1)))
+
+    return stress
+
+
+def _even_stress_2d(o):
+    at, put, here, x_next, z_next = o.at, o.put, o.here, o.x_next, o.z_next
+    x_up, x_dn, z_up, z_dn, two, four = o.x_up, o.x_dn, o.z_up, o.z_dn, o.number(2), o.number(4)
+    corner = _corner(o, "z")
+    rounded = o.rounded
+
+    @o.jit
+    def stress(i, s, sxx, szz, sxz, vx, vz, c11, q):
+        ex, ez = x_dn(vx, i, s, 0), z_dn(vz, i, s, 0)
+        p0 = here(q, i, s)
+        all_round, mu2 = rounded(here(c11, i, s) * (ex + ez)), two / p0
+        put(sxx, i, s, at(sxx, i) + all_round - mu2 * ez)
+        put(szz, i, s, at(szz, i) + all_round - mu2 * ex)
+        total = p0 + x_next(q, i, s) + z_next(q, i, s) + corner(q, i, s)
+        put(sxz, i, s, at(sxz, i) + four / total * (z_up(vx, i, s, 1) + x_up(vz, i, s, 1)))
+
+    return stress
+
+
+def _corner(o, axis: str):
+    """The coefficient one node further along x and along `axis`."""
+    x_next = o.x_next
+    if axis == "z":
+        return o.jit(lambda q, i, s: x_next(q, i + s.z_stride, s))
+    return o.jit(lambda q, i, s: x_next(q, i + s.y_stride, s))
+
+
+def _stress_3d(o):
+    at, put, here, x_next, y_next, z_next = o.at, o.put, o.here, o.x_next, o.y_next, o.z_next
+    x_up, x_dn, y_up, y_dn, z_up, z_dn = o.x_up, o.x_dn, o.y_up, o.y_dn, o.z_up, o.z_dn
+    two, four = o.number(2), o.number(4)
+    corner_y, corner_z = _corner(o, "y"), _corner(o, "z")
+    rounded = o.rounded
+
+    @o.jit
+    def stress(i, s, sxx, syy, szz, sxy, sxz, syz, vx, vy, vz, c11, c13, c33, q66, q):
+        ex, ey, ez = x_dn(vx, i, s, 0), y_dn(vy, i, s, 0), z_dn(vz, i, s, 0)
+        k = i - s.packed
+        c, p0 = here(c13, k, s), here(q66, k, s)
+        all_round, mu2 = rounded(c * (ex + ey + ez)), two / p0
+        level = (here(c11, i, s) - c) * (ex + ey)
+        put(sxx, i, s, at(sxx, i) + all_round + (level - mu2 * ey))
+        put(syy, i, s, at(syy, i) + all_round + (level - mu2 * ex))
+        put(szz, i, s, at(szz, i) + all_round + (here(c33, k, s) - c) * ez)
+        mu = four / (p0 + x_next(q66, k, s) + y_next(q66, k, s) + corner_y(q66, k, s))
+        put(sxy, i, s, at(sxy, i) + mu * (y_up(vx, i, s, 1) + x_up(vy, i, s, 1)))
+        q_xy = here(q, i, s) + z_next(q, i, s)
+        mu = four / (q_xy + x_next(q, i, s) + corner_z(q, i, s))
+        put(sxz, i, s, at(sxz, i) + mu * (z_up(vx, i, s, 1) + x_up(vz, i, s, 2)))
+        mu = four / (q_xy + y_next(q, i, s) + y_next(q, i + s.z_stride, s))
+        put(syz, i, s, at(syz, i) + mu * (z_up(vy, i, s, 2) + y_up(vz, i, s, 2)))
+
+    return stress
+
+
+def _even_stress_3d(o):
+    at, put, here, x_next, y_next, z_next = o.at, o.put, o.here, o.x_next, o.y_next, o.z_next
+    x_up, x_dn, y_up, y_dn, z_up, z_dn = o.x_up, o.x_dn, o.y_up, o.y_dn, o.z_up, o.z_dn
+    two, four = o.number(2), o.number(4)
+    corner_y, corner_z = _corner(o, "y"), _corner(o, "z")
+    rounded = o.rounded
+
+    @o.jit
+    def stress(i, s, sxx, syy, szz, sxy, sxz, syz, vx, vy, vz, c11, q):
+        ex, ey, ez = x_dn(vx, i, s, 0), y_dn(vy, i, s, 0), z_dn(vz, i, s, 0)
+        p0 = here(q, i, s)
+        all_round, mu2 = rounded(here(c11, i, s) * (ex + ey + ez)), two / p0
+        put(sxx, i, s, at(sxx, i) + all_round - mu2 * (ey + ez))
+        put(syy, i, s, at(syy, i) + all_round - mu2 * (ex + ez))
+        put(szz, i, s, at(szz, i) + all_round - mu2 * (ex + ey))
+        qx, qy, qz = x_next(q, i, s), y_next(q, i, s), z_next(q, i, s)
+        mu = four / (p0 + qx + qy + corner_y(q, i, s))
+        put(sxy, i, s, at(sxy, i) + mu * (y_up(vx, i, s, 1) + x_up(vy, i, s, 1)))
+        mu = four / (p0 + qx + qz + corner_z(q, i, s))
+        put(sxz, i, s, at(sxz, i) + mu * (z_up(vx, i, s, 1) + x_up(vz, i, s, 2)))
+        mu = four / (p0 + qy + qz + y_next(q, i + s.z_stride, s))
+        put(syz, i, s, at(syz, i) + mu * (z_up(vy, i, s, 2) + y_up(vz, i, s, 2)))
+
+    return stress
+
+
+def _surface_2d(o):
+    at, put, here = o.at, o.put, o.here
+
+    @o.jit
+    def surface(i, s, sxx, szz, c13, c33):
+        k = i - s.packed
+        excess, c = at(szz, i), here(c33, k, s)
+        put(sxx, i, s, at(sxx, i) - excess + (c - here(c13, k, s)) / c * excess)
+        put(szz, i, s, excess - excess)
+
+    return surface
+
+
+def _surface_3d(o):
+    at, put, here, surface_2d = o.at, o.put, o.here, _surface_2d(o)
+
+    @o.jit
+    def surface(i, s, sxx, syy, szz, c13, c33):
+        k = i - s.packed
+        excess, c = at(szz, i), here(c33, k, s)
+        put(syy, i, s, at(syy, i) - excess + (c - here(c13, k, s)) / c * excess)
+        surface_2d(i, s, sxx, szz, c13, c33)
+
+    return surface
+
+
+def coefficients(medium: dict, dt: float) -> dict:
+    """Give densities / dt, the stiffnesses times dt, and their inverses `q` and `q66`.
+
+    Args:
+        medium: `rho` and those of the components [kg/m^3], `c11`, `c13`, `c33`, `c44` and in 3-D
+            `c66` [Pa].
+        dt: time step [s].
+    """
+    floor = 1.0 / (FLUID_Q * dt)
+    named = inertia(medium, dt) | {"q": 1.0 / (medium["c44"].clip(min=floor) * dt)}
+    if "c66" in medium:
+        named["q66"] = 1.0 / (medium["c66"].clip(min=floor) * dt)
+    return named | {name: medium[name] * dt for name in ("c11", "c13", "c33")}
+
+
+def one_rock(medium: dict) -> np.ndarray:
+    """Tell where one rock fills a cell, so that c11 and the shear stiffness tell all."""
+    c11, mu, close = medium["c11"], medium["c44"], partial(np.isclose, rtol=1e-9, atol=0.0)
+    alike = close(medium["c33"], c11) & np.isclose(medium["c13"], c11 - 2 * mu, 0, 1e-9 * c11)
+    return alike & close(medium["c66"], mu) if "c66" in medium else alike
+
+
+def _pairs(axes: str) -> list[str]:
+    return [a + b for n, a in enumerate(axes) for b in axes[n + 1 :]]
+
+
+def observables(axes: str) -> dict:
+    """Name the velocity, stress, pressure, divergence and rotation of the elastic field."""
+    normal = [f"s{a}{a}" for a in axes]
+    curl = {a: [b for b in "xyz" if b != a] for a in ("xyz" if "y" in axes else "y")}
+    sign = {"x": (-1, 1), "y": (1, -1), "z": (-1, 1)}  # of d_c v_b and d_b v_c, b before c
+    return {
+        "velocity": {f"v{a}": (Term(f"v{a}"),) for a in axes},
+        "stress": {s: (Term(s),) for s in normal + [f"s{p}" for p in _pairs(axes)]},
+        "pressure": {"pressure": tuple(Term(s, -1.0 / len(axes)) for s in normal)},
+        "divergence": {"divergence": tuple(Term(f"v{a}", along=a) for a in axes)},
+        "rotation": {
+            f"rotation_{a}": (
+                Term(f"v{b}", 0.5 * sign[a][0], along=c),
+                Term(f"v{c}", 0.5 * sign[a][1], along=b),
+            )
+            for a, (b, c) in curl.items()
+        },
+    }
+
+
+def _injection(mean, dt):
+    """Give c_p^2 dt: the pressure that a volume source s adds is c_p^2 times its integral."""
+    return mean("c11") / (mean("rho") * dt)
+
+
+def drives(axes: str) -> dict:
+    """Name the sources; a moment tensor M acts on the stress as -dM/dt (stress glut).
+
+    A volume that comes out of a small sphere at a rate q has the isotropic dM/dt = c11 q (Mueller
+    2001, JGR 106, B2); as in a fluid s = rho dq/dt.
+    """
+    normal, shear = [a + a for a in axes], _pairs(axes)
+    return {
+        "force": tuple(Drive(f"v{a}", a, lightness) for a in axes),
+        "moment_tensor": tuple(
+            Drive(f"s{ab}", ab, lambda mean, dt: -dt, derivative=1) for ab in normal + shear
+        ),
+        "explosion": tuple(
+            Drive(f"s{ab}", "", lambda mean, dt: -dt, derivative=1) for ab in normal
+        ),
+        "pressure": tuple(
+            Drive(f"s{ab}", "", lambda mean, dt: -_injection(mean, dt), derivative=-1)
+            for ab in normal
+        ),
+        "volume_rate": tuple(Drive(f"s{ab}", "", lambda mean, dt: -mean("c11")) for ab in normal),
+    }
+
+
+def _physics(axes: str, velocity, stress, surface, numbers: int) -> Physics:
+    """Put the table together; velocity and stress are formulas, for all planes and even ones."""
+    v, normal = [f"v{a}" for a in axes], [f"s{a}{a}" for a in axes]
+    shear = [f"s{p}" for p in _pairs(axes)]
+    n = len(axes)
+    stiffness = ("c11", "c13", "c33", *(("q66",) if n == 3 else ()), "q")
+    densities = tuple(f"rho_{a}" for a in axes)
+    even = even_density(velocity[1])
+    stresses = (*normal, *shear)
+    momentum = Stage("velocity", (*v,), stresses, densities, velocity[0], slots=n, even=even)
+    even = Even(stress[1], ("c11", "q"), one_rock, attrgetter("uniform"))
+    hooke = Stage("stress", stresses, (*v,), stiffness, stress[0], slots=n, even=even)
+    return Physics(
+        name="elastic",
+        axes=axes,
+        fields=(
+            *(Field(f"v{a}", a, "m/s", late=True) for a in axes),
+            *(Field(name, "", "Pa") for name in normal),
+            *(Field(name, name[1:], "Pa") for name in shear),
+        ),
+        stages=(
+            momentum,
+            hooke,
+            Stage("surface", (*normal,), (), ("c13", "c33"), surface, where="surface"),
+        ),
+        coefficients=coefficients,
+        needs=("vp", "vs", "rho"),
+        medium=("rho", "c11", "c13", "c33", "c44", *(("c66",) if n == 3 else ())),
+        observables=observables(axes),
+        drives=drives(axes),
+        layer_shift=2.0,  # less lets waves guided under a free surface grow in the layers
+        closed_surface=True,
+        slips=True,
+        fluid_force={a: Term(f"s{a}{a}", 1.0, a) for a in axes},
+        numbers_per_point=numbers,
+    )
+
+
+def two_dimensions() -> Physics:
+    """Give the P-SV equations in x and z."""
+    velocity, stress = (velocity_2d, even_velocity_2d), (_stress_2d, _even_stress_2d)
+    return _physics("xz", velocity, stress, _surface_2d, 18)
+
+
+def three_dimensions() -> Physics:
+    """Give the equations in x, y and z."""
+    velocity, stress = (velocity_3d, even_velocity_3d), (_stress_3d, _even_stress_3d)
+    return _physics("xyz", velocity, stress, _surface_3d, 30)

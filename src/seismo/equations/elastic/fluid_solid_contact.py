@@ -1,0 +1,233 @@
+"""Horizontal contacts of fluid and solid: where they cut the grid, and what each row stands for.
+
+The motion along a contact slips: vx jumps, so that each row of vx must belong to one side. The cell
+of node row n that a contact cuts keeps the values of the part that fills more of it, the *own*
+medium; the share r <= 1/2 of the *other* medium is lent to row a, the next one on its side::
+
+    fluid   o  row n - 1 = a (other)       1 + r cells of fluid
+    ------  |  ---- contact -------        vz of the half row between has the density of its cell
+    solid   o  row n         (own)         1 - r cells of solid
+
+What the rows do with it: `seismo.equations.elastic.fluid_solid_terms`. Where there is room
+(`Contact.closed`), the rows next to the contact have one-sided differences instead, and all of row
+n its own medium: `seismo.equations.elastic.fluid_solid_closure`,
+`seismo.equations.elastic.fluid_solid_operators`.
+Symbols: vp, vs, vx, vz velocities (m/s), rho density (kg/m3), lambda and mu moduli (Pa), rows
+counted from the first of the grid.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from itertools import pairwise
+from typing import Any
+
+import numpy as np
+
+from seismo.equations.elastic.fluid_solid_closure import closed_rows
+from seismo.grid.grid import Grid
+
+_SAMPLES = 8  # per cell: fluid or solid sheets thinner than 1/8 cell are left to the averages
+STABLE_SHARE = (
+    0.83  # of the stable step of the faster medium: what the rows at a contact are stable with
+)
+_TIE = 1e-9  # cells: a contact so close to a node counts as on it, and the node as solid
+
+
+@dataclass(frozen=True)
+class Rock:
+    """A medium beside a contact: vp, vs (m/s) and rho (kg/m3)."""
+
+    vp: float
+    vs: float
+    rho: float
+
+    @property
+    def shear(self) -> float:
+        """The shear modulus mu [Pa]."""
+        return self.rho * self.vs**2
+
+    @property
+    def stiffness(self) -> float:
+        """Give lambda + 2 mu [Pa]."""
+        return self.rho * self.vp**2
+
+    @property
+    def thin_stretch(self) -> float:
+        """Give l = lambda / (lambda + 2 mu)."""
+        return 1.0 - 2.0 * (self.vs / self.vp) ** 2
+
+    @property
+    def plate(self) -> float:
+        """Give E = 4 mu (lambda + mu) / (lambda + 2 mu) [Pa]."""
+        return 4.0 * self.shear * (1.0 - (self.vs / self.vp) ** 2)
+
+
+@dataclass(frozen=True)
+class Contact:
+    """One contact of fluid and solid.
+
+    Attributes:
+        row: node row n whose cell it cuts.
+        beside: node row a beyond it, of the other medium.
+        share: r, the part of the cell that the other medium fills, at most 1/2.
+        own: medium of row n.
+        other: medium of row a.
+        density: of the cell about the half row between n and a [kg/m3].
+        place: of the contact itself, a row with its fraction.
+        closed: whether its rows have one-sided differences.
+    """
+
+    row: int
+    beside: int
+    share: float
+    own: Rock
+    other: Rock
+    density: float
+    place: float
+    closed: bool = False
+
+    @property
+    def above(self) -> Rock:
+        """Give the medium above the contact."""
+        return self.own if self.row < self.beside else self.other
+
+    @property
+    def below(self) -> Rock:
+        """Give the medium below the contact."""
+        return self.other if self.row < self.beside else self.own
+
+    @property
+    def fastest(self) -> float:
+        """Give the speed of the faster medium [m/s]."""
+        return max(self.own.vp, self.other.vp)
+
+    @property
+    def half(self) -> int:
+        """Half row between the two rows (number of the node row above it)."""
+        return min(self.row, self.beside)
+
+    @property
+    def solid_above(self) -> bool:
+        """Whether the solid lies above the fluid."""
+        return (self.row < self.beside) == (self.own.vs > 0)
+
+    @property
+    def solid(self) -> Rock:
+        """Give the medium that holds shear."""
+        return self.own if self.own.vs > 0 else self.other
+
+    @property
+    def solid_row(self) -> int:
+        """Give the row of the solid next to the contact."""
+        return self.half if self.solid_above else self.half + 1
+
+    @property
+    def solid_weight(self) -> float:
+        """Give how many cells of solid the solid row stands for."""
+        return 1.0 - self.share if self.solid_row == self.row else 1.0 + self.share
+
+    @property
+    def centre(self) -> float:
+        """Give the row (with fraction) of the middle of what the solid row stands for."""
+        excess = 0.5 * (self.solid_weight - 1.0)
+        return self.solid_row + (excess if self.solid_above else -excess)
+
+    @property
+    def strain(self) -> dict[int, float]:
+        """Give how much of d_x vx in each row belongs to the cell that the contact cuts.
+
+        The strain of the fluid's part is that in its middle, on the line through two rows.
+        """
+        solid = self.solid_row
+        fluid, step = (solid + 1, 1) if self.solid_above else (solid - 1, -1)
+        mine = fluid == self.row
+        part = 1.0 - self.share if mine else self.share
+        away = 0.5 * self.share if mine else -0.5 - 0.5 * self.share
+        return {solid: 1.0 - part, fluid: part * (1.0 - away), fluid + step: part * away}
+
+
+def all_contacts(earth: Any, grid: Grid) -> list[Contact]:
+    """List the contacts of fluid and solid in an earth that varies with z only, from the top."""
+    if not earth.layered:
+        return []
+    cells = np.arange(-0.5, grid.points[2] - 0.5, 1.0 / _SAMPLES)
+    fluid = _fluid(earth, grid, cells)
+    jumps = np.flatnonzero(fluid[1:] != fluid[:-1])
+    places = [_bisect(earth, grid, cells[k], cells[k + 1]) for k in jumps]
+    return [
+        _contact(earth, grid, place, bool(fluid[k])) for place, k in zip(places, jumps, strict=True)
+    ]
+
+
+def find_contacts(earth: Any, grid: Grid, terms: int, surface: int = 0) -> tuple[Contact, ...]:
+    """Find the contacts of fluid and solid in an earth that varies with z only.
+
+    Contacts that share rows, or whose rows an absorbing layer or a closed surface would change, are
+    left out: there the averages of the model must do.
+
+    Args:
+        earth: `seismo.model.Earth`.
+        grid: the grid.
+        terms: half the order of the differences.
+        surface: rows under a free surface with their own operators.
+    """
+    found = all_contacts(earth, grid)
+    low, high = grid.low[2] + terms + 1, grid.points[2] - grid.high[2] - terms - 2
+    kept = []
+    for k, contact in enumerate(found):
+        first = surface + (terms + 1 if contact.solid_above else 0) if surface else low
+        others = found[:k] + found[k + 1 :]
+        if all(_apart(contact, c) for c in others) and first <= contact.half <= high:
+            closed = _has_room(contact, others, grid, terms, surface)
+            kept.append(replace(contact, closed=closed))
+    return tuple(kept)
+
+
+def _has_room(
+    contact: Contact, others: list[Contact], grid: Grid, terms: int, surface: int
+) -> bool:
+    """Whether no layer, closed surface or other contact reaches the rows that would be closed."""
+    rows = closed_rows(terms)
+    top = surface + max(rows, terms) if surface else grid.low[2] + rows + 1
+    bottom = grid.points[2] - grid.high[2] - 2 - rows
+    away = rows + max(rows, 2 * terms + 2)
+    alone = all(abs(contact.half - other.half) >= away for other in others)
+    return alone and top <= contact.half + 1 and contact.half <= bottom
+
+
+def _apart(one: Contact, other: Contact) -> bool:
+    """Whether contacts share no rows: each uses one of the solid, and two of the fluid."""
+    upper, lower = sorted((one, other), key=lambda contact: contact.half)
+    return lower.half - upper.half > (2 if upper.solid_above else 1)
+
+
+def _fluid(earth: Any, grid: Grid, place: np.ndarray) -> np.ndarray:
+    return earth.sample(grid.coordinate("z", place), None)["vs"] == 0.0
+
+
+def _bisect(earth: Any, grid: Grid, low: float, high: float) -> float:
+    above = _fluid(earth, grid, np.array([low]))
+    for _ in range(48):
+        middle = 0.5 * (low + high)
+        if _fluid(earth, grid, np.array([middle])) == above:
+            low = middle
+        else:
+            high = middle
+    return 0.5 * (low + high)
+
+
+def _contact(earth: Any, grid: Grid, place: float, fluid_above: bool) -> Contact:
+    n = int(np.floor(place + 0.5))
+    offset = place - n
+    own_above = offset > _TIE if fluid_above else offset > -_TIE
+    edges = (n - 0.5, place, n + 0.5)
+    middle = np.array([sum(pair) / 2 for pair in pairwise(edges)])
+    # The part of the other medium may be empty: ask a little beyond the contact.
+    middle[1 if own_above else 0] = place + (0.25 if own_above else -0.25)
+    values = earth.sample(grid.coordinate("z", middle), None)
+    above, below = (Rock(*(float(values[p][k]) for p in ("vp", "vs", "rho"))) for k in (0, 1))
+    own, other = (above, below) if own_above else (below, above)
+    share, part = 0.5 - abs(offset), min(abs(offset), 1.0)
+    density = part * own.rho + (1.0 - part) * other.rho
+    return Contact(n, n + 1 if own_above else n - 1, share, own, other, density, place)

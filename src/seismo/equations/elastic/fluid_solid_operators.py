@@ -1,0 +1,293 @@
+"""The closed rows of a contact of fluid and solid in the rows of the grid, and how fast they swing.
+
+Both sides of `seismo.equations.elastic.fluid_solid_closure` meet in the half row of the contact,
+whose vz is the velocity
+of the contact itself and has the mass of both: m = rho h_0 of the side above + that of the side
+below. With the matrix Q of both sides (half rows, node rows; z down) the rows near the contact are
+
+    vz      rho dvz/dt = inv(H_half) Q szz,   m dvz/dt = Q szz at the contact
+    szz     dszz/dt = -c33 inv(H_node) Q^T vz + c13 (dvx/dx + dvy/dy),  likewise sxx, syy
+    sxz     dsxz/dt = mu (inv(H_half) Q vx + dvz/dx)    half rows of the solid, 0 at the contact
+    vx      rho dvx/dt = -inv(H_node) Q^T sxz + dsxx/dx + dsxy/dy,  of the fluid without sxz
+
+with the medium of its own side in each row. The energy, the sum over all rows of
+
+    1/2 [H_node (rho vx^2 + strain energy) + H_half (rho vz^2 + sxz^2 / mu)]
+
+does not change. What the sweeps do differs by a few weighted rows
+(`seismo.equations.row_terms.RowSums`). Symbols as in `seismo.equations.elastic.fluid_solid_terms`.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from seismo.equations.elastic.fluid_solid_closure import ContactClosure, contact_closure
+from seismo.equations.elastic.fluid_solid_contact import STABLE_SHARE, Contact, Rock
+from seismo.equations.row_terms import Matrix, RowSums
+from seismo.grid.grid import AXES, Grid
+
+_MARGIN = 3  # stencils of interior on each side where the fastest vibration is sought
+_WAVENUMBERS = (0.0, 0.5, 0.8, 1.0)  # along the contact, of the largest
+
+
+@dataclass(frozen=True)
+class ContactOperators:
+    """Differences across a contact in a window of rows about it.
+
+    Attributes:
+        contact: the contact.
+        rows: of the first node and the first half row of the window; both go on one by one.
+        q: (half rows, node rows) Q, spacing 1.
+        plain: (half rows, node rows) what the sweeps take from nodes in half rows, spacing 1.
+        half_norm: (half rows) cells that each stands for; that of the contact is of both sides.
+        node_norm: (node rows) cells that each stands for.
+        shares: cells above and below the contact that its half row stands for.
+    """
+
+    contact: Contact
+    first: int
+    q: np.ndarray
+    plain: np.ndarray
+    half_norm: np.ndarray
+    node_norm: np.ndarray
+    shares: tuple[float, float]
+
+    @property
+    def middle(self) -> int:
+        """Index of the contact's half row in the window."""
+        return self.contact.half - self.first
+
+    @property
+    def solid_nodes(self) -> np.ndarray:
+        """Whether node rows of the window are of the solid."""
+        above = np.arange(len(self.node_norm)) <= self.middle
+        return above if self.contact.solid_above else ~above
+
+    @property
+    def sheared(self) -> np.ndarray:
+        """Whether half rows of the window have shear stress."""
+        offset = np.arange(len(self.half_norm)) - self.middle
+        return offset < 0 if self.contact.solid_above else offset > 0
+
+    def up(self) -> np.ndarray:
+        """Return d/dz from nodes to half rows, that of the contact times its norm."""
+        return self.q / self.half_norm[:, None]
+
+    def down(self) -> np.ndarray:
+        """Return d/dz from half rows to nodes."""
+        return -self.q.T / self.node_norm[:, None]
+
+
+def contact_operators(contact: Contact, c: np.ndarray, stencils: int = 1) -> ContactOperators:
+    """Build the operators about a contact.
+
+    Args:
+        contact: a closed one.
+        c: staggered coefficients of the interior (spacing 1).
+        stencils: half widths of interior beyond the closed rows on each side.
+    """
+    below = contact.half + 1 - contact.place
+    solid_above = contact.solid_above
+    sides = (_side(c, 1.0 - below, solid_above), _side(c, below, not solid_above))
+    reach = len(sides[0].node_norm) + stencils * len(c)
+    # Node rows half - reach + 1 .. half + reach, half rows half - reach + 1 .. half + reach - 1.
+    nodes, halves = np.arange(2 * reach), np.arange(2 * reach - 1)
+    ahead = nodes[None, :] - halves[:, None]
+    padded = np.append(c, np.zeros(2 * reach))
+    plain = np.where(ahead > 0, 1.0, -1.0) * padded[np.where(ahead > 0, ahead - 1, -ahead)]
+    middle = reach - 1
+    q = plain.copy()
+    q[:middle, middle + 1 :] = 0.0
+    q[middle + 1 :, : middle + 1] = 0.0
+    node_norm, half_norm = np.ones(len(nodes)), np.ones(len(halves))
+    for side, sign in zip(sides, (-1, 1), strict=True):
+        n = len(side.node_norm)
+        at_nodes = middle + (sign + 1) // 2 + sign * np.arange(side.q.shape[1])
+        at_halves = middle + sign * np.arange(n)
+        q[np.ix_(at_halves, at_nodes)] = sign * side.q
+        node_norm[at_nodes[:n]] = side.node_norm
+        half_norm[at_halves] = side.half_norm
+    shares = (float(sides[0].half_norm[0]), float(sides[1].half_norm[0]))
+    half_norm[middle] = sum(shares)
+    first = contact.half - middle
+    return ContactOperators(contact, first, q, plain, half_norm, node_norm, shares)
+
+
+def _side(c: np.ndarray, distance: float, solid: bool) -> ContactClosure:
+    return contact_closure(tuple(float(n) for n in c), round(distance, 9), solid)
+
+
+def _matrix(weights: np.ndarray, first: int, kept=None) -> Matrix:
+    """Name the rows of weights that are not zero."""
+    small = 1e-13 * np.abs(weights).max()
+    return {
+        (first + int(t), first + int(s)): float(weights[t, s])
+        for t, s in np.argwhere(np.abs(weights) > small)
+        if kept is None or kept[t]
+    }
+
+
+def velocity_terms(
+    operators: ContactOperators, axes: str, spacing: float, rho, rho_x, dt: float
+) -> list:
+    """List what to add to the velocities after their sweep.
+
+    Args:
+        operators: of a contact.
+        axes: "xz" or "xyz".
+        spacing: of rows [m].
+        rho: function(row) -> density of the sweep's vz at a node [kg/m3].
+        rho_x: function(row) -> density of its vx and vy [kg/m3].
+        dt: time step [s].
+    """
+    first = operators.first
+    halves, nodes = (first + np.arange(n) for n in operators.q.shape)
+    between = np.array([0.5 * (rho(h) + rho(h + 1)) for h in halves])
+    mass = between.copy()
+    mass[operators.middle] = contact_mass(operators, rho) / operators.half_norm[operators.middle]
+    across = operators.up() / mass[:, None] - operators.plain / between[:, None]
+    density = np.array([rho_x(n) for n in nodes])
+    along = np.where(operators.solid_nodes[:, None], operators.down(), 0.0) + operators.plain.T
+    along = np.where(operators.sheared, along, 0.0) / density[:, None]
+    scale = dt / spacing
+    shear = _matrix(scale * along, first)
+    return [
+        RowSums("vz", "szz", _matrix(scale * across, first)),
+        *(RowSums(f"v{a}", f"s{a}z", shear) for a in axes[:-1]),
+    ]
+
+
+def contact_mass(operators: ContactOperators, rho) -> float:
+    """Return the mass of the contact's half row [kg/m3]: function(row) -> density of a node row."""
+    above, below = operators.shares
+    return above * rho(operators.contact.half) + below * rho(operators.contact.half + 1)
+
+
+def stress_terms(
+    operators: ContactOperators, axes: str, spacing: float, c13, c33, c44, dt: float
+) -> list:
+    """List what to add to the stresses after their sweep.
+
+    Args:
+        operators: of a contact.
+        axes: "xz" or "xyz".
+        spacing: of rows [m].
+        c13: function(row) -> stiffness of a node row [Pa].
+        c33: function(row) -> stiffness of a node row [Pa].
+        c44: function(row) -> shear stiffness of a half row [Pa].
+        dt: time step [s].
+    """
+    first, scale = operators.first, dt / spacing
+    halves, nodes = (first + np.arange(n) for n in operators.q.shape)
+    across = operators.down() + operators.plain.T
+    stretch = np.array([[c(n) for n in nodes] for c in (c33, c13)])[:, :, None]
+    shear = np.array([c44(h) for h in halves])[:, None] * (operators.up() - operators.plain)
+    targets = [("szz", 0), *((f"s{a}{a}", 1) for a in axes[:-1])]
+    sheared = _matrix(scale * shear, first, operators.sheared)
+    return [
+        *(RowSums(name, "vz", _matrix(scale * stretch[k] * across, first)) for name, k in targets),
+        *(RowSums(f"s{a}z", f"v{a}", sheared) for a in axes[:-1]),
+    ]
+
+
+def row_norms(contacts: tuple[Contact, ...], c: np.ndarray, rows: int):
+    """Return the cells that node rows and half rows stand for (rows), in units of their density.
+
+    Args:
+        contacts: of the run.
+        c: staggered coefficients of the interior (spacing 1).
+        rows: of the grid.
+    """
+    nodes, halves = np.ones(rows), np.ones(rows)
+    for contact in contacts:
+        if contact.closed:
+            operators = contact_operators(contact, c)
+            at = operators.first + np.arange(len(operators.node_norm))
+            nodes[at] = operators.node_norm
+            halves[at[:-1]] = operators.half_norm
+            densities = contact.above.rho, contact.below.rho
+            halves[contact.half] = np.dot(operators.shares, densities) / np.mean(densities)
+    return nodes, halves
+
+
+def uncut_rows(contacts: tuple[Contact, ...], c: np.ndarray, halo: int) -> frozenset[int]:
+    """Return the rows before which the grid cannot be cut, as rows would read beyond a halo.
+
+    Args:
+        contacts: of the run.
+        c: staggered coefficients of the interior (spacing 1).
+        halo: rows that a subdomain holds of its neighbours.
+    """
+    found: set[int] = set()
+    for contact in contacts:
+        if contact.closed:
+            rows = contact_operators(contact, c)
+            reads = {*_matrix(rows.up(), rows.first), *_matrix(rows.down(), rows.first)}
+            for row, read in reads:
+                found.update(range(row + 1, read - halo + 1), range(read + halo + 1, row + 1))
+    return frozenset(found)
+
+
+def stable_share(contact: Contact, c: np.ndarray, grid: Grid) -> float:
+    """Return the share of the stable step of the faster medium that a contact leaves.
+
+    It is that of the fastest vibration of both half-spaces: the largest eigenvalue of a column.
+    Of rows that are not closed it was measured.
+
+    Args:
+        contact: the contact.
+        c: staggered coefficients of the interior (spacing 1).
+        grid: the grid.
+    """
+    if not contact.closed:
+        return STABLE_SHARE
+    along = [grid.spacing[2] / grid.spacing[AXES.index(axis)] for axis in grid.axes[:-1]]
+    ratio = float(np.linalg.norm(along))  # of the largest wavenumbers along and across the contact
+    operators = contact_operators(contact, c, _MARGIN)
+    largest = 2.0 * float(np.abs(c).sum())
+    media = (contact.above, contact.below)
+    limit = contact.fastest * largest * np.sqrt(1.0 + ratio**2)
+    found = max(vibrations(operators, media, f * ratio * largest)[0][0] for f in _WAVENUMBERS)
+    return min(1.0, limit / float(found))
+
+
+def vibrations(
+    operators: ContactOperators, media: tuple[Rock, Rock], k: float
+) -> tuple[np.ndarray, np.ndarray]:
+    """Return how a column of two media between fixed ends vibrates.
+
+    Args:
+        operators: of the contact, and of as many rows as the column has.
+        media: above and below it.
+        k: wavenumber along the contact (spacing 1).
+
+    Returns:
+        angular frequencies (modes) from the highest down, and shapes (modes, rows of vx, then of
+        vz), weighted by the root of mass.
+    """
+    count = len(operators.node_norm)
+    upper_node = np.arange(count) <= operators.middle
+    upper_half = np.arange(count - 1) < operators.middle
+    side = [medium.rho for medium in media]
+    rho = np.where(upper_node, *side)
+    rho_half = np.where(upper_half, *side)
+    above, below = operators.shares
+    total = above + below
+    rho_half[operators.middle] = (above * side[0] + below * side[1]) / total
+    c33 = np.where(upper_node, *(medium.stiffness for medium in media))
+    stretch = np.where(upper_node, *(medium.thin_stretch for medium in media))
+    plate = np.where(upper_node, *(medium.plate for medium in media))
+    mu = np.where(operators.sheared, np.where(upper_half, *(m.shear for m in media)), 0.0)
+    # Strains of (vx, vz) and their stiffness: across with what is along, of plates, and shear.
+    strains = [
+        (operators.node_norm * c33, -k * np.diag(stretch), operators.down()),
+        (operators.node_norm * plate, k * np.eye(count), np.zeros((count, count - 1))),
+        (operators.half_norm * mu, operators.up(), k * np.eye(count - 1)),
+    ]
+    root = 1.0 / np.sqrt(np.append(operators.node_norm * rho, operators.half_norm * rho_half))
+    stack = np.vstack([np.sqrt(w)[:, None] * np.hstack([x, z]) * root for w, x, z in strains])
+    _, frequencies, shapes = np.linalg.svd(stack, full_matrices=False)
+    return frequencies, shapes

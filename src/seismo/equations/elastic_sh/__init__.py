@@ -1,0 +1,116 @@
+"""Elastic SH waves in 2-D: vy and the two shear stresses that drive it.
+
+    rho dvy/dt = d_x sxy + d_z syz,    dsxy/dt = mu d_x vy,    dsyz/dt = mu d_z vy
+
+vy [m/s] stands on the nodes, half a step later than sxy, syz [Pa], which stand half a cell further
+along x and z (Moczo 1989). `rho` / dt, `q_xy` = 1 / (mu_xy dt) and `q` = 1 / (mu_yz dt) on the
+nodes; mu of a stress is the harmonic mean of its two nodes.
+
+The rock is isotropic; a cell that a contact cuts has a modulus for each stress: moduli add up along
+it, compliances across it (`seismo.model.averaging`). `even` formulas, of planes that no contact
+cuts, read `q` only; `q_xy` is kept for the other planes alone, and stands `packed` numbers earlier.
+"""
+
+from __future__ import annotations
+
+from operator import attrgetter
+
+import numpy as np
+
+from seismo.equations.elastic import FLUID_Q
+from seismo.equations.table import Drive, Even, Field, Physics, Stage, Term
+
+
+def _velocity(o):
+    at, put, here, x_dn, z_dn = o.at, o.put, o.here, o.x_dn, o.z_dn
+
+    @o.jit
+    def velocity(i, s, vy, sxy, syz, rho):
+        put(vy, i, s, at(vy, i) + (x_dn(sxy, i, s, 0) + z_dn(syz, i, s, 0)) / here(rho, i, s))
+
+    return velocity
+
+
+def _hooke(o):
+    """Build the update of both stresses; each yields by the sum of 1 / (mu dt) of two nodes."""
+    at, put, x_up, z_up, two = o.at, o.put, o.x_up, o.z_up, o.number(2)
+
+    @o.jit
+    def hooke(i, s, sxy, syz, vy, yield_xy, yield_yz):
+        put(sxy, i, s, at(sxy, i) + two / yield_xy * x_up(vy, i, s, 0))
+        put(syz, i, s, at(syz, i) + two / yield_yz * z_up(vy, i, s, 0))
+
+    return hooke
+
+
+def _stress(o):
+    hooke, here, x_next, z_next = _hooke(o), o.here, o.x_next, o.z_next
+
+    @o.jit
+    def stress(i, s, sxy, syz, vy, q_xy, q):
+        k = i - s.packed
+        yield_xy = here(q_xy, k, s) + x_next(q_xy, k, s)
+        hooke(i, s, sxy, syz, vy, yield_xy, here(q, i, s) + z_next(q, i, s))
+
+    return stress
+
+
+def _even_stress(o):
+    hooke, here, x_next, z_next = _hooke(o), o.here, o.x_next, o.z_next
+
+    @o.jit
+    def stress(i, s, sxy, syz, vy, q):
+        q0 = here(q, i, s)
+        hooke(i, s, sxy, syz, vy, q0 + x_next(q, i, s), q0 + z_next(q, i, s))
+
+    return stress
+
+
+def coefficients(medium: dict, dt: float) -> dict:
+    """Give `rho` / dt, `q_xy` and `q` from `rho` [kg/m^3], `mu_xy` and `mu_yz` [Pa]."""
+    floor = 1.0 / (FLUID_Q * dt)
+    return {
+        "rho": medium["rho"] / dt,
+        "q_xy": 1.0 / (medium["mu_xy"].clip(min=floor) * dt),
+        "q": 1.0 / (medium["mu_yz"].clip(min=floor) * dt),
+    }
+
+
+def one_modulus(medium: dict) -> np.ndarray:
+    """Tell where both stresses have one modulus."""
+    return np.isclose(medium["mu_xy"], medium["mu_yz"], rtol=1e-9, atol=0.0)
+
+
+def two_dimensions() -> Physics:
+    """Give the SH equations in x and z."""
+    even = Even(_even_stress, ("q",), one_modulus, attrgetter("uniform"))
+    return Physics(
+        name="elastic_sh",
+        axes="xz",
+        fields=(
+            Field("vy", "", "m/s", late=True),
+            Field("sxy", "x", "Pa"),
+            Field("syz", "z", "Pa"),
+        ),
+        stages=(
+            Stage("velocity", ("vy",), ("sxy", "syz"), ("rho",), _velocity, slots=1),
+            Stage("stress", ("sxy", "syz"), ("vy",), ("q_xy", "q"), _stress, slots=1, even=even),
+        ),
+        coefficients=coefficients,
+        needs=("vs", "rho"),
+        medium=("rho", "mu_xy", "mu_yz"),
+        observables={
+            "velocity": {"vy": (Term("vy"),)},
+            "stress": {"sxy": (Term("sxy"),), "syz": (Term("syz"),)},
+        },
+        drives={
+            "force": (Drive("vy", "y", lambda mean, dt: 1 / mean("rho")),),
+            "moment_tensor": (
+                Drive("sxy", "xy", lambda mean, dt: -dt, derivative=1),
+                Drive("syz", "yz", lambda mean, dt: -dt, derivative=1),
+            ),
+        },
+        fastest="vs",
+        closed_surface=True,
+        numbers_per_point=11,
+    )

@@ -1,0 +1,180 @@
+"""What a wave equation declares: fields, stages, coefficients, quantities, moments."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass, field
+
+
+@dataclass(frozen=True)
+class Field:
+    """One array of the wavefield.
+
+    Attributes:
+        name: vx, szz, p, ...
+        half: the axes along which it stands half a cell further, e.g. "xz" for sxz.
+        unit: SI unit.
+        late: whether it stands half a step later than the fields at t = step * dt.
+    """
+
+    name: str
+    half: str
+    unit: str
+    late: bool = False
+
+
+@dataclass(frozen=True)
+class Even:
+    """A stage's formula for planes z whose medium fewer coefficients tell.
+
+    Attributes:
+        formula: as that of the stage.
+        coefficients: model arrays it uses.
+        where: function(medium) -> where the medium is such.
+        asks: averages at the nodes that `where` takes beside those of the equation.
+        of_density: whether it asks for densities alone, and for those of the next plane, too, since
+            they stand between.
+        everywhere: function(extremes) -> whether it is throughout an earth of those
+            (`seismo.model.extremes.Extremes`).
+    """
+
+    formula: Callable
+    coefficients: tuple[str, ...]
+    where: Callable
+    everywhere: Callable
+    asks: tuple[str, ...] = ()
+    of_density: bool = False
+
+
+@dataclass(frozen=True)
+class Stage:
+    """One update of some fields from others, at every point.
+
+    Attributes:
+        name: velocity, stress, pressure, ...
+        writes: fields it changes (read on the spot only).
+        reads: fields it differentiates.
+        coefficients: model arrays it uses.
+        formula: function(operators) -> update(i, place, *writes, *reads, *coefficients).
+        slots: layer memory variables along one axis.
+        where: "everywhere", "layer" (absorbing layers only) or "surface" (the free-surface row).
+        shares: name of an earlier stage whose layer memory this one continues to use.
+        even: the same for planes z where the medium is even, with fewer arrays.
+    """
+
+    name: str
+    writes: tuple[str, ...]
+    reads: tuple[str, ...]
+    coefficients: tuple[str, ...]
+    formula: Callable
+    slots: int = 0
+    where: str = "everywhere"
+    shares: str | None = None
+    even: Even | None = None
+
+    def on(self, even: bool) -> tuple[Callable, tuple[str, ...]]:
+        """Give the formula and the coefficients for planes of one kind."""
+        one = self.even if even and self.even else self
+        return one.formula, one.coefficients
+
+
+@dataclass(frozen=True)
+class Term:
+    """A share of an observable or of a source: factor * field, differentiated along `along`."""
+
+    field: str
+    factor: float = 1.0
+    along: str = ""
+
+
+@dataclass(frozen=True)
+class Drive:
+    """How a source acts on one field: field += scale * component * signal / cell volume.
+
+    Attributes:
+        field: the field it adds to, in the stage that writes it first.
+        component: which number of the mechanism: "x" of a force, "xz" of a moment tensor, "".
+        scale: function(mean, dt) -> factor per point, where mean(name) is the coefficient averaged
+            to the field's points; mean(name, own=True) that for its axis, where planes have it.
+        derivative: time derivative of the source's moment (or force, or amplitude) that acts;
+            -1 is its integral.
+    """
+
+    field: str
+    component: str
+    scale: Callable
+    derivative: int = 0
+
+
+@dataclass(frozen=True)
+class Physics:
+    """One wave equation in one number of dimensions.
+
+    Attributes:
+        name: key of the scenario.
+        axes: "xz" or "xyz".
+        fields: the wavefield.
+        stages: in the order of the time step.
+        coefficients: function(medium, dt) -> dict of model arrays.
+        needs: model parameters the user must give, of "vp", "vs", "rho".
+        medium: averaged parameters that `coefficients` takes (see `seismo.model.averaging`).
+        observables: quantity -> component -> terms.
+        drives: type of source -> how it acts.
+        fastest: the velocity that limits the time step, "vp" or "vs".
+        layer_shift: frequency shift of its absorbing layers, in dominant frequencies of the source.
+        swap: the pair of fields that change places after every step, if any.
+        second_order: whether the scheme is second order in time on one field.
+        closed_surface: whether the free surface is a closure of the operators (else mirrored).
+        slips: whether fluid meets solid, and slips on it
+            (`seismo.equations.elastic.fluid_solid_contact`).
+        fluid_force: axis -> what accelerates a fluid along it: factor * d field / d axis is
+            rho dv/dt; where the inverse density is a tensor (`seismo.solver.slip_terms`).
+        numbers_per_point: numbers a perfect kernel moves for one point and step, in even planes.
+    """
+
+    name: str
+    axes: str
+    fields: tuple[Field, ...]
+    stages: tuple[Stage, ...]
+    coefficients: Callable
+    needs: tuple[str, ...]
+    medium: tuple[str, ...]
+    observables: dict[str, dict[str, tuple[Term, ...]]] = field(default_factory=dict)
+    drives: dict[str, tuple[Drive, ...]] = field(default_factory=dict)
+    fastest: str = "vp"
+    layer_shift: float = 1.0
+    swap: tuple[str, str] | None = None
+    second_order: bool = False
+    closed_surface: bool = False
+    slips: bool = False
+    fluid_force: dict[str, Term] = field(default_factory=dict)
+    numbers_per_point: int = 0
+
+    @property
+    def sparse(self) -> dict[str, str]:
+        """Coefficients that even planes of a stage do without, and the name of that stage.
+
+        The row of a free surface keeps what its stage reads.
+        """
+        return {
+            name: stage.name
+            for stage in self.stages
+            if stage.even
+            for name in stage.coefficients
+            if name not in stage.even.coefficients
+        }
+
+    @property
+    def parities(self) -> tuple[int, ...]:
+        """The kinds of steps there are: 0, and 1 where the names of arrays alternate."""
+        return (0, 1) if self.swap else (0,)
+
+    def stage_writing(self, name: str) -> str:
+        """Give the first stage after which field `name` is new."""
+        if self.swap and name == self.swap[0]:
+            name = self.swap[1]
+        return next(s.name for s in self.stages if name in s.writes)
+
+    def named(self, name: str) -> Field:
+        """Give the field of that name."""
+        return next(f for f in self.fields if f.name == name)

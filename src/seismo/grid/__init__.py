@@ -1,0 +1,1 @@
+"""The grid: points, boxes, difference coefficients, interpolation, time step, parts."""

@@ -1,0 +1,209 @@
+"""Weights that read a field between its points, or spread a source over them.
+
+Away from a free surface: a Kaiser-windowed sinc of 8 points along each axis (Hicks 2002, b = 6.31)
+whose moments up to degree 3 are made exact, so that smooth fields are read exactly however the
+point lies. Next to an image surface the window is folded back with the field's sign. Next to a
+closed surface (elastic), where no points exist above, the polynomial through the nearest rows is
+used, and a field that vanishes on the surface is told so. Where the surface prescribes a field's
+slope (`seismo.solver.surface_slope`) the polynomial has that slope there, and needs fewer rows.
+Points on the grid have weight one.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import lru_cache
+
+import numpy as np
+
+RADIUS = 4
+KAISER_B = 6.31
+EXACT_DEGREE = 3
+SURFACE_POINTS = 6
+SLOPE_ROWS = 4  # least rows beside a prescribed slope
+ON_GRID = 1e-9  # in cells: nearer than this is on the point
+
+
+Along = tuple[np.ndarray, np.ndarray]  # indices and weights along an axis
+
+
+@dataclass(frozen=True)
+class Surface:
+    """How a field continues above the free surface along z.
+
+    Attributes:
+        sign: -1 or 1 for an image, 0 for a closed surface.
+        vanishes: whether the field is zero on the surface.
+        sloped: half points below a closed surface that its prescribed slope can be used with, 0
+            where there is none.
+    """
+
+    sign: int
+    vanishes: bool
+    sloped: int = 0
+
+
+def kaiser_window(distance: np.ndarray) -> np.ndarray:
+    """Return the window at distances in rows."""
+    inside = np.clip(1 - (distance / RADIUS) ** 2, 0, None)
+    return np.i0(KAISER_B * np.sqrt(inside)) / np.i0(KAISER_B) * (np.abs(distance) <= RADIUS)
+
+
+def powers_of(distance: np.ndarray) -> np.ndarray:
+    """Return the powers (degree, rows) of distances that are read exactly."""
+    return distance[None, :] ** np.arange(EXACT_DEGREE + 1)[:, None]
+
+
+def _kaiser_sinc(distance: np.ndarray) -> np.ndarray:
+    window, powers = kaiser_window(distance), powers_of(distance)
+    weights = np.sinc(distance) * window
+    wanted = np.eye(EXACT_DEGREE + 1)[0] - powers @ weights
+    correction = np.linalg.solve((powers * window) @ powers.T, wanted)
+    return weights + window * (correction @ powers)
+
+
+def lagrange(points: np.ndarray, at: float) -> np.ndarray:
+    """Return the weights of the polynomial through all points."""
+    count = len(points)
+    own = np.eye(count, dtype=bool)
+    above = np.where(own, 1.0, at - points[None, :])
+    below = np.where(own, 1.0, points[:, None] - points[None, :])
+    return np.prod(above / below, axis=1)
+
+
+def _one_sided(position: float, shift: float, first: int, vanishes: bool):
+    """Use the nearest rows at or below the surface (row `first`, fields at row + shift)."""
+    start = max(first, int(np.floor(position - shift)) - SURFACE_POINTS // 2 + 1)
+    rows = np.arange(start, start + SURFACE_POINTS)
+    points = rows + shift
+    if vanishes and shift and start == first:
+        return rows, lagrange(np.concatenate([[float(first)], points]), position)[1:]
+    return rows, lagrange(points, position)
+
+
+@lru_cache(maxsize=4096)
+def sloped_weights(position: float, sloped: int) -> tuple[np.ndarray, float]:
+    """Give the weights of the first half points below a surface, and of the slope on it.
+
+    They are those of the polynomial of powers 0 ... n through n half points that has the slope at 0
+    (Hermite interpolation).
+
+    Args:
+        position: in rows below the surface.
+        sloped: half points that may be used.
+
+    Returns:
+        weights (n) float64, and that of the slope in units of field / row.
+    """
+    rows = min(sloped, max(SLOPE_ROWS, int(np.floor(position - 0.5)) + SLOPE_ROWS))
+    powers = np.arange(rows + 1)
+    through = (np.arange(rows)[:, None] + 0.5) ** powers
+    weights = np.linalg.solve(np.vstack([through, powers == 1]).T, position**powers)
+    return weights[:-1], float(weights[-1])
+
+
+def slope_share(position: float, half: bool, surface: Surface | None) -> float:
+    """Give the weight of the surface's slope, in field / row, in what `axis_weights` reads."""
+    on_row = abs(position - 0.5 - np.rint(position - 0.5)) < ON_GRID and position > 0
+    if surface is None or not half or on_row or not _uses_slope(position, surface):
+        return 0.0
+    return sloped_weights(position, surface.sloped)[1]
+
+
+def _uses_slope(position: float, surface: Surface) -> bool:
+    """Tell whether a position lies so near the surface, and above the contacts."""
+    return 0 <= position < min(RADIUS - 0.5, surface.sloped)
+
+
+def derivative_weights(
+    position: float, half: bool, rows: int, further: Along
+) -> tuple[np.ndarray, np.ndarray, float]:
+    """Give the rows and weights that read a derivative across a closed surface, known on it.
+
+    In the first rows they are those of the polynomial through the surface and the rows below.
+
+    Args:
+        position: in rows below the surface.
+        half: whether the derivative stands half a cell below the rows; else row 0 is the surface.
+        rows: that the polynomial may go through.
+        further: rows and weights to use further down.
+
+    Returns:
+        indices (n) int, weights (n) float64, and the weight of the derivative on the surface.
+    """
+    if position < ON_GRID:
+        return np.zeros(0, int), np.zeros(0), 1.0
+    first, shift = (0, 0.5) if half else (1, 0.0)
+    if position < min(RADIUS - 0.5, rows):
+        below = np.arange(min(SURFACE_POINTS, rows)) + first
+        weights = lagrange(np.append(0.0, below + shift), position)
+        return below, weights[1:], float(weights[0])
+    along, weights = further
+    kept = along >= first
+    return along[kept], weights[kept], float(weights[~kept].sum())
+
+
+def midpoint_weights(reach: int) -> tuple[np.ndarray, np.ndarray]:
+    """Give half points beside a node, `reach` on each side, and the weights that read it there."""
+    rows = np.arange(-reach, reach)
+    return rows, lagrange(rows + 0.5, 0.0)
+
+
+@lru_cache(maxsize=4096)  # receivers on a line share all but one of their coordinates
+def axis_weights(
+    position: float, half: bool, first: int = 0, surface: Surface | None = None
+) -> tuple[np.ndarray, np.ndarray]:
+    """Give the points along one axis and their weights.
+
+    Args:
+        position: where, in grid indices.
+        half: whether the field stands half a cell further along this axis.
+        first: index of the surface row, where there is one.
+        surface: how the field continues above it, or None.
+
+    Returns:
+        indices (n) int, weights (n) float64.
+    """
+    shift = 0.5 if half else 0.0
+    nearest = int(np.rint(position - shift))
+    if abs(position - shift - nearest) < ON_GRID and (surface is None or nearest >= first):
+        return np.array([nearest]), np.ones(1)
+    start = int(np.floor(position - shift)) - RADIUS + 1
+    rows = np.arange(start, start + 2 * RADIUS)
+    if surface is None or start >= first:
+        return rows, _kaiser_sinc(position - shift - rows)
+    if surface.sign == 0 and half and _uses_slope(position - first, surface):
+        weights = sloped_weights(position - first, surface.sloped)[0]
+        return np.arange(first, first + weights.size), weights
+    if surface.sign == 0:
+        return _one_sided(position, shift, first, surface.vanishes)
+    weights = _kaiser_sinc(position - shift - rows)
+    above = rows < first
+    mirrored = np.where(above, 2 * first - rows - int(half), rows)
+    return mirrored, np.where(above, surface.sign * weights, weights)
+
+
+def point_weights(
+    position, half: str, first: int = 0, surface: Surface | None = None, side: Along | None = None
+):
+    """Give the grid points around a position and their weights.
+
+    Args:
+        position: x, y, z in grid indices.
+        half: axes along which the field stands half a cell further.
+        first: index along z of the free surface.
+        surface: how the field continues above it, or None.
+        side: rows and weights along z of the side of a contact where it lies, or None.
+
+    Returns:
+        x, y, z (n) int indices and weights (n).
+    """
+    along = [
+        axis_weights(p, a in half, first, surface if a == "z" else None)
+        for a, p in zip("xyz", position, strict=True)
+    ]
+    if side is not None:
+        along[2] = side
+    x, y, z = np.meshgrid(*(a[0] for a in along), indexing="ij")
+    wx, wy, wz = np.meshgrid(*(a[1] for a in along), indexing="ij")
+    return x.ravel(), y.ravel(), z.ravel(), (wx * wy * wz).ravel()

@@ -1,0 +1,33 @@
+"""Figures from results files: each a kind that `draw` knows by name (`KINDS`)."""
+
+from __future__ import annotations
+
+from seismo.output.figures.choice import EmptyFigureError, alternatives, too_short
+from seismo.output.figures.gather import gather
+from seismo.output.figures.kinds import KINDS, Kind, draw, picture_name, shared
+from seismo.output.figures.model import model
+from seismo.output.figures.movie import movie
+from seismo.output.figures.peaks import peaks
+from seismo.output.figures.snapshot import snapshot
+from seismo.output.figures.spectra import spectra
+from seismo.output.figures.telemetry import telemetry
+from seismo.output.figures.traces import traces
+
+__all__ = [
+    "KINDS",
+    "EmptyFigureError",
+    "Kind",
+    "alternatives",
+    "draw",
+    "gather",
+    "model",
+    "movie",
+    "peaks",
+    "picture_name",
+    "shared",
+    "snapshot",
+    "spectra",
+    "telemetry",
+    "too_short",
+    "traces",
+]

@@ -1,0 +1,258 @@
+"""Record sections: the traces of one shot side by side, as an image or as wiggles."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+
+import numpy as np
+from matplotlib.axes import Axes
+from matplotlib.figure import Figure
+
+from seismo.errors import ScenarioError
+from seismo.output.arrays import TraceSet
+from seismo.output.figures.choice import (
+    Names,
+    Percentile,
+    first_components,
+    refuse_empty,
+    shot_index,
+    shot_words,
+    trace_set,
+)
+from seismo.output.figures.section import source_place
+from seismo.output.figures.style import (
+    DIVERGING,
+    WIDTH,
+    amplitude_label,
+    clip_level,
+    entitle,
+    length_unit,
+    outer_labels,
+    panels,
+    quiet_frame,
+    styled,
+)
+from seismo.output.quantities import pretty_unit, symbol
+from seismo.output.results import Results
+from seismo.scenario.units import with_unit
+
+_MOST_WIGGLES = 60
+_MOST_CODES = 15
+_MOST_TICKS = 5
+_SWING = 1.5  # spacings of the traces: what exceeds it is cut
+_BOX = 5.0  # spacings: traces cut so far below their peaks are boxes
+_NOISE = 5e-5  # of the largest peak: on nodal lines, rounding and errors of the differences
+_LEAST_GAP = 0.02  # of the mean: closer traces cover each other
+_NAMED_GAP = 0.2  # and their codes, where these are written
+
+
+@styled
+def gather(
+    results: Results,
+    *,
+    receivers: str | None = None,
+    shot: str | int | None = None,
+    quantities: Names | None = None,
+    mode: str | None = None,
+    by: str | None = None,
+    clip: Percentile = 99.0,
+    normalise: bool | None = None,
+) -> Figure:
+    """Draw a record section per component, time down the page.
+
+    Args:
+        results: the results file.
+        receivers: name of the receiver set (default: the first).
+        shot: name or number of the shot (default: the first).
+        quantities: which ones (default: all of the set, at most three).
+        mode: ``image`` or ``wiggle`` (default: wiggle up to 60 receivers).
+        by: ``x``, ``y``, ``z``, ``distance`` or, with a sign in 2-D, ``offset`` from the source,
+            or ``number``; by default the coordinate the receivers lie along, else the distance.
+        clip: percentile at which the colours of an image saturate; the median of the peaks of
+            the traces is one spacing of wiggles, which are cut at one and a half.
+        normalise: scale every trace to its own peak; by default where wiggles would be cut far
+            below their peaks, in more than a tenth of the traces.
+
+    Raises:
+        ScenarioError: the file does not hold what is asked for.
+    """
+    traces = trace_set(results, receivers)
+    names, shown = first_components(traces, quantities)
+    index = shot_index(traces, shot)
+    place, label = abscissa(traces, source_place(results, traces.shots[index]), by)
+    style = mode or ("wiggle" if len(place) <= _MOST_WIGGLES else "image")
+    draw = choose_mode(style)
+    refuse_empty(results, traces, names, index)
+    # Receivers at one place, but for rounding, keep their order.
+    order = np.argsort(np.round(place, _digits(place)), kind="stable")
+    place, ticks = spread(place[order])
+    figure, grid = panels(1, len(names), 5.0, width=min(WIDTH, 1.5 + 3.3 * len(names)))
+    for panel, name in zip(grid[0], names, strict=True):
+        values = np.nan_to_num(traces.values_of(name, index))[order]
+        values = _normalised(values) if normalise else values
+        unit = "" if normalise else traces.unit(name)
+        codes = [traces.codes[k] for k in order]
+        draw(panel, Record(name, unit, place, codes, traces.time, values, clip, normalise))
+        panel.set_xlabel(f"{label}\nnot to scale" if ticks else label)
+        if ticks:
+            turned = {"rotation": 60} if len(place) <= _MOST_CODES else {}
+            panel.set_xticks(list(ticks), list(ticks.values()), **turned)
+        panel.set_ylabel("time (s)")
+        panel.set_ylim(traces.time[-1], traces.time[0])
+    outer_labels(grid, len(names))
+    named = shot_words(results, traces.shots[index])
+    entitle(figure, results, traces.name, shown, named)
+    return figure
+
+
+@dataclass(frozen=True)
+class Record:
+    """One component of one shot: values (receiver, time) at `place` along the section.
+
+    Those that are `normalised` are without a unit, shares of each trace's own peak; None leaves it
+    to the drawing.
+    """
+
+    name: str
+    unit: str
+    place: np.ndarray
+    codes: list[str]
+    time: np.ndarray
+    values: np.ndarray
+    clip: float
+    normalised: bool | None
+
+
+def choose_mode(mode: str) -> Callable[[Axes, Record], None]:
+    """Return the drawing function of a mode.
+
+    Raises:
+        ScenarioError: there is no such mode.
+    """
+    if mode not in _MODES:
+        raise ScenarioError(f"mode {mode!r}: use {' or '.join(_MODES)}")
+    return _MODES[mode]
+
+
+def abscissa(traces: TraceSet, source: dict[str, float], by: str | None) -> tuple[np.ndarray, str]:
+    """Return where each trace stands (receiver) and the axis label.
+
+    Raises:
+        ScenarioError: `by` is not possible for these receivers.
+    """
+    columns = {axis: traces.column(axis) for axis in "xyz"}
+    places = {axis: values for axis, values in columns.items() if values is not None}
+    by = by or _natural(places, source)
+    if by == "number":
+        return np.arange(len(traces.codes), dtype=float), "receiver number"
+    if by in places:
+        values, words = places[by], by
+    elif by in ("distance", "offset") and source:
+        apart = [v - source[a] for a, v in places.items() if a in source and a != "z"]
+        signed = by == "offset" and len(apart) == 1
+        values = apart[0] if signed else np.sqrt(np.sum(np.square(apart), axis=0))
+        words = "offset" if signed else "horizontal distance"
+    else:
+        raise ScenarioError(
+            f"by {by!r}: use {', '.join([*places, 'distance', 'offset', 'number'])}"
+        )
+    # A distance is told in the unit that a line of the same receivers is.
+    factor, unit = length_unit(values, *places.values())
+    return values * factor, f"{words} ({unit})"
+
+
+def _digits(place: np.ndarray) -> int:
+    """Return the decimals that tell a thousandth of the largest place, or less."""
+    largest = np.abs(place).max(initial=0.0)
+    return 3 - int(np.floor(np.log10(largest))) if largest > 0.0 else 0
+
+
+def spread(place: np.ndarray) -> tuple[np.ndarray, dict[float, str]]:
+    """Return places (receiver, growing) where no two traces cover each other, and their ticks.
+
+    Where some do, or their codes would, all are put side by side at equal distances, and ticks say
+    where a part of them really stands; there are none otherwise.
+    """
+    gaps = np.diff(place)
+    least = _NAMED_GAP if place.size <= _MOST_CODES else _LEAST_GAP
+    if not gaps.size or gaps.min() >= least * gaps.mean() > 0.0:
+        return place, {}
+    every = 1 if place.size <= _MOST_CODES else -(-place.size // _MOST_TICKS)
+    chosen = range(0, place.size, every)
+    told = np.round(place, _digits(place) - 1)  # three digits, for which there is room
+    return np.arange(place.size, dtype=float), {float(n): f"{told[n]:.10g}" for n in chosen}
+
+
+def _natural(places: dict[str, np.ndarray], source: dict[str, float]) -> str:
+    spans = {axis: float(np.ptp(values)) for axis, values in places.items() if values.size}
+    longest = max(spans, key=lambda axis: spans[axis], default=None)
+    if longest is None or spans[longest] == 0.0:
+        return "number"
+    others = max((span for axis, span in spans.items() if axis != longest), default=0.0)
+    return longest if others < 0.05 * spans[longest] or not source else "distance"
+
+
+def _normalised(values: np.ndarray) -> np.ndarray:
+    peak = np.abs(values).max(axis=-1, keepdims=True)
+    return values / np.where(peak > 0, peak, 1.0)
+
+
+def _draw_image(panel: Axes, record: Record) -> None:
+    level = clip_level(record.values, record.clip)
+    factor, label = amplitude_label(record.name, record.unit, level)
+    label += ", of each trace's peak" if record.normalised else ""
+    image = panel.pcolormesh(
+        record.place, record.time, record.values.T * factor, shading="nearest", cmap=DIVERGING,
+        vmin=-level * factor, vmax=level * factor, rasterized=True,
+    )  # fmt: skip
+    panel.figure.colorbar(
+        image, ax=panel, label=label, location="top", extend="both", shrink=0.8, aspect=25, pad=0.02
+    )
+
+
+def _draw_wiggles(panel: Axes, record: Record) -> None:
+    peaks = np.abs(record.values).max(axis=-1)
+    level = typical_peak(peaks)
+    own = record.normalised is None and _uneven(peaks, level)
+    levels = np.maximum(peaks, _NOISE * peaks.max()) if own else np.full(peaks.size, level)
+    steps = np.diff(record.place)
+    step = float(np.median(steps[steps > 0])) if (steps > 0).any() else 1.0
+    for where, trace, one in zip(record.place, record.values, levels, strict=True):
+        swing = where + np.clip(trace / one, -_SWING, _SWING) * step
+        panel.plot(swing, record.time, color="black", linewidth=0.5)
+        panel.fill_betweenx(
+            record.time, where, swing, where=swing > where, color="black", linewidth=0
+        )
+    panel.set_xlim(record.place.min() - _SWING * step, record.place.max() + _SWING * step)
+    if len(record.codes) <= _MOST_CODES:
+        top = panel.secondary_xaxis("top")
+        top.set_xticks(record.place, record.codes, rotation=60, ha="left", fontsize=7)
+        top.tick_params(length=2)
+    size, note = f"one spacing = {pretty_unit(with_unit(level, record.unit))}", ""
+    if own or record.normalised:
+        size = "each to its own peak"
+    if own:
+        least, most = (with_unit(peak, record.unit) for peak in (levels.min(), levels.max()))
+        note = f"\n{pretty_unit(least)} to {pretty_unit(most)}"
+    elif peaks.max() > _SWING * level:
+        note = f"\nmedian of the peaks, cut at {_SWING:g}"
+    panel.set_title(f"{symbol(record.name)}, {size}{note}")
+    quiet_frame(panel)
+
+
+def typical_peak(peaks: np.ndarray) -> float:
+    """Return the median of the peaks of traces (receiver), of those that move.
+
+    A trace above the source may be a thousand times the others, which it should not flatten.
+    """
+    moving = peaks[peaks > _NOISE * peaks.max()]
+    return float(np.median(moving)) if moving.size else 1.0
+
+
+def _uneven(peaks: np.ndarray, level: float) -> bool:
+    """Tell whether a scale for all makes boxes of more than a tenth of the traces."""
+    return bool(np.mean(peaks > _BOX * level) > 0.1)
+
+
+_MODES = {"image": _draw_image, "wiggle": _draw_wiggles}

@@ -1,0 +1,179 @@
+"""The kinds of figures by name, and the one call that draws any of them into a file."""
+
+from __future__ import annotations
+
+import contextlib
+import inspect
+import os
+import re
+import uuid
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, get_type_hints
+
+from matplotlib.figure import Figure
+from pydantic import ConfigDict, TypeAdapter, ValidationError
+
+from seismo.errors import ScenarioError
+from seismo.output.arrays import choose
+from seismo.output.atomic_file import final_path, refusal
+from seismo.output.figures.choice import shot_name, too_short
+from seismo.output.figures.gather import gather
+from seismo.output.figures.model import model
+from seismo.output.figures.movie import SUFFIXES, movie
+from seismo.output.figures.peaks import peaks
+from seismo.output.figures.snapshot import snapshot
+from seismo.output.figures.spectra import spectra
+from seismo.output.figures.style import STYLE
+from seismo.output.figures.telemetry import telemetry
+from seismo.output.figures.traces import traces
+from seismo.output.results import Results
+
+# Options that say what is shown, not how: part of a picture's name, in this order.
+_CHOOSING = (
+    "receivers", "series", "maps", "shot", "field", "quantities", "parameters", "section", "times",
+    "codes",
+)  # fmt: skip
+_LONGEST = 100  # letters of them
+
+
+@dataclass(frozen=True)
+class Kind:
+    """A kind of figure: its name, what it shows, its function and its usual file type.
+
+    `asked` kinds are drawn when they are named only.
+    """
+
+    name: str
+    summary: str
+    function: Callable[..., Figure]
+    suffix: str = ".png"
+    writes_itself: bool = False
+    asked: bool = False
+
+    @property
+    def options(self) -> tuple[str, ...]:
+        """The names of the keyword arguments of the function."""
+        parameters = inspect.signature(self.function).parameters.values()
+        return tuple(p.name for p in parameters if p.kind is p.KEYWORD_ONLY)
+
+    def checked(self, name: str, value: Any) -> Any:
+        """Return the value of an option as the function takes it.
+
+        Raises:
+            ScenarioError: there is no such option, or it cannot be that.
+        """
+        hints = get_type_hints(self.function, include_extras=True)
+        known = {option: hints[option] for option in self.options}
+        hint = choose(known, name, f"options of {self.name}")
+        kind = TypeAdapter(hint, config=ConfigDict(coerce_numbers_to_str=True))
+        try:
+            return kind.validate_python(value)
+        except ValidationError as error:
+            told = "; or ".join(dict.fromkeys(problem["msg"] for problem in error.errors()))
+            words = told.replace("Input should", "must").lower()
+            raise ScenarioError(f"plot {self.name}: option {name}: {value!r}: {words}") from None
+
+    def available(self, results: Results) -> bool:
+        """Say whether the file holds what this kind draws, and it is drawn without being named."""
+        if self.asked:
+            return False
+        if self.name == "model":
+            return len(results.model) > 0
+        if self.name == "peaks":
+            return any(len(maps) for maps in results.maps.values())
+        if self.name in ("snapshot", "movie"):
+            return any(len(series) for series in results.snapshots.values())
+        return any(len(traces) and not too_short(traces) for traces in results.traces.values())
+
+
+KINDS: dict[str, Kind] = {
+    kind.name: kind
+    for kind in (
+        Kind("model", "the earth model with sources and receivers", model),
+        Kind("snapshot", "the wavefield over the model at several times", snapshot),
+        Kind("peaks", "maps of largest values", peaks),
+        Kind("gather", "a record section, as an image or as wiggles", gather),
+        Kind("traces", "seismograms by station and component", traces),
+        Kind("spectra", "amplitude spectra of traces and source", spectra),
+        Kind("telemetry", "speed and state of the device by time", telemetry, asked=True),
+        Kind("movie", "the wavefield over the model in motion", movie, ".gif", True),
+    )
+}
+
+
+def shared(names: Sequence[str], options: Mapping[str, Any]) -> dict[str, dict[str, Any]]:
+    """Give each of some kinds the options that it knows.
+
+    Raises:
+        ScenarioError: a kind does not exist, none of them knows an option, or it cannot be that.
+    """
+    kinds: list[Kind] = [choose(KINDS, name, "plot") for name in names]
+    known = dict.fromkeys(option for kind in kinds for option in kind.options)
+    for name in options:
+        choose(known, name, f"options of {', '.join(names)}")
+    return {
+        kind.name: {k: kind.checked(k, v) for k, v in options.items() if k in kind.options}
+        for kind in kinds
+    }
+
+
+def picture_name(results: Results, kind: str, options: Mapping[str, Any]) -> str:
+    """Return ``<results>-<kind>``, what the options choose, and the suffix: a file's usual name.
+
+    Raises:
+        ScenarioError: there is no such shot.
+    """
+    chosen = {name: options[name] for name in _CHOOSING if options.get(name) is not None}
+    if "shot" in chosen:
+        chosen["shot"] = shot_name(results.shots, chosen["shot"])
+    texts = [
+        v if isinstance(v, str | float | int) else "-".join(map(str, v)) for v in chosen.values()
+    ]
+    words = "".join("-" + re.sub(r"[^\w.]+", "-", str(text)).strip("-") for text in texts)
+    return f"{results.path.stem}-{kind}{words[:_LONGEST]}{KINDS[kind].suffix}"
+
+
+def draw(
+    results: Results, kind: str, output_path: str | os.PathLike[str] | None = None, **options: Any
+) -> Path:
+    """Draw one kind of figure into a file and return its path.
+
+    Args:
+        results: the results file.
+        kind: a name in KINDS.
+        output_path: the picture; its suffix chooses the format (default: ``<results>-<kind>``
+            and what the options choose, such as ``-shot_003``, beside the results).
+        options: keyword arguments of the kind's function.
+
+    Raises:
+        ScenarioError: the kind, an option or the file type does not exist, or the file does not
+            hold what is to be drawn.
+        StorageError: the picture cannot be written.
+    """
+    chosen = choose(KINDS, kind, "plot")
+    options = {name: chosen.checked(name, value) for name, value in options.items()}
+    default = results.path.with_name(picture_name(results, kind, options))
+    path = final_path(output_path or default)
+    _check_suffix(path, chosen)
+    # The suffix stays last, since it decides the format.
+    hidden = path.with_name(f".{path.stem[:80]}.{uuid.uuid4().hex}.partial{path.suffix}")
+    try:
+        if chosen.writes_itself:
+            chosen.function(results, hidden, **options)
+        else:
+            chosen.function(results, **options).savefig(hidden, dpi=STYLE["savefig.dpi"])
+        hidden.replace(path)
+    except OSError as error:
+        raise refusal(path, error) from error
+    finally:
+        with contextlib.suppress(OSError):  # a read-only file system says so of what is not there
+            hidden.unlink()
+    return path
+
+
+def _check_suffix(path: Path, kind: Kind) -> None:
+    known = SUFFIXES if kind.writes_itself else (".png", ".pdf", ".svg", ".eps", ".jpg", ".webp")
+    if path.suffix.lower() not in known:
+        raise ScenarioError(f"{path}: a {kind.name} figure is a {', '.join(known)} file")

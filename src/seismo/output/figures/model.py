@@ -1,0 +1,105 @@
+"""The earth model as it was used: one panel per parameter, with sources and receivers."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+from matplotlib.figure import Figure
+
+from seismo.errors import ScenarioError
+from seismo.output.figures.choice import Names, components
+from seismo.output.figures.section import (
+    Section,
+    draw_geometry,
+    draw_image,
+    frame_section,
+    sections,
+    source_place,
+)
+from seismo.output.figures.style import (
+    SEQUENTIAL,
+    WIDTH,
+    entitle,
+    length_unit,
+    outer_labels,
+    panels,
+    side_bar,
+    styled,
+)
+from seismo.output.quantities import pretty_unit, symbol
+from seismo.output.results import Results
+
+
+@styled
+def model(results: Results, *, parameters: Names | None = None) -> Figure:
+    """Draw the model parameters; in 3-D the three sections through the first source.
+
+    Args:
+        results: the results file.
+        parameters: which ones (default: all in the file).
+
+    Raises:
+        ScenarioError: the file holds no model, or not that parameter.
+    """
+    ground, names = results.model, components(results.model, parameters)
+    if not names:
+        raise ScenarioError(f"{results.path}: holds no model; set output.model: true")
+    axes = ground.axes
+    planes = sections(axes, source_place(results, None))
+    rows, columns = _layout(len(names), planes, axes)
+    ratios = [1 / plane.shape_ratio(axes) for plane in planes]
+    height = _height(rows, columns, planes, axes)
+    options: dict[str, Any] = {"width_ratios": ratios} if len(planes) > 1 else {}
+    figure, grid = panels(rows, columns, height, **options)
+    scale, unit = length_unit(*axes.values())
+    for number, name in enumerate(names):
+        row = grid[number] if len(planes) > 1 else [grid.flat[number]]
+        _draw_parameter(results, name, planes, row, scale, unit)
+    used = len(names) * len(planes)
+    if len(planes) == 1:
+        outer_labels(grid, used)
+    handles = draw_geometry(grid[0, 0], planes[0], results, axes, scale, None)
+    figure.legend(handles=handles, loc="outside lower center", ncols=2)
+    entitle(figure, results)
+    return figure
+
+
+def _draw_parameter(
+    results: Results, name: str, planes: Sequence[Section], row: Sequence, scale: float, unit: str
+) -> None:
+    axes = results.model.axes
+    cuts = [p.oriented(results.model.values_of(name, p.index(axes)), axes) for p in planes]
+    low, high = min(np.nanmin(c) for c in cuts), max(np.nanmax(c) for c in cuts)
+    label = f"{symbol(name)} ({pretty_unit(results.model.unit(name))})"
+    for plane, panel, values in zip(planes, row, cuts, strict=True):
+        image = draw_image(panel, plane, values, axes, scale, cmap=SEQUENTIAL, vmin=low, vmax=high)
+        draw_geometry(panel, plane, results, axes, scale, None)
+        frame_section(panel, plane, axes, scale, unit)
+        panel.set_title(plane.title() or label)
+    if len(row) == 1:
+        side_bar(row[0], image)
+    else:
+        side_bar(row[-1], image, thickness=0.07, label=label)
+
+
+def _layout(count: int, planes: Sequence[Section], axes: dict[str, np.ndarray]) -> tuple[int, int]:
+    if len(planes) > 1:
+        return count, len(planes)
+    # Wide sections are stacked, tall ones stand side by side.
+    columns = 1 if planes[0].shape_ratio(axes) < 0.35 else min(count, 2 if count != 3 else 3)
+    if planes[0].shape_ratio(axes) < 0.9:
+        columns = min(columns, 2)
+    return -(-count // columns), columns
+
+
+def _height(
+    rows: int, columns: int, planes: Sequence[Section], axes: dict[str, np.ndarray]
+) -> float:
+    ratios = [plane.shape_ratio(axes) for plane in planes]
+    if len(planes) > 1:
+        panel = (WIDTH - 2.2) / sum(1 / ratio for ratio in ratios)
+    else:
+        panel = (WIDTH / columns - 1.3) * ratios[0] + 0.2
+    return float(np.clip(rows * (panel + 0.6) + 0.6, 2.2, 11.0))

@@ -1,0 +1,92 @@
+"""Maps of largest values: one panel for each quantity, each with its own scale from zero."""
+
+from __future__ import annotations
+
+import numpy as np
+from matplotlib.figure import Figure
+
+from seismo.output.figures.choice import (
+    Names,
+    Percentile,
+    components,
+    map_set,
+    refuse_empty,
+    shot_index,
+    shot_words,
+)
+from seismo.output.figures.section import (
+    chosen_section,
+    draw_geometry,
+    draw_image,
+    frame_section,
+    source_place,
+    surface_of,
+)
+from seismo.output.figures.style import (
+    SEQUENTIAL,
+    WIDTH,
+    amplitude_label,
+    clip_level,
+    entitle,
+    length_unit,
+    outer_labels,
+    panels,
+    side_bar,
+    styled,
+)
+from seismo.output.results import Results
+
+
+@styled
+def peaks(
+    results: Results,
+    *,
+    maps: str | None = None,
+    shot: str | int | None = None,
+    quantities: Names | None = None,
+    section: str | None = None,
+    clip: Percentile = 97.0,
+) -> Figure:
+    """Draw maps of largest values.
+
+    Args:
+        results: the results file.
+        maps: name of the set of maps (default: the first).
+        shot: name or number of the shot (default: the first).
+        quantities: which ones (default: all of the set).
+        section: the axis to cut a volume across, and where if not at the source: ``z:500``. By
+            default y; of a volume under a free surface z, which is cut there.
+        clip: percentile of the points at which the colours saturate: the source outshines all.
+
+    Raises:
+        ScenarioError: the file does not hold what is asked for.
+    """
+    found = map_set(results, maps)
+    names, number = components(found, quantities), shot_index(found, shot)
+    refuse_empty(results, found, names, number)
+    fired = found.shots[number] if len(found.shots) > 1 else None
+    axes = found.axes
+    surface = surface_of(results, axes)
+    through = {**source_place(results, fired), **surface}
+    plane = chosen_section(axes, through, section or ("z" if surface else None))
+    scale, unit = length_unit(*axes.values())
+    columns = min(len(names), 2)
+    rows, ratio = -(-len(names) // columns), plane.shape_ratio(axes)
+    height = rows * ((WIDTH / columns - 1.3) * ratio + 0.7) + 0.8
+    figure, grid = panels(rows, columns, float(np.clip(height, 2.2, 11.0)))
+    for panel, name in zip(grid.flat, names, strict=False):
+        values = plane.oriented(found.values_of(name, (number, *plane.index(axes))), axes)
+        level = clip_level(values, clip)
+        factor, label = amplitude_label(name, found.unit(name), level)
+        image = draw_image(
+            panel, plane, values * factor, axes, scale, cmap=SEQUENTIAL, vmin=0.0,
+            vmax=level * factor,
+        )  # fmt: skip
+        draw_geometry(panel, plane, results, axes, scale, fired)
+        frame_section(panel, plane, axes, scale, unit)
+        panel.set_title(label)
+        side_bar(panel, image, extend="max")
+    outer_labels(grid, len(names))
+    places = [f"{axis} = {value:.6g} m" for axis, value in found.plane.items()]
+    entitle(figure, results, shot_words(results, fired), plane.title(), *places)
+    return figure

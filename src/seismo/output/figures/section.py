@@ -1,0 +1,263 @@
+"""Plane sections of a grid with their geometry: the ground on which model and waves are drawn.
+
+A 2-D grid is its own section. A 3-D grid is cut along x-z, y-z and x-y through a point. Depth z
+points down the page; a section x-y is a map seen from above, so x (north) points up and y (east)
+to the right.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import yaml
+from matplotlib import patheffects
+from matplotlib.axes import Axes
+from matplotlib.image import AxesImage
+from matplotlib.lines import Line2D
+from matplotlib.text import OffsetFrom
+
+from seismo.errors import ScenarioError
+from seismo.output.figures.style import RECEIVER_COLOUR, SOURCE_COLOUR, length_unit
+from seismo.output.results import Results
+from seismo.scenario import units
+
+_MOST_MARKERS = 40  # of a set of receivers
+_HALO = [patheffects.withStroke(linewidth=2.5, foreground="black")]
+
+
+@dataclass(frozen=True)
+class Section:
+    """A plane: the axis to the right, the axis up or down the page, and where it cuts."""
+
+    horizontal: str
+    vertical: str
+    across: str | None = None
+    position: float = 0.0
+
+    def title(self) -> str:
+        """Say where a 3-D grid is cut, such as ``y = 11 km``; empty in 2-D."""
+        if self.across is None:
+            return ""
+        factor, unit = length_unit([0.0, self.position])
+        return f"{self.across} = {self.position * factor:.4g} {unit}"
+
+    def index(self, axes: Mapping[str, np.ndarray]) -> tuple[Any, ...]:
+        """Return the index that cuts this section out of an array over `axes`."""
+        return tuple(
+            slice(None) if name in (self.horizontal, self.vertical) else self._nearest(values)
+            for name, values in axes.items()
+        )
+
+    def oriented(self, values: np.ndarray, axes: Mapping[str, np.ndarray]) -> np.ndarray:
+        """Return the cut as (vertical, horizontal)."""
+        order = [name for name in axes if name in (self.horizontal, self.vertical)]
+        return values if order[0] == self.vertical else values.T
+
+    def shape_ratio(self, axes: Mapping[str, np.ndarray]) -> float:
+        """Return height over width."""
+        return _reach(axes[self.vertical]) / _reach(axes[self.horizontal])
+
+    def _nearest(self, values: np.ndarray) -> int:
+        return int(np.abs(values - self.position).argmin())
+
+
+def sections(axes: Mapping[str, np.ndarray], through: Mapping[str, float]) -> list[Section]:
+    """Return the section of a 2-D grid, or the three of a 3-D grid that meet at a point."""
+    names = list(axes)
+    if len(names) == 2:
+        return [_pair(names)]
+    if len(names) != 3:
+        raise ScenarioError(f"a figure needs two or three axes, not {len(names)}")
+    found = []
+    for across in ("y", "x", "z"):
+        middle = float(np.mean(axes[across][[0, -1]]))
+        position = float(np.clip(through.get(across, middle), axes[across][0], axes[across][-1]))
+        plane = _pair([name for name in names if name != across])
+        found.append(Section(plane.horizontal, plane.vertical, across, position))
+    return found
+
+
+def chosen_section(
+    axes: Mapping[str, np.ndarray], through: Mapping[str, float], across: str | None
+) -> Section:
+    """Return one section: in 3-D the one across axis `across`, by default y.
+
+    Args:
+        axes: coordinates in m.
+        through: point where it cuts, as far as `across` does not say: ``z:500``, ``z:1.5 km``.
+        across: the axis to cut.
+
+    Raises:
+        ScenarioError: there is no such axis, or it does not reach there.
+    """
+    axis, told, place = (across or "y").partition(":")
+    if told and len(axes) == 3 and axis in axes:
+        through = {**through, axis: _position(across or "", axis, place, axes[axis])}
+    found = sections(axes, through)
+    if len(found) == 1:
+        return found[0]
+    for section in found:
+        if section.across == axis:
+            return section
+    raise ScenarioError(
+        f"section {across!r}: name the axis to cut, x, y or z, and where if you like: z:500, "
+        "z:1.5 km"
+    )
+
+
+def _position(text: str, axis: str, place: str, along: np.ndarray) -> float:
+    """Read where to cut an axis: the grid point next to it."""
+    try:
+        wanted = units.to_si(place.strip(), units.LENGTH)
+    except units.UnitError as error:
+        raise ScenarioError(f"section {text!r}: {error}") from None
+    reach = 0.5 * float(np.ptp(along[:2]))
+    if not along[0] - reach <= wanted <= along[-1] + reach:
+        raise ScenarioError(
+            f"section {text!r}: {axis} is from {along[0]:.6g} to {along[-1]:.6g} m here"
+        )
+    return float(along[np.abs(along - wanted).argmin()])
+
+
+def surface_of(results: Results, axes: Mapping[str, np.ndarray]) -> dict[str, float]:
+    """Return z (m) of the free surface where a volume reaches it; else nothing."""
+    scenario = yaml.safe_load(results.scenario) or {}
+    free = (scenario.get("boundaries") or {}).get("top") == "free_surface"
+    if len(axes) != 3 or not free:
+        return {}
+    top = float(((scenario.get("grid") or {}).get("origin") or {}).get("z", 0.0))
+    reaches = abs(axes["z"][0] - top) < 1e-3 * float(np.ptp(axes["z"][:2]))
+    return {"z": float(axes["z"][0])} if reaches else {}
+
+
+def draw_image(
+    panel: Axes,
+    section: Section,
+    values: np.ndarray,
+    axes: Mapping[str, np.ndarray],
+    scale: float,
+    **options: Any,
+) -> AxesImage:
+    """Draw values (vertical, horizontal), one cell around each grid point, in units `scale`."""
+    left, right = _edges(axes[section.horizontal], scale)
+    low, high = _edges(axes[section.vertical], scale)
+    return panel.imshow(values, extent=(left, right, low, high), origin="lower", **options)
+
+
+def frame_section(
+    panel: Axes, section: Section, axes: Mapping[str, np.ndarray], scale: float, unit: str
+) -> None:
+    """Set limits, labels and directions: z down the page, everything to scale."""
+    panel.set_aspect("equal")
+    panel.set_xlim(*_edges(axes[section.horizontal], scale))
+    low, high = _edges(axes[section.vertical], scale)
+    panel.set_ylim((high, low) if section.vertical == "z" else (low, high))
+    panel.set_xlabel(f"{section.horizontal} ({unit})")
+    panel.set_ylabel(f"{section.vertical} ({unit})")
+    panel.locator_params(nbins=5, steps=[1, 2, 5, 10])
+
+
+def draw_geometry(
+    panel: Axes,
+    section: Section,
+    results: Results,
+    axes: Mapping[str, np.ndarray],
+    scale: float,
+    shot: str | None,
+) -> list[Line2D]:
+    """Mark the sources (stars) and receivers (triangles) within `axes`, projected on the section.
+
+    Marks on an edge are drawn whole, so that nothing clips those which lie beyond. A map of a place
+    on earth has an arrow to the north.
+    """
+    marks = []
+    if section.vertical == "x" and (azimuth := results.azimuth) is not None:
+        _point_north(panel, azimuth)
+    places = _receiver_places(results, section, axes)
+    if places.size:
+        marks += panel.plot(
+            *(places * scale), "v", color=RECEIVER_COLOUR, markeredgecolor="black", clip_on=False,
+            markersize=5 if places.shape[1] < 20 else 3, markeredgewidth=0.6, label="receivers",
+        )  # fmt: skip
+    sources = results.sources_of(shot)
+    places = np.array(
+        [
+            [s[section.horizontal], s[section.vertical]]
+            for s in sources
+            if section.horizontal in s and section.vertical in s
+        ]
+    ).T.reshape(2, -1)
+    places = places[:, _within(places, section, axes)]
+    if places.size:
+        marks += panel.plot(
+            *(places * scale), "*", color=SOURCE_COLOUR, markeredgecolor="black", clip_on=False,
+            markersize=11, markeredgewidth=0.7,
+            label="source" if places.shape[1] == 1 else "sources",
+        )  # fmt: skip
+    return marks
+
+
+def _point_north(panel: Axes, azimuth: float) -> None:
+    """Draw an arrow, where x points up the page, `azimuth` degrees clockwise from north."""
+    angle = np.radians(azimuth)
+    half = 13.0 * np.array([-np.sin(angle), np.cos(angle)])
+    corner = OffsetFrom(panel, (1.0, 1.0), "points")  # as far from it in panels of any size
+    panel.annotate(
+        "N", tuple(-24.0 - half), tuple(-24.0 + half), corner, corner, ha="center",
+        va="center", weight="bold", color=RECEIVER_COLOUR, path_effects=_HALO,
+        arrowprops={"arrowstyle": "<|-", "color": RECEIVER_COLOUR, "path_effects": _HALO},
+    )  # fmt: skip
+
+
+def source_place(results: Results, shot: str | None) -> dict[str, float]:
+    """Return x, y, z (m) of the first source of a shot; empty when none is recorded."""
+    for source in results.sources_of(shot):
+        return {axis: float(source[axis]) for axis in "xyz" if axis in source}
+    return {}
+
+
+def _receiver_places(
+    results: Results, section: Section, axes: Mapping[str, np.ndarray]
+) -> np.ndarray:
+    """Give where receivers are marked (2, n), set by set: a line of many hides no station."""
+    shown = [np.empty((2, 0))]
+    for traces in results.traces.values():
+        along, down = traces.column(section.horizontal), traces.column(section.vertical)
+        if along is not None and down is not None:
+            places = np.stack([along, down])
+            shown.append(_thinned(places[:, _within(places, section, axes)]))
+    return np.concatenate(shown, axis=1)
+
+
+def _thinned(places: np.ndarray) -> np.ndarray:
+    """Keep every so many of places (2, n), as many at both ends left out."""
+    step = max(1, -(-places.shape[1] // _MOST_MARKERS))
+    return places[:, (places.shape[1] - 1) % step // 2 :: step]
+
+
+def _within(places: np.ndarray, section: Section, axes: Mapping[str, np.ndarray]) -> np.ndarray:
+    """Tell which places (2, n) lie on the axes, or less than a point beyond a decimated one."""
+    within = np.ones(places.shape[1], bool)
+    for along, name in zip(places, (section.horizontal, section.vertical), strict=True):
+        step = np.ptp(axes[name][:2])
+        within &= (axes[name][0] - step < along) & (along < axes[name][-1] + step)
+    return within
+
+
+def _pair(names: Sequence[str]) -> Section:
+    if "z" in names:
+        return Section(next(name for name in names if name != "z"), "z")
+    return Section("y", "x")
+
+
+def _edges(values: np.ndarray, scale: float) -> tuple[float, float]:
+    half = 0.5 * (values[1] - values[0]) if len(values) > 1 else 0.5
+    return float((values[0] - half) * scale), float((values[-1] + half) * scale)
+
+
+def _reach(values: np.ndarray) -> float:
+    low, high = _edges(values, 1.0)
+    return high - low

@@ -1,0 +1,221 @@
+"""Wavefield snapshots over the model: several times on a grid, one colour scale.
+
+The model is a light grey ground; the wavefield lies over it in red and blue and is transparent
+where nothing moves, so that fronts can be read against the interfaces that made them.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from functools import cached_property
+from typing import Annotated
+
+import numpy as np
+from matplotlib.axes import Axes
+from matplotlib.figure import Figure
+from matplotlib.image import AxesImage
+from pydantic import Field
+
+from seismo.errors import ScenarioError
+from seismo.output.arrays import SnapshotSeries
+from seismo.output.figures.choice import (
+    Count,
+    Percentile,
+    components,
+    refuse_empty,
+    shot_words,
+    snapshot_series,
+)
+from seismo.output.figures.section import (
+    Section,
+    chosen_section,
+    draw_geometry,
+    draw_image,
+    frame_section,
+    source_place,
+)
+from seismo.output.figures.style import (
+    DIVERGING,
+    GROUND,
+    WIDTH,
+    amplitude_label,
+    clip_level,
+    entitle,
+    length_unit,
+    outer_labels,
+    panels,
+    styled,
+)
+from seismo.output.quantities import symbol
+from seismo.output.results import Results
+
+
+@styled
+def snapshot(
+    results: Results,
+    *,
+    series: str | None = None,
+    shot: str | int | None = None,
+    field: str | None = None,
+    times: float | Annotated[Sequence[float], Field(min_length=1)] | None = None,
+    count: Count = 6,
+    section: str | None = None,
+    clip: Percentile = 99.0,
+    common_scale: bool = True,
+) -> Figure:
+    """Draw one field at several times over the model.
+
+    Args:
+        results: the results file.
+        series: name of the snapshot series (default: the first).
+        shot: name or number of the shot (default: the first).
+        field: name of the field (default: the pressure, else vz).
+        times: times in s (default: `count` spread over the run).
+        count: number of times.
+        section: the axis to cut a 3-D grid across (default y), at the source, or where it says:
+            ``z:500``, ``z:1.5 km``.
+        clip: percentile of the moving points at which the colours saturate.
+        common_scale: one scale for all times; otherwise each its own.
+
+    Raises:
+        ScenarioError: the file does not hold what is asked for.
+    """
+    scene = Scene(results, series, shot, field, section)
+    frames = scene.frames_at(times, count)
+    values = [scene.values(index) for index in frames]
+    rows, columns = _layout(len(frames), scene.ratio)
+    height = rows * ((WIDTH - 0.9) / columns * scene.ratio + 0.3) + 1.3
+    figure, grid = panels(rows, columns, float(np.clip(height, 2.5, 10.5)))
+    level = clip_level(np.stack(values), clip)
+    factor, label = amplitude_label(scene.field, scene.unit, level)
+    for panel, index, moving in zip(grid.flat, frames, values, strict=False):
+        own = level if common_scale else clip_level(moving, clip)
+        image = scene.draw(panel, moving, own, factor if common_scale else 1 / own)
+        panel.set_title(scene.time_label(index), loc="left")
+    outer_labels(grid, len(frames))
+    label = label if common_scale else f"{symbol(scene.field)}, each time to its own clip"
+    figure.colorbar(
+        image, ax=grid, label=label, extend="both", location="bottom", shrink=0.5, aspect=40,
+        pad=0.02,
+    )  # fmt: skip
+    entitle(figure, results, *scene.title())
+    return figure
+
+
+class Scene:
+    """One field of one series on one section, ready to be drawn at those times that are stored."""
+
+    def __init__(
+        self,
+        results: Results,
+        series: str | None,
+        shot: str | int | None,
+        field: str | None,
+        section: str | None,
+    ) -> None:
+        """Look up what is to be drawn."""
+        self.results = results
+        self.series: SnapshotSeries = snapshot_series(results, series, shot)
+        self.field = components(self.series, field)[-1] if field else _default_field(self.series)
+        refuse_empty(results, self.series, [self.field])
+        self.frames = self.series.stored(self.field)
+        self.unit = self.series.unit(self.field)
+        self.axes = self.series.axes
+        through = source_place(results, self.series.shot)
+        self.section: Section = chosen_section(self.axes, through, section)
+        self.scale, self.length = length_unit(*self.axes.values())
+        self.ratio = self.section.shape_ratio(self.axes)
+
+    def frames_at(self, times: float | Sequence[float] | None, count: int) -> list[int]:
+        """Return the snapshots nearest to `times`, or `count` of them spread over the run.
+
+        Raises:
+            ScenarioError: a time is more than an interval away from all of them.
+        """
+        if times is not None:
+            return [self._frame_at(t) for t in np.atleast_1d(np.asarray(times, dtype=float))]
+        # Evenly spaced back from the last one, leaving out t = 0 where nothing has moved.
+        last = len(self.frames) - 1
+        stride = max(1, round(last / count))
+        chosen = list(range(last, 0, -stride))[:count][::-1] or [last]
+        return [self.frames[n] for n in chosen]
+
+    def _frame_at(self, wanted: float) -> int:
+        time = self.series.time[self.frames]
+        nearest = int(np.abs(time - wanted).argmin())
+        interval = np.diff(time).max(initial=0.0)
+        if not np.isclose(wanted, time[nearest], rtol=1e-3, atol=interval):
+            raise ScenarioError(
+                f"times: there is no snapshot near {wanted:.4g} s; "
+                f"they are from {time[0]:.4g} to {time[-1]:.4g} s"
+            )
+        return self.frames[nearest]
+
+    def values(self, index: int) -> np.ndarray:
+        """Read one snapshot on the section as (vertical, horizontal)."""
+        cut = self.series.values_of(self.field, (index, *self.section.index(self.axes)))
+        return np.nan_to_num(self.section.oriented(cut, self.axes))
+
+    def draw(self, panel: Axes, values: np.ndarray, level: float, factor: float) -> AxesImage:
+        """Draw model, wavefield and geometry; return the wavefield's image."""
+        self._draw_ground(panel)
+        image = draw_image(
+            panel, self.section, values * factor, self.axes, self.scale, cmap=DIVERGING,
+            vmin=-level * factor, vmax=level * factor, interpolation="bilinear", zorder=1,
+            alpha=opacity(values, level),
+        )  # fmt: skip
+        draw_geometry(panel, self.section, self.results, self.axes, self.scale, self.series.shot)
+        frame_section(panel, self.section, self.axes, self.scale, self.length)
+        return image
+
+    def time_label(self, index: int) -> str:
+        """Return the time of a snapshot as words."""
+        return f"t = {self.series.time[index]:.4g} s"
+
+    def title(self) -> list[str]:
+        """Return the shot and where the grid is cut."""
+        planes = [f"{axis} = {value:.6g} m" for axis, value in self.series.plane.items()]
+        shot = shot_words(self.results, self.series.shot)
+        return [shot, self.section.title(), *planes]
+
+    def _draw_ground(self, panel: Axes) -> None:
+        if self._ground is not None:
+            section, values, axes = self._ground
+            draw_image(panel, section, values, axes, self.scale, cmap=GROUND, zorder=0)
+
+    @cached_property
+    def _ground(self) -> tuple[Section, np.ndarray, dict[str, np.ndarray]] | None:
+        # Read once: a section of a large compressed volume is costly.
+        ground = self.results.model
+        axes = ground.axes
+        section = self._ground_section(axes)
+        name = next((n for n in ("vp", "vs", "rho") if n in ground), None)
+        if name is None or section is None:
+            return None
+        return section, section.oriented(ground.values_of(name, section.index(axes)), axes), axes
+
+    def _ground_section(self, axes: dict[str, np.ndarray]) -> Section | None:
+        shown = {self.section.horizontal, self.section.vertical}
+        across = [axis for axis in axes if axis not in shown]
+        if not shown <= set(axes) or len(across) > 1:
+            return None
+        if not across:
+            return self.section
+        position = self.series.plane.get(across[0], self.section.position)
+        return Section(self.section.horizontal, self.section.vertical, across[0], position)
+
+
+def opacity(values: np.ndarray, level: float) -> np.ndarray:
+    """Return how opaque the wavefield is: rising fast from 0 at rest to 1 at half the clip."""
+    return np.clip(2.0 * np.abs(values) / level, 0.0, 1.0) ** 0.7
+
+
+def _default_field(series: SnapshotSeries) -> str:
+    velocities = [name for name in series if name.startswith("v")]
+    return velocities[-1] if velocities and "p" not in series else next(iter(series))
+
+
+def _layout(count: int, ratio: float) -> tuple[int, int]:
+    columns = 3 if ratio > 0.6 or count > 6 else 2
+    columns = min(count, columns if ratio > 0.25 else 1)
+    return -(-count // columns), columns

@@ -1,0 +1,162 @@
+"""Amplitude spectra of the seismograms, with the spectrum of the source for comparison.
+
+The spectrum is |sum s(t) exp(-2 pi i f t) dt|, one-sided and not doubled: for a pulse of finite
+length it estimates the Fourier transform, so its unit is the unit of the trace per hertz.
+Traces that end before all motion does, or displaced for good, would spread the jump at their end
+over all frequencies: their last tenth is tapered to zero. They begin at rest.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+from matplotlib.axes import Axes
+from matplotlib.figure import Figure
+from matplotlib.ticker import LogLocator, NullFormatter
+
+from seismo.output.figures.choice import (
+    Count,
+    Names,
+    first_components,
+    receiver_indices,
+    refuse_empty,
+    shot_index,
+    shot_words,
+    trace_set,
+)
+from seismo.output.figures.style import (
+    COLOURS,
+    WIDTH,
+    amplitude_label,
+    entitle,
+    panels,
+    quiet_frame,
+    styled,
+)
+from seismo.output.results import Results
+
+TAPERED = 0.1  # of a trace, at its end
+_FLOOR = 1e-4  # four decades: below, float32 traces hold little but rounding
+_HIGHEST_LEVEL = 0.01  # f_max is where the source spectrum has fallen by 40 dB
+
+
+@styled
+def spectra(
+    results: Results,
+    *,
+    receivers: str | None = None,
+    shot: str | int | None = None,
+    quantities: Names | None = None,
+    codes: Names | None = None,
+    most: Count = 5,
+) -> Figure:
+    """Draw the amplitude spectra of some receivers, a panel per component.
+
+    Args:
+        results: the results file.
+        receivers: name of the receiver set (default: the first).
+        shot: name or number of the shot (default: the first).
+        quantities: which ones (default: all of the set, at most three).
+        codes: receiver codes (default: at most `most`, spread over the set).
+        most: the largest number of receivers chosen by default.
+
+    Raises:
+        ScenarioError: the file does not hold what is asked for.
+    """
+    stations = trace_set(results, receivers)
+    names, shown = first_components(stations, quantities)
+    chosen, index = receiver_indices(stations, codes, most), shot_index(stations, shot)
+    refuse_empty(results, stations, names, index)
+    figure, grid = panels(1, len(names), 3.6, width=min(WIDTH * 1.2, 2.0 + 2.7 * len(names)))
+    highest = highest_frequency(results)
+    for panel, name in zip(grid[0], names, strict=True):
+        values = np.nan_to_num(stations.values_of(name, index)[chosen])
+        frequency, amplitude = amplitude_spectrum(stations.time, tapered(values))
+        top = float(amplitude.max()) or 1.0
+        factor, label = amplitude_label(name, stations.unit(name), top)
+        for line, k in enumerate(chosen):
+            panel.loglog(
+                frequency[1:],
+                amplitude[line, 1:] * factor,
+                color=COLOURS[line % len(COLOURS)],
+                label=stations.codes[k],
+            )
+        _draw_source(panel, results, top * factor)
+        _frame(panel, frequency, top * factor, highest)
+        panel.set_ylabel(label.removesuffix(")") + " per Hz)" if label.endswith(")") else label)
+    handles, labels = grid[0, 0].get_legend_handles_labels()
+    figure.legend(handles, labels, loc="outside lower center", ncols=min(len(labels), 4))
+    named, note = shot_words(results, stations.shots[index]), f"last {TAPERED:.0%} tapered"
+    entitle(figure, results, stations.name, shown, named, note)
+    return figure
+
+
+def tapered(values: np.ndarray) -> np.ndarray:
+    """Return traces (..., time) whose last tenth falls to zero as a cosine squared does."""
+    count = values.shape[-1]
+    left = (count - np.arange(count)) / max(1.0, TAPERED * count)
+    return values * np.sin(0.5 * np.pi * np.minimum(left, 1.0)) ** 2
+
+
+def amplitude_spectrum(time: np.ndarray, values: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """Return frequency (frequency) Hz and the spectra (..., frequency) in unit of values / Hz.
+
+    Args:
+        time: (time) s, evenly spaced.
+        values: (..., time).
+    """
+    interval = float(time[1] - time[0]) if len(time) > 1 else 1.0
+    frequency = np.fft.rfftfreq(len(time), interval)
+    return frequency, np.abs(np.fft.rfft(np.asarray(values, dtype=np.float64))) * interval
+
+
+def highest_frequency(results: Results) -> float | None:
+    """Return f_max (Hz): as the run recorded it, else where the source has fallen by 40 dB."""
+    recorded = results.attributes.get("f_max")
+    if isinstance(recorded, float | int | np.number):
+        return float(recorded)
+    if results.wavelets is None or len(results.wavelets.time) < 2:
+        return None
+    frequency, amplitude = amplitude_spectrum(results.wavelets.time, results.wavelets.samples)
+    loudest = amplitude.max(axis=0)
+    above = np.flatnonzero(loudest > _HIGHEST_LEVEL * loudest.max())
+    return float(frequency[above[-1]]) if above.size else None
+
+
+def _draw_source(panel: Axes, results: Results, top: float) -> None:
+    if results.wavelets is None or len(results.wavelets.time) < 2:
+        return
+    frequency, amplitude = amplitude_spectrum(results.wavelets.time, results.wavelets.samples)
+    loudest = amplitude.max(axis=0)
+    if loudest.max() > 0:
+        panel.loglog(
+            frequency[1:],
+            loudest[1:] / loudest.max() * top,
+            color="0.6",
+            zorder=0,
+            linestyle="--",
+            linewidth=1.4,
+            label="source, scaled",
+        )
+
+
+def _frame(panel: Axes, frequency: np.ndarray, top: float, highest: float | None) -> None:
+    panel.set_ylim(_FLOOR * top, 2 * top)
+    right = min(frequency[-1], 2.5 * highest) if highest else frequency[-1]
+    panel.set_xlim(min(frequency[1], right / 2.0), right)  # of short traces too
+    panel.set_xlabel("frequency (Hz)")
+    panel.xaxis.set_major_locator(LogLocator(subs=(1.0, 2.0, 5.0)))
+    panel.xaxis.set_major_formatter("{x:g}")
+    panel.xaxis.set_minor_formatter(NullFormatter())
+    if highest and highest <= right:
+        panel.axvline(highest, color="0.3", linewidth=0.7, linestyle=":")
+        panel.text(
+            highest,
+            1.01,
+            f"$f_{{max}}$ = {highest:.3g} Hz",
+            fontsize=7,
+            va="bottom",
+            ha="center",
+            transform=panel.get_xaxis_transform(),
+        )
+    panel.grid(which="major", color="0.9", linewidth=0.5)
+    quiet_frame(panel)

@@ -1,0 +1,108 @@
+"""Seismograms by station and component, each with its name and its peak."""
+
+from __future__ import annotations
+
+import numpy as np
+from matplotlib.axes import Axes
+from matplotlib.figure import Figure
+
+from seismo.errors import ScenarioError
+from seismo.output.figures.choice import (
+    Count,
+    Names,
+    components,
+    receiver_indices,
+    refuse_empty,
+    shot_index,
+    shot_words,
+    trace_set,
+)
+from seismo.output.figures.style import COLOURS, REST, entitle, panels, quiet_frame, styled
+from seismo.output.quantities import pretty_unit, symbol
+from seismo.output.results import Results
+from seismo.scenario.units import with_unit
+
+_WIDEST = 10.0  # inches of columns: many are narrower
+
+
+@styled
+def traces(
+    results: Results,
+    *,
+    receivers: str | None = None,
+    shot: str | int | None = None,
+    quantities: Names | None = None,
+    codes: Names | None = None,
+    scale: str = "individual",
+    most: Count = 12,
+) -> Figure:
+    """Draw one column per component and one line per station.
+
+    Args:
+        results: the results file.
+        receivers: name of the receiver set (default: the first).
+        shot: name or number of the shot (default: the first).
+        quantities: which ones (default: all of the set).
+        codes: receiver codes (default: at most `most`, spread over the set).
+        scale: ``individual`` (each trace to its own peak, which is printed, but for those that
+            hold rounding only) or ``common``.
+        most: the largest number of stations chosen by default.
+
+    Raises:
+        ScenarioError: the file does not hold what is asked for.
+    """
+    if scale not in ("individual", "common"):
+        raise ScenarioError(f"scale {scale!r}: use individual or common")
+    stations = trace_set(results, receivers)
+    names, chosen = components(stations, quantities), receiver_indices(stations, codes, most)
+    index = shot_index(stations, shot)
+    refuse_empty(results, stations, names, index)
+    height = 1.2 + 0.42 * len(chosen)
+    width = 1.4 + len(names) * float(np.clip(_WIDEST / len(names), 1.3, 2.6))
+    figure, grid = panels(1, len(names), max(2.4, height), width=max(width, 6.6))
+    read = [np.nan_to_num(stations.values_of(name, index)[chosen]) for name in names]
+    largest = {
+        name: max(
+            np.abs(v).max()
+            for n, v in zip(names, read, strict=True)
+            if stations.unit(n) == stations.unit(name)
+        )
+        for name in names
+    }
+    for column, (panel, name, values) in enumerate(zip(grid[0], names, read, strict=True)):
+        common = largest[name] if scale == "common" else None
+        least = common or REST * largest[name]
+        _draw_column(panel, stations.time, values, least, COLOURS[column % 5])
+        if common is None:
+            _print_peaks(panel, values, stations.unit(name))
+        panel.set_title(
+            symbol(name)
+            + (f", scale {pretty_unit(with_unit(common, stations.unit(name)))}" if common else "")
+        )
+        labels = [stations.codes[k] for k in chosen] if column == 0 else [""] * len(chosen)
+        panel.set_yticks(-np.arange(len(chosen)), labels)
+    entitle(figure, results, stations.name, shot_words(results, stations.shots[index]))
+    return figure
+
+
+def _draw_column(
+    panel: Axes, time: np.ndarray, values: np.ndarray, least: float, colour: str
+) -> None:
+    """Draw traces, each to its own peak, or to `least` where that is larger."""
+    for row, trace in enumerate(values):
+        peak = max(float(np.abs(trace).max()), least)
+        panel.plot(time, 0.45 * trace / (peak or 1.0) - row, color=colour)
+    panel.set_xlim(time[0], time[-1])
+    panel.set_ylim(-len(values) + 0.4, 0.6)
+    panel.set_xlabel("time (s)")
+    panel.tick_params(axis="y", length=0)
+    quiet_frame(panel)
+    panel.spines["left"].set_visible(False)
+
+
+def _print_peaks(panel: Axes, values: np.ndarray, unit: str) -> None:
+    for row, trace in enumerate(values):
+        panel.text(
+            1.01, -row, pretty_unit(with_unit(float(np.abs(trace).max()), unit)), fontsize=6.5,
+            color="0.3", ha="left", va="center", transform=panel.get_yaxis_transform(),
+        )  # fmt: skip

@@ -1,0 +1,1 @@
+"""What is done with a scenario: check, run, resume, batch jobs, benchmarks."""

@@ -1,0 +1,72 @@
+"""Runs as batch jobs: a machine profile and a scenario become a script for SLURM."""
+
+from __future__ import annotations
+
+import subprocess
+from pathlib import Path
+
+from seismo.errors import ScenarioError
+from seismo.output.atomic_file import write_new
+from seismo.runs.batch.profile import Profile, load_profile
+from seismo.runs.batch.script import batch_script, job_name
+from seismo.runs.check.feasible_ranks import Crowd
+from seismo.scenario import Scenario
+
+__all__ = ["Profile", "batch_script", "load_profile", "submit", "write_script"]
+
+
+def write_script(scenario: Scenario, profile: Profile, folder: Path, replace: bool = False) -> Path:
+    """Write the batch script into a folder, where the job will run.
+
+    Raises:
+        ScenarioError: the scenario does not fit the profile, as where so many ranks cannot share
+            it; or there is another script of this name, and `replace` is not set.
+        StorageError: the script cannot be written.
+    """
+    _refuse_too_many(scenario, profile)
+    path = folder / f"{job_name(scenario)}.sbatch"
+    write_new(path, batch_script(scenario, profile, folder.resolve()), replace)
+    return path
+
+
+def _refuse_too_many(scenario: Scenario, profile: Profile) -> None:
+    """Refuse a job whose run would be refused when it begins."""
+    ranks, what = profile.nodes * profile.ranks, "ranks"
+    shares, told = profile.gpus, f"nodes: {profile.nodes}, ranks: {profile.ranks}"
+    if ranks == 1 and scenario.survey is None:  # the GPUs of a node share a run too
+        ranks, what, told = shares, "GPUs", f"gpus: {shares}"
+    if max(ranks, shares) <= 1:
+        return
+    crowd = Crowd(scenario)
+    if ranks == 1:  # each GPU has a share of the shots
+        if shares > crowd.shots:
+            raise ScenarioError(
+                f"gpus: {shares}: {scenario.path} has {crowd.shots} shots to share out: give "
+                f"{crowd.shots} or fewer"
+            )
+    elif not crowd.suits(ranks):
+        raise ScenarioError(
+            f"{told}: {ranks} {what} cannot share {scenario.path}, whose grid has {crowd.points} "
+            f"points with its layers: use at most {crowd.most(ranks)}; see grid.decomposition, and "
+            "survey.spread of a survey"
+        )
+
+
+def submit(script: Path) -> str:
+    """Hand a script to SLURM and give the job's number.
+
+    Raises:
+        ScenarioError: there is no SLURM here, or it refuses the job.
+    """
+    try:
+        done = subprocess.run(
+            ["sbatch", "--parsable", str(script)], capture_output=True, text=True, check=False
+        )
+    except OSError as error:
+        raise ScenarioError(
+            f"sbatch: {error.strerror}; go where SLURM is, or look at the script with --dry-run"
+        ) from error
+    if done.returncode:
+        reason = " ".join(done.stderr.split())
+        raise ScenarioError(f"{script}: sbatch refuses the job: {reason}")
+    return done.stdout.strip().partition(";")[0]

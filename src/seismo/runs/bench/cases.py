@@ -1,0 +1,143 @@
+"""The cases that `seismo bench` times: fixed scenarios, stated once for all codes and machines."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+from typing import Any
+
+from seismo.backends.select import Choice
+from seismo.errors import ScenarioError
+
+SPACING = 10.0
+STEP = 0.0008  # 0.32 of a spacing at 4 km/s: stable in every code, in 2-D and in 3-D
+FREQUENCY = 20.0
+LAYER_POINTS = 20
+WARM_UP_STEPS = 4
+UPPER = {"vp": 2500.0, "vs": 1400.0, "rho": 2100.0}
+LOWER = {"vp": 4000.0, "vs": 2300.0, "rho": 2500.0}
+
+
+@dataclass(frozen=True)
+class Case:
+    """One benchmark: a scenario, the steps to time and the points (layers and shots included)."""
+
+    name: str
+    steps: int
+    points: int
+    scenario: dict[str, Any]
+
+
+def _case(
+    name: str, physics: str, dimensions: int, total: int, order: int, steps: int, shots: int = 1
+) -> Case:
+    """Build the scenario of a cube (or square) of `total` points a side, layers included."""
+    nodes = total - 2 * LAYER_POINTS
+    axes = ("x", "z") if dimensions == 2 else ("x", "y", "z")
+    scenario: dict[str, Any] = {
+        "title": f"benchmark {name}",
+        "physics": physics,
+        "grid": {
+            "extent": dict.fromkeys(axes, (nodes - 1) * SPACING),
+            "spacing": SPACING,
+            "order": order,
+            "stencil": "taylor",
+        },
+        "time": {"duration": (steps + 2 * WARM_UP_STEPS) * STEP, "step": STEP},
+        "boundaries": {"layer": {"points": LAYER_POINTS}},
+        **_medium_and_geometry(physics == "elastic", axes, nodes),
+    }
+    if shots > 1:
+        first = scenario["sources"][0]["position"]
+        columns = [number * (nodes - 1) // (shots - 1) for number in range(shots)]
+        scenario["survey"] = {
+            "shots": [{"position": first | {"x": SPACING * column}} for column in columns]
+        }
+    return Case(name, steps, total**dimensions * shots, scenario)
+
+
+def _medium_and_geometry(elastic: bool, axes: tuple[str, ...], nodes: int) -> dict[str, Any]:
+    """Return model, sources and receivers: two layers, one source, a line of up to 1000 nodes."""
+    keys = ("vp", "vs", "rho") if elastic else ("vp",)
+    middle = SPACING * (nodes // 2)
+    across = {"y": middle} if "y" in axes else {}
+    count = min(nodes, 1000)
+    layers = [
+        {"top": 0.0} | {key: UPPER[key] for key in keys},
+        {"top": middle} | {key: LOWER[key] for key in keys},
+    ]
+    source = {
+        "type": "explosion" if elastic else "pressure",
+        "position": {"x": middle, **across, "z": 10 * SPACING},
+        "wavelet": {"type": "ricker", "frequency": FREQUENCY},
+    }
+    line = {
+        "type": "line",
+        "start": {"x": 0.0, **across, "z": 2 * SPACING},
+        "end": {"x": (count - 1) * SPACING, **across, "z": 2 * SPACING},
+        "count": count,
+        "quantities": ["velocity" if elastic else "pressure"],
+    }
+    return {
+        "model": [{"type": "layers", "layers": layers}],
+        "sources": [source],
+        "receivers": [line],
+    }
+
+
+CASES: dict[str, Case] = {
+    case.name: case
+    for case in (
+        _case("W1", "acoustic", 2, 2081, 8, 500),
+        _case("W2", "acoustic", 3, 256, 8, 100),
+        _case("W3", "elastic", 2, 1541, 4, 300),
+        _case("W4", "elastic", 3, 160, 4, 60),
+        _case("W5", "acoustic", 2, 340, 8, 500, shots=64),
+    )
+}
+
+
+# For cards: the grids that their users have, layers of 20 points around them.
+CARD_CASES: dict[str, Case] = {
+    case.name: case
+    for case in (
+        _case("G1", "acoustic", 3, 552, 8, 400),
+        _case("G2", "acoustic", 3, 552, 4, 400),
+        _case("G3", "elastic", 3, 424, 4, 100),
+        _case("G4", "elastic", 3, 424, 8, 100),
+        _case("G5", "acoustic", 2, 2041, 8, 8000),
+        _case("G6", "elastic", 2, 1541, 4, 4000),
+        _case("G7", "acoustic", 2, 340, 8, 20000),
+        _case("G8", "acoustic", 2, 340, 8, 2000, shots=64),
+    )
+}
+_USUAL = {"gpu": CARD_CASES}
+_TUNING = {  # points along an axis, of the cases above, and steps: few, for many layouts
+    ("acoustic", "xz"): (2041, 1000), ("acoustic", "xyz"): (552, 20),
+    ("elastic", "xz"): (1541, 500), ("elastic", "xyz"): (424, 10),
+}  # fmt: skip
+
+
+def tuning_case(physics: str, axes: str, order: int) -> Case:
+    """Give the case that layouts of threads are compared by."""
+    points, steps = _TUNING[physics, axes]
+    return _case(f"{physics} {len(axes)}-D order {order}", physics, len(axes), points, order, steps)
+
+
+def usual(choice: Choice) -> list[str]:
+    """Name the cases that say most about a machine."""
+    return list(_USUAL.get(choice.name, CASES))
+
+
+def select(names: Iterable[str] = ()) -> list[Case]:
+    """Return the named cases, or the five for CPUs.
+
+    Raises ScenarioError when a name is not a case.
+    """
+    wanted, known = [name.upper() for name in names] or list(CASES), CASES | CARD_CASES
+    unknown = [name for name in wanted if name not in known]
+    if unknown:
+        raise ScenarioError(
+            f"benchmark case {', '.join(unknown)} does not exist; choose from {', '.join(known)}"
+        )
+    return [known[name] for name in wanted]

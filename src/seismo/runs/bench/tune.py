@@ -1,0 +1,286 @@
+"""Find the layouts of threads that are fastest on a card, and keep them for its runs.
+
+The table that seismo brings was measured on one kind of card. Here each of its entries in turn is
+replaced by others, and a case of the benchmark takes some steps with each. What is faster stays, if
+it is so again beside what is known. What counts are whole steps: kernels run beside one another,
+and what is fastest alone need not be so there.
+
+A kernel takes seconds to compile, and a fraction of one to time. A kernel depends on one entry
+only: what all layouts of a case need is compiled before the first of them is timed, side by side.
+"""
+
+from __future__ import annotations
+
+import statistics
+from collections.abc import Callable, Iterable, Iterator
+from dataclasses import dataclass
+from itertools import count, product
+from math import inf
+from typing import Any
+
+from seismo.backends.gpu.backend import GpuBackend
+from seismo.backends.gpu.layouts import H200, Key, Shape, Shapes
+from seismo.backends.gpu.ptx_cache import Request, compile_elsewhere
+from seismo.backends.kernel_cache import kept_code
+from seismo.runs.bench import time_again
+from seismo.runs.bench.cases import Case, tuning_case
+from seismo.runs.check.memory import memory_of
+from seismo.runs.check.resources import Demand, demands
+from seismo.scenario import Scenario
+from seismo.solver.discretization import Setup, prepare
+from seismo.solver.simulation import Simulation
+
+BETTER = 0.99  # of the time: less is noise
+REPEATS = 5
+KINDS = {"acoustic": ("second",), "elastic": ("divergence", "gradient")}
+BOXES = {
+    "xz": ("inner", "layer", "side", "corner"),
+    "xyz": ("inner", "layer", "edge", "side", "corner"),
+}
+ORDERS = (4, 8)
+
+
+def _plain(*layouts: tuple[int, int, int, int]) -> list[Shape]:
+    return [Shape((x, y, z), 1, blocks) for x, y, z, blocks in layouts]
+
+
+_MARCHES = [
+    Shape(threads, planes, blocks)
+    for threads, blocks in (((32, 8, 1), 2), ((32, 8, 1), 3), ((16, 16, 1), 2), ((32, 16, 1), 1))
+    for planes in (8, 16, 32)
+]
+_ROWS = ((8, 2), (16, 1))
+_ASKING = [Shape((32, rows, 1), 32, blocks, ahead=2) for rows, blocks in _ROWS]
+_TILES = [Shape((32, rows, 1), 32, blocks, tile=2) for rows, blocks in _ROWS]
+_ACROSS = [
+    Shape((x, y, 1), 64, blocks, ahead=ahead)
+    for x, y, blocks in ((32, 4, 3), (32, 8, 2), (32, 2, 6), (16, 8, 3))
+    for ahead in (0, 1)
+]
+_SOLIDS = _plain(
+    (32, 8, 1, 3), (32, 4, 2, 2), (32, 4, 2, 3), (32, 4, 2, 4), (16, 8, 2, 3), (16, 4, 4, 3),
+    (16, 4, 4, 4), (32, 4, 4, 3), (32, 2, 4, 3),
+)  # fmt: skip
+_NARROW_SOLIDS = _plain(
+    (8, 8, 2, 4), (8, 8, 4, 3), (8, 16, 1, 4), (8, 32, 1, 4), (8, 4, 8, 3), (8, 4, 4, 4),
+    (8, 4, 4, 10),
+)  # fmt: skip
+_PLATES = _plain((64, 1, 4, 4), (32, 1, 8, 4), (32, 1, 4, 4), (16, 1, 16, 4), (32, 1, 8, 2))
+_NARROW_PLATES = _plain((8, 1, 16, 4), (8, 1, 32, 2), (8, 1, 8, 8))
+
+
+def candidates(key: Key) -> list[Shape]:
+    """List the layouts to try for an entry of the table."""
+    axes, kind, box, _ = key
+    volume, known = "y" in axes, [H200[key]]
+    if box in ("side", "corner"):
+        return known + (_NARROW_SOLIDS if volume else _NARROW_PLATES)
+    if not volume:
+        return known + _PLATES
+    marches = {"inner": _MARCHES + _ASKING + _TILES, "layer": _ACROSS} if kind == "second" else {}
+    return known + _SOLIDS + marches.get(box, [])
+
+
+def entries(physics: str, axes: str, order: int) -> list[Key]:
+    """List the entries of the table that a case depends on."""
+    return [(axes, *pair, order) for pair in product(KINDS[physics], BOXES[axes])]
+
+
+@dataclass(frozen=True)
+class Wave:
+    """What is compiled next: the kernels of all layouts of a case."""
+
+    case: str
+    layouts: int
+    kernels: int
+
+    def __str__(self) -> str:
+        """Say what takes a while."""
+        return f"{self.case}: {self.layouts} layouts to time, {self.kernels} kernels to compile"
+
+
+@dataclass(frozen=True)
+class TooLarge:
+    """A case that the card cannot hold; its layouts stay as they are."""
+
+    case: str
+    demand: Demand
+
+    def __str__(self) -> str:
+        """Say what it would take."""
+        return f"{self.case}: passed over: {self.demand}"
+
+
+@dataclass(frozen=True)
+class Layout:
+    """A layout for an entry of the table."""
+
+    key: Key
+    shape: Shape
+
+    def __str__(self) -> str:
+        """Name what sets it apart."""
+        shape = self.shape
+        parts = [f"{' x '.join(map(str, shape.threads))} threads"]
+        parts += [f"{shape.blocks_per_multiprocessor} blocks"]
+        parts += [f"{shape.planes} planes"] * (shape.planes > 1)
+        parts += ["tile"] * bool(shape.tile) + ["ahead"] * bool(shape.ahead)
+        return f"{' '.join(map(str, self.key))}: {', '.join(parts)}"
+
+
+@dataclass(frozen=True)
+class Trial(Layout):
+    """A layout that is timed next, the n-th of its case from 0 on."""
+
+    number: int
+
+
+@dataclass(frozen=True)
+class Failed(Layout):
+    """A layout that the card cannot take, and why."""
+
+    why: str
+
+    def __str__(self) -> str:
+        """Say that it was passed over."""
+        return f"{super().__str__()}: passed over: {self.why}"
+
+
+@dataclass(frozen=True)
+class Tuned(Layout):
+    """What an entry of the table is now; before and after, in seconds of a case's steps."""
+
+    before: float
+    after: float
+
+    def __str__(self) -> str:
+        """Say what was found."""
+        gain = f"{self.before / self.after - 1:.1%} faster" if self.after < self.before else "kept"
+        return f"{super().__str__()}, {gain}"
+
+
+@dataclass(frozen=True)
+class Bench:
+    """A case that is timed on a card."""
+
+    case: Case
+    setup: Setup
+    card: Any
+
+    def demand(self, shapes: Shapes) -> Demand:
+        """Say what the case needs of the card's memory, beside what is free."""
+        backend = GpuBackend(self.setup.scenario.precision, self.card, shapes)
+        return demands(memory_of(self.setup, backend), backend)[0]
+
+    def time(self, shapes: Shapes) -> float:
+        """Time the steps with a table, s."""
+        backend = GpuBackend(self.setup.scenario.precision, self.card, shapes)
+        built = Simulation(self.setup, backend)
+        return statistics.median(time_again(built, self.case) for _ in range(REPEATS))
+
+    def attempt(self, timed: Timed, shapes: Shapes) -> tuple[float, str]:
+        """Time them; or say why that cannot be."""
+        try:
+            return timed(self, shapes), ""
+        except Exception as error:  # whatever it is, the next layout may do
+            self.card.wait()  # unless the card is lost
+            return inf, f"{type(error).__name__}: {error}".partition("\n")[0]
+
+    def prefers(self, timed: Timed, tried: Shapes, known: Shapes) -> bool:
+        """Time two tables once more, one after the other: a card is not always as fast."""
+        return self.attempt(timed, tried)[0] < BETTER * timed(self, known)
+
+
+Timed = Callable[[Bench, Shapes], float]
+
+
+class _Binder(GpuBackend):
+    """Bind the sweeps of a simulation as often as is asked for, and take no steps."""
+
+    def __init__(self, setup: Setup, card: Any, shapes: Shapes) -> None:
+        super().__init__(setup.scenario.precision, card, shapes)
+        self._sweeps: list[tuple[tuple, dict]] = []
+        Simulation(setup, self)
+        self.kernels = self._requests()
+
+    def sweep(self, *what: Any, **how: Any) -> Any:
+        self._sweeps.append((what, how))
+        return super().sweep(*what, **how)
+
+    def program(self, steps: Any, others: Any = ()) -> Any:
+        self.clocked(steps)
+        return lambda first, count: None
+
+    def bind(self, shapes: Shapes) -> frozenset[str]:
+        """Bind them with a table; return the names of their kernels."""
+        self.shapes = shapes
+        for what, how in self._sweeps:
+            super().sweep(*what, **how)
+        bound = self._requests()
+        self.kernels |= bound
+        return frozenset(bound)
+
+    def _requests(self) -> dict[str, Request]:
+        return {request.name: request for request in self.card.take_requests()}
+
+    def drop(self) -> None:
+        """Let the arrays go; the backend stays as long as tables that were made for it."""
+        self._sweeps.clear()
+
+
+def _layouts(
+    bench: Bench, keys: list[Key], shapes: Shapes
+) -> tuple[dict[Key, list[Shape]], list[Request]]:
+    """List the layouts that differ on the grid of a case, and the kernels of all of them."""
+    binder = _Binder(bench.setup, bench.card, shapes)
+    found: dict[Key, list[Shape]] = {key: [] for key in keys}
+    known = {binder.bind(shapes)}
+    for key in keys:
+        for shape in candidates(key):
+            kernels = binder.bind(shapes | {key: shape})
+            if kernels not in known:
+                known.add(kernels)
+                found[key].append(shape)
+    binder.drop()
+    return found, list(binder.kernels.values())
+
+
+def tune(
+    card: Any,
+    shapes: Shapes,
+    cases: Iterable[tuple[str, str, int]] = tuple(product(KINDS, BOXES, ORDERS)),
+    timed: Timed = Bench.time,
+) -> Iterator[Wave | TooLarge | Layout]:
+    """Improve a table in place, and tell what is done and what was found.
+
+    Args:
+        card: to be tuned for.
+        shapes: the table to begin with.
+        cases: physics, axes and order of each.
+        timed: function that times the steps of a case with a table, s.
+    """
+    for physics, axes, order in cases:
+        case = tuning_case(physics, axes, order)
+        bench = Bench(case, prepare(Scenario.model_validate(case.scenario)), card)
+        demand = bench.demand(shapes)
+        if not demand.fits:
+            yield TooLarge(case.name, demand)
+            continue
+        keys = entries(physics, axes, order)
+        layouts, requests = _layouts(bench, keys, shapes)
+        missing = [request for request in requests if not kept_code().has(request.name)]
+        yield Wave(case.name, sum(map(len, layouts.values())), len(missing))
+        compile_elsewhere(missing)
+        best = min(timed(bench, shapes) for _ in range(2))  # a card that was idle speeds up
+        number = count()
+        for key, some in layouts.items():
+            before = best
+            for shape in some:
+                yield Trial(key, shape, next(number))
+                tried = shapes | {key: shape}
+                seconds, why = bench.attempt(timed, tried)
+                if why:
+                    yield Failed(key, shape, why)
+                elif seconds < BETTER * best and bench.prefers(timed, tried, shapes):
+                    best, shapes[key] = seconds, shape
+            yield Tuned(key, shapes[key], before, best)

@@ -1,0 +1,212 @@
+"""The plan of a run: what it will be, cost and resolve, said before a step is taken."""
+
+from __future__ import annotations
+
+import io
+from dataclasses import dataclass
+from typing import Any, Literal
+
+from seismo.backends.select import Choice, choose
+from seismo.errors import SeismoError
+from seismo.output.atomic_file import HiddenFile
+from seismo.output.results import results_target
+from seismo.runs.check import speed
+from seismo.runs.check.accuracy import Expected, expected_error
+from seismo.runs.check.memory import Memory, OutputSize, memory_of, output_of
+from seismo.runs.check.remedy import points_needed, uncarried
+from seismo.runs.check.resolution import (
+    LayerResolution,
+    dominant_frequency,
+    highest_frequency,
+    layers_of,
+)
+from seismo.runs.check.resources import Demand, Several, demands, lack_of_disk, prepared
+from seismo.runs.check.warnings import cautions
+from seismo.runs.placement import chosen, shared, step_seconds
+from seismo.scenario import Origin, load
+from seismo.solver.discretization import Setup
+from seismo.solver.partition import Division
+from seismo.solver.simulation import divide
+
+__all__ = ["Plan", "check", "make_plan"]
+
+
+PAGE = 100  # characters of a table's line
+
+
+@dataclass(frozen=True)
+class Plan:
+    """What a scenario comes down to.
+
+    Attributes:
+        setup: grid, physics, earth, clock, geometry.
+        f_max: highest frequency of the sources in Hz.
+        f_dominant: lowest dominant frequency of the sources in Hz.
+        layers: media of the earth and how the grid carries their waves.
+        points_needed: points per wavelength with which dispersion keeps to the wanted accuracy.
+        expected: error of the traces, and what it comes from.
+        memory: bytes in memory.
+        demands: what is needed of each memory that takes part, and free there.
+        output: bytes on the disk.
+        device: name of the processor or card that it is planned for.
+        division: of the grid among as many of them as share the run.
+        sharing: why they share it so, where there was a choice.
+        points_per_second: expected point updates a second, on all of them.
+        seconds: expected time of stepping, maps included.
+        map_seconds: of it for maps of largest values.
+        warnings: what a seismologist would ask about, and what follows.
+        errors: of these, why the grid does not carry the waves at all.
+        refusals: of these, why the run would not start on this machine.
+    """
+
+    setup: Setup
+    f_max: float
+    f_dominant: float
+    layers: list[LayerResolution]
+    points_needed: float
+    expected: Expected
+    memory: Memory
+    demands: list[Demand]
+    output: OutputSize
+    device: str
+    division: Division
+    sharing: str
+    points_per_second: float
+    seconds: float
+    map_seconds: float
+    warnings: list[str]
+    errors: list[str]
+    refusals: list[str]
+
+    def __str__(self) -> str:
+        """The page that `seismo check` prints."""
+        from rich.console import Console
+
+        from seismo.runs.check.report import print_plan
+
+        page = io.StringIO()
+        print_plan(self, Console(file=page, width=PAGE))
+        return page.getvalue().rstrip()
+
+    def as_dict(self) -> dict[str, Any]:
+        """Plain data for JSON."""
+        setup = self.setup
+        grid, clock = setup.grid, setup.clock
+        points = dict(zip("xyz", grid.points, strict=True))
+        return {
+            "title": setup.scenario.title,
+            "physics": setup.physics.name,
+            "dimensions": grid.dimensions,
+            "points": {a: points[a] for a in grid.axes},
+            "grid_points": grid.size,
+            "dt": clock.dt,
+            "dt_limit": clock.limit,
+            "steps": clock.steps,
+            "extra_steps": setup.extra_steps,
+            "duration": clock.steps * clock.dt,
+            "shots": len(setup.shots),
+            "shots_together": setup.batch,
+            "sources": [
+                {
+                    "name": s.name,
+                    "type": s.kind,
+                    "wavelet": s.wavelet.type,
+                    "start": s.start,
+                    "centre": s.centre,
+                }
+                for s in setup.shots[0].sources
+            ],
+            "receivers": {g.name: len(g.positions) for g in setup.groups},
+            "f_max": self.f_max,
+            "f_dominant": self.f_dominant,
+            "layers": [layer.as_dict() for layer in self.layers],
+            "points_needed": self.points_needed,
+            "order": setup.stencil.order,
+            "stencil_tolerance": setup.stencil.tolerance,
+            "expected": self.expected.as_dict(),
+            "memory_bytes": self.memory.as_dict(),
+            "memory_needed": [demand.as_dict() for demand in self.demands],
+            "output_bytes": self.output.as_dict(),
+            "device": self.device,
+            "division": self.division.describe(),
+            "sharing": self.sharing,
+            "points_per_second": self.points_per_second,
+            "seconds": self.seconds,
+            "map_seconds": self.map_seconds,
+            "warnings": self.warnings,
+            "errors": self.errors,
+            "refusals": self.refusals,
+        }
+
+
+def check(
+    scenario: Origin,
+    *,
+    backend: str = "auto",
+    device: int | None = None,
+    gpus: int | Literal["auto"] | None = None,
+) -> Plan:
+    """Plan a run as `seismo check` does; the plan prints as its page.
+
+    Args:
+        scenario: a scenario, the same as nested dicts, or the path of its YAML file.
+        backend: see `seismo.run`.
+        device: see `seismo.run`.
+        gpus: see `seismo.run`.
+
+    Raises:
+        ScenarioError: with every mistake, in `messages`.
+        DeviceError: there is no such backend or device, or it cannot be used.
+        InsufficientMemoryError: one field is more than all memory.
+    """
+    checked = load(scenario)
+    choices, _, known = chosen(checked, backend, device, gpus)
+    return make_plan(checked, choices[0], len(choices), known)
+
+
+def make_plan(
+    scenario: Any, choice: Choice | None = None, devices: int = 1, known: Setup | None = None
+) -> Plan:
+    """Plan a run without running it.
+
+    Args:
+        scenario: a checked scenario.
+        choice: where it will run (`seismo.backends.select.choose`), the CPU when None.
+        devices: that share it.
+        known: see `prepared`.
+
+    Raises:
+        ScenarioError: the scenario cannot be run as written.
+    """
+    backend = (choice or choose("cpu")).make(scenario.precision)
+    ranks = Several(devices)
+    setup, sharing = shared(prepared(scenario, backend, ranks, known=known), backend, ranks)
+    division = divide(setup, backend, ranks)
+    highest = highest_frequency(setup)
+    layers, expected = layers_of(setup, highest), expected_error(setup)
+    memory, output = memory_of(setup, backend), output_of(setup)
+    needs = demands(memory, backend, ranks)
+    rate = speed.points_per_second(setup, backend)
+    together = setup.grid.size * setup.batch / step_seconds(setup, backend, rate, division)
+    refusals = _room(setup, needs, memory.checkpoints)
+    return Plan(
+        setup, highest, dominant_frequency(setup), layers,
+        points_needed(setup, layers), expected, memory, needs, output,
+        backend.describe()["device"], division, sharing, together,
+        speed.seconds(setup, together, backend), speed.map_seconds(setup, backend),
+        cautions(setup, layers, expected) + refusals, list(uncarried(setup, layers)), refusals,
+    )  # fmt: skip
+
+
+def _room(setup: Setup, needs: list[Demand], checkpoints: int) -> list[str]:
+    """Say what `run` would refuse: too little memory or disk, results that cannot be written."""
+    scenario = setup.scenario
+    found = [f"memory: {need}; it will be refused" for need in needs if not need.fits]
+    try:
+        path = results_target(scenario.results_path or "results.h5")
+        HiddenFile(path).discard()
+    except SeismoError as error:
+        where = f"{scenario.where('output', 'path')}: output.path " if scenario.output.path else ""
+        return [*found, f"{where}{error}; the run will be refused"]
+    lack = lack_of_disk(setup, path, checkpoints)
+    return [*found, f"disk: {lack}; the run will be refused"] if lack else found

@@ -1,0 +1,230 @@
+"""What error the traces of a run will have, and mostly from what, said before a step is taken.
+
+Each cause gives a relative L2 error of the worst trace, integrated over the spectrum of the traces;
+causes are taken as unrelated, so that their squares add up. Dispersion follows from the scheme
+(`seismo.grid.dispersion`) and the longest path in each medium, reading and acting between grid
+points from the weights (`seismo.grid.interpolation`), contacts of an earth that varies with depth
+only from the scheme, too (`seismo.runs.check.layered_error`), others and boundaries from laws that
+were measured (`seismo.runs.check.sideways`, `seismo.solver.accuracy`). In one medium, waves go
+straight from source to receiver; else the worst direction counts. A prediction is good to a factor
+of three.
+"""
+
+from __future__ import annotations
+
+import math
+from collections import defaultdict
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from seismo.equations.table import Field
+from seismo.grid.grid import AXES
+from seismo.grid.interpolation import axis_weights
+from seismo.runs.check.layered_error import Contacts, layered_error
+from seismo.runs.check.near_contacts import NearReceivers, NearSource, near_receivers, near_sources
+from seismo.runs.check.sideways import sideways_error
+from seismo.runs.check.thin_solids import thin_solids
+from seismo.solver.accuracy import layer_error, passage_error, surface_error
+from seismo.solver.discretization import Setup
+
+FACES = {"x": ("x_min", "x_max"), "y": ("y_min", "y_max"), "z": ("top", "bottom")}
+_FROM_LAYERS = 0.5  # of the error of layers that damp the fields: see `_grazing`
+_MOST_RAYS = 12
+_MOST_ENDS = 200  # sources, and receivers, between which rays are sought
+_MOST_PLACES = 2000
+_PARTS = 40  # of a cell, in which places are told apart
+_SAID = 0.5  # of the largest cause: what is named beside it
+_UNLIKE = 2.0  # times the error of another set of receivers, that is told
+# Causes, but for dispersion in each medium:
+PLACING, SURFACE = "sources and receivers between grid points", "the free surface"
+CONTACTS, BESIDE = "contacts of media", "sources beside contacts"
+READ_BESIDE, THIN = "receivers beside contacts", "thin solids on fluids"
+SENT_BACK = "absorbing layers"
+
+
+@dataclass(frozen=True)
+class Expected:
+    """The predicted error of the traces.
+
+    Attributes:
+        causes: what errs, and by how much of a trace's L2 norm, the largest first.
+        sets: error of the worst trace of each set of receivers, by name, where these differ.
+        near: the sources, each with what a contact beside it makes of its amplitudes.
+        reading: the sets of receivers, each with what a contact beside makes of its traces.
+    """
+
+    causes: tuple[tuple[str, float], ...]
+    sets: tuple[tuple[str, float], ...] = ()
+    near: tuple[NearSource, ...] = ()
+    reading: tuple[NearReceivers, ...] = ()
+
+    @property
+    def error(self) -> float:
+        """Relative L2 error of the worst trace, of all causes together."""
+        return math.hypot(*(error for _, error in self.causes))
+
+    def __str__(self) -> str:
+        """Say it in a line."""
+        largest = self.causes[0][1]
+        named = [what for what, error in self.causes if error >= _SAID * largest][:2]
+        return f"{percent(self.error)}, mostly from {' and '.join(named)}"
+
+    def as_dict(self) -> dict[str, Any]:
+        """Plain data."""
+        causes = [{"cause": what, "error": error} for what, error in self.causes]
+        sets = [{"name": name, "error": error} for name, error in self.sets]
+        return {"error": self.error, "causes": causes, "receivers": sets}
+
+
+def percent(error: float) -> str:
+    """Format a relative error."""
+    return "more than 70 %" if error > 0.7 else f"{100.0 * error:.2g} %"
+
+
+def expected_error(setup: Setup) -> Expected:
+    """Predict the error of the traces of a run."""
+    causes = [*_dispersion(setup), (PLACING, placing_error(setup))]
+    if setup.earth.layered:
+        contacts = layered_error(setup)
+    else:
+        contacts = Contacts(sideways_error(setup), False)
+    surface = 0.0 if contacts.surface else surface_error(setup.waves)
+    causes.append((SURFACE, surface))
+    causes.append((CONTACTS + " under the free surface" * contacts.surface, contacts.error))
+    near = tuple(near_sources(setup))
+    worst = max((source.error for source in near), default=0.0)
+    causes.append((BESIDE, min(1.0, worst)))
+    causes.append((THIN, max((solid.error for solid in thin_solids(setup)), default=0.0)))
+    sent_back = layer_error(setup.waves, setup.scenario.boundaries, setup.guided_damping)
+    if setup.guided_damping:
+        sent_back *= _grazing(setup)
+    causes.append((SENT_BACK, sent_back))
+    others = math.hypot(*(error for what, error in causes if not what.startswith(CONTACTS)))
+    reading = tuple(near_receivers(setup))
+    beside = {group.name: min(1.0, group.error) for group in reading}
+    causes.append((READ_BESIDE, max(beside.values(), default=0.0)))
+    sets = tuple(
+        (name, math.hypot(others, error, beside.get(name, 0.0)))
+        for name, error in contacts.sets.items()
+    )
+    causes.sort(key=lambda cause: -cause[1])
+    return Expected(tuple(causes), _unlike(sets), near, reading)
+
+
+def _unlike(sets: tuple[tuple[str, float], ...]) -> tuple[tuple[str, float], ...]:
+    """Return sets whose errors differ by more than a factor of two; none of others."""
+    errors = [error for _, error in sets]
+    return sets if errors and max(errors) > _UNLIKE * min(errors) else ()
+
+
+def _grazing(setup: Setup) -> float:
+    """Return the share of a trace that comes back from layers that damp the fields.
+
+    Half of it (measured, 24 stacks that guide waves: a sixth to one and a half) where the way along
+    a face is as long as those to it and from it, less with the square where waves come steeper.
+    """
+    if not setup.groups:
+        return 1.0
+    grid, boundaries = setup.grid, setup.scenario.boundaries
+    acting = np.array([s.position for shot in setup.shots for s in shot.sources])
+    acting = _some(acting, _MOST_ENDS)[:, None]
+    reading = _some(np.concatenate([g.positions for g in setup.groups]), _MOST_ENDS)[None]
+    steepest = 0.0
+    for axis in grid.axes:
+        a, others = AXES.index(axis), [AXES.index(other) for other in grid.axes if other != axis]
+        along = np.linalg.norm((acting - reading)[..., others], axis=-1)
+        for face, edge in zip(FACES[axis], grid.limits(axis), strict=True):
+            if getattr(boundaries, face) == "absorbing":
+                away = np.abs(acting[..., a] - edge) + np.abs(reading[..., a] - edge)
+                steepest = max(steepest, float((along / (away + grid.spacing[a])).max()))
+    return _FROM_LAYERS * min(1.0, steepest**2)
+
+
+def _dispersion(setup: Setup) -> Iterator[tuple[str, float]]:
+    waves, stencil = setup.waves, setup.stencil
+    rays = _rays(setup)
+    for passage in waves.passages:
+        if rays and passage.distance >= waves.longest:
+            error = max(
+                waves.spectra.error(
+                    waves.phase(stencil, passage.velocity, tuple(ray / length)) * length
+                )
+                for ray in rays
+                if (length := float(np.linalg.norm(ray)))
+            )
+        else:
+            error = passage_error(waves, stencil, passage)
+        what = f"numerical dispersion at {passage.velocity:.5g} m/s"
+        yield what if not waves.dt else f"{what}, time steps included", error
+
+
+def _rays(setup: Setup) -> list[np.ndarray]:
+    """List the straight paths (axis) m that err most in one medium, none where there are more."""
+    if len(setup.waves.passages) > 1 or not setup.groups or setup.scenario.output.maps:
+        return []
+    axes = [AXES.index(axis) for axis in setup.grid.axes]
+    sources = [source.position for shot in setup.shots for source in shot.sources]
+    receivers = np.concatenate([group.positions for group in setup.groups])
+    starts, ends = (_some(np.array(p)[:, axes], _MOST_ENDS) for p in (sources, receivers))
+    offsets = (ends[None] - starts[:, None]).reshape(-1, len(axes))
+    lengths = np.linalg.norm(offsets, axis=1)
+    # Along a direction n, differences of order 2M err as the sum of n_a^(2M + 2).
+    aligned = np.abs(offsets / np.maximum(lengths, 1e-9)[:, None]) ** (setup.stencil.order + 2)
+    rank = np.argsort(-lengths * aligned.sum(axis=1))
+    return [ray for ray in offsets[rank[:_MOST_RAYS]] if np.any(ray)]
+
+
+def _some(places: np.ndarray, most: int) -> np.ndarray:
+    return places[:: -(-len(places) // most)]
+
+
+def placing_error(setup: Setup, coarser: float = 1.0) -> float:
+    """Return the error of weights that act and read between grid points, of both together.
+
+    Args:
+        setup: of the run.
+        coarser: times as large a spacing as its own, with as much between grid points.
+    """
+    physics = setup.physics
+    sources: dict[str, list[Any]] = defaultdict(list)
+    for shot in setup.shots:
+        for source in shot.sources:
+            sources[source.kind].append(source.position)
+    acting = [
+        _weights_error(
+            setup, places, {physics.named(d.field) for d in physics.drives[kind]}, coarser
+        )
+        for kind, places in sources.items()
+    ]
+    reading = [
+        _weights_error(setup, group.positions, {
+            physics.named(term.field)
+            for _, base, component in group.components(physics).values()
+            for term in physics.observables[base][component]
+        }, coarser)
+        for group in setup.groups
+    ]  # fmt: skip
+    return math.hypot(max(acting, default=0.0), max(reading, default=0.0))
+
+
+def _weights_error(setup: Setup, places: Any, fields: Iterable[Field], coarser: float) -> float:
+    """Return the largest error of reading fields at places, along any axis."""
+    waves, grid = setup.waves, setup.grid
+    positions, halves, worst = _some(np.asarray(places), _MOST_PLACES), list(fields), 0.0
+    for axis in grid.axes:
+        a = AXES.index(axis)
+        parts = np.unique(
+            np.round((positions[:, a] - grid.origin[a]) / grid.spacing[a] * _PARTS) % _PARTS
+        )
+        k = 2.0 * math.pi * waves.spectra.frequency * coarser * grid.spacing[a] / waves.slowest
+        k = np.minimum(k, math.pi)
+        for half in {axis in field.half for field in halves}:
+            for part in parts / _PARTS:
+                rows, weights = axis_weights(float(part), half)
+                offset = rows + 0.5 * half - part
+                read = np.exp(1j * np.outer(k, offset)) @ weights
+                worst = max(worst, waves.spectra.error(np.abs(read - 1.0)))
+    return worst

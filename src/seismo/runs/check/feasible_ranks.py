@@ -1,0 +1,82 @@
+"""How many ranks can share a run at all: told from its grid, before anybody looks at the earth.
+
+A grid is cut along z and y independently. So the most parts along each tell which numbers of ranks
+have a way: those that are a product of as many or fewer along both. Rows next to a free surface and
+to contacts of fluid and solid are not cut, which only the earth tells: parts of a few rows may be
+refused later.
+"""
+
+from __future__ import annotations
+
+import math
+from itertools import count
+from typing import Any
+
+from seismo.acquisition.geometry import Geometry
+from seismo.equations.registry import physics_for
+from seismo.errors import ScenarioError
+from seismo.grid.decomposition import decompose
+from seismo.grid.grid import Grid
+from seismo.runs.placement import grids_of
+from seismo.solver.accuracy import AUTO_ORDERS
+from seismo.solver.discretization import halo_of, image_faces, make_grid
+
+
+class Crowd:
+    """The numbers of ranks that can share a run.
+
+    Attributes:
+        points: of the grid, in words.
+        shots: of the survey.
+    """
+
+    def __init__(self, scenario: Any) -> None:
+        """Find out how often its grid can be cut.
+
+        Raises:
+            ScenarioError: a position in it will not do.
+        """
+        self._scenario, grid = scenario, make_grid(scenario)
+        physics = physics_for(scenario.physics, grid.dimensions)
+        faces = image_faces(scenario, grid, physics)
+        whole = {face.axis for face in faces if face.kind == "periodic"}
+        z, y = (1 if axis in whole else _most(grid, axis, _widest_halo(scenario)) for axis in "zy")
+        self._most, self.shots = (z, y), len(Geometry(scenario, grid).shots())
+        self.points = " x ".join(str(n) for n in grid.points if n > 1)
+
+    def suits(self, ranks: int) -> bool:
+        """Tell whether there is a way for so many to share it."""
+        try:
+            grids = grids_of(self._scenario, ranks, self.shots)
+        except ScenarioError:
+            return False
+        return any(self._is_cut(ranks // n) for n in grids)
+
+    def most(self, ranks: int) -> int:
+        """Give the largest number of ranks that can share it, up to so many."""
+        ranks = min(ranks, self.shots * math.prod(self._most))
+        return next(n for n in range(ranks, 0, -1) if n == 1 or self.suits(n))
+
+    def _is_cut(self, crew: int) -> bool:
+        """Tell whether a grid has a part for each of a crew."""
+        z, y = self._most
+        parts = self._scenario.grid.decomposition
+        if parts != "auto":
+            return parts[0] <= z and parts[1] <= y and math.prod(parts) >= crew
+        return any(crew % n == 0 and crew // n <= y for n in range(1, z + 1))
+
+
+def _most(grid: Grid, axis: str, halo: int) -> int:
+    """Give the most parts along an axis."""
+    for parts in count(2):
+        try:
+            decompose(grid, halo, (parts, 1) if axis == "z" else (1, parts))
+        except ScenarioError:
+            break
+    return parts - 1
+
+
+def _widest_halo(scenario: Any) -> int:
+    """Return the points that parts hold of their neighbours, at most where the order is open."""
+    order = scenario.grid.order
+    return halo_of(max(AUTO_ORDERS) if order == "auto" else order)

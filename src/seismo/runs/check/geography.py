@@ -1,0 +1,85 @@
+"""What `check` says of a grid's place on the earth: depths that are no z, and the earth's curve."""
+
+from __future__ import annotations
+
+from types import SimpleNamespace
+
+import numpy as np
+
+from seismo.acquisition.projection import Projection, stretch
+from seismo.runs.check.timing_checks import Lines
+from seismo.solver.discretization import Setup
+
+MOST_DISTANCE = 300e3  # m from the origin: lengths are true to 4e-4
+MOST_ANGLE = 0.02  # degrees between a straight line on the grid and the geodesic
+_FARTHEST = 2000  # places of which all pairs are looked at
+
+
+def depths(setup: Setup) -> Lines:
+    """Yield a line where depths below longitude and latitude are not z."""
+    top = setup.grid.origin[2]
+    if setup.scenario.geographic and top != 0.0:
+        yield (
+            f"geographic: depths below longitude and latitude count from the top of the grid, "
+            f"z = {top:.6g} m, as layers, bodies and maps do not: they go by z"
+        )
+
+
+def directions(setup: Setup) -> Lines:
+    """Yield a line where sources and receivers lie too far out for a plane."""
+    if setup.scenario.geographic is None:
+        return
+    sources = _farthest([s.position for shot in setup.shots for s in shot.sources])
+    receivers = _farthest([position for group in setup.groups for position in group.positions])
+    distance = float(np.hypot(*np.concatenate([sources, receivers]).T).max())
+    projection = Projection(setup.scenario.geographic)
+    angle = _largest_angle(projection, sources, receivers)
+    if distance > MOST_DISTANCE or angle > MOST_ANGLE:
+        yield (
+            f"geographic: sources and receivers lie up to {distance / 1e3:.0f} km from its "
+            f"longitude and latitude; on a flat grid directions from one to the other are off by "
+            f"up to {angle:.2g} degrees, and lengths by {100 * stretch(distance):.2g} %: "
+            f"{_better(projection, sources, receivers, angle)}"
+        )
+
+
+def _better(
+    projection: Projection, sources: np.ndarray, receivers: np.ndarray, angle: float
+) -> str:
+    """Describe whether an origin at the sources turns directions less."""
+    if angle <= MOST_ANGLE:
+        return "put its longitude and latitude nearer to them"
+    centre = 0.5 * (sources.min(axis=0) + sources.max(axis=0))
+    longitude, latitude = map(float, projection.to_geographic(*centre))
+    there = Projection(SimpleNamespace(longitude=longitude, latitude=latitude, azimuth=0.0))
+    moved = (
+        np.stack(there.to_grid(*projection.to_geographic(*places.T)), axis=1)
+        for places in (sources, receivers)
+    )
+    less = _largest_angle(there, *moved)
+    if less > 0.5 * angle:
+        return "no origin holds places so far apart in all directions much better"
+    return (
+        f"put its longitude and latitude at the sources, {longitude:.5g} and {latitude:.5g} "
+        f"degrees, where directions are off by {less:.2f} degrees at most"
+    )
+
+
+def _farthest(positions: list) -> np.ndarray:
+    """Return the x, y (place, 2) m of those positions that are farthest from the origin."""
+    places = np.unique(np.array(positions).reshape(-1, 3)[:, :2], axis=0)
+    return places[np.argsort(-np.hypot(*places.T))[:_FARTHEST]]
+
+
+def _largest_angle(projection: Projection, sources: np.ndarray, receivers: np.ndarray) -> float:
+    """Return the largest angle in degrees between lines on the grid and geodesics.
+
+    It is half the spherical excess of a triangle with the origin, and largest where its area is.
+    """
+    area = np.abs(
+        np.outer(sources[:, 0], receivers[:, 1]) - np.outer(sources[:, 1], receivers[:, 0])
+    )
+    if not area.any():
+        return 0.0
+    source, receiver = np.unravel_index(area.argmax(), area.shape)
+    return projection.line_error(sources[source], receivers[receiver])

@@ -1,0 +1,243 @@
+"""How many bytes a run will take, in memory and on the disk, before it takes them.
+
+They are those of all devices together; each of several grids side by side has a model of its own.
+The arrays are counted by the classes that allocate them, on a backend that only counts. Preparing
+a run needs float64 copies of the averaged model beside the arrays already made; whichever moment
+needs more is what counts.
+"""
+
+from __future__ import annotations
+
+from dataclasses import asdict, dataclass
+from typing import Any
+
+import numpy as np
+
+from seismo.acquisition.receivers import ReceiverGroup
+from seismo.backends.base import Backend
+from seismo.backends.cpu.vector_code import LANE_BYTES
+from seismo.output.checkpoint import KEPT
+from seismo.output.pipeline import packing_bytes, ring_bytes
+from seismo.output.snapshots import Series, make_series
+from seismo.solver import cpml
+from seismo.solver.channels import channel_points
+from seismo.solver.discretization import Setup, image_faces, maps_of
+from seismo.solver.fields import Fields
+from seismo.solver.point_weights import Surroundings
+from seismo.solver.stages import LayerMemory
+from seismo.solver.subdomain import subdomains, surroundings_of
+
+PYTHON_BYTES = 400 * 2**20  # the interpreter, its packages, and compiling the kernels
+WORK_BYTES = 12 * 2**20  # averaging, packing of chunks and finishing of traces work in blocks
+SENT = 2  # copies of the traces of a batch: as recorded, and finished or packed
+POINT_BYTES = 24  # what a recorded point keeps: index, slot, weight, value
+PREPARED_POINT_BYTES = 120  # and what it takes while the recorder is made
+_SAMPLED_RECEIVERS = 64
+
+
+@dataclass(frozen=True)
+class Memory:
+    """Bytes by purpose.
+
+    Attributes:
+        wavefield: the fields of all shots of a batch.
+        model: the coefficients of the equations.
+        layers: memory variables of the absorbing layers.
+        recorder: the traces as recorded.
+        maps: peaks, and the values they are peaks of.
+        snapshots: cuts of the fields on their way to the host.
+        ring: and from there to the disk, as they are and packed.
+        blocks: traces on their way to the file, buffers of what is written and of the threads that
+            finish and pack.
+        averages: float64 copies of the averaged model, while its arrays are made.
+        recording: the record and its points, while the recorder is made.
+        preparing: what the moment of preparation needs, instead of wavefield and layers.
+        array: the largest single array of the model.
+    """
+
+    wavefield: int
+    model: int
+    layers: int
+    recorder: int
+    maps: int
+    snapshots: int
+    ring: int
+    blocks: int
+    averages: int
+    recording: int
+    preparing: int
+    array: int
+
+    @property
+    def stepping(self) -> int:
+        """Bytes while it steps."""
+        arrays = self.wavefield + self.model + self.layers
+        return arrays + self.recorder + self.maps + self.snapshots + self.ring + self.blocks
+
+    @property
+    def total(self) -> int:
+        """The largest number of bytes at any moment, without the interpreter."""
+        return max(self.stepping, self.preparing)
+
+    @property
+    def state(self) -> int:
+        """Bytes that a checkpoint holds."""
+        return self.wavefield + self.layers + self.recorder + self.maps + self.snapshots
+
+    @property
+    def checkpoints(self) -> int:
+        """Bytes of disk for those that are kept and the one that is written."""
+        return (KEPT + 1) * self.state
+
+    @property
+    def resident(self) -> int:
+        """Bytes on a device with memory of its own, one array on its way to or from it included."""
+        arrays = self.wavefield + self.model + self.layers + self.recorder
+        return arrays + self.maps + self.snapshots + max(self.array, self.recorder)
+
+    @property
+    def beside(self) -> int:
+        """Bytes of the host beside such a device; of the model, the one array that is sent."""
+        model = self.averages + self.array * (self.averages > 0) + WORK_BYTES
+        return max(model, self.recording, self.recorder + self.ring + self.blocks)
+
+    def as_dict(self) -> dict[str, int]:
+        """Plain data, sums included."""
+        return asdict(self) | {"stepping": self.stepping, "total": self.total}
+
+
+@dataclass(frozen=True)
+class OutputSize:
+    """Bytes of a results file before compression."""
+
+    traces: int
+    snapshots: int
+    maps: int
+    model: int
+
+    @property
+    def total(self) -> int:
+        """All of it."""
+        return self.traces + self.snapshots + self.maps + self.model
+
+    def as_dict(self) -> dict[str, int]:
+        """Plain data, the sum included."""
+        return asdict(self) | {"total": self.total}
+
+
+class _Counting:
+    """A backend that counts what it is asked for."""
+
+    name = "counting"
+
+    def __init__(self, precision: str, backend: Backend | None) -> None:
+        self.precision = precision
+        self.item = np.dtype(precision).itemsize
+        self.lane_width = backend.lane_width if backend else LANE_BYTES // self.item
+        self.at_once = backend is not None and backend.at_once
+        self.bytes = 0
+
+    def zeros(self, size: int) -> np.ndarray:
+        """Count the bytes of an array."""
+        self.bytes += size * self.item
+        return np.empty(0, self.precision)
+
+
+def memory_of(setup: Setup, backend: Backend | None = None) -> Memory:
+    """Count the bytes of a run on a backend, the CPU's if None."""
+    scenario, physics = setup.scenario, setup.physics
+    fields: Any = _Counting(scenario.precision, backend)
+    grids = setup.grids
+    ((subdomain,),) = subdomains(setup, fields.lane_width, number=grids - 1)  # has the most shots
+    arrays = Fields(fields, physics, subdomain, setup.uneven, setup.reach)
+    names = {name for s in physics.stages for even in (0, 1) for name in s.on(bool(even))[1]}
+    sizes = [size for size in map(arrays.size_of, names) if size]
+    model = sum(sizes) * fields.item * grids
+    recorder, points = _recorder(setup, fields.item)
+    node_bytes = 8 * setup.grid.size * grids
+    averaged = 0 if setup.earth.layered else (len(physics.medium) + len(sizes)) * node_bytes
+    wavefield = fields.bytes * grids
+    images = wavefield if image_faces(scenario, setup.grid, physics) else 0
+    recording, output = recorder + points * PREPARED_POINT_BYTES, output_of(setup)
+    return Memory(
+        wavefield=wavefield,
+        model=model,
+        layers=_layers(setup, subdomain, backend) * grids,
+        recorder=recorder + points * POINT_BYTES,
+        maps=sum(fields.item * m.numbers() * m.cut.points for m in maps_of(setup)) * setup.batch,
+        snapshots=sum(4 * n for n in _frames(setup)),
+        ring=2 * ring_of(setup),
+        blocks=WORK_BYTES + SENT * recorder + packing_bytes(output.total - output.model),
+        averages=averaged,
+        recording=recording,
+        preparing=max(averaged + model + WORK_BYTES, images + model + recording),
+        array=subdomain.volume * fields.item * grids,
+    )
+
+
+def _layers(setup: Setup, subdomain: Any, backend: Backend | None) -> int:
+    counting: Any = _Counting(setup.scenario.precision, backend)
+    closed = setup.closure.rows if setup.closure else 0
+    regions = cpml.regions(setup.grid, counting.lane_width, closed, setup.reach)
+    owners: dict[str, Any] = {}
+    for stage in setup.physics.stages:
+        owners.setdefault(stage.shares or stage.name, stage)
+    for stage in owners.values():
+        LayerMemory(counting, stage, subdomain, regions, setup.pad)
+    return counting.bytes
+
+
+def _recorder(setup: Setup, item: int) -> tuple[int, int]:
+    """Give the bytes of the record and the number of points it reads."""
+    channels = points = 0
+    around = surroundings_of(setup)
+    for group in setup.groups:
+        bases = {(b, c) for _, b, c in group.components(setup.physics).values()}
+        channels += len(bases) * len(group.positions)
+        points += sum(_points(setup, around, group, *base) for base in bases)
+    steps = setup.clock.steps + setup.extra_steps
+    return channels * steps * item * setup.batch, points * setup.batch
+
+
+def _points(
+    setup: Setup, around: Surroundings, group: ReceiverGroup, base: str, component: str
+) -> int:
+    """Count the points of a component at all receivers, from some of them."""
+    chosen = group.positions[:: -(-len(group.positions) // _SAMPLED_RECEIVERS)]
+    terms = setup.physics.observables[base][component]
+    found = sum(
+        points.weights.size
+        for position in chosen
+        for points in channel_points(around, terms, position, setup.stencil).values()
+    )
+    return found * len(group.positions) // len(chosen)
+
+
+def series_of(setup: Setup) -> list[Series]:
+    """Give the snapshot series of a run."""
+    entries = setup.scenario.output.snapshots
+    return [make_series(s, setup.grid, setup.physics, setup.clock) for s in entries]
+
+
+def _frames(setup: Setup) -> list[int]:
+    """List the points of a frame of every component, of the shots that advance together."""
+    return [s.cut.points * setup.batch for s in series_of(setup) for _ in s.components]
+
+
+def ring_of(setup: Setup) -> int:
+    """Give the bytes of the ring that snapshots pass through."""
+    return ring_bytes(4 * max(_frames(setup), default=0), output_of(setup).snapshots)
+
+
+def output_of(setup: Setup) -> OutputSize:
+    """Count the bytes of the results file before compression."""
+    traces = 0
+    for group in setup.groups:
+        samples = setup.clock.steps // setup.clock.steps_between(group.interval) + 1
+        traces += 4 * samples * len(group.positions) * len(group.components(setup.physics))
+    snapshots = sum(4 * s.cut.points * len(s.steps) * len(s.components) for s in series_of(setup))
+    maps = sum(4 * m.cut.points * len(m.quantities) for m in maps_of(setup))
+    model = 4 * setup.grid.extent.size * len(setup.earth.needs)
+    shots = len(setup.shots)
+    model *= setup.scenario.output.model
+    return OutputSize(traces * shots, snapshots * shots, maps * shots, model)

@@ -1,0 +1,76 @@
+"""Whether moments are what was meant: a line for each source that moves otherwise.
+
+A magnitude is the moment M0 that stays. A wavelet is a moment rate unless it is said to be the
+moment itself, so that its area is the share of M0 that is reached: 1 of `gaussian_rate`, `brune`,
+`triangle` and `smoothed_ramp` (`seismo.acquisition.wavelets`), 0 of a Ricker wavelet.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+import numpy as np
+
+from seismo.acquisition.moment_tensor import moment_of
+from seismo.acquisition.point_source import PointSource
+from seismo.runs.check.timing_checks import Lines
+from seismo.solver.discretization import Setup
+
+MOST_OFF = 0.1  # of the moment: 0.03 of a magnitude
+_SAMPLES = 4096
+
+
+def _lost_moment(setup: Setup) -> Lines:
+    """In the plane of x and z nothing moves along y, nor changes along it."""
+    if setup.grid.dimensions == 3 or "vx" not in (f.name for f in setup.physics.fields):
+        return
+    for source in (s for s in setup.shots[0].sources if s.kind == "moment_tensor"):
+        lost = {name: m for name, m in source.strength.items() if "y" in name}
+        largest = max(map(abs, source.strength.values()))
+        if max(map(abs, lost.values())) > 0.01 * largest:
+            named = ", ".join(f"{name} = {m:.3g} N m" for name, m in lost.items())
+            yield (
+                f"source {source.name}: of its moment tensor {named} takes no part in a 2-D run; "
+                "turn it into the plane (strike 90 or 270), or run in 3-D"
+            )
+
+
+def _line_moment(setup: Setup) -> Lines:
+    """Catalogues give the moment of a fault, not of each metre of a line."""
+    if setup.grid.dimensions == 3:
+        return
+    for source, given in zip(setup.shots[0].sources, setup.scenario.sources, strict=True):
+        if given.type == "moment_tensor" and given.components is None:
+            size = f"magnitude {given.magnitude:g}: " if given.magnitude is not None else ""
+            moment = given.moment or moment_of(given.magnitude)
+            yield (
+                f"source {source.name}: {size}a moment of {moment:.3g} N m acts on each metre "
+                "along y in a 2-D run: give a fault's moment divided by its length, or run in 3-D"
+            )
+
+
+def _lasting_moment(setup: Setup) -> Lines:
+    """Name a magnitude whose moment the wavelet does not reach, or does not keep."""
+    for source, given in zip(setup.shots[0].sources, setup.scenario.sources, strict=True):
+        if given.type != "moment_tensor" or given.magnitude is None:
+            continue
+        share, moment = _reached(source), moment_of(given.magnitude)
+        if abs(share - 1.0) > MOST_OFF:
+            what = f"is a moment rate of area {share:.2g}"
+            if source.derivative == 0:
+                what = f"is the moment itself (time_function) and ends at {share:.2g}"
+            yield (
+                f"source {source.name}: magnitude {given.magnitude:g}: its {source.wavelet.type} "
+                f"wavelet {what}: the moment ends at {share * moment:.3g} N m, not {moment:.3g}; "
+                "take a moment rate of area 1: gaussian_rate, brune, triangle or smoothed_ramp"
+            )
+
+
+def _reached(source: PointSource) -> float:
+    """Give the moment that a source ends with, as a share of its strength."""
+    times = np.linspace(source.start, source.end, _SAMPLES)
+    share = float(source.signal(times, 0)[-1])
+    return 0.0 if abs(share) < 1e-3 else share
+
+
+MOMENTS: tuple[Callable[[Setup], Lines], ...] = (_lost_moment, _line_moment, _lasting_moment)

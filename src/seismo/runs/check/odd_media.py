@@ -1,0 +1,64 @@
+"""What `check` says of an earth whose media are unusual, or too thin or too unlike for a grid."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+
+from seismo.runs.check.resolution import LayerResolution
+from seismo.runs.check.timing_checks import Lines
+from seismo.scenario.error_messages import key_path
+from seismo.solver.discretization import Setup
+
+
+def _ratio(setup: Setup, layers: list[LayerResolution]) -> Lines:
+    ratio, where = setup.extremes.ratio_min, "model"
+    if ratio >= math.sqrt(2.0):
+        return
+    solid = [layer for layer in layers if layer.vs]
+    worst = min(solid, key=lambda layer: (layer.vp or math.inf) / (layer.vs or 1.0))
+    if setup.earth.layered:
+        key = setup.earth.given_by("vs", 0.5 * (worst.top + worst.bottom))
+        place = setup.scenario.where(*key)
+        where = f"{key_path(key)}{place and f' ({place})'}"
+    yield (
+        f"{where}: vp/vs falls to {ratio:.3f}, below sqrt(2) (a negative Poisson ratio), between "
+        f"z = {worst.top:.6g} and {worst.bottom:.6g} m: rocks have 1.5 to 2.2, sediments more; "
+        f"{setup.earth.turned(math.sqrt(2.0)) or 'check vs'}"
+    )
+
+
+def _density(setup: Setup, layers: list[LayerResolution]) -> Lines:
+    found = setup.extremes
+    if found.rho_max and not 900.0 <= found.rho_min <= found.rho_max <= 8000.0:
+        value = found.rho_min if found.rho_min < 900.0 else found.rho_max
+        yield f"model: a density of {value:.5g} kg/m3 is unusual for the earth; check its unit"
+
+
+def _uneven_bed(setup: Setup, layers: list[LayerResolution]) -> Lines:
+    """Rows that a contact of fluid and solid owns are flat (`fluid_solid_contact`)."""
+    wet = setup.extremes.fluid and setup.extremes.vs_max > 0.0
+    if wet and setup.physics.slips and not setup.earth.layered:
+        yield (
+            "model: fluid meets solid in an earth that varies sideways: their contact is averaged "
+            "cell by cell; near it, waves err by up to 7 % over soft sediment and 50 % over hard "
+            "rock with 10 points per wavelength; compare with a finer grid.spacing"
+        )
+
+
+def _thin(setup: Setup, layers: list[LayerResolution]) -> Lines:
+    if not setup.earth.layered or setup.scenario.averaging != "point" or len(layers) < 2:
+        return
+    spacing = setup.grid.spacing[2]
+    for layer in layers:
+        thickness = layer.bottom - layer.top + spacing
+        if thickness < 2.5 * spacing and layer.share < 0.5:
+            yield (
+                f"model: the layer at {layer.top:.6g} m is {round(thickness / spacing)} points "
+                "thick; use averaging: effective, or a finer grid.spacing"
+            )
+
+
+ODD_MEDIA: tuple[Callable[[Setup, list[LayerResolution]], Lines], ...] = (
+    _ratio, _density, _uneven_bed, _thin,
+)  # fmt: skip

@@ -1,0 +1,212 @@
+"""With which grid the traces of a run keep to the wanted accuracy, where they do not.
+
+At another spacing dispersion, the free surface and the weights between grid points err as at their
+points per wavelength there. What contacts leave falls with the square of the spacing at least
+(measured powers are 2 to 3.2). Absorbing layers, and sources beside contacts where the earth varies
+sideways, err by what their thickness and distance in points are: a finer grid mends neither for
+sure.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+from dataclasses import replace
+from functools import partial
+from typing import Any
+
+from seismo.errors import SeismoError
+from seismo.grid.coefficients import Stencil
+from seismo.grid.grid import AXES
+from seismo.runs.check.accuracy import (
+    BESIDE,
+    CONTACTS,
+    PLACING,
+    READ_BESIDE,
+    SENT_BACK,
+    SURFACE,
+    THIN,
+    Expected,
+    expected_error,
+    percent,
+    placing_error,
+)
+from seismo.runs.check.near_contacts import reads_layers
+from seismo.runs.check.resolution import LayerResolution, dominant_frequency, highest_frequency
+from seismo.runs.check.timing_checks import Lines
+from seismo.solver.accuracy import best_stencil, dispersion_error, stencil_for, surface_error
+from seismo.solver.discretization import Setup, prepare
+from seismo.solver.waves import Waves
+
+_LARGE, _LARGER = 0.3, 10.0  # errors of the traces, in all and in those wanted, that are warned of
+_BISECTIONS, _MOST_COARSER = 14, 30.0  # of the spacing, in search of the wanted accuracy
+_TRIALS, _MOST_TRIED = 4, 1e6  # finer grids, and their points where the earth varies sideways
+_LAYERS = {SENT_BACK: "raise boundaries.layer.points"}
+_MOVES = {
+    BESIDE: "move sources away from contacts",
+    READ_BESIDE: "move receivers away from contacts",
+    **_LAYERS,
+}
+
+
+def points_needed(setup: Setup, layers: list[LayerResolution]) -> float:
+    """Return the points in the shortest wavelength with which dispersion keeps to the accuracy."""
+    fewest = min(layer.points_per_wavelength for layer in layers)
+    return fewest / _coarser(setup, partial(_dispersion, setup))
+
+
+def uncarried(setup: Setup, layers: list[LayerResolution]) -> Lines:
+    """Warn where a medium's slowest waves have fewer than two points at the dominant frequency."""
+    frequency = dominant_frequency(setup)
+    slowest = min(layer.slowest for layer in layers)
+    points = slowest / (frequency * max(setup.waves.spacing))
+    if points < 2.0:
+        yield (
+            f"grid.spacing: waves of {slowest:.5g} m/s have {points:.2g} points per wavelength at "
+            f"the dominant frequency of {frequency:.4g} Hz, and travel from 2 on: the grid does "
+            "not carry them"
+        )
+
+
+def inaccurate(setup: Setup, layers: list[LayerResolution], expected: Expected) -> Lines:
+    """Warn of errors that another grid, or other coefficients, would avoid."""
+    spec, waves, stencil = setup.scenario.grid, setup.waves, setup.stencil
+    dispersion = dispersion_error(waves, stencil)
+    if spec.stencil == "minmax":
+        fitted = dispersion_error(waves, best_stencil(waves, stencil.order))
+        yield (
+            "grid.stencil: minmax keeps wave speeds to 0.1 % only, which adds up along the path: "
+            f"numerical dispersion errs by {percent(dispersion)} of the traces, fitted "
+            f"coefficients by {percent(fitted)}; leave grid.stencil out"
+        )
+    elif dispersion > spec.accuracy:
+        yield _dispersed(setup, layers, expected, dispersion)
+    elif expected.error > min(_LARGE, _LARGER * spec.accuracy):
+        yield f"grid.spacing: the traces will err by {expected}; {_remedy(setup, expected)}"
+
+
+def _dispersed(
+    setup: Setup, layers: list[LayerResolution], expected: Expected, error: float
+) -> str:
+    waves, spec = setup.waves, setup.scenario.grid
+    text = f"grid: numerical dispersion errs by {percent(error)} of the traces"
+    if dispersion_error(replace(waves, dt=0.0), setup.stencil) <= spec.accuracy:
+        return f"{text}, by its time steps; set time.dispersion_removal: true"
+    worst = min(layers, key=lambda layer: layer.points_per_wavelength)
+    kind = "water" if worst.vs == 0.0 else "rock"
+    return (
+        f"{text}, with {worst.points_per_wavelength:.2g} points per wavelength in the {kind} of "
+        f"{worst.slowest:.5g} m/s at {highest_frequency(setup):.4g} Hz, and all causes together "
+        f"by {percent(expected.error)}; {_remedy(setup, expected)}"
+    )
+
+
+def _remedy(setup: Setup, expected: Expected) -> str:
+    """Name the grid or frequency that keeps all causes together to the accuracy, if any."""
+    wanted, named = setup.scenario.grid.accuracy, []
+    spacing, left = _finer(setup, expected)
+    if spacing < max(setup.waves.spacing):
+        frequency, order = dominant_frequency(setup), setup.stencil.order
+        lower = _below(spacing / max(setup.waves.spacing) * frequency)
+        higher = ", with a higher grid.order a larger one," if _disperses(expected, order) else ""
+        named.append(
+            f"use a grid.spacing of about {spacing:g} m{higher} or a dominant frequency of about "
+            f"{lower:g} Hz instead of {frequency:.4g} Hz"
+        )
+    known = _moves(setup)
+    moves = [known[what] for what, error in left.causes if what in known and error > 0.5 * wanted]
+    named = moves + named if expected.causes[0][0] in known else named + moves
+    return f"for {percent(wanted)} {', and '.join(named)}"
+
+
+def _finer(setup: Setup, expected: Expected) -> tuple[float, Expected]:
+    """Return the spacing in m that mends what a spacing mends, and what is expected there.
+
+    Where the earth varies with depth only, spacings are tried from that on which suits dispersion:
+    what contacts leave follows no law, and sources leave the rows of the surface. In others they
+    are tried from that on which suits all laws, on grids that are soon prepared.
+    """
+    wanted, largest = setup.scenario.grid.accuracy, max(setup.waves.spacing)
+    if _mended(setup, expected).error <= wanted:
+        return largest, expected
+    law, power = _dispersion, 3.0  # at which errors fall with the spacing
+    if not setup.earth.layered:
+        law, power = partial(_all_causes, expected=_mended(setup, expected)), 2.0
+    spacing = _below(min(1.0, _coarser(setup, partial(law, setup))) * largest)
+    for _ in range(_TRIALS):
+        points = setup.grid.size * (largest / spacing) ** setup.grid.dimensions
+        if not setup.earth.layered and points > _MOST_TRIED:
+            break
+        try:
+            expected = expected_error(prepare(of_spacing(setup, spacing / largest)))
+        except SeismoError:
+            break
+        error = _mended(setup, expected).error
+        if error <= wanted:
+            break
+        spacing = _below(spacing * min(0.9, max(0.5, (wanted / error) ** (1.0 / power))))
+    return spacing, expected
+
+
+def of_spacing(setup: Setup, factor: float) -> Any:
+    """Return the scenario with a spacing so many times as large."""
+    grid = setup.grid
+    spacing = {axis: factor * grid.spacing[AXES.index(axis)] for axis in grid.axes}
+    return setup.scenario.changed({"grid.spacing": spacing})
+
+
+def _moves(setup: Setup) -> dict[str, str]:
+    """Return the causes that a finer grid does not mend, and what does."""
+    return _LAYERS if reads_layers(setup) else _MOVES
+
+
+def _mended(setup: Setup, expected: Expected) -> Expected:
+    """Return what is expected of causes that a finer grid mends."""
+    moves = _moves(setup)
+    return Expected(tuple(cause for cause in expected.causes if cause[0] not in moves))
+
+
+def _disperses(expected: Expected, order: int) -> bool:
+    """Whether dispersion errs most, and there is an order that has less of it."""
+    known = (PLACING, SURFACE, BESIDE, READ_BESIDE, THIN, SENT_BACK)
+    what = expected.causes[0][0]
+    return order < 16 and what not in known and not what.startswith(CONTACTS)
+
+
+def _below(value: float) -> float:
+    """Return a number rounded down to two digits."""
+    unit = 10.0 ** (math.floor(math.log10(value)) - 1)
+    return float(f"{math.floor(value / unit * (1.0 + 1e-9)) * unit:.2g}")
+
+
+def _coarser(setup: Setup, error: Callable[[float], float]) -> float:
+    """Return by how much larger the spacing may be for an error to keep to the accuracy."""
+    low, high = 1.0 / _MOST_COARSER, _MOST_COARSER
+    for _ in range(_BISECTIONS):
+        middle = math.sqrt(low * high)
+        if error(middle) > setup.scenario.grid.accuracy:
+            high = middle
+        else:
+            low = middle
+    return low
+
+
+def _scaled(setup: Setup, factor: float) -> tuple[Waves, Stencil]:
+    """Return the waves of a grid so many times as coarse, and its differences."""
+    waves = setup.waves
+    scaled = replace(waves, dt=0.0, spacing=tuple(factor * h for h in waves.spacing))
+    return scaled, stencil_for(setup.scenario.grid.stencil, setup.stencil.order, scaled)
+
+
+def _dispersion(setup: Setup, factor: float) -> float:
+    return dispersion_error(*_scaled(setup, factor))
+
+
+def _all_causes(setup: Setup, factor: float, expected: Expected) -> float:
+    """Return what all causes err by together on a grid so many times as coarse."""
+    waves, stencil = _scaled(setup, factor)
+    found = [dispersion_error(waves, stencil), surface_error(waves), placing_error(setup, factor)]
+    for what, error in expected.causes:
+        if what.startswith(CONTACTS):
+            found.append(error * factor**2)
+    return math.hypot(*found)

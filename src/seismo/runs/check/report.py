@@ -1,0 +1,210 @@
+"""The plan of a run as a page of text, for `seismo check`."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from rich.console import Console
+from rich.table import Table
+
+from seismo.grid.grid import AXES
+from seismo.model.gridded import Gridded
+from seismo.output.quantities import timing
+from seismo.runs.check import Plan
+from seismo.runs.check.accuracy import percent
+from seismo.runs.progress import clock_time, rate
+from seismo.scenario.units import with_unit
+
+MOST_SOURCES = 3  # that are described each
+MOST_CAUSES = 3  # of errors that are listed
+MOST_SETS = 6  # of receivers whose errors are listed
+
+
+def print_plan(plan: Plan, console: Console) -> None:
+    """Print the plan: facts, layers, warnings."""
+    for label, text in _facts(plan):
+        console.print(f"{label:<12}{text}", markup=False, highlight=False, soft_wrap=True)
+    console.print(_layers(plan))
+    for warning in plan.warnings:
+        label = "[yellow]warning[/yellow]"
+        if warning in plan.errors or warning in plan.refusals:
+            label = f"[red]{'error' if warning in plan.errors else 'refused'}[/red]"
+        console.print(f"{label} ", end="")
+        console.print(warning, markup=False, highlight=False, soft_wrap=True)
+    if not plan.warnings:
+        console.print("no warnings")
+    if plan.errors:
+        console.print("[red]this grid does not carry these waves[/red]: the exit code is 1")
+    if plan.refusals:
+        console.print("[red]this run will not start here[/red], as said above; elsewhere it may")
+
+
+def _facts(plan: Plan) -> Iterator[tuple[str, str]]:
+    setup = plan.setup
+    grid, clock, scenario = setup.grid, setup.clock, setup.scenario
+    if scenario.title:
+        yield "title", scenario.title
+    yield (
+        "physics",
+        f"{setup.physics.name}, {grid.dimensions}-D, order {setup.stencil.order} "
+        f"({_coefficients(plan)}), {scenario.precision}",
+    )
+    size = " x ".join(str(grid.points[AXES.index(a)]) for a in grid.axes)
+    yield (
+        "grid",
+        f"{size} points ({', '.join(grid.axes)}) = {grid.size / 1e6:.3g} million, layers included",
+    )
+    yield (
+        "time",
+        f"{clock.steps} steps of {with_unit(clock.dt, 's')} = "
+        f"{with_unit(clock.steps * clock.dt, 's')}, and {setup.extra_steps} more to complete the "
+        "traces; "
+        f"the stability limit is {with_unit(clock.limit, 's')} "
+        f"(vmax {setup.fastest:.5g} m/s), the step {clock.dt / clock.limit:.2f} of it",
+    )
+    yield from _files(plan)
+    yield from _geometry(plan)
+    yield "frequency", f"up to {plan.f_max:.4g} Hz (-40 dB), dominant {plan.f_dominant:.4g} Hz"
+    yield "resolution", _resolution(plan)
+    yield "accuracy", _accuracy(plan)
+    yield from _room(plan)
+    yield from _speed(plan)
+
+
+def _coefficients(plan: Plan) -> str:
+    tolerance = plan.setup.stencil.tolerance
+    return f"fitted to {100.0 * tolerance:g} % of wave speed" if tolerance else "taylor"
+
+
+def _room(plan: Plan) -> Iterator[tuple[str, str]]:
+    memory = plan.memory
+    needed = [f"{with_unit(need.need, 'B')} on {need.where}" for need in plan.demands]
+    preparing = memory.beside if len(plan.demands) > 1 else memory.preparing
+    yield (
+        "memory",
+        f"{', '.join(needed)} (wavefield {with_unit(memory.wavefield, 'B')}, "
+        f"model {with_unit(memory.model, 'B')}, layers {with_unit(memory.layers, 'B')}, "
+        f"traces {with_unit(memory.recorder, 'B')}, "
+        f"snapshots and maps {with_unit(memory.snapshots + memory.maps + memory.ring, 'B')}; "
+        "while preparing "
+        f"{with_unit(preparing, 'B')} on the host; the rest for Python and its packages)",
+    )
+    yield (
+        "results",
+        f"up to {with_unit(plan.output.total, 'B')} "
+        f"(traces {with_unit(plan.output.traces, 'B')}, "
+        f"snapshots {with_unit(plan.output.snapshots, 'B')}, "
+        f"maps {with_unit(plan.output.maps, 'B')}, "
+        f"model {with_unit(plan.output.model, 'B')}) before compression",
+    )
+    yield (
+        "checkpoints",
+        f"{with_unit(memory.state, 'B')} each, "
+        f"up to {with_unit(memory.checkpoints, 'B')} of disk while a run lasts",
+    )
+
+
+def _speed(plan: Plan) -> Iterator[tuple[str, str]]:
+    devices, division = plan.device, plan.division
+    if division.ranks.several:
+        devices = f"{division.ranks.count} x {plan.device}"
+        text = f"{devices}, in {division.parts} parts along z and y"
+        if division.grids > 1:
+            text = f"{devices}, as {division.grids} grids side by side, each with its own shots"
+            text += f", in {division.parts} parts along z and y" * (division.crew > 1)
+        if division.crew > 1:
+            text += f"; the costliest is {division.imbalance:.1%} above the mean"
+        yield "shared by", text
+        if plan.sharing:
+            yield "", plan.sharing
+    maps = ""
+    if plan.map_seconds > 0.01 * plan.seconds:
+        maps = f"; without the maps about {clock_time(plan.seconds - plan.map_seconds)}"
+    yield (
+        "run time",
+        f"about {clock_time(plan.seconds)} on {devices} when nothing else runs, at "
+        f"{rate(plan.points_per_second)}{maps} (an estimate, to a factor of two or so), and "
+        "compiling in a first run",
+    )
+
+
+def _resolution(plan: Plan) -> str:
+    """Compare the points per wavelength with what the accuracy needs over these paths."""
+    worst = min(plan.layers, key=lambda layer: layer.points_per_wavelength)
+    wanted = plan.setup.scenario.grid.accuracy
+    return (
+        f"{worst.points_per_wavelength:.2g} points in the shortest wavelength "
+        f"({worst.slowest:.5g} m/s at {plan.f_max:.4g} Hz); over the paths of this run, order "
+        f"{plan.setup.stencil.order} keeps dispersion to {percent(wanted)} from "
+        f"{plan.points_needed:.2g} on"
+    )
+
+
+def _accuracy(plan: Plan) -> str:
+    causes = [f"{what} {percent(error)}" for what, error in plan.expected.causes[:MOST_CAUSES]]
+    wanted = plan.setup.scenario.grid.accuracy
+    missed = f"; {percent(wanted)} is wanted" if plan.expected.error > wanted else ""
+    sets = [f"{name} {percent(error)}" for name, error in plan.expected.sets[:MOST_SETS]]
+    sets += ["..."] * (len(plan.expected.sets) > MOST_SETS)
+    each = f"; of receivers {', '.join(sets)}" if sets else ""
+    return f"expected trace error {plan.expected} ({', '.join(causes)}){each}{missed}"
+
+
+def _geometry(plan: Plan) -> Iterator[tuple[str, str]]:
+    setup = plan.setup
+    shots, together = len(setup.shots), setup.batch
+    text = f"{shots} shot{'s' * (shots > 1)}"
+    if shots > 1:
+        text += f", {together} at a time"
+    sources = setup.shots[0].sources
+    acts = [
+        f"{s.name} ({s.kind}, {s.wavelet.type} {timing(s.start, s.centre)})"
+        for s in sources[:MOST_SOURCES]
+    ]
+    acts += ["..."] * (len(sources) > MOST_SOURCES)
+    yield (
+        "sources",
+        f"{text}, {len(sources)} source{'s' * (len(sources) > 1)} each: {', '.join(acts)}",
+    )
+    groups = [f"{len(g.positions)} {g.name} ({', '.join(g.quantities)})" for g in setup.groups]
+    yield "receivers", "; ".join(groups) or "none"
+
+
+def _files(plan: Plan) -> Iterator[tuple[str, str]]:
+    """Say how the axes of gridded files were taken, which their values do not tell."""
+    setup, said = plan.setup, []
+    for part, given in zip(setup.earth.parts, setup.scenario.model, strict=True):
+        grids = part.grids if isinstance(part, Gridded) else {}
+        for name, grid in grids.items():
+            axes = getattr(given, name).axes or grid.axes
+            shape = " x ".join(str(grid.values.shape[grid.axes.index(axis)]) for axis in axes)
+            ends = (f"{a} {grid.reach(a)[0]:.6g} to {grid.reach(a)[1]:.6g} m" for a in axes)
+            said.append(f"{name} {shape} points, the slowest axis first: {', '.join(ends)}")
+    if said:
+        yield "files", "; ".join(said)
+
+
+def _signed(value: float) -> str:
+    """Format a number with its sign to three places, and zero without."""
+    text = f"{value:+.3f}"
+    return text if float(text) else "0.000"
+
+
+def _layers(plan: Plan) -> Table:
+    """Show each medium, or what stands for many: nobody shall take tenths of them for layers."""
+    many = any(layer.stands_for for layer in plan.layers)
+    title = f"resolution at {plan.f_max:.4g} Hz"
+    if many:
+        title += ": the slowest, the median and the fastest of many media (no layers)"
+    table = Table(title=title, title_justify="left")
+    depth = "depths of such media (m)" if many else "depth (m)"
+    for heading in (depth, "vp", "vs", "rho", "share", "points per wavelength", "phase error"):
+        table.add_column(heading, justify="right")
+    for layer in plan.layers:
+        values = ["-" if v is None else f"{v:.0f}" for v in (layer.vp, layer.vs, layer.rho)]
+        share = f"{layer.stands_for} {layer.share:.0%}".strip()
+        table.add_row(
+            f"{layer.top:.6g} to {layer.bottom:.6g}", *values, share,
+            f"{layer.points_per_wavelength:.1f}", f"{_signed(layer.phase_error)} %",
+        )  # fmt: skip
+    return table

@@ -1,0 +1,97 @@
+"""How well the grid carries the waves of each medium, up to the highest frequency of the sources.
+
+Of a wave of angular frequency w and velocity c, the differences make the wavenumber k into K(k),
+and time stepping makes w into (2 / dt) sin(w dt / 2) (`seismo.grid.dispersion`). The wave travels
+at
+
+    c' / c = asin(c dt K / 2) / (c dt k / 2),    k = w / c,
+
+or K / k alone where the time dispersion is removed. Along an axis the differences err most, along a
+diagonal least, and time stepping errs the same way in both: the larger error of the two is given.
+What that does to the traces of a run is in `seismo.runs.check.accuracy`.
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import asdict, dataclass
+from typing import Any
+
+import numpy as np
+
+from seismo.acquisition import wavelets
+from seismo.grid.dispersion import Operator
+from seismo.grid.grid import AXES
+from seismo.model.media import Medium
+from seismo.solver.discretization import Setup
+
+
+@dataclass(frozen=True, kw_only=True)
+class LayerResolution(Medium):
+    """One medium of the earth and how the grid carries its slowest wave.
+
+    Attributes:
+        points_per_wavelength: of the slowest wave at the highest frequency.
+        phase_error: of its velocity there, in %.
+    """
+
+    points_per_wavelength: float
+    phase_error: float
+
+    def as_dict(self) -> dict[str, Any]:
+        """Plain data."""
+        return asdict(self)
+
+
+def highest_frequency(setup: Setup) -> float:
+    """Give the frequency in Hz above which all sources radiate less than 1 % of their peak."""
+    base = setup.scenario.base
+    found = []
+    for source in setup.scenario.sources:
+        # Where the wavelet is the moment itself, its rate is what radiates.
+        rate = getattr(source, "time_function", "moment_rate") == "moment"
+        found.append(wavelets.maximum_frequency(source.wavelet, base, rate=rate))
+    return max(found)
+
+
+def dominant_frequency(setup: Setup) -> float:
+    """Give the lowest of the sources' dominant frequencies in Hz."""
+    base = setup.scenario.base
+    return min(wavelets.dominant_frequency(s.wavelet, base) for s in setup.scenario.sources)
+
+
+def coarsest_spacing(setup: Setup) -> float:
+    """Give the largest spacing in m."""
+    return max(setup.grid.spacing[AXES.index(a)] for a in setup.grid.axes)
+
+
+def phase_error(setup: Setup, velocity: float, frequency: float) -> float:
+    """Give the error in % of the phase velocity of a wave of that velocity in m/s."""
+    points = velocity / (frequency * coarsest_spacing(setup))
+    dimensions = setup.grid.dimensions
+    # On the diagonal every axis sees the projected wavelength.
+    errors = [_error(setup, p, velocity, frequency) for p in (points, points * dimensions**0.5)]
+    return max(errors, key=abs)
+
+
+def _error(setup: Setup, points: float, velocity: float, frequency: float) -> float:
+    operator = Operator(setup.stencil, setup.physics.second_order, setup.waves.spacing)
+    k = 2.0 * math.pi / points
+    ratio = math.sqrt(max(0.0, float(operator.symbol_squared(np.array([k]))[0]))) / k
+    if not setup.scenario.time.dispersion_removal:
+        half = math.pi * frequency * setup.clock.dt
+        ratio = math.asin(min(1.0, half * ratio)) / half
+    return 100.0 * (ratio - 1.0)
+
+
+def layers_of(setup: Setup, frequency: float) -> list[LayerResolution]:
+    """List the media of the earth and how the grid carries them (`seismo.model.media`)."""
+    spacing = coarsest_spacing(setup)
+    return [
+        LayerResolution(
+            **asdict(passage.medium),
+            points_per_wavelength=passage.medium.slowest / (frequency * spacing),
+            phase_error=phase_error(setup, passage.medium.slowest, frequency),
+        )
+        for passage in setup.waves.passages
+    ]

@@ -1,0 +1,198 @@
+"""Whether a run fits: what it needs of each memory beside what is free, and how many shots do.
+
+On a backend with memory of its own (a GPU), fields, model, layers and record live there; the host
+prepares them, and takes what is fetched. Elsewhere everything is the host's.
+"""
+
+from __future__ import annotations
+
+from dataclasses import asdict, dataclass, replace
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from seismo.acquisition.geometry import Share
+from seismo.backends import machine
+from seismo.backends.base import Backend
+from seismo.backends.communicator import Alone
+from seismo.errors import InsufficientMemoryError, StorageError
+from seismo.output.partial_files import run_folder
+from seismo.runs.check.memory import PYTHON_BYTES, Memory, memory_of, output_of
+from seismo.scenario.units import with_unit
+from seismo.solver.discretization import Setup, evenly, make_grid, prepare
+
+HOST = "this machine"
+KERNEL_BYTES = 384 * 2**20  # code, graphs and lists of blocks, beside the arrays
+LIBRARY_BYTES = 800 * 2**20  # what a device's driver and libraries take of the host
+
+
+class Several(Alone):
+    """As many ranks of one machine as a plan reckons with; nobody is there."""
+
+    def __init__(self, count: int) -> None:
+        """Say how many."""
+        self.count = self.beside = count
+
+
+@dataclass(frozen=True)
+class Demand:
+    """What a run needs of one memory.
+
+    Attributes:
+        where: whose memory.
+        need: bytes.
+        have: bytes that are free, None where nothing tells.
+    """
+
+    where: str
+    need: int
+    have: int | None
+
+    @property
+    def fits(self) -> bool:
+        """Whether there is enough."""
+        return self.have is None or self.need <= self.have
+
+    def as_dict(self) -> dict[str, Any]:
+        """Plain data."""
+        return asdict(self)
+
+    def __str__(self) -> str:
+        """Say what is needed and what there is."""
+        text = f"the run needs {with_unit(self.need, 'B')} of memory on {self.where}"
+        return text if self.have is None else f"{text}, {with_unit(self.have, 'B')} are free there"
+
+
+def demands(memory: Memory, backend: Backend, ranks: Alone | None = None) -> list[Demand]:
+    """List what a run needs of each memory that takes part: of this machine, for its ranks."""
+    own, host = backend.free_memory(), machine.available_memory()
+    here, all_of_them = (ranks.beside, ranks.count) if ranks else (1, 1)
+    if own is None:
+        share = memory.total * here // all_of_them
+        return [Demand(HOST, share + PYTHON_BYTES * here, host)]
+    device = str(backend.describe()["device"])
+    return [
+        Demand(device, memory.resident // all_of_them + KERNEL_BYTES, own),
+        Demand(HOST, memory.beside * here // all_of_them + PYTHON_BYTES + LIBRARY_BYTES, host),
+    ]
+
+
+def remedy(setup: Setup, devices: int | None = None) -> str:
+    """Say what makes a run smaller, and how many devices would hold it, if any number does."""
+    fewer = "a smaller survey.batch, " * (setup.batch > 1)
+    more = f"{devices} GPUs of this kind (--gpus {devices}), " if devices else ""
+    return f"use {more}{fewer}a coarser grid.spacing, a smaller grid.extent, or a larger machine"
+
+
+def fewest(memory: Memory, backend: Backend, most: int = 1024) -> int | None:
+    """Give the smallest number of devices such as this one that hold a run, None if none does."""
+    fitting = (n for n in range(1, most + 1) if demands(memory, backend, Several(n))[0].fits)
+    return next(fitting, None)
+
+
+def prepared(
+    scenario: Any,
+    backend: Backend,
+    ranks: Alone | None = None,
+    share: Share | None = None,
+    known: Setup | None = None,
+) -> Setup:
+    """Prepare a run, with as many shots together as suit a backend.
+
+    Args:
+        scenario: a checked scenario.
+        backend: one of those that it will run on.
+        ranks: that share it.
+        share: of the shots, all when None.
+        known: the same, prepared for another backend.
+
+    Raises:
+        InsufficientMemoryError: one field is more than all memory. It is said before anybody looks
+            at the earth, which takes long on such a grid.
+        ScenarioError: it cannot be run as written.
+    """
+    ranks = ranks or Alone()
+    grid, (where, free) = make_grid(scenario), _roomiest(backend)
+    field = grid.size * np.dtype(scenario.precision).itemsize
+    if free is not None and field > free * ranks.count:
+        place = scenario.where("grid", "extent")
+        points = " x ".join(str(n) for n in grid.points if n > 1)
+        raise InsufficientMemoryError(
+            f"{place}{': ' * bool(place)}grid.extent: one field of {points} points takes "
+            f"{with_unit(field, 'B')}, {with_unit(free, 'B')} are free on {where}; check the unit, "
+            "or use a coarser grid.spacing"
+        )
+    return known or prepare(scenario, backend.batch_points, share)
+
+
+def _roomiest(backend: Backend) -> tuple[str, int | None]:
+    """Name the larger of a device's own memory and the host's, and give its free bytes."""
+    host, own = machine.available_memory(), backend.free_memory()
+    if own is None or host is None or host >= own:
+        return HOST, host
+    return str(backend.describe()["device"]), own
+
+
+def fitted(setup: Setup, backend: Backend, ranks: Alone | None = None) -> Setup:
+    """Let fewer shots advance together where so many do not fit, unless the scenario says how many.
+
+    Memory grows evenly with the shots on each grid, so that two counts tell all.
+    """
+    survey, most = setup.scenario.survey, setup.each
+    if survey is None or survey.batch != "auto" or most == 1:
+        return setup
+    needs = [
+        demands(memory_of(replace(setup, batch=n), backend), backend, ranks)
+        for n in (setup.grids, most * setup.grids)
+    ]
+    fitting = most
+    for one, all_of_them in zip(*needs, strict=True):
+        each = max(1, (all_of_them.need - one.need) // (most - 1))
+        if one.have is not None:
+            fitting = min(fitting, 1 + max(0, one.have - one.need) // each)
+    return replace(setup, batch=evenly(len(setup.shots), fitting, setup.grids))
+
+
+def refuse_what_does_not_fit(
+    setup: Setup,
+    memory: Memory,
+    backend: Backend,
+    path: Path,
+    beside: int = 0,
+    ranks: Alone | None = None,
+) -> None:
+    """Compare what a run needs with what the machines have.
+
+    Args:
+        setup: the run.
+        memory: what it takes.
+        backend: where it runs.
+        path: the results file; what its run directory holds already counts as room.
+        beside: bytes of disk that checkpoints take.
+        ranks: that share the run.
+
+    Raises:
+        InsufficientMemoryError: too little memory.
+        StorageError: too little room in the folder of the results.
+    """
+    for demand in demands(memory, backend, ranks):
+        if not demand.fits:
+            devices = fewest(memory, backend) if demand.where != HOST else None
+            raise InsufficientMemoryError(f"{demand}; {remedy(setup, devices)}")
+    if lack := lack_of_disk(setup, path, beside):
+        raise StorageError(f"{path}: {lack}; use fewer or decimated snapshots, or write elsewhere")
+
+
+def lack_of_disk(setup: Setup, path: Path, beside: int) -> str:
+    """Say what a run lacks of the disk, nothing where there is room; see above."""
+    folder, size = path.parent, output_of(setup).total
+    room = machine.free_disk(folder)
+    held = sum(part.stat().st_size for part in run_folder(path).glob("*"))
+    if room is None or size + beside <= room + held:
+        return ""
+    checkpoints = f", and checkpoints {with_unit(beside, 'B')}" if beside else ""
+    return (
+        f"the results take up to {with_unit(size, 'B')}{checkpoints}; {folder} has "
+        f"{with_unit(room, 'B')} left"
+    )

@@ -1,0 +1,194 @@
+"""What `check` says of contacts of fluid and solid: waves along them, and receivers on them.
+
+How fast the grid lets a Scholte wave travel is the eigenvalue of a column of rows about the contact
+(`seismo.equations.elastic.fluid_solid_operators`); its true velocity c is the zero of (Scholte
+1947)
+
+    (2 - c^2/vs^2)^2 - 4 a b + (rho_f / rho) (c/vs)^4 a / g,
+
+with a, b, g = sqrt(1 - c^2/v^2) for v = vp, vs and the speed of the fluid.
+"""
+
+from __future__ import annotations
+
+from functools import lru_cache
+
+import numpy as np
+
+from seismo.equations.elastic.fluid_solid_contact import Contact, all_contacts, find_contacts
+from seismo.equations.elastic.fluid_solid_operators import contact_operators, vibrations
+from seismo.errors import SeismoError
+from seismo.runs.check.accuracy import percent
+from seismo.runs.check.near_contacts import DIFFERENTIATED
+from seismo.runs.check.remedy import of_spacing
+from seismo.runs.check.resolution import dominant_frequency, highest_frequency
+from seismo.runs.check.thin_solids import thin_solid_lines
+from seismo.runs.check.timing_checks import Lines
+from seismo.solver.discretization import Setup, make_grid
+from seismo.solver.one_sided_reading import ON_CONTACT
+
+LEAST_ROWS = 3.0  # in a wave that a grid carries
+_WAVELENGTHS = (3.0, 4.0, 5.0, 6.0, 8.0, 10.0, 13.0, 17.0)  # in rows
+_DEPTH = 3.0  # wavelengths of column on each side of a contact
+_SEARCHED = 1000  # trial velocities
+_FINER, _FINER_GRIDS = 0.8, 16  # times the spacing, in search of room for a contact
+
+
+def scholte_velocity(contact: Contact) -> float:
+    """Return the velocity of the Scholte wave of two half-spaces [m/s]."""
+    fluid = contact.below if contact.solid_above else contact.above
+    solid = contact.solid
+
+    def secular(c):
+        a, b, g = (np.sqrt(1.0 - (c / v) ** 2) for v in (solid.vp, solid.vs, fluid.vp))
+        load = fluid.rho / solid.rho * (c / solid.vs) ** 4 * a / g
+        return (2.0 - (c / solid.vs) ** 2) ** 2 - 4.0 * a * b + load
+
+    slowest = min(solid.vs, fluid.vp)
+    low, high = 0.05 * slowest, slowest * (1.0 - 1e-12)
+    for _ in range(3):  # each time a thousand times nearer
+        trial = np.linspace(low, high, _SEARCHED)
+        change = np.flatnonzero(np.diff(np.sign(secular(trial))))
+        if not change.size:
+            return slowest
+        low, high = trial[change[0]], trial[change[0] + 1]
+    return float(0.5 * (low + high))
+
+
+@lru_cache(maxsize=64)
+def scholte_error(contact: Contact, c: tuple[float, ...], wavelength: float) -> float:
+    """Return by how much a Scholte wave is too fast on the grid, relative to its velocity.
+
+    Args:
+        contact: a closed one.
+        c: staggered coefficients (spacing 1).
+        wavelength: in rows.
+    """
+    rows = contact_operators(contact, np.array(c), int(np.ceil(_DEPTH * wavelength / len(c))))
+    velocity, k = scholte_velocity(contact), 2.0 * np.pi / wavelength
+    frequencies, shapes = vibrations(rows, (contact.above, contact.below), k)
+    count = len(rows.node_norm)
+    offset = np.append(np.arange(count) - 0.5, np.arange(count - 1)) - rows.middle
+    shares = (shapes**2)[:, np.abs(offset) < wavelength].sum(axis=1)
+    ratio = np.where(shares > 0.3, frequencies / k / velocity, np.inf)
+    return float(ratio[np.argmin(np.abs(ratio - 1.0))] - 1.0)
+
+
+def sea_bed(setup: Setup) -> Lines:
+    """Name contacts that the grid carries badly, and receivers that their place makes ambiguous."""
+    if not setup.physics.slips or not setup.earth.layered or setup.scenario.averaging == "point":
+        return
+    kept = {contact.row: contact for contact in setup.contacts}
+    for contact in all_contacts(setup.earth, setup.grid):
+        contact = kept.get(contact.row, contact)
+        z = f"{setup.grid.coordinate('z', contact.place):.6g} m"
+        yield from _waves(setup, contact, contact.row in kept, z)
+        yield from _receivers(setup, contact, z)
+    yield from thin_solid_lines(setup)
+
+
+def _waves(setup: Setup, contact: Contact, kept: bool, z: str) -> Lines:
+    spacing = setup.grid.spacing[2]
+    wavelength = scholte_velocity(contact) / highest_frequency(setup) / spacing
+    where = f"model: the contact of fluid and solid at z = {z}"
+    if not contact.closed:
+        how = "rows of lower accuracy" if kept else "averages of the cell it cuts"
+        most = "1 % of the velocity" if kept else "tens of percent of their amplitude"
+        yield (
+            f"{where} is too near to a surface, an absorbing layer or another contact for "
+            f"one-sided differences and has {how}: waves along it err by up to {most} with 10 "
+            f"points per wavelength; {_room(setup, contact)}"
+        )
+        return
+    if wavelength < LEAST_ROWS or not _felt(setup, contact):
+        return  # `cautions` has said that the grid does not carry them
+    error, way = scholte_trace_error(setup, contact)
+    wanted = setup.scenario.grid.accuracy
+    if error > wanted:
+        finer = spacing * (wanted / error) ** (1.0 / 3.0)
+        yield (
+            f"{where}: Scholte waves travel along it at a wrong speed: after {way:.4g} m, their "
+            f"longest way, a trace of them alone errs by {percent(error)} in all its spectrum (the "
+            "expected trace error counts them as far as receivers feel them); for "
+            f"{percent(wanted)} use a grid.spacing of about {finer:.2g} m, and check again: it "
+            "depends on where between the rows the contact lies, too"
+        )
+
+
+def _room(setup: Setup, contact: Contact) -> str:
+    """Name the spacing with which a contact has room for one-sided differences."""
+    surface = setup.closure.rows if setup.closure else 0
+    place, spacing = setup.grid.coordinate("z", contact.place), setup.grid.spacing[2]
+    for number in range(1, _FINER_GRIDS + 1):
+        factor = _FINER**number
+        try:
+            grid = make_grid(of_spacing(setup, factor))
+        except SeismoError:
+            break
+        found = find_contacts(setup.earth, grid, setup.stencil.order // 2, surface)
+        near = [
+            one for one in found if abs(grid.coordinate("z", one.place) - place) < 0.1 * spacing
+        ]
+        if near and near[0].closed:
+            rows = near[0].place - grid.low[2]
+            return (
+                f"there is room with a grid.spacing of about {factor * spacing:.2g} m, which is "
+                f"{rows:.0f} rows between the top and the contact"
+            )
+    return "compare with a finer grid.spacing"
+
+
+def _felt(setup: Setup, contact: Contact) -> bool:
+    """Whether Scholte waves of a contact reach from any source to any receiver.
+
+    At a distance d from the contact they fall as exp(-k d sqrt(1 - c^2/v^2)), with v the speed of
+    the fluid, or vs in the solid: on both ways together not below exp(-2 pi).
+    """
+    c, z = scholte_velocity(contact), setup.grid.coordinate("z", contact.place)
+    fluid = contact.below if contact.solid_above else contact.above
+    up, down = (contact.solid.vs, fluid.vp)[:: 1 if contact.solid_above else -1]
+
+    def away(depths):
+        d = np.array(depths) - z
+        decay = np.sqrt(1.0 - np.minimum(c / np.where(d < 0.0, up, down), 1.0) ** 2)
+        return (np.abs(d) * decay).min(initial=np.inf)
+
+    acting = away([source.position[2] for shot in setup.shots for source in shot.sources])
+    reading = away([depth for group in setup.groups for depth in group.positions[:, 2]])
+    return bool(dominant_frequency(setup) / c * (acting + reading) < 1.0)
+
+
+def scholte_trace_error(setup: Setup, contact: Contact) -> tuple[float, float]:
+    """Return the relative error of a trace of Scholte waves alone, and the way in m they have gone.
+
+    Their error is computed for some wavelengths, and falls with the third power of longer ones.
+    """
+    waves, velocity = setup.waves, scholte_velocity(contact)
+    way = min(waves.longest, velocity * waves.duration)
+    rows = velocity / waves.spectra.frequency / setup.grid.spacing[2]
+    first = tuple(float(n) for n in setup.stencil.first)
+    errors = [scholte_error(contact, first, length) for length in _WAVELENGTHS]
+    shorter = np.interp(rows, _WAVELENGTHS, errors)
+    ratio = shorter * (_WAVELENGTHS[-1] / rows.clip(_WAVELENGTHS[-1])) ** 3
+    phase = 2.0 * np.pi * waves.spectra.frequency / velocity * ratio * way
+    return waves.spectra.error(phase), way
+
+
+def _receivers(setup: Setup, contact: Contact, z: str) -> Lines:
+    for group in setup.groups:
+        away = np.abs(setup.grid.index("z", group.positions[:, 2]) - contact.place)
+        on = int((away <= ON_CONTACT).sum())
+        if on:
+            yield (
+                f"receivers {group.name}: {on} on the contact of fluid and solid at z = {z}, where "
+                "horizontal motion jumps: they record that of the solid; move them up or down by "
+                "any little to choose a side"
+            )
+        reach = setup.stencil.order // 2 + 3
+        near = int((away < reach).sum())
+        if near and any(quantity in DIFFERENTIATED for quantity in group.quantities):
+            yield (
+                f"receivers {group.name}: {near} record divergence or rotation within {reach} "
+                f"points of the contact of fluid and solid at z = {z}: their differences reach "
+                "over it; move them away, or record velocity"
+            )

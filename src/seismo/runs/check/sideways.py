@@ -1,0 +1,85 @@
+"""The error that contacts leave in the traces of an earth that varies sideways, by measured laws.
+
+Contacts that dip or bend have averages over boxes, which are right to first order only; where
+fluid meets solid, a staircase of cells. What they err by follows from how unlike neighbouring
+nodes are: the errors of the worst of five receivers about a contact, at dips of 5 to 85 degrees and
+5 to 14 points in the shortest wavelength, are within a factor of three of the laws (at 45 degrees
+the lattice is as fine again, and fluid on solid errs by up to ten times less).
+"""
+
+from __future__ import annotations
+
+import numpy as np
+
+from seismo.grid.grid import AXES
+from seismo.solver.accuracy import PowerLaw
+from seismo.solver.discretization import Setup
+
+# By the points in a wavelength, for a contrast of 1.
+SOLIDS = PowerLaw(0.042, 1.1)  # root of the ratio of stiffnesses, less 1
+FLUIDS = PowerLaw(0.032, 2.0)  # logarithm of the ratio of impedances
+WET = PowerLaw(1.0, 1.5)  # mu / (mu + kappa): solid's shear modulus, fluid's bulk modulus
+_LINES = 30  # that nodes are compared on, spread over each of the other axes
+
+
+def sideways_error(setup: Setup) -> float:
+    """Return the relative error that contacts leave in the traces of a run."""
+    media = setup.waves.passages
+    if len(media) < 2:
+        return 0.0
+    solids, fluids, wet = contrasts(setup)
+    slowest = min(passage.medium.slowest for passage in media)
+    points = slowest / (setup.waves.spectra.frequency * max(setup.waves.spacing))
+    law = solids * SOLIDS(points) + fluids * FLUIDS(points) + wet * WET(points)
+    return setup.waves.spectra.error(law)
+
+
+def contrasts(setup: Setup) -> tuple[float, float, float]:
+    """Return the largest contrasts of neighbouring nodes: solids, fluids, and fluid with solid."""
+    found = np.zeros(3)
+    for axis in setup.grid.axes:
+        found = np.maximum(found, _along(setup, axis))
+    return float(found[0]), float(found[1]), float(found[2])
+
+
+def _along(setup: Setup, axis: str) -> np.ndarray:
+    """Return the contrasts (3) of neighbours along one axis, on lines through the grid."""
+    grid = setup.grid
+    ticks = {}
+    for a in grid.axes:
+        n = AXES.index(a)
+        first, last = grid.extent.lo[n], grid.extent.hi[n]
+        every = (
+            1
+            if a == axis
+            else max(1, round((last - first) / _LINES ** (0.5 * grid.dimensions - 0.5)))
+        )
+        ticks[a] = grid.coordinate(a, np.arange(first, last, every))
+    z, x = ticks["z"].reshape(-1, 1, 1), ticks["x"].reshape(1, 1, -1)
+    y = ticks["y"].reshape(1, -1, 1) if "y" in ticks else None
+    values = setup.earth.sample(z, y, x)
+    shape = np.broadcast_shapes(*(v.shape for v in values.values()))
+    rho = np.broadcast_to(values.get("rho", np.ones(shape)), shape)
+    vs = np.broadcast_to(values.get("vs", np.zeros(shape)), shape)
+    speed = np.broadcast_to(values.get("vp", vs), shape)
+    along = "zyx".index(axis)
+
+    def pair(of: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+        return np.delete(of, -1, along), np.delete(of, 0, along)
+
+    stiffness, impedance = pair(rho * speed**2), pair(rho * speed)
+    shear, solid = pair(rho * vs**2), pair(vs > 0.0)
+    both, mixed = solid[0] & solid[1], solid[0] ^ solid[1]
+    unlike = np.sqrt(np.maximum(_ratio(stiffness), _ratio(shear))) - 1.0
+    fluid = np.where(solid[0], stiffness[1], stiffness[0])
+    share = np.maximum(*shear) / np.maximum(np.maximum(*shear) + fluid, 1e-9)
+    measures = (
+        (both, unlike), (~solid[0] & ~solid[1], np.log(_ratio(impedance))), (mixed, share)
+    )  # fmt: skip
+    return np.array([np.max(value, where=where, initial=0.0) for where, value in measures])
+
+
+def _ratio(pair: tuple[np.ndarray, np.ndarray]) -> np.ndarray:
+    """Return the larger over the smaller of positive numbers, 1 where any is 0."""
+    low, high = np.minimum(*pair), np.maximum(*pair)
+    return np.where(low > 0.0, high / np.where(low > 0.0, low, 1.0), 1.0)

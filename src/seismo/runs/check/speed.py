@@ -1,0 +1,152 @@
+"""How long a run will take: what it computes, or what it moves, whichever takes longer.
+
+`NANOSECONDS` says how long one core computes on a point at order 8, outside absorbing layers. A
+point in a layer takes `PML_COST` times as long, and other orders (0.48 + 0.065 order)
+times. Measured on two cores of an AMD EPYC: the acoustic and elastic equations from the cases of
+`seismo bench` (benchmarks/results/comparison.json), the other two by their ratio to these. What is
+moved follows from the bandwidth of the backend, with the same factor for layers; a GPU moves what
+it computes, and reaches inside the part of its bandwidth that `SHARES` says: on an H200 the mean of
+these cases (benchmarks/results/h200.json) times their layers' factor, and about that for the other
+two equations, which were not measured.
+
+Maps of largest values cost by what they read of every point of the map at every step, a component
+at the nodes (`MAP_NANOSECONDS`, measured in 2-D) more than one where it stands.
+
+It is an estimate: on an idle machine of that kind good to some ten percent, on others to a factor
+of two or so, and other programs that run meanwhile slow a run down at will.
+"""
+
+from __future__ import annotations
+
+import math
+from collections import Counter
+from dataclasses import dataclass, field
+from typing import Any, Protocol
+
+import numpy as np
+
+from seismo.backends.base import PML_COST
+from seismo.grid.decomposition import cost
+from seismo.solver.discretization import Setup, maps_of
+from seismo.solver.peak_maps import MapSet
+
+Table = dict[tuple[str, int], float]
+NANOSECONDS: dict[str, Table] = {
+    "cpu": {
+        ("acoustic", 2): 0.57,
+        ("acoustic", 3): 1.4,
+        ("acoustic_variable_density", 2): 1.4,
+        ("acoustic_variable_density", 3): 2.6,
+        ("elastic", 2): 3.3,
+        ("elastic", 3): 9.1,
+        ("elastic_sh", 2): 1.4,
+    },
+    "gpu": {},
+}
+SHARES: dict[str, Table] = {
+    "cpu": {},
+    "gpu": {
+        ("acoustic", 2): 0.78,
+        ("acoustic", 3): 0.94,
+        ("acoustic_variable_density", 2): 0.68,
+        ("acoustic_variable_density", 3): 0.80,
+        ("elastic", 2): 0.83,
+        ("elastic", 3): 0.84,
+        ("elastic_sh", 2): 0.68,
+    },
+}
+MAP_NANOSECONDS: dict[str, dict[str, float]] = {
+    "cpu": {"read at nodes": 0.7, "read": 0.4, "changed": 0.3, "raised": 0.3},
+    "gpu": {},
+}
+STEP_SECONDS = {"cpu": 1e-4, "gpu": 1.5e-5}  # launching and recording, whatever the size
+
+
+class Machine(Protocol):
+    """What is asked of a backend here."""
+
+    @property
+    def name(self) -> str:
+        """Which one it is."""
+
+    def bandwidth(self) -> float:
+        """Give the bytes a second that plain copies move."""
+
+    def describe(self) -> dict[str, Any]:
+        """Say among other things how many `threads` there are."""
+
+
+@dataclass(frozen=True)
+class Ideal:
+    """A machine whose memory is as fast as one likes, such as caches are to small runs."""
+
+    name: str
+    facts: dict[str, Any] = field(default_factory=dict)
+
+    def bandwidth(self) -> float:
+        """Give it without measuring anything."""
+        return math.inf
+
+    def describe(self) -> dict[str, Any]:
+        """Say what is known."""
+        return self.facts
+
+
+def points_per_second(setup: Setup, backend: Machine) -> float:
+    """Estimate the point updates a second on a backend (measures its bandwidth, 0.2 s)."""
+    item = np.dtype(setup.scenario.precision).itemsize
+    share = SHARES[backend.name].get((setup.physics.name, setup.grid.dimensions), 1.0)
+    moving = setup.physics.numbers_per_point * item / (share * backend.bandwidth())
+    moving *= layer_factor(setup, backend)
+    # A lane holds half as many numbers of twice the size.
+    computing = nanoseconds(setup, backend) * 1e-9 * (item / 4)
+    return 1.0 / max(moving, computing)
+
+
+def nanoseconds(setup: Setup, backend: Machine) -> float:
+    """Estimate how long a backend computes on a point, layers included, in ns.
+
+    An equation that nobody has measured counts as the dearest.
+    """
+    known = NANOSECONDS[backend.name]
+    dearest = max(known.values(), default=0.0)
+    own = known.get((setup.physics.name, setup.grid.dimensions), dearest)
+    relative = layer_factor(setup, backend) * (0.48 + 0.065 * setup.stencil.order)
+    return own * relative / int(backend.describe().get("threads", 1))
+
+
+def layer_factor(setup: Setup, backend: Machine) -> float:
+    """Return the mean time of a point, layers included, over that of an interior point."""
+    grid, factor = setup.grid, PML_COST[backend.name][setup.physics.name]
+    return cost(grid, grid.box, factor) / grid.size
+
+
+def map_seconds(setup: Setup, backend: Machine) -> float:
+    """Estimate the time in s that finding the largest values of maps takes."""
+    own, threads = MAP_NANOSECONDS[backend.name], int(backend.describe().get("threads", 1))
+    moving = 3.0 * np.dtype(setup.scenario.precision).itemsize / backend.bandwidth()
+    once = sum(
+        one.cut.points * count * max(moving, own.get(kind, 0.0) * 1e-9 / threads)
+        for one in maps_of(setup)
+        for kind, count in _passes(one).items()
+    )
+    return once * setup.clock.steps * len(setup.shots)
+
+
+def _passes(one: MapSet) -> Counter[str]:
+    """Count how often a step goes over the points of some maps, for what."""
+    found = Counter(raised=len(one.quantities), changed=0)
+    for component, at_nodes in one.channels:
+        found["read at nodes" if at_nodes else "read"] += len(component.terms)
+    if any(quantity.of_change for quantity in one.quantities):
+        found["changed"] += len(one.channels)
+    return found
+
+
+def seconds(setup: Setup, speed: float, backend: Machine) -> float:
+    """Estimate the time of stepping in s at a number of point updates a second."""
+    steps = setup.clock.steps + setup.extra_steps
+    batches = -(-len(setup.shots) // setup.batch)
+    launching = batches * STEP_SECONDS[backend.name]
+    stepping = steps * (setup.grid.size * len(setup.shots) / speed + launching)
+    return stepping + map_seconds(setup, backend)

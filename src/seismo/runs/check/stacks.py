@@ -1,0 +1,224 @@
+"""Contacts of an earth that varies with depth only, and the rows of the grid about them.
+
+Contacts whose rows have to do with each other, or with those of a free surface, make one stack
+(`seismo.runs.check.scattering`); its rows have the averages, the one-sided differences and the
+densities that the run has there.
+"""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from itertools import pairwise
+
+import numpy as np
+
+from seismo.equations.elastic.fluid_solid_contact import Contact, Rock
+from seismo.equations.elastic.fluid_solid_operators import contact_operators
+from seismo.grid.grid import AXES
+from seismo.model.averaging import cell_average
+from seismo.model.earth import Earth
+from seismo.model.layered import Profile
+from seismo.runs.check.scattering import Rows, Stack
+from seismo.solver.discretization import Setup
+
+_SAMPLES = 8  # per cell
+_JUMP = 0.02  # relative change within a sample that counts as a contact
+_BISECTIONS = 30
+_MOST = 12  # contacts in a stack
+
+_AVERAGES = {
+    "elastic": ("rho", "c11", "c13", "c33", "c44"),
+    "acoustic_variable_density": ("rho", "p_modulus"),
+    "acoustic": ("vp",),
+    "elastic_sh": ("rho", "mu_xy", "mu_yz"),
+}
+
+
+def contact_depths(setup: Setup) -> np.ndarray:
+    """Return the depths (n) in m where a medium ends suddenly, from the top."""
+    earth, grid = setup.earth, setup.grid
+    first, last = grid.low[2], grid.points[2] - 1 - grid.high[2]
+    z = grid.coordinate("z", np.arange(first, last, 1.0 / _SAMPLES) + 1.0 / (3 * _SAMPLES))
+    values = _values(earth, z)
+    change = np.abs(np.diff(values, axis=1)) / np.maximum(values[:, 1:], values[:, :-1]).clip(1e-9)
+    jumps = np.flatnonzero((change > _JUMP).any(axis=0))
+    low, high = z[jumps], z[jumps + 1]
+    above = values[:, jumps]
+    for _ in range(_BISECTIONS):
+        middle = 0.5 * (low + high)
+        found = _values(earth, middle)
+        nearer = (np.abs(found - above) <= 0.5 * np.abs(values[:, jumps + 1] - above)).all(axis=0)
+        low, high = np.where(nearer, middle, low), np.where(nearer, high, middle)
+    return 0.5 * (low + high)
+
+
+def _values(earth: Earth, z: np.ndarray) -> np.ndarray:
+    found = earth.sample(z, None)
+    return np.array([found[name] for name in earth.needs])
+
+
+def stacks(setup: Setup) -> list[tuple[float, Stack]]:
+    """List the stacks of a layered earth, with the depth of the topmost contact of each."""
+    depths, spacing = contact_depths(setup), setup.grid.spacing[2]
+    reach = 2 * len(setup.stencil.first) * spacing
+    top, closure = setup.grid.origin[2], setup.closure if setup.physics.slips else None
+    under = top + closure.rows * spacing + reach if closure else -np.inf
+    found: list[list[float]] = []
+    for z in depths:
+        near = found and (z - found[-1][-1] < reach or z < under)
+        if near and len(found[-1]) < _MOST:
+            found[-1].append(float(z))
+        else:
+            found.append([float(z)])
+    return [
+        (some[0], _stack(setup, some, top if not n and some[0] < under else None))
+        for n, some in enumerate(found)
+    ]
+
+
+def _stack(setup: Setup, depths: list[float], top: float | None) -> Stack:
+    ends = [depths[0] if top is None else top, *depths, depths[-1]]
+    little = 0.05 * setup.grid.spacing[2]
+    places = [0.5 * (a + b) for a, b in pairwise(ends)]
+    places[-1] = depths[-1] + little
+    if top is None:
+        places[0] = depths[0] - little
+    values = setup.earth.sample(np.array(places), None)
+    media = tuple(
+        rock(setup.physics.name, {name: float(v[n]) for name, v in values.items()})
+        for n in range(len(places))
+    )
+    relative = tuple(z - depths[0] for z in depths)
+    return Stack(media, relative, None if top is None else top - depths[0])
+
+
+def rock(physics: str, values: dict[str, float]) -> Rock:
+    """Return the medium whose P-SV waves are those of an equation (see `scattering`)."""
+    if physics == "elastic_sh":
+        return Rock(values["vs"], 0.0, 1.0 / (values["rho"] * values["vs"] ** 2))
+    return Rock(values["vp"], values.get("vs", 0.0), values.get("rho", 1.0))
+
+
+def rows_about(setup: Setup, stack: Stack, depth: float) -> Rows:
+    """Return the rows about a stack.
+
+    Args:
+        setup: the run.
+        stack: the media.
+        depth: of its topmost contact in m.
+    """
+    grid, spacing = setup.grid, setup.grid.spacing[2]
+    terms = len(setup.stencil.first)
+    reach = 5 * terms // 2  # rows of one medium within the window and beyond it
+    closed = [c for c in setup.contacts if c.closed]
+    place = float(grid.index("z", np.array([depth]))[0])
+    last = int(np.ceil(place + stack.depths[-1] / spacing)) + reach + 4
+    first = 0 if stack.top is not None else int(np.floor(place)) - reach - 3
+    inside = [c for c in closed if place - 0.5 < c.place < place + stack.depths[-1] / spacing + 0.5]
+    for contact in inside:
+        wide = len(contact_operators(contact, setup.stencil.first).node_norm) // 2
+        last = max(last, contact.half + wide + reach - terms)
+        if stack.top is None:
+            first = min(first, contact.half - wide - reach + terms)
+    count = last - first + 1
+    up, down = _differences(setup, first, count, inside, stack.top is not None)
+    c11, c13, c33, c44, rho_x, rho_z = _medium(setup, stack, depth, first, count)
+    rows = Rows(place - first, c11, c13, c33, c44, rho_x, rho_z, up, down)
+    return _adjusted(rows, inside, first, setup)
+
+
+def _differences(
+    setup: Setup, first: int, count: int, contacts: list[Contact], free: bool
+) -> tuple[np.ndarray, np.ndarray]:
+    """Return G and D of `count` node rows (spacing 1), one-sided where those of the run are."""
+    c = setup.stencil.first
+    ahead = np.arange(count)[None, :] - np.arange(count - 1)[:, None]
+    weights = np.append(c, np.zeros(2 * count))
+    up = np.where(ahead > 0, 1.0, -1.0) * weights[np.where(ahead > 0, ahead - 1, -ahead)]
+    down = -up.T
+    if free and setup.closure is not None:
+        for whole, part in ((up, setup.closure.up), (down, setup.closure.down)):
+            whole[: len(part)] = 0.0
+            whole[: len(part), : part.shape[1]] = part
+    for contact in contacts:
+        own = contact_operators(contact, c)
+        at, skipped = max(own.first - first, 0), max(first - own.first, 0)
+        changed = own.q != own.plain
+        for whole, part, norm, weights in (
+            (up, changed, own.half_norm, own.up()), (down, changed.T, own.node_norm, own.down())
+        ):  # fmt: skip
+            rows = (part.any(axis=1) | (norm != 1.0))[skipped:]
+            kept = weights[skipped:, skipped:]
+            place = np.ix_(at + np.flatnonzero(rows), at + np.arange(kept.shape[1]))
+            whole[place] = kept[rows]
+    return up, down
+
+
+def _medium(
+    setup: Setup, stack: Stack, depth: float, first: int, count: int
+) -> tuple[np.ndarray, ...]:
+    """Return c11, c13, c33, c44, rho_x and rho_z as `Rows` has them, of averages."""
+    grid, physics = setup.grid, setup.physics
+    z = grid.coordinate("z", np.arange(first, first + count))
+    tops = depth + np.array([-1e6 * grid.spacing[2], *stack.depths])
+    flat = np.zeros(len(tops))
+    named = {n: np.array([_parameter(physics.name, m, n) for m in stack.media])
+             for n in physics.needs}  # fmt: skip
+    earth = Earth((Profile(tops, named, dict.fromkeys(named, flat)),), physics.needs)
+    spacing = {a: grid.spacing[AXES.index(a)] for a in grid.axes if a != "y"}
+
+    def average(names: tuple[str, ...], at: np.ndarray) -> list[np.ndarray]:
+        found = cell_average(
+            earth, at, None, np.zeros(1), spacing, names, setup.scenario.averaging, dtype=np.float64
+        )
+        return [found[name].reshape(-1) for name in names]
+
+    values = average(_AVERAGES[physics.name], z)
+    between = np.zeros(count - 1)
+    if physics.name == "acoustic":
+        bulk, even = values[0] ** 2, np.ones(count)
+        return bulk, bulk, bulk, between, even, even[1:]
+    if physics.name == "elastic_sh":
+        bulk, rho_x, rho_z = 1.0 / np.array(values)
+        return bulk, bulk, bulk, between, rho_x, 0.5 * (rho_z[1:] + rho_z[:-1])
+    rho, c11 = values[:2]
+    c13, c33 = values[2:4] if len(values) > 2 else (c11, c11)
+    if physics.name == "elastic":
+        with np.errstate(divide="ignore"):
+            between = np.nan_to_num(2.0 / (1.0 / values[4][1:] + 1.0 / values[4][:-1]))
+    mean = 0.5 * (rho[1:] + rho[:-1])
+    if all(medium.vs for medium in stack.media):  # densities of fluids alone differ by direction
+        return c11, c13, c33, between, rho, mean
+    along = average(("rho_x",), z)[0]
+    across = average(("rho_z",), z + 0.5 * grid.spacing[2])[0]
+    wet = np.isfinite(along[1:] + along[:-1] + across[:-1])
+    return (
+        c11, c13, c33, between, np.where(np.isfinite(along), along, rho),
+        np.where(wet, across[:-1], mean),
+    )  # fmt: skip
+
+
+def _parameter(physics: str, medium: Rock, name: str) -> float:
+    """Return a parameter of the earth, from what `rock` has made of it."""
+    if physics == "elastic_sh":
+        speed = medium.vp
+        return speed if name == "vs" else 1.0 / (medium.rho * speed**2)
+    return float(getattr(medium, name))
+
+
+def _adjusted(rows: Rows, contacts: list[Contact], first: int, setup: Setup) -> Rows:
+    """Give rows that contacts of fluid and solid cut their own medium, and these their mass."""
+    c11, c13, c33, rho_x = (a.copy() for a in (rows.c11, rows.c13, rows.c33, rows.rho_x))
+    c44, rho_z = rows.c44.copy(), rows.rho_z.copy()
+    for contact in contacts:
+        own, at, half = contact.own, contact.row - first, contact.half - first
+        c11[at] = c33[at] = own.stiffness
+        c13[at], rho_x[at] = own.thin_stretch * own.stiffness, own.rho
+        sides = contact.above, contact.below
+        for side, near in zip(sides, (half - 1, half + 1), strict=True):
+            c44[near], rho_z[near] = side.shear, side.rho
+        operators = contact_operators(contact, setup.stencil.first)
+        c44[half] = 0.0
+        shares = operators.shares
+        rho_z[half] = sum(n * m.rho for n, m in zip(shares, sides, strict=True)) / sum(shares)
+    return replace(rows, c11=c11, c13=c13, c33=c33, c44=c44, rho_x=rho_x, rho_z=rho_z)

@@ -1,0 +1,318 @@
+"""What a seismologist would ask about a scenario that is valid: one line each, with a remedy."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+
+from seismo.acquisition import wavelets
+from seismo.acquisition.spectra import derivatives_of
+from seismo.acquisition.stations import elevations
+from seismo.grid.grid import AXES
+from seismo.grid.interpolation import ON_GRID
+from seismo.grid.surface_closure import MOMENT_ROWS
+from seismo.model.bodies import Body
+from seismo.runs.check.accuracy import FACES, Expected
+from seismo.runs.check.coverage_checks import otherwise, uncovered
+from seismo.runs.check.geography import depths, directions
+from seismo.runs.check.moment_checks import MOMENTS
+from seismo.runs.check.near_contacts import DIFFERENTIATED, near_contacts
+from seismo.runs.check.odd_media import ODD_MEDIA
+from seismo.runs.check.remedy import inaccurate, uncarried
+from seismo.runs.check.resolution import (
+    LayerResolution,
+    coarsest_spacing,
+    dominant_frequency,
+    highest_frequency,
+)
+from seismo.runs.check.sea_bed import sea_bed
+from seismo.runs.check.timing_checks import TIMING, Lines
+from seismo.scenario.grid import MOST_LAYER_POINTS
+from seismo.solver.discretization import Setup, maps_of
+from seismo.solver.field_sampling import make_cut
+
+LEAST_POINTS = 3.0  # a wave of fewer points per wavelength is noise on any grid
+MOST_LOST = 3e-5  # of the energy: what rings then is half a percent of the waves (rms)
+EDGE_POINTS = 5  # sources and receivers spread over 4 points
+ABOVE_POINTS, FORCE_ROWS = 3.0, (0.25, 5.1)  # of an epicentre, of a depth: see `_above_sources`
+CLOSE_POINTS = 5.0  # from here on the grid's source is a point, to 2 % of the motion
+
+
+def cautions(setup: Setup, layers: list[LayerResolution], expected: Expected) -> list[str]:
+    """List what is suspicious, nothing where all is well; `expected` is the error of the traces."""
+    found = [*uncarried(setup, layers), *inaccurate(setup, layers, expected)]
+    found += [line for look in _EARTH for line in look(setup, layers)]
+    found += [line for look in _GEOMETRY for line in look(setup)]
+    found += near_contacts(setup, expected.near, expected.reading)
+    return [*found, *_nothing_recorded(setup)]
+
+
+def _beyond(setup: Setup, layers: list[LayerResolution]) -> Lines:
+    """A spectrum that falls slowly reaches frequencies that the grid does not carry."""
+    slowest = min(layer.slowest for layer in layers)
+    carried = slowest / (LEAST_POINTS * coarsest_spacing(setup))
+    if carried < highest_frequency(setup):
+        return  # `inaccurate` has said so
+    for source in setup.shots[0].sources:
+        lost = wavelets.energy_above(source.wavelet, carried, derivatives_of(source), source.base)
+        if lost > MOST_LOST:
+            yield (
+                f"source {source.name}: {lost:.2g} of the energy of its waves ({lost**0.5:.2g} of "
+                f"the amplitude) lies above {carried:.3g} Hz, which the grid does not carry at "
+                f"{slowest:.5g} m/s: it rings behind them; use a wavelet without corners "
+                "(gaussian_rate for a moment rate), or filter the traces below that"
+            )
+
+
+def _ends(setup: Setup) -> Lines:
+    """An extent that is no whole number of spacings ends elsewhere."""
+    for axis in setup.grid.axes:
+        length = getattr(setup.scenario.grid.extent, axis)
+        spacing = setup.grid.spacing[AXES.index(axis)]
+        cells = round(length / spacing)
+        if abs(length - cells * spacing) > 1e-6 * spacing:
+            yield (
+                f"grid.extent.{axis}: {length:.10g} m is no whole number of spacings of "
+                f"{spacing:.6g} m: the grid is {cells * spacing:.10g} m long"
+            )
+
+
+def _moved(setup: Setup) -> Lines:
+    """A plane between nodes becomes that of the nearest ones."""
+    moved: dict[tuple[str, float, float], list[str]] = {}
+    for key in ("snapshots", "maps"):
+        for entry in getattr(setup.scenario.output, key):
+            for axis, taken in make_cut(entry, setup.grid).plane.items():
+                given = getattr(entry.plane, axis)
+                if abs(given - taken) > 1e-6 * setup.grid.spacing[AXES.index(axis)]:
+                    moved.setdefault((axis, given, taken), []).append(f"output.{key} {entry.name}")
+    for (axis, given, taken), names in moved.items():
+        yield (
+            f"{', '.join(names)}: the plane {axis} = {given:.10g} m lies between nodes of the "
+            f"grid: that of {axis} = {taken:.10g} m is taken"
+        )
+
+
+def _outside(setup: Setup) -> Lines:
+    """A body beyond the grid changes nothing; in the absorbing layers the edge goes on."""
+    bodies = [(k, part) for k, part in enumerate(setup.earth.parts) if isinstance(part, Body)]
+    for k, body in bodies:
+        for axis in setup.grid.axes:
+            low, high = body.extent.get(axis) or (-math.inf, math.inf)
+            first, last = setup.grid.limits(axis)
+            if low > last or high < first:
+                far = f"begins at {axis} = {low:.6g} m, beyond the grid, which ends at {last:.6g} m"
+                near = (
+                    f"ends at {axis} = {high:.6g} m, before the grid, which begins at {first:g} m"
+                )
+                place = setup.scenario.where("model", k)
+                yield (
+                    f"model[{k}]{place and f' ({place})'}: the {setup.scenario.model[k].type} "
+                    f"{far if low > last else near}: it changes nothing; move it, or the grid"
+                )
+                break
+
+
+def _edges(setup: Setup) -> Lines:
+    places: list[tuple[str, Any]] = [
+        (f"source {s.name}", [s.position]) for s in setup.shots[0].sources
+    ]
+    if len(setup.shots) > 1:
+        places = [("shots", [s.position for shot in setup.shots for s in shot.sources])]
+    places += [(f"receivers {g.name}", g.positions) for g in setup.groups]
+    for name, positions in places:
+        near, faces = _near_a_layer(setup, np.asarray(positions, float))
+        if near:
+            many = f"{near} of {len(positions)} " if len(positions) > 1 else ""
+            remedy = "enlarge grid.extent"
+            if "top" in faces:
+                surface = "set boundaries.top: free_surface"
+                remedy = f"if ground or sea end at the top, {surface}; otherwise {remedy}"
+            yield (
+                f"{many}{name}: within {EDGE_POINTS} points of the absorbing layer "
+                f"({', '.join(faces)}), which takes part of the motion: {remedy}"
+            )
+
+
+def _near_a_layer(setup: Setup, positions: np.ndarray) -> tuple[int, list[str]]:
+    grid, boundaries = setup.grid, setup.scenario.boundaries
+    near, named = np.zeros(len(positions), bool), []
+    for axis in grid.axes:
+        a = AXES.index(axis)
+        for face, edge, sign in zip(FACES[axis], grid.limits(axis), (1, -1), strict=True):
+            if getattr(boundaries, face) == "absorbing":
+                inside = sign * (positions[:, a] - edge)
+                close = inside < (EDGE_POINTS - 0.5) * grid.spacing[a]
+                named += [face] if close.any() else []
+                near |= close
+    return int(near.sum()), named
+
+
+def _flat(setup: Setup) -> Lines:
+    """Stations of lists lie below a flat surface, whatever their elevation."""
+    for group in setup.scenario.receivers:
+        name = elevations(setup.scenario.resolve(group.path)) if group.type == "stations" else ""
+        if name:
+            yield (
+                f"receivers {group.name}: the column {name} is passed over, as the surface is "
+                "flat: stations lie at their depth, or z"
+            )
+
+
+def _close_receivers(setup: Setup) -> Lines:
+    axes = [AXES.index(a) for a in setup.grid.axes]
+    least = CLOSE_POINTS * coarsest_spacing(setup)
+    for group in setup.groups:
+        close = 0
+        for shot in setup.shots:
+            for source in shot.sources:
+                offset = group.positions[:, axes] - np.array(source.position)[axes]
+                close += int((np.linalg.norm(offset, axis=1) < least).sum())
+        if close:
+            yield (
+                f"receivers {group.name}: {close} within {CLOSE_POINTS:g} points of a source, "
+                "where the grid's source is not yet a point: its field is wrong there"
+            )
+
+
+def _above_sources(setup: Setup) -> Lines:
+    """Name receivers on the surface straight above sources that lie in its fitted rows.
+
+    Measured (validation/shallow.py): shear moments five cells deep err there by 1.8 % with 10
+    points in the shortest wavelength, by 8 % with 5, and by 5 % with 20, where that motion is
+    small; others by 1 %, explosions by 3 %. Forces one to five cells deep err there by 0.2 to
+    20 %, in 2-D by up to 11 %.
+    """
+    if setup.closure is None:
+        return
+    shallow: dict[str, list[tuple[float, ...]]] = {}
+    of_forces = 20 if setup.grid.dimensions == 3 else 11
+    for source in (s for shot in setup.shots for s in shot.sources):
+        row = setup.grid.index("z", source.position[2])
+        if source.kind == "moment_tensor" and MOMENT_ROWS[0] < row < MOMENT_ROWS[1]:
+            said = (
+                f"a moment less than {MOMENT_ROWS[1]:g} points deep: motion errs by up to 8 % there"
+            )
+        elif source.kind == "force" and FORCE_ROWS[0] < row < FORCE_ROWS[1]:
+            said = f"a force up to 5 points deep: motion errs by up to {of_forces} % there"
+        else:
+            continue
+        shallow.setdefault(said, []).append(source.position)
+    across = [AXES.index(a) for a in setup.grid.axes if a != "z"]
+    least = ABOVE_POINTS * coarsest_spacing(setup)
+    for group in setup.groups:
+        on_top = group.positions[setup.grid.index("z", group.positions[:, 2]) < 1.0][:, across]
+        for said, positions in shallow.items():
+            offsets = (np.linalg.norm(on_top - np.array(p)[across], axis=1) for p in positions)
+            above = sum(int((offset < least).sum()) for offset in offsets)
+            if above:
+                yield (
+                    f"receivers {group.name}: {above} on the free surface within {ABOVE_POINTS:g} "
+                    f"points of the epicentre of {said}; use a finer grid.spacing"
+                )
+
+
+def _differentiated(setup: Setup) -> Lines:
+    """Name receivers of derivatives among the rows of a free surface, on which they are right.
+
+    Measured at 7 and 10 points per shortest wavelength: rotation errs by up to 4.9 and 1.2 %,
+    divergence by up to 2 and 1 % of the largest strain; on the surface both by 0.75 and 0.1 %.
+    """
+    rows = setup.closure.rows if setup.closure else 0
+    for group in setup.groups:
+        row = setup.grid.index("z", group.positions[:, 2])
+        near = int(((row > ON_GRID) & (row < rows)).sum())
+        if near and any(quantity in DIFFERENTIATED for quantity in group.quantities):
+            yield (
+                f"receivers {group.name}: {near} record divergence or rotation up to {rows} points "
+                "under the free surface, where they err by up to 5 % of the largest strain with 7 "
+                "points per wavelength, and 1.5 % with 10: move them to the surface, or use a "
+                "finer grid.spacing"
+            )
+
+
+def _close_maps(setup: Setup) -> Lines:
+    """Name maps that a source lies on, or just below: their peaks are wrong next to it."""
+    least = CLOSE_POINTS * coarsest_spacing(setup)
+    sources = {s.position: s for shot in setup.shots for s in shot.sources}
+    for one in maps_of(setup):
+        places = dict(one.cut.axes) | {
+            a: np.array([v]) for a, v in one.cut.plane.items() if a in setup.grid.axes
+        }
+        close = 0
+        for position in sources:
+            nearest = [np.abs(v - position[AXES.index(a)]).min() for a, v in places.items()]
+            close += bool(np.linalg.norm(nearest) < least)
+        if close:
+            yield (
+                f"maps {one.name}: {close} of the sources within {CLOSE_POINTS:g} points, where "
+                "the grid's source is not yet a point: peaks nearer than that are wrong"
+            )
+
+
+def _at_the_surface(setup: Setup) -> Lines:
+    """Name what acts on, or records, the pressure of a fluid's free surface."""
+    if setup.scenario.boundaries.top != "free_surface":
+        return
+    top = setup.grid.origin[2]
+    sources = {s.name: s for shot in setup.shots for s in shot.sources}
+    for source in sources.values():
+        if source.kind in ("pressure", "volume_rate", "explosion") and _on_water(
+            setup, [source.position]
+        ):
+            yield (
+                f"source {source.name}: less than half a spacing under the free surface "
+                f"(z = {top:g} m), where pressure vanishes: it hardly radiates; move it down"
+            )
+    for group in setup.groups:
+        on = _on_water(setup, group.positions)
+        if on and "pressure" in group.quantities:
+            yield (
+                f"receivers {group.name}: {on} record pressure less than half a spacing under the "
+                f"free surface (z = {top:g} m), where it vanishes: move them down"
+            )
+
+
+def _on_water(setup: Setup, positions: Any) -> int:
+    """Count the places on a free surface, under which is a fluid."""
+    x, y, z = np.array(positions).T
+    on = z - setup.grid.origin[2] < 0.5 * setup.grid.spacing[2]
+    if "vs" in setup.earth.needs:
+        on &= setup.earth.sample(z, y if setup.grid.dimensions == 3 else None, x)["vs"] == 0.0
+    return int(on.sum())
+
+
+def _layer_strength(setup: Setup) -> Lines:
+    boundaries = setup.scenario.boundaries
+    kinds = {a: [getattr(boundaries, face) for face in FACES[a]] for a in setup.grid.axes}
+    axes = [a for a, faces in kinds.items() if "absorbing" in faces]
+    if not axes:
+        return
+    spacing = min(setup.grid.spacing[AXES.index(a)] for a in axes)
+    thickness = boundaries.layer.points * spacing
+    longest = setup.fastest / dominant_frequency(setup)
+    if boundaries.layer.points < 10 or thickness < 0.1 * longest:
+        points = min(MOST_LAYER_POINTS, max(10, math.ceil(0.1 * longest / spacing)))
+        yield (
+            f"boundaries.layer.points: {boundaries.layer.points}: the layer is {thickness:.4g} m, "
+            f"{thickness / longest:.2g} of the longest dominant wavelength: use {points} or more"
+        )
+
+
+def _nothing_recorded(setup: Setup) -> Lines:
+    output = setup.scenario.output
+    if not setup.groups and not output.snapshots and not output.maps:
+        yield "receivers: none, nor snapshots or maps: nothing of the waves will be recorded"
+
+
+_EARTH: tuple[Callable[[Setup, list[LayerResolution]], Lines], ...] = (_beyond, *ODD_MEDIA)
+
+
+_GEOMETRY: tuple[Callable[[Setup], Lines], ...] = (
+    depths, directions, _ends, _moved, _outside, uncovered, otherwise, *MOMENTS, _edges, *TIMING,
+    _flat, _close_receivers, _above_sources, _differentiated, _close_maps, _at_the_surface, sea_bed,
+    _layer_strength,
+)  # fmt: skip

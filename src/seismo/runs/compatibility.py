@@ -1,0 +1,188 @@
+"""What must be the same for a run to go on from a checkpoint to the same bits, and what differs.
+
+That is the scenario with all its defaults and the files it names; the time step and the grid that
+follow from it; the backend; and the program, down to the text of its kernels. Where results go and
+how often checkpoints are written may change, and how the grid is cut.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import pathlib
+from collections.abc import Iterator, Mapping
+from typing import Any, NoReturn
+
+import yaml
+
+from seismo.backends.base import Backend
+from seismo.backends.source_hash import source_digest
+from seismo.errors import ScenarioError
+from seismo.output.provenance import package_version
+from seismo.output.results import open_results
+from seismo.scenario import Scenario
+from seismo.scenario.error_messages import key_path
+from seismo.scenario.reader import shortened
+from seismo.solver.discretization import Setup
+
+Path = tuple[str | int, ...]
+_OVER = "start over with --no-resume"
+
+
+def identity_of(setup: Setup, backend: Backend) -> dict[str, Any]:
+    """Give all that must be the same, as JSON holds it."""
+    clock = setup.clock
+    return {
+        "program": {name: package_version(name) for name in ("seismo", "numpy", "numba")}
+        | {"kernels": source_digest()},
+        "backend": backend.name,
+        "scenario": _plain(_dumped(setup.scenario)),
+        "files": {".".join(map(str, path)): _digest(setup.scenario, path, name)
+                  for path, name in _files(setup.scenario)},
+        "run": {"dt": clock.dt, "steps": clock.steps + setup.extra_steps,
+                "points": list(setup.grid.points), "shots": [shot.name for shot in setup.shots],
+                "differences": _differences(setup)},
+    }  # fmt: skip
+
+
+def _differences(setup: Setup) -> str:
+    """Return a digest of the difference coefficients, and of those of the surface."""
+    closure = setup.closure
+    arrays = [setup.stencil.first, setup.stencil.second]
+    arrays += [closure.up, closure.down] if closure else []
+    return hashlib.sha256(b"".join(array.tobytes() for array in arrays)).hexdigest()
+
+
+def digest(own: Mapping[str, Any]) -> str:
+    """Give the identity as one short text."""
+    return hashlib.sha256(json.dumps(own, sort_keys=True).encode()).hexdigest()
+
+
+def refuse_results(
+    final: pathlib.Path, text: str, own: Mapping[str, Any], scenario: Scenario
+) -> NoReturn:
+    """Refuse to replace complete results of another run.
+
+    Args:
+        final: the results.
+        text: the scenario in the results, with all its defaults.
+        own: the identity of the run.
+        scenario: the scenario of the run.
+
+    Raises:
+        ScenarioError: it names where and how the scenarios differ, if they do.
+    """
+    stored = {**own, "scenario": _plain(yaml.safe_load(text))}
+    refuse_another(stored, own, scenario, f"{final} is complete, and")
+    raise ScenarioError(
+        f"{final}: is complete, and of this scenario by other versions of seismo, NumPy or Numba, "
+        f"on another backend, of other shots, or with files that have changed since; {_OVER}"
+    )
+
+
+def replaced(final: pathlib.Path, own: Mapping[str, Any]) -> str:
+    """Say of which other scenario the results are that a run will replace, nothing for its own.
+
+    Args:
+        final: where its results go.
+        own: the identity of the run.
+    """
+    if not final.exists():
+        return ""
+    try:
+        with open_results(final) as results:
+            stored = _plain(yaml.safe_load(results.scenario))
+            when = str(results.provenance.get("created", "unknown date"))[:16].replace("T", " ")
+    except (ScenarioError, yaml.YAMLError, AttributeError, LookupError, TypeError):
+        return ""  # damaged: nothing is lost
+    found = list(differences(stored, own["scenario"]))
+    if not found:
+        return ""
+    path, before, _ = found[0]
+    first = f"{key_path(path)} {'nothing' if before is None else shortened(before)}"
+    more = f", and {len(found) - 1} more" * (len(found) > 1)
+    return (
+        f"{final}: holds results of another scenario, of {when} (its {first}{more}), which are "
+        "replaced when this run is complete"
+    )
+
+
+def refuse_another(
+    stored: Mapping[str, Any], own: Mapping[str, Any], scenario: Scenario,
+    what: str = "the checkpoint is",
+) -> None:  # fmt: skip
+    """Compare a run with the one a checkpoint is of.
+
+    Args:
+        stored: the identity in the checkpoint.
+        own: the identity of the run.
+        scenario: the scenario of the run.
+        what: is of the other run.
+
+    Raises:
+        ScenarioError: they differ; it names where and how.
+    """
+    for path, before, _ in differences(stored.get("scenario"), own["scenario"]):
+        value = "nothing" if before is None else json.dumps(before)
+        raise scenario.mistake(
+            *path, problem=f"{what} of a run with {value}; write that, or {_OVER}"
+        )
+    for path, name in _files(scenario):
+        key = ".".join(map(str, path))
+        if stored.get("files", {}).get(key) != own["files"][key]:
+            raise scenario.mistake(
+                *path, problem=f"{name} has changed since the run began; put it back, or {_OVER}"
+            )
+    for path, before, now in differences(stored, own):
+        what = " ".join(map(str, path))
+        raise ScenarioError(
+            f"the checkpoint is of another run: {what} was {before}, and is {now} now; go on with "
+            f"what it was, or {_OVER}"
+        )
+
+
+def differences(before: Any, now: Any, path: Path = ()) -> Iterator[tuple[Path, Any, Any]]:
+    """Walk through the leaves that differ, with None for one that is missing."""
+    if isinstance(before, dict) and isinstance(now, dict):
+        for key in dict.fromkeys([*before, *now]):
+            yield from differences(before.get(key), now.get(key), (*path, key))
+    elif isinstance(before, list) and isinstance(now, list) and len(before) == len(now):
+        for number, pair in enumerate(zip(before, now, strict=True)):
+            yield from differences(*pair, (*path, number))
+    elif before != now:
+        yield path, before, now
+
+
+def _dumped(scenario: Scenario) -> dict[str, Any]:
+    return scenario.model_dump(mode="json", exclude_none=True)
+
+
+def _plain(plain: dict[str, Any]) -> dict[str, Any]:
+    """Take what may change out of a resolved scenario."""
+    plain.pop("checkpoint")
+    plain["output"].pop("path", None)
+    plain["grid"].pop("decomposition", None)
+    plain.get("survey", {}).pop("spread", None)
+    return plain
+
+
+def _files(scenario: Scenario) -> list[tuple[Path, str]]:
+    return list(_named(_plain(_dumped(scenario)), ()))
+
+
+def _named(data: Any, path: Path) -> Iterator[tuple[Path, str]]:
+    """Walk through the keys `path` of a scenario: every file it reads."""
+    items = enumerate(data) if isinstance(data, list) else data.items()
+    for key, value in items:
+        if key == "path":
+            yield (*path, key), value
+        elif isinstance(value, dict | list):
+            yield from _named(value, (*path, key))
+
+
+def _digest(scenario: Scenario, path: Path, name: str) -> str:
+    try:
+        with scenario.resolve(name).open("rb") as stream:
+            return hashlib.file_digest(stream, "sha256").hexdigest()
+    except OSError as error:
+        raise scenario.mistake(*path, problem=f"cannot be read: {error.strerror}") from error

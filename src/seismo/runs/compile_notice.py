@@ -1,0 +1,42 @@
+"""Say that kernels are being compiled, once, where that takes long; and why they cannot be kept."""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Iterator
+from contextlib import contextmanager
+
+from seismo.backends.kernel_cache import kept_code
+from seismo.runs.progress import Progress, Reporter
+
+AFTER = 2.0  # s, and for each point: without compiling, preparing takes less
+AFTER_POINT = 5e-7
+
+
+class Compiling:
+    """Watch the clock while kernels may be compiled."""
+
+    def __init__(self, report: Reporter, points: int) -> None:
+        """Report to `report`; the grid has so many points."""
+        self._report, self._after = report, AFTER + AFTER_POINT * points
+        self._told = False
+        self._problem = ""
+
+    @contextmanager
+    def watched(self) -> Iterator[None]:
+        """Tell if what is done meanwhile takes long, and what was wrong with the kernel cache."""
+        timer = threading.Timer(self._after, self._tell)
+        timer.daemon = True
+        timer.start()
+        try:
+            yield
+        finally:
+            timer.cancel()
+        if kept_code().problem != self._problem:
+            self._problem = kept_code().problem
+            self._report(Progress("warning", note=self._problem))
+
+    def _tell(self) -> None:
+        if not self._told:
+            self._told = True
+            self._report(Progress("compile"))

@@ -1,0 +1,236 @@
+"""What a results file holds besides waves: the model, the sources, the receivers' places.
+
+The model is the earth sampled at the grid's nodes within the extent; the solver averages it onto
+its staggered points.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Iterator
+from functools import partial
+from typing import Any
+
+import numpy as np
+
+from seismo.acquisition import receivers, trace_processing
+from seismo.acquisition.projection import Projection
+from seismo.grid.grid import AXES
+from seismo.output.results_file import ResultsWriter
+from seismo.runs.check.accuracy import Expected
+from seismo.runs.check.resolution import highest_frequency, layers_of
+from seismo.runs.check.warnings import cautions
+from seismo.scenario.units import with_unit
+from seismo.solver.discretization import Setup, maps_of
+from seismo.solver.simulation import Simulation
+
+ON_EARTH = ("longitude", "latitude", "x_azimuth")  # degrees
+_PARTIAL = (
+    "traces and maps are stored when a shot is done; what is not in this part is in those before "
+    "it, or still to come, and reads as NaN; `seismo resume` goes on"
+)
+_TRACE_BLOCK = 1 << 17  # samples finished at once
+_MODEL_UNITS = {"vp": "m/s", "vs": "m/s", "rho": "kg/m3"}
+
+
+def attributes_of(setup: Setup, expected: Expected, warnings: list[str]) -> dict[str, Any]:
+    """Give the attributes of the root."""
+    scenario = setup.scenario
+    half = {f.name: f.half for f in setup.physics.fields if f.half}
+    return {
+        "title": scenario.title,
+        "physics": scenario.physics,
+        "dt": setup.clock.dt,
+        "dt_limit": setup.clock.limit,
+        "steps": setup.clock.steps,
+        "order": setup.stencil.order,
+        "stencil_tolerance": setup.stencil.tolerance,
+        "expected_error": expected.error,
+        "f_max": highest_frequency(setup),
+        "half_cell": json.dumps(half),
+        "warnings": json.dumps(warnings),
+        "model_values": f"at the grid's nodes; the solver's averaging: {scenario.averaging}",
+    }
+
+
+def marks_of(setup: Setup, first: int, step: int | None) -> dict[str, Any]:
+    """Say how far a run had come when a part of its results was closed, as attributes of that.
+
+    Args:
+        setup: the run.
+        first: shot of the batch that is under way, or comes next.
+        step: of this batch, None where it has not begun.
+    """
+    names, clock = [shot.name for shot in setup.shots], setup.clock
+    told, marks = f"until the end of {names[first - 1]}, {first} of {len(names)} shots", {}
+    if step is not None:
+        marks["until"] = min(step, clock.steps) * clock.dt
+        told = f"until t = {with_unit(marks['until'], 's')} of "
+        told += with_unit(clock.steps * clock.dt, "s")
+        if len(names) > 1:
+            under_way = names[first : first + setup.batch]
+            told += " in " + " to ".join(dict.fromkeys((under_way[0], under_way[-1])))
+    return marks | {"message": f"{told}; {_PARTIAL}"}
+
+
+def warnings_of(setup: Setup, expected: Expected) -> list[str]:
+    """List what `check` would warn of."""
+    return cautions(setup, layers_of(setup, highest_frequency(setup)), expected)
+
+
+def model_of(setup: Setup) -> tuple[dict[str, np.ndarray], dict[str, tuple[np.ndarray, str]]]:
+    """Sample the earth at the nodes of the extent, slab by slab.
+
+    Returns:
+        Coordinates in m by name (z, [y,] x), and name -> (array float32, unit).
+    """
+    grid = setup.grid
+    axes = {
+        a: grid.coordinate(a, np.arange(grid.extent.lo[k], grid.extent.hi[k]))
+        for a, k in (("z", 2), ("y", 1), ("x", 0))
+        if a in grid.axes
+    }
+    y = axes["y"][:, None] if "y" in axes else None
+    shape = tuple(len(values) for values in axes.values())
+    arrays = {name: np.empty(shape, np.float32) for name in setup.earth.needs}
+    for row, depth in enumerate(axes["z"]):
+        for name, values in setup.earth.sample(np.asarray(depth), y, axes["x"]).items():
+            arrays[name][row] = values
+    return axes, {name: (array, _MODEL_UNITS[name]) for name, array in arrays.items()}
+
+
+def write_sources(writer: ResultsWriter, setup: Setup) -> None:
+    """Store where the sources are, what they are, and their wavelets at the solver's steps."""
+    several = len(setup.shots) > 1
+    shots = [(shot, source) for shot in setup.shots for source in shot.sources]
+    places = places_of(setup, np.array([source.position for _, source in shots]))
+    writer.write_sources(
+        [
+            {**({"shot": shot.name} if several else {}), **_source_row(setup, source)}
+            | {name: float(places[name][k]) for name in ON_EARTH if name in places}
+            for k, (shot, source) in enumerate(shots)
+        ],
+        **_units(setup, {source.kind for _, source in shots}),
+    )
+    times = np.arange(setup.clock.steps + 1) * setup.clock.dt
+    # Every shot of a survey has the same source.
+    sources = setup.shots[0].sources
+    samples = np.array([source.signal(times, source.derivative) for source in sources])
+    # A moment rate is a share of the moment a second; of other sources the strength has the unit.
+    units = {"1/s" if source.derivative else "1" for source in sources}
+    unit = units.pop() if len(units) == 1 else ""
+    writer.write_wavelets(times, samples, [source.name for source in sources], unit)
+
+
+def _units(setup: Setup, kinds: set[str]) -> dict[str, str]:
+    """Return the units of what sources of some kinds are strong by; in 2-D it is per metre of y."""
+    flat = setup.grid.axes == "xz"
+    amounts = {"pressure": ("Pa m", "Pa"), "volume_rate": ("m3/s", "m2/s")}
+    found = {amounts[kind][flat] for kind in kinds & amounts.keys()}
+    amplitude = {"amplitude": found.pop()} if len(found) == 1 else {}  # else each row has its own
+    return {"moment": ("N m", "N")[flat], "force": ("N", "N/m")[flat]} | amplitude
+
+
+def _source_row(setup: Setup, source: Any) -> dict[str, Any]:
+    grid = setup.grid
+    axes = [a for a in AXES if a in grid.axes]
+    place = {a: float(p) for a, p in zip(AXES, source.position, strict=True) if a in axes}
+    index = {a: float(grid.index(a, place[a])) for a in axes}
+    nearest = {a: round(i) for a, i in index.items()}
+    row = {
+        "name": source.name,
+        "type": source.kind,
+        **place,
+        "requested": place,
+        "index": nearest,
+        "offset": {a: (index[a] - nearest[a]) * grid.spacing[AXES.index(a)] for a in axes},
+        "wavelet": source.wavelet.type,
+        "delay": source.delay,
+        "start": source.start,
+    }
+    if source.centre is not None:
+        row["centre"] = source.centre
+    if source.kind in ("moment_tensor", "explosion"):
+        row["time_function"] = "moment_rate" if source.derivative else "moment"
+    names = {"moment_tensor": "moment", "force": "force"}
+    if source.kind in names:
+        return row | {names[source.kind]: source.strength}
+    return row | {"moment" if source.kind == "explosion" else "amplitude": source.strength[""]}
+
+
+def places_of(setup: Setup, positions: np.ndarray) -> dict[str, np.ndarray]:
+    """Return the coordinates (receiver) of receivers at positions (receiver, 3) m.
+
+    They are x, (y,) z in m and, where the grid has a place on the earth, longitude, latitude and
+    the azimuth of +x there in degrees.
+    """
+    places = {a: positions[:, AXES.index(a)] for a in setup.grid.axes}
+    if setup.scenario.geographic is not None:
+        projection, (x, y, _) = Projection(setup.scenario.geographic), positions.T
+        places["longitude"], places["latitude"] = projection.to_geographic(x, y)
+        places["x_azimuth"] = projection.x_azimuth(x, y)
+    return places
+
+
+def create_traces(writer: ResultsWriter, setup: Setup) -> None:
+    """Lay out the traces of all receiver sets and shots."""
+    for group in setup.groups:
+        every = setup.clock.steps_between(group.interval)
+        components = group.components(setup.physics)
+        places = places_of(setup, group.positions)
+        requested = {name: place for name, place in places.items() if name != "x_azimuth"}
+        writer.create_traces(
+            group.name,
+            shots=[shot.name for shot in setup.shots],
+            codes=group.codes,
+            positions=places,
+            requested=requested,
+            time=np.arange(0, setup.clock.steps + 1, every) * setup.clock.dt,
+            quantities={name: receivers.UNITS[c[0]] for name, c in components.items()},
+        )
+
+
+def create_maps(writer: ResultsWriter, setup: Setup) -> None:
+    """Lay out all maps."""
+    for one in maps_of(setup):
+        writer.create_maps(
+            one.name,
+            shots=[shot.name for shot in setup.shots],
+            axes=one.cut.axes,
+            quantities={q.name: q.unit for q in one.quantities},
+            plane=one.cut.plane,
+        )
+
+
+def traces_of(
+    simulation: Simulation, shot: int, steps: int
+) -> Iterator[tuple[str, Callable[[], np.ndarray]]]:
+    """Give the datasets of one shot of the batch, and what finishes their traces, in any thread.
+
+    All ranks have to ask for them; the first gets them: (receiver, time), of so many steps.
+    """
+    setup = simulation.setup
+    for group in setup.groups:
+        for name, (quantity, base, component) in group.components(setup.physics).items():
+            raw = simulation.recorder.raw(shot, group.name, component)
+            if raw is not None:
+                finish = partial(_traces, setup, group, quantity, base, component, raw, steps)
+                yield f"traces/{group.name}/{name}", finish
+
+
+def _traces(
+    setup: Setup, group: Any, quantity: str, base: str, component: str, raw: np.ndarray, steps: int
+) -> np.ndarray:
+    """Finish the traces (receiver, time) of one component, some receivers at a time."""
+    clock, terms = setup.clock, setup.physics.observables[base][component]
+    late = setup.physics.named(terms[0].field).late
+    every = clock.steps_between(group.interval)
+    removal = setup.scenario.time.dispersion_removal
+    recorded = steps + trace_processing.extra_steps(steps, removal)
+    raw = raw[:, :recorded]
+    count = max(1, _TRACE_BLOCK // raw.shape[1])
+    blocks = [
+        trace_processing.finish(raw[k : k + count], quantity, late, clock.dt, steps, every, removal)
+        for k in range(0, len(raw), count)
+    ]
+    return np.concatenate(blocks)

@@ -1,0 +1,268 @@
+"""How devices share a run, and how many it is worth: none of the GPUs, one, or several.
+
+They cut the grid between them, or each has the whole grid and some of the shots of a survey, or
+there are several grids side by side, each cut between a few devices. What a step of all shots takes
+tells which::
+
+    step = largest part / speed + halos / LINK + meetings * MEETING + launching
+    all  = step * batches of shots
+
+Halos and meetings are those of several devices that share a grid: in each stage that changes what
+others hold, devices wait for one another. Halos travel while the core is updated, but edges by
+themselves take longer, and messages that are packed take room from the core: what two and four
+H200s take is within a tenth of the sum where parts have a million points (`benchmarks/`). Parts are
+measured by what their points cost. A small run is over on the CPU before a GPU has been started.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import math
+from dataclasses import dataclass, replace
+from typing import Any
+
+import numpy as np
+
+from seismo.acquisition.geometry import Share
+from seismo.backends.base import Backend
+from seismo.backends.communicator import Alone
+from seismo.backends.select import Choice, choose_all, optional_gpu
+from seismo.errors import ScenarioError
+from seismo.grid.decomposition import Subdomain
+from seismo.grid.grid import Box
+from seismo.runs.check import speed
+from seismo.runs.check.memory import memory_of
+from seismo.runs.check.resources import Demand, Several, demands, fitted, prepared
+from seismo.scenario.units import with_unit
+from seismo.solver.discretization import Setup, batched, make_grid
+from seismo.solver.partition import Division
+from seismo.solver.simulation import divide
+
+LINK = 2.5e11  # bytes a second from one device to the next (H200s, NVLink)
+MEETING = 1e-5  # s
+NEAR = 1.1  # a device more has to make a step shorter by more than this
+START = 0.6  # s from the command to the first step that a GPU takes longer than a CPU (an H200)
+DOUBT = 4.0  # small runs on 16 threads took up to 3.2 times the estimate: in doubt, a GPU is taken
+SMALL = 1 << 20  # points of a grid whose earth is looked at before anybody looks for a GPU
+
+
+def step_seconds(setup: Setup, backend: Backend, rate: float, division: Division) -> float:
+    """Estimate the time of a step on some devices.
+
+    Args:
+        setup: what to run.
+        backend: one of them.
+        rate: point updates a second of one.
+        division: of the grid among them.
+    """
+    subdomains = division.subdomains
+    computing = division.largest * setup.grid.size * setup.each / rate
+    if len(subdomains) == 1:
+        return computing
+    told = [(stage, setup.reached(stage)) for stage in setup.physics.stages if stage.writes]
+    numbers = setup.each * max(
+        sum(len(stage.writes) * _edges(one, box) for stage, box in told) for one in subdomains
+    )
+    meetings = sum(box.size > 0 for _, box in told)
+    bytes_ = numbers * np.dtype(backend.precision).itemsize
+    return computing + bytes_ / LINK + meetings * MEETING
+
+
+def _edges(subdomain: Subdomain, changed: Box) -> int:
+    return sum((box & changed).size for box in subdomain.edges_and_core()[0])
+
+
+@dataclass(frozen=True)
+class Way:
+    """One way to share a run between devices.
+
+    Attributes:
+        setup: the run so shared.
+        seconds: what a step of all shots is expected to take.
+        lack: a memory that is too small for it, None where it fits.
+    """
+
+    setup: Setup
+    seconds: float
+    lack: Demand | None
+
+    @property
+    def order(self) -> tuple[float, float]:
+        """Less for a better one: what fits, or lacks least; then what is faster."""
+        return (self.lack.need if self.lack else 0, self.seconds)
+
+
+def shared(
+    setup: Setup, backend: Backend, ranks: Alone, batch: int | None = None
+) -> tuple[Setup, str]:
+    """Choose how many grids stand side by side on some ranks, and how many shots on them.
+
+    Args:
+        setup: the run.
+        backend: of one of the ranks.
+        ranks: that share it.
+        batch: shots that advance together, where that is no longer open.
+
+    Returns:
+        The run so shared; and why so, where there was a choice.
+
+    Raises:
+        ScenarioError: it cannot be shared as the scenario says.
+    """
+    counts = grids_of(setup.scenario, ranks.count, batch or len(setup.shots))
+    if len(counts) > 1:
+        rate = speed.points_per_second(setup, backend)
+        ways = _ways(setup, backend, rate, ranks, batch)
+        if ways:
+            best = min(ways, key=lambda way: way.order)
+            return best.setup, _reason(best, ways, ranks.count)
+    found = _on_grids(setup, backend, ranks, counts[0], batch)
+    if (
+        counts[0] > 1
+        and _wanted(setup.scenario) == "shots"
+        and (lack := _lack(found, backend, ranks))
+    ):
+        raise setup.scenario.mistake("survey", "spread", problem=f"{lack}; use auto, or grid")
+    return found, ""
+
+
+def _wanted(scenario: Any) -> str:
+    return "grid" if scenario.survey is None else scenario.survey.spread
+
+
+def grids_of(scenario: Any, ranks: int, shots: int) -> list[int]:
+    """List how many grids a scenario lets stand side by side.
+
+    Raises:
+        ScenarioError: it spreads shots, and there are fewer than ranks.
+    """
+    wanted, parts = _wanted(scenario), scenario.grid.decomposition
+    if wanted == "shots" and shots < ranks:
+        problem = f"{shots} at a time for {ranks} ranks; use at most {shots}, or auto, or grid"
+        raise scenario.mistake("survey", "spread", problem=problem)
+    if wanted == "auto" and parts != "auto":  # a rank for each part
+        grids, left = divmod(ranks, math.prod(parts))
+        return [1 if left or grids > shots else grids]
+    every = [n for n in range(1, ranks + 1) if ranks % n == 0 and n <= shots]
+    return {"auto": every, "shots": [ranks], "grid": [1]}[wanted]
+
+
+def _on_grids(setup: Setup, backend: Backend, ranks: Alone, grids: int, batch: int | None) -> Setup:
+    """Let some grids stand side by side, with as many shots as fit if that is open."""
+    if batch is not None:
+        return replace(setup, grids=grids, batch=batch)
+    return fitted(batched(setup, backend.batch_points, grids), backend, ranks)
+
+
+def _lack(setup: Setup, backend: Backend, ranks: Alone) -> Demand | None:
+    needs = demands(memory_of(setup, backend), backend, ranks)
+    return next((need for need in needs if not need.fits), None)
+
+
+def _ways(
+    setup: Setup, backend: Backend, rate: float, ranks: Alone, batch: int | None = None
+) -> list[Way]:
+    """List the ways in which the grid can be cut."""
+    found = []
+    for grids in grids_of(setup.scenario, ranks.count, batch or len(setup.shots)):
+        own = _on_grids(setup, backend, ranks, grids, batch)
+        try:
+            division = divide(own, backend, ranks)
+        except ScenarioError:
+            continue
+        step = step_seconds(own, backend, rate, division) + speed.STEP_SECONDS[backend.name]
+        seconds = step * math.ceil(len(own.shots) / own.batch)
+        found.append(Way(own, seconds, _lack(own, backend, ranks)))
+    return found
+
+
+def _reason(best: Way, ways: list[Way], ranks: int) -> str:
+    """Say how ranks share a survey, and what the other ways would be like."""
+    grids, shots = best.setup.grids, len(best.setup.shots)
+    how = f"shots are spread over {grids} grids on" if grids > 1 else "the grid is cut between"
+    times = ", ".join(
+        f"{with_unit(way.seconds, 's')} on {way.setup.grids}{' (too large)' * bool(way.lack)}"
+        for way in ways
+    )
+    expected = f"a step of all {shots} shots is expected to take, by the number of grids, {times}"
+    return f"{how} {ranks} ranks: {expected}"
+
+
+def worth_taking(setup: Setup, backend: Backend, most: int) -> tuple[int, str]:
+    """Give the number of devices that a run is worth, of so many, and say why."""
+    rate = speed.points_per_second(setup, backend)
+    found: dict[int, float] = {}
+    for count in range(1, most + 1):
+        with contextlib.suppress(ScenarioError):  # there are fewer shots
+            ways = _ways(setup, backend, rate, Several(count))
+            if fitting := [way.seconds for way in ways if not way.lack]:
+                found[count] = min(fitting)
+    if not found:
+        return 1, ""
+    best = min(found.values())
+    chosen = min(count for count, seconds in found.items() if seconds <= NEAR * best)
+    shown = [n for n in sorted({1, chosen, most}) if n in found]
+    times = ", ".join(f"{with_unit(found[n], 's')} on {n}" for n in shown)
+    all_of_them = f" of all {len(setup.shots)} shots" * (len(setup.shots) > 1)
+    return chosen, (
+        f"takes {chosen} of {most} GPUs: a step{all_of_them} is expected to take {times}"
+    )
+
+
+def spared(setup: Setup, backend: Backend, card: str) -> str:
+    """Say why a run is sooner done on the CPU than on a GPU; nothing where it may not be.
+
+    Args:
+        setup: what to run.
+        backend: the CPU.
+        card: name of the GPU.
+    """
+    here = speed.Ideal(backend.name, backend.describe())
+    most = DOUBT * speed.seconds(setup, speed.points_per_second(setup, here), here)
+    at_once, there = replace(setup, batch=len(setup.shots)), speed.Ideal("gpu")
+    if most > START + speed.seconds(at_once, math.inf, there):
+        return ""
+    return (
+        f"so small a run takes it {with_unit(most, 's')} at most, and {card} {START:g} s to "
+        "start (--backend gpu takes that)"
+    )
+
+
+def chosen(
+    scenario: Any,
+    backend: str = "auto",
+    device: int | None = None,
+    count: Any = None,
+    threads: int | None = None,
+    ranks: Alone | None = None,
+    share: Share | None = None,
+) -> tuple[list[Choice], str, Setup | None]:
+    """Choose where a scenario runs, say why where that is not plain, and give what it took to know.
+
+    Args:
+        scenario: a checked scenario.
+        backend: see `choose_all`; "auto" takes the CPU for small runs where it may choose.
+        device: see `choose_all`.
+        count: of GPUs, see `choose_all`; "auto" takes as many as help.
+        threads: see `choose_all`.
+        ranks: see `choose_all`.
+        share: of the shots, all when None.
+
+    Raises:
+        DeviceError: what is wanted is not there, or cannot be used.
+        ScenarioError: the scenario cannot be run as written.
+    """
+    known, card = None, optional_gpu(count, backend, device, threads, ranks)
+    if card and make_grid(scenario).size <= SMALL:
+        own = choose_all(None, "cpu")
+        first = own[0].make(scenario.precision)
+        known = prepared(scenario, first, share=share)
+        if why := spared(known, first, card):
+            return own, why, known
+    choices = choose_all(count, backend, device, threads, ranks)
+    if count != "auto" or choices[0].together is None:
+        return choices, "", known
+    first = choices[0].make(scenario.precision)
+    known = prepared(scenario, first, share=share, known=known)
+    enough, why = worth_taking(known, first, len(choices))
+    return choose_all(enough, backend, device, threads, ranks), why, known

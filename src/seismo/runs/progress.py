@@ -1,0 +1,205 @@
+"""Progress of a run: how far it is, and how fast.
+
+`Progress` is a plain record handed to any function; `Bar` and `Lines` are two such functions, for a
+terminal and for a log.
+"""
+
+from __future__ import annotations
+
+import math
+import sys
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from typing import Any, TextIO
+
+from rich.console import Console
+from rich.progress import BarColumn, TaskID, TextColumn
+from rich.progress import Progress as RichProgress
+
+from seismo.scenario.units import with_unit
+
+SHARE_OF_LINES = 0.05
+BUSY = 0.1  # part of the processor above which other programs are worth a word
+COMPILING = "compiling kernels (first run of this kind) ..."
+
+
+@dataclass(frozen=True)
+class Progress:
+    """Where a run is.
+
+    Attributes:
+        phase: what it does: "device", "model", "build", "compile", "step", "checkpoint" or "done";
+            "profile", "caution" or "warning".
+        step: steps taken, over all batches of shots.
+        steps: steps to take.
+        time: simulated time in s, within the batch.
+        elapsed: seconds since the first step.
+        points_per_second: point updates a second; 0 before there is a number.
+        share: of the bandwidth that copies reach; 0 before it has been measured.
+        shots: the shots that advance now, such as "shots 1-4 of 13"; empty with one.
+        health: of the device (`seismo.backends.base.Backend.health`).
+        note: what to say: in the phase "device" where the run goes, and why.
+    """
+
+    phase: str
+    step: int = 0
+    steps: int = 0
+    time: float = 0.0
+    elapsed: float = 0.0
+    points_per_second: float = 0.0
+    shots: str = ""
+    note: str = ""
+    share: float = 0.0
+    health: Mapping[str, float] = field(default_factory=dict)
+
+    @property
+    def fraction(self) -> float:
+        """Share of the steps taken."""
+        return self.step / self.steps if self.steps else 0.0
+
+    @property
+    def remaining(self) -> float:
+        """Estimated seconds to the end."""
+        return self.elapsed * (1.0 / self.fraction - 1.0) if self.fraction else math.inf
+
+
+Reporter = Callable[[Progress], None]
+_PHASES = {
+    "device": "starting",
+    "model": "sampling the earth model",
+    "build": "preparing",
+    "compile": COMPILING,
+    "done": "done",
+}
+
+
+_SAID = {
+    "device": lambda progress: progress.note,
+    "checkpoint": lambda progress: progress.note,
+    "done": lambda progress: progress.note,
+    "profile": lambda progress: progress.note,
+    "caution": lambda progress: f"warning: {progress.note}",
+    "warning": lambda progress: f"warning: {progress.note}",
+    "compile": lambda progress: COMPILING,
+}
+
+
+def rate(points_per_second: float) -> str:
+    """Format a speed: 331 Mpoint/s, 214 Gpoint/s."""
+    millions = points_per_second / 1e6
+    return f"{millions:.0f} Mpoint/s" if millions < 1e4 else f"{millions / 1e3:.3g} Gpoint/s"
+
+
+_HEALTH: dict[str, Callable[[float], str]] = {
+    "utilisation": lambda share: f"{share:.0%} busy",
+    "memory": lambda size: with_unit(size, "B"),
+    "power": lambda watts: f"{watts:.0f} W",
+    "temperature": lambda degrees: f"{degrees:.0f} °C",
+}
+
+
+def _facts(progress: Progress) -> str:
+    speed = progress.points_per_second
+    parts = [
+        f"step {progress.step}/{progress.steps}",
+        f"t = {with_unit(progress.time, 's')}",
+        rate(speed) if speed else "",
+        f"{progress.share:.0%} of the copy bandwidth" if progress.share else "",
+        f"{clock_time(progress.remaining)} left" if progress.step < progress.steps else "",
+        progress.shots,
+        ", ".join(_HEALTH[n](v) for n, v in progress.health.items() if n in _HEALTH),
+    ]
+    return "  ".join(part for part in parts if part)
+
+
+def clock_time(seconds: float) -> str:
+    """Format a duration: 42 s, 3 min 10 s, 2 h 05 min."""
+    if not math.isfinite(seconds):
+        return "unknown time"
+    if seconds < 10:
+        return f"{seconds:.1f} s"
+    whole = round(seconds)
+    if whole < 60:
+        return f"{whole} s"
+    if whole < 3600:
+        return f"{whole // 60} min {whole % 60:02d} s"
+    return f"{whole // 3600} h {whole % 3600 // 60:02d} min"
+
+
+def warnings_only(progress: Progress) -> None:
+    """Write a warning to stderr, and nothing else."""
+    if progress.phase == "warning":
+        print(_SAID["warning"](progress), file=sys.stderr, flush=True)
+
+
+class Bar:
+    """A progress bar on a terminal; use as a context manager."""
+
+    def __init__(self, console: Console) -> None:
+        """Prepare the bar; nothing shows before the first report."""
+        self._console = console
+        self._bar = RichProgress(
+            TextColumn("{task.percentage:3.0f} %"), BarColumn(30), TextColumn("{task.description}"),
+            console=console, transient=True,
+        )  # fmt: skip
+        self._task: TaskID | None = None
+
+    def __enter__(self) -> Bar:
+        """Show the bar."""
+        self._bar.start()
+        return self
+
+    def __exit__(self, *exception: object) -> None:
+        """Take the bar away."""
+        self._bar.stop()
+
+    def __call__(self, progress: Progress) -> None:
+        """Show where the run is."""
+        if progress.phase in _SAID:
+            text = _SAID[progress.phase](progress)
+            self._console.print(text, markup=False, highlight=False, soft_wrap=True)
+        if self._task is None:
+            self._task = self._bar.add_task("", total=1.0)
+        text = _PHASES.get(progress.phase) or _facts(progress)
+        self._bar.update(self._task, completed=progress.fraction, description=text)
+
+
+class Lines:
+    """One line per so many per cent for a batch log; use as a context manager."""
+
+    def __init__(self, stream: TextIO, share: float = SHARE_OF_LINES) -> None:
+        """Write to a stream, a line for each such share of the steps."""
+        self._stream, self._share, self._due = stream, share, share
+
+    def __enter__(self) -> Lines:
+        """Return itself."""
+        return self
+
+    def __exit__(self, *exception: object) -> None:
+        """Do nothing: every line is out already."""
+
+    def __call__(self, progress: Progress) -> None:
+        """Write a line if one is due."""
+        if progress.phase in _SAID:
+            print(_SAID[progress.phase](progress), file=self._stream, flush=True)
+        elif progress.phase == "step" and progress.fraction >= self._due - 1e-9:
+            done = math.floor(progress.fraction / self._share + 1e-9)
+            self._due = (done + 1) * self._share
+            line = f"{100 * progress.fraction:3.0f} %  {_facts(progress)}"
+            print(line, file=self._stream, flush=True)
+
+
+def closing_line(summary: dict[str, Any]) -> str:
+    """Say how fast a run was, from its summary."""
+    line = (
+        f"{summary['steps_taken']} steps in {clock_time(summary['elapsed_s'])}, all included; "
+        f"stepping at {rate(summary['points_per_second'])}, "
+        f"{summary['bytes_per_second'] / 1e9:.1f} GB/s"
+    )
+    share = summary.get("bandwidth_share")
+    line += f", {share:.0%} of the copy bandwidth" if share else ""
+    others = summary.get("share_of_others", 0.0)
+    if others > BUSY:
+        line += f"; other programs used {others:.0%} of the processor"
+    stalled = summary.get("output_stalled_s")
+    return line + (f"; {clock_time(stalled)} of waiting for the disk" if stalled else "")

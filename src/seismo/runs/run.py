@@ -1,0 +1,302 @@
+"""Runs from a scenario to a results file: `run(scenario) -> Results`, and `resume(folder)`.
+
+    scenario -> setup -> lock -> [complete already? checkpoint to go on from?] -> Run -> file
+
+While it runs, parts of the results, checkpoints and the lock are in a folder beside the results,
+`RESULTS.run`; it goes when the results are complete.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import shutil
+import tempfile
+import weakref
+from collections.abc import Mapping
+from dataclasses import replace
+from pathlib import Path
+from typing import Any, Literal
+
+from seismo.backends.base import Backend
+from seismo.backends.communicator import Alone
+from seismo.backends.device_threads import spread
+from seismo.backends.select import Choice
+from seismo.errors import ScenarioError
+from seismo.output.lock import Lock
+from seismo.output.partial_files import run_folder
+from seismo.output.results import Results, open_results, results_target
+from seismo.output.results_file import COMPLETE
+from seismo.runs.check.memory import memory_of
+from seismo.runs.check.resources import prepared
+from seismo.runs.checkpoints import Checkpoints, last_header, remove_later, take_up
+from seismo.runs.compatibility import digest, identity_of, refuse_another, refuse_results, replaced
+from seismo.runs.deadline import time_of_end
+from seismo.runs.placement import chosen, shared
+from seismo.runs.profile import Unprofiled, watch
+from seismo.runs.progress import Progress, Reporter
+from seismo.runs.request import Request, silent, warning
+from seismo.runs.run_loop import Run
+from seismo.runs.signals import Signals
+from seismo.scenario import Origin, Scenario, load, parse
+from seismo.solver.discretization import Setup
+
+_APART = "these GPUs do not all see one another's memory: halos go through the host's"
+
+
+def run(
+    scenario: Origin,
+    output: str | os.PathLike[str] | None = None,
+    progress: Reporter | None = None,
+    *,
+    backend: str = "auto",
+    device: int | None = None,
+    gpus: int | Literal["auto"] | None = None,
+    threads: int | None = None,
+    resume: bool | None = None,
+    shots: str | None = None,
+    time_limit: float | None = None,
+    signals: Signals | None = None,
+    profile: bool = False,
+) -> Results:
+    """Run a scenario and open its results.
+
+    Args:
+        scenario: a scenario, the same as nested dicts, or the path of its YAML file.
+        output: the results file. Left out: `output.path` of the scenario (beginning at the
+            scenario's folder), else its name with .h5 in the current folder, older results of
+            which are replaced; a scenario that is no file, or was changed since it was read, goes
+            to a temporary one that lives as long as the returned object.
+        progress: called with a `seismo.runs.progress.Progress` a few times a second.
+        backend: "auto" (a GPU if there is one and no threads are asked for, else the CPU, which
+            takes what is too small for a GPU too), "cpu" or "gpu".
+        device: number of the GPU, the first that will do when None.
+        gpus: how many GPUs share the run, "auto" for as many as help; None for one, or for what
+            `backend` and `device` say.
+        threads: threads to use on the CPU, all cores when None.
+        resume: True to go on from a checkpoint if there is one, to do nothing where the results are
+            complete, and to refuse where they are of another run; False to start over; None to
+            refuse where there is a checkpoint.
+        shots: a share of the shots, such as "2/4", the second of four; all when None.
+        time_limit: seconds after which the run has to have stopped at a checkpoint.
+        signals: what the outside asks of the run meanwhile.
+        profile: whether a timeline of the run is written beside the results, a Chrome trace.
+
+    Raises:
+        ScenarioError: the scenario, or a file that it names, will not do; another run writes to the
+            same place; or the checkpoint, or complete results to be replaced, are of another run.
+        DeviceError: there is no such backend or device, or it cannot be used.
+        InsufficientMemoryError: the run needs more memory than there is.
+        StorageError: the disk is too small or failing.
+        StoppedError: it was asked to stop, and did so at a checkpoint.
+        UnstableError: the wavefield blew up; the results hold what was recorded until then, and
+            their `status` is "unstable". Temporary results are removed.
+
+    Warns:
+        ScenarioWarning: once for each line that `seismo check` warns of; the results keep them.
+    """
+    request = Request(
+        output, warning(progress or silent), backend, device, gpus, threads, resume, shots,
+        time_limit, signals or Signals(), profile,
+    )  # fmt: skip
+    results = run_on(Alone(), scenario, request)
+    assert results is not None  # there is no other rank
+    return results
+
+
+def run_on(ranks: Alone, scenario: Origin, request: Request) -> Results | None:
+    """Run a scenario on some ranks, all of which call this alike; give the results to the first.
+
+    Args:
+        ranks: the processes that take part (`seismo.backends.communicator.join`). The first writes
+            and reports.
+        scenario: see `run`.
+        request: see `run`. Backend, GPUs and threads are those of each rank, its share of the
+            cores when None; it is enough if signals ask one of them. The profile is the first's.
+
+    Raises:
+        SeismoError: as `run` does, on one rank or on all.
+    """
+    checked = load(scenario)
+    choices, why, known = chosen(
+        checked, request.backend, request.device, request.gpus, request.threads, ranks,
+        request.share,
+    )  # fmt: skip
+
+    def one(rank: Alone, choice: Choice) -> Results | None:
+        asked = request if rank.first else replace(request, report=silent)
+        place, _, reason = choice.note.partition("; ")
+        each = f" for each of {ranks.count} ranks" if ranks.several else ""
+        said = filter(None, [place + each, reason, why])
+        asked.report(Progress("device", note="; ".join(said)))
+        return _run(rank, choice, checked, asked, known)
+
+    return spread(ranks, choices, one)
+
+
+def resume(folder: str | os.PathLike[str], request: Request | None = None) -> Results:
+    """Go on with an unfinished run as it was begun, and open its results.
+
+    Args:
+        folder: the run directory, `RESULTS.run`; where it has gone, its results are complete.
+        request: see `run`; the output, the shots and the backend are those it was begun with, and
+            so is the number of GPUs where it names neither one nor how many.
+
+    Raises:
+        ScenarioError: there is no checkpoint that can be read, or it is in a folder of another
+            name; and as `run` does.
+    """
+    results = resume_on(Alone(), folder, request or Request())
+    assert results is not None  # there is no other rank
+    return results
+
+
+def resume_on(ranks: Alone, folder: str | os.PathLike[str], request: Request) -> Results | None:
+    """Go on with an unfinished run on some ranks, as many as there are; give results to the first.
+
+    Args:
+        ranks: see `run_on`.
+        folder: see `resume`.
+        request: see `resume`.
+
+    Raises:
+        SeismoError: as `resume` does, on one rank or on all.
+    """
+    place = Path(folder).resolve()
+    if not place.exists() and (done := _published(place)) is not None:
+        request.report(_complete_already(done))
+        return open_results(done) if ranks.first else None
+    header = last_header(place)
+    results = place.with_name(header["results"])
+    if run_folder(results) != place:
+        raise ScenarioError(
+            f"{place}: is the folder of a run to {results.name}; rename it to "
+            f"{run_folder(results).name}, or name the results: seismo run ... --resume --output"
+        )
+    begun = None if request.device is not None or ranks.several else header.get("gpus")
+    request = replace(
+        request, output=results, backend=header["backend"], gpus=request.gpus or begun, resume=True,
+        shots=header["shots"],
+    )  # fmt: skip
+    return run_on(ranks, parse(header["text"], header["file"]), request)
+
+
+def _run(
+    ranks: Alone, choice: Choice, checked: Scenario, request: Request, known: Setup | None
+) -> Results | None:
+    """Run a scenario on one rank."""
+    backend, report, share = choice.make(checked.precision), request.report, request.share
+    profile = watch(backend, request.profile and ranks.first, ranks.several)
+    backend = profile.backend
+    setup = ranks.same(lambda: prepared(checked, backend, ranks, share, known))
+    path = request.path_of(checked)
+    if path is None and ranks.processes > 1:
+        raise ScenarioError("output: several ranks need a file to write to; name it")
+    if path is None:
+        return _run_in_passing(_shared(setup, backend, ranks, report), report, profile, ranks)
+    final = results_target(path)
+    folder = run_folder(final)
+    own = identity_of(setup, backend)
+    with Lock(folder) if ranks.first else contextlib.nullcontext():
+        start = take_up(folder, request.resume, report, ranks)
+        if start.paths:
+            refuse_another(start.header.get("identity", {}), own, checked)
+            if ranks.first:
+                remove_later(folder, start.paths[0])
+        asked, begun = request.resume and ranks.first, bool(start.paths)
+        if ranks.share(asked and _is_complete(final, own, checked, begun))[0]:
+            report(_complete_already(path))
+            if ranks.first:
+                shutil.rmtree(folder, ignore_errors=True)
+        else:
+            if ranks.first and not begun and (note := replaced(final, own)):
+                report(Progress("device", note=note))
+            setup = _shared(setup, backend, ranks, report, start.header.get("together"))
+            facts = _facts(
+                setup, identity=own, backend=backend.name, shots=share and str(share),
+                results=final.name, ranks=ranks.count, gpus=choice.together,
+            )  # fmt: skip
+            memory = memory_of(setup, backend)
+            checkpoints = Checkpoints(
+                folder, checked.checkpoint, facts, request.signals,
+                time_of_end(request.time_limit), memory.state // ranks.count, ranks,
+            )  # fmt: skip
+            with profile.kept(final, report):
+                Run(
+                    setup, memory, path, report, profile, ranks, digest(own), start, checkpoints
+                ).go()  # fmt: skip
+    return open_results(path) if ranks.first else None
+
+
+def _shared(
+    setup: Setup, backend: Backend, ranks: Alone, report: Reporter, batch: int | None = None
+) -> Setup:
+    """Let ranks share a run as suits all of them; see `seismo.runs.placement.shared`."""
+    own, why = ranks.same(lambda: shared(setup, backend, ranks, batch))
+    if why:
+        report(Progress("device", note=why))
+    grids, batch = min(ranks.share((own.grids, own.batch)))
+    if ranks.processes == 1 and grids < ranks.count and not ranks.share_memory(backend):
+        report(Progress("device", note=_APART))
+    return replace(setup, grids=grids, batch=batch)
+
+
+def _run_in_passing(
+    setup: Setup, report: Reporter, profile: Unprofiled, ranks: Alone
+) -> Results | None:
+    """Run to a temporary file, without checkpoints."""
+    memory = memory_of(setup, profile.backend)
+    if not ranks.first:
+        Run(setup, memory, Path(), report, profile, ranks).go()
+        return None
+    folder = tempfile.mkdtemp(prefix="seismo-")
+    path = Path(folder) / "results.h5"
+    try:
+        with profile.kept(path, report):
+            Run(setup, memory, path, report, profile, ranks).go()
+        results = open_results(path)
+    except BaseException:
+        shutil.rmtree(folder, ignore_errors=True)
+        raise
+    weakref.finalize(results, shutil.rmtree, folder, ignore_errors=True)
+    return results
+
+
+def _is_complete(final: Path, own: Mapping[str, Any], scenario: Scenario, begun: bool) -> bool:
+    """Tell whether the results are there, and those of this very run.
+
+    Raises:
+        ScenarioError: they are those of another run, and this one has not begun to replace them.
+    """
+    if not final.exists():
+        return False
+    try:
+        with open_results(final) as results:
+            same = results.attributes.get("identity") == digest(own)
+            complete, text = results.status == COMPLETE, results.scenario
+    except ScenarioError:
+        return False
+    if complete and not same and not begun:
+        refuse_results(final, text, own, scenario)
+    return complete and same
+
+
+def _published(folder: Path) -> Path | None:
+    """Give the complete results of a run directory, which went with them."""
+    results = folder.with_suffix("")
+    if run_folder(results) != folder or not results.exists():
+        return None
+    with open_results(results) as found:
+        return results if found.status == COMPLETE else None
+
+
+def _complete_already(results: Path) -> Progress:
+    return Progress("checkpoint", note=f"{results}: is complete already; nothing is left to do")
+
+
+def _facts(setup: Setup, **chosen: Any) -> dict[str, Any]:
+    """Give what every checkpoint says: how the run was begun."""
+    scenario = setup.scenario
+    name = "scenario.yaml" if scenario.path is None else scenario.path.name
+    place = scenario.base.resolve() / name
+    return {"text": scenario.text, "file": str(place), "together": setup.batch, **chosen}

@@ -1,0 +1,287 @@
+"""What every part of a scenario is made of: a frozen base, typed numbers with units, safe names.
+
+A part is plain data that never changes after it was validated. Its numbers are declared as
+``Length``, ``Velocity`` and so on: the annotation parses units, checks the range and tells the JSON
+schema and the reference what it accepts, so that each of these facts is written once.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from itertools import pairwise
+from typing import Annotated, Any
+
+from pydantic import (
+    AfterValidator,
+    BaseModel,
+    BeforeValidator,
+    ConfigDict,
+    Discriminator,
+    Strict,
+    StringConstraints,
+)
+from pydantic import Field as Field
+from pydantic_core import core_schema
+
+from seismo.errors import ScenarioError
+from seismo.scenario import units
+
+TAG = "|"  # starts the name of a union's branch, so that no key can be taken for one
+Path = tuple[str | int, ...]
+
+
+@dataclass(frozen=True)
+class Mistake:
+    """One thing wrong with a scenario: where, and what is allowed instead."""
+
+    path: Path
+    problem: str
+
+
+class Part(BaseModel):
+    """A piece of a scenario: immutable, with no keys beyond those declared."""
+
+    model_config = ConfigDict(
+        frozen=True,
+        extra="forbid",
+        allow_inf_nan=False,
+        validate_default=False,
+        use_attribute_docstrings=False,
+    )
+
+    def __setattr__(self, name: str, value: Any) -> None:
+        """Refuse to change what was checked."""
+        if not name.startswith("_"):
+            raise ScenarioError(
+                f"{name}: a scenario stays as it was checked; make another, such as "
+                "scenario.changed({'time.duration': '1 s'})"
+            )
+        super().__setattr__(name, value)
+
+
+@dataclass(frozen=True)
+class Quantity:
+    """Annotation of a float: accepts a number in SI or a text with a unit, within bounds."""
+
+    dimension: units.Dimension
+    gt: float | None = None
+    ge: float | None = None
+    lt: float | None = None
+    le: float | None = None
+
+    def bounds(self) -> dict[str, float]:
+        """Return the bounds that are set, by pydantic's names."""
+        all_bounds = {"gt": self.gt, "ge": self.ge, "lt": self.lt, "le": self.le}
+        return {name: value for name, value in all_bounds.items() if value is not None}
+
+    def __get_pydantic_core_schema__(self, source: Any, handler: Any) -> core_schema.CoreSchema:
+        """Convert first, then check the bounds."""
+        number = core_schema.float_schema(**self.bounds(), allow_inf_nan=False)  # type: ignore[arg-type]
+        return core_schema.no_info_before_validator_function(
+            lambda value: units.to_si(value, self.dimension), number
+        )
+
+    def __get_pydantic_json_schema__(self, schema: Any, handler: Any) -> dict[str, Any]:
+        """Describe both spellings, and the unit of the plain number."""
+        names = {
+            "gt": "exclusiveMinimum",
+            "ge": "minimum",
+            "lt": "exclusiveMaximum",
+            "le": "maximum",
+        }
+        number = {"type": "number"} | {names[key]: value for key, value in self.bounds().items()}
+        symbol = self.dimension.symbol
+        examples = [f"1 {unit}" for unit in self.dimension.offers]
+        text = {"type": "string", "pattern": r"^\s*[-+]?[0-9.]"} | (
+            {"examples": examples} if examples else {}
+        )
+        return {"anyOf": [number, text]} | ({"x-unit": symbol} if symbol else {})
+
+
+@dataclass(frozen=True)
+class AutoOrCount:
+    """Annotation of a whole number from 1 on that may be left to the program: ``auto``.
+
+    With a `length` it is a list of so many, with `choices` one of them.
+    """
+
+    length: int = 0
+    choices: tuple[int, ...] = ()
+
+    @property
+    def allowed(self) -> str:
+        """Say what may stand there."""
+        if self.choices:
+            return f"auto, or one of {', '.join(map(str, self.choices))}"
+        what = f"a list of {self.length} whole numbers" if self.length else "a whole number"
+        return f"auto, or {what}, at least 1"
+
+    def __get_pydantic_core_schema__(self, source: Any, handler: Any) -> core_schema.CoreSchema:
+        """Accept the word and whole numbers, no texts that look like them."""
+        return core_schema.no_info_plain_validator_function(self._checked)
+
+    def __get_pydantic_json_schema__(self, schema: Any, handler: Any) -> dict[str, Any]:
+        """Describe both spellings."""
+        number: dict[str, Any] = {"type": "integer", "minimum": 1}
+        if self.choices:
+            number = {"type": "integer", "enum": list(self.choices)}
+        ends = {"minItems": self.length, "maxItems": self.length}
+        several = {"type": "array", "items": number, **ends}
+        return {"anyOf": [{"const": "auto"}, several if self.length else number]}
+
+    def _checked(self, value: Any) -> Any:
+        wanted = value in self.choices if self.choices else True
+        if value == "auto" or (not self.length and _is_count(value) and wanted):
+            return value
+        several = value if isinstance(value, list | tuple) else ()
+        if self.length and len(several) == self.length and all(map(_is_count, several)):
+            return tuple(several)
+        raise ValueError(f"must be {self.allowed}")
+
+
+def _is_count(value: Any) -> bool:
+    return type(value) is int and value >= 1
+
+
+_LEAST_ERROR, _LARGEST_ERROR = 1e-6, 0.1  # relative
+_LIMITS = {"vp": (100.0, 20e3), "vs": (10.0, 20e3), "rho": (0.0, 30e3)}  # above, and at most
+_AIR, _LIGHTEST = 1.5, 10.0  # kg/m3: no medium lies between, but g/cm3 of rocks
+
+
+def impossible(name: str, value: float) -> str:
+    """Say why no medium has this value of vp, vs (m/s) or rho (kg/m3); nothing where one may."""
+    low, high = _LIMITS[name]
+    if name == "rho" and _AIR < value < _LIGHTEST:
+        limits = f"at most {_AIR:g}, or {_LIGHTEST:g} to {high:g} kg/m3"
+        return (
+            f"{value:g} kg/m3 is too light for ground and water, and too heavy for air ({limits}); "
+            f"did you mean '{value:g} g/cm3'?"
+        )
+    if low < value <= high or (name == "vs" and value == 0.0):
+        return ""
+    if name == "rho":
+        return f"{value:g} kg/m3 is no density (above 0, at most {high:g} kg/m3)"
+    slow = value <= low
+    meant = f"{value:g} km/s" if slow else f"{value / 1e3:g} m/s"
+    rock = 100.0 <= (value * 1e3 if slow else value / 1e3) <= 9000.0
+    hint = f"; did you mean '{meant}'?" if rock else ""
+    limits = "0, or 10 m/s to 20 km/s" if name == "vs" else "100 m/s to 20 km/s"
+    pace, wave = "slow" if slow else "fast", name[1].upper()
+    return f"{value:g} m/s is too {pace} for {wave} waves ({limits}){hint}"
+
+
+def _possible(name: str) -> AfterValidator:
+    def checked(value: float) -> float:
+        if problem := impossible(name, value):
+            raise ValueError(problem)
+        return value
+
+    return AfterValidator(checked)
+
+
+def _increasing(values: tuple[float, ...]) -> tuple[float, ...]:
+    if any(low >= high for low, high in pairwise(values)):
+        raise ValueError("must increase: write the smaller number first")
+    return values
+
+
+def _not_zero(value: float) -> float:
+    if value == 0.0:
+        raise ValueError("is 0, and nothing would move; give another number, or leave it out for 1")
+    return value
+
+
+def _short_names(path: str) -> str:
+    if any(len(name.encode()) > 255 for name in path.split("/")):
+        raise ValueError("has a name of more than 255 bytes, which no file has")
+    return path
+
+
+def _within_percents(value: Any) -> float:
+    """Refuse a relative error beyond the limits, the more clearly where it counts percents."""
+    error = units.to_si(value, units.NUMBER)
+    if _LEAST_ERROR <= error <= _LARGEST_ERROR:
+        return error
+    limits = f"{100.0 * _LEAST_ERROR:g} to {100.0 * _LARGEST_ERROR:g} %"
+    remedy = f"write {100.0 * _LARGEST_ERROR:g} % or less"
+    if error < _LEAST_ERROR:
+        remedy = f"write {100.0 * _LEAST_ERROR:g} % or more"
+    elif not isinstance(value, str) and error <= 100.0 * _LARGEST_ERROR:
+        remedy = f"write {error:g} %, or {error / 100.0:g}, if that is meant"
+    raise ValueError(f"is {100.0 * error:g} %, and can be {limits}; {remedy}")
+
+
+def _not_tiny(value: float) -> float:
+    if value < _SHORTEST:
+        raise ValueError(f"is shorter than {_SHORTEST:g} s; check its unit")
+    return value
+
+
+_SHORTEST = 1e-15  # s: far below the step of any wave that a grid carries
+Number = Annotated[float, Quantity(units.NUMBER)]
+Factor = Annotated[float, Quantity(units.NUMBER), AfterValidator(_not_zero)]
+PositiveNumber = Annotated[float, Quantity(units.NUMBER, gt=0.0)]
+RelativeError = Annotated[
+    float,
+    Quantity(units.NUMBER, ge=_LEAST_ERROR, le=_LARGEST_ERROR),
+    BeforeValidator(_within_percents),
+]
+Length = Annotated[float, Quantity(units.LENGTH)]
+PositiveLength = Annotated[float, Quantity(units.LENGTH, gt=0.0)]
+Time = Annotated[float, Quantity(units.TIME)]
+PositiveTime = Annotated[float, Quantity(units.TIME, gt=0.0), AfterValidator(_not_tiny)]
+TimeFromZero = Annotated[float, Quantity(units.TIME, ge=0.0)]
+Frequency = Annotated[float, Quantity(units.FREQUENCY, ge=1e-9, le=1e9)]
+FrequencyFromZero = Annotated[float, Quantity(units.FREQUENCY, ge=0.0)]
+PVelocity = Annotated[float, Quantity(units.VELOCITY, gt=0.0), _possible("vp")]
+SVelocity = Annotated[float, Quantity(units.VELOCITY, ge=0.0), _possible("vs")]
+Density = Annotated[float, Quantity(units.DENSITY, gt=0.0, le=_LIMITS["rho"][1]), _possible("rho")]
+VelocityGradient = Annotated[float, Quantity(units.VELOCITY_GRADIENT)]
+DensityGradient = Annotated[float, Quantity(units.DENSITY_GRADIENT)]
+Force = Annotated[float, Quantity(units.FORCE)]
+Moment = Annotated[float, Quantity(units.MOMENT)]
+PressureStrength = Annotated[float, Quantity(units.PRESSURE_STRENGTH), AfterValidator(_not_zero)]
+VolumeRate = Annotated[float, Quantity(units.VOLUME_RATE), AfterValidator(_not_zero)]
+ScalarMoment = Annotated[float, Quantity(units.MOMENT), AfterValidator(_not_zero)]
+PositiveMoment = Annotated[float, Quantity(units.MOMENT, gt=0.0)]
+Magnitude = Annotated[float, Quantity(units.NUMBER, ge=-5.0, le=10.5)]
+Angle = Annotated[float, Quantity(units.ANGLE, ge=-360.0, le=360.0)]
+Dip = Annotated[float, Quantity(units.ANGLE, ge=0.0, le=90.0)]
+Longitude = Annotated[float, Quantity(units.ANGLE, ge=-180.0, le=360.0)]
+Latitude = Annotated[float, Quantity(units.ANGLE, ge=-90.0, le=90.0)]
+Interval = Annotated[tuple[Length, Length], AfterValidator(_increasing)]
+Corners = Annotated[tuple[Frequency, Frequency, Frequency, Frequency], AfterValidator(_increasing)]
+
+Integer = Annotated[int, Strict()]
+Together = Annotated[Any, AutoOrCount()]
+Parts = Annotated[Any, AutoOrCount(length=2)]
+Orders = Annotated[Any, AutoOrCount(choices=tuple(range(2, 17, 2)))]
+Truth = Annotated[bool, Strict()]
+Text = Annotated[str, StringConstraints(max_length=500)]
+FilePath = Annotated[
+    str,
+    StringConstraints(min_length=1, max_length=1000, pattern=r"^[^\x00-\x1f\x7f-\x9f]+\z"),
+    AfterValidator(_short_names),
+]
+Name = Annotated[str, StringConstraints(pattern=r"^[A-Za-z0-9][A-Za-z0-9._-]{0,63}\z")]
+
+
+def by_type() -> Discriminator:
+    """Return the discriminator of a union whose branches are told apart by their ``type``."""
+
+    def branch(value: Any) -> str | None:
+        name = value.get("type") if isinstance(value, dict) else getattr(value, "type", None)
+        return f"{TAG}{name}" if isinstance(name, str) else None
+
+    return Discriminator(branch)
+
+
+def by_keys(choose: Callable[[frozenset[str]], str]) -> Discriminator:
+    """Return the discriminator of a union whose branches are told apart by their keys."""
+
+    def branch(value: Any) -> str:
+        keys = value if isinstance(value, dict) else getattr(type(value), "model_fields", {})
+        return TAG + choose(frozenset(str(key) for key in keys))
+
+    return Discriminator(branch)

@@ -1,0 +1,224 @@
+"""From pydantic's findings to lines a geophysicist can act on.
+
+Each mistake becomes ``file:line:column: key.path: value: what is allowed; did you mean 'x'?``, and
+all of them are reported at once.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+import numpy as np
+from pydantic import BaseModel, ValidationError
+
+from seismo.errors import ScenarioError
+from seismo.scenario import schema_text
+from seismo.scenario.base import Mistake, Path, Quantity
+from seismo.scenario.reader import AMBIGUOUS, Document, shortened, tight
+from seismo.scenario.suggestions import meant, nearest
+
+MOST_SHOWN = 50
+_MOST_EXPLAINED = 4 * MOST_SHOWN  # of the first lines; others are only counted
+RULES = "rules"  # pydantic error type that carries mistakes found by the rules between keys
+UNKNOWN = "unknown key"
+_ABSENT = object()
+_INDEXED: Any = (Mapping, list, tuple)
+
+
+def translate(error: ValidationError, model: type[BaseModel], document: Document) -> list[Mistake]:
+    """Return the mistakes that pydantic found in a document, in words.
+
+    Of very many those of its first lines are explained, and the others named.
+    """
+    errors = error.errors(include_url=False)
+    found = [mistake for e in errors if e["type"] == RULES for mistake in e["ctx"]["mistakes"]]
+    items = [item for item in errors if item["type"] != RULES]
+    if len(items) > _MOST_EXPLAINED:
+        items.sort(
+            key=lambda item: place_of(document, schema_text.plain_path(item["loc"])) or (0, 0)
+        )
+    parents = {item["loc"][:depth] for item in items for depth in range(len(item["loc"]))}
+    for number, item in enumerate(items):
+        if item["type"] == "too_short" and item["loc"] in parents:
+            continue  # a list is called too short only because of the mistakes inside it
+        if number < _MOST_EXPLAINED:
+            found.append(_mistake(item, model, document.data))
+        else:
+            unknown = item["type"] == "extra_forbidden"
+            path = schema_text.plain_path(item["loc"])
+            found.append(Mistake(path, UNKNOWN if unknown else "is no value for it"))
+    suggested = {
+        (*m.path[:-1], *m.problem.split("'")[1].split("."))
+        for m in found
+        if m.problem.startswith(f"{UNKNOWN}; did you mean")
+    }
+    return [m for m in found if not (m.problem.startswith("missing") and m.path in suggested)]
+
+
+def key_path(path: Path) -> str:
+    """Return ``model[0].vp`` for ``("model", 0, "vp")``."""
+    text = ""
+    for part in path:
+        text += f"[{part}]" if isinstance(part, int) else f".{_word(part)}"
+    return text.removeprefix(".")
+
+
+def value_at(data: Any, path: Path) -> Any:
+    """Return the raw value at `path`, or a mark that there is none."""
+    for part in path:
+        try:
+            data = data[part] if isinstance(data, _INDEXED) else getattr(data, str(part))
+        except (KeyError, IndexError, TypeError, AttributeError):
+            return _ABSENT
+    return data
+
+
+def scenario_error(document: Document, found: list[Mistake]) -> ScenarioError:
+    """Return the error that lists all mistakes of the document, in the order of its lines."""
+    # A word such as yes is no truth value where something else is wanted.
+    others = {m.path for m in found if "true or false" not in m.problem}
+    read = [m for m in document.mistakes if AMBIGUOUS not in m[2] or m[0] not in others]
+    seen = {path for path, _, _ in read}
+    listed: list[tuple[tuple[int, int] | None, Mistake, bool]] = [
+        (place, Mistake(path, problem), False) for path, place, problem in read
+    ]
+    for mistake in found:
+        if mistake.path not in seen or mistake.problem.startswith(UNKNOWN):
+            listed.append((place_of(document, mistake.path), mistake, True))
+    listed = list(dict.fromkeys(sorted(listed, key=lambda entry: entry[0] or (0, 0))))
+    texts = []
+    for place, mistake, with_value in listed[:MOST_SHOWN]:
+        value = shown(value_at(document.data, mistake.path)) if with_value else ""
+        problem = f"{value}: {mistake.problem}" if value else mistake.problem
+        texts.append(_line(document.name, place, mistake.path, problem))
+    if len(listed) > MOST_SHOWN:
+        more = f"and {len(listed) - MOST_SHOWN} more mistakes"
+        texts.append(f"{document.name or 'scenario'}: {more}")
+    return ScenarioError(*texts)
+
+
+def place_of(document: Document, path: Path) -> tuple[int, int] | None:
+    """Return the line and column of `path`, or of the nearest key above it that is written."""
+    while path and path not in document.places:
+        path = path[:-1]
+    return document.places.get(path)
+
+
+def shown(value: Any) -> str:
+    """Return a value for a message; mappings and long lists are better left out."""
+    if value is _ABSENT or _many_keys(value):
+        return ""
+    if isinstance(value, list | tuple) and (len(value) > 6 or any(map(_many_keys, value))):
+        return ""
+    if value is None:
+        return "no value"
+    if isinstance(value, np.ndarray):
+        return f"array of shape {list(value.shape)}"
+    if value is True or value is False:
+        return str(value).lower()
+    return shortened(value)
+
+
+def _many_keys(value: Any) -> bool:
+    return isinstance(value, Mapping | BaseModel)
+
+
+def _line(name: str, place: tuple[int, int] | None, path: Path, problem: str) -> str:
+    where = ":".join(str(part) for part in ((name,) if name else ()) + (place or ()))
+    return " ".join(
+        ": ".join(part for part in (where, key_path(path), problem) if part).splitlines()
+    )
+
+
+def _word(part: str) -> str:
+    printable = part.isprintable() and 0 < len(part) <= 40 and "." not in part
+    return part if printable else shortened(part, 43)
+
+
+def _mistake(item: Any, model: type[BaseModel], data: Any) -> Mistake:
+    loc, kind = item["loc"], item["type"]
+    path = schema_text.plain_path(loc)
+    here = schema_text.at(model, loc)
+    if isinstance(item["input"], np.ndarray) and kind != "extra_forbidden":
+        path = path[:1] if path[0] == "model" and len(path) == 2 else path  # its rows, one by one
+        return Mistake(path, _array(path, schema_text.allowed(here) if here else "one value"))
+    if kind == "extra_forbidden":
+        owner = schema_text.model_at(schema_text.at(model, loc[:-1]))
+        return Mistake(path, f"{UNKNOWN}{meant(path, owner, model)}")
+    if kind == "missing":
+        return Mistake(
+            path, _missing(path, here, schema_text.model_at(schema_text.at(model, loc[:-1])))
+        )
+    if kind in ("union_tag_invalid", "union_tag_not_found"):
+        return _type_mistake(path, item["input"], schema_text.tags(here))
+    if kind == "value_error":
+        return Mistake(path, str(item["ctx"]["error"]))
+    if kind == "invalid_key":
+        return Mistake(path, "a key must be a text")
+    if kind == "literal_error":
+        words = schema_text.choices(here)
+        return Mistake(path, f"must be one of {', '.join(words)}{nearest(item['input'], words)}")
+    if kind == "too_short" and not item["input"]:
+        return Mistake(path, "must not be empty")
+    if here is None:
+        return Mistake(path, item["msg"].replace("Input should be", "must be"))
+    owner = schema_text.model_at(here)
+    if owner and (problem := _tight(item["input"])):
+        return Mistake(path, problem)
+    if owner and "path" in owner.model_fields and isinstance(item["input"], str):
+        return Mistake(path, f"must be a mapping; write {{path: {shortened(item['input'])}}}")
+    converted = _converted(value_at(data, path), item["input"], schema_text.quantity(here))
+    hint = _listed(item["input"]) if kind == "tuple_type" else converted
+    return Mistake(path, f"must be {_with_keys(schema_text.allowed(here))}{hint}")
+
+
+def _array(path: Path, allowed: str) -> str:
+    """Lead an array of NumPy to where it may stand."""
+    name = "vp" if path == ("model",) else str(path[-1])
+    if path[0] == "model" and name in ("vp", "vs", "rho"):
+        return (
+            f"an array of values belongs in a file: numpy.save('{name}.npy', array), axes z, (y,) "
+            f"x, and a part of the model {{type: file, {name}: {{path: {name}.npy}}}}"
+        )
+    return f"must be {_with_keys(allowed)}"
+
+
+def _converted(written: Any, number: Any, quantity: Quantity | None) -> str:
+    """Return what a text with a unit comes to, as ``" (it is 2578.31 deg)"``, or nothing."""
+    if quantity is None or not isinstance(written, str) or f"{number:g}" in written:
+        return ""
+    return f" (it is {number:g} {quantity.dimension.symbol}".rstrip() + ")"
+
+
+def _listed(value: Any) -> str:
+    """Say how one entry is written as a list."""
+    if isinstance(value, Mapping) and value:
+        return f"; begin each entry with a dash: '- {next(iter(value))}: ...'"
+    return f"; write [{value}]" if isinstance(value, str) and value.isidentifier() else ""
+
+
+def _tight(value: Any) -> str:
+    return tight(value) if isinstance(value, str) else ""
+
+
+def _with_keys(allowed: str) -> str:
+    return f"a mapping with the {allowed}" if allowed.startswith("keys ") else allowed
+
+
+def _missing(path: Path, here: Any, owner: type[BaseModel] | None) -> str:
+    if isinstance(path[-1], int):
+        return f"missing: the list is too short by this value ({schema_text.allowed(here)})"
+    description = owner.model_fields[path[-1]].description if owner else None
+    return f"missing: give {description or 'it'} ({schema_text.allowed(here)})"
+
+
+def _type_mistake(path: Path, value: Any, names: list[str]) -> Mistake:
+    allowed = f"one of {', '.join(names)}"
+    if problem := _tight(value):
+        return Mistake(path, problem)
+    if not isinstance(value, Mapping):
+        return Mistake(path, f"must be a mapping with a 'type', {allowed}")
+    if "type" not in value:
+        return Mistake((*path, "type"), f"missing: give {allowed}")
+    return Mistake((*path, "type"), f"must be {allowed}{nearest(value['type'], names)}")

@@ -1,0 +1,181 @@
+"""Which key is meant by one that a part of a scenario does not have.
+
+It may be misspelt, called as in another program, or right in another place of the scenario.
+"""
+
+from __future__ import annotations
+
+import difflib
+from collections.abc import Iterable, Iterator
+from functools import cache
+from typing import Any, get_args, get_origin
+
+from pydantic import BaseModel
+
+from seismo.scenario import schema_text
+from seismo.scenario.base import Path
+
+_STEPS = "a time, not a number of steps"
+_POINTS = "a length, of which grid.spacing makes points"
+_SURFACE = "write top: free_surface"
+_LAYER = "of the layers outside the region, which are there anyway"
+_DEPTH = "the depth where it begins, not how thick it is"
+# What keys are called elsewhere, what they are here, and what is different about the last of these.
+# A key with its section is meant wherever it stands, another one where the part has it.
+_CALLED = {
+    name: (keys.split(), remark)
+    for names, keys, remark in (
+        ("mw", "magnitude", ""),
+        ("m0", "moment", ""),
+        ("density", "rho", ""),
+        ("t0", "delay", ""),
+        ("depth", "z top", ""),
+        ("thickness", "points top", _DEPTH),
+        ("filename file", "path", ""),
+        ("f0 fc freq peak_frequency dominant_frequency central_frequency", "frequency", ""),
+        ("tmax t_max t_end tend total_time", "time.duration", ""),
+        ("nt nsteps n_steps num_steps steps timesteps", "time.duration", _STEPS),
+        ("dt delta_t time_step timestep", "time.step", ""),
+        ("cfl", "time.courant", ""),
+        ("size domain_size", "extent grid.extent", ""),
+        ("nx ny nz shape", "shape grid.extent", _POINTS),
+        ("dx dy dz dh", "spacing grid.spacing", ""),
+        ("space_order spatial_order fd_order", "grid.order", ""),
+        ("free_surface freesurface fs", "boundaries.top", _SURFACE),
+        ("pml npml cpml n_pml pml_width pml_thickness", "boundaries.layer.points", _LAYER),
+        ("nabs nbl absorb absorbing sponge", "boundaries.layer.points", _LAYER),
+        ("src", "sources", ""),
+        ("rec recorders stations", "receivers", ""),
+        ("velocity velocity_model medium materials", "model", ""),
+    )
+    for name in names.split()
+}  # fmt: skip
+
+
+_VALUES = {  # what values are called elsewhere
+    name: value
+    for names, value in (
+        ("v vel vx vy vz particle_velocity", "velocity"),
+        ("u disp ux uy uz", "displacement"),
+        ("a acc accel ax ay az", "acceleration"),
+        ("p hydrophone", "pressure"),
+        ("sxx syy szz sxy sxz syz", "stress"),
+        ("homogeneous homogenous constant halfspace half_space background", "uniform"),
+        ("grid gridded array npy hdf5", "file"),
+        ("disc disk circle", "sphere"),
+        ("box rectangle", "block"),
+        ("double_couple mt cmt dc", "moment_tensor"),
+        ("pml cpml", "absorbing"),
+        ("psv p_sv p-sv", "elastic"),
+        ("sh", "elastic_sh"),
+    )
+    for name in names.split()
+}
+_NOT_HERE = {  # what other programs have
+    name: "there is no {} in seismo{}{}".format(*what.partition(": "))
+    for names, what in (
+        ("q qp qs qmu qkappa q_p q_s q_mu q_kappa attenuation viscoelastic viscoacoustic anelastic "
+         "tau tau_p tau_s tau_sigma tau_epsilon tau_e relaxation sls", "attenuation"),
+        ("vti tti hti anisotropic anisotropy epsilon delta gamma eta theta phi tilt dip_angle "
+         "thomsen c11 c12 c13 c22 c23 c33 c44 c55 c66", "anisotropy"),
+        ("topography topo dem", "topography"),
+        ("srf finite_fault finite_source kinematic rupture",
+         "finite fault: give its subfaults as sources of type moment_tensor, each with its delay"),
+    )
+    for name in names.split()
+}  # fmt: skip
+
+
+def nearest(word: object, known: Iterable[str]) -> str:
+    """Return ``"; did you mean 'x'?"`` for the nearest of the `known` words, or nothing."""
+    by_lower = {name.lower(): name for name in known}
+    lower = str(word).lower()[:64]
+    if lower in _NOT_HERE:
+        return f"; {_NOT_HERE[lower]}"
+    if _VALUES.get(lower) in by_lower:
+        return f"; did you mean '{_VALUES[lower]}'?"
+    near = difflib.get_close_matches(lower, by_lower, 1, 0.6)
+    near = near or [name for name in by_lower if len(lower) > 2 and name.startswith(lower)]
+    return f"; did you mean '{by_lower[near[0]]}'?" if near else ""
+
+
+def meant(path: Path, owner: type[BaseModel] | None, root: type[BaseModel]) -> str:
+    """Say which key is meant by the unknown one at a path, or else which are allowed.
+
+    Args:
+        path: of the key.
+        owner: the part that does not have it.
+        root: of the scenario.
+    """
+    given, keys = str(path[-1]), list(owner.model_fields) if owner else []
+    if given.lower() in _NOT_HERE:
+        return f"; {_NOT_HERE[given.lower()]}: leave it out"
+    targets, remark = _CALLED.get(given.lower(), ([], ""))
+    found = next(filter(None, (_here(t, path[:-1], keys, root) for t in targets)), "")
+    if near := "" if found else nearest(given, keys):
+        return near.replace("?", f" ({remark})?") if remark else near
+    words = [given, *targets]
+    deeper = [(key, word) for word in words for key in keys if _has(owner, key, word)]
+    if deeper and not found:
+        key, word = deeper[0]
+        found = f"{key}.{word}"
+        if others := [other for other, same in deeper[1:] if same == word]:
+            return (
+                f"; did you mean '{found}' (write {key}: {{{word}: ...}}, and so for "
+                f"{', '.join(others)})?"
+            )
+    found = found or _elsewhere(path, root)
+    if not found:
+        return f"; allowed are {', '.join(keys)}"
+    different = remark and found.rpartition(".")[2] == targets[-1].rpartition(".")[2]
+    return f"; did you mean '{found}'{f' ({remark})' if different else ''}?"
+
+
+def _here(target: str, place: Path, keys: list[str], root: type[BaseModel]) -> str:
+    """Write the key that a name stands for as seen from a place; nothing where there is none."""
+    parts = target.split(".")
+    if parts[-1] in keys:
+        return parts[-1]
+    if len(parts) == 1 or schema_text.at(root, tuple(parts)) is None:
+        return ""
+    inside = place == tuple(parts[: len(place)])
+    return ".".join(parts[len(place) :] if inside else parts)
+
+
+def _has(owner: Any, key: str, word: str) -> bool:
+    """Tell whether what a key holds, in any of its kinds, has a key itself."""
+    kinds = map(schema_text.model_at, schema_text.branches(schema_text.at(owner, (key,))))
+    return any(kind is not None and word in kind.model_fields for kind in kinds)
+
+
+def _elsewhere(path: Path, root: type[BaseModel]) -> str:
+    """Give the one other section that has a key, or the one place that a key of none is for."""
+    word = str(path[-1])
+    if len(path) > 2 or any(isinstance(part, int) for part in path) or len(word) < 3:
+        return ""
+    places = _places(root).get(word, ())
+    sections = [place for place in places if place.count(".") == 1 and "[" not in place]
+    found = sections if len(sections) == 1 or len(path) > 1 else places
+    return found[0] if len(found) == 1 else ""
+
+
+@cache
+def _places(root: type[BaseModel]) -> dict[str, tuple[str, ...]]:
+    found: dict[str, tuple[str, ...]] = {}
+    for path in dict.fromkeys(_below("", root)):
+        word = path.rpartition(".")[2]
+        found[word] = (*found.get(word, ()), path)
+    return found
+
+
+def _below(path: str, annotation: Any) -> Iterator[str]:
+    """Walk through the keys of parts, first ones of lists, and all kinds of a part."""
+    for member in schema_text.branches(annotation):
+        bare = schema_text.unwrapped(member)
+        if get_origin(bare) is tuple and get_args(bare)[-1] is Ellipsis:
+            yield from _below(f"{path}[0]", get_args(bare)[0])
+        elif model := schema_text.model_at(member):
+            for name, field in model.model_fields.items():
+                here = f"{path}.{name}".removeprefix(".")
+                yield here
+                yield from _below(here, schema_text.annotation_of(field))

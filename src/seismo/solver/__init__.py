@@ -1,0 +1,1 @@
+"""From a scenario to the time loop: discretization, fields, stages, boundaries, recording."""

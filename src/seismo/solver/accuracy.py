@@ -1,0 +1,206 @@
+"""Which difference coefficients carry the waves of a run best, and what error they leave.
+
+The coefficients of an order are a family with one parameter, the tolerance of their phase velocity
+(`seismo.grid.coefficients`): a larger one carries shorter waves, and all of them worse. Which is
+best follows from the spectrum of the traces, the points per wavelength and, where the phase error
+is
+large, from the path: the one with the least predicted error is taken.
+
+`order: auto` is the lowest of 8, 12 and 16 that keeps the wanted accuracy: on a given grid a higher
+order always costs more. A step of order 12 takes 1.25 to 1.35 times, one of 16 1.5 to 1.8 times
+as long as one of order 8 on CPUs and GPUs alike, and steps are 6 and 9 % shorter. Where contacts
+and a free surface err more than that, an order need not be better than they are.
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from seismo.acquisition import wavelets
+from seismo.grid.coefficients import TOLERANCES, Stencil
+from seismo.grid.surface_closure import Kind
+from seismo.solver.waves import Passage, Waves
+
+AUTO_ORDERS = (8, 12, 16)
+LEAST_CARRIED = 1e-3  # of the energy of the sources, on the way through the fastest medium
+_MINMAX = 1e-3  # tolerance of all coefficients of that name, whatever the run
+
+
+@dataclass(frozen=True)
+class PowerLaw:
+    """An error that falls with a power of the points per wavelength.
+
+    Attributes:
+        at_ten: error at 10 points.
+        power: of the points.
+    """
+
+    at_ten: float
+    power: float
+
+    def __call__(self, points: np.ndarray) -> np.ndarray:
+        """Return the error (n) at some points per wavelength (n)."""
+        return self.at_ten * (10.0 / points) ** self.power
+
+
+# Measured with Ricker wavelets against exact solutions (validation/): half-spaces with a force at
+# and below the surface, media in contact. Errors of one frequency, by the points in its wavelength.
+RAYLEIGH_VELOCITY = {  # relative, by the closure of the surface
+    Kind.FORCES: PowerLaw(8e-5, 3.0),
+    Kind.MOMENTS: PowerLaw(1.5e-4, 3.0),
+    **dict.fromkeys((Kind.PLAIN, Kind.CONTACT), PowerLaw(1.5e-3, 3.7)),
+}
+SURFACE = {  # of body waves that meet a closed free surface, without a moment among its rows
+    Kind.FORCES: PowerLaw(4e-3, 4.0),
+    **dict.fromkeys((Kind.PLAIN, Kind.CONTACT), PowerLaw(2e-3, 4.0)),
+}
+NEAR_SURFACE = PowerLaw(4.5e-2, 2.0)  # of moments among its rows; of forces there, a share
+CONTACT = PowerLaw(8e-3, 2.0)  # of waves that meet contacts in an earth that varies with depth only
+SLOPING_CONTACT = PowerLaw(3e-2, 2.0)  # and in any other
+SCHOLTE_VELOCITY = PowerLaw(1.5e-4, 3.0)  # relative, of waves along a contact of fluid and solid
+SLOPING_BED = PowerLaw(0.12, 3.0)  # of waves that meet such a contact in any other earth
+LAYER = PowerLaw(1e-3, 6.0)  # of absorbing layers, by their thickness in points
+_REVERBERATION = 4.0  # times the error of a contact, where waves return to it from the top
+_RAYLEIGH = 0.92  # velocity of Rayleigh waves / vs
+_DECAY = 0.2  # with depth, of their share of the traces, in wavenumbers
+
+
+def passage_error(waves: Waves, stencil: Stencil, passage: Passage) -> float:
+    """Return the relative error of a trace by the dispersion of one passage."""
+    phase = waves.phase(stencil, passage.velocity)
+    # What the grid does not carry is lost over any distance, none included.
+    carried = np.isfinite(phase)
+    return waves.spectra.error(
+        np.multiply(phase, passage.distance, out=np.full_like(phase, np.inf), where=carried)
+    )
+
+
+def dispersion_error(waves: Waves, stencil: Stencil) -> float:
+    """Return the relative error of the traces by numerical dispersion, all passages together."""
+    return math.hypot(*(passage_error(waves, stencil, passage) for passage in waves.passages))
+
+
+def surface_error(waves: Waves) -> float:
+    """Return the relative error of the traces by a closed free surface.
+
+    Body waves err once; Rayleigh waves, of which deep sources make few, travel at a wrong speed.
+    """
+    if waves.surface is None:
+        return 0.0
+    medium = min((p.medium for p in waves.passages), key=lambda medium: medium.top)
+    velocity, frequency = medium.slowest, waves.spectra.frequency
+    points = velocity / (frequency * max(waves.spacing))
+    phase = waves.near_surface * NEAR_SURFACE(points)
+    if waves.surface in SURFACE:
+        phase = np.maximum(phase, SURFACE[waves.surface](points))
+    if medium.vp and medium.vs:
+        wavenumber = 2.0 * math.pi * frequency / (_RAYLEIGH * velocity)
+        share = np.exp(-_DECAY * wavenumber * waves.depth)
+        travelled = min(waves.longest, velocity * waves.duration)
+        velocity_error = RAYLEIGH_VELOCITY[waves.surface](points)
+        phase = np.hypot(phase, share * velocity_error * wavenumber * travelled)
+    return waves.spectra.error(phase)
+
+
+def contact_error(waves: Waves) -> float:
+    """Return roughly the relative error of the traces by contacts of media, to choose an order by.
+
+    What `check` says follows from the media, too (`seismo.runs.check.layered_error`).
+    """
+    media = [passage.medium for passage in waves.passages]
+    if len(media) < 2:
+        return 0.0
+    wet = {medium.vs == 0.0 for medium in media} == {True, False}
+    slowest, frequency = min(medium.slowest for medium in media), waves.spectra.frequency
+    points = slowest / (frequency * max(waves.spacing))
+    if not waves.layered:
+        return waves.spectra.error((SLOPING_BED if wet else SLOPING_CONTACT)(points))
+    phase = CONTACT(points) * (_REVERBERATION if waves.reverberating else 1.0)
+    if wet:
+        travelled = min(waves.longest, slowest * waves.duration)
+        along = 2.0 * math.pi * frequency / slowest * travelled
+        phase = np.hypot(phase, SCHOLTE_VELOCITY(points) * along)
+    return waves.spectra.error(phase)
+
+
+def layer_error(waves: Waves, boundaries: Any, damping: float) -> float:
+    """Return the relative error of the traces by what absorbing layers send back.
+
+    Layers that damp the fields by a share of their own d send back that share of a wavelength over
+    their thickness (at 45 degrees of incidence, to a factor of two from 10 to 40 points; twice
+    that at 60 degrees, next to nothing at normal incidence).
+    """
+    faces = [getattr(boundaries, name) for name in type(boundaries).model_fields]
+    if "absorbing" not in faces:
+        return 0.0
+    thickness = boundaries.layer.points * max(waves.spacing)
+    damped = damping * waves.fastest / waves.spectra.frequency / thickness
+    matched = float(LAYER(np.array(boundaries.layer.points)))
+    return math.hypot(matched, waves.spectra.error(damped.clip(max=1.0)))
+
+
+def boundary_error(waves: Waves) -> float:
+    """Return the relative error of the traces by what no order mends."""
+    return math.hypot(surface_error(waves), contact_error(waves))
+
+
+def best_stencil(waves: Waves, order: int) -> Stencil:
+    """Return the coefficients of an order that disperse the waves least; of equals, the nearest."""
+    family = [Stencil(order, tolerance) for tolerance in sorted(TOLERANCES)]
+    return min(family, key=lambda stencil: dispersion_error(waves, stencil))
+
+
+def refuse_uncarried(scenario: Any, waves: Waves) -> None:
+    """Refuse a grid on which next to nothing of what the sources radiate can travel.
+
+    Raises:
+        ScenarioError: with the highest frequency that the grid carries.
+    """
+    if waves.carried >= LEAST_CARRIED:
+        return
+    highest = [wavelets.dominant_frequency(s.wavelet, scenario.base) for s in scenario.sources]
+    number = highest.index(max(highest))
+    place = scenario.where("sources", number, "wavelet")
+    raise scenario.mistake(
+        "grid", "spacing",
+        problem=f"carries {waves.fastest / (2.0 * max(waves.spacing)):.3g} Hz at most "
+        f"({waves.fastest:.5g} m/s with two points per wavelength), and {waves.carried:.2g} of "
+        f"the energy of the sources lies below: sources[{number}].wavelet{place and f' ({place})'} "
+        f"has a dominant frequency of {max(highest):.4g} Hz; check its unit, or make the spacing "
+        "finer",
+    )  # fmt: skip
+
+
+def stencil_for(kind: str, order: int, waves: Waves) -> Stencil:
+    """Return the coefficients of a kind (`grid.stencil`) and an order for some waves."""
+    if kind == "fitted":
+        return best_stencil(waves, order)
+    return Stencil(order, _MINMAX if kind == "minmax" else 0.0)
+
+
+def least_order(spec: Any) -> int:
+    """Return the lowest order that a run may have, by its scenario's grid."""
+    return AUTO_ORDERS[0] if spec.order == "auto" else spec.order
+
+
+def choose_stencil(spec: Any, waves: Waves) -> Stencil:
+    """Return order and tolerance of the differences of a run.
+
+    Args:
+        spec: the scenario's grid.
+        waves: that it carries.
+    """
+    orders = AUTO_ORDERS if spec.order == "auto" else (spec.order,)
+    found = [stencil_for(spec.stencil, order, waves) for order in orders]
+    if len(found) == 1:
+        return found[0]
+    errors = [dispersion_error(waves, stencil) for stencil in found]
+    wanted = max(spec.accuracy, boundary_error(waves))
+    return next(
+        (stencil for stencil, error in zip(found, errors, strict=True) if error <= wanted),
+        found[errors.index(min(errors))],
+    )

@@ -1,0 +1,160 @@
+"""What lies outside the grid: free, rigid and periodic faces as images of what lies inside.
+
+A face on the outermost nodes is filled before the next stage reads it::
+
+    kind       node fields   half-point fields (along the face's axis)
+    free       odd           even      (pressure vanishes on the face)
+    rigid      even          odd       (the motion across the face vanishes on it)
+    periodic   copies from the far side
+
+Elastic free surfaces need no images: the operators in the rows below are closed
+(`seismo.grid.surface_closure`).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+
+import numpy as np
+
+from seismo.backends.base import Backend, Launch
+from seismo.backends.kernels.rows import mirror
+from seismo.equations.table import Field
+from seismo.grid.decomposition import Subdomain
+from seismo.grid.grid import AXES, Grid
+
+
+@dataclass(frozen=True)
+class Face:
+    """One face of the grid that is not absorbing.
+
+    Attributes:
+        axis: "x", "y" or "z".
+        high: whether it is the far face.
+        kind: "free_surface", "rigid" or "periodic".
+    """
+
+    axis: str
+    high: bool
+    kind: str
+
+
+def touching(faces: list[Face], subdomain: Subdomain) -> list[Face]:
+    """Give the faces that bound a subdomain, in the order x, y, z."""
+    found = [face for face in faces if _touches(face, subdomain)]
+    return sorted(found, key=lambda face: face.axis)
+
+
+def _touches(face: Face, subdomain: Subdomain) -> bool:
+    if face.axis == "x":
+        return True
+    low, high = subdomain.cut[face.axis]
+    return not (high if face.high else low)
+
+
+def _source_of(face: Face, half: bool, depth: int, first: int, last: int) -> int:
+    """Which index mirrors the point `depth` >= 1 outside the face (nodes `first` .. `last`)."""
+    if face.kind == "periodic":
+        return first + depth - 1 if face.high else last + 1 - depth
+    if face.high:
+        return last - depth - half + 1 if half else last - depth
+    return first + depth - 1 if half else first + depth
+
+
+def folded(faces: list[Face], grid: Grid, field: Field, points):
+    """Move weighted points outside rigid and periodic faces to what they are images of.
+
+    This is the transpose of reading images. A node on a rigid face stands for half a cell. What
+    interpolates beside free surfaces folds by itself.
+    """
+    *index, w = points
+    for face in faces:
+        if face.kind == "free_surface":
+            continue
+        a, rigid = AXES.index(face.axis), face.kind == "rigid"
+        last, half = grid.points[a] - 1, rigid and face.axis in field.half
+        if rigid and not half:
+            w = np.where(index[a] == (last if face.high else 0), 2.0 * w, w)
+        depth = index[a] - last + half if face.high else -index[a]
+        inside = _source_of(face, half, depth, 0, last)
+        w = np.where(depth > 0, -w if half else w, w)
+        index[a] = np.where(depth > 0, inside, index[a])
+    return (*index, w)
+
+
+def _rows(subdomain: Subdomain, shots: int, axis: str, layers) -> np.ndarray:
+    """Give the flat indices where the rows of some layers across y or z begin, or all across x.
+
+    Rows begin with the halo in front of them, and end with the one behind.
+    """
+    nz, ny, _ = subdomain.shape
+    y_stride, z_stride = subdomain.strides
+    kept = {"y": range(ny), "z": range(nz)}
+    starts = []
+    for layer in layers:
+        index = kept | ({} if axis == "x" else {axis: range(layer, layer + 1)})
+        shot, z, y = np.ix_(range(shots), index["z"], index["y"])
+        rows = (shot * subdomain.volume + z * z_stride + y * y_stride).ravel()
+        starts.append(rows + (layer if axis == "x" else subdomain.before))
+    return np.concatenate(starts)
+
+
+def image(
+    backend: Backend, field: Field | None, face: Face, subdomain: Subdomain, array
+) -> list[Launch]:
+    """Bind the filling of one field outside one face; without a field, of a coefficient.
+
+    Half-point fields on a mirror's far face have one point beyond the last node's, which is an
+    image too.
+    """
+    a, axis, shots = AXES.index(face.axis), face.axis, array.size // subdomain.volume
+    first = subdomain.offset[a] + subdomain.owned.lo[a]
+    last = first + subdomain.owned.shape[a] - 1
+    half = field is not None and axis in field.half
+    odd = field is not None and half == (face.kind == "rigid") and face.kind != "periodic"
+    mirrored_half = half and face.kind != "periodic"
+    outside, inside = [], []
+    for depth in range(1, subdomain.halo + 1):
+        outside.append(last + depth - (mirrored_half and face.high) if face.high else first - depth)
+        inside.append(_source_of(face, mirrored_half, depth, first, last))
+
+    def launch(to, given, factor: int) -> Launch:
+        steps, length = (1, 1), subdomain.owned.shape[0] + 2 * subdomain.halo
+        if axis == "x":  # one line across the face holds all layers
+            steps, length = (_step(to), _step(given)), len(to)
+            to, given = to[:1], given[:1]
+        to_rows, from_rows = (_rows(subdomain, shots, axis, layers) for layers in (to, given))
+        rows = (backend.array(to_rows), backend.array(from_rows))
+        owners = (from_rows - subdomain.before) // subdomain.volume
+        held = (array, *rows, *steps, array.dtype.type(factor))
+        return backend.each_row(mirror, to_rows.size, length, held, writes=(0,), shots=owners)
+
+    on_face = [last if face.high else first]
+    zero = [launch(on_face, on_face, 0)] if odd and not half else []
+    return [*zero, launch(outside, inside, -1 if odd else 1)]
+
+
+def _step(layers: list[int]) -> int:
+    return layers[1] - layers[0] if len(layers) > 1 else 1
+
+
+def bind_images(
+    backend: Backend, faces: list[Face], fields: tuple[Field, ...], subdomain: Subdomain,
+    array_of: Callable,
+) -> list[Launch]:  # fmt: skip
+    """Bind the filling of several fields outside all faces, in the order x, y, z.
+
+    Args:
+        backend: where the arrays are.
+        faces: faces that need images.
+        fields: the fields to fill.
+        subdomain: where.
+        array_of: function(field name) -> flat array.
+    """
+    return [
+        launch
+        for face in touching(faces, subdomain)
+        for field in fields
+        for launch in image(backend, field, face, subdomain, array_of(field.name))
+    ]

@@ -1,0 +1,149 @@
+"""Channels of receivers: which points of which fields make a component at a position.
+
+Each is a sum of weighted points; divergence and rotation differentiate the interpolated field with
+the scheme's own differences. Among layers they are of the strains at the position, and stresses
+along the layers are of the position's own rock (`seismo.solver.strain_reading`).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from dataclasses import replace
+
+import numpy as np
+
+from seismo.equations.table import Field, Term
+from seismo.grid.coefficients import Stencil
+from seismo.grid.grid import AXES
+from seismo.grid.surface_closure import SurfaceClosure
+from seismo.solver.point_weights import Surroundings
+from seismo.solver.strain_reading import StrainReading
+from seismo.solver.surface_slope import Points
+
+
+def _along(around: Surroundings, field: Field, axis: str, stencil: Stencil, points):
+    """Replace points of a derivative by the points of the field it differentiates."""
+    x, y, z, w = points
+    a = AXES.index(axis)
+    half, h = axis in field.half, around.grid.spacing[a]
+    c = stencil.first / h
+    index = [x, y, z]
+    rows = []
+    for m, coefficient in enumerate(c, 1):
+        # Half-point fields give the derivative on nodes: points n - 1/2 and n + 1/2.
+        for sign, shift in ((1, m - 1 if half else m), (-1, -m if half else 1 - m)):
+            moved = [i + (shift if n == a else 0) for n, i in enumerate(index)]
+            rows.append((*moved, sign * coefficient * w))
+    if axis == "z" and around.closure is not None:
+        return _along_closed(around.closure, half, h, rows, points)
+    return tuple(np.concatenate(part) for part in zip(*rows, strict=True))
+
+
+def _along_closed(closure: SurfaceClosure, half: bool, h: float, rows, points):
+    x, y, z, w = points
+    near = z < closure.rows
+    table = (closure.down if half else closure.up) / h
+    kept = [tuple(part[~near] for part in row) for row in rows]
+    for k in range(table.shape[1]):
+        kept.append((x[near], y[near], np.full(near.sum(), k), w[near] * table[z[near], k]))
+    return tuple(np.concatenate(part) for part in zip(*kept, strict=True))
+
+
+def _term_points(
+    around: Surroundings, term: Term, position, stencil: Stencil
+) -> Iterator[tuple[str, Points]]:
+    """Return the points, with their field, that read a term for a position in m."""
+    field = around.physics.named(term.field)
+    strains = around.strains(position) if _by_layers(around, term, position) else None
+    if strains and not (strains.wet and _shears(term)):
+        for name, some in _among_layers(around, strains, term, position, stencil):
+            around.refuse_outside(some, position, "differentiate")
+            yield name, some._replace(weights=term.factor * some.weights)
+        return
+    on_surface = dict[str, Points]()
+    known = around.derivative(field, position) if term.along == "z" else None
+    columns = None
+    if known:
+        points, on_surface = known
+    else:
+        target = _differentiated(field, term.along)
+        points, columns = around.weights(target, position), around.columns(target, position)
+    if term.along:
+        points = _along(around, field, term.along, stencil, points)
+        around.refuse_outside(points, position, "differentiate")
+    if around.slope and columns:
+        if term.along:
+            columns = _along(around, field, term.along, stencil, columns)
+        on_surface = around.slope.points(Points(*columns))
+    for name, some in ((field.name, Points(*points)), *on_surface.items()):
+        yield name, some._replace(weights=term.factor * some.weights)
+
+
+def _differentiated(field: Field, axis: str) -> Field:
+    """Return a field where its derivative along an axis stands; itself without one."""
+    return replace(field, half="".join(sorted(set(field.half) ^ set(axis))))
+
+
+def _by_layers(around: Surroundings, term: Term, position) -> bool:
+    """Whether a term jumps across contacts; turning is read so where no surface is near."""
+    if term.field[0] == "v" and not term.along:
+        return False
+    return not _shears(term) or around.deep(position)
+
+
+def _shears(term: Term) -> bool:
+    """Whether a term is a derivative of a velocity across its own direction."""
+    return term.field[0] == "v" and term.along not in ("", term.field[1:])
+
+
+def _among_layers(
+    around: Surroundings, strains: StrainReading, term: Term, position, stencil: Stencil
+) -> Iterator[tuple[str, Points]]:
+    """Return the points, with their field, that read a stress, or a derivative of a velocity.
+
+    With a along the layers d_z v_a = 2 e_az - d_a vz, which are read for what they are.
+    """
+    fluid, own = "p" in (f.name for f in around.physics.fields), term.field[1:]
+    if not term.along:
+        yield from strains.stress(term.field).items()
+    elif own == term.along:
+        for name, points in strains.strain("p" if fluid else f"s{own}{own}").items():
+            axis = own if fluid else name[1]
+            yield _derivative(around, f"v{axis}", axis, stencil, points)
+    elif term.along == "z":
+        for points in strains.strain(f"s{own}z").values():
+            yield _derivative(around, term.field, "z", stencil, points)
+            yield _derivative(around, "vz", own, stencil, points)
+        yield _slope(around, "vz", own, position, stencil, -1.0)
+    else:
+        yield _slope(around, term.field, term.along, position, stencil, 1.0)
+
+
+def _slope(
+    around: Surroundings, name: str, axis: str, position, stencil: Stencil, factor: float
+) -> tuple[str, Points]:
+    """Return the points, with their field, of a derivative along the layers at a position in m."""
+    target = _differentiated(around.physics.named(name), axis)
+    points = Points(*around.weights(target, position))
+    points = points._replace(weights=factor * points.weights)
+    return _derivative(around, name, axis, stencil, points)
+
+
+def _derivative(
+    around: Surroundings, name: str, axis: str, stencil: Stencil, points: Points
+) -> tuple[str, Points]:
+    """Return the points, with their field, of a derivative that the scheme has at some points."""
+    field = around.physics.named(name)
+    return name, Points(*_along(around, field, axis, stencil, points))
+
+
+def channel_points(
+    around: Surroundings, terms: Iterable[Term], position, stencil: Stencil
+) -> dict[str, Points]:
+    """Return the points, by their field, that read a sum of terms for a position in m."""
+    found = dict[str, Points]()
+    for term in terms:
+        for name, points in _term_points(around, term, position, stencil):
+            both = zip(found[name], points, strict=True) if name in found else ()
+            found[name] = Points(*map(np.concatenate, both)) if both else points
+    return found

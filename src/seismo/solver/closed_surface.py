@@ -1,0 +1,215 @@
+"""Which closure a free surface has, by what lies and acts among its rows.
+
+In one solid it is fitted, to forces or to moments; where one contact lies among the rows of an
+earth that varies with depth only, and all sources and receivers stand on the surface or below the
+rows, it is fitted to a contact so deep; elsewhere it is plain (`seismo.grid.surface_closure`).
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterable, Sequence
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from seismo.equations.table import Physics
+from seismo.grid.coefficients import Stencil
+from seismo.grid.grid import AXES, Grid
+from seismo.grid.surface_closure import (
+    CONTACT_ORDER,
+    CONTACT_ROWS,
+    MOMENT_ROWS,
+    Kind,
+    SurfaceClosure,
+    closure_kind,
+    most_rows,
+    surface_closure,
+)
+from seismo.grid.surface_modes import ROWS, slowest
+from seismo.model import Earth
+from seismo.model.averaging import cell_average
+from seismo.solver.surface_slope import CONTACT, MOST_ROWS, SurfaceSlope, even_depths
+
+# A horizontal force among the rows wants the closure for moments down to this depth in cells, and
+# the near field of a vertical one errs, in that of a moment. Traces 3 and 12 wavelengths away in
+# 3-D at 5 and 7 points per wavelength, worst depth: of horizontal forces 9.8 and 6.2 % with the
+# closure for forces, 2.8 and 1.8 % with that for moments, six cells deep 0.7, 0.3 and 1.3, 0.6 %;
+# of vertical ones 1.8 and 1.0 % with the one, 2.5 and 0.7 % with the other.
+SIDEWAYS_LAST, VERTICAL = 6.0, 0.3
+# Relative change of a modulus or density within half a cell from which on the rows of a surface are
+# not of one medium. Manufactured solutions of 8 to 16 points per wavelength in media that vary
+# smoothly, but by 1 to 4 % there, have 10 to 40 times the error with fitted rows.
+GRADIENT = 0.005
+# A layer that ends among the rows, so many cells deep, wants a plain closure of less power: 1 where
+# it is SOFTER times softer than all below, 2 a little further down. Errors of 1200/600 m/s on
+# 3000/1700, 10 points per wavelength, with powers 3, 2, 1: 10 m of it 7.7, 7.9, 1.7 %; 15 m 2.2,
+# 3.5, 0.7 %; 20 m 1.7, 0.6, 1.8 %; 35 m 2.3, 1.3, 1.1 %. The stiffer one on top: 10 m 5.8, 9.2,
+# 16 %; 20 m 7.2, 1.6, 10 %. Of 1200/600 on 1300/650, 20 m: 1.5, 0.6, 5.9 %.
+SHALLOWEST, SHALLOW, SOFTER = 1.0, 3.0, 2.0
+# Rows fitted to a contact do better where the shear modulus jumps SOFTER times, or MUCH_SOFTER
+# above this depth in cells. 10 points, vx, plain and fitted: 1200/600 on 3000/1700, 15, 23, 30 and
+# 40 m of it 0.8 and 0.4, 1.9 and 0.3, 1.4 and 0.4, 1.4 and 0.4 %; 2000/1000 on that, 16, 23, 40 m
+# 0.6 and 1.2, 1.1 and 0.2, 0.8 and 0.5 %; 1200/600 on 1300/650, 16, 23, 40 m 0.2 and 3.2, 0.3 and
+# 0.8, 0.5 and 0.8 %. What acts or is read among the rows errs by 1.2 to 28 instead of 1 to 5 %.
+# Beyond SOFTEST waves in layers of 800/250 m/s grew in absorbing layers with either rows, before
+# these damped what such ground guides (`seismo.model.guides`).
+MUCH_SOFTER, DEEP, SOFTEST = 4.0, 2.0, 20.0
+BACKWARD = 0.005  # of the shear velocity of the surface: slower energy counts as still
+_FINE = 64  # samples per cell, in search of a contact
+
+
+class FreeSurface(NamedTuple):
+    """What a free surface that differences close depends on, beside these.
+
+    Attributes:
+        rows: half points below it and above the shallowest contact, of those that a reading of vz
+            uses; 0 without vz.
+        even_rows: cells below it that are of one solid (`GRADIENT`), as far as fits ask for.
+        moments: whether what acts among the rows of a fitted closure wants that for moments.
+        near: by how much the near field of sources among them, or of moments on the surface, errs
+            whatever the closure, in that of a moment.
+        power: that a plain closure is best exact for.
+        contact: depth in cells of the contact that the rows may be fitted to, infinite without one.
+    """
+
+    rows: int
+    even_rows: float
+    moments: bool
+    near: float = 0.0
+    power: int = 3
+    contact: float = math.inf
+
+    def kind(self, order: int) -> Kind:
+        """Return the kind of closure of an order."""
+        return closure_kind(order, self.even_rows, self.moments, self.contact)
+
+    def closure(self, stencil: Stencil) -> SurfaceClosure:
+        """Return the closure of a stencil."""
+        kind = self.kind(stencil.order)
+        even = self.contact if kind is Kind.CONTACT else self.even_rows
+        return surface_closure(stencil, kind, even, self.power)
+
+
+def free_surface(
+    physics: Physics, earth: Earth, grid: Grid, sources: Iterable[Any], read: np.ndarray
+) -> FreeSurface | None:
+    """Return what the closure of a free surface depends on, None where images make it.
+
+    Args:
+        physics: the wave equation.
+        earth: the medium.
+        grid: the grid.
+        sources: of all shots, each with its kind and its position in m.
+        read: depths (n) in m of all receivers.
+    """
+    if not physics.closed_surface:
+        return None
+    if not any(field.name == "vz" for field in physics.fields):  # what is fitted is P-SV motion
+        return FreeSurface(0, 0.0, False)
+    acting = [(s, float(grid.index("z", s.position[2]))) for s in sources]
+    moments, near = _shallow(acting)
+    ends = np.append([z for _, z in acting], grid.index("z", read))
+    beside = ((MOMENT_ROWS[0] < ends) & (ends < MOMENT_ROWS[1])).any()
+    contact, even = even_depths(earth, grid, most_rows(), (CONTACT, GRADIENT))
+    if _wet(earth, grid):  # fits are of solids: under water the plain closure errs less
+        even = 0.0
+    rows = max(1, math.ceil(min(contact, MOST_ROWS)))
+    fitted = math.inf if beside else _lone_contact(earth, grid)
+    power = _plain_power(earth, grid, contact)
+    return FreeSurface(rows, even, moments, near, power, fitted)
+
+
+def _shallow(sources: Sequence[tuple[Any, float]]) -> tuple[bool, float]:
+    """Return `moments` and `near` of a `FreeSurface`, of sources and their depths in cells."""
+    first, last = MOMENT_ROWS
+    forces = [s for s, z in sources if s.kind == "force" and first < z < SIDEWAYS_LAST]
+    sideways = any(s.strength.get(a) for s in forces for a in "xy")
+    moments = [z for s, z in sources if s.kind != "force" and z < last]
+    lowest = first < max(moments, default=0.0)
+    return sideways or lowest, 1.0 if sideways or moments else VERTICAL * bool(forces)
+
+
+def _wet(earth: Earth, grid: Grid) -> bool:
+    """Whether there is a fluid on the free surface."""
+    y, x = (grid.coordinate(a, np.arange(grid.points[AXES.index(a)])) for a in "yx")
+    if earth.layered:
+        y, x = y[:1], x[:1]
+    across = y[:, None] if grid.dimensions == 3 else None
+    return bool((earth.sample(np.array(grid.coordinate("z", 0)), across, x)["vs"] == 0.0).any())
+
+
+def surface_of(
+    surface: FreeSurface | None, earth: Earth, grid: Grid, stencil: Stencil
+) -> tuple[SurfaceClosure | None, SurfaceSlope | None]:
+    """Return the closure of a free surface, and what the surface prescribes of vz, if anything.
+
+    Args:
+        surface: the free surface, if there is one that differences close.
+        earth: the medium.
+        grid: the grid.
+        stencil: of the differences.
+    """
+    if surface is None:
+        return None, None
+    rows, halo = surface.rows, stencil.order // 2
+    slope = SurfaceSlope(grid, earth, rows, halo) if rows else None
+    return surface.closure(stencil), slope
+
+
+def _lone_contact(earth: Earth, grid: Grid) -> float:
+    """Return the depth in cells of a contact of two solids that lies alone among the rows.
+
+    Infinite without one, where it does not lead into stiffer rock, or where waves along rows fitted
+    to it would run back: these grow in absorbing layers, by up to 10^5 in 3000 steps.
+    """
+    if not earth.layered:
+        return math.inf
+    values = _moduli(earth, grid, np.arange(CONTACT_ROWS * _FINE + 1) / _FINE)
+    if not values.all():
+        return math.inf
+    change = np.abs(np.diff(values)) / np.minimum(values[:, 1:], values[:, :-1]).clip(1e-300)
+    jumps = np.flatnonzero((change > GRADIENT).any(0))
+    if jumps.size != 1:
+        return math.inf
+    above, below = np.split(values, jumps + 1, axis=1)
+    even = all((np.ptp(v, axis=1) < GRADIENT * v.min(axis=1)).all() for v in (above, below))
+    depth = float(jumps[0] + 1) / _FINE
+    wanted = SOFTER if depth > DEEP - 0.5 / _FINE else MUCH_SOFTER
+    softer = below[1:, 0] > np.array([1.0, wanted]) * above[1:, -1]
+    suits = even and softer.all() and below[2, 0] < SOFTEST * above[2, -1]
+    return depth if suits and not _runs_back(earth, grid, depth) else math.inf
+
+
+def _runs_back(earth: Earth, grid: Grid, contact: float) -> bool:
+    """Whether energy of waves along rows fitted to a contact would run against their phase."""
+    stencil = Stencil(CONTACT_ORDER)
+    closure = surface_closure(stencil, Kind.CONTACT, contact)
+    z, names = grid.coordinate("z", np.arange(ROWS)), ("rho", "c11", "c13", "c33", "c44")
+    spacing = {a: grid.spacing[AXES.index(a)] for a in grid.axes}
+    across = np.zeros(1) if grid.dimensions == 3 else None
+    medium = cell_average(earth, z, across, np.zeros(1), spacing, names, dtype=np.float64)
+    flat = {name: values.reshape(-1) for name, values in medium.items()}
+    velocity = math.sqrt(flat["c44"][0] / flat["rho"][0])
+    return slowest(closure, stencil, flat) < -BACKWARD * velocity
+
+
+def _moduli(earth: Earth, grid: Grid, rows: np.ndarray) -> np.ndarray:
+    """Return density, P and S modulus (3, n) of a solid that varies with depth only."""
+    z = grid.coordinate("z", rows)
+    down, across = (z[:, None, None], np.zeros(1)) if grid.dimensions == 3 else (z[:, None], None)
+    medium = earth.sample(down, across, np.zeros(1))
+    speeds = np.array([np.ones(z.size), *(medium[v].ravel() for v in ("vp", "vs"))])
+    return np.asarray(medium["rho"].ravel() * speeds**2)
+
+
+def _plain_power(earth: Earth, grid: Grid, depth: float) -> int:
+    """Return the power that a plain closure is best exact for under layers, `depth` cells thick."""
+    if not earth.layered or depth > SHALLOW:
+        return 3
+    shear = _moduli(earth, grid, np.arange(2 * grid.points[2] - 1) / 2)[2]
+    if shear.min() == 0.0:
+        return 3
+    if depth > SHALLOWEST:
+        return 2
+    return 1 if shear[int(2 * depth) + 1 :].min() > SOFTER * shear[0] else 3

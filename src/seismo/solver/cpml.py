@@ -1,0 +1,246 @@
+"""Absorbing layers: complex-frequency-shifted convolutional PML profiles, and their shell boxes.
+
+In a layer of thickness L, at depth u (0 at its inner side, 1 outside), with N the `power`, M the
+`STEEP_POWER` and q what is `steep`::
+
+    d = d0 (u^N + q u^M),  d0 = -c log(R) / (2 L (1 / (N + 1) + q / (M + 1))),
+    kappa = 1 + (kappa_max - 1) u^N,
+    alpha = alpha_max (1 - 0.9 u),
+    b = exp(-(d / kappa + alpha) dt),  a = d (b - 1) / (kappa (d + kappa alpha))
+
+(Roden & Gedney 2000; Komatitsch & Martin 2007). R is the theoretical reflection at normal
+incidence, c the fastest velocity. Elsewhere q is 0; the steep part absorbs fast waves at the outer
+side, where slow ones, for which it is too strong a change, have decayed. Elsewhere alpha falls to 0
+at the outer side; waves guided by a soft layer under a free surface then grow slowly in the layers
+at its ends, so it keeps a tenth. Second-order equations need alpha >= `least_shift` d besides,
+media that guide waves 0.05 d.
+
+Waves guided by a soft bed between stiff ones may have group and phase velocities of opposite signs
+along the layer, and grow in it all the same (Becache, Fauqueux & Joly 2003): a mode of wavenumber
+k, frequency w and group velocity V by -(k V / w) d w^2 / (w^2 + alpha^2). Where a medium may guide
+such waves alpha keeps half, and the fields themselves are damped by m = exp(-p d dt) a step.
+That stretches all axes by a share p of d, as a multi-axial PML does (Meza-Fajardo & Papageorgiou
+2008), and is not perfectly matched. Alone it takes energy in any medium: v' = m (v - dt A^T s) and
+s' = m (s + dt A v') are leapfrog with friction D (v' + v), D = (1 - m) / (1 + m), and weights
+W = (1 + m) / 2m >= 1. So (v, W v) + (s, W s) - dt (s, A v) falls, and no step becomes unstable.
+
+The inner side lies half a cell beyond the last point inside: half points there are not in the layer
+either, so that both ends of an axis have as many points in a layer as are asked for.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from itertools import product
+
+import numpy as np
+
+from seismo.grid.grid import AXES, Box, Grid
+
+ALPHA_DROP = 0.9  # share of alpha that is gone at the outer side
+GUIDING_ALPHA_DROP = 0.5  # the same where a medium may guide waves that grow
+GUIDING_SHIFT = 0.05  # smallest alpha / d there: with less they grow for sources of low frequency
+STEEP_POWER = 6.9  # M of the profile
+# Theoretical reflection (powers of ten below 1), N and q of the profile by the points of a layer,
+# between which they are interpolated: the least exact reflection on the grid, and at grazing
+# incidence (`tests/layer_reflection.py`, `validation/cpml_grazing.py`).
+PROFILE_POINTS = (5, 8, 10, 12, 14, 20)
+PROFILE_REFLECTIONS = (3.0, 5.4, 7.0, 5.08, 6.5, 7.0)
+PROFILE_POWERS = (2.0, 2.0, 2.0, 2.55, 2.5, 4.0)
+PROFILE_STEEPS = (0.0, 0.0, 0.0, 0.78, 0.0, 0.0)
+EXCESS_MARGIN = 1.1  # over what lets a wave of two points neither grow nor decay
+
+
+@dataclass(frozen=True)
+class Layer:
+    """Strength of the absorbing layers.
+
+    Attributes:
+        reflection: theoretical reflection coefficient at normal incidence.
+        kappa: largest stretching of the grid.
+        alpha: largest frequency shift [1/s].
+        power: N of the profile.
+        velocity: fastest wave [m/s].
+        least_shift: smallest alpha / d, see `least_shift`.
+        damping: of the fields themselves, as a share of d.
+        alpha_drop: share of alpha that is gone at the outer side.
+        steep: q of the profile.
+    """
+
+    reflection: float
+    kappa: float
+    alpha: float
+    power: float
+    velocity: float
+    least_shift: float = 0.0
+    damping: float = 0.0
+    alpha_drop: float = ALPHA_DROP
+    steep: float = 0.0
+
+
+def default_profile(points: int) -> tuple[float, float, float]:
+    """Return the theoretical reflection, N and q of the profile of a layer."""
+    columns = (PROFILE_REFLECTIONS, PROFILE_POWERS, PROFILE_STEEPS)
+    exponent, power, steep = (float(np.interp(points, PROFILE_POINTS, c)) for c in columns)
+    return 10.0**-exponent, power, steep
+
+
+def least_shift(first: np.ndarray, second: np.ndarray) -> float:
+    """Return the smallest alpha / d with which no second derivative in a layer makes waves grow.
+
+    In a layer the second derivative is L f + D psi, with L the centred difference, D the staggered
+    one and psi the flux memory. For a growth rate g >= 0 that is (1 / s) (L - (1 - 1/s) D D) f,
+    s = 1 + d / (alpha + g), up to a change of variables symmetric in any medium and for any
+    profile. It is negative, so that nothing grows, if 1/s > 1 - L / (D D) at all wavenumbers:
+    alpha / (alpha + d) must exceed the largest excess of D D over L, a share of D D.
+
+    Args:
+        first: (M) staggered coefficients c_m.
+        second: (M + 1) centred coefficients d_m.
+    """
+    k = np.linspace(1e-2, np.pi, 2001)
+    m = np.arange(1, len(first) + 1)
+    staggered = (2 * np.sin(np.outer(k, m - 0.5)) @ first) ** 2
+    centred = 2 * (1 - np.cos(np.outer(k, m))) @ second[1:]
+    excess = max(0.0, float((1 - centred / staggered).max())) * EXCESS_MARGIN
+    return excess / (1 - excess)
+
+
+def profile(grid: Grid, axis: str, layer: Layer, dt: float) -> np.ndarray:
+    """Compute b, a and 1/kappa at nodes and at half points along one axis, and m at nodes.
+
+    Returns:
+        (7, points) float64; b = a = 0 and 1/kappa = m = 1 outside the layers.
+    """
+    n = AXES.index(axis)
+    points, h = grid.points[n], grid.spacing[n]
+    rows, kept = [], np.ones(points)
+    for shift in (0.0, 0.5):
+        position = np.arange(points) + shift
+        b, a, ikappa = np.zeros(points), np.zeros(points), np.ones(points)
+        for width, depth in (
+            (grid.low[n], grid.low[n] - position),
+            (grid.high[n], position - (points - 1 - grid.high[n])),
+        ):
+            thickness = max(width, 1) - 0.5
+            u = np.clip((depth - 0.5) / thickness, 0.0, 1.0)
+            inside = (u > 0) & (width > 0)
+            shape = u**layer.power + layer.steep * u**STEEP_POWER
+            mean = 1 / (layer.power + 1) + layer.steep / (STEEP_POWER + 1)
+            d = -layer.velocity * np.log(layer.reflection) / (2 * thickness * h * mean) * shape
+            kappa = 1 + (layer.kappa - 1) * u**layer.power
+            alpha = np.maximum(layer.alpha * (1 - layer.alpha_drop * u), layer.least_shift * d)
+            decay = np.exp(-(d / kappa + alpha) * dt)
+            with np.errstate(invalid="ignore", divide="ignore"):
+                gain = d * (decay - 1) / (kappa * (d + kappa * alpha))
+            b[inside], ikappa[inside] = decay[inside], 1 / kappa[inside]
+            a[inside] = np.nan_to_num(gain[inside])
+            if not shift:
+                kept[inside] = np.exp(-layer.damping * d[inside] * dt)
+        rows += [b, a, ikappa]
+    return np.array([*rows, kept])
+
+
+def coupled(profile: np.ndarray, first: np.ndarray, second: np.ndarray) -> np.ndarray:
+    """Give the weights of a second derivative in a layer, before its outer memory variable.
+
+    The flux memory psi(n+1) = b psi(n) + a df/dx stands at half points. At the node i
+
+        d2f/dx2 + d psi(n+1)/dx = sum_k w_k f(i + k) + sum_m v_m psi(n, i + m + 1/2),
+
+    so that neither the new flux nor its derivative has to be known around i.
+
+    Args:
+        profile: (6, points) as `profile` gives it.
+        first: (M) staggered coefficients / spacing.
+        second: (M + 1) centred coefficients / spacing^2.
+
+    Returns:
+        (6 M - 1, points): w for k = 1 - 2 M to 2 M - 1, then v for m = -M to M - 1.
+    """
+    half, points = len(first), profile.shape[1]
+    decay, gain = (np.pad(profile[row], half) for row in (3, 4))
+    field, memory = np.zeros((4 * half - 1, points)), np.zeros((2 * half, points))
+    node = 2 * half - 1
+    for k in range(-half, half + 1):
+        field[node + k] = second[abs(k)]
+    for m in range(-half, half):
+        outer, there = first[m] if m >= 0 else -first[-1 - m], slice(half + m, half + m + points)
+        memory[half + m] = outer * decay[there]
+        for n, inner in enumerate(first):
+            field[node + m + 1 + n] += outer * inner * gain[there]
+            field[node + m - n] -= outer * inner * gain[there]
+    return np.concatenate([field, memory])
+
+
+@dataclass(frozen=True)
+class Region:
+    """Rows along x that share one variant of the operators, and another one at their ends.
+
+    Attributes:
+        box: the points; whole rows.
+        spans: along x the left layer, the middle, the right layer, as (first, last + 1); empty ones
+            have first = last + 1.
+        middle: axes whose derivatives pass through layer memory in the middle.
+        ends: the same in the layers at both ends.
+        closed: whether it lies in the rows closed by a free surface.
+    """
+
+    box: Box
+    spans: tuple[tuple[int, int], tuple[int, int], tuple[int, int]]
+    middle: str
+    ends: str
+    closed: bool
+
+    def stretched(self, span: int) -> str:
+        """Give the stretched axes of a span."""
+        return self.middle if span == 1 else self.ends
+
+
+def _segments(grid: Grid, axis: str, reach: int) -> list[tuple[int, int, bool]]:
+    """Cut y or z in layer, middle and layer; tell which are layers."""
+    n = AXES.index(axis)
+    points = grid.points[n]
+    low = grid.low[n] + reach if grid.low[n] else 0
+    high = points - grid.high[n] - reach if grid.high[n] else points
+    if low >= high:
+        return [(0, points, bool(grid.low[n] or grid.high[n]))]
+    cuts = [(0, low, True), (low, high, False), (high, points, True)]
+    return [c for c in cuts if c[0] < c[1]]
+
+
+def spans(grid: Grid, lane: int, reach: int):
+    """Cut x in layer, middle and layer, on whole lanes, so that vectors are aligned.
+
+    Where nothing is left for the middle, all is one layer: rows begin on a whole lane, too.
+    """
+    points, low, high = grid.points[0], grid.low[0], grid.high[0]
+    first = -(-(low + reach) // lane) * lane if low else 0
+    last = (points - high - reach) // lane * lane if high else points
+    if first >= last:
+        return (0, 0), (0, 0), (0, points)
+    return (0, first), (first, last), (last, points)
+
+
+def regions(grid: Grid, lane: int, closed_rows: int = 0, reach: int = 0) -> list[Region]:
+    """Cut the grid into regions of one kind of row each.
+
+    Args:
+        grid: the grid.
+        lane: numbers in a lane.
+        closed_rows: rows under a free surface with their own operators.
+        reach: points beside a layer whose derivatives still see its memory.
+    """
+    cuts = spans(grid, lane, reach)
+    y_cuts = _segments(grid, "y", reach) if "y" in grid.axes else [(0, 1, False)]
+    z_cuts = _segments(grid, "z", reach)
+    if closed_rows:
+        rest = [(max(lo, closed_rows), hi, s) for lo, hi, s in z_cuts if hi > closed_rows]
+        z_cuts = [(0, closed_rows, False), *rest]
+    found = []
+    for y, z in product(y_cuts, z_cuts):
+        middle = ("y" if y[2] else "") + ("z" if z[2] else "")
+        ends = "x" + middle if grid.low[0] or grid.high[0] else middle
+        box = Box((0, y[0], z[0]), (grid.points[0], y[1], z[1]))
+        found.append(Region(box, cuts, middle, ends, bool(closed_rows) and z[0] == 0))
+    return found

@@ -1,0 +1,307 @@
+"""Cuts: the points of a grid that an output takes, and the launches that read fields there.
+
+A cut keeps every n-th point of a box, of the whole extent, or of a plane through it. Nothing is
+interpolated: a field that stands half a cell further is read at the point of its node.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass, replace
+from typing import Any
+
+import numpy as np
+
+from seismo.backends.base import Backend, Launch
+from seismo.backends.communicator import Alone
+from seismo.backends.kernels import slices as kernels
+from seismo.errors import ScenarioError
+from seismo.grid.global_index import Place, both, runs_of, span
+from seismo.grid.grid import AXES, Grid
+from seismo.solver.fields import Fields
+
+_GROUPS = ("velocity", "pressure")
+
+
+@dataclass(frozen=True)
+class Beside:
+    """Points to sum along one axis instead of the point itself, by its grid index along z.
+
+    Attributes:
+        axis: along which they lie.
+        steps: (points along z, kernels.POINTS) how far up the axis.
+        weights: (points along z, kernels.POINTS) of them.
+        factor: function(y, x) of the grid indices (broadcastable) of the point itself, by which the
+            sum is multiplied, or None.
+    """
+
+    axis: str
+    steps: np.ndarray
+    weights: np.ndarray
+    factor: Callable[[np.ndarray, np.ndarray], np.ndarray] | None = None
+
+
+@dataclass(frozen=True)
+class Component:
+    """What is read: its unit, the weighted fields that make it, and when they stand."""
+
+    name: str
+    unit: str
+    terms: tuple[tuple[str, float], ...]
+    late: bool
+
+
+@dataclass(frozen=True)
+class Cut:
+    """Points of a grid.
+
+    Attributes:
+        index: grid indices kept along x, y, z, as ranges.
+        axes: coordinates in m by name, in the order of the arrays' axes.
+        plane: coordinate in m of the axis that was cut.
+    """
+
+    index: tuple[range, range, range]
+    axes: dict[str, np.ndarray]
+    plane: dict[str, float]
+
+    @property
+    def points(self) -> int:
+        """How many."""
+        return int(np.prod([len(r) for r in self.index]))
+
+    @property
+    def shape(self) -> tuple[int, ...]:
+        """Points along the axes that are left."""
+        return tuple(len(values) for values in self.axes.values())
+
+
+def components_of(name: str, physics: Any) -> list[Component]:
+    """Give the components of a field, or of the groups `velocity` and `pressure`."""
+    fields = {f.name: f for f in physics.fields}
+    if name not in _GROUPS:
+        field = fields[name]
+        return [Component(name, field.unit, ((name, 1.0),), field.late)]
+    found = []
+    for component, terms in physics.observables[name].items():
+        first = fields[terms[0].field]
+        weights = tuple((t.field, t.factor) for t in terms)
+        found.append(Component(component, first.unit, weights, first.late))
+    return found
+
+
+def make_cut(entry: Any, grid: Grid) -> Cut:
+    """Work out which points an entry of the scenario takes: `decimate`, `plane`, `box`."""
+    given = {} if entry.plane is None else {a: getattr(entry.plane, a) for a in AXES}
+    plane = {a: round(float(grid.index(a, v))) for a, v in given.items() if v is not None}
+    index = {a: _kept(grid, a, entry, plane) for a in AXES}
+    axes = {
+        a: grid.coordinate(a, np.array(index[a]))
+        for a in "zyx"
+        if a in grid.axes and a not in plane
+    }
+    cut = {a: float(grid.coordinate(a, n)) for a, n in plane.items()}
+    return Cut((index["x"], index["y"], index["z"]), axes, cut)
+
+
+def _kept(grid: Grid, axis: str, entry: Any, plane: Mapping[str, int]) -> range:
+    a = AXES.index(axis)
+    low, high = grid.extent.lo[a], grid.extent.hi[a]
+    if axis in plane:
+        return range(plane[axis], plane[axis] + 1)
+    ends = None if entry.box is None else getattr(entry.box, axis)
+    if ends:
+        first, last = (float(grid.index(axis, end)) for end in ends)
+        low, high = max(low, int(np.ceil(first - 1e-6))), min(high, int(last + 1e-6) + 1)
+    if ends and low >= high:
+        raise ScenarioError(
+            f"output: {entry.name}: box.{axis} from {ends[0]:g} m to {ends[1]:g} m holds no point "
+            f"of the grid, whose spacing is {grid.spacing[a]:g} m; make it wider"
+        )
+    return range(low, high, entry.decimate if axis in grid.axes else 1)
+
+
+@dataclass(frozen=True)
+class Rows:
+    """The rows of a cut within one subdomain.
+
+    Attributes:
+        fields: of the subdomain.
+        shots: whose shot each row is (row).
+        z: grid index of each row along z.
+        y: and along y.
+        given: where each row begins in a field.
+        to: where it begins in a flat array (shot, z, y, x) of the cut, or of what is kept of it.
+    """
+
+    fields: Fields
+    shots: np.ndarray
+    z: np.ndarray
+    y: np.ndarray
+    given: np.ndarray
+    to: np.ndarray
+
+    def taking(self, some: np.ndarray) -> Rows:
+        """Give some of the rows."""
+        arrays = (a[some] for a in (self.shots, self.z, self.y, self.given, self.to))
+        return Rows(self.fields, *arrays)
+
+    def beside(self, points: Beside) -> tuple[np.ndarray, np.ndarray]:
+        """Give the offsets (row, n) and weights of what each point of a row is the sum of."""
+        stride = dict(zip("xyz", (1, *self.fields.subdomain.strides), strict=True))[points.axis]
+        return points.steps[self.z] * stride, points.weights[self.z]
+
+
+class Reader:
+    """Bind the reading of fields at the points of a cut, for all shots of a batch.
+
+    Attributes:
+        points: of the cut that this rank has; all of them where the first rank's arrays take them.
+        shots: that it has them of, of all that advance together; or all of them likewise.
+        size: numbers of a flat array of them (shot, rows).
+    """
+
+    def __init__(
+        self, backend: Backend, cut: Cut, parts: list[Fields], shots: int, ranks: Alone,
+        at_first: bool = False,
+    ) -> None:  # fmt: skip
+        """Find the rows.
+
+        Args:
+            backend: where the fields are.
+            cut: the points.
+            parts: of the fields.
+            shots: that advance together, on all ranks.
+            ranks: that have some of the points each.
+            at_first: whether all write to arrays of the first rank's, where they see its memory.
+        """
+        self._backend, self.cut, self._ranks = backend, cut, ranks
+        self._at_first = at_first and ranks.share_memory(backend)
+        self.shots = range(shots) if self._at_first else parts[0].subdomain.shots
+        every = (_rows(cut, part, self.shots.start) for part in parts)
+        self.rows = [rows for rows in every if rows.to.size]
+        self.points, self._numbers = cut.points, np.arange(cut.points // self.length)
+        if not self._at_first:
+            self._keep_own()
+        self.size = self.points * len(self.shots)
+        self.held = [[backend.array(a) for a in (rows.to, rows.given)] for rows in self.rows]
+
+    def _keep_own(self) -> None:
+        """Let the rows that are here move together, in their order."""
+        every = np.sort(np.concatenate([np.zeros(0, np.int64), *(r.to for r in self.rows)]))
+        self.rows = [replace(r, to=np.searchsorted(every, r.to) * self.length) for r in self.rows]
+        self._numbers = every[: every.size // len(self.shots)] // self.length
+        self.points = self._numbers.size * self.length
+        self._places = self._ranks.gather((self.shots, self._numbers))
+
+    def buffer(self, number: Any) -> Any:
+        """Allocate an array of numbers of a type for the points."""
+        make = self._ranks.same if self._at_first else _made
+        return make(lambda: self._backend.array(np.zeros(self.size, number)))
+
+    def place(self, whole: str, more: int = 1) -> Place:
+        """Say what so many of such arrays one behind the other hold."""
+        counts = (span(0, more), span(self.shots.start, self.shots.stop))
+        index = (*counts, runs_of(self._numbers), span(0, self.length))
+        return Place(whole, 0, (self.size, self.points, self.length, 1), index)
+
+    @property
+    def own(self) -> bool:
+        """Whether this rank's arrays take the points."""
+        return self._ranks.first or not self._at_first
+
+    def meet(self) -> None:
+        """Let what any rank launches from now on wait for what others have launched."""
+        if self._at_first:
+            self._ranks.follow(self._backend)
+
+    @property
+    def length(self) -> int:
+        """Points of a row."""
+        return len(self.cut.index[0])
+
+    def whole(self, array: Any, shots: range) -> Any:
+        """Put together what the arrays of all ranks have of shots; None but on the first rank."""
+        own = both(shots, self.shots)
+        first, last = (self.points * (n - self.shots.start) for n in (own.start, own.stop))
+        if self._at_first:
+            return array[first:last] if self._ranks.first else None
+        pieces = self._ranks.collect(self._backend.fetch(array[first:last]))
+        if pieces is None or self._places is None:
+            return None
+        rows = self.cut.points // self.length
+        whole = np.empty((len(shots), rows, self.length), array.dtype)
+        for (held, numbers), piece in zip(self._places, pieces, strict=True):
+            given = both(shots, held)
+            into = slice(given.start - shots.start, given.stop - shots.start)
+            whole[into, numbers] = piece.reshape(len(given), numbers.size, self.length)
+        return self._backend.array(whole.ravel())
+
+    def launches(
+        self, name: str, parity: int, target: Any, factor: float, *, added: bool,
+        first: int = 0, beside: Beside | None = None,
+    ) -> Iterator[Launch]:  # fmt: skip
+        """Bind ``target = factor * field`` after steps of a parity, for each subdomain.
+
+        Args:
+            name: field.
+            parity: of the step.
+            target: flat array that begins with `first`.
+            factor: of the field.
+            added: whether the target is added to.
+            first: where the cut begins in the target.
+            beside: what to sum instead of the points themselves.
+        """
+        put, number = self._backend.array, np.dtype(self._backend.precision).type
+        for rows, (to, given) in zip(self.rows, self.held, strict=True):
+            source, step = rows.fields.written(name, parity), self.cut.index[0].step
+            if beside is not None and beside.factor is not None:
+                yield from self._multiplied(rows, source, target, factor, first, beside)
+                continue
+            held = (target, put(rows.to + first) if first else to, source, given, step)
+            if beside is None:
+                yield self.each_row(kernels.cut, rows, (*held, number(factor), int(added)))
+            else:
+                offsets, weights = rows.beside(beside)
+                sums = (put(offsets), put(number(factor * weights)))
+                yield self.each_row(kernels.cut_beside, rows, (*held, *sums, int(added)))
+
+    def _multiplied(
+        self, rows: Rows, source: Any, target: Any, factor: float, first: int, beside: Beside
+    ) -> Iterator[Launch]:
+        """Bind the adding of sums that have a factor of their own at every point."""
+        put, number = self._backend.array, np.dtype(self._backend.precision).type
+        rows = rows.taking(beside.weights[rows.z].any(axis=1))
+        if beside.factor is None or not rows.to.size:
+            return
+        x = self.cut.index[0]
+        y, which = np.unique(rows.y, return_inverse=True)
+        factors = number(beside.factor(y[:, None], np.array(x)[None, :]))
+        offsets, weights = rows.beside(beside)
+        yield self.each_row(kernels.add_multiplied, rows, (
+            target, put(rows.to + first), source, put(rows.given), x.step, put(offsets),
+            put(number(factor * weights)), put(factors.ravel()), put(which * len(x)),
+        ))  # fmt: skip
+
+    def each_row(self, body: Any, rows: Rows, arguments: tuple) -> Launch:
+        """Bind a body to the rows of a subdomain; it writes its first argument."""
+        count = rows.to.size
+        return self._backend.each_row(body, count, self.length, arguments, (0,), rows.shots)
+
+
+def _made(make: Callable[[], Any]) -> Any:
+    return make()
+
+
+def _rows(cut: Cut, fields: Fields, first: int) -> Rows:
+    """Find the rows within a subdomain, for arrays that begin with one of the shots."""
+    part = fields.subdomain
+    (x, y, z), (_, ylo, zlo), (_, yhi, zhi) = cut.index, part.owned.lo, part.owned.hi
+    ys = np.array([n for n in y if ylo <= n < yhi], np.int64)
+    zs = np.array([n for n in z if zlo <= n < zhi], np.int64)
+    shots = np.arange(part.batch)
+    shot, z_of, y_of = (a.ravel() for a in np.meshgrid(shots, zs, ys, indexing="ij"))
+    plane = (shot + part.first - first) * len(z) + (z_of - z.start) // z.step
+    row = plane * len(y) + (y_of - y.start) // y.step
+    given = part.flat(x.start, y_of, z_of) + shot * part.volume
+    return Rows(fields, shot, z_of, y_of, given, row * len(x))

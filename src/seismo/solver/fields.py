@@ -1,0 +1,142 @@
+"""The arrays of one subdomain: wavefield and model coefficients, by name and step parity.
+
+Equations of second order in time keep two fields that change places after every step. The two
+arrays stay where they are; the names move: `arrays(parity)` is what the sweeps of even and odd
+steps are bound to.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+import numpy as np
+
+from seismo.backends.base import Backend
+from seismo.equations.table import Physics
+from seismo.grid.decomposition import Subdomain
+
+
+class Fields:
+    """Own the wavefield, by name as an even step sees it, and the coefficients of a subdomain.
+
+    Coefficients that even planes of a stage do without (`Physics.sparse`) are kept for the other
+    planes z alone, one behind the other; `packed` tells how much earlier a plane stands there.
+    """
+
+    def __init__(
+        self, backend: Backend, physics: Physics, subdomain: Subdomain,
+        uneven: dict[str, np.ndarray], reach: int,
+    ) -> None:  # fmt: skip
+        """Allocate the wavefield.
+
+        Args:
+            backend: where.
+            physics: the wave equation.
+            subdomain: the points.
+            uneven: by stage, of every plane z of the grid, whether all coefficients are needed.
+            reach: points beside a layer whose derivatives still see its memory.
+        """
+        self.physics, self.subdomain = physics, subdomain
+        low, high = subdomain.owned.lo[2], subdomain.owned.hi[2]
+        self._planes = {
+            stage: np.flatnonzero(planes[low:high]) + low + subdomain.offset[2]
+            for stage, planes in uneven.items()
+        }
+        size = subdomain.volume * subdomain.batch + subdomain.before
+        # Layers at the faces, taken at once, look at points beyond the halo, with weights of 0.
+        beyond = reach * subdomain.strides[1] if backend.at_once else 0
+        self.wavefield = {
+            f.name: backend.zeros(size + 2 * beyond)[beyond : beyond + size] for f in physics.fields
+        }
+        self._coefficients: dict[str, np.ndarray] = {}
+        self._backend = backend
+
+    def size_of(self, coefficient: str) -> int:
+        """Count the numbers that are kept of a coefficient."""
+        if coefficient in self.physics.sparse:
+            planes = self._planes[self.physics.sparse[coefficient]]
+            return len(planes) * self.subdomain.strides[1]
+        return self.subdomain.volume
+
+    def packed(self, z: int, coefficients: tuple[str, ...]) -> int:
+        """Give how much earlier plane z of the grid stands in those coefficients that are sparse.
+
+        They belong to one stage; 0 where none is sparse.
+        """
+        stages = {self.physics.sparse[n] for n in coefficients if n in self.physics.sparse}
+        if not stages:
+            return 0
+        (stage,), plane = stages, z + self.subdomain.offset[2]
+        return int(plane - np.searchsorted(self._planes[stage], plane)) * self.subdomain.strides[1]
+
+    def at(self, nodes: np.ndarray, coefficient: str) -> np.ndarray:
+        """Fetch a coefficient (n) at nodes (3, n) x, y, z of the grid, NaN where it is not kept."""
+        flat, array = self.subdomain.flat(*nodes), self._coefficients[coefficient]
+        kept, stage = np.ones(flat.shape, bool), self.physics.sparse.get(coefficient)
+        if stage is not None:
+            planes, plane = self._planes[stage], nodes[2] + self.subdomain.offset[2]
+            kept = np.isin(plane, planes)
+            flat = flat - (plane - np.searchsorted(planes, plane)) * self.subdomain.strides[1]
+        found = np.full(flat.shape, np.nan)
+        if kept.any():
+            found[kept] = self._backend.fetch(array[flat[kept]])
+        return found
+
+    def set_coefficients(self, padded: dict[str, np.ndarray], fill: Callable) -> None:
+        """Copy the model's arrays, each (z, y, x) with halo along y and z, owned points along x.
+
+        An axis may have one value for all points. Beyond the ends of x the values are continued;
+        function `fill` sets what else lies outside the grid.
+        """
+        # Those of which little is kept come first, while there is room for all of them.
+        for name in sorted(padded, key=self.size_of):
+            stage = self.physics.sparse.get(name)
+            if stage and not self._planes[stage].size:
+                self._coefficients[name] = self._backend.zeros(self.subdomain.before)
+                continue
+            held = self._whole(padded[name])
+            fill(held)
+            self._coefficients[name] = self._some(held, self._planes[stage]) if stage else held
+
+    def _whole(self, values: np.ndarray) -> np.ndarray:
+        sub = self.subdomain
+        halo, end = sub.halo, sub.halo + sub.owned.shape[0]
+        held = self._backend.zeros(sub.volume + sub.before)
+        (rows,) = sub.view(held)
+        given = self._backend.array(values.astype(self._backend.precision))
+        ny = sub.padded.shape[1]
+        rows[:, :ny, halo:end] = given
+        for spare in range(ny, rows.shape[1]):
+            rows[:, spare, halo:end] = given[:, -1]
+        rows[:, :, :halo] = rows[:, :, halo : halo + 1]
+        rows[:, :, end:] = rows[:, :, end - 1 : end]
+        held[: sub.before] = given[0, 0, 0]
+        return held
+
+    def _some(self, whole: np.ndarray, planes: np.ndarray) -> np.ndarray:
+        stride, before = self.subdomain.strides[1], self.subdomain.before
+        held = self._backend.zeros(len(planes) * stride + before)
+        for n, plane in enumerate(planes):
+            to, given = before + n * stride, before + plane * stride
+            held[to : to + stride] = whole[given : given + stride]
+        return held
+
+    def arrays(self, parity: int) -> dict[str, np.ndarray]:
+        """Name the arrays as a step of that parity sees them."""
+        named = {**self.wavefield, **self._coefficients}
+        if self.physics.swap and parity:
+            a, b = self.physics.swap
+            named[a], named[b] = named[b], named[a]
+        return named
+
+    def written(self, name: str, parity: int) -> np.ndarray:
+        """Give the array that holds field `name` once a step of that parity has updated it."""
+        if self.physics.swap and name == self.physics.swap[0]:
+            name = self.physics.swap[1]
+        return self.arrays(parity)[name]
+
+    @property
+    def bytes(self) -> int:
+        """Bytes of all arrays."""
+        every = [*self.wavefield.values(), *self._coefficients.values()]
+        return sum(a.nbytes for a in every)

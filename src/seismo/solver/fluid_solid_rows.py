@@ -1,0 +1,95 @@
+"""The rows at contacts of fluid and solid in one subdomain: their medium, and corrections."""
+
+from __future__ import annotations
+
+from functools import partial
+
+import numpy as np
+
+from seismo.backends.base import Backend, SweepTables
+from seismo.equations.elastic import fluid_solid_operators
+from seismo.equations.elastic.fluid_solid_contact import Contact
+from seismo.equations.elastic.fluid_solid_terms import ShearPair, stress_terms, velocity_terms
+from seismo.grid.decomposition import Subdomain
+from seismo.solver.row_corrections import RowCorrections
+
+
+class ContactRows:
+    """The contacts of a run, as one subdomain sees them."""
+
+    def __init__(self, contacts: tuple[Contact, ...], subdomain: Subdomain, dt: float) -> None:
+        """Take all contacts of the run, the subdomain and the time step [s]."""
+        self._contacts, self._subdomain, self._dt = contacts, subdomain, dt
+        self._first = subdomain.owned.lo[2] - subdomain.halo
+
+    def adjust(self, medium: dict[str, np.ndarray]) -> None:
+        """Put the own medium in the rows that contacts cut, but for the mean c33.
+
+        Args:
+            medium: arrays (z, y, x) on the nodes of the subdomain and its halo, changed in place.
+        """
+        for contact in self._contacts:
+            k, own = contact.row - self._first, contact.own
+            if 0 <= k < len(medium["rho"]):
+                if contact.closed:
+                    medium["c33"][k] = own.stiffness
+                c33 = medium["c33"][k]
+                medium["rho"][k] = own.rho
+                medium["c13"][k] = own.thin_stretch * c33
+                medium["c11"][k] = own.plate + own.thin_stretch**2 * c33
+                for name in {"c44", "c66"} & medium.keys():
+                    medium[name][k] = own.shear
+
+    def correct(
+        self, backend: Backend, stages: list, medium: dict, tables: SweepTables, arrays: dict,
+        closed,
+    ) -> None:  # fmt: skip
+        """Let the stages of the subdomain correct the rows at contacts after their own updates.
+
+        Args:
+            backend: where they run.
+            stages: its `seismo.solver.stages.BoundStage`.
+            medium: what `adjust` has made.
+            tables: of its sweeps.
+            arrays: its fields by name.
+            closed: (rows, width) weights / spacing of half points in the rows of a closed surface.
+        """
+        if not self._contacts:
+            return
+        terms = self._terms(medium, tables.first[2], closed)
+        edges, core = self._subdomain.edges_and_core()
+        for stage in stages:
+            wanted = terms.get(stage.stage.name, [])
+            name = stage.stage.name
+            rows = RowCorrections(backend, self._subdomain, arrays, tables, name)
+            at_edges = [launch for box in edges for launch in rows.bind(wanted, box)]
+            stage.follow(at_edges, rows.bind(wanted, core), rows.memories)
+
+    def _terms(self, medium: dict, c: np.ndarray, closed) -> dict[str, list]:
+        column = {name: values[:, 0, 0] for name, values in medium.items()}
+
+        def at(name: str, row: int) -> float:
+            # Rows that are not held here are not corrected here: any number will do.
+            return float(column[name][np.clip(row - self._first, 0, len(column[name]) - 1)])
+
+        def c44(half: int) -> float:
+            pair = at("c44", half), at("c44", half + 1)
+            return 2.0 * pair[0] * pair[1] / max(sum(pair), 1.0)
+
+        grid = self._subdomain.grid
+        axes, h = grid.axes, grid.spacing[2]
+        open_ones = tuple(contact for contact in self._contacts if not contact.closed)
+        pair = ShearPair(open_ones, c, grid.points[2], closed)
+        rise, fall = pair.corrections()
+        leans = pair.leans(h)
+        rho, rho_x, c13, c33 = (partial(at, name) for name in ("rho", "rho_x", "c13", "c33"))
+        velocity = velocity_terms(open_ones, fall, leans, c, axes, rho, rho_x, self._dt)
+        stress = stress_terms(open_ones, rise, leans, axes, c33, c44, self._dt)
+        for contact in self._contacts:
+            if contact.closed:
+                rows = fluid_solid_operators.contact_operators(contact, c * h)
+                velocity += fluid_solid_operators.velocity_terms(
+                    rows, axes, h, rho, rho_x, self._dt
+                )
+                stress += fluid_solid_operators.stress_terms(rows, axes, h, c13, c33, c44, self._dt)
+        return {"velocity": velocity, "stress": stress}

@@ -1,0 +1,117 @@
+"""Halo exchange: what a stage has written next to a cut goes into the halos of the neighbours.
+
+A neighbour's halo is filled from wherever its points are owned: beside a cut and across a corner
+alike, so that no copy waits for another. Between subdomains of one rank rows are copied from field
+to field, and so they are between large ones of ranks that see one another's memory: such copies
+take no threads from the core, but start late. All else travels packed, in one message each way.
+What carries it (`seismo.backends.communicator.Link`) the stage that stands between `start` and
+`finish` does not know.
+"""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Iterable, Mapping
+from typing import Any
+
+import numpy as np
+
+from seismo.backends.base import Backend, Group, Launch, Rows, Step
+from seismo.backends.communicator import Link
+from seismo.backends.kernels.rows import pack_rows, unpack_rows
+from seismo.grid.decomposition import Subdomain
+from seismo.grid.grid import Box
+from seismo.solver.fields import Fields
+from seismo.solver.partition import Division
+
+Ends = list[tuple[int, Box]]  # subdomains of this rank, and points of a halo that they own or keep
+
+
+def _rows(subdomain: Subdomain, box: Box) -> Rows:
+    """Give the rows of a box in a subdomain's arrays, for every shot."""
+    length, ny, nz = box.shape
+    y_stride, z_stride = subdomain.strides
+    strides = (subdomain.volume, z_stride, y_stride)
+    return Rows(int(subdomain.flat(*box.lo)), (subdomain.batch, nz, ny), strides, length)
+
+
+def _each(launches: Iterable[Launch]) -> Step:
+    return [Group([launch], "message") for launch in launches]
+
+
+class Halo:
+    """Exchange some fields after steps of a parity, across all cuts.
+
+    `start` and `finish` are what to launch before and after the core is updated.
+    """
+
+    def __init__(
+        self, backend: Backend, division: Division, near: Mapping[int, Mapping[int, Fields]],
+        names: tuple[str, ...], parity: int, reached: Box,
+    ) -> None:  # fmt: skip
+        """Bind the exchange.
+
+        Args:
+            backend: where the fields are.
+            division: all subdomains.
+            near: the fields of ranks that write to this one's arrays as it does to theirs, its own
+                among them, by rank and by number.
+            names: what to exchange.
+            parity: of the steps.
+            reached: points that may have changed.
+        """
+        self._backend, self._names, self._parity = backend, names, parity
+        self._fields, self._subdomains = near[division.ranks.number], division.subdomains
+        copies: list[Launch] = []
+        out, into = defaultdict[int, Ends](list), defaultdict[int, Ends](list)
+        for to, given, held in division.meetings():
+            box = held & reached
+            if not (names and box.size):
+                continue
+            there, here = division.owner(to), division.owner(given)
+            large = min(self._subdomains[n].owned.size for n in (to, given)) >= backend.copied_from
+            copied = there == here or (large and near.keys() >= {there, here})
+            if given in self._fields and copied:
+                copies.append(self._copy(near[there][to], to, given, box))
+            elif given in self._fields:
+                out[there].append((given, box))
+            elif to in self._fields and not copied:
+                into[here].append((to, box))
+        sizes = [{rank: self._size(ends) for rank, ends in some.items()} for some in (out, into)]
+        link = division.ranks.link(backend, *sizes) if names else Link()
+        packing, unpacking = (
+            [launch for r, buffer in buffers.items() for launch in self._parcel(ends[r], buffer, p)]
+            for buffers, ends, p in ((link.out, out, True), (link.into, into, False))
+        )
+        sent = [Group(copies, "halo"), Group(packing, "message")]
+        self.start = [*_each(link.ready), *sent, *_each(link.start)]
+        self.finish = [*_each(link.finish), Group(unpacking, "halo")]
+
+    def _copy(self, there: Fields, to: int, given: int, box: Box) -> Launch:
+        rows, to_rows = (_rows(self._subdomains[n], box) for n in (given, to))
+        return self._backend.copy(
+            self._arrays(self._fields[given]), rows, self._arrays(there), to_rows
+        )
+
+    def _size(self, ends: Ends) -> int:
+        """Count the numbers of a message."""
+        return sum(box.size * self._subdomains[n].batch for n, box in ends) * len(self._names)
+
+    def _parcel(self, ends: Ends, buffer: Any, pack: bool) -> list[Launch]:
+        """List what packs the buffer of a message, or unpacks it: all fields of a box in one go.
+
+        Whatever waits for a launch of another card costs a graph some microseconds.
+        """
+        launches, start, put = list[Launch](), 0, self._backend.array
+        for n, box in ends:
+            rows, length = _rows(self._subdomains[n], box).starts, box.shape[0]
+            fields = self._arrays(self._fields[n])
+            which = np.repeat(np.arange(len(fields)), rows.size)
+            held = (buffer, start, length, put(which), put(np.tile(rows, len(fields))), *fields)
+            body, writes = (pack_rows, (0,)) if pack else (unpack_rows, tuple(range(5, len(held))))
+            launches.append(self._backend.each_row(body, which.size, length, held, writes=writes))
+            start += which.size * length
+        return launches
+
+    def _arrays(self, fields: Fields) -> list[Any]:
+        return [fields.written(name, self._parity) for name in self._names]

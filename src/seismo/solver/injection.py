@@ -1,0 +1,259 @@
+"""Sources on the grid: each a few weighted points of some fields, times a signal.
+
+A source of strength m acts on a field as ``scale * m * signal(t) * delta``; the delta function is
+the transpose of the interpolation that receivers use (so reciprocity holds exactly), divided by the
+volume that a point stands for.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from seismo.acquisition import time_dispersion
+from seismo.acquisition.point_source import PointSource
+from seismo.backends.base import Backend, Launch
+from seismo.backends.kernels.points import amount, inject
+from seismo.equations.table import Drive, Field
+from seismo.errors import ScenarioError
+from seismo.grid.grid import AXES
+from seismo.solver.boundary_images import Face, folded
+from seismo.solver.fields import Fields
+from seismo.solver.point_weights import Surroundings
+from seismo.solver.surface_slope import Points
+
+
+def _mean_at(fields: Fields, field: Field, x, y, z) -> Callable[..., np.ndarray]:
+    """Return a function that averages a coefficient over the nodes around the field's points.
+
+    It takes the name, and whether one for the field's axis counts, in planes that have it.
+    """
+    nodes = [np.array([x, y, z])]
+    for axis in field.half:
+        step = np.zeros((3, 1), int)
+        step[AXES.index(axis)] = 1
+        nodes += [node + step for node in nodes]
+
+    def mean(name: str, own: bool = False) -> np.ndarray:
+        found = np.mean([fields.at(node, name) for node in nodes], axis=0)
+        if not own:
+            return found
+        there = fields.at(nodes[0], f"{name}_{field.half}")
+        return np.where(np.isnan(there), found, there)
+
+    return mean
+
+
+Position = tuple[float, float, float]
+Key = tuple[str, bool]  # a field, and whether its points are in the core
+# A source of a shot, one of the ways in which it acts, and the points of the field it acts on.
+Row = tuple[int, PointSource, Drive, Points]
+
+
+class Table(NamedTuple):
+    """What `kernels.points.amount` works out for a field: its arrays, by their names there.
+
+    Each shot has as many cells as the one with the most; those that it does not need have no entry.
+    """
+
+    cells: np.ndarray
+    starts: np.ndarray
+    weights: np.ndarray
+    signals: np.ndarray
+    samples: np.ndarray
+
+    @property
+    def shapes(self) -> list[tuple[int, ...]]:
+        """Tables of the same shapes can take each other's place."""
+        return [array.shape for array in self]
+
+
+class Injection:
+    """Inject all sources into one subdomain, after the stage that updates a field.
+
+    Arrays are bound once, with room for what most shots need: other shots are loaded by copying
+    their numbers there, and nothing has to be bound again.
+    """
+
+    def __init__(
+        self, backend: Backend, around: Surroundings, fields: Fields, faces: list[Face], clock,
+        removal: bool,
+    ) -> None:  # fmt: skip
+        self._backend, self._faces = backend, faces
+        self._around, self._fields = around, fields
+        self._clock, self._removal = clock, removal
+        self._held: dict[Key, Table] = {}
+        self._readings: dict[tuple[str, tuple[float, float, float]], dict[str, Points]] = {}
+        self._due: dict[Key, tuple[Any, Any]] = {}  # places and amounts of the step
+
+    def tables(self, shots: list[list[PointSource]], steps: int) -> dict[Key, Table]:
+        """Work out what to inject for the sources of each shot of a batch, in a number of steps."""
+        found: dict[Key, Table] = {}
+        for field in self._around.physics.fields:
+            rows = [
+                (shot, source, drive, points[field.name])
+                for shot, sources in enumerate(shots)
+                for source in sources
+                for drive in self._around.physics.drives.get(source.kind, ())
+                if source.strength.get(drive.component)
+                and field.name in (points := self._reading(drive.field, source.position))
+            ]
+            if rows:
+                found |= self._tables(field, rows, steps)
+        return found
+
+    def _reading(self, field: str, position: tuple[float, float, float]) -> dict[str, Points]:
+        """Give the points that read a field: a source there acts on all of them."""
+        if (field, position) not in self._readings:
+            named = self._around.physics.named(field)
+            self._readings[field, position] = self._around.reading(named, position)
+        return self._readings[field, position]
+
+    def load(self, tables: dict[Key, Table]) -> bool:
+        """Take tables; tell whether what is bound already works on them."""
+        fits, held = True, self._held
+        for key, table in tables.items():
+            if key in held and held[key].shapes == table.shapes:
+                for array, values in zip(held[key], table, strict=True):
+                    array[:] = self._backend.array(values)
+            else:
+                held[key], fits = Table(*map(self._backend.array, table)), False
+                places = np.full(table.cells.size, -1)
+                amounts = np.zeros(places.size, table.weights.dtype)
+                self._due[key] = self._backend.array(places), self._backend.array(amounts)
+        for key in held.keys() - tables.keys():
+            held[key].starts[:] = 0
+        return fits
+
+    def _tables(self, field: Field, rows: list[Row], steps: int) -> dict[Key, Table]:
+        precision = self._fields.arrays(0)[field.name].dtype
+        own = [self._points(field, points) for *_, points in rows]
+        x, y, z, weights = (np.concatenate(part) for part in zip(*own, strict=True))
+        row = np.repeat(np.arange(len(rows)), [w.size for *_, w in own])
+        for (drive, place), numbers in self._alike(rows).items():
+            some = np.isin(row, numbers)
+            mean = self._mean(field, place, x[some], y[some], z[some])
+            weights[some] *= drive.scale(mean, self._clock.dt)
+        weights *= np.array([source.strength[d.component] for _, source, d, _ in rows])[row]
+        number, signals = self._signals(field, rows, steps)
+        scale = np.maximum(np.abs(signals).max(axis=1), 1e-300)
+        signal = number[row]
+        strengths = weights * scale[signal]
+        too_strong = ~(np.abs(strengths) < np.finfo(precision).max)  # NaN too
+        if too_strong.any():
+            name = rows[row[np.argmax(too_strong)]][1].name
+            raise ScenarioError(
+                f"source {name}: too strong for {precision} numbers; use a smaller one"
+            )
+        subdomain = self._fields.subdomain
+        shot = np.array([shot for shot, *_ in rows], np.int64)[row]
+        entries = (subdomain.flat(x, y, z), shot, strengths.astype(precision), signal)
+        samples, inner = (signals / scale[:, None]).astype(precision), subdomain.in_core(y, z)
+        return {
+            (field.name, core): self._table(
+                self._held.get((field.name, core)), samples, *(a[inner == core] for a in entries)
+            )
+            for core in np.unique(inner).tolist()
+        }
+
+    def _alike(self, rows: list[Row]) -> dict[tuple[Drive, Position | None], list[int]]:
+        """Number the rows by their drive and, where the medium there counts, the source's place.
+
+        Among layers a moment acts by the medium at the source; a force by that of each point.
+        """
+        found: dict[tuple[Drive, Position | None], list[int]] = {}
+        for n, (_, source, drive, _) in enumerate(rows):
+            place = None
+            if drive.field[0] != "v" and self._around.strains(source.position):
+                place = source.position
+            found.setdefault((drive, place), []).append(n)
+        return found
+
+    def _mean(self, field: Field, place: Position | None, x, y, z) -> Callable[..., np.ndarray]:
+        """Return what gives coefficients at points, or of the medium at a place (`_mean_at`)."""
+        strains = self._around.strains(place) if place else None
+        if strains is None:
+            return _mean_at(self._fields, field, x, y, z)
+        own = self._around.physics.coefficients(strains.medium, self._clock.dt)
+        return lambda name: own[name]
+
+    def _table(
+        self, room: Table | None, samples: np.ndarray, at: np.ndarray, shot: np.ndarray,
+        weights: np.ndarray, signals: np.ndarray,
+    ) -> Table:  # fmt: skip
+        """Sort entries by the cell they act on, with as much room as there is already.
+
+        Args:
+            room: what is bound now.
+            samples: (signal, step) of the signals.
+            at: (entry) the cell in the first shot's array.
+            shot: (entry) whose it is.
+            weights: (entry) of the signal.
+            signals: (entry) which signal.
+        """
+        volume, shots = self._fields.subdomain.volume, self._fields.subdomain.batch
+        order = np.argsort(at + shot * volume, kind="stable")
+        cells, sizes = np.unique((at + shot * volume)[order], return_counts=True)
+        counts = np.bincount(cells // volume, minlength=shots)
+        each = max(counts.max(), len(room.cells) // shots if room else 0)
+        # The n-th cell of all is the n-th of its shot but for those of the shots before.
+        shift = np.arange(shots) * each - np.cumsum(counts) + counts
+        slots = np.arange(cells.size) + shift[cells // volume]
+        placed, ends = np.zeros(shots * each, np.int64), np.zeros(shots * each + 1, np.int64)
+        placed[slots], ends[slots + 1] = cells, sizes
+        spare = (0, max(0, len(room.weights) - at.size if room else 0))
+        return Table(
+            placed, np.cumsum(ends), np.pad(weights[order], spare),
+            np.pad(signals[order], spare), samples,
+        )  # fmt: skip
+
+    def _points(self, field: Field, points: Points):
+        """Give x, y, z of the points of a source that are here, and weights per volume."""
+        x, y, z, w = folded(self._faces, self._around.grid, field, points)
+        own = self._fields.subdomain.owns(y, z) & (w != 0)
+        x, y, z, w = x[own], y[own], z[own], w[own]
+        return x, y, z, w / (self._around.grid.cell * self._around.norm(field, z))
+
+    def _signals(self, field: Field, rows: list[Row], steps: int) -> tuple[np.ndarray, np.ndarray]:
+        """Give the number of each row's signal, and the samples (signal, step) of all."""
+        numbers, samples, found = dict[tuple, int](), list[np.ndarray](), list[int]()
+        for _, source, drive, _ in rows:
+            key = (id(source.wavelet), source.delay, source.derivative, drive.derivative)
+            if key not in numbers:
+                numbers[key] = len(samples)
+                samples.append(self._samples(field, source, drive, steps))
+            found.append(numbers[key])
+        return np.array(found), np.array(samples)
+
+    def _samples(self, field: Field, source: PointSource, drive: Drive, steps: int) -> np.ndarray:
+        # A late field is driven at whole steps; the others, updated after it, at half steps. A
+        # second-order field is driven at whole steps too.
+        driven_late = not field.late and not self._around.physics.second_order
+        offset = 0.5 if driven_late else 0.0
+        dt = self._clock.dt
+        signal = source.signal((np.arange(steps) + offset) * dt, drive.derivative)
+        return time_dispersion.add(signal, dt, offset) if self._removal else signal
+
+    def worked_out(self) -> list[Launch]:
+        """Give what works out what a step injects, before any stage needs it."""
+        return [
+            self._each(amount, key, (*table, self._backend.clock, *self._due[key]), (6, 7))
+            for key, table in self._held.items()
+        ]
+
+    def bound(self, stage: str, core: bool, parity: int) -> list[Launch]:
+        """Give what to launch once a stage has updated the edges, or the core."""
+        return [
+            self._each(inject, key, (self._fields.written(name, parity), *due), (0,))
+            for key, due in self._due.items()
+            for name, inner in [key]
+            if inner == core and self._around.physics.stage_writing(name) == stage
+        ]
+
+    def _each(self, body: Callable, key: Key, arguments: tuple, writes: tuple[int, ...]) -> Launch:
+        """Launch a body for the cells of a table."""
+        count, batch = self._held[key].cells.size, self._fields.subdomain.batch
+        shots = np.repeat(np.arange(batch), count // batch)
+        return self._backend.each(body, count, arguments, writes=writes, shots=shots)

@@ -1,0 +1,332 @@
+"""Weights that read continuous fields beside contacts of layers, where their slopes jump.
+
+Across a horizontal contact of two solids, or of two fluids, motion and traction are continuous.
+Their slopes along z are, with strains and accelerations that are continuous, too::
+
+    vx, vy      sxz / mu                        vz    szz / c33 - (c13 / c33) exx
+    szz, p      rho az                          sxz   rho ax - d_x [(c13 / c33) szz + E exx]
+
+E = c11 - c13^2 / c33. So beside what is smooth a field has parts that go as the integrals along z
+of 1 / mu; of 1 / c33 and c13 / c33; of rho; of rho, c13 / c33 and E. The grid has these integrals,
+too: the sums of the averages that its nodes have, as its own differences D invert to them,
+D phi = average. The weights are those of even media, changed as little as makes them read every
+such phi as its integral is at the position: as cubics are read exactly
+(`seismo.grid.interpolation`), so are kinks, of any number of contacts, as the scheme itself has
+them.
+
+In a fluid rho vx is read, which goes as the integral of rho (`seismo.solver.one_sided_reading`),
+and vz has a part that goes as that of 1 / rho, by which exx jumps.
+Symbols: v velocity, s stress, e strain, a acceleration; c11, c13, c33, mu moduli (Pa), rho density.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Hashable
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any, Literal, TypeVar
+
+import numpy as np
+
+from seismo.equations.elastic.fluid_solid_contact import Contact
+from seismo.equations.table import Physics
+from seismo.grid.grid import AXES, Grid
+from seismo.grid.interpolation import ON_GRID, RADIUS, Along, axis_weights, kaiser_window, powers_of
+from seismo.model import Earth
+from seismo.model.averaging import cell_average
+from seismo.model.column import SAMPLES
+from seismo.solver.one_sided_reading import ON_CONTACT, below
+
+MARGIN = 24  # rows beyond the grid that sums begin in
+NEAR = 6  # rows on either side that may differ and change weights
+ALIKE = 1e-9  # relative difference of moduli that count as one
+_TINY = 2e-2  # of the largest slope: residuals of kinks below it are left
+_NONE = 1e-3  # weights that change by less stay
+
+Quantity = Literal["along", "across", "pull", "shear"]
+KINDS: dict[str, Quantity] = {
+    "vx": "along", "vy": "along", "vz": "across", "szz": "pull", "p": "pull",
+    "sxz": "shear", "syz": "shear",
+}  # fmt: skip
+Values = dict[str, np.ndarray]
+Side = tuple[int, int]  # first and last row of a solid, or of a fluid
+Result = TypeVar("Result")
+
+
+def moduli(medium: Values) -> Values:
+    """Return the density and the moduli of what an equation averages (`Physics.medium`).
+
+    Those are rho, c11, c13, c33, c44 and, but for P-SV waves in 2-D, c66.
+    """
+    if "mu_yz" in medium:
+        nothing = np.zeros_like(medium["rho"])
+        stiff = {"c11": nothing, "c13": nothing, "c33": nothing}
+        return {"rho": medium["rho"], **stiff, "c44": medium["mu_yz"], "c66": medium["mu_xy"]}
+    if "c33" in medium:
+        return medium
+    fluid = medium["vp"] ** 2 if "vp" in medium else medium["p_modulus"]
+    light = {name: medium.get(name, np.ones_like(fluid)) for name in ("rho", "rho_x")}
+    return {**light, "c11": fluid, "c13": fluid, "c33": fluid, "c44": np.zeros_like(fluid)}
+
+
+def _kinks(kind: Quantity, m: Values) -> list[np.ndarray]:
+    """Return what a field's slopes go as, (rows) each, where the medium is not the same."""
+    with np.errstate(divide="ignore", invalid="ignore"):
+        turn = np.nan_to_num(m["c13"] / m["c33"])
+        if kind == "pull":
+            found = [m["rho"]]
+        elif kind == "along":
+            found = [1.0 / m["c44"]]
+        elif kind == "across":
+            found = [1.0 / m["c33"], turn, *([1.0 / m["rho_x"]] if "rho_x" in m else [])]
+        else:
+            found = [m["rho"], turn, m["c11"] - m["c13"] * turn]
+            found += [m["c66"]] if "c66" in m else []
+    return [q for q in found if np.isfinite(q).all()]
+
+
+@dataclass(frozen=True)
+class Layers:
+    """The rows of a grid in an earth that varies with depth only.
+
+    Attributes:
+        earth: the earth.
+        grid: the grid.
+        names: of the averages that the equation has.
+        first: staggered coefficients of the differences.
+        contacts: of fluid and solid, where the rows of either side end.
+    """
+
+    earth: Earth
+    grid: Grid
+    names: tuple[str, ...]
+    first: tuple[float, ...]
+    contacts: tuple[Contact, ...]
+
+    @cached_property
+    def _rows(self) -> np.ndarray:
+        return np.arange(-MARGIN, self.grid.points[2] + MARGIN)
+
+    @cached_property
+    def _effective(self) -> Values:
+        return moduli(self._average(self.grid.coordinate("z", self._rows), 1.0))
+
+    @cached_property
+    def _plain(self) -> Values:
+        return moduli(self._average(self.grid.coordinate("z", self._rows), 1.0, SAMPLES))
+
+    @cached_property
+    def _fluid(self) -> np.ndarray:
+        """Densities (rows) of vz half a row further down, NaN where there is any solid."""
+        z = self.grid.coordinate("z", self._rows + 0.5)
+        return self._average(z, 1.0, names=("rho_z",))["rho_z"]
+
+    def _average(
+        self, z: np.ndarray, part: float, samples: int | None = None, names: tuple[str, ...] = ()
+    ) -> Values:
+        """Return averages (n) at depths z (n) m over a part of a cell."""
+        spacing = {a: self.grid.spacing[AXES.index(a)] for a in self.grid.axes}
+        spacing["z"] *= part
+        across = np.zeros(1) if self.grid.dimensions == 3 else None
+        averaging: Literal["effective", "point"] = "effective" if part else "point"
+        medium = cell_average(
+            self.earth, z, across, np.zeros(1), spacing, names or self.names, averaging, samples,
+            np.float64,
+        )  # fmt: skip
+        return {name: values.ravel() for name, values in medium.items()}
+
+    @cached_property
+    def _known(self) -> dict[tuple, Any]:
+        return {}
+
+    def _once(self, work: Callable[..., Result], *key: Hashable) -> Result:
+        """Return what some work makes of its arguments, which is kept."""
+        if (work.__name__, key) not in self._known:
+            self._known[work.__name__, key] = work(*key)
+        return self._known[work.__name__, key]
+
+    def _side(self, place: float) -> Side:
+        """Return the first and last row of the solid, or fluid, where a place is."""
+        over = [c.half + 2 for c in self.contacts if below(c, place)]
+        under = [c.half - 1 for c in self.contacts if not below(c, place)]
+        low, high = max(over, default=-MARGIN), min(under, default=int(self._rows[-1]))
+        return low, max(low, high)
+
+    def _own(self, values: Values, side: Side) -> Values:
+        """Return values of rows as if the medium of a side went on beyond its last rows."""
+        rows = np.clip(self._rows, *side) + MARGIN
+        return {name: some[rows] for name, some in values.items()}
+
+    def rows(self, place: float) -> Values:
+        """Return the moduli (rows) of node rows -MARGIN and on, as the scheme has them."""
+        return self._once(self._rows_of, self._side(place))
+
+    def _rows_of(self, side: Side) -> Values:
+        return self._own(self._effective, side)
+
+    def at(self, place: float) -> Values:
+        """Return the averages (1) of the medium at a place, in rows; on a contact of that below.
+
+        On a contact of fluid and solid of the solid.
+        """
+        return self._once(self._medium, place)
+
+    def _medium(self, place: float) -> Values:
+        on = [c for c in self.contacts if abs(c.place - place) <= ON_CONTACT]
+        above = any(not below(contact, place) for contact in on)
+        nudge = -2 * ON_CONTACT if above else 2 * ON_CONTACT
+        return self._average(self.grid.coordinate("z", np.array([place + nudge])), 0.0)
+
+    def uneven(self, place: float) -> bool:
+        """Whether the medium varies in the rows about a place, and is all solid or fluid."""
+        first = int(np.floor(place)) - NEAR + 1 + MARGIN
+        near = slice(max(0, first), first + 2 * NEAR)
+        rows = {name: values[near] for name, values in self.rows(place).items()}
+        wet = rows["c44"] == 0.0
+        if wet.any() and not wet.all():
+            return False
+        for some in rows.values():
+            if np.isfinite(some).all() and np.ptp(some) > ALIKE * np.abs(some).max(initial=0.0):
+                return True
+        return False
+
+    def weights(self, kind: Quantity, half: bool, place: float) -> Along | None:
+        """Return rows and weights that read a field; None where those of an even medium do.
+
+        Args:
+            kind: of the field (`KINDS`).
+            half: whether it stands on half rows.
+            place: where, in rows.
+        """
+        return self._once(self._weights, kind, half, place)
+
+    def _weights(self, kind: Quantity, half: bool, place: float) -> Along | None:
+        if not self.uneven(place):
+            return None
+        wet = self.rows(place)["c44"] == 0.0
+        if wet.all() and kind == "along":
+            kind = "pull"
+        elif wet.any() and not wet.all():
+            return None
+        shift = 0.5 if half else 0.0
+        rows = int(np.floor(place - shift)) - RADIUS + 1 + np.arange(2 * RADIUS)
+        if abs(place - shift - np.rint(place - shift)) < ON_GRID:
+            rows += int(np.rint(place - shift)) - rows[RADIUS - 1]
+        plain = np.zeros(rows.size)
+        known, some = axis_weights(place, half)
+        plain[np.searchsorted(rows, known)] = some
+        distance = place - shift - rows
+        window, powers = kaiser_window(distance), powers_of(distance)
+        seen, wanted = self._phi(kind, half, place, rows)
+        if not len(seen):
+            return None
+        # What cubics have of phi they read already; the rest is read by the least change.
+        fit = np.linalg.solve((powers * window) @ powers.T, (powers * window) @ seen.T)
+        rest, miss = seen - fit.T @ powers, wanted - seen @ plain
+        gram = (rest * window) @ rest.T + _TINY**2 * np.eye(len(rest))
+        change = window * (np.linalg.solve(gram, miss) @ rest)
+        return None if np.abs(change).max() < _NONE else (rows, plain + change)
+
+    def _phi(
+        self, kind: Quantity, half: bool, place: float, rows: np.ndarray
+    ) -> tuple[np.ndarray, np.ndarray]:
+        """Return phi (kinks, rows) of some rows, and (kinks) what they are at a place."""
+        kinks = self._once(self._integrals, kind, half, self._side(place), self._settled(place))
+        edge = int(np.floor(place + 0.5))  # the half row above the place belongs to row edge - 1
+        part = place + 0.5 - edge
+        mean: list[np.ndarray] | None = None
+        if part > ON_GRID:
+            mean = _kinks(kind, moduli(self._mean_above(place, part)))
+        seen, wanted = [], []
+        for n, (phi, exact, unit) in kinks.items():
+            start = exact[edge + MARGIN]
+            seen.append(phi[rows + MARGIN] - start)
+            wanted.append(part * float(mean[n][0]) / unit if mean is not None else 0.0)
+        return np.array(seen), np.array(wanted)
+
+    def _mean_above(self, place: float, part: float) -> Values:
+        """Return the means (1) of a part of a row above a place, with the place's medium in all.
+
+        Beyond a contact of fluid and solid that medium goes on.
+        """
+        top = max((c.place for c in self.contacts if below(c, place)), default=-np.inf)
+        part = min(part, place - top)
+        if part <= ON_CONTACT:
+            return self.at(place)
+        z = self.grid.coordinate("z", np.array([place - 0.5 * part]))
+        return self._average(z, part, SAMPLES)
+
+    def _integrals(
+        self, kind: Quantity, half: bool, side: Side, settled: int
+    ) -> dict[int, tuple[np.ndarray, np.ndarray, float]]:
+        """Return by number phi at rows, exact integrals to the half rows above rows, their unit."""
+        found = {}
+        own, plain = self._once(self._rows_of, side), self._own(self._plain, side)
+        for n, (seen, true) in enumerate(zip(_kinks(kind, own), _kinks(kind, plain), strict=True)):
+            unit = np.abs(true).max()
+            if not np.ptp(true) > ALIKE * unit:
+                continue
+            q = seen if half else self._between(kind, seen, side)
+            q = np.convolve(np.pad(q / unit, MARGIN, "edge"), _inverse(self.first), "same")
+            q = q[MARGIN:][: seen.size]
+            # Sums begin at the half row above the first row.
+            sums = np.append(0.0, np.cumsum(q))
+            phi = sums[1:] if half else sums[:-1] + 0.5 * q[0]
+            exact = np.append(0.0, np.cumsum(true / unit))
+            # Averages beside a fluid leave out some of a contact, which is not to be read.
+            middle = exact[1:] if half else 0.5 * (exact[1:] + exact[:-1])
+            found[n] = phi - (phi - middle)[settled], exact, unit
+        return found
+
+    def _settled(self, place: float) -> int:
+        """Return the number of the nearest row with only one medium about it, that of a place.
+
+        Without one it is that of the nearest with any, and at last the first of all.
+        """
+        even, own = self._once(self._even, self._side(place)), moduli(self.at(place))
+        rows = self.rows(place)
+        alike = [np.isclose(rows[name][even], own[name], 1e-6, 0.0, True) for name in own]
+        chosen = even[np.all(alike, axis=0)]
+        chosen = chosen if chosen.size else even
+        return int(chosen[np.abs(chosen - MARGIN - place).argmin()]) if chosen.size else 0
+
+    def _even(self, side: Side) -> np.ndarray:
+        """Return the numbers of rows with rows of one medium about them, as `rows` counts."""
+        found = np.ones(self._rows.size, bool)
+        for values in self._once(self._rows_of, side).values():
+            near = np.lib.stride_tricks.sliding_window_view(
+                np.pad(values, RADIUS, "edge"), 2 * RADIUS + 1
+            )
+            spread, largest = np.ptp(near, axis=1), np.abs(near).max(axis=1)
+            found &= ~np.isfinite(spread) | (spread <= ALIKE * largest)
+        return np.flatnonzero(found)
+
+    def _between(self, kind: Quantity, nodes: np.ndarray, side: Side) -> np.ndarray:
+        """Return what the scheme has half-way between nodes: fluids have a density of their own."""
+        mean = 0.5 * (nodes + np.append(nodes[1:], nodes[-1]))
+        if kind == "pull" and "rho" in self.names:
+            own = self._own({"rho": self._fluid}, side)["rho"]
+            mean = np.where(np.isnan(own), mean, own)
+        return mean
+
+
+def layers_of(
+    physics: Physics, earth: Earth, grid: Grid, averaging: Literal["effective", "point"],
+    first: np.ndarray, contacts: tuple[Contact, ...],
+) -> Layers | None:  # fmt: skip
+    """Return the rows of layers; None where the earth varies sideways, or nothing is averaged."""
+    if not earth.layered or averaging == "point":
+        return None
+    names = (*physics.medium, *(("rho_x",) if "rho" in earth.needs else ()))
+    return Layers(earth, grid, names, tuple(first), contacts)
+
+
+def _inverse(first: tuple[float, ...]) -> np.ndarray:
+    """Return the weights of what inverts staggered differences but for their step of one row."""
+    k = 2.0 * np.pi * np.arange(MARGIN * 4) / (MARGIN * 4)
+    half = np.sin(0.5 * k)
+    with np.errstate(invalid="ignore"):
+        symbol = sum(c * np.sin((m + 0.5) * k) for m, c in enumerate(first)) / half
+    symbol[0] = 1.0
+    taps = np.roll(np.fft.ifft(1.0 / symbol).real, MARGIN)[: 2 * MARGIN + 1]
+    return taps / taps.sum()

@@ -1,0 +1,202 @@
+"""What reading a field at any position depends on: the grid, its surface, where the field stands.
+
+Receivers read with these weights, sources spread with them; both therefore agree on what happens
+beside a free surface, and reciprocity holds.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from seismo.equations.elastic.fluid_solid_contact import Contact
+from seismo.equations.table import Field, Physics
+from seismo.errors import ScenarioError
+from seismo.grid.grid import AXES, Grid
+from seismo.grid.interpolation import (
+    RADIUS,
+    Surface,
+    axis_weights,
+    derivative_weights,
+    point_weights,
+    slope_share,
+)
+from seismo.grid.surface_closure import SurfaceClosure
+from seismo.solver.layered_reading import KINDS, Layers, Quantity
+from seismo.solver.one_sided_reading import FluidDensity, own_side, side_weights
+from seismo.solver.strain_reading import StrainReading
+from seismo.solver.surface_slope import Points, SurfaceSlope
+
+
+@dataclass(frozen=True)
+class Surroundings:
+    """What the weights of sources and receivers depend on beside the position.
+
+    Attributes:
+        grid: the grid.
+        physics: the wave equation.
+        closure: closed operators under an elastic free surface, or None.
+        imaged: whether a free surface is made by images.
+        halo: points beyond each face of the grid that a field has.
+        slope: what the free surface prescribes of vz, or None.
+        contacts: of fluid and solid.
+        fluids: densities that motion along layers of fluid is read with, or None.
+        layers: rows of an earth that varies with depth only, or None.
+        norms: cells that node rows and half rows stand for (`contact_operators.row_norms`).
+    """
+
+    grid: Grid
+    physics: Physics
+    closure: SurfaceClosure | None
+    imaged: bool
+    halo: int
+    slope: SurfaceSlope | None = None
+    contacts: tuple[Contact, ...] = ()
+    norms: tuple[np.ndarray, np.ndarray] | None = None
+    fluids: FluidDensity | None = None
+    layers: Layers | None = None
+
+    def surface(self, field: Field) -> Surface | None:
+        """Return how a field continues above the free surface, if there is one."""
+        half = "z" in field.half
+        if self.closure is not None:
+            stress = field.name.startswith("s")
+            sloped = self.slope.rows if self.slope and field.name == "vz" else 0
+            return Surface(0, vanishes=half and stress, sloped=sloped)
+        if self.imaged:
+            return Surface(1 if half else -1, vanishes=not half)
+        return None
+
+    def _index(self, position) -> list[float]:
+        return [
+            float(self.grid.index(a, p)) if a in self.grid.axes else 0.0
+            for a, p in zip(AXES, position, strict=True)
+        ]
+
+    def weights(self, field: Field, position, kind: Quantity | None = None):
+        """Return grid indices x, y, z and weights that read a field at a position in m.
+
+        Where the surface prescribes its slope, that takes part besides: `columns`.
+
+        Args:
+            field: the field.
+            position: x, y, z in m.
+            kind: of what is read where the field stands (`seismo.solver.layered_reading`), the
+                field's
+                own when None.
+        """
+        index, half, surface = self._index(position), "z" in field.half, self.surface(field)
+        side = None
+        if not slope_share(index[2], half, surface):  # its polynomial ends above the contacts
+            side = side_weights(self.contacts, field.name, half, index[2], self.grid.points[2])
+        kind = kind or KINDS.get(field.name)
+        if side is None and kind and self.layers and self._under(index[2], half, surface):
+            side = self.layers.weights(kind, half, index[2])
+            if side and not own_side(self.contacts, half, index[2], side[0]):
+                side = None
+        found = point_weights(index, field.half, 0, surface, side)
+        self.refuse_outside(found, position, "interpolate", ", or onto a grid point")
+        if self.fluids is not None and field.name in ("vx", "vy") and not half:
+            *places, some = found
+            found = (*places, some * self.fluids.ratios(places[2], position[2]))
+        return found
+
+    @staticmethod
+    def _under(place: float, half: bool, surface: Surface | None) -> bool:
+        """Whether weights of even media reach no free surface at a place, in rows."""
+        return surface is None or place - 0.5 * half >= RADIUS - 1
+
+    def deep(self, position) -> bool:
+        """Whether no weights for a position in m reach a free surface."""
+        surfaces = [(self.surface(f), "z" in f.half) for f in self.physics.fields]
+        place = self._index(position)[2]
+        return all(self._under(place, half, surface) for surface, half in surfaces)
+
+    def strains(self, position) -> StrainReading | None:
+        """Return what reads strains among layers; None where the medium is even."""
+        place = self._index(position)[2]
+        if self.layers is None or not self.layers.uneven(place):
+            return None
+
+        def read(field: Field, kind: Quantity) -> Points:
+            points = Points(*self.weights(field, position, kind))
+            if self.closure is None or field.name != "szz":
+                return points
+            # szz = 0 on the surface, where the differences of vz do not tell ezz.
+            return points._replace(weights=np.where(points.z == 0, 0.0, points.weights))
+
+        return StrainReading(self.layers, self.physics, place, read)
+
+    def columns(self, field: Field, position) -> Points | None:
+        """Return the points of the surface whose slope takes part in a field, and how much (m)."""
+        x, y, z = self._index(position)
+        share = slope_share(z, "z" in field.half, self.surface(field))
+        if not share:
+            return None
+        points = Points(*point_weights((x, y, 0.0), field.half.replace("z", "")))
+        return points._replace(weights=points.weights * share * self.grid.spacing[2])
+
+    def reading(self, field: Field, position) -> dict[str, Points]:
+        """Return the points, by their field, that read a field at a position in m.
+
+        Of a stress those that read the strain that it does work on.
+        """
+        strains = self.strains(position) if field.name[0] in "sp" else None
+        if strains:
+            return strains.strain(field.name)
+        found = {field.name: Points(*self.weights(field, position))}
+        columns = self.columns(field, position)
+        return found | (self.slope.points(columns) if self.slope and columns else {})
+
+    def derivative(self, field: Field, position) -> tuple[Points, dict[str, Points]] | None:
+        """Return what reads d_z of a velocity under a surface that prescribes it; None without one.
+
+        Returns:
+            points where the derivative stands (half a cell up or down from the field), and the
+            points, by their field, that tell its value on the surface.
+        """
+        if self.slope is None:
+            return None
+        x, y, z = self._index(position)
+        half, across = "z" not in field.half, field.half.replace("z", "")
+        side = side_weights(self.contacts, field.name, half, z, self.grid.points[2])
+        further = side or axis_weights(z, half, 0, Surface(0, vanishes=False))
+        rows, some, share = derivative_weights(z, half, self.slope.rows, further)
+        points = Points(*point_weights((x, y, z), across, side=(rows, some)))
+        columns = Points(*point_weights((x, y, 0.0), across))
+        self.refuse_outside(columns, position, "interpolate")
+        if not share:
+            return points, {}
+        columns = columns._replace(weights=share * columns.weights)
+        if half:
+            return points, self.slope.shear_points(across, columns)
+        return points, self.slope.points(columns)
+
+    def refuse_outside(self, points, position, what: str, instead: str = "") -> None:
+        """Refuse a position in m whose points (x, y, z, ...) reach beyond those that fields have.
+
+        Raises:
+            ScenarioError: it lies too near a face to do `what`; what to do `instead` is told.
+        """
+        for a, axis in enumerate(AXES):
+            first, last = points[a].min(initial=0), points[a].max(initial=0)
+            over = max(-first, last - self.grid.points[a] + 1) - self.halo
+            if axis in self.grid.axes and over > 0:
+                raise ScenarioError(
+                    f"{axis} = {position[a]:.6g} m lies too near a face of the grid to {what}: "
+                    f"move it inwards by {over * self.grid.spacing[a]:g} m{instead}"
+                )
+
+    def norm(self, field: Field, z: np.ndarray) -> np.ndarray:
+        """Return the share of a cell that points in row z stand for."""
+        share = np.ones(len(z))
+        if self.norms is not None:
+            inside = (z >= 0) & (z < self.grid.points[2])
+            share[inside] = self.norms["z" in field.half][z[inside]]
+        if self.closure is not None:
+            half = "z" in field.half
+            norm = self.closure.half_norm if half else self.closure.node_norm
+            near = z < len(norm)
+            share[near] = norm[z[near]]
+        return share

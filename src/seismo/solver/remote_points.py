@@ -1,0 +1,103 @@
+"""Loans: points of a field that channels of one rank read and another rank has.
+
+A receiver next to a cut reads points on both sides of it. Those of the other side come in every
+step, packed, in one message for each field and pair of ranks.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+
+from seismo.backends.base import Backend, Launch
+from seismo.backends.communicator import Alone
+from seismo.backends.kernels.points import gather
+from seismo.solver.fields import Fields
+
+Points = tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray]  # x, y, z in the grid, shot
+
+
+def flat(fields: Fields, points: Points) -> np.ndarray:
+    """Give the indices of points in the arrays of a subdomain."""
+    x, y, z, shot = points
+    return (fields.subdomain.flat(x, y, z) + shot * fields.subdomain.volume).astype(np.int64)
+
+
+def gathering(
+    backend: Backend, name: str, fields: Fields, points: Points, values
+) -> list[list[Launch]]:
+    """Bind, for both parities, what copies the points that a subdomain has to their slots."""
+    _, y, z, _ = points
+    subdomain = fields.subdomain
+    # Images beyond a face belong to the subdomain at that face.
+    inside = [
+        np.clip(i, lo, hi - 1)
+        for i, lo, hi in zip(
+            (y, z), subdomain.grid.box.lo[1:], subdomain.grid.box.hi[1:], strict=True
+        )
+    ]
+    slots = np.flatnonzero(subdomain.owns(*inside))
+    indices, held = backend.array(flat(fields, points)[slots]), backend.array(slots)
+    return [
+        [backend.each(gather, slots.size, (array, indices, held, values), (3,))]
+        if slots.size else []
+        for array in (fields.written(name, parity) for parity in (0, 1))
+    ]  # fmt: skip
+
+
+class Loan:
+    """What this rank lends to others of one field, and what it borrows; all ranks take part.
+
+    Attributes:
+        pack: by parity, what packs the messages.
+        start: what starts them.
+        finish: and what waits for them.
+    """
+
+    def __init__(
+        self, backend: Backend, ranks: Alone, name: str, parts: list[Fields], points: Points,
+        homes: np.ndarray,
+    ) -> None:  # fmt: skip
+        """Tell the others what is wanted of them.
+
+        Args:
+            backend: where the fields are.
+            ranks: all of them.
+            name: of the field.
+            parts: its subdomains on this rank.
+            points: that are read here.
+            homes: the ranks that have them.
+        """
+        self._backend = backend
+        others = [r for r in range(ranks.count) if r != ranks.number]
+        self._slots = {r: np.flatnonzero(homes == r) for r in others}
+        wanted: list = [None] * ranks.count
+        for r, slots in self._slots.items():
+            wanted[r] = tuple(p[slots] for p in points)
+        asked = ranks.swap(wanted)
+        out = {r: asked[r][0].size for r in others if asked[r][0].size}
+        link = ranks.link(backend, out, {r: s.size for r, s in self._slots.items() if s.size})
+        self._got = link.into
+        self.pack: list[list[Launch]] = [[*link.ready], [*link.ready]]
+        for r, buffer in link.out.items():
+            for part in parts:
+                for pack, some in zip(
+                    self.pack, gathering(backend, name, part, asked[r], buffer), strict=True
+                ):
+                    pack += some
+        self.start, self.finish = link.start, link.finish
+
+    @property
+    def borrows(self) -> bool:
+        """Whether there is anything to unpack."""
+        return bool(self._got)
+
+    def unpack(self, values) -> list[Launch]:
+        """Bind what copies what has come to its slots."""
+        put = self._backend.array
+        return [
+            self._backend.each(
+                gather, self._slots[r].size,
+                (buffer, put(np.arange(self._slots[r].size)), put(self._slots[r]), values), (3,),
+            )
+            for r, buffer in self._got.items()
+        ]  # fmt: skip

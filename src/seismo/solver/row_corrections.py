@@ -1,0 +1,116 @@
+"""Additions to whole rows of a subdomain, right after the sweep of a stage over the same points.
+
+A sweep knows one formula for all rows. Where a few rows of a column need other weights (at contacts
+of fluid and solid) they get the difference here: weighted rows of another field, or its derivative
+along the rows, stretched in the absorbing layers as the sweeps stretch theirs. The rows of an edge
+are corrected with the edge, before neighbours receive it, the others with the core; each point by
+the subdomain that owns it, from fields that the stage only reads. The answer is therefore the same
+to the last bit however the grid is cut.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+
+from seismo.backends.base import Backend, Launch
+from seismo.backends.kernels.rows import add_found, add_rows, slope
+from seismo.equations.row_terms import RowSlope, RowSums
+from seismo.grid.decomposition import Subdomain
+from seismo.grid.global_index import Held, Place
+from seismo.grid.grid import AXES, Box
+
+
+class RowCorrections:
+    """Own the layer memory of a stage's corrections and bind them to the points of boxes."""
+
+    def __init__(
+        self, backend: Backend, subdomain: Subdomain, arrays: dict[str, np.ndarray], tables,
+        stage: str,
+    ) -> None:  # fmt: skip
+        """Prepare for one subdomain.
+
+        Args:
+            backend: where the arrays are.
+            subdomain: where.
+            arrays: its flat arrays by field.
+            tables: `seismo.backends.base.SweepTables` of its sweeps.
+            stage: that they follow.
+        """
+        self._stage = stage
+        self._backend, self._subdomain = backend, subdomain
+        self._arrays, self._tables = arrays, tables
+        self.memories: list[Held] = []
+
+    def bind(self, terms: list[RowSums | RowSlope], box: Box) -> list[Launch]:
+        """Bind the terms whose target rows lie in a box of owned points."""
+        launches = []
+        for number, term in enumerate(terms):
+            if isinstance(term, RowSlope):
+                launches += self._slope(term, box, f"correction.{self._stage}.{number}")
+            else:
+                launches += self._sums(term, box)
+        return launches
+
+    def _bases(self, box: Box) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+        """Give where row z = 0 would begin for every shot and y of a box, those y, and the shots.
+
+        Of a part further down that is before its arrays.
+        """
+        y, batch = np.arange(box.lo[1], box.hi[1]), self._subdomain.batch
+        shots = np.repeat(np.arange(batch), len(y))
+        rows = np.tile(self._subdomain.flat(0, y, 0), batch)
+        return shots * self._subdomain.volume + rows, np.tile(y, batch), shots
+
+    def _offsets(self, rows) -> np.ndarray:
+        return np.array(rows, np.int64) * self._subdomain.strides[1]
+
+    def _sums(self, term: RowSums, box: Box) -> list[Launch]:
+        inside = {k: w for k, w in term.weights.items() if box.lo[2] <= k[0] < box.hi[2]}
+        if not inside or not box.size:
+            return []
+        rows = sorted({target for target, _ in inside})
+        sources = sorted({source for _, source in inside})
+        target, source = self._arrays[term.target], self._arrays[term.source]
+        weights = np.array([[inside.get((t, s), 0.0) for s in sources] for t in rows], target.dtype)
+        to, given = self._offsets(rows), self._offsets(sources)
+        (bases, _, shots), length, put = self._bases(box), box.shape[0], self._backend.array
+        held = (target, source, put(bases), put(to), put(given), put(weights))
+        return [self._backend.each_row(add_rows, bases.size, length, held, (0,), shots)]
+
+    def _slope(self, term: RowSlope, box: Box, whole: str) -> list[Launch]:
+        inside = {k: g for k, g in term.targets.items() if box.lo[2] <= k[1] < box.hi[2]}
+        if not inside or not box.size:
+            return []
+        source, a = self._arrays[term.source], AXES.index(term.axis)
+        number = source.dtype
+        bases, y, shots = self._bases(box)
+        length = box.shape[0]
+        profile = self._tables.profiles[a][3 * term.up :][:3].astype(number)
+        if term.axis == "x":
+            profile, place = profile[:, self._subdomain.offset[0] :], y * 0 - 1
+        else:
+            place = y + self._subdomain.offset[1]
+        stride = (1, self._subdomain.strides[0])[a]
+        backend, put = self._backend, self._backend.array
+        memory, found = (put(np.zeros((bases.size, length), number)) for _ in range(2))
+        own = self._subdomain.shots
+        counts = ((own.start, own.stop), (box.lo[1], box.hi[1]), (0, length))
+        strides = (bases.size // len(own) * length, length, 1)
+        held_place = Place(whole, 0, strides, tuple((run,) for run in counts))
+        self.memories.append(Held(memory, [held_place]))
+        at, coefficients = put(bases), np.asarray(self._tables.first[a], number)
+        held = (
+            source, put(self._offsets(list(term.weights))),
+            put(np.array(list(term.weights.values()), number)), at,
+            stride, 0 if term.up else -stride, put(coefficients),
+            put(np.ascontiguousarray(profile)), put(place), memory, found,
+        )  # fmt: skip
+        adds = [
+            (self._arrays[name], at, int(self._offsets(row)), number.type(gain), found)
+            for (name, row), gain in inside.items()
+        ]
+        size = bases.size
+        return [
+            backend.each_row(slope, size, length, held, (9, 10), shots),
+            *(backend.each_row(add_found, size, length, add, (0,), shots) for add in adds),
+        ]

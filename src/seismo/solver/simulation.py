@@ -1,0 +1,315 @@
+"""From a scenario to a wavefield that steps: `build(scenario) -> Simulation`, and its loop.
+
+    for step:
+        work out what sources inject     # beside all that follows, until it is needed
+        for stage:                       # velocity, then stress
+            update edges, inject there   # what neighbours wait for
+            start halos; update core, inject there; finish halos
+            fill images outside the faces
+        sample receivers, raise the peaks of maps
+
+All of this is bound once, when the first shots are loaded, and only launched afterwards; other
+shots change numbers in what is bound. On several ranks each has some of the parts, and all take the
+same steps.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+
+from seismo.acquisition.geometry import Shot
+from seismo.backends.base import Backend, Group, Launch, Search, Step
+from seismo.backends.communicator import Alone
+from seismo.backends.select import Choice, choose
+from seismo.errors import ScenarioError
+from seismo.grid.decomposition import best_parts
+from seismo.grid.global_index import Held
+from seismo.grid.grid import Box
+from seismo.solver.discretization import Setup, image_faces, maps_of, prepare
+from seismo.solver.halo import Halo
+from seismo.solver.injection import Key, Table
+from seismo.solver.partition import Division
+from seismo.solver.peak_maps import Maps
+from seismo.solver.recording import Recorder
+from seismo.solver.subdomain import Part, subdomains, surroundings_of
+
+Prepared = list[dict[Key, Table]]  # for each part of a rank
+
+
+class View:
+    """The owned points (shot, z, y, x) of a field, fetched from the backend where it is indexed."""
+
+    def __init__(self, backend: Any, array: Any) -> None:
+        """Look at an array of the backend's."""
+        self._backend, self._array = backend, array
+
+    @property
+    def shape(self) -> tuple[int, ...]:
+        """Points along shot, z, y, x."""
+        return self._array.shape
+
+    def __getitem__(self, index: Any) -> np.ndarray:
+        """Fetch a part; what has been queued is done by then."""
+        return self._backend.fetch(self._array[index])
+
+
+class Simulation:
+    """A batch of shots on the grid, ready to step."""
+
+    def __init__(
+        self, setup: Setup, backend: Any, parts: tuple[int, int] | None = None,
+        ranks: Alone | None = None,
+    ) -> None:  # fmt: skip
+        """Allocate and bind everything; see `build`."""
+        self.setup, self.backend, self.ranks = setup, backend, ranks or Alone()
+        self.division = divide(setup, backend, self.ranks, parts)
+        around, subdomains = surroundings_of(setup), self.division.subdomains
+        self._numbered = {n: Part(setup, backend, subdomains[n], around) for n in self.division.own}
+        self.parts = list(self._numbered.values())
+        fields = {n: part.fields for n, part in self._numbered.items()}
+        near = self.ranks.near(backend, fields)
+        self._halos = [
+            [
+                Halo(backend, self.division, near, stage.writes, parity, setup.reached(stage))
+                for stage in setup.physics.stages
+            ]
+            for parity in setup.physics.parities
+        ]
+        self.step = 0
+        self._take: Callable[[int, int], None] | None = None
+        self._searches: dict[tuple[str, int], list[Search]] = {}
+        self.total_steps = setup.clock.steps + setup.extra_steps
+        self.recorder = Recorder(
+            backend, around, self.division, fields, setup.groups, setup.stencil,
+            self.total_steps,
+        )  # fmt: skip
+        self.maps = Maps(
+            backend, around, maps_of(setup), list(fields.values()), setup.batch, self.dt,
+            self.ranks,
+        )  # fmt: skip
+        self.load(setup.shots[: setup.batch])
+
+    @property
+    def points(self) -> int:
+        """Points that one step updates, absorbing layers and shots included."""
+        return self.setup.grid.size * self.setup.batch
+
+    @property
+    def bytes_per_point(self) -> int:
+        """Bytes a perfect kernel moves for one point and step."""
+        return self.setup.physics.numbers_per_point * np.dtype(self.backend.precision).itemsize
+
+    @property
+    def dt(self) -> float:
+        """Time step in s."""
+        return self.setup.clock.dt
+
+    @property
+    def steps(self) -> int:
+        """Steps of the wanted duration."""
+        return self.setup.clock.steps
+
+    def load(self, shots: list[Shot]) -> None:
+        """Start over with other shots, at most a batch of them on all grids together."""
+        self.start(self.prepare(shots))
+
+    def prepare(self, shots: list[Shot]) -> Prepared:
+        """Work out what shots need while others may be under way, in any thread."""
+        own = self.division.shots
+        sources = [list(shot.sources) for shot in shots[own.start : own.stop]]
+        return [part.injection.tables(sources, self.total_steps) for part in self.parts]
+
+    def start(self, prepared: Prepared) -> None:
+        """Start over with shots that were prepared; all ranks have to."""
+        loaded = zip(self.parts, prepared, strict=True)
+        fits = [part.injection.load(tables) for part, tables in loaded]
+        self.step = self.total_steps
+        for held in self.state().values():
+            held.array[:] = 0
+        if not all(self.ranks.share(self._take is not None and all(fits))):
+            steps = tuple(map(self._bind, self.setup.physics.parities))
+            one = self.ranks if self.division.crew > 1 else Alone()
+            self._take = one.program(self.backend, steps)
+        self.step = 0
+
+    def state(self) -> dict[str, Held]:
+        """Name all arrays that steps up to now have changed and later ones need, as they are.
+
+        Another simulation that has loaded the same shots goes on to the same bits once it has this
+        `step`, and these numbers in its own arrays.
+        """
+        found = {"record": self.recorder.state(self.step)}
+        found |= {f"maps/{name}": held for name, held in self.maps.state().items()}
+        for n, part in self._numbered.items():
+            found |= {f"part{n}.{name}": held for name, held in part.state().items()}
+        return found
+
+    @property
+    def paced(self) -> bool:
+        """Whether this rank queues steps by itself; see `Alone`."""
+        return self.ranks.paced or self.division.crew == 1
+
+    @property
+    def parity(self) -> int:
+        """Which names the arrays of the next step go by (see `Fields`)."""
+        return self.step % len(self.setup.physics.parities)
+
+    @property
+    def left(self) -> int:
+        """The parity of the last step, for `Fields.written`."""
+        return (self.step - 1) % len(self.setup.physics.parities)
+
+    def advance(self, steps: int) -> None:
+        """Take a number of steps, at most up to `total_steps`."""
+        if self.step + steps > self.total_steps:
+            raise ValueError(f"{self.step} + {steps} steps exceed the run's {self.total_steps}")
+        assert self._take is not None  # since the first shots were loaded
+        self._take(self.step, steps)
+        self.step += steps
+
+    def _bind(self, parity: int) -> Step:
+        """List what a step launches: in order, beside one another within a list.
+
+        Sources near a cut act before their points travel to the neighbour.
+        """
+        schedule = _each([one for p in self.parts for one in p.injection.worked_out()], "sources")
+        for n, stage in enumerate(self.setup.physics.stages):
+            bound = [part.stages[n] for part in self.parts]
+            halo = self._halos[parity][n]
+            near, far = (
+                [i for p in self.parts for i in p.injection.bound(stage.name, inner, parity)]
+                for inner in (False, True)
+            )
+            images = [fill for part in self.parts for fill in part.images[parity][stage.name]]
+            name, between = stage.name, f"{stage.name} halo"
+            edges = [launch for b in bound for launch in b.edges[parity]]
+            schedule.append(Group(edges, "edge", name))
+            schedule += _each([one for b in bound for one in b.edge_corrections], name, "edge")
+            schedule += _each(near, "sources", "edge")
+            schedule += [Group(group, group.where, between) for group in halo.start]
+            core = [launch for b in bound for launch in b.core[parity]]
+            schedule.append(Group(core, "core", name))
+            schedule += _each([one for b in bound for one in b.core_corrections], name, "core")
+            schedule += _each(far, "sources", "core")
+            schedule += [Group(group, group.where, between) for group in halo.finish]
+            schedule += _each(images, f"{name} images")
+        schedule += _each(self.recorder.launches(parity), "receivers")
+        schedule += _each(self.maps.launches(parity), "maps")
+        return [group for group in schedule if group]
+
+    def views(self, name: str) -> list[tuple[Box, View]]:
+        """Give each part's owned points and its view (shot, z, y, x) of a field after a step."""
+        return [
+            (p.subdomain.owned, View(self.backend, p.subdomain.inside(array)))
+            for p, array in self._left(name)
+        ]
+
+    def largest(self, name: str) -> Callable[[], tuple[float, tuple[int, int, int]]]:
+        """Start to look for the largest magnitude of a field.
+
+        The result waits for it, and gives it with its x, y, z in the grid.
+        """
+        key = (name, self.parity)
+        if key not in self._searches:
+            self._searches[key] = [
+                self.backend.largest(a, p.subdomain.strides[1]) for p, a in self._left(name)
+            ]
+        looks = [start() for start in self._searches[key]]
+
+        def wait() -> tuple[float, tuple[int, int, int]]:
+            found = [look() for look in looks]
+            size, part = max((f.size, n) for n, f in enumerate(found))
+            place = self.parts[part].subdomain.point(found[part].at)
+            return max(self.ranks.share((size, place)))
+
+        return wait
+
+    def _left(self, name: str) -> list[tuple[Part, Any]]:
+        """Give each part's array of a field as the last step left it."""
+        return [(p, p.fields.written(name, self.left)) for p in self.parts]
+
+    def field(self, name: str) -> np.ndarray:
+        """Give a field (shot, z, y, x) as the last step left it, layers included."""
+        nx, ny, nz = self.setup.grid.points
+        whole = np.empty((len(self.division.shots), nz, ny, nx), self.backend.precision)
+        for owned, view in self.views(name):
+            (_, y0, z0), (_, y1, z1) = owned.lo, owned.hi
+            whole[:, z0:z1, y0:y1] = view[...]
+        return whole
+
+
+def _each(launches: list[Launch], name: str, where: str = "") -> Step:
+    """Let launches run one after the other."""
+    return [Group([one], where, name) for one in launches]
+
+
+def divide(
+    setup: Setup, backend: Backend, ranks: Alone, parts: tuple[int, int] | None = None
+) -> Division:
+    """Cut the grid of a setup for some ranks, or each grid where several stand side by side.
+
+    Args:
+        setup: what to run.
+        backend: where it runs: how many numbers a lane has, and what a point in a layer costs.
+        ranks: that share it.
+        parts: along z and y; None for those that the scenario names, or that suit the ranks.
+
+    Raises:
+        ScenarioError: the grid cannot be cut so, or there are fewer parts than ranks.
+    """
+    scenario = setup.scenario
+    given, faces = scenario.grid.decomposition, image_faces(scenario, setup.grid, setup.physics)
+    periodic = "".join(face.axis for face in faces if face.kind == "periodic")
+    crew = ranks.count // setup.grids
+    if parts is None and given == "auto":
+        parts = best_parts(setup.grid, setup.halo, crew, periodic)
+    try:
+        cut = parts or given
+        _refuse(cut, crew, periodic)
+        dear = backend.pml_costs[setup.physics.name]
+        number = ranks.number // crew
+        parted = subdomains(setup, backend.lane_width, cut, number, pml_cost=dear)
+        return Division(parted, ranks, setup.grids, dear)
+    except ScenarioError as error:
+        if parts is not None:
+            raise
+        problem = str(error).removeprefix("decomposition: ")
+        raise scenario.mistake("grid", "decomposition", problem=problem) from None
+
+
+def _refuse(parts: tuple[int, int], ranks: int, periodic: str) -> None:
+    for axis, count in zip("zy", parts, strict=True):
+        if count > 1 and axis in periodic:
+            raise ScenarioError(
+                f"decomposition: {count} parts along {axis}, which is periodic; use 1 part there"
+            )
+    if parts[0] * parts[1] < ranks:
+        raise ScenarioError(
+            f"decomposition: {parts[0]} x {parts[1]} parts for {ranks} ranks; use a part for each, "
+            "or auto, or start fewer"
+        )
+
+
+def build(
+    scenario: Any,
+    choice: Choice | None = None,
+    *,
+    threads: int | None = None,
+    parts: tuple[int, int] | None = None,
+) -> Simulation:
+    """Build the simulation of a scenario's first batch of shots.
+
+    Args:
+        scenario: a checked scenario.
+        choice: where it goes (`seismo.backends.select.choose`), the CPU when None.
+        threads: threads to use on the CPU, all cores when None.
+        parts: subdomains along z and y (the answer does not depend on it), the scenario's if None.
+
+    Raises:
+        ScenarioError: something in the scenario cannot be built.
+    """
+    backend = (choice or choose("cpu", threads=threads)).make(scenario.precision)
+    return Simulation(prepare(scenario, backend.batch_points), backend, parts)

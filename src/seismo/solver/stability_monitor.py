@@ -1,0 +1,152 @@
+"""The watch for a wavefield that blows up.
+
+An instability grows by a factor at every step and spreads, so that looking at every few planes
+every `EVERY` steps finds it soon; the exact place is sought only then.
+"""
+
+from __future__ import annotations
+
+import math
+from collections import deque
+from collections.abc import Callable, Iterable
+from typing import Any
+
+import numpy as np
+
+from seismo.backends.communicator import Alone
+from seismo.errors import UnstableError
+from seismo.grid.grid import AXES, Box, Triple, triple
+from seismo.scenario.units import with_unit
+
+EVERY = 50  # steps between two looks
+GROWTH = 1e3  # by focusing, a wavefield may exceed what it was while its sources acted
+OVERFLOW = 1e30  # near the end of float32
+Index = Triple  # x, y, z
+Pieces = Iterable[tuple[Box, Any]]  # owned points, and what gives arrays where it is indexed
+
+
+class Watch:
+    """Look for a wavefield that blows up.
+
+    The machine searches while it steps on; what it found is judged `Backend.looks_ahead` looks
+    later, so that nobody waits.
+    """
+
+    def __init__(self, simulation: Any, field: str, quiet_after: float) -> None:
+        """Watch one field.
+
+        Args:
+            simulation: what steps.
+            field: name of a field that every instability reaches.
+            quiet_after: time in s after which all sources are silent.
+        """
+        self.field = field
+        self._simulation, self._quiet_after = simulation, quiet_after
+        self._grid, self._dt = simulation.setup.grid, simulation.dt
+        self._ahead = simulation.backend.looks_ahead
+        self._looks: deque[tuple[int, Callable[[], tuple[float, Index]]]] = deque()
+        self._good, self._place = 0, (0, 0, 0)
+        self._peak = 0.0
+
+    def found(self) -> dict[str, Any]:
+        """Give what the looks so far have found, as JSON holds it."""
+        return {"good": self._good, "place": list(self._place), "peak": self._peak}
+
+    def recall(self, found: dict[str, Any]) -> None:
+        """Go on from what an earlier watch has found."""
+        self._good, self._peak = found["good"], found["peak"]
+        self._place = triple(found["place"])
+
+    def look(self, step: int) -> None:
+        """Begin to look at the field after a step, and judge earlier looks.
+
+        Raises:
+            UnstableError: the field is NaN, infinite or far larger than its sources made it.
+        """
+        self._looks.append((step, self._simulation.largest(self.field)))
+        while len(self._looks) > self._ahead:
+            self._judge()
+
+    def finish(self) -> None:
+        """Judge all looks.
+
+        Raises:
+            UnstableError: as above.
+        """
+        while self._looks:
+            self._judge()
+
+    def _judge(self) -> None:
+        step, largest = self._looks.popleft()
+        (peak, place), time = largest(), step * self._dt
+        bound = OVERFLOW
+        if time > self._quiet_after and self._peak > 0.0:
+            bound = min(bound, GROWTH * self._peak)
+        if peak > bound:
+            raise UnstableError(self._message(step, peak, place), self._good)
+        if time <= self._quiet_after or self._peak == 0.0:
+            self._peak = max(self._peak, peak)
+        self._good, self._place = step, place
+
+    def _message(self, step: int, peak: float, index: Index) -> str:
+        """Say when and where it grew, and why.
+
+        What is not finite any more began in the middle of it, as far as it has not spread to
+        everywhere; then the place where the last sound look found most is named.
+        """
+        said = f"{self.field} reaches {peak:.3g}"
+        if not math.isfinite(peak):
+            lost = _middle_of_the_lost(self._simulation.views(self.field), self._simulation.ranks)
+            said = (
+                f"{self.field} is not finite"
+                if lost
+                else (f"{self.field} is finite nowhere; at step {self._good} it was largest")
+            )
+            index = lost or self._place
+        when = f"the wavefield is unstable at step {step} (t = {with_unit(step * self._dt, 's')})"
+        place = {a: float(self._grid.coordinate(a, index[AXES.index(a)])) for a in self._grid.axes}
+        medium = self._simulation.setup.earth.sample(place["z"], place.get("y"), place["x"])
+        around = {name: float(np.ravel(v)[0]) for name, v in medium.items()}
+        where = ", ".join(f"{a} = {v:.6g} m" for a, v in place.items())
+        return f"{when}: {said} at {where} ({_described(around)}); {self._cause(index, around)}"
+
+    def _cause(self, index: tuple[int, int, int], around: dict[str, float]) -> str:
+        """Name the likeliest cause and what to do."""
+        inner = self._grid.extent
+        outside = [
+            a
+            for a in self._grid.axes
+            if not inner.lo[AXES.index(a)] <= index[AXES.index(a)] < inner.hi[AXES.index(a)]
+        ]
+        if outside:
+            return (
+                f"it grows in the absorbing layer along {', '.join(outside)}: "
+                "make the model constant towards that face, or widen boundaries.layer.points"
+            )
+        vp, vs = around.get("vp"), around.get("vs")
+        if vp and vs and vp / vs < math.sqrt(2.0):
+            return f"vp/vs is {vp / vs:.2f} there, below sqrt(2): check vs"
+        if vs == 0.0:
+            return "it grows in the fluid (vs = 0): lower time.courant, or check the model there"
+        return "check the model for extreme contrasts there, or lower time.courant"
+
+
+def _described(around: dict[str, float]) -> str:
+    units = {"vp": "m/s", "vs": "m/s", "rho": "kg/m3"}
+    return ", ".join(f"{name} {value:.5g} {units[name]}" for name, value in around.items())
+
+
+def _middle_of_the_lost(pieces: Pieces, ranks: Alone) -> Index | None:
+    """Give x, y, z of the middle of what is not finite, None where all or nothing is."""
+    lost, points, middle = 0, 0, np.zeros(3)
+    for owned, array in pieces:
+        for z in range(array.shape[1]):
+            plane = array[:, z]
+            _, ys, xs = np.nonzero(~np.isfinite(plane))
+            corner = np.array([owned.lo[0], owned.lo[1], owned.lo[2] + z])
+            middle += [xs.sum(), ys.sum(), 0.0] + corner * len(xs)
+            lost, points = lost + len(xs), points + plane.size
+    lost, points, middle = (
+        sum(some) for some in zip(*ranks.share((lost, points, middle)), strict=True)
+    )
+    return triple([round(n / lost) for n in middle.tolist()]) if 0 < lost < points else None

@@ -1,0 +1,244 @@
+"""Stages bound to one subdomain: formula, operators, boxes and arrays become plain launches.
+
+A stage runs its edge boxes first and its core later, so that halos can travel meanwhile.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from itertools import pairwise, product, zip_longest
+from typing import Any
+
+import numpy as np
+
+from seismo.backends.base import Backend, Launch, Operands, SweepTables, Variant
+from seismo.equations.table import Stage
+from seismo.grid.decomposition import LINE, Subdomain
+from seismo.grid.global_index import Held, Place
+from seismo.grid.grid import AXES, Box, Grid
+from seismo.solver.cpml import Region, spans
+from seismo.solver.fields import Fields
+
+SLOT_STAGGER = 9  # lines between the variables of a region, so that no cache set holds them all
+
+
+class LayerMemory:
+    """Own the memory variables of one stage, in every region and span, in one array.
+
+    Where they are differentiated there are `pad` zeros on both sides. Along x those before a row
+    are whole lanes or lines, so that rows are aligned; those behind it are the next row's, or the
+    stagger.
+
+    A backend that takes second derivatives at once has three arrays with a variable each: the
+    outer one, and the flux of even and of odd steps, since neighbours still read the old one. At
+    the ends of rows they hold the layer alone: the points beside it have theirs in the margin,
+    zeros but in corners, and weights of 0 for what they see of the next row.
+    """
+
+    def __init__(
+        self, backend: Backend, stage: Stage, subdomain: Subdomain, regions: list[Region], pad: int
+    ) -> None:
+        self._layout: dict[tuple[Region, int], tuple[int, ...]] = {}
+        self.at_once = backend.at_once and stage.where == "layer"
+        self.slots, arrays = (1, 3) if self.at_once else (stage.slots, 1)
+        places, size = list[Place](), LINE  # where the first row begins, more is looked at
+        layer = spans(subdomain.grid, backend.lane_width, 0)
+        for (number, region), span in product(enumerate(regions), range(3)):
+            alone = self.at_once and span != 1 and region.spans[1][0] < region.spans[1][1]
+            x0, x1 = layer[span] if alone else region.spans[span]
+            (_, y0, z0), (_, y1, z1) = region.box.lo, region.box.hi
+            box = Box((x0, y0, z0), (x1, y1, z1)) & subdomain.owned
+            (x0, y0, z0), (x1, y1, z1) = box.lo, box.hi
+            stretched = region.stretched(span)
+            if not stretched or not box.size or not self.slots:
+                continue
+            margin = [pad if a in stretched else 0 for a in AXES]
+            whole = LINE if span == 1 else backend.lane_width
+            margin[0] = -(-margin[0] // whole) * whole
+            _, ny, nz = (n + 2 * m for n, m in zip(box.shape, margin, strict=True))
+            pitch = margin[0] + -(-box.shape[0] // whole) * whole
+            slot = pitch * ny * nz + SLOT_STAGGER * whole
+            corner = [m - lo for m, lo in zip(margin, box.lo, strict=True)]
+            first = size + (corner[2] * ny + corner[1]) * pitch + corner[0]
+            shot = slot * self.slots * len(stretched)
+            self._layout[region, span] = (first, pitch, pitch * ny, slot, shot)
+            size += -(-shot * subdomain.batch // LINE) * LINE
+            strides = (shot, slot, pitch * ny, pitch, 1)
+            start = first + z0 * strides[2] + y0 * pitch + region.spans[span][0]
+            shots = (subdomain.shots.start, subdomain.shots.stop)
+            counts = (shots, (0, shot // slot), (z0, z1), (y0, y1), region.spans[span])
+            name = f"layer.{stage.name}.{number}.{span}"
+            places.append(Place(name, start, strides, tuple((run,) for run in counts)))
+        self.held = [
+            Held(
+                backend.zeros(size + backend.lane_width),
+                [replace(p, whole=f"{p.whole}.{n}") for p in places],
+            )
+            for n in range(arrays)
+        ]
+
+    def arrays(self, parity: int) -> tuple[Any, ...]:
+        """Give the array; or the outer variable's, the flux as it is, and as it will be."""
+        outer, *flux = (held.array for held in self.held)
+        return outer, *(reversed(flux) if parity else flux)
+
+    def columns(self, region: Region, span: int, shot: int, offset: tuple[int, int, int]):
+        """Give the memory columns of a box: index of array index (0, 0, 0), strides, slot size."""
+        if (region, span) not in self._layout:
+            return 0, 0, 0, 0
+        first, memory_y, memory_z, slot, shot_step = self._layout[region, span]
+        ox, oy, oz = offset
+        origin = first - oz * memory_z - oy * memory_y - ox + shot * shot_step
+        return origin, memory_y, memory_z, slot
+
+
+@dataclass(frozen=True)
+class Binding:
+    """What all stages of a subdomain share.
+
+    Attributes:
+        backend: where they run.
+        subdomain: its arrays' shape.
+        fields: its arrays.
+        tables: coefficients and profiles.
+        order: of the differences.
+        regions: boxes of one variant each.
+        closed_width: width of the surface weights, 0 without a closed free surface.
+        even: by stage, of every plane z of the grid, whether its medium is even.
+        damped: whether layers damp the fields themselves.
+    """
+
+    backend: Backend
+    subdomain: Subdomain
+    fields: Fields
+    tables: SweepTables
+    order: int
+    regions: list[Region]
+    closed_width: int
+    even: dict[str, np.ndarray]
+    damped: bool = False
+
+
+def _rows(
+    binding: Binding, stage: Stage, memory: LayerMemory, region: Region, box: Box
+) -> list[list[int]]:
+    """Give the columns of a box of one region, for every shot."""
+    sub = binding.subdomain
+    ox, oy, oz = sub.offset
+    (_, y0, z0), (_, y1, z1) = box.lo, box.hi
+    found = []
+    for shot in range(sub.batch):
+        along: list[int] = []
+        for span, (x0, x1) in enumerate(region.spans):
+            idle = stage.where == "layer" and not region.stretched(span)
+            along += [x0 + ox, (x0 if idle else x1) + ox]
+            along += memory.columns(region, span, shot, sub.offset)
+        rows = (z0 + oz, z1 + oz, y0 + oy, y1 + oy)
+        packed = binding.fields.packed(z0, stage.coefficients)
+        found.append([*rows, shot * sub.volume, packed, *along])
+    return found
+
+
+def _pieces(box: Box, even: np.ndarray | None) -> list[tuple[bool, Box]]:
+    """Cut a box in runs of planes that are even, and that are not."""
+    if even is None:
+        return [(False, box)]
+    (x0, y0, z0), (x1, y1, z1) = box.lo, box.hi
+    cuts = [z0, *(z for z in range(z0 + 1, z1) if even[z] != even[z - 1]), z1]
+    return [(bool(even[a]), Box((x0, y0, a), (x1, y1, b))) for a, b in pairwise(cuts)]
+
+
+def reached(stage: Stage, grid: Grid, closed: bool) -> Box:
+    """Give the points that a stage may change, where a free surface is closed or not."""
+    nx, ny, nz = grid.points
+    return Box((0, 0, 0), (nx, ny, int(closed) if stage.where == "surface" else nz))
+
+
+class BoundStage:
+    """One stage on one subdomain: `edges[parity]` and `core[parity]` list its launches.
+
+    The edges are what the neighbours wait for. Corrections follow the updates of the same points.
+    `memories` are the arrays of the layers that a step leaves for the next.
+    """
+
+    def __init__(self, binding: Binding, stage: Stage, memory: LayerMemory, number: int) -> None:
+        """Bind the stage that is the n-th of a step."""
+        self.stage, self._number = stage, number
+        self.memories = list(memory.held)
+        edges, core = binding.subdomain.edges_and_core()
+        parities = binding.fields.physics.parities
+        self.edges = [self._launches(binding, memory, edges, parity) for parity in parities]
+        self.core = [self._launches(binding, memory, [core], parity) for parity in parities]
+        self.edge_corrections: list[Launch] = []
+        self.core_corrections: list[Launch] = []
+
+    def _launches(
+        self, binding: Binding, memory: LayerMemory, boxes: list[Box], parity: int
+    ) -> list[Launch]:
+        stage, grouped = self.stage, dict[tuple[str, str, bool, bool], list[list[int]]]()
+        for region in self._regions(binding, memory):
+            for box in boxes:
+                part = region.box & box
+                if not part.size or not (region.ends or stage.where != "layer"):
+                    continue
+                for even, piece in _pieces(part, binding.even.get(stage.name)):
+                    key = (region.middle, region.ends, region.closed, even)
+                    rows = _rows(binding, stage, memory, region, piece)
+                    grouped.setdefault(key, []).extend(rows)
+        arrays = binding.fields.arrays(parity)
+        axes, launches = binding.subdomain.grid.axes, list[list[Launch]]()
+        interior_first = sorted(grouped.items(), key=lambda item: len(item[0][0]))
+        for (middle, ends, closed, even), rows in interior_first:
+            formula, coefficients = stage.on(even)
+            writes, reads, model = (
+                tuple(arrays[n] for n in names)
+                for names in (stage.writes, stage.reads, coefficients)
+            )
+            sparse = binding.fields.physics.sparse.keys() & set(coefficients)
+            operands = Operands(writes, reads, model, packed=bool(sparse))
+            width = binding.closed_width if closed else 0
+            variant = Variant(
+                binding.order, axes, middle, ends, memory.slots, width, memory.at_once,
+                binding.damped,
+            )  # fmt: skip
+            launches.append(binding.backend.sweep(
+                formula, variant, binding.tables, np.array(rows, np.int64), memory.arrays(parity),
+                operands,
+                back=(self._number + parity) % 2 == 1,
+            ))  # fmt: skip
+        # the longest first; ends of rows, where they are apart, fill what is left of the card
+        return [one for turn in zip_longest(*launches) for one in turn if one is not None]
+
+    def _regions(self, binding: Binding, memory: LayerMemory) -> list[Region]:
+        if self.stage.where == "layer" and memory.at_once:
+            return []  # the stage that shares its memory does it
+        if self.stage.where != "surface":
+            return binding.regions
+        row = reached(self.stage, binding.subdomain.grid, binding.closed_width > 0)
+        nx = row.shape[0]
+        return [Region(row, ((0, 0), (0, nx), (nx, nx)), "", "", False)] if row.size else []
+
+    def follow(self, edges: list[Launch], core: list[Launch], memories: list[Held]) -> None:
+        """Run corrections right after the updates of the same points; they keep `memories`."""
+        self.edge_corrections += edges
+        self.core_corrections += core
+        self.memories += memories
+
+
+def bind_stages(binding: Binding, stages: tuple[Stage, ...], pad: int) -> list[BoundStage]:
+    """Bind the stages of a wave equation to a subdomain.
+
+    Args:
+        binding: what they share.
+        stages: the equation's table.
+        pad: margin of layer memory.
+    """
+    memories, bound = {}, []
+    for n, stage in enumerate(stages):
+        owner = stage.shares or stage.name
+        if owner not in memories:
+            memories[owner] = LayerMemory(
+                binding.backend, stage, binding.subdomain, binding.regions, pad
+            )
+        bound.append(BoundStage(binding, stage, memories[owner], n))
+    return bound

@@ -1,0 +1,266 @@
+"""One subdomain put together: its arrays, its operators' tables, bound stages, images, sources."""
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+import numpy as np
+
+from seismo.acquisition import wavelets
+from seismo.backends.base import SweepTables
+from seismo.equations.elastic.fluid_solid_operators import row_norms, uncut_rows
+from seismo.equations.table import Physics
+from seismo.grid import decomposition
+from seismo.grid.global_index import Held
+from seismo.grid.grid import AXES
+from seismo.model import cell_average
+from seismo.model.guides import BESIDE_BEDS
+from seismo.solver import cpml
+from seismo.solver.boundary_images import Face, bind_images, image, touching
+from seismo.solver.discretization import Setup, image_faces
+from seismo.solver.fields import Fields
+from seismo.solver.fluid_solid_rows import ContactRows
+from seismo.solver.injection import Injection
+from seismo.solver.layered_reading import layers_of
+from seismo.solver.one_sided_reading import fluid_density
+from seismo.solver.point_weights import Surroundings
+from seismo.solver.slip_terms import Neighbourhood, SlipTerms
+from seismo.solver.stages import Binding, BoundStage, bind_stages
+
+
+def _layer(setup: Setup) -> cpml.Layer:
+    spec = setup.scenario.boundaries.layer
+    alpha = spec.alpha
+    if alpha is None:
+        base = setup.scenario.base
+        lowest = min(wavelets.dominant_frequency(s.wavelet, base) for s in setup.scenario.sources)
+        alpha = setup.physics.layer_shift * lowest
+    # Ground that guides little, or for a short time, changes alpha as little as it damps.
+    guides = min(1.0, setup.guided_damping / BESIDE_BEDS)
+    least = guides * cpml.GUIDING_SHIFT
+    if setup.physics.second_order:
+        least = cpml.least_shift(setup.stencil.first, setup.stencil.second)
+    reflection, power, steep = cpml.default_profile(spec.points)
+    return cpml.Layer(
+        spec.reflection or reflection, spec.kappa, math.pi * alpha, spec.power or power,
+        setup.fastest, least, setup.guided_damping,
+        cpml.ALPHA_DROP + guides * (cpml.GUIDING_ALPHA_DROP - cpml.ALPHA_DROP), steep,
+    )  # fmt: skip
+
+
+def _tables(setup: Setup, subdomain: decomposition.Subdomain, at_once: bool) -> SweepTables:
+    grid, dt = setup.grid, setup.clock.dt
+    layer = _layer(setup)
+    spacing = np.array(grid.spacing)[:, None]
+    first = setup.stencil.first[None, :] / spacing
+    second = setup.stencil.second[None, :] / spacing**2
+    nz, ny, nx = subdomain.shape
+    profiles = []
+    # x counts from before the first row; a lane may reach behind its end.
+    for axis, length in zip(AXES, (nx + 2 * decomposition.LINE, ny, nz), strict=True):
+        a = AXES.index(axis)
+        padded = np.tile([[0.0], [0.0], [1.0]] * 2 + [[1.0]], (1, length))
+        if axis in grid.axes:
+            whole = cpml.profile(grid, axis, layer, dt)
+            lo, hi = subdomain.owned.lo[a], subdomain.owned.hi[a]
+            start = lo + subdomain.offset[a]
+            padded[:, start : start + hi - lo] = whole[:, lo:hi]
+        if at_once and axis != "x":
+            padded = np.concatenate([padded[:6], cpml.coupled(padded, first[a], second[a])])
+        profiles.append(padded)
+    within, closure = subdomain.owned & grid.extent, setup.closure
+    ends = zip(within.lo, within.hi, subdomain.offset, strict=True)
+    x, y, z = ((lo + shift, hi + shift) for lo, hi, shift in ends)
+    up, down = (closure.up, closure.down) if closure else (np.zeros((1, 1)), np.zeros((1, 1)))
+    return SweepTables(
+        strides=np.array(subdomain.strides),
+        first=first,
+        second=second,
+        profiles=(profiles[0], profiles[1], profiles[2]),
+        inside=(x, y, z),
+        up=up / grid.spacing[2],
+        down=down / grid.spacing[2],
+        surface=subdomain.offset[2],
+    )
+
+
+def _coordinates(
+    setup: Setup, subdomain: decomposition.Subdomain
+) -> tuple[np.ndarray, np.ndarray | None, np.ndarray]:
+    """Return those z, y, x [m] of the nodes that the model is averaged at."""
+    grid, a_halo = setup.grid, subdomain.halo
+    (x0, y0, z0), (x1, y1, z1) = subdomain.owned.lo, subdomain.owned.hi
+    z = grid.coordinate("z", np.arange(z0 - a_halo, z1 + a_halo))
+    x = grid.coordinate("x", np.arange(x0, x1))
+    y = None
+    if grid.dimensions == 3:
+        y = grid.coordinate("y", np.arange(y0 - a_halo, y1 + a_halo))
+    if setup.earth.layered:
+        y, x = None if y is None else y[:1], x[:1]
+    return z, y, x
+
+
+def _medium(setup: Setup, subdomain: decomposition.Subdomain) -> dict[str, np.ndarray]:
+    """Average the earth onto the nodes of a subdomain and its halo; one column if it is layered."""
+    grid, (z, y, x) = setup.grid, _coordinates(setup, subdomain)
+    spacing = dict(zip(AXES, grid.spacing, strict=True))
+    medium = cell_average(
+        setup.earth, z, y, x, spacing, setup.physics.medium, setup.scenario.averaging,
+        dtype=np.float64,
+    )  # fmt: skip
+    return {k: v[:, None, :] if v.ndim == 2 else v for k, v in medium.items()}
+
+
+def _own_densities(
+    setup: Setup, subdomain: decomposition.Subdomain, rho: np.ndarray
+) -> dict[str, np.ndarray]:
+    """Average densities about the velocities, in the planes z that keep them.
+
+    Where a cell holds any solid, there or at the two nodes beside it, they are the mean of these
+    nodes; so they are in all other planes of a layered earth.
+
+    Args:
+        setup: the run.
+        subdomain: whose points and halo.
+        rho: averages (z, y, x) at the nodes.
+    """
+    names = [name for name in setup.physics.sparse if name.startswith("rho_")]
+    if not names:
+        return {}
+    kept, layered = setup.uneven[setup.physics.sparse[names[0]]], setup.earth.layered
+    if not (kept.any() or layered):
+        return dict.fromkeys(names, np.zeros((1, 1, 1)))
+    first, last = (end[2] + n * subdomain.halo
+                   for end, n in ((subdomain.owned.lo, -1), (subdomain.owned.hi, 1)))  # fmt: skip
+    planes = np.flatnonzero(kept[np.clip(np.arange(first, last), 0, kept.size - 1)])
+    beyond = np.append(planes, planes + 1).clip(max=len(rho) - 1)  # they and the next ones
+    solid = np.isnan(_density(setup, subdomain, names[0], beyond, ""))
+    found = {}
+    for name in names:
+        axis = "zyx".index(name[-1])
+        mean = 0.5 * (rho + _next(rho, axis)) if layered else np.zeros(rho.shape)
+        own = _density(setup, subdomain, name, planes, name[-1])
+        here, there = np.split(solid, 2)
+        dry = np.isnan(own) | here | (there if axis == 0 else _next(here, axis))
+        pair = rho[beyond].reshape(2, len(planes), *rho.shape[1:])
+        beside = pair[1] if axis == 0 else _next(pair[0], axis)
+        mean[planes] = np.where(dry, 0.5 * (pair[0] + beside), own)
+        found[name] = mean
+    return found
+
+
+def _density(
+    setup: Setup, subdomain: decomposition.Subdomain, name: str, planes: np.ndarray, axis: str
+) -> np.ndarray:
+    """Average a density (planes, y, x) half a cell along an axis from the nodes ("": at them)."""
+    z, y, x = _coordinates(setup, subdomain)
+    spacing = dict(zip(AXES, setup.grid.spacing, strict=True))
+    half = {a: 0.5 * spacing[a] * (a == axis) for a in AXES}
+    found = cell_average(
+        setup.earth, z[planes] + half["z"], None if y is None else y + half["y"], x + half["x"],
+        spacing, (name,), setup.scenario.averaging, dtype=np.float64,
+    )[name]  # fmt: skip
+    return found[:, None, :] if found.ndim == 2 else found
+
+
+def _next(values: np.ndarray, axis: int) -> np.ndarray:
+    """Return the values of the next points along an axis; those of the last ones stay."""
+    count = values.shape[axis]
+    return values.take(np.minimum(np.arange(count) + 1, count - 1), axis)
+
+
+def subdomains(
+    setup: Setup, lane: int, parts: tuple[int, int] = (1, 1), number: int = 0, **how: float
+) -> list[list[decomposition.Subdomain]]:
+    """Cut one of a setup's grids in parts along z and y, for lanes of so many numbers.
+
+    Volumes of many fields have rows of half lines: those of two fields march across their layers,
+    along y from rows of one kind to those of the other.
+    """
+    middle, shots = cpml.spans(setup.grid, lane, setup.reach)[1][0], setup.shots_on(number)
+    short = setup.grid.dimensions == 3 and not setup.physics.second_order
+    unit = decomposition.SECTOR if short else decomposition.LINE
+    uncut = uncut_rows(setup.contacts, setup.stencil.first, setup.halo)
+    uncut |= frozenset(range(setup.closure.rows if setup.closure else 0))
+    return decomposition.decompose(
+        setup.grid, setup.halo, parts, len(shots), middle, shots.start, unit, uncut=uncut, **how
+    )
+
+
+def surroundings_of(setup: Setup) -> Surroundings:
+    """Return what the weights of a run's sources and receivers depend on."""
+    grid, physics, averaging = setup.grid, setup.physics, setup.scenario.averaging
+    faces, first = image_faces(setup.scenario, grid, physics), setup.stencil.first
+    layers = None
+    if not setup.extremes.uniform:
+        layers = layers_of(physics, setup.earth, grid, averaging, first, setup.contacts)
+    return Surroundings(
+        grid, physics, setup.closure, any(f.kind == "free_surface" for f in faces),
+        setup.stencil.order // 2, setup.slope, setup.contacts,
+        row_norms(setup.contacts, first, grid.points[2]),
+        fluid_density(setup.earth, grid, averaging),
+        layers,
+    )  # fmt: skip
+
+
+class Part:
+    """One subdomain: its arrays, bound stages and sources."""
+
+    def __init__(
+        self, setup: Setup, backend: Any, subdomain: decomposition.Subdomain, around: Surroundings
+    ) -> None:  # fmt: skip
+        physics, scenario = setup.physics, setup.scenario
+        self.subdomain, self._backend = subdomain, backend
+        self.fields = Fields(backend, physics, subdomain, setup.uneven, setup.reach)
+        medium = _medium(setup, subdomain)
+        contacts = ContactRows(setup.contacts, subdomain, setup.clock.dt)
+        contacts.adjust(medium)
+        if "rho" in medium:
+            medium |= _own_densities(setup, subdomain, medium["rho"])
+        faces = image_faces(scenario, setup.grid, physics)
+        self.fields.set_coefficients(
+            physics.coefficients(medium, setup.clock.dt), lambda array: self._fill(faces, array)
+        )
+        closed_rows = setup.closure.rows if setup.closure else 0
+        tables = _tables(setup, subdomain, backend.at_once and physics.second_order)
+        binding = Binding(
+            backend, subdomain, self.fields, tables, setup.stencil.order,
+            cpml.regions(setup.grid, backend.lane_width, closed_rows, setup.reach),
+            setup.closure.up.shape[1] if setup.closure else 0, setup.even,
+            setup.guided_damping > 0.0,
+        )  # fmt: skip
+        self.stages: list[BoundStage] = bind_stages(binding, physics.stages, setup.pad)
+        closed = tables.down if setup.closure else ()
+        arrays = self.fields.arrays(0)
+        contacts.correct(backend, self.stages, medium, tables, arrays, closed)
+        if scenario.averaging == "effective":
+            solid = setup.extremes.vs_max > 0.0
+            near = Neighbourhood(setup.earth, solid, closed_rows, setup.stencil.order // 2)
+            slip = SlipTerms(physics, subdomain, near, medium, setup.clock.dt)
+            slip.correct(backend, self.stages, tables, arrays)
+        self.injection = Injection(
+            backend, around, self.fields, faces, setup.clock, scenario.time.dispersion_removal
+        )
+        self.images = [
+            {s.name: self._images(faces, physics, s.writes, parity) for s in physics.stages}
+            for parity in physics.parities
+        ]
+
+    def state(self) -> dict[str, Held]:
+        """Name all arrays that a step leaves for the next, and say what they hold."""
+        # Stages may share their memory.
+        memories = {id(m.array): m for stage in self.stages for m in stage.memories}.values()
+        fields = self.fields.wavefield.items()
+        found = {name: Held(a, [self.subdomain.place(f"field.{name}")]) for name, a in fields}
+        return found | {f"memory{n}": m for n, m in enumerate(memories)}
+
+    def _fill(self, faces: list[Face], array: Any) -> None:
+        for face in touching(faces, self.subdomain):
+            for launch in image(self._backend, None, face, self.subdomain, array):
+                launch()
+
+    def _images(self, faces, physics: Physics, names, parity: int):
+        written = tuple(physics.named(name) for name in names)
+        arrays = self.fields.arrays(parity)
+        return bind_images(self._backend, faces, written, self.subdomain, lambda name: arrays[name])

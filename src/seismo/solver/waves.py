@@ -1,0 +1,191 @@
+"""What waves the grid of a run has to carry: their spectra, and how far they travel in each medium.
+
+No rays are traced. The longest path is the distance from a source to the farthest receiver, or
+to the farthest corner of the extent where the motion is wanted everywhere, and no longer than a
+wave gets within the duration. A medium that holds a source or a receiver is crossed along all of
+it, another one of some layers twice in its thickness, each of many media by its share of points.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from seismo.acquisition.geometry import Shot
+from seismo.acquisition.receivers import ReceiverGroup
+from seismo.acquisition.spectra import spectra_of
+from seismo.equations.table import Physics
+from seismo.grid.coefficients import Stencil
+from seismo.grid.dispersion import Operator, Spectra
+from seismo.grid.grid import AXES, Grid
+from seismo.grid.surface_closure import Kind
+from seismo.model.earth import Earth
+from seismo.model.media import Medium, media_of
+
+_MOST_PAIRS = 2_000_000  # of sources and receivers whose distances are computed each
+_ISOTROPIC = {"pressure", "explosion"}
+_SHORTEST = 1.2e-4  # of the energy lies above it: 2.5 times the frequency of a Ricker wavelet
+
+
+@dataclass(frozen=True)
+class Passage:
+    """How far waves travel in a medium.
+
+    Attributes:
+        medium: where.
+        velocity: of the slowest wave there in m/s.
+        distance: m.
+    """
+
+    medium: Medium
+    velocity: float
+    distance: float
+
+
+@dataclass(frozen=True)
+class Waves:
+    """What a grid has to carry.
+
+    Attributes:
+        spectra: of the traces.
+        passages: longest paths, one in each medium.
+        spacing: (axis) m.
+        second_order: whether second differences drive the waves.
+        longest: distance in m from a source to what is farthest of it.
+        surface: how differences close a free surface, None where there is none or images make it.
+        near_surface: by how much the near field of sources among its rows errs, in a moment's.
+        depth: in m below the top of the shallowest source, and of the shallowest receiver, added.
+        duration: s.
+        layered: whether the earth varies with depth only.
+        reverberating: whether waves come back from the top.
+        dt: time step in s where its error stays in the traces, else 0.
+    """
+
+    spectra: Spectra
+    passages: tuple[Passage, ...]
+    spacing: tuple[float, ...]
+    second_order: bool
+    longest: float
+    surface: Kind | None
+    near_surface: float
+    depth: float
+    duration: float
+    layered: bool
+    reverberating: bool
+    dt: float = 0.0
+
+    @property
+    def fastest(self) -> float:
+        """Velocity of the fastest wave in m/s."""
+        media = [passage.medium for passage in self.passages]
+        return max(medium.vp or medium.slowest for medium in media)
+
+    @property
+    def slowest(self) -> float:
+        """Velocity of the slowest wave in m/s."""
+        return min(passage.velocity for passage in self.passages)
+
+    @property
+    def carried(self) -> float:
+        """Share of the energy that waves of the fastest medium carry: two points a wavelength."""
+        highest = self.fastest / (2.0 * max(self.spacing))
+        return float(self.spectra.energy[:, self.spectra.frequency < highest].sum(axis=1).max())
+
+    @property
+    def shortest_period(self) -> float:
+        """Period in s of the shortest waves that count (`_SHORTEST`)."""
+        below = np.cumsum(self.spectra.energy, axis=1)
+        ends = (below < 1.0 - _SHORTEST).sum(axis=1).max()
+        return 1.0 / float(self.spectra.frequency[min(ends, len(self.spectra.frequency) - 1)])
+
+    def points(self, velocity: float) -> float:
+        """Return the points in the shortest wavelength, along the axis of the largest spacing."""
+        return velocity * self.shortest_period / max(self.spacing)
+
+    def phase(
+        self, stencil: Stencil, velocity: float, direction: tuple[float, ...] | None = None
+    ) -> np.ndarray:
+        """Return the phase error (n) in rad/m of the spectra's frequencies.
+
+        Args:
+            stencil: order and tolerance of the differences.
+            velocity: of the waves in m/s.
+            direction: (axis) of length 1; left out, the axis with the largest spacing, along which
+                differences err most.
+        """
+        largest = int(np.argmax(self.spacing))
+        along = tuple(float(axis == largest) for axis in range(len(self.spacing)))
+        operator = Operator(stencil, self.second_order, self.spacing, self.dt)
+        return operator.phase(self.spectra.frequency, velocity, direction or along)
+
+
+def waves_of(
+    scenario: Any, physics: Physics, grid: Grid, earth: Earth, shots: Sequence[Shot],
+    groups: Sequence[ReceiverGroup], surface: Kind | None, near_surface: float,
+) -> Waves:  # fmt: skip
+    """Return what the grid of a run has to carry.
+
+    Args:
+        scenario: a checked scenario.
+        physics: the wave equation.
+        grid: the grid.
+        earth: vp, vs, rho anywhere.
+        shots: all of them.
+        groups: receivers.
+        surface: how differences close a free surface, None where they do not.
+        near_surface: by how much the near field of sources among its rows errs, in a moment's.
+    """
+    media = media_of(earth, grid)
+    sources = [source for shot in shots for source in shot.sources]
+    quantities = {name for group in groups for name in group.quantities}
+    everywhere = not groups or bool(scenario.output.maps)
+    longest = _longest_path(grid, sources, groups, everywhere)
+    shear = len(media) > 1 or surface is not None or not {s.kind for s in sources} <= _ISOTROPIC
+    depths = [np.array([s.position[2] for s in sources])]
+    depths += [group.positions[:, 2] for group in groups]
+    ends = np.concatenate(depths)
+    recorded = 0.0 if everywhere else min(d.min() for d in depths[1:]) - grid.origin[2]
+    passages = []
+    deepest = max(medium.bottom for medium in media)
+    for medium in media:
+        velocity = medium.slowest if shear else medium.vp or medium.slowest
+        crossed = min(longest, velocity * scenario.time.duration)
+        low, high = medium.top - grid.spacing[2], medium.bottom + grid.spacing[2]
+        if medium.stands_for:
+            crossed *= medium.share
+        elif not ((low <= ends) & (ends <= high)).any():
+            crossed = min(crossed, 2.0 * (high - low))
+        elif medium.bottom < deepest:  # what lies below sends waves back through it
+            crossed = min(max(crossed, 2.0 * (high - low)), velocity * scenario.time.duration)
+        passages.append(Passage(medium, velocity, crossed))
+    return Waves(
+        spectra_of(sources, quantities, grid.dimensions), tuple(passages),
+        tuple(grid.spacing[AXES.index(axis)] for axis in grid.axes), physics.second_order,
+        longest, surface, near_surface, float(depths[0].min() - grid.origin[2] + recorded),
+        scenario.time.duration, earth.layered, scenario.boundaries.top != "absorbing",
+    )  # fmt: skip
+
+
+def _longest_path(
+    grid: Grid, sources: Sequence[Any], groups: Sequence[ReceiverGroup], everywhere: bool
+) -> float:
+    """Return the distance in m from a source to the farthest receiver, or corner of the extent."""
+    axes = [AXES.index(axis) for axis in grid.axes]
+    starts = np.array([source.position for source in sources])[:, axes]
+    ends = [_corners(np.array([grid.limits(axis) for axis in grid.axes]))] if everywhere else []
+    for group in groups:
+        positions = group.positions[:, axes]
+        few = len(positions) * len(starts) <= _MOST_PAIRS
+        box = np.stack([positions.min(axis=0), positions.max(axis=0)], axis=1)
+        ends.append(positions if few else _corners(box))
+    return max(
+        float(np.linalg.norm(starts[:, None] - points[None], axis=2).max()) for points in ends
+    )
+
+
+def _corners(limits: np.ndarray) -> np.ndarray:
+    """Return the corners (corner, axis) of a box of some limits (axis, 2)."""
+    return np.array(np.meshgrid(*limits)).reshape(len(limits), -1).T
