@@ -25,14 +25,14 @@ from rich.console import Console
 from rich.table import Table
 
 from seismo.backends.kernels.slices import shorten
-from seismo.backends.select import Choice, choose
+from seismo.backends.select import BackendChoice, choose
 from seismo.output import ResultsWriter
 from seismo.output.chunks import Frame, create_frames, frame_of, write_block
 from seismo.output.pipeline import Pipeline, ring_bytes
-from seismo.output.snapshots import SnapshotTaker, make_series, masks
+from seismo.output.snapshots import SnapshotRecorder, make_series, masks
 from seismo.runs import bench
 from seismo.scenario import Scenario, from_dict
-from seismo.solver.discretization import prepare
+from seismo.solver.discretization import discretize
 from seismo.solver.simulation import Simulation
 
 CONSOLE = Console(width=110)
@@ -67,7 +67,7 @@ def wavefields(points: int, threads: int | None) -> dict[str, np.ndarray]:
     """Give vz early, in the middle and late in a run."""
     # A wave of 4 km/s from the middle reaches the faces at the last of them.
     last = int(points / 2 * bench.SPACING / 4000.0 / bench.STEP)
-    setup = prepare(elastic(points, last, last))
+    setup = discretize(elastic(points, last, last))
     simulation = Simulation(setup, choose("cpu", None, threads).make("float32"))
     found = {}
     for name, step in (("early", last // 4), ("middle", last // 2), ("late", last)):
@@ -140,9 +140,9 @@ def store(points: int, folder: Path, threads: int | None) -> None:
     CONSOLE.print(table)
 
 
-def steps(scenario: Scenario, rounds: int, folder: Path, choice: Choice) -> None:
+def steps(scenario: Scenario, rounds: int, folder: Path, choice: BackendChoice) -> None:
     """Compare the speed with and without snapshots."""
-    machine, setup = choice.make(scenario.precision), prepare(scenario)
+    machine, setup = choice.make(scenario.precision), discretize(scenario)
     simulation, count = Simulation(setup, machine), setup.clock.steps
     every = scenario.output.snapshots[0].steps
     shape = " x ".join(map(str, setup.grid.extent.shape))
@@ -182,7 +182,7 @@ def _with_snapshots(simulation: Simulation, stops: list[int], path: Path) -> dic
     fields = [part.fields for part in simulation.parts]
     writer = ResultsWriter(path, scenario_text="", resolved="", attributes={})
     with writer:
-        taker = SnapshotTaker(
+        taker = SnapshotRecorder(
             writer, series, names, simulation.backend, fields, 1, simulation.ranks
         )  # fmt: skip
         ring = ring_bytes(frame, frame * len(series[0].steps))

@@ -30,14 +30,14 @@ from pathlib import Path
 from typing import Any
 
 from seismo.backends.base import PML_COST, Group, Step
-from seismo.backends.communicator import Alone, join, meet
+from seismo.backends.communicator import SerialCommunicator, join, meet
 from seismo.backends.device_threads import spread
 from seismo.backends.select import choose_all
 from seismo.grid.decomposition import cost
 from seismo.runs import bench
 from seismo.runs.bench.cases import LAYER_POINTS, SPACING, STEP
 from seismo.scenario import from_dict
-from seismo.solver.discretization import prepare
+from seismo.solver.discretization import discretize
 from seismo.solver.simulation import Simulation
 
 REPEATS = 3
@@ -91,12 +91,12 @@ def costs(setup: Any) -> float:
     return cost(setup.grid, setup.grid.box, PML_COST["gpu"][setup.physics.name])
 
 
-def measure(name: str, gpus: int, ways: list[str], ranks: Alone) -> dict[str, Any]:
+def measure(name: str, gpus: int, ways: list[str], ranks: SerialCommunicator) -> dict[str, Any]:
     """Give the seconds that a step takes in each way, as often as they were measured."""
-    setup = prepare(from_dict(scenario(name, gpus)))
+    setup = discretize(from_dict(scenario(name, gpus)))
     choices = choose_all(None if ranks.several else gpus, "gpu", ranks=ranks)
 
-    def run(one: Alone, choice: Any) -> dict[str, Any]:
+    def run(one: SerialCommunicator, choice: Any) -> dict[str, Any]:
         found: dict[str, Any] = {"case": name, "gpus": gpus, "processes": ranks.count}
         for way in ways if gpus > 1 else ways[:1]:
             backend = choice.make("float32")
@@ -131,7 +131,7 @@ def _bound(way: str) -> type[Simulation]:
     return Changed
 
 
-def _timed(simulation: Simulation, ranks: Alone, steps: int) -> float:
+def _timed(simulation: Simulation, ranks: SerialCommunicator, steps: int) -> float:
     simulation.backend.wait()
     ranks.wait()
     begin = time.perf_counter()

@@ -31,7 +31,7 @@ from seismo.grid.interpolation import sloped_weights
 from seismo.grid.surface_closure import (
     CONTACT_ROWS,
     ClosureConditions,
-    Kind,
+    ClosureKind,
     SurfaceClosure,
     close,
     interior_matrix,
@@ -39,8 +39,8 @@ from seismo.grid.surface_closure import (
 )
 from seismo.model.averaging import cell_average
 from seismo.model.earth import Earth
-from seismo.model.layered import Profile
-from seismo.runs.check.scattering import Rows, Stack, exact, on_grid, slopes
+from seismo.model.layered import DepthProfile
+from seismo.runs.check.scattering import ContactStack, DiscreteStack, exact, on_grid, slopes
 
 ORDER, ACCURACY, POINTS, ROWS = 8, 1, 8.0, CONTACT_ROWS
 DEPTHS = np.arange(1.5, 5.0, 0.25)  # beyond, the rows reach too little below the contact
@@ -62,7 +62,7 @@ class LayerErrors:
 
     def __init__(self, above: Rock, below: Rock, depth: float, weight: float) -> None:
         """Set exact waves, what errors are relative to, and the rows."""
-        self.stack, slow = Stack((above, below), (0.0,), -depth), min(above.vs, below.vs)
+        self.stack, slow = ContactStack((above, below), (0.0,), -depth), min(above.vs, below.vs)
         real = 2 * np.pi * slow / (POINTS * np.repeat(STRETCH, SLOWNESS.size))
         self.k = np.tile(SLOWNESS, STRETCH.size) * real / slow
         self.s = real * (1j + DAMPING)
@@ -83,12 +83,12 @@ class LayerErrors:
         scale = np.stack([share / back] * 2 + [share / moved] * 3, 1)
         self.scale = scale[:, :, None] * coming[:, None]
 
-    def _rows(self, depth: float, count: int) -> Rows:
+    def _rows(self, depth: float, count: int) -> DiscreteStack:
         """Return the rows under a surface, with the differences of the interior."""
         names = ("vp", "vs", "rho")
         values = {n: np.array([getattr(m, n) for m in self.stack.media]) for n in names}
         flat = {n: np.zeros(2) for n in names}
-        earth = Earth((Profile(np.array([-1e6, depth]), values, flat),), names)
+        earth = Earth((DepthProfile(np.array([-1e6, depth]), values, flat),), names)
         wanted = ("rho", "c11", "c13", "c33", "c44")
         means = cell_average(
             earth, np.arange(count) * 1.0, None, np.zeros(1), {"x": 1.0, "z": 1.0}, wanted,
@@ -97,7 +97,9 @@ class LayerErrors:
         rho, c11, c13, c33, c44 = (means[name].reshape(-1) for name in wanted)
         up = interior_matrix(self.c, count - 1, count)
         between = 2.0 / (1.0 / c44[1:] + 1.0 / c44[:-1])
-        return Rows(depth, c11, c13, c33, between, rho, 0.5 * (rho[1:] + rho[:-1]), up, -up.T)
+        return DiscreteStack(
+            depth, c11, c13, c33, between, rho, 0.5 * (rho[1:] + rho[:-1]), up, -up.T
+        )
 
     def residual(self, closure: SurfaceClosure) -> np.ndarray:
         """Return weighted errors (n), complex."""
@@ -125,7 +127,7 @@ class ContactErrors:
         _, singular, vectors = np.linalg.svd(matrix)
         self.free = vectors[int((singular > 1e-10 * singular[0]).sum()) :].T
         self.particular = np.linalg.lstsq(matrix, right, rcond=1e-11)[0]
-        plain = surface_closure(Stencil(ORDER), Kind.PLAIN, most=1)
+        plain = surface_closure(Stencil(ORDER), ClosureKind.PLAIN, most=1)
         self.smooth = self.coordinates(self._vector(plain))
 
     def _vector(self, closure: SurfaceClosure) -> np.ndarray:

@@ -16,7 +16,7 @@ from numba.cuda import types
 from numba.np.numpy_support import from_dtype
 
 from seismo.backends.gpu.kernels import SweepKernel
-from seismo.backends.gpu.ptx_cache import Request, Tools, compile_ptx
+from seismo.backends.gpu.ptx_cache import CompileRequest, Tools, compile_ptx
 
 
 @dataclass(frozen=True)
@@ -47,7 +47,7 @@ class CompilingCard(Tools):
 
     capability: tuple[int, int]
     wanted: Callable[[Any], bool] = lambda kernel: True
-    requests: dict[Any, Request] = field(default_factory=dict)
+    requests: dict[Any, CompileRequest] = field(default_factory=dict)
     name = "a compiler"
     memory = 1 << 40
 
@@ -66,11 +66,11 @@ class CompilingCard(Tools):
         assert all(n <= 65535 for n in grid[1:])
         signature = tuple(_type(a, addresses) for a in arguments)
         if self.wanted(kernel):
-            request = Request(kernel, signature, bounds, addresses, self.capability)
+            request = CompileRequest(kernel, signature, bounds, addresses, self.capability)
             self.requests[request.name] = request
         return lambda: None
 
-    def take_requests(self) -> list[Request]:
+    def take_requests(self) -> list[CompileRequest]:
         taken, self.requests = self.requests, {}
         return list(taken.values())
 

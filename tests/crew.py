@@ -16,23 +16,23 @@ from pathlib import Path
 
 import numpy as np
 
-from seismo.backends.communicator import Alone, join
+from seismo.backends.communicator import SerialCommunicator, join
 from seismo.backends.cpu.backend import CpuBackend
 from seismo.cli import main
 from seismo.scenario import from_dict
-from seismo.solver.discretization import prepare
+from seismo.solver.discretization import discretize
 from seismo.solver.simulation import Simulation
 
 SOON = 8  # steps
 
 
 def outcome(
-    document: dict, base: str, parts, ranks: Alone, make=CpuBackend
+    document: dict, base: str, parts, ranks: SerialCommunicator, make=CpuBackend
 ) -> dict[str, np.ndarray] | None:
     """Give every record and every field of every shot; None but on the first rank."""
     scenario = from_dict(document, base)
     backend = make(scenario.precision)
-    simulation = Simulation(prepare(scenario), backend, parts and tuple(parts), ranks)
+    simulation = Simulation(discretize(scenario), backend, parts and tuple(parts), ranks)
     simulation.advance(7)
     simulation.advance(simulation.total_steps - 7)
     setup, found = simulation.setup, {}

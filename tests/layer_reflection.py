@@ -20,7 +20,7 @@ import numpy as np
 
 from seismo.grid.coefficients import centred, largest_symbol, staggered
 from seismo.grid.grid import Grid
-from seismo.solver.cpml import Layer, profile
+from seismo.solver.cpml import PmlParameters, profile
 
 INNER = 14
 THICK = 45
@@ -60,7 +60,7 @@ def operators(first: np.ndarray, second: np.ndarray, points: int) -> tuple[np.nd
     return even[np.abs(gap)], up, down
 
 
-def stretches(layer: Layer, width: int, dt: float, w: np.ndarray) -> np.ndarray:
+def stretches(layer: PmlParameters, width: int, dt: float, w: np.ndarray) -> np.ndarray:
     """Return 1 / s at nodes and at half points, and what a step leaves of a field.
 
     Args:
@@ -73,7 +73,7 @@ def stretches(layer: Layer, width: int, dt: float, w: np.ndarray) -> np.ndarray:
         (3, waves, points) of the line.
     """
     rows = []
-    thick = Layer(1e-9, 1.0, 0.02, 3.0, layer.velocity, layer.least_shift)
+    thick = PmlParameters(1e-9, 1.0, 0.02, 3.0, layer.velocity, layer.least_shift)
     for one, low, high in ((thick, THICK, 0), (layer, 0, width)):
         n = THICK + INNER + width
         grid = Grid("xz", (n, 1, n), (1.0,) * 3, (0.0,) * 3, (low, 0, 0), (high, 0, 0))
@@ -85,7 +85,7 @@ def stretches(layer: Layer, width: int, dt: float, w: np.ndarray) -> np.ndarray:
     return np.array([*found, np.broadcast_to(rows[0][6] * rows[1][6], found[0].shape)])
 
 
-def line(waves: list[Wave], order: int, layer: Layer, width: int, dt: float) -> np.ndarray:
+def line(waves: list[Wave], order: int, layer: PmlParameters, width: int, dt: float) -> np.ndarray:
     """Solve the line for every wave: fields at the inner points (waves, unknowns)."""
     first, second = staggered(order), centred(order)
     straight, up, down = operators(first, second, THICK + INNER + width)
@@ -152,7 +152,7 @@ def _elastic(wave, across, slope, nodes, halves, up, down) -> np.ndarray:
     return found[:, THICK + 8 : THICK + INNER].ravel()
 
 
-def reflection(waves: list[Wave], order: int, layer: Layer, width: int, step: float = 0.9):
+def reflection(waves: list[Wave], order: int, layer: PmlParameters, width: int, step: float = 0.9):
     """Return the reflected share of each wave's amplitude (waves).
 
     Args:

@@ -21,14 +21,14 @@ from numba.cuda.simulator.kernelapi import Dim3
 from seismo.backends.base import Copy
 from seismo.backends.gpu.backend import GpuBackend
 from seismo.backends.gpu.launch_order import merged
-from seismo.backends.gpu.layouts import H200, Shape
+from seismo.backends.gpu.layouts import H200, BlockShape
 
 
-def _small(axes: str, kind: str) -> Shape:
+def _small(axes: str, kind: str) -> BlockShape:
     """Give a few threads, that march along z or do one plane each."""
     if "y" in axes:
-        return Shape((2, 2, 1), 3)
-    return Shape((2, 1, 2), 1 if kind == "second" else 3)
+        return BlockShape((2, 2, 1), 3)
+    return BlockShape((2, 1, 2), 1 if kind == "second" else 3)
 
 
 _SIMULATING = threading.Lock()  # the simulator runs one kernel at a time

@@ -22,14 +22,14 @@ import simulated_card
 import solver
 from cut_cases import HALOS, case
 from seismo.backends import profiled
-from seismo.backends.communicator import Alone
-from seismo.backends.device_threads import Team
+from seismo.backends.communicator import SerialCommunicator
+from seismo.backends.device_threads import DeviceThreads
 from seismo.backends.gpu import backend as gpu
 from seismo.backends.gpu import kernels
 from seismo.backends.gpu.launch_order import Work, dependencies
-from seismo.backends.gpu.layouts import Shape
+from seismo.backends.gpu.layouts import BlockShape
 from seismo.backends.reference import ReferenceBackend
-from seismo.backends.select import Choice
+from seismo.backends.select import BackendChoice
 from seismo.errors import StoppedError, UnstableError
 from seismo.grid.decomposition import LINE
 from seismo.output import checkpoint
@@ -39,7 +39,7 @@ from seismo.runs.bench.ladder import find
 from seismo.runs.signals import Signals
 from seismo.scenario import from_dict
 from seismo.solver import discretization, stability_monitor
-from seismo.solver.discretization import prepare
+from seismo.solver.discretization import discretize
 from simulated_card import SHAPES, SimulatedBackend, SimulatedCard, simulated
 from test_contact import HARD, WATER, layers
 from test_even_planes import BLOCK, ROCK, Z
@@ -165,7 +165,7 @@ def test_spaces_whose_rows_end_with_half_a_line(name, across, precision, tmp_pat
 @pytest.mark.parametrize(("order", "points"), [(2, 1), (8, 5)])
 def test_a_march_across_a_layer_in_one_piece(order, points, tmp_path, monkeypatch):
     """Elsewhere it takes three planes at a time; the last rows lie beside the layer."""
-    long = {key: Shape((2, 3, 1), 64) for key in SHAPES if key[1:3] == ("second", "layer")}
+    long = {key: BlockShape((2, 3, 1), 64) for key in SHAPES if key[1:3] == ("second", "layer")}
     monkeypatch.setattr(simulated_card, "SHAPES", SHAPES | long)
     document = planned("acoustic", 3, tmp_path, "free_surface", order=order)
     document["boundaries"]["layer"]["points"] = points
@@ -222,7 +222,9 @@ def test_any_order_that_launches_allow_gives_the_same_bits(name, tmp_path):
         assert solver.difference(a, b) == 0.0
 
 
-@pytest.mark.parametrize("tile", [Shape((2, 2, 1), 3, tile=2), Shape((3, 4, 1), 4, tile=3)])
+@pytest.mark.parametrize(
+    "tile", [BlockShape((2, 2, 1), 3, tile=2), BlockShape((3, 4, 1), 4, tile=3)]
+)
 def test_a_tile_in_shared_memory(tile, tmp_path, monkeypatch):
     """Blocks that end within the box and beyond it, along every axis."""
     inner = {key: tile for key in SHAPES if key[:3] == ("xyz", "second", "inner")}
@@ -243,7 +245,7 @@ def test_a_sea_bed(depth, closed, tmp_path):
     changes = {"model": layers((0.0, WATER), (depth, HARD)), "cells": (12, 26)}
     boundaries = faces("free_surface", 2) | {"layer": {"points": 2}}
     document = solver.plan("elastic", 2, boundaries=boundaries, **changes)
-    (contact,) = prepare(from_dict(document)).contacts
+    (contact,) = discretize(from_dict(document)).contacts
     assert contact.closed == closed
     compare(document, tmp_path)
 
@@ -256,7 +258,7 @@ def test_even_planes(tmp_path, monkeypatch):
     document = solver.plan(
         "elastic", 2, boundaries=faces("free_surface", 2) | {"layer": {"points": 2}}, **keys
     )
-    even = prepare(from_dict(document)).even["stress"]
+    even = discretize(from_dict(document)).even["stress"]
     assert np.count_nonzero(np.diff(even.astype(int)) == 1) == 2
     compare(document, tmp_path)
 
@@ -273,7 +275,7 @@ def test_planes_where_fluids_meet(name, dimensions, tmp_path, monkeypatch):
     document = solver.plan(
         name, dimensions, boundaries=boundaries, model=[{"type": "uniform", **sea}, mud], **keys
     )
-    planes = prepare(from_dict(document)).even["velocity"]
+    planes = discretize(from_dict(document)).even["velocity"]
     assert 0 < np.count_nonzero(~planes) < len(planes)
     compare(document, tmp_path)
     assert solver.build(document, tmp_path).parts[0].stages[0].core_corrections
@@ -295,7 +297,7 @@ def test_more_blocks_along_an_axis_than_a_launch_may_have(name, dimensions, tmp_
     monkeypatch.setattr(gpu, "MOST_BLOCKS", 2)
     monkeypatch.setattr(gpu, "ROW_THREADS", (2, 2))
     if dimensions == 3:  # blocks along y alone are too many
-        shapes = {key: Shape((2, 1, 1), 9) for key in SHAPES}
+        shapes = {key: BlockShape((2, 1, 1), 9) for key in SHAPES}
         monkeypatch.setattr(simulated_card, "SHAPES", shapes)
     launched = []
     launch = SimulatedCard.launch
@@ -319,8 +321,8 @@ def test_two_cards_of_a_process(peers, least, tmp_path, monkeypatch):
     def make(precision: str):
         return simulated(precision, peers)
 
-    wanted = crew.outcome(document, tmp_path, (1, 1), Alone(), make)
-    found = Team(2).run(lambda one: crew.outcome(document, tmp_path, (2, 1), one, make))
+    wanted = crew.outcome(document, tmp_path, (1, 1), SerialCommunicator(), make)
+    found = DeviceThreads(2).run(lambda one: crew.outcome(document, tmp_path, (2, 1), one, make))
     assert all(np.array_equal(found[key], wanted[key]) for key in wanted)
 
 
@@ -372,7 +374,7 @@ def test_kernels_of_the_ladder():
     wanted = interior.answer(backend.program(interior.steps(interior.product)), 2)
     for bind in (
         naive.bind, strided.bind, flat.bind, looped.bind, partial(tile.bind, threads=(4, 4, 1)),
-        partial(scalar_queue.bind, planes=7), layouts.bind(Shape((2, 2, 2), 1)),
+        partial(scalar_queue.bind, planes=7), layouts.bind(BlockShape((2, 2, 2), 1)),
     ):  # fmt: skip
         steps = interior.steps(lambda call, bind=bind: bind(backend, call))
         found = interior.answer(backend.program(steps), 2)
@@ -386,7 +388,7 @@ def test_the_rest_of_the_ladder():
 
     atomics.PATCH = atomics.REACH = 2
     atomics.SIDE = 6
-    choice = Choice("gpu", "on a simulator", simulated)
+    choice = BackendChoice("gpu", "on a simulator", simulated)
     tiny = stand.Stand(choice, stand.Scale(space=8, shots=1, seconds=0.0))
     for measure in (sequential.measure, atomics.measure):
         assert measure(tiny).difference < 1e-6
@@ -411,14 +413,14 @@ SCENARIO = {
 @pytest.fixture
 def on_the_card(monkeypatch):
     """Let runs go to the simulated card."""
-    choice = Choice("gpu", "on a simulator", simulated)
+    choice = BackendChoice("gpu", "on a simulator", simulated)
     monkeypatch.setattr(runner, "chosen", lambda *_: ([choice], "", None))
 
 
 def test_a_run(tmp_path, monkeypatch):
     """Traces, snapshots and maps are the CPU's, to what 34 steps in single precision round."""
     wanted = seismo.run(SCENARIO, tmp_path / "cpu.h5", backend="cpu")
-    choice = Choice("gpu", "on a simulator", simulated)
+    choice = BackendChoice("gpu", "on a simulator", simulated)
     monkeypatch.setattr(runner, "chosen", lambda *_: ([choice], "", None))
     notes = []
     found = seismo.run(SCENARIO, tmp_path / "gpu.h5", notes.append)
@@ -440,7 +442,7 @@ def test_shots_on_two_cards(tmp_path, monkeypatch):
     """Each with a grid of its own and two shots, one after the other: the bits of one card."""
     shots = [{"position": {"x": x, "z": 60.0}} for x in (83.0, 90.0, 84.5, 91.0)]
     scenario = SCENARIO | {"survey": {"batch": 1, "shots": shots, "spread": "shots"}}
-    choice = Choice("gpu", "on a simulator", simulated)
+    choice = BackendChoice("gpu", "on a simulator", simulated)
     for count, name in ((1, "one.h5"), (2, "two.h5")):
         monkeypatch.setattr(runner, "chosen", lambda *_, n=count: ([choice] * n, "", None))
         with seismo.run(scenario, tmp_path / name) as results:

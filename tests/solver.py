@@ -20,7 +20,7 @@ from seismo.backends.reference import ReferenceBackend
 from seismo.equations.registry import EQUATIONS, physics_for
 from seismo.equations.table import Physics
 from seismo.scenario import from_dict
-from seismo.solver.discretization import prepare
+from seismo.solver.discretization import discretize
 from seismo.solver.simulation import Simulation
 
 EVERY_EQUATION = [pytest.param(name, d, id=f"{name}-{d}d") for name, d in EQUATIONS]
@@ -129,7 +129,9 @@ def plan(name: str, dimensions: int, **changes: Any) -> dict[str, Any]:
     }
     document.update(take)
     if steps is not None:
-        step = document["time"].get("step") or prepare(from_dict(document, folder or ".")).clock.dt
+        step = (
+            document["time"].get("step") or discretize(from_dict(document, folder or ".")).clock.dt
+        )
         document["time"] = {**document["time"], "duration": steps * step}
     return document
 
@@ -149,7 +151,7 @@ def points(positions: list[dict[str, float]], **changes) -> dict[str, Any]:
 def build(document: dict[str, Any], base=".", *, backend=None, parts=(1, 1), courant=None):
     """Build a simulation; `courant` sets the step without asking whether it is stable."""
     scenario = from_dict(document, base)
-    setup = prepare(scenario)
+    setup = discretize(scenario)
     if courant is not None:
         clock = setup.clock
         setup = replace(setup, clock=replace(clock, dt=courant * clock.limit))

@@ -21,7 +21,7 @@ from seismo.grid.coefficients import TOLERANCES, Stencil
 from seismo.runs.check.accuracy import expected_error
 from seismo.scenario import from_dict
 from seismo.solver.accuracy import AUTO_ORDERS, best_stencil, dispersion_error
-from seismo.solver.discretization import prepare
+from seismo.solver.discretization import discretize
 
 VELOCITY, FREQUENCY = 2000.0, 10.0
 SHORTEST = VELOCITY / (2.5 * FREQUENCY)
@@ -103,7 +103,7 @@ def test_fewer_points_take_a_larger_tolerance() -> None:
     """The band has to reach farther; every choice is the best of the family."""
     chosen = []
     for points in (3.0, 4.0, 6.0, 12.0):
-        setup = prepare(from_dict(document(points)))
+        setup = discretize(from_dict(document(points)))
         errors = [dispersion_error(setup.waves, Stencil(8, t)) for t in TOLERANCES]
         assert dispersion_error(setup.waves, setup.stencil) == min(errors)
         chosen.append(setup.stencil.tolerance)
@@ -115,7 +115,7 @@ def test_fewer_points_take_a_larger_tolerance() -> None:
 def test_auto_is_the_lowest_order_that_keeps_the_accuracy() -> None:
     orders = []
     for points, wanted in ((8.0, 0.01), (3.2, 0.01), (2.8, 0.01), (3.2, 1e-3), (2.4, 1e-4)):
-        setup = prepare(from_dict(document(points, order="auto", accuracy=wanted)))
+        setup = discretize(from_dict(document(points, order="auto", accuracy=wanted)))
         best = {n: best_stencil(setup.waves, n) for n in AUTO_ORDERS}
         errors = {n: dispersion_error(setup.waves, best[n]) for n in AUTO_ORDERS}
         enough = [n for n in AUTO_ORDERS if errors[n] <= wanted]
@@ -127,9 +127,9 @@ def test_auto_is_the_lowest_order_that_keeps_the_accuracy() -> None:
 def test_auto_is_no_better_than_what_it_cannot_mend() -> None:
     """Under a free surface that errs by more, order 8 is as good as any."""
     shallow = document(3.2, "elastic", order="auto")
-    assert prepare(from_dict(shallow)).stencil.order > 8
+    assert discretize(from_dict(shallow)).stencil.order > 8
     shallow["boundaries"] = {"top": "free_surface"}
-    assert prepare(from_dict(shallow)).stencil.order == 8
+    assert discretize(from_dict(shallow)).stencil.order == 8
 
 
 @pytest.mark.parametrize("top", ["absorbing", "free_surface"])
@@ -145,7 +145,7 @@ def test_boundaries_err_more_on_longer_paths_and_fewer_points(top: str) -> None:
         case["model"] = [{"type": "layers", "layers": tops}]
         start = case["sources"][0]["position"]["x"]
         case["receivers"][0]["positions"][0] = {"x": start + offset * WAVES * SHORTEST, "z": 0.0}
-        return dict(expected_error(prepare(from_dict(case))).causes)
+        return dict(expected_error(discretize(from_dict(case))).causes)
 
     one, two, finer = causes(6.0, 1), causes(6.0, 2), causes(12.0, 2)
     assert one["contacts of media"] == 0.0
@@ -163,7 +163,7 @@ def test_the_coefficients_belong_to_all_shots_of_a_survey() -> None:
     first, far = several["sources"][0]["position"], several["receivers"][0]["positions"][0]
     several["survey"] = {"shots": [{"position": far}, {"position": first}]}
     scenario = from_dict(several)
-    whole, half = prepare(scenario), prepare(scenario, share=Share(1, 2))
+    whole, half = discretize(scenario), discretize(scenario, share=Share(1, 2))
     assert len(half.shots) == 1
     assert half.waves.longest == whole.waves.longest == pytest.approx(WAVES * SHORTEST)
     assert half.stencil == whole.stencil
@@ -171,7 +171,7 @@ def test_the_coefficients_belong_to_all_shots_of_a_survey() -> None:
 
 def test_the_spectrum_is_that_of_the_trace() -> None:
     """In 2-D f^3 exp(-2 f^2), f in frequencies of a Ricker: (1 + y) exp(-y) above f, y = 2 f^2."""
-    spectra = prepare(from_dict(document(5.0))).waves.spectra
+    spectra = discretize(from_dict(document(5.0))).waves.spectra
     y = 2 * (spectra.frequency / FREQUENCY) ** 2
     above = 1 - np.cumsum(spectra.energy[0])
     np.testing.assert_allclose(above, (1 + y) * np.exp(-y), atol=0.02)
@@ -185,7 +185,7 @@ def test_a_grid_that_carries_nothing_is_refused() -> None:
     hopeless["sources"][0]["wavelet"]["frequency"] = "8 kHz"
     said = r"carries 62.5 Hz at most .* sources\[0\].wavelet has a .* of 8000 Hz; check its unit"
     with pytest.raises(ScenarioError, match=said):
-        prepare(from_dict(hopeless))
+        discretize(from_dict(hopeless))
 
 
 @pytest.mark.parametrize("frequency", [5.0, 20.0, 40.0])
@@ -194,7 +194,7 @@ def test_a_source_that_is_the_only_receiver_has_coefficients(frequency: float) -
     together = document(4.0)
     together["sources"][0]["wavelet"]["frequency"] = frequency
     together["receivers"] = [solver.points([together["sources"][0]["position"]])]
-    setup = prepare(from_dict(together))
+    setup = discretize(from_dict(together))
     assert math.isfinite(expected_error(setup).error)
     if frequency == 5.0:  # all alike
         assert setup.stencil.tolerance == 0.0
@@ -208,6 +208,6 @@ def test_waves_come_back_from_below() -> None:
     depth = 1.5 * position["z"]
     near["model"] = [{"type": "layers", "layers": [
         {"top": 0.0, "vp": VELOCITY}, {"top": depth, "vp": 1.5 * VELOCITY}]}]  # fmt: skip
-    upper, lower = prepare(from_dict(near)).waves.passages
+    upper, lower = discretize(from_dict(near)).waves.passages
     assert upper.distance == pytest.approx(2 * depth, rel=0.1)
     assert lower.distance == pytest.approx(10.0)

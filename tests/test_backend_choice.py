@@ -1,6 +1,7 @@
 """Where a run goes: every reason against a GPU is named with its remedy, before any work starts.
 
-Nothing here needs a GPU: what a machine has is a plain record (`Facts`), and the card a stand-in.
+Nothing here needs a GPU: what a machine has is a plain record (`GpuEnvironment`), and the card a
+stand-in.
 """
 
 from __future__ import annotations
@@ -19,15 +20,15 @@ import pytest
 import seismo
 from seismo import cli
 from seismo.backends import select
-from seismo.backends.device_threads import Team
+from seismo.backends.device_threads import DeviceThreads
 from seismo.backends.gpu import detect
-from seismo.backends.gpu.detect import Facts, Gpu, numbers
+from seismo.backends.gpu.detect import Gpu, GpuEnvironment, numbers
 from seismo.backends.select import TESTED, choose, choose_all, cuda_of, obstacles, optional_gpu
 from seismo.errors import DeviceError
 
 H200 = Gpu("NVIDIA H200", (9, 0), 140 << 30)
 V100 = Gpu("Tesla V100", (7, 0))
-SOUND = Facts(
+SOUND = GpuEnvironment(
     driver=(13, 0),
     gpus=(H200, H200),
     numpy="2.4.6",
@@ -38,11 +39,11 @@ SOUND = Facts(
 )
 
 
-def having(**changes) -> Facts:
+def having(**changes) -> GpuEnvironment:
     return replace(SOUND, **changes)
 
 
-def problem(facts: Facts, number: int = 0) -> str:
+def problem(facts: GpuEnvironment, number: int = 0) -> str:
     return next(obstacles(facts, number), "")
 
 
@@ -279,7 +280,7 @@ def ranks_with_cards(count: int, wanted: str, **how) -> list:
     def choice_of(ranks):
         return ranks.share(choose(wanted, ranks=ranks, facts=lambda: SOUND, opened=opened, **how))
 
-    return Team(count).run(choice_of)
+    return DeviceThreads(count).run(choice_of)
 
 
 def test_each_rank_takes_a_card_of_its_own():
@@ -297,7 +298,7 @@ def test_more_ranks_than_cards_are_refused_or_go_to_the_cpu():
     with pytest.raises(DeviceError, match="device: 1 for 2 ranks; leave it out: each has one"):
         ranks_with_cards(2, "gpu", device=1)
     with pytest.raises(DeviceError, match="gpus: 2 for each of 3 ranks; leave it out"):
-        Team(3).run(lambda ranks: choose_all(2, ranks=ranks, facts=lambda: SOUND))
+        DeviceThreads(3).run(lambda ranks: choose_all(2, ranks=ranks, facts=lambda: SOUND))
 
 
 def test_the_cpu_asks_nobody():
@@ -382,7 +383,7 @@ def no_gpu(tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     (tmp_path / "s.yaml").write_text(SCENARIO)
     for chooser in (choose, choose_all):
-        monkeypatch.setitem(chooser.__kwdefaults__, "facts", Facts)
+        monkeypatch.setitem(chooser.__kwdefaults__, "facts", GpuEnvironment)
 
 
 @pytest.mark.parametrize("command", ["run", "check", "bench"])

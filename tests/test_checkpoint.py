@@ -18,7 +18,7 @@ import numpy as np
 import pytest
 
 from seismo.errors import ScenarioError, StorageError
-from seismo.grid.global_index import Held, Place, runs_of, span
+from seismo.grid.global_index import CheckpointArray, GlobalBlock, runs_of, span
 from seismo.output import checkpoint, lock
 from seismo.output.checkpoint import DamagedError
 from seismo.output.lock import Lock
@@ -38,14 +38,14 @@ def arrays(seed: int = 1) -> dict[str, np.ndarray]:
     }
 
 
-def whole(name: str, array: np.ndarray) -> Place:
+def whole(name: str, array: np.ndarray) -> GlobalBlock:
     strides = tuple(int(np.prod(array.shape[n + 1 :])) for n in range(array.ndim))
-    return Place(name, 0, strides, tuple(span(0, n) for n in array.shape))
+    return GlobalBlock(name, 0, strides, tuple(span(0, n) for n in array.shape))
 
 
-def held(arrays: dict) -> dict[str, Held]:
+def held(arrays: dict) -> dict[str, CheckpointArray]:
     """Let all of them be the whole of their name."""
-    return {name: Held(array, [whole(name, array)]) for name, array in arrays.items()}
+    return {name: CheckpointArray(array, [whole(name, array)]) for name, array in arrays.items()}
 
 
 def write(folder, done: int, seed: int = 1) -> None:
@@ -155,19 +155,19 @@ def test_parts_of_a_whole_come_together_in_other_parts(tmp_path):
     for n, own in enumerate([[0, 1, 4], [2, 3, 4, 5, 6]]):
         folder = tmp_path / str(n)
         folder.mkdir()
-        place = Place("rows", 0, (5, 1), (runs_of(own), span(0, 5)))
-        state = {"mine": Held(rows[own].copy(), [place])}
+        place = GlobalBlock("rows", 0, (5, 1), (runs_of(own), span(0, 5)))
+        state = {"mine": CheckpointArray(rows[own].copy(), [place])}
         checkpoint.write(folder, 3, FACTS, state, lambda part: part)
         paths += checkpoint.found(folder)
     found = np.full(100, 7.0)
-    place = Place("rows", 4, (10, 1), (span(0, 7), span(1, 5)))
-    checkpoint.fill(paths, paths[0], {"other": Held(found, [place])}, np.asarray)
+    place = GlobalBlock("rows", 4, (10, 1), (span(0, 7), span(1, 5)))
+    checkpoint.fill(paths, paths[0], {"other": CheckpointArray(found, [place])}, np.asarray)
     wanted = np.zeros(100)
     for n, row in enumerate(rows):
         wanted[4 + 10 * n :][:4] = row[1:]
     assert found.tobytes() == wanted.tobytes()
     with pytest.raises(DamagedError, match="tells all of other"):
-        checkpoint.fill(paths[1:], paths[1], {"other": Held(found, [place])}, np.asarray)
+        checkpoint.fill(paths[1:], paths[1], {"other": CheckpointArray(found, [place])}, np.asarray)
 
 
 @pytest.mark.parametrize(
@@ -231,8 +231,8 @@ def test_no_block_reaches_beyond_its_array(place):
     """It would read memory that is not the array's, or end the process."""
     first, strides, runs = place
     with pytest.raises(ValueError, match="a block of vx ends at"):
-        Place("vx", first, strides, (runs,)).block(np.zeros(7))
-    assert Place("vx", 7, (0,), (((0, 0),),)).block(np.zeros(7)).size == 0
+        GlobalBlock("vx", first, strides, (runs,)).block(np.zeros(7))
+    assert GlobalBlock("vx", 7, (0,), (((0, 0),),)).block(np.zeros(7)).size == 0
 
 
 def test_a_full_disk_leaves_what_there_was(tmp_path, monkeypatch):
@@ -265,8 +265,6 @@ HOLDER = """
 import sys, time
 from pathlib import Path
 from seismo.output.lock import Lock
-from seismo.output.sealed_json import sealed, unsealed
-from seismo.grid.global_index import Held, Place, runs_of, span
 with Lock(Path(sys.argv[1])):
     print("held", flush=True)
     time.sleep(60)

@@ -13,7 +13,7 @@ from seismo.exact import layered_plane, metrics
 from seismo.exact.medium import Medium
 from seismo.exact.stack import Stack
 from seismo.scenario import from_dict
-from seismo.solver.discretization import prepare
+from seismo.solver.discretization import discretize
 
 WATER, ICE = (1500.0, 0.0, 1000.0), (3600.0, 1800.0, 920.0)
 HARD, SOFT = (3400.0, 1963.0, 2500.0), (1800.0, 500.0, 1800.0)
@@ -151,7 +151,7 @@ def test_contacts_that_share_rows_are_left_to_the_averages(sheet, bottom, kept) 
     model = layers((0.0, other), (14.88, sheet), (bottom, other))
     document = solver.plan("elastic", 2, model=model, order=4, cells=(12, 28),
                            boundaries=solver.faces(2, "rigid"))  # fmt: skip
-    assert len(prepare(from_dict(document)).contacts) == kept
+    assert len(discretize(from_dict(document)).contacts) == kept
 
 
 @pytest.mark.parametrize("model", STABLE)

@@ -20,7 +20,7 @@ from seismo.exact.stack import Stack as Layers
 from seismo.runs.check import layered_error, scattering, sideways, stacks
 from seismo.runs.check.accuracy import expected_error
 from seismo.scenario import from_dict
-from seismo.solver.discretization import prepare
+from seismo.solver.discretization import discretize
 
 FREQUENCY = 10.0
 ROCK = Medium(3464.0, 2000.0, 2300.0)
@@ -53,7 +53,7 @@ def waves(angles: np.ndarray, velocity: float, points: float = 8.0, damping: flo
 def test_exact_coefficients_are_those_of_zoeppritz(above, below, kind) -> None:
     angles, velocity = np.radians([5.0, 20.0, 33.0]), above.vp if kind == "P" else above.vs
     s, k = waves(angles, velocity)
-    found = scattering.exact(scattering.Stack((rock(above), rock(below)), (0.0,)), s, k)
+    found = scattering.exact(scattering.ContactStack((rock(above), rock(below)), (0.0,)), s, k)
     wanted = interface.coefficients(above, below, np.sin(angles) / velocity, kind)
     kinds = 2 if above.vs else 1
     for name, value in wanted.items():
@@ -185,7 +185,7 @@ def test_contacts_are_second_order_for_sh_waves(place):
 
 def difference(given: dict, points: float) -> float:
     """Return by how much the first stack of a scenario scatters other than it should."""
-    setup = prepare(from_dict(given))
+    setup = discretize(from_dict(given))
     (depth, stack), h = stacks.stacks(setup)[0], setup.grid.spacing[2]
     rows = stacks.rows_about(setup, stack, depth)
     slowest = min(m.vs or m.vp for m in stack.media)
@@ -197,7 +197,7 @@ def difference(given: dict, points: float) -> float:
 
 def test_contacts_of_one_medium_scatter_nothing() -> None:
     """All that comes goes on, on the grid, too: nothing comes back from the ends of the window."""
-    setup = prepare(from_dict(document((ROCK, HARD), (24.3,), 6.0, 2.0, 1.5)))
+    setup = discretize(from_dict(document((ROCK, HARD), (24.3,), 6.0, 2.0, 1.5)))
     depth, stack = stacks.stacks(setup)[0]
     none = replace(stack, media=(rock(ROCK), rock(ROCK)))
     rows = stacks.rows_about(setup, none, depth)
@@ -224,7 +224,7 @@ def test_a_smooth_earth_has_no_contacts() -> None:
     given["model"] = [{"type": "gradient"} | {
         name: {"top": top, "bottom": bottom} for name, (top, bottom) in ranges.items()
     }]  # fmt: skip
-    setup = prepare(from_dict(given))
+    setup = discretize(from_dict(given))
     assert not stacks.contact_depths(setup).size
     assert layered_error.layered_error(setup).error == 0.0
 
@@ -243,7 +243,7 @@ def test_contacts_err_less_with_more_points(physics, surface) -> None:
             given["sources"][0] |= {"type": "pressure"}
             del given["sources"][0]["force"]
             given["receivers"][0]["quantities"] = ["pressure"]
-        errors.append(layered_error.layered_error(prepare(from_dict(given))).error)
+        errors.append(layered_error.layered_error(discretize(from_dict(given))).error)
     assert 2.0 < errors[0] / errors[1] < 20.0
 
 
@@ -257,7 +257,7 @@ def test_contacts_that_dip_err_by_how_unlike_neighbours_are() -> None:
             "type": "sphere", "center": {"x": 20 * h, "z": 10 * h}, "radius": 7 * h,
             "vp": medium.vp, "vs": medium.vs, "rho": medium.rho,
         }]  # fmt: skip
-        found.append(sideways.sideways_error(prepare(from_dict(given))))
+        found.append(sideways.sideways_error(discretize(from_dict(given))))
     assert found[0] == 0.0
     assert found == sorted(found)
     assert found[2] > 5 * found[1]
@@ -268,7 +268,7 @@ def test_what_enters_stacks_is_what_their_neighbours_send() -> None:
     """The waves between stacks, eliminated from the top down, are consistent at each of them."""
     media = (SOFT, ROCK, WEAK, HARD)
     given = document(media, (20.3, 40.0, 60.5), 6.0, 2.0, 10.0, surface=True)
-    section = layered_error.section_of(prepare(from_dict(given)))
+    section = layered_error.section_of(discretize(from_dict(given)))
     assert len(section.stacks) == 4
     h = given["grid"]["spacing"]
     s, k = waves(np.radians([0.0, 20.0, 60.0]), SOFT.vs, 8.0 * h, 0.05)
@@ -292,7 +292,7 @@ def test_waves_too_steep_for_numbers_are_left_out_in_silence() -> None:
     given = document((AIR, ROCK), (24.0,), 3.0, 2.0, 1.5)
     with warnings.catch_warnings():
         warnings.simplefilter("error")
-        error = layered_error.layered_error(prepare(from_dict(given))).error
+        error = layered_error.layered_error(discretize(from_dict(given))).error
     assert 0.0 < error < 1.5
 
 
@@ -317,11 +317,11 @@ def test_sets_of_receivers_that_err_unlike_are_told_apart() -> None:
                      "wavelet": {"type": "ricker", "frequency": 5.0}}],
         "receivers": lines,
     }  # fmt: skip
-    expected = expected_error(prepare(from_dict(given)))
+    expected = expected_error(discretize(from_dict(given)))
     errors = dict(expected.sets)
     assert errors["top"] == pytest.approx(expected.error)
     assert 0.052 / 3.0 < errors["top"] < 0.052 * 3.0
     assert 0.013 / 3.0 < errors["deep"] < 0.013 * 3.0
     assert expected.as_dict()["receivers"][1]["error"] == errors["deep"]
     given["receivers"] = lines[:1]
-    assert not expected_error(prepare(from_dict(given))).sets
+    assert not expected_error(discretize(from_dict(given))).sets

@@ -10,7 +10,7 @@ from types import SimpleNamespace
 import numpy as np
 import pytest
 
-from seismo.backends.communicator import Alone
+from seismo.backends.communicator import SerialCommunicator
 from seismo.backends.cpu.backend import CpuBackend
 from seismo.backends.kernels.slices import shorten
 from seismo.backends.reference import ReferenceBackend
@@ -18,7 +18,7 @@ from seismo.equations.registry import physics_for
 from seismo.grid.decomposition import decompose
 from seismo.grid.grid import Grid
 from seismo.output.snapshots import kept_bits, masks
-from seismo.solver.field_sampling import Reader, make_cut
+from seismo.solver.field_sampling import FieldSampler, make_slice
 from seismo.solver.fields import Fields
 
 GRID = Grid("xyz", (17, 13, 19), (10.0, 10.0, 5.0), (0.0, -20.0, 0.0), (4, 3, 0), (4, 3, 4))
@@ -67,8 +67,8 @@ def parts_of(backend, whole, cuts):
 def test_a_cut_through_parts_is_the_cut_through_the_whole(kind, cuts, asked, index):
     backend = kind("float32")
     whole = np.random.default_rng(1).normal(size=(SHOTS, 19, 13, 17)).astype("f4")
-    cut = make_cut(asked, GRID)
-    reader = Reader(backend, cut, parts_of(backend, whole, cuts), SHOTS, Alone())
+    cut = make_slice(asked, GRID)
+    reader = FieldSampler(backend, cut, parts_of(backend, whole, cuts), SHOTS, SerialCommunicator())
     target = backend.array(np.full(reader.size, np.nan, np.float32))
     for added in (False, True):
         for launch in reader.launches("p", 0, target, 0.5, added=added):

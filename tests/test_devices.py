@@ -8,7 +8,7 @@ from __future__ import annotations
 from types import SimpleNamespace
 
 from seismo.backends.device_list import report
-from seismo.backends.gpu.detect import Link
+from seismo.backends.gpu.detect import DeviceLink
 from test_backend_choice import H200, SOUND, V100, having
 
 
@@ -17,7 +17,11 @@ def said(facts) -> list[str]:
 
 
 def test_gpus_their_links_and_the_choice():
-    links = (Link(0, 1, True, True), Link(0, 2, True, False), Link(1, 2, False, False))
+    links = (
+        DeviceLink(0, 1, True, True),
+        DeviceLink(0, 2, True, False),
+        DeviceLink(1, 2, False, False),
+    )
     lines = said(having(gpus=(H200, H200, H200), links=links))
     assert lines[0].startswith("CPU: ")
     assert lines[1] == "GPU 0: NVIDIA H200 (compute capability 9.0), 140 GiB"

@@ -14,7 +14,7 @@ from seismo.model import cell_average, plain_planes
 from seismo.runs.check.memory import memory_of
 from seismo.scenario import from_dict
 from seismo.solver import discretization as setups
-from seismo.solver.discretization import prepare
+from seismo.solver.discretization import discretize
 from test_solver_backends import faces
 
 ROCK = {"type": "uniform", **solver.VALUES}
@@ -68,7 +68,7 @@ def document(
 def test_shapes_and_files_tell_what_averages_are(name, stage, model, dimensions, tmp_path):
     """Planes said to be plain are even once averaged, and few others are."""
     scenario = from_dict(document(model, dimensions, base=tmp_path, name=name), tmp_path)
-    setup = prepare(scenario)
+    setup = discretize(scenario)
     grid, physics = setup.grid, setup.physics
     z, y, x = (
         grid.coordinate(a, np.arange(grid.points[AXES.index(a)])) if a in grid.axes else None
@@ -128,7 +128,7 @@ def test_even_planes_do_without_some_coefficients(parts):
 def test_the_memory_planned_follows():
     """An elastic run in space takes 12 numbers a point in one rock, 15 where cells are cut."""
     rough = solver.plan("elastic", 3, cells=40, steps=2, model=[ROCK])
-    setup = prepare(from_dict(rough))
+    setup = discretize(from_dict(rough))
     memory = memory_of(setup)
     numbers = (memory.wavefield + memory.model) / memory.array
     assert numbers == pytest.approx(12.0, abs=0.2)

@@ -13,7 +13,7 @@ import seismo
 from seismo.acquisition.projection import Projection, north_east, stretch
 from seismo.errors import ScenarioError
 from seismo.runs.check.geography import directions
-from seismo.solver.discretization import prepare
+from seismo.solver.discretization import discretize
 
 pyproj = pytest.importorskip("pyproj")
 
@@ -166,7 +166,7 @@ def wide(positions, receivers):
 
 
 def test_every_shot_has_the_north_of_its_place():
-    shots = prepare(wide([(0.0, 0.0), (100e3, 250e3)], [(0.0, 9e3)])).shots
+    shots = discretize(wide([(0.0, 0.0), (100e3, 250e3)], [(0.0, 9e3)])).shots
     turn = Projection(SimpleNamespace(longitude=13.38, latitude=42.342, azimuth=0.0)).x_azimuth(
         100e3, 250e3
     )
@@ -197,6 +197,6 @@ def test_every_shot_has_the_north_of_its_place():
     ],
 )
 def test_what_a_plane_cannot_hold_is_told(positions, receivers, said):
-    lines = list(directions(prepare(wide(positions, receivers))))
+    lines = list(directions(discretize(wide(positions, receivers))))
     assert len(lines) == bool(said)
     assert all(re.search(said, line) for line in lines)

@@ -23,7 +23,7 @@ import solver
 import test_maps
 import test_run
 from seismo.backends.gpu.detect import look
-from seismo.backends.gpu.layouts import Shape
+from seismo.backends.gpu.layouts import BlockShape
 from seismo.backends.kernels.rows import pack_rows
 from seismo.backends.profiled import GROUPS
 from seismo.backends.reference import ReferenceBackend
@@ -34,7 +34,7 @@ from seismo.runs import run
 from seismo.runs.check.memory import memory_of
 from seismo.scenario import from_dict, load
 from seismo.solver import stability_monitor
-from seismo.solver.discretization import prepare
+from seismo.solver.discretization import discretize
 from seismo.solver.simulation import Simulation
 from test_contact import SEA_BEDS
 from test_solver_backends import CASES, TOLERANCE, cells, faces
@@ -66,7 +66,7 @@ def coarsened(path: Path):
     """Load a scenario, on a coarser grid where a CPU would take minutes."""
     scenario = load(path)
     try:
-        setup = prepare(scenario)
+        setup = discretize(scenario)
     except ModelError as error:
         pytest.skip(str(error))
     updates = setup.grid.size * len(setup.shots) * setup.clock.steps
@@ -170,7 +170,7 @@ def test_a_layout_that_the_card_refuses_does_it_no_harm(gpu, tmp_path):
 
     def refused(precision):
         backend = gpu(precision)
-        backend.shapes = dict.fromkeys(backend.shapes, Shape((8, 256, 1)))
+        backend.shapes = dict.fromkeys(backend.shapes, BlockShape((8, 256, 1)))
         return backend
 
     with pytest.raises(RuntimeError):

@@ -32,7 +32,7 @@ from seismo.backends.gpu import backend as gpu  # noqa: E402
 from seismo.backends.gpu import ptx_cache  # noqa: E402
 from seismo.backends.gpu.backend import GpuBackend  # noqa: E402
 from seismo.backends.gpu.kernels import SweepKernel, turn_of  # noqa: E402
-from seismo.backends.gpu.layouts import H200, Shape  # noqa: E402
+from seismo.backends.gpu.layouts import H200, BlockShape  # noqa: E402
 from seismo.backends.kernels import slices  # noqa: E402
 from seismo.backends.kernels.points import add_slopes  # noqa: E402
 from seismo.backends.kernels.rows import pack_rows, unpack_rows  # noqa: E402
@@ -146,7 +146,7 @@ def test_more_blocks_than_a_launch_takes_are_listed(monkeypatch, most, listed):
 
 def test_a_tile_is_copied_beside_the_work(compiler, monkeypatch):
     """Neighbours along x and y come out of shared memory, which no register fills."""
-    tile = Shape((8, 4, 1), 8, 2, tile=2)
+    tile = BlockShape((8, 4, 1), 8, 2, tile=2)
     monkeypatch.setitem(H200, ("xyz", "second", "inner", 8), tile)
     (code, *_) = compiler((9, 0), "acoustic", 3, "layers", wanted=is_interior, order=8)
     check(code, (9, 0), "float32")
@@ -257,7 +257,7 @@ def test_what_other_processes_leave_undone_is_compiled_here(cores, program, monk
     monkeypatch.setattr(ptx_cache.sys, "executable", program)
     monkeypatch.setattr(ptx_cache, "compile_ptx", lambda request: "compiled here")
     kernels = [f"{n}" * 2**20 for n in range(ptx_cache.ALONE + 1)]  # more than a pipe holds
-    requests = [ptx_cache.Request(kernel, (), None, False, (9, 0)) for kernel in kernels]
+    requests = [ptx_cache.CompileRequest(kernel, (), None, False, (9, 0)) for kernel in kernels]
     texts = ptx_cache.keep(requests)
     assert texts == {request.name: "compiled here" for request in requests}
     assert {name: ptx_cache._read(name) for name in names_in(tmp_path)} == texts
@@ -269,7 +269,7 @@ def test_a_kernel_that_does_not_compile_leaves_others_alone(monkeypatch, tmp_pat
     monkeypatch.setattr(ptx_cache.machine, "cores", lambda: 1)
     card = launched((9, 0), "acoustic", 2, wanted=lambda kernel: not hasattr(kernel, "variant"))
     good = list(card.requests.values())
-    bad = ptx_cache.Request("nothing to write", (), None, False, (9, 0))
+    bad = ptx_cache.CompileRequest("nothing to write", (), None, False, (9, 0))
     ptx_cache.compile_elsewhere([bad, *good])
     assert names_in(tmp_path) == {request.name for request in good}
 
@@ -277,7 +277,7 @@ def test_a_kernel_that_does_not_compile_leaves_others_alone(monkeypatch, tmp_pat
 def test_kernels_that_nobody_uses_go_when_others_come(monkeypatch, tmp_path):
     monkeypatch.setenv("SEISMO_CACHE_DIR", str(tmp_path))
     monkeypatch.setattr(ptx_cache, "compile_ptx", lambda request: "compiled")
-    old, used, new = (ptx_cache.Request(name, (), None, False, (9, 0)) for name in "abc")
+    old, used, new = (ptx_cache.CompileRequest(name, (), None, False, (9, 0)) for name in "abc")
     ptx_cache.keep([old, used])
     for path in tmp_path.iterdir():
         os.utime(path, (0, 0))

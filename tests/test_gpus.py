@@ -15,8 +15,8 @@ import crew
 import seismo
 import solver
 from cut_cases import HALOS, VOLUME, case
-from seismo.backends.communicator import Alone
-from seismo.backends.device_threads import Team
+from seismo.backends.communicator import SerialCommunicator
+from seismo.backends.device_threads import DeviceThreads
 from seismo.backends.gpu.backend import GpuBackend
 from seismo.backends.gpu.detect import look
 from seismo.backends.select import choose, choose_all
@@ -45,7 +45,7 @@ def test_every_cut_gives_the_bits_of_one_card(
     name, dimensions, faces, count, tmp_path, monkeypatch
 ):
     document = case(name, dimensions, tmp_path, **faces)
-    wanted = crew.outcome(document, tmp_path, None, Alone(), choose("gpu").make)
+    wanted = crew.outcome(document, tmp_path, None, SerialCommunicator(), choose("gpu").make)
     assert all(values.any() for values in wanted.values())
     every = [p for n, some in CUTS[dimensions].items() if n <= count for p in some]
     for parts, least in product(every, HALOS):
@@ -55,7 +55,7 @@ def test_every_cut_gives_the_bits_of_one_card(
         def one(ranks, parts=parts, choices=choices):
             return crew.outcome(document, tmp_path, parts, ranks, choices[ranks.number].make)
 
-        found = Team(len(choices)).run(one)
+        found = DeviceThreads(len(choices)).run(one)
         different = [key for key in wanted if not np.array_equal(found[key], wanted[key])]
         assert (parts, least, different) == (parts, least, [])
 

@@ -232,7 +232,7 @@ def test_a_kernel_of_a_gpu_is_compiled_again_where_it_is_damaged(monkeypatch, tm
     monkeypatch.setenv("SEISMO_CACHE_DIR", str(tmp_path))
     tmp_path.chmod(0o700)
     monkeypatch.setattr(ptx_cache, "compile_ptx", lambda request: f"compiled {request.kernel}")
-    requests = [ptx_cache.Request(name, (), None, False, (9, 0)) for name in "ab"]
+    requests = [ptx_cache.CompileRequest(name, (), None, False, (9, 0)) for name in "ab"]
     texts = ptx_cache.keep(requests)
     one, other = (tmp_path / request.name for request in requests)
     shutil.copy(one, other)

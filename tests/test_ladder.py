@@ -20,10 +20,10 @@ from seismo import cli
 from seismo.backends.select import choose
 from seismo.errors import ScenarioError
 from seismo.runs.bench import ladder as way
-from seismo.runs.check.resources import Several
+from seismo.runs.check.resources import HypotheticalRanks
 from seismo.runs.placement import step_seconds
 from seismo.scenario import from_dict
-from seismo.solver.discretization import prepare
+from seismo.solver.discretization import discretize
 from seismo.solver.simulation import divide
 from test_room import Device
 
@@ -157,10 +157,10 @@ def test_what_several_h200s_take_is_what_a_plan_expects():
     taken = {(c["case"], c["gpus"]): 1e-6 * c["overlapped"] for c in cases if c["processes"] == 1}
     card, compared = Device(0), 0
     for (case, gpus), seconds in taken.items():
-        alone, setup = (prepare(from_dict(scaling.scenario(case, n))) for n in (1, gpus))
+        alone, setup = (discretize(from_dict(scaling.scenario(case, n))) for n in (1, gpus))
         if gpus > 1 and setup.grid.size >= gpus << 20:
             rate = alone.grid.size / taken[case, 1]
-            division = divide(setup, card, Several(gpus), (gpus, 1))
+            division = divide(setup, card, HypotheticalRanks(gpus), (gpus, 1))
             expected = step_seconds(setup, card, rate, division)
             assert expected == pytest.approx(seconds, rel=0.1), (case, gpus)
             compared += 1

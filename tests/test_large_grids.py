@@ -18,9 +18,9 @@ import pytest
 import seismo
 import solver
 from seismo.backends import machine
-from seismo.backends.communicator import Alone
+from seismo.backends.communicator import SerialCommunicator
 from seismo.backends.cpu.backend import CpuBackend
-from seismo.backends.select import Choice, choose
+from seismo.backends.select import BackendChoice, choose
 from seismo.errors import InsufficientMemoryError
 from seismo.grid.decomposition import Subdomain
 from seismo.grid.grid import Box
@@ -28,8 +28,8 @@ from seismo.runs import run
 from seismo.runs.check.memory import memory_of, series_of
 from seismo.runs.check.resources import demands
 from seismo.scenario import from_dict
-from seismo.solver.discretization import prepare
-from seismo.solver.field_sampling import Reader
+from seismo.solver.discretization import discretize
+from seismo.solver.field_sampling import FieldSampler
 from seismo.solver.fields import Fields
 from seismo.solver.simulation import Simulation
 from test_room import Device
@@ -115,7 +115,7 @@ def picture(simulation: Simulation) -> np.ndarray:
     """Read the pressure where the snapshots do."""
     (series,) = series_of(simulation.setup)
     fields = [part.fields for part in simulation.parts]
-    reader = Reader(simulation.backend, series.cut, fields, 1, Alone())
+    reader = FieldSampler(simulation.backend, series.cut, fields, 1, SerialCommunicator())
     found = reader.buffer(np.float32)
     for launch in reader.launches("p", simulation.left, found, 1.0, added=False):
         launch()
@@ -125,7 +125,7 @@ def picture(simulation: Simulation) -> np.ndarray:
 def test_a_corner_beyond_2_to_the_32_points(the_corner_alone):
     """Fields, coefficients, layer memory, sources, receivers and snapshots there."""
     small, large = (
-        Simulation(prepare(from_dict(corner(points, order=4))), Untouched())
+        Simulation(discretize(from_dict(corner(points, order=4))), Untouched())
         for points in (SMALL, 1650)
     )
     assert large.parts[0].subdomain.volume > 1 << 32
@@ -180,7 +180,7 @@ REFUSED = {  # points, GB of a card, GB of the host -> what is said
 def test_what_does_not_fit_is_refused_before_anything_is_allocated(points, card, host, monkeypatch):
     """Of a card, of the host beside it, of a processor."""
     backend = Processor(0) if card is None else Unallocated(card * 10**9)
-    choice = Choice(backend.name, "", lambda precision: backend)
+    choice = BackendChoice(backend.name, "", lambda precision: backend)
     monkeypatch.setattr(machine, "available_memory", lambda: host * 10**9)
     monkeypatch.setattr(run, "chosen", lambda *given: ([choice], "", None))
     tracemalloc.start()
@@ -196,11 +196,11 @@ def test_what_does_not_fit_is_refused_before_anything_is_allocated(points, card,
 def test_the_host_needs_little_beside_a_card_for_a_layered_earth(monkeypatch):
     """Whose model is made on the card; of another, double precision copies and what is sent."""
     monkeypatch.setattr(machine, "available_memory", lambda: 10**12)
-    layered = memory_of(prepare(from_dict(corner(1650))), Device(0))
+    layered = memory_of(discretize(from_dict(corner(1650))), Device(0))
     assert layered.beside < 1e8 < layered.preparing
     document = corner(200)
     document["model"] += [{"type": "block", "x": [-500.0, 0.0], "vp": 1800.0}]
-    setup = prepare(from_dict(document))
+    setup = discretize(from_dict(document))
     memory = memory_of(setup, Device(0))
     needed = 2 * 8 * setup.grid.size + memory.array  # c^2 dt^2, the velocity that it is made of
     assert needed < memory.beside < 1.2 * needed
@@ -228,7 +228,7 @@ def test_a_large_grid_on_a_card(physics, points, parts):
     keys = {"decomposition": [2, 1], "middle": True} if parts > 1 else {}
     document = corner(points, physics, **keys)
     backend = choose("gpu").make("float32")
-    setup = prepare(from_dict(document), backend.batch_points)
+    setup = discretize(from_dict(document), backend.batch_points)
     assert setup.grid.size > (1 << 32 if points == 1650 else 1 << 31)
     if not all(demand.fits for demand in demands(memory_of(setup, backend), backend)):
         pytest.skip("does not fit this machine")

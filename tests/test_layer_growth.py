@@ -14,7 +14,7 @@ import pytest
 import solver
 from seismo.grid.coefficients import centred, largest_second_symbol, staggered
 from seismo.grid.grid import Grid
-from seismo.solver.cpml import Layer, default_profile, least_shift, profile
+from seismo.solver.cpml import PmlParameters, default_profile, least_shift, profile
 
 INSIDE = 6  # points of a line between its layers
 
@@ -47,7 +47,7 @@ def acoustic_step(
     dt = 0.9 * 2 / np.sqrt(2 * largest_second_symbol(second))
     grid = Grid("xz", (points, 1, points), (1.0,) * 3, (0.0,) * 3, (width, 0, 0), (width, 0, 0))
     reflection, power, steep = default_profile(width)
-    layer = Layer(reflection, 1.0, alpha, power, 1.0, least, steep=steep)
+    layer = PmlParameters(reflection, 1.0, alpha, power, 1.0, least, steep=steep)
     b, a, _, b_half, a_half, _, _ = profile(grid, "x", layer, dt)
     straight, up, down = differences(first, second, points)
     one, none = np.eye(points), np.zeros((points, points))

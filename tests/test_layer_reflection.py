@@ -7,7 +7,7 @@ import pytest
 
 from layer_reflection import Wave, reflection
 from seismo.grid.coefficients import centred, staggered
-from seismo.solver.cpml import Layer, default_profile, least_shift
+from seismo.solver.cpml import PmlParameters, default_profile, least_shift
 
 ORDER = 8
 LEAST = {"acoustic": least_shift(staggered(ORDER), centred(ORDER))}
@@ -30,7 +30,7 @@ def largest(points: int, profile: tuple[float, ...], kappa: float = 1.0, media=M
     for kind, velocity, ratio, alpha in media:
         strength, power, steep = profile
         least = LEAST.get(kind, 0.0)
-        layer = Layer(strength, kappa, alpha, power, 1.0, least, steep=steep)
+        layer = PmlParameters(strength, kappa, alpha, power, 1.0, least, steep=steep)
         waves = {
             name: [Wave(p, a, kind, velocity, ratio) for p in (4.5, 6, 9, 14) for a in angles]
             for name, angles in ANGLES.items()
@@ -77,5 +77,5 @@ def test_a_stretched_layer_reflects_more(points) -> None:
 @pytest.mark.parametrize("kind", ["acoustic", "P", "S"])
 def test_the_reflection_of_a_thick_layer_vanishes(kind) -> None:
     """As it must, where the line that it is compared with does not reflect."""
-    layer = Layer(1e-9, 1.0, 0.02, 3.0, 1.0, LEAST.get(kind, 0.0))
+    layer = PmlParameters(1e-9, 1.0, 0.02, 3.0, 1.0, LEAST.get(kind, 0.0))
     assert reflection([Wave(8, 30, kind)], ORDER, layer, 60).max() < 1e-6

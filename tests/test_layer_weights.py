@@ -5,9 +5,9 @@ import pytest
 
 from seismo.grid.coefficients import centred, staggered
 from seismo.grid.grid import Grid
-from seismo.solver.cpml import Layer, coupled, profile, regions
+from seismo.solver.cpml import PmlParameters, coupled, profile, regions
 
-LAYER = Layer(reflection=1e-7, kappa=1.0, alpha=30.0, power=2.0, velocity=3000.0)
+LAYER = PmlParameters(reflection=1e-7, kappa=1.0, alpha=30.0, power=2.0, velocity=3000.0)
 
 
 def test_both_ends_of_an_axis_have_as_much_of_a_layer():

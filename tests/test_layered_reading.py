@@ -14,7 +14,7 @@ from seismo.exact.medium import Medium
 from seismo.exact.stack import Stack
 from seismo.scenario import from_dict
 from seismo.solver.channels import channel_points
-from seismo.solver.discretization import prepare
+from seismo.solver.discretization import discretize
 from seismo.solver.layered_reading import Quantity
 from seismo.solver.subdomain import surroundings_of
 
@@ -225,7 +225,7 @@ def reading(media, tops, surface: bool = False, **changes):
         given["boundaries"] = solver.faces(2, top="free_surface")
     stacked = [{"top": top, **medium} for top, medium in zip(tops, media, strict=True)]
     given["model"] = [{"type": "layers", "layers": stacked}]
-    setup = prepare(from_dict(given))
+    setup = discretize(from_dict(given))
     return setup, surroundings_of(setup)
 
 
@@ -262,7 +262,7 @@ def test_a_place_on_a_contact_is_of_the_medium_below_however_it_rounds() -> None
 
 
 def test_away_from_contacts_nothing_changes() -> None:
-    setup = prepare(from_dict(document(SOLIDS, BLAST, (0.0, EARLY), FAR)))
+    setup = discretize(from_dict(document(SOLIDS, BLAST, (0.0, EARLY), FAR)))
     around = surroundings_of(setup)
     for z in (CONTACT - 9.3 * H, CONTACT + 9.3 * H):
         assert around.strains((0.0, 0.0, z)) is None
@@ -275,7 +275,7 @@ def test_away_from_contacts_nothing_changes() -> None:
 
 def test_weights_read_the_kink_that_the_grid_has() -> None:
     """Of vx that one shear stress strains: differences of it are the compliances between nodes."""
-    setup = prepare(from_dict(document(SOLIDS, BLAST, (0.0, EARLY), FAR)))
+    setup = discretize(from_dict(document(SOLIDS, BLAST, (0.0, EARLY), FAR)))
     rows, middle = surroundings_of(setup).layers, int(setup.grid.index("z", CONTACT))
     count = 30
     nodes = np.arange(-count, count + 1)

@@ -14,7 +14,7 @@ import pytest
 
 import seismo
 from seismo.backends.base import Backend
-from seismo.backends.communicator import Alone
+from seismo.backends.communicator import SerialCommunicator
 from seismo.backends.cpu.backend import CpuBackend
 from seismo.backends.kernels import slices as kernels
 from seismo.backends.reference import ReferenceBackend
@@ -29,10 +29,10 @@ from seismo.model import Earth
 from seismo.model.layered import Uniform
 from seismo.output.quantities import long_name, symbol
 from seismo.scenario import from_dict
-from seismo.solver.discretization import prepare
+from seismo.solver.discretization import discretize
 from seismo.solver.fields import Fields
-from seismo.solver.peak_maps import Maps, make_maps
-from seismo.solver.point_weights import Surroundings
+from seismo.solver.peak_maps import PeakMaps, make_maps
+from seismo.solver.point_weights import PointInterpolation
 from seismo.solver.simulation import Simulation
 from seismo.solver.surface_slope import SurfaceSlope
 from test_run import SCENARIO
@@ -82,12 +82,12 @@ def check_polynomials(backend: Backend, cuts: tuple[int, int], plane: str | None
     physics = physics_for("elastic", 3)
     closure = surface_closure(Stencil(ORDER))
     slope = SurfaceSlope(GRID, Earth((ROCK,), ("vp", "vs", "rho")), 8, ORDER // 2)
-    around = Surroundings(GRID, physics, closure, False, ORDER // 2, slope)
+    around = PointInterpolation(GRID, physics, closure, False, ORDER // 2, slope)
     names = ("pgv", "pga", "pgv_horizontal", "pga_y", "pgv_z", "vz")
     place = plane and SimpleNamespace(**{**dict.fromkeys("xyz"), plane: 20.0})
     parts = filled(backend, cuts)
     maps = make_maps(entry(names, decimate=2, plane=place), GRID, physics)
-    peaks = Maps(backend, around, [maps], parts, SHOTS, DT, Alone())
+    peaks = PeakMaps(backend, around, [maps], parts, SHOTS, DT, SerialCommunicator())
     for _ in range(2):
         for launch in peaks.launches(0):
             launch()
@@ -202,7 +202,7 @@ SHALLOW_CUT = {
 )
 def test_maps_do_not_depend_on_the_cuts_of_the_grid(changes, cuts):
     scenario = from_dict(with_maps() | changes)
-    setup, backend = prepare(scenario), choose("cpu").make("float32")
+    setup, backend = discretize(scenario), choose("cpu").make("float32")
     found = []
     for parts in ((1, 1), cuts):
         simulation = Simulation(setup, backend, parts)

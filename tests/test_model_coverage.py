@@ -9,7 +9,7 @@ from seismo.errors import ModelError
 from seismo.runs.check import make_plan
 from seismo.runs.check.coverage_checks import otherwise, uncovered
 from seismo.scenario import load
-from seismo.solver.discretization import prepare
+from seismo.solver.discretization import discretize
 
 SCENARIO = """\
 physics: acoustic
@@ -31,7 +31,7 @@ def said(folder, shape, keys="", parts="", y=False, of=uncovered):
     more, at = (", y: 200 m", ", y: 100 m") if y else ("", "")
     text = SCENARIO.format(keys=keys and f", {keys}", parts=parts, more=more, at=at)
     (folder / "s.yaml").write_text(text, encoding="utf-8")
-    return list(of(prepare(load(folder / "s.yaml"))))
+    return list(of(discretize(load(folder / "s.yaml"))))
 
 
 @pytest.mark.parametrize(

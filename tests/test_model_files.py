@@ -13,7 +13,7 @@ import pytest
 from seismo.errors import InsufficientMemoryError, ModelError, ScenarioError
 from seismo.model import array_files, build_earth
 from seismo.scenario import load, parse
-from seismo.solver.discretization import prepare
+from seismo.solver.discretization import discretize
 
 UNIT = {"z": 10.0, "y": 10.0, "x": 10.0}
 
@@ -348,7 +348,7 @@ def test_one_length_is_the_spacing_of_all_axes_of_a_file(tmp_path: Path, y):
     scenario = load(path)
     for one in (scenario, parse(scenario.to_yaml(), path)):
         place = [np.array(40.0 * n) for n in (4, 1, 5)]
-        found = prepare(one).earth.sample(place[0], place[1] if y else None, place[2])["vp"]
+        found = discretize(one).earth.sample(place[0], place[1] if y else None, place[2])["vp"]
         assert found == 2000.0 + np.ravel_multi_index((4, 1, 5) if y else (4, 5), shape)
 
 
@@ -395,7 +395,7 @@ def test_a_mistake_is_named_with_its_line(tmp_path: Path, file, keys):
     path = tmp_path / "s.yaml"
     path.write_text(SCENARIO.replace("FILE", file).replace("KEYS", keys))
     with pytest.raises(ScenarioError, match=LINES[file, keys].format(r"model\[1\].vp")) as caught:
-        prepare(load(path))
+        discretize(load(path))
     assert str(caught.value).startswith(f"{path}:")
     assert "\n" not in str(caught.value)
 
@@ -406,7 +406,7 @@ def test_what_no_rock_has_is_named_with_the_model(tmp_path: Path):
     text = text.replace("acoustic", "elastic").replace("{type: uniform, vp: 1500}", rock)
     path.write_text(text.replace("sources:", "  - {type: block, vs: 1400}\nsources:"))
     with pytest.raises(ModelError, match=r"s.yaml:6:19: model\[1\].vs: 1400: vp/vs is 1.071 at"):
-        prepare(load(path))
+        discretize(load(path))
 
 
 @pytest.mark.parametrize(("turned", "points", "named"), [
@@ -427,7 +427,7 @@ def test_a_transposed_file_among_others_is_named(tmp_path: Path, turned, points,
     scenario = f"{head}model: [{{type: file, {parts}}}]\n{tail}"
     (tmp_path / "s.yaml").write_text(scenario)
     with pytest.raises(ModelError, match=rf"vp/vs is .*: \S*{named} seems transposed: exchange"):
-        prepare(load(tmp_path / "s.yaml"))
+        discretize(load(tmp_path / "s.yaml"))
 
 
 def test_mistakes_in_all_files_are_named_at_once(tmp_path: Path):
@@ -446,7 +446,7 @@ sources:
 receivers: [{type: stations, path: stations.csv}]
 """)
     with pytest.raises(ScenarioError) as caught:
-        prepare(load(tmp_path / "s.yaml"))
+        discretize(load(tmp_path / "s.yaml"))
     keys = [line.split(": ")[1] for line in caught.value.messages]
     assert keys == [
         "model[0].vp.path", "model[0].vs.path", "model[0].rho.path", "model[1].path",

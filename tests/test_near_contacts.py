@@ -13,9 +13,9 @@ from seismo.runs.check.accuracy import expected_error
 from seismo.runs.check.near_contacts import near_contacts, near_receivers, near_sources
 from seismo.runs.check.thin_solids import thin_solid_lines, thin_solids
 from seismo.scenario import from_dict
-from seismo.solver.discretization import prepare
+from seismo.solver.discretization import discretize
 from seismo.solver.layered_reading import layers_of
-from seismo.solver.point_weights import Surroundings
+from seismo.solver.point_weights import PointInterpolation
 
 H, CONTACT = 10.0, 300.0  # m
 SOFT = {"vp": 1200.0, "vs": 600.0, "rho": 1900.0}
@@ -43,7 +43,7 @@ def document(kind: str, cells: float, places=PLACES, upper=SOFT) -> dict:
 
 
 def told(given: dict) -> list[str]:
-    setup = prepare(from_dict(given))
+    setup = discretize(from_dict(given))
     return list(near_contacts(setup, near_sources(setup), near_receivers(setup)))
 
 
@@ -114,11 +114,11 @@ def on_thin_soil(cells: float, receivers=((120.0, 150.0),), depth=100.0) -> dict
 
 def test_rows_of_the_fluid_are_not_read_among_layers_of_the_solid() -> None:
     """Nodes of rock 2.7 cells from water, whose weights among layers reach over soil and bed."""
-    setup = prepare(from_dict(on_thin_soil(2.5)))
+    setup = discretize(from_dict(on_thin_soil(2.5)))
     (contact,) = setup.contacts
     first = setup.stencil.first
     layers = layers_of(setup.physics, setup.earth, setup.grid, "effective", first, setup.contacts)
-    around = Surroundings(
+    around = PointInterpolation(
         setup.grid, setup.physics, None, False, setup.halo, contacts=setup.contacts, layers=layers
     )
     for field in setup.physics.fields:
@@ -148,7 +148,7 @@ def test_divergence_in_a_layer_of_two_cells_is_told() -> None:
     given = on_thin_soil(1.5, [(150.0, 306.0)])
     for quantity, error in (("velocity", 0.049), ("divergence", 0.795)):
         given["receivers"][0]["quantities"] = [quantity]
-        (thin,) = thin_solids(prepare(from_dict(given)))
+        (thin,) = thin_solids(discretize(from_dict(given)))
         assert thin.error == pytest.approx(error, rel=0.03)
 
 
@@ -159,7 +159,7 @@ def test_divergence_in_a_layer_of_two_cells_is_told() -> None:
 )  # fmt: skip
 def test_thin_solids_on_fluids_are_told(cells: float, depth: float, error: float) -> None:
     """Found: 4 to 19 % (60 to 430 of moments in 1.5 cells), 3 to 9 deeper, 1 from six cells on."""
-    setup = prepare(from_dict(on_thin_soil(cells, depth=depth)))
+    setup = discretize(from_dict(on_thin_soil(cells, depth=depth)))
     lines = list(thin_solid_lines(setup))
     assert len(lines) == (error > 0.0)
     assert dict(expected_error(setup).causes)["thin solids on fluids"] == pytest.approx(
@@ -180,7 +180,7 @@ def test_receivers_beside_contacts_count(quantity: str, low: float, high: float)
     far = solver.points([{"x": 200.0, "z": 100.0}], quantities=[quantity])
     given["receivers"][0].update(quantities=[quantity], name="on")
     given["receivers"].append({**far, "name": "far"})
-    expected = expected_error(prepare(from_dict(given)))
+    expected = expected_error(discretize(from_dict(given)))
     assert low < dict(expected.causes)["receivers beside contacts"] < high
     sets = dict(expected.sets)
     assert sets["far"] < low < sets["on"]

@@ -191,7 +191,7 @@ def test_what_this_process_uses_is_not_the_others(monkeypatch):
     used = iter([(100.0, 10.0, 50.0), (105.0, 13.0, 52.0), None])
     monkeypatch.setattr(machine, "_used", lambda: next(used))
     monkeypatch.setattr(machine.os, "cpu_count", lambda: 4)
-    others = machine.Others()
+    others = machine.ExternalLoad()
     assert others.share() == pytest.approx((5 - 3) / (2 * 4))
     assert others.share() is None
 

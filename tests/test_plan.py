@@ -30,7 +30,7 @@ from seismo.runs.check.resolution import phase_error
 from seismo.runs.progress import clock_time
 from seismo.scenario import from_dict
 from seismo.solver.accuracy import dispersion_error, stencil_for
-from seismo.solver.discretization import prepare
+from seismo.solver.discretization import discretize
 
 SCENARIO = {
     "physics": "elastic",
@@ -93,7 +93,7 @@ def test_the_spacing_named_keeps_all_causes_to_the_accuracy(spacing):
     plan = make_plan(scenario(**section("grid", spacing=spacing)))
     (said,) = (line for line in plan.warnings if "use a grid.spacing of about" in line)
     found = float(re.search(r"of about (\S+) m", said)[1])
-    better = prepare(scenario(**section("grid", spacing=found)))
+    better = discretize(scenario(**section("grid", spacing=found)))
     assert 0.2 * better.scenario.grid.accuracy < expected_error(better).error <= 0.01
     fewest = min(layer.points_per_wavelength for layer in plan.layers)
     assert found < spacing * fewest / plan.points_needed
@@ -107,7 +107,7 @@ def test_the_spacing_named_suits_an_earth_that_varies_sideways():
     plan = make_plan(scenario(**model, **section("grid", spacing=40.0)))
     said = next(line for line in plan.warnings if "use a grid.spacing of about" in line)
     found = float(re.search(r"of about (\S+) m", said)[1])
-    better = prepare(scenario(**model, **section("grid", spacing=found)))
+    better = discretize(scenario(**model, **section("grid", spacing=found)))
     assert 0.002 < expected_error(better).error < 0.016
 
 
@@ -215,7 +215,7 @@ def test_the_phase_error_of_second_order_differences(physics):
 
     The staggered first difference and the centred second one agree on it.
     """
-    setup = prepare(scenario(
+    setup = discretize(scenario(
         physics=physics, **section("grid", order=2, stencil="taylor"),
         sources=[{"type": "explosion", "position": {"x": 600.0, "z": 200.0},
                   "wavelet": {"type": "ricker", "frequency": 8.0}}],
@@ -226,7 +226,7 @@ def test_the_phase_error_of_second_order_differences(physics):
 
 def test_the_phase_error_of_time_stepping():
     """With exact differences c'/c = asin(w dt / 2) / (w dt / 2) = 1 + (w dt)^2 / 24 + ..."""
-    setup = prepare(
+    setup = discretize(
         scenario(**section("grid", order=16), **section("time", dispersion_removal=False))
     )
     frequency, velocity = 5.0, 3200.0  # 64 points per wavelength: space adds nothing
@@ -521,7 +521,7 @@ RESULTS = Path(__file__).parents[1] / "benchmarks" / "results" / "comparison.jso
 @pytest.mark.parametrize("name", ["W2", "W3"])
 def test_parts_and_estimates_count_a_layer_point_alike(backend, name):
     """As `PML_COST` interior points, on whatever backend."""
-    setup = prepare(from_dict(bench.CASES[name].scenario))
+    setup = discretize(from_dict(bench.CASES[name].scenario))
     physics = setup.physics.name
     grid, factor = setup.grid, PML_COST[backend.name][physics]
     points = grid.extent.size + factor * (grid.size - grid.extent.size)
@@ -538,7 +538,7 @@ def test_the_expected_speed_is_near_what_was_measured(name):
     record = json.loads(RESULTS.read_text(encoding="utf-8"))
     found = next(r for r in record["results"] if (r["case"], r["code"]) == (name, "seismo"))
     best = max(record["bandwidth_gb_per_s"][0]) * 1e9
-    setup = prepare(from_dict(bench.CASES[name].scenario))
+    setup = discretize(from_dict(bench.CASES[name].scenario))
     threads = record["machine"]["threads"]
     then = SimpleNamespace(
         name="cpu", bandwidth=lambda: best, describe=lambda: {"threads": threads}
@@ -560,7 +560,7 @@ import seismo
 from pathlib import Path
 from seismo.runs.check.memory import memory_of
 from seismo.scenario import load
-from seismo.solver.discretization import prepare
+from seismo.solver.discretization import discretize
 
 def status(key):
     text = Path("/proc/self/status").read_text()
@@ -570,7 +570,7 @@ small, large = sys.argv[1:]
 seismo.run(small, small + ".h5")          # imports and kernels are there from now on
 Path("/proc/self/clear_refs").write_text("5")
 before = status("VmRSS")
-setup = prepare(load(large))
+setup = discretize(load(large))
 seismo.run(large, large + ".h5")
 print(memory_of(setup).total, status("VmHWM") - before)
 """

@@ -22,13 +22,13 @@ import crew
 import seismo
 import solver
 from cut_cases import CUTS, VOLUME, case
-from seismo.backends.communicator import Alone, started
+from seismo.backends.communicator import SerialCommunicator, started
 from seismo.backends.reference import ReferenceBackend
 from seismo.equations.registry import EQUATIONS
 from seismo.errors import DeviceError, ScenarioError
 from seismo.runs.run import resume
 from seismo.scenario import load
-from seismo.solver.discretization import prepare
+from seismo.solver.discretization import discretize
 from seismo.solver.simulation import divide
 from test_survival import contents
 
@@ -62,7 +62,9 @@ def together(tmp_path_factory):
         base = folder / f"{name}-{dimensions}d"
         base.mkdir()
         documents[base.name] = (case(name, dimensions, base), str(base))
-    wanted = {name: crew.outcome(*args, None, Alone()) for name, args in documents.items()}
+    wanted = {
+        name: crew.outcome(*args, None, SerialCommunicator()) for name, args in documents.items()
+    }
     for ranks in (2, 3, 4):
         orders = {
             f"{name}-{ranks}-{z}x{y}": (*args, (z, y))
@@ -195,7 +197,7 @@ def test_a_wavefield_that_blows_up_on_one_rank_is_told_once_and_kept(tmp_path):
         assert results.message in said
 
 
-class Two(Alone):
+class Two(SerialCommunicator):
     """One of two ranks that never speak to each other."""
 
     count = 2
@@ -211,7 +213,7 @@ class Two(Alone):
 )
 def test_parts_that_do_not_suit_the_ranks_are_one_line(tmp_path, parts, message):
     grid = VOLUME["grid"] | {"decomposition": parts}
-    setup = prepare(load(command(tmp_path, grid=grid)[1]))
+    setup = discretize(load(command(tmp_path, grid=grid)[1]))
     if message is None:
         assert len(divide(setup, ReferenceBackend("float32"), Two()).subdomains) == 2
         return

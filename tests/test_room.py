@@ -13,17 +13,22 @@ from rich.console import Console
 
 from seismo.backends import machine
 from seismo.backends.reference import ReferenceBackend
-from seismo.backends.select import Choice
+from seismo.backends.select import BackendChoice
 from seismo.errors import InsufficientMemoryError, ScenarioError
 from seismo.runs import run
 from seismo.runs.check import make_plan
 from seismo.runs.check.memory import memory_of
 from seismo.runs.check.report import print_plan
-from seismo.runs.check.resources import KERNEL_BYTES, Several, demands, refuse_what_does_not_fit
+from seismo.runs.check.resources import (
+    KERNEL_BYTES,
+    HypotheticalRanks,
+    demands,
+    refuse_what_does_not_fit,
+)
 from seismo.runs.placement import LINK, MEETING, step_seconds, worth_taking
 from seismo.scenario import from_dict
 from seismo.solver import discretization as preparation
-from seismo.solver.discretization import prepare
+from seismo.solver.discretization import discretize
 from seismo.solver.simulation import divide
 
 SCENARIO = {
@@ -69,7 +74,7 @@ class Device(ReferenceBackend):
 
 
 def on_device(free=10**12):
-    return Choice("gpu", "on a card", lambda precision: Device(free))
+    return BackendChoice("gpu", "on a card", lambda precision: Device(free))
 
 
 def test_small_shots_share_a_device_until_it_is_full(monkeypatch):
@@ -119,7 +124,7 @@ def larger(points: int):
     """A square of so many points a side, with layers."""
     length = 10.0 * (points - 41)
     grid = SCENARIO["grid"] | {"extent": {"x": length, "z": length}}
-    return prepare(from_dict(SCENARIO | {"grid": grid}))
+    return discretize(from_dict(SCENARIO | {"grid": grid}))
 
 
 def test_a_field_beyond_all_memory_is_refused_before_the_earth_is_looked_at(monkeypatch):
@@ -149,11 +154,11 @@ def test_only_as_many_devices_are_taken_as_help():
 def test_devices_help_a_survey_that_do_not_help_a_shot():
     """Forty small shots are shared out, where one alone is best left on one device."""
     device = Device(10**12)
-    assert worth_taking(prepare(many_shots(1), device.batch_points), device, 4)[0] == 1
-    count, why = worth_taking(prepare(many_shots(), device.batch_points), device, 4)
+    assert worth_taking(discretize(many_shots(1), device.batch_points), device, 4)[0] == 1
+    count, why = worth_taking(discretize(many_shots(), device.batch_points), device, 4)
     assert count == 4
     assert re.search(r"a step of all 40 shots is expected to take [\d.]+ µs on 1, ", why)
-    three = prepare(many_shots(3, spread="shots", batch=1), device.batch_points)
+    three = discretize(many_shots(3, spread="shots", batch=1), device.batch_points)
     assert worth_taking(three, device, 8)[0] == 3
 
 
@@ -176,9 +181,9 @@ def test_the_plan_says_how_devices_share_the_shots(monkeypatch, capsys):
 @pytest.mark.parametrize(("top", "meetings"), [("absorbing", 2), ("free_surface", 3)])
 def test_devices_tell_one_another_what_a_stage_has_changed(top, meetings):
     """Two velocities and three stresses beside the cut; the surface's row, far from it, nothing."""
-    setup = prepare(from_dict(SCENARIO | {"boundaries": {"top": top}}))
+    setup = discretize(from_dict(SCENARIO | {"boundaries": {"top": top}}))
     device = Device(0)
-    division = divide(setup, device, Several(2), (2, 1))
+    division = divide(setup, device, HypotheticalRanks(2), (2, 1))
     bytes_ = (2 + 3) * setup.grid.points[0] * setup.halo * 4
     expected = bytes_ / LINK + meetings * MEETING
     assert step_seconds(setup, device, math.inf, division) == pytest.approx(expected, rel=1e-12)
@@ -240,7 +245,7 @@ def test_a_run_that_fits_no_single_device_says_how_many_hold_it(monkeypatch, tmp
     words = r"; use 3 GPUs of this kind \(--gpus 3\), a coarser grid.spacing"
     with pytest.raises(InsufficientMemoryError, match=words):
         refuse_what_does_not_fit(setup, memory, device, tmp_path / "x.h5")
-    refuse_what_does_not_fit(setup, memory, device, tmp_path / "x.h5", ranks=Several(3))
+    refuse_what_does_not_fit(setup, memory, device, tmp_path / "x.h5", ranks=HypotheticalRanks(3))
     assert worth_taking(setup, device, 4)[0] >= 3
 
 

@@ -215,7 +215,7 @@ def test_what_is_not_as_its_file_is_stored_as_it_runs_and_leaves_the_files_resul
 
 
 def _unstable(scenario, factor):
-    stable = discretization.prepare(scenario)
+    stable = discretization.discretize(scenario)
     dt = factor * stable.clock.limit
     return replace(stable, clock=replace(stable.clock, dt=dt, steps=400))
 

@@ -18,7 +18,7 @@ from seismo.runs.check.accuracy import expected_error
 from seismo.runs.check.resolution import highest_frequency, layers_of
 from seismo.runs.check.warnings import cautions
 from seismo.scenario import load, parse
-from seismo.solver.discretization import prepare
+from seismo.solver.discretization import discretize
 
 ROOT = Path(__file__).resolve().parents[1]
 SCENARIOS = sorted((ROOT / "scenarios").glob("*.yaml"))
@@ -37,7 +37,7 @@ def test_a_shipped_scenario_gives_no_cause_for_warnings(path):
     scenario = load(path)
     if scenario.geographic is not None:
         pytest.importorskip("pyproj")
-    setup = prepare(scenario)
+    setup = discretize(scenario)
     layers = layers_of(setup, highest_frequency(setup))
     assert cautions(setup, layers, expected_error(setup)) == []
 
@@ -87,7 +87,7 @@ def test_the_double_couple_is_what_its_comments_say():
     The first motion above the hypocentre of a thrust is up: M_zz > 0 with z down pushes P up there.
     """
     scenario = load(ROOT / "scenarios" / "double_couple.yaml")
-    setup = prepare(scenario)
+    setup = discretize(scenario)
     source, strength = scenario.sources[0], setup.shots[0].sources[0].strength
     m = np.array([[strength["xx"], strength["xy"], strength["xz"]],
                   [strength["xy"], strength["yy"], strength["yz"]],

@@ -9,7 +9,7 @@ import pytest
 from seismo.errors import ScenarioError
 from seismo.runs.check import make_plan
 from seismo.scenario import load
-from seismo.solver.discretization import prepare
+from seismo.solver.discretization import discretize
 
 SCENARIO = """\
 physics: acoustic
@@ -30,7 +30,7 @@ def placed(tmp_path: Path, text: str, extra: str = ""):
     (tmp_path / "list.csv").write_text(text, encoding="utf-8")
     (tmp_path / "w.txt").write_text("0 0\n0.05 1\n0.1 0\n")
     (tmp_path / "s.yaml").write_text(SCENARIO + extra)
-    return prepare(load(tmp_path / "s.yaml")).groups[0]
+    return discretize(load(tmp_path / "s.yaml")).groups[0]
 
 
 def test_columns_come_in_any_order_and_comments_and_blank_lines_do_not_count(tmp_path):
@@ -57,7 +57,7 @@ def test_depth_is_counted_from_the_top_of_the_grid_as_in_the_scenario(tmp_path):
         "path: list.csv", "positions: [{longitude: 10, latitude: 50.001, depth: 30}]"
     )
     (tmp_path / "s.yaml").write_text(text + where)
-    written = prepare(load(tmp_path / "s.yaml")).groups[0]
+    written = discretize(load(tmp_path / "s.yaml")).groups[0]
     assert listed.positions[0].tolist() == written.positions[0].tolist()
     assert listed.positions[:, 2].tolist() == [-70.0, -100.0]
 
@@ -195,7 +195,7 @@ def test_degrees_that_fit_when_exchanged_are_named(tmp_path):
     text = SCENARIO.replace("type: stations", "type: points").replace("path: list.csv", spot)
     (tmp_path / "s.yaml").write_text(text + where)
     with pytest.raises(ScenarioError, match=exchanged):
-        prepare(load(tmp_path / "s.yaml"))
+        discretize(load(tmp_path / "s.yaml"))
 
 
 def test_longitudes_need_a_projection(tmp_path):
@@ -208,11 +208,11 @@ def test_a_missing_list_and_a_bad_wavelet_are_named_where_the_scenario_has_them(
     (tmp_path / "list.csv").unlink()
     key = r"s.yaml:9:5: receivers\[0\].path: 'list.csv': "
     with pytest.raises(ScenarioError, match=f"{key}no such"):
-        prepare(load(tmp_path / "s.yaml"))
+        discretize(load(tmp_path / "s.yaml"))
     (tmp_path / "list.csv").write_bytes(b"\x89HDF\r\n")
     with pytest.raises(ScenarioError, match=f"{key}.*csv: is an HDF5 file .*, not text; expected"):
-        prepare(load(tmp_path / "s.yaml"))
+        discretize(load(tmp_path / "s.yaml"))
     (tmp_path / "w.txt").write_text("0 0\n0.1 x\n")
     key = r"s.yaml:6:\d+: sources\[0\].wavelet.path: 'w.txt': .*w.txt:2: 'x' is not a number"
     with pytest.raises(ScenarioError, match=key):
-        prepare(load(tmp_path / "s.yaml"))
+        discretize(load(tmp_path / "s.yaml"))

@@ -8,7 +8,7 @@ import pytest
 import solver
 from seismo.equations.registry import physics_for
 from seismo.scenario import from_dict
-from seismo.solver.discretization import prepare
+from seismo.solver.discretization import discretize
 from test_solver_conservation import closed_box, start_at_random
 from test_solver_stability import amplitude
 
@@ -55,7 +55,7 @@ def growth(
         name, 2, cells=(20, 24), steps=None, order=order, boundaries=closed_box("free", 2),
         model=model, time={"duration": 1e-3}, **changes,
     )  # fmt: skip
-    limit = prepare(from_dict(document, base)).clock.limit
+    limit = discretize(from_dict(document, base)).clock.limit
     document["time"] = {"duration": steps * limit}
     simulation = solver.build(document, base, courant=courant)
     solver.silence(simulation)
@@ -108,7 +108,7 @@ def test_ordinary_rock_leaves_the_step_as_it_is() -> None:
     physics = physics_for("elastic", 2)
     fast, soft, mud = (6000.0, 3400.0, 2800.0), (2500.0, 1000.0, 2100.0), (1600.0, 200.0, 1500.0)
     steps = [
-        prepare(from_dict(solver.plan("elastic", 2, model=layers(physics, *rocks)))).clock.dt
+        discretize(from_dict(solver.plan("elastic", 2, model=layers(physics, *rocks)))).clock.dt
         for rocks in ((mud, soft, fast), (soft, fast), (fast, fast))
     ]
     assert steps[:2] == pytest.approx([steps[2]] * 2, rel=1e-9)

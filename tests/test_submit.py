@@ -14,12 +14,12 @@ import pytest
 from cut_cases import VOLUME
 from seismo.backends.cpu.backend import CpuBackend
 from seismo.errors import ScenarioError
-from seismo.runs.batch import Profile, batch_script, load_profile, write_script
-from seismo.runs.check.feasible_ranks import Crowd
-from seismo.runs.check.resources import Several
+from seismo.runs.batch import MachineProfile, batch_script, load_profile, write_script
+from seismo.runs.check.feasible_ranks import FeasibleRanks
+from seismo.runs.check.resources import HypotheticalRanks
 from seismo.runs.placement import shared
 from seismo.scenario import from_dict, load
-from seismo.solver.discretization import prepare
+from seismo.solver.discretization import discretize
 from seismo.solver.simulation import divide
 from test_cli import SCENARIO, seismo_of  # noqa: F401
 
@@ -63,11 +63,15 @@ def test_so_many_ranks_suit_as_can_divide_the_grid(survey, parts):
         "boundaries": VOLUME["boundaries"] | {"top": "absorbing"},
     }
     found = from_dict(document if survey else {k: document[k] for k in document if k != "survey"})
-    crowd, setup = Crowd(found), prepare(found)
+    crowd, setup = FeasibleRanks(found), discretize(found)
     backend, able = CpuBackend(found.precision), []
     for count in range(1, 30):
         try:
-            divide(shared(setup, backend, Several(count))[0], backend, Several(count))
+            divide(
+                shared(setup, backend, HypotheticalRanks(count))[0],
+                backend,
+                HypotheticalRanks(count),
+            )
         except ScenarioError:
             continue
         able.append(count)
@@ -140,7 +144,7 @@ def test_ranks_on_several_nodes_are_started_by_srun(scenario, tmp_path):
 
 
 def test_names_are_made_harmless(scenario, tmp_path):
-    script = batch_script(scenario, Profile(), tmp_path / "a b")
+    script = batch_script(scenario, MachineProfile(), tmp_path / "a b")
     assert "--job-name=my_wave" in sbatch_lines(script)
     assert f"cd '{tmp_path}/a b' || exit\n" in script
     assert f" run '{tmp_path}/my wave.yaml' --resume " in script
@@ -256,6 +260,6 @@ def test_the_script_asks_its_runs_to_end(tmp_path, monkeypatch, asked, code):
 def test_a_name_that_looks_like_an_option_is_none(name, tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     Path(name).write_text(SCENARIO)
-    script = write_script(load(name), Profile(), Path())
+    script = write_script(load(name), MachineProfile(), Path())
     assert not script.name.startswith("-")
     assert f" -m seismo run ./{name} --resume " in script.read_text()

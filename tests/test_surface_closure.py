@@ -7,15 +7,15 @@ import pytest
 
 from seismo.grid import coefficients, surface_closure
 from seismo.grid.coefficients import Stencil
-from seismo.grid.surface_closure import Kind, closure_kind
+from seismo.grid.surface_closure import ClosureKind, closure_kind
 
 TOLERANCES = (0.0, 1e-3, 2e-5)
 KINDS = {
-    "plain": (Kind.PLAIN, np.inf, 3), "short": (Kind.PLAIN, np.inf, 2),
-    "shortest": (Kind.PLAIN, np.inf, 1),
-    "forces-7": (Kind.FORCES, 7, 3), "forces-10": (Kind.FORCES, 10, 3),
-    "contact": (Kind.CONTACT, 2.3, 3),
-    "moments-7": (Kind.MOMENTS, 7, 3), "moments-10": (Kind.MOMENTS, 10, 3),
+    "plain": (ClosureKind.PLAIN, np.inf, 3), "short": (ClosureKind.PLAIN, np.inf, 2),
+    "shortest": (ClosureKind.PLAIN, np.inf, 1),
+    "forces-7": (ClosureKind.FORCES, 7, 3), "forces-10": (ClosureKind.FORCES, 10, 3),
+    "contact": (ClosureKind.CONTACT, 2.3, 3),
+    "moments-7": (ClosureKind.MOMENTS, 7, 3), "moments-10": (ClosureKind.MOMENTS, 10, 3),
 }  # fmt: skip
 EVERY = [
     pytest.param(Stencil(order, tolerance), *kind, id=f"{order}-{tolerance}-{name}")
@@ -26,7 +26,7 @@ EVERY = [
 MOST_GROWTH = 1.12
 
 
-def whole_matrices(stencil: Stencil, kind: Kind, even_rows=np.inf, most=3, size: int = 60):
+def whole_matrices(stencil: Stencil, kind: ClosureKind, even_rows=np.inf, most=3, size: int = 60):
     """Give G and D of a half line with `size` points of each kind, both norms and the closure."""
     closure, c = surface_closure.surface_closure(stencil, kind, even_rows, most), stencil.first
     interior = np.zeros((size, size + len(c)))
@@ -68,17 +68,18 @@ def test_closure_sums_by_parts(stencil, kind, rows, most) -> None:
     assert np.abs(product[:near, :near]).max() < 1e-11
 
 
-def accuracy_of(order: int, kind: Kind, most: int) -> int:
+def accuracy_of(order: int, kind: ClosureKind, most: int) -> int:
     """Give the highest power that a closure differentiates exactly."""
     plain = min(order // 2, most, 3 if order < 14 else 2)
-    return plain if kind in (Kind.PLAIN, Kind.CONTACT) or order == 2 else 2
+    return plain if kind in (ClosureKind.PLAIN, ClosureKind.CONTACT) or order == 2 else 2
 
 
 @pytest.mark.parametrize(
-    ("kind", "most"), [*((kind, 3) for kind in Kind), (Kind.PLAIN, 2), (Kind.PLAIN, 1)]
+    ("kind", "most"),
+    [*((kind, 3) for kind in ClosureKind), (ClosureKind.PLAIN, 2), (ClosureKind.PLAIN, 1)],
 )
 @pytest.mark.parametrize("order", coefficients.ORDERS)
-def test_closure_is_exact_for_polynomials(order: int, kind: Kind, most: int) -> None:
+def test_closure_is_exact_for_polynomials(order: int, kind: ClosureKind, most: int) -> None:
     """D on the surface row needs a vanishing function. Twelve decimals are kept."""
     up, down, *_, closure = whole_matrices(Stencil(order), kind, most=most)
     rows = closure.rows
@@ -97,7 +98,7 @@ def test_closure_is_exact_for_polynomials(order: int, kind: Kind, most: int) -> 
     assert np.abs((up @ nodes**k - k * halves ** (k - 1))[:rows]).max() > 1e-6, "better than said"
 
 
-@pytest.mark.parametrize("kind", Kind)
+@pytest.mark.parametrize("kind", ClosureKind)
 @pytest.mark.parametrize("order", coefficients.ORDERS)
 def test_closure_of_fitted_coefficients_is_as_good_as_they_are(order, kind) -> None:
     """Its interior is wrong by up to 0.1 % for straight lines too; the closure by a few of that.
@@ -129,33 +130,33 @@ def test_growth_is_the_largest_eigenvalue(stencil, kind, rows, most) -> None:
 @pytest.mark.parametrize("order", coefficients.ORDERS[1:])
 def test_the_largest_fit_that_lies_in_one_medium_is_taken(order: int, moments: bool) -> None:
     """Of ten half points, of seven where a contact lies between, and none where one is nearer."""
-    kind = Kind.MOMENTS if moments else Kind.FORCES
+    kind = ClosureKind.MOMENTS if moments else ClosureKind.FORCES
     sizes = {np.inf: 11, 10.0: 11, 9.5: 8, 7.0: 8}
     for even_rows, rows in sizes.items():
         assert closure_kind(order, even_rows, moments) is kind
         closure = surface_closure.surface_closure(Stencil(order), kind, even_rows)
         assert closure.rows == max(rows, order // 2)
-    assert closure_kind(order, 6.5, moments) is Kind.PLAIN
-    plain = surface_closure.surface_closure(Stencil(order), Kind.PLAIN)
+    assert closure_kind(order, 6.5, moments) is ClosureKind.PLAIN
+    plain = surface_closure.surface_closure(Stencil(order), ClosureKind.PLAIN)
     near = surface_closure.surface_closure(Stencil(order), kind, 6.5)
     np.testing.assert_array_equal(near.up, plain.up)
 
 
 def test_order_2_has_a_plain_closure_only() -> None:
     """The differences themselves decide there."""
-    assert closure_kind(2, np.inf, moments=True) is Kind.PLAIN
+    assert closure_kind(2, np.inf, moments=True) is ClosureKind.PLAIN
 
 
 def test_rows_are_fitted_to_a_contact_so_deep() -> None:
     """Of order 8, from 1.5 to 4.75 cells; each is exact for straight lines."""
     rows = set()
     for contact in (1.4, 2.3, 3.0, 4.6):
-        assert closure_kind(8, 0.5, moments=False, contact=contact) is Kind.CONTACT
-        up, down, *_, closure = whole_matrices(Stencil(8), Kind.CONTACT, contact)
+        assert closure_kind(8, 0.5, moments=False, contact=contact) is ClosureKind.CONTACT
+        up, down, *_, closure = whole_matrices(Stencil(8), ClosureKind.CONTACT, contact)
         assert np.abs((up @ np.arange(60.0))[:8] - 1.0).max() < 1e-9
         assert np.abs((down @ (np.arange(60) + 0.5))[:8] - 1.0).max() < 1e-9
         rows.add(float(closure.node_norm[0]))
     assert len(rows) == 4
     for order, contact in ((8, 1.25), (8, 5.0), (12, 2.3), (8, np.inf)):
-        assert closure_kind(order, 0.5, moments=False, contact=contact) is Kind.PLAIN
-    assert closure_kind(8, 7.0, moments=False, contact=4.0) is Kind.FORCES
+        assert closure_kind(order, 0.5, moments=False, contact=contact) is ClosureKind.PLAIN
+    assert closure_kind(8, 7.0, moments=False, contact=4.0) is ClosureKind.FORCES

@@ -15,11 +15,11 @@ from seismo.exact import layered_plane, metrics
 from seismo.exact.medium import Medium
 from seismo.exact.stack import Stack
 from seismo.grid.interpolation import Surface, axis_weights, slope_share, sloped_weights
-from seismo.grid.surface_closure import Kind
+from seismo.grid.surface_closure import ClosureKind
 from seismo.scenario import from_dict
 from seismo.solver.channels import channel_points
-from seismo.solver.discretization import prepare
-from seismo.solver.point_weights import Surroundings
+from seismo.solver.discretization import discretize
+from seismo.solver.point_weights import PointInterpolation
 from seismo.solver.surface_slope import even_depths
 
 ROCK = {"vp": 5550.0, "vs": 3150.0, "rho": 2650.0}
@@ -72,15 +72,17 @@ def layered(depth: float, spacing: float, x: list[float]) -> dict:
 
 def test_the_first_contact_is_found() -> None:
     for depth, even in ((0.0, np.inf), (23.0, 2.0), (27.0, 2.5), (60.0, 5.5), (300.0, np.inf)):
-        setup = prepare(from_dict(layered(depth, 10.0, [100.0])))
+        setup = discretize(from_dict(layered(depth, 10.0, [100.0])))
         assert even_depths(setup.earth, setup.grid, 8) == [even]
         assert setup.slope.rows == (8 if even > 8 else np.ceil(even))
 
 
 def reading(document: dict, quantity: str, component: str, place, motion: np.ndarray) -> float:
     """Give what a receiver reads of the velocity motion (vx, vy, vz; x, y, z) (x, y, z)."""
-    setup = prepare(from_dict(document))
-    around = Surroundings(setup.grid, setup.physics, setup.closure, False, setup.halo, setup.slope)
+    setup = discretize(from_dict(document))
+    around = PointInterpolation(
+        setup.grid, setup.physics, setup.closure, False, setup.halo, setup.slope
+    )
     terms, total = setup.physics.observables[quantity][component], 0.0
     for name, points in channel_points(around, terms, place, setup.stencil).items():
         half = np.array([0.5 * (a in setup.physics.named(name).half) for a in "xyz"])
@@ -242,17 +244,17 @@ SIDEWAYS = {"type": "force", "force": {"x": 1e6}}
 @pytest.mark.parametrize(
     ("depth", "source", "cells", "kind", "rows"),
     [
-        (0.0, {}, 8.0, Kind.FORCES, 11),
-        (0.0, MOMENT, 5.0, Kind.MOMENTS, 11),
-        (0.0, MOMENT, 0.0, Kind.FORCES, 11),
-        (0.0, MOMENT, 9.5, Kind.FORCES, 11),
-        (0.0, SIDEWAYS, 3.0, Kind.MOMENTS, 11),
-        (0.0, SIDEWAYS, 6.0, Kind.FORCES, 11),
-        (86.0, MOMENT, 5.0, Kind.MOMENTS, 8),
-        (66.0, MOMENT, 5.0, Kind.PLAIN, 6),
-        (46.0, MOMENT, 9.0, Kind.CONTACT, 8),
-        (23.0, SIDEWAYS, 0.0, Kind.CONTACT, 8),
-        (12.0, SIDEWAYS, 0.0, Kind.PLAIN, 4),
+        (0.0, {}, 8.0, ClosureKind.FORCES, 11),
+        (0.0, MOMENT, 5.0, ClosureKind.MOMENTS, 11),
+        (0.0, MOMENT, 0.0, ClosureKind.FORCES, 11),
+        (0.0, MOMENT, 9.5, ClosureKind.FORCES, 11),
+        (0.0, SIDEWAYS, 3.0, ClosureKind.MOMENTS, 11),
+        (0.0, SIDEWAYS, 6.0, ClosureKind.FORCES, 11),
+        (86.0, MOMENT, 5.0, ClosureKind.MOMENTS, 8),
+        (66.0, MOMENT, 5.0, ClosureKind.PLAIN, 6),
+        (46.0, MOMENT, 9.0, ClosureKind.CONTACT, 8),
+        (23.0, SIDEWAYS, 0.0, ClosureKind.CONTACT, 8),
+        (12.0, SIDEWAYS, 0.0, ClosureKind.PLAIN, 4),
     ],
 )
 def test_the_closure_is_that_of_what_acts_and_lies_among_its_rows(
@@ -264,7 +266,7 @@ def test_the_closure_is_that_of_what_acts_and_lies_among_its_rows(
     if source:
         given = {"wavelet": given["wavelet"], **source}
     document["sources"] = [{**given, "position": {"x": 100.0, "z": 10.0 * cells}}]
-    setup = prepare(from_dict(document))
+    setup = discretize(from_dict(document))
     assert (setup.waves.surface, setup.closure.rows) == (kind, rows)
 
 
@@ -275,7 +277,7 @@ def test_under_water_the_closure_is_plain() -> None:
         "type": "explosion", "moment": 1e9, "position": {"x": 100.0, "z": 50.0},
         "wavelet": document["sources"][0]["wavelet"],
     }  # fmt: skip
-    assert prepare(from_dict(document)).waves.surface is Kind.PLAIN
+    assert discretize(from_dict(document)).waves.surface is ClosureKind.PLAIN
 
 
 @pytest.mark.parametrize(("force", "bar"), [((1e6, 0.0), 0.03), ((0.0, 1e6), 0.02)])

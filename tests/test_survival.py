@@ -19,7 +19,7 @@ import numpy as np
 import pytest
 
 import seismo
-from seismo.backends.communicator import Alone
+from seismo.backends.communicator import SerialCommunicator
 from seismo.errors import ScenarioError, StoppedError, StorageError, UnstableError
 from seismo.output import checkpoint
 from seismo.output.lock import Lock
@@ -120,7 +120,7 @@ def stopped(scenario, path: Path, step: int, **keys) -> StoppedError:
 def every_step(monkeypatch):
     """Report every step, so that runs can be stopped anywhere."""
     monkeypatch.setattr(run_loop, "REPORT_EVERY", -1.0)
-    monkeypatch.setattr(run_loop.Pace, "room", property(lambda pace: 1 - pace._steps))
+    monkeypatch.setattr(run_loop.StepTimer, "room", property(lambda pace: 1 - pace._steps))
 
 
 def chunk_of(path: Path) -> int:
@@ -586,7 +586,7 @@ def test_a_run_stops_before_its_time_is_up(tmp_path, every_step, wanted, monkeyp
 
 def checkpoints_until(folder: Path, end: float) -> checkpoints.Checkpoints:
     wanted = checkpoints.Checkpoint()
-    return checkpoints.Checkpoints(folder, wanted, {}, Signals(), end, 9, Alone())
+    return checkpoints.Checkpoints(folder, wanted, {}, Signals(), end, 9, SerialCommunicator())
 
 
 def test_the_first_checkpoint_has_the_time_that_its_size_takes(tmp_path, monkeypatch):
@@ -611,9 +611,9 @@ import sys, time
 from seismo import cli
 from seismo.runs import run_loop
 run_loop.REPORT_EVERY = -1.0
-run_loop.Pace.room = property(lambda pace: 1 - pace._steps)
-settle = run_loop.Pace.settle
-run_loop.Pace.settle = lambda pace: (time.sleep(0.01), settle(pace))
+run_loop.StepTimer.room = property(lambda pace: 1 - pace._steps)
+settle = run_loop.StepTimer.settle
+run_loop.StepTimer.settle = lambda pace: (time.sleep(0.01), settle(pace))
 cli.main(sys.argv[1:])
 """
 

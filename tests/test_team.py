@@ -20,16 +20,16 @@ import seismo
 import solver
 from cut_cases import CUTS, HALOS, VOLUME, case
 from seismo.backends import device_threads
-from seismo.backends.communicator import Alone, meet
+from seismo.backends.communicator import SerialCommunicator, meet
 from seismo.backends.cpu.backend import CpuBackend
-from seismo.backends.device_threads import Team
+from seismo.backends.device_threads import DeviceThreads
 from seismo.backends.gpu.launch_order import dependencies, merged
-from seismo.backends.select import Choice
+from seismo.backends.select import BackendChoice
 from seismo.errors import ScenarioError, StoppedError, UnstableError
 from seismo.runs import run, run_loop
 from seismo.runs.signals import Signals
 from seismo.scenario import from_dict
-from seismo.solver.discretization import prepare
+from seismo.solver.discretization import discretize
 from seismo.solver.simulation import Simulation
 from teamwork import TeamBackend
 from test_survival import contents
@@ -44,12 +44,12 @@ def outcome(document, base, parts, ranks, make=TeamBackend):
 def test_every_cut_gives_the_bits_of_one(name, dimensions, faces, tmp_path, monkeypatch):
     """Images beyond faces wait for all of a stage; only without them cores run ahead of halos."""
     document = case(name, dimensions, tmp_path, **faces)
-    wanted = outcome(document, tmp_path, None, Alone(), CpuBackend)
+    wanted = outcome(document, tmp_path, None, SerialCommunicator(), CpuBackend)
     assert all(values.any() for values in wanted.values())
     every = [(count, parts) for count, cuts in CUTS[dimensions].items() for parts in cuts]
     for (count, parts), least in product(every, HALOS):
         monkeypatch.setattr(TeamBackend, "copied_from", least)
-        found = Team(count).run(lambda r, p=parts: outcome(document, tmp_path, p, r))
+        found = DeviceThreads(count).run(lambda r, p=parts: outcome(document, tmp_path, p, r))
         different = [key for key in wanted if not np.array_equal(found[key], wanted[key])]
         assert (parts, least, different) == (parts, least, [])
 
@@ -63,15 +63,15 @@ def test_one_launch_sends_all_that_a_stage_has_changed(top, surface, least, tmp_
     monkeypatch.setattr(TeamBackend, "copied_from", least)
     document = case("elastic", 3, tmp_path, top=top)
 
-    def packing(ranks: Alone) -> list[list[int]]:
+    def packing(ranks: SerialCommunicator) -> list[list[int]]:
         backend = TeamBackend(document["precision"])
-        setup = prepare(from_dict(document, tmp_path))
+        setup = discretize(from_dict(document, tmp_path))
         halos = Simulation(setup, backend, (2, 2), ranks)._halos[0]
         return ranks.share([
             sum(launch is not meet for group in halo.start for launch in group) for halo in halos
         ])  # fmt: skip
 
-    velocity, stress, row = zip(*Team(4).run(packing), strict=True)
+    velocity, stress, row = zip(*DeviceThreads(4).run(packing), strict=True)
     assert (velocity, stress, list(row)) == ((3,) * 4, (3,) * 4, surface)
 
 
@@ -81,15 +81,15 @@ def test_halos_wait_for_no_other_halo(least, waits, tmp_path, monkeypatch):
     monkeypatch.setattr(TeamBackend, "copied_from", least)
     document = case("elastic", 2, tmp_path, top="absorbing")
 
-    def order(ranks: Alone) -> list[set[str]]:
-        setup = prepare(from_dict(document, tmp_path))
+    def order(ranks: SerialCommunicator) -> list[set[str]]:
+        setup = discretize(from_dict(document, tmp_path))
         simulation = Simulation(setup, TeamBackend(document["precision"]), (3, 1), ranks)
         groups = merged(ranks.share(simulation._bind(0)))
         where = [group.where for group in groups for _ in group]
         every = zip(where, dependencies(groups), strict=True)
         return [{where[n] for n in needed} for place, needed in every if place == "halo"]
 
-    assert Team(3).run(order) == [{waits}] * 8
+    assert DeviceThreads(3).run(order) == [{waits}] * 8
 
 
 class Strangers(TeamBackend):
@@ -102,13 +102,13 @@ class Strangers(TeamBackend):
 def test_what_devices_do_not_see_goes_through_the_host(blind, tmp_path):
     """Nor is it copied where only one of two sees the other's memory."""
     document = case("elastic", 2, tmp_path)
-    wanted = outcome(document, tmp_path, None, Alone(), CpuBackend)
+    wanted = outcome(document, tmp_path, None, SerialCommunicator(), CpuBackend)
 
-    def one(ranks: Alone) -> dict:
+    def one(ranks: SerialCommunicator) -> dict:
         make = Strangers if ranks.number in blind else TeamBackend
         return outcome(document, tmp_path, (3, 1), ranks, make)
 
-    found = Team(3).run(one)
+    found = DeviceThreads(3).run(one)
     assert all(np.array_equal(found[key], wanted[key]) for key in wanted)
 
 
@@ -119,7 +119,7 @@ def test_an_error_of_one_ends_all():
         ranks.share(0)
 
     with pytest.raises(ScenarioError, match="the mast broke"):
-        Team(3).run(work)
+        DeviceThreads(3).run(work)
     assert threading.active_count() == 1
 
 
@@ -136,7 +136,7 @@ def test_what_all_have_come_to_is_done_whoever_fails_then():
 
     for _ in range(100):
         with pytest.raises(ScenarioError, match="the mast broke"):
-            Team(2).run(work)
+            DeviceThreads(2).run(work)
     assert len(passed) == 100
 
 
@@ -150,13 +150,13 @@ def test_who_is_far_from_the_next_meeting_is_not_waited_for_once_the_first_has_f
         go_on.wait()
 
     with pytest.raises(KeyboardInterrupt):
-        Team(2).run(work)
+        DeviceThreads(2).run(work)
     go_on.set()
 
 
 def on_team(monkeypatch, count: int) -> None:
     """Let runs go to so many ranks of this process."""
-    choices = [Choice("cpu", "on a team", TeamBackend, count)] * count
+    choices = [BackendChoice("cpu", "on a team", TeamBackend, count)] * count
     monkeypatch.setattr(run, "chosen", lambda *_: (choices, "", None))
 
 

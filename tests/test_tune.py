@@ -15,9 +15,16 @@ pytest.importorskip("numba_cuda", reason="layouts are those of numba-cuda's kern
 from compiling_card import CompilingCard, is_interior
 from seismo import cli
 from seismo.backends.gpu.backend import GpuBackend
-from seismo.backends.gpu.layouts import H200, Shape, keep_shapes, shape_for, shapes_file, shapes_of
+from seismo.backends.gpu.layouts import (
+    H200,
+    BlockShape,
+    keep_shapes,
+    shape_for,
+    shapes_file,
+    shapes_of,
+)
 from seismo.backends.kernel_cache import kept_code
-from seismo.backends.select import Choice
+from seismo.backends.select import BackendChoice
 from seismo.errors import DeviceError
 from seismo.runs.bench import cases
 from seismo.runs.bench import tune as tuning
@@ -26,7 +33,7 @@ from seismo.scenario import from_dict
 from seismo.solver.simulation import Simulation
 
 KEY = ("xyz", "gradient", "inner", 4)
-BEST = Shape((16, 4, 4), 1, 4)
+BEST = BlockShape((16, 4, 4), 1, 4)
 
 
 @pytest.fixture(autouse=True)
@@ -52,7 +59,7 @@ def test_the_next_order_counts():
 
 def test_threads_that_would_idle_take_other_rows():
     """At 75 lanes a fifth of three warps would; in volumes, whose blocks are full, rows end."""
-    plane, volume = Shape((32, 1, 8)), Shape((32, 8, 1))
+    plane, volume = BlockShape((32, 1, 8)), BlockShape((32, 8, 1))
     assert [plane.fitted(n).threads for n in (500, 82, 75, 8)] == [
         (32, 1, 8), (32, 1, 8), (16, 1, 16), (8, 1, 32)
     ]  # fmt: skip
@@ -202,7 +209,7 @@ def test_a_lost_card_ends_it(small, monkeypatch):
 def tune(small, monkeypatch, capsys):
     """Call `seismo tune` on a machine with a card; give exit code and output."""
     card = CompilingCard((9, 0))
-    choice = Choice("gpu", "on a card", lambda precision: GpuBackend(precision, card))
+    choice = BackendChoice("gpu", "on a card", lambda precision: GpuBackend(precision, card))
     monkeypatch.setattr("seismo.backends.select.choose", lambda *_: choice)
 
     def call(*arguments: str) -> tuple[int, str]:

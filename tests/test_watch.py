@@ -12,13 +12,13 @@ from types import SimpleNamespace
 import numpy as np
 import pytest
 
-from seismo.backends.communicator import Alone
+from seismo.backends.communicator import SerialCommunicator
 from seismo.backends.reference import ReferenceBackend
 from seismo.errors import UnstableError
 from seismo.grid.decomposition import decompose
 from seismo.grid.grid import Box, Grid
 from seismo.solver import stability_monitor
-from seismo.solver.stability_monitor import Watch
+from seismo.solver.stability_monitor import StabilityMonitor
 
 GRID = Grid("xz", (9, 1, 7), (10.0, 1.0, 10.0), (0.0, 0.0, 0.0), (2, 0, 2), (2, 0, 2))
 DT = 0.001
@@ -31,7 +31,7 @@ class Wavefield:
 
     def __init__(self, magnitude, ahead: int, **medium: float) -> None:
         self.step, self._magnitude = 0, magnitude
-        self.backend, self.ranks = SimpleNamespace(looks_ahead=ahead), Alone()
+        self.backend, self.ranks = SimpleNamespace(looks_ahead=ahead), SerialCommunicator()
         earth = SimpleNamespace(sample=lambda z, y, x: medium or {"vp": 2000.0, "vs": 1000.0})
         self.setup = SimpleNamespace(grid=GRID, earth=earth)
         self.array = np.zeros((1, 7, 1, 9))
@@ -49,7 +49,7 @@ class Wavefield:
 
 
 def watched(field: Wavefield, quiet_after: float = 0.2, last: int = 1000) -> None:
-    watch = Watch(field, "p", quiet_after)
+    watch = StabilityMonitor(field, "p", quiet_after)
     for field.step in range(stability_monitor.EVERY, last + 1, stability_monitor.EVERY):
         watch.look(field.step)
     watch.finish()

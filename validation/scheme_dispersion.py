@@ -15,7 +15,7 @@ import numpy as np
 
 from seismo.grid.coefficients import Stencil
 from seismo.scenario import from_dict
-from seismo.solver.discretization import Setup
+from seismo.solver.discretization import Discretization
 from seismo.solver.simulation import build
 
 POINTS, SPACING, VELOCITY = 24, 10.0, 2000.0
@@ -54,7 +54,9 @@ def predicted(physics: str, stencil: Stencil, wave: tuple[int, int], dt: float) 
     return float(2 * np.arcsin(0.5 * VELOCITY * dt / SPACING * np.sqrt(square)))
 
 
-def measured(physics: str, order: int, kind: str, wave: tuple[int, int]) -> tuple[float, Setup]:
+def measured(
+    physics: str, order: int, kind: str, wave: tuple[int, int]
+) -> tuple[float, Discretization]:
     """Run a standing wave; return its w dt and the set-up."""
     simulation = build(from_dict(scenario(physics, order, kind)))
     part = simulation.parts[0]

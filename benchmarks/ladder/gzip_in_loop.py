@@ -18,10 +18,10 @@ import numpy as np
 from ladder.stand import Stand, difference, layered, simulate
 from ladder.worth import Side, Worth
 from seismo.backends.base import Copy
-from seismo.backends.communicator import Alone
+from seismo.backends.communicator import SerialCommunicator
 from seismo.output import ResultsWriter, open_results
 from seismo.output.pipeline import Pipeline, ring_bytes
-from seismo.output.snapshots import SnapshotTaker, make_series
+from seismo.output.snapshots import SnapshotRecorder, make_series
 
 EVERY, FRAMES = 10, 10
 
@@ -59,7 +59,9 @@ def measure(stand: Stand) -> Worth:
     fields = [part.fields for part in simulation.parts]
 
     def step(writer: Any, pipeline: Any) -> None:
-        taker = SnapshotTaker(writer, [series], ["shot"], backend, fields, 1, Alone())
+        taker = SnapshotRecorder(
+            writer, [series], ["shot"], backend, fields, 1, SerialCommunicator()
+        )
         for stop in sorted(taker.events):
             simulation.advance(stop - simulation.step)
             taker.take(stop, simulation.left, pipeline, ["shot"])

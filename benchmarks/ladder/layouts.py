@@ -15,21 +15,21 @@ from collections.abc import Callable
 from typing import Any
 
 from seismo.backends.gpu.backend import GpuBackend
-from seismo.backends.gpu.layouts import H200, Shape
+from seismo.backends.gpu.layouts import H200, BlockShape
 
 INNER = ("xyz", "second", "inner", 8)
 
-NO_QUEUE = Shape((32, 8, 2), 1, 2)
-ODD_THREADS = Shape((8, 3, 1), 32, 2)
-SPILLED = Shape((32, 8, 1), 32, 8)
+NO_QUEUE = BlockShape((32, 8, 2), 1, 2)
+ODD_THREADS = BlockShape((8, 3, 1), 32, 2)
+SPILLED = BlockShape((32, 8, 1), 32, 8)
 
 
-def few_blocks(planes: int) -> Shape:
+def few_blocks(planes: int) -> BlockShape:
     """Give all planes to one block."""
-    return Shape((32, 8, 1), planes, 2)
+    return BlockShape((32, 8, 1), planes, 2)
 
 
-def bind(shape: Shape) -> Callable[[Any, Any], list]:
+def bind(shape: BlockShape) -> Callable[[Any, Any], list]:
     """Make the function that binds the interior so."""
 
     def bound(backend: Any, call: Any) -> list:

@@ -17,7 +17,7 @@ from ladder import rungs
 from ladder.rows import ROWS, Row
 from ladder.stand import FOR_CARDS, FOR_PROCESSORS, Scale, Stand
 from ladder.worth import NotHereError
-from seismo.backends.select import Choice
+from seismo.backends.select import BackendChoice
 from seismo.errors import ScenarioError
 from seismo.runs import bench
 
@@ -43,7 +43,7 @@ def chosen(names: Iterable[str]) -> list[str]:
 
 
 def climb(
-    choice: Choice, names: Iterable[str], output: Path | None, console: Console,
+    choice: BackendChoice, names: Iterable[str], output: Path | None, console: Console,
     scale: Scale | None = None,
 ) -> dict[str, Any]:  # fmt: skip
     """Measure, print and keep; give the record.

@@ -17,7 +17,7 @@ import scaling
 
 from ladder.stand import Stand
 from ladder.worth import NotHereError, Side, Worth
-from seismo.backends.communicator import Alone
+from seismo.backends.communicator import SerialCommunicator
 
 Rows = list[dict[str, Any]]
 LARGE, SMALL = "weak_elastic", {"strong_128": 128, "strong_256": 256, "strong_elastic": 512}
@@ -144,7 +144,7 @@ def _listed(told: dict[str, Any]) -> Rows:
 
 
 def _measured(cases: tuple[str, ...], gpus: tuple[int, ...], ways: list[str]) -> Rows:
-    return [scaling.measure(case, n, ways, Alone()) for case in cases for n in gpus]
+    return [scaling.measure(case, n, ways, SerialCommunicator()) for case in cases for n in gpus]
 
 
 def small(stand: Stand) -> Worth:

@@ -19,10 +19,10 @@ import numpy as np
 
 from seismo.backends.base import Backend, Group, Operands, SweepTables
 from seismo.backends.gpu.detect import look
-from seismo.backends.select import Choice, choose
+from seismo.backends.select import BackendChoice, choose
 from seismo.runs.bench import cases
 from seismo.scenario import from_dict
-from seismo.solver.discretization import prepare
+from seismo.solver.discretization import discretize
 from seismo.solver.simulation import Simulation
 
 REPEATS = 3
@@ -74,7 +74,7 @@ class With:
 class Stand:
     """Where and how large things are measured."""
 
-    def __init__(self, choice: Choice, scale: Scale) -> None:
+    def __init__(self, choice: BackendChoice, scale: Scale) -> None:
         """Measure where `choice` says."""
         self.choice, self.scale = choice, scale
 
@@ -189,7 +189,7 @@ def simulate(backend: Any, document: dict, steps: int | None = None) -> Simulati
     """Build the simulation of a scenario, of so many steps if that is said."""
     if steps is not None:
         document = document | {"time": {"duration": steps * cases.STEP, "step": cases.STEP}}
-    return Simulation(prepare(from_dict(document), backend.batch_points), backend)
+    return Simulation(discretize(from_dict(document), backend.batch_points), backend)
 
 
 @dataclass(frozen=True)

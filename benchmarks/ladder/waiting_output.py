@@ -14,8 +14,8 @@ import numpy as np
 from ladder.stand import Stand, With, difference, layered, simulate
 from ladder.worth import Side, Worth
 from seismo.backends.base import Copy
-from seismo.backends.communicator import Alone
-from seismo.output.snapshots import SnapshotTaker, make_series
+from seismo.backends.communicator import SerialCommunicator
+from seismo.output.snapshots import SnapshotRecorder, make_series
 
 EVERY, FRAMES = 16, 8
 
@@ -79,7 +79,7 @@ def measure(stand: Stand) -> Worth:
 
     def runner(backend: Any) -> tuple[Any, Nowhere]:
         sink = Nowhere(backend, series.cut.points)
-        taker = SnapshotTaker(sink, [series], ["shot"], backend, fields, 1, Alone())
+        taker = SnapshotRecorder(sink, [series], ["shot"], backend, fields, 1, SerialCommunicator())
 
         def run(count: int) -> None:
             for _ in range(count):

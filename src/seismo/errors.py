@@ -95,7 +95,7 @@ class UnstableError(SeismoError):
     exit_code = 3
 
     def __init__(self, message: str, good: int = 0) -> None:
-        """Say where it grew, and until when it had not."""
+        """Describe where it grew, and until when it had not."""
         super().__init__(message)
         self.good = good
 

@@ -67,7 +67,7 @@ class Share:
         return f"{self.number}/{self.of}"
 
     def take(self, shots: list[Shot]) -> list[Shot]:
-        """Give the shots of this share, in order.
+        """Return the shots of this share, in order.
 
         Raises:
             ScenarioError: there are fewer shots than shares.
@@ -87,7 +87,7 @@ class Geometry:
         self._projection = Projection(place) if place is not None else None
 
     def shots(self) -> list[Shot]:
-        """Give all shots; a scenario without a survey has one."""
+        """Return all shots; a scenario without a survey has one."""
         sources = self._scenario.sources
         if self._scenario.survey is None:
             points = gathered(partial(self._placed_source, s, n) for n, s in enumerate(sources))
@@ -98,7 +98,7 @@ class Geometry:
         ]
 
     def groups(self) -> list[ReceiverGroup]:
-        """Give the receiver sets."""
+        """Return the receiver sets."""
         receivers = self._scenario.receivers
         return gathered(partial(self._group, group, n) for n, group in enumerate(receivers))
 
@@ -219,7 +219,7 @@ class Geometry:
         return place
 
     def _outside(self, place: Place, degrees: Degrees) -> str:
-        """Say where a place lies outside the grid, and how else its degrees may be meant.
+        """Describe where a place lies outside the grid, and how else its degrees may be meant.
 
         Nothing where it is inside.
         """
@@ -249,7 +249,7 @@ class Geometry:
 
 
 def _otherwise(degrees: Degrees) -> Iterator[tuple[str, float, float]]:
-    """Give the longitudes and latitudes that degrees written in another way stand for."""
+    """Return the longitudes and latitudes that degrees written in another way stand for."""
     longitude, latitude = degrees.get("longitude", math.inf), degrees.get("latitude", math.inf)
     if abs(longitude) <= 90.0:
         yield "longitude and latitude exchanged", latitude, longitude

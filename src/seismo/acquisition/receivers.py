@@ -34,7 +34,7 @@ class ReceiverGroup:
     interval: float | None
 
     def components(self, physics: Physics) -> dict[str, tuple[str, str, str]]:
-        """Give each component's quantity, the base quantity recorded and the base component."""
+        """Return each component's quantity, the base quantity recorded and the base component."""
         found = {}
         for quantity in self.quantities:
             base = "velocity" if quantity in MOTIONS else quantity

@@ -87,7 +87,7 @@ def _read(path: Path, interval: float | None, changed: object) -> Samples:
 
 
 def _beyond_reason(time: np.ndarray, values: np.ndarray) -> str:
-    """Say which times (n) s or values (n) cannot be reckoned with; nothing where all can."""
+    """Describe which times (n) s or values (n) cannot be reckoned with; nothing where all can."""
     if (late := float(np.abs(time[[0, -1]]).max())) > _LATEST:
         return f"its times reach {late:g} s; give seconds, up to {_LATEST:g}"
     if (close := float(np.diff(time).min())) < _CLOSEST:

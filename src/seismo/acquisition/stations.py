@@ -149,7 +149,7 @@ def _is_table(header: list[str]) -> bool:
 
 
 def _renamed(unknown: list[str], header: list[str], known: tuple[str, ...]) -> str:
-    """Say what unknown columns are called here."""
+    """Describe what unknown columns are called here."""
     right = {name: _CALLED[name] for name in unknown if name in _CALLED}
     right = {name: meant for name, meant in right.items() if meant in known and meant not in header}
     return f"; write {', '.join(right.values())} for {', '.join(right)}" if right else ""

@@ -15,12 +15,12 @@ HALF_STEP_POINTS = 8
 
 
 def extra_steps(steps: int, removal: bool) -> int:
-    """Give how many steps more to run so that the last trace samples are complete."""
+    """Return how many steps more to run so that the last trace samples are complete."""
     return HALF_STEP_POINTS // 2 + (time_dispersion.margin(steps) if removal else 0)
 
 
 def complete_steps(recorded: int, removal: bool) -> int:
-    """Give the duration in steps that so many recorded ones complete, 0 where there is none."""
+    """Return the duration in steps that so many recorded ones complete, 0 where there is none."""
     steps = max(0, recorded - extra_steps(0, False))
     while steps and steps + extra_steps(steps, removal) > recorded:
         steps -= 1

@@ -18,7 +18,7 @@ FLOOR = 0.01  # -40 dB of the spectral peak: the end of what a wavelet radiates
 
 
 @dataclass(frozen=True)
-class Shape:
+class WaveletShape:
     """A source time function of tau = t - delay, its rate of change, and when it lives."""
 
     value: Callable[[np.ndarray], np.ndarray]
@@ -30,7 +30,7 @@ class Shape:
     points: int = 4096  # enough to sample it for a spectrum
 
 
-def _ricker(spec: Any) -> Shape:
+def _ricker(spec: Any) -> WaveletShape:
     """Ricker (1953, Geophysics 18, 10-40): (1 - 2 a) exp(-a), a = (pi f tau)^2."""
     k = math.pi * spec.frequency
 
@@ -47,7 +47,7 @@ def _ricker(spec: Any) -> Shape:
     return _pulse(value, rate, spec.frequency, spec.frequency, highest)
 
 
-def _gaussian(spec: Any) -> Shape:
+def _gaussian(spec: Any) -> WaveletShape:
     """A Gaussian exp(-(pi f tau)^2), whose negated second derivative is the Ricker wavelet of f."""
     k = math.pi * spec.frequency
 
@@ -62,7 +62,7 @@ def _gaussian(spec: Any) -> Shape:
     return _pulse(value, rate, spec.frequency, 0.5 * spec.frequency, highest)
 
 
-def _gaussian_derivative(spec: Any) -> Shape:
+def _gaussian_derivative(spec: Any) -> WaveletShape:
     """The first derivative of that Gaussian, scaled to extrema of +1 (first) and -1."""
     k = math.pi * spec.frequency
     scale = math.sqrt(2.0 * math.e) * k  # the extremum of tau exp(-(k tau)^2) is 1 / scale
@@ -80,7 +80,7 @@ def _gaussian_derivative(spec: Any) -> Shape:
     return _pulse(value, rate, spec.frequency, peak, spec.frequency * math.sqrt(factor))
 
 
-def _ricker_derivative(spec: Any) -> Shape:
+def _ricker_derivative(spec: Any) -> WaveletShape:
     """The first derivative of the Ricker wavelet, scaled to extrema of +1 (before 0) and -1.
 
     2 k^2 tau (2 a - 3) exp(-a), a = (k tau)^2, k = pi f; its extrema are those of
@@ -104,12 +104,14 @@ def _ricker_derivative(spec: Any) -> Shape:
     return _pulse(value, rate, spec.frequency, peak, spec.frequency * math.sqrt(factor))
 
 
-def _pulse(value: Any, rate: Any, frequency: float, dominant: float, highest: float) -> Shape:
+def _pulse(
+    value: Any, rate: Any, frequency: float, dominant: float, highest: float
+) -> WaveletShape:
     half = _QUIET / frequency
-    return Shape(value, rate, -half, half, dominant, highest)
+    return WaveletShape(value, rate, -half, half, dominant, highest)
 
 
-def _ormsby(spec: Any) -> Shape:
+def _ormsby(spec: Any) -> WaveletShape:
     """Zero-phase wavelet with a trapezoidal amplitude spectrum (Ormsby 1961; Ryan 1994).
 
     The trapezoid's corners make side lobes that fade only as 1/tau^2; a Hann window of half-length
@@ -141,7 +143,9 @@ def _ormsby(spec: Any) -> Shape:
     def rate(tau: np.ndarray) -> np.ndarray:
         return trapezoid_rate(tau) * window(tau) + trapezoid(tau) * window_rate(tau)
 
-    return Shape(lambda tau: trapezoid(tau) * window(tau), rate, -half, half, 0.5 * (f2 + f3))
+    return WaveletShape(
+        lambda tau: trapezoid(tau) * window(tau), rate, -half, half, 0.5 * (f2 + f3)
+    )
 
 
 def _sinc_rate(x: np.ndarray) -> np.ndarray:
@@ -151,7 +155,7 @@ def _sinc_rate(x: np.ndarray) -> np.ndarray:
     return np.where(near, -(np.pi**2) * x / 3.0, (np.cos(np.pi * x) - np.sinc(x)) / safe)
 
 
-def _kuepper(spec: Any) -> Shape:
+def _kuepper(spec: Any) -> WaveletShape:
     """Kuepper's wavelet of n extrema and a finite duration T, scaled to a peak of 1.
 
     sin(n pi tau / T) - n / (n + 2) sin((n + 2) pi tau / T), 0 <= tau <= T
@@ -174,10 +178,10 @@ def _kuepper(spec: Any) -> Shape:
         slope = 2.0 * n * np.sin((n + 1) * x) * np.sin(x) * np.pi / duration / peak
         return np.where(_within(tau, duration), slope, 0.0)
 
-    return Shape(value, rate, 0.0, duration, (n + 1) / (2.0 * duration))
+    return WaveletShape(value, rate, 0.0, duration, (n + 1) / (2.0 * duration))
 
 
-def _gaussian_rate(spec: Any) -> Shape:
+def _gaussian_rate(spec: Any) -> WaveletShape:
     """A Gaussian moment rate of unit area: exp(-tau^2 / (2 sigma^2)) / (sqrt(2 pi) sigma).
 
     In the place of a triangle it is exp(-(1.628 tau / half_duration)^2), up to its area (Komatitsch
@@ -191,7 +195,7 @@ def _gaussian_rate(spec: Any) -> Shape:
     )
 
 
-def _brune(spec: Any) -> Shape:
+def _brune(spec: Any) -> WaveletShape:
     """Moment rate w^2 tau exp(-w tau), w = 2 pi corner frequency (Brune 1970, JGR 75, 4997-5009).
 
     Its spectrum is 1 / (1 + (f / corner)^2) of the moment.
@@ -208,10 +212,12 @@ def _brune(spec: Any) -> Shape:
         return np.where(tau > 0.0, w**2 * (1.0 - w * late) * np.exp(-w * late), 0.0)
 
     corner = 0.5 * w / math.pi
-    return Shape(value, rate, 0.0, 14.0 * time, corner, corner * math.sqrt(1.0 / FLOOR - 1.0))
+    return WaveletShape(
+        value, rate, 0.0, 14.0 * time, corner, corner * math.sqrt(1.0 / FLOOR - 1.0)
+    )
 
 
-def _triangle(spec: Any) -> Shape:
+def _triangle(spec: Any) -> WaveletShape:
     """Isosceles triangle of unit area that rises and falls within `half_duration` each."""
     half = spec.rise if spec.half_duration is None else spec.half_duration
 
@@ -221,10 +227,10 @@ def _triangle(spec: Any) -> Shape:
     def rate(tau: np.ndarray) -> np.ndarray:
         return -np.sign(tau - half) * ((tau > 0.0) & (tau < 2.0 * half)) / half**2
 
-    return Shape(value, rate, 0.0, 2.0 * half, 0.5 / half)
+    return WaveletShape(value, rate, 0.0, 2.0 * half, 0.5 / half)
 
 
-def _smoothed_ramp(spec: Any) -> Shape:
+def _smoothed_ramp(spec: Any) -> WaveletShape:
     """Moment rate (1 - cos(2 pi tau / rise)) / rise within the rise time, unit area."""
     rise = spec.rise
     w = 2.0 * math.pi / rise
@@ -235,7 +241,7 @@ def _smoothed_ramp(spec: Any) -> Shape:
     def rate(tau: np.ndarray) -> np.ndarray:
         return np.where(_within(tau, rise), w / rise * np.sin(w * tau), 0.0)
 
-    return Shape(value, rate, 0.0, rise, 0.5 / rise)
+    return WaveletShape(value, rate, 0.0, rise, 0.5 / rise)
 
 
 def _within(tau: np.ndarray, duration: float) -> np.ndarray:
@@ -251,7 +257,7 @@ def _last_crossing(log_spectrum: Callable[[float], float]) -> float:
     return low
 
 
-SHAPES: dict[str, Callable[[Any], Shape]] = {
+SHAPES: dict[str, Callable[[Any], WaveletShape]] = {
     "ricker": _ricker,
     "gaussian": _gaussian,
     "gaussian_derivative": _gaussian_derivative,

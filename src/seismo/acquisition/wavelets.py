@@ -24,7 +24,7 @@ from typing import Any
 import numpy as np
 
 from seismo.acquisition.sampled_wavelet import Samples, read_samples
-from seismo.acquisition.wavelet_shapes import FLOOR, SHAPES, Shape
+from seismo.acquisition.wavelet_shapes import FLOOR, SHAPES, WaveletShape
 
 
 def evaluate(spec: Any, t: np.ndarray, base: Path | None = None) -> np.ndarray:
@@ -91,7 +91,7 @@ def energy_above(
     return float(energy[frequencies > frequency].sum() / energy.sum())
 
 
-def shape_of(spec: Any, base: Path | None = None) -> Shape:
+def shape_of(spec: Any, base: Path | None = None) -> WaveletShape:
     """Build the shape that a specification describes.
 
     Raises:
@@ -102,21 +102,23 @@ def shape_of(spec: Any, base: Path | None = None) -> Shape:
     return SHAPES[spec.type](spec)
 
 
-def _delay(spec: Any, shape: Shape) -> float:
+def _delay(spec: Any, shape: WaveletShape) -> float:
     return float(spec.delay) if spec.delay is not None else max(0.0, -shape.start)
 
 
 @lru_cache(maxsize=8)
-def _from_samples(samples: Samples) -> Shape:
+def _from_samples(samples: Samples) -> WaveletShape:
     start, end = float(samples.time[0]), float(samples.time[-1])
     points = max(4096, 2 * samples.time.size)
-    shape = Shape(samples.value, samples.rate, start, end, 1.0 / (end - start), points=points)
+    shape = WaveletShape(
+        samples.value, samples.rate, start, end, 1.0 / (end - start), points=points
+    )
     frequency, spectrum = spectrum_of(samples.value, shape)
     peak = float(frequency[np.argmax(spectrum)])
     return replace(shape, dominant=max(peak, shape.dominant))
 
 
-def spectrum_of(function: Any, shape: Shape) -> tuple[np.ndarray, np.ndarray]:
+def spectrum_of(function: Any, shape: WaveletShape) -> tuple[np.ndarray, np.ndarray]:
     """Return finely spaced frequencies (Hz) and amplitudes of a shape's function."""
     length = shape.end - shape.start
     tau = shape.start + length * (np.arange(shape.points) + 0.5) / shape.points
@@ -125,6 +127,6 @@ def spectrum_of(function: Any, shape: Shape) -> tuple[np.ndarray, np.ndarray]:
     return np.fft.rfftfreq(size, length / shape.points), spectrum
 
 
-def _highest_frequency(function: Any, shape: Shape) -> float:
+def _highest_frequency(function: Any, shape: WaveletShape) -> float:
     frequency, spectrum = spectrum_of(function, shape)
     return float(frequency[np.flatnonzero(spectrum >= FLOOR * spectrum.max())[-1]])

@@ -65,7 +65,7 @@ class SweepTables:
     surface: int
 
     def turned(self) -> SweepTables:
-        """Give the tables of the same grid with y and z swapped, but for the surface's."""
+        """Return the tables of the same grid with y and z swapped, but for the surface's."""
         swapped, (x, y, z), (within_x, within_y, within_z) = [0, 2, 1], self.profiles, self.inside
         return replace(
             self, strides=self.strides[::-1], first=self.first[swapped],
@@ -129,7 +129,7 @@ class Operands:
 
     @property
     def kind(self) -> str:
-        """Tell what kind of formula takes them.
+        """Return what kind of formula takes them.
 
         "second" differences; or first differences, a "divergence" of more fields than it changes, a
         "gradient" of fewer.
@@ -245,7 +245,7 @@ class Backend(Protocol):
         """Copy an array to the machine, in its own type."""
 
     def fetch(self, array: Any) -> np.ndarray:
-        """Give an array, or a view of one, to NumPy."""
+        """Return an array, or a view of one, to NumPy."""
 
     def host_buffer(self, size: int) -> np.ndarray:
         """Allocate bytes of this machine that `send` reaches fast."""
@@ -294,10 +294,10 @@ class Backend(Protocol):
         """Bind a repeated exchange of arrays with other processes: what starts, and finishes it."""
 
     def mark(self) -> Launch:
-        """Give what lets launches of any backend of this process wait for all launched here."""
+        """Return what lets launches of any backend of this process wait for all launched here."""
 
     def reaches(self, other: Any) -> bool:
-        """Tell whether launches here may write to arrays of another backend of this process."""
+        """Whether launches here may write to arrays of another backend of this process."""
 
     def copy(self, given: Sequence[Any], rows: Rows, to: Sequence[Any], there: Rows) -> Launch:
         """Bind a copy of rows of some arrays to as many others, which launches here reach.
@@ -335,13 +335,13 @@ class Backend(Protocol):
         """
 
     def free_memory(self) -> int | None:
-        """Give the free bytes of the machine's own memory, None where it has the host's."""
+        """Return the free bytes of the machine's own memory, None where it has the host's."""
 
     def bandwidth(self) -> float:
         """Measure the bytes a second that plain copies move, read and written."""
 
     def health(self) -> dict[str, float]:
-        """Say how the device is, as far as anything tells.
+        """Describe how the device is, as far as anything tells.
 
         `utilisation` is of 1, `memory` in bytes, `power` in W, `temperature` in degC.
         """

@@ -51,7 +51,7 @@ class Link:
     finish: tuple[Callable[[], None], ...] = ()
 
 
-class Alone:
+class SerialCommunicator:
     """One process, which has nobody to talk to.
 
     Attributes:
@@ -78,7 +78,7 @@ class Alone:
         return self.count > 1
 
     def gather(self, value: Any) -> list[Any] | None:
-        """Give the values of all ranks to the first, None to the others."""
+        """Return the values of all ranks to the first, None to the others."""
         return [value]
 
     def collect(self, array: np.ndarray) -> list[np.ndarray] | None:
@@ -86,7 +86,7 @@ class Alone:
         return [array]
 
     def share(self, value: Any) -> list[Any]:
-        """Give the values of all ranks to all."""
+        """Return the values of all ranks to all."""
         return [value]
 
     def swap(self, values: list[Any]) -> list[Any]:
@@ -94,15 +94,15 @@ class Alone:
         return values
 
     def same(self, make: Callable[[], T]) -> T:
-        """Give what all ranks would make alike."""
+        """Return what all ranks would make alike."""
         return make()
 
     def near(self, backend: Any, value: T) -> dict[int, T]:
-        """Give the values of ranks that may write to one another's arrays, itself among them."""
+        """Return the values of ranks that may write to one another's arrays, itself among them."""
         return {self.number: value}
 
     def share_memory(self, backend: Any) -> bool:
-        """Tell whether launches of each rank may write to arrays of all others."""
+        """Whether launches of each rank may write to arrays of all others."""
         return all(self.share(len(self.near(backend, None)) == self.count))
 
     def follow(self, backend: Any) -> None:
@@ -126,7 +126,7 @@ class Alone:
         return backend.program(steps)
 
 
-class Joined(Alone):
+class MpiCommunicator(SerialCommunicator):
     """One of several ranks, joined by MPI."""
 
     def __init__(self, mpi: Any) -> None:
@@ -146,11 +146,11 @@ class Joined(Alone):
             self.threads = max(1, len(own) // sets.count(own))
 
     def gather(self, value: Any) -> list[Any] | None:
-        """See `Alone.gather`."""
+        """See `SerialCommunicator.gather`."""
         return self._all.gather(value)
 
     def collect(self, array: np.ndarray) -> list[np.ndarray] | None:
-        """Send them one by one: all together may exceed what MPI can count; see `Alone.collect`."""
+        """Send them one by one: all together may exceed what MPI can count."""
         own = np.ascontiguousarray(array)
         shapes = self._all.gather(own.shape)
         if shapes is None:
@@ -162,19 +162,19 @@ class Joined(Alone):
         return found
 
     def share(self, value: Any) -> list[Any]:
-        """See `Alone.share`."""
+        """See `SerialCommunicator.share`."""
         return self._all.allgather(value)
 
     def swap(self, values: list[Any]) -> list[Any]:
-        """See `Alone.swap`."""
+        """See `SerialCommunicator.swap`."""
         return self._all.alltoall(values)
 
     def wait(self) -> None:
-        """See `Alone.wait`."""
+        """See `SerialCommunicator.wait`."""
         self._all.Barrier()
 
     def link(self, backend: Any, out: Mapping[int, int], into: Mapping[int, int]) -> Link:
-        """Let the backend say what carries its buffers; see `Alone.link`."""
+        """Let the backend say what carries its buffers; see `SerialCommunicator.link`."""
         if not out and not into:
             return Link()
         outbox, inbox = ({r: backend.zeros(n)[:n] for r, n in s.items()} for s in (out, into))
@@ -194,7 +194,7 @@ class Joined(Alone):
         )
 
 
-def join() -> Alone:
+def join() -> SerialCommunicator:
     """Find out whether this process is one of several, and join them.
 
     Raises:
@@ -202,7 +202,7 @@ def join() -> Alone:
     """
     tasks = started(os.environ)
     if tasks <= 1:
-        return Alone()
+        return SerialCommunicator()
     try:
         from mpi4py import MPI
     except (ImportError, RuntimeError) as error:
@@ -218,11 +218,11 @@ def join() -> Alone:
             f"knows of {known}: launcher and MPI do not fit together; take the mpiexec of that "
             "MPI, or with srun the --mpi that it speaks (srun --mpi=list)"
         )
-    return Joined(MPI)
+    return MpiCommunicator(MPI)
 
 
 def started(environment: Mapping[str, str]) -> int:
-    """Give the number of tasks that a launcher has started, as its variables tell.
+    """Return the number of tasks that a launcher has started, as its variables tell.
 
     Within a batch job mpiexec may itself have been started by srun: its own variables count first.
     """
@@ -233,7 +233,7 @@ def started(environment: Mapping[str, str]) -> int:
 
 
 def end_all(say: Callable[[], int]) -> int:
-    """Say what went wrong on this rank, and end the others too: they would wait for it for ever.
+    """Report what went wrong on this rank, and end the others, which would wait for it for ever.
 
     Args:
         say: function that says it and gives the exit code.
@@ -256,7 +256,7 @@ def end_all(say: Callable[[], int]) -> int:
 
 
 def _all_come(barrier: Any) -> bool:
-    """Tell whether all ranks end by themselves: what befalls all is said once, and needs no abort.
+    """Whether all ranks end by themselves: what befalls all is said once, and needs no abort.
 
     The barrier is of MPI's world, in which nothing else is said.
     """

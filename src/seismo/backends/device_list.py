@@ -5,12 +5,12 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 
 from seismo.backends import machine
-from seismo.backends.gpu.detect import Facts, driver_release
+from seismo.backends.gpu.detect import GpuEnvironment, driver_release
 from seismo.backends.select import choose, obstacles
 
 
-def report(facts: Facts, opened: Callable | None = None) -> Iterator[str]:
-    """Say line by line what a machine has.
+def report(facts: GpuEnvironment, opened: Callable | None = None) -> Iterator[str]:
+    """Describe line by line what a machine has.
 
     Args:
         facts: about its GPUs.
@@ -29,7 +29,7 @@ def report(facts: Facts, opened: Callable | None = None) -> Iterator[str]:
     yield f"--backend auto: {chosen.note}{small}"
 
 
-def _software(facts: Facts) -> Iterator[str]:
+def _software(facts: GpuEnvironment) -> Iterator[str]:
     """Name the driver and the packages that are there."""
     if facts.driver is not None:
         release = driver_release()
@@ -40,7 +40,7 @@ def _software(facts: Facts) -> Iterator[str]:
         yield ", ".join(found)
 
 
-def _missing(facts: Facts) -> list[str]:
+def _missing(facts: GpuEnvironment) -> list[str]:
     """List why GPUs cannot be used, once what is the same for several."""
     every = [problem for n in range(len(facts.gpus) or 1) for problem in obstacles(facts, n)]
     return list(dict.fromkeys(every))

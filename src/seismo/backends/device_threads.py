@@ -14,7 +14,7 @@ from typing import Any, TypeVar
 
 import numpy as np
 
-from seismo.backends.communicator import Alone, Link, meet
+from seismo.backends.communicator import Link, SerialCommunicator, meet
 
 T = TypeVar("T")
 D = TypeVar("D")
@@ -27,11 +27,11 @@ class _EndedError(Exception):
     """Another rank has failed."""
 
 
-class Team:
+class DeviceThreads:
     """The ranks of this process."""
 
     def __init__(self, count: int) -> None:
-        """Say how many there are."""
+        """Return how many there are."""
         self.count = count
         self.said: list[Any] = [None] * count
         self.changed = threading.Condition()
@@ -41,7 +41,7 @@ class Team:
         self._ended = False
         self._failed: list[BaseException | None] = [None] * count
 
-    def run(self, work: Callable[[Alone], T]) -> T:
+    def run(self, work: Callable[[SerialCommunicator], T]) -> T:
         """Let all ranks do it, the first in this thread; give what that one gives.
 
         Where one fails all end, and its error is raised; where the first is, at once.
@@ -50,7 +50,7 @@ class Team:
 
         def one(number: int) -> None:
             try:
-                result = work(Member(self, number))
+                result = work(ThreadCommunicator(self, number))
                 if number == 0:
                     found.append(result)
             except BaseException as error:
@@ -87,17 +87,17 @@ class Team:
             raise _EndedError
 
 
-class Member(Alone):
+class ThreadCommunicator(SerialCommunicator):
     """One of them."""
 
-    def __init__(self, team: Team, number: int) -> None:
+    def __init__(self, team: DeviceThreads, number: int) -> None:
         """Take its number."""
         self._team, self.count, self.beside = team, team.count, team.count
         self.number = self.place = number
         self.paced = self.first
 
     def share(self, value: Any) -> list[Any]:
-        """See `Alone.share`."""
+        """See `SerialCommunicator.share`."""
         self._team.said[self.number] = value
         self._team.meet()
         found = list(self._team.said)
@@ -105,24 +105,24 @@ class Member(Alone):
         return found
 
     def gather(self, value: Any) -> list[Any] | None:
-        """See `Alone.gather`."""
+        """See `SerialCommunicator.gather`."""
         found = self.share(value)
         return found if self.first else None
 
     def collect(self, array: np.ndarray) -> list[np.ndarray] | None:
-        """See `Alone.collect`."""
+        """See `SerialCommunicator.collect`."""
         return self.gather(np.array(array))
 
     def swap(self, values: list[Any]) -> list[Any]:
-        """See `Alone.swap`."""
+        """See `SerialCommunicator.swap`."""
         return [given[self.number] for given in self.share(values)]
 
     def same(self, make: Callable[[], T]) -> T:
-        """Let the first make it for all; see `Alone.same`."""
+        """Let the first make it for all; see `SerialCommunicator.same`."""
         return self.share(make() if self.first else None)[0]
 
     def near(self, backend: Any, value: T) -> dict[int, T]:
-        """See `Alone.near`."""
+        """See `SerialCommunicator.near`."""
         others = self.share((backend, value))
         return {
             n: given for n, (other, given) in enumerate(others)
@@ -130,16 +130,16 @@ class Member(Alone):
         }  # fmt: skip
 
     def follow(self, backend: Any) -> None:
-        """See `Alone.follow`."""
+        """See `SerialCommunicator.follow`."""
         for hold in self.share(backend.mark()):
             hold()
 
     def wait(self) -> None:
-        """See `Alone.wait`."""
+        """See `SerialCommunicator.wait`."""
         self._team.meet()
 
     def link(self, backend: Any, out: Mapping[int, int], into: Mapping[int, int]) -> Link:
-        """Write to the others' buffers where that can be; see `Alone.link`."""
+        """Write to the others' buffers where that can be; see `SerialCommunicator.link`."""
         inboxes = {r: backend.zeros(size)[:size] for r, size in into.items()}
         others = self.share((backend, inboxes))
         outboxes, carried = dict[int, Any](), list[Callable[[], None]]()
@@ -152,7 +152,7 @@ class Member(Alone):
         return Link(outboxes, inboxes, (meet,), (*carried, meet))
 
     def program(self, backend: Any, steps: tuple) -> Callable[[int, int], None]:
-        """Let the first rank's backend take the steps of all; see `Alone.program`."""
+        """Let the first rank's backend take the steps of all; see `SerialCommunicator.program`."""
         (leader, own), *others = self.share((backend, steps))
         take = leader.program(own, others) if self.first else None
         if self.first:
@@ -178,8 +178,10 @@ class Member(Alone):
                 team.changed.notify_all()
 
 
-def spread(ranks: Alone, devices: Sequence[D], work: Callable[[Alone, D], T]) -> T:
+def spread(
+    ranks: SerialCommunicator, devices: Sequence[D], work: Callable[[SerialCommunicator, D], T]
+) -> T:
     """Do work on a rank as it is, with its device, or on a rank for each of several devices."""
     if len(devices) == 1:
         return work(ranks, devices[0])
-    return Team(len(devices)).run(lambda member: work(member, devices[member.number]))
+    return DeviceThreads(len(devices)).run(lambda member: work(member, devices[member.number]))

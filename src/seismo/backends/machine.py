@@ -82,7 +82,7 @@ def peak_memory() -> int | None:
     return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * unit
 
 
-class Others:
+class ExternalLoad:
     """What programs use of the processor from now on that this process has not started."""
 
     def __init__(self) -> None:

@@ -38,7 +38,7 @@ class HostBackend:
         return np.array(values)
 
     def fetch(self, array: np.ndarray) -> np.ndarray:
-        """Give the array itself."""
+        """Return the array itself."""
         return array
 
     def host_buffer(self, size: int) -> np.ndarray:
@@ -141,7 +141,7 @@ class HostBackend:
         return machine.bandwidth(self.threads)
 
     def health(self) -> dict[str, float]:
-        """Say how busy the threads were since the last time, and the memory of the process."""
+        """Describe how busy the threads were since the last time, and the memory of the process."""
         now = (time.perf_counter(), time.process_time())
         wall, busy = (b - a for a, b in zip(self._before, now, strict=True))
         self._before = now

@@ -14,8 +14,8 @@ from functools import partial
 from typing import Any, Literal, get_args
 
 from seismo.backends.base import Backend
-from seismo.backends.communicator import Alone
-from seismo.backends.gpu.detect import Facts, Gpu, Version, look, numbers, visible_gpus
+from seismo.backends.communicator import SerialCommunicator
+from seismo.backends.gpu.detect import Gpu, GpuEnvironment, Version, look, numbers, visible_gpus
 from seismo.errors import DeviceError
 
 Wanted = Literal["auto", "cpu", "gpu"]
@@ -32,7 +32,7 @@ _PTX_OF_CUDA_12 = {6: 7, 7: 8, 8: 9}  # PTX 8.6 came with CUDA 12.7, and so on
 
 
 @dataclass(frozen=True)
-class Choice:
+class BackendChoice:
     """Where a run goes.
 
     Attributes:
@@ -52,11 +52,11 @@ def choose(
     wanted: str = "auto",
     device: int | None = None,
     threads: int | None = None,
-    ranks: Alone | None = None,
+    ranks: SerialCommunicator | None = None,
     *,
-    facts: Callable[[], Facts] = look,
+    facts: Callable[[], GpuEnvironment] = look,
     opened: Callable[[int], Any] | None = None,
-) -> Choice:
+) -> BackendChoice:
     """Choose the backend of a run.
 
     Args:
@@ -72,7 +72,7 @@ def choose(
     """
     if wanted not in get_args(Wanted):
         raise DeviceError(f"backend: {wanted!r} is none; choose auto, cpu or gpu")
-    ranks = ranks or Alone()
+    ranks = ranks or SerialCommunicator()
     each = threads or ranks.threads
     if wanted == "cpu" or (wanted == "auto" and threads is not None):
         if device is not None:
@@ -95,7 +95,7 @@ def choose(
     return _on_processor(each, problem)
 
 
-def _opened(facts: Facts, number: int, take: Callable[[int], Any]) -> tuple[Any, str]:
+def _opened(facts: GpuEnvironment, number: int, take: Callable[[int], Any]) -> tuple[Any, str]:
     """Take a card into use; give it, or why that cannot be."""
     problem = next(obstacles(facts, number), "")
     if problem:
@@ -106,8 +106,8 @@ def _opened(facts: Facts, number: int, take: Callable[[int], Any]) -> tuple[Any,
         return None, str(error)
 
 
-def _first_problem(ranks: Alone, card: Any, problem: str) -> str:
-    """Say what stands against a card for each rank, so that all of them decide alike."""
+def _first_problem(ranks: SerialCommunicator, card: Any, problem: str) -> str:
+    """Describe what stands against a card for each rank, so that all of them decide alike."""
     said = ranks.share((problem, platform.node(), card and card.slot))
     taken = [(node, slot) for _, node, slot in said]
     for rank, (trouble, node, _) in enumerate(said):
@@ -126,11 +126,11 @@ def choose_all(
     wanted: str = "auto",
     device: int | None = None,
     threads: int | None = None,
-    ranks: Alone | None = None,
+    ranks: SerialCommunicator | None = None,
     *,
-    facts: Callable[[], Facts] = look,
+    facts: Callable[[], GpuEnvironment] = look,
     opened: Callable[[int], Any] | None = None,
-) -> list[Choice]:
+) -> list[BackendChoice]:
     """Choose the backend of a run, or the GPUs that share it; each is made in a thread of its own.
 
     Args:
@@ -172,7 +172,7 @@ def choose_all(
         raise DeviceError(f"gpus: {count}; there are {len(numbers)}, choose 1 to {len(numbers)}")
     which = ", ".join(map(str, numbers[:count]))
     note = f"on {found.gpus[numbers[0]].name} (GPUs {which} of {len(found.gpus)})"
-    return [Choice("gpu", note, partial(_taken, take, n), count) for n in numbers[:count]]
+    return [BackendChoice("gpu", note, partial(_taken, take, n), count) for n in numbers[:count]]
 
 
 def _taken(take: Callable[[int], Any], number: int, precision: str) -> Backend:
@@ -184,7 +184,7 @@ def optional_gpu(
     wanted: str = "auto",
     device: int | None = None,
     threads: int | None = None,
-    ranks: Alone | None = None,
+    ranks: SerialCommunicator | None = None,
     *,
     visible: Callable[[], tuple[Gpu, ...]] = visible_gpus,
 ) -> str:
@@ -199,7 +199,7 @@ def optional_gpu(
     return next((gpu.name for gpu in visible() if _able(gpu)), "")
 
 
-def obstacles(facts: Facts, number: int) -> Iterator[str]:
+def obstacles(facts: GpuEnvironment, number: int) -> Iterator[str]:
     """List why a GPU cannot be used, what comes first first, each with its remedy."""
     yield from _driver_obstacles(facts)
     if not facts.gpus or facts.driver is None:
@@ -218,7 +218,7 @@ def extra_for(driver: Version) -> str:
     return "gpu" if driver >= (13,) else "gpu-cuda12"
 
 
-def _driver_obstacles(facts: Facts) -> Iterator[str]:
+def _driver_obstacles(facts: GpuEnvironment) -> Iterator[str]:
     if facts.driver is None:
         yield (
             "there is no NVIDIA driver (libcuda.so.1); install 580 or later, in a container "
@@ -235,7 +235,7 @@ def _driver_obstacles(facts: Facts) -> Iterator[str]:
         yield f"the NVIDIA driver finds no GPU: {facts.driver_trouble or 'none is there'}"
 
 
-def _package_obstacles(facts: Facts, extra: str) -> Iterator[str]:
+def _package_obstacles(facts: GpuEnvironment, extra: str) -> Iterator[str]:
     install = f"pip install 'seismo[{extra}]'"
     missing = [
         name for name, is_there in (("cupy", facts.cupy), ("numba-cuda", facts.numba_cuda))
@@ -268,7 +268,7 @@ def _package_obstacles(facts: Facts, extra: str) -> Iterator[str]:
         yield f"numba-cuda finds no working NVVM ({facts.nvvm_trouble}); {install}"
 
 
-def _pair_obstacles(facts: Facts, driver: Version) -> Iterator[str]:
+def _pair_obstacles(facts: GpuEnvironment, driver: Version) -> Iterator[str]:
     """Compare the driver with the libraries."""
     supported = f"the NVIDIA driver supports CUDA {_text(driver)}"
     if facts.runtime is not None and facts.runtime[:1] > driver[:1]:
@@ -286,7 +286,7 @@ def _pair_obstacles(facts: Facts, driver: Version) -> Iterator[str]:
 
 
 def cuda_of(ptx: Version) -> Version:
-    """Give the CUDA version whose driver reads a version of PTX."""
+    """Return the CUDA version whose driver reads a version of PTX."""
     major, minor = ptx[:2]
     return (major + 4, _PTX_OF_CUDA_12.get(minor, minor) if major == 8 else minor)
 
@@ -303,13 +303,13 @@ def _able(gpu: Gpu) -> bool:
     return gpu.capability >= LEAST_CAPABILITY
 
 
-def _able_ones(facts: Facts) -> list[int]:
-    """Give the numbers of the GPUs that are new enough."""
+def _able_ones(facts: GpuEnvironment) -> list[int]:
+    """Return the numbers of the GPUs that are new enough."""
     return [n for n, gpu in enumerate(facts.gpus) if _able(gpu)]
 
 
-def _number(facts: Facts, device: int | None) -> int:
-    """Give the number of the GPU to use: the one named, else the first that is new enough."""
+def _number(facts: GpuEnvironment, device: int | None) -> int:
+    """Return the number of the GPU to use: the one named, else the first that is new enough."""
     if device is None:
         return next(iter(_able_ones(facts)), 0)
     if facts.gpus and not 0 <= device < len(facts.gpus):
@@ -318,10 +318,10 @@ def _number(facts: Facts, device: int | None) -> int:
     return device
 
 
-def _on_card(facts: Facts, number: int, card: Any) -> Choice:
+def _on_card(facts: GpuEnvironment, number: int, card: Any) -> BackendChoice:
     which = f"GPU {number}" + (f" of {len(facts.gpus)}" if len(facts.gpus) > 1 else "")
     note = f"on {card.name} ({which})"
-    return Choice("gpu", note, lambda precision: _backend(precision, card))
+    return BackendChoice("gpu", note, lambda precision: _backend(precision, card))
 
 
 def _backend(precision: str, card: Any) -> Backend:
@@ -341,7 +341,7 @@ def _open(number: int) -> Any:
         raise DeviceError(f"GPU {number} cannot be used: {reason}") from error
 
 
-def _on_processor(threads: int | None, problem: str) -> Choice:
+def _on_processor(threads: int | None, problem: str) -> BackendChoice:
     import numba
 
     from seismo.backends.cpu.backend import CpuBackend
@@ -352,7 +352,7 @@ def _on_processor(threads: int | None, problem: str) -> Choice:
         raise DeviceError(f"threads: {threads}; this machine offers 1 to {most}")
     count = threads or numba.get_num_threads()
     note = f"on the CPU, {count} thread{'s' * (count > 1)}"
-    return Choice(
+    return BackendChoice(
         "cpu",
         note + (f"; no GPU: {problem}" if problem else ""),
         lambda precision: CpuBackend(precision, threads),

@@ -67,7 +67,7 @@ class Timeline:
                 self._spans.append(span)
 
     def seconds(self, track: str) -> dict[str, float]:
-        """Give how long the spans of each name take altogether, as far as kept, the longest first.
+        """Return how long the spans of each name take in all, as far as kept, the longest first.
 
         All of a name count as its median does: now and then one waits for something else.
         """
@@ -80,7 +80,7 @@ class Timeline:
         return dict(sorted(found.items(), key=lambda item: -item[1]))
 
     def events(self) -> Iterator[dict[str, Any]]:
-        """Give the events of a Chrome trace: times in microseconds."""
+        """Return the events of a Chrome trace: times in microseconds."""
         self.settle()
         tracks = {track: n for n, track in enumerate(dict.fromkeys(s.track for s in self._spans))}
         for track, n in tracks.items():
@@ -93,5 +93,5 @@ class Timeline:
             }  # fmt: skip
 
     def text(self) -> str:
-        """Give all of it as a Chrome trace."""
+        """Return all of it as a Chrome trace."""
         return json.dumps({"traceEvents": list(self.events())})

@@ -127,7 +127,7 @@ def compare(
     first: ResultsFile,
     second: Annotated[Path, typer.Argument(metavar="OTHER", help="Another results file.")],
 ) -> None:
-    """Say how far apart two results files are. Exit code 1 if they are not identical."""
+    """Describe how far apart two results files are. Exit code 1 if they are not identical."""
     from seismo.output import compare as comparison
     from seismo.output.results import open_results
 
@@ -202,7 +202,7 @@ def plot(
 
 
 def _say_what_else(results: Any, kinds: list[str], settings: dict[str, Any]) -> None:
-    """Say of which shots, sets and series one is shown, and how to see another."""
+    """Describe of which shots, sets and series one is shown, and how to see another."""
     from seismo.output.figures import KINDS, alternatives
 
     # A series such as wavefield/shot_000 is of one shot.
@@ -239,7 +239,7 @@ def _setting(text: str) -> tuple[str, Any]:
 
 
 def _picture(output: Path | None, name: str, count: int) -> Path | None:
-    """Give the picture's file; None leaves the name to the figure."""
+    """Return the picture's file; None leaves the name to the figure."""
     if output is None:
         return None
     if output.is_dir():
@@ -274,7 +274,7 @@ def schema(
         bool, typer.Option("--markdown", help="Print the reference for people, as Markdown.")
     ] = False,
 ) -> None:
-    """Say what a key of a scenario may hold; without one, print the JSON schema, for editors."""
+    """Describe what a key of a scenario may hold; without one, print the JSON schema."""
     from seismo.scenario import json_schema
     from seismo.scenario.reference import reference, reference_of
 
@@ -318,13 +318,13 @@ def _call(arguments: list[str], debug: bool) -> int:
 
 
 def _is_closed_pipe(error: BaseException) -> bool:
-    """Tell whether output went nowhere; Click makes an exit with code 1 of it."""
+    """Whether output went nowhere; Click makes an exit with code 1 of it."""
     cause = error.__context__ if isinstance(error, SystemExit) else error
     return isinstance(cause, BrokenPipeError)
 
 
 def _code_of(error: BaseException, debug: bool) -> int:
-    """Say what went wrong on stderr and give the exit code."""
+    """Describe what went wrong on stderr and give the exit code."""
     if _is_closed_pipe(error):
         # Python flushes both once more at exit; let it go nowhere.
         nowhere = os.open(os.devnull, os.O_WRONLY)

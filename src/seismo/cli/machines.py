@@ -14,7 +14,7 @@ from seismo.cli.arguments import BackendName, DeviceNumber
 
 
 def devices() -> None:
-    """Say what there is to compute on, what is missing, and where --backend auto would go."""
+    """Describe what there is to compute on, what is missing, and where --backend auto would go."""
     from seismo.backends.device_list import report
     from seismo.backends.gpu.detect import look
 

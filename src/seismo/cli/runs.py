@@ -143,6 +143,6 @@ def submit(
     from seismo.runs import batch as jobs
     from seismo.scenario import load
 
-    chosen = jobs.Profile() if profile is None else jobs.load_profile(profile)
+    chosen = jobs.MachineProfile() if profile is None else jobs.load_profile(profile)
     script = jobs.write_script(load(file), chosen, Path(), force)
     print(script if dry_run else f"{script}: job {jobs.submit(script)}")

@@ -22,7 +22,7 @@ EQUATIONS: dict[tuple[str, int], Callable[[], Physics]] = {
 
 @cache
 def physics_for(name: str, dimensions: int) -> Physics:
-    """Give the wave equation of that name in 2 or 3 dimensions."""
+    """Return the wave equation of that name in 2 or 3 dimensions."""
     if (name, dimensions) not in EQUATIONS:
         known = ", ".join(f"{n} in {d}-D" for n, d in EQUATIONS)
         raise ScenarioError(f"physics: {name} in {dimensions}-D does not exist; there are {known}")

@@ -24,7 +24,7 @@ class Field:
 
 
 @dataclass(frozen=True)
-class Even:
+class IsotropicPlanes:
     """A stage's formula for planes z whose medium fewer coefficients tell.
 
     Attributes:
@@ -70,10 +70,10 @@ class Stage:
     slots: int = 0
     where: str = "everywhere"
     shares: str | None = None
-    even: Even | None = None
+    even: IsotropicPlanes | None = None
 
     def on(self, even: bool) -> tuple[Callable, tuple[str, ...]]:
-        """Give the formula and the coefficients for planes of one kind."""
+        """Return the formula and the coefficients for planes of one kind."""
         one = self.even if even and self.even else self
         return one.formula, one.coefficients
 
@@ -88,7 +88,7 @@ class Term:
 
 
 @dataclass(frozen=True)
-class Drive:
+class SourceTerm:
     """How a source acts on one field: field += scale * component * signal / cell volume.
 
     Attributes:
@@ -140,7 +140,7 @@ class Physics:
     needs: tuple[str, ...]
     medium: tuple[str, ...]
     observables: dict[str, dict[str, tuple[Term, ...]]] = field(default_factory=dict)
-    drives: dict[str, tuple[Drive, ...]] = field(default_factory=dict)
+    drives: dict[str, tuple[SourceTerm, ...]] = field(default_factory=dict)
     fastest: str = "vp"
     layer_shift: float = 1.0
     swap: tuple[str, str] | None = None
@@ -170,11 +170,11 @@ class Physics:
         return (0, 1) if self.swap else (0,)
 
     def stage_writing(self, name: str) -> str:
-        """Give the first stage after which field `name` is new."""
+        """Return the first stage after which field `name` is new."""
         if self.swap and name == self.swap[0]:
             name = self.swap[1]
         return next(s.name for s in self.stages if name in s.writes)
 
     def named(self, name: str) -> Field:
-        """Give the field of that name."""
+        """Return the field of that name."""
         return next(f for f in self.fields if f.name == name)

@@ -122,7 +122,7 @@ def sh_source(medium: Medium, s: complex, k: np.ndarray) -> np.ndarray:
 
 
 @dataclass(frozen=True)
-class Waves:
+class PlaneWaves:
     """The amplitudes found for one s: per layer the slopes, vectors and amplitudes (or None)."""
 
     stack: Stack
@@ -153,7 +153,7 @@ def _decay(slopes: np.ndarray, distance: float) -> np.ndarray:
 
 def solve(
     stack: Stack, source_depth: float, s: complex, k: np.ndarray, kind: str, mix: np.ndarray
-) -> Waves:
+) -> PlaneWaves:
     """Return the waves in the stack for one s and wavenumbers k; kind is "psv" or "sh".
 
     mix (PSV_SOURCES or SH_SOURCES, column): each column is one combination of the unit sources.
@@ -185,7 +185,7 @@ def solve(
             if columns[index][side] is not None:
                 found[:, side] = solution[:, columns[index][side]]
         amplitudes.append(found)
-    return Waves(stack, slopes, vectors, amplitudes)
+    return PlaneWaves(stack, slopes, vectors, amplitudes)
 
 
 def _columns(stack: Stack, slopes: list) -> tuple[list, int]:

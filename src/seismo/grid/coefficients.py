@@ -57,7 +57,7 @@ class Stencil:
 
 
 def _products(squares: np.ndarray) -> np.ndarray:
-    """Give prod of s / (s - s_m) over all other s, for each s_m (Fornberg 1988)."""
+    """Return prod of s / (s - s_m) over all other s, for each s_m (Fornberg 1988)."""
     ratios = squares[None, :] / (squares[None, :] - squares[:, None] + np.diag(squares))
     return np.prod(ratios, axis=1)
 
@@ -175,14 +175,14 @@ def centred(order: int, tolerance: float = 0.0) -> np.ndarray:
 
 
 def largest_symbol(coefficients: np.ndarray) -> float:
-    """Give the largest |derivative of exp(ikx)| of staggered coefficients over all k."""
+    """Return the largest |derivative of exp(ikx)| of staggered coefficients over all k."""
     k = np.linspace(1e-3, np.pi, 2001)
     m = np.arange(1, len(coefficients) + 1)
     return float(np.abs(2 * np.sin(np.outer(k, m - 0.5)) @ coefficients).max())
 
 
 def largest_second_symbol(coefficients: np.ndarray) -> float:
-    """Give the largest -(second derivative of exp(ikx)) of centred coefficients over all k."""
+    """Return the largest -(second derivative of exp(ikx)) of centred coefficients over all k."""
     k = np.linspace(1e-3, np.pi, 2001)
     m = np.arange(1, len(coefficients))
     return float((2 * (1 - np.cos(np.outer(k, m))) @ coefficients[1:]).max())

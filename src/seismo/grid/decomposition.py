@@ -21,7 +21,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from seismo.errors import ScenarioError
-from seismo.grid.global_index import Place
+from seismo.grid.global_index import GlobalBlock
 from seismo.grid.grid import AXES, Box, Grid, triple
 
 LINE = 32  # numbers in a cache line of a GPU, two of a CPU's
@@ -103,7 +103,7 @@ class Subdomain:
         return Box(triple(lo), triple(hi))
 
     def flat(self, x, y, z) -> np.ndarray:
-        """Give flat indices in the first shot's padded array of grid indices."""
+        """Return flat indices in the first shot's padded array of grid indices."""
         ox, oy, oz = self.offset
         y_stride, z_stride = self.strides
         return (
@@ -111,7 +111,7 @@ class Subdomain:
         )
 
     def point(self, index: int) -> tuple[int, int, int]:
-        """Give x, y, z of the owned point next to a flat index of any shot, in the grid."""
+        """Return x, y, z of the owned point next to a flat index of any shot, in the grid."""
         y_stride, z_stride = self.strides
         z, rest = divmod(max(index - self.before, 0) % self.volume, z_stride)
         padded = (rest % y_stride + self.before, rest // y_stride, z)
@@ -123,29 +123,29 @@ class Subdomain:
         count, first = array.size // self.volume, self.before
         return array[first : first + count * self.volume].reshape(count, *self.shape)
 
-    def place(self, whole: str) -> Place:
-        """Say what a flat array holds of a field, halo and images beyond faces too."""
+    def place(self, whole: str) -> GlobalBlock:
+        """Describe what a flat array holds of a field, halo and images beyond faces too."""
         (_, y0, z0), (nx, y1, z1) = self.padded.lo, self.padded.hi
         shots = (self.shots.start, self.shots.stop)
         runs = (shots, (z0, z1), (y0, y1), (-self.halo, nx + self.halo))
         y_stride, z_stride = self.strides
         strides = (self.volume, z_stride, y_stride, 1)
-        return Place(whole, self.before, strides, tuple((run,) for run in runs))
+        return GlobalBlock(whole, self.before, strides, tuple((run,) for run in runs))
 
     def inside(self, array) -> np.ndarray:
-        """Give the owned points of a flat array, (shot, z, y, x)."""
+        """Return the owned points of a flat array, (shot, z, y, x)."""
         (_, oy, oz), (_, y0, z0), (nx, ny, nz) = self.offset, self.owned.lo, self.owned.shape
         y, z, x = oy + y0, oz + z0, self.halo
         return self.view(array)[:, z : z + nz, y : y + ny, x : x + nx]
 
     def owns(self, y, z) -> np.ndarray:
-        """Tell which points it updates."""
+        """Return which points it updates."""
         (_, ly, lz), (_, hy, hz) = self.owned.lo, self.owned.hi
         y, z = np.asarray(y), np.asarray(z)
         return (y >= ly) & (y < hy) & (z >= lz) & (z < hz)
 
     def in_core(self, y, z) -> np.ndarray:
-        """Tell which owned points no neighbour waits for."""
+        """Return which owned points no neighbour waits for."""
         _, core = self.edges_and_core()
         (_, ly, lz), (_, hy, hz) = core.lo, core.hi
         y, z = np.asarray(y), np.asarray(z)
@@ -175,7 +175,7 @@ def cost(grid: Grid, box: Box, pml_cost: float) -> float:
 
 
 def _costs(grid: Grid, axis: int, pml_cost: float) -> np.ndarray:
-    """Give what each plane across an axis costs, in points."""
+    """Return what each plane across an axis costs, in points."""
     inner = [n - low - high for n, low, high in zip(grid.points, grid.low, grid.high, strict=True)]
     across = [a for a in range(3) if a != axis]
     whole = np.prod([grid.points[a] for a in across])

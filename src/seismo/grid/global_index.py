@@ -14,11 +14,11 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-Runs = tuple[tuple[int, int], ...]  # ranges of indices, first and behind the last
+IndexRanges = tuple[tuple[int, int], ...]  # ranges of indices, first and behind the last
 
 
 @dataclass(frozen=True)
-class Place:
+class GlobalBlock:
     """A block of a flat array, and what it is of a whole.
 
     Attributes:
@@ -31,13 +31,13 @@ class Place:
     whole: str
     first: int
     strides: tuple[int, ...]
-    index: tuple[Runs, ...]
+    index: tuple[IndexRanges, ...]
 
     @staticmethod
-    def read(whole: str, first: int, strides: Any, index: Any) -> Place:
+    def read(whole: str, first: int, strides: Any, index: Any) -> GlobalBlock:
         """Make it of what JSON holds."""
         runs = tuple(tuple((a, b) for a, b in axis) for axis in index)
-        return Place(whole, first, tuple(strides), runs)
+        return GlobalBlock(whole, first, tuple(strides), runs)
 
     def block(self, flat: np.ndarray) -> np.ndarray:
         """Look at the block in an array.
@@ -52,8 +52,8 @@ class Place:
         steps = [n * flat.itemsize for n in self.strides]
         return np.lib.stride_tricks.as_strided(flat[self.first :], shape, steps)
 
-    def common(self, other: Place) -> tuple[tuple, tuple] | None:
-        """Give where in the block of each what they have in common is, None if that is nothing."""
+    def common(self, other: GlobalBlock) -> tuple[tuple, tuple] | None:
+        """Return where in the block of each their common numbers are, None if there are none."""
         if self.whole != other.whole:
             return None
         pairs = [_common(*both) for both in zip(self.index, other.index, strict=True)]
@@ -63,25 +63,25 @@ class Place:
         return np.ix_(*own), np.ix_(*theirs)
 
 
-class Held(NamedTuple):
+class CheckpointArray(NamedTuple):
     """An array that a step leaves for the next, and what it holds."""
 
     array: Any
-    places: list[Place]
+    places: list[GlobalBlock]
 
 
-def span(first: int, last: int) -> Runs:
-    """Give the indices first <= n < last."""
+def span(first: int, last: int) -> IndexRanges:
+    """Return the indices first <= n < last."""
     return ((first, last),)
 
 
 def both(one: range, other: range) -> range:
-    """Give what two ranges have in common."""
+    """Return what two ranges have in common."""
     first = max(one.start, other.start)
     return range(first, max(first, min(one.stop, other.stop)))
 
 
-def runs_of(numbers: Iterable[int]) -> Runs:
+def runs_of(numbers: Iterable[int]) -> IndexRanges:
     """Put ascending indices together."""
     every = np.fromiter(numbers, np.int64)
     if not every.size:
@@ -90,7 +90,7 @@ def runs_of(numbers: Iterable[int]) -> Runs:
     return tuple((int(every[a]), int(every[b - 1]) + 1) for a, b in pairwise(cuts))
 
 
-def _common(own: Runs, theirs: Runs) -> tuple[np.ndarray, np.ndarray]:
+def _common(own: IndexRanges, theirs: IndexRanges) -> tuple[np.ndarray, np.ndarray]:
     here, there = (np.concatenate([np.arange(a, b) for a, b in runs]) for runs in (own, theirs))
     _, mine, other = np.intersect1d(here, there, assume_unique=True, return_indices=True)
     return mine, other

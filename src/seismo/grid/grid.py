@@ -15,7 +15,7 @@ Triple = tuple[int, int, int]
 
 
 def triple(numbers) -> Triple:
-    """Give three whole numbers as a tuple."""
+    """Return three whole numbers as a tuple."""
     x, y, z = (int(n) for n in numbers)
     return x, y, z
 
@@ -40,7 +40,7 @@ class Box:
         return nx * ny * nz
 
     def __and__(self, other: Box) -> Box:
-        """Give the points common to both."""
+        """Return the points common to both."""
         lo = np.maximum(self.lo, other.lo)
         hi = np.maximum(lo, np.minimum(self.hi, other.hi))
         return Box(triple(lo), triple(hi))
@@ -93,17 +93,17 @@ class Grid:
         return float(np.prod([self.spacing[AXES.index(a)] for a in self.axes]))
 
     def coordinate(self, axis: str, index) -> np.ndarray:
-        """Give the coordinate [m] of (fractional) indices along an axis."""
+        """Return the coordinate [m] of (fractional) indices along an axis."""
         a = AXES.index(axis)
         return self.origin[a] + (np.asarray(index, float) - self.low[a]) * self.spacing[a]
 
     def index(self, axis: str, coordinate) -> np.ndarray:
-        """Give the fractional index of coordinates [m] along an axis."""
+        """Return the fractional index of coordinates [m] along an axis."""
         a = AXES.index(axis)
         return (np.asarray(coordinate, float) - self.origin[a]) / self.spacing[a] + self.low[a]
 
     def limits(self, axis: str) -> tuple[float, float]:
-        """Give the first and last coordinate [m] of the extent along an axis."""
+        """Return the first and last coordinate [m] of the extent along an axis."""
         a = AXES.index(axis)
         ends = (self.low[a], self.points[a] - self.high[a] - 1)
         first, last = self.coordinate(axis, ends)

@@ -83,7 +83,7 @@ def _one_sided(position: float, shift: float, first: int, vanishes: bool):
 
 @lru_cache(maxsize=4096)
 def sloped_weights(position: float, sloped: int) -> tuple[np.ndarray, float]:
-    """Give the weights of the first half points below a surface, and of the slope on it.
+    """Return the weights of the first half points below a surface, and of the slope on it.
 
     They are those of the polynomial of powers 0 ... n through n half points that has the slope at 0
     (Hermite interpolation).
@@ -103,7 +103,7 @@ def sloped_weights(position: float, sloped: int) -> tuple[np.ndarray, float]:
 
 
 def slope_share(position: float, half: bool, surface: Surface | None) -> float:
-    """Give the weight of the surface's slope, in field / row, in what `axis_weights` reads."""
+    """Return the weight of the surface's slope, in field / row, in what `axis_weights` reads."""
     on_row = abs(position - 0.5 - np.rint(position - 0.5)) < ON_GRID and position > 0
     if surface is None or not half or on_row or not _uses_slope(position, surface):
         return 0.0
@@ -111,14 +111,14 @@ def slope_share(position: float, half: bool, surface: Surface | None) -> float:
 
 
 def _uses_slope(position: float, surface: Surface) -> bool:
-    """Tell whether a position lies so near the surface, and above the contacts."""
+    """Whether a position lies so near the surface, and above the contacts."""
     return 0 <= position < min(RADIUS - 0.5, surface.sloped)
 
 
 def derivative_weights(
     position: float, half: bool, rows: int, further: Along
 ) -> tuple[np.ndarray, np.ndarray, float]:
-    """Give the rows and weights that read a derivative across a closed surface, known on it.
+    """Return the rows and weights that read a derivative across a closed surface, known on it.
 
     In the first rows they are those of the polynomial through the surface and the rows below.
 
@@ -144,7 +144,7 @@ def derivative_weights(
 
 
 def midpoint_weights(reach: int) -> tuple[np.ndarray, np.ndarray]:
-    """Give half points beside a node, `reach` on each side, and the weights that read it there."""
+    """Return half points beside a node, `reach` on each side, and weights that read it there."""
     rows = np.arange(-reach, reach)
     return rows, lagrange(rows + 0.5, 0.0)
 
@@ -153,7 +153,7 @@ def midpoint_weights(reach: int) -> tuple[np.ndarray, np.ndarray]:
 def axis_weights(
     position: float, half: bool, first: int = 0, surface: Surface | None = None
 ) -> tuple[np.ndarray, np.ndarray]:
-    """Give the points along one axis and their weights.
+    """Return the points along one axis and their weights.
 
     Args:
         position: where, in grid indices.
@@ -186,7 +186,7 @@ def axis_weights(
 def point_weights(
     position, half: str, first: int = 0, surface: Surface | None = None, side: Along | None = None
 ):
-    """Give the grid points around a position and their weights.
+    """Return the grid points around a position and their weights.
 
     Args:
         position: x, y, z in grid indices.

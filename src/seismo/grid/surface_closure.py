@@ -48,7 +48,7 @@ _CONTACT_STEP = 0.13  # cells that a contact may be off the one that was fitted 
 _DECIMALS = 12  # of block and norms: the same on every machine, whatever its linear algebra
 
 
-class Kind(Enum):
+class ClosureKind(Enum):
     """What a closure is best for."""
 
     PLAIN = "plain"  # contacts among its rows
@@ -181,19 +181,21 @@ def most_rows() -> int:
     return len(fits()[0]["half_norm"])
 
 
-def _fit(order: int, kind: Kind, even_rows: float) -> dict | None:
+def _fit(order: int, kind: ClosureKind, even_rows: float) -> dict | None:
     """Return the fit of a kind with the most rows that lie in one medium, if there is one.
 
     Of those to a contact, return the one whose contact is nearest to so deep.
     """
     some = [fit for fit in fits() if (fit["order"], fit["kind"]) == (order, kind.value)]
-    if kind is Kind.CONTACT:
+    if kind is ClosureKind.CONTACT:
         near = [fit for fit in some if abs(fit["depth"] - even_rows) <= _CONTACT_STEP]
         return min(near, key=lambda fit: abs(fit["depth"] - even_rows), default=None)
     return next((fit for fit in some if len(fit["half_norm"]) <= even_rows), None)
 
 
-def closure_kind(order: int, even_rows: float, moments: bool, contact: float = math.inf) -> Kind:
+def closure_kind(
+    order: int, even_rows: float, moments: bool, contact: float = math.inf
+) -> ClosureKind:
     """Return the kind of closure that is best at a free surface.
 
     Args:
@@ -202,15 +204,18 @@ def closure_kind(order: int, even_rows: float, moments: bool, contact: float = m
         moments: whether a moment acts among the rows (`MOMENT_ROWS`), or a horizontal force.
         contact: depth in cells of one contact that the rows may be fitted to.
     """
-    kind = Kind.MOMENTS if moments else Kind.FORCES
+    kind = ClosureKind.MOMENTS if moments else ClosureKind.FORCES
     if _fit(order, kind, even_rows):
         return kind
-    return Kind.CONTACT if _fit(order, Kind.CONTACT, contact) else Kind.PLAIN
+    return ClosureKind.CONTACT if _fit(order, ClosureKind.CONTACT, contact) else ClosureKind.PLAIN
 
 
 @lru_cache
 def surface_closure(
-    stencil: Stencil, kind: Kind = Kind.FORCES, even_rows: float = math.inf, most: int = 3
+    stencil: Stencil,
+    kind: ClosureKind = ClosureKind.FORCES,
+    even_rows: float = math.inf,
+    most: int = 3,
 ) -> SurfaceClosure:
     """Return the closure of a stencil at a free surface.
 

@@ -26,7 +26,7 @@ _GAIN = 1.4  # times as long a step: what is worth another interval
 
 
 def stability_limit(velocity: float, symbols: Iterable[tuple[float, float]]) -> float:
-    """Give the largest stable time step in s.
+    """Return the largest stable time step in s.
 
     Args:
         velocity: fastest wave in m/s.
@@ -37,7 +37,7 @@ def stability_limit(velocity: float, symbols: Iterable[tuple[float, float]]) -> 
 
 
 def common_interval(intervals: Iterable[float]) -> float | None:
-    """Give the greatest common divisor of intervals in s, or None without any."""
+    """Return the greatest common divisor of intervals in s, or None without any."""
     fractions = [_fraction(i) for i in intervals]
     if not fractions:
         return None
@@ -69,7 +69,7 @@ class Clock:
     free: float
 
     def steps_between(self, interval: float | None) -> int:
-        """Give the whole number of steps in an output interval; every step without one."""
+        """Return the whole number of steps in an output interval; every step without one."""
         return 1 if interval is None else max(1, round(interval / self.dt))
 
 
@@ -108,7 +108,7 @@ def choose_clock(
 
 
 def _fitting(largest: float, intervals: list[float]) -> float:
-    """Give the largest step up to a stable one of which all intervals are whole numbers."""
+    """Return the largest step up to a stable one of which all intervals are whole numbers."""
     shared = common_interval(intervals)
     if shared is None:
         return largest
@@ -124,7 +124,7 @@ def _fitting(largest: float, intervals: list[float]) -> float:
 def kinder_interval(
     largest: float, intervals: Iterable[float]
 ) -> tuple[float, float, float] | None:
-    """Tell which interval to change, into what, and the step that this leaves, in s.
+    """Return which interval to change, into what, and the step that this leaves, in s.
 
     Of the numbers of two digits near each interval it takes the nearest with about the longest
     step; None where no such step is much longer than that of the intervals as they are.

@@ -276,7 +276,7 @@ class _Sampler:
             effective_density.straighten(averages, ends)
 
     def plain(self, axes: Bounds, density: bool) -> bool:
-        """Tell whether no cell of a plane z needs to be averaged."""
+        """Whether no cell of a plane z needs to be averaged."""
         low, high = cells_about(axes, self.spacing)
         return not self.effective or not (
             self.earth.uneven(low, high).any() or self.earth.varies(low, high, density)

@@ -37,7 +37,7 @@ CELLS = WIDTH + 2 * REACH
 SAMPLES = 128  # of each
 
 
-class Kernel(NamedTuple):
+class AveragingKernel(NamedTuple):
     """How sharp an average is.
 
     Attributes:
@@ -51,9 +51,9 @@ class Kernel(NamedTuple):
     pairs: float | None = None
 
 
-NODES = Kernel(1.0 / 6.0, 0.05)  # used at the nodes
-BETWEEN = Kernel(7.0 / 24.0, 0.7, 0.4)  # means of two neighbours are used
-ALONG = Kernel(1.0 / 8.0, 0.5)  # used at the nodes, of what resists motion along contacts
+NODES = AveragingKernel(1.0 / 6.0, 0.05)  # used at the nodes
+BETWEEN = AveragingKernel(7.0 / 24.0, 0.7, 0.4)  # means of two neighbours are used
+ALONG = AveragingKernel(1.0 / 8.0, 0.5)  # used at the nodes, of what resists motion along contacts
 
 
 def places(nodes: np.ndarray, spacing: float) -> np.ndarray:
@@ -61,7 +61,7 @@ def places(nodes: np.ndarray, spacing: float) -> np.ndarray:
     return nodes[:, None] + _offsets(CELLS) * spacing
 
 
-def average(values: np.ndarray, kernel: Kernel, sharp: np.ndarray) -> np.ndarray:
+def average(values: np.ndarray, kernel: AveragingKernel, sharp: np.ndarray) -> np.ndarray:
     """Return the averages (n) of columns sampled at `places`.
 
     Args:

@@ -26,8 +26,8 @@ from seismo.model.gridded import Gridded, GridField, turned, turned_round
 from seismo.model.layered import (
     PARAMETERS,
     Bounds,
+    DepthProfile,
     EarthPart,
-    Profile,
     Uniform,
     Water,
     from_gradient,
@@ -67,7 +67,7 @@ class Earth:
         return any(isinstance(part, Gridded) for part in self.parts)
 
     def turned(self, least: float) -> str:
-        """Say which model file seems transposed where vp / vs falls below a least value."""
+        """Describe which model file seems transposed where vp / vs falls below a least value."""
         found = (turned(p.grids, least) for p in self.parts if isinstance(p, Gridded))
         return next(filter(None, found), "")
 
@@ -102,7 +102,11 @@ class Earth:
             fields = {name: np.full(1, np.nan)}
             part.paint(fields, *place)
             if not np.isnan(fields[name][0]):
-                own = part.key(name, float(place[0][0])) if isinstance(part, Profile) else (name,)
+                own = (
+                    part.key(name, float(place[0][0]))
+                    if isinstance(part, DepthProfile)
+                    else (name,)
+                )
                 found = ("model", k, *own)
         return found
 
@@ -118,7 +122,7 @@ class Earth:
         return result
 
     def varies(self, low: Bounds, high: Bounds, density: bool = False) -> bool:
-        """Tell whether gridded parts vary anywhere between two depths z of `low` and `high`.
+        """Whether gridded parts vary anywhere between two depths z of `low` and `high`.
 
         Of `density` alone, it must step from one point of the file to the next.
         """

@@ -96,7 +96,7 @@ class GridField:
         return values * self.factor
 
     def varies(self, top: float, bottom: float) -> bool:
-        """Tell whether there is more than one value between two depths in m, anywhere."""
+        """Whether there is more than one value between two depths in m, anywhere."""
         values = self._between(top, bottom)
         return bool(values.min() != values.max())
 
@@ -195,11 +195,11 @@ class Gridded:
         return np.zeros((), bool)
 
     def varies(self, top: float, bottom: float) -> bool:
-        """Tell whether any file has more than one value between two depths in m."""
+        """Whether any file has more than one value between two depths in m."""
         return any(grid.varies(top, bottom) for grid in self.grids.values())
 
     def steps(self, top: float, bottom: float) -> bool:
-        """Tell whether density jumps from one point to the next, between two depths in m.
+        """Whether density jumps from one point to the next, between two depths in m.
 
         Else <rho> and 1 / <1 / rho> of a cell are the same to (ln GENTLE)^2 / 12.
         """
@@ -224,7 +224,7 @@ def _on_own_axes(places: list[np.ndarray]) -> bool:
 
 
 def turned_round(field: GridField, region: Mapping[str, Limits]) -> str:
-    """Say so where a file has just the points that a region needs, but in the opposite order.
+    """Warn where a file has just the points that a region needs, but in the opposite order.
 
     Args:
         field: the file, its axes in the order of "zyx".
@@ -266,7 +266,7 @@ def turned(grids: Mapping[str, GridField], least: float) -> str:
 
 
 def _unlike(suspects: list[GridField], other: GridField | None) -> list[GridField]:
-    """Give that of two files which is less like another one, or both."""
+    """Return that of two files which is less like another one, or both."""
     if other is None or np.ptp(other.values) == 0.0:
         return suspects
     odd = [grid for grid in suspects if grid.values.shape != other.values.shape]

@@ -87,7 +87,7 @@ class Water:
 
 
 @dataclass(frozen=True)
-class Profile:
+class DepthProfile:
     """Values linear in z within pieces: layers, gradients and tables alike.
 
     Piece k reaches from tops[k] down to tops[k + 1]; the first one also covers all above it. In
@@ -149,7 +149,7 @@ class Profile:
         return places[jump].tolist()
 
 
-def from_layers(part: Any) -> Profile:
+def from_layers(part: Any) -> DepthProfile:
     """Build the profile of a part of type layers."""
     layers = part.layers
     names = [name for name in PARAMETERS if any(getattr(one, name) is not None for one in layers)]
@@ -159,10 +159,10 @@ def from_layers(part: Any) -> Profile:
         name: np.array([float(getattr(one, f"{name}_gradient", 0.0) or 0.0) for one in layers])
         for name in names
     }
-    return Profile(np.array([float(one.top) for one in layers]), values, slopes, "layers")
+    return DepthProfile(np.array([float(one.top) for one in layers]), values, slopes, "layers")
 
 
-def from_gradient(part: Any, z_top: float, z_bottom: float) -> Profile:
+def from_gradient(part: Any, z_top: float, z_bottom: float) -> DepthProfile:
     """Build the profile of a part of type gradient between two depths m."""
     values, slopes = {}, {}
     for name in PARAMETERS:
@@ -171,10 +171,10 @@ def from_gradient(part: Any, z_top: float, z_bottom: float) -> Profile:
             continue
         values[name] = np.array([ends.top, ends.bottom], float)
         slopes[name] = np.array([(ends.bottom - ends.top) / (z_bottom - z_top), 0.0])
-    return Profile(np.array([z_top, z_bottom], float), values, slopes)
+    return DepthProfile(np.array([z_top, z_bottom], float), values, slopes)
 
 
-def from_rows(rows: np.ndarray, part: Any) -> Profile:
+def from_rows(rows: np.ndarray, part: Any) -> DepthProfile:
     """Build the profile of table rows (n, 4), depth m and `PARAMETERS`, of a part of type table."""
     tops = rows[:, 0]
     step = np.diff(tops)
@@ -185,7 +185,7 @@ def from_rows(rows: np.ndarray, part: Any) -> Profile:
         if part.interpolation == "linear":  # two rows of one depth are a jump
             np.divide(np.diff(column), step, out=slope[:-1], where=step > 0.0)
         slopes[name] = slope
-    return Profile(tops, values, slopes, "rows" if part.path is None else "path")
+    return DepthProfile(tops, values, slopes, "rows" if part.path is None else "path")
 
 
 def _column(layers: Any, name: str) -> np.ndarray:

@@ -16,7 +16,7 @@ _TYPICAL = ("slowest", "middle", "fastest")
 
 
 @dataclass(frozen=True)
-class Medium:
+class RepresentativeMedium:
     """One medium of the earth.
 
     Of many media three stand for all: the slowest, the median and the fastest. Depths and share
@@ -46,7 +46,7 @@ class Medium:
         return self.vs or self.vp or math.nan
 
 
-def media_of(earth: Earth, grid: Grid) -> list[Medium]:
+def media_of(earth: Earth, grid: Grid) -> list[RepresentativeMedium]:
     """List the media of the earth from the top, or the slowest, median and fastest of many."""
     depths, columns = _sampled(earth, grid)
     rows, inverse = _different(columns)
@@ -60,7 +60,7 @@ def media_of(earth: Earth, grid: Grid) -> list[Medium]:
             continue
         values = dict(zip(earth.needs, map(float, rows[:, number]), strict=True))
         vp, vs, rho = (values.get(name) for name in ("vp", "vs", "rho"))
-        found.append(Medium(
+        found.append(RepresentativeMedium(
             float(depths[here].min()), float(depths[here].max()), vp, vs, rho, float(here.mean()),
             _TYPICAL[number] if many else "",
         ))  # fmt: skip

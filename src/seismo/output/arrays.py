@@ -261,7 +261,7 @@ class Wavelets(NamedArrays):
         return self.values_of("wavelet")
 
 
-class Telemetry(NamedArrays):
+class TelemetryRecord(NamedArrays):
     """How a run went by the clock on the wall: quantity -> (time)."""
 
     def __init__(self, group: h5py.Group | None, name: str) -> None:

@@ -22,7 +22,7 @@ from typing import Any, cast
 import numpy as np
 
 from seismo.errors import StorageError
-from seismo.grid.global_index import Held, Place
+from seismo.grid.global_index import CheckpointArray, GlobalBlock
 from seismo.output.atomic_file import HiddenFile, refusal
 from seismo.output.sealed_json import sealed, unsealed
 
@@ -35,7 +35,7 @@ _DAMAGE = (OSError, zipfile.BadZipFile, zlib.error, EOFError, ValueError, Lookup
            NotImplementedError, RuntimeError)  # fmt: skip
 
 Arrays = Mapping[str, Any]  # of the backend's, contiguous along their first axis
-State = Mapping[str, Held]
+State = Mapping[str, CheckpointArray]
 
 
 class DamagedError(StorageError):
@@ -142,7 +142,7 @@ def fill(paths: Sequence[Path], own: Path, state: State, put: Callable) -> None:
 
 
 def _layout(state: State) -> dict[str, Any]:
-    """Give types, shapes and places of arrays."""
+    """Return types, shapes and places of arrays."""
     return {
         "arrays": {name: [str(a.dtype), list(a.shape)] for name, (a, _) in state.items()},
         "places": {name: [asdict(p) for p in held.places] for name, held in state.items()},
@@ -158,7 +158,7 @@ def _fill_alike(path: Path, arrays: Arrays, put: Callable) -> None:
 
 def _fill_by_place(paths: Sequence[Path], state: State, put: Callable) -> None:
     """Fill one array after the other with what others hold of it."""
-    sources = [_Source(path) for path in paths]
+    sources = [_BlockSource(path) for path in paths]
     for name, (array, places) in state.items():
         numbers, found = np.zeros(array.size, array.dtype), np.zeros(array.size, bool)
         for source in sources:
@@ -168,17 +168,17 @@ def _fill_by_place(paths: Sequence[Path], state: State, put: Callable) -> None:
         array[:] = put(numbers.reshape(array.shape))
 
 
-class _Source:
+class _BlockSource:
     """The file of one rank, to be read array by array."""
 
     def __init__(self, path: Path) -> None:
         self._path, header = path, header_of(path)
         self._arrays = header["arrays"]
         self._places = {
-            name: [Place.read(**p) for p in some] for name, some in header["places"].items()
+            name: [GlobalBlock.read(**p) for p in some] for name, some in header["places"].items()
         }
 
-    def give(self, wanted: list[Place], numbers: np.ndarray, found: np.ndarray) -> None:
+    def give(self, wanted: list[GlobalBlock], numbers: np.ndarray, found: np.ndarray) -> None:
         """Copy what it has of some places, and mark it as found."""
         for name, places in self._places.items():
             shared = [

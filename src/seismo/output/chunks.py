@@ -106,7 +106,7 @@ def write_block(dataset: h5py.Dataset, leading: tuple[int, ...], block: np.ndarr
 
 
 def completed(array: np.ndarray, frame: Frame) -> np.ndarray:
-    """Give an array as its frame has it; where it ends early, as of a run given up, NaN follows."""
+    """Return an array as its frame has it; NaN where a run ended early."""
     block = np.asarray(array, frame.dtype)
     missing = frame.shape[-1] - block.shape[-1]
     rest = [(0, 0)] * (block.ndim - 1) + [(0, missing)]
@@ -122,7 +122,7 @@ def packed(
 
 
 def corners(shape: Sequence[int], chunk: Sequence[int]) -> Iterator[tuple[int, ...]]:
-    """Give where the chunks of a block begin."""
+    """Return where the chunks of a block begin."""
     return itertools.product(*(range(0, n, c) for n, c in zip(shape, chunk, strict=True)))
 
 

@@ -41,7 +41,7 @@ class Comparison:
     obstacle: str = ""
 
     def __str__(self) -> str:
-        """Say it in a few words."""
+        """Describe it in a few words."""
         if self.obstacle or self.identical:
             return f"{self.name}: {self.obstacle or 'identical'}"
         most = with_unit(self.largest, self.unit)

@@ -19,7 +19,7 @@ from seismo.output.dimension_scales import attach_scales, unit_of, write_scale
 LayOut = Callable[[h5py.File], None]
 
 
-class Layout:
+class FileLayout:
     """Everything in a results file but its chunks.
 
     Attributes:
@@ -39,7 +39,7 @@ class Layout:
             function(file)
 
     def claim(self, kind: str, name: str, shot: str | None = None) -> str:
-        """Give the path of a group, or of a shot's within it, that nothing else may have.
+        """Return the path of a group, or of a shot's within it, that nothing else may have.
 
         Raises:
             ScenarioError: it is taken, or no name.

@@ -160,7 +160,7 @@ def _of_another_kind(path: Path, kind: str) -> ScenarioError:
 
 
 def _own_name() -> dict[str, object]:
-    """Say who holds the lock."""
+    """Describe who holds the lock."""
     return {
         "pid": os.getpid(),
         "host": socket.gethostname(),
@@ -171,7 +171,7 @@ def _own_name() -> dict[str, object]:
 
 
 def _is_dead(holder: dict[str, object]) -> bool:
-    """Tell whether a process is known to be gone: of this machine, or of this very batch job."""
+    """Whether a process is known to be gone: of this machine, or of this very batch job."""
     own = _own_name()
     if holder.get("job") and holder["job"] == own["job"] and holder.get("life") != own["life"]:
         return True  # a requeued job: its first process ended before this one began

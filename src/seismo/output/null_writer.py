@@ -8,7 +8,7 @@ from typing import Any
 from seismo.backends.base import Copy
 
 
-class Elsewhere:
+class NullWriter:
     """Take what would be written, and leave it."""
 
     def create_snapshots(self, name: str, **layout: Any) -> str:

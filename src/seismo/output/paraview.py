@@ -84,7 +84,7 @@ def _frame(source: str, arrays: SnapshotSeries | MapSet, index: int, time: float
 def _coordinates(
     source: str, axes: dict[str, np.ndarray], plane: dict[str, float]
 ) -> Iterator[Xml.Element]:
-    """Give the coordinates along x, y, z."""
+    """Return the coordinates along x, y, z."""
     for axis in "xyz":
         if axis in axes:
             yield _values(f"{source}/{axis}", axes[axis].shape, 8)

@@ -33,7 +33,7 @@ BOUNDS = ("v110", "v110")  # HDF5 of 2016: since then what describes data carrie
 
 
 def run_folder(final: Path) -> Path:
-    """Give the run directory of a results file."""
+    """Return the run directory of a results file."""
     return final.with_name(f"{final.name[:200]}.run")
 
 

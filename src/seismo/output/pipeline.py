@@ -37,12 +37,12 @@ _ALIGNMENT = 128
 
 
 def ring_bytes(largest: int, all_together: int) -> int:
-    """Give a size for the ring, from the bytes of the largest frame and of all of a run's."""
+    """Return a size for the ring, from the bytes of the largest frame and of all of a run's."""
     return min(max(RING_BYTES, 4 * largest), 2 * all_together) + SMALL_BYTES
 
 
 def packing_bytes(all_together: int) -> int:
-    """Give what the threads that pack take: a chunk, its bytes dealt out, and those deflated."""
+    """Return what the threads that pack take: a chunk, its bytes dealt out, and those deflated."""
     return min(_threads() * 3 * LARGEST_CHUNK_BYTES, 3 * all_together)
 
 
@@ -66,7 +66,7 @@ class Ring:
         self.stalls, self.stalled = 0, 0.0
 
     def take(self, size: int) -> np.ndarray:
-        """Give `size` bytes in one piece, as soon as there are any."""
+        """Return `size` bytes in one piece, as soon as there are any."""
         whole = -(-size // _ALIGNMENT) * _ALIGNMENT
         if whole > self._memory.size:
             raise ValueError(f"a frame of {size} bytes in a ring of {self._memory.size}")
@@ -223,11 +223,11 @@ class Pipeline:
         self._writer.seal(until, marks)
 
     def waiting(self) -> dict[str, float]:
-        """Say what is on its way, and how often the time loop had to wait."""
+        """Describe what is on its way, and how often the time loop had to wait."""
         return {"output_waiting": self.ring.used, "output_stalls": self.ring.stalls}
 
     def describe(self) -> dict[str, Any]:
-        """Say what was stored, and whether the time loop had to wait."""
+        """Describe what was stored, and whether the time loop had to wait."""
         return {
             "snapshot_bytes": self._stored,
             "output_stalls": self.ring.stalls,

@@ -72,5 +72,5 @@ def pretty_unit(unit: str) -> str:
 
 
 def timing(start: float, centre: float | None) -> str:
-    """Say when a source acts (s): about the middle of its wavelet, if that has one."""
+    """Describe when a source acts (s): about the middle of its wavelet, if that has one."""
     return f"begins at {start:.6g} s" if centre is None else f"centred at {centre:.6g} s"

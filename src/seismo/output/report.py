@@ -182,7 +182,7 @@ def _cut(arrays: MapSet | SnapshotSeries) -> str:
 
 
 def _highest_point(maps: MapSet) -> Callable[[str], str]:
-    """Give what says where the largest value of a map is, of all but very large ones."""
+    """Return what says where the largest value of a map is, of all but very large ones."""
 
     def place(name: str) -> str:
         if np.prod(maps.shape(name), dtype=float) > _MOST_READ or not maps.stored(name):

@@ -30,7 +30,7 @@ from seismo.output.arrays import (
     Model,
     NamedArrays,
     SnapshotSeries,
-    Telemetry,
+    TelemetryRecord,
     TraceSet,
     Wavelets,
     children,
@@ -197,9 +197,9 @@ class Results:
         return wavelets if "wavelet" in wavelets else None
 
     @cached_property
-    def telemetry(self) -> Telemetry:
+    def telemetry(self) -> TelemetryRecord:
         """Speed, and how the device was, while it ran; empty when it was not written."""
-        return Telemetry(self._group("telemetry"), "telemetry")
+        return TelemetryRecord(self._group("telemetry"), "telemetry")
 
     @cached_property
     def sources(self) -> list[dict[str, Any]]:
@@ -266,7 +266,7 @@ class Results:
 
 
 def results_target(path: str | os.PathLike[str]) -> Path:
-    """Give the file that results go to: a new one, or one that holds results.
+    """Return the file that results go to: a new one, or one that holds results.
 
     Raises:
         ScenarioError: as `final_path` does, or it holds something else, which would be lost.
@@ -339,7 +339,7 @@ def _opened(path: Path) -> h5py.File:
 
 
 def _unlike_ours(file: h5py.File) -> str:
-    """Say why a file without our mark is none of ours, or which attribute is damaged.
+    """Explain why a file without our mark is none of ours, or which attribute is damaged.
 
     Raises:
         ScenarioError: the attributes cannot be listed.

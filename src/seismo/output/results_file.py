@@ -33,7 +33,7 @@ from seismo.output.dimension_scales import (
     write_scale,
     write_table,
 )
-from seismo.output.layout import LayOut, Layout, new_group
+from seismo.output.layout import FileLayout, LayOut, new_group
 from seismo.output.partial_files import Parts
 from seismo.output.provenance import provenance
 from seismo.output.trace_hash import hash_of_all, hash_of_frame
@@ -81,7 +81,7 @@ class ResultsWriter:
             "scenario": resolved,
             **attributes,
         }
-        self._layout = Layout(lambda file: file.attrs.update(root))
+        self._layout = FileLayout(lambda file: file.attrs.update(root))
         self.parts = Parts(self.path, self._layout.lay_out)
         self._done = done
         self._peaks: dict[str, float] = {}
@@ -304,7 +304,7 @@ class ResultsWriter:
         return store
 
     def frame(self, name: str) -> Frame:
-        """Give the shape, the chunk and the type of one frame of a dataset."""
+        """Return the shape, the chunk and the type of one frame of a dataset."""
         return self._layout.frames[name]
 
     def store(self, name: str, place: tuple[int, ...], data: bytes, peak: float) -> None:

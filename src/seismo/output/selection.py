@@ -47,7 +47,7 @@ def _dimensions(one: Any) -> int:
 
 
 def _along(one: Any, count: int) -> tuple[slice, Any]:
-    """Give what is read along an axis, and what is taken of that."""
+    """Return what is read along an axis, and what is taken of that."""
     if _is_ahead(one):
         return one, slice(None)
     if isinstance(one, slice):

@@ -18,15 +18,15 @@ from typing import Any
 import numpy as np
 
 from seismo.backends.base import Backend, Copy
-from seismo.backends.communicator import Alone
+from seismo.backends.communicator import SerialCommunicator
 from seismo.backends.kernels.slices import shorten
 from seismo.errors import ScenarioError
-from seismo.grid.global_index import Held
+from seismo.grid.global_index import CheckpointArray
 from seismo.grid.grid import Grid
-from seismo.output.null_writer import Elsewhere
+from seismo.output.null_writer import NullWriter
 from seismo.output.pipeline import Pipeline
 from seismo.output.results_file import ResultsWriter
-from seismo.solver.field_sampling import Component, Cut, Reader, components_of, make_cut
+from seismo.solver.field_sampling import Component, FieldSampler, Slice, components_of, make_slice
 from seismo.solver.fields import Fields
 
 MANTISSA_BITS = 23  # of float32
@@ -47,7 +47,7 @@ class Series:
 
     name: str
     components: tuple[Component, ...]
-    cut: Cut
+    cut: Slice
     steps: tuple[int, ...]
     dt: float
     bits: int = MANTISSA_BITS
@@ -81,11 +81,11 @@ def make_series(entry: Any, grid: Grid, physics: Any, clock: Any) -> Series:
     components = dict.fromkeys(c for name in entry.fields for c in components_of(name, physics))
     bits = MANTISSA_BITS if entry.relative_error is None else kept_bits(entry.relative_error)
     steps = _steps(entry, clock)
-    return Series(entry.name, tuple(components), make_cut(entry, grid), steps, clock.dt, bits)
+    return Series(entry.name, tuple(components), make_slice(entry, grid), steps, clock.dt, bits)
 
 
 def kept_bits(error: float) -> int:
-    """Give the fewest bits of a mantissa whose rounding changes no number by more, relatively."""
+    """Return the fewest bits of a mantissa whose rounding changes no number by more, relatively."""
     return min(MANTISSA_BITS, max(0, math.ceil(-math.log2(error)) - 1))
 
 
@@ -103,11 +103,11 @@ def _steps(entry: Any, clock: Any) -> tuple[int, ...]:
     return found
 
 
-class _Film:
+class _SnapshotBuffer:
     """One component of one series: its buffer on the device and the launches that fill it."""
 
     def __init__(
-        self, backend: Backend, series: Series, component: Component, reader: Reader
+        self, backend: Backend, series: Series, component: Component, reader: FieldSampler
     ) -> None:
         self.series, self.component, self.reader = series, component, reader
         self.buffer = reader.buffer(np.float32)
@@ -139,7 +139,7 @@ class _Film:
         for launch in self._add[parity]:
             launch()
 
-    def hand_over(self, pipeline: Pipeline | Elsewhere, names: list[str], step: int) -> None:
+    def hand_over(self, pipeline: Pipeline | NullWriter, names: list[str], step: int) -> None:
         """Send what has been read on its way to the datasets of some shots."""
         for launch in self._rounding:
             launch()
@@ -149,7 +149,7 @@ class _Film:
             self._copy = pipeline.send(whole, names, self.series.order[step])
 
 
-def _rounding(reader: Reader, buffer: Any, bits: int) -> Any:
+def _rounding(reader: FieldSampler, buffer: Any, bits: int) -> Any:
     if bits == MANTISSA_BITS:
         return
     for rows, (to, _) in zip(reader.rows, reader.held, strict=True):
@@ -158,40 +158,42 @@ def _rounding(reader: Reader, buffer: Any, bits: int) -> Any:
 
 
 def masks(bits: int) -> tuple[np.uint32, np.uint32, np.uint32]:
-    """Give what `shorten` needs to keep so many bits, fewer than all: half, kept, special."""
+    """Return what `shorten` needs to keep so many bits, fewer than all: half, kept, special."""
     last = np.uint32(1 << (MANTISSA_BITS - bits))
     return last >> np.uint32(1), ~(last - np.uint32(1)), np.uint32(0x7F800000)
 
 
-class SnapshotTaker:
+class SnapshotRecorder:
     """Take the due snapshots of a batch of shots and send them on their way to the disk."""
 
     def __init__(
-        self, writer: ResultsWriter | Elsewhere, series: list[Series], shots: list[str],
-        backend: Backend, parts: list[Fields], batch: int, ranks: Alone,
+        self, writer: ResultsWriter | NullWriter, series: list[Series], shots: list[str],
+        backend: Backend, parts: list[Fields], batch: int, ranks: SerialCommunicator,
     ) -> None:  # fmt: skip
         """Lay out the datasets of all shots; bind the cuts of a batch."""
         self._folders = {(s.name, k): _lay_out(writer, s, k, shots) for s in series for k in shots}
         self.events = set[int]().union(*(s.events for s in series))
-        readers = [Reader(backend, one.cut, parts, batch, ranks, at_first=True) for one in series]
+        readers = [
+            FieldSampler(backend, one.cut, parts, batch, ranks, at_first=True) for one in series
+        ]
         self._films = [
-            _Film(backend, one, component, reader)
+            _SnapshotBuffer(backend, one, component, reader)
             for one, reader in zip(series, readers, strict=True)
             for component in one.components
         ]
 
-    def state(self) -> dict[str, Held]:
-        """Give what has to survive between two steps: first halves of what stands later."""
+    def state(self) -> dict[str, CheckpointArray]:
+        """Return what has to survive between two steps: first halves of what stands later."""
         late = [film for film in self._films if film.component.late and film.reader.own]
         return {
-            (whole := f"{film.series.name}/{film.component.name}"): Held(
+            (whole := f"{film.series.name}/{film.component.name}"): CheckpointArray(
                 film.buffer, [film.reader.place(whole)]
             )
             for film in late
         }
 
     def take(
-        self, step: int, parity: int, pipeline: Pipeline | Elsewhere, shots: list[str]
+        self, step: int, parity: int, pipeline: Pipeline | NullWriter, shots: list[str]
     ) -> None:
         """Take what is due after a step of some parity, for these shots."""
         for film in self._films:
@@ -206,7 +208,9 @@ class SnapshotTaker:
                     film.hand_over(pipeline, list(folders), step)
 
 
-def _lay_out(writer: ResultsWriter | Elsewhere, series: Series, shot: str, shots: list[str]) -> str:
+def _lay_out(
+    writer: ResultsWriter | NullWriter, series: Series, shot: str, shots: list[str]
+) -> str:
     return writer.create_snapshots(
         series.name,
         shot=shot if len(shots) > 1 else None,

@@ -30,7 +30,7 @@ def hash_of_file(file: h5py.File) -> str:
 
 
 def _frames(array: h5py.Dataset) -> Iterator[tuple[str, str]]:
-    """Give the names and hashes of what was stored; a run given up leaves out its last shots."""
+    """Return the names and hashes of what was stored; a run given up leaves out its last shots."""
     with reading(array):
         if array.ndim != 3:
             return

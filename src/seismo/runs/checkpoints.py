@@ -21,7 +21,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from seismo.backends.communicator import Alone
+from seismo.backends.communicator import SerialCommunicator
 from seismo.errors import ScenarioError, StorageError
 from seismo.output import checkpoint
 from seismo.output.checkpoint import DamagedError
@@ -60,17 +60,19 @@ class Start:
         return self.header.get("batch", 0)
 
     def step_of(self, batch: int) -> int | None:
-        """Give the step of a batch that is under way, None for one that begins."""
+        """Return the step of a batch that is under way, None for one that begins."""
         return self.header.get("step") if batch == self.batch else None
 
-    def fill(self, ranks: Alone, state: checkpoint.State, put: Callable) -> None:
+    def fill(self, ranks: SerialCommunicator, state: checkpoint.State, put: Callable) -> None:
         """Put the numbers in place; see `seismo.output.checkpoint.fill`."""
         if self.paths:
             own = own_folder(self.paths[0].parent, ranks.number) / self.paths[0].name
             checkpoint.fill(self.paths, own, state, put)
 
 
-def take_up(folder: Path, wanted: bool | None, report: Reporter, ranks: Alone) -> Start:
+def take_up(
+    folder: Path, wanted: bool | None, report: Reporter, ranks: SerialCommunicator
+) -> Start:
     """Find the newest sound checkpoint in a run directory; all ranks have to.
 
     Args:
@@ -107,7 +109,7 @@ def take_up(folder: Path, wanted: bool | None, report: Reporter, ranks: Alone) -
     return Start()
 
 
-def _sound(path: Path, report: Reporter, ranks: Alone) -> Start | None:
+def _sound(path: Path, report: Reporter, ranks: SerialCommunicator) -> Start | None:
     """Verify the files of a checkpoint, shared out between ranks; None if any is damaged."""
     problem, paths, header = "", list[Path](), dict[str, Any]()
     try:
@@ -125,12 +127,12 @@ def _sound(path: Path, report: Reporter, ranks: Alone) -> Start | None:
 
 
 def _paths(path: Path, header: Mapping[str, Any]) -> list[Path]:
-    """Give the files of all ranks that wrote a checkpoint, from the first one's."""
+    """Return the files of all ranks that wrote a checkpoint, from the first one's."""
     return [own_folder(path.parent, n) / path.name for n in range(header.get("ranks", 1))]
 
 
 def _is_whole(path: Path) -> bool:
-    """Tell whether all ranks have written a checkpoint, or what is there is damaged."""
+    """Whether all ranks have written a checkpoint, or what is there is damaged."""
     try:
         return all(one.exists() for one in _paths(path, checkpoint.header_of(path)))
     except DamagedError:
@@ -138,7 +140,7 @@ def _is_whole(path: Path) -> bool:
 
 
 def own_folder(folder: Path, number: int) -> Path:
-    """Give the folder within a run directory where a rank has its checkpoints."""
+    """Return the folder within a run directory where a rank has its checkpoints."""
     return folder / f"rank-{number}" if number else folder
 
 
@@ -161,7 +163,7 @@ def last_header(folder: Path) -> dict[str, Any]:
 
 
 def _lack(folder: Path) -> str:
-    """Say why nothing can go on from here."""
+    """Explain why nothing can go on from here."""
     instead = run_folder(folder)
     if folder.is_file() and not instead.is_dir():
         with contextlib.suppress(ScenarioError), open_results(folder) as results:
@@ -199,7 +201,7 @@ class Checkpoints:
 
     def __init__(
         self, folder: Path, wanted: Checkpoint, facts: Mapping[str, Any], signals: Signals,
-        end: float | None, size: int, ranks: Alone,
+        end: float | None, size: int, ranks: SerialCommunicator,
     ) -> None:  # fmt: skip
         """Begin to count.
 
@@ -221,7 +223,7 @@ class Checkpoints:
 
     @property
     def onwards(self) -> str:
-        """Say how to go on."""
+        """Describe how to go on."""
         how = "go on, on any number of ranks, with" if self._ranks.processes > 1 else "go on with"
         return f"{how}: seismo resume {shlex.quote(str(self.folder))}"
 
@@ -243,7 +245,7 @@ class Checkpoints:
         return range(self._wanted.steps or steps, steps, self._wanted.steps or steps)
 
     def due(self, step: int) -> bool:
-        """Tell whether one is due after a step of a batch, on any rank."""
+        """Whether one is due after a step of a batch, on any rank."""
         late = time.monotonic() - self._last >= self._wanted.wall_time
         asked = self._signals.save or bool(self._ending())
         due = late or asked or (step > 0 and step % (self._wanted.steps or step + 1) == 0)
@@ -251,7 +253,7 @@ class Checkpoints:
 
     @property
     def ending(self) -> str:
-        """Say why the run has to stop; nothing where it may go on, on all ranks."""
+        """Explain why the run has to stop; nothing where it may go on, on all ranks."""
         return max(self._ranks.share(self._ending()))
 
     def _ending(self) -> str:

@@ -23,14 +23,14 @@ from seismo.output.results import open_results
 from seismo.scenario import Scenario
 from seismo.scenario.error_messages import key_path
 from seismo.scenario.reader import shortened
-from seismo.solver.discretization import Setup
+from seismo.solver.discretization import Discretization
 
 Path = tuple[str | int, ...]
 _OVER = "start over with --no-resume"
 
 
-def identity_of(setup: Setup, backend: Backend) -> dict[str, Any]:
-    """Give all that must be the same, as JSON holds it."""
+def identity_of(setup: Discretization, backend: Backend) -> dict[str, Any]:
+    """Return all that must be the same, as JSON holds it."""
     clock = setup.clock
     return {
         "program": {name: package_version(name) for name in ("seismo", "numpy", "numba")}
@@ -45,7 +45,7 @@ def identity_of(setup: Setup, backend: Backend) -> dict[str, Any]:
     }  # fmt: skip
 
 
-def _differences(setup: Setup) -> str:
+def _differences(setup: Discretization) -> str:
     """Return a digest of the difference coefficients, and of those of the surface."""
     closure = setup.closure
     arrays = [setup.stencil.first, setup.stencil.second]
@@ -54,7 +54,7 @@ def _differences(setup: Setup) -> str:
 
 
 def digest(own: Mapping[str, Any]) -> str:
-    """Give the identity as one short text."""
+    """Return the identity as one short text."""
     return hashlib.sha256(json.dumps(own, sort_keys=True).encode()).hexdigest()
 
 
@@ -81,7 +81,7 @@ def refuse_results(
 
 
 def replaced(final: pathlib.Path, own: Mapping[str, Any]) -> str:
-    """Say of which other scenario the results are that a run will replace, nothing for its own.
+    """Name the other scenario whose results a run will replace; nothing for its own.
 
     Args:
         final: where its results go.

@@ -1,4 +1,4 @@
-"""Say that kernels are being compiled, once, where that takes long; and why they cannot be kept."""
+"""Report once that kernels are being compiled, and why they cannot be kept."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ class Compiling:
 
     @contextmanager
     def watched(self) -> Iterator[None]:
-        """Tell if what is done meanwhile takes long, and what was wrong with the kernel cache."""
+        """Report if what is done meanwhile takes long, and what was wrong with the kernel cache."""
         timer = threading.Timer(self._after, self._tell)
         timer.daemon = True
         timer.start()

@@ -7,25 +7,25 @@ from functools import partial
 
 import numpy as np
 
-from seismo.grid.global_index import Held
-from seismo.output.null_writer import Elsewhere
+from seismo.grid.global_index import CheckpointArray
+from seismo.output.null_writer import NullWriter
 from seismo.output.pipeline import Pipeline
 from seismo.output.results_file import ResultsWriter
-from seismo.output.snapshots import SnapshotTaker
+from seismo.output.snapshots import SnapshotRecorder
 from seismo.runs import file_contents
 from seismo.solver.simulation import Simulation
 
 
 @dataclass(frozen=True)
-class Gear:
+class RunContext:
     """What a run works with."""
 
     simulation: Simulation
-    taker: SnapshotTaker
-    writer: ResultsWriter | Elsewhere
-    pipeline: Pipeline | Elsewhere
+    taker: SnapshotRecorder
+    writer: ResultsWriter | NullWriter
+    pipeline: Pipeline | NullWriter
 
-    def state(self) -> dict[str, Held]:
+    def state(self) -> dict[str, CheckpointArray]:
         """Name all arrays that the run goes on from."""
         kept = {f"snapshots/{name}": held for name, held in self.taker.state().items()}
         return self.simulation.state() | kept

@@ -11,7 +11,7 @@ _LEFT = re.compile(r"(?:(\d+)-)?(?:(\d+):)?(\d+):(\d+)\Z")  # [[days-]hours:]min
 
 
 def time_of_end(limit: float | None = None) -> float | None:
-    """Give the time (s since 1970) at which the run will be ended, None where nothing tells.
+    """Return the time (s since 1970) at which the run will be ended, None where nothing tells.
 
     Args:
         limit: seconds from now on that the user allows.

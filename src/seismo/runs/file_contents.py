@@ -21,7 +21,7 @@ from seismo.runs.check.accuracy import Expected
 from seismo.runs.check.resolution import highest_frequency, layers_of
 from seismo.runs.check.warnings import cautions
 from seismo.scenario.units import with_unit
-from seismo.solver.discretization import Setup, maps_of
+from seismo.solver.discretization import Discretization, maps_of
 from seismo.solver.simulation import Simulation
 
 ON_EARTH = ("longitude", "latitude", "x_azimuth")  # degrees
@@ -33,8 +33,8 @@ _TRACE_BLOCK = 1 << 17  # samples finished at once
 _MODEL_UNITS = {"vp": "m/s", "vs": "m/s", "rho": "kg/m3"}
 
 
-def attributes_of(setup: Setup, expected: Expected, warnings: list[str]) -> dict[str, Any]:
-    """Give the attributes of the root."""
+def attributes_of(setup: Discretization, expected: Expected, warnings: list[str]) -> dict[str, Any]:
+    """Return the attributes of the root."""
     scenario = setup.scenario
     half = {f.name: f.half for f in setup.physics.fields if f.half}
     return {
@@ -53,8 +53,8 @@ def attributes_of(setup: Setup, expected: Expected, warnings: list[str]) -> dict
     }
 
 
-def marks_of(setup: Setup, first: int, step: int | None) -> dict[str, Any]:
-    """Say how far a run had come when a part of its results was closed, as attributes of that.
+def marks_of(setup: Discretization, first: int, step: int | None) -> dict[str, Any]:
+    """Describe how far a run had come when a part of its results was closed, as attributes of that.
 
     Args:
         setup: the run.
@@ -73,12 +73,14 @@ def marks_of(setup: Setup, first: int, step: int | None) -> dict[str, Any]:
     return marks | {"message": f"{told}; {_PARTIAL}"}
 
 
-def warnings_of(setup: Setup, expected: Expected) -> list[str]:
+def warnings_of(setup: Discretization, expected: Expected) -> list[str]:
     """List what `check` would warn of."""
     return cautions(setup, layers_of(setup, highest_frequency(setup)), expected)
 
 
-def model_of(setup: Setup) -> tuple[dict[str, np.ndarray], dict[str, tuple[np.ndarray, str]]]:
+def model_of(
+    setup: Discretization,
+) -> tuple[dict[str, np.ndarray], dict[str, tuple[np.ndarray, str]]]:
     """Sample the earth at the nodes of the extent, slab by slab.
 
     Returns:
@@ -99,7 +101,7 @@ def model_of(setup: Setup) -> tuple[dict[str, np.ndarray], dict[str, tuple[np.nd
     return axes, {name: (array, _MODEL_UNITS[name]) for name, array in arrays.items()}
 
 
-def write_sources(writer: ResultsWriter, setup: Setup) -> None:
+def write_sources(writer: ResultsWriter, setup: Discretization) -> None:
     """Store where the sources are, what they are, and their wavelets at the solver's steps."""
     several = len(setup.shots) > 1
     shots = [(shot, source) for shot in setup.shots for source in shot.sources]
@@ -122,7 +124,7 @@ def write_sources(writer: ResultsWriter, setup: Setup) -> None:
     writer.write_wavelets(times, samples, [source.name for source in sources], unit)
 
 
-def _units(setup: Setup, kinds: set[str]) -> dict[str, str]:
+def _units(setup: Discretization, kinds: set[str]) -> dict[str, str]:
     """Return the units of what sources of some kinds are strong by; in 2-D it is per metre of y."""
     flat = setup.grid.axes == "xz"
     amounts = {"pressure": ("Pa m", "Pa"), "volume_rate": ("m3/s", "m2/s")}
@@ -131,7 +133,7 @@ def _units(setup: Setup, kinds: set[str]) -> dict[str, str]:
     return {"moment": ("N m", "N")[flat], "force": ("N", "N/m")[flat]} | amplitude
 
 
-def _source_row(setup: Setup, source: Any) -> dict[str, Any]:
+def _source_row(setup: Discretization, source: Any) -> dict[str, Any]:
     grid = setup.grid
     axes = [a for a in AXES if a in grid.axes]
     place = {a: float(p) for a, p in zip(AXES, source.position, strict=True) if a in axes}
@@ -158,7 +160,7 @@ def _source_row(setup: Setup, source: Any) -> dict[str, Any]:
     return row | {"moment" if source.kind == "explosion" else "amplitude": source.strength[""]}
 
 
-def places_of(setup: Setup, positions: np.ndarray) -> dict[str, np.ndarray]:
+def places_of(setup: Discretization, positions: np.ndarray) -> dict[str, np.ndarray]:
     """Return the coordinates (receiver) of receivers at positions (receiver, 3) m.
 
     They are x, (y,) z in m and, where the grid has a place on the earth, longitude, latitude and
@@ -172,7 +174,7 @@ def places_of(setup: Setup, positions: np.ndarray) -> dict[str, np.ndarray]:
     return places
 
 
-def create_traces(writer: ResultsWriter, setup: Setup) -> None:
+def create_traces(writer: ResultsWriter, setup: Discretization) -> None:
     """Lay out the traces of all receiver sets and shots."""
     for group in setup.groups:
         every = setup.clock.steps_between(group.interval)
@@ -190,7 +192,7 @@ def create_traces(writer: ResultsWriter, setup: Setup) -> None:
         )
 
 
-def create_maps(writer: ResultsWriter, setup: Setup) -> None:
+def create_maps(writer: ResultsWriter, setup: Discretization) -> None:
     """Lay out all maps."""
     for one in maps_of(setup):
         writer.create_maps(
@@ -205,7 +207,7 @@ def create_maps(writer: ResultsWriter, setup: Setup) -> None:
 def traces_of(
     simulation: Simulation, shot: int, steps: int
 ) -> Iterator[tuple[str, Callable[[], np.ndarray]]]:
-    """Give the datasets of one shot of the batch, and what finishes their traces, in any thread.
+    """Return the datasets of one shot of the batch, and what finishes their traces, in any thread.
 
     All ranks have to ask for them; the first gets them: (receiver, time), of so many steps.
     """
@@ -219,7 +221,13 @@ def traces_of(
 
 
 def _traces(
-    setup: Setup, group: Any, quantity: str, base: str, component: str, raw: np.ndarray, steps: int
+    setup: Discretization,
+    group: Any,
+    quantity: str,
+    base: str,
+    component: str,
+    raw: np.ndarray,
+    steps: int,
 ) -> np.ndarray:
     """Finish the traces (receiver, time) of one component, some receivers at a time."""
     clock, terms = setup.clock, setup.physics.observables[base][component]

@@ -25,17 +25,17 @@ import numpy as np
 
 from seismo.acquisition.geometry import Share
 from seismo.backends.base import Backend
-from seismo.backends.communicator import Alone
-from seismo.backends.select import Choice, choose_all, optional_gpu
+from seismo.backends.communicator import SerialCommunicator
+from seismo.backends.select import BackendChoice, choose_all, optional_gpu
 from seismo.errors import ScenarioError
 from seismo.grid.decomposition import Subdomain
 from seismo.grid.grid import Box
 from seismo.runs.check import speed
 from seismo.runs.check.memory import memory_of
-from seismo.runs.check.resources import Demand, Several, demands, fitted, prepared
+from seismo.runs.check.resources import HypotheticalRanks, MemoryDemand, demands, fitted, prepared
 from seismo.scenario.units import with_unit
-from seismo.solver.discretization import Setup, batched, make_grid
-from seismo.solver.partition import Division
+from seismo.solver.discretization import Discretization, batched, make_grid
+from seismo.solver.partition import Partition
 from seismo.solver.simulation import divide
 
 LINK = 2.5e11  # bytes a second from one device to the next (H200s, NVLink)
@@ -46,7 +46,9 @@ DOUBT = 4.0  # small runs on 16 threads took up to 3.2 times the estimate: in do
 SMALL = 1 << 20  # points of a grid whose earth is looked at before anybody looks for a GPU
 
 
-def step_seconds(setup: Setup, backend: Backend, rate: float, division: Division) -> float:
+def step_seconds(
+    setup: Discretization, backend: Backend, rate: float, division: Partition
+) -> float:
     """Estimate the time of a step on some devices.
 
     Args:
@@ -73,7 +75,7 @@ def _edges(subdomain: Subdomain, changed: Box) -> int:
 
 
 @dataclass(frozen=True)
-class Way:
+class PlacementOption:
     """One way to share a run between devices.
 
     Attributes:
@@ -82,9 +84,9 @@ class Way:
         lack: a memory that is too small for it, None where it fits.
     """
 
-    setup: Setup
+    setup: Discretization
     seconds: float
-    lack: Demand | None
+    lack: MemoryDemand | None
 
     @property
     def order(self) -> tuple[float, float]:
@@ -93,8 +95,8 @@ class Way:
 
 
 def shared(
-    setup: Setup, backend: Backend, ranks: Alone, batch: int | None = None
-) -> tuple[Setup, str]:
+    setup: Discretization, backend: Backend, ranks: SerialCommunicator, batch: int | None = None
+) -> tuple[Discretization, str]:
     """Choose how many grids stand side by side on some ranks, and how many shots on them.
 
     Args:
@@ -147,21 +149,33 @@ def grids_of(scenario: Any, ranks: int, shots: int) -> list[int]:
     return {"auto": every, "shots": [ranks], "grid": [1]}[wanted]
 
 
-def _on_grids(setup: Setup, backend: Backend, ranks: Alone, grids: int, batch: int | None) -> Setup:
+def _on_grids(
+    setup: Discretization,
+    backend: Backend,
+    ranks: SerialCommunicator,
+    grids: int,
+    batch: int | None,
+) -> Discretization:
     """Let some grids stand side by side, with as many shots as fit if that is open."""
     if batch is not None:
         return replace(setup, grids=grids, batch=batch)
     return fitted(batched(setup, backend.batch_points, grids), backend, ranks)
 
 
-def _lack(setup: Setup, backend: Backend, ranks: Alone) -> Demand | None:
+def _lack(
+    setup: Discretization, backend: Backend, ranks: SerialCommunicator
+) -> MemoryDemand | None:
     needs = demands(memory_of(setup, backend), backend, ranks)
     return next((need for need in needs if not need.fits), None)
 
 
 def _ways(
-    setup: Setup, backend: Backend, rate: float, ranks: Alone, batch: int | None = None
-) -> list[Way]:
+    setup: Discretization,
+    backend: Backend,
+    rate: float,
+    ranks: SerialCommunicator,
+    batch: int | None = None,
+) -> list[PlacementOption]:
     """List the ways in which the grid can be cut."""
     found = []
     for grids in grids_of(setup.scenario, ranks.count, batch or len(setup.shots)):
@@ -172,12 +186,12 @@ def _ways(
             continue
         step = step_seconds(own, backend, rate, division) + speed.STEP_SECONDS[backend.name]
         seconds = step * math.ceil(len(own.shots) / own.batch)
-        found.append(Way(own, seconds, _lack(own, backend, ranks)))
+        found.append(PlacementOption(own, seconds, _lack(own, backend, ranks)))
     return found
 
 
-def _reason(best: Way, ways: list[Way], ranks: int) -> str:
-    """Say how ranks share a survey, and what the other ways would be like."""
+def _reason(best: PlacementOption, ways: list[PlacementOption], ranks: int) -> str:
+    """Describe how ranks share a survey, and what the other ways would be like."""
     grids, shots = best.setup.grids, len(best.setup.shots)
     how = f"shots are spread over {grids} grids on" if grids > 1 else "the grid is cut between"
     times = ", ".join(
@@ -188,13 +202,13 @@ def _reason(best: Way, ways: list[Way], ranks: int) -> str:
     return f"{how} {ranks} ranks: {expected}"
 
 
-def worth_taking(setup: Setup, backend: Backend, most: int) -> tuple[int, str]:
-    """Give the number of devices that a run is worth, of so many, and say why."""
+def worth_taking(setup: Discretization, backend: Backend, most: int) -> tuple[int, str]:
+    """Return the number of devices that a run is worth, of so many, and say why."""
     rate = speed.points_per_second(setup, backend)
     found: dict[int, float] = {}
     for count in range(1, most + 1):
         with contextlib.suppress(ScenarioError):  # there are fewer shots
-            ways = _ways(setup, backend, rate, Several(count))
+            ways = _ways(setup, backend, rate, HypotheticalRanks(count))
             if fitting := [way.seconds for way in ways if not way.lack]:
                 found[count] = min(fitting)
     if not found:
@@ -209,8 +223,8 @@ def worth_taking(setup: Setup, backend: Backend, most: int) -> tuple[int, str]:
     )
 
 
-def spared(setup: Setup, backend: Backend, card: str) -> str:
-    """Say why a run is sooner done on the CPU than on a GPU; nothing where it may not be.
+def spared(setup: Discretization, backend: Backend, card: str) -> str:
+    """Explain why a run is sooner done on the CPU than on a GPU; nothing where it may not be.
 
     Args:
         setup: what to run.
@@ -234,9 +248,9 @@ def chosen(
     device: int | None = None,
     count: Any = None,
     threads: int | None = None,
-    ranks: Alone | None = None,
+    ranks: SerialCommunicator | None = None,
     share: Share | None = None,
-) -> tuple[list[Choice], str, Setup | None]:
+) -> tuple[list[BackendChoice], str, Discretization | None]:
     """Choose where a scenario runs, say why where that is not plain, and give what it took to know.
 
     Args:

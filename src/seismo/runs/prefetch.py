@@ -12,7 +12,7 @@ from seismo.acquisition.geometry import Shot
 from seismo.solver.simulation import Prepared, Simulation
 
 
-class Ahead:
+class Prefetcher:
     """Load batches of shots, each prepared during the one before; use as a context manager."""
 
     def __init__(self, simulation: Simulation, batches: list[list[Shot]]) -> None:
@@ -21,7 +21,7 @@ class Ahead:
         self._pool = ThreadPoolExecutor(1, "seismo-prepare", simulation.backend.attend)
         self._prepared: dict[int, Future[Prepared]] = {}
 
-    def __enter__(self) -> Ahead:
+    def __enter__(self) -> Prefetcher:
         """Return itself."""
         return self
 

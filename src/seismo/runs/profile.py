@@ -32,7 +32,7 @@ class Unprofiled:
         yield
 
 
-class Profile(Unprofiled):
+class RunProfile(Unprofiled):
     """Own the timeline of a run; its `backend` and `noted` write to it."""
 
     def __init__(self, backend: Backend, several: bool) -> None:
@@ -59,7 +59,7 @@ class Profile(Unprofiled):
         report(Progress("profile", note=f"{path}: {self._shares()}"))
 
     def _shares(self) -> str:
-        """Say what the steps that went group by group spent their time on."""
+        """Describe what the steps that went group by group spent their time on."""
         seconds = self._timeline.seconds(GROUPS)
         total = sum(seconds.values())
         if not total:
@@ -69,5 +69,5 @@ class Profile(Unprofiled):
 
 
 def watch(backend: Backend, wanted: bool, several: bool) -> Unprofiled:
-    """Give what a run writes its profile with, if one is wanted."""
-    return Profile(backend, several) if wanted else Unprofiled(backend)
+    """Return what a run writes its profile with, if one is wanted."""
+    return RunProfile(backend, several) if wanted else Unprofiled(backend)

@@ -190,7 +190,7 @@ class Lines:
 
 
 def closing_line(summary: dict[str, Any]) -> str:
-    """Say how fast a run was, from its summary."""
+    """Describe how fast a run was, from its summary."""
     line = (
         f"{summary['steps_taken']} steps in {clock_time(summary['elapsed_s'])}, all included; "
         f"stepping at {rate(summary['points_per_second'])}, "

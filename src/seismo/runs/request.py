@@ -63,7 +63,7 @@ class Request:
         return None if self.shots is None else Share.read(self.shots)
 
     def path_of(self, scenario: Scenario) -> Path | None:
-        """Give the results file; each share of a survey has its own."""
+        """Return the results file; each share of a survey has its own."""
         if self.output is not None:
             return Path(self.output)
         path, share = scenario.results_path, self.share

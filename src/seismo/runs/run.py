@@ -19,9 +19,9 @@ from pathlib import Path
 from typing import Any, Literal
 
 from seismo.backends.base import Backend
-from seismo.backends.communicator import Alone
+from seismo.backends.communicator import SerialCommunicator
 from seismo.backends.device_threads import spread
-from seismo.backends.select import Choice
+from seismo.backends.select import BackendChoice
 from seismo.errors import ScenarioError
 from seismo.output.lock import Lock
 from seismo.output.partial_files import run_folder
@@ -39,7 +39,7 @@ from seismo.runs.request import Request, silent, warning
 from seismo.runs.run_loop import Run
 from seismo.runs.signals import Signals
 from seismo.scenario import Origin, Scenario, load, parse
-from seismo.solver.discretization import Setup
+from seismo.solver.discretization import Discretization
 
 _APART = "these GPUs do not all see one another's memory: halos go through the host's"
 
@@ -99,12 +99,12 @@ def run(
         output, warning(progress or silent), backend, device, gpus, threads, resume, shots,
         time_limit, signals or Signals(), profile,
     )  # fmt: skip
-    results = run_on(Alone(), scenario, request)
+    results = run_on(SerialCommunicator(), scenario, request)
     assert results is not None  # there is no other rank
     return results
 
 
-def run_on(ranks: Alone, scenario: Origin, request: Request) -> Results | None:
+def run_on(ranks: SerialCommunicator, scenario: Origin, request: Request) -> Results | None:
     """Run a scenario on some ranks, all of which call this alike; give the results to the first.
 
     Args:
@@ -123,7 +123,7 @@ def run_on(ranks: Alone, scenario: Origin, request: Request) -> Results | None:
         request.share,
     )  # fmt: skip
 
-    def one(rank: Alone, choice: Choice) -> Results | None:
+    def one(rank: SerialCommunicator, choice: BackendChoice) -> Results | None:
         asked = request if rank.first else replace(request, report=silent)
         place, _, reason = choice.note.partition("; ")
         each = f" for each of {ranks.count} ranks" if ranks.several else ""
@@ -146,12 +146,14 @@ def resume(folder: str | os.PathLike[str], request: Request | None = None) -> Re
         ScenarioError: there is no checkpoint that can be read, or it is in a folder of another
             name; and as `run` does.
     """
-    results = resume_on(Alone(), folder, request or Request())
+    results = resume_on(SerialCommunicator(), folder, request or Request())
     assert results is not None  # there is no other rank
     return results
 
 
-def resume_on(ranks: Alone, folder: str | os.PathLike[str], request: Request) -> Results | None:
+def resume_on(
+    ranks: SerialCommunicator, folder: str | os.PathLike[str], request: Request
+) -> Results | None:
     """Go on with an unfinished run on some ranks, as many as there are; give results to the first.
 
     Args:
@@ -182,7 +184,11 @@ def resume_on(ranks: Alone, folder: str | os.PathLike[str], request: Request) ->
 
 
 def _run(
-    ranks: Alone, choice: Choice, checked: Scenario, request: Request, known: Setup | None
+    ranks: SerialCommunicator,
+    choice: BackendChoice,
+    checked: Scenario,
+    request: Request,
+    known: Discretization | None,
 ) -> Results | None:
     """Run a scenario on one rank."""
     backend, report, share = choice.make(checked.precision), request.report, request.share
@@ -229,8 +235,12 @@ def _run(
 
 
 def _shared(
-    setup: Setup, backend: Backend, ranks: Alone, report: Reporter, batch: int | None = None
-) -> Setup:
+    setup: Discretization,
+    backend: Backend,
+    ranks: SerialCommunicator,
+    report: Reporter,
+    batch: int | None = None,
+) -> Discretization:
     """Let ranks share a run as suits all of them; see `seismo.runs.placement.shared`."""
     own, why = ranks.same(lambda: shared(setup, backend, ranks, batch))
     if why:
@@ -242,7 +252,7 @@ def _shared(
 
 
 def _run_in_passing(
-    setup: Setup, report: Reporter, profile: Unprofiled, ranks: Alone
+    setup: Discretization, report: Reporter, profile: Unprofiled, ranks: SerialCommunicator
 ) -> Results | None:
     """Run to a temporary file, without checkpoints."""
     memory = memory_of(setup, profile.backend)
@@ -263,7 +273,7 @@ def _run_in_passing(
 
 
 def _is_complete(final: Path, own: Mapping[str, Any], scenario: Scenario, begun: bool) -> bool:
-    """Tell whether the results are there, and those of this very run.
+    """Whether the results are there, and those of this very run.
 
     Raises:
         ScenarioError: they are those of another run, and this one has not begun to replace them.
@@ -282,7 +292,7 @@ def _is_complete(final: Path, own: Mapping[str, Any], scenario: Scenario, begun:
 
 
 def _published(folder: Path) -> Path | None:
-    """Give the complete results of a run directory, which went with them."""
+    """Return the complete results of a run directory, which went with them."""
     results = folder.with_suffix("")
     if run_folder(results) != folder or not results.exists():
         return None
@@ -294,8 +304,8 @@ def _complete_already(results: Path) -> Progress:
     return Progress("checkpoint", note=f"{results}: is complete already; nothing is left to do")
 
 
-def _facts(setup: Setup, **chosen: Any) -> dict[str, Any]:
-    """Give what every checkpoint says: how the run was begun."""
+def _facts(setup: Discretization, **chosen: Any) -> dict[str, Any]:
+    """Return what every checkpoint says: how the run was begun."""
     scenario = setup.scenario
     name = "scenario.yaml" if scenario.path is None else scenario.path.name
     place = scenario.base.resolve() / name

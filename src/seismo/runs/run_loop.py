@@ -19,29 +19,29 @@ from typing import Any
 
 from seismo.acquisition import trace_processing
 from seismo.backends import machine
-from seismo.backends.communicator import Alone
+from seismo.backends.communicator import SerialCommunicator
 from seismo.errors import DiskSpaceError, StoppedError, UnstableError
-from seismo.output.null_writer import Elsewhere
+from seismo.output.null_writer import NullWriter
 from seismo.output.pipeline import Pipeline
 from seismo.output.results_file import UNSTABLE, ResultsWriter
-from seismo.output.snapshots import SnapshotTaker
+from seismo.output.snapshots import SnapshotRecorder
 from seismo.runs import file_contents, progress
 from seismo.runs.check.accuracy import expected_error
 from seismo.runs.check.memory import Memory, output_of, ring_of, series_of
 from seismo.runs.check.resources import refuse_what_does_not_fit
 from seismo.runs.checkpoints import Checkpoints, Start
 from seismo.runs.compile_notice import Compiling
-from seismo.runs.context import Gear
-from seismo.runs.prefetch import Ahead
+from seismo.runs.context import RunContext
+from seismo.runs.prefetch import Prefetcher
 from seismo.runs.profile import Unprofiled
 from seismo.runs.progress import Progress, Reporter
-from seismo.runs.step_timer import REPORT_EVERY, Pace
+from seismo.runs.step_timer import REPORT_EVERY, StepTimer
 from seismo.runs.telemetry import UNITS, Telemetry
 from seismo.scenario.units import with_unit
 from seismo.solver import stability_monitor
-from seismo.solver.discretization import Setup
+from seismo.solver.discretization import Discretization
 from seismo.solver.simulation import Simulation
-from seismo.solver.stability_monitor import Watch
+from seismo.solver.stability_monitor import StabilityMonitor
 
 
 @dataclass(eq=False)
@@ -60,12 +60,12 @@ class Run:
         checkpoints: written on the way; a run without them leaves nothing unless it is done.
     """
 
-    setup: Setup
+    setup: Discretization
     memory: Memory
     path: Path
     report: Reporter
     profile: Unprofiled
-    ranks: Alone
+    ranks: SerialCommunicator
     identity: str = ""
     start: Start = field(default_factory=Start)
     checkpoints: Checkpoints | None = None
@@ -77,11 +77,11 @@ class Run:
         self.names = [shot.name for shot in self.setup.shots]
         self.per_batch = self.setup.clock.steps + self.setup.extra_steps
         self.batches = range(0, len(self.setup.shots), self.setup.batch)
-        self.pace = Pace(self.backend)
+        self.pace = StepTimer(self.backend)
         self.telemetry = Telemetry(self.backend, self.pace, self.ranks.several)
         self.since = self.started = self.reported = 0.0
         self.before = self.start.header.get("elapsed", 0.0)
-        self.others = machine.Others()
+        self.others = machine.ExternalLoad()
         self.compiling = Compiling(self.report, self.setup.grid.size)
 
     def go(self) -> None:
@@ -134,7 +134,7 @@ class Run:
             reserve = end.traces + end.maps + memory.state * written
             held = (ring_of(self.setup), reserve, self.noted)
             with Pipeline(writer, self.backend, *held) as pipeline:
-                failure = self._waves(Gear(simulation, taker, writer, pipeline))
+                failure = self._waves(RunContext(simulation, taker, writer, pipeline))
             marks = {"status": UNSTABLE, "message": str(failure)} if failure else None
             summary = self._summary(simulation) | pipeline.describe()
             writer.write_telemetry(self.telemetry.series(), UNITS)
@@ -148,26 +148,26 @@ class Run:
 
     def follow(self) -> None:
         """Run along with the first rank, until it has published the results."""
-        elsewhere = Elsewhere()
-        failure = self._waves(Gear(*self._built(elsewhere), elsewhere, elsewhere))
+        elsewhere = NullWriter()
+        failure = self._waves(RunContext(*self._built(elsewhere), elsewhere, elsewhere))
         self.ranks.wait()
         if failure is not None:
             raise failure
 
-    def _built(self, writer: ResultsWriter | Elsewhere) -> tuple[Simulation, SnapshotTaker]:
+    def _built(self, writer: ResultsWriter | NullWriter) -> tuple[Simulation, SnapshotRecorder]:
         simulation = Simulation(self.setup, self.backend, ranks=self.ranks)
         fields, batch = [part.fields for part in simulation.parts], self.setup.batch
-        return simulation, SnapshotTaker(
+        return simulation, SnapshotRecorder(
             writer, self.series, self.names, self.backend, fields, batch, self.ranks
         )
 
-    def _waves(self, gear: Gear) -> UnstableError | None:
+    def _waves(self, gear: RunContext) -> UnstableError | None:
         """Run all batches; give the error of one that blew up, once its waves are kept."""
         if self.start.done is not None:
             note = f"going on from step {self.start.done} of {self.total}"
             self.report(Progress("checkpoint", self.start.done, self.total, note=note))
         shots, together = self.setup.shots, self.setup.batch
-        with Ahead(gear.simulation, [shots[n : n + together] for n in self.batches]) as ahead:
+        with Prefetcher(gear.simulation, [shots[n : n + together] for n in self.batches]) as ahead:
             for number, first in list(enumerate(self.batches))[self.start.batch :]:
                 try:
                     self._batch(gear, ahead, number, first)
@@ -177,7 +177,7 @@ class Run:
                     return self._keep(error, gear, first)
         return None
 
-    def _keep(self, error: UnstableError, gear: Gear, first: int) -> UnstableError:
+    def _keep(self, error: UnstableError, gear: RunContext, first: int) -> UnstableError:
         """Store the traces of a batch up to the last look that found it sound."""
         names = self.names[first : first + self.setup.batch]
         removal = self.setup.scenario.time.dispersion_removal
@@ -194,7 +194,7 @@ class Run:
         """Steps over all batches."""
         return self.per_batch * len(self.batches)
 
-    def _batch(self, gear: Gear, ahead: Ahead, number: int, first: int) -> None:
+    def _batch(self, gear: RunContext, ahead: Prefetcher, number: int, first: int) -> None:
         shots = ahead.load(number)
         names = self.names[first : first + len(shots)]
         watch = self._watch(gear.simulation, shots)
@@ -213,7 +213,9 @@ class Run:
         if number + 1 < len(self.batches):
             self._store_if_due(gear, None, number + 1)
 
-    def _steps(self, gear: Gear, watch: Watch, number: int, names: list[str], begun: int) -> None:
+    def _steps(
+        self, gear: RunContext, watch: StabilityMonitor, number: int, names: list[str], begun: int
+    ) -> None:
         """Take the steps of a batch after step `begun`."""
         for step in (step for step in self._stops(gear.taker) if step > begun):
             for _ in self._advance(gear, step, number, names):
@@ -229,14 +231,14 @@ class Run:
                 self._store_if_due(gear, watch, number)
         watch.finish()
 
-    def _stops(self, taker: SnapshotTaker) -> list[int]:
+    def _stops(self, taker: SnapshotRecorder) -> list[int]:
         """List the steps after which something is to be done, the last one included."""
         steps = self.per_batch
         due = self.checkpoints.stops(steps) if self.checkpoints else ()
         looks = range(stability_monitor.EVERY, steps, stability_monitor.EVERY)
         return sorted({*looks, steps, self.setup.clock.steps, *taker.events, *due})
 
-    def _take_up(self, gear: Gear, watch: Watch, number: int) -> int:
+    def _take_up(self, gear: RunContext, watch: StabilityMonitor, number: int) -> int:
         """Go back to where a checkpoint left a batch, and give the step; -1 where none did."""
         step = self.start.step_of(number)
         if step is None:
@@ -246,7 +248,7 @@ class Run:
         watch.recall(self.start.header["watch"])
         return step
 
-    def _store_if_due(self, gear: Gear, watch: Watch | None, number: int) -> None:
+    def _store_if_due(self, gear: RunContext, watch: StabilityMonitor | None, number: int) -> None:
         """Store a checkpoint if one is due, and stop there if that is asked for.
 
         Args:
@@ -265,7 +267,7 @@ class Run:
             if ending:
                 raise StoppedError(f"{stopped}, {ending}; {due.onwards}")
 
-    def _store(self, gear: Gear, watch: Watch | None, number: int) -> str:
+    def _store(self, gear: RunContext, watch: StabilityMonitor | None, number: int) -> str:
         """Store a checkpoint, once everything before it is sound and on the disk; say where."""
         assert self.checkpoints is not None
         begin = time.monotonic()
@@ -285,7 +287,7 @@ class Run:
         self.report(Progress("checkpoint", done, self.total, note=f"checkpoint at step {done}"))
         return f"stopped after step {done} of {self.total}"
 
-    def _advance(self, gear: Gear, to: int, number: int, names: list[str]) -> Iterator[None]:
+    def _advance(self, gear: RunContext, to: int, number: int, names: list[str]) -> Iterator[None]:
         """Step to a step, halting now and then; the very first, which may compile, is not timed."""
         simulation = gear.simulation
         if not self.started and to > simulation.step:
@@ -309,7 +311,7 @@ class Run:
                 if simulation.step < to and not self.ranks.several:  # these halt together
                     yield
 
-    def _progress(self, gear: Gear, number: int, names: list[str], now: float) -> Progress:
+    def _progress(self, gear: RunContext, number: int, names: list[str], now: float) -> Progress:
         """Take a sample of how the run and its device are, and say where it is."""
         simulation, several = gear.simulation, len(self.names) > 1
         last = number * self.setup.batch + len(names)
@@ -324,9 +326,9 @@ class Run:
         )  # fmt: skip
 
     @staticmethod
-    def _watch(simulation: Simulation, shots: list) -> Watch:
+    def _watch(simulation: Simulation, shots: list) -> StabilityMonitor:
         quiet = max(source.end for shot in shots for source in shot.sources)
-        return Watch(simulation, simulation.setup.physics.fields[0].name, quiet)
+        return StabilityMonitor(simulation, simulation.setup.physics.fields[0].name, quiet)
 
     @property
     def _elapsed(self) -> float:

@@ -15,7 +15,7 @@ REPORT_EVERY = 0.2  # s
 _FASTER = 16  # the most by which the next stretch may be longer than the last
 
 
-class Pace:
+class StepTimer:
     """Queue steps, and count those that are done and the time they took.
 
     Attributes:

@@ -11,7 +11,7 @@ from collections.abc import Mapping
 import numpy as np
 
 from seismo.backends.base import Backend
-from seismo.runs.step_timer import Pace
+from seismo.runs.step_timer import StepTimer
 
 MOST = 4096  # samples that are kept
 UNITS = {
@@ -29,7 +29,7 @@ UNITS = {
 class Telemetry:
     """Collect samples of what is in `UNITS`; not every machine has all of it."""
 
-    def __init__(self, backend: Backend, pace: Pace, several: bool) -> None:
+    def __init__(self, backend: Backend, pace: StepTimer, several: bool) -> None:
         """Begin with none.
 
         Args:
@@ -43,7 +43,7 @@ class Telemetry:
         self._every, self._seen = 1, 0
 
     def share(self, moved: float) -> float:
-        """Give the share that `moved` bytes a second are of what copies move.
+        """Return the share that `moved` bytes a second are of what copies move.
 
         That is measured once the run is in its pace; 0 before, and on several ranks.
         """
@@ -80,6 +80,6 @@ class Telemetry:
             self._every *= 2
 
     def series(self) -> dict[str, np.ndarray]:
-        """Give the samples by name, `time` (s) first; what a sample did not have is NaN."""
+        """Return the samples by name, `time` (s) first; what a sample did not have is NaN."""
         names = ["time", *(n for n in UNITS if any(n in row for row in self._rows))]
         return {n: np.array([row.get(n, np.nan) for row in self._rows], float) for n in names}

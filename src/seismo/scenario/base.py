@@ -39,7 +39,7 @@ class Mistake:
     problem: str
 
 
-class Part(BaseModel):
+class ScenarioSection(BaseModel):
     """A piece of a scenario: immutable, with no keys beyond those declared."""
 
     model_config = ConfigDict(
@@ -111,7 +111,7 @@ class AutoOrCount:
 
     @property
     def allowed(self) -> str:
-        """Say what may stand there."""
+        """Describe what may stand there."""
         if self.choices:
             return f"auto, or one of {', '.join(map(str, self.choices))}"
         what = f"a list of {self.length} whole numbers" if self.length else "a whole number"
@@ -150,7 +150,7 @@ _AIR, _LIGHTEST = 1.5, 10.0  # kg/m3: no medium lies between, but g/cm3 of rocks
 
 
 def impossible(name: str, value: float) -> str:
-    """Say why no medium has this value of vp, vs (m/s) or rho (kg/m3); nothing where one may."""
+    """Explain why no medium has this value of vp, vs (m/s) or rho (kg/m3), if none has."""
     low, high = _LIMITS[name]
     if name == "rho" and _AIR < value < _LIGHTEST:
         limits = f"at most {_AIR:g}, or {_LIGHTEST:g} to {high:g} kg/m3"

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from typing import Annotated
 
-from seismo.scenario.base import Field, Integer, Part, PositiveTime
+from seismo.scenario.base import Field, Integer, PositiveTime, ScenarioSection
 
 
-class Checkpoint(Part):
+class Checkpoint(ScenarioSection):
     """How often a checkpoint is written, beside when a signal or the end of a job asks for one."""
 
     wall_time: PositiveTime = Field(

@@ -18,7 +18,7 @@ from pydantic_core import PydanticCustomError
 
 from seismo.errors import ScenarioError
 from seismo.scenario import error_messages, physics_rules, rules
-from seismo.scenario.base import Field, Mistake, Part, Path, Text
+from seismo.scenario.base import Field, Mistake, Path, ScenarioSection, Text
 from seismo.scenario.checkpoint import Checkpoint
 from seismo.scenario.grid import Boundaries, Geographic, GridSpec, TimeSpec
 from seismo.scenario.model_parts import ModelPart
@@ -45,7 +45,7 @@ _RULES = (
 )
 
 
-class Scenario(Part):
+class Scenario(ScenarioSection):
     """Everything a run is: the earth, the waves, their sources and what is recorded; all in SI."""
 
     title: Text = Field("", description="a line for figures and results")

@@ -192,7 +192,7 @@ def _converted(written: Any, number: Any, quantity: Quantity | None) -> str:
 
 
 def _listed(value: Any) -> str:
-    """Say how one entry is written as a list."""
+    """Describe how one entry is written as a list."""
     if isinstance(value, Mapping) and value:
         return f"; begin each entry with a dash: '- {next(iter(value))}: ...'"
     return f"; write [{value}]" if isinstance(value, str) and value.isidentifier() else ""

@@ -17,13 +17,13 @@ from seismo.scenario.base import (
     Length,
     Longitude,
     Orders,
-    Part,
     Parts,
     PositiveLength,
     PositiveNumber,
     PositiveTime,
     Quantity,
     RelativeError,
+    ScenarioSection,
     Truth,
 )
 
@@ -35,7 +35,7 @@ Face = Literal["absorbing", "free_surface", "rigid", "periodic"]
 MOST_LAYER_POINTS = 500
 
 
-class Extent(Part):
+class Extent(ScenarioSection):
     """Lengths of the region, without the absorbing layers, which are added outside it."""
 
     x: PositiveLength = Field(description="length along x")
@@ -45,7 +45,7 @@ class Extent(Part):
     z: PositiveLength = Field(description="depth range")
 
 
-class Spacing(Part):
+class Spacing(ScenarioSection):
     """Distance between grid points along each axis."""
 
     x: PositiveLength = Field(description="spacing along x")
@@ -53,7 +53,7 @@ class Spacing(Part):
     z: PositiveLength = Field(description="spacing along z")
 
 
-class Origin(Part):
+class Origin(ScenarioSection):
     """Coordinates of the first point of the region; z is that of its top."""
 
     x: Length = Field(0.0, description="smallest x of the region")
@@ -62,7 +62,7 @@ class Origin(Part):
 
 
 def or_one_length(schema: dict[str, Any]) -> None:
-    """Tell editors that one length may stand for all axes."""
+    """Inform editors that one length may stand for all axes."""
     number = {"type": "number", "exclusiveMinimum": 0}
     text = {"type": "string", "pattern": r"^\s*[-+]?[0-9.]", "examples": ["10 m"]}
     others = schema.pop("anyOf", None) or [{"$ref": schema.pop("$ref")}]
@@ -78,7 +78,7 @@ def one_length(value: Any) -> float:
     return length
 
 
-class GridSpec(Part):
+class GridSpec(ScenarioSection):
     """The region and its grid; z points down, and 2-D has the axes x and z."""
 
     extent: Extent = Field(description="lengths of the region, without absorbing layers")
@@ -119,7 +119,7 @@ class GridSpec(Part):
         return Spacing(x=length, z=length, y=length if extent and extent.y is not None else None)
 
 
-class TimeSpec(Part):
+class TimeSpec(ScenarioSection):
     """How long is simulated, and in what steps."""
 
     duration: PositiveTime = Field(description="length of the simulated time")
@@ -136,7 +136,7 @@ class TimeSpec(Part):
     )
 
 
-class AbsorbingLayer(Part):
+class AbsorbingLayer(ScenarioSection):
     """The CFS-CPML layers outside every absorbing face."""
 
     points: Annotated[Integer, Field(ge=1, le=MOST_LAYER_POINTS)] = Field(
@@ -163,7 +163,7 @@ class AbsorbingLayer(Part):
     )
 
 
-class Boundaries(Part):
+class Boundaries(ScenarioSection):
     """What each face of the region does to a wave that reaches it."""
 
     top: Face = Field(
@@ -177,7 +177,7 @@ class Boundaries(Part):
     layer: AbsorbingLayer = Field(AbsorbingLayer(), description="the absorbing layers")
 
 
-class Geographic(Part):
+class Geographic(ScenarioSection):
     """Where on the earth the grid lies: the place of grid x = 0, y = 0.
 
     Mechanisms count from the north of each source's own place; `x_azimuth` in the results is the

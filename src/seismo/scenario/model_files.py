@@ -8,7 +8,7 @@ from typing import Annotated, Any, Literal
 
 from pydantic import ValidatorFunctionWrapHandler, field_validator
 
-from seismo.scenario.base import Field, FilePath, Integer, Length, Part, PositiveLength
+from seismo.scenario.base import Field, FilePath, Integer, Length, PositiveLength, ScenarioSection
 from seismo.scenario.grid import one_length, or_one_length
 
 Count = Annotated[Integer, Field(ge=1)]
@@ -17,7 +17,7 @@ Axes = Literal[
 ]  # fmt: skip
 
 
-class FileOrigin(Part):
+class FileOrigin(ScenarioSection):
     """Coordinates of the first point of a gridded file; those left out are the grid's."""
 
     x: Length | None = Field(None, description="smallest x")
@@ -25,7 +25,7 @@ class FileOrigin(Part):
     z: Length | None = Field(None, description="smallest depth")
 
 
-class FileSpacing(Part):
+class FileSpacing(ScenarioSection):
     """Spacing of the points of a gridded file; those left out are the grid's."""
 
     x: PositiveLength | None = Field(None, description="along x")
@@ -61,7 +61,7 @@ def format_of(file: Any) -> str:
     return file.format or FORMATS.get(PurePath(file.path).suffix.lower(), "raw")
 
 
-class GriddedFile(Part):
+class GriddedFile(ScenarioSection):
     """A file with one property on a regular grid, which is resampled to the grid of the run.
 
     Values are linear from one point of the file to the next, but between a fluid (vs = 0) and a

@@ -14,9 +14,9 @@ from seismo.scenario.base import (
     FilePath,
     Interval,
     Length,
-    Part,
     PositiveLength,
     PVelocity,
+    ScenarioSection,
     SVelocity,
     VelocityGradient,
     by_type,
@@ -28,7 +28,7 @@ Point = tuple[Length, Length]
 Row = tuple[Length, PVelocity, SVelocity, Density]
 
 
-class UniformPart(Part):
+class UniformPart(ScenarioSection):
     """The same values everywhere."""
 
     type: Literal["uniform"]
@@ -37,7 +37,7 @@ class UniformPart(Part):
     rho: Density | None = Field(None, description="density")
 
 
-class Layer(Part):
+class Layer(ScenarioSection):
     """One layer, from its top down to the top of the next."""
 
     top: Length = Field(description="depth z of the layer's top")
@@ -49,7 +49,7 @@ class Layer(Part):
     rho_gradient: DensityGradient = Field(0.0, description="change of rho per metre below the top")
 
 
-class LayersPart(Part):
+class LayersPart(ScenarioSection):
     """Horizontal layers, listed downwards; the last one has no bottom."""
 
     type: Literal["layers"]
@@ -58,28 +58,28 @@ class LayersPart(Part):
     )
 
 
-class PVelocityRange(Part):
+class PVelocityRange(ScenarioSection):
     """P velocity at both ends of a gradient."""
 
     top: PVelocity = Field(description="vp at `z_top` and above")
     bottom: PVelocity = Field(description="vp at `z_bottom` and below")
 
 
-class SVelocityRange(Part):
+class SVelocityRange(ScenarioSection):
     """S velocity at both ends of a gradient."""
 
     top: SVelocity = Field(description="vs at `z_top` and above")
     bottom: SVelocity = Field(description="vs at `z_bottom` and below")
 
 
-class DensityRange(Part):
+class DensityRange(ScenarioSection):
     """Density at both ends of a gradient."""
 
     top: Density = Field(description="rho at `z_top` and above")
     bottom: Density = Field(description="rho at `z_bottom` and below")
 
 
-class GradientPart(Part):
+class GradientPart(ScenarioSection):
     """Values that change linearly between two depths and stay constant beyond them."""
 
     type: Literal["gradient"]
@@ -94,7 +94,7 @@ class GradientPart(Part):
     rho: DensityRange | None = Field(None, description="density at top and bottom")
 
 
-class TablePart(Part):
+class TablePart(ScenarioSection):
     """A 1-D model as rows of depth, vp, vs, rho; two rows of one depth make a discontinuity."""
 
     type: Literal["table"]
@@ -115,7 +115,7 @@ class TablePart(Part):
         return self
 
 
-class BlockPart(Part):
+class BlockPart(ScenarioSection):
     """A box; an axis left out is covered whole, a property left out is kept."""
 
     type: Literal["block"]
@@ -132,7 +132,7 @@ class BlockPart(Part):
         return self
 
 
-class Centre(Part):
+class Centre(ScenarioSection):
     """The middle of a sphere (3-D) or of a disc (2-D)."""
 
     x: Length = Field(description="x of the centre")
@@ -140,7 +140,7 @@ class Centre(Part):
     z: Length = Field(description="depth of the centre")
 
 
-class SpherePart(Part):
+class SpherePart(ScenarioSection):
     """A sphere in 3-D, a disc in 2-D; a property left out is kept."""
 
     type: Literal["sphere"]
@@ -156,7 +156,7 @@ class SpherePart(Part):
         return self
 
 
-class InterfacePart(Part):
+class InterfacePart(ScenarioSection):
     """All beneath an interface that dips or bends; several, listed downwards, make such layers.
 
     Where a lower one rises above an upper one, the layer between them pinches out.
@@ -180,7 +180,7 @@ class InterfacePart(Part):
         return self
 
 
-class PolygonPart(Part):
+class PolygonPart(ScenarioSection):
     """A body with corners in the plane of x and z; a property left out is kept."""
 
     type: Literal["polygon"]
@@ -198,7 +198,7 @@ class PolygonPart(Part):
         return self
 
 
-class FilePart(Part):
+class FilePart(ScenarioSection):
     """Properties read from gridded files, each with its own format."""
 
     type: Literal["file"]
@@ -212,7 +212,7 @@ class FilePart(Part):
         return self
 
 
-class WaterPart(Part):
+class WaterPart(ScenarioSection):
     """Sea water (vs = 0) from the top of the grid down to a depth."""
 
     type: Literal["water"]

@@ -14,15 +14,15 @@ from seismo.scenario.base import (
     Interval,
     Length,
     Name,
-    Part,
     PositiveTime,
     RelativeError,
+    ScenarioSection,
     TimeFromZero,
     Truth,
 )
 
 
-class Plane(Part):
+class Plane(ScenarioSection):
     """One plane of a 3-D run, by the coordinate that is constant on it."""
 
     x: Length | None = Field(None, description="plane of constant x")
@@ -36,7 +36,7 @@ class Plane(Part):
         return self
 
 
-class Region(Part):
+class Region(ScenarioSection):
     """A box within the grid, by the first and the last coordinate along each axis."""
 
     x: Interval | None = Field(None, description="from, to; the whole grid when left out")
@@ -44,7 +44,7 @@ class Region(Part):
     z: Interval | None = Field(None, description="from, to; the whole grid when left out")
 
 
-class Cut(Part):
+class Cut(ScenarioSection):
     """Which points of the grid an output takes."""
 
     decimate: Annotated[Integer, Field(ge=1, le=1000)] = Field(
@@ -100,7 +100,7 @@ def _inside(path: str) -> str:
     return path
 
 
-class Output(Part):
+class Output(ScenarioSection):
     """The results file and its contents."""
 
     path: Annotated[FilePath, AfterValidator(_inside)] | None = Field(

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from seismo.errors import ScenarioError
-from seismo.scenario.base import Mistake, Part, Path
+from seismo.scenario.base import Mistake, Path, ScenarioSection
 from seismo.scenario.reader import MAX_DEPTH
 
 _PATH = re.compile(r"[^.\[\]]+(\[[0-9]{1,9}\]|\.[^.\[\]]+)*")
@@ -26,7 +26,7 @@ def plain(value: Any, depth: int = 0) -> Any:
     """
     if depth > MAX_DEPTH:
         raise ScenarioError(f"scenario: nested deeper than {MAX_DEPTH} levels, or contains itself")
-    if isinstance(value, Part):
+    if isinstance(value, ScenarioSection):
         value = {key: held for key, held in value.__dict__.items() if held is not None}
     if isinstance(value, Mapping):
         return {key: plain(held, depth + 1) for key, held in value.items()}

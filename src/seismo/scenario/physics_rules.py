@@ -195,7 +195,7 @@ def _listed(path: Path, names: tuple[str, ...], known: tuple[str, ...], offers: 
 
 
 def _of_others(name: str) -> str:
-    """Say which equations have the field of a name, of those that not all have."""
+    """Describe which equations have the field of a name, of those that not all have."""
     found = [f"{physics} in {n}-D" for (physics, n), own in _FIELDS.items() if name in own]
     return f"; {name} is a field of physics {', '.join(found)}" if found else ""
 

@@ -6,12 +6,12 @@ from typing import Annotated
 
 from pydantic import Tag
 
-from seismo.scenario.base import Field, Latitude, Length, Longitude, Name, Part, by_keys
+from seismo.scenario.base import Field, Latitude, Length, Longitude, Name, ScenarioSection, by_keys
 
 GEOGRAPHIC_KEYS = frozenset(("longitude", "latitude", "depth"))
 
 
-class Position(Part):
+class Position(ScenarioSection):
     """A point on the grid's axes."""
 
     x: Length = Field(description="x")
@@ -19,7 +19,7 @@ class Position(Part):
     z: Length = Field(description="depth, positive down")
 
 
-class GeographicPosition(Part):
+class GeographicPosition(ScenarioSection):
     """A point on the earth, projected by the scenario's `geographic` section."""
 
     longitude: Longitude = Field(description="longitude, positive east")

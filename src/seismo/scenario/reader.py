@@ -158,7 +158,7 @@ def _mapping(node: Any, path: Path, document: Document) -> dict[str, Any]:
 
 
 def _is_fraction(key: yaml.ScalarNode, value: yaml.Node, number: yaml.Node) -> bool:
-    """Say whether a key without a value was the end of the `number` before, as in {x: 1,5 km}."""
+    """Whether a key without a value was the end of the `number` before, as in {x: 1,5 km}."""
     return (
         isinstance(number, yaml.ScalarNode)
         and not (number.style or key.style or value.value)
@@ -200,7 +200,7 @@ def _place(node: Any) -> Place:
 
 
 def tight(text: str) -> str:
-    """Say what to write for a key and its value without a space between; nothing for others."""
+    """Describe what to write for a key and its value without a space between."""
     if parts := _TIGHT.match(text):
         return f"put a space behind the colon: '{parts[1]}: {parts[2].strip()}'"
     return f"put a space behind the dash: '- {text[1:]}'" if _TIGHT_ITEM.match(text) else ""

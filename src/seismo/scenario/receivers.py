@@ -6,7 +6,16 @@ from typing import Annotated, Any, Literal
 
 from pydantic import BeforeValidator, Tag
 
-from seismo.scenario.base import Field, FilePath, Integer, Length, Name, Part, PositiveTime, by_type
+from seismo.scenario.base import (
+    Field,
+    FilePath,
+    Integer,
+    Length,
+    Name,
+    PositiveTime,
+    ScenarioSection,
+    by_type,
+)
 from seismo.scenario.position import AnyPoint, Position
 
 CODE = "R{:04d}"  # of receivers that have none
@@ -33,7 +42,7 @@ class _OrOneValue:
 Ticks = Annotated[tuple[Length, Length, Count], BeforeValidator(_one_value), _OrOneValue()]
 
 
-class _ReceiverSet(Part):
+class _ReceiverSet(ScenarioSection):
     name: Name = Field(
         "receivers", description="name of the set in the results; different for each set"
     )

@@ -30,7 +30,7 @@ down. *required* keys have no default; *optional* ones may be left out. Unknown 
 
 
 @dataclass(frozen=True)
-class Section:
+class ReferenceSection:
     """The keys of one part of a scenario: its path, such as `sources[]`, its title and model."""
 
     path: str
@@ -81,19 +81,19 @@ def _plain(path: str) -> str:
     return re.sub(r"\[\d*\]", "", path).removeprefix(".")
 
 
-def _tables(sections: Iterable[Section], only: str = "") -> list[str]:
+def _tables(sections: Iterable[ReferenceSection], only: str = "") -> list[str]:
     """Write sections, or one key of them; those that read alike once."""
     tables = (s.table([s.names[only]] if only else s.model.model_fields) for s in sections)
     return list(dict.fromkeys(tables))
 
 
-def _sections(path: str, title: str, model: type[BaseModel]) -> Iterator[Section]:
-    yield Section(path, title, model)
+def _sections(path: str, title: str, model: type[BaseModel]) -> Iterator[ReferenceSection]:
+    yield ReferenceSection(path, title, model)
     for name, field in model.model_fields.items():
         yield from _below(f"{path}.{name}".removeprefix("."), schema_text.annotation_of(field))
 
 
-def _below(path: str, annotation: Any) -> Iterator[Section]:
+def _below(path: str, annotation: Any) -> Iterator[ReferenceSection]:
     members = schema_text.branches(annotation)
     bare = schema_text.unwrapped(members[0])
     if len(members) == 1 and get_origin(bare) is tuple and get_args(bare)[-1] is Ellipsis:

@@ -73,7 +73,7 @@ def quantity(annotation: Any) -> Quantity | None:
 
 
 def allowed(annotation: Any) -> str:
-    """Say in words what values are allowed."""
+    """Describe the allowed values."""
     spoken = [item.allowed for item in _metadata(annotation) if isinstance(item, AutoOrCount)]
     if spoken:
         return spoken[0]

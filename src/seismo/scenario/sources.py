@@ -15,10 +15,10 @@ from seismo.scenario.base import (
     Magnitude,
     Moment,
     Name,
-    Part,
     PositiveMoment,
     PressureStrength,
     ScalarMoment,
+    ScenarioSection,
     Time,
     Together,
     VolumeRate,
@@ -39,7 +39,7 @@ TimeFunction = Literal["moment_rate", "moment"]
 _TIME_FUNCTION = "what the wavelet is: the moment rate, or the moment itself"
 
 
-class _Source(Part):
+class _Source(ScenarioSection):
     name: Name | None = Field(None, description="name in messages and results")
     position: AnyPosition = Field(description="where: x, (y,) z, or longitude, latitude, depth")
     wavelet: Wavelet = Field(description="source time function")
@@ -72,7 +72,7 @@ class VolumeRateSource(_Source):
     )
 
 
-class ForceVector(Part):
+class ForceVector(ScenarioSection):
     """A force; at least one component is not zero."""
 
     x: Force = Field(0.0, description="component along x (in 2-D per metre of y)")
@@ -93,7 +93,7 @@ class ForceSource(_Source):
     force: ForceVector = Field(description="components of the force")
 
 
-class AkiRichardsTensor(Part):
+class AkiRichardsTensor(ScenarioSection):
     """Moment tensor on the axes x (north), y (east), z (down)."""
 
     xx: Moment = Field(0.0, description="north-north (in 2-D per metre of y)")
@@ -104,7 +104,7 @@ class AkiRichardsTensor(Part):
     yz: Moment = Field(0.0, description="east-down")
 
 
-class GcmtTensor(Part):
+class GcmtTensor(ScenarioSection):
     """Moment tensor on the axes r (up), t (south), p (east), as the GCMT catalogue lists it."""
 
     rr: Moment = Field(0.0, description="up-up")
@@ -115,7 +115,7 @@ class GcmtTensor(Part):
     tp: Moment = Field(0.0, description="south-east")
 
 
-class EnuTensor(Part):
+class EnuTensor(ScenarioSection):
     """Moment tensor on the axes east, north, up."""
 
     ee: Moment = Field(0.0, description="east-east")
@@ -194,14 +194,14 @@ Source = Annotated[
 ]
 
 
-class Shot(Part):
+class ShotSection(ScenarioSection):
     """One place of a survey's source."""
 
     name: Name | None = Field(None, description="name of the shot in the results")
     position: AnyPosition = Field(description="where the source is for this shot")
 
 
-class ShotLine(Part):
+class ShotLine(ScenarioSection):
     """Equally spaced shots from start to end, both included."""
 
     start: Position = Field(description="first shot")
@@ -209,10 +209,10 @@ class ShotLine(Part):
     count: Annotated[Integer, Field(ge=1, le=100_000)] = Field(description="number of shots")
 
 
-class Survey(Part):
+class Survey(ScenarioSection):
     """Many shots with the scenario's one source, each with its own traces."""
 
-    shots: tuple[Shot, ...] = Field((), description="shots one by one")
+    shots: tuple[ShotSection, ...] = Field((), description="shots one by one")
     line: ShotLine | None = Field(None, description="shots along a line, instead of `shots`")
     batch: Together = Field(
         "auto",

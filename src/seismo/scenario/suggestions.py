@@ -100,7 +100,7 @@ def nearest(word: object, known: Iterable[str]) -> str:
 
 
 def meant(path: Path, owner: type[BaseModel] | None, root: type[BaseModel]) -> str:
-    """Say which key is meant by the unknown one at a path, or else which are allowed.
+    """Describe which key is meant by the unknown one at a path, or else which are allowed.
 
     Args:
         path: of the key.
@@ -143,13 +143,13 @@ def _here(target: str, place: Path, keys: list[str], root: type[BaseModel]) -> s
 
 
 def _has(owner: Any, key: str, word: str) -> bool:
-    """Tell whether what a key holds, in any of its kinds, has a key itself."""
+    """Whether what a key holds, in any of its kinds, has a key itself."""
     kinds = map(schema_text.model_at, schema_text.branches(schema_text.at(owner, (key,))))
     return any(kind is not None and word in kind.model_fields for kind in kinds)
 
 
 def _elsewhere(path: Path, root: type[BaseModel]) -> str:
-    """Give the one other section that has a key, or the one place that a key of none is for."""
+    """Return the one other section that has a key, or the one place that a key of none is for."""
     word = str(path[-1])
     if len(path) > 2 or any(isinstance(part, int) for part in path) or len(word) < 3:
         return ""

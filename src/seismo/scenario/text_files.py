@@ -101,7 +101,7 @@ def printable(text: object) -> str:
 
 
 def no_text(content: bytes, at: int) -> str:
-    """Say, after the name of a file whose byte `at` is not UTF-8, what it is, or in which line."""
+    """Describe the encoding of a file whose byte `at` is not UTF-8, or name that line."""
     kind = next((kind for mark, kind in _BINARY.items() if content.startswith(mark)), "")
     if kind or (b"\0" in content and not content.startswith(_UTF_16)):
         return f": is {kind or 'a binary file'}, not text"

@@ -13,14 +13,14 @@ from seismo.scenario.base import (
     FilePath,
     Frequency,
     Integer,
-    Part,
     PositiveTime,
+    ScenarioSection,
     Time,
     by_type,
 )
 
 
-class _Shape(Part):
+class _Shape(ScenarioSection):
     amplitude: Factor = Field(1.0, description="factor on the whole wavelet")
 
 

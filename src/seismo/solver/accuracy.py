@@ -22,7 +22,7 @@ import numpy as np
 
 from seismo.acquisition import wavelets
 from seismo.grid.coefficients import TOLERANCES, Stencil
-from seismo.grid.surface_closure import Kind
+from seismo.grid.surface_closure import ClosureKind
 from seismo.solver.waves import Passage, Waves
 
 AUTO_ORDERS = (8, 12, 16)
@@ -50,13 +50,13 @@ class PowerLaw:
 # Measured with Ricker wavelets against exact solutions (validation/): half-spaces with a force at
 # and below the surface, media in contact. Errors of one frequency, by the points in its wavelength.
 RAYLEIGH_VELOCITY = {  # relative, by the closure of the surface
-    Kind.FORCES: PowerLaw(8e-5, 3.0),
-    Kind.MOMENTS: PowerLaw(1.5e-4, 3.0),
-    **dict.fromkeys((Kind.PLAIN, Kind.CONTACT), PowerLaw(1.5e-3, 3.7)),
+    ClosureKind.FORCES: PowerLaw(8e-5, 3.0),
+    ClosureKind.MOMENTS: PowerLaw(1.5e-4, 3.0),
+    **dict.fromkeys((ClosureKind.PLAIN, ClosureKind.CONTACT), PowerLaw(1.5e-3, 3.7)),
 }
 SURFACE = {  # of body waves that meet a closed free surface, without a moment among its rows
-    Kind.FORCES: PowerLaw(4e-3, 4.0),
-    **dict.fromkeys((Kind.PLAIN, Kind.CONTACT), PowerLaw(2e-3, 4.0)),
+    ClosureKind.FORCES: PowerLaw(4e-3, 4.0),
+    **dict.fromkeys((ClosureKind.PLAIN, ClosureKind.CONTACT), PowerLaw(2e-3, 4.0)),
 }
 NEAR_SURFACE = PowerLaw(4.5e-2, 2.0)  # of moments among its rows; of forces there, a share
 CONTACT = PowerLaw(8e-3, 2.0)  # of waves that meet contacts in an earth that varies with depth only

@@ -41,7 +41,7 @@ class Face:
 
 
 def touching(faces: list[Face], subdomain: Subdomain) -> list[Face]:
-    """Give the faces that bound a subdomain, in the order x, y, z."""
+    """Return the faces that bound a subdomain, in the order x, y, z."""
     found = [face for face in faces if _touches(face, subdomain)]
     return sorted(found, key=lambda face: face.axis)
 
@@ -84,7 +84,7 @@ def folded(faces: list[Face], grid: Grid, field: Field, points):
 
 
 def _rows(subdomain: Subdomain, shots: int, axis: str, layers) -> np.ndarray:
-    """Give the flat indices where the rows of some layers across y or z begin, or all across x.
+    """Return the flat indices where the rows of some layers across y or z begin, or all across x.
 
     Rows begin with the halo in front of them, and end with the one behind.
     """

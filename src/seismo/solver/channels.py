@@ -16,12 +16,12 @@ from seismo.equations.table import Field, Term
 from seismo.grid.coefficients import Stencil
 from seismo.grid.grid import AXES
 from seismo.grid.surface_closure import SurfaceClosure
-from seismo.solver.point_weights import Surroundings
+from seismo.solver.point_weights import PointInterpolation
 from seismo.solver.strain_reading import StrainReading
 from seismo.solver.surface_slope import Points
 
 
-def _along(around: Surroundings, field: Field, axis: str, stencil: Stencil, points):
+def _along(around: PointInterpolation, field: Field, axis: str, stencil: Stencil, points):
     """Replace points of a derivative by the points of the field it differentiates."""
     x, y, z, w = points
     a = AXES.index(axis)
@@ -50,7 +50,7 @@ def _along_closed(closure: SurfaceClosure, half: bool, h: float, rows, points):
 
 
 def _term_points(
-    around: Surroundings, term: Term, position, stencil: Stencil
+    around: PointInterpolation, term: Term, position, stencil: Stencil
 ) -> Iterator[tuple[str, Points]]:
     """Return the points, with their field, that read a term for a position in m."""
     field = around.physics.named(term.field)
@@ -84,7 +84,7 @@ def _differentiated(field: Field, axis: str) -> Field:
     return replace(field, half="".join(sorted(set(field.half) ^ set(axis))))
 
 
-def _by_layers(around: Surroundings, term: Term, position) -> bool:
+def _by_layers(around: PointInterpolation, term: Term, position) -> bool:
     """Whether a term jumps across contacts; turning is read so where no surface is near."""
     if term.field[0] == "v" and not term.along:
         return False
@@ -97,7 +97,7 @@ def _shears(term: Term) -> bool:
 
 
 def _among_layers(
-    around: Surroundings, strains: StrainReading, term: Term, position, stencil: Stencil
+    around: PointInterpolation, strains: StrainReading, term: Term, position, stencil: Stencil
 ) -> Iterator[tuple[str, Points]]:
     """Return the points, with their field, that read a stress, or a derivative of a velocity.
 
@@ -120,7 +120,7 @@ def _among_layers(
 
 
 def _slope(
-    around: Surroundings, name: str, axis: str, position, stencil: Stencil, factor: float
+    around: PointInterpolation, name: str, axis: str, position, stencil: Stencil, factor: float
 ) -> tuple[str, Points]:
     """Return the points, with their field, of a derivative along the layers at a position in m."""
     target = _differentiated(around.physics.named(name), axis)
@@ -130,7 +130,7 @@ def _slope(
 
 
 def _derivative(
-    around: Surroundings, name: str, axis: str, stencil: Stencil, points: Points
+    around: PointInterpolation, name: str, axis: str, stencil: Stencil, points: Points
 ) -> tuple[str, Points]:
     """Return the points, with their field, of a derivative that the scheme has at some points."""
     field = around.physics.named(name)
@@ -138,7 +138,7 @@ def _derivative(
 
 
 def channel_points(
-    around: Surroundings, terms: Iterable[Term], position, stencil: Stencil
+    around: PointInterpolation, terms: Iterable[Term], position, stencil: Stencil
 ) -> dict[str, Points]:
     """Return the points, by their field, that read a sum of terms for a position in m."""
     found = dict[str, Points]()

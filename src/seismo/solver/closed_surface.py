@@ -20,7 +20,7 @@ from seismo.grid.surface_closure import (
     CONTACT_ORDER,
     CONTACT_ROWS,
     MOMENT_ROWS,
-    Kind,
+    ClosureKind,
     SurfaceClosure,
     closure_kind,
     most_rows,
@@ -80,14 +80,14 @@ class FreeSurface(NamedTuple):
     power: int = 3
     contact: float = math.inf
 
-    def kind(self, order: int) -> Kind:
+    def kind(self, order: int) -> ClosureKind:
         """Return the kind of closure of an order."""
         return closure_kind(order, self.even_rows, self.moments, self.contact)
 
     def closure(self, stencil: Stencil) -> SurfaceClosure:
         """Return the closure of a stencil."""
         kind = self.kind(stencil.order)
-        even = self.contact if kind is Kind.CONTACT else self.even_rows
+        even = self.contact if kind is ClosureKind.CONTACT else self.even_rows
         return surface_closure(stencil, kind, even, self.power)
 
 
@@ -184,7 +184,7 @@ def _lone_contact(earth: Earth, grid: Grid) -> float:
 def _runs_back(earth: Earth, grid: Grid, contact: float) -> bool:
     """Whether energy of waves along rows fitted to a contact would run against their phase."""
     stencil = Stencil(CONTACT_ORDER)
-    closure = surface_closure(stencil, Kind.CONTACT, contact)
+    closure = surface_closure(stencil, ClosureKind.CONTACT, contact)
     z, names = grid.coordinate("z", np.arange(ROWS)), ("rho", "c11", "c13", "c33", "c44")
     spacing = {a: grid.spacing[AXES.index(a)] for a in grid.axes}
     across = np.zeros(1) if grid.dimensions == 3 else None

@@ -52,7 +52,7 @@ EXCESS_MARGIN = 1.1  # over what lets a wave of two points neither grow nor deca
 
 
 @dataclass(frozen=True)
-class Layer:
+class PmlParameters:
     """Strength of the absorbing layers.
 
     Attributes:
@@ -106,7 +106,7 @@ def least_shift(first: np.ndarray, second: np.ndarray) -> float:
     return excess / (1 - excess)
 
 
-def profile(grid: Grid, axis: str, layer: Layer, dt: float) -> np.ndarray:
+def profile(grid: Grid, axis: str, layer: PmlParameters, dt: float) -> np.ndarray:
     """Compute b, a and 1/kappa at nodes and at half points along one axis, and m at nodes.
 
     Returns:
@@ -142,7 +142,7 @@ def profile(grid: Grid, axis: str, layer: Layer, dt: float) -> np.ndarray:
 
 
 def coupled(profile: np.ndarray, first: np.ndarray, second: np.ndarray) -> np.ndarray:
-    """Give the weights of a second derivative in a layer, before its outer memory variable.
+    """Return the weights of a second derivative in a layer, before its outer memory variable.
 
     The flux memory psi(n+1) = b psi(n) + a df/dx stands at half points. At the node i
 
@@ -174,7 +174,7 @@ def coupled(profile: np.ndarray, first: np.ndarray, second: np.ndarray) -> np.nd
 
 
 @dataclass(frozen=True)
-class Region:
+class RowGroup:
     """Rows along x that share one variant of the operators, and another one at their ends.
 
     Attributes:
@@ -193,7 +193,7 @@ class Region:
     closed: bool
 
     def stretched(self, span: int) -> str:
-        """Give the stretched axes of a span."""
+        """Return the stretched axes of a span."""
         return self.middle if span == 1 else self.ends
 
 
@@ -222,7 +222,7 @@ def spans(grid: Grid, lane: int, reach: int):
     return (0, first), (first, last), (last, points)
 
 
-def regions(grid: Grid, lane: int, closed_rows: int = 0, reach: int = 0) -> list[Region]:
+def regions(grid: Grid, lane: int, closed_rows: int = 0, reach: int = 0) -> list[RowGroup]:
     """Cut the grid into regions of one kind of row each.
 
     Args:
@@ -242,5 +242,5 @@ def regions(grid: Grid, lane: int, closed_rows: int = 0, reach: int = 0) -> list
         middle = ("y" if y[2] else "") + ("z" if z[2] else "")
         ends = "x" + middle if grid.low[0] or grid.high[0] else middle
         box = Box((0, y[0], z[0]), (grid.points[0], y[1], z[1]))
-        found.append(Region(box, cuts, middle, ends, bool(closed_rows) and z[0] == 0))
+        found.append(RowGroup(box, cuts, middle, ends, bool(closed_rows) and z[0] == 0))
     return found

@@ -31,7 +31,7 @@ from seismo.model.stiffness import excess
 from seismo.solver.accuracy import choose_stencil, least_order, refuse_uncarried
 from seismo.solver.boundary_images import Face
 from seismo.solver.closed_surface import free_surface, surface_of
-from seismo.solver.peak_maps import MapSet, make_maps
+from seismo.solver.peak_maps import PeakMapSet, make_maps
 from seismo.solver.stages import reached
 from seismo.solver.surface_slope import SurfaceSlope
 from seismo.solver.waves import Waves, waves_of
@@ -81,7 +81,7 @@ def image_faces(scenario: Any, grid: Grid, physics: Physics) -> list[Face]:
 
 
 @dataclass(frozen=True)
-class Setup:
+class Discretization:
     """What a scenario comes down to before any array is made.
 
     Attributes:
@@ -124,7 +124,7 @@ class Setup:
     guided_damping: float = 0.0
 
     def shots_on(self, grid: int) -> range:
-        """Give the shots on one of the grids, of those that advance together."""
+        """Return the shots on one of the grids, of those that advance together."""
         first, last = (self.batch * n // self.grids for n in (grid, grid + 1))
         return range(first, last)
 
@@ -149,7 +149,7 @@ class Setup:
         return extra_steps(self.clock.steps, self.scenario.time.dispersion_removal)
 
     def reached(self, stage: Stage) -> Box:
-        """Give the points that a stage may change."""
+        """Return the points that a stage may change."""
         return reached(stage, self.grid, self.closure is not None)
 
     @property
@@ -173,8 +173,8 @@ class Setup:
         return getattr(self.extremes, f"{self.physics.fastest}_max")
 
 
-def maps_of(setup: Setup) -> list[MapSet]:
-    """Give the maps of a run."""
+def maps_of(setup: Discretization) -> list[PeakMapSet]:
+    """Return the maps of a run."""
     return [make_maps(m, setup.grid, setup.physics) for m in setup.scenario.output.maps]
 
 
@@ -184,7 +184,9 @@ def evenly(shots: int, each: int, grids: int = 1) -> int:
     return min(shots, math.ceil(shots / batches / grids) * grids)
 
 
-def prepare(scenario: Any, batch_points: int = BATCH_POINTS, share: Share | None = None) -> Setup:
+def discretize(
+    scenario: Any, batch_points: int = BATCH_POINTS, share: Share | None = None
+) -> Discretization:
     """Work out grid, earth, time step and geometry of a scenario.
 
     Args:
@@ -236,7 +238,7 @@ def prepare(scenario: Any, batch_points: int = BATCH_POINTS, share: Share | None
         waves = replace(waves, dt=clock.dt)
     shots = shots if share is None else share.take(shots)
     even = _even_planes(scenario, physics, grid, earth, extremes, contacts)
-    found = Setup(
+    found = Discretization(
         scenario, physics, grid, earth, extremes, waves, clock, stencil, closure, slope, shots,
         groups, contacts=contacts, even=even,
         guided_damping=damping(earth, grid, closure is not None, clock.steps),
@@ -244,7 +246,7 @@ def prepare(scenario: Any, batch_points: int = BATCH_POINTS, share: Share | None
     return batched(found, batch_points)
 
 
-def batched(setup: Setup, batch_points: int, grids: int = 1) -> Setup:
+def batched(setup: Discretization, batch_points: int, grids: int = 1) -> Discretization:
     """Let small shots advance together up to so many points, unless the scenario says how many.
 
     Args:
@@ -263,7 +265,7 @@ def batched(setup: Setup, batch_points: int, grids: int = 1) -> Setup:
 def _even_planes(
     scenario: Any, physics: Physics, grid: Grid, earth: Earth, extremes: Extremes, contacts
 ) -> dict[str, np.ndarray]:
-    """Tell which planes are even for each stage that asks; short runs do not pay."""
+    """Return which planes are even for each stage that asks; short runs do not pay."""
     z, x = (_nodes(grid, a) for a in "zx")
     y = _nodes(grid, "y") if grid.dimensions == 3 else None
     spacing = dict(zip(AXES, grid.spacing, strict=True))
@@ -291,7 +293,7 @@ def _even_planes(
 
 
 def _earth(scenario: Any, grid: Grid, physics: Physics) -> tuple[Earth, Extremes]:
-    """Give the earth, and its extremes on the grid."""
+    """Return the earth, and its extremes on the grid."""
     y_limits = grid.limits("y") if grid.dimensions == 3 else None
     clamp = (grid.limits("z"), y_limits, grid.limits("x"))
     spacing = {a: grid.spacing[AXES.index(a)] for a in grid.axes}
@@ -308,7 +310,7 @@ def _earth(scenario: Any, grid: Grid, physics: Physics) -> tuple[Earth, Extremes
 
 
 def _safe(scenario: Any, earth: Earth, extremes: Extremes, contacts: list[float]) -> float:
-    """Give the share of the limit of a uniform medium that the averages of this one leave.
+    """Return the share of the limit of a uniform medium that the averages of this one leave.
 
     Sharp averages (`seismo.model.column`) are stiffer than any medium by their room at most, and
     contacts of fluid and solid leave shares of their own

@@ -13,10 +13,10 @@ from typing import Any
 import numpy as np
 
 from seismo.backends.base import Backend, Launch
-from seismo.backends.communicator import Alone
+from seismo.backends.communicator import SerialCommunicator
 from seismo.backends.kernels import slices as kernels
 from seismo.errors import ScenarioError
-from seismo.grid.global_index import Place, both, runs_of, span
+from seismo.grid.global_index import GlobalBlock, both, runs_of, span
 from seismo.grid.grid import AXES, Grid
 from seismo.solver.fields import Fields
 
@@ -24,7 +24,7 @@ _GROUPS = ("velocity", "pressure")
 
 
 @dataclass(frozen=True)
-class Beside:
+class StencilOffsets:
     """Points to sum along one axis instead of the point itself, by its grid index along z.
 
     Attributes:
@@ -52,7 +52,7 @@ class Component:
 
 
 @dataclass(frozen=True)
-class Cut:
+class Slice:
     """Points of a grid.
 
     Attributes:
@@ -77,7 +77,7 @@ class Cut:
 
 
 def components_of(name: str, physics: Any) -> list[Component]:
-    """Give the components of a field, or of the groups `velocity` and `pressure`."""
+    """Return the components of a field, or of the groups `velocity` and `pressure`."""
     fields = {f.name: f for f in physics.fields}
     if name not in _GROUPS:
         field = fields[name]
@@ -90,7 +90,7 @@ def components_of(name: str, physics: Any) -> list[Component]:
     return found
 
 
-def make_cut(entry: Any, grid: Grid) -> Cut:
+def make_slice(entry: Any, grid: Grid) -> Slice:
     """Work out which points an entry of the scenario takes: `decimate`, `plane`, `box`."""
     given = {} if entry.plane is None else {a: getattr(entry.plane, a) for a in AXES}
     plane = {a: round(float(grid.index(a, v))) for a, v in given.items() if v is not None}
@@ -101,7 +101,7 @@ def make_cut(entry: Any, grid: Grid) -> Cut:
         if a in grid.axes and a not in plane
     }
     cut = {a: float(grid.coordinate(a, n)) for a, n in plane.items()}
-    return Cut((index["x"], index["y"], index["z"]), axes, cut)
+    return Slice((index["x"], index["y"], index["z"]), axes, cut)
 
 
 def _kept(grid: Grid, axis: str, entry: Any, plane: Mapping[str, int]) -> range:
@@ -122,7 +122,7 @@ def _kept(grid: Grid, axis: str, entry: Any, plane: Mapping[str, int]) -> range:
 
 
 @dataclass(frozen=True)
-class Rows:
+class SampledRows:
     """The rows of a cut within one subdomain.
 
     Attributes:
@@ -141,18 +141,18 @@ class Rows:
     given: np.ndarray
     to: np.ndarray
 
-    def taking(self, some: np.ndarray) -> Rows:
-        """Give some of the rows."""
+    def taking(self, some: np.ndarray) -> SampledRows:
+        """Return some of the rows."""
         arrays = (a[some] for a in (self.shots, self.z, self.y, self.given, self.to))
-        return Rows(self.fields, *arrays)
+        return SampledRows(self.fields, *arrays)
 
-    def beside(self, points: Beside) -> tuple[np.ndarray, np.ndarray]:
-        """Give the offsets (row, n) and weights of what each point of a row is the sum of."""
+    def beside(self, points: StencilOffsets) -> tuple[np.ndarray, np.ndarray]:
+        """Return the offsets (row, n) and weights of what each point of a row is the sum of."""
         stride = dict(zip("xyz", (1, *self.fields.subdomain.strides), strict=True))[points.axis]
         return points.steps[self.z] * stride, points.weights[self.z]
 
 
-class Reader:
+class FieldSampler:
     """Bind the reading of fields at the points of a cut, for all shots of a batch.
 
     Attributes:
@@ -162,7 +162,8 @@ class Reader:
     """
 
     def __init__(
-        self, backend: Backend, cut: Cut, parts: list[Fields], shots: int, ranks: Alone,
+        self, backend: Backend, cut: Slice, parts: list[Fields], shots: int,
+        ranks: SerialCommunicator,
         at_first: bool = False,
     ) -> None:  # fmt: skip
         """Find the rows.
@@ -199,11 +200,11 @@ class Reader:
         make = self._ranks.same if self._at_first else _made
         return make(lambda: self._backend.array(np.zeros(self.size, number)))
 
-    def place(self, whole: str, more: int = 1) -> Place:
-        """Say what so many of such arrays one behind the other hold."""
+    def place(self, whole: str, more: int = 1) -> GlobalBlock:
+        """Describe what so many of such arrays one behind the other hold."""
         counts = (span(0, more), span(self.shots.start, self.shots.stop))
         index = (*counts, runs_of(self._numbers), span(0, self.length))
-        return Place(whole, 0, (self.size, self.points, self.length, 1), index)
+        return GlobalBlock(whole, 0, (self.size, self.points, self.length, 1), index)
 
     @property
     def own(self) -> bool:
@@ -239,7 +240,7 @@ class Reader:
 
     def launches(
         self, name: str, parity: int, target: Any, factor: float, *, added: bool,
-        first: int = 0, beside: Beside | None = None,
+        first: int = 0, beside: StencilOffsets | None = None,
     ) -> Iterator[Launch]:  # fmt: skip
         """Bind ``target = factor * field`` after steps of a parity, for each subdomain.
 
@@ -267,7 +268,13 @@ class Reader:
                 yield self.each_row(kernels.cut_beside, rows, (*held, *sums, int(added)))
 
     def _multiplied(
-        self, rows: Rows, source: Any, target: Any, factor: float, first: int, beside: Beside
+        self,
+        rows: SampledRows,
+        source: Any,
+        target: Any,
+        factor: float,
+        first: int,
+        beside: StencilOffsets,
     ) -> Iterator[Launch]:
         """Bind the adding of sums that have a factor of their own at every point."""
         put, number = self._backend.array, np.dtype(self._backend.precision).type
@@ -283,7 +290,7 @@ class Reader:
             put(number(factor * weights)), put(factors.ravel()), put(which * len(x)),
         ))  # fmt: skip
 
-    def each_row(self, body: Any, rows: Rows, arguments: tuple) -> Launch:
+    def each_row(self, body: Any, rows: SampledRows, arguments: tuple) -> Launch:
         """Bind a body to the rows of a subdomain; it writes its first argument."""
         count = rows.to.size
         return self._backend.each_row(body, count, self.length, arguments, (0,), rows.shots)
@@ -293,7 +300,7 @@ def _made(make: Callable[[], Any]) -> Any:
     return make()
 
 
-def _rows(cut: Cut, fields: Fields, first: int) -> Rows:
+def _rows(cut: Slice, fields: Fields, first: int) -> SampledRows:
     """Find the rows within a subdomain, for arrays that begin with one of the shots."""
     part = fields.subdomain
     (x, y, z), (_, ylo, zlo), (_, yhi, zhi) = cut.index, part.owned.lo, part.owned.hi
@@ -304,4 +311,4 @@ def _rows(cut: Cut, fields: Fields, first: int) -> Rows:
     plane = (shot + part.first - first) * len(z) + (z_of - z.start) // z.step
     row = plane * len(y) + (y_of - y.start) // y.step
     given = part.flat(x.start, y_of, z_of) + shot * part.volume
-    return Rows(fields, shot, z_of, y_of, given, row * len(x))
+    return SampledRows(fields, shot, z_of, y_of, given, row * len(x))

@@ -59,7 +59,7 @@ class Fields:
         return self.subdomain.volume
 
     def packed(self, z: int, coefficients: tuple[str, ...]) -> int:
-        """Give how much earlier plane z of the grid stands in those coefficients that are sparse.
+        """Return how much earlier plane z of the grid stands in those coefficients that are sparse.
 
         They belong to one stage; 0 where none is sparse.
         """
@@ -130,7 +130,7 @@ class Fields:
         return named
 
     def written(self, name: str, parity: int) -> np.ndarray:
-        """Give the array that holds field `name` once a step of that parity has updated it."""
+        """Return the array that holds field `name` once a step of that parity has updated it."""
         if self.physics.swap and name == self.physics.swap[0]:
             name = self.physics.swap[1]
         return self.arrays(parity)[name]

@@ -22,13 +22,13 @@ from seismo.backends.kernels.rows import pack_rows, unpack_rows
 from seismo.grid.decomposition import Subdomain
 from seismo.grid.grid import Box
 from seismo.solver.fields import Fields
-from seismo.solver.partition import Division
+from seismo.solver.partition import Partition
 
 Ends = list[tuple[int, Box]]  # subdomains of this rank, and points of a halo that they own or keep
 
 
 def _rows(subdomain: Subdomain, box: Box) -> Rows:
-    """Give the rows of a box in a subdomain's arrays, for every shot."""
+    """Return the rows of a box in a subdomain's arrays, for every shot."""
     length, ny, nz = box.shape
     y_stride, z_stride = subdomain.strides
     strides = (subdomain.volume, z_stride, y_stride)
@@ -46,7 +46,7 @@ class Halo:
     """
 
     def __init__(
-        self, backend: Backend, division: Division, near: Mapping[int, Mapping[int, Fields]],
+        self, backend: Backend, division: Partition, near: Mapping[int, Mapping[int, Fields]],
         names: tuple[str, ...], parity: int, reached: Box,
     ) -> None:  # fmt: skip
         """Bind the exchange.

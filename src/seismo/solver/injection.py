@@ -16,12 +16,12 @@ from seismo.acquisition import time_dispersion
 from seismo.acquisition.point_source import PointSource
 from seismo.backends.base import Backend, Launch
 from seismo.backends.kernels.points import amount, inject
-from seismo.equations.table import Drive, Field
+from seismo.equations.table import Field, SourceTerm
 from seismo.errors import ScenarioError
 from seismo.grid.grid import AXES
 from seismo.solver.boundary_images import Face, folded
 from seismo.solver.fields import Fields
-from seismo.solver.point_weights import Surroundings
+from seismo.solver.point_weights import PointInterpolation
 from seismo.solver.surface_slope import Points
 
 
@@ -49,10 +49,10 @@ def _mean_at(fields: Fields, field: Field, x, y, z) -> Callable[..., np.ndarray]
 Position = tuple[float, float, float]
 Key = tuple[str, bool]  # a field, and whether its points are in the core
 # A source of a shot, one of the ways in which it acts, and the points of the field it acts on.
-Row = tuple[int, PointSource, Drive, Points]
+Row = tuple[int, PointSource, SourceTerm, Points]
 
 
-class Table(NamedTuple):
+class InjectionTable(NamedTuple):
     """What `kernels.points.amount` works out for a field: its arrays, by their names there.
 
     Each shot has as many cells as the one with the most; those that it does not need have no entry.
@@ -78,19 +78,20 @@ class Injection:
     """
 
     def __init__(
-        self, backend: Backend, around: Surroundings, fields: Fields, faces: list[Face], clock,
+        self, backend: Backend, around: PointInterpolation, fields: Fields, faces: list[Face],
+        clock,
         removal: bool,
     ) -> None:  # fmt: skip
         self._backend, self._faces = backend, faces
         self._around, self._fields = around, fields
         self._clock, self._removal = clock, removal
-        self._held: dict[Key, Table] = {}
+        self._held: dict[Key, InjectionTable] = {}
         self._readings: dict[tuple[str, tuple[float, float, float]], dict[str, Points]] = {}
         self._due: dict[Key, tuple[Any, Any]] = {}  # places and amounts of the step
 
-    def tables(self, shots: list[list[PointSource]], steps: int) -> dict[Key, Table]:
+    def tables(self, shots: list[list[PointSource]], steps: int) -> dict[Key, InjectionTable]:
         """Work out what to inject for the sources of each shot of a batch, in a number of steps."""
-        found: dict[Key, Table] = {}
+        found: dict[Key, InjectionTable] = {}
         for field in self._around.physics.fields:
             rows = [
                 (shot, source, drive, points[field.name])
@@ -105,13 +106,13 @@ class Injection:
         return found
 
     def _reading(self, field: str, position: tuple[float, float, float]) -> dict[str, Points]:
-        """Give the points that read a field: a source there acts on all of them."""
+        """Return the points that read a field: a source there acts on all of them."""
         if (field, position) not in self._readings:
             named = self._around.physics.named(field)
             self._readings[field, position] = self._around.reading(named, position)
         return self._readings[field, position]
 
-    def load(self, tables: dict[Key, Table]) -> bool:
+    def load(self, tables: dict[Key, InjectionTable]) -> bool:
         """Take tables; tell whether what is bound already works on them."""
         fits, held = True, self._held
         for key, table in tables.items():
@@ -119,7 +120,7 @@ class Injection:
                 for array, values in zip(held[key], table, strict=True):
                     array[:] = self._backend.array(values)
             else:
-                held[key], fits = Table(*map(self._backend.array, table)), False
+                held[key], fits = InjectionTable(*map(self._backend.array, table)), False
                 places = np.full(table.cells.size, -1)
                 amounts = np.zeros(places.size, table.weights.dtype)
                 self._due[key] = self._backend.array(places), self._backend.array(amounts)
@@ -127,7 +128,7 @@ class Injection:
             held[key].starts[:] = 0
         return fits
 
-    def _tables(self, field: Field, rows: list[Row], steps: int) -> dict[Key, Table]:
+    def _tables(self, field: Field, rows: list[Row], steps: int) -> dict[Key, InjectionTable]:
         precision = self._fields.arrays(0)[field.name].dtype
         own = [self._points(field, points) for *_, points in rows]
         x, y, z, weights = (np.concatenate(part) for part in zip(*own, strict=True))
@@ -158,12 +159,12 @@ class Injection:
             for core in np.unique(inner).tolist()
         }
 
-    def _alike(self, rows: list[Row]) -> dict[tuple[Drive, Position | None], list[int]]:
+    def _alike(self, rows: list[Row]) -> dict[tuple[SourceTerm, Position | None], list[int]]:
         """Number the rows by their drive and, where the medium there counts, the source's place.
 
         Among layers a moment acts by the medium at the source; a force by that of each point.
         """
-        found: dict[tuple[Drive, Position | None], list[int]] = {}
+        found: dict[tuple[SourceTerm, Position | None], list[int]] = {}
         for n, (_, source, drive, _) in enumerate(rows):
             place = None
             if drive.field[0] != "v" and self._around.strains(source.position):
@@ -180,9 +181,9 @@ class Injection:
         return lambda name: own[name]
 
     def _table(
-        self, room: Table | None, samples: np.ndarray, at: np.ndarray, shot: np.ndarray,
+        self, room: InjectionTable | None, samples: np.ndarray, at: np.ndarray, shot: np.ndarray,
         weights: np.ndarray, signals: np.ndarray,
-    ) -> Table:  # fmt: skip
+    ) -> InjectionTable:  # fmt: skip
         """Sort entries by the cell they act on, with as much room as there is already.
 
         Args:
@@ -204,20 +205,20 @@ class Injection:
         placed, ends = np.zeros(shots * each, np.int64), np.zeros(shots * each + 1, np.int64)
         placed[slots], ends[slots + 1] = cells, sizes
         spare = (0, max(0, len(room.weights) - at.size if room else 0))
-        return Table(
+        return InjectionTable(
             placed, np.cumsum(ends), np.pad(weights[order], spare),
             np.pad(signals[order], spare), samples,
         )  # fmt: skip
 
     def _points(self, field: Field, points: Points):
-        """Give x, y, z of the points of a source that are here, and weights per volume."""
+        """Return x, y, z of the points of a source that are here, and weights per volume."""
         x, y, z, w = folded(self._faces, self._around.grid, field, points)
         own = self._fields.subdomain.owns(y, z) & (w != 0)
         x, y, z, w = x[own], y[own], z[own], w[own]
         return x, y, z, w / (self._around.grid.cell * self._around.norm(field, z))
 
     def _signals(self, field: Field, rows: list[Row], steps: int) -> tuple[np.ndarray, np.ndarray]:
-        """Give the number of each row's signal, and the samples (signal, step) of all."""
+        """Return the number of each row's signal, and the samples (signal, step) of all."""
         numbers, samples, found = dict[tuple, int](), list[np.ndarray](), list[int]()
         for _, source, drive, _ in rows:
             key = (id(source.wavelet), source.delay, source.derivative, drive.derivative)
@@ -227,7 +228,9 @@ class Injection:
             found.append(numbers[key])
         return np.array(found), np.array(samples)
 
-    def _samples(self, field: Field, source: PointSource, drive: Drive, steps: int) -> np.ndarray:
+    def _samples(
+        self, field: Field, source: PointSource, drive: SourceTerm, steps: int
+    ) -> np.ndarray:
         # A late field is driven at whole steps; the others, updated after it, at half steps. A
         # second-order field is driven at whole steps too.
         driven_late = not field.late and not self._around.physics.second_order
@@ -237,14 +240,14 @@ class Injection:
         return time_dispersion.add(signal, dt, offset) if self._removal else signal
 
     def worked_out(self) -> list[Launch]:
-        """Give what works out what a step injects, before any stage needs it."""
+        """Return what works out what a step injects, before any stage needs it."""
         return [
             self._each(amount, key, (*table, self._backend.clock, *self._due[key]), (6, 7))
             for key, table in self._held.items()
         ]
 
     def bound(self, stage: str, core: bool, parity: int) -> list[Launch]:
-        """Give what to launch once a stage has updated the edges, or the core."""
+        """Return what to launch once a stage has updated the edges, or the core."""
         return [
             self._each(inject, key, (self._fields.written(name, parity), *due), (0,))
             for key, due in self._due.items()

@@ -8,13 +8,13 @@ from itertools import product
 
 import numpy as np
 
-from seismo.backends.communicator import Alone
+from seismo.backends.communicator import SerialCommunicator
 from seismo.grid.decomposition import Subdomain, cost
 from seismo.grid.grid import Box
 
 
 @dataclass(frozen=True)
-class Division:
+class Partition:
     """All subdomains of a grid, and which rank has which.
 
     Where several grids stand side by side, each has shots of its own and as many of the ranks, its
@@ -28,7 +28,7 @@ class Division:
     """
 
     rows: list[list[Subdomain]]
-    ranks: Alone
+    ranks: SerialCommunicator
     grids: int = 1
     pml_cost: float = 1.0
 
@@ -54,12 +54,12 @@ class Division:
         return [n for n in numbers if self.owner(n) == self.ranks.number]
 
     def owner(self, number: int) -> int:
-        """Give the rank of this crew that has a subdomain."""
+        """Return the rank of this crew that has a subdomain."""
         first = self.ranks.number // self.crew * self.crew
         return first + number * self.crew // (len(self.rows) * len(self.rows[0]))
 
     def owners(self, y, z) -> np.ndarray:
-        """Give the ranks that update points; images beyond a face count as the point on it."""
+        """Return the ranks that update points; images beyond a face count as the point on it."""
         found = np.zeros(np.broadcast(y, z).shape, np.int64)
         (_, ylo, zlo), (_, yhi, zhi) = self.rows[0][0].grid.box.lo, self.rows[0][0].grid.box.hi
         y, z = np.clip(y, ylo, yhi - 1), np.clip(z, zlo, zhi - 1)
@@ -84,7 +84,7 @@ class Division:
         return f"{len(self.rows)} x {len(self.rows[0])}"
 
     def describe(self) -> dict[str, object]:
-        """Say how many ranks there are, and how they share the grid."""
+        """Return how many ranks there are, and how they share the grid."""
         return {
             "ranks": self.ranks.count, "grids": self.grids, "parts": self.parts,
             "imbalance": self.imbalance,

@@ -18,22 +18,29 @@ from typing import Any
 import numpy as np
 
 from seismo.backends.base import Backend, Launch
-from seismo.backends.communicator import Alone
+from seismo.backends.communicator import SerialCommunicator
 from seismo.backends.kernels import slices as kernels
 from seismo.equations.table import Physics
-from seismo.grid.global_index import Held
+from seismo.grid.global_index import CheckpointArray
 from seismo.grid.grid import Grid
 from seismo.grid.interpolation import axis_weights, midpoint_weights, slope_share
-from seismo.solver.field_sampling import Beside, Component, Cut, Reader, components_of, make_cut
+from seismo.solver.field_sampling import (
+    Component,
+    FieldSampler,
+    Slice,
+    StencilOffsets,
+    components_of,
+    make_slice,
+)
 from seismo.solver.fields import Fields
-from seismo.solver.point_weights import Surroundings
+from seismo.solver.point_weights import PointInterpolation
 
 MOST_REACH = kernels.POINTS // 2  # half points on either side of a node
 _UNITS = {"pgv": "m/s", "pga": "m/s^2"}
 
 
 @dataclass(frozen=True)
-class Quantity:
+class MapQuantity:
     """What one map shows.
 
     Attributes:
@@ -52,12 +59,12 @@ class Quantity:
 
 
 @dataclass(frozen=True)
-class MapSet:
+class PeakMapSet:
     """The maps of one entry of the scenario."""
 
     name: str
-    quantities: tuple[Quantity, ...]
-    cut: Cut
+    quantities: tuple[MapQuantity, ...]
+    cut: Slice
 
     @property
     def channels(self) -> list[tuple[Component, bool]]:
@@ -70,28 +77,29 @@ class MapSet:
         return len(self.channels) * (3 if changing else 1) + len(self.quantities)
 
 
-def make_maps(entry: Any, grid: Grid, physics: Physics) -> MapSet:
+def make_maps(entry: Any, grid: Grid, physics: Physics) -> PeakMapSet:
     """Work out one entry of `output.maps`."""
     quantities = tuple(_quantity(name, physics) for name in entry.quantities)
-    return MapSet(entry.name, quantities, make_cut(entry, grid))
+    return PeakMapSet(entry.name, quantities, make_slice(entry, grid))
 
 
-def _quantity(name: str, physics: Physics) -> Quantity:
+def _quantity(name: str, physics: Physics) -> MapQuantity:
     peak, _, which = name.partition("_")
     if peak not in _UNITS:
         found = components_of(name, physics)
-        return Quantity(name, found[0].unit, tuple(found))
+        return MapQuantity(name, found[0].unit, tuple(found))
     axes = {"": "xyz", "horizontal": "xy"}.get(which, which)
     components = (c for c in components_of("velocity", physics) if c.name[1] in axes)
-    return Quantity(name, _UNITS[peak], tuple(components), peak == "pga", at_nodes=True)
+    return MapQuantity(name, _UNITS[peak], tuple(components), peak == "pga", at_nodes=True)
 
 
-class Maps:
+class PeakMaps:
     """The peaks of all shots of a batch, on the device."""
 
     def __init__(
-        self, backend: Backend, around: Surroundings, sets: list[MapSet], parts: list[Fields],
-        shots: int, dt: float, ranks: Alone,
+        self, backend: Backend, around: PointInterpolation, sets: list[PeakMapSet],
+        parts: list[Fields],
+        shots: int, dt: float, ranks: SerialCommunicator,
     ) -> None:  # fmt: skip
         self._dt = dt
         self._sets = [_Peaks(backend, around, one, parts, shots, ranks) for one in sets]
@@ -100,12 +108,12 @@ class Maps:
         """List what raises the peaks as a step has left the fields, in order."""
         return [launch for one in self._sets for launch in one.launches(parity)]
 
-    def state(self) -> dict[str, Held]:
-        """Give what has to survive from step to step."""
+    def state(self) -> dict[str, CheckpointArray]:
+        """Return what has to survive from step to step."""
         return dict(chain.from_iterable(one.state().items() for one in self._sets))
 
     def peaks(self, shot: int) -> dict[str, np.ndarray]:
-        """Give the maps of one shot of the batch: ``<set>/<quantity>`` -> array over the axes.
+        """Return the maps of one shot of the batch: ``<set>/<quantity>`` -> array over the axes.
 
         All ranks have to ask for them; the first gets them.
         """
@@ -123,11 +131,11 @@ class _Peaks:
     """The running maxima of one set of maps."""
 
     def __init__(
-        self, backend: Backend, around: Surroundings, maps: MapSet, parts: list[Fields],
-        shots: int, ranks: Alone,
+        self, backend: Backend, around: PointInterpolation, maps: PeakMapSet, parts: list[Fields],
+        shots: int, ranks: SerialCommunicator,
     ) -> None:  # fmt: skip
         self.maps, self._backend = maps, backend
-        self._reader = Reader(backend, maps.cut, parts, shots, ranks)
+        self._reader = FieldSampler(backend, maps.cut, parts, shots, ranks)
         size, count = self._reader.size, len(maps.channels)
         zeros = np.zeros(count * size, backend.precision)
         self._values = backend.array(zeros)
@@ -140,15 +148,15 @@ class _Peaks:
         self._shots = self._rows // max(1, self._reader.points)
 
     def peaks(self, name: str, shot: int) -> np.ndarray | None:
-        """Give the largest values of a shot over the axes; None but on the first rank."""
+        """Return the largest values of a shot over the axes; None but on the first rank."""
         whole = self._reader.whole(self._found[name], range(shot, shot + 1))
         return None if whole is None else self._backend.fetch(whole).reshape(self.maps.cut.shape)
 
-    def state(self) -> dict[str, Held]:
-        """Give the peaks by name, and the values before the next step."""
+    def state(self) -> dict[str, CheckpointArray]:
+        """Return the peaks by name, and the values before the next step."""
         before = {"before": self._before} if self._changing else {}
         return {
-            (whole := f"{self.maps.name}/{name}"): Held(
+            (whole := f"{self.maps.name}/{name}"): CheckpointArray(
                 array, [self._reader.place(whole, array.size // max(1, self._reader.size))]
             )
             for name, array in (self._found | before).items()
@@ -188,7 +196,7 @@ class _Peaks:
         return self._backend.each_row(body, rows.size, length, arguments, writes, shots)
 
 
-def beside(around: Surroundings, name: str) -> dict[str, Beside | None]:
+def beside(around: PointInterpolation, name: str) -> dict[str, StencilOffsets | None]:
     """Give, by field, the half points that read a field at the nodes; None where it stands there.
 
     Under a closed free surface there are none above; the polynomial through those below is used,
@@ -201,13 +209,13 @@ def beside(around: Surroundings, name: str) -> dict[str, Beside | None]:
     steps, weights = _tables(around, rows, some)
     surface = around.surface(field)
     if field.half != "z" or surface is None or surface.sign:
-        return {name: Beside(field.half, steps, weights)}
+        return {name: StencilOffsets(field.half, steps, weights)}
     shares = np.array([slope_share(float(z), True, surface) for z in range(MOST_REACH)])
     for z in range(MOST_REACH):
         rows, some = axis_weights(float(z), True, 0, surface)
         steps[z], weights[z] = 0, 0.0
         steps[z, : rows.size], weights[z, : rows.size] = rows - z, some
-    found: dict[str, Beside | None] = {name: Beside("z", steps, weights)}
+    found: dict[str, StencilOffsets | None] = {name: StencilOffsets("z", steps, weights)}
     if slope is None:
         return found
     for axis in slope.across:
@@ -215,12 +223,12 @@ def beside(around: Surroundings, name: str) -> dict[str, Beside | None]:
         steps, weights = _tables(around, rows, some)
         weights[MOST_REACH:] = 0.0
         weights[:MOST_REACH] *= -around.grid.spacing[2] * shares[:, None]
-        found[f"v{axis}"] = Beside(axis, steps, weights, slope.ratio)
+        found[f"v{axis}"] = StencilOffsets(axis, steps, weights, slope.ratio)
     return found
 
 
-def _tables(around: Surroundings, rows: np.ndarray, some: np.ndarray):
-    """Give steps and weights (points along z, POINTS) that are the same for every z."""
+def _tables(around: PointInterpolation, rows: np.ndarray, some: np.ndarray):
+    """Return steps and weights (points along z, POINTS) that are the same for every z."""
     size = (around.grid.points[2], kernels.POINTS)
     steps, weights = np.zeros(size, np.int64), np.zeros(size)
     steps[:, : rows.size], weights[:, : rows.size] = rows, some

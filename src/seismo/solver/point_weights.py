@@ -30,7 +30,7 @@ from seismo.solver.surface_slope import Points, SurfaceSlope
 
 
 @dataclass(frozen=True)
-class Surroundings:
+class PointInterpolation:
     """What the weights of sources and receivers depend on beside the position.
 
     Attributes:

@@ -18,13 +18,13 @@ from seismo.acquisition.receivers import ReceiverGroup
 from seismo.backends.base import Backend, Launch
 from seismo.backends.kernels import points as kernels
 from seismo.grid.coefficients import Stencil
-from seismo.grid.global_index import Held, Place, runs_of, span
+from seismo.grid.global_index import CheckpointArray, GlobalBlock, runs_of, span
 from seismo.grid.grid import AXES
 from seismo.solver.channels import channel_points
 from seismo.solver.fields import Fields
-from seismo.solver.partition import Division
-from seismo.solver.point_weights import Surroundings
-from seismo.solver.remote_points import Loan, Points, flat, gathering
+from seismo.solver.partition import Partition
+from seismo.solver.point_weights import PointInterpolation
+from seismo.solver.remote_points import Points, RemotePoints, flat, gathering
 from seismo.solver.surface_slope import Points as WeightedPoints
 
 PIECE = 16  # entries that one launch's thread sums
@@ -76,7 +76,7 @@ class Recorder:
     """Record every channel of this rank, of every shot of a batch, step by step."""
 
     def __init__(
-        self, backend: Backend, around: Surroundings, division: Division,
+        self, backend: Backend, around: PointInterpolation, division: Partition,
         fields: Mapping[int, Fields], groups: list[ReceiverGroup], stencil: Stencil,
         steps: int,
     ) -> None:  # fmt: skip
@@ -111,7 +111,7 @@ class Recorder:
         self.record = backend.array(np.zeros((steps, channel), backend.precision))
         parts = list(fields.values())
         self._loans = {
-            name: Loan(
+            name: RemotePoints(
                 backend, division.ranks, name, parts, r.points, division.owners(*r.points[1:3])
             )
             for name, r in rows.items()
@@ -135,16 +135,16 @@ class Recorder:
             *(one for r in self._reads for one in r.launches(self.record, parity)),
         ]
 
-    def state(self, step: int) -> Held:
-        """Give what is recorded by a step."""
+    def state(self, step: int) -> CheckpointArray:
+        """Return what is recorded by a step."""
         strides = (self.record.shape[1], 1)
         places = [
-            Place(f"record.{shot}.{group}.{component}", own.start, strides,
+            GlobalBlock(f"record.{shot}.{group}.{component}", own.start, strides,
                   (span(0, step), runs_of(self._own[group])))
             for (shot, group, component), own in self._index.items()
             if own.stop > own.start
         ]  # fmt: skip
-        return Held(self.record[:step], places)
+        return CheckpointArray(self.record[:step], places)
 
     def raw(self, shot: int, group: str, component: str) -> np.ndarray | None:
         """Copy the record (receiver, step) of a base component; None but on the first rank.
@@ -166,7 +166,7 @@ class Recorder:
         return whole
 
 
-def _own(group: ReceiverGroup, around: Surroundings, division: Division) -> np.ndarray:
+def _own(group: ReceiverGroup, around: PointInterpolation, division: Partition) -> np.ndarray:
     """Number the receivers whose nearest nodes this rank has."""
     y, z = (np.rint(around.grid.index(a, group.positions[:, AXES.index(a)])) for a in "yz")
     return np.flatnonzero(division.owners(y, z) == division.ranks.number)
@@ -179,7 +179,7 @@ class _Reading:
     """
 
     def __init__(
-        self, backend: Backend, name: str, rows: _Channels, parts: list[Fields], loan: Loan,
+        self, backend: Backend, name: str, rows: _Channels, parts: list[Fields], loan: RemotePoints,
         longest: int,
     ) -> None:  # fmt: skip
         self._backend, put = backend, backend.array

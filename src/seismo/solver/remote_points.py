@@ -9,7 +9,7 @@ from __future__ import annotations
 import numpy as np
 
 from seismo.backends.base import Backend, Launch
-from seismo.backends.communicator import Alone
+from seismo.backends.communicator import SerialCommunicator
 from seismo.backends.kernels.points import gather
 from seismo.solver.fields import Fields
 
@@ -17,7 +17,7 @@ Points = tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray]  # x, y, z in the
 
 
 def flat(fields: Fields, points: Points) -> np.ndarray:
-    """Give the indices of points in the arrays of a subdomain."""
+    """Return the indices of points in the arrays of a subdomain."""
     x, y, z, shot = points
     return (fields.subdomain.flat(x, y, z) + shot * fields.subdomain.volume).astype(np.int64)
 
@@ -44,7 +44,7 @@ def gathering(
     ]  # fmt: skip
 
 
-class Loan:
+class RemotePoints:
     """What this rank lends to others of one field, and what it borrows; all ranks take part.
 
     Attributes:
@@ -54,10 +54,11 @@ class Loan:
     """
 
     def __init__(
-        self, backend: Backend, ranks: Alone, name: str, parts: list[Fields], points: Points,
+        self, backend: Backend, ranks: SerialCommunicator, name: str, parts: list[Fields],
+        points: Points,
         homes: np.ndarray,
     ) -> None:  # fmt: skip
-        """Tell the others what is wanted of them.
+        """Inform the other ranks what is wanted of them.
 
         Args:
             backend: where the fields are.

@@ -16,7 +16,7 @@ from seismo.backends.base import Backend, Launch
 from seismo.backends.kernels.rows import add_found, add_rows, slope
 from seismo.equations.row_terms import RowSlope, RowSums
 from seismo.grid.decomposition import Subdomain
-from seismo.grid.global_index import Held, Place
+from seismo.grid.global_index import CheckpointArray, GlobalBlock
 from seismo.grid.grid import AXES, Box
 
 
@@ -39,7 +39,7 @@ class RowCorrections:
         self._stage = stage
         self._backend, self._subdomain = backend, subdomain
         self._arrays, self._tables = arrays, tables
-        self.memories: list[Held] = []
+        self.memories: list[CheckpointArray] = []
 
     def bind(self, terms: list[RowSums | RowSlope], box: Box) -> list[Launch]:
         """Bind the terms whose target rows lie in a box of owned points."""
@@ -52,7 +52,7 @@ class RowCorrections:
         return launches
 
     def _bases(self, box: Box) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-        """Give where row z = 0 would begin for every shot and y of a box, those y, and the shots.
+        """Return where row z = 0 would begin for every shot and y of a box, those y, and the shots.
 
         Of a part further down that is before its arrays.
         """
@@ -96,8 +96,8 @@ class RowCorrections:
         own = self._subdomain.shots
         counts = ((own.start, own.stop), (box.lo[1], box.hi[1]), (0, length))
         strides = (bases.size // len(own) * length, length, 1)
-        held_place = Place(whole, 0, strides, tuple((run,) for run in counts))
-        self.memories.append(Held(memory, [held_place]))
+        held_place = GlobalBlock(whole, 0, strides, tuple((run,) for run in counts))
+        self.memories.append(CheckpointArray(memory, [held_place]))
         at, coefficients = put(bases), np.asarray(self._tables.first[a], number)
         held = (
             source, put(self._offsets(list(term.weights))),

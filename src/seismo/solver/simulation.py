@@ -22,21 +22,21 @@ import numpy as np
 
 from seismo.acquisition.geometry import Shot
 from seismo.backends.base import Backend, Group, Launch, Search, Step
-from seismo.backends.communicator import Alone
-from seismo.backends.select import Choice, choose
+from seismo.backends.communicator import SerialCommunicator
+from seismo.backends.select import BackendChoice, choose
 from seismo.errors import ScenarioError
 from seismo.grid.decomposition import best_parts
-from seismo.grid.global_index import Held
+from seismo.grid.global_index import CheckpointArray
 from seismo.grid.grid import Box
-from seismo.solver.discretization import Setup, image_faces, maps_of, prepare
+from seismo.solver.discretization import Discretization, discretize, image_faces, maps_of
 from seismo.solver.halo import Halo
-from seismo.solver.injection import Key, Table
-from seismo.solver.partition import Division
-from seismo.solver.peak_maps import Maps
+from seismo.solver.injection import InjectionTable, Key
+from seismo.solver.partition import Partition
+from seismo.solver.peak_maps import PeakMaps
 from seismo.solver.recording import Recorder
-from seismo.solver.subdomain import Part, subdomains, surroundings_of
+from seismo.solver.subdomain import SubdomainSolver, subdomains, surroundings_of
 
-Prepared = list[dict[Key, Table]]  # for each part of a rank
+Prepared = list[dict[Key, InjectionTable]]  # for each part of a rank
 
 
 class View:
@@ -60,14 +60,16 @@ class Simulation:
     """A batch of shots on the grid, ready to step."""
 
     def __init__(
-        self, setup: Setup, backend: Any, parts: tuple[int, int] | None = None,
-        ranks: Alone | None = None,
+        self, setup: Discretization, backend: Any, parts: tuple[int, int] | None = None,
+        ranks: SerialCommunicator | None = None,
     ) -> None:  # fmt: skip
         """Allocate and bind everything; see `build`."""
-        self.setup, self.backend, self.ranks = setup, backend, ranks or Alone()
+        self.setup, self.backend, self.ranks = setup, backend, ranks or SerialCommunicator()
         self.division = divide(setup, backend, self.ranks, parts)
         around, subdomains = surroundings_of(setup), self.division.subdomains
-        self._numbered = {n: Part(setup, backend, subdomains[n], around) for n in self.division.own}
+        self._numbered = {
+            n: SubdomainSolver(setup, backend, subdomains[n], around) for n in self.division.own
+        }
         self.parts = list(self._numbered.values())
         fields = {n: part.fields for n, part in self._numbered.items()}
         near = self.ranks.near(backend, fields)
@@ -86,7 +88,7 @@ class Simulation:
             backend, around, self.division, fields, setup.groups, setup.stencil,
             self.total_steps,
         )  # fmt: skip
-        self.maps = Maps(
+        self.maps = PeakMaps(
             backend, around, maps_of(setup), list(fields.values()), setup.batch, self.dt,
             self.ranks,
         )  # fmt: skip
@@ -131,11 +133,11 @@ class Simulation:
             held.array[:] = 0
         if not all(self.ranks.share(self._take is not None and all(fits))):
             steps = tuple(map(self._bind, self.setup.physics.parities))
-            one = self.ranks if self.division.crew > 1 else Alone()
+            one = self.ranks if self.division.crew > 1 else SerialCommunicator()
             self._take = one.program(self.backend, steps)
         self.step = 0
 
-    def state(self) -> dict[str, Held]:
+    def state(self) -> dict[str, CheckpointArray]:
         """Name all arrays that steps up to now have changed and later ones need, as they are.
 
         Another simulation that has loaded the same shots goes on to the same bits once it has this
@@ -149,7 +151,7 @@ class Simulation:
 
     @property
     def paced(self) -> bool:
-        """Whether this rank queues steps by itself; see `Alone`."""
+        """Whether this rank queues steps by itself; see `SerialCommunicator`."""
         return self.ranks.paced or self.division.crew == 1
 
     @property
@@ -201,7 +203,7 @@ class Simulation:
         return [group for group in schedule if group]
 
     def views(self, name: str) -> list[tuple[Box, View]]:
-        """Give each part's owned points and its view (shot, z, y, x) of a field after a step."""
+        """Return each part's owned points and its view (shot, z, y, x) of a field after a step."""
         return [
             (p.subdomain.owned, View(self.backend, p.subdomain.inside(array)))
             for p, array in self._left(name)
@@ -227,12 +229,12 @@ class Simulation:
 
         return wait
 
-    def _left(self, name: str) -> list[tuple[Part, Any]]:
-        """Give each part's array of a field as the last step left it."""
+    def _left(self, name: str) -> list[tuple[SubdomainSolver, Any]]:
+        """Return each part's array of a field as the last step left it."""
         return [(p, p.fields.written(name, self.left)) for p in self.parts]
 
     def field(self, name: str) -> np.ndarray:
-        """Give a field (shot, z, y, x) as the last step left it, layers included."""
+        """Return a field (shot, z, y, x) as the last step left it, layers included."""
         nx, ny, nz = self.setup.grid.points
         whole = np.empty((len(self.division.shots), nz, ny, nx), self.backend.precision)
         for owned, view in self.views(name):
@@ -247,8 +249,11 @@ def _each(launches: list[Launch], name: str, where: str = "") -> Step:
 
 
 def divide(
-    setup: Setup, backend: Backend, ranks: Alone, parts: tuple[int, int] | None = None
-) -> Division:
+    setup: Discretization,
+    backend: Backend,
+    ranks: SerialCommunicator,
+    parts: tuple[int, int] | None = None,
+) -> Partition:
     """Cut the grid of a setup for some ranks, or each grid where several stand side by side.
 
     Args:
@@ -272,7 +277,7 @@ def divide(
         dear = backend.pml_costs[setup.physics.name]
         number = ranks.number // crew
         parted = subdomains(setup, backend.lane_width, cut, number, pml_cost=dear)
-        return Division(parted, ranks, setup.grids, dear)
+        return Partition(parted, ranks, setup.grids, dear)
     except ScenarioError as error:
         if parts is not None:
             raise
@@ -295,7 +300,7 @@ def _refuse(parts: tuple[int, int], ranks: int, periodic: str) -> None:
 
 def build(
     scenario: Any,
-    choice: Choice | None = None,
+    choice: BackendChoice | None = None,
     *,
     threads: int | None = None,
     parts: tuple[int, int] | None = None,
@@ -312,4 +317,4 @@ def build(
         ScenarioError: something in the scenario cannot be built.
     """
     backend = (choice or choose("cpu", threads=threads)).make(scenario.precision)
-    return Simulation(prepare(scenario, backend.batch_points), backend, parts)
+    return Simulation(discretize(scenario, backend.batch_points), backend, parts)

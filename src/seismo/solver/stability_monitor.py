@@ -13,7 +13,7 @@ from typing import Any
 
 import numpy as np
 
-from seismo.backends.communicator import Alone
+from seismo.backends.communicator import SerialCommunicator
 from seismo.errors import UnstableError
 from seismo.grid.grid import AXES, Box, Triple, triple
 from seismo.scenario.units import with_unit
@@ -25,7 +25,7 @@ Index = Triple  # x, y, z
 Pieces = Iterable[tuple[Box, Any]]  # owned points, and what gives arrays where it is indexed
 
 
-class Watch:
+class StabilityMonitor:
     """Look for a wavefield that blows up.
 
     The machine searches while it steps on; what it found is judged `Backend.looks_ahead` looks
@@ -49,7 +49,7 @@ class Watch:
         self._peak = 0.0
 
     def found(self) -> dict[str, Any]:
-        """Give what the looks so far have found, as JSON holds it."""
+        """Return what the looks so far have found, as JSON holds it."""
         return {"good": self._good, "place": list(self._place), "peak": self._peak}
 
     def recall(self, found: dict[str, Any]) -> None:
@@ -89,7 +89,7 @@ class Watch:
         self._good, self._place = step, place
 
     def _message(self, step: int, peak: float, index: Index) -> str:
-        """Say when and where it grew, and why.
+        """Describe when and where it grew, and why.
 
         What is not finite any more began in the middle of it, as far as it has not spread to
         everywhere; then the place where the last sound look found most is named.
@@ -136,8 +136,8 @@ def _described(around: dict[str, float]) -> str:
     return ", ".join(f"{name} {value:.5g} {units[name]}" for name, value in around.items())
 
 
-def _middle_of_the_lost(pieces: Pieces, ranks: Alone) -> Index | None:
-    """Give x, y, z of the middle of what is not finite, None where all or nothing is."""
+def _middle_of_the_lost(pieces: Pieces, ranks: SerialCommunicator) -> Index | None:
+    """Return x, y, z of the middle of what is not finite, None where all or nothing is."""
     lost, points, middle = 0, 0, np.zeros(3)
     for owned, array in pieces:
         for z in range(array.shape[1]):

@@ -14,9 +14,9 @@ import numpy as np
 from seismo.backends.base import Backend, Launch, Operands, SweepTables, Variant
 from seismo.equations.table import Stage
 from seismo.grid.decomposition import LINE, Subdomain
-from seismo.grid.global_index import Held, Place
+from seismo.grid.global_index import CheckpointArray, GlobalBlock
 from seismo.grid.grid import AXES, Box, Grid
-from seismo.solver.cpml import Region, spans
+from seismo.solver.cpml import RowGroup, spans
 from seismo.solver.fields import Fields
 
 SLOT_STAGGER = 9  # lines between the variables of a region, so that no cache set holds them all
@@ -36,12 +36,17 @@ class LayerMemory:
     """
 
     def __init__(
-        self, backend: Backend, stage: Stage, subdomain: Subdomain, regions: list[Region], pad: int
+        self,
+        backend: Backend,
+        stage: Stage,
+        subdomain: Subdomain,
+        regions: list[RowGroup],
+        pad: int,
     ) -> None:
-        self._layout: dict[tuple[Region, int], tuple[int, ...]] = {}
+        self._layout: dict[tuple[RowGroup, int], tuple[int, ...]] = {}
         self.at_once = backend.at_once and stage.where == "layer"
         self.slots, arrays = (1, 3) if self.at_once else (stage.slots, 1)
-        places, size = list[Place](), LINE  # where the first row begins, more is looked at
+        places, size = list[GlobalBlock](), LINE  # where the first row begins, more is looked at
         layer = spans(subdomain.grid, backend.lane_width, 0)
         for (number, region), span in product(enumerate(regions), range(3)):
             alone = self.at_once and span != 1 and region.spans[1][0] < region.spans[1][1]
@@ -68,9 +73,9 @@ class LayerMemory:
             shots = (subdomain.shots.start, subdomain.shots.stop)
             counts = (shots, (0, shot // slot), (z0, z1), (y0, y1), region.spans[span])
             name = f"layer.{stage.name}.{number}.{span}"
-            places.append(Place(name, start, strides, tuple((run,) for run in counts)))
+            places.append(GlobalBlock(name, start, strides, tuple((run,) for run in counts)))
         self.held = [
-            Held(
+            CheckpointArray(
                 backend.zeros(size + backend.lane_width),
                 [replace(p, whole=f"{p.whole}.{n}") for p in places],
             )
@@ -78,12 +83,12 @@ class LayerMemory:
         ]
 
     def arrays(self, parity: int) -> tuple[Any, ...]:
-        """Give the array; or the outer variable's, the flux as it is, and as it will be."""
+        """Return the array; or the outer variable's, the flux as it is, and as it will be."""
         outer, *flux = (held.array for held in self.held)
         return outer, *(reversed(flux) if parity else flux)
 
-    def columns(self, region: Region, span: int, shot: int, offset: tuple[int, int, int]):
-        """Give the memory columns of a box: index of array index (0, 0, 0), strides, slot size."""
+    def columns(self, region: RowGroup, span: int, shot: int, offset: tuple[int, int, int]):
+        """Return the memory columns of a box: index of point (0, 0, 0), strides, slot size."""
         if (region, span) not in self._layout:
             return 0, 0, 0, 0
         first, memory_y, memory_z, slot, shot_step = self._layout[region, span]
@@ -113,16 +118,16 @@ class Binding:
     fields: Fields
     tables: SweepTables
     order: int
-    regions: list[Region]
+    regions: list[RowGroup]
     closed_width: int
     even: dict[str, np.ndarray]
     damped: bool = False
 
 
 def _rows(
-    binding: Binding, stage: Stage, memory: LayerMemory, region: Region, box: Box
+    binding: Binding, stage: Stage, memory: LayerMemory, region: RowGroup, box: Box
 ) -> list[list[int]]:
-    """Give the columns of a box of one region, for every shot."""
+    """Return the columns of a box of one region, for every shot."""
     sub = binding.subdomain
     ox, oy, oz = sub.offset
     (_, y0, z0), (_, y1, z1) = box.lo, box.hi
@@ -149,7 +154,7 @@ def _pieces(box: Box, even: np.ndarray | None) -> list[tuple[bool, Box]]:
 
 
 def reached(stage: Stage, grid: Grid, closed: bool) -> Box:
-    """Give the points that a stage may change, where a free surface is closed or not."""
+    """Return the points that a stage may change, where a free surface is closed or not."""
     nx, ny, nz = grid.points
     return Box((0, 0, 0), (nx, ny, int(closed) if stage.where == "surface" else nz))
 
@@ -209,16 +214,18 @@ class BoundStage:
         # the longest first; ends of rows, where they are apart, fill what is left of the card
         return [one for turn in zip_longest(*launches) for one in turn if one is not None]
 
-    def _regions(self, binding: Binding, memory: LayerMemory) -> list[Region]:
+    def _regions(self, binding: Binding, memory: LayerMemory) -> list[RowGroup]:
         if self.stage.where == "layer" and memory.at_once:
             return []  # the stage that shares its memory does it
         if self.stage.where != "surface":
             return binding.regions
         row = reached(self.stage, binding.subdomain.grid, binding.closed_width > 0)
         nx = row.shape[0]
-        return [Region(row, ((0, 0), (0, nx), (nx, nx)), "", "", False)] if row.size else []
+        return [RowGroup(row, ((0, 0), (0, nx), (nx, nx)), "", "", False)] if row.size else []
 
-    def follow(self, edges: list[Launch], core: list[Launch], memories: list[Held]) -> None:
+    def follow(
+        self, edges: list[Launch], core: list[Launch], memories: list[CheckpointArray]
+    ) -> None:
         """Run corrections right after the updates of the same points; they keep `memories`."""
         self.edge_corrections += edges
         self.core_corrections += core

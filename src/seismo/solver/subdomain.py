@@ -12,24 +12,24 @@ from seismo.backends.base import SweepTables
 from seismo.equations.elastic.fluid_solid_operators import row_norms, uncut_rows
 from seismo.equations.table import Physics
 from seismo.grid import decomposition
-from seismo.grid.global_index import Held
+from seismo.grid.global_index import CheckpointArray
 from seismo.grid.grid import AXES
 from seismo.model import cell_average
 from seismo.model.guides import BESIDE_BEDS
 from seismo.solver import cpml
 from seismo.solver.boundary_images import Face, bind_images, image, touching
-from seismo.solver.discretization import Setup, image_faces
+from seismo.solver.discretization import Discretization, image_faces
 from seismo.solver.fields import Fields
 from seismo.solver.fluid_solid_rows import ContactRows
 from seismo.solver.injection import Injection
 from seismo.solver.layered_reading import layers_of
 from seismo.solver.one_sided_reading import fluid_density
-from seismo.solver.point_weights import Surroundings
+from seismo.solver.point_weights import PointInterpolation
 from seismo.solver.slip_terms import Neighbourhood, SlipTerms
 from seismo.solver.stages import Binding, BoundStage, bind_stages
 
 
-def _layer(setup: Setup) -> cpml.Layer:
+def _layer(setup: Discretization) -> cpml.PmlParameters:
     spec = setup.scenario.boundaries.layer
     alpha = spec.alpha
     if alpha is None:
@@ -42,14 +42,16 @@ def _layer(setup: Setup) -> cpml.Layer:
     if setup.physics.second_order:
         least = cpml.least_shift(setup.stencil.first, setup.stencil.second)
     reflection, power, steep = cpml.default_profile(spec.points)
-    return cpml.Layer(
+    return cpml.PmlParameters(
         spec.reflection or reflection, spec.kappa, math.pi * alpha, spec.power or power,
         setup.fastest, least, setup.guided_damping,
         cpml.ALPHA_DROP + guides * (cpml.GUIDING_ALPHA_DROP - cpml.ALPHA_DROP), steep,
     )  # fmt: skip
 
 
-def _tables(setup: Setup, subdomain: decomposition.Subdomain, at_once: bool) -> SweepTables:
+def _tables(
+    setup: Discretization, subdomain: decomposition.Subdomain, at_once: bool
+) -> SweepTables:
     grid, dt = setup.grid, setup.clock.dt
     layer = _layer(setup)
     spacing = np.array(grid.spacing)[:, None]
@@ -86,7 +88,7 @@ def _tables(setup: Setup, subdomain: decomposition.Subdomain, at_once: bool) -> 
 
 
 def _coordinates(
-    setup: Setup, subdomain: decomposition.Subdomain
+    setup: Discretization, subdomain: decomposition.Subdomain
 ) -> tuple[np.ndarray, np.ndarray | None, np.ndarray]:
     """Return those z, y, x [m] of the nodes that the model is averaged at."""
     grid, a_halo = setup.grid, subdomain.halo
@@ -101,7 +103,7 @@ def _coordinates(
     return z, y, x
 
 
-def _medium(setup: Setup, subdomain: decomposition.Subdomain) -> dict[str, np.ndarray]:
+def _medium(setup: Discretization, subdomain: decomposition.Subdomain) -> dict[str, np.ndarray]:
     """Average the earth onto the nodes of a subdomain and its halo; one column if it is layered."""
     grid, (z, y, x) = setup.grid, _coordinates(setup, subdomain)
     spacing = dict(zip(AXES, grid.spacing, strict=True))
@@ -113,7 +115,7 @@ def _medium(setup: Setup, subdomain: decomposition.Subdomain) -> dict[str, np.nd
 
 
 def _own_densities(
-    setup: Setup, subdomain: decomposition.Subdomain, rho: np.ndarray
+    setup: Discretization, subdomain: decomposition.Subdomain, rho: np.ndarray
 ) -> dict[str, np.ndarray]:
     """Average densities about the velocities, in the planes z that keep them.
 
@@ -151,7 +153,11 @@ def _own_densities(
 
 
 def _density(
-    setup: Setup, subdomain: decomposition.Subdomain, name: str, planes: np.ndarray, axis: str
+    setup: Discretization,
+    subdomain: decomposition.Subdomain,
+    name: str,
+    planes: np.ndarray,
+    axis: str,
 ) -> np.ndarray:
     """Average a density (planes, y, x) half a cell along an axis from the nodes ("": at them)."""
     z, y, x = _coordinates(setup, subdomain)
@@ -171,7 +177,7 @@ def _next(values: np.ndarray, axis: int) -> np.ndarray:
 
 
 def subdomains(
-    setup: Setup, lane: int, parts: tuple[int, int] = (1, 1), number: int = 0, **how: float
+    setup: Discretization, lane: int, parts: tuple[int, int] = (1, 1), number: int = 0, **how: float
 ) -> list[list[decomposition.Subdomain]]:
     """Cut one of a setup's grids in parts along z and y, for lanes of so many numbers.
 
@@ -188,14 +194,14 @@ def subdomains(
     )
 
 
-def surroundings_of(setup: Setup) -> Surroundings:
+def surroundings_of(setup: Discretization) -> PointInterpolation:
     """Return what the weights of a run's sources and receivers depend on."""
     grid, physics, averaging = setup.grid, setup.physics, setup.scenario.averaging
     faces, first = image_faces(setup.scenario, grid, physics), setup.stencil.first
     layers = None
     if not setup.extremes.uniform:
         layers = layers_of(physics, setup.earth, grid, averaging, first, setup.contacts)
-    return Surroundings(
+    return PointInterpolation(
         grid, physics, setup.closure, any(f.kind == "free_surface" for f in faces),
         setup.stencil.order // 2, setup.slope, setup.contacts,
         row_norms(setup.contacts, first, grid.points[2]),
@@ -204,11 +210,12 @@ def surroundings_of(setup: Setup) -> Surroundings:
     )  # fmt: skip
 
 
-class Part:
+class SubdomainSolver:
     """One subdomain: its arrays, bound stages and sources."""
 
     def __init__(
-        self, setup: Setup, backend: Any, subdomain: decomposition.Subdomain, around: Surroundings
+        self, setup: Discretization, backend: Any, subdomain: decomposition.Subdomain,
+        around: PointInterpolation,
     ) -> None:  # fmt: skip
         physics, scenario = setup.physics, setup.scenario
         self.subdomain, self._backend = subdomain, backend
@@ -247,12 +254,14 @@ class Part:
             for parity in physics.parities
         ]
 
-    def state(self) -> dict[str, Held]:
+    def state(self) -> dict[str, CheckpointArray]:
         """Name all arrays that a step leaves for the next, and say what they hold."""
         # Stages may share their memory.
         memories = {id(m.array): m for stage in self.stages for m in stage.memories}.values()
         fields = self.fields.wavefield.items()
-        found = {name: Held(a, [self.subdomain.place(f"field.{name}")]) for name, a in fields}
+        found = {
+            name: CheckpointArray(a, [self.subdomain.place(f"field.{name}")]) for name, a in fields
+        }
         return found | {f"memory{n}": m for n, m in enumerate(memories)}
 
     def _fill(self, faces: list[Face], array: Any) -> None:

@@ -21,9 +21,9 @@ from seismo.equations.table import Physics
 from seismo.grid.coefficients import Stencil
 from seismo.grid.dispersion import Operator, Spectra
 from seismo.grid.grid import AXES, Grid
-from seismo.grid.surface_closure import Kind
+from seismo.grid.surface_closure import ClosureKind
 from seismo.model.earth import Earth
-from seismo.model.media import Medium, media_of
+from seismo.model.media import RepresentativeMedium, media_of
 
 _MOST_PAIRS = 2_000_000  # of sources and receivers whose distances are computed each
 _ISOTROPIC = {"pressure", "explosion"}
@@ -40,7 +40,7 @@ class Passage:
         distance: m.
     """
 
-    medium: Medium
+    medium: RepresentativeMedium
     velocity: float
     distance: float
 
@@ -69,7 +69,7 @@ class Waves:
     spacing: tuple[float, ...]
     second_order: bool
     longest: float
-    surface: Kind | None
+    surface: ClosureKind | None
     near_surface: float
     depth: float
     duration: float
@@ -124,7 +124,7 @@ class Waves:
 
 def waves_of(
     scenario: Any, physics: Physics, grid: Grid, earth: Earth, shots: Sequence[Shot],
-    groups: Sequence[ReceiverGroup], surface: Kind | None, near_surface: float,
+    groups: Sequence[ReceiverGroup], surface: ClosureKind | None, near_surface: float,
 ) -> Waves:  # fmt: skip
     """Return what the grid of a run has to carry.
 

@@ -53,7 +53,7 @@ def _tiles(boxes: np.ndarray, variant: Variant) -> np.ndarray:
 
 
 def _linked(tiles: np.ndarray, variant: Variant) -> np.ndarray:
-    """Tell of each tile whether the next one is its neighbour in a layer across z."""
+    """Whether, for each tile, the next one is its neighbour in a layer across z."""
     beside = (tiles[1:, 2:] == tiles[:-1, 2:]).all(axis=1) & (tiles[1:, 0] == tiles[:-1, 1])
     return np.append(beside & ("z" in variant.middle), False)
 

@@ -63,7 +63,7 @@ class Calls:
         call_one(np.array(self.row(0, len(self.costs)), np.uint64), self.clock[0])
 
     def row(self, first: int, last: int) -> tuple[int, ...]:
-        """Give the numbers of a call."""
+        """Return the numbers of a call."""
         return self.address, first, last, self.parameters.ctypes.data
 
 
@@ -90,7 +90,7 @@ def _of_the_host(group: list[Launch]) -> bool:
 
 
 def _pieces(step: Step, threads: int) -> Iterator[Callable[[int], None]]:
-    """Give functions (step) for what lies between two calls of the host, and for these."""
+    """Return functions (step) for what lies between two calls of the host, and for these."""
     for by_host, groups in groupby(step, _of_the_host):
         if by_host:
             yield from (_call_of(launch) for group in groups for launch in group)
@@ -167,13 +167,13 @@ def _rows(chain: Chain, first: int, last: int) -> Rows:
 
 
 def _links(chain: Chain) -> np.ndarray:
-    """Tell of each item whether the same thread has to take the next one."""
+    """Whether, for each item, the same thread has to take the next one."""
     links = chain[0].prepares
     return np.zeros(len(chain[0].costs), bool) if links is None else links
 
 
 def _by_shot(groups: list[list[Chain]], shots: list[int]) -> list[Rows]:
-    """Give each shot all calls of its items, in the order of the groups."""
+    """Return each shot all calls of its items, in the order of the groups."""
     strands: dict[int, Rows] = {shot: [] for shot in shots}
     for chain in (chain for group in groups for chain in group):
         owners: Any = chain[0].shots

@@ -12,7 +12,7 @@ from collections.abc import Callable
 from typing import Any
 
 from seismo.backends.base import BOX_COLUMNS, FIRST_SPAN, SPAN_COLUMNS
-from seismo.backends.cpu.vector_code import Code, Table, VectorLanes, either, loop
+from seismo.backends.cpu.vector_code import Code, IRArray, VectorLanes, either, loop
 from seismo.backends.operators.stencils import Place
 
 TABLES = (
@@ -46,9 +46,9 @@ class TileCode:
 
     def __call__(self, first: Code, last: Code, parameters: Code, step: Code) -> None:
         """Write all of it at the end of a builder: tiles first <= n < last, in any step."""
-        addresses = Table(parameters)
+        addresses = IRArray(parameters)
         named = {name: addresses[k] for k, name in enumerate(TABLES)}
-        integers, tiles = Table(named["integers"]), Table(named["tiles"])
+        integers, tiles = IRArray(named["integers"]), IRArray(named["tiles"])
         named |= {name: integers[k] for k, name in enumerate(INTEGERS)}
         arrays = [addresses[len(TABLES) + k] for k in range(self._count)]
         leads = [integers[len(INTEGERS) + k] for k in range(self._count)]
@@ -64,10 +64,10 @@ class TileCode:
                 self._plane(tile, named, place, z, pairs)
 
     def _numbers(self, address: Code, first: Any, count: int, stride: Any = 1) -> tuple[Code, ...]:
-        table = Table(address, self._lanes.kind)
+        table = IRArray(address, self._lanes.kind)
         return tuple(table[first + k * stride] for k in range(count))
 
-    def _plane(self, tile: Table, named: dict, place: dict, z: Code, arrays: list) -> None:
+    def _plane(self, tile: IRArray, named: dict, place: dict, z: Code, arrays: list) -> None:
         depth = z - named["surface"]
         row = depth.clip(z.constant(0), named["rows"] - 1)
         for name in ("up", "down"):

@@ -33,7 +33,7 @@ _NUMBERS = {"float32": ir.FloatType(), "float64": ir.DoubleType()}
 
 
 def _operator(name: str) -> tuple[Callable[..., Code], Callable[..., Code]]:
-    """Give the methods of an operator: this and that, that and this."""
+    """Return the methods of an operator: this and that, that and this."""
     return (
         lambda this, that: _both(name, this, that),
         lambda this, that: _both(name, this.constant(that), this),
@@ -54,25 +54,25 @@ class Code:
     __truediv__, __rtruediv__ = _operator("div")
 
     def below(self, other: Code) -> Code:
-        """Tell whether an integer, or each of a lane of them, is less than another."""
+        """Whether an integer, or each of a lane of them, is less than another."""
         return self.then(self.builder.icmp_signed("<", self.value, other.value))
 
     def equals(self, number: int) -> Code:
-        """Tell whether an integer has a value."""
+        """Whether an integer has a value."""
         return self.then(self.builder.icmp_signed("==", self.value, self.constant(number).value))
 
     def constant(self, number: float) -> Code:
-        """Give a Python number as code of the same kind."""
+        """Return a Python number as code of the same kind."""
         kind = self.value.type
         kind = kind.element if isinstance(kind, ir.VectorType) else kind
         return self.then(ir.Constant(kind, number))
 
     def then(self, value: ir.Value) -> Code:
-        """Give a new value at the end of the same builder."""
+        """Return a new value at the end of the same builder."""
         return Code(self.builder, value)
 
     def hidden(self) -> Code:
-        """Give the same integer without telling LLVM, which then works out anew what follows.
+        """Return the same integer without telling LLVM, which then works out anew what follows.
 
         Inside a loop an addition takes less than one more address that has to be kept.
         """
@@ -81,7 +81,7 @@ class Code:
         return self.then(self.builder.call(same, [self.value]))
 
     def clip(self, low: Code, high: Code) -> Code:
-        """Give the value, at least `low` and at most `high`."""
+        """Return the value, at least `low` and at most `high`."""
         value = self.builder.select(self.below(low).value, low.value, self.value)
         above = high.below(self.then(value)).value
         return self.then(self.builder.select(above, high.value, value))
@@ -106,7 +106,7 @@ def _spread(one: Code, kind: ir.Type) -> Code:
     return one.then(one.builder.shuffle_vector(first, undefined, order))
 
 
-class Table:
+class IRArray:
     """Numbers behind an address, read one by one."""
 
     def __init__(self, address: Code, kind: ir.Type = INTEGER) -> None:
@@ -117,9 +117,9 @@ class Table:
         at = index if isinstance(index, Code) else self._address.constant(index)
         return at.then(at.builder.load(_pointer(self._address, at, self._kind)))
 
-    def behind(self, count: Code) -> Table:
-        """Give the table of integers that begins after some."""
-        return Table(self._address + count * (INTEGER.width // 8))
+    def behind(self, count: Code) -> IRArray:
+        """Return the table of integers that begins after some."""
+        return IRArray(self._address + count * (INTEGER.width // 8))
 
 
 def _pointer(address: Code, index: Code, kind: ir.Type) -> ir.Value:
@@ -153,7 +153,7 @@ def _call(builder: ir.IRBuilder, name: str, arguments: list) -> None:
 
 @cache
 def _aligns() -> bool:
-    """Tell whether the processor that Numba compiles for shifts across two lanes.
+    """Whether the processor that Numba compiles for shifts across two lanes.
 
     LLVM turns such a shuffle of numbers into a slower one with a table, hence the assembler.
     """
@@ -198,7 +198,7 @@ class VectorLanes:
         return value
 
     def beside(self, n: int) -> Callable[[Code, Code], Code]:
-        """Give the function that reads a lane `n` points further along x.
+        """Return the function that reads a lane `n` points further along x.
 
         Loads that cross a cache line take twice the time of others: where there is an instruction
         for it, the lane is cut out of two aligned ones.
@@ -216,7 +216,7 @@ class VectorLanes:
         return read
 
     def level(self, n: int) -> Callable[[Code, Code, Code], Code]:
-        """Give the function that reads a lane `n` planes further along z."""
+        """Return the function that reads a lane `n` planes further along z."""
         return lambda source, index, stride: self.load(source, index + stride * n)
 
     row = level  # further along y
@@ -248,7 +248,7 @@ class VectorLanes:
 
 @lru_cache
 def vector_lanes(precision: str) -> VectorLanes:
-    """Give the lanes of a precision, always the same ones: operators are shared by lanes."""
+    """Return the lanes of a precision, always the same ones: operators are shared by lanes."""
     return VectorLanes(precision)
 
 

@@ -20,7 +20,7 @@ def arrays(argument: Any) -> list:
 
 
 def type_of(argument: Any, addresses: bool) -> Any:
-    """Give the type a kernel takes; `addresses` tells whether arrays are handed over as such."""
+    """Return the type a kernel takes; `addresses` tells whether arrays are handed over as such."""
     if isinstance(argument, tuple):
         return types.Tuple([type_of(a, addresses) for a in argument])
     if isinstance(argument, cupy.ndarray):

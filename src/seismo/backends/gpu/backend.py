@@ -29,7 +29,7 @@ from seismo.backends.base import (
     Variant,
 )
 from seismo.backends.gpu.kernels import BodyKernel, SweepKernel, beside_lines, turn_of
-from seismo.backends.gpu.layouts import Shape, Shapes, box_of, shape_for, shapes_of
+from seismo.backends.gpu.layouts import BlockShape, Shapes, box_of, shape_for, shapes_of
 from seismo.backends.gpu.march import Constants
 from seismo.backends.gpu.reduction import BLOCKS, THREADS, bind_largest
 
@@ -122,7 +122,7 @@ class GpuBackend:
         return bind_largest(self.card, field, self.precision, *self.search)
 
     def free_memory(self) -> int | None:
-        """Give the free bytes of the card."""
+        """Return the free bytes of the card."""
         return self.card.free_memory()
 
     def bandwidth(self) -> float:
@@ -130,7 +130,7 @@ class GpuBackend:
         return self.card.bandwidth()
 
     def health(self) -> dict[str, float]:
-        """Say how busy, full, hot the card is, and what it draws."""
+        """Describe how busy, full, hot the card is, and what it draws."""
         return self.card.health()
 
     def describe(self) -> dict[str, Any]:
@@ -212,7 +212,7 @@ class GpuBackend:
         return self.card.mark()
 
     def reaches(self, other: GpuBackend) -> bool:
-        """Tell whether the card sees the memory of another; see `Backend.reaches`."""
+        """Whether the card sees the memory of another; see `Backend.reaches`."""
         return self.card.reaches(other.card)
 
     def copy(self, given: Sequence[Any], rows: Rows, to: Sequence[Any], there: Rows) -> Launch:
@@ -278,7 +278,7 @@ class _Sweep:
             addresses=True, bounds=shape.bounds, writes=(*kept, *operands.writes),
         )  # fmt: skip
 
-    def _alone(self, shape: Shape, boxes: np.ndarray):
+    def _alone(self, shape: BlockShape, boxes: np.ndarray):
         """One box for all shots: the grid counts its blocks."""
         z0, z1, y0, y1, _, packed, x0, x1 = (int(n) for n in boxes[0, : FIRST_SPAN + 2])
         shots = len(boxes)
@@ -289,7 +289,7 @@ class _Sweep:
         unused = self._addresses[0]
         return box, volume, grid, unused
 
-    def _listed(self, at_ends: bool, shape: Shape, boxes: np.ndarray):
+    def _listed(self, at_ends: bool, shape: BlockShape, boxes: np.ndarray):
         """Many boxes: a table of blocks.
 
         Where rows end with half a line the two ends of neighbours share one, and take turns.

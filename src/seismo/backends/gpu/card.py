@@ -24,7 +24,7 @@ from seismo.backends.gpu.detect import cuda_version, driver_release
 from seismo.backends.gpu.graphs import Graphs
 from seismo.backends.gpu.health import health_of
 from seismo.backends.gpu.launch_order import Work
-from seismo.backends.gpu.ptx_cache import Kernel, Request, Tools, keep
+from seismo.backends.gpu.ptx_cache import CompiledKernel, CompileRequest, Tools, keep
 
 FIRST = -5  # a stream's highest priority; CUDA takes the nearest that the card has
 TO_HOST, FROM_HOST, BETWEEN = 2, 1, 3  # kinds of copies, as CUDA numbers them
@@ -46,7 +46,7 @@ class Card(Tools):
         self._sides: tuple[list[Any], list[Any]] = ([], [])
         self._messages: Any = None
         self._functions: dict[Any, Any] = {}
-        self._wanted: list[Request] = []
+        self._wanted: list[CompileRequest] = []
 
     @cached_property
     def name(self) -> str:
@@ -71,7 +71,7 @@ class Card(Tools):
         }
 
     def health(self) -> dict[str, float]:
-        """Say how busy, full and hot it is, and what it draws."""
+        """Describe how busy, full and hot it is, and what it draws."""
         return self._health()
 
     @cached_property
@@ -79,7 +79,7 @@ class Card(Tools):
         return health_of(self.device.pci_bus_id)
 
     def free_memory(self) -> int:
-        """Give the bytes that can still be allocated."""
+        """Return the bytes that can still be allocated."""
         return self.device.mem_info[0] + cupy.get_default_memory_pool().free_bytes()
 
     def bandwidth(self) -> float:
@@ -148,7 +148,8 @@ class Card(Tools):
         return lambda: cupy.cuda.get_current_stream().wait_event(reached)
 
     def launch(
-        self, kernel: Kernel, grid: tuple, block: tuple, arguments: tuple, *, addresses: bool,
+        self, kernel: CompiledKernel, grid: tuple, block: tuple, arguments: tuple, *,
+        addresses: bool,
         writes: tuple, bounds: tuple[int, int] | None = None,
     ) -> Work:  # fmt: skip
         """Bind a kernel to its arguments; it is compiled and loaded before it first runs.
@@ -163,7 +164,7 @@ class Card(Tools):
             bounds: threads of a block and blocks of a multiprocessor.
         """
         signature = tuple(type_of(a, addresses) for a in arguments)
-        request = Request(kernel, signature, bounds, addresses, self.capability)
+        request = CompileRequest(kernel, signature, bounds, addresses, self.capability)
         name, laid = request.name, tuple(words(arguments, addresses))
         self._wanted.append(request)
 
@@ -180,8 +181,8 @@ class Card(Tools):
             self.load()
         return self._functions[name][1]
 
-    def take_requests(self) -> list[Request]:
-        """Give the kernels that were bound since the last time; whoever asks sees to them."""
+    def take_requests(self) -> list[CompileRequest]:
+        """Return the kernels that were bound since the last time; whoever asks sees to them."""
         wanted, self._wanted = self._wanted, []
         return wanted
 
@@ -211,7 +212,7 @@ class Card(Tools):
         return Graphs(members).advance
 
     def side(self, number: int, urgent: bool) -> Any:
-        """Give one of the streams that record a graph; what is urgent runs first."""
+        """Return one of the streams that record a graph; what is urgent runs first."""
         streams = self._sides[urgent]
         while len(streams) <= number:
             priority = FIRST if urgent else None
@@ -219,7 +220,7 @@ class Card(Tools):
         return streams[number]
 
     def reaches(self, other: Card) -> bool:
-        """Tell whether launches here may use another card's memory, and see to it."""
+        """Whether launches here may use another card's memory, and see to it."""
         here, there, runtime = self.device.id, other.device.id, cupy.cuda.runtime
         if here != there and not runtime.deviceCanAccessPeer(here, there):
             return False

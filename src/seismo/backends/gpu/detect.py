@@ -46,7 +46,7 @@ class Gpu:
 
 
 @dataclass(frozen=True)
-class Link:
+class DeviceLink:
     """Two GPUs by their numbers: whether they reach each other's memory, and that by NVLink."""
 
     one: int
@@ -55,7 +55,7 @@ class Link:
     nvlink: bool
 
     def __str__(self) -> str:
-        """Say how what one sends comes to the other."""
+        """Describe how what one sends comes to the other."""
         way = (
             "over NVLink" if self.nvlink else "directly, over PCIe" if self.peers else "by the host"
         )
@@ -63,7 +63,7 @@ class Link:
 
 
 @dataclass(frozen=True)
-class Facts:
+class GpuEnvironment:
     """What there is; versions are None, and texts empty, where there is nothing.
 
     Attributes:
@@ -92,11 +92,11 @@ class Facts:
     runtime: Version | None = None
     nvvm_trouble: str = ""
     ptx: Version | None = None
-    links: tuple[Link, ...] = ()
+    links: tuple[DeviceLink, ...] = ()
 
 
 def numbers(version: str) -> Version:
-    """Give the leading numbers of a version: (14, 2, 0) for "14.2.0rc1"."""
+    """Return the leading numbers of a version: (14, 2, 0) for "14.2.0rc1"."""
     found: list[int] = []
     for part in version.split("."):
         digits = part[: len(part) - len(part.lstrip("0123456789"))]
@@ -111,17 +111,17 @@ def cuda_version(number: int) -> str:
     return f"{number // 1000}.{number % 1000 // 10}"
 
 
-def look() -> Facts:
+def look() -> GpuEnvironment:
     """Find out what there is; without a GPU, no package is imported."""
     driver, gpus, trouble, links = _ask_driver()
     visible = os.environ.get("CUDA_VISIBLE_DEVICES")
     if not gpus:
-        return Facts(driver, gpus, trouble, visible)
+        return GpuEnvironment(driver, gpus, trouble, visible)
     cupy = tuple((name, v) for name in CUPY_PACKAGES if (v := _installed(name)) is not None)
     numba_cuda = _installed("numba-cuda")
     runtime, cupy_trouble = _import_cupy() if cupy else (None, "")
     ptx, nvvm_trouble = _try_nvvm() if numba_cuda else (None, "")
-    return Facts(
+    return GpuEnvironment(
         driver, gpus, trouble, visible, _installed("numpy"), numba_cuda, cupy, cupy_trouble,
         runtime, nvvm_trouble, ptx, links,
     )  # fmt: skip
@@ -133,7 +133,7 @@ def visible_gpus() -> tuple[Gpu, ...]:
 
 
 def driver_release() -> str | None:
-    """Give the driver's own version, such as 580.95.05, None where nothing tells."""
+    """Return the driver's own version, such as 580.95.05, None where nothing tells."""
     try:
         words = _DRIVER_FILE.read_text(encoding="utf-8").split("\n", 1)[0].split()
     except OSError:
@@ -149,8 +149,8 @@ def _installed(package: str) -> str | None:
 
 
 @cache
-def _ask_driver() -> tuple[Version | None, tuple[Gpu, ...], str, tuple[Link, ...]]:
-    """Give the driver's CUDA version, its GPUs, what it complains about, and the GPUs' links."""
+def _ask_driver() -> tuple[Version | None, tuple[Gpu, ...], str, tuple[DeviceLink, ...]]:
+    """Return the driver's CUDA version, its GPUs, what it complains about, and the GPUs' links."""
     try:
         driver = ctypes.CDLL("libcuda.so.1")
         version, count = ctypes.c_int(), ctypes.c_int()
@@ -177,14 +177,14 @@ def _gpu(driver: Any, number: int) -> Gpu:
     return Gpu(name.value.decode(errors="replace"), (major, minor), memory.value)
 
 
-def _link(driver: Any, one: int, other: int) -> Link:
+def _link(driver: Any, one: int, other: int) -> DeviceLink:
     devices = [ctypes.c_int(), ctypes.c_int()]
     for number, device in zip((one, other), devices, strict=True):
         driver.cuDeviceGet(ctypes.byref(device), number)
     peers, atomics = ctypes.c_int(), ctypes.c_int()
     driver.cuDeviceCanAccessPeer(ctypes.byref(peers), *devices)
     driver.cuDeviceGetP2PAttribute(ctypes.byref(atomics), _ATOMICS, *devices)
-    return Link(one, other, bool(peers.value), bool(atomics.value))
+    return DeviceLink(one, other, bool(peers.value), bool(atomics.value))
 
 
 def _complaint(driver: Any, status: int) -> str:

@@ -138,7 +138,7 @@ def _capturing(stream: Any) -> Iterator[list[Any]]:
 
 
 def _streams(card: Any) -> tuple[Any, Any]:
-    """Give the streams of all launches but those of graphs."""
+    """Return the streams of all launches but those of graphs."""
     return card.main, cupy.cuda.Stream.null
 
 

@@ -24,7 +24,7 @@ import numpy as np
 from numba import cuda
 
 from seismo.backends.base import Variant
-from seismo.backends.gpu.layouts import LINE_LANES, Shape
+from seismo.backends.gpu.layouts import LINE_LANES, BlockShape
 from seismo.backends.gpu.march import Constants, marching
 from seismo.backends.gpu.march_x import across
 from seismo.backends.gpu.tile import tile_kernel
@@ -70,7 +70,7 @@ def beside_lines(stride: int, width: int) -> int:
 
 
 def turn_of(strides: np.ndarray, width: int, ends: np.ndarray) -> Turn | None:
-    """Say how odd rows are turned; None where all begin on lines, or where none would.
+    """Describe how odd rows are turned; None where all begin on lines, or where none would.
 
     Args:
         strides: distance of neighbours along y and z.
@@ -89,14 +89,14 @@ def _taking(lanes: Any, turn: Turn | None) -> Callable:
     return turn.taking(lanes) if turn else lanes.jit(lambda x, y: x)
 
 
-def _own_planes(shape: Shape) -> tuple[int, int]:
-    """Give how far apart the first planes of threads are, and how far a thread goes."""
+def _own_planes(shape: BlockShape) -> tuple[int, int]:
+    """Return how far apart the first planes of threads are, and how far a thread goes."""
     if shape.planes > 1:
         return shape.planes, shape.planes
     return 1, shape.points(1)[2]
 
 
-def table_kernel(lanes: Any, march: Callable, shape: Shape, turn: Turn | None) -> Callable:
+def table_kernel(lanes: Any, march: Callable, shape: BlockShape, turn: Turn | None) -> Callable:
     """Write the kernel whose blocks, each with a march of its threads, come from a table.
 
     Its arguments: the addresses that `place_maker` names, and the arrays.
@@ -126,7 +126,7 @@ def table_kernel(lanes: Any, march: Callable, shape: Shape, turn: Turn | None) -
 
 
 def box_kernel(
-    lanes: Any, march: Callable, shape: Shape, box: tuple[int, ...], volume: int, back: bool,
+    lanes: Any, march: Callable, shape: BlockShape, box: tuple[int, ...], volume: int, back: bool,
     turn: Turn | None,
 ) -> Callable:  # fmt: skip
     """Write the kernel of one box that all shots have, no layers.
@@ -177,14 +177,14 @@ class SweepKernel:
     variant: Variant
     precision: str
     constants: Constants
-    shape: Shape
+    shape: BlockShape
     box: tuple[int, ...] | None
     volume: int
     back: bool
     turn: Turn | None = None
 
     def __str__(self) -> str:
-        """Tell it from all other kernels."""
+        """Identify it among all kernels."""
         built_in = (self.variant, self.precision, self.shape, self.box, self.volume, self.back)
         return f"{_named(self.formula)} {built_in} {self.turn} {self.constants}"
 
@@ -225,7 +225,7 @@ class BodyKernel:
     rows: bool
 
     def __str__(self) -> str:
-        """Tell it from all other kernels."""
+        """Identify it among all kernels."""
         return f"{_named(self.body)} {self.rows}"
 
     def write(self, tools: Any) -> Callable:

@@ -61,7 +61,7 @@ def _constant(k: int):
 
 
 def _address(builder, kind, source):
-    """Give the address of a field that may come with lanes around it."""
+    """Return the address of a field that may come with lanes around it."""
     return builder.extract_value(source, 0) if isinstance(kind, types.BaseTuple) else source
 
 
@@ -210,7 +210,7 @@ def _register_arithmetic(lane: _LaneType) -> None:
 
 @lru_cache
 def cuda_lanes(precision: str) -> Any:
-    """Give the lane operations of a precision.
+    """Return the lane operations of a precision.
 
     Args:
         precision: "float32" or "float64".

@@ -111,7 +111,7 @@ def _beside(groups: Step) -> Iterator[Group]:
 
 
 def _pieces(work: Any, where: str) -> tuple[set[Piece], set[Piece]]:
-    """Give what a launch reads, and what it changes."""
+    """Return what a launch reads, and what it changes."""
     writes = {(array, part) for array in work.writes for part in CHANGES[where]}
     return {(array, part) for array in work.reads for part in READS[where]} - writes, writes
 

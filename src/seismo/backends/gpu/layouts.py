@@ -25,7 +25,7 @@ MOST_ALONG_Z = 64  # threads of a block, says CUDA
 
 
 @dataclass(frozen=True)
-class Shape:
+class BlockShape:
     """How a kernel's threads are laid out.
 
     Attributes:
@@ -49,8 +49,8 @@ class Shape:
         """Threads of a block, and blocks of a multiprocessor."""
         return math.prod(self.threads), self.blocks_per_multiprocessor
 
-    def fitted(self, lanes: int) -> Shape:
-        """Give the layout for rows of so many lanes: whole warps, unless many would idle.
+    def fitted(self, lanes: int) -> BlockShape:
+        """Return the layout for rows of so many lanes: whole warps, unless many would idle.
 
         In a plane threads that would idle along x take rows further down, while warps reach over
         whole lines of memory.
@@ -69,65 +69,65 @@ class Shape:
 
 
 def _idle(lanes: int, width: int) -> bool:
-    """Tell whether many threads of rows so wide would idle."""
+    """Whether many threads of rows so wide would idle."""
     return lanes < (1.0 - IDLE) * -(-lanes // width) * width
 
 
 Key = tuple[str, str, str, int]
-Shapes = dict[Key, Shape]
+Shapes = dict[Key, BlockShape]
 
 
 def box_of(stretched: str) -> str:
-    """Tell what kind of box has some axes stretched."""
+    """Return what kind of box has some axes stretched."""
     if stretched == "x":
         return "side"
     return "corner" if "x" in stretched else ("inner", "layer", "edge")[len(stretched)]
 
 
-def shape_for(shapes: Shapes, key: Key) -> Shape:
+def shape_for(shapes: Shapes, key: Key) -> BlockShape:
     """Look a layout up; of the orders in the table the next one counts."""
     *what, order = key
     near = min((k for k in shapes if list(k[:3]) == what), key=lambda k: abs(k[3] - order))
     return shapes[near]
 
 
-def _alike(kind: str, boxes: str, shape: Shape, axes: str = "xyz") -> Shapes:
+def _alike(kind: str, boxes: str, shape: BlockShape, axes: str = "xyz") -> Shapes:
     return {(axes, kind, box, order): shape for box in boxes.split() for order in (4, 8)}
 
 
 # Measured on an H200 (`benchmarks/`).
 H200: Shapes = {
-    ("xyz", "second", "inner", 4): Shape((32, 8, 1), 8, 2),
-    ("xyz", "second", "inner", 8): Shape((32, 16, 1), 32, 1, ahead=2),
-    ("xyz", "second", "layer", 4): Shape((32, 8, 1), 64, 2, ahead=1),
-    ("xyz", "second", "layer", 8): Shape((32, 4, 1), 64, 3, ahead=1),
-    ("xyz", "second", "layer", 16): Shape((32, 4, 1), 64, 2),  # else registers spill
-    **_alike("second", "edge", Shape((32, 2, 2), 1, 4)),
-    ("xyz", "second", "side", 4): Shape((8, 16, 1), 1, 8),
-    ("xyz", "second", "side", 8): Shape((8, 8, 2), 1, 10),
-    ("xyz", "second", "side", 10): Shape((8, 4, 4), 1, 5),  # else registers spill
-    **_alike("second", "corner", Shape((8, 4, 4), 1, 4)),
-    **_alike("divergence", "inner", Shape((16, 8, 2), 1, 3)),
-    **_alike("divergence", "layer edge", Shape((32, 8, 1), 1, 3)),
-    **_alike("divergence", "side corner", Shape((8, 8, 4), 1, 3)),
-    ("xyz", "gradient", "inner", 4): Shape((32, 4, 2), 1, 4),
-    ("xyz", "gradient", "inner", 8): Shape((32, 8, 1), 1, 3),
-    **_alike("gradient", "layer edge", Shape((32, 8, 1), 1, 3)),
-    **_alike("gradient", "side corner", Shape((8, 8, 2), 1, 4)),
-    **_alike("second", "inner", Shape((32, 1, 8), 1, 4), "xz"),
-    **_alike("second", "layer", Shape((16, 1, 8), 1, 6), "xz"),
-    **_alike("second", "side corner", Shape((8, 1, 16), 1, 4), "xz"),
-    **_alike("divergence", "inner", Shape((32, 1, 4), 1, 8), "xz"),
-    **_alike("divergence", "layer", Shape((32, 1, 4), 1, 2), "xz"),
-    **_alike("divergence", "side corner", Shape((8, 1, 16), 1, 2), "xz"),
-    **_alike("gradient", "inner", Shape((32, 1, 4), 1, 8), "xz"),
-    **_alike("gradient", "layer", Shape((32, 1, 4), 1, 2), "xz"),
-    **_alike("gradient", "side corner", Shape((8, 1, 16), 1, 2), "xz"),
+    ("xyz", "second", "inner", 4): BlockShape((32, 8, 1), 8, 2),
+    ("xyz", "second", "inner", 8): BlockShape((32, 16, 1), 32, 1, ahead=2),
+    ("xyz", "second", "layer", 4): BlockShape((32, 8, 1), 64, 2, ahead=1),
+    ("xyz", "second", "layer", 8): BlockShape((32, 4, 1), 64, 3, ahead=1),
+    ("xyz", "second", "layer", 16): BlockShape((32, 4, 1), 64, 2),  # else registers spill
+    **_alike("second", "edge", BlockShape((32, 2, 2), 1, 4)),
+    ("xyz", "second", "side", 4): BlockShape((8, 16, 1), 1, 8),
+    ("xyz", "second", "side", 8): BlockShape((8, 8, 2), 1, 10),
+    ("xyz", "second", "side", 10): BlockShape((8, 4, 4), 1, 5),  # else registers spill
+    **_alike("second", "corner", BlockShape((8, 4, 4), 1, 4)),
+    **_alike("divergence", "inner", BlockShape((16, 8, 2), 1, 3)),
+    **_alike("divergence", "layer edge", BlockShape((32, 8, 1), 1, 3)),
+    **_alike("divergence", "side corner", BlockShape((8, 8, 4), 1, 3)),
+    ("xyz", "gradient", "inner", 4): BlockShape((32, 4, 2), 1, 4),
+    ("xyz", "gradient", "inner", 8): BlockShape((32, 8, 1), 1, 3),
+    **_alike("gradient", "layer edge", BlockShape((32, 8, 1), 1, 3)),
+    **_alike("gradient", "side corner", BlockShape((8, 8, 2), 1, 4)),
+    **_alike("second", "inner", BlockShape((32, 1, 8), 1, 4), "xz"),
+    **_alike("second", "layer", BlockShape((16, 1, 8), 1, 6), "xz"),
+    **_alike("second", "side corner", BlockShape((8, 1, 16), 1, 4), "xz"),
+    **_alike("divergence", "inner", BlockShape((32, 1, 4), 1, 8), "xz"),
+    **_alike("divergence", "layer", BlockShape((32, 1, 4), 1, 2), "xz"),
+    **_alike("divergence", "side corner", BlockShape((8, 1, 16), 1, 2), "xz"),
+    **_alike("gradient", "inner", BlockShape((32, 1, 4), 1, 8), "xz"),
+    **_alike("gradient", "layer", BlockShape((32, 1, 4), 1, 2), "xz"),
+    **_alike("gradient", "side corner", BlockShape((8, 1, 16), 1, 2), "xz"),
 }
 
 
 def shapes_file(card: str) -> Path:
-    """Say where the table of a card of that name is kept."""
+    """Describe where the table of a card of that name is kept."""
     return kept_code().folder / f"shapes-{re.sub('[^A-Za-z0-9]+', '-', card)}.json"
 
 
@@ -148,7 +148,7 @@ def keep_shapes(card: str, shapes: Shapes) -> Path:
 
 
 def shapes_of(card: str) -> Shapes:
-    """Give the table for cards of that name: the H200's, where none is kept.
+    """Return the table for cards of that name: the H200's, where none is kept.
 
     Raises:
         DeviceError: what is kept cannot be read.
@@ -170,6 +170,6 @@ def _key(name: str) -> Key:
     return axes, kind, box, int(order)
 
 
-def _shape(threads: list[int], **rest) -> Shape:
+def _shape(threads: list[int], **rest) -> BlockShape:
     x, y, z = threads
-    return Shape((x, y, z), **rest)
+    return BlockShape((x, y, z), **rest)

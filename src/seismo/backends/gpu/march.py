@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 
 from seismo.backends.base import SweepTables
-from seismo.backends.gpu.layouts import Shape
+from seismo.backends.gpu.layouts import BlockShape
 from seismo.backends.operators.stencils import AXES, Place
 
 
@@ -157,7 +157,7 @@ def _row_of(lanes, used: bool, width: int) -> Callable:
     return _tuple_of(lanes, [element(k) for k in range(width)])
 
 
-def marching(lanes: Any, update: Callable, constants: Constants, shape: Shape) -> Callable:
+def marching(lanes: Any, update: Callable, constants: Constants, shape: BlockShape) -> Callable:
     """Make the function that does a thread's planes z, from `first` on and below `last`.
 
     It takes (addresses, arrays, x, y, first, last, *where), the last as `place_maker` has them.

@@ -34,7 +34,7 @@ _ONE_BY_ONE = threading.Lock()  # cards of one process want the same kernels
 ALONE = 2  # kernels that this process compiles itself: another one takes as long to start
 
 
-class Kernel(Protocol):
+class CompiledKernel(Protocol):
     """What a kernel is made of; it can be pickled, and its text names it."""
 
     def write(self, tools: Any) -> Any:
@@ -42,7 +42,7 @@ class Kernel(Protocol):
 
 
 @dataclass(frozen=True)
-class Request:
+class CompileRequest:
     """A kernel to compile.
 
     Attributes:
@@ -53,7 +53,7 @@ class Request:
         capability: of the card, such as (9, 0).
     """
 
-    kernel: Kernel
+    kernel: CompiledKernel
     signature: Any
     bounds: tuple[int, int] | None
     fastmath: bool
@@ -78,7 +78,7 @@ class Tools:
     """What kernels are written with: lanes, and plain functions that they can call."""
 
     def lanes(self, precision: str) -> Any:
-        """Give the lanes of a precision."""
+        """Return the lanes of a precision."""
         from seismo.backends.gpu.lanes import cuda_lanes
 
         return cuda_lanes(precision)
@@ -88,7 +88,7 @@ class Tools:
         return cuda.jit(device=True)(body)
 
 
-def keep(requests: list[Request]) -> dict[str, str]:
+def keep(requests: list[CompileRequest]) -> dict[str, str]:
     """Compile what is not kept yet; return the PTX of all by the names of their files."""
     with _ONE_BY_ONE:
         wanted = {request.name: request for request in requests}
@@ -108,7 +108,7 @@ def _read(name: str) -> str:
     return (kept_code().load(name) or b"").decode()
 
 
-def compile_elsewhere(requests: list[Request]) -> None:
+def compile_elsewhere(requests: list[CompileRequest]) -> None:
     """Share requests out between processes, which keep them; what fails is left undone."""
     processes = min(len(requests), machine.cores())
     command = [sys.executable, "-m", __name__]
@@ -150,7 +150,7 @@ def without_card(capability: tuple[int, int]) -> None:
     dispatcher.get_current_device = lambda: SimpleNamespace(compute_capability=capability)
 
 
-def compile_ptx(request: Request) -> str:
+def compile_ptx(request: CompileRequest) -> str:
     """Compile a kernel to PTX."""
     code, _ = cuda.compile(
         request.kernel.write(Tools()), types.void(*request.signature), device=False, abi="numba",
@@ -160,7 +160,7 @@ def compile_ptx(request: Request) -> str:
     return code if isinstance(code, str) else code.decode()
 
 
-def _compile(request: Request) -> str:
+def _compile(request: CompileRequest) -> str:
     text = compile_ptx(request)
     kept_code().store(request.name, text.encode())
     return text

@@ -17,12 +17,12 @@ from typing import Any
 
 from numba import cuda
 
-from seismo.backends.gpu.layouts import Shape
+from seismo.backends.gpu.layouts import BlockShape
 from seismo.backends.gpu.march import Constants, place_maker, queues_of
 
 
 def tile_kernel(
-    lanes: Any, update: Callable, constants: Constants, shape: Shape, box: tuple[int, ...],
+    lanes: Any, update: Callable, constants: Constants, shape: BlockShape, box: tuple[int, ...],
     volume: int, back: bool,
 ) -> Callable:  # fmt: skip
     """Write the kernel of one box, as `seismo.backends.gpu.kernels.box_kernel` does."""
@@ -81,7 +81,7 @@ def tile_kernel(
     return kernel
 
 
-def _filling(lanes: Any, shape: Shape, half: int, y_stride: int) -> Callable:
+def _filling(lanes: Any, shape: BlockShape, half: int, y_stride: int) -> Callable:
     """Make the function that copies the rows and columns around a block into the tile.
 
     It takes the tile, where the plane begins there, the field, the index of the plane's first

@@ -14,7 +14,7 @@ from __future__ import annotations
 
 from functools import partial
 
-from seismo.equations.table import Drive, Field, Physics, Stage, Term
+from seismo.equations.table import Field, Physics, SourceTerm, Stage, Term
 
 
 def _flux_2d(o):
@@ -66,14 +66,14 @@ def _pressure_3d(o):
 
 
 def coefficients(medium: dict, dt: float) -> dict:
-    """Give k = c^2 dt^2 [m^2] from the medium's `vp` [m/s]."""
+    """Return k = c^2 dt^2 [m^2] from the medium's `vp` [m/s]."""
     return {"k": (medium["vp"] * dt) ** 2}
 
 
 # s acts as c^2 dt^2 s; an explosion of moment M in the fluid as s = (d2M/dt2) / c^2.
-DRIVES: dict[str, tuple[Drive, ...]] = {
-    "pressure": (Drive("p", "", lambda mean, dt: mean("k")),),
-    "explosion": (Drive("p", "", lambda mean, dt: dt**2, derivative=2),),
+DRIVES: dict[str, tuple[SourceTerm, ...]] = {
+    "pressure": (SourceTerm("p", "", lambda mean, dt: mean("k")),),
+    "explosion": (SourceTerm("p", "", lambda mean, dt: dt**2, derivative=2),),
 }
 
 

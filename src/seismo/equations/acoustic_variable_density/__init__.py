@@ -19,7 +19,7 @@ from operator import attrgetter
 
 import numpy as np
 
-from seismo.equations.table import Drive, Even, Field, Physics, Stage, Term
+from seismo.equations.table import Field, IsotropicPlanes, Physics, SourceTerm, Stage, Term
 
 
 def _motion_2d(o):
@@ -117,24 +117,26 @@ def _pressure_3d(o):
 
 
 def coefficients(medium: dict, dt: float) -> dict:
-    """Give the densities / dt [kg/m^3] and `kappa` dt from `p_modulus` [Pa]."""
+    """Return the densities / dt [kg/m^3] and `kappa` dt from `p_modulus` [Pa]."""
     return inertia(medium, dt) | {"kappa": medium["p_modulus"] * dt}
 
 
 def inertia(medium: dict, dt: float) -> dict:
-    """Give `rho` and those of the components / dt [kg/m^3]."""
+    """Return `rho` and those of the components / dt [kg/m^3]."""
     return {name: values / dt for name, values in medium.items() if name.startswith("rho")}
 
 
 def one_density(medium: dict) -> np.ndarray:
-    """Tell where no fluids of unlike density share a cell: <rho> is 1 / <1 / rho>."""
+    """Return where no fluids of unlike density share a cell: <rho> is 1 / <1 / rho>."""
     solid = np.isnan(medium["rho_x"])
     return solid | np.isclose(medium["rho"], medium["rho_x"], rtol=1e-9, atol=0.0)
 
 
-def even_density(formula: Callable) -> Even:
+def even_density(formula: Callable) -> IsotropicPlanes:
     """Return what planes without contacts of unlike fluids have, from the formula of `rho`."""
-    return Even(formula, ("rho",), one_density, attrgetter("fluids_alike"), ("rho_x",), True)
+    return IsotropicPlanes(
+        formula, ("rho",), one_density, attrgetter("fluids_alike"), ("rho_x",), True
+    )
 
 
 def lightness(mean: Callable, dt: float) -> np.ndarray:
@@ -149,11 +151,11 @@ def drives(axes: str) -> dict:
     """
     return {
         "pressure": (
-            Drive("p", "", lambda mean, dt: mean("kappa") / (mean("rho") * dt), derivative=-1),
+            SourceTerm("p", "", lambda mean, dt: mean("kappa") / (mean("rho") * dt), derivative=-1),
         ),
-        "volume_rate": (Drive("p", "", lambda mean, dt: mean("kappa")),),
-        "explosion": (Drive("p", "", lambda mean, dt: dt, derivative=1),),
-        "force": tuple(Drive(f"v{a}", a, lightness) for a in axes),
+        "volume_rate": (SourceTerm("p", "", lambda mean, dt: mean("kappa")),),
+        "explosion": (SourceTerm("p", "", lambda mean, dt: dt, derivative=1),),
+        "force": tuple(SourceTerm(f"v{a}", a, lightness) for a in axes),
     }
 
 

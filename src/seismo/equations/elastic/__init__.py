@@ -37,7 +37,7 @@ from seismo.equations.elastic.velocity import (
     velocity_2d,
     velocity_3d,
 )
-from seismo.equations.table import Drive, Even, Field, Physics, Stage, Term
+from seismo.equations.table import Field, IsotropicPlanes, Physics, SourceTerm, Stage, Term
 
 FLUID_Q = 1e30  # 1 / (mu dt) of a fluid: finite, since lanes assume no infinities
 
@@ -170,7 +170,7 @@ def _surface_3d(o):
 
 
 def coefficients(medium: dict, dt: float) -> dict:
-    """Give densities / dt, the stiffnesses times dt, and their inverses `q` and `q66`.
+    """Return densities / dt, the stiffnesses times dt, and their inverses `q` and `q66`.
 
     Args:
         medium: `rho` and those of the components [kg/m^3], `c11`, `c13`, `c33`, `c44` and in 3-D
@@ -185,7 +185,7 @@ def coefficients(medium: dict, dt: float) -> dict:
 
 
 def one_rock(medium: dict) -> np.ndarray:
-    """Tell where one rock fills a cell, so that c11 and the shear stiffness tell all."""
+    """Return where one rock fills a cell, so that c11 and the shear stiffness tell all."""
     c11, mu, close = medium["c11"], medium["c44"], partial(np.isclose, rtol=1e-9, atol=0.0)
     alike = close(medium["c33"], c11) & np.isclose(medium["c13"], c11 - 2 * mu, 0, 1e-9 * c11)
     return alike & close(medium["c66"], mu) if "c66" in medium else alike
@@ -216,7 +216,7 @@ def observables(axes: str) -> dict:
 
 
 def _injection(mean, dt):
-    """Give c_p^2 dt: the pressure that a volume source s adds is c_p^2 times its integral."""
+    """Return c_p^2 dt: the pressure that a volume source s adds is c_p^2 times its integral."""
     return mean("c11") / (mean("rho") * dt)
 
 
@@ -228,18 +228,20 @@ def drives(axes: str) -> dict:
     """
     normal, shear = [a + a for a in axes], _pairs(axes)
     return {
-        "force": tuple(Drive(f"v{a}", a, lightness) for a in axes),
+        "force": tuple(SourceTerm(f"v{a}", a, lightness) for a in axes),
         "moment_tensor": tuple(
-            Drive(f"s{ab}", ab, lambda mean, dt: -dt, derivative=1) for ab in normal + shear
+            SourceTerm(f"s{ab}", ab, lambda mean, dt: -dt, derivative=1) for ab in normal + shear
         ),
         "explosion": tuple(
-            Drive(f"s{ab}", "", lambda mean, dt: -dt, derivative=1) for ab in normal
+            SourceTerm(f"s{ab}", "", lambda mean, dt: -dt, derivative=1) for ab in normal
         ),
         "pressure": tuple(
-            Drive(f"s{ab}", "", lambda mean, dt: -_injection(mean, dt), derivative=-1)
+            SourceTerm(f"s{ab}", "", lambda mean, dt: -_injection(mean, dt), derivative=-1)
             for ab in normal
         ),
-        "volume_rate": tuple(Drive(f"s{ab}", "", lambda mean, dt: -mean("c11")) for ab in normal),
+        "volume_rate": tuple(
+            SourceTerm(f"s{ab}", "", lambda mean, dt: -mean("c11")) for ab in normal
+        ),
     }
 
 
@@ -253,7 +255,7 @@ def _physics(axes: str, velocity, stress, surface, numbers: int) -> Physics:
     even = even_density(velocity[1])
     stresses = (*normal, *shear)
     momentum = Stage("velocity", (*v,), stresses, densities, velocity[0], slots=n, even=even)
-    even = Even(stress[1], ("c11", "q"), one_rock, attrgetter("uniform"))
+    even = IsotropicPlanes(stress[1], ("c11", "q"), one_rock, attrgetter("uniform"))
     hooke = Stage("stress", stresses, (*v,), stiffness, stress[0], slots=n, even=even)
     return Physics(
         name="elastic",
@@ -282,12 +284,12 @@ def _physics(axes: str, velocity, stress, surface, numbers: int) -> Physics:
 
 
 def two_dimensions() -> Physics:
-    """Give the P-SV equations in x and z."""
+    """Return the P-SV equations in x and z."""
     velocity, stress = (velocity_2d, even_velocity_2d), (_stress_2d, _even_stress_2d)
     return _physics("xz", velocity, stress, _surface_2d, 18)
 
 
 def three_dimensions() -> Physics:
-    """Give the equations in x, y and z."""
+    """Return the equations in x, y and z."""
     velocity, stress = (velocity_3d, even_velocity_3d), (_stress_3d, _even_stress_3d)
     return _physics("xyz", velocity, stress, _surface_3d, 30)

@@ -204,7 +204,7 @@ class _Waves:
 
     @property
     def traction(self) -> np.ndarray:
-        """Give s(0) (waves)."""
+        """Return s(0) (waves)."""
         return self.amplitudes[2].sum(axis=1)
 
     def fields(self, x: np.ndarray) -> list[tuple[np.ndarray, np.ndarray]]:

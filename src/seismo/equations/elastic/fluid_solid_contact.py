@@ -49,17 +49,17 @@ class Rock:
 
     @property
     def stiffness(self) -> float:
-        """Give lambda + 2 mu [Pa]."""
+        """Return lambda + 2 mu [Pa]."""
         return self.rho * self.vp**2
 
     @property
     def thin_stretch(self) -> float:
-        """Give l = lambda / (lambda + 2 mu)."""
+        """Return l = lambda / (lambda + 2 mu)."""
         return 1.0 - 2.0 * (self.vs / self.vp) ** 2
 
     @property
     def plate(self) -> float:
-        """Give E = 4 mu (lambda + mu) / (lambda + 2 mu) [Pa]."""
+        """Return E = 4 mu (lambda + mu) / (lambda + 2 mu) [Pa]."""
         return 4.0 * self.shear * (1.0 - (self.vs / self.vp) ** 2)
 
 
@@ -89,17 +89,17 @@ class Contact:
 
     @property
     def above(self) -> Rock:
-        """Give the medium above the contact."""
+        """Return the medium above the contact."""
         return self.own if self.row < self.beside else self.other
 
     @property
     def below(self) -> Rock:
-        """Give the medium below the contact."""
+        """Return the medium below the contact."""
         return self.other if self.row < self.beside else self.own
 
     @property
     def fastest(self) -> float:
-        """Give the speed of the faster medium [m/s]."""
+        """Return the speed of the faster medium [m/s]."""
         return max(self.own.vp, self.other.vp)
 
     @property
@@ -114,28 +114,28 @@ class Contact:
 
     @property
     def solid(self) -> Rock:
-        """Give the medium that holds shear."""
+        """Return the medium that holds shear."""
         return self.own if self.own.vs > 0 else self.other
 
     @property
     def solid_row(self) -> int:
-        """Give the row of the solid next to the contact."""
+        """Return the row of the solid next to the contact."""
         return self.half if self.solid_above else self.half + 1
 
     @property
     def solid_weight(self) -> float:
-        """Give how many cells of solid the solid row stands for."""
+        """Return how many cells of solid the solid row stands for."""
         return 1.0 - self.share if self.solid_row == self.row else 1.0 + self.share
 
     @property
     def centre(self) -> float:
-        """Give the row (with fraction) of the middle of what the solid row stands for."""
+        """Return the row (with fraction) of the middle of what the solid row stands for."""
         excess = 0.5 * (self.solid_weight - 1.0)
         return self.solid_row + (excess if self.solid_above else -excess)
 
     @property
     def strain(self) -> dict[int, float]:
-        """Give how much of d_x vx in each row belongs to the cell that the contact cuts.
+        """Return how much of d_x vx in each row belongs to the cell that the contact cuts.
 
         The strain of the fluid's part is that in its middle, on the line through two rows.
         """

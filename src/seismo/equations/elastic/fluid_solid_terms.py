@@ -41,7 +41,7 @@ class ShearPair:
         self._near = [i for i in near if 0 <= i < points]
 
     def _segment(self, half: int) -> tuple[float, float] | None:
-        """Give the first and last row of the solid about a half row, None in a fluid."""
+        """Return the first and last row of the solid about a half row, None in a fluid."""
         place, solid_above = min(self._ends, key=lambda end: abs(end[0] - half))
         if place == half or solid_above != (half < place):
             return None
@@ -54,7 +54,7 @@ class ShearPair:
         return pairs + [(half - m, -c[m]) for m in range(len(c))]
 
     def _swept(self, row: int) -> list[tuple[int, float]]:
-        """Give what the sweeps take from the half rows in a row of vx."""
+        """Return what the sweeps take from the half rows in a row of vx."""
         if row < len(self._closed):
             return list(enumerate(self._closed[row]))
         c = self._c
@@ -62,7 +62,7 @@ class ShearPair:
         return pairs + [(row - 1 - m, -c[m]) for m in range(len(c))]
 
     def corrections(self) -> tuple[Matrix, Matrix]:
-        """Give the weights of vx in sxz and of sxz in vx, to be added to those of the sweeps."""
+        """Return the weights of vx in sxz and of sxz in vx, to be added to those of the sweeps."""
         weight = {contact.solid_row: contact.solid_weight for contact in self._contacts}
         rise: Matrix = {}
         fall: Matrix = {}

@@ -18,7 +18,7 @@ from operator import attrgetter
 import numpy as np
 
 from seismo.equations.elastic import FLUID_Q
-from seismo.equations.table import Drive, Even, Field, Physics, Stage, Term
+from seismo.equations.table import Field, IsotropicPlanes, Physics, SourceTerm, Stage, Term
 
 
 def _velocity(o):
@@ -67,7 +67,7 @@ def _even_stress(o):
 
 
 def coefficients(medium: dict, dt: float) -> dict:
-    """Give `rho` / dt, `q_xy` and `q` from `rho` [kg/m^3], `mu_xy` and `mu_yz` [Pa]."""
+    """Return `rho` / dt, `q_xy` and `q` from `rho` [kg/m^3], `mu_xy` and `mu_yz` [Pa]."""
     floor = 1.0 / (FLUID_Q * dt)
     return {
         "rho": medium["rho"] / dt,
@@ -77,13 +77,13 @@ def coefficients(medium: dict, dt: float) -> dict:
 
 
 def one_modulus(medium: dict) -> np.ndarray:
-    """Tell where both stresses have one modulus."""
+    """Return where both stresses have one modulus."""
     return np.isclose(medium["mu_xy"], medium["mu_yz"], rtol=1e-9, atol=0.0)
 
 
 def two_dimensions() -> Physics:
-    """Give the SH equations in x and z."""
-    even = Even(_even_stress, ("q",), one_modulus, attrgetter("uniform"))
+    """Return the SH equations in x and z."""
+    even = IsotropicPlanes(_even_stress, ("q",), one_modulus, attrgetter("uniform"))
     return Physics(
         name="elastic_sh",
         axes="xz",
@@ -104,10 +104,10 @@ def two_dimensions() -> Physics:
             "stress": {"sxy": (Term("sxy"),), "syz": (Term("syz"),)},
         },
         drives={
-            "force": (Drive("vy", "y", lambda mean, dt: 1 / mean("rho")),),
+            "force": (SourceTerm("vy", "y", lambda mean, dt: 1 / mean("rho")),),
             "moment_tensor": (
-                Drive("sxy", "xy", lambda mean, dt: -dt, derivative=1),
-                Drive("syz", "yz", lambda mean, dt: -dt, derivative=1),
+                SourceTerm("sxy", "xy", lambda mean, dt: -dt, derivative=1),
+                SourceTerm("syz", "yz", lambda mean, dt: -dt, derivative=1),
             ),
         },
         fastest="vs",

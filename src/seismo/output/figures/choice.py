@@ -41,7 +41,7 @@ def trace_set(results: Results, name: str | None) -> TraceSet:
 
 
 def too_short(traces: TraceSet) -> str:
-    """Say why traces of one sample are not drawn; nothing of longer ones."""
+    """Explain why traces of one sample are not drawn; nothing of longer ones."""
     if len(traces.time) > 1:
         return ""
     return (

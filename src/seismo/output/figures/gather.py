@@ -251,7 +251,7 @@ def typical_peak(peaks: np.ndarray) -> float:
 
 
 def _uneven(peaks: np.ndarray, level: float) -> bool:
-    """Tell whether a scale for all makes boxes of more than a tenth of the traces."""
+    """Whether a scale for all makes boxes of more than a tenth of the traces."""
     return bool(np.mean(peaks > _BOX * level) > 0.1)
 
 

@@ -39,7 +39,7 @@ _LONGEST = 100  # letters of them
 
 
 @dataclass(frozen=True)
-class Kind:
+class FigureKind:
     """A kind of figure: its name, what it shows, its function and its usual file type.
 
     `asked` kinds are drawn when they are named only.
@@ -76,7 +76,7 @@ class Kind:
             raise ScenarioError(f"plot {self.name}: option {name}: {value!r}: {words}") from None
 
     def available(self, results: Results) -> bool:
-        """Say whether the file holds what this kind draws, and it is drawn without being named."""
+        """Whether the file holds what this kind draws, and it is drawn without being named."""
         if self.asked:
             return False
         if self.name == "model":
@@ -88,28 +88,28 @@ class Kind:
         return any(len(traces) and not too_short(traces) for traces in results.traces.values())
 
 
-KINDS: dict[str, Kind] = {
+KINDS: dict[str, FigureKind] = {
     kind.name: kind
     for kind in (
-        Kind("model", "the earth model with sources and receivers", model),
-        Kind("snapshot", "the wavefield over the model at several times", snapshot),
-        Kind("peaks", "maps of largest values", peaks),
-        Kind("gather", "a record section, as an image or as wiggles", gather),
-        Kind("traces", "seismograms by station and component", traces),
-        Kind("spectra", "amplitude spectra of traces and source", spectra),
-        Kind("telemetry", "speed and state of the device by time", telemetry, asked=True),
-        Kind("movie", "the wavefield over the model in motion", movie, ".gif", True),
+        FigureKind("model", "the earth model with sources and receivers", model),
+        FigureKind("snapshot", "the wavefield over the model at several times", snapshot),
+        FigureKind("peaks", "maps of largest values", peaks),
+        FigureKind("gather", "a record section, as an image or as wiggles", gather),
+        FigureKind("traces", "seismograms by station and component", traces),
+        FigureKind("spectra", "amplitude spectra of traces and source", spectra),
+        FigureKind("telemetry", "speed and state of the device by time", telemetry, asked=True),
+        FigureKind("movie", "the wavefield over the model in motion", movie, ".gif", True),
     )
 }
 
 
 def shared(names: Sequence[str], options: Mapping[str, Any]) -> dict[str, dict[str, Any]]:
-    """Give each of some kinds the options that it knows.
+    """Return each of some kinds the options that it knows.
 
     Raises:
         ScenarioError: a kind does not exist, none of them knows an option, or it cannot be that.
     """
-    kinds: list[Kind] = [choose(KINDS, name, "plot") for name in names]
+    kinds: list[FigureKind] = [choose(KINDS, name, "plot") for name in names]
     known = dict.fromkeys(option for kind in kinds for option in kind.options)
     for name in options:
         choose(known, name, f"options of {', '.join(names)}")
@@ -173,7 +173,7 @@ def draw(
     return path
 
 
-def _check_suffix(path: Path, kind: Kind) -> None:
+def _check_suffix(path: Path, kind: FigureKind) -> None:
     known = SUFFIXES if kind.writes_itself else (".png", ".pdf", ".svg", ".eps", ".jpg", ".webp")
     if path.suffix.lower() not in known:
         raise ScenarioError(f"{path}: a {kind.name} figure is a {', '.join(known)} file")

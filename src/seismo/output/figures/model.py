@@ -11,7 +11,7 @@ from matplotlib.figure import Figure
 from seismo.errors import ScenarioError
 from seismo.output.figures.choice import Names, components
 from seismo.output.figures.section import (
-    Section,
+    CrossSection,
     draw_geometry,
     draw_image,
     frame_section,
@@ -67,7 +67,12 @@ def model(results: Results, *, parameters: Names | None = None) -> Figure:
 
 
 def _draw_parameter(
-    results: Results, name: str, planes: Sequence[Section], row: Sequence, scale: float, unit: str
+    results: Results,
+    name: str,
+    planes: Sequence[CrossSection],
+    row: Sequence,
+    scale: float,
+    unit: str,
 ) -> None:
     axes = results.model.axes
     cuts = [p.oriented(results.model.values_of(name, p.index(axes)), axes) for p in planes]
@@ -84,7 +89,9 @@ def _draw_parameter(
         side_bar(row[-1], image, thickness=0.07, label=label)
 
 
-def _layout(count: int, planes: Sequence[Section], axes: dict[str, np.ndarray]) -> tuple[int, int]:
+def _layout(
+    count: int, planes: Sequence[CrossSection], axes: dict[str, np.ndarray]
+) -> tuple[int, int]:
     if len(planes) > 1:
         return count, len(planes)
     # Wide sections are stacked, tall ones stand side by side.
@@ -95,7 +102,7 @@ def _layout(count: int, planes: Sequence[Section], axes: dict[str, np.ndarray]) 
 
 
 def _height(
-    rows: int, columns: int, planes: Sequence[Section], axes: dict[str, np.ndarray]
+    rows: int, columns: int, planes: Sequence[CrossSection], axes: dict[str, np.ndarray]
 ) -> float:
     ratios = [plane.shape_ratio(axes) for plane in planes]
     if len(planes) > 1:

@@ -29,7 +29,7 @@ _HALO = [patheffects.withStroke(linewidth=2.5, foreground="black")]
 
 
 @dataclass(frozen=True)
-class Section:
+class CrossSection:
     """A plane: the axis to the right, the axis up or down the page, and where it cuts."""
 
     horizontal: str
@@ -38,7 +38,7 @@ class Section:
     position: float = 0.0
 
     def title(self) -> str:
-        """Say where a 3-D grid is cut, such as ``y = 11 km``; empty in 2-D."""
+        """Describe where a 3-D grid is cut, such as ``y = 11 km``; empty in 2-D."""
         if self.across is None:
             return ""
         factor, unit = length_unit([0.0, self.position])
@@ -64,7 +64,7 @@ class Section:
         return int(np.abs(values - self.position).argmin())
 
 
-def sections(axes: Mapping[str, np.ndarray], through: Mapping[str, float]) -> list[Section]:
+def sections(axes: Mapping[str, np.ndarray], through: Mapping[str, float]) -> list[CrossSection]:
     """Return the section of a 2-D grid, or the three of a 3-D grid that meet at a point."""
     names = list(axes)
     if len(names) == 2:
@@ -76,13 +76,13 @@ def sections(axes: Mapping[str, np.ndarray], through: Mapping[str, float]) -> li
         middle = float(np.mean(axes[across][[0, -1]]))
         position = float(np.clip(through.get(across, middle), axes[across][0], axes[across][-1]))
         plane = _pair([name for name in names if name != across])
-        found.append(Section(plane.horizontal, plane.vertical, across, position))
+        found.append(CrossSection(plane.horizontal, plane.vertical, across, position))
     return found
 
 
 def chosen_section(
     axes: Mapping[str, np.ndarray], through: Mapping[str, float], across: str | None
-) -> Section:
+) -> CrossSection:
     """Return one section: in 3-D the one across axis `across`, by default y.
 
     Args:
@@ -135,7 +135,7 @@ def surface_of(results: Results, axes: Mapping[str, np.ndarray]) -> dict[str, fl
 
 def draw_image(
     panel: Axes,
-    section: Section,
+    section: CrossSection,
     values: np.ndarray,
     axes: Mapping[str, np.ndarray],
     scale: float,
@@ -148,7 +148,7 @@ def draw_image(
 
 
 def frame_section(
-    panel: Axes, section: Section, axes: Mapping[str, np.ndarray], scale: float, unit: str
+    panel: Axes, section: CrossSection, axes: Mapping[str, np.ndarray], scale: float, unit: str
 ) -> None:
     """Set limits, labels and directions: z down the page, everything to scale."""
     panel.set_aspect("equal")
@@ -162,7 +162,7 @@ def frame_section(
 
 def draw_geometry(
     panel: Axes,
-    section: Section,
+    section: CrossSection,
     results: Results,
     axes: Mapping[str, np.ndarray],
     scale: float,
@@ -220,9 +220,9 @@ def source_place(results: Results, shot: str | None) -> dict[str, float]:
 
 
 def _receiver_places(
-    results: Results, section: Section, axes: Mapping[str, np.ndarray]
+    results: Results, section: CrossSection, axes: Mapping[str, np.ndarray]
 ) -> np.ndarray:
-    """Give where receivers are marked (2, n), set by set: a line of many hides no station."""
+    """Return where receivers are marked (2, n), set by set: a line of many hides no station."""
     shown = [np.empty((2, 0))]
     for traces in results.traces.values():
         along, down = traces.column(section.horizontal), traces.column(section.vertical)
@@ -238,8 +238,10 @@ def _thinned(places: np.ndarray) -> np.ndarray:
     return places[:, (places.shape[1] - 1) % step // 2 :: step]
 
 
-def _within(places: np.ndarray, section: Section, axes: Mapping[str, np.ndarray]) -> np.ndarray:
-    """Tell which places (2, n) lie on the axes, or less than a point beyond a decimated one."""
+def _within(
+    places: np.ndarray, section: CrossSection, axes: Mapping[str, np.ndarray]
+) -> np.ndarray:
+    """Return which places (2, n) lie on the axes, or less than a point beyond a decimated one."""
     within = np.ones(places.shape[1], bool)
     for along, name in zip(places, (section.horizontal, section.vertical), strict=True):
         step = np.ptp(axes[name][:2])
@@ -247,10 +249,10 @@ def _within(places: np.ndarray, section: Section, axes: Mapping[str, np.ndarray]
     return within
 
 
-def _pair(names: Sequence[str]) -> Section:
+def _pair(names: Sequence[str]) -> CrossSection:
     if "z" in names:
-        return Section(next(name for name in names if name != "z"), "z")
-    return Section("y", "x")
+        return CrossSection(next(name for name in names if name != "z"), "z")
+    return CrossSection("y", "x")
 
 
 def _edges(values: np.ndarray, scale: float) -> tuple[float, float]:

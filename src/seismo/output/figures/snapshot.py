@@ -27,7 +27,7 @@ from seismo.output.figures.choice import (
     snapshot_series,
 )
 from seismo.output.figures.section import (
-    Section,
+    CrossSection,
     chosen_section,
     draw_geometry,
     draw_image,
@@ -122,7 +122,7 @@ class Scene:
         self.unit = self.series.unit(self.field)
         self.axes = self.series.axes
         through = source_place(results, self.series.shot)
-        self.section: Section = chosen_section(self.axes, through, section)
+        self.section: CrossSection = chosen_section(self.axes, through, section)
         self.scale, self.length = length_unit(*self.axes.values())
         self.ratio = self.section.shape_ratio(self.axes)
 
@@ -184,7 +184,7 @@ class Scene:
             draw_image(panel, section, values, axes, self.scale, cmap=GROUND, zorder=0)
 
     @cached_property
-    def _ground(self) -> tuple[Section, np.ndarray, dict[str, np.ndarray]] | None:
+    def _ground(self) -> tuple[CrossSection, np.ndarray, dict[str, np.ndarray]] | None:
         # Read once: a section of a large compressed volume is costly.
         ground = self.results.model
         axes = ground.axes
@@ -194,7 +194,7 @@ class Scene:
             return None
         return section, section.oriented(ground.values_of(name, section.index(axes)), axes), axes
 
-    def _ground_section(self, axes: dict[str, np.ndarray]) -> Section | None:
+    def _ground_section(self, axes: dict[str, np.ndarray]) -> CrossSection | None:
         shown = {self.section.horizontal, self.section.vertical}
         across = [axis for axis in axes if axis not in shown]
         if not shown <= set(axes) or len(across) > 1:
@@ -202,7 +202,7 @@ class Scene:
         if not across:
             return self.section
         position = self.series.plane.get(across[0], self.section.position)
-        return Section(self.section.horizontal, self.section.vertical, across[0], position)
+        return CrossSection(self.section.horizontal, self.section.vertical, across[0], position)
 
 
 def opacity(values: np.ndarray, level: float) -> np.ndarray:

@@ -7,15 +7,17 @@ from pathlib import Path
 
 from seismo.errors import ScenarioError
 from seismo.output.atomic_file import write_new
-from seismo.runs.batch.profile import Profile, load_profile
+from seismo.runs.batch.profile import MachineProfile, load_profile
 from seismo.runs.batch.script import batch_script, job_name
-from seismo.runs.check.feasible_ranks import Crowd
+from seismo.runs.check.feasible_ranks import FeasibleRanks
 from seismo.scenario import Scenario
 
-__all__ = ["Profile", "batch_script", "load_profile", "submit", "write_script"]
+__all__ = ["MachineProfile", "batch_script", "load_profile", "submit", "write_script"]
 
 
-def write_script(scenario: Scenario, profile: Profile, folder: Path, replace: bool = False) -> Path:
+def write_script(
+    scenario: Scenario, profile: MachineProfile, folder: Path, replace: bool = False
+) -> Path:
     """Write the batch script into a folder, where the job will run.
 
     Raises:
@@ -29,7 +31,7 @@ def write_script(scenario: Scenario, profile: Profile, folder: Path, replace: bo
     return path
 
 
-def _refuse_too_many(scenario: Scenario, profile: Profile) -> None:
+def _refuse_too_many(scenario: Scenario, profile: MachineProfile) -> None:
     """Refuse a job whose run would be refused when it begins."""
     ranks, what = profile.nodes * profile.ranks, "ranks"
     shares, told = profile.gpus, f"nodes: {profile.nodes}, ranks: {profile.ranks}"
@@ -37,7 +39,7 @@ def _refuse_too_many(scenario: Scenario, profile: Profile) -> None:
         ranks, what, told = shares, "GPUs", f"gpus: {shares}"
     if max(ranks, shares) <= 1:
         return
-    crowd = Crowd(scenario)
+    crowd = FeasibleRanks(scenario)
     if ranks == 1:  # each GPU has a share of the shots
         if shares > crowd.shots:
             raise ScenarioError(

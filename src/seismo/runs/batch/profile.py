@@ -13,7 +13,7 @@ from pydantic_core import core_schema
 
 from seismo.errors import ScenarioError
 from seismo.scenario import error_messages
-from seismo.scenario.base import Field, Integer, Name, Part, PositiveTime, Truth
+from seismo.scenario.base import Field, Integer, Name, PositiveTime, ScenarioSection, Truth
 from seismo.scenario.reader import read_file
 
 Count = Annotated[Integer, Field(ge=1, le=100_000)]
@@ -45,7 +45,7 @@ Memory = Annotated[
 ]
 
 
-class Profile(Part):
+class MachineProfile(ScenarioSection):
     """The resources of one job."""
 
     backend: Literal["cpu", "gpu"] = Field("cpu", description="where the run goes")
@@ -74,7 +74,7 @@ class Profile(Part):
     )
 
 
-def load_profile(path: str | os.PathLike[str]) -> Profile:
+def load_profile(path: str | os.PathLike[str]) -> MachineProfile:
     """Read and check a profile.
 
     Raises:
@@ -83,9 +83,9 @@ def load_profile(path: str | os.PathLike[str]) -> Profile:
     file = Path(path)
     document, found = read_file(file), []
     try:
-        profile = Profile.model_validate({} if document.data is None else document.data)
+        profile = MachineProfile.model_validate({} if document.data is None else document.data)
     except ValidationError as error:
-        found = error_messages.translate(error, Profile, document)
+        found = error_messages.translate(error, MachineProfile, document)
     if found or document.mistakes:
         raise error_messages.scenario_error(document, found)
     least, devices = {"gpu": 1}.get(profile.backend, 0), profile.gpus

@@ -13,7 +13,7 @@ import sys
 from pathlib import Path
 
 from seismo.errors import CHECKPOINTED, ScenarioError
-from seismo.runs.batch.profile import Profile
+from seismo.runs.batch.profile import MachineProfile
 from seismo.scenario import Scenario
 
 # All ranks end where one does, and each may use its share of the cores.
@@ -32,7 +32,7 @@ exit "$code"
 """
 
 
-def batch_script(scenario: Scenario, profile: Profile, folder: Path) -> str:
+def batch_script(scenario: Scenario, profile: MachineProfile, folder: Path) -> str:
     """Write the batch script that runs a scenario, from a folder, with the means of a profile.
 
     Raises:
@@ -66,7 +66,7 @@ def batch_script(scenario: Scenario, profile: Profile, folder: Path) -> str:
 
 
 def job_name(scenario: Scenario) -> str:
-    """Give the name of the job: that of the scenario's file, as far as SLURM takes it."""
+    """Return the name of the job: that of the scenario's file, as far as SLURM takes it."""
     stem = "" if scenario.path is None else scenario.path.stem
     return re.sub(r"[^A-Za-z0-9._-]", "_", stem)[:64].lstrip("-.") or "seismo"
 
@@ -82,8 +82,8 @@ def slurm_time(seconds: float) -> str:
     return f"{hours // 24}-{hours % 24:02d}:{minutes:02d}:{rest:02d}"
 
 
-def _commands(scenario: Scenario, profile: Profile) -> list[str]:
-    """Give a command for each run: one, on all ranks or GPUs, or one for each GPU of a survey."""
+def _commands(scenario: Scenario, profile: MachineProfile) -> list[str]:
+    """Return a command for each run: one, on all ranks or GPUs, or one for each GPU of a survey."""
     file = str(scenario.path)
     file = f"./{file}" if file.startswith("-") else file  # else it would be an option
     words = [sys.executable, "-m", "seismo", "run", file, "--resume"]

@@ -1,4 +1,4 @@
-"""Say how fast this machine steps, in numbers that mean the same on every machine.
+"""Describe how fast this machine steps, in numbers that mean the same on every machine.
 
 Points per second say nothing without the memory they move. A stencil code that reuses each loaded
 value perfectly still has to read and write every field once a step; those bytes, times the points
@@ -28,7 +28,7 @@ from rich.console import Console
 from rich.table import Table
 
 from seismo.backends import machine
-from seismo.backends.select import Choice
+from seismo.backends.select import BackendChoice
 from seismo.errors import SeismoError
 from seismo.runs.bench.cases import (
     CARD_CASES,
@@ -145,21 +145,23 @@ def measure_bandwidth(megabytes: int = 512, repeats: int = 7) -> Bandwidth:
     )
 
 
-def _own_copies(choice: Choice) -> Bandwidth:
+def _own_copies(choice: BackendChoice) -> Bandwidth:
     rate = choice.make("float32").bandwidth() / 1e9
     return Bandwidth(update=rate, copy=rate)
 
 
 # What the host's own loops measure is measured with them; other machines time their copies.
-_YARDSTICKS: dict[str, Callable[[Choice], Bandwidth]] = {"cpu": lambda _: measure_bandwidth()}
+_YARDSTICKS: dict[str, Callable[[BackendChoice], Bandwidth]] = {
+    "cpu": lambda _: measure_bandwidth()
+}
 
 
-def yardstick(choice: Choice) -> Bandwidth:
+def yardstick(choice: BackendChoice) -> Bandwidth:
     """Measure the bandwidth that the speed of a backend is held against."""
     return _YARDSTICKS.get(choice.name, _own_copies)(choice)
 
 
-def prepare(case: Case, choice: Choice | None = None) -> Any:
+def prepare(case: Case, choice: BackendChoice | None = None) -> Any:
     """Build the simulation of a case, compiled and with its pages touched, ready to be timed.
 
     Of a survey it is the first batch of shots. Raises SeismoError when the points differ.
@@ -183,7 +185,7 @@ def _validated(scenario: dict[str, Any]) -> Any:
     return Scenario.model_validate(scenario)
 
 
-def time_once(case: Case, choice: Choice | None = None) -> tuple[float, Any]:
+def time_once(case: Case, choice: BackendChoice | None = None) -> tuple[float, Any]:
     """Time the steps of a case once, s; a fresh build each time, so that no repeat inherits."""
     built = prepare(case, choice)
     start = time.perf_counter()
@@ -207,7 +209,7 @@ def run_cases(
     names: Iterable[str] = (),
     repeats: int = 3,
     bandwidth: Bandwidth | None = None,
-    choice: Choice | None = None,
+    choice: BackendChoice | None = None,
 ) -> Iterator[Row]:
     """Time the named cases (the five for CPUs when none is named); give a row for each in turn.
 
@@ -258,7 +260,7 @@ def describe_machine() -> dict[str, Any]:
 
 
 def write_json(
-    path: Path | str, rows: Sequence[Row], bandwidth: Bandwidth, choice: Choice | None = None
+    path: Path | str, rows: Sequence[Row], bandwidth: Bandwidth, choice: BackendChoice | None = None
 ) -> None:
     """Write rows, bandwidth and machine as JSON; the file appears whole or not at all."""
     device = choice.make("float32").describe() if choice else {}

@@ -6,7 +6,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import Any
 
-from seismo.backends.select import Choice
+from seismo.backends.select import BackendChoice
 from seismo.errors import ScenarioError
 
 SPACING = 10.0
@@ -119,12 +119,12 @@ _TUNING = {  # points along an axis, of the cases above, and steps: few, for man
 
 
 def tuning_case(physics: str, axes: str, order: int) -> Case:
-    """Give the case that layouts of threads are compared by."""
+    """Return the case that layouts of threads are compared by."""
     points, steps = _TUNING[physics, axes]
     return _case(f"{physics} {len(axes)}-D order {order}", physics, len(axes), points, order, steps)
 
 
-def usual(choice: Choice) -> list[str]:
+def usual(choice: BackendChoice) -> list[str]:
     """Name the cases that say most about a machine."""
     return list(_USUAL.get(choice.name, CASES))
 

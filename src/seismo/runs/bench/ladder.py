@@ -15,7 +15,7 @@ from seismo.errors import ScenarioError
 
 
 def find() -> Any:
-    """Give the ladder's module that measures and reports (`ladder.report`).
+    """Return the ladder's module that measures and reports (`ladder.report`).
 
     Raises:
         ScenarioError: the sources are not here.

@@ -19,15 +19,15 @@ from math import inf
 from typing import Any
 
 from seismo.backends.gpu.backend import GpuBackend
-from seismo.backends.gpu.layouts import H200, Key, Shape, Shapes
-from seismo.backends.gpu.ptx_cache import Request, compile_elsewhere
+from seismo.backends.gpu.layouts import H200, BlockShape, Key, Shapes
+from seismo.backends.gpu.ptx_cache import CompileRequest, compile_elsewhere
 from seismo.backends.kernel_cache import kept_code
 from seismo.runs.bench import time_again
 from seismo.runs.bench.cases import Case, tuning_case
 from seismo.runs.check.memory import memory_of
-from seismo.runs.check.resources import Demand, demands
+from seismo.runs.check.resources import MemoryDemand, demands
 from seismo.scenario import Scenario
-from seismo.solver.discretization import Setup, prepare
+from seismo.solver.discretization import Discretization, discretize
 from seismo.solver.simulation import Simulation
 
 BETTER = 0.99  # of the time: less is noise
@@ -40,20 +40,20 @@ BOXES = {
 ORDERS = (4, 8)
 
 
-def _plain(*layouts: tuple[int, int, int, int]) -> list[Shape]:
-    return [Shape((x, y, z), 1, blocks) for x, y, z, blocks in layouts]
+def _plain(*layouts: tuple[int, int, int, int]) -> list[BlockShape]:
+    return [BlockShape((x, y, z), 1, blocks) for x, y, z, blocks in layouts]
 
 
 _MARCHES = [
-    Shape(threads, planes, blocks)
+    BlockShape(threads, planes, blocks)
     for threads, blocks in (((32, 8, 1), 2), ((32, 8, 1), 3), ((16, 16, 1), 2), ((32, 16, 1), 1))
     for planes in (8, 16, 32)
 ]
 _ROWS = ((8, 2), (16, 1))
-_ASKING = [Shape((32, rows, 1), 32, blocks, ahead=2) for rows, blocks in _ROWS]
-_TILES = [Shape((32, rows, 1), 32, blocks, tile=2) for rows, blocks in _ROWS]
+_ASKING = [BlockShape((32, rows, 1), 32, blocks, ahead=2) for rows, blocks in _ROWS]
+_TILES = [BlockShape((32, rows, 1), 32, blocks, tile=2) for rows, blocks in _ROWS]
 _ACROSS = [
-    Shape((x, y, 1), 64, blocks, ahead=ahead)
+    BlockShape((x, y, 1), 64, blocks, ahead=ahead)
     for x, y, blocks in ((32, 4, 3), (32, 8, 2), (32, 2, 6), (16, 8, 3))
     for ahead in (0, 1)
 ]
@@ -69,7 +69,7 @@ _PLATES = _plain((64, 1, 4, 4), (32, 1, 8, 4), (32, 1, 4, 4), (16, 1, 16, 4), (3
 _NARROW_PLATES = _plain((8, 1, 16, 4), (8, 1, 32, 2), (8, 1, 8, 8))
 
 
-def candidates(key: Key) -> list[Shape]:
+def candidates(key: Key) -> list[BlockShape]:
     """List the layouts to try for an entry of the table."""
     axes, kind, box, _ = key
     volume, known = "y" in axes, [H200[key]]
@@ -95,7 +95,7 @@ class Wave:
     kernels: int
 
     def __str__(self) -> str:
-        """Say what takes a while."""
+        """Describe what takes a while."""
         return f"{self.case}: {self.layouts} layouts to time, {self.kernels} kernels to compile"
 
 
@@ -104,19 +104,19 @@ class TooLarge:
     """A case that the card cannot hold; its layouts stay as they are."""
 
     case: str
-    demand: Demand
+    demand: MemoryDemand
 
     def __str__(self) -> str:
-        """Say what it would take."""
+        """Describe what it would take."""
         return f"{self.case}: passed over: {self.demand}"
 
 
 @dataclass(frozen=True)
-class Layout:
+class KernelLayout:
     """A layout for an entry of the table."""
 
     key: Key
-    shape: Shape
+    shape: BlockShape
 
     def __str__(self) -> str:
         """Name what sets it apart."""
@@ -129,32 +129,32 @@ class Layout:
 
 
 @dataclass(frozen=True)
-class Trial(Layout):
+class Trial(KernelLayout):
     """A layout that is timed next, the n-th of its case from 0 on."""
 
     number: int
 
 
 @dataclass(frozen=True)
-class Failed(Layout):
+class Failed(KernelLayout):
     """A layout that the card cannot take, and why."""
 
     why: str
 
     def __str__(self) -> str:
-        """Say that it was passed over."""
+        """Describe that it was passed over."""
         return f"{super().__str__()}: passed over: {self.why}"
 
 
 @dataclass(frozen=True)
-class Tuned(Layout):
+class Tuned(KernelLayout):
     """What an entry of the table is now; before and after, in seconds of a case's steps."""
 
     before: float
     after: float
 
     def __str__(self) -> str:
-        """Say what was found."""
+        """Describe what was found."""
         gain = f"{self.before / self.after - 1:.1%} faster" if self.after < self.before else "kept"
         return f"{super().__str__()}, {gain}"
 
@@ -164,11 +164,11 @@ class Bench:
     """A case that is timed on a card."""
 
     case: Case
-    setup: Setup
+    setup: Discretization
     card: Any
 
-    def demand(self, shapes: Shapes) -> Demand:
-        """Say what the case needs of the card's memory, beside what is free."""
+    def demand(self, shapes: Shapes) -> MemoryDemand:
+        """Describe what the case needs of the card's memory, beside what is free."""
         backend = GpuBackend(self.setup.scenario.precision, self.card, shapes)
         return demands(memory_of(self.setup, backend), backend)[0]
 
@@ -197,7 +197,7 @@ Timed = Callable[[Bench, Shapes], float]
 class _Binder(GpuBackend):
     """Bind the sweeps of a simulation as often as is asked for, and take no steps."""
 
-    def __init__(self, setup: Setup, card: Any, shapes: Shapes) -> None:
+    def __init__(self, setup: Discretization, card: Any, shapes: Shapes) -> None:
         super().__init__(setup.scenario.precision, card, shapes)
         self._sweeps: list[tuple[tuple, dict]] = []
         Simulation(setup, self)
@@ -220,7 +220,7 @@ class _Binder(GpuBackend):
         self.kernels |= bound
         return frozenset(bound)
 
-    def _requests(self) -> dict[str, Request]:
+    def _requests(self) -> dict[str, CompileRequest]:
         return {request.name: request for request in self.card.take_requests()}
 
     def drop(self) -> None:
@@ -230,10 +230,10 @@ class _Binder(GpuBackend):
 
 def _layouts(
     bench: Bench, keys: list[Key], shapes: Shapes
-) -> tuple[dict[Key, list[Shape]], list[Request]]:
+) -> tuple[dict[Key, list[BlockShape]], list[CompileRequest]]:
     """List the layouts that differ on the grid of a case, and the kernels of all of them."""
     binder = _Binder(bench.setup, bench.card, shapes)
-    found: dict[Key, list[Shape]] = {key: [] for key in keys}
+    found: dict[Key, list[BlockShape]] = {key: [] for key in keys}
     known = {binder.bind(shapes)}
     for key in keys:
         for shape in candidates(key):
@@ -250,7 +250,7 @@ def tune(
     shapes: Shapes,
     cases: Iterable[tuple[str, str, int]] = tuple(product(KINDS, BOXES, ORDERS)),
     timed: Timed = Bench.time,
-) -> Iterator[Wave | TooLarge | Layout]:
+) -> Iterator[Wave | TooLarge | KernelLayout]:
     """Improve a table in place, and tell what is done and what was found.
 
     Args:
@@ -261,7 +261,7 @@ def tune(
     """
     for physics, axes, order in cases:
         case = tuning_case(physics, axes, order)
-        bench = Bench(case, prepare(Scenario.model_validate(case.scenario)), card)
+        bench = Bench(case, discretize(Scenario.model_validate(case.scenario)), card)
         demand = bench.demand(shapes)
         if not demand.fits:
             yield TooLarge(case.name, demand)

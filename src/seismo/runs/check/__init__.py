@@ -6,7 +6,7 @@ import io
 from dataclasses import dataclass
 from typing import Any, Literal
 
-from seismo.backends.select import Choice, choose
+from seismo.backends.select import BackendChoice, choose
 from seismo.errors import SeismoError
 from seismo.output.atomic_file import HiddenFile
 from seismo.output.results import results_target
@@ -20,12 +20,18 @@ from seismo.runs.check.resolution import (
     highest_frequency,
     layers_of,
 )
-from seismo.runs.check.resources import Demand, Several, demands, lack_of_disk, prepared
+from seismo.runs.check.resources import (
+    HypotheticalRanks,
+    MemoryDemand,
+    demands,
+    lack_of_disk,
+    prepared,
+)
 from seismo.runs.check.warnings import cautions
 from seismo.runs.placement import chosen, shared, step_seconds
 from seismo.scenario import Origin, load
-from seismo.solver.discretization import Setup
-from seismo.solver.partition import Division
+from seismo.solver.discretization import Discretization
+from seismo.solver.partition import Partition
 from seismo.solver.simulation import divide
 
 __all__ = ["Plan", "check", "make_plan"]
@@ -59,17 +65,17 @@ class Plan:
         refusals: of these, why the run would not start on this machine.
     """
 
-    setup: Setup
+    setup: Discretization
     f_max: float
     f_dominant: float
     layers: list[LayerResolution]
     points_needed: float
     expected: Expected
     memory: Memory
-    demands: list[Demand]
+    demands: list[MemoryDemand]
     output: OutputSize
     device: str
-    division: Division
+    division: Partition
     sharing: str
     points_per_second: float
     seconds: float
@@ -165,7 +171,10 @@ def check(
 
 
 def make_plan(
-    scenario: Any, choice: Choice | None = None, devices: int = 1, known: Setup | None = None
+    scenario: Any,
+    choice: BackendChoice | None = None,
+    devices: int = 1,
+    known: Discretization | None = None,
 ) -> Plan:
     """Plan a run without running it.
 
@@ -179,7 +188,7 @@ def make_plan(
         ScenarioError: the scenario cannot be run as written.
     """
     backend = (choice or choose("cpu")).make(scenario.precision)
-    ranks = Several(devices)
+    ranks = HypotheticalRanks(devices)
     setup, sharing = shared(prepared(scenario, backend, ranks, known=known), backend, ranks)
     division = divide(setup, backend, ranks)
     highest = highest_frequency(setup)
@@ -198,8 +207,8 @@ def make_plan(
     )  # fmt: skip
 
 
-def _room(setup: Setup, needs: list[Demand], checkpoints: int) -> list[str]:
-    """Say what `run` would refuse: too little memory or disk, results that cannot be written."""
+def _room(setup: Discretization, needs: list[MemoryDemand], checkpoints: int) -> list[str]:
+    """Describe what `run` would refuse: too little memory or disk, results not writable."""
     scenario = setup.scenario
     found = [f"memory: {need}; it will be refused" for need in needs if not need.fits]
     try:

@@ -28,7 +28,7 @@ from seismo.runs.check.near_contacts import NearReceivers, NearSource, near_rece
 from seismo.runs.check.sideways import sideways_error
 from seismo.runs.check.thin_solids import thin_solids
 from seismo.solver.accuracy import layer_error, passage_error, surface_error
-from seismo.solver.discretization import Setup
+from seismo.solver.discretization import Discretization
 
 FACES = {"x": ("x_min", "x_max"), "y": ("y_min", "y_max"), "z": ("top", "bottom")}
 _FROM_LAYERS = 0.5  # of the error of layers that damp the fields: see `_grazing`
@@ -67,7 +67,7 @@ class Expected:
         return math.hypot(*(error for _, error in self.causes))
 
     def __str__(self) -> str:
-        """Say it in a line."""
+        """Describe it in a line."""
         largest = self.causes[0][1]
         named = [what for what, error in self.causes if error >= _SAID * largest][:2]
         return f"{percent(self.error)}, mostly from {' and '.join(named)}"
@@ -84,7 +84,7 @@ def percent(error: float) -> str:
     return "more than 70 %" if error > 0.7 else f"{100.0 * error:.2g} %"
 
 
-def expected_error(setup: Setup) -> Expected:
+def expected_error(setup: Discretization) -> Expected:
     """Predict the error of the traces of a run."""
     causes = [*_dispersion(setup), (PLACING, placing_error(setup))]
     if setup.earth.layered:
@@ -120,7 +120,7 @@ def _unlike(sets: tuple[tuple[str, float], ...]) -> tuple[tuple[str, float], ...
     return sets if errors and max(errors) > _UNLIKE * min(errors) else ()
 
 
-def _grazing(setup: Setup) -> float:
+def _grazing(setup: Discretization) -> float:
     """Return the share of a trace that comes back from layers that damp the fields.
 
     Half of it (measured, 24 stacks that guide waves: a sixth to one and a half) where the way along
@@ -143,7 +143,7 @@ def _grazing(setup: Setup) -> float:
     return _FROM_LAYERS * min(1.0, steepest**2)
 
 
-def _dispersion(setup: Setup) -> Iterator[tuple[str, float]]:
+def _dispersion(setup: Discretization) -> Iterator[tuple[str, float]]:
     waves, stencil = setup.waves, setup.stencil
     rays = _rays(setup)
     for passage in waves.passages:
@@ -161,7 +161,7 @@ def _dispersion(setup: Setup) -> Iterator[tuple[str, float]]:
         yield what if not waves.dt else f"{what}, time steps included", error
 
 
-def _rays(setup: Setup) -> list[np.ndarray]:
+def _rays(setup: Discretization) -> list[np.ndarray]:
     """List the straight paths (axis) m that err most in one medium, none where there are more."""
     if len(setup.waves.passages) > 1 or not setup.groups or setup.scenario.output.maps:
         return []
@@ -181,7 +181,7 @@ def _some(places: np.ndarray, most: int) -> np.ndarray:
     return places[:: -(-len(places) // most)]
 
 
-def placing_error(setup: Setup, coarser: float = 1.0) -> float:
+def placing_error(setup: Discretization, coarser: float = 1.0) -> float:
     """Return the error of weights that act and read between grid points, of both together.
 
     Args:
@@ -210,7 +210,9 @@ def placing_error(setup: Setup, coarser: float = 1.0) -> float:
     return math.hypot(max(acting, default=0.0), max(reading, default=0.0))
 
 
-def _weights_error(setup: Setup, places: Any, fields: Iterable[Field], coarser: float) -> float:
+def _weights_error(
+    setup: Discretization, places: Any, fields: Iterable[Field], coarser: float
+) -> float:
     """Return the largest error of reading fields at places, along any axis."""
     waves, grid = setup.waves, setup.grid
     positions, halves, worst = _some(np.asarray(places), _MOST_PLACES), list(fields), 0.0

@@ -15,7 +15,7 @@ import numpy as np
 from seismo.model.gridded import Gridded, GridField
 from seismo.runs.check.timing_checks import Lines
 from seismo.scenario.error_messages import key_path
-from seismo.solver.discretization import Setup
+from seismo.solver.discretization import Discretization
 
 _SAMPLED = {2: 201, 3: 41}  # points along each axis, to see what other parts paint over
 _SHAPES = {"z": (-1, 1, 1), "y": (-1, 1), "x": (-1,)}
@@ -24,7 +24,7 @@ _FAR = 10.0  # times the region is as far as a file reaches by intention
 _ALIKE = 1.1  # times that reaches beyond the region differ at most
 
 
-def uncovered(setup: Setup) -> Lines:
+def uncovered(setup: Discretization) -> Lines:
     """Name each file that leaves more than one of its cells beyond its edges, and why it may."""
     region = {axis: setup.grid.limits(axis) for axis in setup.grid.axes}
     for k, name, field in _fields(setup):
@@ -40,7 +40,7 @@ def uncovered(setup: Setup) -> Lines:
             )
 
 
-def otherwise(setup: Setup) -> Lines:
+def otherwise(setup: Discretization) -> Lines:
     """Name each file that reaches beyond the region, but fits it if read in another way."""
     region = {axis: setup.grid.limits(axis) for axis in setup.grid.axes}
     for k, name, field in _fields(setup):
@@ -94,12 +94,12 @@ def _finer(field: GridField, region: Mapping[str, tuple[float, float]]) -> str:
     )
 
 
-def _named(setup: Setup, k: int, name: str, field: GridField) -> str:
+def _named(setup: Discretization, k: int, name: str, field: GridField) -> str:
     place = setup.scenario.where("model", k, name)
     return f"{key_path(field.key[:-1])}{place and f' ({place})'}: {field.source}"
 
 
-def _fields(setup: Setup) -> Iterator[tuple[int, str, GridField]]:
+def _fields(setup: Discretization) -> Iterator[tuple[int, str, GridField]]:
     for k, part in enumerate(setup.earth.parts):
         if isinstance(part, Gridded):
             yield from ((k, n, part.grids[n]) for n in setup.earth.needs if n in part.grids)
@@ -112,9 +112,13 @@ def _beyond(field: GridField, region: Mapping[str, tuple[float, float]], axis: s
 
 
 def _share(
-    setup: Setup, k: int, name: str, field: GridField, region: Mapping[str, tuple[float, float]]
+    setup: Discretization,
+    k: int,
+    name: str,
+    field: GridField,
+    region: Mapping[str, tuple[float, float]],
 ) -> float:
-    """Give how much (%) of the region lies beyond a file, and is left so by the parts after it."""
+    """Return how much (%) of the region lies beyond a file and in no part after it."""
     covered, count = 1.0, _SAMPLED[setup.grid.dimensions]
     ticks = {a: np.linspace(*region[a], count).reshape(_SHAPES[a]) for a in region}
     outside = np.zeros(np.broadcast_shapes(*(tick.shape for tick in ticks.values())), bool)
@@ -129,7 +133,11 @@ def _share(
 
 
 def _remedy(
-    setup: Setup, k: int, name: str, field: GridField, region: Mapping[str, tuple[float, float]]
+    setup: Discretization,
+    k: int,
+    name: str,
+    field: GridField,
+    region: Mapping[str, tuple[float, float]],
 ) -> str:
     spec = getattr(setup.scenario.model[k], name)
     points = dict(zip(field.axes, field.values.shape, strict=True))

@@ -22,7 +22,7 @@ from seismo.solver.accuracy import AUTO_ORDERS
 from seismo.solver.discretization import halo_of, image_faces, make_grid
 
 
-class Crowd:
+class FeasibleRanks:
     """The numbers of ranks that can share a run.
 
     Attributes:
@@ -45,7 +45,7 @@ class Crowd:
         self.points = " x ".join(str(n) for n in grid.points if n > 1)
 
     def suits(self, ranks: int) -> bool:
-        """Tell whether there is a way for so many to share it."""
+        """Whether there is a way for so many to share it."""
         try:
             grids = grids_of(self._scenario, ranks, self.shots)
         except ScenarioError:
@@ -53,12 +53,12 @@ class Crowd:
         return any(self._is_cut(ranks // n) for n in grids)
 
     def most(self, ranks: int) -> int:
-        """Give the largest number of ranks that can share it, up to so many."""
+        """Return the largest number of ranks that can share it, up to so many."""
         ranks = min(ranks, self.shots * math.prod(self._most))
         return next(n for n in range(ranks, 0, -1) if n == 1 or self.suits(n))
 
     def _is_cut(self, crew: int) -> bool:
-        """Tell whether a grid has a part for each of a crew."""
+        """Whether a grid has a part for each of a crew."""
         z, y = self._most
         parts = self._scenario.grid.decomposition
         if parts != "auto":
@@ -67,7 +67,7 @@ class Crowd:
 
 
 def _most(grid: Grid, axis: str, halo: int) -> int:
-    """Give the most parts along an axis."""
+    """Return the most parts along an axis."""
     for parts in count(2):
         try:
             decompose(grid, halo, (parts, 1) if axis == "z" else (1, parts))

@@ -8,14 +8,14 @@ import numpy as np
 
 from seismo.acquisition.projection import Projection, stretch
 from seismo.runs.check.timing_checks import Lines
-from seismo.solver.discretization import Setup
+from seismo.solver.discretization import Discretization
 
 MOST_DISTANCE = 300e3  # m from the origin: lengths are true to 4e-4
 MOST_ANGLE = 0.02  # degrees between a straight line on the grid and the geodesic
 _FARTHEST = 2000  # places of which all pairs are looked at
 
 
-def depths(setup: Setup) -> Lines:
+def depths(setup: Discretization) -> Lines:
     """Yield a line where depths below longitude and latitude are not z."""
     top = setup.grid.origin[2]
     if setup.scenario.geographic and top != 0.0:
@@ -25,7 +25,7 @@ def depths(setup: Setup) -> Lines:
         )
 
 
-def directions(setup: Setup) -> Lines:
+def directions(setup: Discretization) -> Lines:
     """Yield a line where sources and receivers lie too far out for a plane."""
     if setup.scenario.geographic is None:
         return

@@ -24,10 +24,11 @@ from itertools import pairwise
 import numpy as np
 
 from seismo.equations.elastic.fluid_solid_contact import Rock
-from seismo.runs.check.scattering import Rows, Stack, exact, on_grid, slopes, vectors
+from seismo.runs.check.scattering import ContactStack, DiscreteStack, exact, on_grid, slopes
+from seismo.runs.check.scattering import vectors as waves_of
 from seismo.runs.check.stacks import rows_about, stacks
 from seismo.solver.accuracy import PowerLaw
-from seismo.solver.discretization import Setup
+from seismo.solver.discretization import Discretization
 
 _QUANTILES = (0.0, 0.25, 0.5, 0.7, 0.85, 0.95, 0.99)  # of the energy of the traces, by frequency
 _FASTEST = 1.25  # largest wavenumber, in those of the slowest wave
@@ -43,7 +44,7 @@ _ISOTROPIC = {"pressure", "explosion", "volume_rate"}
 
 
 @dataclass(frozen=True)
-class Section:
+class LayerSection:
     """What waves meet from the top down: stacks, and the layers between them.
 
     Attributes:
@@ -54,8 +55,8 @@ class Section:
         near: so close in m to contacts waves are not told apart by how they decay.
     """
 
-    stacks: tuple[Stack, ...]
-    rows: tuple[Rows | None, ...]
+    stacks: tuple[ContactStack, ...]
+    rows: tuple[DiscreteStack | None, ...]
     tops: tuple[float, ...]
     bottoms: tuple[float, ...]
     near: float
@@ -87,7 +88,7 @@ class Source:
     isotropic: bool
 
 
-def section_of(setup: Setup) -> Section:
+def section_of(setup: Discretization) -> LayerSection:
     """Return the stacks of a layered earth, the surface first where there is one."""
     found, top = stacks(setup), setup.grid.origin[2]
     kept = [stack for _, stack in found]
@@ -95,7 +96,7 @@ def section_of(setup: Setup) -> Section:
     tops = [z if stack.top is None else top for z, stack in found]
     bottoms = [z + stack.depths[-1] for z, stack in found]
     near = 0.5 * setup.grid.spacing[2]
-    rows: list[Rows | None] = [
+    rows: list[DiscreteStack | None] = [
         None
         if any(z - near < place < z + stack.depths[-1] + near for place in lent)
         else rows_about(setup, stack, z)
@@ -103,11 +104,11 @@ def section_of(setup: Setup) -> Section:
     ]
     if kept and setup.scenario.boundaries.top == "free_surface" and kept[0].top is None:
         medium, rigid = kept[0].media[0], setup.physics.name == "elastic_sh"
-        kept.insert(0, Stack((medium, medium), (0.0,), 0.0, rigid))
+        kept.insert(0, ContactStack((medium, medium), (0.0,), 0.0, rigid))
         tops.insert(0, top)
         bottoms.insert(0, top)
         rows.insert(0, None)
-    return Section(
+    return LayerSection(
         tuple(kept), tuple(rows), tuple(tops), tuple(bottoms), _NEAR * setup.grid.spacing[2]
     )
 
@@ -127,7 +128,7 @@ class Contacts:
     sets: Mapping[str, float] = field(default_factory=dict)
 
 
-def layered_error(setup: Setup) -> Contacts:
+def layered_error(setup: Discretization) -> Contacts:
     """Return the error that contacts leave in the traces of a layered earth."""
     section, waves = section_of(setup), setup.waves
     if all(rows is None for rows in section.rows) and not setup.contacts:
@@ -151,7 +152,7 @@ def _some(depths: np.ndarray) -> list[float]:
 
 
 def _scattered(
-    setup: Setup, section: Section, sets: Mapping[str, list[float]]
+    setup: Discretization, section: LayerSection, sets: Mapping[str, list[float]]
 ) -> dict[float, float]:
     """Return the error that contacts leave whose rows are known, by the depth of receivers in m."""
     waves, top = setup.waves, setup.grid.origin[2]
@@ -176,7 +177,7 @@ def _scattered(
     return dict(zip(depths.tolist(), (_WORST * worst).tolist(), strict=True))
 
 
-def _sampled(setup: Setup, slowest: float) -> list[tuple[float, float]]:
+def _sampled(setup: Discretization, slowest: float) -> list[tuple[float, float]]:
     """List frequencies in Hz and their shares of the energy, as far as the grid carries them."""
     spectra = setup.waves.spectra
     below = np.cumsum(spectra.energy.mean(axis=0))
@@ -188,8 +189,8 @@ def _sampled(setup: Setup, slowest: float) -> list[tuple[float, float]]:
 
 
 def _spread(
-    setup: Setup, section: Section, sources: list[Source], depths: np.ndarray, frequency: float,
-    time: float,
+    setup: Discretization, section: LayerSection, sources: list[Source], depths: np.ndarray,
+    frequency: float, time: float,
 ) -> tuple[np.ndarray, np.ndarray]:  # fmt: skip
     """Return squared errors and energies (source, depth) of one frequency after a time in s."""
     wanted = 1.0 / (2.0 * math.pi * frequency * time)
@@ -205,8 +206,8 @@ def _spread(
 
 
 def _squares(
-    setup: Setup, section: Section, sources: list[Source], depths: np.ndarray, frequency: float,
-    damping: float,
+    setup: Discretization, section: LayerSection, sources: list[Source], depths: np.ndarray,
+    frequency: float, damping: float,
 ) -> tuple[np.ndarray, np.ndarray]:  # fmt: skip
     """Return squared errors and energies (source, depth), in those of the source alone."""
     omega = 2.0 * math.pi * frequency
@@ -242,7 +243,7 @@ class _Network:
         a: (wave, kinds) slopes in 1/m of each layer.
     """
 
-    section: Section
+    section: LayerSection
     s: np.ndarray
     k: np.ndarray
     a: list[np.ndarray]
@@ -301,7 +302,7 @@ class _Network:
                 way = np.exp(-self.a[n] * abs(at - z))
                 falling, rising = falling + (at > z) * down * way, rising + (at <= z) * up * way
             fields.append(sum(
-                (vectors(section.layers[n], self.s, self.k, low)[:, :2] @ part[:, :, None])[..., 0]
+                (waves_of(section.layers[n], self.s, self.k, low)[:, :2] @ part[:, :, None])[..., 0]
                 for low, part in ((True, falling), (False, rising))
             ))  # fmt: skip
         return np.array(fields)

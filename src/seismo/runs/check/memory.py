@@ -21,9 +21,9 @@ from seismo.output.pipeline import packing_bytes, ring_bytes
 from seismo.output.snapshots import Series, make_series
 from seismo.solver import cpml
 from seismo.solver.channels import channel_points
-from seismo.solver.discretization import Setup, image_faces, maps_of
+from seismo.solver.discretization import Discretization, image_faces, maps_of
 from seismo.solver.fields import Fields
-from seismo.solver.point_weights import Surroundings
+from seismo.solver.point_weights import PointInterpolation
 from seismo.solver.stages import LayerMemory
 from seismo.solver.subdomain import subdomains, surroundings_of
 
@@ -143,7 +143,7 @@ class _Counting:
         return np.empty(0, self.precision)
 
 
-def memory_of(setup: Setup, backend: Backend | None = None) -> Memory:
+def memory_of(setup: Discretization, backend: Backend | None = None) -> Memory:
     """Count the bytes of a run on a backend, the CPU's if None."""
     scenario, physics = setup.scenario, setup.physics
     fields: Any = _Counting(scenario.precision, backend)
@@ -175,7 +175,7 @@ def memory_of(setup: Setup, backend: Backend | None = None) -> Memory:
     )
 
 
-def _layers(setup: Setup, subdomain: Any, backend: Backend | None) -> int:
+def _layers(setup: Discretization, subdomain: Any, backend: Backend | None) -> int:
     counting: Any = _Counting(setup.scenario.precision, backend)
     closed = setup.closure.rows if setup.closure else 0
     regions = cpml.regions(setup.grid, counting.lane_width, closed, setup.reach)
@@ -187,8 +187,8 @@ def _layers(setup: Setup, subdomain: Any, backend: Backend | None) -> int:
     return counting.bytes
 
 
-def _recorder(setup: Setup, item: int) -> tuple[int, int]:
-    """Give the bytes of the record and the number of points it reads."""
+def _recorder(setup: Discretization, item: int) -> tuple[int, int]:
+    """Return the bytes of the record and the number of points it reads."""
     channels = points = 0
     around = surroundings_of(setup)
     for group in setup.groups:
@@ -200,7 +200,11 @@ def _recorder(setup: Setup, item: int) -> tuple[int, int]:
 
 
 def _points(
-    setup: Setup, around: Surroundings, group: ReceiverGroup, base: str, component: str
+    setup: Discretization,
+    around: PointInterpolation,
+    group: ReceiverGroup,
+    base: str,
+    component: str,
 ) -> int:
     """Count the points of a component at all receivers, from some of them."""
     chosen = group.positions[:: -(-len(group.positions) // _SAMPLED_RECEIVERS)]
@@ -213,23 +217,23 @@ def _points(
     return found * len(group.positions) // len(chosen)
 
 
-def series_of(setup: Setup) -> list[Series]:
-    """Give the snapshot series of a run."""
+def series_of(setup: Discretization) -> list[Series]:
+    """Return the snapshot series of a run."""
     entries = setup.scenario.output.snapshots
     return [make_series(s, setup.grid, setup.physics, setup.clock) for s in entries]
 
 
-def _frames(setup: Setup) -> list[int]:
+def _frames(setup: Discretization) -> list[int]:
     """List the points of a frame of every component, of the shots that advance together."""
     return [s.cut.points * setup.batch for s in series_of(setup) for _ in s.components]
 
 
-def ring_of(setup: Setup) -> int:
-    """Give the bytes of the ring that snapshots pass through."""
+def ring_of(setup: Discretization) -> int:
+    """Return the bytes of the ring that snapshots pass through."""
     return ring_bytes(4 * max(_frames(setup), default=0), output_of(setup).snapshots)
 
 
-def output_of(setup: Setup) -> OutputSize:
+def output_of(setup: Discretization) -> OutputSize:
     """Count the bytes of the results file before compression."""
     traces = 0
     for group in setup.groups:

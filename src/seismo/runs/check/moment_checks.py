@@ -14,13 +14,13 @@ import numpy as np
 from seismo.acquisition.moment_tensor import moment_of
 from seismo.acquisition.point_source import PointSource
 from seismo.runs.check.timing_checks import Lines
-from seismo.solver.discretization import Setup
+from seismo.solver.discretization import Discretization
 
 MOST_OFF = 0.1  # of the moment: 0.03 of a magnitude
 _SAMPLES = 4096
 
 
-def _lost_moment(setup: Setup) -> Lines:
+def _lost_moment(setup: Discretization) -> Lines:
     """In the plane of x and z nothing moves along y, nor changes along it."""
     if setup.grid.dimensions == 3 or "vx" not in (f.name for f in setup.physics.fields):
         return
@@ -35,7 +35,7 @@ def _lost_moment(setup: Setup) -> Lines:
             )
 
 
-def _line_moment(setup: Setup) -> Lines:
+def _line_moment(setup: Discretization) -> Lines:
     """Catalogues give the moment of a fault, not of each metre of a line."""
     if setup.grid.dimensions == 3:
         return
@@ -49,7 +49,7 @@ def _line_moment(setup: Setup) -> Lines:
             )
 
 
-def _lasting_moment(setup: Setup) -> Lines:
+def _lasting_moment(setup: Discretization) -> Lines:
     """Name a magnitude whose moment the wavelet does not reach, or does not keep."""
     for source, given in zip(setup.shots[0].sources, setup.scenario.sources, strict=True):
         if given.type != "moment_tensor" or given.magnitude is None:
@@ -67,10 +67,14 @@ def _lasting_moment(setup: Setup) -> Lines:
 
 
 def _reached(source: PointSource) -> float:
-    """Give the moment that a source ends with, as a share of its strength."""
+    """Return the moment that a source ends with, as a share of its strength."""
     times = np.linspace(source.start, source.end, _SAMPLES)
     share = float(source.signal(times, 0)[-1])
     return 0.0 if abs(share) < 1e-3 else share
 
 
-MOMENTS: tuple[Callable[[Setup], Lines], ...] = (_lost_moment, _line_moment, _lasting_moment)
+MOMENTS: tuple[Callable[[Discretization], Lines], ...] = (
+    _lost_moment,
+    _line_moment,
+    _lasting_moment,
+)

@@ -32,7 +32,7 @@ import numpy as np
 from seismo.acquisition.receivers import ReceiverGroup
 from seismo.grid.grid import AXES
 from seismo.runs.check.timing_checks import Lines
-from seismo.solver.discretization import Setup
+from seismo.solver.discretization import Discretization
 
 _REACH = 4.5  # cells
 _PER_CELL = 8  # samples
@@ -71,12 +71,12 @@ class NearReceivers(NamedTuple):
     error: float
 
 
-def reads_layers(setup: Setup) -> bool:
+def reads_layers(setup: Discretization) -> bool:
     """Whether sources and receivers are read by the layers that they are in."""
     return setup.earth.layered and setup.scenario.averaging == "effective"
 
 
-def near_sources(setup: Setup) -> list[NearSource]:
+def near_sources(setup: Discretization) -> list[NearSource]:
     """List all sources, each name once, where it errs most."""
     laws = _LAYERED if reads_layers(setup) else _SIDEWAYS
     axes = "z" if setup.earth.layered else setup.grid.axes
@@ -93,12 +93,12 @@ def near_sources(setup: Setup) -> list[NearSource]:
     return list(found.values())
 
 
-def near_receivers(setup: Setup) -> list[NearReceivers]:
+def near_receivers(setup: Discretization) -> list[NearReceivers]:
     """List the sets of receivers of an earth that varies with depth only."""
     return [_near_set(setup, group) for group in setup.groups if setup.earth.layered]
 
 
-def _near_set(setup: Setup, group: ReceiverGroup) -> NearReceivers:
+def _near_set(setup: Discretization, group: ReceiverGroup) -> NearReceivers:
     """Return how a set errs, by what of its quantities errs most."""
     laws = _READ if reads_layers(setup) else _SIDEWAYS
     strains = setup.physics.slips and any(name in _BENT for name in group.quantities)
@@ -114,7 +114,7 @@ def _near_set(setup: Setup, group: ReceiverGroup) -> NearReceivers:
 
 
 def near_contacts(
-    setup: Setup, sources: Iterable[NearSource], receivers: Iterable[NearReceivers]
+    setup: Discretization, sources: Iterable[NearSource], receivers: Iterable[NearReceivers]
 ) -> Lines:
     """Name sources and receivers that err by more than `_LEAST` since a contact is near.
 
@@ -143,13 +143,13 @@ def _percent(error: float) -> str:
     return f"{float(f'{100 * error:.2g}'):g} %"
 
 
-def _error(setup: Setup, law: _Law, cells: float, ratio: float) -> float:
+def _error(setup: Discretization, law: _Law, cells: float, ratio: float) -> float:
     """Return the error so near a contact of so large a ratio of moduli."""
     sampling = (10.0 / setup.waves.points(setup.waves.slowest)) ** law.power
     return law.factor * (ratio - 1.0) * sampling * math.exp(-law.decay * cells)
 
 
-def _nearest(setup: Setup, position: tuple[float, ...], axes: str) -> tuple[float, float]:
+def _nearest(setup: Discretization, position: tuple[float, ...], axes: str) -> tuple[float, float]:
     """Return how many cells away the nearest contact is, and the ratio of moduli across it."""
     if "rho" not in setup.earth.needs:
         return math.inf, 1.0
@@ -173,7 +173,7 @@ def _nearest(setup: Setup, position: tuple[float, ...], axes: str) -> tuple[floa
 
 
 def _along(
-    setup: Setup, position: tuple[float, ...], axis: str, line: np.ndarray
+    setup: Discretization, position: tuple[float, ...], axis: str, line: np.ndarray
 ) -> tuple[np.ndarray, np.ndarray]:
     """Return moduli and density (3, n) on a line through a position, and where it is fluid."""
     x, y, z = (line if a == axis else np.full(1, position[AXES.index(a)]) for a in AXES)

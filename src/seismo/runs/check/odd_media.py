@@ -8,10 +8,10 @@ from collections.abc import Callable
 from seismo.runs.check.resolution import LayerResolution
 from seismo.runs.check.timing_checks import Lines
 from seismo.scenario.error_messages import key_path
-from seismo.solver.discretization import Setup
+from seismo.solver.discretization import Discretization
 
 
-def _ratio(setup: Setup, layers: list[LayerResolution]) -> Lines:
+def _ratio(setup: Discretization, layers: list[LayerResolution]) -> Lines:
     ratio, where = setup.extremes.ratio_min, "model"
     if ratio >= math.sqrt(2.0):
         return
@@ -28,14 +28,14 @@ def _ratio(setup: Setup, layers: list[LayerResolution]) -> Lines:
     )
 
 
-def _density(setup: Setup, layers: list[LayerResolution]) -> Lines:
+def _density(setup: Discretization, layers: list[LayerResolution]) -> Lines:
     found = setup.extremes
     if found.rho_max and not 900.0 <= found.rho_min <= found.rho_max <= 8000.0:
         value = found.rho_min if found.rho_min < 900.0 else found.rho_max
         yield f"model: a density of {value:.5g} kg/m3 is unusual for the earth; check its unit"
 
 
-def _uneven_bed(setup: Setup, layers: list[LayerResolution]) -> Lines:
+def _uneven_bed(setup: Discretization, layers: list[LayerResolution]) -> Lines:
     """Rows that a contact of fluid and solid owns are flat (`fluid_solid_contact`)."""
     wet = setup.extremes.fluid and setup.extremes.vs_max > 0.0
     if wet and setup.physics.slips and not setup.earth.layered:
@@ -46,7 +46,7 @@ def _uneven_bed(setup: Setup, layers: list[LayerResolution]) -> Lines:
         )
 
 
-def _thin(setup: Setup, layers: list[LayerResolution]) -> Lines:
+def _thin(setup: Discretization, layers: list[LayerResolution]) -> Lines:
     if not setup.earth.layered or setup.scenario.averaging != "point" or len(layers) < 2:
         return
     spacing = setup.grid.spacing[2]
@@ -59,6 +59,6 @@ def _thin(setup: Setup, layers: list[LayerResolution]) -> Lines:
             )
 
 
-ODD_MEDIA: tuple[Callable[[Setup, list[LayerResolution]], Lines], ...] = (
+ODD_MEDIA: tuple[Callable[[Discretization, list[LayerResolution]], Lines], ...] = (
     _ratio, _density, _uneven_bed, _thin,
 )  # fmt: skip

@@ -35,7 +35,7 @@ from seismo.runs.check.near_contacts import reads_layers
 from seismo.runs.check.resolution import LayerResolution, dominant_frequency, highest_frequency
 from seismo.runs.check.timing_checks import Lines
 from seismo.solver.accuracy import best_stencil, dispersion_error, stencil_for, surface_error
-from seismo.solver.discretization import Setup, prepare
+from seismo.solver.discretization import Discretization, discretize
 from seismo.solver.waves import Waves
 
 _LARGE, _LARGER = 0.3, 10.0  # errors of the traces, in all and in those wanted, that are warned of
@@ -49,13 +49,13 @@ _MOVES = {
 }
 
 
-def points_needed(setup: Setup, layers: list[LayerResolution]) -> float:
+def points_needed(setup: Discretization, layers: list[LayerResolution]) -> float:
     """Return the points in the shortest wavelength with which dispersion keeps to the accuracy."""
     fewest = min(layer.points_per_wavelength for layer in layers)
     return fewest / _coarser(setup, partial(_dispersion, setup))
 
 
-def uncarried(setup: Setup, layers: list[LayerResolution]) -> Lines:
+def uncarried(setup: Discretization, layers: list[LayerResolution]) -> Lines:
     """Warn where a medium's slowest waves have fewer than two points at the dominant frequency."""
     frequency = dominant_frequency(setup)
     slowest = min(layer.slowest for layer in layers)
@@ -68,7 +68,7 @@ def uncarried(setup: Setup, layers: list[LayerResolution]) -> Lines:
         )
 
 
-def inaccurate(setup: Setup, layers: list[LayerResolution], expected: Expected) -> Lines:
+def inaccurate(setup: Discretization, layers: list[LayerResolution], expected: Expected) -> Lines:
     """Warn of errors that another grid, or other coefficients, would avoid."""
     spec, waves, stencil = setup.scenario.grid, setup.waves, setup.stencil
     dispersion = dispersion_error(waves, stencil)
@@ -86,7 +86,7 @@ def inaccurate(setup: Setup, layers: list[LayerResolution], expected: Expected) 
 
 
 def _dispersed(
-    setup: Setup, layers: list[LayerResolution], expected: Expected, error: float
+    setup: Discretization, layers: list[LayerResolution], expected: Expected, error: float
 ) -> str:
     waves, spec = setup.waves, setup.scenario.grid
     text = f"grid: numerical dispersion errs by {percent(error)} of the traces"
@@ -101,7 +101,7 @@ def _dispersed(
     )
 
 
-def _remedy(setup: Setup, expected: Expected) -> str:
+def _remedy(setup: Discretization, expected: Expected) -> str:
     """Name the grid or frequency that keeps all causes together to the accuracy, if any."""
     wanted, named = setup.scenario.grid.accuracy, []
     spacing, left = _finer(setup, expected)
@@ -119,7 +119,7 @@ def _remedy(setup: Setup, expected: Expected) -> str:
     return f"for {percent(wanted)} {', and '.join(named)}"
 
 
-def _finer(setup: Setup, expected: Expected) -> tuple[float, Expected]:
+def _finer(setup: Discretization, expected: Expected) -> tuple[float, Expected]:
     """Return the spacing in m that mends what a spacing mends, and what is expected there.
 
     Where the earth varies with depth only, spacings are tried from that on which suits dispersion:
@@ -138,7 +138,7 @@ def _finer(setup: Setup, expected: Expected) -> tuple[float, Expected]:
         if not setup.earth.layered and points > _MOST_TRIED:
             break
         try:
-            expected = expected_error(prepare(of_spacing(setup, spacing / largest)))
+            expected = expected_error(discretize(of_spacing(setup, spacing / largest)))
         except SeismoError:
             break
         error = _mended(setup, expected).error
@@ -148,19 +148,19 @@ def _finer(setup: Setup, expected: Expected) -> tuple[float, Expected]:
     return spacing, expected
 
 
-def of_spacing(setup: Setup, factor: float) -> Any:
+def of_spacing(setup: Discretization, factor: float) -> Any:
     """Return the scenario with a spacing so many times as large."""
     grid = setup.grid
     spacing = {axis: factor * grid.spacing[AXES.index(axis)] for axis in grid.axes}
     return setup.scenario.changed({"grid.spacing": spacing})
 
 
-def _moves(setup: Setup) -> dict[str, str]:
+def _moves(setup: Discretization) -> dict[str, str]:
     """Return the causes that a finer grid does not mend, and what does."""
     return _LAYERS if reads_layers(setup) else _MOVES
 
 
-def _mended(setup: Setup, expected: Expected) -> Expected:
+def _mended(setup: Discretization, expected: Expected) -> Expected:
     """Return what is expected of causes that a finer grid mends."""
     moves = _moves(setup)
     return Expected(tuple(cause for cause in expected.causes if cause[0] not in moves))
@@ -179,7 +179,7 @@ def _below(value: float) -> float:
     return float(f"{math.floor(value / unit * (1.0 + 1e-9)) * unit:.2g}")
 
 
-def _coarser(setup: Setup, error: Callable[[float], float]) -> float:
+def _coarser(setup: Discretization, error: Callable[[float], float]) -> float:
     """Return by how much larger the spacing may be for an error to keep to the accuracy."""
     low, high = 1.0 / _MOST_COARSER, _MOST_COARSER
     for _ in range(_BISECTIONS):
@@ -191,18 +191,18 @@ def _coarser(setup: Setup, error: Callable[[float], float]) -> float:
     return low
 
 
-def _scaled(setup: Setup, factor: float) -> tuple[Waves, Stencil]:
+def _scaled(setup: Discretization, factor: float) -> tuple[Waves, Stencil]:
     """Return the waves of a grid so many times as coarse, and its differences."""
     waves = setup.waves
     scaled = replace(waves, dt=0.0, spacing=tuple(factor * h for h in waves.spacing))
     return scaled, stencil_for(setup.scenario.grid.stencil, setup.stencil.order, scaled)
 
 
-def _dispersion(setup: Setup, factor: float) -> float:
+def _dispersion(setup: Discretization, factor: float) -> float:
     return dispersion_error(*_scaled(setup, factor))
 
 
-def _all_causes(setup: Setup, factor: float, expected: Expected) -> float:
+def _all_causes(setup: Discretization, factor: float, expected: Expected) -> float:
     """Return what all causes err by together on a grid so many times as coarse."""
     waves, stencil = _scaled(setup, factor)
     found = [dispersion_error(waves, stencil), surface_error(waves), placing_error(setup, factor)]

@@ -171,7 +171,7 @@ def _geometry(plan: Plan) -> Iterator[tuple[str, str]]:
 
 
 def _files(plan: Plan) -> Iterator[tuple[str, str]]:
-    """Say how the axes of gridded files were taken, which their values do not tell."""
+    """Describe how the axes of gridded files were taken, which their values do not tell."""
     setup, said = plan.setup, []
     for part, given in zip(setup.earth.parts, setup.scenario.model, strict=True):
         grids = part.grids if isinstance(part, Gridded) else {}

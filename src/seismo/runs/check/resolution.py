@@ -22,12 +22,12 @@ import numpy as np
 from seismo.acquisition import wavelets
 from seismo.grid.dispersion import Operator
 from seismo.grid.grid import AXES
-from seismo.model.media import Medium
-from seismo.solver.discretization import Setup
+from seismo.model.media import RepresentativeMedium
+from seismo.solver.discretization import Discretization
 
 
 @dataclass(frozen=True, kw_only=True)
-class LayerResolution(Medium):
+class LayerResolution(RepresentativeMedium):
     """One medium of the earth and how the grid carries its slowest wave.
 
     Attributes:
@@ -43,8 +43,8 @@ class LayerResolution(Medium):
         return asdict(self)
 
 
-def highest_frequency(setup: Setup) -> float:
-    """Give the frequency in Hz above which all sources radiate less than 1 % of their peak."""
+def highest_frequency(setup: Discretization) -> float:
+    """Return the frequency in Hz above which all sources radiate less than 1 % of their peak."""
     base = setup.scenario.base
     found = []
     for source in setup.scenario.sources:
@@ -54,19 +54,19 @@ def highest_frequency(setup: Setup) -> float:
     return max(found)
 
 
-def dominant_frequency(setup: Setup) -> float:
-    """Give the lowest of the sources' dominant frequencies in Hz."""
+def dominant_frequency(setup: Discretization) -> float:
+    """Return the lowest of the sources' dominant frequencies in Hz."""
     base = setup.scenario.base
     return min(wavelets.dominant_frequency(s.wavelet, base) for s in setup.scenario.sources)
 
 
-def coarsest_spacing(setup: Setup) -> float:
-    """Give the largest spacing in m."""
+def coarsest_spacing(setup: Discretization) -> float:
+    """Return the largest spacing in m."""
     return max(setup.grid.spacing[AXES.index(a)] for a in setup.grid.axes)
 
 
-def phase_error(setup: Setup, velocity: float, frequency: float) -> float:
-    """Give the error in % of the phase velocity of a wave of that velocity in m/s."""
+def phase_error(setup: Discretization, velocity: float, frequency: float) -> float:
+    """Return the error in % of the phase velocity of a wave of that velocity in m/s."""
     points = velocity / (frequency * coarsest_spacing(setup))
     dimensions = setup.grid.dimensions
     # On the diagonal every axis sees the projected wavelength.
@@ -74,7 +74,7 @@ def phase_error(setup: Setup, velocity: float, frequency: float) -> float:
     return max(errors, key=abs)
 
 
-def _error(setup: Setup, points: float, velocity: float, frequency: float) -> float:
+def _error(setup: Discretization, points: float, velocity: float, frequency: float) -> float:
     operator = Operator(setup.stencil, setup.physics.second_order, setup.waves.spacing)
     k = 2.0 * math.pi / points
     ratio = math.sqrt(max(0.0, float(operator.symbol_squared(np.array([k]))[0]))) / k
@@ -84,7 +84,7 @@ def _error(setup: Setup, points: float, velocity: float, frequency: float) -> fl
     return 100.0 * (ratio - 1.0)
 
 
-def layers_of(setup: Setup, frequency: float) -> list[LayerResolution]:
+def layers_of(setup: Discretization, frequency: float) -> list[LayerResolution]:
     """List the media of the earth and how the grid carries them (`seismo.model.media`)."""
     spacing = coarsest_spacing(setup)
     return [

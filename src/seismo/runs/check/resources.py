@@ -15,28 +15,28 @@ import numpy as np
 from seismo.acquisition.geometry import Share
 from seismo.backends import machine
 from seismo.backends.base import Backend
-from seismo.backends.communicator import Alone
+from seismo.backends.communicator import SerialCommunicator
 from seismo.errors import InsufficientMemoryError, StorageError
 from seismo.output.partial_files import run_folder
 from seismo.runs.check.memory import PYTHON_BYTES, Memory, memory_of, output_of
 from seismo.scenario.units import with_unit
-from seismo.solver.discretization import Setup, evenly, make_grid, prepare
+from seismo.solver.discretization import Discretization, discretize, evenly, make_grid
 
 HOST = "this machine"
 KERNEL_BYTES = 384 * 2**20  # code, graphs and lists of blocks, beside the arrays
 LIBRARY_BYTES = 800 * 2**20  # what a device's driver and libraries take of the host
 
 
-class Several(Alone):
+class HypotheticalRanks(SerialCommunicator):
     """As many ranks of one machine as a plan reckons with; nobody is there."""
 
     def __init__(self, count: int) -> None:
-        """Say how many."""
+        """Return how many."""
         self.count = self.beside = count
 
 
 @dataclass(frozen=True)
-class Demand:
+class MemoryDemand:
     """What a run needs of one memory.
 
     Attributes:
@@ -59,45 +59,51 @@ class Demand:
         return asdict(self)
 
     def __str__(self) -> str:
-        """Say what is needed and what there is."""
+        """Describe what is needed and what there is."""
         text = f"the run needs {with_unit(self.need, 'B')} of memory on {self.where}"
         return text if self.have is None else f"{text}, {with_unit(self.have, 'B')} are free there"
 
 
-def demands(memory: Memory, backend: Backend, ranks: Alone | None = None) -> list[Demand]:
+def demands(
+    memory: Memory, backend: Backend, ranks: SerialCommunicator | None = None
+) -> list[MemoryDemand]:
     """List what a run needs of each memory that takes part: of this machine, for its ranks."""
     own, host = backend.free_memory(), machine.available_memory()
     here, all_of_them = (ranks.beside, ranks.count) if ranks else (1, 1)
     if own is None:
         share = memory.total * here // all_of_them
-        return [Demand(HOST, share + PYTHON_BYTES * here, host)]
+        return [MemoryDemand(HOST, share + PYTHON_BYTES * here, host)]
     device = str(backend.describe()["device"])
     return [
-        Demand(device, memory.resident // all_of_them + KERNEL_BYTES, own),
-        Demand(HOST, memory.beside * here // all_of_them + PYTHON_BYTES + LIBRARY_BYTES, host),
+        MemoryDemand(device, memory.resident // all_of_them + KERNEL_BYTES, own),
+        MemoryDemand(
+            HOST, memory.beside * here // all_of_them + PYTHON_BYTES + LIBRARY_BYTES, host
+        ),
     ]
 
 
-def remedy(setup: Setup, devices: int | None = None) -> str:
-    """Say what makes a run smaller, and how many devices would hold it, if any number does."""
+def remedy(setup: Discretization, devices: int | None = None) -> str:
+    """Describe what makes a run smaller, and how many devices would hold it, if any number does."""
     fewer = "a smaller survey.batch, " * (setup.batch > 1)
     more = f"{devices} GPUs of this kind (--gpus {devices}), " if devices else ""
     return f"use {more}{fewer}a coarser grid.spacing, a smaller grid.extent, or a larger machine"
 
 
 def fewest(memory: Memory, backend: Backend, most: int = 1024) -> int | None:
-    """Give the smallest number of devices such as this one that hold a run, None if none does."""
-    fitting = (n for n in range(1, most + 1) if demands(memory, backend, Several(n))[0].fits)
+    """Return the smallest number of devices such as this one that hold a run, None if none does."""
+    fitting = (
+        n for n in range(1, most + 1) if demands(memory, backend, HypotheticalRanks(n))[0].fits
+    )
     return next(fitting, None)
 
 
 def prepared(
     scenario: Any,
     backend: Backend,
-    ranks: Alone | None = None,
+    ranks: SerialCommunicator | None = None,
     share: Share | None = None,
-    known: Setup | None = None,
-) -> Setup:
+    known: Discretization | None = None,
+) -> Discretization:
     """Prepare a run, with as many shots together as suit a backend.
 
     Args:
@@ -112,7 +118,7 @@ def prepared(
             at the earth, which takes long on such a grid.
         ScenarioError: it cannot be run as written.
     """
-    ranks = ranks or Alone()
+    ranks = ranks or SerialCommunicator()
     grid, (where, free) = make_grid(scenario), _roomiest(backend)
     field = grid.size * np.dtype(scenario.precision).itemsize
     if free is not None and field > free * ranks.count:
@@ -123,7 +129,7 @@ def prepared(
             f"{with_unit(field, 'B')}, {with_unit(free, 'B')} are free on {where}; check the unit, "
             "or use a coarser grid.spacing"
         )
-    return known or prepare(scenario, backend.batch_points, share)
+    return known or discretize(scenario, backend.batch_points, share)
 
 
 def _roomiest(backend: Backend) -> tuple[str, int | None]:
@@ -134,7 +140,9 @@ def _roomiest(backend: Backend) -> tuple[str, int | None]:
     return str(backend.describe()["device"]), own
 
 
-def fitted(setup: Setup, backend: Backend, ranks: Alone | None = None) -> Setup:
+def fitted(
+    setup: Discretization, backend: Backend, ranks: SerialCommunicator | None = None
+) -> Discretization:
     """Let fewer shots advance together where so many do not fit, unless the scenario says how many.
 
     Memory grows evenly with the shots on each grid, so that two counts tell all.
@@ -155,12 +163,12 @@ def fitted(setup: Setup, backend: Backend, ranks: Alone | None = None) -> Setup:
 
 
 def refuse_what_does_not_fit(
-    setup: Setup,
+    setup: Discretization,
     memory: Memory,
     backend: Backend,
     path: Path,
     beside: int = 0,
-    ranks: Alone | None = None,
+    ranks: SerialCommunicator | None = None,
 ) -> None:
     """Compare what a run needs with what the machines have.
 
@@ -184,8 +192,8 @@ def refuse_what_does_not_fit(
         raise StorageError(f"{path}: {lack}; use fewer or decimated snapshots, or write elsewhere")
 
 
-def lack_of_disk(setup: Setup, path: Path, beside: int) -> str:
-    """Say what a run lacks of the disk, nothing where there is room; see above."""
+def lack_of_disk(setup: Discretization, path: Path, beside: int) -> str:
+    """Describe what a run lacks of the disk, nothing where there is room; see above."""
     folder, size = path.parent, output_of(setup).total
     room = machine.free_disk(folder)
     held = sum(part.stat().st_size for part in run_folder(path).glob("*"))

@@ -41,7 +41,7 @@ _LARGEST = 1e8  # size at an end of the window of a wave that is 1 at the contac
 
 
 @dataclass(frozen=True)
-class Stack:
+class ContactStack:
     """Media from the top down, and the depths of their contacts in m from the topmost one.
 
     Attributes:
@@ -58,7 +58,7 @@ class Stack:
 
 
 @dataclass(frozen=True)
-class Rows:
+class DiscreteStack:
     """A stack on the grid: a window of n node rows and the half rows between them.
 
     Attributes:
@@ -109,7 +109,7 @@ class _Wave:
     down: bool
     depth: float
 
-    def at(self, stack: Stack, z: float, s: np.ndarray, k: np.ndarray) -> np.ndarray:
+    def at(self, stack: ContactStack, z: float, s: np.ndarray, k: np.ndarray) -> np.ndarray:
         """Return (U, W, X, Z) (wave, 4, kinds) at a depth."""
         rock = stack.media[self.medium]
         way = z - self.depth if self.down else self.depth - z
@@ -117,7 +117,7 @@ class _Wave:
         return vectors(rock, s, k, self.down) * decay[:, None, :]
 
 
-def exact(stack: Stack, s: np.ndarray, k: np.ndarray, below: float = 0.0) -> np.ndarray:
+def exact(stack: ContactStack, s: np.ndarray, k: np.ndarray, below: float = 0.0) -> np.ndarray:
     """Return the amplitudes (wave, leaving, entering) that leave a stack for unit ones that enter.
 
     Those above come first, P before S. Of a stack under a free surface there are those below only,
@@ -161,7 +161,7 @@ def exact(stack: Stack, s: np.ndarray, k: np.ndarray, below: float = 0.0) -> np.
 
 
 def _jump(
-    stack: Stack, edge: tuple[float, int, int], wave: _Wave, s: np.ndarray, k: np.ndarray
+    stack: ContactStack, edge: tuple[float, int, int], wave: _Wave, s: np.ndarray, k: np.ndarray
 ) -> np.ndarray:
     """Return what a wave adds to the jumps (wave, conditions, kinds) at a contact or a surface."""
     z, above, below = edge
@@ -179,7 +179,8 @@ def _jump(
 
 @np.errstate(over="ignore", invalid="ignore")  # of what NaN stands for
 def on_grid(
-    stack: Stack, rows: Rows, first: np.ndarray, spacing: float, s: np.ndarray, k: np.ndarray,
+    stack: ContactStack, rows: DiscreteStack, first: np.ndarray, spacing: float,
+    s: np.ndarray, k: np.ndarray,
     told: int = 1,
 ) -> np.ndarray:  # fmt: skip
     """Return what `exact` does, of waves on the grid, with W half a row below a surface.
@@ -257,7 +258,7 @@ def _exponents(first: np.ndarray, slope: np.ndarray) -> np.ndarray:
 
 
 def _equations(
-    rows: Rows, free: bool, spacing: float, s: np.ndarray, k: np.ndarray, kept: np.ndarray
+    rows: DiscreteStack, free: bool, spacing: float, s: np.ndarray, k: np.ndarray, kept: np.ndarray
 ) -> np.ndarray:
     """Return those kept (n) of the equations of U and W (wave, n, rows), node rows first."""
     up, down = rows.up / spacing, rows.down / spacing

@@ -24,7 +24,7 @@ from seismo.runs.check.remedy import of_spacing
 from seismo.runs.check.resolution import dominant_frequency, highest_frequency
 from seismo.runs.check.thin_solids import thin_solid_lines
 from seismo.runs.check.timing_checks import Lines
-from seismo.solver.discretization import Setup, make_grid
+from seismo.solver.discretization import Discretization, make_grid
 from seismo.solver.one_sided_reading import ON_CONTACT
 
 LEAST_ROWS = 3.0  # in a wave that a grid carries
@@ -74,7 +74,7 @@ def scholte_error(contact: Contact, c: tuple[float, ...], wavelength: float) -> 
     return float(ratio[np.argmin(np.abs(ratio - 1.0))] - 1.0)
 
 
-def sea_bed(setup: Setup) -> Lines:
+def sea_bed(setup: Discretization) -> Lines:
     """Name contacts that the grid carries badly, and receivers that their place makes ambiguous."""
     if not setup.physics.slips or not setup.earth.layered or setup.scenario.averaging == "point":
         return
@@ -87,7 +87,7 @@ def sea_bed(setup: Setup) -> Lines:
     yield from thin_solid_lines(setup)
 
 
-def _waves(setup: Setup, contact: Contact, kept: bool, z: str) -> Lines:
+def _waves(setup: Discretization, contact: Contact, kept: bool, z: str) -> Lines:
     spacing = setup.grid.spacing[2]
     wavelength = scholte_velocity(contact) / highest_frequency(setup) / spacing
     where = f"model: the contact of fluid and solid at z = {z}"
@@ -115,7 +115,7 @@ def _waves(setup: Setup, contact: Contact, kept: bool, z: str) -> Lines:
         )
 
 
-def _room(setup: Setup, contact: Contact) -> str:
+def _room(setup: Discretization, contact: Contact) -> str:
     """Name the spacing with which a contact has room for one-sided differences."""
     surface = setup.closure.rows if setup.closure else 0
     place, spacing = setup.grid.coordinate("z", contact.place), setup.grid.spacing[2]
@@ -138,7 +138,7 @@ def _room(setup: Setup, contact: Contact) -> str:
     return "compare with a finer grid.spacing"
 
 
-def _felt(setup: Setup, contact: Contact) -> bool:
+def _felt(setup: Discretization, contact: Contact) -> bool:
     """Whether Scholte waves of a contact reach from any source to any receiver.
 
     At a distance d from the contact they fall as exp(-k d sqrt(1 - c^2/v^2)), with v the speed of
@@ -158,7 +158,7 @@ def _felt(setup: Setup, contact: Contact) -> bool:
     return bool(dominant_frequency(setup) / c * (acting + reading) < 1.0)
 
 
-def scholte_trace_error(setup: Setup, contact: Contact) -> tuple[float, float]:
+def scholte_trace_error(setup: Discretization, contact: Contact) -> tuple[float, float]:
     """Return the relative error of a trace of Scholte waves alone, and the way in m they have gone.
 
     Their error is computed for some wavelengths, and falls with the third power of longer ones.
@@ -174,7 +174,7 @@ def scholte_trace_error(setup: Setup, contact: Contact) -> tuple[float, float]:
     return waves.spectra.error(phase), way
 
 
-def _receivers(setup: Setup, contact: Contact, z: str) -> Lines:
+def _receivers(setup: Discretization, contact: Contact, z: str) -> Lines:
     for group in setup.groups:
         away = np.abs(setup.grid.index("z", group.positions[:, 2]) - contact.place)
         on = int((away <= ON_CONTACT).sum())

@@ -13,7 +13,7 @@ import numpy as np
 
 from seismo.grid.grid import AXES
 from seismo.solver.accuracy import PowerLaw
-from seismo.solver.discretization import Setup
+from seismo.solver.discretization import Discretization
 
 # By the points in a wavelength, for a contrast of 1.
 SOLIDS = PowerLaw(0.042, 1.1)  # root of the ratio of stiffnesses, less 1
@@ -22,7 +22,7 @@ WET = PowerLaw(1.0, 1.5)  # mu / (mu + kappa): solid's shear modulus, fluid's bu
 _LINES = 30  # that nodes are compared on, spread over each of the other axes
 
 
-def sideways_error(setup: Setup) -> float:
+def sideways_error(setup: Discretization) -> float:
     """Return the relative error that contacts leave in the traces of a run."""
     media = setup.waves.passages
     if len(media) < 2:
@@ -34,7 +34,7 @@ def sideways_error(setup: Setup) -> float:
     return setup.waves.spectra.error(law)
 
 
-def contrasts(setup: Setup) -> tuple[float, float, float]:
+def contrasts(setup: Discretization) -> tuple[float, float, float]:
     """Return the largest contrasts of neighbouring nodes: solids, fluids, and fluid with solid."""
     found = np.zeros(3)
     for axis in setup.grid.axes:
@@ -42,7 +42,7 @@ def contrasts(setup: Setup) -> tuple[float, float, float]:
     return float(found[0]), float(found[1]), float(found[2])
 
 
-def _along(setup: Setup, axis: str) -> np.ndarray:
+def _along(setup: Discretization, axis: str) -> np.ndarray:
     """Return the contrasts (3) of neighbours along one axis, on lines through the grid."""
     grid = setup.grid
     ticks = {}

@@ -27,8 +27,8 @@ import numpy as np
 
 from seismo.backends.base import PML_COST
 from seismo.grid.decomposition import cost
-from seismo.solver.discretization import Setup, maps_of
-from seismo.solver.peak_maps import MapSet
+from seismo.solver.discretization import Discretization, maps_of
+from seismo.solver.peak_maps import PeakMapSet
 
 Table = dict[tuple[str, int], float]
 NANOSECONDS: dict[str, Table] = {
@@ -70,10 +70,10 @@ class Machine(Protocol):
         """Which one it is."""
 
     def bandwidth(self) -> float:
-        """Give the bytes a second that plain copies move."""
+        """Return the bytes a second that plain copies move."""
 
     def describe(self) -> dict[str, Any]:
-        """Say among other things how many `threads` there are."""
+        """Describe among other things how many `threads` there are."""
 
 
 @dataclass(frozen=True)
@@ -84,15 +84,15 @@ class Ideal:
     facts: dict[str, Any] = field(default_factory=dict)
 
     def bandwidth(self) -> float:
-        """Give it without measuring anything."""
+        """Return it without measuring anything."""
         return math.inf
 
     def describe(self) -> dict[str, Any]:
-        """Say what is known."""
+        """Describe what is known."""
         return self.facts
 
 
-def points_per_second(setup: Setup, backend: Machine) -> float:
+def points_per_second(setup: Discretization, backend: Machine) -> float:
     """Estimate the point updates a second on a backend (measures its bandwidth, 0.2 s)."""
     item = np.dtype(setup.scenario.precision).itemsize
     share = SHARES[backend.name].get((setup.physics.name, setup.grid.dimensions), 1.0)
@@ -103,7 +103,7 @@ def points_per_second(setup: Setup, backend: Machine) -> float:
     return 1.0 / max(moving, computing)
 
 
-def nanoseconds(setup: Setup, backend: Machine) -> float:
+def nanoseconds(setup: Discretization, backend: Machine) -> float:
     """Estimate how long a backend computes on a point, layers included, in ns.
 
     An equation that nobody has measured counts as the dearest.
@@ -115,13 +115,13 @@ def nanoseconds(setup: Setup, backend: Machine) -> float:
     return own * relative / int(backend.describe().get("threads", 1))
 
 
-def layer_factor(setup: Setup, backend: Machine) -> float:
+def layer_factor(setup: Discretization, backend: Machine) -> float:
     """Return the mean time of a point, layers included, over that of an interior point."""
     grid, factor = setup.grid, PML_COST[backend.name][setup.physics.name]
     return cost(grid, grid.box, factor) / grid.size
 
 
-def map_seconds(setup: Setup, backend: Machine) -> float:
+def map_seconds(setup: Discretization, backend: Machine) -> float:
     """Estimate the time in s that finding the largest values of maps takes."""
     own, threads = MAP_NANOSECONDS[backend.name], int(backend.describe().get("threads", 1))
     moving = 3.0 * np.dtype(setup.scenario.precision).itemsize / backend.bandwidth()
@@ -133,7 +133,7 @@ def map_seconds(setup: Setup, backend: Machine) -> float:
     return once * setup.clock.steps * len(setup.shots)
 
 
-def _passes(one: MapSet) -> Counter[str]:
+def _passes(one: PeakMapSet) -> Counter[str]:
     """Count how often a step goes over the points of some maps, for what."""
     found = Counter(raised=len(one.quantities), changed=0)
     for component, at_nodes in one.channels:
@@ -143,7 +143,7 @@ def _passes(one: MapSet) -> Counter[str]:
     return found
 
 
-def seconds(setup: Setup, speed: float, backend: Machine) -> float:
+def seconds(setup: Discretization, speed: float, backend: Machine) -> float:
     """Estimate the time of stepping in s at a number of point updates a second."""
     steps = setup.clock.steps + setup.extra_steps
     batches = -(-len(setup.shots) // setup.batch)

@@ -17,9 +17,9 @@ from seismo.equations.elastic.fluid_solid_operators import contact_operators
 from seismo.grid.grid import AXES
 from seismo.model.averaging import cell_average
 from seismo.model.earth import Earth
-from seismo.model.layered import Profile
-from seismo.runs.check.scattering import Rows, Stack
-from seismo.solver.discretization import Setup
+from seismo.model.layered import DepthProfile
+from seismo.runs.check.scattering import ContactStack, DiscreteStack
+from seismo.solver.discretization import Discretization
 
 _SAMPLES = 8  # per cell
 _JUMP = 0.02  # relative change within a sample that counts as a contact
@@ -34,7 +34,7 @@ _AVERAGES = {
 }
 
 
-def contact_depths(setup: Setup) -> np.ndarray:
+def contact_depths(setup: Discretization) -> np.ndarray:
     """Return the depths (n) in m where a medium ends suddenly, from the top."""
     earth, grid = setup.earth, setup.grid
     first, last = grid.low[2], grid.points[2] - 1 - grid.high[2]
@@ -57,7 +57,7 @@ def _values(earth: Earth, z: np.ndarray) -> np.ndarray:
     return np.array([found[name] for name in earth.needs])
 
 
-def stacks(setup: Setup) -> list[tuple[float, Stack]]:
+def stacks(setup: Discretization) -> list[tuple[float, ContactStack]]:
     """List the stacks of a layered earth, with the depth of the topmost contact of each."""
     depths, spacing = contact_depths(setup), setup.grid.spacing[2]
     reach = 2 * len(setup.stencil.first) * spacing
@@ -76,7 +76,7 @@ def stacks(setup: Setup) -> list[tuple[float, Stack]]:
     ]
 
 
-def _stack(setup: Setup, depths: list[float], top: float | None) -> Stack:
+def _stack(setup: Discretization, depths: list[float], top: float | None) -> ContactStack:
     ends = [depths[0] if top is None else top, *depths, depths[-1]]
     little = 0.05 * setup.grid.spacing[2]
     places = [0.5 * (a + b) for a, b in pairwise(ends)]
@@ -89,7 +89,7 @@ def _stack(setup: Setup, depths: list[float], top: float | None) -> Stack:
         for n in range(len(places))
     )
     relative = tuple(z - depths[0] for z in depths)
-    return Stack(media, relative, None if top is None else top - depths[0])
+    return ContactStack(media, relative, None if top is None else top - depths[0])
 
 
 def rock(physics: str, values: dict[str, float]) -> Rock:
@@ -99,7 +99,7 @@ def rock(physics: str, values: dict[str, float]) -> Rock:
     return Rock(values["vp"], values.get("vs", 0.0), values.get("rho", 1.0))
 
 
-def rows_about(setup: Setup, stack: Stack, depth: float) -> Rows:
+def rows_about(setup: Discretization, stack: ContactStack, depth: float) -> DiscreteStack:
     """Return the rows about a stack.
 
     Args:
@@ -123,12 +123,12 @@ def rows_about(setup: Setup, stack: Stack, depth: float) -> Rows:
     count = last - first + 1
     up, down = _differences(setup, first, count, inside, stack.top is not None)
     c11, c13, c33, c44, rho_x, rho_z = _medium(setup, stack, depth, first, count)
-    rows = Rows(place - first, c11, c13, c33, c44, rho_x, rho_z, up, down)
+    rows = DiscreteStack(place - first, c11, c13, c33, c44, rho_x, rho_z, up, down)
     return _adjusted(rows, inside, first, setup)
 
 
 def _differences(
-    setup: Setup, first: int, count: int, contacts: list[Contact], free: bool
+    setup: Discretization, first: int, count: int, contacts: list[Contact], free: bool
 ) -> tuple[np.ndarray, np.ndarray]:
     """Return G and D of `count` node rows (spacing 1), one-sided where those of the run are."""
     c = setup.stencil.first
@@ -155,16 +155,16 @@ def _differences(
 
 
 def _medium(
-    setup: Setup, stack: Stack, depth: float, first: int, count: int
+    setup: Discretization, stack: ContactStack, depth: float, first: int, count: int
 ) -> tuple[np.ndarray, ...]:
-    """Return c11, c13, c33, c44, rho_x and rho_z as `Rows` has them, of averages."""
+    """Return c11, c13, c33, c44, rho_x and rho_z as `DiscreteStack` has them, of averages."""
     grid, physics = setup.grid, setup.physics
     z = grid.coordinate("z", np.arange(first, first + count))
     tops = depth + np.array([-1e6 * grid.spacing[2], *stack.depths])
     flat = np.zeros(len(tops))
     named = {n: np.array([_parameter(physics.name, m, n) for m in stack.media])
              for n in physics.needs}  # fmt: skip
-    earth = Earth((Profile(tops, named, dict.fromkeys(named, flat)),), physics.needs)
+    earth = Earth((DepthProfile(tops, named, dict.fromkeys(named, flat)),), physics.needs)
     spacing = {a: grid.spacing[AXES.index(a)] for a in grid.axes if a != "y"}
 
     def average(names: tuple[str, ...], at: np.ndarray) -> list[np.ndarray]:
@@ -206,8 +206,10 @@ def _parameter(physics: str, medium: Rock, name: str) -> float:
     return float(getattr(medium, name))
 
 
-def _adjusted(rows: Rows, contacts: list[Contact], first: int, setup: Setup) -> Rows:
-    """Give rows that contacts of fluid and solid cut their own medium, and these their mass."""
+def _adjusted(
+    rows: DiscreteStack, contacts: list[Contact], first: int, setup: Discretization
+) -> DiscreteStack:
+    """Return rows that contacts of fluid and solid cut their own medium, and these their mass."""
     c11, c13, c33, rho_x = (a.copy() for a in (rows.c11, rows.c13, rows.c33, rows.rho_x))
     c44, rho_z = rows.c44.copy(), rows.rho_z.copy()
     for contact in contacts:

@@ -27,7 +27,7 @@ from seismo.equations.elastic.fluid_solid_contact import Contact
 from seismo.runs.check.near_contacts import DIFFERENTIATED
 from seismo.runs.check.stacks import contact_depths
 from seismo.runs.check.timing_checks import Lines
-from seismo.solver.discretization import Setup
+from seismo.solver.discretization import Discretization
 
 _WITHIN, _BEYOND = 0.06, 0.02
 _MOMENTS, _FEW = 0.35, 2.25  # of strains in layers of fewer cells
@@ -46,7 +46,7 @@ class ThinSolid(NamedTuple):
     error: float
 
 
-def thin_solids(setup: Setup) -> list[ThinSolid]:
+def thin_solids(setup: Discretization) -> list[ThinSolid]:
     """List the solid layers on fluids that have fewer cells than these have closed rows."""
     if not setup.contacts:
         return []
@@ -61,7 +61,7 @@ def thin_solids(setup: Setup) -> list[ThinSolid]:
     return found
 
 
-def thin_solid_lines(setup: Setup) -> Lines:
+def thin_solid_lines(setup: Discretization) -> Lines:
     """Name layers that err by more than `_LEAST`, and the spacing that gives them the rows."""
     rows = closed_rows(len(setup.stencil.first))
     for thin in thin_solids(setup):
@@ -75,7 +75,7 @@ def thin_solid_lines(setup: Setup) -> Lines:
             )
 
 
-def _thin_solid(setup: Setup, contact: Contact, cells: float) -> ThinSolid:
+def _thin_solid(setup: Discretization, contact: Contact, cells: float) -> ThinSolid:
     """Return the layer of so many cells beside a contact."""
     grid, side = setup.grid, -1.0 if contact.solid_above else 1.0
     ends = contact.place + side * np.array([0.0, cells])
@@ -87,7 +87,7 @@ def _thin_solid(setup: Setup, contact: Contact, cells: float) -> ThinSolid:
     return ThinSolid(float(fluid), float(solid), cells, error)
 
 
-def _error(setup: Setup, contact: Contact, cells: float, shear: np.ndarray) -> float:
+def _error(setup: Discretization, contact: Contact, cells: float, shear: np.ndarray) -> float:
     """Return the error of a layer of so many cells between the shear moduli (2) in Pa."""
     side = -1.0 if contact.solid_above else 1.0
 
@@ -113,7 +113,7 @@ def _error(setup: Setup, contact: Contact, cells: float, shear: np.ndarray) -> f
     return min(1.0, factor * strength * sampling)
 
 
-def _strained(setup: Setup) -> list[float]:
+def _strained(setup: Discretization) -> list[float]:
     """List the depths in m of moments, and of receivers of divergence or rotation."""
     sources = [source for shot in setup.shots for source in shot.sources]
     groups = [g for g in setup.groups if any(name in DIFFERENTIATED for name in g.quantities)]

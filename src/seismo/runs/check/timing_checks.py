@@ -12,7 +12,7 @@ from seismo.grid.grid import AXES
 from seismo.grid.time_step import common_interval, kinder_interval
 from seismo.runs.check.resolution import dominant_frequency, highest_frequency
 from seismo.scenario.units import with_unit
-from seismo.solver.discretization import Setup
+from seismo.solver.discretization import Discretization
 
 MOST_CROSSINGS = 20.0  # of a region whose faces let waves out: what is left then is nothing
 MOST_BEGUN = 0.01  # of its largest value: a wavelet's share before the run begins
@@ -20,7 +20,7 @@ MOST_BEGUN = 0.01  # of its largest value: a wavelet's share before the run begi
 Lines = Iterator[str]
 
 
-def _arrivals(setup: Setup) -> Lines:
+def _arrivals(setup: Discretization) -> Lines:
     """Compare the duration with when direct waves arrive, and when they have passed."""
     duration = setup.scenario.time.duration
     for group in setup.groups:
@@ -45,7 +45,7 @@ def _arrivals(setup: Setup) -> Lines:
                 break
 
 
-def _direct_waves(setup: Setup) -> Iterator[tuple[str, float]]:
+def _direct_waves(setup: Discretization) -> Iterator[tuple[str, float]]:
     """Name the waves that travel straight from a source, with their largest velocity in m/s."""
     yield "wave", setup.fastest
     kinds = {source.kind for shot in setup.shots for source in shot.sources}
@@ -54,8 +54,10 @@ def _direct_waves(setup: Setup) -> Iterator[tuple[str, float]]:
         yield "S wave", setup.extremes.vs_max
 
 
-def _passage(setup: Setup, positions: np.ndarray, speed: float) -> tuple[np.ndarray, np.ndarray]:
-    """Give when a direct wave of that speed arrives and has passed, (shot, receiver) in s.
+def _passage(
+    setup: Discretization, positions: np.ndarray, speed: float
+) -> tuple[np.ndarray, np.ndarray]:
+    """Return when a direct wave of that speed arrives and has passed, (shot, receiver) in s.
 
     Of several sources the one whose wave comes, or has passed, first.
     """
@@ -71,14 +73,14 @@ def _passage(setup: Setup, positions: np.ndarray, speed: float) -> tuple[np.ndar
 
 
 def _over(source: PointSource) -> float:
-    """Give the time in s after which a source changes by less than 5 % of its range."""
+    """Return the time in s after which a source changes by less than 5 % of its range."""
     times = np.linspace(source.delay, source.end, 500)
     values = wavelets.evaluate(source.wavelet, times - source.delay, source.base)
     acting = np.abs(values - values[-1]) > 0.05 * np.ptp(values)
     return float(times[acting][-1]) if acting.any() else source.end
 
 
-def _long_gone(setup: Setup) -> Lines:
+def _long_gone(setup: Discretization) -> Lines:
     """Name a duration many times as long as the slowest wave takes out of the region."""
     faces, found = setup.scenario.boundaries, setup.extremes
     others = [faces.bottom, faces.x_min, faces.x_max]
@@ -100,7 +102,7 @@ def _long_gone(setup: Setup) -> Lines:
         )
 
 
-def _cut_source(setup: Setup) -> Lines:
+def _cut_source(setup: Discretization) -> Lines:
     duration, period = setup.scenario.time.duration, 1.0 / dominant_frequency(setup)
     for source in setup.shots[0].sources:
         if source.end > duration * (1.0 + 1e-9):
@@ -115,7 +117,7 @@ def _cut_source(setup: Setup) -> Lines:
             )
 
 
-def _begun_source(setup: Setup) -> Lines:
+def _begun_source(setup: Discretization) -> Lines:
     """A source that acts before t = 0 begins with a jump."""
     for k, (source, given) in enumerate(
         zip(setup.shots[0].sources, setup.scenario.sources, strict=True)
@@ -133,7 +135,7 @@ def _begun_source(setup: Setup) -> Lines:
             )
 
 
-def _small_step(setup: Setup) -> Lines:
+def _small_step(setup: Discretization) -> Lines:
     """A step far below the limit, and what would let it grow."""
     clock, given = setup.clock, setup.scenario.time.step
     names = {interval: name for name, interval in _intervals(setup)}
@@ -165,7 +167,7 @@ def _together(names: dict[float, str]) -> str:
     )
 
 
-def _sampling(setup: Setup) -> Lines:
+def _sampling(setup: Discretization) -> Lines:
     highest = highest_frequency(setup)
     for group in setup.groups:
         if group.interval and 0.4 / group.interval < highest:
@@ -176,7 +178,7 @@ def _sampling(setup: Setup) -> Lines:
             )
 
 
-def _seldom(setup: Setup) -> Lines:
+def _seldom(setup: Discretization) -> Lines:
     """Snapshots and samples that come but once, at t = 0, hold nothing."""
     duration = setup.scenario.time.duration
     for name, interval in _intervals(setup):
@@ -187,12 +189,12 @@ def _seldom(setup: Setup) -> Lines:
             )
 
 
-def _intervals(setup: Setup) -> Iterator[tuple[str, float]]:
+def _intervals(setup: Discretization) -> Iterator[tuple[str, float]]:
     named = [(f"receivers {g.name}", g.interval) for g in setup.groups]
     named += [(f"output.snapshots {s.name}", s.interval) for s in setup.scenario.output.snapshots]
     return ((name, interval) for name, interval in named if interval)
 
 
-TIMING: tuple[Callable[[Setup], Lines], ...] = (
+TIMING: tuple[Callable[[Discretization], Lines], ...] = (
     _arrivals, _long_gone, _cut_source, _begun_source, _small_step, _sampling, _seldom,
 )  # fmt: skip

@@ -31,8 +31,8 @@ from seismo.runs.check.resolution import (
 from seismo.runs.check.sea_bed import sea_bed
 from seismo.runs.check.timing_checks import TIMING, Lines
 from seismo.scenario.grid import MOST_LAYER_POINTS
-from seismo.solver.discretization import Setup, maps_of
-from seismo.solver.field_sampling import make_cut
+from seismo.solver.discretization import Discretization, maps_of
+from seismo.solver.field_sampling import make_slice
 
 LEAST_POINTS = 3.0  # a wave of fewer points per wavelength is noise on any grid
 MOST_LOST = 3e-5  # of the energy: what rings then is half a percent of the waves (rms)
@@ -41,7 +41,7 @@ ABOVE_POINTS, FORCE_ROWS = 3.0, (0.25, 5.1)  # of an epicentre, of a depth: see 
 CLOSE_POINTS = 5.0  # from here on the grid's source is a point, to 2 % of the motion
 
 
-def cautions(setup: Setup, layers: list[LayerResolution], expected: Expected) -> list[str]:
+def cautions(setup: Discretization, layers: list[LayerResolution], expected: Expected) -> list[str]:
     """List what is suspicious, nothing where all is well; `expected` is the error of the traces."""
     found = [*uncarried(setup, layers), *inaccurate(setup, layers, expected)]
     found += [line for look in _EARTH for line in look(setup, layers)]
@@ -50,7 +50,7 @@ def cautions(setup: Setup, layers: list[LayerResolution], expected: Expected) ->
     return [*found, *_nothing_recorded(setup)]
 
 
-def _beyond(setup: Setup, layers: list[LayerResolution]) -> Lines:
+def _beyond(setup: Discretization, layers: list[LayerResolution]) -> Lines:
     """A spectrum that falls slowly reaches frequencies that the grid does not carry."""
     slowest = min(layer.slowest for layer in layers)
     carried = slowest / (LEAST_POINTS * coarsest_spacing(setup))
@@ -67,7 +67,7 @@ def _beyond(setup: Setup, layers: list[LayerResolution]) -> Lines:
             )
 
 
-def _ends(setup: Setup) -> Lines:
+def _ends(setup: Discretization) -> Lines:
     """An extent that is no whole number of spacings ends elsewhere."""
     for axis in setup.grid.axes:
         length = getattr(setup.scenario.grid.extent, axis)
@@ -80,12 +80,12 @@ def _ends(setup: Setup) -> Lines:
             )
 
 
-def _moved(setup: Setup) -> Lines:
+def _moved(setup: Discretization) -> Lines:
     """A plane between nodes becomes that of the nearest ones."""
     moved: dict[tuple[str, float, float], list[str]] = {}
     for key in ("snapshots", "maps"):
         for entry in getattr(setup.scenario.output, key):
-            for axis, taken in make_cut(entry, setup.grid).plane.items():
+            for axis, taken in make_slice(entry, setup.grid).plane.items():
                 given = getattr(entry.plane, axis)
                 if abs(given - taken) > 1e-6 * setup.grid.spacing[AXES.index(axis)]:
                     moved.setdefault((axis, given, taken), []).append(f"output.{key} {entry.name}")
@@ -96,7 +96,7 @@ def _moved(setup: Setup) -> Lines:
         )
 
 
-def _outside(setup: Setup) -> Lines:
+def _outside(setup: Discretization) -> Lines:
     """A body beyond the grid changes nothing; in the absorbing layers the edge goes on."""
     bodies = [(k, part) for k, part in enumerate(setup.earth.parts) if isinstance(part, Body)]
     for k, body in bodies:
@@ -116,7 +116,7 @@ def _outside(setup: Setup) -> Lines:
                 break
 
 
-def _edges(setup: Setup) -> Lines:
+def _edges(setup: Discretization) -> Lines:
     places: list[tuple[str, Any]] = [
         (f"source {s.name}", [s.position]) for s in setup.shots[0].sources
     ]
@@ -137,7 +137,7 @@ def _edges(setup: Setup) -> Lines:
             )
 
 
-def _near_a_layer(setup: Setup, positions: np.ndarray) -> tuple[int, list[str]]:
+def _near_a_layer(setup: Discretization, positions: np.ndarray) -> tuple[int, list[str]]:
     grid, boundaries = setup.grid, setup.scenario.boundaries
     near, named = np.zeros(len(positions), bool), []
     for axis in grid.axes:
@@ -151,7 +151,7 @@ def _near_a_layer(setup: Setup, positions: np.ndarray) -> tuple[int, list[str]]:
     return int(near.sum()), named
 
 
-def _flat(setup: Setup) -> Lines:
+def _flat(setup: Discretization) -> Lines:
     """Stations of lists lie below a flat surface, whatever their elevation."""
     for group in setup.scenario.receivers:
         name = elevations(setup.scenario.resolve(group.path)) if group.type == "stations" else ""
@@ -162,7 +162,7 @@ def _flat(setup: Setup) -> Lines:
             )
 
 
-def _close_receivers(setup: Setup) -> Lines:
+def _close_receivers(setup: Discretization) -> Lines:
     axes = [AXES.index(a) for a in setup.grid.axes]
     least = CLOSE_POINTS * coarsest_spacing(setup)
     for group in setup.groups:
@@ -178,7 +178,7 @@ def _close_receivers(setup: Setup) -> Lines:
             )
 
 
-def _above_sources(setup: Setup) -> Lines:
+def _above_sources(setup: Discretization) -> Lines:
     """Name receivers on the surface straight above sources that lie in its fitted rows.
 
     Measured (validation/shallow.py): shear moments five cells deep err there by 1.8 % with 10
@@ -215,7 +215,7 @@ def _above_sources(setup: Setup) -> Lines:
                 )
 
 
-def _differentiated(setup: Setup) -> Lines:
+def _differentiated(setup: Discretization) -> Lines:
     """Name receivers of derivatives among the rows of a free surface, on which they are right.
 
     Measured at 7 and 10 points per shortest wavelength: rotation errs by up to 4.9 and 1.2 %,
@@ -234,7 +234,7 @@ def _differentiated(setup: Setup) -> Lines:
             )
 
 
-def _close_maps(setup: Setup) -> Lines:
+def _close_maps(setup: Discretization) -> Lines:
     """Name maps that a source lies on, or just below: their peaks are wrong next to it."""
     least = CLOSE_POINTS * coarsest_spacing(setup)
     sources = {s.position: s for shot in setup.shots for s in shot.sources}
@@ -253,7 +253,7 @@ def _close_maps(setup: Setup) -> Lines:
             )
 
 
-def _at_the_surface(setup: Setup) -> Lines:
+def _at_the_surface(setup: Discretization) -> Lines:
     """Name what acts on, or records, the pressure of a fluid's free surface."""
     if setup.scenario.boundaries.top != "free_surface":
         return
@@ -276,7 +276,7 @@ def _at_the_surface(setup: Setup) -> Lines:
             )
 
 
-def _on_water(setup: Setup, positions: Any) -> int:
+def _on_water(setup: Discretization, positions: Any) -> int:
     """Count the places on a free surface, under which is a fluid."""
     x, y, z = np.array(positions).T
     on = z - setup.grid.origin[2] < 0.5 * setup.grid.spacing[2]
@@ -285,7 +285,7 @@ def _on_water(setup: Setup, positions: Any) -> int:
     return int(on.sum())
 
 
-def _layer_strength(setup: Setup) -> Lines:
+def _layer_strength(setup: Discretization) -> Lines:
     boundaries = setup.scenario.boundaries
     kinds = {a: [getattr(boundaries, face) for face in FACES[a]] for a in setup.grid.axes}
     axes = [a for a, faces in kinds.items() if "absorbing" in faces]
@@ -302,16 +302,16 @@ def _layer_strength(setup: Setup) -> Lines:
         )
 
 
-def _nothing_recorded(setup: Setup) -> Lines:
+def _nothing_recorded(setup: Discretization) -> Lines:
     output = setup.scenario.output
     if not setup.groups and not output.snapshots and not output.maps:
         yield "receivers: none, nor snapshots or maps: nothing of the waves will be recorded"
 
 
-_EARTH: tuple[Callable[[Setup, list[LayerResolution]], Lines], ...] = (_beyond, *ODD_MEDIA)
+_EARTH: tuple[Callable[[Discretization, list[LayerResolution]], Lines], ...] = (_beyond, *ODD_MEDIA)
 
 
-_GEOMETRY: tuple[Callable[[Setup], Lines], ...] = (
+_GEOMETRY: tuple[Callable[[Discretization], Lines], ...] = (
     depths, directions, _ends, _moved, _outside, uncovered, otherwise, *MOMENTS, _edges, *TIMING,
     _flat, _close_receivers, _above_sources, _differentiated, _close_maps, _at_the_surface, sea_bed,
     _layer_strength,
