@@ -127,7 +127,7 @@ class ContactErrors:
         _, singular, vectors = np.linalg.svd(matrix)
         self.free = vectors[int((singular > 1e-10 * singular[0]).sum()) :].T
         self.particular = np.linalg.lstsq(matrix, right, rcond=1e-11)[0]
-        plain = surface_closure(Stencil(ORDER), ClosureKind.PLAIN, most=1)
+        plain = surface_closure(Stencil(ORDER), ClosureKind.PLAIN, max_power=1)
         self.smooth = self.coordinates(self._vector(plain))
 
     def _vector(self, closure: SurfaceClosure) -> np.ndarray:

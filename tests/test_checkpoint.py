@@ -13,12 +13,13 @@ import socket
 import stat
 import subprocess
 import sys
+from dataclasses import asdict
 
 import numpy as np
 import pytest
 
 from seismo.errors import ScenarioError, StorageError
-from seismo.grid.global_index import CheckpointArray, GlobalBlock, runs_of, span
+from seismo.grid.global_index import CheckpointArray, GlobalBlock, index_range, index_ranges
 from seismo.output import checkpoint, lock
 from seismo.output.checkpoint import DamagedError
 from seismo.output.lock import Lock
@@ -40,7 +41,7 @@ def arrays(seed: int = 1) -> dict[str, np.ndarray]:
 
 def whole(name: str, array: np.ndarray) -> GlobalBlock:
     strides = tuple(int(np.prod(array.shape[n + 1 :])) for n in range(array.ndim))
-    return GlobalBlock(name, 0, strides, tuple(span(0, n) for n in array.shape))
+    return GlobalBlock(name, 0, strides, tuple(index_range(0, n) for n in array.shape))
 
 
 def held(arrays: dict) -> dict[str, CheckpointArray]:
@@ -155,12 +156,12 @@ def test_parts_of_a_whole_come_together_in_other_parts(tmp_path):
     for n, own in enumerate([[0, 1, 4], [2, 3, 4, 5, 6]]):
         folder = tmp_path / str(n)
         folder.mkdir()
-        place = GlobalBlock("rows", 0, (5, 1), (runs_of(own), span(0, 5)))
+        place = GlobalBlock("rows", 0, (5, 1), (index_ranges(own), index_range(0, 5)))
         state = {"mine": CheckpointArray(rows[own].copy(), [place])}
         checkpoint.write(folder, 3, FACTS, state, lambda part: part)
         paths += checkpoint.found(folder)
     found = np.full(100, 7.0)
-    place = GlobalBlock("rows", 4, (10, 1), (span(0, 7), span(1, 5)))
+    place = GlobalBlock("rows", 4, (10, 1), (index_range(0, 7), index_range(1, 5)))
     checkpoint.fill(paths, paths[0], {"other": CheckpointArray(found, [place])}, np.asarray)
     wanted = np.zeros(100)
     for n, row in enumerate(rows):
@@ -233,6 +234,14 @@ def test_no_block_reaches_beyond_its_array(place):
     with pytest.raises(ValueError, match="a block of vx ends at"):
         GlobalBlock("vx", first, strides, (runs,)).block(np.zeros(7))
     assert GlobalBlock("vx", 7, (0,), (((0, 0),),)).block(np.zeros(7)).size == 0
+
+
+def test_blocks_of_older_checkpoints_are_read():
+    """0.1.0 wrote the name of the global array as `whole`."""
+    older = {"whole": "field.vx", "first": 3, "strides": [5, 1], "index": [[[0, 2]], [[1, 4]]]}
+    block = GlobalBlock("field.vx", 3, (5, 1), (((0, 2),), ((1, 4),)))
+    assert GlobalBlock.read(older) == block
+    assert GlobalBlock.read(asdict(block)) == block
 
 
 def test_a_full_disk_leaves_what_there_was(tmp_path, monkeypatch):

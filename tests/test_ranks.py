@@ -207,7 +207,7 @@ class Two(SerialCommunicator):
     ("parts", "message"),
     [
         ([1, 1], "1 x 1 parts for 2 ranks; use a part for each"),
-        ([20, 1], "20 parts of 28 points along z; .* use fewer parts, at most 6"),
+        ([20, 1], "20 subdomains for 28 points along z; .* use at most 6"),
         ("auto", None),
     ],
 )

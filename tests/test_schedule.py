@@ -86,7 +86,7 @@ def test_thirds_and_tenths_have_a_common_step() -> None:
 
 @pytest.mark.parametrize("intervals", [[0.01, 0.033333], [1e-12], [5e-6]])
 def test_intervals_that_would_need_tiny_steps_are_refused(intervals: list[float]) -> None:
-    with pytest.raises(ScenarioError, match=r"far below the stable 0\.9 ms; use multiples"):
+    with pytest.raises(ScenarioError, match=r"far below the stable step 0\.9 ms; use multiples"):
         choose_clock(1.0, 1e-3, 0.9, None, intervals)
 
 

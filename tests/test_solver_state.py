@@ -96,8 +96,8 @@ def test_rows_of_layer_memory_begin_on_lines() -> None:
     """Those between the layers at their ends, as the fields' rows do: loads straddle no lines."""
     simulation = solver.build(solver.plan("acoustic", 3, cells=(30, 13, 13), steps=1))
     held = [place for _, places in simulation.state().values() for place in places]
-    rows = [place for place in held if re.match(r"layer\.\w+\.\d\.1", place.whole)]
-    assert len({place.whole.split(".")[2] for place in rows}) == 8
+    rows = [place for place in held if re.match(r"layer\.\w+\.\d\.1", place.array_name)]
+    assert len({place.array_name.split(".")[2] for place in rows}) == 8
     assert all(n % LINE == 0 for place in rows for n in (place.first, *place.strides[:-1]))
 
 

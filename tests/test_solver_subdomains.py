@@ -170,16 +170,16 @@ def test_other_shots_are_loaded_into_what_is_bound(parts, anew, tmp_path, monkey
 
 def test_parts_narrower_than_the_stencil_are_refused() -> None:
     document = solver.plan("acoustic", 2, cells=(20, 20), boundaries=solver.faces(2, "rigid"))
-    with pytest.raises(ScenarioError, match=r"along z.*at least \d+.*use fewer parts"):
+    with pytest.raises(ScenarioError, match=r"along z.*at least \d+.*use at most"):
         solver.build(document, parts=(20, 1))
-    with pytest.raises(ScenarioError, match="2 parts along y, which a 2-D run lacks: use 1"):
+    with pytest.raises(ScenarioError, match="2 subdomains along y in a 2-D run: use 1"):
         solver.build(document, parts=(1, 2))
 
 
 def test_parts_that_cut_a_layer_are_refused() -> None:
     thick = {**solver.faces(2), "layer": {"points": 10}}
     document = solver.plan("acoustic", 2, cells=(20, 20), boundaries=thick)
-    with pytest.raises(ScenarioError, match=r"cut an absorbing layer .*use fewer parts"):
+    with pytest.raises(ScenarioError, match=r"lie in an absorbing layer .*use at most"):
         solver.build(document, parts=(4, 1))
 
 

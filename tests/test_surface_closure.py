@@ -151,12 +151,12 @@ def test_rows_are_fitted_to_a_contact_so_deep() -> None:
     """Of order 8, from 1.5 to 4.75 cells; each is exact for straight lines."""
     rows = set()
     for contact in (1.4, 2.3, 3.0, 4.6):
-        assert closure_kind(8, 0.5, moments=False, contact=contact) is ClosureKind.CONTACT
+        assert closure_kind(8, 0.5, moments=False, contact_depth=contact) is ClosureKind.CONTACT
         up, down, *_, closure = whole_matrices(Stencil(8), ClosureKind.CONTACT, contact)
         assert np.abs((up @ np.arange(60.0))[:8] - 1.0).max() < 1e-9
         assert np.abs((down @ (np.arange(60) + 0.5))[:8] - 1.0).max() < 1e-9
         rows.add(float(closure.node_norm[0]))
     assert len(rows) == 4
     for order, contact in ((8, 1.25), (8, 5.0), (12, 2.3), (8, np.inf)):
-        assert closure_kind(order, 0.5, moments=False, contact=contact) is ClosureKind.PLAIN
-    assert closure_kind(8, 7.0, moments=False, contact=4.0) is ClosureKind.FORCES
+        assert closure_kind(order, 0.5, moments=False, contact_depth=contact) is ClosureKind.PLAIN
+    assert closure_kind(8, 7.0, moments=False, contact_depth=4.0) is ClosureKind.FORCES

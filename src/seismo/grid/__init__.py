@@ -1,1 +1,1 @@
-"""The grid: points, boxes, difference coefficients, interpolation, time step, parts."""
+"""The grid: points, boxes, difference coefficients, interpolation, time step, subdomains."""

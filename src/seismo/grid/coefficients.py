@@ -8,11 +8,11 @@ Second derivative, on a sample::
 
     f''(0) ~ d_0 f(0) + sum_m d_m [f(m) + f(-m)]
 
-*Taylor* coefficients are exact for the longest possible polynomials (Fornberg 1988). *Fitted* ones
-keep the error of the phase velocity below a tolerance up to the largest possible wavenumber
-(Holberg 1987; Liu 2014). A `Stencil` is an order and such a tolerance, 0 for Taylor. Tolerances of
-runs come from a short list (`TOLERANCES`): kernels have the coefficients built in, and few of them
-meet their compiled code again.
+*Taylor* coefficients are exact for polynomials of the highest possible degree (Fornberg 1988).
+*Fitted* ones keep the error of the phase velocity below a tolerance up to the largest possible
+wavenumber (Holberg 1987; Liu 2014). A `Stencil` is an order and such a tolerance, 0 for Taylor.
+Runs take their tolerances from a short list (`TOLERANCES`): coefficients are compiled into the
+kernels, and few tolerances keep the kernel cache small.
 """
 
 from __future__ import annotations
@@ -26,10 +26,10 @@ from numpy.polynomial import chebyshev
 
 ORDERS = tuple(range(2, 17, 2))
 TOLERANCES = (1e-3, 5e-4, 2e-4, 1e-4, 5e-5, 2e-5, 1e-5, 5e-6, 2e-6, 0.0)  # of the phase velocity
-_SAMPLES = 1001  # of a band, on which the largest error is sought
-_SECANTS = 20  # steps at most, and how near they come to a tolerance
-_CLOSE = 1e-14
-_DECIMALS = 12  # of fitted coefficients: the same on every machine, whatever its linear algebra
+_SAMPLES = 1001  # wavenumbers of a band at which the error is evaluated
+_SECANTS = 20  # largest number of secant steps
+_CLOSE = 1e-14  # largest distance of the error from the tolerance
+_DECIMALS = 12  # of fitted coefficients: the same with any linear-algebra library
 
 
 @dataclass(frozen=True)
@@ -63,11 +63,13 @@ def _products(squares: np.ndarray) -> np.ndarray:
 
 
 def _taylor_staggered(terms: int) -> np.ndarray:
+    # Samples at +-(2m - 1) / 2; a first derivative weights each pair by 1 / (2m - 1).
     odd = 2 * np.arange(1, terms + 1) - 1.0
     return _products(odd**2) / odd
 
 
 def _taylor_centred(terms: int) -> np.ndarray:
+    # Samples at +-m; a second derivative weights each pair by 1 / m^2.
     squares = np.arange(1, terms + 1.0) ** 2
     return _products(squares) / squares
 
@@ -76,8 +78,9 @@ def _equal_ripple(terms: int, band: float, power: int) -> tuple[np.ndarray, floa
     """Fit the symbol's ratio to 1 over wavenumbers 0 .. band with the least maximum error.
 
     With x = sin^2(k / 2) the ratio of numerical and true derivative is w(k) p(x), where
-    w = (2 sin(k / 2) / k)^power and p is a polynomial of degree M - 1. The best p errs by the same
-    amount, with alternating sign, at M + 1 wavenumbers, which are found by exchange (Remez 1934).
+    w = (2 sin(k / 2) / k)^power and p is a polynomial of degree M - 1. The error of the best p has
+    the same size, with alternating sign, at M + 1 wavenumbers, which the exchange algorithm of
+    Remez (1934) determines.
 
     Args:
         terms: M.
@@ -85,46 +88,54 @@ def _equal_ripple(terms: int, band: float, power: int) -> tuple[np.ndarray, floa
         power: 1 for the first derivative, 2 for the second.
 
     Returns:
-        values of p (M) at cos k = Chebyshev points of the first kind, and the largest error.
+        p (M) at cos k = Chebyshev points of the first kind, and the largest error.
     """
+    # Samples of x = sin^2(k / 2), dense near both ends of the band.
     edge = math.sin(0.5 * band) ** 2
     x = 0.5 * edge * (1.0 - np.cos(np.linspace(0.0, np.pi, _SAMPLES)))
+    # Basis w(k) T_j(x), with T_j the Chebyshev polynomials on 0 .. edge.
     weight = np.sinc(np.arcsin(np.sqrt(x)) / np.pi) ** power
-    columns = chebyshev.chebvander(2.0 * x / edge - 1.0, terms - 1) * weight[:, None]
-    chosen = np.linspace(0, _SAMPLES - 1, terms + 1).round().astype(int)
-    alternating = (-1.0) ** np.arange(terms + 1)
+    basis = chebyshev.chebvander(2.0 * x / edge - 1.0, terms - 1) * weight[:, None]
+    extrema = np.linspace(0, _SAMPLES - 1, terms + 1).round().astype(int)
+    signs = (-1.0) ** np.arange(terms + 1)
     for _ in range(30):
-        system = np.column_stack([columns[chosen], alternating])
-        fit = np.linalg.solve(system, np.ones(terms + 1))[:-1]
-        error = columns @ fit - 1.0
-        halves = np.split(np.arange(_SAMPLES), np.flatnonzero(np.diff(np.sign(error))) + 1)
-        peaks = np.array([half[np.argmax(np.abs(error[half]))] for half in halves])
-        if len(peaks) != terms + 1 or (peaks == chosen).all():
+        # Levelled error: w p + (-1)^i e = 1 at the current extrema, unknowns p and e.
+        system = np.column_stack([basis[extrema], signs])
+        series = np.linalg.solve(system, np.ones(terms + 1))[:-1]
+        error = basis @ series - 1.0
+        # Exchange: the new extrema are the peaks of the error between its zeros.
+        lobes = np.split(np.arange(_SAMPLES), np.flatnonzero(np.diff(np.sign(error))) + 1)
+        peaks = np.array([lobe[np.argmax(np.abs(error[lobe]))] for lobe in lobes])
+        if len(peaks) != terms + 1 or (peaks == extrema).all():
             break
-        chosen = peaks
-    everywhere = 0.5 * (1.0 - chebyshev.chebpts1(terms))
-    values = chebyshev.chebval(2.0 * everywhere / edge - 1.0, fit)
-    return values, float(np.abs(error).max())
+        extrema = peaks
+    nodes = 0.5 * (1.0 - chebyshev.chebpts1(terms))
+    ratio = chebyshev.chebval(2.0 * nodes / edge - 1.0, series)
+    return ratio, float(np.abs(error).max())
 
 
 def _fitted(terms: int, tolerance: float, power: int) -> np.ndarray:
     """Return p of `_equal_ripple` for the widest band that keeps a tolerance, as a_j cos(j k)."""
     # The error grows about as the power 2M of the band: secants of logarithms converge fast.
-    bands, errors = [math.log(1.5)], [math.log(_equal_ripple(terms, 1.5, power)[1] / tolerance)]
-    following = math.log(2.0)
+    bands = [math.log(1.5)]
+    errors = [math.log(_equal_ripple(terms, 1.5, power)[1] / tolerance)]
+    next_band = math.log(2.0)
     for _ in range(_SECANTS):
-        bands.append(min(following, 0.5 * (bands[-1] + math.log(np.pi))))
-        values, error = _equal_ripple(terms, math.exp(bands[-1]), power)
+        # A step goes at most half-way (in logarithms) to the Nyquist wavenumber pi.
+        bands.append(min(next_band, 0.5 * (bands[-1] + math.log(np.pi))))
+        ratio, error = _equal_ripple(terms, math.exp(bands[-1]), power)
         errors.append(math.log(error / tolerance))
         if abs(error - tolerance) < _CLOSE:
             break
         slope = (errors[-1] - errors[-2]) / (bands[-1] - bands[-2])
-        following = bands[-1] - errors[-1] / slope
-    return chebyshev.chebfit(chebyshev.chebpts1(terms), values, terms - 1)
+        next_band = bands[-1] - errors[-1] / slope
+    # Chebyshev series in cos k: p = sum_j a_j T_j(cos k) = sum_j a_j cos(j k).
+    return chebyshev.chebfit(chebyshev.chebpts1(terms), ratio, terms - 1)
 
 
 def _fitted_staggered(terms: int, tolerance: float) -> np.ndarray:
     """Return c_m from 2 sum c_m sin((m - 1/2) k) = 2 sin(k / 2) p."""
+    # 2 sin(k / 2) cos(j k) = sin((j + 1/2) k) - sin((j - 1/2) k), term by term.
     a = np.append(_fitted(terms, tolerance, 1), 0.0)
     c = 0.5 * (a[:-1] - a[1:])
     c[0] += 0.5 * a[0]
@@ -132,10 +143,8 @@ def _fitted_staggered(terms: int, tolerance: float) -> np.ndarray:
 
 
 def _fitted_centred(terms: int, tolerance: float) -> np.ndarray:
-    """Return d_m from 2 sum d_m (1 - cos(m k)) = 4 sin^2(k / 2) p = 2 (1 - cos k) p.
-
-    The phase velocity errs by half of what its square does.
-    """
+    """Return d_m from 2 sum d_m (1 - cos(m k)) = 4 sin^2(k / 2) p = 2 (1 - cos k) p."""
+    # The relative error of the phase velocity is half that of its square: twice the tolerance.
     p = _fitted(terms, 2.0 * tolerance, 2)
     return -chebyshev.chebmul([1.0, -1.0], p)[1:]
 
@@ -176,6 +185,7 @@ def centred(order: int, tolerance: float = 0.0) -> np.ndarray:
 
 def largest_symbol(coefficients: np.ndarray) -> float:
     """Return the largest |derivative of exp(ikx)| of staggered coefficients over all k."""
+    # Symbol of the first difference: K(k) = 2 sum_m c_m sin((m - 1/2) k).
     k = np.linspace(1e-3, np.pi, 2001)
     m = np.arange(1, len(coefficients) + 1)
     return float(np.abs(2 * np.sin(np.outer(k, m - 0.5)) @ coefficients).max())
@@ -183,6 +193,7 @@ def largest_symbol(coefficients: np.ndarray) -> float:
 
 def largest_second_symbol(coefficients: np.ndarray) -> float:
     """Return the largest -(second derivative of exp(ikx)) of centred coefficients over all k."""
+    # Symbol of the second difference: K(k)^2 = 2 sum_m d_m (1 - cos(m k)), up to its sign.
     k = np.linspace(1e-3, np.pi, 2001)
     m = np.arange(1, len(coefficients))
     return float((2 * (1 - np.cos(np.outer(k, m))) @ coefficients[1:]).max())
@@ -190,6 +201,7 @@ def largest_second_symbol(coefficients: np.ndarray) -> float:
 
 def phase_velocity_ratio(coefficients: np.ndarray, points_per_wavelength: np.ndarray) -> np.ndarray:
     """Return numerical / true velocity along an axis for staggered coefficients (no time error)."""
+    # c_numerical / c = K(k) / k with k = 2 pi / (points per wavelength).
     k = 2 * np.pi / np.atleast_1d(points_per_wavelength).astype(float)
     m = np.arange(1, len(coefficients) + 1)
     return 2 * np.sin(np.outer(k, m - 0.5)) @ coefficients / k

@@ -1,17 +1,16 @@
-"""The grid cut into subdomains: owned boxes, their padded arrays and edges.
+"""Domain decomposition: owned boxes, their padded arrays, boundary points and interior.
 
-x is never cut. Each subdomain holds the points it owns plus a halo (`Setup.halo`)::
+x is never cut. Each subdomain has the points it owns plus a halo (`Discretization.halo`)::
 
            halo |<------------ owned x ------------>| halo, and to the pitch
     z halo   .  .  .  .  .  .  .  .  .  .  .  .  .  .
     z owned  .  .  o  o  o  o  o  o  o  o  o  o  .  .
     z halo   .  .  .  .  .  .  .  .  .  .  .  .  .  .
 
-Numbers before all rows put the middle of a row, between the layers at its ends, on the boundary of
-a cache line: loads of a warp that straddle lines take twice their time. Where memory counts more,
-rows are whole halves of a line long (`Subdomain.unit`), and planes z whole lines, so that whether a
-row's middle is on a line depends on y alone; where it is not, `seismo.backends.gpu.kernels.Turn`
-sees to it.
+Padding before the first row aligns the interior of each row, between the absorbing layers at its
+ends, to a cache line: loads of a warp that straddle lines take twice as long. Where memory is
+scarce, rows are a multiple of half a line long (`Subdomain.unit`) and planes z of a whole line, so
+that the alignment of a row depends on y alone; `seismo.backends.gpu.kernels.Turn` corrects it.
 """
 
 from __future__ import annotations
@@ -25,20 +24,20 @@ from seismo.grid.global_index import GlobalBlock
 from seismo.grid.grid import AXES, Box, Grid, triple
 
 LINE = 32  # numbers in a cache line of a GPU, two of a CPU's
-SECTOR = LINE // 2  # what a GPU's memory gives at a time
+SECTOR = LINE // 2  # numbers in two 32-byte sectors of GPU memory
 
 
 @dataclass(frozen=True)
 class Subdomain:
-    """One part of the grid and the shape of the arrays that hold it.
+    """One subdomain of the grid and the shape of its arrays.
 
     Attributes:
-        grid: the whole grid.
-        owned: the points it updates, in the grid's indices.
+        grid: the global grid.
+        owned: the points it updates, in grid indices.
         halo: points copied from each neighbour, along y and z.
         cut: for y and z, whether there is a neighbour on the low and the high side.
-        batch: shots held side by side.
-        middle: first x behind the layer at the beginning of the rows.
+        batch: shots side by side in its arrays.
+        middle: first x behind the absorbing layer at the beginning of the rows.
         first: the first of these shots, of all that advance together.
         unit: numbers that the length of a row is a multiple of, `LINE` or `SECTOR`.
     """
@@ -54,14 +53,14 @@ class Subdomain:
 
     @property
     def shots(self) -> range:
-        """The shots it holds, of all that advance together."""
+        """Its shots, of all that advance together."""
         return range(self.first, self.first + self.batch)
 
     @property
     def offset(self) -> tuple[int, int, int]:
-        """Add this to a grid index to get the index in the padded arrays, along x, y, z.
+        """Index in the padded arrays minus grid index, along x, y, z.
 
-        That along x counts from where an array begins, `before` numbers ahead of the first row.
+        That along x counts from the beginning of the array, `before` numbers before the first row.
         """
         y_halo = self.halo if "y" in self.grid.axes else 0
         return self.before + self.halo, y_halo - self.owned.lo[1], self.halo - self.owned.lo[2]
@@ -70,7 +69,7 @@ class Subdomain:
     def shape(self) -> tuple[int, int, int]:
         """Shape (z, y, x) of the padded arrays of one shot.
 
-        Where rows end with half a line a plane has an even number of them: one may be spare.
+        Where rows end in the middle of a cache line their number is even, with one padding row.
         """
         nx, ny, nz = self.owned.shape
         rows = ny + 2 * self.halo if "y" in self.grid.axes else ny
@@ -97,9 +96,10 @@ class Subdomain:
 
     @property
     def padded(self) -> Box:
-        """The points it holds: those it owns and its halo."""
-        grown = [0 if a == "x" or a not in self.grid.axes else self.halo for a in AXES]
-        lo, hi = np.array(self.owned.lo) - grown, np.array(self.owned.hi) + grown
+        """Owned points and halo."""
+        margin = [0 if a == "x" or a not in self.grid.axes else self.halo for a in AXES]
+        lo = np.array(self.owned.lo) - margin
+        hi = np.array(self.owned.hi) + margin
         return Box(triple(lo), triple(hi))
 
     def flat(self, x, y, z) -> np.ndarray:
@@ -111,56 +111,58 @@ class Subdomain:
         )
 
     def point(self, index: int) -> tuple[int, int, int]:
-        """Return x, y, z of the owned point next to a flat index of any shot, in the grid."""
+        """Return x, y, z (grid indices) of the owned point closest to a flat index of any shot."""
+        # Flat index -> shot, z, y, x of the padded array, then clipped to the owned box.
         y_stride, z_stride = self.strides
-        z, rest = divmod(max(index - self.before, 0) % self.volume, z_stride)
-        padded = (rest % y_stride + self.before, rest // y_stride, z)
-        ends = zip(padded, self.offset, self.owned.lo, self.owned.hi, strict=True)
-        return triple([min(max(n - offset, lo), hi - 1) for n, offset, lo, hi in ends])
+        z, plane_index = divmod(max(index - self.before, 0) % self.volume, z_stride)
+        padded = (plane_index % y_stride + self.before, plane_index // y_stride, z)
+        ranges = zip(padded, self.offset, self.owned.lo, self.owned.hi, strict=True)
+        return triple([min(max(n - offset, lo), hi - 1) for n, offset, lo, hi in ranges])
 
     def view(self, array) -> np.ndarray:
-        """Shape a flat array as (shot, z, y, x), halo first; a coefficient has one shot."""
-        count, first = array.size // self.volume, self.before
-        return array[first : first + count * self.volume].reshape(count, *self.shape)
+        """Return a flat array as (shot, z, y, x), halo first; a coefficient has one shot."""
+        shots = array.size // self.volume
+        return array[self.before : self.before + shots * self.volume].reshape(shots, *self.shape)
 
-    def place(self, whole: str) -> GlobalBlock:
-        """Describe what a flat array holds of a field, halo and images beyond faces too."""
+    def place(self, array_name: str) -> GlobalBlock:
+        """Return the global indices of a field's flat array, with halo and images beyond faces."""
         (_, y0, z0), (nx, y1, z1) = self.padded.lo, self.padded.hi
         shots = (self.shots.start, self.shots.stop)
-        runs = (shots, (z0, z1), (y0, y1), (-self.halo, nx + self.halo))
+        ranges = (shots, (z0, z1), (y0, y1), (-self.halo, nx + self.halo))
         y_stride, z_stride = self.strides
         strides = (self.volume, z_stride, y_stride, 1)
-        return GlobalBlock(whole, self.before, strides, tuple((run,) for run in runs))
+        return GlobalBlock(array_name, self.before, strides, tuple((pair,) for pair in ranges))
 
     def inside(self, array) -> np.ndarray:
         """Return the owned points of a flat array, (shot, z, y, x)."""
-        (_, oy, oz), (_, y0, z0), (nx, ny, nz) = self.offset, self.owned.lo, self.owned.shape
-        y, z, x = oy + y0, oz + z0, self.halo
-        return self.view(array)[:, z : z + nz, y : y + ny, x : x + nx]
+        _, y_offset, z_offset = self.offset
+        _, y_first, z_first = self.owned.lo
+        nx, ny, nz = self.owned.shape
+        y = y_offset + y_first
+        z = z_offset + z_first
+        return self.view(array)[:, z : z + nz, y : y + ny, self.halo : self.halo + nx]
 
     def owns(self, y, z) -> np.ndarray:
-        """Return which points it updates."""
-        (_, ly, lz), (_, hy, hz) = self.owned.lo, self.owned.hi
-        y, z = np.asarray(y), np.asarray(z)
-        return (y >= ly) & (y < hy) & (z >= lz) & (z < hz)
+        """Whether it updates each of the points (n) at grid indices y, z."""
+        return _contains(self.owned, y, z)
 
     def in_core(self, y, z) -> np.ndarray:
-        """Return which owned points no neighbour waits for."""
-        _, core = self.edges_and_core()
-        (_, ly, lz), (_, hy, hz) = core.lo, core.hi
-        y, z = np.asarray(y), np.asarray(z)
-        return (y >= ly) & (y < hy) & (z >= lz) & (z < hz)
+        """Whether each point (n) at grid indices y, z is owned and in no neighbour's halo."""
+        return _contains(self.edges_and_core()[1], y, z)
 
     def edges_and_core(self) -> tuple[list[Box], Box]:
-        """Split the owned points in what the neighbours wait for, and the rest."""
-        lo, hi = list(self.owned.lo), list(self.owned.hi)
+        """Split the owned points into the boxes in neighbours' halos, and the rest."""
+        lo = list(self.owned.lo)
+        hi = list(self.owned.hi)
         edges = []
+        # z first: edges across z have the full extent along y, those across y the rows that remain.
         for axis, a in (("z", 2), ("y", 1)):
             low, high = self.cut[axis]
             for side in (low and "low", high and "high"):
                 if not side:
                     continue
-                edge_lo, edge_hi = list(lo), list(hi)
+                edge_lo = list(lo)
+                edge_hi = list(hi)
                 if side == "low":
                     edge_hi[a] = lo[a] = min(lo[a] + self.halo, hi[a])
                 else:
@@ -169,89 +171,107 @@ class Subdomain:
         return [e for e in edges if e.size], Box(triple(lo), triple(hi))
 
 
+def _contains(box: Box, y, z) -> np.ndarray:
+    _, y0, z0 = box.lo
+    _, y1, z1 = box.hi
+    y = np.asarray(y)
+    z = np.asarray(z)
+    return (y >= y0) & (y < y1) & (z >= z0) & (z < z1)
+
+
 def cost(grid: Grid, box: Box, pml_cost: float) -> float:
-    """Return the time of a box in that of interior points."""
+    """Return the cost of a box in interior points: a point of a layer counts `pml_cost`."""
     return pml_cost * box.size - (pml_cost - 1.0) * (box & grid.extent).size
 
 
 def _costs(grid: Grid, axis: int, pml_cost: float) -> np.ndarray:
-    """Return what each plane across an axis costs, in points."""
-    inner = [n - low - high for n, low, high in zip(grid.points, grid.low, grid.high, strict=True)]
-    across = [a for a in range(3) if a != axis]
-    whole = np.prod([grid.points[a] for a in across])
-    plane = pml_cost * whole - (pml_cost - 1.0) * np.prod([inner[a] for a in across])
-    costs = np.full(grid.points[axis], pml_cost * whole)
-    costs[grid.low[axis] : grid.points[axis] - grid.high[axis]] = plane
+    """Return the cost (n) of each plane across an axis, in interior points."""
+    interior = [
+        n - low - high for n, low, high in zip(grid.points, grid.low, grid.high, strict=True)
+    ]
+    other_axes = [a for a in range(3) if a != axis]
+    plane_points = np.prod([grid.points[a] for a in other_axes])
+    # A plane between the layers of its own axis: layer points only at its rim.
+    interior_cost = pml_cost * plane_points - (pml_cost - 1.0) * np.prod(
+        [interior[a] for a in other_axes]
+    )
+    costs = np.full(grid.points[axis], pml_cost * plane_points)
+    costs[grid.low[axis] : grid.points[axis] - grid.high[axis]] = interior_cost
     return costs
 
 
 def _cuts(
-    grid: Grid, axis: str, parts: int, halo: int, pml_cost: float, uncut: frozenset[int]
+    grid: Grid, axis: str, count: int, halo: int, pml_cost: float, uncut: frozenset[int]
 ) -> list[int]:
-    """Cut an axis in parts of about equal cost, each wide enough, layers and contacts whole."""
-    a, least = AXES.index(axis), 2 * halo
-    points, low, high = grid.points[a], grid.low[a], grid.high[a]
-    first, last = max(least, low + halo), points - max(least, high + halo)
-    most = max(1, 2 + (last - first) // least)
-    if parts > points == 1:
+    """Return the indices that cut an axis into subdomains of about equal cost.
+
+    Each is at least two halos wide, and no cut lies in an absorbing layer or at a row of `uncut`.
+    """
+    a = AXES.index(axis)
+    points = grid.points[a]
+    low = grid.low[a]
+    high = grid.high[a]
+    min_width = 2 * halo
+    first = max(min_width, low + halo)
+    last = points - max(min_width, high + halo)
+    max_count = max(1, 2 + (last - first) // min_width)
+    if count > points == 1:
+        raise ScenarioError(f"decomposition: {count} subdomains along {axis} in a 2-D run: use 1")
+    if count > max_count:
         raise ScenarioError(
-            f"decomposition: {parts} parts along {axis}, which a 2-D run lacks: use 1"
+            f"decomposition: {count} subdomains for {points} points along {axis}; each needs at "
+            f"least {min_width} points for the stencil, and no cut may lie in an absorbing layer "
+            f"({low} and {high} points): use at most {max_count}"
         )
-    if parts > most:
-        raise ScenarioError(
-            f"decomposition: {parts} parts of {points} points along {axis}; a part needs at least "
-            f"{least} for the stencil, and must not cut an absorbing layer ({low} and {high} "
-            f"points): use fewer parts, at most {most}"
-        )
-    reached = np.cumsum(_costs(grid, a, pml_cost))
+    # Cut k goes where the cumulative cost reaches k / count, or to the closest allowed row.
+    cumulative = np.cumsum(_costs(grid, a, pml_cost))
     cuts = [0]
-    for k in range(1, parts):
-        cut = int(np.abs(reached - reached[-1] * k / parts).argmin()) + 1
-        earliest = max(first, cuts[-1] + least if k > 1 else 0)
-        latest = last - (parts - 1 - k) * least
-        allowed = [n for n in range(earliest, latest + 1) if n not in uncut]
-        if not allowed:
+    for k in range(1, count):
+        cut = int(np.abs(cumulative - cumulative[-1] * k / count).argmin()) + 1
+        lowest = max(first, cuts[-1] + min_width if k > 1 else 0)
+        highest = last - (count - 1 - k) * min_width
+        candidates = [n for n in range(lowest, highest + 1) if n not in uncut]
+        if not candidates:
             raise ScenarioError(
-                f"decomposition: {parts} parts of {points} points along {axis} cut the rows next "
-                "to a free surface or a contact of fluid and solid: use fewer parts, or cut along y"
+                f"decomposition: {count} subdomains for {points} points along {axis} would cut the "
+                "rows next to a free surface or a fluid-solid contact: use fewer, or cut along y"
             )
-        cuts.append(min(allowed, key=lambda n: abs(n - cut)))
+        cuts.append(min(candidates, key=lambda n: abs(n - cut)))
     return [*cuts, points]
 
 
-def best_parts(grid: Grid, halo: int, count: int, whole: str = "") -> tuple[int, int]:
-    """Choose parts along z and y: as many as asked for, with the fewest points beside the cuts.
+def best_parts(grid: Grid, halo: int, count: int, uncut_axes: str = "") -> tuple[int, int]:
+    """Return the subdomains along z and y, of `count` in all, with the fewest points in halos.
 
     Args:
         grid: the grid.
-        halo: points held of each neighbour.
-        count: of the parts.
-        whole: axes that must not be cut.
+        halo: points copied from each neighbour.
+        count: subdomains in all.
+        uncut_axes: axes that must not be cut.
 
     Raises:
-        ScenarioError: there is no way to cut it in so many.
+        ScenarioError: the grid cannot be cut into so many subdomains.
     """
     nx, ny, nz = grid.points
-    ways = sorted(
+    # All factorizations z * y = count, sorted by the area of the cuts.
+    factorizations = sorted(
         ((z, count // z) for z in range(1, count + 1) if count % z == 0),
         key=lambda parts: ((parts[0] - 1) * nx * ny + (parts[1] - 1) * nx * nz, parts[1]),
     )
-    refused: list[ScenarioError] = []
-    for parts in ways:
-        if any(n > 1 and axis in whole for n, axis in zip(parts, "zy", strict=True)):
+    errors: list[ScenarioError] = []
+    for parts in factorizations:
+        if any(n > 1 and axis in uncut_axes for n, axis in zip(parts, "zy", strict=True)):
             continue
         try:
             decompose(grid, halo, parts)
         except ScenarioError as error:
-            refused.append(error)
+            errors.append(error)
         else:
             return parts
-    raise (
-        refused[0]
-        if refused
-        else ScenarioError(
-            f"decomposition: the grid cannot be cut in {count} parts, as it is periodic; use fewer"
-        )
+    if errors:
+        raise errors[0]
+    raise ScenarioError(
+        f"decomposition: a periodic axis cannot be cut into {count} subdomains; use fewer"
     )
 
 
@@ -259,18 +279,18 @@ def decompose(
     grid: Grid, halo: int, parts: tuple[int, int] = (1, 1), batch: int = 1, middle: int = 0,
     first: int = 0, unit: int = LINE, pml_cost: float = 1.0, uncut: frozenset[int] = frozenset(),
 ) -> list[list[Subdomain]]:  # fmt: skip
-    """Cut the grid into boxes of about equal cost.
+    """Cut the grid into subdomains of about equal cost.
 
     Args:
         grid: the grid.
-        halo: points held of each neighbour.
+        halo: points copied from each neighbour.
         parts: subdomains along z and y.
-        batch: shots held side by side.
-        middle: first x behind the layer at the beginning of the rows.
+        batch: shots side by side.
+        middle: first x behind the absorbing layer at the beginning of the rows.
         first: the first of these shots, of all that advance together.
         unit: numbers that the length of a row is a multiple of.
-        pml_cost: time of a point in an absorbing layer over that of an interior one.
-        uncut: rows z before which it cannot be cut.
+        pml_cost: cost of a point in an absorbing layer over that of an interior one.
+        uncut: rows z before which the grid cannot be cut.
 
     Returns:
         Subdomains as rows along z of columns along y.

@@ -1,13 +1,17 @@
-"""Which numbers of a whole run an array of one rank holds, so that another cut can take them up.
+"""Map a rank's arrays to global indices: a checkpoint can be read on another decomposition.
 
-A *place* looks at a flat array as a block with several axes, and says which indices of a whole that
-all ranks know by its name these axes have. Where two places of one whole meet, their numbers are
-the same; that is so in halos too, which hold what their neighbours have.
+A `GlobalBlock` views a flat array of one rank as a block with several axes, and lists the global
+indices of each axis in an array that all ranks know by its name. Where two blocks of one global
+array overlap, their numbers are the same; that holds in halos too, which are copies::
+
+    global array   0 1 2 3 4 5 6 7 8 9
+    rank 0         0 1 2 3 4 5              index ((0, 6),), halo 4 5
+    rank 1                 4 5 6 7 8 9      index ((4, 10),), halo 4 5
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from itertools import pairwise
 from typing import Any, NamedTuple
@@ -19,78 +23,84 @@ IndexRanges = tuple[tuple[int, int], ...]  # ranges of indices, first and behind
 
 @dataclass(frozen=True)
 class GlobalBlock:
-    """A block of a flat array, and what it is of a whole.
+    """A block of a flat array, and its indices in a global array.
 
     Attributes:
-        whole: name of the whole.
+        array_name: name of the global array.
         first: index of the block's first number in the flat array.
         strides: distance of neighbours along each axis of the block.
-        index: which indices of the whole each axis has.
+        index: global indices along each axis.
     """
 
-    whole: str
+    array_name: str
     first: int
     strides: tuple[int, ...]
     index: tuple[IndexRanges, ...]
 
     @staticmethod
-    def read(whole: str, first: int, strides: Any, index: Any) -> GlobalBlock:
-        """Make it of what JSON holds."""
-        runs = tuple(tuple((a, b) for a, b in axis) for axis in index)
-        return GlobalBlock(whole, first, tuple(strides), runs)
+    def read(entry: Mapping[str, Any]) -> GlobalBlock:
+        """Return the block of a checkpoint's JSON entry; 0.1.0 wrote `whole` for the name."""
+        name = entry["array_name"] if "array_name" in entry else entry["whole"]
+        ranges = tuple(tuple((a, b) for a, b in axis) for axis in entry["index"])
+        return GlobalBlock(name, entry["first"], tuple(entry["strides"]), ranges)
 
     def block(self, flat: np.ndarray) -> np.ndarray:
-        """Look at the block in an array.
+        """Return a view of the block in a flat array.
 
         Raises:
-            ValueError: it does not lie in the array.
+            ValueError: the block exceeds the array.
         """
-        shape = [sum(b - a for a, b in runs) for runs in self.index]
+        shape = [sum(b - a for a, b in ranges) for ranges in self.index]
         last = self.first + sum((n - 1) * k for n, k in zip(shape, self.strides, strict=True))
         if min(self.first, *shape, *self.strides) < 0 or (all(shape) and last >= flat.size):
-            raise ValueError(f"a block of {self.whole} ends at {last}, its array at {flat.size}")
+            raise ValueError(
+                f"a block of {self.array_name} ends at {last}, its array at {flat.size}"
+            )
         steps = [n * flat.itemsize for n in self.strides]
         return np.lib.stride_tricks.as_strided(flat[self.first :], shape, steps)
 
     def common(self, other: GlobalBlock) -> tuple[tuple, tuple] | None:
-        """Return where in the block of each their common numbers are, None if there are none."""
-        if self.whole != other.whole:
+        """Return the positions of common numbers in the block of each, None without any."""
+        if self.array_name != other.array_name:
             return None
-        pairs = [_common(*both) for both in zip(self.index, other.index, strict=True)]
-        if not all(own.size for own, _ in pairs):
+        pairs = [_common(*ranges) for ranges in zip(self.index, other.index, strict=True)]
+        if not all(own_index.size for own_index, _ in pairs):
             return None
-        own, theirs = zip(*pairs, strict=True)
-        return np.ix_(*own), np.ix_(*theirs)
+        own_index, other_index = zip(*pairs, strict=True)
+        return np.ix_(*own_index), np.ix_(*other_index)
 
 
 class CheckpointArray(NamedTuple):
-    """An array that a step leaves for the next, and what it holds."""
+    """An array that the next step needs, and the blocks of global arrays in it."""
 
     array: Any
-    places: list[GlobalBlock]
+    blocks: list[GlobalBlock]
 
 
-def span(first: int, last: int) -> IndexRanges:
+def index_range(first: int, last: int) -> IndexRanges:
     """Return the indices first <= n < last."""
     return ((first, last),)
 
 
-def both(one: range, other: range) -> range:
-    """Return what two ranges have in common."""
+def intersection(one: range, other: range) -> range:
+    """Return the numbers common to two ranges."""
     first = max(one.start, other.start)
     return range(first, max(first, min(one.stop, other.stop)))
 
 
-def runs_of(numbers: Iterable[int]) -> IndexRanges:
-    """Put ascending indices together."""
-    every = np.fromiter(numbers, np.int64)
-    if not every.size:
+def index_ranges(numbers: Iterable[int]) -> IndexRanges:
+    """Return ascending indices as ranges of consecutive ones."""
+    indices = np.fromiter(numbers, np.int64)
+    if not indices.size:
         return ((0, 0),)
-    cuts = [0, *(np.flatnonzero(np.diff(every) != 1) + 1).tolist(), every.size]
-    return tuple((int(every[a]), int(every[b - 1]) + 1) for a, b in pairwise(cuts))
+    cuts = [0, *(np.flatnonzero(np.diff(indices) != 1) + 1).tolist(), indices.size]
+    return tuple((int(indices[a]), int(indices[b - 1]) + 1) for a, b in pairwise(cuts))
 
 
-def _common(own: IndexRanges, theirs: IndexRanges) -> tuple[np.ndarray, np.ndarray]:
-    here, there = (np.concatenate([np.arange(a, b) for a, b in runs]) for runs in (own, theirs))
-    _, mine, other = np.intersect1d(here, there, assume_unique=True, return_indices=True)
-    return mine, other
+def _common(own_ranges: IndexRanges, other_ranges: IndexRanges) -> tuple[np.ndarray, np.ndarray]:
+    own_index = np.concatenate([np.arange(a, b) for a, b in own_ranges])
+    other_index = np.concatenate([np.arange(a, b) for a, b in other_ranges])
+    _, own_position, other_position = np.intersect1d(
+        own_index, other_index, assume_unique=True, return_indices=True
+    )
+    return own_position, other_position

@@ -1,7 +1,11 @@
-"""The grid: points, spacing, absorbing layers, and where each index lies in metres.
+"""The grid: points, spacing, absorbing layers, and the coordinate of each index in metres.
 
 Axes are x, y, z with z positive down. A 2-D grid has one point along y. Index 0 is the outermost
-point, inside the absorbing layer if there is one; the scenario's extent begins at index `low`.
+point, inside the absorbing layer if there is one; the scenario's extent begins at index `low`::
+
+    index        0            low                  points - high - 1    points - 1
+                 |  PML (low)  |        extent             |  PML (high)  |
+    coordinate               origin
 """
 
 from __future__ import annotations
@@ -15,7 +19,7 @@ Triple = tuple[int, int, int]
 
 
 def triple(numbers) -> Triple:
-    """Return three whole numbers as a tuple."""
+    """Return three integers as a tuple."""
     x, y, z = (int(n) for n in numbers)
     return x, y, z
 
@@ -30,7 +34,8 @@ class Box:
     @property
     def shape(self) -> Triple:
         """Points along x, y, z."""
-        (x0, y0, z0), (x1, y1, z1) = self.lo, self.hi
+        (x0, y0, z0) = self.lo
+        (x1, y1, z1) = self.hi
         return x1 - x0, y1 - y0, z1 - z0
 
     @property
@@ -54,9 +59,9 @@ class Grid:
         axes: "xz" or "xyz".
         points: points along x, y, z with the absorbing layers (1 along an absent axis).
         spacing: m along x, y, z.
-        origin: coordinate [m] of the first point that is not in a layer.
-        low: layer points before it, along x, y, z.
-        high: layer points behind the last point of the extent.
+        origin: coordinate [m] of the first point of the extent.
+        low: points of the absorbing layer before it, along x, y, z.
+        high: points of the absorbing layer behind the last point of the extent.
     """
 
     axes: str

@@ -1,12 +1,12 @@
-"""Weights that read a field between its points, or spread a source over them.
+"""Weights that interpolate a field between its points, or spread a source over them.
 
 Away from a free surface: a Kaiser-windowed sinc of 8 points along each axis (Hicks 2002, b = 6.31)
-whose moments up to degree 3 are made exact, so that smooth fields are read exactly however the
-point lies. Next to an image surface the window is folded back with the field's sign. Next to a
-closed surface (elastic), where no points exist above, the polynomial through the nearest rows is
-used, and a field that vanishes on the surface is told so. Where the surface prescribes a field's
-slope (`seismo.solver.surface_slope`) the polynomial has that slope there, and needs fewer rows.
-Points on the grid have weight one.
+whose moments up to degree 3 are corrected to be exact, so that cubic fields are interpolated
+exactly at any position. Next to an image surface the window is folded back with the field's sign.
+Next to a closed surface (elastic), with no points above, the polynomial through the rows next to
+the surface is used, which includes the zero of a field that vanishes there. Where the surface
+prescribes a field's slope (`seismo.solver.surface_slope`) the polynomial has that slope there, and
+needs fewer rows. A position on a grid point has weight one.
 """
 
 from __future__ import annotations
@@ -20,8 +20,8 @@ RADIUS = 4
 KAISER_B = 6.31
 EXACT_DEGREE = 3
 SURFACE_POINTS = 6
-SLOPE_ROWS = 4  # least rows beside a prescribed slope
-ON_GRID = 1e-9  # in cells: nearer than this is on the point
+SLOPE_ROWS = 4  # least number of rows next to a prescribed slope
+ON_GRID = 1e-9  # cells within which a position counts as on a grid point
 
 
 Along = tuple[np.ndarray, np.ndarray]  # indices and weights along an axis
@@ -34,8 +34,8 @@ class Surface:
     Attributes:
         sign: -1 or 1 for an image, 0 for a closed surface.
         vanishes: whether the field is zero on the surface.
-        sloped: half points below a closed surface that its prescribed slope can be used with, 0
-            where there is none.
+        sloped: half points below a closed surface that may be combined with its prescribed slope,
+            0 without one.
     """
 
     sign: int
@@ -45,44 +45,49 @@ class Surface:
 
 def kaiser_window(distance: np.ndarray) -> np.ndarray:
     """Return the window at distances in rows."""
+    # Hicks (2002), eq. 7: I0(b sqrt(1 - (d / r)^2)) / I0(b) within the radius r.
     inside = np.clip(1 - (distance / RADIUS) ** 2, 0, None)
     return np.i0(KAISER_B * np.sqrt(inside)) / np.i0(KAISER_B) * (np.abs(distance) <= RADIUS)
 
 
 def powers_of(distance: np.ndarray) -> np.ndarray:
-    """Return the powers (degree, rows) of distances that are read exactly."""
+    """Return the powers (degree, rows) of distances that are interpolated exactly."""
     return distance[None, :] ** np.arange(EXACT_DEGREE + 1)[:, None]
 
 
 def _kaiser_sinc(distance: np.ndarray) -> np.ndarray:
-    window, powers = kaiser_window(distance), powers_of(distance)
+    window = kaiser_window(distance)
+    powers = powers_of(distance)
     weights = np.sinc(distance) * window
-    wanted = np.eye(EXACT_DEGREE + 1)[0] - powers @ weights
-    correction = np.linalg.solve((powers * window) @ powers.T, wanted)
+    # Moment conditions sum w_i d_i^k = delta_k0, k = 0 .. 3, met by window * polynomial.
+    defect = np.eye(EXACT_DEGREE + 1)[0] - powers @ weights
+    correction = np.linalg.solve((powers * window) @ powers.T, defect)
     return weights + window * (correction @ powers)
 
 
 def lagrange(points: np.ndarray, at: float) -> np.ndarray:
     """Return the weights of the polynomial through all points."""
+    # w_i = prod_{j != i} (x - x_j) / (x_i - x_j).
     count = len(points)
-    own = np.eye(count, dtype=bool)
-    above = np.where(own, 1.0, at - points[None, :])
-    below = np.where(own, 1.0, points[:, None] - points[None, :])
-    return np.prod(above / below, axis=1)
+    diagonal = np.eye(count, dtype=bool)
+    numerator = np.where(diagonal, 1.0, at - points[None, :])
+    denominator = np.where(diagonal, 1.0, points[:, None] - points[None, :])
+    return np.prod(numerator / denominator, axis=1)
 
 
 def _one_sided(position: float, shift: float, first: int, vanishes: bool):
-    """Use the nearest rows at or below the surface (row `first`, fields at row + shift)."""
+    """Use the rows closest to a position below the surface (row `first`, fields at row + shift)."""
     start = max(first, int(np.floor(position - shift)) - SURFACE_POINTS // 2 + 1)
     rows = np.arange(start, start + SURFACE_POINTS)
     points = rows + shift
+    # A staggered field that vanishes on the surface: its zero is one more sample of weight 0.
     if vanishes and shift and start == first:
         return rows, lagrange(np.concatenate([[float(first)], points]), position)[1:]
     return rows, lagrange(points, position)
 
 
 @lru_cache(maxsize=4096)
-def sloped_weights(position: float, sloped: int) -> tuple[np.ndarray, float]:
+def sloped_weights(position: float, max_rows: int) -> tuple[np.ndarray, float]:
     """Return the weights of the first half points below a surface, and of the slope on it.
 
     They are those of the polynomial of powers 0 ... n through n half points that has the slope at 0
@@ -90,20 +95,21 @@ def sloped_weights(position: float, sloped: int) -> tuple[np.ndarray, float]:
 
     Args:
         position: in rows below the surface.
-        sloped: half points that may be used.
+        max_rows: half points that may be used.
 
     Returns:
         weights (n) float64, and that of the slope in units of field / row.
     """
-    rows = min(sloped, max(SLOPE_ROWS, int(np.floor(position - 0.5)) + SLOPE_ROWS))
+    rows = min(max_rows, max(SLOPE_ROWS, int(np.floor(position - 0.5)) + SLOPE_ROWS))
+    # Exact for x^k, k = 0 .. n: sum w_r (r + 1/2)^k + w_slope [k = 1] = position^k.
     powers = np.arange(rows + 1)
-    through = (np.arange(rows)[:, None] + 0.5) ** powers
-    weights = np.linalg.solve(np.vstack([through, powers == 1]).T, position**powers)
+    vandermonde = (np.arange(rows)[:, None] + 0.5) ** powers
+    weights = np.linalg.solve(np.vstack([vandermonde, powers == 1]).T, position**powers)
     return weights[:-1], float(weights[-1])
 
 
 def slope_share(position: float, half: bool, surface: Surface | None) -> float:
-    """Return the weight of the surface's slope, in field / row, in what `axis_weights` reads."""
+    """Return the weight of the surface's slope, in field / row, that belongs to `axis_weights`."""
     on_row = abs(position - 0.5 - np.rint(position - 0.5)) < ON_GRID and position > 0
     if surface is None or not half or on_row or not _uses_slope(position, surface):
         return 0.0
@@ -111,40 +117,43 @@ def slope_share(position: float, half: bool, surface: Surface | None) -> float:
 
 
 def _uses_slope(position: float, surface: Surface) -> bool:
-    """Whether a position lies so near the surface, and above the contacts."""
+    """Whether a window at this position crosses the surface, above any contact."""
     return 0 <= position < min(RADIUS - 0.5, surface.sloped)
 
 
 def derivative_weights(
-    position: float, half: bool, rows: int, further: Along
+    position: float, half: bool, rows: int, fallback: Along
 ) -> tuple[np.ndarray, np.ndarray, float]:
-    """Return the rows and weights that read a derivative across a closed surface, known on it.
+    """Return rows and weights that interpolate a derivative across a closed surface, known on it.
 
     In the first rows they are those of the polynomial through the surface and the rows below.
 
     Args:
         position: in rows below the surface.
-        half: whether the derivative stands half a cell below the rows; else row 0 is the surface.
+        half: whether the derivative is half a cell below the rows; else row 0 is the surface.
         rows: that the polynomial may go through.
-        further: rows and weights to use further down.
+        fallback: rows and weights of a position further down.
 
     Returns:
         indices (n) int, weights (n) float64, and the weight of the derivative on the surface.
     """
     if position < ON_GRID:
         return np.zeros(0, int), np.zeros(0), 1.0
-    first, shift = (0, 0.5) if half else (1, 0.0)
+    first = 0 if half else 1
+    shift = 0.5 if half else 0.0
+    # Polynomial through the known derivative at 0 and the first rows.
     if position < min(RADIUS - 0.5, rows):
         below = np.arange(min(SURFACE_POINTS, rows)) + first
         weights = lagrange(np.append(0.0, below + shift), position)
         return below, weights[1:], float(weights[0])
-    along, weights = further
-    kept = along >= first
-    return along[kept], weights[kept], float(weights[~kept].sum())
+    # Weights above the first row (the surface row of a node derivative) go to the surface.
+    indices, weights = fallback
+    kept = indices >= first
+    return indices[kept], weights[kept], float(weights[~kept].sum())
 
 
 def midpoint_weights(reach: int) -> tuple[np.ndarray, np.ndarray]:
-    """Return half points beside a node, `reach` on each side, and weights that read it there."""
+    """Return half points beside a node, `reach` on each side, and weights of the value there."""
     rows = np.arange(-reach, reach)
     return rows, lagrange(rows + 0.5, 0.0)
 
@@ -156,8 +165,8 @@ def axis_weights(
     """Return the points along one axis and their weights.
 
     Args:
-        position: where, in grid indices.
-        half: whether the field stands half a cell further along this axis.
+        position: in grid indices.
+        half: whether the field is staggered along this axis (half a cell further).
         first: index of the surface row, where there is one.
         surface: how the field continues above it, or None.
 
@@ -166,17 +175,21 @@ def axis_weights(
     """
     shift = 0.5 if half else 0.0
     nearest = int(np.rint(position - shift))
+    # On a grid point: weight one.
     if abs(position - shift - nearest) < ON_GRID and (surface is None or nearest >= first):
         return np.array([nearest]), np.ones(1)
+    # Window below the surface: Kaiser-windowed sinc of 2 * RADIUS points.
     start = int(np.floor(position - shift)) - RADIUS + 1
     rows = np.arange(start, start + 2 * RADIUS)
     if surface is None or start >= first:
         return rows, _kaiser_sinc(position - shift - rows)
+    # Closed surface: Hermite polynomial with the prescribed slope, or one-sided Lagrange.
     if surface.sign == 0 and half and _uses_slope(position - first, surface):
         weights = sloped_weights(position - first, surface.sloped)[0]
         return np.arange(first, first + weights.size), weights
     if surface.sign == 0:
         return _one_sided(position, shift, first, surface.vanishes)
+    # Image surface: rows above it are mirrored, with the sign of the field's continuation.
     weights = _kaiser_sinc(position - shift - rows)
     above = rows < first
     mirrored = np.where(above, 2 * first - rows - int(half), rows)
@@ -190,10 +203,10 @@ def point_weights(
 
     Args:
         position: x, y, z in grid indices.
-        half: axes along which the field stands half a cell further.
+        half: axes along which the field is staggered (half a cell further).
         first: index along z of the free surface.
         surface: how the field continues above it, or None.
-        side: rows and weights along z of the side of a contact where it lies, or None.
+        side: rows and weights along z on the position's side of a contact, or None.
 
     Returns:
         x, y, z (n) int indices and weights (n).
@@ -204,6 +217,7 @@ def point_weights(
     ]
     if side is not None:
         along[2] = side
+    # Tensor product of the weights along the axes.
     x, y, z = np.meshgrid(*(a[0] for a in along), indexing="ij")
     wx, wy, wz = np.meshgrid(*(a[1] for a in along), indexing="ij")
     return x.ravel(), y.ravel(), z.ravel(), (wx * wy * wz).ravel()

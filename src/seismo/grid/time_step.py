@@ -1,4 +1,4 @@
-"""The clock: a stable time step that fits the output intervals, and when something is due.
+"""The clock: a stable time step that fits the output intervals, and conversion of intervals.
 
 The largest stable step of the leapfrog scheme is known exactly: with S the largest symbol of the
 staggered difference (2 sum |c_m|), velocity-stress equations need
@@ -19,10 +19,10 @@ from fractions import Fraction
 from seismo.errors import ScenarioError
 
 _TICK = 10**9  # intervals are compared in nanoseconds,
-_PARTS = 1000  # but for those that are a fraction such as 1/30 s
-_MOST_SPLITS = 100  # parts of a stable step that output intervals may ask for
-_NEAR = 1.5  # times an interval, or that part of it: what may stand in for it
-_GAIN = 1.4  # times as long a step: what is worth another interval
+_PARTS = 1000  # except fractions such as 1/30 s, with denominators up to this
+_MOST_SPLITS = 100  # factor by which output intervals may shorten the stable step
+_RANGE = 1.5  # largest ratio of a suggested interval to the requested one
+_GAIN = 1.4  # least ratio of time steps that makes another interval worth suggesting
 
 
 def stability_limit(velocity: float, symbols: Iterable[tuple[float, float]]) -> float:
@@ -31,13 +31,15 @@ def stability_limit(velocity: float, symbols: Iterable[tuple[float, float]]) -> 
     Args:
         velocity: fastest wave in m/s.
         symbols: for each axis the largest symbol of the first difference (spacing 1), and the
-            spacing in m. For second differences give the square root of theirs.
+            spacing in m. For second differences, the square root of theirs.
     """
+    # Von Neumann: sin^2(w dt / 2) = (c dt / 2)^2 sum (S_a / h_a)^2 <= 1.
     return 2.0 / (velocity * math.sqrt(sum((s / h) ** 2 for s, h in symbols)))
 
 
 def common_interval(intervals: Iterable[float]) -> float | None:
     """Return the greatest common divisor of intervals in s, or None without any."""
+    # gcd of fractions = gcd of the numerators over the common denominator.
     fractions = [_fraction(i) for i in intervals]
     if not fractions:
         return None
@@ -58,9 +60,9 @@ class Clock:
 
     Attributes:
         dt: time step in s.
-        steps: steps to the end of the wanted duration.
+        steps: steps to the end of the requested duration.
         limit: largest stable step in s.
-        free: step that would be taken without output intervals, in s.
+        free: step in s that would be chosen without output intervals.
     """
 
     dt: float
@@ -69,24 +71,25 @@ class Clock:
     free: float
 
     def steps_between(self, interval: float | None) -> int:
-        """Return the whole number of steps in an output interval; every step without one."""
+        """Return the integer number of steps in an output interval; 1 without an interval."""
         return 1 if interval is None else max(1, round(interval / self.dt))
 
 
 def choose_clock(
     duration: float, limit: float, courant: float, step: float | None, intervals: list[float]
 ) -> Clock:
-    """Choose the time step, or check the given one.
+    """Choose the time step, or validate the scenario's.
 
     Args:
         duration: simulated time in s.
         limit: largest stable step in s.
         courant: fraction of the limit to use.
         step: the scenario's own step in s, or None.
-        intervals: output intervals in s, which become whole numbers of steps.
+        intervals: output intervals in s, which become integer numbers of steps.
 
     Raises:
-        ScenarioError: the step is unstable, or intervals are not multiples of it, or of any such.
+        ScenarioError: the step is unstable, intervals are not multiples of it, or no practical step
+            divides all of them.
     """
     if step is None:
         dt = _fitting(courant * limit, intervals)
@@ -108,47 +111,49 @@ def choose_clock(
 
 
 def _fitting(largest: float, intervals: list[float]) -> float:
-    """Return the largest step up to a stable one of which all intervals are whole numbers."""
-    shared = common_interval(intervals)
-    if shared is None:
+    """Return the largest step up to `largest` that divides all intervals."""
+    common = common_interval(intervals)
+    if common is None:
         return largest
-    if shared * _MOST_SPLITS < largest:
+    if common * _MOST_SPLITS < largest:
         raise ScenarioError(
-            f"the output intervals ({', '.join(map(_ms, dict.fromkeys(intervals)))}) are whole "
-            f"numbers only of steps far below the stable {_ms(largest)}; use multiples of one "
-            "interval"
+            f"the output intervals ({', '.join(map(_ms, dict.fromkeys(intervals)))}) have a common "
+            f"divisor of {_ms(common)}, far below the stable step {_ms(largest)}; use multiples of "
+            "one interval"
         )
-    return shared / math.ceil(shared / largest - 1e-9)
+    return common / math.ceil(common / largest - 1e-9)
 
 
 def kinder_interval(
     largest: float, intervals: Iterable[float]
 ) -> tuple[float, float, float] | None:
-    """Return which interval to change, into what, and the step that this leaves, in s.
+    """Return the interval to change, its replacement and the resulting time step, all in s.
 
-    Of the numbers of two digits near each interval it takes the nearest with about the longest
-    step; None where no such step is much longer than that of the intervals as they are.
+    Candidates are the numbers of two digits around each interval; of those with about the longest
+    step the closest to its interval wins. None where no step is much longer than the present one.
     """
-    chosen = set(intervals)
-    found = []
-    for interval in chosen:
-        for other in _near(interval):
+    unique_intervals = set(intervals)
+    changes = []
+    for interval in unique_intervals:
+        for alternative in _candidates(interval):
             try:
-                dt = _fitting(largest, [*(chosen - {interval}), other])
+                dt = _fitting(largest, [*(unique_intervals - {interval}), alternative])
             except ScenarioError:  # a step too small
                 continue
-            found.append((interval, other, dt))
-    least = 0.9 * max((dt for *_, dt in found), default=0.0)
-    least = max(least, _GAIN * _fitting(largest, list(chosen)))
-    good = [change for change in found if change[2] >= least]
+            changes.append((interval, alternative, dt))
+    least_step = 0.9 * max((dt for *_, dt in changes), default=0.0)
+    least_step = max(least_step, _GAIN * _fitting(largest, list(unique_intervals)))
+    good = [change for change in changes if change[2] >= least_step]
     return min(good, key=lambda change: abs(math.log(change[1] / change[0])), default=None)
 
 
-def _near(interval: float) -> Iterator[float]:
+def _candidates(interval: float) -> Iterator[float]:
+    """Yield the numbers of two digits from interval / 1.5 to interval * 1.5."""
     decade = math.floor(math.log10(interval))
     for digits in (decade - 2, decade - 1, decade):
         tick = Fraction(10) ** digits
-        first, last = math.ceil(interval / _NEAR / tick), int(interval * _NEAR / tick)
+        first = math.ceil(interval / _RANGE / tick)
+        last = int(interval * _RANGE / tick)
         yield from (float(n * tick) for n in range(max(10, first), min(99, last) + 1))
 
 

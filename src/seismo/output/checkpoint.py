@@ -145,7 +145,7 @@ def _layout(state: State) -> dict[str, Any]:
     """Return types, shapes and places of arrays."""
     return {
         "arrays": {name: [str(a.dtype), list(a.shape)] for name, (a, _) in state.items()},
-        "places": {name: [asdict(p) for p in held.places] for name, held in state.items()},
+        "places": {name: [asdict(p) for p in held.blocks] for name, held in state.items()},
     }
 
 
@@ -175,7 +175,7 @@ class _BlockSource:
         self._path, header = path, header_of(path)
         self._arrays = header["arrays"]
         self._places = {
-            name: [GlobalBlock.read(**p) for p in some] for name, some in header["places"].items()
+            name: [GlobalBlock.read(p) for p in some] for name, some in header["places"].items()
         }
 
     def give(self, wanted: list[GlobalBlock], numbers: np.ndarray, found: np.ndarray) -> None:

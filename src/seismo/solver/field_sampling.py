@@ -16,7 +16,7 @@ from seismo.backends.base import Backend, Launch
 from seismo.backends.communicator import SerialCommunicator
 from seismo.backends.kernels import slices as kernels
 from seismo.errors import ScenarioError
-from seismo.grid.global_index import GlobalBlock, both, runs_of, span
+from seismo.grid.global_index import GlobalBlock, index_range, index_ranges, intersection
 from seismo.grid.grid import AXES, Grid
 from seismo.solver.fields import Fields
 
@@ -202,8 +202,8 @@ class FieldSampler:
 
     def place(self, whole: str, more: int = 1) -> GlobalBlock:
         """Describe what so many of such arrays one behind the other hold."""
-        counts = (span(0, more), span(self.shots.start, self.shots.stop))
-        index = (*counts, runs_of(self._numbers), span(0, self.length))
+        counts = (index_range(0, more), index_range(self.shots.start, self.shots.stop))
+        index = (*counts, index_ranges(self._numbers), index_range(0, self.length))
         return GlobalBlock(whole, 0, (self.size, self.points, self.length, 1), index)
 
     @property
@@ -223,7 +223,7 @@ class FieldSampler:
 
     def whole(self, array: Any, shots: range) -> Any:
         """Put together what the arrays of all ranks have of shots; None but on the first rank."""
-        own = both(shots, self.shots)
+        own = intersection(shots, self.shots)
         first, last = (self.points * (n - self.shots.start) for n in (own.start, own.stop))
         if self._at_first:
             return array[first:last] if self._ranks.first else None
@@ -233,7 +233,7 @@ class FieldSampler:
         rows = self.cut.points // self.length
         whole = np.empty((len(shots), rows, self.length), array.dtype)
         for (held, numbers), piece in zip(self._places, pieces, strict=True):
-            given = both(shots, held)
+            given = intersection(shots, held)
             into = slice(given.start - shots.start, given.stop - shots.start)
             whole[into, numbers] = piece.reshape(len(given), numbers.size, self.length)
         return self._backend.array(whole.ravel())

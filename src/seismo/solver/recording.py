@@ -18,7 +18,7 @@ from seismo.acquisition.receivers import ReceiverGroup
 from seismo.backends.base import Backend, Launch
 from seismo.backends.kernels import points as kernels
 from seismo.grid.coefficients import Stencil
-from seismo.grid.global_index import CheckpointArray, GlobalBlock, runs_of, span
+from seismo.grid.global_index import CheckpointArray, GlobalBlock, index_range, index_ranges
 from seismo.grid.grid import AXES
 from seismo.solver.channels import channel_points
 from seismo.solver.fields import Fields
@@ -140,7 +140,7 @@ class Recorder:
         strides = (self.record.shape[1], 1)
         places = [
             GlobalBlock(f"record.{shot}.{group}.{component}", own.start, strides,
-                  (span(0, step), runs_of(self._own[group])))
+                  (index_range(0, step), index_ranges(self._own[group])))
             for (shot, group, component), own in self._index.items()
             if own.stop > own.start
         ]  # fmt: skip

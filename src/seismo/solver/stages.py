@@ -77,7 +77,7 @@ class LayerMemory:
         self.held = [
             CheckpointArray(
                 backend.zeros(size + backend.lane_width),
-                [replace(p, whole=f"{p.whole}.{n}") for p in places],
+                [replace(p, array_name=f"{p.array_name}.{n}") for p in places],
             )
             for n in range(arrays)
         ]
