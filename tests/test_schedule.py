@@ -15,6 +15,23 @@ from seismo.grid import coefficients
 from seismo.grid.time_step import choose_clock, common_interval, kinder_interval, stability_limit
 
 
+@pytest.mark.parametrize(
+    ("interval", "last"), [(4e-3, 3.0), (0.1, 4.3), (1 / 30, 1.0), (1.23456789012e-5, None)]
+)
+def test_times_of_an_interval_do_not_depend_on_the_step(interval, last) -> None:
+    """Multiples are rounded once; before, the 750th of 4 ms was 3.0000000000000004 s."""
+    axes = []
+    for limit in (2.3e-3, 1.7e-3, 7.1e-4, 3.3e-4):
+        clock = choose_clock(5.0, min(limit, interval), 0.9, None, [interval])
+        every = clock.steps_between(interval)
+        axes.append(clock.times(np.arange(0, clock.steps + 1, every)[:1000], interval))
+    for axis in axes[1:]:
+        shared = min(len(axis), len(axes[0]))
+        np.testing.assert_array_equal(axis[:shared], axes[0][:shared])
+    assert last is None or last in axes[0]
+    np.testing.assert_allclose(axes[0], np.arange(len(axes[0])) * interval, rtol=1e-9)
+
+
 @pytest.mark.parametrize("order", [2, 4, 8, 16])
 def test_limit_is_von_neumann_s(order: int) -> None:
     """The same from `exact.scheme`; order 2 in one dimension is the Courant number 1."""

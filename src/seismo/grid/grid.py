@@ -10,11 +10,13 @@ point, inside the absorbing layer if there is one; the scenario's extent begins 
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass
 
 import numpy as np
 
 AXES = ("x", "y", "z")
+_DIGITS = 9  # of coordinates in results behind the first one of the spacing
 Triple = tuple[int, int, int]
 
 
@@ -101,6 +103,14 @@ class Grid:
         """Return the coordinate [m] of (fractional) indices along an axis."""
         a = AXES.index(axis)
         return self.origin[a] + (np.asarray(index, float) - self.low[a]) * self.spacing[a]
+
+    def ticks(self, axis: str, index) -> np.ndarray:
+        """Return coordinates [m] for an axis of the results, rounded to 1e-9 of the spacing.
+
+        Grids of other spacings have the same number at the same place then.
+        """
+        digits = _DIGITS - math.floor(math.log10(self.spacing[AXES.index(axis)]))
+        return np.round(self.coordinate(axis, index), digits)
 
     def index(self, axis: str, coordinate) -> np.ndarray:
         """Return the fractional index of coordinates [m] along an axis."""

@@ -16,9 +16,11 @@ from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from fractions import Fraction
 
+import numpy as np
+
 from seismo.errors import ScenarioError
 
-_TICK = 10**9  # intervals are compared in nanoseconds,
+_TICK = 10**9  # intervals are whole nanoseconds,
 _PARTS = 1000  # except fractions such as 1/30 s, with denominators up to this
 _MOST_SPLITS = 100  # factor by which output intervals may shorten the stable step
 _RANGE = 1.5  # largest ratio of a suggested interval to the requested one
@@ -49,9 +51,11 @@ def common_interval(intervals: Iterable[float]) -> float | None:
 
 def _fraction(interval: float) -> Fraction:
     simple = Fraction(interval).limit_denominator(_PARTS)
-    if abs(float(simple) - interval) <= 1e-9 * interval:
-        return simple
-    return Fraction(round(interval * _TICK), _TICK)
+    whole = Fraction(round(interval * _TICK), _TICK)
+    for near in (simple, whole):
+        if abs(float(near) - interval) <= 1e-9 * interval:
+            return near
+    return Fraction(repr(float(interval)))
 
 
 @dataclass(frozen=True)
@@ -73,6 +77,18 @@ class Clock:
     def steps_between(self, interval: float | None) -> int:
         """Return the integer number of steps in an output interval; 1 without an interval."""
         return 1 if interval is None else max(1, round(interval / self.dt))
+
+    def times(self, steps, interval: float | None) -> np.ndarray:
+        """Return the times (n) s after so many steps (n), whole numbers of an interval if given.
+
+        After k intervals of n / d s it is k n / d, rounded once: runs that take other steps have
+        the same time axis.
+        """
+        if interval is None:
+            return np.asarray(steps, float) * self.dt
+        exact = _fraction(interval)
+        count = np.asarray(steps) // self.steps_between(interval)
+        return count.astype(float) * exact.numerator / exact.denominator
 
 
 def choose_clock(

@@ -18,6 +18,7 @@ from seismo.output.results import Results
 from seismo.scenario.units import with_unit
 
 _COMPARED = ("traces", "snapshots", "maps")
+_ROUNDING = 1e-9  # of the step of an axis, by which equal places may differ
 
 
 @dataclass(frozen=True)
@@ -64,7 +65,7 @@ def _compare_sets(
     if one is None or other is None:
         yield Comparison(name, obstacle=_only(other is None))
         return
-    moved = [c for c in one.columns if not np.array_equal(_column(one, c), _column(other, c))]
+    moved = [c for c in one.columns if not _same_axis(_column(one, c), _column(other, c))]
     for array in dict.fromkeys([*one, *other]):
         path = f"{name}/{array}"
         if array not in one or array not in other:
@@ -80,6 +81,18 @@ def _compare_sets(
 
 def _only(first: bool) -> str:
     return f"only in the {'first' if first else 'second'} file"
+
+
+def _same_axis(one: Any, other: Any) -> bool:
+    """Whether two coordinates are equal, numbers but for rounding."""
+    if one is None or other is None or np.shape(one) != np.shape(other):
+        return one is other
+    first, second = np.asarray(one), np.asarray(other)
+    if not (first.dtype.kind in "fiu" and second.dtype.kind in "fiu") or not first.size:
+        return np.array_equal(first, second)
+    steps = np.abs(np.diff(first.astype(float)))
+    step = min(steps[steps > 0.0], default=float(np.abs(first).max()))
+    return np.allclose(first, second, rtol=0.0, atol=_ROUNDING * step, equal_nan=True)
 
 
 def _column(arrays: NamedArrays, name: str) -> Any:

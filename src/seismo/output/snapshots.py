@@ -11,7 +11,7 @@ cos(w dt / 2) of the true value. In space nothing is interpolated (`half_cell` i
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import cached_property
 from typing import Any
 
@@ -41,7 +41,7 @@ class Series:
         components: what is stored.
         cut: where.
         steps: after which steps a snapshot is taken.
-        dt: time step in s.
+        times: (snapshot) s.
         bits: of the mantissa that are kept.
     """
 
@@ -49,13 +49,8 @@ class Series:
     components: tuple[Component, ...]
     cut: Slice
     steps: tuple[int, ...]
-    dt: float
+    times: np.ndarray = field(compare=False)
     bits: int = MANTISSA_BITS
-
-    @property
-    def times(self) -> np.ndarray:
-        """Times (time) s of the snapshots."""
-        return np.array(self.steps, float) * self.dt
 
     @cached_property
     def order(self) -> dict[int, int]:
@@ -81,7 +76,8 @@ def make_series(entry: Any, grid: Grid, physics: Any, clock: Any) -> Series:
     components = dict.fromkeys(c for name in entry.fields for c in components_of(name, physics))
     bits = MANTISSA_BITS if entry.relative_error is None else kept_bits(entry.relative_error)
     steps = _steps(entry, clock)
-    return Series(entry.name, tuple(components), make_slice(entry, grid), steps, clock.dt, bits)
+    times = clock.times(steps, entry.interval)
+    return Series(entry.name, tuple(components), make_slice(entry, grid), steps, times, bits)
 
 
 def kept_bits(error: float) -> int:

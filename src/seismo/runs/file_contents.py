@@ -88,7 +88,7 @@ def model_of(
     """
     grid = setup.grid
     axes = {
-        a: grid.coordinate(a, np.arange(grid.extent.lo[k], grid.extent.hi[k]))
+        a: grid.ticks(a, np.arange(grid.extent.lo[k], grid.extent.hi[k]))
         for a, k in (("z", 2), ("y", 1), ("x", 0))
         if a in grid.axes
     }
@@ -187,7 +187,7 @@ def create_traces(writer: ResultsWriter, setup: Discretization) -> None:
             codes=group.codes,
             positions=places,
             requested=requested,
-            time=np.arange(0, setup.clock.steps + 1, every) * setup.clock.dt,
+            time=setup.clock.times(np.arange(0, setup.clock.steps + 1, every), group.interval),
             quantities={name: receivers.UNITS[c[0]] for name, c in components.items()},
         )
 

@@ -96,11 +96,9 @@ def make_slice(entry: Any, grid: Grid) -> Slice:
     plane = {a: round(float(grid.index(a, v))) for a, v in given.items() if v is not None}
     index = {a: _kept(grid, a, entry, plane) for a in AXES}
     axes = {
-        a: grid.coordinate(a, np.array(index[a]))
-        for a in "zyx"
-        if a in grid.axes and a not in plane
+        a: grid.ticks(a, np.array(index[a])) for a in "zyx" if a in grid.axes and a not in plane
     }
-    cut = {a: float(grid.coordinate(a, n)) for a, n in plane.items()}
+    cut = {a: float(grid.ticks(a, n)) for a, n in plane.items()}
     return Slice((index["x"], index["y"], index["z"]), axes, cut)
 
 
