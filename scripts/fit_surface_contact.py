@@ -7,7 +7,7 @@ minute each. Each starts from the entry there is, from that of the next shallowe
 the plain closure of power 1.
 
 What is minimised is the difference between exact plane waves and those of the grid
-(`seismo.runs.check.scattering`): what a layer on a half-space sends back of P and S waves from
+(`seismo.runs.assessment.scattering`): what a layer on a half-space sends back of P and S waves from
 below, and how the surface moves for them, travelling and evanescent, over the band of a Ricker
 wavelet whose 2.5 f0 has eight points per shortest wavelength. vz is that half a cell below the
 surface, and that which is read on it, from the rows above the contact and the prescribed slope.
@@ -40,7 +40,7 @@ from seismo.grid.surface_closure import (
 from seismo.model.averaging import cell_average
 from seismo.model.earth import Earth
 from seismo.model.layered import DepthProfile
-from seismo.runs.check.scattering import ContactStack, DiscreteStack, exact, on_grid, slopes
+from seismo.runs.assessment.scattering import ContactStack, DiscreteStack, exact, on_grid, slopes
 
 ORDER, ACCURACY, POINTS, ROWS = 8, 1, 8.0, CONTACT_ROWS
 DEPTHS = np.arange(1.5, 5.0, 0.25)  # beyond, the rows reach too little below the contact

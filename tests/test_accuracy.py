@@ -18,7 +18,7 @@ from seismo.errors import ScenarioError
 from seismo.exact import acoustic, metrics, whole_space
 from seismo.exact.medium import Medium
 from seismo.grid.coefficients import TOLERANCES, Stencil
-from seismo.runs.check.accuracy import expected_error
+from seismo.runs.assessment.accuracy import expected_error
 from seismo.scenario import from_dict
 from seismo.solver.accuracy import AUTO_ORDERS, best_stencil, dispersion_error
 from seismo.solver.discretization import discretize

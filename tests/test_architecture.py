@@ -166,6 +166,34 @@ def test_imports_go_down():
     assert not mistakes, every(mistakes)
 
 
+def reached_from(start: str) -> set[str]:
+    """Return the modules of seismo that one imports at any distance, in functions too."""
+    modules = {dotted(path): path for path in files()}
+    reached: set[str] = set()
+    pending = [start]
+    while pending:
+        module = pending.pop()
+        if module not in modules or module in reached:
+            continue
+        reached.add(module)
+        for node in ast.walk(tree(modules[module])):
+            if isinstance(node, ast.ImportFrom) and node.module:
+                pending += [node.module, *(f"{node.module}.{alias.name}" for alias in node.names)]
+    return reached
+
+
+EXECUTION = {"run", "run_loop", "context", "checkpoints", "file_contents", "prefetch"}
+
+
+def test_check_and_run_share_what_neither_of_them_owns():
+    reporting = {module for module in reached_from("seismo.runs.check") if ".runs." in module}
+    execution = {f"seismo.runs.{name}" for name in EXECUTION}
+    assert execution <= reached_from("seismo.runs.run")
+    assert not reporting & execution
+    for start in ("run", "bench", "batch", "resources.placement", "assessment"):
+        assert "seismo.runs.check" not in reached_from(f"seismo.runs.{start}")
+
+
 def test_no_modules_import_each_other():
     """Imports inside functions and for annotations alone do not count."""
     modules = {dotted(path): path for path in files()}

@@ -16,7 +16,7 @@ from seismo.equations.elastic.fluid_solid_operators import (
 from seismo.grid.coefficients import ORDERS, staggered
 from seismo.grid.grid import Grid
 from seismo.grid.interpolation import axis_weights
-from seismo.runs.check.sea_bed import scholte_error, scholte_velocity
+from seismo.runs.assessment.sea_bed import scholte_error, scholte_velocity
 from seismo.solver.one_sided_reading import side_weights
 
 WATER = Rock(1500.0, 0.0, 1000.0)

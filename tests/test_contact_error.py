@@ -17,8 +17,8 @@ from seismo.equations.elastic.fluid_solid_contact import Rock
 from seismo.exact import interface, layered_plane, metrics
 from seismo.exact.medium import Medium
 from seismo.exact.stack import Stack as Layers
-from seismo.runs.check import layered_error, scattering, sideways, stacks
-from seismo.runs.check.accuracy import expected_error
+from seismo.runs.assessment import layered_error, scattering, sideways, stacks
+from seismo.runs.assessment.accuracy import expected_error
 from seismo.scenario import from_dict
 from seismo.solver.discretization import discretize
 

@@ -11,7 +11,7 @@ import solver
 from seismo.equations.registry import physics_for
 from seismo.grid.grid import AXES
 from seismo.model import cell_average, plain_planes
-from seismo.runs.check.memory import memory_of
+from seismo.runs.resources.memory import memory_of
 from seismo.scenario import from_dict
 from seismo.solver import discretization as setups
 from seismo.solver.discretization import discretize

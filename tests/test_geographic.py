@@ -12,7 +12,7 @@ import pytest
 import seismo
 from seismo.acquisition.projection import Projection, north_east, stretch
 from seismo.errors import ScenarioError
-from seismo.runs.check.geography import directions
+from seismo.runs.assessment.geography import directions
 from seismo.solver.discretization import discretize
 
 pyproj = pytest.importorskip("pyproj")

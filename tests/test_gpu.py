@@ -31,7 +31,7 @@ from seismo.backends.select import choose
 from seismo.equations.registry import EQUATIONS
 from seismo.errors import ModelError, UnstableError
 from seismo.runs import run
-from seismo.runs.check.memory import memory_of
+from seismo.runs.resources.memory import memory_of
 from seismo.scenario import from_dict, load
 from seismo.solver import stability_monitor
 from seismo.solver.discretization import discretize

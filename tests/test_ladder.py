@@ -20,8 +20,8 @@ from seismo import cli
 from seismo.backends.select import choose
 from seismo.errors import ScenarioError
 from seismo.runs.bench import ladder as way
-from seismo.runs.check.resources import HypotheticalRanks
-from seismo.runs.placement import step_seconds
+from seismo.runs.resources.demands import HypotheticalRanks
+from seismo.runs.resources.placement import step_seconds
 from seismo.scenario import from_dict
 from seismo.solver.discretization import discretize
 from seismo.solver.simulation import divide

@@ -25,8 +25,8 @@ from seismo.errors import InsufficientMemoryError
 from seismo.grid.decomposition import Subdomain
 from seismo.grid.grid import Box
 from seismo.runs import run
-from seismo.runs.check.memory import memory_of, series_of
-from seismo.runs.check.resources import demands
+from seismo.runs.resources.demands import demands
+from seismo.runs.resources.memory import memory_of, series_of
 from seismo.scenario import from_dict
 from seismo.solver.discretization import discretize
 from seismo.solver.field_sampling import FieldSampler

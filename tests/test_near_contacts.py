@@ -9,9 +9,9 @@ import solver
 from seismo.exact import layered_plane, metrics
 from seismo.exact.medium import Medium
 from seismo.exact.stack import Stack
-from seismo.runs.check.accuracy import expected_error
-from seismo.runs.check.near_contacts import near_contacts, near_receivers, near_sources
-from seismo.runs.check.thin_solids import thin_solid_lines, thin_solids
+from seismo.runs.assessment.accuracy import expected_error
+from seismo.runs.assessment.near_contacts import near_contacts, near_receivers, near_sources
+from seismo.runs.assessment.thin_solids import thin_solid_lines, thin_solids
 from seismo.scenario import from_dict
 from seismo.solver.discretization import discretize
 from seismo.solver.layered_reading import layers_of

@@ -23,11 +23,12 @@ from seismo.backends.gpu.backend import GpuBackend
 from seismo.backends.select import choose
 from seismo.grid.decomposition import cost, decompose
 from seismo.runs import bench
-from seismo.runs.check import make_plan, speed
-from seismo.runs.check.accuracy import expected_error
+from seismo.runs.assessment.accuracy import expected_error
+from seismo.runs.assessment.resolution import phase_error
+from seismo.runs.check import make_plan
 from seismo.runs.check.report import print_plan
-from seismo.runs.check.resolution import phase_error
 from seismo.runs.progress import clock_time
+from seismo.runs.resources import speed
 from seismo.scenario import from_dict
 from seismo.solver.accuracy import dispersion_error, stencil_for
 from seismo.solver.discretization import discretize
@@ -558,7 +559,7 @@ MEASURE = """
 import re, sys
 import seismo
 from pathlib import Path
-from seismo.runs.check.memory import memory_of
+from seismo.runs.resources.memory import memory_of
 from seismo.scenario import load
 from seismo.solver.discretization import discretize
 

@@ -17,15 +17,15 @@ from seismo.backends.select import BackendChoice
 from seismo.errors import InsufficientMemoryError, ScenarioError
 from seismo.runs import run
 from seismo.runs.check import make_plan
-from seismo.runs.check.memory import memory_of
 from seismo.runs.check.report import print_plan
-from seismo.runs.check.resources import (
+from seismo.runs.resources.demands import (
     KERNEL_BYTES,
     HypotheticalRanks,
     demands,
     refuse_what_does_not_fit,
 )
-from seismo.runs.placement import LINK, MEETING, step_seconds, worth_taking
+from seismo.runs.resources.memory import memory_of
+from seismo.runs.resources.placement import LINK, MEETING, step_seconds, worth_taking
 from seismo.scenario import from_dict
 from seismo.solver import discretization as preparation
 from seismo.solver.discretization import discretize

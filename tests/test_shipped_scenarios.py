@@ -14,9 +14,9 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from seismo.runs.check.accuracy import expected_error
-from seismo.runs.check.resolution import highest_frequency, layers_of
-from seismo.runs.check.warnings import cautions
+from seismo.runs.assessment.accuracy import expected_error
+from seismo.runs.assessment.resolution import highest_frequency, layers_of
+from seismo.runs.assessment.warnings import cautions
 from seismo.scenario import load, parse
 from seismo.solver.discretization import discretize
 

@@ -14,10 +14,9 @@ from cut_cases import VOLUME
 from seismo.backends import select
 from seismo.backends.gpu.detect import Gpu
 from seismo.backends.select import choose
-from seismo.runs import placement
-from seismo.runs.check import speed
-from seismo.runs.check.resources import prepared
-from seismo.runs.placement import DOUBT, START, chosen, spared
+from seismo.runs.resources import placement, speed
+from seismo.runs.resources.demands import prepared
+from seismo.runs.resources.placement import DOUBT, START, chosen, spared
 from seismo.scenario import from_dict, parse
 from test_backend_choice import SCENARIO, call
 

@@ -14,7 +14,7 @@ import pytest
 import solver
 from seismo.equations.registry import physics_for
 from seismo.grid.decomposition import LINE
-from seismo.runs.check.memory import memory_of
+from seismo.runs.resources.memory import memory_of
 from test_solver_subdomains import survey_of
 
 WATER = {"vp": 1500.0, "vs": 0.0, "rho": 1000.0}

@@ -15,9 +15,9 @@ from cut_cases import VOLUME
 from seismo.backends.cpu.backend import CpuBackend
 from seismo.errors import ScenarioError
 from seismo.runs.batch import MachineProfile, batch_script, load_profile, write_script
-from seismo.runs.check.feasible_ranks import FeasibleRanks
-from seismo.runs.check.resources import HypotheticalRanks
-from seismo.runs.placement import shared
+from seismo.runs.resources.demands import HypotheticalRanks
+from seismo.runs.resources.feasible_ranks import FeasibleRanks
+from seismo.runs.resources.placement import shared
 from seismo.scenario import from_dict, load
 from seismo.solver.discretization import discretize
 from seismo.solver.simulation import divide

@@ -16,7 +16,7 @@ import numpy as np
 from seismo.exact import layered_plane, metrics
 from seismo.exact.medium import Medium
 from seismo.exact.stack import Stack
-from seismo.runs.check.accuracy import expected_error
+from seismo.runs.assessment.accuracy import expected_error
 
 FREQUENCY = 10.0
 ROCK = Medium(3464.0, 2000.0, 2300.0)

@@ -83,7 +83,7 @@ def check(
     Exit code 1 if the grid does not carry the waves.
     """
     from seismo.runs.check import make_plan
-    from seismo.runs.placement import chosen
+    from seismo.runs.resources.placement import chosen
     from seismo.scenario import load
 
     scenario = load(file)

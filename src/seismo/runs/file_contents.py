@@ -17,9 +17,7 @@ from seismo.acquisition import receivers, trace_processing
 from seismo.acquisition.projection import Projection
 from seismo.grid.grid import AXES
 from seismo.output.results_file import ResultsWriter
-from seismo.runs.check.accuracy import Expected
-from seismo.runs.check.resolution import highest_frequency, layers_of
-from seismo.runs.check.warnings import cautions
+from seismo.runs.assessment import Assessment
 from seismo.scenario.units import with_unit
 from seismo.solver.discretization import Discretization, maps_of
 from seismo.solver.simulation import Simulation
@@ -33,7 +31,7 @@ _TRACE_BLOCK = 1 << 17  # samples finished at once
 _MODEL_UNITS = {"vp": "m/s", "vs": "m/s", "rho": "kg/m3"}
 
 
-def attributes_of(setup: Discretization, expected: Expected, warnings: list[str]) -> dict[str, Any]:
+def attributes_of(setup: Discretization, assessment: Assessment) -> dict[str, Any]:
     """Return the attributes of the root."""
     scenario = setup.scenario
     half = {f.name: f.half for f in setup.physics.fields if f.half}
@@ -45,10 +43,10 @@ def attributes_of(setup: Discretization, expected: Expected, warnings: list[str]
         "steps": setup.clock.steps,
         "order": setup.stencil.order,
         "stencil_tolerance": setup.stencil.tolerance,
-        "expected_error": expected.error,
-        "f_max": highest_frequency(setup),
+        "expected_error": assessment.expected.error,
+        "f_max": assessment.f_max,
         "half_cell": json.dumps(half),
-        "warnings": json.dumps(warnings),
+        "warnings": json.dumps(assessment.warnings),
         "model_values": f"at the grid's nodes; the solver's averaging: {scenario.averaging}",
     }
 
@@ -71,11 +69,6 @@ def marks_of(setup: Discretization, first: int, step: int | None) -> dict[str, A
             under_way = names[first : first + setup.batch]
             told += " in " + " to ".join(dict.fromkeys((under_way[0], under_way[-1])))
     return marks | {"message": f"{told}; {_PARTIAL}"}
-
-
-def warnings_of(setup: Discretization, expected: Expected) -> list[str]:
-    """List what `check` would warn of."""
-    return cautions(setup, layers_of(setup, highest_frequency(setup)), expected)
 
 
 def model_of(

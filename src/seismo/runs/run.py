@@ -27,15 +27,15 @@ from seismo.output.lock import Lock
 from seismo.output.partial_files import run_folder
 from seismo.output.results import Results, open_results, results_target
 from seismo.output.results_file import COMPLETE
-from seismo.runs.check.memory import memory_of
-from seismo.runs.check.resources import prepared
 from seismo.runs.checkpoints import Checkpoints, last_header, remove_later, take_up
 from seismo.runs.compatibility import digest, identity_of, refuse_another, refuse_results, replaced
 from seismo.runs.deadline import time_of_end
-from seismo.runs.placement import chosen, shared
 from seismo.runs.profile import Unprofiled, watch
 from seismo.runs.progress import Progress, Reporter
 from seismo.runs.request import Request, silent, warning
+from seismo.runs.resources.demands import prepared
+from seismo.runs.resources.memory import memory_of
+from seismo.runs.resources.placement import chosen, shared
 from seismo.runs.run_loop import Run
 from seismo.runs.signals import Signals
 from seismo.scenario import Origin, Scenario, load, parse
@@ -241,7 +241,7 @@ def _shared(
     report: Reporter,
     batch: int | None = None,
 ) -> Discretization:
-    """Let ranks share a run as suits all of them; see `seismo.runs.placement.shared`."""
+    """Let ranks share a run as suits all of them; see `seismo.runs.resources.placement.shared`."""
     own, why = ranks.same(lambda: shared(setup, backend, ranks, batch))
     if why:
         report(Progress("device", note=why))

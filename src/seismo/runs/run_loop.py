@@ -26,15 +26,15 @@ from seismo.output.pipeline import Pipeline
 from seismo.output.results_file import UNSTABLE, ResultsWriter
 from seismo.output.snapshots import SnapshotRecorder
 from seismo.runs import file_contents, progress
-from seismo.runs.check.accuracy import expected_error
-from seismo.runs.check.memory import Memory, output_of, ring_of, series_of
-from seismo.runs.check.resources import refuse_what_does_not_fit
+from seismo.runs.assessment import assess
 from seismo.runs.checkpoints import Checkpoints, Start
 from seismo.runs.compile_notice import Compiling
 from seismo.runs.context import RunContext
 from seismo.runs.prefetch import Prefetcher
 from seismo.runs.profile import Unprofiled
 from seismo.runs.progress import Progress, Reporter
+from seismo.runs.resources.demands import refuse_what_does_not_fit
+from seismo.runs.resources.memory import Memory, output_of, ring_of, series_of
 from seismo.runs.step_timer import REPORT_EVERY, StepTimer
 from seismo.runs.telemetry import UNITS, Telemetry
 from seismo.scenario.units import with_unit
@@ -104,15 +104,14 @@ class Run:
         """Run everything and publish the results file."""
         scenario = self.setup.scenario
         self.since = time.perf_counter()
-        expected = expected_error(self.setup)
-        warnings = file_contents.warnings_of(self.setup, expected)
-        for warning in warnings if self.start.done is None else ():
+        assessment = assess(self.setup)
+        for warning in assessment.warnings if self.start.done is None else ():
             self.report(Progress("caution", note=warning))
         writer = ResultsWriter(
             self.path,
             scenario_text=scenario.text,
             resolved=scenario.to_yaml(),
-            attributes=file_contents.attributes_of(self.setup, expected, warnings)
+            attributes=file_contents.attributes_of(self.setup, assessment)
             | {"identity": self.identity},
             done=self.start.done,
         )

@@ -109,7 +109,7 @@ def surface_error(waves: Waves) -> float:
 def contact_error(waves: Waves) -> float:
     """Return roughly the relative error of the traces by contacts of media, to choose an order by.
 
-    What `check` says follows from the media, too (`seismo.runs.check.layered_error`).
+    What `check` says follows from the media, too (`seismo.runs.assessment.layered_error`).
     """
     media = [passage.medium for passage in waves.passages]
     if len(media) < 2:

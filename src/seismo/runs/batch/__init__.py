@@ -9,7 +9,7 @@ from seismo.errors import ScenarioError
 from seismo.output.atomic_file import write_new
 from seismo.runs.batch.profile import MachineProfile, load_profile
 from seismo.runs.batch.script import batch_script, job_name
-from seismo.runs.check.feasible_ranks import FeasibleRanks
+from seismo.runs.resources.feasible_ranks import FeasibleRanks
 from seismo.scenario import Scenario
 
 __all__ = ["MachineProfile", "batch_script", "load_profile", "submit", "write_script"]

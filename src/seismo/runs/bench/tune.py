@@ -24,8 +24,8 @@ from seismo.backends.gpu.ptx_cache import CompileRequest, compile_elsewhere
 from seismo.backends.kernel_cache import kept_code
 from seismo.runs.bench import time_again
 from seismo.runs.bench.cases import Case, tuning_case
-from seismo.runs.check.memory import memory_of
-from seismo.runs.check.resources import MemoryDemand, demands
+from seismo.runs.resources.demands import MemoryDemand, demands
+from seismo.runs.resources.memory import memory_of
 from seismo.scenario import Scenario
 from seismo.solver.discretization import Discretization, discretize
 from seismo.solver.simulation import Simulation

@@ -10,25 +10,20 @@ from seismo.backends.select import BackendChoice, choose
 from seismo.errors import SeismoError
 from seismo.output.atomic_file import HiddenFile
 from seismo.output.results import results_target
-from seismo.runs.check import speed
-from seismo.runs.check.accuracy import Expected, expected_error
-from seismo.runs.check.memory import Memory, OutputSize, memory_of, output_of
-from seismo.runs.check.remedy import points_needed, uncarried
-from seismo.runs.check.resolution import (
-    LayerResolution,
-    dominant_frequency,
-    highest_frequency,
-    layers_of,
-)
-from seismo.runs.check.resources import (
+from seismo.runs.assessment import assess
+from seismo.runs.assessment.accuracy import Expected
+from seismo.runs.assessment.remedy import points_needed, uncarried
+from seismo.runs.assessment.resolution import LayerResolution, dominant_frequency
+from seismo.runs.resources import speed
+from seismo.runs.resources.demands import (
     HypotheticalRanks,
     MemoryDemand,
     demands,
     lack_of_disk,
     prepared,
 )
-from seismo.runs.check.warnings import cautions
-from seismo.runs.placement import chosen, shared, step_seconds
+from seismo.runs.resources.memory import Memory, OutputSize, memory_of, output_of
+from seismo.runs.resources.placement import chosen, shared, step_seconds
 from seismo.scenario import Origin, load
 from seismo.solver.discretization import Discretization
 from seismo.solver.partition import Partition
@@ -191,19 +186,19 @@ def make_plan(
     ranks = HypotheticalRanks(devices)
     setup, sharing = shared(prepared(scenario, backend, ranks, known=known), backend, ranks)
     division = divide(setup, backend, ranks)
-    highest = highest_frequency(setup)
-    layers, expected = layers_of(setup, highest), expected_error(setup)
+    assessment = assess(setup)
+    layers = assessment.layers
     memory, output = memory_of(setup, backend), output_of(setup)
     needs = demands(memory, backend, ranks)
     rate = speed.points_per_second(setup, backend)
     together = setup.grid.size * setup.batch / step_seconds(setup, backend, rate, division)
     refusals = _room(setup, needs, memory.checkpoints)
     return Plan(
-        setup, highest, dominant_frequency(setup), layers,
-        points_needed(setup, layers), expected, memory, needs, output,
+        setup, assessment.f_max, dominant_frequency(setup), layers,
+        points_needed(setup, layers), assessment.expected, memory, needs, output,
         backend.describe()["device"], division, sharing, together,
         speed.seconds(setup, together, backend), speed.map_seconds(setup, backend),
-        cautions(setup, layers, expected) + refusals, list(uncarried(setup, layers)), refusals,
+        assessment.warnings + refusals, list(uncarried(setup, layers)), refusals,
     )  # fmt: skip
 
 

@@ -10,8 +10,8 @@ from rich.table import Table
 from seismo.grid.grid import AXES
 from seismo.model.gridded import Gridded
 from seismo.output.quantities import timing
+from seismo.runs.assessment.accuracy import percent
 from seismo.runs.check import Plan
-from seismo.runs.check.accuracy import percent
 from seismo.runs.progress import clock_time, rate
 from seismo.scenario.units import with_unit
 

@@ -18,7 +18,7 @@ from seismo.backends.base import Backend
 from seismo.backends.communicator import SerialCommunicator
 from seismo.errors import InsufficientMemoryError, StorageError
 from seismo.output.partial_files import run_folder
-from seismo.runs.check.memory import PYTHON_BYTES, Memory, memory_of, output_of
+from seismo.runs.resources.memory import PYTHON_BYTES, Memory, memory_of, output_of
 from seismo.scenario.units import with_unit
 from seismo.solver.discretization import Discretization, discretize, evenly, make_grid
 

@@ -15,21 +15,21 @@ from seismo.grid.grid import AXES
 from seismo.grid.interpolation import ON_GRID
 from seismo.grid.surface_closure import MOMENT_ROWS
 from seismo.model.bodies import Body
-from seismo.runs.check.accuracy import FACES, Expected
-from seismo.runs.check.coverage_checks import otherwise, uncovered
-from seismo.runs.check.geography import depths, directions
-from seismo.runs.check.moment_checks import MOMENTS
-from seismo.runs.check.near_contacts import DIFFERENTIATED, near_contacts
-from seismo.runs.check.odd_media import ODD_MEDIA
-from seismo.runs.check.remedy import inaccurate, uncarried
-from seismo.runs.check.resolution import (
+from seismo.runs.assessment.accuracy import FACES, Expected
+from seismo.runs.assessment.coverage_checks import otherwise, uncovered
+from seismo.runs.assessment.geography import depths, directions
+from seismo.runs.assessment.moment_checks import MOMENTS
+from seismo.runs.assessment.near_contacts import DIFFERENTIATED, near_contacts
+from seismo.runs.assessment.odd_media import ODD_MEDIA
+from seismo.runs.assessment.remedy import inaccurate, uncarried
+from seismo.runs.assessment.resolution import (
     LayerResolution,
     coarsest_spacing,
     dominant_frequency,
     highest_frequency,
 )
-from seismo.runs.check.sea_bed import sea_bed
-from seismo.runs.check.timing_checks import TIMING, Lines
+from seismo.runs.assessment.sea_bed import sea_bed
+from seismo.runs.assessment.timing_checks import TIMING, Lines
 from seismo.scenario.grid import MOST_LAYER_POINTS
 from seismo.solver.discretization import Discretization, maps_of
 from seismo.solver.field_sampling import make_slice

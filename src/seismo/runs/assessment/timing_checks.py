@@ -10,7 +10,7 @@ from seismo.acquisition import wavelets
 from seismo.acquisition.point_source import PointSource
 from seismo.grid.grid import AXES
 from seismo.grid.time_step import common_interval, kinder_interval
-from seismo.runs.check.resolution import dominant_frequency, highest_frequency
+from seismo.runs.assessment.resolution import dominant_frequency, highest_frequency
 from seismo.scenario.units import with_unit
 from seismo.solver.discretization import Discretization
 

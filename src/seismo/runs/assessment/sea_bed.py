@@ -18,12 +18,12 @@ import numpy as np
 from seismo.equations.elastic.fluid_solid_contact import Contact, all_contacts, find_contacts
 from seismo.equations.elastic.fluid_solid_operators import contact_operators, vibrations
 from seismo.errors import SeismoError
-from seismo.runs.check.accuracy import percent
-from seismo.runs.check.near_contacts import DIFFERENTIATED
-from seismo.runs.check.remedy import of_spacing
-from seismo.runs.check.resolution import dominant_frequency, highest_frequency
-from seismo.runs.check.thin_solids import thin_solid_lines
-from seismo.runs.check.timing_checks import Lines
+from seismo.runs.assessment.accuracy import percent
+from seismo.runs.assessment.near_contacts import DIFFERENTIATED
+from seismo.runs.assessment.remedy import of_spacing
+from seismo.runs.assessment.resolution import dominant_frequency, highest_frequency
+from seismo.runs.assessment.thin_solids import thin_solid_lines
+from seismo.runs.assessment.timing_checks import Lines
 from seismo.solver.discretization import Discretization, make_grid
 from seismo.solver.one_sided_reading import ON_CONTACT
 

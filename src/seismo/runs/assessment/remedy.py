@@ -18,7 +18,7 @@ from typing import Any
 from seismo.errors import SeismoError
 from seismo.grid.coefficients import Stencil
 from seismo.grid.grid import AXES
-from seismo.runs.check.accuracy import (
+from seismo.runs.assessment.accuracy import (
     BESIDE,
     CONTACTS,
     PLACING,
@@ -31,9 +31,9 @@ from seismo.runs.check.accuracy import (
     percent,
     placing_error,
 )
-from seismo.runs.check.near_contacts import reads_layers
-from seismo.runs.check.resolution import LayerResolution, dominant_frequency, highest_frequency
-from seismo.runs.check.timing_checks import Lines
+from seismo.runs.assessment.near_contacts import reads_layers
+from seismo.runs.assessment.resolution import LayerResolution, dominant_frequency, highest_frequency
+from seismo.runs.assessment.timing_checks import Lines
 from seismo.solver.accuracy import best_stencil, dispersion_error, stencil_for, surface_error
 from seismo.solver.discretization import Discretization, discretize
 from seismo.solver.waves import Waves

@@ -7,7 +7,7 @@ from types import SimpleNamespace
 import numpy as np
 
 from seismo.acquisition.projection import Projection, stretch
-from seismo.runs.check.timing_checks import Lines
+from seismo.runs.assessment.timing_checks import Lines
 from seismo.solver.discretization import Discretization
 
 MOST_DISTANCE = 300e3  # m from the origin: lengths are true to 4e-4

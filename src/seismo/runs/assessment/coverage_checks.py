@@ -13,7 +13,7 @@ from itertools import permutations
 import numpy as np
 
 from seismo.model.gridded import Gridded, GridField
-from seismo.runs.check.timing_checks import Lines
+from seismo.runs.assessment.timing_checks import Lines
 from seismo.scenario.error_messages import key_path
 from seismo.solver.discretization import Discretization
 

@@ -1,10 +1,10 @@
 """The error that contacts leave in the traces of an earth that varies with depth only.
 
 A source radiates P and S waves of every wavenumber k along x into its layer. Stacks of contacts
-(`seismo.runs.check.stacks`) and the free surface send back and let through what their matrices say,
-and layers carry it from one to the next. With the matrices of the grid instead of the exact ones
-(`seismo.runs.check.scattering`) the motion u(k, f) at the receivers' depth is another one: by
-Parseval's theorem the traces of a line of receivers differ, all together, by
+(`seismo.runs.assessment.stacks`) and the free surface send back and let through what their matrices
+say, and layers carry it from one to the next. With the matrices of the grid instead of the exact
+ones (`seismo.runs.assessment.scattering`) the motion u(k, f) at the receivers' depth is another
+one: by Parseval's theorem the traces of a line of receivers differ, all together, by
 
     e^2 = sum over f and k of |u_grid - u|^2  /  sum of |u|^2
 
@@ -24,9 +24,9 @@ from itertools import pairwise
 import numpy as np
 
 from seismo.equations.elastic.fluid_solid_contact import Rock
-from seismo.runs.check.scattering import ContactStack, DiscreteStack, exact, on_grid, slopes
-from seismo.runs.check.scattering import vectors as waves_of
-from seismo.runs.check.stacks import rows_about, stacks
+from seismo.runs.assessment.scattering import ContactStack, DiscreteStack, exact, on_grid, slopes
+from seismo.runs.assessment.scattering import vectors as waves_of
+from seismo.runs.assessment.stacks import rows_about, stacks
 from seismo.solver.accuracy import PowerLaw
 from seismo.solver.discretization import Discretization
 

@@ -4,10 +4,10 @@ Each cause gives a relative L2 error of the worst trace, integrated over the spe
 causes are taken as unrelated, so that their squares add up. Dispersion follows from the scheme
 (`seismo.grid.dispersion`) and the longest path in each medium, reading and acting between grid
 points from the weights (`seismo.grid.interpolation`), contacts of an earth that varies with depth
-only from the scheme, too (`seismo.runs.check.layered_error`), others and boundaries from laws that
-were measured (`seismo.runs.check.sideways`, `seismo.solver.accuracy`). In one medium, waves go
-straight from source to receiver; else the worst direction counts. A prediction is good to a factor
-of three.
+only from the scheme, too (`seismo.runs.assessment.layered_error`), others and boundaries from laws
+that were measured (`seismo.runs.assessment.sideways`, `seismo.solver.accuracy`). In one medium,
+waves go straight from source to receiver; else the worst direction counts. A prediction is good to
+a factor of three.
 """
 
 from __future__ import annotations
@@ -23,10 +23,15 @@ import numpy as np
 from seismo.equations.table import Field
 from seismo.grid.grid import AXES
 from seismo.grid.interpolation import axis_weights
-from seismo.runs.check.layered_error import Contacts, layered_error
-from seismo.runs.check.near_contacts import NearReceivers, NearSource, near_receivers, near_sources
-from seismo.runs.check.sideways import sideways_error
-from seismo.runs.check.thin_solids import thin_solids
+from seismo.runs.assessment.layered_error import Contacts, layered_error
+from seismo.runs.assessment.near_contacts import (
+    NearReceivers,
+    NearSource,
+    near_receivers,
+    near_sources,
+)
+from seismo.runs.assessment.sideways import sideways_error
+from seismo.runs.assessment.thin_solids import thin_solids
 from seismo.solver.accuracy import layer_error, passage_error, surface_error
 from seismo.solver.discretization import Discretization
 

@@ -31,7 +31,7 @@ import numpy as np
 
 from seismo.acquisition.receivers import ReceiverGroup
 from seismo.grid.grid import AXES
-from seismo.runs.check.timing_checks import Lines
+from seismo.runs.assessment.timing_checks import Lines
 from seismo.solver.discretization import Discretization
 
 _REACH = 4.5  # cells

@@ -8,7 +8,7 @@ at
 
 or K / k alone where the time dispersion is removed. Along an axis the differences err most, along a
 diagonal least, and time stepping errs the same way in both: the larger error of the two is given.
-What that does to the traces of a run is in `seismo.runs.check.accuracy`.
+What that does to the traces of a run is in `seismo.runs.assessment.accuracy`.
 """
 
 from __future__ import annotations

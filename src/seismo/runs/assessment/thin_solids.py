@@ -12,7 +12,7 @@ moduli and p points in the shortest wavelength traces err besides by about
 
 within a factor of 3 to 4 of what was found (r = 3 to 38, p = 6 to 20, layers of 1 to 5 cells;
 the last from a twentieth to 9 times as much). Sources in the fluid and receivers there
-or deep in the solid err as the rows do (`seismo.runs.check.layered_error`).
+or deep in the solid err as the rows do (`seismo.runs.assessment.layered_error`).
 """
 
 from __future__ import annotations
@@ -24,9 +24,9 @@ import numpy as np
 
 from seismo.equations.elastic.fluid_solid_closure import closed_rows
 from seismo.equations.elastic.fluid_solid_contact import Contact
-from seismo.runs.check.near_contacts import DIFFERENTIATED
-from seismo.runs.check.stacks import contact_depths
-from seismo.runs.check.timing_checks import Lines
+from seismo.runs.assessment.near_contacts import DIFFERENTIATED
+from seismo.runs.assessment.stacks import contact_depths
+from seismo.runs.assessment.timing_checks import Lines
 from seismo.solver.discretization import Discretization
 
 _WITHIN, _BEYOND = 0.06, 0.02

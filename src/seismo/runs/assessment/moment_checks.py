@@ -13,7 +13,7 @@ import numpy as np
 
 from seismo.acquisition.moment_tensor import moment_of
 from seismo.acquisition.point_source import PointSource
-from seismo.runs.check.timing_checks import Lines
+from seismo.runs.assessment.timing_checks import Lines
 from seismo.solver.discretization import Discretization
 
 MOST_OFF = 0.1  # of the moment: 0.03 of a magnitude

@@ -17,7 +17,7 @@ from seismo.equations.registry import physics_for
 from seismo.errors import ScenarioError
 from seismo.grid.decomposition import decompose
 from seismo.grid.grid import Grid
-from seismo.runs.placement import grids_of
+from seismo.runs.resources.placement import grids_of
 from seismo.solver.accuracy import AUTO_ORDERS
 from seismo.solver.discretization import halo_of, image_faces, make_grid
 

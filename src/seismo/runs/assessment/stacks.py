@@ -1,7 +1,7 @@
 """Contacts of an earth that varies with depth only, and the rows of the grid about them.
 
 Contacts whose rows have to do with each other, or with those of a free surface, make one stack
-(`seismo.runs.check.scattering`); its rows have the averages, the one-sided differences and the
+(`seismo.runs.assessment.scattering`); its rows have the averages, the one-sided differences and the
 densities that the run has there.
 """
 
@@ -18,7 +18,7 @@ from seismo.grid.grid import AXES
 from seismo.model.averaging import cell_average
 from seismo.model.earth import Earth
 from seismo.model.layered import DepthProfile
-from seismo.runs.check.scattering import ContactStack, DiscreteStack
+from seismo.runs.assessment.scattering import ContactStack, DiscreteStack
 from seismo.solver.discretization import Discretization
 
 _SAMPLES = 8  # per cell

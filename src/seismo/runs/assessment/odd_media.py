@@ -5,8 +5,8 @@ from __future__ import annotations
 import math
 from collections.abc import Callable
 
-from seismo.runs.check.resolution import LayerResolution
-from seismo.runs.check.timing_checks import Lines
+from seismo.runs.assessment.resolution import LayerResolution
+from seismo.runs.assessment.timing_checks import Lines
 from seismo.scenario.error_messages import key_path
 from seismo.solver.discretization import Discretization
 

@@ -30,9 +30,9 @@ from seismo.backends.select import BackendChoice, choose_all, optional_gpu
 from seismo.errors import ScenarioError
 from seismo.grid.decomposition import Subdomain
 from seismo.grid.grid import Box
-from seismo.runs.check import speed
-from seismo.runs.check.memory import memory_of
-from seismo.runs.check.resources import HypotheticalRanks, MemoryDemand, demands, fitted, prepared
+from seismo.runs.resources import speed
+from seismo.runs.resources.demands import HypotheticalRanks, MemoryDemand, demands, fitted, prepared
+from seismo.runs.resources.memory import memory_of
 from seismo.scenario.units import with_unit
 from seismo.solver.discretization import Discretization, batched, make_grid
 from seismo.solver.partition import Partition

@@ -1,0 +1,34 @@
+"""How good the results of a run will be: `check` reports it, and results files keep it."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from seismo.runs.assessment.accuracy import Expected, expected_error
+from seismo.runs.assessment.resolution import LayerResolution, highest_frequency, layers_of
+from seismo.runs.assessment.warnings import cautions
+from seismo.solver.discretization import Discretization
+
+
+@dataclass(frozen=True)
+class Assessment:
+    """The quality of a run, known before a step is taken.
+
+    Attributes:
+        f_max: highest frequency of the sources in Hz.
+        layers: media of the earth and how the grid carries their waves.
+        expected: error of the traces, and what it comes from.
+        warnings: what a seismologist would ask about.
+    """
+
+    f_max: float
+    layers: list[LayerResolution]
+    expected: Expected
+    warnings: list[str]
+
+
+def assess(setup: Discretization) -> Assessment:
+    """Return the error and the warnings to expect of a run."""
+    f_max = highest_frequency(setup)
+    layers, expected = layers_of(setup, f_max), expected_error(setup)
+    return Assessment(f_max, layers, expected, cautions(setup, layers, expected))
