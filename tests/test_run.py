@@ -283,7 +283,8 @@ def test_an_unstable_batch_keeps_the_batches_before(tmp_path, monkeypatch):
 
 def test_the_next_shots_are_prepared_while_others_are_under_way(tmp_path, monkeypatch):
     """In a thread of its own, begun before the last step of the shot before."""
-    prepare, steps, threads = run_loop.Simulation.prepare, run_loop.Run._steps, []
+    prepare, steps, threads = run_loop.Simulation.prepare, run_loop.TimeLoop.run, []
+    numbers = iter(range(3))
     begun = [threading.Event() for _ in range(3)]
 
     def prepared(simulation, shots):
@@ -291,12 +292,13 @@ def test_the_next_shots_are_prepared_while_others_are_under_way(tmp_path, monkey
         begun[len(threads) - 1].set()
         return prepare(simulation, shots)
 
-    def stepped(run, gear, watch, number, *more):
+    def stepped(*arguments):
+        number = next(numbers)
         assert number == 2 or begun[number + 1].wait(5.0)
-        steps(run, gear, watch, number, *more)
+        steps(*arguments)
 
     monkeypatch.setattr(run_loop.Simulation, "prepare", prepared)
-    monkeypatch.setattr(run_loop.Run, "_steps", stepped)
+    monkeypatch.setattr(run_loop.TimeLoop, "run", stepped)
     survey = surveyed([80.0, 103.0, 222.0], batch=1) | {"output": {}}
     seismo.run(survey, tmp_path / "x.h5").close()
     assert threads == [threading.current_thread().name, *["seismo-prepare_0"] * 2]

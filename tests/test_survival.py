@@ -19,12 +19,11 @@ import numpy as np
 import pytest
 
 import seismo
-from seismo.backends.communicator import SerialCommunicator
 from seismo.errors import ScenarioError, StoppedError, StorageError, UnstableError
 from seismo.output import checkpoint
 from seismo.output.lock import Lock
 from seismo.output.sealed_json import sealed
-from seismo.runs import checkpoints, compatibility, deadline, run_loop
+from seismo.runs import compatibility, deadline, run_loop
 from seismo.runs import run as runner
 from seismo.runs.request import Request
 from seismo.runs.run import resume
@@ -182,8 +181,8 @@ def test_a_part_says_that_it_is_one_and_how_far_it_goes(tmp_path, every_step):
 
 def test_time_on_the_wall_is_counted_before_the_first_step(tmp_path, every_step, monkeypatch):
     """Stopped at the snapshot of step 0; here the clock of the machine has run for years."""
-    clock = run_loop.time.perf_counter
-    monkeypatch.setattr(run_loop.time, "perf_counter", lambda: 1e9 + clock())
+    clock = time.perf_counter
+    monkeypatch.setattr(time, "perf_counter", lambda: 1e9 + clock())
     signals = Signals()
     signals.stop = True
     with pytest.raises(StoppedError, match="stopped after step 0 of"):
@@ -571,7 +570,7 @@ def test_the_time_a_job_has_left(monkeypatch):
 def test_a_run_stops_before_its_time_is_up(tmp_path, every_step, wanted, monkeypatch):
     """With a tenth of the time to spare; here the clock jumps."""
     now = time.time()
-    monkeypatch.setattr(checkpoints.time, "time", lambda: now)
+    monkeypatch.setattr(deadline.time, "time", lambda: now)
 
     def report(progress) -> None:
         nonlocal now
@@ -584,26 +583,21 @@ def test_a_run_stops_before_its_time_is_up(tmp_path, every_step, wanted, monkeyp
     assert_complete(tmp_path / "x.h5", wanted)
 
 
-def checkpoints_until(folder: Path, end: float) -> checkpoints.Checkpoints:
-    wanted = checkpoints.Checkpoint()
-    return checkpoints.Checkpoints(folder, wanted, {}, Signals(), end, 9, SerialCommunicator())
-
-
-def test_the_first_checkpoint_has_the_time_that_its_size_takes(tmp_path, monkeypatch):
+def test_the_first_checkpoint_has_the_time_that_its_size_takes(monkeypatch):
     """At most half of all there is: a run always gets on."""
-    monkeypatch.setattr(checkpoints, "SLOW_DISK", 1e-6)
+    monkeypatch.setattr(deadline, "SLOW_DISK", 1e-6)
     now = time.time()
-    monkeypatch.setattr(checkpoints.time, "time", lambda: now)
-    due = checkpoints_until(tmp_path, now + 300)
-    assert not due.ending
+    monkeypatch.setattr(deadline.time, "time", lambda: now)
+    stop = deadline.StopRequest(Signals(), now + 300, 9)
+    assert not stop.reason
     now += 115
-    assert not due.ending
+    assert not stop.reason
     now += 10
-    assert due.ending == "175 s before its time is up"
-    monkeypatch.setattr(checkpoints, "SLOW_DISK", 1e9)
-    due = checkpoints_until(tmp_path, now + 300)
+    assert stop.reason == "175 s before its time is up"
+    monkeypatch.setattr(deadline, "SLOW_DISK", 1e9)
+    stop = deadline.StopRequest(Signals(), now + 300, 9)
     now += 265
-    assert not due.ending
+    assert not stop.reason
 
 
 SLOW_START = """

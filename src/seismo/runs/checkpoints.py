@@ -1,8 +1,7 @@
 """When a run stores what it goes on from, and where a later one takes it up.
 
-A checkpoint is due after some time on the wall, after some steps, when a signal asks for one, and
-when the machine will soon be taken away: as long before as it takes to write, with half as much and
-a minute to spare. Before the first is written, that is reckoned from its size.
+A checkpoint is due after some wall-clock time, after some steps, when a signal asks for one, and
+when the run has to stop (`seismo.runs.deadline`).
 
 On several ranks each writes its own, the first into the run directory and the others into folders
 in it, at steps that all agree on; what counts is a step of which every one of them is sound.
@@ -12,7 +11,6 @@ Another number of ranks may go on from it.
 from __future__ import annotations
 
 import contextlib
-import math
 import shlex
 import shutil
 import time
@@ -27,14 +25,12 @@ from seismo.output import checkpoint
 from seismo.output.checkpoint import DamagedError
 from seismo.output.partial_files import remove_parts, run_folder
 from seismo.output.results import open_results
+from seismo.runs.deadline import StopRequest
 from seismo.runs.progress import Progress, Reporter
-from seismo.runs.signals import Signals
+from seismo.runs.time_loop import Halt
 from seismo.scenario.checkpoint import Checkpoint
 
-SPARE = 60.0  # s before the machine is taken away, or a tenth of the time there is
-SLOW_DISK = 2e8  # bytes a second, to reckon with before there is a number
 _UNSOUND = "no checkpoint is sound; start over with --no-resume"
-_SLACK = 1.5  # of the longest that a checkpoint took
 
 
 @dataclass(frozen=True)
@@ -197,11 +193,17 @@ def remove_all(folder: Path) -> None:
 
 
 class Checkpoints:
-    """Write the checkpoints of one run when they are due."""
+    """Write the checkpoints of one run; the schedule of them, too (`seismo.runs.time_loop`).
+
+    Attributes:
+        folder: the run directory.
+        steps: of a batch after which one is due.
+        ending: why the run has to stop at the latest halt, as all ranks agree; else nothing.
+    """
 
     def __init__(
-        self, folder: Path, wanted: Checkpoint, facts: Mapping[str, Any], signals: Signals,
-        end: float | None, size: int, ranks: SerialCommunicator,
+        self, folder: Path, wanted: Checkpoint, facts: Mapping[str, Any], stop: StopRequest,
+        ranks: SerialCommunicator, steps: int,
     ) -> None:  # fmt: skip
         """Begin to count.
 
@@ -209,26 +211,23 @@ class Checkpoints:
             folder: the run directory.
             wanted: how often.
             facts: what every checkpoint says.
-            signals: what the outside asks for.
-            end: time (s since 1970) at which the machine is taken away, or None.
-            size: bytes of one.
+            stop: why the run has to stop.
             ranks: that write them together.
+            steps: of a batch.
         """
-        self.folder, self._ranks = folder, ranks
-        self._wanted, self._facts, self._signals, self._end = wanted, facts, signals, end
-        self._last, self._slowest = time.monotonic(), 0.0
-        there_is = math.inf if end is None else max(0.0, end - time.time())
-        self._spare = min(SPARE, there_is / 10)
-        self._expected = min(size / SLOW_DISK, there_is / 3)
+        self.folder, self._ranks, self.ending = folder, ranks, ""
+        self.steps = range(wanted.steps or steps, steps, wanted.steps or steps)
+        self._wanted, self._facts, self._stop = wanted, facts, stop
+        self._last = time.monotonic()
 
     @property
-    def onwards(self) -> str:
+    def resume_command(self) -> str:
         """Describe how to go on."""
         how = "go on, on any number of ranks, with" if self._ranks.processes > 1 else "go on with"
         return f"{how}: seismo resume {shlex.quote(str(self.folder))}"
 
     @property
-    def there(self) -> bool:
+    def exist(self) -> bool:
         """Whether there is one to go on from."""
         return bool(checkpoint.found(self.folder))
 
@@ -238,32 +237,19 @@ class Checkpoints:
 
     def begin(self) -> None:
         """Let signals wait for a checkpoint from now on: steps are being taken."""
-        self._signals.stepping = True
+        self._stop.signals.stepping = True
 
-    def stops(self, steps: int) -> range:
-        """List the steps of a batch after which one is due."""
-        return range(self._wanted.steps or steps, steps, self._wanted.steps or steps)
-
-    def due(self, step: int) -> bool:
-        """Whether one is due after a step of a batch, on any rank."""
+    def is_due(self, halt: Halt) -> bool:
+        """Whether one is due on any rank; asked of several ranks where all of them halt."""
+        self.ending = ""
+        if halt.is_last or (self._ranks.several and not halt.is_planned):
+            return False
         late = time.monotonic() - self._last >= self._wanted.wall_time
-        asked = self._signals.save or bool(self._ending())
-        due = late or asked or (step > 0 and step % (self._wanted.steps or step + 1) == 0)
-        return any(self._ranks.share(due))
-
-    @property
-    def ending(self) -> str:
-        """Explain why the run has to stop; nothing where it may go on, on all ranks."""
-        return max(self._ranks.share(self._ending()))
-
-    def _ending(self) -> str:
-        if self._signals.stop:
-            return "asked to by SIGTERM"
-        left = None if self._end is None else self._end - time.time()
-        took = self._slowest or self._expected
-        if left is not None and left < _SLACK * took + self._spare:
-            return f"{max(0.0, left):.0f} s before its time is up"
-        return ""
+        reason = self._stop.reason
+        due = late or self._stop.signals.save or bool(reason) or halt.step in self.steps
+        dues, reasons = zip(*self._ranks.share((due, reason)), strict=True)
+        self.ending = max(reasons)
+        return any(dues)
 
     def write(
         self, done: int, facts: Mapping[str, Any], state: checkpoint.State, fetch: Callable,
@@ -276,9 +262,9 @@ class Checkpoints:
         self._ranks.wait()
         if self._ranks.first:
             self._remove_others()
-        self._signals.save = False
+        self._stop.signals.save = False
         self._last = time.monotonic()
-        self._slowest = max(self._slowest, self._last - begin)
+        self._stop.wrote(self._last - begin)
 
     def _remove_others(self) -> None:
         """Remove what more ranks than these have left, once the checkpoints that it is of are."""

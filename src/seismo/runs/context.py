@@ -1,47 +1,85 @@
-"""What a run works with, once it is built, and how it hands on what a batch of shots has left."""
+"""What a run works with, once it is built, and how it hands on the results of a batch of shots."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass
-from functools import partial
 
-import numpy as np
-
+from seismo.backends.trace_events import Noted
 from seismo.grid.global_index import CheckpointArray
 from seismo.output.null_writer import NullWriter
 from seismo.output.pipeline import Pipeline
-from seismo.output.results_file import ResultsWriter
 from seismo.output.snapshots import SnapshotRecorder
 from seismo.runs import file_contents
+from seismo.runs.progress import Reporter
+from seismo.runs.step_timer import StepTimer
+from seismo.solver.discretization import Discretization
 from seismo.solver.simulation import Simulation
 
 
 @dataclass(frozen=True)
+class Batch:
+    """The shots that advance together.
+
+    Attributes:
+        number: of the batch.
+        first: number of its first shot.
+        names: of its shots.
+        done: steps of all batches before it.
+    """
+
+    number: int
+    first: int
+    names: list[str]
+    done: int
+
+
+def batches_of(setup: Discretization) -> list[Batch]:
+    """List the batches of a run."""
+    names, together = [shot.name for shot in setup.shots], setup.batch
+    steps = setup.clock.steps + setup.extra_steps
+    return [
+        Batch(number, first, names[first : first + together], number * steps)
+        for number, first in enumerate(range(0, len(names), together))
+    ]
+
+
+@dataclass(frozen=True)
 class RunContext:
-    """What a run works with."""
+    """What a run works with.
+
+    Attributes:
+        simulation: what steps.
+        snapshots: takes them.
+        pipeline: where results go.
+        timer: counts steps and their time.
+        report: told of the progress.
+        noted: told what is done when.
+        total: steps of all batches.
+    """
 
     simulation: Simulation
-    taker: SnapshotRecorder
-    writer: ResultsWriter | NullWriter
+    snapshots: SnapshotRecorder
     pipeline: Pipeline | NullWriter
+    timer: StepTimer
+    report: Reporter
+    noted: Noted
+    total: int
+
+    def stopped(self, done: int) -> str:
+        """Describe where the run stopped."""
+        return f"stopped after step {done} of {self.total}"
 
     def state(self) -> dict[str, CheckpointArray]:
-        """Name all arrays that the run goes on from."""
-        kept = {f"snapshots/{name}": held for name, held in self.taker.state().items()}
+        """Return all arrays that the run goes on from, by name."""
+        kept = {f"snapshots/{name}": array for name, array in self.snapshots.state().items()}
         return self.simulation.state() | kept
 
-    def send_maps(self, first: int, count: int) -> None:
-        """Send the maps of a batch."""
-        for shot in range(count):
-            for name, peaks in self.simulation.maps.peaks(shot).items():
-                self.pipeline.write(f"maps/{name}", first + shot, partial(np.asarray, peaks))
-
-    def send_traces(self, first: int, count: int, steps: int) -> None:
-        """Send the traces of a batch, `count` shots from number `first` on, of so many steps.
+    def send_traces(self, batch: Batch, steps: int) -> None:
+        """Send the traces of a batch, of so many steps.
 
         They are finished beside the next batch, whose own wait until these are stored.
         """
         self.pipeline.drain()
-        for shot in range(count):
+        for shot in range(len(batch.names)):
             for name, finish in file_contents.traces_of(self.simulation, shot, steps):
-                self.pipeline.write(name, first + shot, finish)
+                self.pipeline.write(name, batch.first + shot, finish)

@@ -29,7 +29,7 @@ from seismo.output.results import Results, open_results, results_target
 from seismo.output.results_file import COMPLETE
 from seismo.runs.checkpoints import Checkpoints, last_header, remove_later, take_up
 from seismo.runs.compatibility import digest, identity_of, refuse_another, refuse_results, replaced
-from seismo.runs.deadline import time_of_end
+from seismo.runs.deadline import StopRequest, time_of_end
 from seismo.runs.profile import Unprofiled, watch
 from seismo.runs.progress import Progress, Reporter
 from seismo.runs.request import Request, silent, warning
@@ -223,9 +223,10 @@ def _run(
                 results=final.name, ranks=ranks.count, gpus=choice.together,
             )  # fmt: skip
             memory = memory_of(setup, backend)
+            end, size = time_of_end(request.time_limit), memory.state // ranks.count
             checkpoints = Checkpoints(
-                folder, checked.checkpoint, facts, request.signals,
-                time_of_end(request.time_limit), memory.state // ranks.count, ranks,
+                folder, checked.checkpoint, facts, StopRequest(request.signals, end, size), ranks,
+                setup.clock.steps + setup.extra_steps,
             )  # fmt: skip
             with profile.kept(final, report):
                 Run(

@@ -1,4 +1,4 @@
-"""The way of one run from its setup to its results file: build, step, hand over what is due.
+"""One run from its discretization to its results file: build, step, send what is due.
 
     model -> [batch of shots: steps, snapshots, traces; checkpoints on the way] -> file
 
@@ -11,25 +11,33 @@ Of several ranks the first writes what all have found; the others run along.
 
 from __future__ import annotations
 
-import time
-from collections.abc import Iterator
+from collections.abc import Callable
 from dataclasses import dataclass, field
+from functools import partial
 from pathlib import Path
 from typing import Any
 
 from seismo.acquisition import trace_processing
 from seismo.backends import machine
 from seismo.backends.communicator import SerialCommunicator
-from seismo.errors import DiskSpaceError, StoppedError, UnstableError
+from seismo.errors import DiskSpaceError, UnstableError
 from seismo.output.null_writer import NullWriter
 from seismo.output.pipeline import Pipeline
 from seismo.output.results_file import UNSTABLE, ResultsWriter
 from seismo.output.snapshots import SnapshotRecorder
 from seismo.runs import file_contents, progress
+from seismo.runs.actions import (
+    ReportProgress,
+    SampleTelemetry,
+    SendMaps,
+    StopRun,
+    StoreCheckpoint,
+    TakeSnapshots,
+)
 from seismo.runs.assessment import assess
 from seismo.runs.checkpoints import Checkpoints, Start
 from seismo.runs.compile_notice import Compiling
-from seismo.runs.context import RunContext
+from seismo.runs.context import Batch, RunContext, batches_of
 from seismo.runs.prefetch import Prefetcher
 from seismo.runs.profile import Unprofiled
 from seismo.runs.progress import Progress, Reporter
@@ -37,6 +45,7 @@ from seismo.runs.resources.demands import refuse_what_does_not_fit
 from seismo.runs.resources.memory import Memory, output_of, ring_of, series_of
 from seismo.runs.step_timer import REPORT_EVERY, StepTimer
 from seismo.runs.telemetry import UNITS, Telemetry
+from seismo.runs.time_loop import AtSteps, EverySeconds, Halt, Plan, TimeLoop, act
 from seismo.scenario.units import with_unit
 from seismo.solver import stability_monitor
 from seismo.solver.discretization import Discretization
@@ -74,18 +83,16 @@ class Run:
         """Prepare it."""
         self.backend, self.noted = self.profile.backend, self.profile.noted
         self.series = series_of(self.setup)
-        self.names = [shot.name for shot in self.setup.shots]
-        self.per_batch = self.setup.clock.steps + self.setup.extra_steps
-        self.batches = range(0, len(self.setup.shots), self.setup.batch)
-        self.pace = StepTimer(self.backend)
-        self.telemetry = Telemetry(self.backend, self.pace, self.ranks.several)
-        self.since = self.started = self.reported = 0.0
-        self.before = self.start.header.get("elapsed", 0.0)
+        self.batches = batches_of(self.setup)
+        self.total = len(self.batches) * (self.setup.clock.steps + self.setup.extra_steps)
+        self.timer = StepTimer(self.backend, self.start.header.get("elapsed", 0.0))
+        self.telemetry = Telemetry(self.backend, self.timer, self.ranks.several)
+        self.reports = EverySeconds(REPORT_EVERY)
         self.others = machine.ExternalLoad()
         self.compiling = Compiling(self.report, self.setup.grid.size)
 
     def go(self) -> None:
-        """Take the part of this rank in it."""
+        """Run the part of this rank."""
         try:
             (self.write if self.ranks.first else self.follow)()
         except BaseException as error:
@@ -93,17 +100,16 @@ class Run:
                 self._leave(self.checkpoints, isinstance(error, KeyboardInterrupt))
             raise
 
-    def _leave(self, checkpoints: Checkpoints, asked: bool) -> None:
+    def _leave(self, checkpoints: Checkpoints, is_interrupted: bool) -> None:
         """Leave nothing without a checkpoint; say to who interrupts how to go on from one."""
-        if not checkpoints.there and self.ranks.first:
+        if not checkpoints.exist and self.ranks.first:
             checkpoints.remove()
-        elif checkpoints.there and asked:
-            self.report(Progress("checkpoint", note=checkpoints.onwards))
+        elif checkpoints.exist and is_interrupted:
+            self.report(Progress("checkpoint", note=checkpoints.resume_command))
 
     def write(self) -> None:
         """Run everything and publish the results file."""
         scenario = self.setup.scenario
-        self.since = time.perf_counter()
         assessment = assess(self.setup)
         for warning in assessment.warnings if self.start.done is None else ():
             self.report(Progress("caution", note=warning))
@@ -128,12 +134,12 @@ class Run:
             file_contents.create_maps(writer, self.setup)
             self.report(Progress("build"))
             with self.compiling.watched():
-                simulation, taker = self._built(writer)
+                simulation, snapshots = self._built(writer)
             end = output_of(self.setup)
             reserve = end.traces + end.maps + memory.state * written
             held = (ring_of(self.setup), reserve, self.noted)
             with Pipeline(writer, self.backend, *held) as pipeline:
-                failure = self._waves(RunContext(simulation, taker, writer, pipeline))
+                failure = self._run_batches(self._context(simulation, snapshots, pipeline))
             marks = {"status": UNSTABLE, "message": str(failure)} if failure else None
             summary = self._summary(simulation) | pipeline.describe()
             writer.write_telemetry(self.telemetry.series(), UNITS)
@@ -147,203 +153,138 @@ class Run:
 
     def follow(self) -> None:
         """Run along with the first rank, until it has published the results."""
-        elsewhere = NullWriter()
-        failure = self._waves(RunContext(*self._built(elsewhere), elsewhere, elsewhere))
+        writer = NullWriter()
+        failure = self._run_batches(self._context(*self._built(writer), writer))
         self.ranks.wait()
         if failure is not None:
             raise failure
 
     def _built(self, writer: ResultsWriter | NullWriter) -> tuple[Simulation, SnapshotRecorder]:
         simulation = Simulation(self.setup, self.backend, ranks=self.ranks)
-        fields, batch = [part.fields for part in simulation.parts], self.setup.batch
+        fields = [part.fields for part in simulation.parts]
+        names = [shot.name for shot in self.setup.shots]
         return simulation, SnapshotRecorder(
-            writer, self.series, self.names, self.backend, fields, batch, self.ranks
+            writer, self.series, names, self.backend, fields, self.setup.batch, self.ranks
         )
 
-    def _waves(self, gear: RunContext) -> UnstableError | None:
-        """Run all batches; give the error of one that blew up, once its waves are kept."""
+    def _context(
+        self, simulation: Simulation, snapshots: SnapshotRecorder, pipeline: Pipeline | NullWriter
+    ) -> RunContext:
+        return RunContext(
+            simulation, snapshots, pipeline, self.timer, self.report, self.noted, self.total
+        )
+
+    def _run_batches(self, context: RunContext) -> UnstableError | None:
+        """Run all batches; return the error of one that blew up, once its traces are kept."""
         if self.start.done is not None:
             note = f"going on from step {self.start.done} of {self.total}"
             self.report(Progress("checkpoint", self.start.done, self.total, note=note))
-        shots, together = self.setup.shots, self.setup.batch
-        with Prefetcher(gear.simulation, [shots[n : n + together] for n in self.batches]) as ahead:
-            for number, first in list(enumerate(self.batches))[self.start.batch :]:
+        shots = [self.setup.shots[b.first : b.first + len(b.names)] for b in self.batches]
+        with Prefetcher(context.simulation, shots) as prefetcher:
+            for batch in self.batches[self.start.batch :]:
                 try:
-                    self._batch(gear, ahead, number, first)
+                    self._run_batch(context, prefetcher, batch)
                 except UnstableError as error:
                     if not self.identity:
                         raise
-                    return self._keep(error, gear, first)
+                    return self._keep(error, context, batch)
         return None
 
-    def _keep(self, error: UnstableError, gear: RunContext, first: int) -> UnstableError:
-        """Store the traces of a batch up to the last look that found it sound."""
-        names = self.names[first : first + self.setup.batch]
+    def _keep(self, error: UnstableError, context: RunContext, batch: Batch) -> UnstableError:
+        """Store the traces of a batch up to the last check that found it sound."""
+        names, first = batch.names, batch.first
         removal = self.setup.scenario.time.dispersion_removal
         steps = trace_processing.complete_steps(error.good, removal)
-        gear.send_traces(first, len(names), steps)
+        context.send_traces(batch, steps)
         kept = f"the traces until {with_unit(steps * self.setup.clock.dt, 's')}"
-        if len(self.names) > 1:
+        if len(self.setup.shots) > 1:
             kept += " of " + " to ".join(dict.fromkeys((names[0], names[-1])))
             kept += f", and {first} shot{'s' * (first > 1)} before" if first else ""
         return UnstableError(f"{error}; kept are {kept}", error.good)
 
-    @property
-    def total(self) -> int:
-        """Steps over all batches."""
-        return self.per_batch * len(self.batches)
-
-    def _batch(self, gear: RunContext, ahead: Prefetcher, number: int, first: int) -> None:
-        shots = ahead.load(number)
-        names = self.names[first : first + len(shots)]
-        watch = self._watch(gear.simulation, shots)
-        begun = self._take_up(gear, watch, number)
-        watch.look(gear.simulation.step)  # whatever has to be compiled for it is compiled now
-        ahead.look_ahead(number)
+    def _run_batch(self, context: RunContext, prefetcher: Prefetcher, batch: Batch) -> None:
+        simulation = context.simulation
+        shots = prefetcher.load(batch.number)
+        quiet = max(source.end for shot in shots for source in shot.sources)
+        monitor = StabilityMonitor(simulation, self.setup.physics.fields[0].name, quiet)
+        begun = self._resume(context, monitor, batch.number)
+        monitor.look(simulation.step)  # whatever has to be compiled for it is compiled now
+        prefetcher.look_ahead(batch.number)
+        first_step = partial(self._first_step, simulation)
+        loop = TimeLoop(simulation, self.timer, context.pipeline.check, first_step)
         try:
-            self._steps(gear, watch, number, names, begun)
+            loop.run(self._plan(context, batch, monitor), begun, len(shots))
+            monitor.finish()
         except DiskSpaceError as error:
             # The first rank alone meets a full disk: the others cannot store with it.
             if self.checkpoints is None or self.ranks.several:
                 raise
-            stopped = self._store(gear, watch, number)
-            raise DiskSpaceError(f"{error}; {stopped}; {self.checkpoints.onwards}") from None
-        gear.send_traces(first, len(shots), self.setup.clock.steps)
-        if number + 1 < len(self.batches):
-            self._store_if_due(gear, None, number + 1)
+            step = simulation.step
+            StoreCheckpoint(context, batch, self.checkpoints, monitor.confirm).store(step)
+            stopped = context.stopped(batch.done + step)
+            resume = self.checkpoints.resume_command
+            raise DiskSpaceError(f"{error}; {stopped}; {resume}") from None
+        context.send_traces(batch, self.setup.clock.steps)
+        if batch is not self.batches[-1]:
+            following = self.batches[batch.number + 1]
+            act(self._checkpointing(context, following, None), Halt(0))
 
-    def _steps(
-        self, gear: RunContext, watch: StabilityMonitor, number: int, names: list[str], begun: int
-    ) -> None:
-        """Take the steps of a batch after step `begun`."""
-        for step in (step for step in self._stops(gear.taker) if step > begun):
-            for _ in self._advance(gear, step, number, names):
-                self._store_if_due(gear, watch, number)
-            if step % stability_monitor.EVERY == 0 or step == self.per_batch:
-                watch.look(step)
-            if step in gear.taker.events:
-                with self.noted("snapshots"):
-                    gear.taker.take(step, gear.simulation.left, gear.pipeline, names)
-            if step == self.setup.clock.steps:
-                gear.send_maps(number * self.setup.batch, len(names))
-            if step < self.per_batch:
-                self._store_if_due(gear, watch, number)
-        watch.finish()
+    def _plan(self, context: RunContext, batch: Batch, monitor: StabilityMonitor) -> Plan:
+        """Return what is done during a batch, and when; in the order of what is due at one halt."""
+        last = context.simulation.total_steps
+        checks = {*range(stability_monitor.EVERY, last, stability_monitor.EVERY), last}
+        telemetry = self.telemetry
+        return [
+            (
+                self.reports,
+                SampleTelemetry(context, telemetry),
+                ReportProgress(context, batch, telemetry),
+            ),
+            (AtSteps(checks), monitor.look),
+            (AtSteps(context.snapshots.events), TakeSnapshots(context, batch)),
+            (AtSteps({self.setup.clock.steps}), SendMaps(context, batch)),
+            *self._checkpointing(context, batch, monitor.confirm),
+        ]
 
-    def _stops(self, taker: SnapshotRecorder) -> list[int]:
-        """List the steps after which something is to be done, the last one included."""
-        steps = self.per_batch
-        due = self.checkpoints.stops(steps) if self.checkpoints else ()
-        looks = range(stability_monitor.EVERY, steps, stability_monitor.EVERY)
-        return sorted({*looks, steps, self.setup.clock.steps, *taker.events, *due})
+    def _checkpointing(
+        self, context: RunContext, batch: Batch, confirm: Callable[[int], dict[str, Any]] | None
+    ) -> Plan:
+        """Return the part of the plan that stores checkpoints, and stops the run at one."""
+        if self.checkpoints is None:
+            return []
+        store = StoreCheckpoint(context, batch, self.checkpoints, confirm)
+        return [(self.checkpoints, store, StopRun(context, batch, self.checkpoints))]
 
-    def _take_up(self, gear: RunContext, watch: StabilityMonitor, number: int) -> int:
-        """Go back to where a checkpoint left a batch, and give the step; -1 where none did."""
+    def _resume(self, context: RunContext, monitor: StabilityMonitor, number: int) -> int:
+        """Go back to where a checkpoint left a batch, and return the step; -1 where none did."""
         step = self.start.step_of(number)
         if step is None:
             return -1
-        gear.simulation.step = step
-        self.start.fill(self.ranks, gear.state(), self.backend.array)
-        watch.recall(self.start.header["watch"])
+        context.simulation.step = step
+        self.start.fill(self.ranks, context.state(), self.backend.array)
+        monitor.recall(self.start.header["watch"])
         return step
 
-    def _store_if_due(self, gear: RunContext, watch: StabilityMonitor | None, number: int) -> None:
-        """Store a checkpoint if one is due, and stop there if that is asked for.
-
-        Args:
-            gear: what the run works with.
-            watch: of the batch under way, None between two batches.
-            number: of the batch that is under way, or comes next.
-
-        Raises:
-            StoppedError: the run was asked to stop.
-        """
-        due = self.checkpoints
-        if due is not None and due.due(gear.simulation.step if watch else 0):
-            ending = due.ending
-            with self.noted("checkpoint"):
-                stopped = self._store(gear, watch, number)
-            if ending:
-                raise StoppedError(f"{stopped}, {ending}; {due.onwards}")
-
-    def _store(self, gear: RunContext, watch: StabilityMonitor | None, number: int) -> str:
-        """Store a checkpoint, once everything before it is sound and on the disk; say where."""
-        assert self.checkpoints is not None
-        begin = time.monotonic()
-        self.pace.settle()
-        step = gear.simulation.step if watch else None
-        done = number * self.per_batch + (step or 0)
-        if watch is not None:
-            watch.look(gear.simulation.step)
-            watch.finish()
-        first = number * self.setup.batch
-        gear.pipeline.seal(done, file_contents.marks_of(self.setup, first, step))
-        facts: dict[str, Any] = {"batch": number, "step": step, "elapsed": self._elapsed}
-        if watch is not None:
-            facts["watch"] = watch.found()
-        state = gear.state() if watch is not None else {}
-        self.checkpoints.write(done, facts, state, self.backend.fetch, begin)
-        self.report(Progress("checkpoint", done, self.total, note=f"checkpoint at step {done}"))
-        return f"stopped after step {done} of {self.total}"
-
-    def _advance(self, gear: RunContext, to: int, number: int, names: list[str]) -> Iterator[None]:
-        """Step to a step, halting now and then; the very first, which may compile, is not timed."""
-        simulation = gear.simulation
-        if not self.started and to > simulation.step:
-            with self.compiling.watched():
-                simulation.advance(1)
-                self.backend.wait()
-            if self.checkpoints is not None:
-                self.checkpoints.begin()
-            self.started = self.reported = time.perf_counter()
-        points, last = self.setup.grid.size * len(names), self.per_batch
-        while simulation.step < to:
-            gear.pipeline.check()
-            count = min(to - simulation.step, self.pace.room if simulation.paced else to)
-            self.pace.queue(simulation.advance, count, points)
-            if not self.pace.room or simulation.step == last:
-                self.pace.settle()
-                now = time.perf_counter()
-                if now - self.reported > REPORT_EVERY or simulation.step == last:
-                    self.reported = now
-                    self.report(self._progress(gear, number, names, now))
-                if simulation.step < to and not self.ranks.several:  # these halt together
-                    yield
-
-    def _progress(self, gear: RunContext, number: int, names: list[str], now: float) -> Progress:
-        """Take a sample of how the run and its device are, and say where it is."""
-        simulation, several = gear.simulation, len(self.names) > 1
-        last = number * self.setup.batch + len(names)
-        elapsed, moved = self.before + now - self.started, simulation.bytes_per_point
-        health = self.telemetry.sample(elapsed, moved, gear.pipeline.waiting())
-        return Progress(
-            "step", number * self.per_batch + simulation.step, self.total,
-            min(simulation.step, self.setup.clock.steps) * self.setup.clock.dt, elapsed,
-            self.pace.rate,
-            f"shots {last - len(names) + 1}-{last} of {len(self.names)}" if several else "",
-            share=self.telemetry.share(self.pace.rate * moved), health=health,
-        )  # fmt: skip
-
-    @staticmethod
-    def _watch(simulation: Simulation, shots: list) -> StabilityMonitor:
-        quiet = max(source.end for shot in shots for source in shot.sources)
-        return StabilityMonitor(simulation, simulation.setup.physics.fields[0].name, quiet)
-
-    @property
-    def _elapsed(self) -> float:
-        """Seconds on the wall, those before the checkpoint it began with included."""
-        return self.before + time.perf_counter() - self.since
+    def _first_step(self, simulation: Simulation) -> None:
+        """Take the very first step, which may compile and is not timed."""
+        with self.compiling.watched():
+            simulation.advance(1)
+            self.backend.wait()
+        if self.checkpoints is not None:
+            self.checkpoints.begin()
+        self.timer.start()
+        self.reports.restart()
 
     def _summary(self, simulation: Simulation) -> dict[str, Any]:
-        moved = self.pace.rate * simulation.bytes_per_point
+        moved = self.timer.rate * simulation.bytes_per_point
         summary = self.backend.describe() | {
             "steps": self.setup.clock.steps,
             "steps_taken": self.total,
-            "shots": len(self.names),
-            "elapsed_s": self._elapsed,
-            "stepping_s": self.pace.seconds,
+            "shots": len(self.setup.shots),
+            "elapsed_s": self.timer.elapsed,
+            "stepping_s": self.timer.seconds,
             "points": self.setup.grid.size,
-            "points_per_second": self.pace.rate,
+            "points_per_second": self.timer.rate,
             "bytes_per_second": moved,
         }
         peak = machine.peak_memory()

@@ -19,17 +19,39 @@ class StepTimer:
     """Queue steps, and count those that are done and the time they took.
 
     Attributes:
+        started: clock (s) after the very first step, 0 before.
         seconds: of stepping, and of cutting snapshots between two steps of a stretch.
         updates: point updates in that time.
         recent: point updates a second of the last stretch.
     """
 
-    def __init__(self, backend: Backend) -> None:
-        self._backend = backend
+    def __init__(self, backend: Backend, before: float = 0.0) -> None:
+        """Begin to count.
+
+        Args:
+            backend: that steps.
+            before: seconds that an earlier run took up to the checkpoint this one begins with.
+        """
+        self._backend, self._before = backend, before
+        self._created, self.started = time.perf_counter(), 0.0
         self.seconds, self.updates, self.recent = 0.0, 0, 0.0
         self._stretch = 1  # steps that take about as long as the time between two reports
         self._begin = 0.0
         self._steps = self._points = 0  # queued
+
+    def start(self) -> None:
+        """Count `stepping` from now on."""
+        self.started = time.perf_counter()
+
+    @property
+    def elapsed(self) -> float:
+        """Wall-clock time in s since the run began, the one before included."""
+        return self._before + time.perf_counter() - self._created
+
+    @property
+    def stepping(self) -> float:
+        """Wall-clock time in s since the first step, the run before included."""
+        return self._before + time.perf_counter() - self.started
 
     @property
     def rate(self) -> float:

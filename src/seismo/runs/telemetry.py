@@ -27,47 +27,49 @@ UNITS = {
 
 
 class Telemetry:
-    """Collect samples of what is in `UNITS`; not every machine has all of it."""
+    """Collect samples of what is in `UNITS`; not every machine has all of it.
 
-    def __init__(self, backend: Backend, pace: StepTimer, several: bool) -> None:
+    Attributes:
+        health: of the device in the last sample.
+    """
+
+    def __init__(self, backend: Backend, timer: StepTimer, several: bool) -> None:
         """Begin with none.
 
         Args:
             backend: asked how its device is.
-            pace: of the run.
+            timer: of the run.
             several: whether it has several ranks, whose bandwidth nobody knows.
         """
-        self._backend, self._pace, self._several = backend, pace, several
+        self._backend, self._timer, self._several = backend, timer, several
         self._bandwidth: float | None = None
+        self.health: Mapping[str, float] = {}
         self._rows: list[dict[str, float]] = []
         self._every, self._seen = 1, 0
 
     def share(self, moved: float) -> float:
         """Return the share that `moved` bytes a second are of what copies move.
 
-        That is measured once the run is in its pace; 0 before, and on several ranks.
+        That is measured once the run has stepped for a while; 0 before, and on several ranks.
         """
         if self._bandwidth is None:
-            if self._several or self._pace.seconds <= self._backend.measured_from:
+            if self._several or self._timer.seconds <= self._backend.measured_from:
                 return 0.0
             self._bandwidth = self._backend.bandwidth()
         return moved / self._bandwidth
 
-    def sample(
-        self, time: float, bytes_per_point: float, waiting: Mapping[str, float]
-    ) -> dict[str, float]:
-        """Take a sample, and give the device's part of it.
+    def sample(self, time: float, bytes_per_point: float, waiting: Mapping[str, float]) -> None:
+        """Take a sample.
 
         Args:
             time: seconds after the first step.
             bytes_per_point: that a perfect kernel moves.
             waiting: about the output.
         """
-        health, speed = self._backend.health(), self._pace.recent
+        self.health, speed = self._backend.health(), self._timer.recent
         share = self.share(speed * bytes_per_point)
         known = {"bandwidth_share": share} if share else {}
-        self.add(time, {"points_per_second": speed, **known, **health, **waiting})
-        return health
+        self.add(time, {"points_per_second": speed, **known, **self.health, **waiting})
 
     def add(self, time: float, values: Mapping[str, float]) -> None:
         """Keep a sample, if it is one of those to be kept."""

@@ -57,6 +57,16 @@ class StabilityMonitor:
         self._good, self._peak = found["good"], found["peak"]
         self._place = triple(found["place"])
 
+    def confirm(self, step: int) -> dict[str, Any]:
+        """Return what a checkpoint after a step keeps, once the field is known to be sound.
+
+        Raises:
+            UnstableError: see `look`.
+        """
+        self.look(step)
+        self.finish()
+        return {"watch": self.found()}
+
     def look(self, step: int) -> None:
         """Begin to look at the field after a step, and judge earlier looks.
 

@@ -1,0 +1,136 @@
+"""What a run does between steps: each action knows itself only (`seismo.runs.time_loop`)."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable
+from dataclasses import dataclass
+from functools import partial
+from typing import Any
+
+import numpy as np
+
+from seismo.errors import StoppedError
+from seismo.runs import file_contents
+from seismo.runs.checkpoints import Checkpoints
+from seismo.runs.context import Batch, RunContext
+from seismo.runs.progress import Progress
+from seismo.runs.telemetry import Telemetry
+
+
+@dataclass(frozen=True)
+class TakeSnapshots:
+    """Take the snapshots that are due, and send them to the disk."""
+
+    context: RunContext
+    batch: Batch
+
+    def __call__(self, step: int) -> None:
+        """Act after a step."""
+        context = self.context
+        with context.noted("snapshots"):
+            parity = context.simulation.left
+            context.snapshots.take(step, parity, context.pipeline, self.batch.names)
+
+
+@dataclass(frozen=True)
+class SendMaps:
+    """Send the maps of a batch, whose duration is over."""
+
+    context: RunContext
+    batch: Batch
+
+    def __call__(self, step: int) -> None:
+        """Act after a step."""
+        maps, pipeline = self.context.simulation.maps, self.context.pipeline
+        for shot in range(len(self.batch.names)):
+            for name, peaks in maps.peaks(shot).items():
+                pipeline.write(f"maps/{name}", self.batch.first + shot, partial(np.asarray, peaks))
+
+
+@dataclass(frozen=True)
+class SampleTelemetry:
+    """Sample how the run and its device are."""
+
+    context: RunContext
+    telemetry: Telemetry
+
+    def __call__(self, step: int) -> None:
+        """Act after a step."""
+        moved, waiting = self.context.simulation.bytes_per_point, self.context.pipeline.waiting()
+        self.telemetry.sample(self.context.timer.stepping, moved, waiting)
+
+
+@dataclass(frozen=True)
+class ReportProgress:
+    """Report how far the run is."""
+
+    context: RunContext
+    batch: Batch
+    telemetry: Telemetry
+
+    def __call__(self, step: int) -> None:
+        """Act after a step."""
+        simulation, timer, batch = self.context.simulation, self.context.timer, self.batch
+        clock, shots = simulation.setup.clock, len(simulation.setup.shots)
+        last = batch.first + len(batch.names)
+        self.context.report(Progress(
+            "step", batch.done + step, self.context.total, min(step, clock.steps) * clock.dt,
+            timer.stepping, timer.rate,
+            f"shots {batch.first + 1}-{last} of {shots}" if shots > 1 else "",
+            share=self.telemetry.share(timer.rate * simulation.bytes_per_point),
+            health=self.telemetry.health,
+        ))  # fmt: skip
+
+
+@dataclass(frozen=True)
+class StoreCheckpoint:
+    """Store a checkpoint, once everything before it is sound and on the disk.
+
+    Attributes:
+        batch: that is under way, or comes next.
+        checkpoints: those of the run.
+        confirm: sees to it that the wavefield of a step is sound, and returns what goes with it;
+            None between two batches, where there is no wavefield to keep.
+    """
+
+    context: RunContext
+    batch: Batch
+    checkpoints: Checkpoints
+    confirm: Callable[[int], dict[str, Any]] | None
+
+    def __call__(self, step: int) -> None:
+        """Act after a step."""
+        with self.context.noted("checkpoint"):
+            self.store(step)
+
+    def store(self, step: int) -> None:
+        """Store a checkpoint; see above."""
+        context, begin, batch = self.context, time.monotonic(), self.batch
+        context.timer.settle()
+        backend, setup = context.simulation.backend, context.simulation.setup
+        done, reached = batch.done + step, step if self.confirm else None
+        confirmed = self.confirm(step) if self.confirm else {}
+        context.pipeline.seal(done, file_contents.marks_of(setup, batch.first, reached))
+        facts: dict[str, Any] = {"batch": batch.number, "step": reached}
+        facts |= {"elapsed": context.timer.elapsed} | confirmed
+        state = context.state() if self.confirm else {}
+        self.checkpoints.write(done, facts, state, backend.fetch, begin)
+        note = f"checkpoint at step {done}"
+        context.report(Progress("checkpoint", done, context.total, note=note))
+
+
+@dataclass(frozen=True)
+class StopRun:
+    """Stop the run at a checkpoint, where that is asked for or its time is up."""
+
+    context: RunContext
+    batch: Batch
+    checkpoints: Checkpoints
+
+    def __call__(self, step: int) -> None:
+        """Raise `StoppedError` where the ranks have agreed to stop."""
+        if self.checkpoints.ending:
+            stopped = self.context.stopped(self.batch.done + step)
+            command = self.checkpoints.resume_command
+            raise StoppedError(f"{stopped}, {self.checkpoints.ending}; {command}")
