@@ -327,7 +327,7 @@ def test_mistakes_are_named_in_one_line(parts, message):
         ("0 2000 900 2.1\n", r":1: rho: 2.1 kg/m3 is too light .* did you mean '2.1 g/cm3'\?"),
         ("0 2000 900 2.1e6\n", ":1: rho: 2.1e\\+06 kg/m3 is no density"),
         ("0 1 2 nan\n", ":1: 'nan' is not a number"),
-        ("# nothing\n", "holds no rows"),
+        ("# nothing\n", "has no rows"),
     ],
 )
 def test_a_malformed_table_is_refused(tmp_path: Path, text, message):

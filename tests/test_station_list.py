@@ -83,8 +83,8 @@ def test_depth_is_counted_from_the_top_of_the_grid_as_in_the_scenario(tmp_path):
         (
             "station,x,z,channel\nA,1,0,BHZ\n",
             "1: unknown column channel; expected the columns network, station, location and "
-            "longitude, latitude, depth, or x, z; names of sites, times and elevations are passed "
-            "over, take other columns out",
+            "longitude, latitude, depth, or x, z; names of sites, times and elevations are "
+            "ignored, remove other columns",
         ),
         (
             "Network|Station|Latitude|Longitude|Elevation|SiteName\nCI|PAS|34|-118|300|Pasadena\n",
@@ -94,8 +94,8 @@ def test_depth_is_counted_from_the_top_of_the_grid_as_in_the_scenario(tmp_path):
         ),
         (
             "PAS CI 34.1484 -118.1711 314.0 0.0\n",
-            "1: 'PAS CI 34.1484 -118.1711 314.0 0.0' is a line of a STATIONS file of SPECFEM; put "
-            "the first line 'station, network, latitude, longitude, elevation, depth' before it",
+            "1: 'PAS CI 34.1484 -118.1711 314.0 0.0' is a line of a STATIONS file of SPECFEM; "
+            "insert a first line 'station, network, latitude, longitude, elevation, depth'",
         ),
         ("CI|PAS|34|-118|300|Pasadena\n", "1: one column, 'ci|pas|34|-118|300|pasadena'; expected"),
         ("station,latitude,longitude\nPAS,-118,34\n", "2: latitude is '-118'; give -90 to 90 deg"),
@@ -105,9 +105,9 @@ def test_depth_is_counted_from_the_top_of_the_grid_as_in_the_scenario(tmp_path):
         ),
         (
             "root:x:0:0:root:/root:/bin/bash\nbin:x:1:1:bin:/bin:/usr/sbin/nologin\n",
-            "1: names no columns of a station list; expected the columns network, station, loc",
+            "1: is not the header of a station list; expected the columns network, station, loc",
         ),
-        ("my secret,hunter2\nmore,of it\n", "1: names no columns of a station list; expected"),
+        ("my secret,hunter2\nmore,of it\n", "1: is not the header of a station list; expected"),
         (HEAD + "XX," + "A" * 140_000 + ",00,1,0\n", "2: 140010 characters; expected the columns"),
         (HEAD + "XX," + "A" * 9000 + ",00,1,0\n", f"2: the code '{'A' * 20}' may hold letters"),
         ("sta,x,z\nA,1,0\n", "1: unknown column sta; write station for sta; expected"),
@@ -118,10 +118,10 @@ def test_depth_is_counted_from_the_top_of_the_grid_as_in_the_scenario(tmp_path):
             "station, location and longitude, latitude, depth, or x, z, between commas or",
         ),
         ("station;x;z\nA;1,5;0\n", "2: x is '1,5'; give a number in m"),
-        ("station,x\nA,1\n", "1: there is no column z; expected"),
+        ("station,x\nA,1\n", "1: missing column z; expected"),
         ("station,x,y,z\nA,1,0,0\nB,1,20,0\n", "3: y: a 2-D run has none; leave it empty"),
-        ("x,z\n1,0\n", "1: there is no column station; expected"),
-        ("station,x,x,z\nA,1,1,0\n", "1: a column stands twice; expected"),
+        ("x,z\n1,0\n", "1: missing column station; expected"),
+        ("station,x,x,z\nA,1,1,0\n", "1: a column occurs twice; expected"),
     ],
 )
 def test_a_bad_line_is_named_with_its_number(tmp_path, text, message):
@@ -174,7 +174,7 @@ def test_all_bad_lines_are_named_at_once(tmp_path):
 
 @pytest.mark.parametrize("text", ["", HEAD])
 def test_an_empty_list_is_refused(tmp_path, text):
-    with pytest.raises(ScenarioError, match=r"list\.csv holds no station; expected the columns"):
+    with pytest.raises(ScenarioError, match=r"list\.csv lists no station; expected the columns"):
         placed(tmp_path, text)
 
 

@@ -213,12 +213,12 @@ def test_a_file_is_met_by_the_spline(tmp_path: Path):
             "its times come as close as 4.94066e-324 s; give seconds, 1e",
         ),
         ("0 " * 6000, ":1: 11999 characters; expected a column"),
-        ("0 1\n1 2\n# \n1 3\n", ":4: the time 1 s is not after that of the row before, 1 s"),
+        ("0 1\n1 2\n# \n1 3\n", ":4: time 1 s is not after 1 s of the row before"),
         ("1\n2\n", "interval: missing: .* has one column"),
         ("0 1 2\n", ":1: 3 columns"),
         ("0 1\n2\n", ":2: 1 columns"),
         ("0 nan\n1 2\n", ":1: nan is not finite"),
-        ("0 0\n1 0\n", "all its values are 0"),
+        ("0 0\n1 0\n", "all values are 0"),
         ("", "0 samples"),
     ],
 )
@@ -256,5 +256,5 @@ def test_a_file_is_read_anew_only_when_it_has_changed(tmp_path: Path):
 
 def test_an_interval_beside_times_is_refused(tmp_path: Path):
     (tmp_path / "w.txt").write_text("0 0\n1 1\n")
-    with pytest.raises(ModelError, match=r"interval: .*w\.txt has times of its own"):
+    with pytest.raises(ModelError, match=r"interval: .*w\.txt has times in its first column"):
         wavelets.shape_of(spec("file", path="w.txt", interval=0.5), tmp_path)

@@ -1,7 +1,7 @@
 """The scenario's geometry as plain data: the sources of every shot, and the receiver groups.
 
-Longitudes and latitudes are projected here, mechanisms turned into the grid's axes, station lists
-read, and everything checked to lie inside the region.
+Longitudes and latitudes are projected to the grid, mechanisms rotated into its axes, station lists
+read, and all positions checked to lie inside the grid.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ from seismo.scenario.sources import SHOT_NAME, SOURCE_NAME
 _MOMENT_KEYS = (("xx", 0, 0), ("yy", 1, 1), ("zz", 2, 2), ("xy", 0, 1), ("xz", 0, 2), ("yz", 1, 2))
 Place = tuple[float, float, float]  # x, y, z in m
 Key = tuple[str | int, ...]
-Degrees = Mapping[str, float]  # longitude, latitude in degrees, and depth in m or not
+Degrees = Mapping[str, float]  # longitude and latitude in degrees, optionally depth in m
 
 
 @dataclass(frozen=True)
@@ -51,19 +51,19 @@ class Share:
         """Read a share such as "2/4".
 
         Raises:
-            ScenarioError: it is none.
+            ScenarioError: the text is not a share.
         """
         match = re.fullmatch(r"([0-9]{1,6})/([0-9]{1,6})", text)
         number, of = map(int, match.groups()) if match else (0, 0)
         if not 1 <= number <= of:
-            above = f"{number} is more than {of}; " if number > of else ""
+            prefix = f"{number} is more than {of}; " if number > of else ""
             raise ScenarioError(
-                f"--shots {text}: {above}give a share of the shots, such as 2/4, the second of four"
+                f"--shots {text}: {prefix}give a share such as 2/4, the second of four"
             )
         return Share(number, of)
 
     def __str__(self) -> str:
-        """Write it as it is read."""
+        """Format it as `read` expects it."""
         return f"{self.number}/{self.of}"
 
     def take(self, shots: list[Shot]) -> list[Shot]:
@@ -74,17 +74,18 @@ class Share:
         """
         if self.of > len(shots):
             raise ScenarioError(f"--shots {self}: the scenario has {len(shots)}; use fewer shares")
-        first, last = (len(shots) * n // self.of for n in (self.number - 1, self.number))
-        return shots[first:last]
+        start, stop = (len(shots) * n // self.of for n in (self.number - 1, self.number))
+        return shots[start:stop]
 
 
 class Geometry:
-    """Place sources and receivers of a scenario on its grid."""
+    """Sources and receivers of a scenario in grid coordinates."""
 
     def __init__(self, scenario: Any, grid: Grid) -> None:
-        self._scenario, self._grid = scenario, grid
-        place = scenario.geographic
-        self._projection = Projection(place) if place is not None else None
+        self._scenario = scenario
+        self._grid = grid
+        geographic = scenario.geographic
+        self._projection = Projection(geographic) if geographic is not None else None
 
     def shots(self) -> list[Shot]:
         """Return all shots; a scenario without a survey has one."""
@@ -105,7 +106,8 @@ class Geometry:
     def _shot_positions(self) -> list[tuple[str, Place]]:
         survey = self._scenario.survey
         if survey.line is not None:
-            first, last = np.array(_xyz(survey.line.start)), np.array(_xyz(survey.line.end))
+            first = np.array(_xyz(survey.line.start))
+            last = np.array(_xyz(survey.line.end))
             positions = np.linspace(first, last, survey.line.count)
             return [
                 (SHOT_NAME.format(n), self._inside(_floats(p), "survey", "line"))
@@ -146,9 +148,13 @@ class Geometry:
         if source.type == "force":
             return {a: getattr(source.force, a) for a in AXES}
         if source.type == "moment_tensor":
-            # North of a mechanism is that of its own place, not of the grid's origin.
-            here = self._projection
-            azimuth = float(here.x_azimuth(position[0], position[1])) if here is not None else 0.0
+            # North of a mechanism is that at its source, not at the grid's origin.
+            projection = self._projection
+            azimuth = (
+                float(projection.x_azimuth(position[0], position[1]))
+                if projection is not None
+                else 0.0
+            )
             tensor = moment_tensor.tensor_of(source, azimuth)
             return {name: float(tensor[i, j]) for name, i, j in _MOMENT_KEYS}
         return {"": source.moment if source.type == "explosion" else source.amplitude}
@@ -169,16 +175,20 @@ class Geometry:
             codes = [p.code or CODE.format(n) for n, p in enumerate(group.positions)]
             return codes, points
         if group.type == "line":
-            places = np.linspace(_xyz(group.start), _xyz(group.end), group.count)
+            coordinates = np.linspace(_xyz(group.start), _xyz(group.end), group.count)
         else:
             ticks = [np.linspace(*_ticks(getattr(group, a))) for a in AXES]
-            places = np.stack(np.meshgrid(*ticks[::-1], indexing="ij")[::-1], -1).reshape(-1, 3)
-        points = [self._inside(_floats(p), *key) for p in places]
+            coordinates = np.stack(np.meshgrid(*ticks[::-1], indexing="ij")[::-1], -1).reshape(
+                -1, 3
+            )
+        points = [self._inside(_floats(p), *key) for p in coordinates]
         return [CODE.format(n) for n in range(len(points))], points
 
     def _stations(self, group: Any, number: int) -> tuple[list[str], list[Place]]:
-        key, path = ("receivers", number, "path"), self._scenario.resolve(group.path)
-        places, problems = [], []
+        key = ("receivers", number, "path")
+        path = self._scenario.resolve(group.path)
+        positions = []
+        problems = []
         try:
             stations = read_stations(path, self._grid.axes)
         except ModelError as error:
@@ -188,19 +198,19 @@ class Geometry:
         if self._projection is None and any(station.geographic for station in stations):
             raise self._mistakes(key, ["its longitudes and latitudes need the section geographic"])
         for station in stations:
-            place = self._place(station)
-            problem = self._outside(place, station.place)
+            position = self._place(station)
+            problem = self._outside(position, station.place)
             problems += [f"{path}:{station.line}: {station.code}: {problem}"] if problem else []
-            places.append(place)
+            positions.append(position)
         if problems:
             raise self._mistakes(key, problems)
-        return [station.code for station in stations], places
+        return [station.code for station in stations], positions
 
     def _place(self, station: Station) -> Place:
-        place = station.place
+        coordinates = station.place
         if not station.geographic:
-            return place["x"], place.get("y", 0.0), place["z"]
-        return self._on_earth(place)
+            return coordinates["x"], coordinates.get("y", 0.0), coordinates["z"]
+        return self._on_earth(coordinates)
 
     def _position(self, position: Any, *key: str | int) -> Place:
         if hasattr(position, "longitude"):
@@ -213,32 +223,32 @@ class Geometry:
         x, y = self._projection.to_grid(degrees["longitude"], degrees["latitude"])
         return float(x), float(y), degrees.get("depth", 0.0) + self._grid.origin[2]
 
-    def _inside(self, place: Place, *key: str | int, degrees: Degrees | None = None) -> Place:
-        if problem := self._outside(place, degrees or {}):
+    def _inside(self, position: Place, *key: str | int, degrees: Degrees | None = None) -> Place:
+        if problem := self._outside(position, degrees or {}):
             raise self._scenario.mistake(*key, problem=problem)
-        return place
+        return position
 
-    def _outside(self, place: Place, degrees: Degrees) -> str:
-        """Describe where a place lies outside the grid, and how else its degrees may be meant.
+    def _outside(self, position: Place, degrees: Degrees) -> str:
+        """Describe where a position lies outside the grid, "" if inside.
 
-        Nothing where it is inside.
+        Where another reading of its degrees lies inside, the message names that.
         """
-        problem = self._beyond(place)
-        for how, longitude, latitude in _otherwise(degrees) if problem else ():
-            other = {**degrees, "longitude": longitude, "latitude": latitude}
-            if not self._beyond(self._on_earth(other)):
-                return f"{problem}; with {how} it lies inside"
+        problem = self._beyond(position)
+        for reading, longitude, latitude in _otherwise(degrees) if problem else ():
+            alternative = {**degrees, "longitude": longitude, "latitude": latitude}
+            if not self._beyond(self._on_earth(alternative)):
+                return f"{problem}; with {reading} it lies inside"
         return problem
 
-    def _beyond(self, place: Place) -> str:
+    def _beyond(self, position: Place) -> str:
         for axis in self._grid.axes:
             a = AXES.index(axis)
             low, high = self._grid.limits(axis)
-            slack = 1e-6 * self._grid.spacing[a]
-            if not low - slack <= place[a] <= high + slack:
+            tolerance = 1e-6 * self._grid.spacing[a]
+            if not low - tolerance <= position[a] <= high + tolerance:
                 return (
-                    f"{axis} = {place[a]:.6g} m lies outside the grid ({low:.6g} to {high:.6g} m); "
-                    "move it or enlarge grid.extent"
+                    f"{axis} = {position[a]:.6g} m lies outside the grid ({low:.6g} to "
+                    f"{high:.6g} m); move it or enlarge grid.extent"
                 )
         return ""
 
@@ -249,8 +259,9 @@ class Geometry:
 
 
 def _otherwise(degrees: Degrees) -> Iterator[tuple[str, float, float]]:
-    """Return the longitudes and latitudes that degrees written in another way stand for."""
-    longitude, latitude = degrees.get("longitude", math.inf), degrees.get("latitude", math.inf)
+    """Yield other readings of degrees: a description, longitude and latitude."""
+    longitude = degrees.get("longitude", math.inf)
+    latitude = degrees.get("latitude", math.inf)
     if abs(longitude) <= 90.0:
         yield "longitude and latitude exchanged", latitude, longitude
     if abs(longitude) <= 180.0:

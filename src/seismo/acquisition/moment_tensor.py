@@ -2,12 +2,12 @@
 
 Tensors are 3 x 3 arrays in N m. Three frames occur in the literature:
 
-    north, east, down   Aki & Richards (2002), box 4.4: x north, y east, z down. Ours, inside.
+    north, east, down   Aki & Richards (2002), box 4.4: x north, y east, z down. Used internally.
     r, theta, phi       GCMT: up, south, east.
     east, north, up     ENU.
 
-North and east are those of the place where the source is. The grid has z down and x along an
-azimuth (clockwise from that north), y 90 degrees clockwise of x.
+North and east are those at the source. The grid has z down and x along an azimuth (clockwise from
+that north), y 90 degrees clockwise of x.
 Angles are in degrees: strike clockwise from north with the fault dipping to its right, dip from
 the horizontal, rake counter-clockwise in the fault plane from the strike to the slip of the hanging
 wall.
@@ -70,25 +70,25 @@ def from_components(components: Any, frame: str) -> np.ndarray:
 
     Literature: Aki & Richards (2002), box 4.4, for r, theta, phi.
     """
-    read = [
+    component_matrix = [
         [float(getattr(components, name, None) or 0.0) for name in row] for row in _NAMES[frame]
     ]
     axes = _AXES[frame]
-    return axes @ np.array(read) @ axes.T
+    return axes @ np.array(component_matrix) @ axes.T
 
 
 def to_gcmt(tensor: np.ndarray) -> dict[str, float]:
     """Return the components rr, tt, pp, rt, rp, tp (N m) of a north-east-down tensor (3, 3) N m."""
     axes = _AXES["gcmt"]
-    turned = axes.T @ tensor @ axes
-    rows = _NAMES["gcmt"]
-    return {rows[i][j]: float(turned[i, j]) for i in range(3) for j in range(i, 3)}
+    rotated = axes.T @ tensor @ axes
+    names = _NAMES["gcmt"]
+    return {names[i][j]: float(rotated[i, j]) for i in range(3) for j in range(i, 3)}
 
 
 def to_grid(tensor: np.ndarray, azimuth: float = 0.0) -> np.ndarray:
     """Return a north-east-down tensor (3, 3) N m in grid axes whose x points along `azimuth`."""
-    turn = grid_axes(azimuth)
-    return turn @ tensor @ turn.T
+    rotation = grid_axes(azimuth)
+    return rotation @ tensor @ rotation.T
 
 
 def grid_axes(azimuth: float = 0.0) -> np.ndarray:
@@ -138,11 +138,12 @@ def nodal_planes(tensor: np.ndarray) -> tuple[FaultPlane, FaultPlane]:
     """Return both planes of the best double couple of a north-east-down tensor (3, 3) N m.
 
     The axes of greatest tension and pressure lie at 45 degrees to normal and slip
-    (Jost & Herrmann 1989, Seism. Res. Lett. 60); an explosion has no plane, and gets one
-    of the many that fit.
+    (Jost & Herrmann 1989, Seism. Res. Lett. 60). For an explosion, which has no nodal planes, the
+    result is arbitrary.
     """
     _, vectors = np.linalg.eigh(tensor)  # ascending: pressure first, tension last
-    pressure, tension = vectors[:, 0], vectors[:, 2]
+    pressure = vectors[:, 0]
+    tension = vectors[:, 2]
     normal = (tension + pressure) / math.sqrt(2.0)
     slip = (tension - pressure) / math.sqrt(2.0)
     return _plane(normal, slip), _plane(slip, normal)
@@ -155,16 +156,18 @@ def shares(tensor: np.ndarray) -> dict[str, float]:
 
     Literature: Vavrycuk (2015, J. Seismol. 19, 231-252).
     """
-    values = np.linalg.eigvalsh(tensor)
-    mean = values.mean()
-    deviator = np.sort(values - mean)
+    eigenvalues = np.linalg.eigvalsh(tensor)
+    mean = eigenvalues.mean()
+    deviator = np.sort(eigenvalues - mean)
     clvd = 2.0 / 3.0 * (deviator[2] + deviator[0] - 2.0 * deviator[1])
-    couple = 0.5 * (deviator[2] - deviator[0] - abs(deviator[2] + deviator[0] - 2.0 * deviator[1]))
-    total = abs(mean) + abs(clvd) + couple
+    double_couple_strength = 0.5 * (
+        deviator[2] - deviator[0] - abs(deviator[2] + deviator[0] - 2.0 * deviator[1])
+    )
+    total = abs(mean) + abs(clvd) + double_couple_strength
     if total == 0.0:
         return {"isotropic": 0.0, "double_couple": 0.0, "clvd": 0.0}
-    parts = {"isotropic": mean, "double_couple": couple, "clvd": clvd}
-    return {name: float(value / total) for name, value in parts.items()}
+    strengths = {"isotropic": mean, "double_couple": double_couple_strength, "clvd": clvd}
+    return {name: float(value / total) for name, value in strengths.items()}
 
 
 def _normal_and_slip(strike: float, dip: float, rake: float) -> tuple[np.ndarray, np.ndarray]:
@@ -182,9 +185,10 @@ def _normal_and_slip(strike: float, dip: float, rake: float) -> tuple[np.ndarray
 
 def _plane(normal: np.ndarray, slip: np.ndarray) -> FaultPlane:
     if normal[2] > 0.0:  # the normal points up, from the foot wall into the hanging wall
-        normal, slip = -normal, -slip
+        normal = -normal
+        slip = -slip
     delta = math.acos(min(1.0, max(-1.0, -float(normal[2]))))
-    # A horizontal plane has no strike of its own: north will do.
+    # The strike of a horizontal plane is undefined: 0 is used.
     phi = math.atan2(-normal[0], normal[1]) if math.hypot(normal[0], normal[1]) > 1e-9 else 0.0
     along = np.array([math.cos(phi), math.sin(phi), 0.0])
     up_dip = np.array(

@@ -1,4 +1,4 @@
-"""A source of a shot: where it is, how strong, and its signal in time."""
+"""A point source of a shot: position, strength and source time function."""
 
 from __future__ import annotations
 
@@ -48,23 +48,23 @@ class PointSource:
         if order < 0:
             return _integral(self, t)
         step = (times[1] - times[0]) / 8
-        pair = [wavelets.derivative(self.wavelet, t + s * step, self.base) for s in (-2, -1, 1, 2)]
-        return (pair[0] - 8 * pair[1] + 8 * pair[2] - pair[3]) / (12 * step)
+        rates = [wavelets.derivative(self.wavelet, t + s * step, self.base) for s in (-2, -1, 1, 2)]
+        return (rates[0] - 8 * rates[1] + 8 * rates[2] - rates[3]) / (12 * step)
 
     @property
     def start(self) -> float:
-        """Time in s before which it is silent."""
+        """Time in s before which it is negligible."""
         return wavelets.start_time(self.wavelet, self.base) + self.delay
 
     @property
     def centre(self) -> float | None:
-        """Time in s of the middle of its wavelet, None where before and after it differ."""
+        """Time in s of the centre of a symmetric wavelet, None of others."""
         shape = wavelets.shape_of(self.wavelet, self.base)
         return (self.start + self.end) / 2 if shape.start == -shape.end else None
 
     @property
     def end(self) -> float:
-        """Time in s after which it is silent."""
+        """Time in s after which it is negligible."""
         return wavelets.end_time(self.wavelet, self.base) + self.delay
 
 
@@ -73,9 +73,9 @@ def _integral(source: PointSource, t: np.ndarray) -> np.ndarray:
     nodes, weights = np.polynomial.legendre.leggauss(4)
     step = t[1] - t[0]
     steps = max(0, math.ceil((t[0] + source.delay - source.start) / step))
-    before = t[0] + step * np.arange(-steps - 1, 0)
-    edges = np.concatenate([before, t])
-    middle = (edges[1:] + edges[:-1]) / 2
-    inside = middle[:, None] + np.diff(edges)[:, None] / 2 * nodes
-    values = wavelets.evaluate(source.wavelet, inside, source.base) @ weights
-    return np.concatenate([[0.0], np.cumsum(values * np.diff(edges) / 2)])[-t.size :]
+    earlier = t[0] + step * np.arange(-steps - 1, 0)
+    edges = np.concatenate([earlier, t])
+    centres = (edges[1:] + edges[:-1]) / 2
+    abscissae = centres[:, None] + np.diff(edges)[:, None] / 2 * nodes
+    integrals = wavelets.evaluate(source.wavelet, abscissae, source.base) @ weights
+    return np.concatenate([[0.0], np.cumsum(integrals * np.diff(edges) / 2)])[-t.size :]

@@ -1,23 +1,24 @@
-"""Longitude and latitude to metres on the grid and back, about the scenario's origin.
+"""Map projection: longitude and latitude to grid coordinates in metres and back.
 
 The projection is azimuthal equidistant about the grid's x = 0, y = 0 on the WGS84 ellipsoid:
-distances and directions from the origin (where one puts the source, or the middle of the array) are
+distances and directions from the origin (best at the source, or in the middle of the array) are
 true, and others within a distance r are too long by up to r^2 / (6 R^2), R the earth's radius: 1e-4
 for 150 km, 4e-4 for 300 km (Snyder 1987, ch. 25). x points along the scenario's azimuth at the
 origin (clockwise from north), y 90 degrees clockwise of x, z down.
 
-Elsewhere north has another direction on the grid, since meridians converge. The geodesic from the
-origin is a straight line on the grid, whose true course is known at both of its ends:
+Away from the origin north has another direction on the grid, since meridians converge. The geodesic
+from the origin is a straight line on the grid, whose azimuth is known at both of its ends:
 
-    azimuth of x at a point = azimuth of x at the origin + course there - course at the origin
+    azimuth of x at a point = azimuth of x at the origin + azimuth of the geodesic at the point
+                              - its azimuth at the origin
 
-What is left is the curvature of the earth: a straight line on the grid between two points leaves
-them at angles that differ from the geodesic's by half the spherical excess of their triangle with
-the origin. Where both lie as far away at right angles that is 0.014 degrees at 200 km, 0.02 at 238
-and 0.032 at 300 km, and nothing where one of them is the origin. No other projection that is alike
-in all directions does better: the angles of a square about the origin are right ones on its map,
-and larger on the earth by twice as much. `check` warns above 0.02 degrees, and says whether an
-origin at the sources does better.
+The remaining error is due to the curvature of the earth: at both ends, the angle between a straight
+line on the grid and the geodesic is half the spherical excess of their triangle with the origin.
+For points at equal distances from the origin in perpendicular directions it is 0.014 degrees at
+200 km, 0.02 at 238 km and 0.032 at 300 km; it is zero where one of them is the origin. No other
+isotropic projection has a smaller error: the angles of a square about the origin are right angles
+on the map, and larger on the earth by twice as much. `check` warns above 0.02 degrees, and says
+whether an origin at the sources reduces the error.
 """
 
 from __future__ import annotations
@@ -70,9 +71,9 @@ class Projection:
         return (self._azimuth + back + 180.0 - start).reshape(np.shape(x)) % 360.0
 
     def line_error(self, first: Any, second: Any) -> float:
-        """Return the larger angle in degrees between line and geodesic at two places (x, y) m.
+        """Return the angle in degrees between grid line and geodesic at two points (x, y) m.
 
-        The line is the straight one on the grid, along which the waves of a run go.
+        It is the larger of those at both ends. The waves of a run travel along the grid line.
         """
         ends = np.array([first, second], float)
         (longitude, other), (latitude, other_latitude) = self.to_geographic(*ends.T)
@@ -83,20 +84,21 @@ class Projection:
 
 
 def north_east(along_x: Any, along_y: Any, x_azimuth: Any) -> tuple[Any, Any]:
-    """Return the north and east parts of vectors, from those along x and y.
+    """Return the north and east components of vectors, from those along x and y.
 
     Args:
-        along_x: parts along x, as (shot, receiver, time) of traces.
-        along_y: parts along y, 90 degrees clockwise of x.
+        along_x: components along x, as (shot, receiver, time) of traces.
+        along_y: components along y, 90 degrees clockwise of x.
         x_azimuth: direction of +x in degrees clockwise from north; of traces with an axis for time
             after that of receivers, (receiver, 1).
     """
-    cosine, sine = np.cos(np.radians(x_azimuth)), np.sin(np.radians(x_azimuth))
+    cosine = np.cos(np.radians(x_azimuth))
+    sine = np.sin(np.radians(x_azimuth))
     return along_x * cosine - along_y * sine, along_x * sine + along_y * cosine
 
 
 def stretch(distance: float) -> float:
-    """Return by what share lengths across are too long at a distance in m from the origin."""
+    """Return the relative excess of lengths perpendicular to the radius, at a distance in m."""
     return (distance / _EARTH_RADIUS) ** 2 / 6.0
 
 

@@ -1,4 +1,4 @@
-"""Receiver sets: where the receivers stand and what they record."""
+"""Receiver sets: positions and recorded quantities."""
 
 from __future__ import annotations
 
@@ -35,12 +35,12 @@ class ReceiverGroup:
 
     def components(self, physics: Physics) -> dict[str, tuple[str, str, str]]:
         """Return each component's quantity, the base quantity recorded and the base component."""
-        found = {}
+        components = {}
         for quantity in self.quantities:
             base = "velocity" if quantity in MOTIONS else quantity
             for component in physics.observables[base]:
                 name = (
                     MOTIONS.get(quantity, "v") + component[1:] if base == "velocity" else component
                 )
-                found[name] = (quantity, base, component)
-        return found
+                components[name] = (quantity, base, component)
+        return components

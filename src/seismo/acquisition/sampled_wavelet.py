@@ -17,9 +17,9 @@ import numpy as np
 from seismo.errors import ModelError
 from seismo.scenario.text_files import look_alike, read_lines, shown_word
 
-_LATEST = 1e9  # s, of the times of samples, before zero or after it
-_CLOSEST = 1e-15  # s between them: far below what any grid carries
-_LARGEST = 1e30  # of their values; numbers of 32 bits end at 3e38
+_LATEST = 1e9  # s: largest absolute time of a sample
+_CLOSEST = 1e-15  # s: least sampling interval, far below any time step
+_LARGEST = 1e30  # largest absolute value; float32 ends at 3e38
 _EXPECTED = "expected a column of values, or columns of time in s and value"
 
 
@@ -34,16 +34,18 @@ class Samples:
     def value(self, t: np.ndarray) -> np.ndarray:
         """Return the wavelet (as t) at times t (s)."""
         k, step, a, b, inside = self._place(t)
-        y, c = self.values, self.curvature
-        bend = ((a**3 - a) * c[k] + (b**3 - b) * c[k + 1]) * step**2 / 6.0
-        return np.where(inside, a * y[k] + b * y[k + 1] + bend, 0.0)
+        y = self.values
+        c = self.curvature
+        cubic = ((a**3 - a) * c[k] + (b**3 - b) * c[k + 1]) * step**2 / 6.0
+        return np.where(inside, a * y[k] + b * y[k + 1] + cubic, 0.0)
 
     def rate(self, t: np.ndarray) -> np.ndarray:
         """Return the wavelet's rate of change (as t) at times t (s)."""
         k, step, a, b, inside = self._place(t)
-        y, c = self.values, self.curvature
-        bend = ((3.0 * b**2 - 1.0) * c[k + 1] - (3.0 * a**2 - 1.0) * c[k]) * step / 6.0
-        return np.where(inside, (y[k + 1] - y[k]) / step + bend, 0.0)
+        y = self.values
+        c = self.curvature
+        cubic = ((3.0 * b**2 - 1.0) * c[k + 1] - (3.0 * a**2 - 1.0) * c[k]) * step / 6.0
+        return np.where(inside, (y[k + 1] - y[k]) / step + cubic, 0.0)
 
     def _place(self, t: np.ndarray) -> tuple[np.ndarray, ...]:
         t = np.asarray(t, float)
@@ -62,72 +64,74 @@ def read_samples(spec: Any, base: Path | None) -> Samples:
         ModelError: the file is missing, not a table of numbers, or its times do not increase.
     """
     path = Path(base or ".") / spec.path
-    found = path.stat() if path.is_file() else None
-    return _read(path, spec.interval, found and (found.st_mtime_ns, found.st_size))
+    status = path.stat() if path.is_file() else None
+    return _read(path, spec.interval, status and (status.st_mtime_ns, status.st_size))
 
 
 @lru_cache(maxsize=8)
 def _read(path: Path, interval: float | None, changed: object) -> Samples:
     table = _read_table(path)
-    timed = table.shape[1] == 2
-    if not timed and interval is None:
+    has_times = table.shape[1] == 2
+    if not has_times and interval is None:
         raise ModelError(
-            f"missing: {path} has one column, of values: say how far apart", "interval"
+            f"missing: {path} has one column, of values; give their sampling interval", "interval"
         )
-    if timed and interval is not None:
-        raise ModelError(
-            f"{path} has times of its own, in its first column: leave it out", "interval"
-        )
+    if has_times and interval is not None:
+        raise ModelError(f"{path} has times in its first column: leave `interval` out", "interval")
     with np.errstate(over="ignore"):
-        time = table[:, 0] if timed else np.arange(len(table)) * float(interval or 0.0)
-    values = np.ascontiguousarray(table[:, -1])
-    if problem := _beyond_reason(time, values):
-        raise ModelError(f"{path}: {problem}", "path" if timed else "interval")
-    return Samples(time, values, _natural_curvature(time, values))
+        time = table[:, 0] if has_times else np.arange(len(table)) * float(interval or 0.0)
+    amplitudes = np.ascontiguousarray(table[:, -1])
+    if problem := _beyond_reason(time, amplitudes):
+        raise ModelError(f"{path}: {problem}", "path" if has_times else "interval")
+    return Samples(time, amplitudes, _natural_curvature(time, amplitudes))
 
 
-def _beyond_reason(time: np.ndarray, values: np.ndarray) -> str:
-    """Describe which times (n) s or values (n) cannot be reckoned with; nothing where all can."""
-    if (late := float(np.abs(time[[0, -1]]).max())) > _LATEST:
-        return f"its times reach {late:g} s; give seconds, up to {_LATEST:g}"
-    if (close := float(np.diff(time).min())) < _CLOSEST:
-        return f"its times come as close as {close:g} s; give seconds, {_CLOSEST:g} apart at least"
-    if (large := float(np.abs(values).max())) > _LARGEST:
-        return f"its values reach {large:g}, {_LARGEST:g} is the limit; scale them, and the source"
+def _beyond_reason(time: np.ndarray, amplitudes: np.ndarray) -> str:
+    """Describe times (n) in s or amplitudes (n) beyond the limits, "" without any."""
+    if (latest := float(np.abs(time[[0, -1]]).max())) > _LATEST:
+        return f"its times reach {latest:g} s; give seconds, up to {_LATEST:g}"
+    if (closest := float(np.diff(time).min())) < _CLOSEST:
+        return (
+            f"its times come as close as {closest:g} s; give seconds, {_CLOSEST:g} apart at least"
+        )
+    if (largest := float(np.abs(amplitudes).max())) > _LARGEST:
+        return (
+            f"its values reach {largest:g}, {_LARGEST:g} is the limit; scale them, and the source"
+        )
     return ""
 
 
 def _read_table(path: Path) -> np.ndarray:
     """Return the numbers (rows, columns) of a text file; blanks or commas separate them."""
-    rows: list[list[float]] = []
+    samples: list[list[float]] = []
     for number, line in read_lines(path, _EXPECTED):
-        problem = _append(rows, line.replace(",", " ").split())
+        problem = _append(samples, line.replace(",", " ").split())
         if problem:
             raise ModelError(f"{path}:{number}: {problem}", "path")
-    if len(rows) < 2:
-        raise ModelError(f"{path} has {len(rows)} samples, 2 at least; {_EXPECTED}", "path")
-    table = np.array(rows)
+    if len(samples) < 2:
+        raise ModelError(f"{path} has {len(samples)} samples, 2 at least; {_EXPECTED}", "path")
+    table = np.array(samples)
     if not table[:, -1].any():
-        raise ModelError(f"{path}: all its values are 0, a source that does nothing", "path")
+        raise ModelError(f"{path}: all values are 0; give a wavelet that is not zero", "path")
     return table
 
 
-def _append(rows: list[list[float]], words: list[str]) -> str:
-    """Append the numbers of a line, or say what is wrong with them."""
-    row = []
+def _append(samples: list[list[float]], words: list[str]) -> str:
+    """Append the numbers of a line, or return what is wrong with them."""
+    sample = []
     for word in words:
         try:
-            row.append(float(word))
+            sample.append(float(word))
         except ValueError:
             problem = look_alike(word) or f"start comments with #; {_EXPECTED}"
-            return f"{shown_word(word, bool(rows))} is not a number: {problem}"
-    if not np.isfinite(row).all():
-        return f"{words[int(np.argmin(np.isfinite(row)))]} is not finite; give a number"
-    if len(row) > 2 or (rows and len(row) != len(rows[0])):
-        return f"{len(row)} columns; {_EXPECTED}"
-    if rows and len(row) == 2 and row[0] <= rows[-1][0]:
-        return f"the time {row[0]:g} s is not after that of the row before, {rows[-1][0]:g} s"
-    rows.append(row)
+            return f"{shown_word(word, bool(samples))} is not a number: {problem}"
+    if not np.isfinite(sample).all():
+        return f"{words[int(np.argmin(np.isfinite(sample)))]} is not finite; give a number"
+    if len(sample) > 2 or (samples and len(sample) != len(samples[0])):
+        return f"{len(sample)} columns; {_EXPECTED}"
+    if samples and len(sample) == 2 and sample[0] <= samples[-1][0]:
+        return f"time {sample[0]:g} s is not after {samples[-1][0]:g} s of the row before"
+    samples.append(sample)
     return ""
 
 
@@ -136,12 +140,12 @@ def _natural_curvature(x: np.ndarray, y: np.ndarray) -> np.ndarray:
     curvature = np.zeros(x.size)
     step = np.diff(x)
     slope = np.diff(y) / step
-    right = 6.0 * np.diff(slope)
+    right_side = 6.0 * np.diff(slope)
     diagonal = 2.0 * (step[:-1] + step[1:])
-    for k in range(1, right.size):
+    for k in range(1, right_side.size):
         factor = step[k] / diagonal[k - 1]
         diagonal[k] -= factor * step[k]
-        right[k] -= factor * right[k - 1]
-    for k in range(right.size - 1, -1, -1):
-        curvature[k + 1] = (right[k] - step[k + 1] * curvature[k + 2]) / diagonal[k]
+        right_side[k] -= factor * right_side[k - 1]
+    for k in range(right_side.size - 1, -1, -1):
+        curvature[k + 1] = (right_side[k] - step[k + 1] * curvature[k + 2]) / diagonal[k]
     return curvature

@@ -1,8 +1,9 @@
-"""What frequencies reach the traces: the wavelets' own spectra, as waves and records filter them.
+"""Spectra of the traces: those of the wavelets, filtered by radiation, spreading and recording.
 
 Far from a source of wavelet s(t) the motion is a time derivative of s: none for a pressure source,
 the first for a force, the second for a moment (the first where s is a moment rate). Spreading from
-a line, as in 2-D, takes half a derivative away; displacement and acceleration take and add one.
+a line, as in 2-D, is half an integration; displacement is one integration more than velocity,
+acceleration one derivative.
 """
 
 from __future__ import annotations
@@ -17,7 +18,7 @@ import numpy as np
 from seismo.acquisition import wavelets
 from seismo.grid.dispersion import Spectra
 
-MOST_SPECTRA = 16  # of different wavelets, that are looked at each
+MOST_SPECTRA = 16  # largest number of different wavelets that are evaluated
 _BINS = 500
 _NEGLIGIBLE = 1e-7  # of the energy, at either end
 _OF_SOURCES = {"pressure": 0.0, "force": 1.0, "volume_rate": 1.0}
@@ -26,7 +27,7 @@ _OF_RECORDS = {"displacement": -1.0, "acceleration": 1.0}
 
 
 def derivatives_of(source: Any) -> float:
-    """Return which time derivative of a source's wavelet its waves are, far away in 3-D."""
+    """Return the order of the time derivative of the wavelet in the 3-D far field of a source."""
     return _OF_SOURCES.get(source.kind, _OF_MOMENTS) - source.derivative
 
 
@@ -38,15 +39,18 @@ def spectra_of(sources: Iterable[Any], quantities: Iterable[str], dimensions: in
         quantities: that are recorded; the one with the highest frequencies counts.
         dimensions: 2 or 3.
     """
-    recorded = max((_OF_RECORDS.get(name, 0.0) for name in quantities), default=0.0)
+    recorded_derivative = max((_OF_RECORDS.get(name, 0.0) for name in quantities), default=0.0)
     spreading = 0.5 if dimensions == 2 else 0.0
-    kinds = {(s.wavelet, s.base, derivatives_of(s) + recorded - spreading): None for s in sources}
-    chosen = list(kinds)[:: -(-len(kinds) // MOST_SPECTRA)]
-    parts = [_cumulative(*kind) for kind in chosen]
-    low = min(float(np.interp(_NEGLIGIBLE, e, f)) for f, e in parts)
-    high = max(float(np.interp(1.0 - _NEGLIGIBLE, e, f)) for f, e in parts)
+    kinds = {
+        (s.wavelet, s.base, derivatives_of(s) + recorded_derivative - spreading): None
+        for s in sources
+    }
+    selected = list(kinds)[:: -(-len(kinds) // MOST_SPECTRA)]
+    cumulative = [_cumulative(*kind) for kind in selected]
+    low = min(float(np.interp(_NEGLIGIBLE, e, f)) for f, e in cumulative)
+    high = max(float(np.interp(1.0 - _NEGLIGIBLE, e, f)) for f, e in cumulative)
     edges = np.geomspace(low, high, _BINS + 1)
-    energy = np.array([np.diff(np.interp(edges, f, e)) for f, e in parts])
+    energy = np.array([np.diff(np.interp(edges, f, e)) for f, e in cumulative])
     energy /= energy.sum(axis=1, keepdims=True)
     return Spectra(np.sqrt(edges[1:] * edges[:-1]), energy)
 

@@ -1,14 +1,14 @@
-"""Station lists: CSV files that name stations and say where they are.
+"""Station lists: CSV files with codes and positions of stations.
 
     network, station, location, longitude, latitude, depth
     CI, PAS, 00, -118.17, 34.15, 0
 
-The first line names the columns, in any order; commas separate them, or semicolons. `station` and
-the place are needed: longitude and latitude in degrees (with `depth` below the surface in m, 0
-where it is left out), or x, (y,) z on the grid's axes in m (of a 2-D run y may be there, empty or
-0). A station's code is NET.STA.LOC, or STA where there is neither network nor location, and stands
-once. Of the columns that lists of data centres have besides, names of sites, times and elevations
-are passed over: a surface that is flat has no elevation, and elevations are not depths.
+The first line names the columns, in any order, separated by commas or semicolons. Required are
+`station` and a position: longitude and latitude in degrees (with `depth` below the surface in m,
+default 0), or x, (y,) z on the grid's axes in m (in a 2-D run y may be present, empty or 0). A
+station's code is NET.STA.LOC, or STA without network and location, and must be unique. Of the other
+columns in lists of data centres, names of sites, times and elevations are ignored: the surface is
+flat, and elevations are not depths.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ from seismo.scenario.text_files import look_alike, read_lines
 
 CODE = ("network", "station", "location")
 GEOGRAPHIC = ("longitude", "latitude", "depth")
-_CALLED = {  # what columns are called elsewhere
+_CALLED = {  # common names of columns -> names used here
     "net": "network", "sta": "station", "code": "station", "name": "station", "id": "station",
     "loc": "location", "lon": "longitude", "long": "longitude", "lng": "longitude",
     "lat": "latitude", "easting": "x", "northing": "y",
@@ -40,7 +40,7 @@ _PART = re.compile(r"[A-Za-z0-9_-]{0,16}\Z")
 
 @dataclass(frozen=True)
 class Station:
-    """A line of a list: its code, and its place by the names of the columns."""
+    """One station: line in the file, code, and coordinates by the names of the columns."""
 
     line: int
     code: str
@@ -48,7 +48,7 @@ class Station:
 
     @property
     def geographic(self) -> bool:
-        """Whether its place is on the earth, not on the grid's axes."""
+        """Whether its position is in longitude and latitude, not on the grid's axes."""
         return "longitude" in self.place
 
 
@@ -60,33 +60,33 @@ def read_stations(path: Path, axes: str) -> list[Station]:
         axes: of the grid, "xz" or "xyz".
 
     Raises:
-        ScenarioError: the file is missing, or malformed: a message for each line that is.
+        ScenarioError: the file is missing or malformed, with a message for each malformed line.
     """
     expected = f"expected the columns {', '.join(CODE)} and {', '.join(GEOGRAPHIC)}"
     expected += f", or {', '.join(axes)}"
     lines = read_lines(path, expected)
-    top = lines[0][1] if lines else ""
-    of_specfem = _SPECFEM.fullmatch(top)
-    if len(lines) < 2 and not of_specfem and "|" not in top:
-        raise ModelError(f"{path} holds no station; {expected}, and a line for each", "path")
+    first_line = lines[0][1] if lines else ""
+    of_specfem = _SPECFEM.fullmatch(first_line)
+    if len(lines) < 2 and not of_specfem and "|" not in first_line:
+        raise ModelError(f"{path} lists no station; {expected}, and a line for each", "path")
     if of_specfem:
         raise ModelError(
-            f"{path}:{lines[0][0]}: {top[:40]!r} is a line of a STATIONS file of SPECFEM; "
-            "put the first line 'station, network, latitude, longitude, elevation, depth' before "
-            "it, and commas between its values",
+            f"{path}:{lines[0][0]}: {first_line[:40]!r} is a line of a STATIONS file of SPECFEM; "
+            "insert a first line 'station, network, latitude, longitude, elevation, depth' and "
+            "separate the values by commas",
             "path",
         )
-    header, *rows = _rows([line for _, line in lines])
+    header, *station_lines = _rows([line for _, line in lines])
     _check_header(header, axes, f"{path}:{lines[0][0]}", expected)
     stations: list[Station] = []
-    first: dict[str, int] = {}
+    line_of_code: dict[str, int] = {}
     problems = []
-    for (number, _), row in zip(lines[1:], rows, strict=True):
+    for (number, _), row in zip(lines[1:], station_lines, strict=True):
         try:
             station = _station(number, header, row, axes)
-            if first.setdefault(station.code, number) != number:
-                again = f"the code {station.code} is that of line {first[station.code]}"
-                raise ValueError(f"{again}; give each station its own")
+            if line_of_code.setdefault(station.code, number) != number:
+                problem = f"the code {station.code} is that of line {line_of_code[station.code]}"
+                raise ValueError(f"{problem}; give each station its own")
         except ValueError as error:
             problems.append(f"{path}:{number}: {error}")
         else:
@@ -97,19 +97,22 @@ def read_stations(path: Path, axes: str) -> list[Station]:
 
 
 def elevations(path: Path) -> str:
-    """Name the column of a list, read before, that says how high stations are, if there is one."""
+    """Return the name of a list's column of elevations, "" without one."""
     (header,) = _rows([read_lines(path, "")[0][1]])
     return next((name for name in header if name in _UPWARDS), "")
 
 
 def _rows(lines: list[str]) -> list[list[str]]:
-    """Separate the columns; their names are in small letters."""
-    mark = ";" if ";" in lines[0] else ","
-    header, *rest = (
-        [word.strip() for word in next(csv.reader([line], delimiter=mark, skipinitialspace=True))]
+    """Return the lines split into columns, with the names in lower case."""
+    delimiter = ";" if ";" in lines[0] else ","
+    header, *station_lines = (
+        [
+            word.strip()
+            for word in next(csv.reader([line], delimiter=delimiter, skipinitialspace=True))
+        ]
         for line in lines
     )
-    return [[name.lower() for name in header], *rest]
+    return [[name.lower() for name in header], *station_lines]
 
 
 def _is_used(name: str) -> bool:
@@ -119,57 +122,63 @@ def _is_used(name: str) -> bool:
 def _check_header(header: list[str], axes: str, where: str, expected: str) -> None:
     geographic = "longitude" in header or not {"x", "z"} & set(header)
     known = (*CODE, *(GEOGRAPHIC if geographic else AXES))
-    wanted = {"station", *(GEOGRAPHIC[:2] if geographic else axes)}
+    required = {"station", *(GEOGRAPHIC[:2] if geographic else axes)}
     unknown = [name or "(no name)" for name in header if name not in known and _is_used(name)]
     if unknown and not _is_table(header):
-        raise ModelError(f"{where}: names no columns of a station list; {expected}", "path")
+        raise ModelError(f"{where}: is not the header of a station list; {expected}", "path")
     if unknown:
         problem = f"unknown column {', '.join(unknown)}{_renamed(unknown, header, known)}"
-        problem += f"; {expected}; names of sites, times and elevations are passed over, take "
-        problem += "other columns out"
+        problem += f"; {expected}; names of sites, times and elevations are ignored, remove other "
+        problem += "columns"
         if len(header) == 1:
             problem = f"one column, {header[0]!r}; {expected}, between commas or semicolons"
         if "|" in header[0]:
             problem += ", not |, and the first line without #"
         raise ModelError(f"{where}: {problem}", "path")
-    missing = [name for name in known if name in wanted and name not in header]
+    missing = [name for name in known if name in required and name not in header]
     used = [name for name in header if _is_used(name)]
     if missing or len(set(used)) < len(used):
-        problem = f"there is no column {', '.join(missing)}" if missing else "a column stands twice"
+        problem = f"missing column {', '.join(missing)}" if missing else "a column occurs twice"
         raise ModelError(f"{where}: {problem}; {expected}", "path")
 
 
 def _is_table(header: list[str]) -> bool:
-    """Whether a line seems to be of a list of stations: of any other file nothing is shown."""
+    """Whether a line looks like a station list; lines of other files are not quoted in messages."""
     words = [word for name in header for word in re.split(r"[|\s]+", name)]
     numbers = sum(bool(re.fullmatch(r"[-+]?\d+\.?\d*", word)) for word in words)
-    named = {*CODE, *GEOGRAPHIC, *AXES, *_CALLED, *_NOT_USED}.intersection(words)
+    known_names = {*CODE, *GEOGRAPHIC, *AXES, *_CALLED, *_NOT_USED}.intersection(words)
     plausible = all(_PLAUSIBLE.fullmatch(name) for name in header if name)
-    return plausible and (bool(named) or numbers > 1)
+    return plausible and (bool(known_names) or numbers > 1)
 
 
 def _renamed(unknown: list[str], header: list[str], known: tuple[str, ...]) -> str:
-    """Describe what unknown columns are called here."""
-    right = {name: _CALLED[name] for name in unknown if name in _CALLED}
-    right = {name: meant for name, meant in right.items() if meant in known and meant not in header}
-    return f"; write {', '.join(right.values())} for {', '.join(right)}" if right else ""
+    """Return the hint to rename unknown columns, "" without one."""
+    standard = {name: _CALLED[name] for name in unknown if name in _CALLED}
+    standard = {
+        name: standard_name
+        for name, standard_name in standard.items()
+        if standard_name in known and standard_name not in header
+    }
+    return f"; write {', '.join(standard.values())} for {', '.join(standard)}" if standard else ""
 
 
 def _station(line: int, header: list[str], row: list[str], axes: str) -> Station:
     """Read one line; raises ValueError."""
     if len(row) != len(header):
         raise ValueError(f"{len(row)} values, the first line names {len(header)} columns")
-    named = {name: text for name, text in zip(header, row, strict=True) if _is_used(name)}
-    parts = [named.pop(name, "") for name in CODE]
-    if "y" not in axes and _number("y", named.pop("y", "") or "0") != 0.0:
+    by_column = {name: text for name, text in zip(header, row, strict=True) if _is_used(name)}
+    code_parts = [by_column.pop(name, "") for name in CODE]
+    if "y" not in axes and _number("y", by_column.pop("y", "") or "0") != 0.0:
         raise ValueError("y: a 2-D run has none; leave it empty, or give grid.extent.y")
-    if not parts[1]:
+    if not code_parts[1]:
         raise ValueError("the station has no code; fill the column station")
-    for part in parts:
-        if not _PART.match(part):
-            raise ValueError(f"the code {part[:20]!r} may hold letters, digits, '_' and '-' only")
-    code = ".".join(parts) if parts[0] or parts[2] else parts[1]
-    return Station(line, code, {name: _number(name, t) for name, t in named.items()})
+    for code_part in code_parts:
+        if not _PART.match(code_part):
+            raise ValueError(
+                f"the code {code_part[:20]!r} may hold letters, digits, '_' and '-' only"
+            )
+    code = ".".join(code_parts) if code_parts[0] or code_parts[2] else code_parts[1]
+    return Station(line, code, {name: _number(name, t) for name, t in by_column.items()})
 
 
 def _number(name: str, text: str) -> float:

@@ -4,26 +4,26 @@ A second-order leapfrog (staggered or not) turns every time derivative into a ce
 
     i omega  ->  i Omega(omega),   Omega = (2 / dt) sin(omega dt / 2).
 
-A linear, time-invariant scheme driven by a source of spectrum S_d(omega) therefore answers with
+The response of a linear, time-invariant scheme to a source of spectrum S_d(omega) is therefore
 
     U_d(omega) = G(Omega(omega)) S_d(omega),
 
-where G is what the same scheme would give with exact time derivatives. If the source is prepared as
-S_d(omega) = S(Omega(omega)) (`add`), then U_d(omega) = U(Omega(omega)): the wanted spectrum, only
-written at the wrong frequencies. Relabelling them, U(w) = U_d((2 / dt) arcsin(w dt / 2)), gives
-U without any error of time stepping, for every path length (`remove`). No factor enters: a spectrum
-is relabelled, not a density in frequency.
+where G is the response of the same scheme with exact time derivatives. If the source is modified to
+S_d(omega) = S(Omega(omega)) (`add`), then U_d(omega) = U(Omega(omega)): the exact spectrum at
+shifted frequencies. Relabelling them, U(w) = U_d((2 / dt) arcsin(w dt / 2)), gives U without any
+error of time stepping, for every path length (`remove`). No factor enters: a spectrum is
+relabelled, not a density in frequency.
 
-Times are physical: a field that lives at half steps has samples t = (n + 1/2) dt, and its offset is
-0.5. Force belongs to the times of stress (offset 0 where stress is at whole steps), moment rate to
-those of velocity (0.5). Integrals and derivatives in time that are taken with the same centred
-differences *before* `remove` become exact by it as well.
+Times are physical: a field at half steps has samples t = (n + 1/2) dt, and its offset is 0.5. Force
+belongs to the times of stress (offset 0 where stress is at integer steps), moment rate to those of
+velocity (0.5). Integrals and derivatives in time by the same centred differences *before* `remove`
+become exact as well.
 
-What arrives at true time k dt with frequency w stands at k dt cos(phi), sin(phi) = w dt / 2, in the
-discrete record: a record holds what `remove` needs for its own length, except that its cut end is
-felt over a few times n^(1/3) samples; run `margin` steps more and drop them. Frequencies above
-about 0.9 * (2 / dt), which no grid carries, are tapered to zero; this bounds the stretch and so the
-padding that keeps the transform from wrapping.
+An arrival at true time k dt with frequency w is at k dt cos(phi), sin(phi) = w dt / 2, in the
+discrete record: a record contains all that `remove` needs for its own length, except that its
+truncation affects a few times n^(1/3) samples at the end; run `margin` more steps and drop them.
+Frequencies above about 0.9 * (2 / dt), far above those of a resolved wavefield, are tapered to
+zero; this bounds the stretch and so the padding against wrap-around.
 
 The spectrum at unevenly spaced frequencies is interpolated on an oversampled FFT with a
 Kaiser-Bessel kernel (a non-uniform FFT; relative error about 1e-11), so the cost is O(n log n).
@@ -47,11 +47,11 @@ _BLOCK = 1 << 22  # complex numbers of one work array
 
 
 def add(signal: np.ndarray, dt: float, offset: float = 0.0) -> np.ndarray:
-    """Prepare a source signal: give it the time dispersion that `remove` will take away.
+    """Return a source signal with the time dispersion that `remove` takes away.
 
     Args:
-        signal: signal (..., time), sampled at t = (n + offset) dt; beyond its ends it is taken as
-            held and faded out.
+        signal: signal (..., time), sampled at t = (n + offset) dt; beyond its end it is extended by
+            its last value, faded to zero.
         dt: time step in s.
         offset: time of the first sample in steps (0, or 0.5 for half steps).
 
@@ -70,7 +70,7 @@ def add(signal: np.ndarray, dt: float, offset: float = 0.0) -> np.ndarray:
 
 
 def remove(traces: np.ndarray, dt: float, offset: float = 0.0, every: int = 1) -> np.ndarray:
-    """Take the time dispersion out of recorded traces.
+    """Remove the time dispersion from recorded traces.
 
     Args:
         traces: traces (..., time), sampled at t = (n every + offset) dt.
@@ -86,19 +86,19 @@ def remove(traces: np.ndarray, dt: float, offset: float = 0.0, every: int = 1) -
     n = traces.shape[-1]
     fade = _fade_length(n)
     size = _fast_length(int(_STRETCH * (n + fade)) + 64)
-    wanted = 2.0 * np.pi * np.arange(size // 2 + 1) / size  # true frequency times sample interval
-    sine = wanted / (2.0 * every)
-    highest = np.sin(0.5 * np.pi / every)  # what the recorded Nyquist frequency stands for
-    wanted = wanted[sine <= min(_TAPER[1], highest)]
-    sine = sine[: wanted.size]
+    target = 2.0 * np.pi * np.arange(size // 2 + 1) / size  # true frequency times sample interval
+    sine = target / (2.0 * every)
+    highest_sine = np.sin(0.5 * np.pi / every)  # what the recorded Nyquist frequency stands for
+    target = target[sine <= min(_TAPER[1], highest_sine)]
+    sine = sine[: target.size]
     source = 2.0 * every * np.arcsin(sine)
     return _apply(
-        _Plan(n, fade, size, source, wanted, _low_pass(2.0 * sine), offset / every), traces
+        _Plan(n, fade, size, source, target, _low_pass(2.0 * sine), offset / every), traces
     )
 
 
 def margin(steps: int) -> int:
-    """Return how many steps more to run so that the first `steps` come out of `remove` exact.
+    """Return the additional steps that make the first `steps` exact after `remove`.
 
     The end of a record leaks backwards as the Airy function Ai(2 d / n^(1/3)) of the distance d in
     steps (stationary phase at zero frequency); d = 4 n^(1/3) leaves less than 1e-6.
@@ -122,18 +122,18 @@ class _Plan:
 def _apply(plan: _Plan, signals: np.ndarray) -> np.ndarray:
     """Transform signals (..., time) in blocks that bound the memory."""
     signals = np.asarray(signals)
-    kind = signals.dtype if signals.dtype.kind == "f" else np.dtype(float)
+    dtype = signals.dtype if signals.dtype.kind == "f" else np.dtype(float)
     if signals.size == 0:
-        return np.empty(signals.shape, kind)
-    rows = signals.reshape(-1, plan.samples)
-    result = np.empty(rows.shape, kind)
+        return np.empty(signals.shape, dtype)
+    signal_rows = signals.reshape(-1, plan.samples)
+    result = np.empty(signal_rows.shape, dtype)
     reader = _SpectrumReader(plan.samples + plan.fade, plan.source)
     phase = np.exp(1j * plan.offset * (plan.target - plan.source)) * plan.gain
     block = max(1, _BLOCK // plan.size)
-    for first in range(0, len(rows), block):
-        part = _held_and_faded(np.asarray(rows[first : first + block], float), plan.fade)
-        spectrum = np.zeros((len(part), plan.size // 2 + 1), complex)
-        spectrum[:, : plan.source.size] = reader(part) * phase
+    for first in range(0, len(signal_rows), block):
+        extended = _held_and_faded(np.asarray(signal_rows[first : first + block], float), plan.fade)
+        spectrum = np.zeros((len(extended), plan.size // 2 + 1), complex)
+        spectrum[:, : plan.source.size] = reader(extended) * phase
         result[first : first + block] = np.fft.irfft(spectrum, plan.size)[:, : plan.samples]
     return result.reshape(signals.shape)
 
@@ -149,31 +149,31 @@ def _fade_length(samples: int) -> int:
     return max(64, samples // 4)
 
 
-def _held_and_faded(rows: np.ndarray, fade: int) -> np.ndarray:
-    """Hold the last value and fade it out: a step at the end would spread over `add`'s result."""
+def _held_and_faded(signal_rows: np.ndarray, fade: int) -> np.ndarray:
+    """Extend signals by their last value, faded to zero: a jump would spread over the result."""
     ramp = 0.5 * (1.0 + np.cos(np.pi * (np.arange(fade) + 1.0) / (fade + 1.0)))
-    return np.concatenate([rows, rows[:, -1:] * ramp], axis=1)
+    return np.concatenate([signal_rows, signal_rows[:, -1:] * ramp], axis=1)
 
 
 class _SpectrumReader:
     """The Fourier transform of real signals at any frequencies (a type-2 non-uniform FFT)."""
 
     def __init__(self, samples: int, frequency: np.ndarray) -> None:
-        """Plan for signals of so many samples and frequency (n) in 0 .. pi radians per sample."""
+        """Plan for a number of samples and frequencies (n) in 0 .. pi radians per sample."""
         self.samples = samples
         self.centre = samples // 2
         self.size = _fast_length(max(2 * samples, 4 * _WIDTH))
-        place = frequency * self.size / (2.0 * np.pi)
-        self.first = np.floor(place).astype(np.intp) - _WIDTH // 2 + 1
-        self.distance = place - self.first
+        grid_position = frequency * self.size / (2.0 * np.pi)
+        self.first = np.floor(grid_position).astype(np.intp) - _WIDTH // 2 + 1
+        self.distance = grid_position - self.first
         self.shift = np.exp(-1j * frequency * self.centre)
         position = (np.arange(samples) - self.centre) / self.size
         self.correction = 1.0 / _kernel_transform(position)
 
-    def __call__(self, rows: np.ndarray) -> np.ndarray:
+    def __call__(self, signal_rows: np.ndarray) -> np.ndarray:
         """Return the spectra (rows, frequency) of rows (rows, time)."""
-        centred = np.zeros((len(rows), self.size))
-        weighted = rows * self.correction
+        centred = np.zeros((len(signal_rows), self.size))
+        weighted = signal_rows * self.correction
         centred[:, : self.samples - self.centre] = weighted[:, self.centre :]
         centred[:, self.size - self.centre :] = weighted[:, : self.centre]
         grid = np.fft.rfft(centred)
@@ -181,7 +181,7 @@ class _SpectrumReader:
         low = np.conj(grid[:, _WIDTH:0:-1])
         high = np.conj(grid[:, -2 : -2 - _WIDTH : -1])
         grid = np.concatenate([low, grid, high], axis=1)
-        result = np.zeros((len(rows), self.first.size), complex)
+        result = np.zeros((len(signal_rows), self.first.size), complex)
         for point in range(_WIDTH):
             result += grid[:, self.first + (point + _WIDTH)] * _kernel(self.distance - point)
         return result * self.shift
@@ -199,17 +199,17 @@ def _kernel_transform(frequency: np.ndarray) -> np.ndarray:
     return _WIDTH * np.sinh(root) / root / np.i0(_BETA)
 
 
-def _fast_length(at_least: int) -> int:
-    """Return the smallest even length not below the given one with factors 2, 3 and 5 only."""
-    best = 1 << max(1, (at_least - 1).bit_length())
-    five = 1
-    while five < best:
-        three = five
-        while three < best:
-            two = 2
-            while two * three < at_least:
-                two *= 2
-            best = min(best, two * three)
-            three *= 3
-        five *= 5
+def _fast_length(minimum: int) -> int:
+    """Return the smallest even length >= minimum with prime factors 2, 3 and 5 only."""
+    best = 1 << max(1, (minimum - 1).bit_length())
+    power_of_5 = 1
+    while power_of_5 < best:
+        power_of_3 = power_of_5
+        while power_of_3 < best:
+            power_of_2 = 2
+            while power_of_2 * power_of_3 < minimum:
+                power_of_2 *= 2
+            best = min(best, power_of_2 * power_of_3)
+            power_of_3 *= 3
+        power_of_5 *= 5
     return best

@@ -14,12 +14,12 @@ from typing import Any
 import numpy as np
 
 _QUIET = 1.5  # delay of the Gaussian family in periods: starts at 1e-8 of the peak (Ricker)
-FLOOR = 0.01  # -40 dB of the spectral peak: the end of what a wavelet radiates
+FLOOR = 0.01  # -40 dB of the spectral peak: defines the highest frequency of a wavelet
 
 
 @dataclass(frozen=True)
 class WaveletShape:
-    """A source time function of tau = t - delay, its rate of change, and when it lives."""
+    """A source time function of tau = t - delay, its rate of change, and its support."""
 
     value: Callable[[np.ndarray], np.ndarray]
     rate: Callable[[np.ndarray], np.ndarray]
@@ -150,9 +150,9 @@ def _ormsby(spec: Any) -> WaveletShape:
 
 def _sinc_rate(x: np.ndarray) -> np.ndarray:
     """Return the derivative of sin(pi x) / (pi x)."""
-    near = np.abs(x) < 1e-4
-    safe = np.where(near, 1.0, x)
-    return np.where(near, -(np.pi**2) * x / 3.0, (np.cos(np.pi * x) - np.sinc(x)) / safe)
+    near_zero = np.abs(x) < 1e-4
+    nonzero = np.where(near_zero, 1.0, x)
+    return np.where(near_zero, -(np.pi**2) * x / 3.0, (np.cos(np.pi * x) - np.sinc(x)) / nonzero)
 
 
 def _kuepper(spec: Any) -> WaveletShape:
@@ -161,7 +161,8 @@ def _kuepper(spec: Any) -> WaveletShape:
     sin(n pi tau / T) - n / (n + 2) sin((n + 2) pi tau / T), 0 <= tau <= T
     (Kuepper 1958; Fuchs & Mueller 1971, Geophys. J. R. astr. Soc. 23).
     """
-    n, duration = spec.n, spec.duration
+    n = spec.n
+    duration = spec.duration
     m = n + 2
 
     def raw(x: np.ndarray) -> np.ndarray:
@@ -204,12 +205,12 @@ def _brune(spec: Any) -> WaveletShape:
     w = 1.0 / time
 
     def value(tau: np.ndarray) -> np.ndarray:
-        late = np.maximum(tau, 0.0)
-        return w**2 * late * np.exp(-w * late)
+        elapsed = np.maximum(tau, 0.0)
+        return w**2 * elapsed * np.exp(-w * elapsed)
 
     def rate(tau: np.ndarray) -> np.ndarray:
-        late = np.maximum(tau, 0.0)
-        return np.where(tau > 0.0, w**2 * (1.0 - w * late) * np.exp(-w * late), 0.0)
+        elapsed = np.maximum(tau, 0.0)
+        return np.where(tau > 0.0, w**2 * (1.0 - w * elapsed) * np.exp(-w * elapsed), 0.0)
 
     corner = 0.5 * w / math.pi
     return WaveletShape(
@@ -250,7 +251,8 @@ def _within(tau: np.ndarray, duration: float) -> np.ndarray:
 
 def _last_crossing(log_spectrum: Callable[[float], float]) -> float:
     """Return x > 1 where a logarithmic spectrum, falling there, passes the floor."""
-    low, high = 1.0, 50.0
+    low = 1.0
+    high = 50.0
     for _ in range(60):
         middle = 0.5 * (low + high)
         low, high = (middle, high) if log_spectrum(middle) > math.log(FLOOR) else (low, middle)

@@ -1,12 +1,12 @@
-"""Source time functions: what a source does when.
+"""Source time functions.
 
 Two families. *Shapes* (ricker, gaussian, their first derivatives, ormsby, kuepper) have a peak of 1
 and no unit; as the wavelet of a force they are f(t), as that of a moment tensor the moment rate in
 1/s.
 *Moment rates* (gaussian_rate, brune, triangle, smoothed_ramp) have unit area, so that the moment
-grows from 0 to the scalar moment of the source. `evaluate` gives the function itself, `derivative`
-its exact rate of change: what a solver that injects moment rate needs where the wavelet describes
-the moment.
+grows from 0 to the scalar moment of the source. `evaluate` returns the function itself,
+`derivative` its exact rate of change, which a solver that injects moment rate needs where the
+wavelet describes the moment.
 
 Symbols: t time (s), f frequency (Hz), tau = t - delay.
 
@@ -28,7 +28,7 @@ from seismo.acquisition.wavelet_shapes import FLOOR, SHAPES, WaveletShape
 
 
 def evaluate(spec: Any, t: np.ndarray, base: Path | None = None) -> np.ndarray:
-    """Return the source time function (as t) at times t (s); a file is sought from `base`."""
+    """Return the source time function (as t) at times t (s); paths of files start at `base`."""
     shape = shape_of(spec, base)
     tau = np.asarray(t, float) - _delay(spec, shape)
     return float(spec.amplitude) * shape.value(tau)
@@ -44,8 +44,8 @@ def derivative(spec: Any, t: np.ndarray, base: Path | None = None) -> np.ndarray
 def delay(spec: Any, base: Path | None = None) -> float:
     """Return the delay in s that `evaluate` applies.
 
-    Left out in the specification it makes the wavelet begin at t = 0: exactly where it begins
-    exactly, below 1e-4 of its peak where it only fades.
+    The default makes the wavelet begin at t = 0: exactly for wavelets with a beginning, below 1e-4
+    of the peak for others.
     """
     return _delay(spec, shape_of(spec, base))
 
@@ -63,7 +63,7 @@ def end_time(spec: Any, base: Path | None = None) -> float:
 
 
 def dominant_frequency(spec: Any, base: Path | None = None) -> float:
-    """Return the frequency in Hz that stands for the wavelet (near its spectral peak)."""
+    """Return the dominant frequency in Hz, near the spectral peak."""
     return shape_of(spec, base).dominant
 
 
@@ -72,8 +72,8 @@ def maximum_frequency(spec: Any, base: Path | None = None, rate: bool = False) -
 
     Args:
         spec: the wavelet.
-        base: where a file is sought from.
-        rate: ask for the derivative's spectrum instead (where the wavelet describes a moment).
+        base: folder at which paths of files start.
+        rate: whether to use the derivative's spectrum (where the wavelet describes a moment).
     """
     shape = shape_of(spec, base)
     if shape.highest is not None and not rate:
@@ -108,7 +108,8 @@ def _delay(spec: Any, shape: WaveletShape) -> float:
 
 @lru_cache(maxsize=8)
 def _from_samples(samples: Samples) -> WaveletShape:
-    start, end = float(samples.time[0]), float(samples.time[-1])
+    start = float(samples.time[0])
+    end = float(samples.time[-1])
     points = max(4096, 2 * samples.time.size)
     shape = WaveletShape(
         samples.value, samples.rate, start, end, 1.0 / (end - start), points=points

@@ -24,7 +24,7 @@ from seismo.cli.arguments import (
     BackendName,
     DeviceNumber,
     Force,
-    GpuCount,
+    GpuCountOption,
     ResultsFile,
     ScenarioFile,
 )
@@ -47,8 +47,8 @@ app = typer.Typer(
 )
 
 
-def _show_version(wanted: bool) -> None:
-    if wanted:
+def _show_version(requested: bool) -> None:
+    if requested:
         from seismo.output.provenance import package_version
 
         print(f"seismo {package_version('seismo')}")
@@ -76,7 +76,7 @@ def check(
     as_json: Annotated[bool, typer.Option("--json", help="Print JSON instead of text.")] = False,
     backend: BackendName = "auto",
     device: DeviceNumber = None,
-    gpus: GpuCount = None,
+    gpus: GpuCountOption = None,
 ) -> None:
     """Validate a scenario and say what it will cost and how well it resolves the waves.
 
@@ -132,13 +132,13 @@ def compare(
     from seismo.output.results import open_results
 
     with open_results(first) as one, open_results(second) as other:
-        found = list(comparison.compare(one, other))
-    if not found:
+        differences = list(comparison.compare(one, other))
+    if not differences:
         raise ScenarioError(f"{first}, {second}: hold nothing to compare")
-    if all(array.identical for array in found):
-        print(f"identical: {len(found)} array{'s' * (len(found) > 1)}")
+    if all(array.identical for array in differences):
+        print(f"identical: {len(differences)} array{'s' * (len(differences) > 1)}")
         return
-    for array in found:
+    for array in differences:
         print(array)
     raise typer.Exit(DIFFERENT)
 
@@ -184,21 +184,21 @@ def plot(
     with open_results(results) as opened:
         if opened.message:
             print(f"{results}: {opened.status}: {opened.message}", file=sys.stderr)
-        wanted = kinds or [name for name, kind in KINDS.items() if kind.available(opened)]
+        chosen_kinds = kinds or [name for name, kind in KINDS.items() if kind.available(opened)]
         for why in [] if kinds else map(too_short, opened.traces.values()):
             if why:
                 print(f"{results}: {why}", file=sys.stderr)
-        if not wanted:
+        if not chosen_kinds:
             raise ScenarioError(f"{results}: holds nothing to draw")
-        for kind, own in shared(wanted, settings).items():
-            name = picture_name(opened, kind, own)
+        for kind, own_options in shared(chosen_kinds, settings).items():
+            name = picture_name(opened, kind, own_options)
             try:
-                print(draw(opened, kind, _picture(output, name, len(wanted)), **own))
+                print(draw(opened, kind, _picture(output, name, len(chosen_kinds)), **own_options))
             except EmptyFigureError as error:
                 if kinds:
                     raise
                 print(f"{error}; {kind} is left out", file=sys.stderr)
-        _say_what_else(opened, wanted, settings)
+        _say_what_else(opened, chosen_kinds, settings)
 
 
 def _say_what_else(results: Any, kinds: list[str], settings: dict[str, Any]) -> None:
@@ -206,12 +206,12 @@ def _say_what_else(results: Any, kinds: list[str], settings: dict[str, Any]) -> 
     from seismo.output.figures import KINDS, alternatives
 
     # A series such as wavefield/shot_000 is of one shot.
-    settled = settings.keys() | ({"shot"} if "/" in str(settings.get("series")) else set())
-    known = {name for kind in kinds for name in KINDS[kind].options} - settled
-    for name, (word, found) in alternatives(results).items():
-        if name in known and len(found) > 1:
-            shown = f"{len(found)} {word}, of which {found[0]} is shown"
-            another = f"another with --option {name}={found[1]}"
+    fixed = settings.keys() | ({"shot"} if "/" in str(settings.get("series")) else set())
+    selectable = {name for kind in kinds for name in KINDS[kind].options} - fixed
+    for name, (word, choices) in alternatives(results).items():
+        if name in selectable and len(choices) > 1:
+            shown = f"{len(choices)} {word}, of which {choices[0]} is shown"
+            another = f"another with --option {name}={choices[1]}"
             print(f"{results.path}: {shown}; {another}", file=sys.stderr)
 
 
@@ -298,10 +298,10 @@ app.command()(machines.tune)
 
 def main(arguments: list[str] | None = None) -> NoReturn:
     """Run the command line and exit; the entry point of `seismo`."""
-    given = sys.argv[1:] if arguments is None else arguments
+    command_line = sys.argv[1:] if arguments is None else arguments
     # A batch system ends a job with SIGTERM: leave as from an error, so that nothing stays behind.
     signal.signal(signal.SIGTERM, lambda *_: sys.exit(TERMINATED))
-    sys.exit(_call([a for a in given if a != "--debug"], debug="--debug" in given))
+    sys.exit(_call([a for a in command_line if a != "--debug"], debug="--debug" in command_line))
 
 
 def _call(arguments: list[str], debug: bool) -> int:

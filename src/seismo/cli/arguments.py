@@ -23,7 +23,7 @@ def _count(text: str) -> int | str:
     raise typer.BadParameter(f"{text!r}: give a number of GPUs from 1 on, or auto")
 
 
-GpuCount = Annotated[
+GpuCountOption = Annotated[
     Any,
     typer.Option(
         "--gpus", metavar="N|auto", parser=_count,
@@ -33,7 +33,7 @@ GpuCount = Annotated[
 ThreadCount = Annotated[
     int | None, typer.Option(min=1, help="Threads to use on the CPU [default: all cores].")
 ]
-Going = Annotated[
+ResumeOption = Annotated[
     bool | None,
     typer.Option(
         "--resume/--no-resume",

@@ -55,27 +55,31 @@ def bench(
     names = cases or benchmarks.usual(choice)
     print(choice.note, file=sys.stderr)
     yardstick = benchmarks.yardstick(choice)
-    rows: list[benchmarks.Row] = []
-    for row in benchmarks.run_cases(names, repeats, yardstick, choice):
-        rows.append(row)
-        print(f"{row.case}: {row.mpoints_per_s:.0f} million points/s", file=sys.stderr, flush=True)
+    measurements: list[benchmarks.Row] = []
+    for measurement in benchmarks.run_cases(names, repeats, yardstick, choice):
+        measurements.append(measurement)
+        print(
+            f"{measurement.case}: {measurement.mpoints_per_s:.0f} million points/s",
+            file=sys.stderr,
+            flush=True,
+        )
         if output is not None:
-            benchmarks.write_json(output, rows, yardstick, choice)
-    benchmarks.print_table(rows)
+            benchmarks.write_json(output, measurements, yardstick, choice)
+    benchmarks.print_table(measurements)
     print(f"memory bandwidth {yardstick.best:.1f} GB/s")
 
 
-def _climb(rows: list[str], output: Path | None, chosen: Callable[[], Any]) -> None:
+def _climb(row_names: list[str], output: Path | None, choose_backend: Callable[[], Any]) -> None:
     """Measure rows of the ladder."""
     from rich.console import Console
 
     from seismo.runs.bench import ladder
 
     report = ladder.find()
-    report.chosen(rows)
-    choice = chosen()
+    report.chosen(row_names)
+    choice = choose_backend()
     print(choice.note, file=sys.stderr)
-    report.print_rows(report.climb(choice, rows, output, Console(stderr=True)), Console())
+    report.print_rows(report.climb(choice, row_names, output, Console(stderr=True)), Console())
 
 
 def tune(
@@ -109,8 +113,9 @@ def tune(
     choice = choose("gpu", device)
     print(choice.note, file=sys.stderr)
     backend: Any = choice.make("float32")
-    card, shapes = backend.card, backend.shapes
-    found = tuning.tune(card, shapes, product(equations, axes, orders))
+    card = backend.card
+    shapes = backend.shapes
+    events = tuning.tune(card, shapes, product(equations, axes, orders))
     columns = (
         BarColumn(30), MofNCompleteColumn(), TimeElapsedColumn(), TextColumn("{task.description}")
     )  # fmt: skip
@@ -118,7 +123,7 @@ def tune(
         *columns, console=Console(stderr=True), transient=True, redirect_stdout=sys.stdout.isatty()
     ) as bar:
         task = bar.add_task("")
-        for event in found:
+        for event in events:
             match event:
                 case tuning.Wave():
                     bar.update(task, completed=0, total=event.layouts, description="compiling")

@@ -15,11 +15,11 @@ from seismo.cli.arguments import (
     BackendName,
     DeviceNumber,
     Force,
-    Going,
-    GpuCount,
+    GpuCountOption,
     Profiled,
     ProgressShare,
     Quiet,
+    ResumeOption,
     ScenarioFile,
     ThreadCount,
     TimeLimit,
@@ -42,10 +42,10 @@ def run(
     ] = None,
     backend: BackendName = "auto",
     device: DeviceNumber = None,
-    gpus: GpuCount = None,
+    gpus: GpuCountOption = None,
     threads: ThreadCount = None,
     quiet: Quiet = False,
-    resume: Going = None,
+    resume: ResumeOption = None,
     shots: Annotated[
         str | None,
         typer.Option(
@@ -73,7 +73,7 @@ def resume(
         Path, typer.Argument(metavar="DIR", help="The folder of an unfinished run (RESULTS.run).")
     ],
     device: DeviceNumber = None,
-    gpus: GpuCount = None,
+    gpus: GpuCountOption = None,
     threads: ThreadCount = None,
     quiet: Quiet = False,
     time_limit: TimeLimit = None,
@@ -92,7 +92,7 @@ def resume(
 
 
 def _run(
-    how: Any, what: Path, quiet: bool, share: int, time_limit: str | None, first: bool = True,
+    execute: Any, source: Path, quiet: bool, share: int, time_limit: str | None, first: bool = True,
     **keys: Any,
 ) -> None:  # fmt: skip
     """Run, listening to signals, and say how it went, on the first of several ranks."""
@@ -106,8 +106,8 @@ def _run(
         raise ScenarioError(f"--time-limit {time_limit}: {error}") from None
     reporter = _reporter(quiet, share / 100) if first else contextlib.nullcontext(silent)
     with Signals() as signals, reporter as report:
-        asked = Request(report=report, signals=signals, time_limit=limit, **keys)
-        results = how(what, asked)
+        request = Request(report=report, signals=signals, time_limit=limit, **keys)
+        results = execute(source, request)
     if first:
         with results:
             if not quiet:
@@ -143,6 +143,6 @@ def submit(
     from seismo.runs import batch as jobs
     from seismo.scenario import load
 
-    chosen = jobs.MachineProfile() if profile is None else jobs.load_profile(profile)
-    script = jobs.write_script(load(file), chosen, Path(), force)
+    machine_profile = jobs.MachineProfile() if profile is None else jobs.load_profile(profile)
+    script = jobs.write_script(load(file), machine_profile, Path(), force)
     print(script if dry_run else f"{script}: job {jobs.submit(script)}")

@@ -40,11 +40,11 @@ def velocity(
     offsets = np.atleast_2d(offsets)
 
     def transfer(s: np.ndarray) -> np.ndarray:
-        rows = [
+        gradients = [
             gradient_tensor(x, radial_derivatives(float(np.linalg.norm(x)), s / c, len(x), 1), 1)
             for x in offsets
         ]
-        return -np.array(rows) / (rho * s)
+        return -np.array(gradients) / (rho * s)
 
     return respond(transfer, source, dt)
 

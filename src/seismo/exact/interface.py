@@ -31,47 +31,51 @@ def coefficients(
     Raises SeismoError when the incident wave cannot exist.
     """
     p = np.atleast_1d(np.asarray(slowness, float))
-    home, other = (above, below) if side == "above" else (below, above)
-    if home is None or (incident == "S" and home.vs == 0):
+    incident_medium, other_medium = (above, below) if side == "above" else (below, above)
+    if incident_medium is None or (incident == "S" and incident_medium.vs == 0):
         raise SeismoError(f"no {incident} wave can come from {side} this interface")
     # With exp(+i omega t) and omega = 1, k = -p travels towards +x; conjugated on return.
     waves = {id(m): psv_waves(m, 1j, -p + 0j)[1] for m in (above, below) if m is not None}
-    out_home, out_other = (1, 0) if side == "above" else (0, 1)
+    outgoing_side, transmitted_side = (1, 0) if side == "above" else (0, 1)
     number = {"P": 0, "S": 1}
-    columns, outgoing = [], []
-    for medium, way, sign, prefix in ((home, out_home, 1.0, "R"), (other, out_other, -1.0, "T")):
+    columns = []
+    outgoing = []
+    for medium, direction, sign, prefix in (
+        (incident_medium, outgoing_side, 1.0, "R"),
+        (other_medium, transmitted_side, -1.0, "T"),
+    ):
         if medium is None:
             continue
         for wave in ("P", "S") if medium.vs else ("P",):
-            columns.append(sign * waves[id(medium)][:, way, :, number[wave]])
-            outgoing.append((prefix + wave, _displacement(medium, way, wave)))
-    rows = _rows(home, other)
-    incoming = waves[id(home)][:, 1 - out_home, :, number[incident]]
-    matrix = np.stack([column[:, rows] for column in columns], -1)
-    right = -incoming[:, rows]
+            columns.append(sign * waves[id(medium)][:, direction, :, number[wave]])
+            outgoing.append((prefix + wave, _displacement(medium, direction, wave)))
+    balanced = _rows(incident_medium, other_medium)
+    incoming = waves[id(incident_medium)][:, 1 - outgoing_side, :, number[incident]]
+    matrix = np.stack([column[:, balanced] for column in columns], -1)
+    right_side = -incoming[:, balanced]
     scale = np.abs(matrix).max(axis=2, keepdims=True)
-    found = np.linalg.solve(matrix / scale, (right / scale[..., 0])[..., None])[..., 0]
-    unit = _displacement(home, 1 - out_home, incident)
+    amplitudes = np.linalg.solve(matrix / scale, (right_side / scale[..., 0])[..., None])[..., 0]
+    unit = _displacement(incident_medium, 1 - outgoing_side, incident)
     return {
-        name: np.conj(found[:, i] * amplitude / unit)
+        name: np.conj(amplitudes[:, i] * amplitude / unit)
         for i, (name, amplitude) in enumerate(outgoing)
     }
 
 
-def _rows(home: Medium, other: Medium | None) -> list[int]:
+def _rows(incident_medium: Medium, other_medium: Medium | None) -> list[int]:
     """Return which of U, W, X, Z must balance; a fluid bears no shear stress and may slip."""
-    if other is None:
-        return [2, 3] if home.vs else [3]
-    if home.vs and other.vs:
+    if other_medium is None:
+        return [2, 3] if incident_medium.vs else [3]
+    if incident_medium.vs and other_medium.vs:
         return [0, 1, 2, 3]
-    return [1, 2, 3] if home.vs or other.vs else [1, 3]
+    return [1, 2, 3] if incident_medium.vs or other_medium.vs else [1, 3]
 
 
-def _displacement(medium: Medium, way: int, wave: str) -> complex:
+def _displacement(medium: Medium, direction: int, wave: str) -> complex:
     """Return the displacement amplitude of a unit potential (way 0 is down)."""
     if wave == "P":
         return -1j / medium.vp
-    return (-1.0 if way == 0 else 1.0) / medium.vs
+    return (-1.0 if direction == 0 else 1.0) / medium.vs
 
 
 def acoustic_reflection(above: Medium, below: Medium, angle: np.ndarray) -> np.ndarray:
@@ -84,7 +88,8 @@ def acoustic_reflection(above: Medium, below: Medium, angle: np.ndarray) -> np.n
 
 def rayleigh_function(c: float, medium: Medium) -> float:
     """Return Rayleigh's function (2 - c^2/vs^2)^2 - 4 sqrt(1 - c^2/vp^2) sqrt(1 - c^2/vs^2)."""
-    shear, compression = (c / medium.vs) ** 2, (c / medium.vp) ** 2
+    shear = (c / medium.vs) ** 2
+    compression = (c / medium.vp) ** 2
     return (2 - shear) ** 2 - 4 * np.sqrt(1 - compression) * np.sqrt(1 - shear)
 
 

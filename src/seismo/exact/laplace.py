@@ -59,12 +59,12 @@ def transform(
         raise SeismoError("an exact solution needs a finite source function that is not zero")
     padded = 2 * next_fast_len(source.size, real=True)
     damping = -np.log(suppression) / (padded * dt)
-    held = np.pad(source, (0, padded - source.size), mode="edge")
-    values = rfft(held * np.exp(-damping * dt * np.arange(padded))) * dt
-    values[-1] = 0.0
-    bins = np.flatnonzero(np.abs(values) > cut * np.abs(values).max())
+    extended = np.pad(source, (0, padded - source.size), mode="edge")
+    spectrum = rfft(extended * np.exp(-damping * dt * np.arange(padded))) * dt
+    spectrum[-1] = 0.0
+    bins = np.flatnonzero(np.abs(spectrum) > cut * np.abs(spectrum).max())
     s = damping + 2j * np.pi * bins / (padded * dt)
-    return Spectrum(s, values[bins], bins, dt, source.size, padded)
+    return Spectrum(s, spectrum[bins], bins, dt, source.size, padded)
 
 
 def respond(

@@ -114,32 +114,40 @@ def _respond(
     position = np.asarray(position, float)
     receivers = np.atleast_2d(np.asarray(receivers, float))
     spectrum = transform(source, dt, suppression=1e-8, cut=cut)
-    pressed = quantity.startswith("pressure")
-    total = np.zeros((len(receivers), 1 if pressed else 3, spectrum.s.size), complex)
+    is_pressure = quantity.startswith("pressure")
+    total = np.zeros((len(receivers), 1 if is_pressure else 3, spectrum.s.size), complex)
     offsets = np.hypot(*(receivers - position)[:, :2].T)
     for members in groups(stack, position[2], receivers, offsets):
         total[members] += _scattered(
-            stack, position, receivers[members], _mixes(force, moment), spectrum, pressed
+            stack, position, receivers[members], _mixes(force, moment), spectrum, is_pressure
         )
-    home = stack.layer_at(position[2])
+    source_layer = stack.layer_at(position[2])
     for index, receiver in enumerate(receivers):
-        if stack.layer_at(receiver[2]) == home:
+        if stack.layer_at(receiver[2]) == source_layer:
             total[index] += _direct(
-                receiver - position, spectrum.s, stack.media[home], force, moment, pressed
+                receiver - position,
+                spectrum.s,
+                stack.media[source_layer],
+                force,
+                moment,
+                is_pressure,
             )
     return spectrum.to_time(total * spectrum.s ** (power + _POWERS[quantity]))
 
 
 def _mixes(force: np.ndarray, moment: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
     """Return how much of each unit source every azimuthal weight holds, for P-SV and SH."""
-    mean, half = (moment[0, 0] + moment[1, 1]) / 2, (moment[0, 0] - moment[1, 1]) / 2
+    half_trace = (moment[0, 0] + moment[1, 1]) / 2
+    half_difference = (moment[0, 0] - moment[1, 1]) / 2
     psv = np.zeros((len(PSV_SOURCES), 5))
-    psv[:, 0] = 0.0, force[2], mean, 0.0, moment[2, 2]
-    psv[0, 1:3], psv[3, 1:3] = force[:2], moment[:2, 2]
-    psv[2, 3:] = half, moment[0, 1]
+    psv[:, 0] = 0.0, force[2], half_trace, 0.0, moment[2, 2]
+    psv[0, 1:3] = force[:2]
+    psv[3, 1:3] = moment[:2, 2]
+    psv[2, 3:] = half_difference, moment[0, 1]
     sh = np.zeros((len(SH_SOURCES), 5))
-    sh[0, 1:3], sh[2, 1:3] = force[:2], moment[:2, 2]
-    sh[1, 3:] = half / 2, moment[0, 1] / 2
+    sh[0, 1:3] = force[:2]
+    sh[2, 1:3] = moment[:2, 2]
+    sh[1, 3:] = half_difference / 2, moment[0, 1] / 2
     return psv, sh
 
 
@@ -149,38 +157,42 @@ def _scattered(
     receivers: np.ndarray,
     mixes: tuple[np.ndarray, np.ndarray],
     spectrum: Spectrum,
-    pressed: bool,
+    is_pressure: bool,
 ) -> np.ndarray:
     """Return what the interfaces add in x, y, z (receiver, 3 or 1, frequency)."""
     x, y = (receivers - position)[:, :2].T
-    offsets, azimuths = np.hypot(x, y), np.arctan2(y, x)
+    offsets = np.hypot(x, y)
+    azimuths = np.arctan2(y, x)
     depths = np.array([decay_length(stack, position[2], z) for z in receivers[:, 2]])
-    used = np.flatnonzero(mixes[0].any(axis=0) | mixes[1].any(axis=0))
-    polar = np.zeros((len(receivers), 1 if pressed else 3, spectrum.s.size), complex)
+    weight_columns = np.flatnonzero(mixes[0].any(axis=0) | mixes[1].any(axis=0))
+    polar = np.zeros((len(receivers), 1 if is_pressure else 3, spectrum.s.size), complex)
     for column, s in enumerate(spectrum.s):
         for path in paths(s, stack.speeds, offsets, depths):
-            psv = solve(stack, position[2], s, path.k, "psv", mixes[0][:, used])
+            psv = solve(stack, position[2], s, path.k, "psv", mixes[0][:, weight_columns])
             sh = (
-                solve(stack, position[2], s, path.k, "sh", mixes[1][:, used])
-                if mixes[1].any() and not pressed
+                solve(stack, position[2], s, path.k, "sh", mixes[1][:, weight_columns])
+                if mixes[1].any() and not is_pressure
                 else None
             )
             for index, z in enumerate(receivers[:, 2]):
-                wet = stack.media[stack.layer_at(z)].vs == 0
-                transverse = None if sh is None or wet else sh.field(z)[:, 0]
-                integrals = _Hankel(path, used, offsets[index], azimuths[index])
+                in_fluid = stack.media[stack.layer_at(z)].vs == 0
+                transverse = None if sh is None or in_fluid else sh.field(z)[:, 0]
+                integrals = _Hankel(path, weight_columns, offsets[index], azimuths[index])
                 polar[index, :, column] += (
                     integrals.scalar(-psv.field(z)[:, 3])
-                    if pressed
+                    if is_pressure
                     else integrals.vector(psv.field(z), transverse)
                 )
-    return polar if pressed else _to_axes(polar, azimuths)
+    return polar if is_pressure else _to_axes(polar, azimuths)
 
 
 def _to_axes(polar: np.ndarray, azimuths: np.ndarray) -> np.ndarray:
     """Turn components r, phi, z into x, y, z."""
-    cosine, sine = np.cos(azimuths)[:, None], np.sin(azimuths)[:, None]
-    radial, transverse, down = polar[:, 0], polar[:, 1], polar[:, 2]
+    cosine = np.cos(azimuths)[:, None]
+    sine = np.sin(azimuths)[:, None]
+    radial = polar[:, 0]
+    transverse = polar[:, 1]
+    down = polar[:, 2]
     return np.stack(
         [radial * cosine - transverse * sine, radial * sine + transverse * cosine, down], axis=1
     )
@@ -216,8 +228,9 @@ class _Hankel:
         """Return r, phi, z components from U, W (k, component, column) and V (k, column)."""
         total = np.zeros(3, complex)
         for column, ((w, slope, curve), (plain, ratio, derivative)) in enumerate(self._weights()):
-            u, down = field[:, 0, column], field[:, 1, column]
-            total += w * (derivative @ u), slope * (ratio @ u), w * (plain @ down)
+            u = field[:, 0, column]
+            vertical = field[:, 1, column]
+            total += w * (derivative @ u), slope * (ratio @ u), w * (plain @ vertical)
             if transverse is not None:
                 v = 1j * transverse[:, column]
                 total[:2] += curve * (ratio @ v), -slope * (derivative @ v)
@@ -241,15 +254,15 @@ def _direct(
     medium: Medium,
     force: np.ndarray,
     moment: np.ndarray,
-    pressed: bool,
+    is_pressure: bool,
 ) -> np.ndarray:
     """Return the whole-space wave (3 or 1, frequency)."""
-    total = np.zeros((1 if pressed else 3, s.size), complex)
+    total = np.zeros((1 if is_pressure else 3, s.size), complex)
     for field, strength in (
         (whole_space.force_field(force, medium), force),
         (whole_space.moment_field(moment, medium), moment),
     ):
-        if strength.any() and pressed:
+        if strength.any() and is_pressure:
             total -= whole_space.stress_from_gradient(field(x, s, 1), medium)[2, 2]
         elif strength.any():
             total += field(x, s, 0)

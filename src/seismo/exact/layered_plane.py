@@ -85,17 +85,17 @@ def _respond(
     position = np.asarray(position, float)
     receivers = np.atleast_2d(np.asarray(receivers, float))
     spectrum = transform(source, dt, suppression=1e-8, cut=cut)
-    stressed = quantity.startswith("stress")
+    is_stress = quantity.startswith("stress")
     total = np.zeros((len(receivers), 2, spectrum.s.size), complex)
     for members in groups(stack, position[-1], receivers, receivers[:, 0] - position[0]):
         total[members] += _scattered(
-            stack, position, receivers[members], weights, spectrum, stressed
+            stack, position, receivers[members], weights, spectrum, is_stress
         )
-    home = stack.layer_at(position[1])
+    source_layer = stack.layer_at(position[1])
     for index, receiver in enumerate(receivers):
-        if stack.layer_at(receiver[1]) == home:
+        if stack.layer_at(receiver[1]) == source_layer:
             total[index] += _direct(
-                receiver - position, spectrum.s, stack.media[home], weights, stressed
+                receiver - position, spectrum.s, stack.media[source_layer], weights, is_stress
             )
     return spectrum.to_time(total * spectrum.s ** (power + _POWERS[quantity]))
 
@@ -117,8 +117,8 @@ def groups(
     depths = np.array([decay_length(stack, source_depth, z) for z in receivers[:, -1]])
     if np.any(np.hypot(offsets, receivers[:, -1] - source_depth) == 0):
         raise SeismoError("a receiver lies on the source, where no wave is finite")
-    down = steep(np.abs(offsets), depths)
-    return [np.flatnonzero(mask) for mask in (down, ~down) if mask.any()]
+    steep_receivers = steep(np.abs(offsets), depths)
+    return [np.flatnonzero(mask) for mask in (steep_receivers, ~steep_receivers) if mask.any()]
 
 
 def _scattered(
@@ -127,7 +127,7 @@ def _scattered(
     receivers: np.ndarray,
     weights: np.ndarray,
     spectrum: Spectrum,
-    stressed: bool,
+    is_stress: bool,
 ) -> np.ndarray:
     """Return what the interfaces add, (receiver, 2, frequency)."""
     x = receivers[:, 0] - position[0]
@@ -138,30 +138,33 @@ def _scattered(
         for path in paths(s, stack.speeds, np.abs(x), depths):
             waves = solve(stack, position[1], s, path.k, "psv", mix)
             for z in np.unique(receivers[:, 1]):
-                at = np.flatnonzero(receivers[:, 1] == z)
-                field = waves.field(z)[:, 2 * stressed : 2 * stressed + 2]
-                result[at, :, column] += _transform(path, field, x[at])
+                indices = np.flatnonzero(receivers[:, 1] == z)
+                field = waves.field(z)[:, 2 * is_stress : 2 * is_stress + 2]
+                result[indices, :, column] += _transform(path, field, x[indices])
     return result
 
 
 def _transform(path: Path, field: np.ndarray, x: np.ndarray) -> np.ndarray:
     """Return the inverse Fourier transform (receiver, 2) of the fields (k, 2, parity)."""
-    even, odd = field[..., 0], field[..., 1]
+    even = field[..., 0]
+    odd = field[..., 1]
     phase = path.k * np.abs(x)[:, None]
     if path.travelling == 0:
-        cosine, sine = np.cos(phase), np.sin(phase)
+        cosine = np.cos(phase)
+        sine = np.sin(phase)
     else:
         cosine = 0.5 * np.exp(1j * path.travelling * phase)
         sine = -1j * path.travelling * cosine
-    cosine, sine = cosine * path.weights / np.pi, sine * path.weights / np.pi
+    cosine = cosine * path.weights / np.pi
+    sine = sine * path.weights / np.pi
     sine = sine * np.sign(x)[:, None]
     horizontal = 1j * cosine @ odd[:, 0] - sine @ even[:, 0]
-    down = cosine @ even[:, 1] + 1j * sine @ odd[:, 1]
-    return np.stack([horizontal, down], -1)
+    vertical = cosine @ even[:, 1] + 1j * sine @ odd[:, 1]
+    return np.stack([horizontal, vertical], -1)
 
 
 def _direct(
-    x: np.ndarray, s: np.ndarray, medium: Medium, weights: np.ndarray, stressed: bool
+    x: np.ndarray, s: np.ndarray, medium: Medium, weights: np.ndarray, is_stress: bool
 ) -> np.ndarray:
     """Return the whole-space wave (2, frequency)."""
     moment = np.array([[weights[2], weights[3]], [weights[3], weights[4]]])
@@ -170,7 +173,7 @@ def _direct(
         (whole_space.force_field(weights[:2], medium), weights[:2]),
         (whole_space.moment_field(moment, medium), moment),
     ):
-        if strength.any() and stressed:
+        if strength.any() and is_stress:
             total += whole_space.stress_from_gradient(field(x, s, 1), medium)[1]
         elif strength.any():
             total += field(x, s, 0)

@@ -53,9 +53,9 @@ def residual_shift(trace: np.ndarray, reference: np.ndarray) -> float:
     shift = float(np.argmax(np.fft.irfft(cross, padded)))
     shift -= padded if shift > padded / 2 else 0
     for _ in range(8):
-        turned = cross * np.exp(1j * omega * shift)
-        curvature = np.sum(omega**2 * turned.real)
-        shift -= float(np.clip(np.sum(omega * turned.imag) / curvature, -0.5, 0.5))
+        shifted = cross * np.exp(1j * omega * shift)
+        curvature = np.sum(omega**2 * shifted.real)
+        shift -= float(np.clip(np.sum(omega * shifted.imag) / curvature, -0.5, 0.5))
     return shift
 
 
@@ -94,12 +94,13 @@ def time_frequency_misfit(
     """
     trace, reference = _pair(trace, reference)
     f = np.geomspace(f_min, f_max, frequencies)
-    first, second = wavelet_transform(trace, dt, f, w0), wavelet_transform(reference, dt, f, w0)
-    weight = np.abs(second)
+    transform = wavelet_transform(trace, dt, f, w0)
+    reference_transform = wavelet_transform(reference, dt, f, w0)
+    weight = np.abs(reference_transform)
     plane = (-2, -1)
-    envelope = np.sqrt(np.sum((np.abs(first) - weight) ** 2, axis=plane))
-    turn = np.angle(first * np.conj(second)) / np.pi
-    phase = np.sqrt(np.sum((weight * turn) ** 2, axis=plane))
+    envelope = np.sqrt(np.sum((np.abs(transform) - weight) ** 2, axis=plane))
+    phase_difference = np.angle(transform * np.conj(reference_transform)) / np.pi
+    phase = np.sqrt(np.sum((weight * phase_difference) ** 2, axis=plane))
     norm = np.sqrt(np.sum(weight**2, axis=plane)).max()
     return Misfit(envelope / norm, phase / norm)
 
@@ -128,7 +129,8 @@ def convergence_orders(steps: np.ndarray, errors: np.ndarray) -> np.ndarray:
 
 
 def _pair(trace: np.ndarray, reference: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    trace, reference = np.asarray(trace, float), np.asarray(reference, float)
+    trace = np.asarray(trace, float)
+    reference = np.asarray(reference, float)
     if trace.shape != reference.shape or not reference.any():
         raise SeismoError(
             f"a trace {trace.shape} is compared with a non-zero reference of the same shape, "

@@ -23,26 +23,27 @@ def radial_derivatives(distance: float, k: np.ndarray, dimensions: int, order: i
     decay = np.exp(-z)
     if dimensions == 3:
         scale = decay / (4 * np.pi)
-        rows = [
+        derivatives = [
             (-1) ** n * np.polyval(_THETA[n], z) / distance ** (2 * n + 1) for n in range(order + 1)
         ]
     else:
         scale = decay / (2 * np.pi)
-        rows = [(-k / distance) ** n * kve(n, z) for n in range(order + 1)]
-    return np.array(rows) * scale
+        derivatives = [(-k / distance) ** n * kve(n, z) for n in range(order + 1)]
+    return np.array(derivatives) * scale
 
 
 def _pairings(indices: tuple[int, ...], x: np.ndarray) -> np.ndarray:
     """Return the polynomials in x that multiply D^(m-p) phi, for p = 0..m//2 pairs."""
     if not indices:
         return np.ones(1)
-    first, rest = indices[0], indices[1:]
+    first = indices[0]
+    others = indices[1:]
     total = np.zeros(len(indices) // 2 + 1)
-    single = x[first] * _pairings(rest, x)
+    single = x[first] * _pairings(others, x)
     total[: single.size] += single
-    for place, other in enumerate(rest):
-        if other == first:
-            paired = _pairings(rest[:place] + rest[place + 1 :], x)
+    for position, index in enumerate(others):
+        if index == first:
+            paired = _pairings(others[:position] + others[position + 1 :], x)
             total[1 : 1 + paired.size] += paired
     return total
 

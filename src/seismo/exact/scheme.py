@@ -21,10 +21,10 @@ def taylor_coefficients(order: int) -> np.ndarray:
     m = np.arange(1, order // 2 + 1)
     odd = 2.0 * m - 1
     squares = odd**2
-    others = [
+    products = [
         np.prod(np.delete(squares, i) / (np.delete(squares, i) - squares[i])) for i in range(m.size)
     ]
-    return np.array(others) / odd
+    return np.array(products) / odd
 
 
 def discrete_derivative(k: np.ndarray, spacing: float, coefficients: np.ndarray) -> np.ndarray:

@@ -59,20 +59,24 @@ def _respond(
     quantity: str,
     surface: float | None,
 ) -> np.ndarray:
-    receivers, position = np.atleast_2d(np.asarray(receivers, float)), np.asarray(position, float)
+    receivers = np.atleast_2d(np.asarray(receivers, float))
+    position = np.asarray(position, float)
     images = [(position, moment)]
     if surface is not None:
-        mirrored = None if moment is None else moment * np.array([1.0, -1.0])
-        images.append((np.array([position[0], 2 * surface - position[1]]), mirrored))
+        image_moment = None if moment is None else moment * np.array([1.0, -1.0])
+        images.append((np.array([position[0], 2 * surface - position[1]]), image_moment))
     power = {"displacement": 0, "velocity": 1, "stress": 0, "stress_rate": 1}[quantity]
     extra = int(quantity.startswith("stress"))
 
     def transfer(s: np.ndarray) -> np.ndarray:
-        rows = [
-            sum(_green(x - place, strength, s, vs, extra) for place, strength in images)
+        responses = [
+            sum(
+                _green(x - image_position, strength, s, vs, extra)
+                for image_position, strength in images
+            )
             for x in receivers
         ]
-        return np.array(rows) * s**power / (1.0 if extra else rho * vs**2)
+        return np.array(responses) * s**power / (1.0 if extra else rho * vs**2)
 
     return respond(transfer, source, dt)
 

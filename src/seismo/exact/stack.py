@@ -42,9 +42,9 @@ class Stack:
 
     def __post_init__(self) -> None:
         """Refuse a stack whose depths do not bound its layers."""
-        wanted = len(self.media) - (not self.free_surface)
-        if len(self.depths) != wanted or np.any(np.diff(self.depths) <= 0):
-            raise SeismoError(f"a stack of {len(self.media)} media needs {wanted} growing depths")
+        expected = len(self.media) - (not self.free_surface)
+        if len(self.depths) != expected or np.any(np.diff(self.depths) <= 0):
+            raise SeismoError(f"a stack of {len(self.media)} media needs {expected} growing depths")
 
     @property
     def bounds(self) -> list[tuple[float, float]]:
@@ -76,7 +76,8 @@ def psv_waves(medium: Medium, s: complex, k: np.ndarray) -> tuple[np.ndarray, np
     if medium.vs == 0:
         vectors = np.zeros((k.size, 2, 4, 1), complex)
         vectors[:, :, 0, 0] = k[:, None]
-        vectors[:, 0, 1, 0], vectors[:, 1, 1, 0] = -nu, nu
+        vectors[:, 0, 1, 0] = -nu
+        vectors[:, 1, 1, 0] = nu
         vectors[:, :, 3, 0] = medium.rho * s**2
         return nu[:, None], vectors
     eta = vertical(k, s, medium.vs)
@@ -84,9 +85,16 @@ def psv_waves(medium: Medium, s: complex, k: np.ndarray) -> tuple[np.ndarray, np
     bend = mu * (2 * k**2 + (s / medium.vs) ** 2)
     vectors = np.empty((k.size, 2, 4, 2), complex)
     for side, sign in ((0, 1), (1, -1)):
-        p, q = vectors[:, side, :, 0], vectors[:, side, :, 1]
-        p[:, 0], p[:, 1], p[:, 2], p[:, 3] = k, -sign * nu, -sign * 2 * mu * k * nu, bend
-        q[:, 0], q[:, 1], q[:, 2], q[:, 3] = sign * eta, -k, -bend, sign * 2 * mu * k * eta
+        p = vectors[:, side, :, 0]
+        q = vectors[:, side, :, 1]
+        p[:, 0] = k
+        p[:, 1] = -sign * nu
+        p[:, 2] = -sign * 2 * mu * k * nu
+        p[:, 3] = bend
+        q[:, 0] = sign * eta
+        q[:, 1] = -k
+        q[:, 2] = -bend
+        q[:, 3] = sign * 2 * mu * k * eta
     return np.stack([nu, eta], axis=-1), vectors
 
 
@@ -94,7 +102,8 @@ def sh_waves(medium: Medium, s: complex, k: np.ndarray) -> tuple[np.ndarray, np.
     """Return the slope (k, 1) and the vectors (k, side, 2, 1) of V and the stress along z of SH."""
     eta = vertical(k, s, medium.vs)
     vectors = np.ones((k.size, 2, 2, 1), complex)
-    vectors[:, 0, 1, 0], vectors[:, 1, 1, 0] = -medium.mu * eta, medium.mu * eta
+    vectors[:, 0, 1, 0] = -medium.mu * eta
+    vectors[:, 1, 1, 0] = medium.mu * eta
     return eta[:, None], vectors
 
 
@@ -138,13 +147,14 @@ class PlaneWaves:
         """
         layer = self.stack.layer_at(z)
         top, bottom = self.stack.bounds[layer]
-        slopes, vectors = self.slopes[layer], self.vectors[layer]
+        slopes = self.slopes[layer]
+        vectors = self.vectors[layer]
         amplitudes = self.amplitudes[layer]
         if slopes is None or vectors is None or amplitudes is None:
             raise SeismoError(f"depth {z} m is in a fluid, where there are no SH waves")
-        ways = np.stack([_decay(slopes, z - top), _decay(slopes, bottom - z)], 1)
-        moved = amplitudes * ways[..., None]
-        return vectors[:, 0] @ moved[:, 0] + vectors[:, 1] @ moved[:, 1]
+        decay = np.stack([_decay(slopes, z - top), _decay(slopes, bottom - z)], 1)
+        at_depth = amplitudes * decay[..., None]
+        return vectors[:, 0] @ at_depth[:, 0] + vectors[:, 1] @ at_depth[:, 1]
 
 
 def _decay(slopes: np.ndarray, distance: float) -> np.ndarray:
@@ -152,26 +162,32 @@ def _decay(slopes: np.ndarray, distance: float) -> np.ndarray:
 
 
 def solve(
-    stack: Stack, source_depth: float, s: complex, k: np.ndarray, kind: str, mix: np.ndarray
+    stack: Stack,
+    source_depth: float,
+    s: complex,
+    k: np.ndarray,
+    kind: str,
+    combinations: np.ndarray,
 ) -> PlaneWaves:
     """Return the waves in the stack for one s and wavenumbers k; kind is "psv" or "sh".
 
     mix (PSV_SOURCES or SH_SOURCES, column): each column is one combination of the unit sources.
     """
-    origin = stack.layer_at(source_depth)
+    source_layer = stack.layer_at(source_depth)
     psv = kind == "psv"
-    slopes, vectors = [], []
+    slopes = []
+    vectors = []
     for medium in stack.media:
-        bare = not psv and medium.vs == 0
-        pair = (None, None) if bare else (psv_waves if psv else sh_waves)(medium, s, k)
-        slopes.append(pair[0])
-        vectors.append(pair[1])
-    if slopes[origin] is None:
+        is_absent = not psv and medium.vs == 0
+        wave = (None, None) if is_absent else (psv_waves if psv else sh_waves)(medium, s, k)
+        slopes.append(wave[0])
+        vectors.append(wave[1])
+    if slopes[source_layer] is None:
         raise SeismoError("an SH source cannot lie in a fluid")
-    radiated = (psv_source if psv else sh_source)(stack.media[origin], s, k) @ mix
+    radiated = (psv_source if psv else sh_source)(stack.media[source_layer], s, k) @ combinations
     columns, unknowns = _columns(stack, slopes)
     matrix, right = _conditions(
-        stack, slopes, vectors, columns, unknowns, origin, source_depth, radiated
+        stack, slopes, vectors, columns, unknowns, source_layer, source_depth, radiated
     )
     scale = np.abs(matrix).max(axis=2, keepdims=True)
     solution = np.linalg.solve(matrix / scale, right / scale)
@@ -180,17 +196,18 @@ def solve(
         if slope is None:
             amplitudes.append(None)
             continue
-        found = np.zeros((k.size, 2, slope.shape[1], radiated.shape[-1]), complex)
+        layer_amplitudes = np.zeros((k.size, 2, slope.shape[1], radiated.shape[-1]), complex)
         for side in (0, 1):
             if columns[index][side] is not None:
-                found[:, side] = solution[:, columns[index][side]]
-        amplitudes.append(found)
+                layer_amplitudes[:, side] = solution[:, columns[index][side]]
+        amplitudes.append(layer_amplitudes)
     return PlaneWaves(stack, slopes, vectors, amplitudes)
 
 
 def _columns(stack: Stack, slopes: list) -> tuple[list, int]:
     """Return for every layer the columns of its down and up going waves, None where none can be."""
-    columns, count = [], 0
+    columns = []
+    count = 0
     for slope, (top, bottom) in zip(slopes, stack.bounds, strict=True):
         sides = []
         for edge in (top, bottom):
@@ -208,14 +225,14 @@ def _conditions(
     vectors: list,
     columns: list,
     unknowns: int,
-    origin: int,
+    source_layer: int,
     source_depth: float,
     radiated: np.ndarray,
 ) -> tuple[np.ndarray, np.ndarray]:
     """Return the matrix (k, row, wave) and right side (k, row, source) of all interfaces."""
     size = radiated.shape[0]
     matrix = np.zeros((size, unknowns, unknowns), complex)
-    right = np.zeros((size, unknowns, radiated.shape[-1]), complex)
+    right_side = np.zeros((size, unknowns, radiated.shape[-1]), complex)
     row = 0
     for depth in stack.depths:
         below = stack.bounds.index(next(b for b in stack.bounds if b[0] == depth))
@@ -233,15 +250,17 @@ def _conditions(
                     vectors,
                     columns,
                 )
-                if layer == origin:
+                if layer == source_layer:
                     side = 1 if layer == below else 0
                     waves = (
                         radiated[:, side]
                         * np.exp(-slopes[layer] * abs(depth - source_depth))[..., None]
                     )
-                    right[:, row] -= sign * (vectors[layer][:, side, None, component] @ waves)[:, 0]
+                    right_side[:, row] -= (
+                        sign * (vectors[layer][:, side, None, component] @ waves)[:, 0]
+                    )
             row += 1
-    return matrix, right
+    return matrix, right_side
 
 
 def _continuous(slopes: list, vectors: list, pairs: list) -> list:

@@ -46,32 +46,37 @@ def group_velocities(
 ) -> np.ndarray:
     """Return the group velocity (frequency) m/s, d omega / d k by a centred difference."""
     f = np.asarray(frequencies, float)
-    low, high = f * (1 - 1e-4), f * (1 + 1e-4)
+    low = f * (1 - 1e-4)
+    high = f * (1 + 1e-4)
     k = [g / phase_velocities(stack, g, mode, kind) for g in (low, high)]
     return (high - low) / (k[1] - k[0])
 
 
 def _root(stack: Stack, omega: float, mode: int, secular: Callable, samples: int) -> float:
     """Return the mode-th zero over phase velocity, counted from the slowest."""
-    slowest, deepest = min(m.vs for m in stack.media), stack.media[-1].vs
-    marks = sorted({c for c in stack.speeds if slowest <= c < deepest} | {deepest})
-    marks = [0.7 * slowest, *marks]
-    found = 0
-    for low, high in pairwise(marks):
-        trial = np.linspace(low, high, samples)
-        trial[0], trial[-1] = low * (1 + 1e-10), high * (1 - 1e-10)
-        values = np.array([secular(stack, omega, c) for c in trial])
-        for place in np.flatnonzero(values[1:] * values[:-1] < 0):
-            if found == mode:
+    slowest = min(m.vs for m in stack.media)
+    half_space_speed = stack.media[-1].vs
+    bounds = sorted(
+        {c for c in stack.speeds if slowest <= c < half_space_speed} | {half_space_speed}
+    )
+    bounds = [0.7 * slowest, *bounds]
+    zeros = 0
+    for low, high in pairwise(bounds):
+        trial_speeds = np.linspace(low, high, samples)
+        trial_speeds[0] = low * (1 + 1e-10)
+        trial_speeds[-1] = high * (1 - 1e-10)
+        determinants = np.array([secular(stack, omega, c) for c in trial_speeds])
+        for interval in np.flatnonzero(determinants[1:] * determinants[:-1] < 0):
+            if zeros == mode:
                 return float(
                     brentq(
                         lambda c: secular(stack, omega, c),
-                        trial[place],
-                        trial[place + 1],
+                        trial_speeds[interval],
+                        trial_speeds[interval + 1],
                         xtol=1e-10 * low,
                     )
                 )
-            found += 1
+            zeros += 1
     return float("nan")
 
 
@@ -82,7 +87,8 @@ def _shapes(k: float, omega: float, c: float, thickness: float, z: float) -> np.
     if np.isinf(thickness):
         return np.array([[1.0], [-nu]])
     if square > 0:
-        down, up = np.exp(-nu * z), np.exp(-nu * (thickness - z))
+        down = np.exp(-nu * z)
+        up = np.exp(-nu * (thickness - z))
         return np.array([[down, up], [-nu * down, nu * up]])
     return np.array([[np.cos(nu * z), np.sin(nu * z) / nu], [-nu * np.sin(nu * z), np.cos(nu * z)]])
 
@@ -120,7 +126,8 @@ def _determinant(stack: Stack, columns: Callable, half: int) -> float:
     """Return the determinant of the free surface and all welded interfaces (2 half rows each)."""
     size = half * (2 * len(stack.media) - 1)
     matrix = np.zeros((size, size))
-    row, column = 0, 0
+    row = 0
+    column = 0
     for index, (medium, (top, bottom)) in enumerate(zip(stack.media, stack.bounds, strict=True)):
         thickness = bottom - top
         upper = columns(medium, thickness, 0.0)

@@ -33,21 +33,22 @@ def paths(s: complex, speeds: list[float], offsets: np.ndarray, depths: np.ndarr
     offsets (receiver) m horizontal; depths (receiver) m: the vertical way over which f decays;
     either all offsets exceed their depths or none does (see `steep`).
     """
-    slow, fast = min(speeds), max(speeds)
-    reach = offsets + depths
-    corner = 1.7 * abs(s) / slow
-    step = min(2.0 * s.real / fast, 6.0 / max(offsets.max(), 1e-3 * depths.max()))
+    slowest = min(speeds)
+    fastest = max(speeds)
+    distance = offsets + depths
+    corner = 1.7 * abs(s) / slowest
+    step = min(2.0 * s.real / fastest, 6.0 / max(offsets.max(), 1e-3 * depths.max()))
     if steep(offsets, depths).all():
         end = corner + _REACH / depths.min()
-        return [Path(*_panels(_edges(corner, end, step, 6.0 / reach.max())), 0)]
+        return [Path(*_panels(_edges(corner, end, step, 6.0 / distance.max())), 0)]
     corner = max(corner, 2.0 / offsets.min())
     k, weights = _panels(_edges(corner, corner, step, step))
     result = [Path(k, weights, 0)]
-    length = np.sqrt(2) * _REACH / reach.min()
-    tail, tail_weights = _panels(_growing(length, min(6.0 / reach.max(), corner / 4)))
-    for way in (1, -1):
-        turn = np.exp(0.25j * np.pi * way)
-        result.append(Path(corner + turn * tail, turn * tail_weights, way))
+    length = np.sqrt(2) * _REACH / distance.min()
+    tail, tail_weights = _panels(_growing(length, min(6.0 / distance.max(), corner / 4)))
+    for sign in (1, -1):
+        rotation = np.exp(0.25j * np.pi * sign)
+        result.append(Path(corner + rotation * tail, rotation * tail_weights, sign))
     return result
 
 
@@ -57,11 +58,11 @@ def steep(offsets: np.ndarray, depths: np.ndarray) -> np.ndarray:
 
 
 def _edges(corner: float, end: float, step: float, far_step: float) -> np.ndarray:
-    near = np.linspace(0.0, corner, int(np.ceil(corner / step)) + 1)
+    edges = np.linspace(0.0, corner, int(np.ceil(corner / step)) + 1)
     if end <= corner:
-        return near
+        return edges
     first = min(far_step, max(step, corner / 4))
-    return np.concatenate([near, corner + _growing(end - corner, first)[1:]])
+    return np.concatenate([edges, corner + _growing(end - corner, first)[1:]])
 
 
 def _growing(length: float, first: float) -> np.ndarray:

@@ -106,7 +106,8 @@ def _respond(
 
 def _scalars(x: np.ndarray, s: np.ndarray, medium: Medium, order: int) -> tuple:
     """Return D^n of phi_vs / vs^2 and of (phi_vp - phi_vs) / s^2."""
-    r, d = float(np.linalg.norm(x)), len(x)
+    r = float(np.linalg.norm(x))
+    d = len(x)
     compression = radial_derivatives(r, s / medium.vp, d, order)
     if medium.vs == 0:
         return np.zeros_like(compression), compression / s**2
@@ -118,9 +119,9 @@ def force_field(force: np.ndarray, medium: Medium) -> Callable[..., np.ndarray]:
     """Return a function giving u_i (extra = 0) or d_l u_i (extra = 1) per unit spectrum."""
 
     def field(x: np.ndarray, s: np.ndarray, extra: int) -> np.ndarray:
-        shear, both = _scalars(x, s, medium, 2 + extra)
+        shear, difference = _scalars(x, s, medium, 2 + extra)
         first = np.multiply.outer(force, gradient_tensor(x, shear, extra))
-        second = np.tensordot(force, gradient_tensor(x, both, 2 + extra), (0, 0))
+        second = np.tensordot(force, gradient_tensor(x, difference, 2 + extra), (0, 0))
         return (first + second) / medium.rho
 
     return field
@@ -130,9 +131,9 @@ def moment_field(moment: np.ndarray, medium: Medium) -> Callable[..., np.ndarray
     """Return the same for a moment tensor."""
 
     def field(x: np.ndarray, s: np.ndarray, extra: int) -> np.ndarray:
-        shear, both = _scalars(x, s, medium, 3 + extra)
+        shear, difference = _scalars(x, s, medium, 3 + extra)
         first = np.tensordot(moment, gradient_tensor(x, shear, 1 + extra), (1, 0))
-        second = np.tensordot(moment, gradient_tensor(x, both, 3 + extra), ((0, 1), (0, 1)))
+        second = np.tensordot(moment, gradient_tensor(x, difference, 3 + extra), ((0, 1), (0, 1)))
         return -(first + second) / medium.rho
 
     return field

@@ -1,9 +1,9 @@
 """Arrays in files of other programs: NumPy .npy, HDF5 and raw binary.
 
-A reader takes the path and the specification and returns the array as it lies in the file; a new
-format is one more function in `READERS`. Files are data from outside: headers are checked before
-anything is read, nothing in them can name another file or run code, sizes are bounded, and names
-are shown as printable text.
+A reader takes the path and the specification and returns the array with the axes of the file; a new
+format is one more function in `READERS`. Files are untrusted: headers are checked before data are
+read, links to other files and pickles are refused, sizes are bounded, and names are shown as
+printable text.
 """
 
 from __future__ import annotations
@@ -52,10 +52,10 @@ def _read_npy(path: Path, spec: Any) -> np.ndarray:
             ) from None
         _check_kind(dtype, path)
         size = _size(shape, dtype, path)
-        held = path.stat().st_size - file.tell()
-    if held != size:
+        available = path.stat().st_size - file.tell()
+    if available != size:
         raise ModelError(
-            f"{path} holds {held} bytes of values, its header {shape} {dtype} needs {size}; "
+            f"{path} has {available} bytes of data, its header {shape} {dtype} needs {size}; "
             "save it again",
             "path",
         )
@@ -71,16 +71,16 @@ def _read_raw(path: Path, spec: Any) -> np.ndarray:
         )
     dtype = np.dtype(spec.dtype).newbyteorder({"little": "<", "big": ">"}[spec.byte_order])
     size = _size(tuple(spec.shape), dtype, path, "shape")
-    held = path.stat().st_size
-    if held != size:
+    available = path.stat().st_size
+    if available != size:
         raise ModelError(
-            f"{path} holds {held} bytes, this shape of {spec.dtype} needs {size}; "
+            f"{path} has {available} bytes, this shape of {spec.dtype} needs {size}; "
             "check `shape` and `dtype`",
             "shape",
         )
     _refuse_what_does_not_fit(path, size)
-    values = np.fromfile(path, dtype)
-    return values.reshape(spec.shape).astype(dtype.newbyteorder("="), copy=False)
+    array = np.fromfile(path, dtype)
+    return array.reshape(spec.shape).astype(dtype.newbyteorder("="), copy=False)
 
 
 def _read_hdf5(path: Path, spec: Any) -> np.ndarray:
@@ -92,7 +92,7 @@ def _read_hdf5(path: Path, spec: Any) -> np.ndarray:
         where = f"{path}:{printable(dataset.name)[:_SHOWN]}"
         if dataset.external or dataset.is_virtual:
             raise ModelError(
-                f"{where} keeps its values in other files, which is not followed; copy it into one",
+                f"{where} stores its values in other files, which are not read; copy it into one",
                 "dataset",
             )
         _check_kind(dataset.dtype, where, "dataset")
@@ -117,22 +117,22 @@ def _dataset(file: Any, name: str | None, path: Path) -> Any:
         names = list(islice(_datasets(file), _LISTED + 1))
         if len(names) != 1:
             raise ModelError(
-                f"missing: {path} has the datasets {_listing(names)}; say which", "dataset"
+                f"missing: {path} has the datasets {_listing(names)}; name one", "dataset"
             )
         return file[names[0]]
-    node = file
-    for step in name.strip("/").split("/"):
-        if not isinstance(node, h5py.Group) or step not in node.keys():  # noqa: SIM118
-            there = _listing(node if isinstance(node, h5py.Group) else ())
-            raise ModelError(f"no such dataset in {path}; at hand there: {there}", "dataset")
-        if not isinstance(node.get(step, getlink=True), h5py.HardLink):
+    entry = file
+    for member in name.strip("/").split("/"):
+        if not isinstance(entry, h5py.Group) or member not in entry.keys():  # noqa: SIM118
+            listing = _listing(entry if isinstance(entry, h5py.Group) else ())
+            raise ModelError(f"no such dataset in {path}; available: {listing}", "dataset")
+        if not isinstance(entry.get(member, getlink=True), h5py.HardLink):
             raise ModelError(
                 f"is a link in {path}, which is not followed; name the dataset itself", "dataset"
             )
-        node = node[step]
-    if not isinstance(node, h5py.Dataset):
-        raise ModelError(f"is a group in {path}, of {_listing(node)}; name a dataset", "dataset")
-    return node
+        entry = entry[member]
+    if not isinstance(entry, h5py.Dataset):
+        raise ModelError(f"is a group in {path}, of {_listing(entry)}; name a dataset", "dataset")
+    return entry
 
 
 def _datasets(file: Any) -> Iterator[str]:
@@ -146,39 +146,39 @@ def _datasets(file: Any) -> Iterator[str]:
 
 
 def _listing(names: Iterable[str]) -> str:
-    """Format the first names of some."""
+    """Format the first names of an iterable."""
     shown = [printable(name)[:_SHOWN] for name in islice(names, _LISTED + 1)]
     return ", ".join([*shown[:_LISTED], *["and others"] * (len(shown) > _LISTED)]) or "none"
 
 
 def _check_kind(dtype: np.dtype, where: Any, key: str = "path") -> None:
     if dtype.kind not in _KINDS:
-        raise ModelError(f"{where} holds {dtype}, must be real numbers", key)
+        raise ModelError(f"{where} has type {dtype}; must be real numbers", key)
 
 
 def _size(shape: Any, dtype: np.dtype, where: Any, key: str = "path") -> int:
-    """Return the bytes of an array that is worth reading.
+    """Return the size of an array in bytes, within the limits.
 
     Args:
-        shape: as the file says it.
+        shape: as in the file.
         dtype: of the values.
         where: the file, for messages.
-        key: of the scenario that a message blames.
+        key: of the scenario, for messages.
 
     Raises:
-        ModelError: it has no values, too many, or more axes than a model.
+        ModelError: it is empty, exceeds the limit, or has more axes than a model.
     """
     counts = shape if isinstance(shape, tuple) else ()
     if not 1 <= len(counts) <= MOST_AXES or any(type(n) is not int or n < 1 for n in counts):
         raise ModelError(
-            f"{where} has the shape {brief(shape)}; a model has 1 to {MOST_AXES} axes, of a point "
-            "at least",
+            f"{where} has the shape {brief(shape)}; a model has 1 to {MOST_AXES} axes of at least "
+            "one point",
             key,
         )
     size = math.prod(counts) * dtype.itemsize
     if size > LARGEST:
         raise ModelError(
-            f"{where}: shape {counts} of {dtype} is {size} bytes; up to {LARGEST} are read", key
+            f"{where}: shape {counts} of {dtype} is {size} bytes; the limit is {LARGEST}", key
         )
     return size
 
@@ -189,16 +189,16 @@ def _refuse_what_does_not_fit(where: Any, size: int) -> None:
 
 
 def too_large(where: Any, size: int) -> InsufficientMemoryError:
-    """Return the error for a file of so many bytes, more than are free."""
+    """Return the error for a file of so many bytes, more than the free memory."""
     free = machine.available_memory()
-    told = "" if free is None else f", of which {free / 1e9:.3g} GB are free"
+    of_free = "" if free is None else f", of which {free / 1e9:.3g} GB are free"
     return InsufficientMemoryError(
-        f"{where}: needs {size / 1e9:.3g} GB of memory to be read{told}; cut or thin the file out"
+        f"{where}: needs {size / 1e9:.3g} GB of memory to be read{of_free}; crop or subsample it"
     )
 
 
 def brief(what: object) -> str:
-    """Format the beginning of what a file, or a library that reads it, says."""
+    """Format the beginning of a text from a file, or from a library that reads it."""
     text = printable(str(what).partition("\n")[0])
     return (text[:117] + "..." if len(text) > 120 else text) or type(what).__name__
 

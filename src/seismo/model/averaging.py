@@ -1,12 +1,11 @@
-"""The effective medium of a grid: what one number per cell must be for waves to see the true one.
+"""The effective medium of a grid: the parameters of each cell that preserve reflections.
 
-A grid point that simply takes the earth's value at its place moves every interface to a cell face
-and makes its reflections first-order wrong. Averages over the cell about the point keep them second
-order (Moczo et al. 2002, BSSA 92, 3042-3066; Backus 1962, JGR 67): where motion is common to all
-parts of a cell, what resists it adds up (arithmetic mean), where stress is common, what yields to
-it does (harmonic mean):
+Point values of the earth move every interface to a cell face, with first-order errors of its
+reflections. Averages over the cell about the point make them second order (Moczo et al. 2002, BSSA
+92, 3042-3066; Backus 1962, JGR 67): quantities that multiply a common motion have the arithmetic
+mean, those that multiply a common stress the harmonic mean:
 
-    rho  arithmetic                        (parts move together; fluids: `effective_density`)
+    rho  arithmetic                        (common velocity; fluids: `effective_density`)
     rho vp^2, rho vs^2  harmonic           (stress on the interface is continuous)
     1 / vp^2  arithmetic                   (density constant: compliance is proportional to it)
 
@@ -16,15 +15,14 @@ l = 1 - 2 vs^2 / vp^2 = lambda / (lambda + 2 mu) and angle brackets for arithmet
     c33 = 1 / <1 / (rho vp^2)>,   c13 = <l> c33,   c11 = <4 rho vs^2 (1 - vs^2 / vp^2)> + <l> c13,
     c44 = 1 / <1 / (rho vs^2)>,   c66 = <rho vs^2>
 
-(`_stiffness` says what a dipping contact gets.)
+(`_stiffness` has the tensor of a dipping contact.)
 
-The shear modulus is 0 as soon as any part of the cell is fluid: the contact cannot hold shear. But
-c44, from which a grid makes the stiffness between nodes, is that of the solid where this fills more
-than half of the cell, and 0 elsewhere: between a node of each kind it vanishes all the same, and
-the solid does not lose its shear a whole row beyond the contact
-(`seismo.equations.elastic.fluid_solid_contact` sees to the rest where it is horizontal). The
-average is over a box of one grid spacing about any point asked for; where the earth varies with z
-only, it is sharper than that (`seismo.model.column`).
+The shear modulus is 0 in any cell with fluid: a fluid-solid contact transmits no shear. But c44,
+from which the stiffness between nodes is computed, is that of the solid where this fills more than
+half of the cell, and 0 elsewhere: between a fluid and a solid node it vanishes, and the solid keeps
+its shear stiffness up to the contact (`seismo.equations.elastic.fluid_solid_contact` treats
+horizontal contacts). The average is over a box of one grid spacing about each point; where the
+earth varies with z only, a sharper kernel is used (`seismo.model.column`).
 
 Symbols: z, y, x coordinates (m), vp, vs (m/s), rho (kg/m3), moduli (Pa).
 """
@@ -51,6 +49,7 @@ from seismo.model.cells import (
     tensor,
     tilt,
     uneven_cells,
+    unique_axes,
 )
 from seismo.model.earth import Earth
 from seismo.model.layered import Bounds
@@ -68,8 +67,8 @@ _MEANS: dict[str, Callable[[Samples], np.ndarray]] = {
     "solid_compliance": lambda s: np.where(s["vs"] > 0.0, 1.0 / (s["rho"] * s["vs"] ** 2), 0.0),
     "square_slowness": lambda s: s["vp"] ** -2,
     **effective_density.MEANS,
-    "tilt": lambda s: np.zeros_like(s["rho"]),  # found for cut cells only, by `tilt`
-    "slips": lambda s: np.zeros_like(s["rho"]),  # found by `_straighten`
+    "tilt": lambda s: np.zeros_like(s["rho"]),  # computed for cut cells only, by `tilt`
+    "slips": lambda s: np.zeros_like(s["rho"]),  # computed by `_straighten`
 }
 # Down a column: what formulas average once more, from the nodes to the points between them, and
 # what resists strains along the contacts of layers.
@@ -82,32 +81,34 @@ _STIFFNESS = (
 
 
 def _stiffness(m: Samples) -> dict[str, np.ndarray]:
-    """Backus' stiffness of a cell, turned as the contact dips that cuts it (sin^2 of that: `tilt`).
+    """Return Backus' stiffness of a cell, rotated by the dip of its contact (sin^2: `tilt`).
 
-    What such a tensor has beside these (c15, c35 in 2-D) is left out. Harmonic means in all
-    directions stand where it has no place among them, in 3-D (`tilt` is 2), and where fluid and
-    solid share the cell and slip.
+    The other components of such a tensor (c15, c35 in 2-D) are neglected. Harmonic means in all
+    directions are used for steep contacts in 3-D (`tilt` is 2), and in cells with fluid and solid.
     """
-    across, soft = 1.0 / m["compliance"], 1.0 / m["shear_compliance"]
-    between = m["thin_stretch"] * across
-    along = m["plate"] + m["thin_stretch"] * between
-    alike = (m["tilt"] > 1.0) | (m["slips"] > 0.0)
-    s = np.where(alike, 0.0, m["tilt"])
-    c, bent = 1.0 - s, s * (1.0 - s)
-    both = 2.0 * bent * (between + 2.0 * soft)
+    normal = 1.0 / m["compliance"]
+    shear_normal = 1.0 / m["shear_compliance"]
+    coupling = m["thin_stretch"] * normal
+    in_plane = m["plate"] + m["thin_stretch"] * coupling
+    is_isotropic = (m["tilt"] > 1.0) | (m["slips"] > 0.0)
+    sin2 = np.where(is_isotropic, 0.0, m["tilt"])
+    cos2 = 1.0 - sin2
+    sin2_cos2 = sin2 * (1.0 - sin2)
+    mixed = 2.0 * sin2_cos2 * (coupling + 2.0 * shear_normal)
     return {
-        "c33": np.where(alike, across, across * c**2 + along * s**2 + both),
-        "c11": np.where(alike, across, along * c**2 + across * s**2 + both),
+        "c33": np.where(is_isotropic, normal, normal * cos2**2 + in_plane * sin2**2 + mixed),
+        "c11": np.where(is_isotropic, normal, in_plane * cos2**2 + normal * sin2**2 + mixed),
         "c13": np.where(
-            alike,
-            across - 2.0 * soft,
-            between * (1.0 - 2.0 * bent) + (along + across - 4.0 * soft) * bent,
+            is_isotropic,
+            normal - 2.0 * shear_normal,
+            coupling * (1.0 - 2.0 * sin2_cos2)
+            + (in_plane + normal - 4.0 * shear_normal) * sin2_cos2,
         ),
-        "c66": np.where(alike, soft, m["shear"]),
+        "c66": np.where(is_isotropic, shear_normal, m["shear"]),
         "c44": np.where(
             m["solid"] > 0.5,
-            m["solid"] / m["solid_compliance"] * (1.0 - 4.0 * bent)
-            + (along + across - 2.0 * between) * bent,
+            m["solid"] / m["solid_compliance"] * (1.0 - 4.0 * sin2_cos2)
+            + (in_plane + normal - 2.0 * coupling) * sin2_cos2,
             0.0,
         ),
     }
@@ -116,15 +117,15 @@ def _stiffness(m: Samples) -> dict[str, np.ndarray]:
 _MODULI = ("solid_compliance", "shear", "solid", "tilt")
 
 
-def _moduli(across: bool, m: Samples) -> np.ndarray:
+def _moduli(is_zz: bool, m: Samples) -> np.ndarray:
     """Return M_xx, or M_zz (`across`), of the tensor M that gives SH stresses their strains.
 
     M = n n^T / <1 / mu> + (1 - n n^T) <mu>, n normal to the contact, less M_xz; 0 where there is
     fluid. In 2-D.
     """
-    normal = 1.0 - m["tilt"] if across else m["tilt"]
-    found = normal / m["solid_compliance"] + (1.0 - normal) * m["shear"]
-    return np.where(np.isclose(m["solid"], 1.0), found, 0.0)
+    normal = 1.0 - m["tilt"] if is_zz else m["tilt"]
+    modulus = normal / m["solid_compliance"] + (1.0 - normal) * m["shear"]
+    return np.where(np.isclose(m["solid"], 1.0), modulus, 0.0)
 
 
 _RESULTS: dict[str, tuple[tuple[str, ...], Callable[[Samples], np.ndarray]]] = {
@@ -173,23 +174,25 @@ def cell_average(
         Each parameter as an array (nz, [ny,] nx), in SI.
     """
     rules = _RESULTS if "rho" in earth.needs else _CONSTANT_DENSITY
-    wanted = {name: rules[name] for name in parameters}
-    stiff = any(needed is _STIFFNESS for needed, _ in wanted.values())
-    means = sorted({mean for needed, _ in wanted.values() for mean in needed})
+    formulas = {name: rules[name] for name in parameters}
+    needs_stiffness = any(needed is _STIFFNESS for needed, _ in formulas.values())
+    means = sorted({mean for needed, _ in formulas.values() for mean in needed})
     # Points beyond the interior repeat those at its edge.
-    (z, y, x), places = _distinct(earth.inside(np.asarray(z, float), y, np.asarray(x, float)))
-    shape = tuple(place.size for place in places)
+    (z, y, x), indices = unique_axes(earth.inside(np.asarray(z, float), y, np.asarray(x, float)))
+    shape = tuple(axis_index.size for axis_index in indices)
     result = {name: np.empty(shape, dtype) for name in parameters}
     sampler = _Sampler(earth, spacing, tuple(means), averaging == "effective", subsamples)
-    for rows, averages in sampler.slabs(z, y, x):
-        target = np.flatnonzero((places[0] >= rows.start) & (places[0] < rows.stop))
-        source = np.ix_(places[0][target] - rows.start, *places[1:])
+    for z_slice, averages in sampler.slabs(z, y, x):
+        target = np.flatnonzero((indices[0] >= z_slice.start) & (indices[0] < z_slice.stop))
+        source = np.ix_(indices[0][target] - z_slice.start, *indices[1:])
         with np.errstate(divide="ignore", invalid="ignore"):
-            known = averages | (_stiffness(averages) if stiff else {})
-            found = {name: formula(known) for name, (_, formula) in wanted.items()}
-        for name, values in found.items():
-            full = np.broadcast_to(values, (values.shape[0], *(p.max() + 1 for p in places[1:])))
-            result[name][target] = full[source]
+            inputs = averages | (_stiffness(averages) if needs_stiffness else {})
+            evaluated = {name: formula(inputs) for name, (_, formula) in formulas.items()}
+        for name, averaged in evaluated.items():
+            broadcast = np.broadcast_to(
+                averaged, (averaged.shape[0], *(p.max() + 1 for p in indices[1:]))
+            )
+            result[name][target] = broadcast[source]
     return result
 
 
@@ -197,17 +200,15 @@ def plain_planes(
     earth: Earth, z: np.ndarray, y: np.ndarray | None, x: np.ndarray, spacing: Mapping[str, float],
     averaging: Literal["effective", "point"] = "effective", density: bool = False,
 ) -> np.ndarray:  # fmt: skip
-    """Return of which planes z (nz) all averages are those of one rock; see `cell_average`.
+    """Return which planes z (nz) have isotropic averages only; see `cell_average`.
 
-    Of `density` alone, files that vary gently count as plain (`Earth.varies`).
-
-    Shapes and files are asked, which takes far less than to average. Where the earth varies with z
-    only, averages reach further than a cell: there they tell more (`seismo.model.column`).
+    For `density` alone, files that vary gently count as plain (`Earth.varies`). No averages are
+    computed; where the earth varies with z only, these reach beyond a cell (`seismo.model.column`).
     """
-    (z, y, x), places = _distinct(earth.inside(np.asarray(z, float), y, np.asarray(x, float)))
+    (z, y, x), indices = unique_axes(earth.inside(np.asarray(z, float), y, np.asarray(x, float)))
     sampler = _Sampler(earth, spacing, (), averaging == "effective", None)
-    plain = [sampler.plain(tensor(z[k : k + 1], y, x), density) for k in range(z.size)]
-    return np.array(plain)[places[0]]
+    is_plain = [sampler.plain(tensor(z[k : k + 1], y, x), density) for k in range(z.size)]
+    return np.array(is_plain)[indices[0]]
 
 
 @dataclass(frozen=True)
@@ -225,15 +226,16 @@ class _Sampler:
     ) -> Iterator[tuple[slice, dict[str, np.ndarray]]]:
         """Yield rows of z and their averages (rows, [ny,] nx), or (rows, [1,] 1) if layered."""
         if self.earth.layered:
-            y, x = None if y is None else y[:1], x[:1]
+            y = None if y is None else y[:1]
+            x = x[:1]
         rank = 2 if y is None else 3
         plane = x.size * (1 if y is None else y.size)
-        count = max(1, SLAB // (plane * self._samples_per_point(rank)))
-        for first in range(0, z.size, count):
-            rows = slice(first, min(first + count, z.size))
-            axes = tensor(z[rows], y, x)
+        slab_rows = max(1, SLAB // (plane * self._samples_per_point(rank)))
+        for first in range(0, z.size, slab_rows):
+            z_slice = slice(first, min(first + slab_rows, z.size))
+            axes = tensor(z[z_slice], y, x)
             with np.errstate(divide="ignore"):
-                yield rows, self._average(axes, rank)
+                yield z_slice, self._average(axes, rank)
 
     def _samples_per_point(self, rank: int) -> int:
         return int(np.prod(self._division(rank))) if self.effective else 1
@@ -260,20 +262,20 @@ class _Sampler:
         return averages
 
     def _straighten(self, averages: dict[str, np.ndarray], axes: Bounds) -> None:
-        """Find what slips; at the ends of the interior let contacts lie or stand, as is nearer.
+        """Mark cells that slip; make contacts parallel to the axes at the ends of the interior.
 
-        So they go on beyond, in absorbing layers, where waves grow in cells that slip and yet
-        hold shear: c13 + 2 c44 exceeds the root of c11 c33 (Becache et al. 2003).
+        They continue so in absorbing layers, where waves grow in cells that slip and transmit
+        shear: c13 + 2 c44 exceeds the root of c11 c33 (Becache et al. 2003).
         """
-        ends = np.zeros((), bool)
+        at_ends = np.zeros((), bool)
         for axis, limits in zip(axes, self.earth.clamp, strict=True):
             if axis is not None and limits is not None:
-                ends = ends | (axis <= limits[0]) | (axis >= limits[1])
+                at_ends = at_ends | (axis <= limits[0]) | (axis >= limits[1])
         if "tilt" in averages:
-            averages["slips"] = (averages["solid"] > 0.0) & (averages["solid"] < 1.0) & ~ends
-            averages["tilt"] = np.where(ends, np.round(averages["tilt"]), averages["tilt"])
+            averages["slips"] = (averages["solid"] > 0.0) & (averages["solid"] < 1.0) & ~at_ends
+            averages["tilt"] = np.where(at_ends, np.round(averages["tilt"]), averages["tilt"])
         if effective_density.NORMALS[0] in averages:
-            effective_density.straighten(averages, ends)
+            effective_density.straighten(averages, at_ends)
 
     def plain(self, axes: Bounds, density: bool) -> bool:
         """Whether no cell of a plane z needs to be averaged."""
@@ -295,63 +297,63 @@ class _Sampler:
     def _columns(self, axes: Bounds) -> dict[str, np.ndarray]:
         """Average down the column of every point (`seismo.model.column`)."""
         z, y, x = axes
-        fine = column.places(z.ravel(), self.spacing["z"])
+        depths = column.places(z.ravel(), self.spacing["z"])
         samples = self.earth.sample(
-            *tensor(fine.ravel(), None if y is None else y.ravel(), x.ravel())
+            *tensor(depths.ravel(), None if y is None else y.ravel(), x.ravel())
         )
-        solid = (samples.get("vs", samples[self.earth.needs[0]]) > 0.0).reshape(fine.shape)
-        sharp = np.asarray(solid.all(1) | ~solid.any(1))
+        solid = (samples.get("vs", samples[self.earth.needs[0]]) > 0.0).reshape(depths.shape)
+        is_one_phase = np.asarray(solid.all(1) | ~solid.any(1))
         return {
             name: column.average(
-                values.reshape(fine.shape), _KERNELS.get(name, column.NODES), sharp
+                samples_of_mean.reshape(depths.shape),
+                _KERNELS.get(name, column.NODES),
+                is_one_phase,
             ).reshape(z.shape)
-            for name, values in self._means_of(samples).items()
+            for name, samples_of_mean in self._means_of(samples).items()
         }
 
     def _tensor_average(self, axes: Bounds, division: tuple[int, ...]) -> dict[str, np.ndarray]:
         """Average over every cell of a tensor grid, each divided alike."""
-        given = [(name, axis) for name, axis in zip("zyx", axes, strict=True) if axis is not None]
+        present = [(name, axis) for name, axis in zip("zyx", axes, strict=True) if axis is not None]
         fine = {
             name: (axis.reshape(-1, 1) + offsets(count) * self.spacing[name]).ravel()
-            for (name, axis), count in zip(given, division, strict=True)
+            for (name, axis), count in zip(present, division, strict=True)
         }
         means = self._means_of(self.earth.sample(*tensor(fine["z"], fine.get("y"), fine["x"])))
-        split = [
+        split_shape = [
             size
-            for (_, axis), count in zip(given, division, strict=True)
+            for (_, axis), count in zip(present, division, strict=True)
             for size in (axis.size, count)
         ]
-        inner = tuple(range(1, 2 * len(given), 2))
-        found = {name: values.reshape(split).mean(inner) for name, values in means.items()}
-        if effective_density.NORMALS[0] in found and not self.earth.layered:
-            cells = np.moveaxis(means["density"].reshape(split), inner, range(-len(inner), 0))
-            shape = cells.shape[: len(inner)]
+        sample_axes = tuple(range(1, 2 * len(present), 2))
+        averaged = {
+            name: fine_values.reshape(split_shape).mean(sample_axes)
+            for name, fine_values in means.items()
+        }
+        if effective_density.NORMALS[0] in averaged and not self.earth.layered:
+            cell_samples = np.moveaxis(
+                means["density"].reshape(split_shape), sample_axes, range(-len(sample_axes), 0)
+            )
+            shape = cell_samples.shape[: len(sample_axes)]
             points = np.stack(np.meshgrid(*map(offsets, division), indexing="ij"))
-            found |= {
+            averaged |= {
                 name: squares.reshape(shape)
                 for name, squares in effective_density.normals(
-                    cells.reshape(-1, int(np.prod(division))), points.reshape(len(inner), -1)
+                    cell_samples.reshape(-1, int(np.prod(division))),
+                    points.reshape(len(sample_axes), -1),
                 ).items()
             }
-        return found
+        return averaged
 
     def _refine(self, averages: dict[str, np.ndarray], axes: Bounds, points: np.ndarray) -> None:
         """Replace the averages of the uneven cells only."""
         for cells, samples in uneven_cells(self.earth, axes, self.spacing, points):
             means = self._means_of(samples)
-            for name, values in means.items():
-                averages[name][cells] = values.mean(1)
+            for name, cell_samples in means.items():
+                averages[name][cells] = cell_samples.mean(1)
             if "tilt" in means:
-                values = means["compliance" if "compliance" in means else "shear"]
-                averages["tilt"][cells] = tilt(values.clip(min=TINY), points)
+                cell_samples = means["compliance" if "compliance" in means else "shear"]
+                averages["tilt"][cells] = tilt(cell_samples.clip(min=TINY), points)
             if effective_density.NORMALS[0] in means:
                 for name, squares in effective_density.normals(means["density"], points).items():
                     averages[name][cells] = squares
-
-
-def _distinct(axes: Bounds) -> tuple[Bounds, list[np.ndarray]]:
-    """Return each axis without repetitions, and for each point its place in that."""
-    found = [None if axis is None else np.unique(axis, return_inverse=True) for axis in axes]
-    places = [pair[1] for pair in found if pair is not None]
-    z, y, x = (None if pair is None else pair[0] for pair in found)
-    return (z, y, x), places  # type: ignore[return-value]

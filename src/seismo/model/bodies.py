@@ -36,15 +36,16 @@ class Block:
     def paint(self, fields: Fields, z: np.ndarray, y: np.ndarray | None, x: np.ndarray) -> None:
         """Overwrite the inside, faces included."""
         inside = np.ones((), bool)
-        for interval, place in zip((self.z, self.y, self.x), (z, y, x), strict=True):
-            if interval is not None and place is not None:
-                inside = inside & (place >= interval[0]) & (place <= interval[1])
+        for interval, coordinate in zip((self.z, self.y, self.x), (z, y, x), strict=True):
+            if interval is not None and coordinate is not None:
+                inside = inside & (coordinate >= interval[0]) & (coordinate <= interval[1])
         for name in self.values.keys() & fields.keys():
             np.copyto(fields[name], self.values[name], where=inside)
 
     def uneven(self, low: Bounds, high: Bounds) -> np.ndarray:
         """Return where a face passes through."""
-        touches, within = np.ones((), bool), np.ones((), bool)
+        touches = np.ones((), bool)
+        within = np.ones((), bool)
         for interval, a, b in zip((self.z, self.y, self.x), low, high, strict=True):
             if interval is not None and a is not None and b is not None:
                 touches = touches & (b > interval[0]) & (a < interval[1])
@@ -80,7 +81,8 @@ class Sphere:
 
     def uneven(self, low: Bounds, high: Bounds) -> np.ndarray:
         """Return where the surface passes through: the nearest corner inside, the farthest not."""
-        nearest, farthest = np.zeros(()), np.zeros(())
+        nearest = np.zeros(())
+        farthest = np.zeros(())
         for centre, a, b in zip((self.z, self.y, self.x), low, high, strict=True):
             if a is None or b is None:
                 continue
@@ -121,28 +123,36 @@ class Polygon:
     def uneven(self, low: Bounds, high: Bounds) -> np.ndarray:
         """Return where an edge passes through."""
         result = np.zeros((), bool)
-        (z_low, _, x_low), (z_high, _, x_high) = low, high
+        (z_low, _, x_low) = low
+        (z_high, _, x_high) = high
         for x0, z0, x1, z1 in self._edges():
-            left, right = np.clip(x_low, x0, x1), np.clip(x_high, x0, x1)
+            x_first = np.clip(x_low, x0, x1)
+            x_last = np.clip(x_high, x0, x1)
             slope = (z1 - z0) / (x1 - x0) if x0 < x1 else 0.0
-            one, other = z0 + (left - x0) * slope, (z0 + (right - x0) * slope if x0 < x1 else z1)
-            beside = (x0 < x_high) & (x1 > x_low)
+            z_first = z0 + (x_first - x0) * slope
+            z_last = z0 + (x_last - x0) * slope if x0 < x1 else z1
+            overlaps = (x0 < x_high) & (x1 > x_low)
             result = result | (
-                beside & (np.minimum(one, other) < z_high) & (np.maximum(one, other) > z_low)
+                overlaps
+                & (np.minimum(z_first, z_last) < z_high)
+                & (np.maximum(z_first, z_last) > z_low)
             )
         return result
 
     def _edges(self) -> Iterator[tuple[float, float, float, float]]:
         """Yield x, z of both ends of every edge, the smaller x first."""
-        for one, other in zip(self.points, self.points[1:] + self.points[:1], strict=True):
-            yield (*min(one, other), *max(one, other))
+        for corner, next_corner in zip(self.points, self.points[1:] + self.points[:1], strict=True):
+            yield (*min(corner, next_corner), *max(corner, next_corner))
 
 
 Body = Block | Sphere | Polygon
 
 
-def beneath(points: Sequence[tuple[float, float]], values: Mapping[str, float]) -> Polygon:
+def beneath(
+    points: Sequence[tuple[float, float]], parameters_below: Mapping[str, float]
+) -> Polygon:
     """Return all beneath an interface, straight between points x, z (m) and flat beyond them."""
-    (first, top), (last, end) = points[0], points[-1]
+    (first, top) = points[0]
+    (last, end) = points[-1]
     outer = (last + _FAR, end), (last + _FAR, _FAR), (first - _FAR, _FAR), (first - _FAR, top)
-    return Polygon((*points, *outer), values)
+    return Polygon((*points, *outer), parameters_below)

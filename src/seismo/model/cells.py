@@ -1,4 +1,4 @@
-"""The cells about the points of a grid: their ends, which a contact cuts, where to sample them.
+"""The cells about the points of a grid: their ends, sampling points, and cells cut by a contact.
 
 Symbols: z, y, x coordinates (m).
 """
@@ -40,29 +40,29 @@ def cells_about(axes: Bounds, spacing: Mapping[str, float]) -> tuple[Bounds, Bou
 def uneven_cells(
     earth: Earth, axes: Bounds, spacing: Mapping[str, float], points: np.ndarray
 ) -> Iterator[tuple[tuple[np.ndarray, ...], Samples]]:
-    """Sample the cells through which a face of some part of the earth passes.
+    """Sample the cells cut by a face of a part of the model.
 
     Args:
-        earth: the earth; its gridded parts do not count.
+        earth: the earth; its gridded parts are ignored.
         axes: coordinates in m of the points of a grid, broadcastable against one another.
         spacing: edges in m of the cells by axis name.
-        points: (rank, samples) where, in cells from the centre.
+        points: (rank, samples) positions in cells from the centre.
 
     Yields:
-        Indices of some cells, and their samples (cells, samples).
+        Indices of a chunk of cells, and their samples (cells, samples).
     """
-    given = {name: axis for name, axis in zip("zyx", axes, strict=True) if axis is not None}
+    present = {name: axis for name, axis in zip("zyx", axes, strict=True) if axis is not None}
     uneven = earth.uneven(*cells_about(axes, spacing))
-    shape = np.broadcast_shapes(*(axis.shape for axis in given.values()))
+    shape = np.broadcast_shapes(*(axis.shape for axis in present.values()))
     cells = np.argwhere(np.broadcast_to(uneven, shape))
     block = max(1, SLAB // points.shape[1])
     for first in range(0, len(cells), block):
-        part = cells[first : first + block]
-        places = {
-            name: axis.ravel()[part[:, k], None] + spacing[name] * points[k]
-            for k, (name, axis) in enumerate(given.items())
+        chunk = cells[first : first + block]
+        coordinates = {
+            name: axis.ravel()[chunk[:, k], None] + spacing[name] * points[k]
+            for k, (name, axis) in enumerate(present.items())
         }
-        yield tuple(part.T), earth.sample(places["z"], places.get("y"), places["x"])
+        yield tuple(chunk.T), earth.sample(coordinates["z"], coordinates.get("y"), coordinates["x"])
 
 
 def lattice(rank: int) -> np.ndarray:
@@ -71,38 +71,38 @@ def lattice(rank: int) -> np.ndarray:
     return np.outer(generators, (np.arange(count) + 0.5) / count) % 1.0 - 0.5
 
 
-def slopes(values: np.ndarray, points: np.ndarray) -> np.ndarray:
+def slopes(samples: np.ndarray, points: np.ndarray) -> np.ndarray:
     """Return a direction (rank, cells) across the contact that cuts each cell, of any length.
 
-    The slope of the logarithm of values is across the contact where a disc about the centre is
-    asked for it, weighted as a lens (to 2 degrees rms); what cuts a corner only has that of the
-    rest.
+    It is the mean gradient of the logarithm over a disc about the centre, with the weights of a
+    lens (error 2 degrees rms); of a contact in a corner outside the disc, that of the remaining
+    weight.
 
     Args:
-        values: (cells, samples), positive.
-        points: (rank, samples) where, in cells from the centre.
+        samples: (cells, samples), positive.
+        points: (rank, samples) positions in cells from the centre.
     """
     weights = np.maximum(1.0 - 4.0 * (points**2).sum(0), 1e-3)
-    level = np.log(values)
-    level -= (level * weights).sum(1, keepdims=True) / weights.sum()
+    logarithm = np.log(samples)
+    logarithm -= (logarithm * weights).sum(1, keepdims=True) / weights.sum()
     # Summed row by row: a matrix product would round by how many rows there are.
-    return np.stack([(level * (weights * axis)).sum(1) for axis in points])
+    return np.stack([(logarithm * (weights * axis)).sum(1) for axis in points])
 
 
-def tilt(values: np.ndarray, points: np.ndarray) -> np.ndarray:
+def tilt(samples: np.ndarray, points: np.ndarray) -> np.ndarray:
     """Return sin^2 of the dip of the contact that cuts a cell; in 3-D 2 if it stands, and 0 if not.
 
     Args:
-        values: (cells, samples) of a modulus or a compliance, positive.
-        points: (rank, samples) where, in cells from the centre; z first.
+        samples: (cells, samples) of a modulus or a compliance, positive.
+        points: (rank, samples) positions in cells from the centre; z first.
     """
-    z, *others = (slope**2 for slope in slopes(values, points))
-    upright = sum(others) / np.maximum(z + sum(others), TINY)
+    z, *horizontal = (slope**2 for slope in slopes(samples, points))
+    upright = sum(horizontal) / np.maximum(z + sum(horizontal), TINY)
     return upright if len(points) == 2 else np.where(upright > 0.5, 2.0, 0.0)
 
 
 def offsets(count: int) -> np.ndarray:
-    """Return the middles of `count` equal parts of a cell, in cells from its centre."""
+    """Return the centres of `count` equal intervals of a cell, in cells from its centre."""
     return (np.arange(count) + 0.5) / count - 0.5
 
 
@@ -111,3 +111,11 @@ def tensor(z: np.ndarray, y: np.ndarray | None, x: np.ndarray) -> Bounds:
     if y is None:
         return z[:, None], None, x[None, :]
     return z[:, None, None], y[None, :, None], x[None, None, :]
+
+
+def unique_axes(axes: Bounds) -> tuple[Bounds, list[np.ndarray]]:
+    """Return each axis without repetitions, and the index of each point in it."""
+    unique = [None if axis is None else np.unique(axis, return_inverse=True) for axis in axes]
+    indices = [pair[1] for pair in unique if pair is not None]
+    z, y, x = (None if pair is None else pair[0] for pair in unique)
+    return (z, y, x), indices  # type: ignore[return-value]

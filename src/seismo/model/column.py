@@ -1,28 +1,29 @@
-"""Averages down a column, of an earth that varies with z only: contacts as sharp as a grid can.
+"""Averages along z for an earth that varies with z only: contacts as sharp as the grid resolves.
 
 The mean over the cell about a node spreads a contact over a width of variance 0 to 1/4 (in cells
-squared, by where it lies), and the mean of the two nodes about a half point adds 1/4. A wave of
-wavenumber k meets that as an error of about (k h)^2 / 8 of the contact's contrast, more than all
-other errors of a grid of high order. So the column is weighted by a kernel of less variance::
+squared, depending on its position), and the mean of the two nodes about a half point adds 1/4. For
+a wave of wavenumber k that is an error of about (k h)^2 / 8 of the contact's contrast, more than
+all other errors of a grid of high order. So the kernel of the average has a smaller variance::
 
     w(u) = (1 + 2 a) B(u) - a B(u - 1) - a B(u + 1)
 
-at u cells from the node. B is the quadratic B-spline, of variance 1/4, and 1/12 is the variance of
-the steps of a grid: a = 1/6 leaves none at the nodes, 7/24 in means of two nodes. What resists
-motion along a contact (`ALONG`) acts on strains that are continuous, whose slopes jump, and is
-strongest where they are least: there the steps add nothing, and a = 1/8 leaves none (a = 1/6 has
-twice the error, a = 0.1 the same; 10 points per wavelength, contrasts of 1.5 to 3 in velocity).
-The result is close to a sinc, the sharpest step that a grid carries (Mittet 2017, Geophysics 82,
-T159-T182), and blind to where between nodes a contact lies.
+at u cells from the node. B is the quadratic B-spline, of variance 1/4; 1/12 is the variance of a
+piecewise constant field on the grid. The total variance vanishes for a = 1/6 at the nodes, and for
+a = 7/24 in means of two nodes. The moduli of stresses parallel to a contact (`ALONG`) multiply
+strains that are continuous with a jump in their slope: there the piecewise constant adds nothing,
+and a = 1/8 makes the variance vanish (a = 1/6 has twice the error, a = 0.1 the same; 10 points per
+wavelength, contrasts of 1.5 to 3 in velocity). The result is close to a sinc, the sharpest step
+that a grid resolves (Mittet 2017, Geophysics 82, T159-T182), and independent of the position of
+the contact between the nodes.
 
-The negative weights make a value less than that of either side. As far as one near a node would
-fall below `1 - room` of the least about it, the mean over the cell is mixed in, in all the nodes of
-the contact alike. Where means of two nodes are used, so are these: a contact 0.4 cells under a node
-had a shear modulus 3.3 times that of the rock, an enclosed plate whose waves grow in absorbing
-layers. Low compliances make waves too fast for the time step; what resists motion along
-a contact makes none, and has only to stay positive. The mean over the cell stands alone where
-the kernel meets fluid and solid, whose contact is no medium
-(`seismo.equations.elastic.fluid_solid_contact`).
+Because of the negative weights an average may be less than the values on either side. Where one
+next to a node would fall below `1 - room` of the least around it, it is mixed with the mean over
+the cell, equally at all nodes of the contact. The same limit holds for means of two nodes where
+these are used: without it a contact 0.4 cells below a node had a shear modulus 3.3 times that of
+the rock, an enclosed plate whose waves grow in absorbing layers. Low compliances would make waves
+too fast for the time step; moduli of stresses parallel to a contact do not, and only have to stay
+positive. Only the mean over the cell is used where the kernel covers fluid and solid, whose contact
+is not an effective medium (`seismo.equations.elastic.fluid_solid_contact`).
 """
 
 from __future__ import annotations
@@ -38,12 +39,12 @@ SAMPLES = 128  # of each
 
 
 class AveragingKernel(NamedTuple):
-    """How sharp an average is.
+    """Weight and limits of the averaging kernel.
 
     Attributes:
-        a: its weight, see above.
-        room: share of the least by which it may fall below that.
-        pairs: the same of the means of two neighbours, where these are used.
+        a: weight of the shifted splines, see above.
+        room: relative amount by which an average may be less than the least value around it.
+        pairs: the same for means of two neighbours, where these are used.
     """
 
     a: float
@@ -57,33 +58,40 @@ ALONG = AveragingKernel(1.0 / 8.0, 0.5)  # used at the nodes, of what resists mo
 
 
 def places(nodes: np.ndarray, spacing: float) -> np.ndarray:
-    """Return where to sample the columns of nodes (n) m, (n, CELLS * SAMPLES) m."""
+    """Return the depths (n, CELLS * SAMPLES) m of the samples of columns at nodes (n) m."""
     return nodes[:, None] + _offsets(CELLS) * spacing
 
 
-def average(values: np.ndarray, kernel: AveragingKernel, sharp: np.ndarray) -> np.ndarray:
+def average(samples: np.ndarray, kernel: AveragingKernel, use_kernel: np.ndarray) -> np.ndarray:
     """Return the averages (n) of columns sampled at `places`.
 
     Args:
-        values: (n, CELLS * SAMPLES); where they are positive the kernel is limited.
+        samples: (n, CELLS * SAMPLES); where they are positive the kernel is limited.
         kernel: `NODES`, `BETWEEN` or `ALONG`.
-        sharp: (n) where the kernel may be used; elsewhere the mean over the cell is.
+        use_kernel: (n) where the kernel may be used; elsewhere the mean over the cell is.
     """
-    cell = _window(values, 0, 1).mean(axis=1)
-    sharp = sharp & np.isfinite(values).all(axis=1)  # a fluid's shear compliance is not
-    inside, weights = values[sharp], _weights(kernel.a)
-    share = np.ones(len(inside))
-    before = None
+    cell = _window(samples, 0, 1).mean(axis=1)
+    use_kernel = use_kernel & np.isfinite(samples).all(axis=1)  # a fluid's shear compliance is not
+    selected = samples[use_kernel]
+    weights = _weights(kernel.a)
+    kernel_share = np.ones(len(selected))
+    previous = None
     for shift in range(-REACH, REACH + 1):
-        near = _window(inside, shift, WIDTH)
-        here = _sum(near, weights), _window(inside, shift, 1).mean(axis=1), near.min(axis=1)
-        share = np.minimum(share, _share(*here, kernel.room))
-        if before is not None and kernel.pairs is not None:
-            sharpened, mean = (0.5 * (a + b) for a, b in zip(before[:2], here[:2], strict=True))
-            least = np.minimum(before[2], here[2])
-            share = np.minimum(share, _share(sharpened, mean, least, kernel.pairs))
-        before = here
-    cell[sharp] += share * (_sum(_window(inside, 0, WIDTH), weights) - cell[sharp])
+        kernel_window = _window(selected, shift, WIDTH)
+        limits = (
+            _sum(kernel_window, weights),
+            _window(selected, shift, 1).mean(axis=1),
+            kernel_window.min(axis=1),
+        )
+        kernel_share = np.minimum(kernel_share, _share(*limits, kernel.room))
+        if previous is not None and kernel.pairs is not None:
+            sharpened, mean = (0.5 * (a + b) for a, b in zip(previous[:2], limits[:2], strict=True))
+            least = np.minimum(previous[2], limits[2])
+            kernel_share = np.minimum(kernel_share, _share(sharpened, mean, least, kernel.pairs))
+        previous = limits
+    cell[use_kernel] += kernel_share * (
+        _sum(_window(selected, 0, WIDTH), weights) - cell[use_kernel]
+    )
     return cell
 
 
@@ -93,21 +101,23 @@ def _share(sharpened: np.ndarray, mean: np.ndarray, least: np.ndarray, room: flo
     Only where that is positive.
     """
     bound = np.where(least > 0.0, (1.0 - room) * least, -np.inf)
-    over = sharpened < bound
-    share = np.ones(len(sharpened))
-    share[over] = (mean[over] - bound[over]) / (mean[over] - sharpened[over])
-    return share
+    below_bound = sharpened < bound
+    kernel_share = np.ones(len(sharpened))
+    kernel_share[below_bound] = (mean[below_bound] - bound[below_bound]) / (
+        mean[below_bound] - sharpened[below_bound]
+    )
+    return kernel_share
 
 
 def _sum(samples: np.ndarray, weights: np.ndarray) -> np.ndarray:
-    """Weight and add up row by row: a matrix product would round by how many rows there are."""
+    """Return weighted sums row by row: rounding in a matrix product depends on the row count."""
     return (samples * weights).sum(axis=1)
 
 
-def _window(values: np.ndarray, shift: int, cells: int) -> np.ndarray:
+def _window(samples: np.ndarray, shift: int, cells: int) -> np.ndarray:
     """Return the samples of so many cells about the node `shift` further down."""
     first = ((CELLS - cells) // 2 + shift) * SAMPLES
-    return values[:, first : first + cells * SAMPLES]
+    return samples[:, first : first + cells * SAMPLES]
 
 
 def _offsets(cells: int) -> np.ndarray:

@@ -1,8 +1,8 @@
 """The earth model of a scenario as one object that knows vp, vs and rho at any point.
 
-Parts are painted in the order of the scenario, each over those before it; a parameter that a part
-leaves out stays as it was. Coordinates beyond the interior (in the absorbing layers) are moved to
-its edge first, so that every layer sees the medium go on unchanged along its normal.
+Parts are painted in the order of the scenario, each over those before it; parameters that a part
+does not set stay unchanged. Coordinates beyond the interior (in the absorbing layers) are clamped
+to its edge, so that the medium is constant along the normal of every layer.
 
 Symbols: vp, vs velocities of P and S waves (m/s), rho density (kg/m3); z depth positive down, x, y
 (m).
@@ -59,17 +59,17 @@ class Earth:
     @property
     def layered(self) -> bool:
         """Whether the earth varies with z only."""
-        return all(part.layered for part in self.parts)
+        return all(model_part.layered for model_part in self.parts)
 
     @property
     def gridded(self) -> bool:
         """Whether a part varies within cells anywhere, as files do."""
-        return any(isinstance(part, Gridded) for part in self.parts)
+        return any(isinstance(model_part, Gridded) for model_part in self.parts)
 
     def turned(self, least: float) -> str:
         """Describe which model file seems transposed where vp / vs falls below a least value."""
-        found = (turned(p.grids, least) for p in self.parts if isinstance(p, Gridded))
-        return next(filter(None, found), "")
+        descriptions = (turned(p.grids, least) for p in self.parts if isinstance(p, Gridded))
+        return next(filter(None, descriptions), "")
 
     def sample(
         self, z: np.ndarray, y: np.ndarray | None, x: np.ndarray | float = 0.0
@@ -82,43 +82,46 @@ class Earth:
             x: coordinates along x (broadcastable) m.
 
         Raises:
-            ModelError: a value is missing, or no rock or fluid has it.
+            ModelError: a value is missing, or physically impossible.
         """
         z, y, x = self.inside(np.asarray(z, float), y, np.asarray(x, float))
         shape = np.broadcast_shapes(z.shape, x.shape, () if y is None else y.shape)
         fields = {name: np.full(shape, np.nan) for name in self.needs}
-        for part in self.parts:
-            part.paint(fields, z, y, x)
+        for model_part in self.parts:
+            model_part.paint(fields, z, y, x)
         _check(fields, (z, y, x), self)
         return fields
 
     def given_by(
         self, name: str, z: float, y: float | None = None, x: float = 0.0
     ) -> tuple[str | int, ...]:
-        """Return the keys of the scenario that lead to a parameter at a place in m."""
-        found: tuple[str | int, ...] = ("model",)
-        place = self.inside(np.array([z]), None if y is None else np.array([y]), np.array([x]))
-        for k, part in enumerate(self.parts):
+        """Return the keys of the scenario that set a parameter at a position in m."""
+        key: tuple[str | int, ...] = ("model",)
+        coordinates = self.inside(
+            np.array([z]), None if y is None else np.array([y]), np.array([x])
+        )
+        for k, model_part in enumerate(self.parts):
             fields = {name: np.full(1, np.nan)}
-            part.paint(fields, *place)
+            model_part.paint(fields, *coordinates)
             if not np.isnan(fields[name][0]):
-                own = (
-                    part.key(name, float(place[0][0]))
-                    if isinstance(part, DepthProfile)
+                own_keys = (
+                    model_part.key(name, float(coordinates[0][0]))
+                    if isinstance(model_part, DepthProfile)
                     else (name,)
                 )
-                found = ("model", k, *own)
-        return found
+                key = ("model", k, *own_keys)
+        return key
 
     def uneven(self, low: Bounds, high: Bounds) -> np.ndarray:
-        """Return where (broadcast shape) boxes low to high (z, y, x in m) are not of one value.
+        """Return which boxes low to high (z, y, x in m; broadcast shape) are not uniform.
 
-        Gridded parts vary everywhere (`gridded`) and are left out.
+        Gridded parts vary everywhere (`gridded`) and are ignored.
         """
-        low, high = self.inside(*low), self.inside(*high)
+        low = self.inside(*low)
+        high = self.inside(*high)
         result = np.zeros((), bool)
-        for part in self.parts:
-            result = result | part.uneven(low, high)
+        for model_part in self.parts:
+            result = result | model_part.uneven(low, high)
         return result
 
     def varies(self, low: Bounds, high: Bounds, density: bool = False) -> bool:
@@ -126,12 +129,13 @@ class Earth:
 
         Of `density` alone, it must step from one point of the file to the next.
         """
-        (top, *_), (bottom, *_) = self.inside(*low), self.inside(*high)
-        parts = [part for part in self.parts if isinstance(part, Gridded)]
+        (top, *_) = self.inside(*low)
+        (bottom, *_) = self.inside(*high)
+        gridded = [model_part for model_part in self.parts if isinstance(model_part, Gridded)]
         return any(
-            part.steps(top.min(), bottom.max()) if density
-            else part.varies(top.min(), bottom.max())
-            for part in parts
+            model_part.steps(top.min(), bottom.max()) if density
+            else model_part.varies(top.min(), bottom.max())
+            for model_part in gridded
         )  # fmt: skip
 
     def inside(self, z: np.ndarray, y: np.ndarray | None, x: np.ndarray) -> Bounds:
@@ -158,19 +162,19 @@ def build_earth(
         spacing: spacing of the run's grid in m by axis name, for files that give none.
 
     Raises:
-        ModelError: a file is missing or malformed, or a parameter needed is given nowhere.
+        ModelError: a file is missing or malformed, or a required parameter is not given.
     """
     origin = {
         axis: limits[0] for axis, limits in zip("zyx", clamp, strict=True) if limits is not None
     }
     built = tuple(
         gathered(
-            partial(_build, part, ("model", k), Path(base), clamp, spacing or {}, origin)
-            for k, part in enumerate(parts)
+            partial(_build, section, ("model", k), Path(base), clamp, spacing or {}, origin)
+            for k, section in enumerate(parts)
         )
     )
     for name in needs:
-        if not any(name in part.parameters for part in built):
+        if not any(name in section.parameters for section in built):
             raise ModelError(
                 f"no part gives {name} everywhere; add `{name}` to the first part", "model"
             )
@@ -178,37 +182,39 @@ def build_earth(
 
 
 def _build(
-    part: Any,
+    section: Any,
     key: tuple[str | int, ...],
     base: Path,
     clamp: Clamp,
     spacing: Mapping[str, float],
     origin: Mapping[str, float],
 ) -> EarthPart:
-    match part.type:
+    match section.type:
         case "uniform":
-            return Uniform(_given(part))
+            return Uniform(_given(section))
         case "layers":
-            _check_layers(part, key)
-            return from_layers(part)
+            _check_layers(section, key)
+            return from_layers(section)
         case "gradient":
-            return from_gradient(part, *_gradient_range(part, key, clamp[0]))
+            return from_gradient(section, *_gradient_range(section, key, clamp[0]))
         case "table":
-            return from_rows(_rows(part, key, base), part)
+            return from_rows(_rows(section, key, base), section)
         case "block":
-            return Block(part.z, part.y, part.x, _given(part))
+            return Block(section.z, section.y, section.x, _given(section))
         case "sphere":
-            centre = part.center
-            return Sphere(centre.z, centre.y or 0.0, centre.x, part.radius, _given(part))
+            centre = section.center
+            return Sphere(centre.z, centre.y or 0.0, centre.x, section.radius, _given(section))
         case "interface":
-            return beneath(part.points, _given(part))
+            return beneath(section.points, _given(section))
         case "polygon":
-            return Polygon(part.points, _given(part))
+            return Polygon(section.points, _given(section))
         case "water":
-            return Water(part.depth, {"vp": part.vp, "vs": 0.0, "rho": part.rho})
+            return Water(section.depth, {"vp": section.vp, "vs": 0.0, "rho": section.rho})
         case "file":
             files = {
-                name: getattr(part, name) for name in PARAMETERS if getattr(part, name) is not None
+                name: getattr(section, name)
+                for name in PARAMETERS
+                if getattr(section, name) is not None
             }
             read = gathered(
                 partial(read_grid, spec, base, (*key, name), spacing, origin)
@@ -217,7 +223,7 @@ def _build(
             grids = dict(zip(files, read, strict=True))
             _check_order(files, grids, key, clamp)
             return Gridded(grids)
-    raise ModelError(f"{part.type!r} is not known", *key, "type")
+    raise ModelError(f"{section.type!r} is not known", *key, "type")
 
 
 def _check_order(
@@ -229,32 +235,32 @@ def _check_order(
     """Refuse files whose order of axes is not given, and seems to be the opposite one."""
     region = {axis: limits for axis, limits in zip("zyx", clamp, strict=True) if limits}
     for name, grid in grids.items():
-        placed = files[name].axes is not None or files[name].origin is not None
-        known = not placed and set(grid.axes) <= set(region)
+        is_explicit = files[name].axes is not None or files[name].origin is not None
+        known = not is_explicit and set(grid.axes) <= set(region)
         if problem := turned_round(grid, region) if known else "":
             raise ModelError(problem, *key, name, "axes")
 
 
-def _rows(part: Any, key: tuple[str | int, ...], base: Path) -> np.ndarray:
-    if part.path is None:
-        return np.array(part.rows, float)
+def _rows(section: Any, key: tuple[str | int, ...], base: Path) -> np.ndarray:
+    if section.path is None:
+        return np.array(section.rows, float)
     try:
-        return read_table(base / part.path)
+        return read_table(base / section.path)
     except ModelError as error:
         raise error.below(*key) from None
 
 
-def _clip(place: np.ndarray, limits: Range) -> np.ndarray:
-    return place if limits is None else np.clip(place, *limits)
+def _clip(coordinate: np.ndarray, limits: Range) -> np.ndarray:
+    return coordinate if limits is None else np.clip(coordinate, *limits)
 
 
-def _given(part: Any) -> dict[str, float]:
-    values = {name: getattr(part, name, None) for name in PARAMETERS}
-    return {name: float(value) for name, value in values.items() if value is not None}
+def _given(section: Any) -> dict[str, float]:
+    by_name = {name: getattr(section, name, None) for name in PARAMETERS}
+    return {name: float(value) for name, value in by_name.items() if value is not None}
 
 
-def _check_layers(part: Any, key: tuple[str | int, ...]) -> None:
-    tops = [layer.top for layer in part.layers]
+def _check_layers(section: Any, key: tuple[str | int, ...]) -> None:
+    tops = [layer.top for layer in section.layers]
     for k, (above, below) in enumerate(itertools.pairwise(tops), 1):
         if below <= above:
             raise ModelError(
@@ -265,8 +271,8 @@ def _check_layers(part: Any, key: tuple[str | int, ...]) -> None:
                 "top",
             )
     for name in PARAMETERS:
-        missing = [k for k, layer in enumerate(part.layers) if getattr(layer, name) is None]
-        if missing and len(missing) < len(part.layers):
+        missing = [k for k, layer in enumerate(section.layers) if getattr(layer, name) is None]
+        if missing and len(missing) < len(section.layers):
             raise ModelError(
                 "missing, but other layers give it; give it in all or none",
                 *key,
@@ -276,9 +282,9 @@ def _check_layers(part: Any, key: tuple[str | int, ...]) -> None:
             )
 
 
-def _gradient_range(part: Any, key: tuple[str | int, ...], limits: Range) -> tuple[float, float]:
-    top = part.z_top if part.z_top is not None else limits and limits[0]
-    bottom = part.z_bottom if part.z_bottom is not None else limits and limits[1]
+def _gradient_range(section: Any, key: tuple[str | int, ...], limits: Range) -> tuple[float, float]:
+    top = section.z_top if section.z_top is not None else limits and limits[0]
+    bottom = section.z_bottom if section.z_bottom is not None else limits and limits[1]
     if top is None or bottom is None:
         raise ModelError("a gradient needs z_top and z_bottom", *key)
     if bottom <= top:
@@ -288,44 +294,48 @@ def _gradient_range(part: Any, key: tuple[str | int, ...], limits: Range) -> tup
     return float(top), float(bottom)
 
 
-def _check(fields: Mapping[str, np.ndarray], places: Bounds, earth: Earth) -> None:
-    """Refuse what no medium has, naming the first place."""
-    for name, values in fields.items():
+def _check(fields: Mapping[str, np.ndarray], coordinates: Bounds, earth: Earth) -> None:
+    """Raise for missing or impossible values, with the first position."""
+    for name, samples in fields.items():
         # A comparison with NaN is false: one pass finds both the missing and the impossible.
-        good = values >= 0.0 if name == "vs" else values > 0.0
-        if not good.all():
-            place, value = _first(~good, values, places)
+        is_valid = samples >= 0.0 if name == "vs" else samples > 0.0
+        if not is_valid.all():
+            first_bad, value = _first(~is_valid, samples, coordinates)
             if np.isnan(value):
                 raise ModelError(
-                    f"{name} is not given at {_named(place)}; let the first part cover the whole "
+                    f"{name} is not given at {_named(first_bad)}; let the first part cover the "
                     "region",
                     "model",
                 )
             limit = "at least 0" if name == "vs" else "positive"
-            problem = f"{name} is {value:g} at {_named(place)}; must be {limit}"
-            raise ModelError(problem, *earth.given_by(name, **place))
+            problem = f"{name} is {value:g} at {_named(first_bad)}; must be {limit}"
+            raise ModelError(problem, *earth.given_by(name, **first_bad))
     if "vp" in fields and "vs" in fields:
-        bad = fields["vp"] < _LEAST_RATIO * fields["vs"]
-        if bad.any():
-            place, ratio = _first(bad, fields["vp"] / np.maximum(fields["vs"], 1e-30), places)
-            keys = [earth.given_by(name, **place) for name in ("vs", "vp")]
+        is_invalid = fields["vp"] < _LEAST_RATIO * fields["vs"]
+        if is_invalid.any():
+            first_bad, ratio = _first(
+                is_invalid, fields["vp"] / np.maximum(fields["vs"], 1e-30), coordinates
+            )
+            keys = [earth.given_by(name, **first_bad) for name in ("vs", "vp")]
             raise ModelError(
-                f"vp/vs is {ratio:.3f} at {_named(place)}; below 1.155 the bulk modulus is "
+                f"vp/vs is {ratio:.3f} at {_named(first_bad)}; below 1.155 the bulk modulus is "
                 f"negative: {earth.turned(_LEAST_RATIO) or 'check vp, vs and the order of parts'}",
                 *max(keys, key=lambda key: key[1]),  # of the part laid over the other
             )
 
 
-def _first(bad: np.ndarray, values: np.ndarray, places: Bounds) -> tuple[dict[str, float], float]:
-    """Return the first bad place in m by axis, and the value there."""
-    index = np.unravel_index(int(np.argmax(bad)), bad.shape)
-    found = {
-        axis: float(np.broadcast_to(place, bad.shape)[index])
-        for axis, place in zip("zyx", places, strict=True)
-        if place is not None
+def _first(
+    is_bad: np.ndarray, samples: np.ndarray, coordinates: Bounds
+) -> tuple[dict[str, float], float]:
+    """Return the first bad position in m by axis, and the value there."""
+    index = np.unravel_index(int(np.argmax(is_bad)), is_bad.shape)
+    position = {
+        axis: float(np.broadcast_to(coordinate, is_bad.shape)[index])
+        for axis, coordinate in zip("zyx", coordinates, strict=True)
+        if coordinate is not None
     }
-    return found, float(values[index])
+    return position, float(samples[index])
 
 
-def _named(place: Mapping[str, float]) -> str:
-    return ", ".join(f"{axis} = {value:g} m" for axis, value in place.items())
+def _named(position: Mapping[str, float]) -> str:
+    return ", ".join(f"{axis} = {value:g} m" for axis, value in position.items())

@@ -1,15 +1,16 @@
-"""The effective density of a cell in which fluids meet: not the same along their contact as across.
+"""Effective density of a cell with two fluids: anisotropic, along and across their contact.
 
-Across a contact the parts of a cell move together, and their densities add up. Along it fluids
-slip: what they share is the gradient of pressure, so that their inverse densities add up. The
+Across a contact both fluids have the same velocity, and densities are averaged. Along it fluids
+slip: the pressure gradient is common to both, and inverse densities are averaged. The
 inverse density of such a cell is a tensor (Schoenberg & Sen 1983, JASA 73, 61-67), with n the unit
 normal of the contact and angle brackets for means::
 
     B = n n^T / <rho> + (1 - n n^T) <1 / rho>
 
 `rho_x`, `rho_y`, `rho_z` are the inverses of its diagonal. They are averaged over the cell about
-the velocity that they belong to: the mean of the two nodes beside it would be right for one of the
-two means only. Solids do not slip: where a cell holds any, the mean of <rho> at two nodes stands.
+the velocity that they belong to: the mean of the two adjacent nodes would be correct for one of the
+two means only. Solids do not slip: where a cell contains any, the mean of <rho> at two nodes is
+used.
 
 The time step is limited by the largest eigenvalue of K G^T B G: G the differences of pressure, K
 the P moduli of nodes, B_ii = 1 / rho_i at the velocities, in planes that keep `rho_i`, else the
@@ -58,7 +59,7 @@ def normals(density: np.ndarray, points: np.ndarray) -> dict[str, np.ndarray]:
 
     Args:
         density: (cells, samples) kg/m3.
-        points: (rank, samples) where, in cells from the centre; z first, x last.
+        points: (rank, samples) positions in cells from the centre; z first, x last.
     """
     squares = slopes(density, points) ** 2
     squares /= np.maximum(squares.sum(0), np.finfo(float).tiny)
@@ -69,11 +70,11 @@ def normals(density: np.ndarray, points: np.ndarray) -> dict[str, np.ndarray]:
 def cut_cells(
     earth: Earth, z: np.ndarray, y: np.ndarray | None, x: np.ndarray, spacing: Mapping[str, float]
 ) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-    """Return the cells in which B is no multiple of 1: where, their normals and 1/<rho> - <1/rho>.
+    """Return the cells with an anisotropic B: indices, normals and 1/<rho> - <1/rho>.
 
-    Off its diagonal B_ij is n_i n_j times the last. Fluids of one density have none. Cells at the
-    ends of the interior are left out: there contacts lie or stand (`straighten`). So are those of
-    gridded parts.
+    Off its diagonal B_ij is n_i n_j times the last. Fluids of one density have none. Excluded are
+    cells at the ends of the interior, where contacts are parallel to the axes (`straighten`), and
+    those of gridded parts.
 
     Args:
         earth: the earth.
@@ -85,23 +86,30 @@ def cut_cells(
     Returns:
         Indices (cells, rank) along z, (y,) x; normals (rank, cells); m3/kg (cells).
     """
-    given = [(a, ends) for a, ends in zip((z, y, x), earth.clamp, strict=True) if a is not None]
-    inner = [np.flatnonzero(_between(a, ends)) for a, ends in given]
-    coordinates = [a[some] for (a, _), some in zip(given, inner, strict=True)]
-    rank, across = len(given), None if y is None else coordinates[1]
-    rows = max(1, SLAB // max(1, int(np.prod([a.size for a in inner[1:]]))))
-    cells, normal, excess = [np.zeros((0, rank), int)], [np.zeros((rank, 0))], [np.zeros(0)]
-    for first in range(0, inner[0].size, rows):
-        axes = tensor(coordinates[0][first : first + rows], across, coordinates[-1])
+    present = [
+        (axis, ends) for axis, ends in zip((z, y, x), earth.clamp, strict=True) if axis is not None
+    ]
+    interior = [np.flatnonzero(_between(axis, ends)) for axis, ends in present]
+    coordinates = [axis[kept] for (axis, _), kept in zip(present, interior, strict=True)]
+    rank = len(present)
+    y_inside = None if y is None else coordinates[1]
+    slab_rows = max(1, SLAB // max(1, int(np.prod([axis.size for axis in interior[1:]]))))
+    cells = [np.zeros((0, rank), int)]
+    normal = [np.zeros((rank, 0))]
+    excess = [np.zeros(0)]
+    for first in range(0, interior[0].size, slab_rows):
+        axes = tensor(coordinates[0][first : first + slab_rows], y_inside, coordinates[-1])
         for (k, *others), samples in uneven_cells(earth, axes, spacing, lattice(rank)):
             m = {name: MEANS[name](samples).mean(1) for name in MEANS}
-            wet = (m["fluid"] > _WET) & (m["density"] * m["lightness"] > 1.0 + _ALIKE)
-            slope = slopes(samples["rho"][wet], lattice(rank))
+            is_fluid = (m["fluid"] > _WET) & (m["density"] * m["lightness"] > 1.0 + _ALIKE)
+            slope = slopes(samples["rho"][is_fluid], lattice(rank))
             length = np.maximum(np.sqrt((slope**2).sum(0)), np.finfo(float).tiny)
-            index = [a[n[wet]] for a, n in zip(inner, (first + k, *others), strict=True)]
+            index = [
+                axis[n[is_fluid]] for axis, n in zip(interior, (first + k, *others), strict=True)
+            ]
             cells.append(np.stack(index, 1))
             normal.append(slope / length)
-            excess.append((1.0 / m["density"] - m["lightness"])[wet])
+            excess.append((1.0 / m["density"] - m["lightness"])[is_fluid])
     return np.concatenate(cells), np.concatenate(normal, 1), np.concatenate(excess)
 
 
@@ -110,7 +118,7 @@ def _between(axis: np.ndarray, ends: tuple[float, float] | None) -> np.ndarray:
 
 
 def straighten(averages: dict[str, np.ndarray], where: np.ndarray) -> None:
-    """Turn contacts parallel to the nearest axes of the grid at some cells, in place."""
+    """Rotate contacts to the closest axes of the grid in the cells of a mask, in place."""
     x, y = (averages[name] for name in NORMALS)
     z = 1.0 - x - y
     along_x = (x >= y) & (x > z)

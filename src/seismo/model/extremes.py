@@ -1,8 +1,8 @@
-"""The smallest and greatest values of an earth that the cells of a grid see.
+"""The smallest and greatest velocities and densities in the cells of a grid.
 
-An effective medium is no faster than the fastest part of its cell. A thin bed or a small body may
-lie between the nodes and stiffen the cells about it all the same: what limits the time step is
-sought where the averages look for it, inside the cells that a contact cuts.
+An effective medium is no faster than the fastest medium of its cell. A thin bed or a small body may
+lie between the nodes and still stiffen the cells about it: the extremes that limit the time step
+include the samples inside cut cells, as the averages do.
 
 Symbols: z, y, x coordinates (m), vp, vs (m/s), rho (kg/m3).
 """
@@ -46,7 +46,7 @@ class Extremes:
 
     @property
     def uniform(self) -> bool:
-        """Whether there is but one medium."""
+        """Whether there is only one medium."""
         pairs = (
             (self.vp_min, self.vp_max),
             (self.vs_min, self.vs_max),
@@ -74,12 +74,13 @@ def extremes_of(
         cells: whether the cells about the nodes count, or the nodes alone.
     """
     if earth.layered:
-        y, x = None, x[:1]
-    found = _extremes(_at_nodes(earth, z, y, x, spacing, cells))
-    if not cells or not _hidden(earth, found):
-        return found
-    inside = _inside_files(earth, z, y, x, spacing)
-    return _extremes(chain(_at_nodes(earth, z, y, x, spacing, cells), inside))
+        y = None
+        x = x[:1]
+    extremes = _extremes(_at_nodes(earth, z, y, x, spacing, cells))
+    if not cells or not _hidden(earth, extremes):
+        return extremes
+    file_samples = _inside_files(earth, z, y, x, spacing)
+    return _extremes(chain(_at_nodes(earth, z, y, x, spacing, cells), file_samples))
 
 
 def _at_nodes(
@@ -91,20 +92,20 @@ def _at_nodes(
     points = lattice(rank)
     if earth.layered:
         points = np.stack([offsets(column.SAMPLES), np.zeros(column.SAMPLES)])
-    for rows in [z] if earth.layered else z[:, None]:
-        axes = tensor(rows, y, x)
+    for depths in [z] if earth.layered else z[:, None]:
+        axes = tensor(depths, y, x)
         yield earth.sample(*axes)
         if cells:
             yield from (samples for _, samples in uneven_cells(earth, axes, spacing, points))
 
 
-def _hidden(earth: Earth, found: Extremes) -> bool:
+def _hidden(earth: Earth, extremes: Extremes) -> bool:
     """Whether a file may be faster between the nodes than on any."""
-    grids = [part.grids for part in earth.parts if isinstance(part, Gridded)]
+    grids = [model_part.grids for model_part in earth.parts if isinstance(model_part, Gridded)]
     return any(
-        grid.largest > getattr(found, f"{name}_max") * (1.0 + 1e-9)
-        for named in grids
-        for name, grid in named.items()
+        grid.largest > getattr(extremes, f"{name}_max") * (1.0 + 1e-9)
+        for by_name in grids
+        for name, grid in by_name.items()
         if name in earth.needs and name != "rho"
     )
 
@@ -113,30 +114,35 @@ def _inside_files(
     earth: Earth, z: np.ndarray, y: np.ndarray | None, x: np.ndarray, spacing: Mapping[str, float]
 ) -> Iterator[Samples]:
     """Sample every cell as the averages do where files vary everywhere."""
-    given = {"y": y, "x": x} if y is not None else {"x": x}
-    division = GRIDDED[len(given) + 1]
+    horizontal = {"y": y, "x": x} if y is not None else {"x": x}
+    division = GRIDDED[len(horizontal) + 1]
     fine = {
         name: (axis[:, None] + offsets(count) * spacing[name]).ravel()
-        for (name, axis), count in zip(given.items(), division[1:], strict=True)
+        for (name, axis), count in zip(horizontal.items(), division[1:], strict=True)
     }
     for depth in z:
-        rows = depth + offsets(division[0]) * spacing["z"]
-        yield earth.sample(*tensor(rows, fine.get("y"), fine["x"]))
+        depths = depth + offsets(division[0]) * spacing["z"]
+        yield earth.sample(*tensor(depths, fine.get("y"), fine["x"]))
 
 
 def _extremes(samples: Iterable[Samples]) -> Extremes:
     low: dict[str, float] = {}
     high: dict[str, float] = {}
-    ratio, fluid = float("inf"), False
+    ratio = float("inf")
+    fluid = False
     for fields in samples:
         if "rho" in fields:
-            wet = fields["rho"][fields["vs"] == 0.0] if "vs" in fields else fields["rho"]
-            if wet.size:
-                low["fluid_rho"] = min(low.get("fluid_rho", np.inf), float(wet.min()))
-                high["fluid_rho"] = max(high.get("fluid_rho", 0.0), float(wet.max()))
-        for name, values in fields.items():
-            solid = values[values > 0.0] if name == "vs" else values
-            fluid = fluid or solid.size < values.size
+            fluid_rho = fields["rho"][fields["vs"] == 0.0] if "vs" in fields else fields["rho"]
+            if fluid_rho.size:
+                low["fluid_rho"] = min(low.get("fluid_rho", np.inf), float(fluid_rho.min()))
+                high["fluid_rho"] = max(high.get("fluid_rho", 0.0), float(fluid_rho.max()))
+        for name, samples_of_parameter in fields.items():
+            solid = (
+                samples_of_parameter[samples_of_parameter > 0.0]
+                if name == "vs"
+                else samples_of_parameter
+            )
+            fluid = fluid or solid.size < samples_of_parameter.size
             if solid.size:
                 low[name] = min(low.get(name, np.inf), float(solid.min()))
                 high[name] = max(high.get(name, 0.0), float(solid.max()))

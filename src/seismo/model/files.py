@@ -35,8 +35,8 @@ def read_grid(
         origin: coordinates in m of the first point where the specification gives none.
 
     Raises:
-        ModelError: missing or malformed file, or values that no earth has.
-        InsufficientMemoryError: it is larger than the memory that is free.
+        ModelError: missing or malformed file, or physically impossible values.
+        InsufficientMemoryError: it is larger than the free memory.
     """
     path = Path(base) / spec.path
     try:
@@ -62,20 +62,20 @@ def _read(
         )
     form = format_of(spec)
     try:
-        values = READERS[form](path, spec)
+        array = READERS[form](path, spec)
     except MALFORMED as error:
         raise ModelError(
             f"{path} cannot be read as {form}: {brief(error)}; check `format`", "path"
         ) from None
-    axes = _axes(spec, values, path)
-    if spec.shape is not None and tuple(spec.shape) != values.shape:
-        raise ModelError(f"{path} has shape {list(values.shape)}; write that, or nothing", "shape")
+    axes = _axes(spec, array, path)
+    if spec.shape is not None and tuple(spec.shape) != array.shape:
+        raise ModelError(f"{path} has shape {list(array.shape)}; write that, or nothing", "shape")
     order = [axes.index(axis) for axis in AXES if axis in axes]
     sorted_axes = "".join(axes[k] for k in order)
     factor = _FACTORS[spec.units]
-    _check_values(values, factor, str(key[-1]), path, spec)
+    _check_values(array, factor, str(key[-1]), path, spec)
     return GridField(
-        np.ascontiguousarray(values.transpose(order)),
+        np.ascontiguousarray(array.transpose(order)),
         sorted_axes,
         tuple(_along(spec.origin, axis, origin, "origin", path) for axis in sorted_axes),
         tuple(_along(spec.spacing, axis, spacing, "spacing", path) for axis in sorted_axes),
@@ -85,17 +85,17 @@ def _read(
     )
 
 
-def _axes(spec: Any, values: np.ndarray, path: Path) -> str:
-    axes = spec.axes or {1: "z", 2: "zx", 3: "zyx"}.get(values.ndim, "")
-    if len(axes) != values.ndim or len(set(axes)) != len(axes) or set(axes) - set(AXES):
+def _axes(spec: Any, array: np.ndarray, path: Path) -> str:
+    axes = spec.axes or {1: "z", 2: "zx", 3: "zyx"}.get(array.ndim, "")
+    if len(axes) != array.ndim or len(set(axes)) != len(axes) or set(axes) - set(AXES):
         raise ModelError(
-            f"{path} has {values.ndim} axes; name each once, of zyx, slowest first", "axes"
+            f"{path} has {array.ndim} axes; name each of zyx once, slowest first (C order)", "axes"
         )
     return axes
 
 
-def _along(given: Any, axis: str, default: Mapping[str, float], key: str, path: Path) -> float:
-    value = getattr(given, axis, None) if given is not None else None
+def _along(section: Any, axis: str, default: Mapping[str, float], key: str, path: Path) -> float:
+    value = getattr(section, axis, None) if section is not None else None
     value = default.get(axis) if value is None else value
     if value is None:
         raise ModelError(
@@ -106,23 +106,24 @@ def _along(given: Any, axis: str, default: Mapping[str, float], key: str, path: 
     return float(value)
 
 
-def _check_values(values: np.ndarray, factor: float, name: str, path: Path, spec: Any) -> None:
-    low, high = float(values.min()), float(values.max())
+def _check_values(array: np.ndarray, factor: float, name: str, path: Path, spec: Any) -> None:
+    low = float(array.min())
+    high = float(array.max())
     if not np.isfinite([low, high]).all():
-        bad = ~np.isfinite(values)
+        is_bad = ~np.isfinite(array)
         raise ModelError(
-            f"{path} holds {bad.sum()} of {values.size} values that are not finite, the first at "
-            f"index {_first(bad)}; {_swapped(values, factor, name, spec) or 'fill the gaps'}",
+            f"{path} holds {is_bad.sum()} of {array.size} values that are not finite, the first at "
+            f"index {_first(is_bad)}; {_swapped(array, factor, name, spec) or 'fill the gaps'}",
             "path",
         )
-    for which, value in (("smallest", low), ("largest", high)):
+    for extreme, value in (("smallest", low), ("largest", high)):
         if problem := impossible(name, value * factor):
-            bad = values == value
-            many = f"{bad.sum()} of {values.size} values, the first " if bad.sum() > 1 else ""
+            is_bad = array == value
+            count = f"{is_bad.sum()} of {array.size} values, the first " if is_bad.sum() > 1 else ""
             remedy = "fill the gaps" if value <= 0.0 else "check `units`, `dtype` and `byte_order`"
             raise ModelError(
-                f"{path}: its {which} value ({many}at index {_first(bad)}): {problem}; "
-                f"{_swapped(values, factor, name, spec) or remedy}",
+                f"{path}: its {extreme} value ({count}at index {_first(is_bad)}): {problem}; "
+                f"{_swapped(array, factor, name, spec) or remedy}",
                 "path",
             )
 
@@ -131,13 +132,14 @@ def _first(bad: np.ndarray) -> list[int]:
     return [int(k) for k in np.unravel_index(int(np.argmax(bad)), bad.shape)]
 
 
-def _swapped(values: np.ndarray, factor: float, name: str, spec: Any) -> str:
-    """Name the other byte order of a raw file where it makes rock of its values."""
+def _swapped(array: np.ndarray, factor: float, name: str, spec: Any) -> str:
+    """Return the hint to use the other byte order of a raw file, if that gives valid values."""
     if format_of(spec) != "raw":
         return ""
-    other = values.byteswap()
-    low, high = float(other.min()) * factor, float(other.max()) * factor
+    swapped = array.byteswap()
+    low = float(swapped.min()) * factor
+    high = float(swapped.max()) * factor
     if not np.isfinite([low, high]).all() or impossible(name, low) or impossible(name, high):
         return ""
-    right = "big" if spec.byte_order == "little" else "little"
-    return f"byte_order: {right} makes {low:.4g} to {high:.4g} of them: give that"
+    other_order = "big" if spec.byte_order == "little" else "little"
+    return f"with byte_order: {other_order} they are {low:.4g} to {high:.4g}: give that"

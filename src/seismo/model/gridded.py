@@ -1,9 +1,9 @@
-"""A parameter on a regular grid of its own, read from a file and interpolated to any coordinate.
+"""A parameter on the regular grid of a file, interpolated to any coordinate.
 
-Linear along each axis, but between fluid and solid, where each point's values reach half way to the
-next; beyond the file's edges its outermost values go on, which is how absorbing layers get theirs.
-On a tensor grid (each coordinate varying along its own axis) the interpolation is done one axis
-after the other, several times cheaper than point by point.
+Interpolation is linear along each axis, except between fluid and solid, where the value of the
+closest point is used; beyond the edges of the file its outermost values continue (in absorbing
+layers, for example). On a tensor grid (each coordinate varying along its own axis) it is done one
+axis after the other, several times faster than point by point.
 """
 
 from __future__ import annotations
@@ -51,15 +51,17 @@ class GridField:
     @property
     def thin(self) -> GridField:
         """The same without those of the axes x and y along which nothing varies."""
-        values, kept = self.values, list(range(self.values.ndim))
+        array = self.values
+        kept = list(range(self.values.ndim))
         for a in [a for a, axis in enumerate(self.axes) if axis != "z" and "z" in self.axes]:
-            first, last = values.take([0], a), values.take([-1], a)
-            if (first == last).all() and (values == first).all():
-                values = first
+            first = array.take([0], a)
+            last = array.take([-1], a)
+            if (first == last).all() and (array == first).all():
+                array = first
                 kept.remove(a)
         return replace(
             self,
-            values=values.reshape([values.shape[a] for a in kept]),
+            values=array.reshape([array.shape[a] for a in kept]),
             axes="".join(self.axes[a] for a in kept),
             origin=tuple(self.origin[a] for a in kept),
             spacing=tuple(self.spacing[a] for a in kept),
@@ -74,42 +76,43 @@ class GridField:
             z: depths.
             y: coordinates along y, None in 2-D.
             x: coordinates along x.
-            nearest: whether to give those of the nearest point of the file, not between.
+            nearest: whether to take the closest point of the file instead of interpolating.
 
         Raises:
             ModelError: the file has the axis y and the run is 2-D.
         """
         rank = max(np.ndim(z), np.ndim(x), 0 if y is None else np.ndim(y))
-        places = []
+        indices = []
         for name, start, step in zip(self.axes, self.origin, self.spacing, strict=True):
-            place = {"z": z, "y": y, "x": x}[name]
-            if place is None:
+            index = {"z": z, "y": y, "x": x}[name]
+            if index is None:
                 raise ModelError(
                     f"{self.source} has the axis y, but the grid is 2-D (x, z); give a file of "
                     "axes zx, or grid.extent.y",
                     *self.key,
                 )
-            place = (np.asarray(place, float) - start) / step
-            place = np.floor(place + 0.5) if nearest else place
-            places.append(place.reshape((1,) * (rank - place.ndim) + place.shape))
-        values = self._tensor(places) if _on_own_axes(places) else self._points(places)
-        return values * self.factor
+            index = (np.asarray(index, float) - start) / step
+            index = np.floor(index + 0.5) if nearest else index
+            indices.append(index.reshape((1,) * (rank - index.ndim) + index.shape))
+        interpolated = self._tensor(indices) if _on_own_axes(indices) else self._points(indices)
+        return interpolated * self.factor
 
     def varies(self, top: float, bottom: float) -> bool:
         """Whether there is more than one value between two depths in m, anywhere."""
-        values = self._between(top, bottom)
-        return bool(values.min() != values.max())
+        array = self._between(top, bottom)
+        return bool(array.min() != array.max())
 
     def steepest(self, top: float, bottom: float) -> float:
         """Return the largest ratio of neighbouring points between two depths in m."""
-        values, largest = self._between(top, bottom), 1.0
-        for axis in range(values.ndim):
-            pair = (
-                values.take(range(1, values.shape[axis]), axis),
-                values.take(range(values.shape[axis] - 1), axis),
+        array = self._between(top, bottom)
+        largest = 1.0
+        for axis in range(array.ndim):
+            neighbours = (
+                array.take(range(1, array.shape[axis]), axis),
+                array.take(range(array.shape[axis] - 1), axis),
             )
-            if pair[0].size:
-                ratio = pair[0] / pair[1]
+            if neighbours[0].size:
+                ratio = neighbours[0] / neighbours[1]
                 largest = max(largest, float(ratio.max()), 1.0 / float(ratio.min()))
         return largest
 
@@ -118,23 +121,24 @@ class GridField:
         if "z" not in self.axes:
             return self.values
         axis = self.axes.index("z")
-        place = (np.array([top, bottom]) - self.origin[axis]) / self.spacing[axis]
-        first, last = np.clip(place, 0.0, self.values.shape[axis] - 1.0)
+        index = (np.array([top, bottom]) - self.origin[axis]) / self.spacing[axis]
+        first, last = np.clip(index, 0.0, self.values.shape[axis] - 1.0)
         return self.values.take(range(math.floor(first), math.ceil(last) + 1), axis)
 
-    def _tensor(self, places: list[np.ndarray]) -> np.ndarray:
+    def _tensor(self, indices: list[np.ndarray]) -> np.ndarray:
         """Interpolate along one axis after the other."""
         result = self.values
-        for axis, place in enumerate(places):
-            low, weight = _cell(place.ravel(), self.values.shape[axis])
+        for axis, index in enumerate(indices):
+            low, weight = _cell(index.ravel(), self.values.shape[axis])
             weight = weight.reshape([-1 if a == axis else 1 for a in range(result.ndim)])
-            below, above = result.take(low, axis), result.take(low + 1, axis, mode="clip")
+            below = result.take(low, axis)
+            above = result.take(low + 1, axis, mode="clip")
             result = below * (1.0 - weight) + above * weight
-        return result.reshape(np.broadcast_shapes(*(place.shape for place in places)))
+        return result.reshape(np.broadcast_shapes(*(index.shape for index in indices)))
 
-    def _points(self, places: list[np.ndarray]) -> np.ndarray:
+    def _points(self, indices: list[np.ndarray]) -> np.ndarray:
         """Interpolate point by point, from the corners of each point's cell."""
-        cells = [_cell(p, n) for p, n in zip(places, self.values.shape, strict=True)]
+        cells = [_cell(p, n) for p, n in zip(indices, self.values.shape, strict=True)]
         result: np.ndarray | float = 0.0
         for corner in range(1 << len(cells)):
             index: list[np.ndarray] = []
@@ -207,16 +211,16 @@ class Gridded:
         return rho is not None and rho.steepest(top, bottom) > GENTLE
 
 
-def _cell(place: np.ndarray, points: int) -> tuple[np.ndarray, np.ndarray]:
+def _cell(index: np.ndarray, points: int) -> tuple[np.ndarray, np.ndarray]:
     """Return the point below each place and how far it is to the next, within the edges."""
-    place = np.clip(place, 0.0, points - 1.0)
-    low = np.minimum(place.astype(np.intp), max(points - 2, 0))
-    return low, place - low
+    index = np.clip(index, 0.0, points - 1.0)
+    low = np.minimum(index.astype(np.intp), max(points - 2, 0))
+    return low, index - low
 
 
-def _on_own_axes(places: list[np.ndarray]) -> bool:
+def _on_own_axes(indices: list[np.ndarray]) -> bool:
     """Whether each coordinate varies along one axis only, in the order of the file's axes."""
-    varying = [[axis for axis, size in enumerate(p.shape) if size > 1] for p in places]
+    varying = [[axis for axis, size in enumerate(p.shape) if size > 1] for p in indices]
     if any(len(axes) > 1 for axes in varying):
         return False
     order = [axes[0] for axes in varying if axes]
@@ -224,7 +228,7 @@ def _on_own_axes(places: list[np.ndarray]) -> bool:
 
 
 def turned_round(field: GridField, region: Mapping[str, Limits]) -> str:
-    """Warn where a file has just the points that a region needs, but in the opposite order.
+    """Return a warning where a file has the shape that a region needs, but transposed.
 
     Args:
         field: the file, its axes in the order of "zyx".
@@ -245,7 +249,7 @@ def turned_round(field: GridField, region: Mapping[str, Limits]) -> str:
 
 
 def turned(grids: Mapping[str, GridField], least: float) -> str:
-    """Name the file of vp or vs that gives rocks with the other once its axes are exchanged.
+    """Name the file of vp or vs that seems transposed: exchanging its axes gives valid vp / vs.
 
     Args:
         grids: files by the parameters they hold.
@@ -255,22 +259,24 @@ def turned(grids: Mapping[str, GridField], least: float) -> str:
     if vp is None or vs is None or vp.axes != vs.axes:
         return ""
     for order in list(permutations(range(len(vp.axes))))[1:]:
-        other = vp.values.transpose(order)
-        if other.shape != vs.values.shape:
+        transposed = vp.values.transpose(order)
+        if transposed.shape != vs.values.shape:
             continue
-        if (other * vp.factor < least * vs.factor * vs.values).any():
+        if (transposed * vp.factor < least * vs.factor * vs.values).any():
             continue
         names = " or ".join(grid.source for grid in _unlike([vp, vs], rho))
-        return f"{names} seems transposed: exchange its axes, or say which they are by `axes`"
+        return f"{names} seems transposed: exchange its axes, or give their order by `axes`"
     return ""
 
 
-def _unlike(suspects: list[GridField], other: GridField | None) -> list[GridField]:
-    """Return that of two files which is less like another one, or both."""
-    if other is None or np.ptp(other.values) == 0.0:
+def _unlike(suspects: list[GridField], reference: GridField | None) -> list[GridField]:
+    """Return the file of two that correlates less with a reference, or both."""
+    if reference is None or np.ptp(reference.values) == 0.0:
         return suspects
-    odd = [grid for grid in suspects if grid.values.shape != other.values.shape]
-    if odd:
-        return odd
-    alike = [np.corrcoef(grid.values.ravel(), other.values.ravel())[0, 1] for grid in suspects]
-    return [suspects[int(np.argmin(alike))]]
+    misshapen = [grid for grid in suspects if grid.values.shape != reference.values.shape]
+    if misshapen:
+        return misshapen
+    correlations = [
+        np.corrcoef(grid.values.ravel(), reference.values.ravel())[0, 1] for grid in suspects
+    ]
+    return [suspects[int(np.argmin(correlations))]]

@@ -1,15 +1,15 @@
-"""How much an earth's absorbing faces may guide waves that grow in perfectly matched layers.
+"""Damping of absorbing layers against guided waves that grow in perfectly matched layers.
 
 In a bed between stiffer ones, in a stiff plate over a softer one, or in soft ground on rock under a
-free surface, some waves carry their energy against their phase (Lamb 1904; Tolstoy & Usdin 1957);
-along a layer these are not absorbed but amplified (Becache, Fauqueux & Joly 2003; Skelton, Adams &
-Craster 2007). So the shear modulus is looked at where it runs into a layer: down every face across
-x or y, and along all faces.
+free surface, some waves have opposite phase and group velocities (Lamb 1904; Tolstoy & Usdin 1957);
+along an absorbing layer these are not absorbed but amplified (Becache, Fauqueux & Joly 2003;
+Skelton, Adams & Craster 2007). So the contrasts of the shear modulus are evaluated on every face
+across x or y, down and along the face.
 
-How much the fields of the layers have to be damped where it is enclosed (as a share p of d, see
-`seismo.solver.cpml`) was measured, at source frequencies low beside what the grid carries, which
-asks for most. Waves beside beds stopped growing at a p of 0.005 to 0.015 with moduli of 1:3 to
-1:90, and of 0.02 to 0.03 with 1:375. Where the modulus jumps from node to node it takes more. With
+The damping of the fields in the layers that ends this growth (as a share p of d, see
+`seismo.solver.cpml`) was measured, at source frequencies low relative to the grid's cut-off, which
+need the strongest damping. Waves beside beds stopped growing at a p of 0.005 to 0.015 with moduli
+of 1:3 to 1:90, and of 0.02 to 0.03 with 1:375. Jumps from node to node need a larger p. With
 a the mean jump of its logarithm over `WINDOW` nodes, noise and blocks of 1:3 to 1:20 stopped at
 0.005 (a = 0.96), 0.035 (1.06), 0.03 (1.25), 0.04 (1.77, 2.1) and 0.07 (2.3). In ground of 5 to 22
 cells on rock waves grew from 1:1.6 on, most of them from 1:8 on, and stopped at 0.004 (below 1:4),
@@ -32,13 +32,23 @@ from seismo.model.earth import Earth
 INVERSION = 2.0  # times as stiff as what lies below it (up to 3 grew nowhere)
 ENCLOSED = 2.0  # times as stiff, or as soft, as what lies on either side
 WINDOW = 40  # nodes over which jumps are averaged
-BESIDE_BEDS, ORDINARY = 0.015, 90.0  # p up to that contrast
-PER_DECADE, MOST_CONTRAST = 0.024, 10.0  # what more contrast adds, up to so many times as much
+# p up to that contrast
+BESIDE_BEDS = 0.015
+ORDINARY = 90.0
+# what more contrast adds, up to so many times as much
+PER_DECADE = 0.024
+MOST_CONTRAST = 10.0
 GROUND = 1.3  # contrast of rock below softer ground from which on that counts
-LEAST_OF_GROUND, THICK, THIN = 0.005, 0.0015, 0.0003  # the p of it: least, and in contrasts
+# the p of it: least, and in contrasts
+LEAST_OF_GROUND = 0.005
+THICK = 0.0015
+THIN = 0.0003
 MOST_OF_GROUND = 0.06
 HARMLESS = 3000  # steps in which waves of ground grow by five e-folds at most
-SMOOTH, PER_JUMP, MOST = 0.55, 0.07, 0.08  # p = PER_JUMP (a - SMOOTH), at most MOST
+# p = PER_JUMP (a - SMOOTH), at most MOST
+SMOOTH = 0.55
+PER_JUMP = 0.07
+MOST = 0.08
 _CAPPED = 9.0  # largest jump that counts, as beside a fluid
 _PER_CELL = 8  # samples down a cell where the earth varies sideways: beds may be thinner
 
@@ -54,41 +64,46 @@ def damping(earth: Earth, grid: Grid, free_surface: bool, steps: int) -> float:
     """
     if not {"vp", "vs", "rho"} <= set(earth.needs):
         return 0.0
-    inner = grid.extent
+    interior = grid.extent
     nodes = {
         axis: grid.coordinate(axis, np.arange(first, last))
-        for axis, first, last in zip(AXES, inner.lo, inner.hi, strict=True)
+        for axis, first, last in zip(AXES, interior.lo, interior.hi, strict=True)
         if axis in grid.axes
     }
     top, bottom = grid.limits("z")
     samples = column.SAMPLES if earth.layered else _PER_CELL
     nodes["z"] = np.linspace(top, bottom, (nodes["z"].size - 1) * samples + 1)
-    ends = {a: (grid.low[n], grid.high[n]) for n, a in enumerate(AXES) if a in grid.axes}
+    layer_widths = {a: (grid.low[n], grid.high[n]) for n, a in enumerate(AXES) if a in grid.axes}
     if earth.layered:
         nodes |= {a: nodes[a][:1] for a in nodes if a != "z"}
-        ends = {"x": (max(width for a in ends if a != "z" for width in ends[a]), 0)}
+        layer_widths = {
+            "x": (max(width for a in layer_widths if a != "z" for width in layer_widths[a]), 0)
+        }
     faces = [
         (a, k)
-        for a, widths in ends.items()
+        for a, widths in layer_widths.items()
         for k, width in zip((0, -1), widths, strict=True)
         if width
     ]
-    contrast, rise, jump = 1.0, 1.0, 0.0
+    contrast = 1.0
+    rise = 1.0
+    jump = 0.0
     for a, k in faces:
         shear = _shear(earth, nodes | {a: nodes[a][[k]]})
         contrast = max(contrast, _contrast(shear))
         rise = max(rise, _rise(shear) if free_surface else 1.0)
         jump = max(jump, _jump(shear[::samples]))
-    found = [0.0]
+    candidates = [0.0]
     if rise > GROUND:
-        thick, thin = min(THICK * rise, BESIDE_BEDS), min(THIN * rise, MOST_OF_GROUND)
-        found.append(max(LEAST_OF_GROUND, thick, thin) * max(0.0, 1.0 - HARMLESS / steps))
+        thick = min(THICK * rise, BESIDE_BEDS)
+        thin = min(THIN * rise, MOST_OF_GROUND)
+        candidates.append(max(LEAST_OF_GROUND, thick, thin) * max(0.0, 1.0 - HARMLESS / steps))
     if contrast > 1.0:
         more = np.clip(contrast / ORDINARY, 1.0, MOST_CONTRAST)
-        found.append(BESIDE_BEDS + PER_DECADE * np.log10(more))
-    if max(found) > 0.0:
-        found.append(min(MOST, PER_JUMP * (jump - SMOOTH)))
-    return float(max(found))
+        candidates.append(BESIDE_BEDS + PER_DECADE * np.log10(more))
+    if max(candidates) > 0.0:
+        candidates.append(min(MOST, PER_JUMP * (jump - SMOOTH)))
+    return float(max(candidates))
 
 
 def _shear(earth: Earth, nodes: dict[str, np.ndarray]) -> np.ndarray:
@@ -123,14 +138,14 @@ def _contrast(shear: np.ndarray) -> float:
     1 where no modulus is `INVERSION` or `ENCLOSED` times as large.
     """
     with np.errstate(divide="ignore", invalid="ignore"):
-        found = [(np.maximum.accumulate(shear, 0) / shear, INVERSION)]
-        for axis, highest in product(range(1, shear.ndim), (np.maximum, np.minimum)):
-            before = highest.accumulate(shear, axis)
-            after = np.flip(highest.accumulate(np.flip(shear, axis), axis), axis)
-            if highest is np.maximum:
-                found.append((np.minimum(before, after) / shear, ENCLOSED))
+        ratios = [(np.maximum.accumulate(shear, 0) / shear, INVERSION)]
+        for axis, extremum in product(range(1, shear.ndim), (np.maximum, np.minimum)):
+            before = extremum.accumulate(shear, axis)
+            after = np.flip(extremum.accumulate(np.flip(shear, axis), axis), axis)
+            if extremum is np.maximum:
+                ratios.append((np.minimum(before, after) / shear, ENCLOSED))
             else:
-                found.append((shear / np.maximum(before, after), ENCLOSED))
+                ratios.append((shear / np.maximum(before, after), ENCLOSED))
     # Two fluids: none.
-    largest = [(float(np.nan_to_num(ratio, nan=1.0).max()), least) for ratio, least in found]
+    largest = [(float(np.nan_to_num(ratio, nan=1.0).max()), least) for ratio, least in ratios]
     return max((ratio for ratio, least in largest if ratio > least), default=1.0)

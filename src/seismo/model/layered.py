@@ -1,9 +1,9 @@
 """The parts of an earth model that vary with depth only: uniform, layers, gradient, table, water.
 
-A part paints its values into fields of a common shape, over what the parts before it painted. It
-also knows where it is *uneven*: in which boxes of space it is not of one value, so that a cell
-average need not look closer elsewhere. Linear variation by less than 2 % within a box counts as
-even, since the harmonic and the arithmetic mean then differ from the middle by less than 4e-5.
+A part paints its values into fields of a common shape, over those of the parts before it. `uneven`
+returns the boxes in which it is not uniform; only these are sampled finely for cell averages.
+Linear variation by less than 2 % within a box counts as uniform, since the harmonic and the
+arithmetic mean then differ from the value at the centre by less than 4e-5.
 
 Depths z are in m, positive down; velocities in m/s, densities in kg/m3.
 """
@@ -131,63 +131,71 @@ class DepthProfile:
 
     def uneven(self, low: Bounds, high: Bounds) -> np.ndarray:
         """Return where a jump passes through, or more than a little change."""
-        top, bottom = low[0], high[0]
+        top = low[0]
+        bottom = high[0]
         result = np.zeros(np.shape(top), bool)
         for depth in self._jumps():
             result |= (top < depth) & (bottom > depth)
         for name in self.values:
-            above, below = self.at(name, top), self.at(name, bottom, "left")
+            above = self.at(name, top)
+            below = self.at(name, bottom, "left")
             result |= np.abs(below - above) > SMOOTH * np.minimum(np.abs(above), np.abs(below))
         return result
 
     def _jumps(self) -> list[float]:
-        places = self.tops[1:]
-        jump = np.zeros(places.shape, bool)
+        interfaces = self.tops[1:]
+        jump = np.zeros(interfaces.shape, bool)
         for name in self.values:
-            above, below = self.at(name, places, "left"), self.at(name, places)
+            above = self.at(name, interfaces, "left")
+            below = self.at(name, interfaces)
             jump |= np.abs(below - above) > 1e-6 * np.abs(above)
-        return places[jump].tolist()
+        return interfaces[jump].tolist()
 
 
-def from_layers(part: Any) -> DepthProfile:
+def from_layers(section: Any) -> DepthProfile:
     """Build the profile of a part of type layers."""
-    layers = part.layers
-    names = [name for name in PARAMETERS if any(getattr(one, name) is not None for one in layers)]
+    layers = section.layers
+    names = [
+        name for name in PARAMETERS if any(getattr(layer, name) is not None for layer in layers)
+    ]
     # A parameter that only some layers give is refused when the earth is built.
-    values = {name: _column(layers, name) for name in names}
+    values_at_top = {name: _column(layers, name) for name in names}
     slopes = {
-        name: np.array([float(getattr(one, f"{name}_gradient", 0.0) or 0.0) for one in layers])
+        name: np.array([float(getattr(layer, f"{name}_gradient", 0.0) or 0.0) for layer in layers])
         for name in names
     }
-    return DepthProfile(np.array([float(one.top) for one in layers]), values, slopes, "layers")
+    return DepthProfile(
+        np.array([float(layer.top) for layer in layers]), values_at_top, slopes, "layers"
+    )
 
 
-def from_gradient(part: Any, z_top: float, z_bottom: float) -> DepthProfile:
+def from_gradient(section: Any, z_top: float, z_bottom: float) -> DepthProfile:
     """Build the profile of a part of type gradient between two depths m."""
-    values, slopes = {}, {}
-    for name in PARAMETERS:
-        ends = getattr(part, name)
-        if ends is None:
-            continue
-        values[name] = np.array([ends.top, ends.bottom], float)
-        slopes[name] = np.array([(ends.bottom - ends.top) / (z_bottom - z_top), 0.0])
-    return DepthProfile(np.array([z_top, z_bottom], float), values, slopes)
-
-
-def from_rows(rows: np.ndarray, part: Any) -> DepthProfile:
-    """Build the profile of table rows (n, 4), depth m and `PARAMETERS`, of a part of type table."""
-    tops = rows[:, 0]
-    step = np.diff(tops)
-    values = {name: rows[:, 1 + k] for k, name in enumerate(PARAMETERS)}
+    values_at_top = {}
     slopes = {}
-    for name, column in values.items():
+    for name in PARAMETERS:
+        range_of = getattr(section, name)
+        if range_of is None:
+            continue
+        values_at_top[name] = np.array([range_of.top, range_of.bottom], float)
+        slopes[name] = np.array([(range_of.bottom - range_of.top) / (z_bottom - z_top), 0.0])
+    return DepthProfile(np.array([z_top, z_bottom], float), values_at_top, slopes)
+
+
+def from_rows(table: np.ndarray, section: Any) -> DepthProfile:
+    """Build the profile of table rows (n, 4), depth m and `PARAMETERS`, of a part of type table."""
+    tops = table[:, 0]
+    step = np.diff(tops)
+    values_at_top = {name: table[:, 1 + k] for k, name in enumerate(PARAMETERS)}
+    slopes = {}
+    for name, column in values_at_top.items():
         slope = np.zeros(column.size)
-        if part.interpolation == "linear":  # two rows of one depth are a jump
+        if section.interpolation == "linear":  # two rows of one depth are a jump
             np.divide(np.diff(column), step, out=slope[:-1], where=step > 0.0)
         slopes[name] = slope
-    return DepthProfile(tops, values, slopes, "rows" if part.path is None else "path")
+    return DepthProfile(tops, values_at_top, slopes, "rows" if section.path is None else "path")
 
 
 def _column(layers: Any, name: str) -> np.ndarray:
-    given = [getattr(one, name) for one in layers]
-    return np.array([np.nan if value is None else float(value) for value in given])
+    layer_values = [getattr(layer, name) for layer in layers]
+    return np.array([np.nan if value is None else float(value) for value in layer_values])

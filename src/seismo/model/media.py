@@ -1,4 +1,4 @@
-"""The media that a grid holds: each of a few layers, or three that stand for many."""
+"""The media of a grid: each of a few layers, or three that represent many."""
 
 from __future__ import annotations
 
@@ -19,8 +19,8 @@ _TYPICAL = ("slowest", "middle", "fastest")
 class RepresentativeMedium:
     """One medium of the earth.
 
-    Of many media three stand for all: the slowest, the median and the fastest. Depths and share
-    then are those of the slowest tenth of the points, of those between, and of the fastest.
+    Many media are represented by three: the slowest, the median and the fastest. Depths and share
+    then are those of the slowest tenth of the points, of those between, and of the fastest tenth.
 
     Attributes:
         top: smallest depth in m at which it occurs.
@@ -29,7 +29,7 @@ class RepresentativeMedium:
         vs: m/s, 0 in a fluid, None where the equation has none.
         rho: kg/m3, None where the equation has none.
         share: of the sampled points.
-        stands_for: "slowest", "middle" or "fastest" of many media, "" where it is a medium alone.
+        stands_for: "slowest", "middle" or "fastest" of many media, "" for a single medium.
     """
 
     top: float
@@ -49,22 +49,23 @@ class RepresentativeMedium:
 def media_of(earth: Earth, grid: Grid) -> list[RepresentativeMedium]:
     """List the media of the earth from the top, or the slowest, median and fastest of many."""
     depths, columns = _sampled(earth, grid)
-    rows, inverse = _different(columns)
-    many = rows.shape[1] > MOST_MEDIA
+    parameters, inverse = _different(columns)
+    many = parameters.shape[1] > MOST_MEDIA
     if many:
-        rows, inverse = _typical(earth, columns)
-    found = []
-    for number in range(rows.shape[1]):
-        here = inverse == number
-        if not here.any():
+        parameters, inverse = _typical(earth, columns)
+    media = []
+    for number in range(parameters.shape[1]):
+        belongs = inverse == number
+        if not belongs.any():
             continue
-        values = dict(zip(earth.needs, map(float, rows[:, number]), strict=True))
-        vp, vs, rho = (values.get(name) for name in ("vp", "vs", "rho"))
-        found.append(RepresentativeMedium(
-            float(depths[here].min()), float(depths[here].max()), vp, vs, rho, float(here.mean()),
-            _TYPICAL[number] if many else "",
-        ))  # fmt: skip
-    return found if many else sorted(found, key=lambda medium: (medium.top, medium.slowest))
+        properties = dict(zip(earth.needs, map(float, parameters[:, number]), strict=True))
+        vp, vs, rho = (properties.get(name) for name in ("vp", "vs", "rho"))
+        top = float(depths[belongs].min())
+        bottom = float(depths[belongs].max())
+        share = float(belongs.mean())
+        stands_for = _TYPICAL[number] if many else ""
+        media.append(RepresentativeMedium(top, bottom, vp, vs, rho, share, stands_for))
+    return media if many else sorted(media, key=lambda medium: (medium.top, medium.slowest))
 
 
 def _sampled(earth: Earth, grid: Grid) -> tuple[np.ndarray, np.ndarray]:
@@ -78,7 +79,8 @@ def _sampled(earth: Earth, grid: Grid) -> tuple[np.ndarray, np.ndarray]:
     total = math.prod(len(t) for t in ticks.values())
     every = math.ceil((max(1.0, total / _SAMPLES)) ** (1.0 / grid.dimensions))
     ticks = {a: t[::every] for a, t in ticks.items()}
-    z, x = ticks["z"].reshape(-1, 1, 1), ticks["x"].reshape(1, 1, -1)
+    z = ticks["z"].reshape(-1, 1, 1)
+    x = ticks["x"].reshape(1, 1, -1)
     y = ticks["y"].reshape(1, -1, 1) if "y" in ticks else None
     sampled = earth.sample(z, y, x)
     columns = np.array([sampled[name].ravel() for name in earth.needs])
@@ -87,31 +89,31 @@ def _sampled(earth: Earth, grid: Grid) -> tuple[np.ndarray, np.ndarray]:
 
 
 def _different(columns: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    """Return the different columns (needed, medium) in order, and which one each (n) is.
+    """Return the unique columns (needed, medium) in order, and the index (n) of each.
 
-    Rows are numbered one after the other: a fifth of the time that sorting columns takes.
+    Rows are numbered one after the other, in a fifth of the time of sorting columns.
     """
     key = np.zeros(columns.shape[1], np.int64)
     for row in columns:
-        values, number = np.unique(row, return_inverse=True)
-        key = key * len(values) + number
+        unique_values, number = np.unique(row, return_inverse=True)
+        key = key * len(unique_values) + number
     _, first, inverse = np.unique(key, return_index=True, return_inverse=True)
     return columns[:, first], inverse
 
 
 def _typical(earth: Earth, columns: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    """Stand for many media by three: the slowest tenth, what is between, and the fastest tenth.
+    """Return three media that represent many: slowest tenth, points between, fastest tenth.
 
-    All points as slow, or as fast, as the last of a tenth belong to it: water is not cut in two.
+    Points as slow, or as fast, as the last of a tenth belong to it: water is not split in two.
     """
-    named = dict(zip(earth.needs, columns, strict=True))
-    speeds = named["vp"] if "vp" in named else named["vs"]
-    if "vs" in named:
-        speeds = np.where(named["vs"] > 0.0, named["vs"], speeds)
+    by_name = dict(zip(earth.needs, columns, strict=True))
+    speeds = by_name["vp"] if "vp" in by_name else by_name["vs"]
+    if "vs" in by_name:
+        speeds = np.where(by_name["vs"] > 0.0, by_name["vs"], speeds)
     order = np.argsort(speeds, kind="stable")
     tenth = max(1, len(order) // 10)
-    slow, fast = speeds[order[[tenth - 1, -tenth]]]
-    inverse = np.where(speeds <= slow, 0, np.where(speeds < fast, 1, 2))
+    slow_limit, fast_limit = speeds[order[[tenth - 1, -tenth]]]
+    inverse = np.where(speeds <= slow_limit, 0, np.where(speeds < fast_limit, 1, 2))
     inverse[order[-1]] = 2  # however few speeds there are, media are more than one
     between = order[inverse[order] == 1]
     median = between[len(between) // 2] if between.size else order[len(order) // 2]

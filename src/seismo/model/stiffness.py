@@ -1,4 +1,4 @@
-"""How much stiffer than its fastest rock alone a medium makes the difference operators.
+"""Ratio of a medium's largest eigenvalue of the scheme to that of its fastest rock alone.
 
 A scheme is stable for dt <= 2 / sqrt(L), with L the largest eigenvalue of inv(M) B^T C B: C the
 stiffness where stresses stand, M the density where velocities do, B the differences. By the theorem
@@ -8,7 +8,7 @@ at most the largest, over all velocities v_a, of
     [ S_a^2 A_a(c_aa) + sum over b of S_b^2 (A_a(c_ab) + 2 A_b(mu_ab)) ] / rho_a
 
 where A_a averages over the points that the difference along a reads, by the size of its weights.
-Of one rock that is vp^2 (S_x^2 + S_y^2 + S_z^2), the exact value. Where light rock lies beside
+In a uniform medium that is vp^2 (S_x^2 + S_y^2 + S_z^2), the exact value. At a contact of light and
 heavy rock it is more: stresses of the heavy one act on velocities of the light one. Symbols: vp, vs
 (m/s), rho (kg/m3), moduli (Pa); the density of a velocity is the mean of two nodes, mu_ab the
 harmonic mean of four.
@@ -36,7 +36,7 @@ def excess(
     earth: Earth, grid: Grid, first: np.ndarray, parameters: tuple[str, ...],
     averaging: Literal["effective", "point"], extremes: Extremes,
 ) -> float:  # fmt: skip
-    """Return L over that of the fastest rock alone, at least 1.
+    """Return L relative to that of the fastest rock alone, at least 1.
 
     Args:
         earth: the earth, with rho.
@@ -52,25 +52,28 @@ def excess(
         grid.coordinate(a, np.arange(n)) for a, n in zip("zyx", grid.points[::-1], strict=True)
     )
     if earth.layered:
-        y, x = y[:1], x[:1]
+        y = y[:1]
+        x = x[:1]
     elif extremes.rho_max < ORDINARY * extremes.rho_min:
         return 1.0
-    reach, largest = len(first) + 1, 0.0
+    reach = len(first) + 1
+    largest = 0.0
     spacing = dict(zip(AXES, grid.spacing, strict=True))
-    rows = max(1, _SLAB // (y.size * x.size))
-    for start in range(0, z.size, rows):
-        low, high = max(0, start - reach), min(z.size, start + rows + reach)
+    slab_rows = max(1, _SLAB // (y.size * x.size))
+    for start in range(0, z.size, slab_rows):
+        low = max(0, start - reach)
+        high = min(z.size, start + slab_rows + reach)
         medium = cell_average(
             earth, z[low:high], y if grid.dimensions == 3 else None, x, spacing,
             (*parameters, *(() if earth.layered else (f"rho_{a}" for a in grid.axes))),
             averaging, dtype=np.float64,
         )  # fmt: skip
         bounds = _bounds(medium, grid, first)
-        largest = max(largest, float(bounds[start - low :][:rows].max()))
+        largest = max(largest, float(bounds[start - low :][:slab_rows].max()))
     fastest = extremes.vs_max if "mu_yz" in parameters else extremes.vp_max
     squares = sum(h**-2 for a, h in zip(AXES, grid.spacing, strict=True) if a in grid.axes)
-    more = largest / (fastest**2 * squares)
-    return more if more > 1.0 + 1e-9 else 1.0
+    ratio = largest / (fastest**2 * squares)
+    return ratio if ratio > 1.0 + 1e-9 else 1.0
 
 
 def _bounds(m: Arrays, grid: Grid, first: np.ndarray) -> np.ndarray:
@@ -85,13 +88,14 @@ def _bounds(m: Arrays, grid: Grid, first: np.ndarray) -> np.ndarray:
     weights = np.abs(first) / np.abs(first).sum()
     axes = {a: n for n, a in enumerate("zyx" if grid.dimensions == 3 else "zx")}
     squares = {a: grid.spacing[AXES.index(a)] ** -2 for a in axes}
-    rho, found = m["rho"], np.zeros_like(m["rho"])
+    rho = m["rho"]
+    bound = np.zeros_like(m["rho"])
     if "mu_yz" in m:
         for a, n in axes.items():
             shear = _harmonic(m["mu_xy" if a == "x" else "mu_yz"], n)
-            found += squares[a] * _average(shear, weights, n, -1) / rho
-        return found
-    light = _lightness(m, list(axes))
+            bound += squares[a] * _average(shear, weights, n, -1) / rho
+        return bound
+    lightness = _lightness(m, list(axes))
     for a, n in axes.items():
         total = squares[a] * _average(_stiffness(m, a, a), weights, n, 0)
         for b, k in axes.items():
@@ -100,9 +104,9 @@ def _bounds(m: Arrays, grid: Grid, first: np.ndarray) -> np.ndarray:
                 along = _average(np.abs(_stiffness(m, a, b)), weights, n, 0)
                 total = total + squares[b] * (along + 2 * _average(shear, weights, k, -1))
         inverse = 2.0 / (rho + _shifted(rho, n, 1))
-        inverse = np.maximum(inverse, np.maximum(light, _shifted(light, n, 1)))
-        found = np.maximum(found, total * inverse)
-    return found
+        inverse = np.maximum(inverse, np.maximum(lightness, _shifted(lightness, n, 1)))
+        bound = np.maximum(bound, total * inverse)
+    return bound
 
 
 def _stiffness(m: Arrays, a: str, b: str) -> np.ndarray:
@@ -133,22 +137,22 @@ def _shear(m: Arrays, a: str, b: str) -> np.ndarray:
     return m["c44" if "z" in (a, b) else "c66"]
 
 
-def _shifted(values: np.ndarray, axis: int, by: int) -> np.ndarray:
-    """Return the values `by` nodes further along an axis; the ends go on."""
-    places = np.clip(np.arange(values.shape[axis]) + by, 0, values.shape[axis] - 1)
-    return values.take(places, axis)
+def _shifted(array: np.ndarray, axis: int, by: int) -> np.ndarray:
+    """Return an array shifted by `by` nodes along an axis; its ends are repeated."""
+    indices = np.clip(np.arange(array.shape[axis]) + by, 0, array.shape[axis] - 1)
+    return array.take(indices, axis)
 
 
-def _average(values: np.ndarray, weights: np.ndarray, axis: int, offset: int) -> np.ndarray:
+def _average(array: np.ndarray, weights: np.ndarray, axis: int, offset: int) -> np.ndarray:
     """Return the weighted mean about half a node further up (offset 0), or down (-1)."""
-    total = np.zeros_like(values)
+    total = np.zeros_like(array)
     for m, weight in enumerate(weights):
-        ahead = _shifted(values, axis, m + 1 + offset)
-        total += 0.5 * weight * (ahead + _shifted(values, axis, offset - m))
+        ahead = _shifted(array, axis, m + 1 + offset)
+        total += 0.5 * weight * (ahead + _shifted(array, axis, offset - m))
     return total
 
 
-def _harmonic(values: np.ndarray, axis: int) -> np.ndarray:
+def _harmonic(array: np.ndarray, axis: int) -> np.ndarray:
     """Return the harmonic mean of a node's value and the next one's, 0 beside 0."""
     with np.errstate(divide="ignore"):
-        return 2.0 / (1.0 / values + 1.0 / _shifted(values, axis, 1))
+        return 2.0 / (1.0 / array + 1.0 / _shifted(array, axis, 1))

@@ -23,32 +23,35 @@ def read_table(path: Path) -> np.ndarray:
         ModelError: the file is missing or malformed, or its depths decrease.
     """
     expected = "expected rows of z, vp, vs, rho in SI units"
-    order, headed = list(range(4)), False
-    rows: list[list[float]] = []
+    order = list(range(4))
+    has_header = False
+    table: list[list[float]] = []
     for number, line in read_lines(path, expected):
         words = line.replace(",", " ").replace(";", " ").split()
         where = f"{path}:{number}"
-        if not (rows or headed or _is_number(words[0])):
-            order, headed = _header(words, where), True
+        if not (table or has_header or _is_number(words[0])):
+            order = _header(words, where)
+            has_header = True
             continue
-        rows.append(_row(words, order, where, expected))
-        if len(rows) > 1 and rows[-1][0] < rows[-2][0]:
+        table.append(_row(words, order, where, expected))
+        if len(table) > 1 and table[-1][0] < table[-2][0]:
             raise ModelError(
-                f"{where}: depth {rows[-1][0]:g} lies above the row before; list them downwards",
+                f"{where}: depth {table[-1][0]:g} lies above the row before; list them downwards",
                 "path",
             )
-    if not rows:
-        raise ModelError(f"{path} holds no rows; {expected}", "path")
-    return np.array(rows)
+    if not table:
+        raise ModelError(f"{path} has no rows; {expected}", "path")
+    return np.array(table)
 
 
 def _header(words: list[str], where: str) -> list[int]:
     names = [{"depth": "z"}.get(word.lower(), word.lower()) for word in words]
     if sorted(names) != sorted(_COLUMNS):
-        named = set(_COLUMNS).intersection(names)  # of a file that is no table nothing is shown
-        told = f"columns {', '.join(words)[:80]}" if named else "is no line of a table"
+        known = set(_COLUMNS).intersection(names)  # lines of other files are not quoted
+        description = f"columns {', '.join(words)[:80]}" if known else "is not a line of a table"
         raise ModelError(
-            f"{where}: {told}; expected {', '.join(_COLUMNS)} in any order, without units", "path"
+            f"{where}: {description}; expected {', '.join(_COLUMNS)} in any order, without units",
+            "path",
         )
     return [names.index(name) for name in _COLUMNS]
 

@@ -163,7 +163,8 @@ def write_new(path: Path, text: str, replace: bool = False) -> None:
             `final_path` does.
         StorageError: the disk is full or failing.
     """
-    final, data = final_path(path), text.encode()
+    final = final_path(path)
+    data = text.encode()
     try:
         if not replace and final.exists() and final.read_bytes() != data:
             raise ScenarioError(f"{path}: is there, and reads otherwise; --force replaces it")

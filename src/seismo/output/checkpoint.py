@@ -160,7 +160,8 @@ def _fill_by_place(paths: Sequence[Path], state: State, put: Callable) -> None:
     """Fill one array after the other with what others hold of it."""
     sources = [_BlockSource(path) for path in paths]
     for name, (array, places) in state.items():
-        numbers, found = np.zeros(array.size, array.dtype), np.zeros(array.size, bool)
+        numbers = np.zeros(array.size, array.dtype)
+        found = np.zeros(array.size, bool)
         for source in sources:
             source.give(places, numbers, found)
         if not all(place.block(found).all() for place in places):
@@ -172,7 +173,8 @@ class _BlockSource:
     """The file of one rank, to be read array by array."""
 
     def __init__(self, path: Path) -> None:
-        self._path, header = path, header_of(path)
+        self._path = path
+        header = header_of(path)
         self._arrays = header["arrays"]
         self._places = {
             name: [GlobalBlock.read(p) for p in some] for name, some in header["places"].items()

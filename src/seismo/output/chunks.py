@@ -135,7 +135,8 @@ def pack_tile(
     """
     tile = _tile(block, corner, chunk)
     words = tile.view(f"u{tile.itemsize}").reshape(-1)
-    planes, word = np.empty((tile.itemsize, tile.size), np.uint8), words.dtype.name
+    planes = np.empty((tile.itemsize, tile.size), np.uint8)
+    word = words.dtype.name
     largest = np.array([_shuffler(word)(words, planes)], words.dtype)
     return isal_zlib.compress(planes, LEVEL), float(largest.view(tile.dtype)[0])
 
@@ -148,10 +149,12 @@ def _shuffler(name: str) -> Callable[[np.ndarray, np.ndarray], int]:
     look like a calm one.
     """
     word: Any = np.dtype(name).type
-    whole, octet = word(2 ** (8 * word().itemsize - 1) - 1), word(8)
+    whole = word(2 ** (8 * word().itemsize - 1) - 1)
+    octet = word(8)
 
     def shuffle(words, planes):
-        shift, largest = word(0), word(0)
+        shift = word(0)
+        largest = word(0)
         for k in range(planes.shape[0]):
             for n in range(words.size):
                 planes[k, n] = np.uint8(words[n] >> shift)

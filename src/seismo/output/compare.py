@@ -54,7 +54,8 @@ def compare(first: Results, second: Results) -> Iterator[Comparison]:
     for results in (first, second):
         results.verify(without=_COMPARED)
     for kind in _COMPARED:
-        one, other = getattr(first, kind), getattr(second, kind)
+        one = getattr(first, kind)
+        other = getattr(second, kind)
         for name in dict.fromkeys([*one, *other]):
             yield from _compare_sets(f"{kind}/{name}", dict(one).get(name), dict(other).get(name))
 
@@ -101,7 +102,10 @@ def _column(arrays: NamedArrays, name: str) -> Any:
 
 def _compare(path: str, name: str, one: NamedArrays, other: NamedArrays) -> Comparison:
     """Compare two arrays, a frame at a time."""
-    identical, apart, size, largest = True, 0.0, 0.0, 0.0
+    identical = True
+    apart = 0.0
+    size = 0.0
+    largest = 0.0
     for index in range(one.shape(name)[0]):
         a, b = (arrays.values_of(name, index) for arrays in (one, other))
         identical &= a.tobytes() == b.tobytes()

@@ -91,3 +91,8 @@ def new_group(file: h5py.File, path: str) -> h5py.Group:
     kind, _, rest = path.partition("/")
     parent = file[kind] if kind in file else file.create_group(kind, track_order=True)
     return parent.create_group(rest)
+
+
+def plane_attributes(plane: Mapping[str, float]) -> dict[str, object]:
+    """Return the attributes of a group for a plane such as {"y": 500.0} (m)."""
+    return {f"plane_{axis}": value for axis, value in plane.items()}

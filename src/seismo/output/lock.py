@@ -37,7 +37,8 @@ class Lock:
 
     def __init__(self, folder: Path) -> None:
         """Take a folder, which is made when the lock is taken."""
-        self._folder, self._path = folder, folder / NAME
+        self._folder = folder
+        self._path = folder / NAME
 
     def __enter__(self) -> Lock:
         """Take the lock.

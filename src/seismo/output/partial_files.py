@@ -63,7 +63,8 @@ class Parts:
             final: the results file.
             lay_out: makes the groups, datasets and attributes of a new file.
         """
-        self.final, self._lay_out = final, lay_out
+        self.final = final
+        self._lay_out = lay_out
         self.folder = run_folder(final)
         self.sealed: list[dict[str, Any]] = []
         self._hidden: HiddenFile | None = None
@@ -195,7 +196,8 @@ class Parts:
             self._close()
         with self.storing():
             self._hidden.publish()
-        final, self._hidden = self._hidden.final, None
+        final = self._hidden.final
+        self._hidden = None
         return final
 
     def _close(self) -> None:

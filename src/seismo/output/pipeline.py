@@ -63,7 +63,8 @@ class Ring:
         self._memory = memory
         self._taken: deque[tuple[int, int]] = deque()
         self._changed = threading.Condition()
-        self.stalls, self.stalled = 0, 0.0
+        self.stalls = 0
+        self.stalled = 0.0
 
     def take(self, size: int) -> np.ndarray:
         """Return `size` bytes in one piece, as soon as there are any."""
@@ -97,7 +98,8 @@ class Ring:
     def _room(self, size: int) -> int | None:
         if not self._taken:
             return 0
-        first, last = self._taken[0][0], self._taken[-1][1]
+        first = self._taken[0][0]
+        last = self._taken[-1][1]
         if last > first:  # free: from the last one to the end, and from the beginning to the first
             if last + size <= self._memory.size:
                 return last
@@ -124,9 +126,12 @@ class Pipeline:
             reserve: bytes of disk that the end of the run will need.
             noted: told what the threads do.
         """
-        self._writer, self._backend, self._reserve = writer, backend, reserve + MARGIN_BYTES
+        self._writer = writer
+        self._backend = backend
+        self._reserve = reserve + MARGIN_BYTES
         self.ring = Ring(backend.host_buffer(ring))
-        self._stored, self._noted = 0, noted
+        self._stored = 0
+        self._noted = noted
         self._error: BaseException | None = None
         self._low = ""
         self._pool = ThreadPoolExecutor(_threads(), thread_name_prefix="seismo-pack")
@@ -205,7 +210,8 @@ class Pipeline:
             StorageError: something could not be stored.
         """
         self._raise()
-        low, self._low = self._low, ""
+        low = self._low
+        self._low = ""
         if low:
             raise DiskSpaceError(low)
 

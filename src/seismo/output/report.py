@@ -145,7 +145,9 @@ def _traces(results: Results) -> Iterator[tuple[str, str]]:
 
 
 def _trace_shape(traces: TraceSet) -> str:
-    time, shots, receivers = traces.time, len(traces.shots), len(traces.codes)
+    time = traces.time
+    shots = len(traces.shots)
+    receivers = len(traces.codes)
     every = f" every {with_unit(time[1] - time[0], 's')}" if len(time) > 1 else ""
     return (
         f"{shots} shot{'s' * (shots != 1)} x {receivers} receiver{'s' * (receivers != 1)} "

@@ -1,10 +1,9 @@
-"""The writer of results: one HDF5 file that exists either whole or not at all.
+"""The writer of results: one HDF5 file, complete or absent.
 
-Everything is written to parts in a folder beside the final name (`parts`), as a rule to a single
-one, which is synchronised to the disk and renamed at the end; an exception on the way removes what
-is not sealed. The layout is a list of functions, called for every new part. Every dimension has its
-coordinate attached as an HDF5 dimension scale with units, so that a group opens in xarray as it
-is::
+Data go to partial files in a folder beside the final name (`partial_files`), usually a single one,
+which is flushed to disk and renamed at the end; an exception removes the open partial file. The
+layout is a list of functions, called for every new partial file. Each dimension has its coordinate
+attached as an HDF5 dimension scale with units, so that xarray opens each group::
 
     /traces/<set>/<quantity>      (shot, receiver, time)
     /snapshots/<name>/<field>     (time, [z, y, x]) ; several shots: /snapshots/<name>/shot_000/
@@ -12,7 +11,7 @@ is::
     /model/<parameter>            (z, [y,] x)
     /sources/<property>           (source)
     /wavelets/wavelet             (source, time)
-    /telemetry/<quantity>         (time), of the clock on the wall
+    /telemetry/<quantity>         (time), in wall-clock time
 """
 
 from __future__ import annotations
@@ -33,18 +32,19 @@ from seismo.output.dimension_scales import (
     write_scale,
     write_table,
 )
-from seismo.output.layout import FileLayout, LayOut, new_group
+from seismo.output.layout import FileLayout, LayOut, new_group, plane_attributes
 from seismo.output.partial_files import Parts
 from seismo.output.provenance import provenance
 from seismo.output.trace_hash import hash_of_all, hash_of_frame
 
 FORMAT = "seismo results"
 FORMAT_VERSION = 1
-COMPLETE, UNSTABLE = "complete", "unstable"  # the `status` of a file
+COMPLETE = "complete"  # values of the attribute `status`
+UNSTABLE = "unstable"
 
 
 class ResultsWriter:
-    """A results file being written; use as a context manager, publish by leaving it normally."""
+    """A results file being written; as a context manager, which finalizes it on a normal exit."""
 
     def __init__(
         self,
@@ -55,14 +55,14 @@ class ResultsWriter:
         attributes: Mapping[str, object],
         done: int | None = None,
     ) -> None:
-        """Check that `path` can be written, before anything expensive happens.
+        """Check that `path` can be written.
 
         Args:
             path: the final name.
             scenario_text: the scenario as the user wrote it.
             resolved: the scenario with every default filled in, as YAML.
             attributes: attributes of the root, such as title, physics, dt.
-            done: the steps after which an earlier run is taken up again, None for a new one.
+            done: the steps after which an earlier run is resumed, None for a new one.
 
         Raises:
             ScenarioError: the folder is missing, is not writable, or the name is a folder.
@@ -87,12 +87,12 @@ class ResultsWriter:
         self._peaks: dict[str, float] = {}
         self._hashes: dict[str, str] = {}
         self._finished = False
-        # Creating a file is the only honest test: permissions, quotas and mounts differ.
-        folder = self.parts.folder  # where a killed process leaves nothing that stays
+        # Create a file to test permissions, quotas and mounts.
+        folder = self.parts.folder
         HiddenFile(self.path, folder if folder.is_dir() else None).discard()
 
     def __enter__(self) -> ResultsWriter:
-        """Make the run directory, or take it up again; open the first part of a new run."""
+        """Create or reopen the run directory; open the first partial file of a new run."""
         try:
             self.parts.begin(self._done)
             if not self.parts.sealed:
@@ -103,7 +103,7 @@ class ResultsWriter:
         return self
 
     def __exit__(self, kind: type[BaseException] | None, *exception: object) -> None:
-        """Publish the file, or remove what is not sealed if anything went wrong."""
+        """Finalize the file, or remove the open partial file after an error."""
         try:
             if kind is None:
                 if not self._finished:
@@ -113,19 +113,20 @@ class ResultsWriter:
             self.parts.discard()
 
     def seal(self, until: int, marks: Mapping[str, object]) -> None:
-        """Close what was written since the last time as a part, and put it on the disk for good.
+        """Close the open partial file and flush it to disk.
 
         Args:
-            until: the steps that were taken by then, over all batches.
-            marks: attributes of the root that say how far the run had come.
+            until: steps taken so far, over all batches.
+            marks: attributes of the root with the state of the run.
 
         Raises:
             StorageError: the disk is full or failing.
         """
         if self.parts.is_open:
-            self._tell_peaks(self.parts.file)
+            self._store_peaks(self.parts.file)
             self.parts.seal(until, marks, peaks=self._peaks, hashes=self._hashes)
-            self._peaks, self._hashes = {}, {}
+            self._peaks = {}
+            self._hashes = {}
 
     def write_model(
         self,
@@ -144,7 +145,7 @@ class ResultsWriter:
 
         def lay_out(file: h5py.File) -> None:
             group = file.create_group("model")
-            scales = [write_scale(group, name, values, "m") for name, values in axes.items()]
+            scales = [write_scale(group, name, axis, "m") for name, axis in axes.items()]
             for name, (unit, limits) in facts.items():
                 dataset = create_frames(group, name, (), frames[name])
                 attach_scales(dataset, scales, unit)
@@ -159,7 +160,7 @@ class ResultsWriter:
         """Store one row per source; a key becomes a column, nested keys are joined by ``_``.
 
         The figures read ``name``, ``type``, ``x``, ``y``, ``z`` (m) and, in a survey, ``shot``:
-        the name of the shot the row belongs to. Everything else is kept as it is, in `units`.
+        the name of the shot of the row. Other columns are stored unchanged, in `units`.
         """
         self._lay_out(lambda file: write_table(file.create_group("sources"), sources, units))
 
@@ -176,7 +177,7 @@ class ResultsWriter:
         self._lay_out(lay_out)
 
     def write_telemetry(self, series: Mapping[str, np.ndarray], units: Mapping[str, str]) -> None:
-        """Store how the run went: `time` (time) s on the wall, and series along it."""
+        """Store time series of the run: `time` (time) s, wall-clock, and others along it."""
 
         def lay_out(file: h5py.File) -> None:
             group = file.create_group("telemetry")
@@ -198,14 +199,14 @@ class ResultsWriter:
         quantities: Mapping[str, str],
         dtype: str | np.dtype = "float32",
     ) -> None:
-        """Lay out the seismograms of one receiver set.
+        """Create the datasets of one receiver set's seismograms.
 
         Args:
             set_name: name of the set.
             shots: names of the shots.
             codes: receiver codes, NET.STA.LOC where there is one.
             positions: name -> (receiver); x, y, z in m as used, others in degrees.
-            requested: those of these names that the scenario asks for, as it does.
+            requested: the same as given in the scenario.
             time: (time) s.
             quantities: name -> unit.
             dtype: float type on disk.
@@ -213,7 +214,7 @@ class ResultsWriter:
         folder = self._layout.claim("traces", set_name)
         frame = frame_of((len(codes), len(time)), dtype, keep_last=True)
         self._layout.frames |= {f"{folder}/{name}": frame for name in quantities}
-        places = {**positions, **{f"{k}_requested": v for k, v in requested.items()}}
+        coordinates = {**positions, **{f"{k}_requested": v for k, v in requested.items()}}
 
         def lay_out(file: h5py.File) -> None:
             group = new_group(file, folder)
@@ -222,11 +223,11 @@ class ResultsWriter:
                 write_scale(group, "receiver", codes),
                 write_scale(group, "time", time, "s"),
             ]
-            for name, values in places.items():
-                write_coordinate(group, name, values, scales[1])
+            for name, coordinate in coordinates.items():
+                write_coordinate(group, name, coordinate, scales[1])
             for name, unit in quantities.items():
                 dataset = create_frames(group, name, (len(shots),), frame)
-                attach_scales(dataset, scales, unit, coordinates=places)
+                attach_scales(dataset, scales, unit, coordinates=coordinates)
 
         self._lay_out(lay_out)
 
@@ -242,7 +243,7 @@ class ResultsWriter:
         plane: Mapping[str, float] | None = None,
         error: float = 0.0,
     ) -> str:
-        """Lay out a series of wavefield snapshots, and give the path of its group.
+        """Create a series of wavefield snapshots and return the path of its group.
 
         Args:
             name: name of the series.
@@ -252,12 +253,12 @@ class ResultsWriter:
             fields: name -> unit.
             dtype: float type on disk.
             plane: coordinate in m of the axis that was cut, as {"y": 500.0}.
-            error: bound of the relative error that the values were rounded with.
+            error: bound of the relative rounding error.
         """
         folder = self._layout.claim("snapshots", name, shot)
-        facts = _places(plane or {}) | ({} if shot is None else {"shot": shot})
-        leading = ("time", times)
-        self._lay_out(self._layout.series(folder, leading, axes, fields, facts, dtype, error))
+        facts = plane_attributes(plane or {}) | ({} if shot is None else {"shot": shot})
+        times_axis = ("time", times)
+        self._lay_out(self._layout.series(folder, times_axis, axes, fields, facts, dtype, error))
         return folder
 
     def create_maps(
@@ -269,7 +270,7 @@ class ResultsWriter:
         quantities: Mapping[str, str],
         plane: Mapping[str, float],
     ) -> None:
-        """Lay out maps of largest values.
+        """Create maps of largest values.
 
         Args:
             name: name of the set.
@@ -278,20 +279,22 @@ class ResultsWriter:
             quantities: name -> unit.
             plane: coordinate in m of the axis that was cut.
         """
-        folder, leading = self._layout.claim("maps", name), ("shot", shots)
-        facts = _places(plane)
-        self._lay_out(self._layout.series(folder, leading, axes, quantities, facts, "float32"))
+        folder = self._layout.claim("maps", name)
+        facts = plane_attributes(plane)
+        shots_axis = ("shot", shots)
+        self._lay_out(self._layout.series(folder, shots_axis, axes, quantities, facts, "float32"))
 
     def write(self, name: str, index: int, array: np.ndarray) -> None:
         """Store one frame of a dataset, such as the traces (receiver, time) of one shot."""
         self.pack(name, index, array)()
 
     def pack(self, name: str, index: int, array: np.ndarray) -> Callable[[], None]:
-        """Do in any thread what can be done there; give what stores the frame."""
+        """Compress a frame, in any thread, and return the function that stores it."""
         frame = self._layout.frames[name]
         block = completed(array, frame)
-        tiles, digest = list(packed(block, frame.chunk)), hash_of_frame(block)
-        if block.shape != np.shape(array):  # what follows its end is no peak
+        tiles = list(packed(block, frame.chunk))
+        digest = hash_of_frame(block)
+        if block.shape != np.shape(array):  # padding of NaN after its end
             peak = float(np.abs(array).max(initial=0.0))
             tiles = [(corner, data, peak) for corner, data, _ in tiles]
 
@@ -318,7 +321,7 @@ class ResultsWriter:
     ) -> None:
         """Add the summary of the run (steps, seconds, points per second ...) and the peaks.
 
-        `marks` are attributes of the root that say how it ended, if not well: `status`, `message`.
+        `marks` are attributes of the root, `status` and `message`, of a run that ended early.
         """
         for row in self.parts.sealed:
             self._hashes |= row.get("hashes", {})
@@ -330,28 +333,24 @@ class ResultsWriter:
             file.attrs["summary"] = json.dumps(summary, default=_plain)
             file.attrs.update({"status": COMPLETE, **(marks or {})})
             file.attrs["traces_sha256"] = traces
-            self._tell_peaks(file)
+            self._store_peaks(file)
 
         self._lay_out(lay_out)
         self._finished = True
 
     def _lay_out(self, function: LayOut) -> None:
-        """Lay something out in the open part, if there is one, and in all files to come."""
+        """Apply a layout function to the open partial file, if any, and to all later ones."""
         self._layout.functions.append(function)
         if self.parts.is_open:
             with self.parts.storing():
                 function(self.parts.file)
 
-    def _tell_peaks(self, file: h5py.File) -> None:
+    def _store_peaks(self, file: h5py.File) -> None:
         for name, peak in self._peaks.items():
             file[name].attrs["peak"] = peak
 
     def _raise_peak(self, name: str, peak: float) -> None:
         self._peaks[name] = float(np.maximum(self._peaks.get(name, 0.0), peak))
-
-
-def _places(plane: Mapping[str, float]) -> dict[str, object]:
-    return {f"plane_{axis}": value for axis, value in plane.items()}
 
 
 def _plain(value: object) -> object:

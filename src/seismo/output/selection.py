@@ -55,5 +55,6 @@ def _along(one: Any, count: int) -> tuple[slice, Any]:
         return slice(ahead.start, ahead.stop, ahead.step), slice(None, None, -1)
     places = np.asarray(one)
     places = np.flatnonzero(places) if places.dtype == bool else places.astype(int) % max(count, 1)
-    low, high = int(places.min(initial=count)), int(places.max(initial=-1))
+    low = int(places.min(initial=count))
+    high = int(places.max(initial=-1))
     return slice(low, high + 1), places - low if places.ndim else 0

@@ -105,7 +105,9 @@ class _SnapshotBuffer:
     def __init__(
         self, backend: Backend, series: Series, component: Component, reader: FieldSampler
     ) -> None:
-        self.series, self.component, self.reader = series, component, reader
+        self.series = series
+        self.component = component
+        self.reader = reader
         self.buffer = reader.buffer(np.float32)
         self._copy: Copy | None = None
         share = 0.5 if component.late else 1.0
@@ -193,7 +195,8 @@ class SnapshotRecorder:
     ) -> None:
         """Take what is due after a step of some parity, for these shots."""
         for film in self._films:
-            order, late = film.series.order, film.component.late
+            order = film.series.order
+            late = film.component.late
             folders = (f"{self._folders[film.series.name, k]}/{film.component.name}" for k in shots)
             if late and step - 1 in order:
                 film.complete(parity)

@@ -144,9 +144,13 @@ def _is_count(value: Any) -> bool:
     return type(value) is int and value >= 1
 
 
-_LEAST_ERROR, _LARGEST_ERROR = 1e-6, 0.1  # relative
+# relative
+_LEAST_ERROR = 1e-6
+_LARGEST_ERROR = 0.1
 _LIMITS = {"vp": (100.0, 20e3), "vs": (10.0, 20e3), "rho": (0.0, 30e3)}  # above, and at most
-_AIR, _LIGHTEST = 1.5, 10.0  # kg/m3: no medium lies between, but g/cm3 of rocks
+# kg/m3: no medium lies between, but g/cm3 of rocks
+_AIR = 1.5
+_LIGHTEST = 10.0
 
 
 def impossible(name: str, value: float) -> str:
@@ -167,7 +171,8 @@ def impossible(name: str, value: float) -> str:
     rock = 100.0 <= (value * 1e3 if slow else value / 1e3) <= 9000.0
     hint = f"; did you mean '{meant}'?" if rock else ""
     limits = "0, or 10 m/s to 20 km/s" if name == "vs" else "100 m/s to 20 km/s"
-    pace, wave = "slow" if slow else "fast", name[1].upper()
+    pace = "slow" if slow else "fast"
+    wave = name[1].upper()
     return f"{value:g} m/s is too {pace} for {wave} waves ({limits}){hint}"
 
 

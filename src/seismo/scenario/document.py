@@ -230,7 +230,8 @@ def check(document: Document, base: pathlib.Path) -> Scenario:
             found += [mistake for mistake in _broken(draft) if mistake.path not in odd]
     if found or document.mistakes:
         raise error_messages.scenario_error(document, found)
-    scenario._document, scenario._base = document, base
+    scenario._document = document
+    scenario._base = base
     scenario._checked = plain(scenario)
     return scenario
 

@@ -137,7 +137,8 @@ def _word(part: str) -> str:
 
 
 def _mistake(item: Any, model: type[BaseModel], data: Any) -> Mistake:
-    loc, kind = item["loc"], item["type"]
+    loc = item["loc"]
+    kind = item["type"]
     path = schema_text.plain_path(loc)
     here = schema_text.at(model, loc)
     if isinstance(item["input"], np.ndarray) and kind != "extra_forbidden":

@@ -94,7 +94,8 @@ def sources(draft: Draft) -> Found:
 def amounts(dimensions: int, data: dict[str, Any]) -> Found:
     """Check the units of what a 2-D run has per metre of y, in the data of a sound scenario."""
     for index, source in enumerate(data["sources"]):
-        amount, dimension = source.get("amplitude"), _PER_METRE.get(source["type"])
+        amount = source.get("amplitude")
+        dimension = _PER_METRE.get(source["type"])
         if dimension and isinstance(amount, str) and not units.fits(amount, dimension, dimensions):
             needed = dimension.offers[3 - dimensions]
             yield Mistake(
@@ -154,7 +155,8 @@ def receivers(draft: Draft) -> Found:
     """Check that the equation has what each set of receivers records."""
     if draft.physics is None:
         return
-    known, offers = QUANTITIES[draft.physics], f"physics {draft.physics} records"
+    known = QUANTITIES[draft.physics]
+    offers = f"physics {draft.physics} records"
     for index, group in enumerate(draft.receivers or ()):
         names = (group and group.quantities) or ()
         yield from _listed(("receivers", index, "quantities"), names, known, offers)
@@ -166,7 +168,8 @@ def cuts(draft: Draft) -> Found:
         return
     for key, listed, offered in (("snapshots", "fields", fields), ("maps", "quantities", peaks)):
         for index, entry in enumerate(getattr(draft.output, key)):
-            path, names = ("output", key, index), getattr(entry, listed)
+            path = ("output", key, index)
+            names = getattr(entry, listed)
             known = offered(draft.physics, draft.dimensions) if draft.physics else names
             offers = f"physics {draft.physics} in {draft.dimensions}-D has the {listed}"
             yield from _listed((*path, listed), names, known, offers)
@@ -208,7 +211,8 @@ def _cut(draft: Draft, path: Path, entry: Any) -> Found:
         for axis in "xyz":
             yield from _inside(draft, (*path, "plane", axis), axis, getattr(entry.plane, axis))
     for axis in "xyz" if entry.box is not None else "":
-        place, ends = (*path, "box", axis), getattr(entry.box, axis)
+        place = (*path, "box", axis)
+        ends = getattr(entry.box, axis)
         if ends is not None and axis == "y" and draft.dimensions == 2:
             yield Mistake(place, "a 2-D run has no y: leave it out")
         elif ends is not None:

@@ -126,7 +126,8 @@ def _build(node: Any, path: Path, document: Document) -> Any:
 
 def _mapping(node: Any, path: Path, document: Document) -> dict[str, Any]:
     result: dict[str, Any] = {}
-    last, number = "", yaml.ScalarNode("", "")
+    last = ""
+    number = yaml.ScalarNode("", "")
     for key, value in node.value:
         if not isinstance(key, yaml.ScalarNode):
             document.mistakes.append((path, _place(key), "a key must be a plain word"))
@@ -153,7 +154,8 @@ def _mapping(node: Any, path: Path, document: Document) -> dict[str, Any]:
             continue
         document.places[here] = _place(key)
         result[key.value] = _build(value, here, document)
-        last, number = key.value, value
+        last = key.value
+        number = value
     return result
 
 

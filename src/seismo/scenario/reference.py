@@ -65,7 +65,8 @@ def reference_of(key: str) -> str:
     Raises:
         ScenarioError: there is no such key.
     """
-    wanted, sections = _plain(key), list(_sections("", "Scenario", Scenario))
+    wanted = _plain(key)
+    sections = list(_sections("", "Scenario", Scenario))
     below = [s for s in sections if f"{_plain(s.path)}.".startswith(f"{wanted}.")]
     if found := _tables(below):
         return "\n".join(found)

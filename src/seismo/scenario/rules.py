@@ -77,7 +77,8 @@ def geometry(draft: Draft) -> Found:
 def _spacing(grid: GridSpec) -> Found:
     along = {}
     for axis in AXES:
-        length, spacing = getattr(grid.extent, axis), getattr(grid.spacing, axis)
+        length = getattr(grid.extent, axis)
+        spacing = getattr(grid.spacing, axis)
         if length is not None and spacing is not None and spacing > length:
             problem = (
                 f"the spacing {spacing:g} m is larger than the extent {length:g} m; make it finer"
@@ -253,7 +254,8 @@ def _file(path: Path, file: GriddedFile, dimensions: int | None) -> Found:
     suffix = PurePath(file.path).suffix.lower()
     other = None if file.format else OTHERS.get(suffix)
     if other:
-        kind, values = other[0], other[1].format(path=file.path, name=path[-1])
+        kind = other[0]
+        values = other[1].format(path=file.path, name=path[-1])
         saved = f'numpy.save("{PurePath(file.path).with_suffix(".npy")}", {values})'
         problem = f"{kind}; models are read from .npy, HDF5 or raw numbers: {saved}"
         yield Mistake((*path, "path"), problem)
@@ -276,7 +278,8 @@ def snapshot_times(draft: Draft) -> Found:
     for index, entry in enumerate(draft.output.snapshots if draft.output else ()):
         if entry.interval is None:
             continue  # the length of a step is not known yet
-        start, stop = entry.start or 0.0, math.inf if entry.stop is None else entry.stop
+        start = entry.start or 0.0
+        stop = math.inf if entry.stop is None else entry.stop
         last = min(stop, draft.time.duration if draft.time else math.inf)
         first = math.ceil(start / entry.interval * (1.0 - 1e-9)) * entry.interval
         if first > last * (1.0 + 1e-9):

@@ -80,7 +80,8 @@ def allowed(annotation: Any) -> str:
     members = branches(annotation)
     if len(members) > 1:
         return "one of " + ", ".join(tags(annotation) or [allowed(member) for member in members])
-    bare, number = unwrapped(members[0]), quantity(annotation)
+    bare = unwrapped(members[0])
+    number = quantity(annotation)
     if number:
         return _joined(
             ("a number in " + number.dimension.symbol).removesuffix(" in "), _range(number.bounds())

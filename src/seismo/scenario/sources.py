@@ -28,7 +28,9 @@ from seismo.scenario.base import (
 from seismo.scenario.position import AnyPosition, Position
 from seismo.scenario.wavelet import Wavelet
 
-SOURCE_NAME, SHOT_NAME = "source_{:03d}", "shot_{:03d}"  # of those that have none
+# of those that have none
+SOURCE_NAME = "source_{:03d}"
+SHOT_NAME = "shot_{:03d}"
 FRAMES = {
     "aki_richards": ("xx", "yy", "zz", "xy", "xz", "yz"),
     "gcmt": ("rr", "tt", "pp", "rt", "rp", "tp"),

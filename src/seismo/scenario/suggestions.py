@@ -107,7 +107,8 @@ def meant(path: Path, owner: type[BaseModel] | None, root: type[BaseModel]) -> s
         owner: the part that does not have it.
         root: of the scenario.
     """
-    given, keys = str(path[-1]), list(owner.model_fields) if owner else []
+    given = str(path[-1])
+    keys = list(owner.model_fields) if owner else []
     if given.lower() in _NOT_HERE:
         return f"; {_NOT_HERE[given.lower()]}: leave it out"
     targets, remark = _CALLED.get(given.lower(), ([], ""))

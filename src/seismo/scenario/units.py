@@ -151,7 +151,8 @@ def _parse(text: str, dimension: Dimension) -> float:
     match = _VALUE.match(text) if len(text) <= _LONGEST else None
     if match is None:
         raise UnitError(_not_a_number(text, dimension))
-    number, unit = match[1], match[2].strip()
+    number = match[1]
+    unit = match[2].strip()
     if not unit:
         return float(number)
     try:
@@ -160,7 +161,8 @@ def _parse(text: str, dimension: Dimension) -> float:
         raise UnitError(f"{error}{_hint(unit, dimension)}") from None
     if not dimension.fits(exponents):
         named = (d.name for d in _NAMED if d.exponents == exponents)
-        found, wanted = _a(next(named, f"value in {unit!r}")), _a(dimension.name)
+        found = _a(next(named, f"value in {unit!r}"))
+        wanted = _a(dimension.name)
         raise UnitError(f"{found} where {wanted} is needed: {_offer(dimension)}")
     if scale == 1:
         return float(number)
@@ -177,7 +179,9 @@ def unit_scale(unit: str) -> tuple[Decimal, Exponents]:
     Raises UnitError naming what is unknown or not readable.
     """
     text = re.sub(r"-(?=[A-Za-z])", " ", unit.translate(_PLAIN).replace("^", "").replace(".", " "))
-    scale, exponents, position = Decimal(1), [0, 0, 0, 0], 0
+    scale = Decimal(1)
+    exponents = [0, 0, 0, 0]
+    position = 0
     text = text.strip()
     while position < len(text):
         match = _FACTOR.match(text, position)
@@ -270,5 +274,6 @@ def with_unit(value: float, unit: str) -> str:
     """Format a number with its unit, such as ``3.21 µm/s``, or ``2e-09 1/s`` without a prefix."""
     factor, name = readable(value, unit)
     if name.startswith("10^"):
-        factor, name = 1.0, unit
+        factor = 1.0
+        name = unit
     return f"{value * factor:.3g} {name}".rstrip()

@@ -147,7 +147,8 @@ def abscissa(traces: TraceSet, source: dict[str, float], by: str | None) -> tupl
     if by == "number":
         return np.arange(len(traces.codes), dtype=float), "receiver number"
     if by in places:
-        values, words = places[by], by
+        values = places[by]
+        words = by
     elif by in ("distance", "offset") and source:
         apart = [v - source[a] for a, v in places.items() if a in source and a != "z"]
         signed = by == "offset" and len(apart) == 1
@@ -229,7 +230,8 @@ def _draw_wiggles(panel: Axes, record: Record) -> None:
         top = panel.secondary_xaxis("top")
         top.set_xticks(record.place, record.codes, rotation=60, ha="left", fontsize=7)
         top.tick_params(length=2)
-    size, note = f"one spacing = {pretty_unit(with_unit(level, record.unit))}", ""
+    size = f"one spacing = {pretty_unit(with_unit(level, record.unit))}"
+    note = ""
     if own or record.normalised:
         size = "each to its own peak"
     if own:

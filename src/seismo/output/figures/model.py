@@ -43,7 +43,8 @@ def model(results: Results, *, parameters: Names | None = None) -> Figure:
     Raises:
         ScenarioError: the file holds no model, or not that parameter.
     """
-    ground, names = results.model, components(results.model, parameters)
+    ground = results.model
+    names = components(results.model, parameters)
     if not names:
         raise ScenarioError(f"{results.path}: holds no model; set output.model: true")
     axes = ground.axes
@@ -76,7 +77,8 @@ def _draw_parameter(
 ) -> None:
     axes = results.model.axes
     cuts = [p.oriented(results.model.values_of(name, p.index(axes)), axes) for p in planes]
-    low, high = min(np.nanmin(c) for c in cuts), max(np.nanmax(c) for c in cuts)
+    low = min(np.nanmin(c) for c in cuts)
+    high = max(np.nanmax(c) for c in cuts)
     label = f"{symbol(name)} ({pretty_unit(results.model.unit(name))})"
     for plane, panel, values in zip(planes, row, cuts, strict=True):
         image = draw_image(panel, plane, values, axes, scale, cmap=SEQUENTIAL, vmin=low, vmax=high)

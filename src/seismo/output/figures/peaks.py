@@ -62,7 +62,8 @@ def peaks(
         ScenarioError: the file does not hold what is asked for.
     """
     found = map_set(results, maps)
-    names, number = components(found, quantities), shot_index(found, shot)
+    names = components(found, quantities)
+    number = shot_index(found, shot)
     refuse_empty(results, found, names, number)
     fired = found.shots[number] if len(found.shots) > 1 else None
     axes = found.axes
@@ -71,7 +72,8 @@ def peaks(
     plane = chosen_section(axes, through, section or ("z" if surface else None))
     scale, unit = length_unit(*axes.values())
     columns = min(len(names), 2)
-    rows, ratio = -(-len(names) // columns), plane.shape_ratio(axes)
+    rows = -(-len(names) // columns)
+    ratio = plane.shape_ratio(axes)
     height = rows * ((WIDTH / columns - 1.3) * ratio + 0.7) + 0.8
     figure, grid = panels(rows, columns, float(np.clip(height, 2.2, 11.0)))
     for panel, name in zip(grid.flat, names, strict=False):

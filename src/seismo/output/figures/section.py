@@ -225,7 +225,8 @@ def _receiver_places(
     """Return where receivers are marked (2, n), set by set: a line of many hides no station."""
     shown = [np.empty((2, 0))]
     for traces in results.traces.values():
-        along, down = traces.column(section.horizontal), traces.column(section.vertical)
+        along = traces.column(section.horizontal)
+        down = traces.column(section.vertical)
         if along is not None and down is not None:
             places = np.stack([along, down])
             shown.append(_thinned(places[:, _within(places, section, axes)]))

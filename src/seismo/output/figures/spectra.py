@@ -64,7 +64,8 @@ def spectra(
     """
     stations = trace_set(results, receivers)
     names, shown = first_components(stations, quantities)
-    chosen, index = receiver_indices(stations, codes, most), shot_index(stations, shot)
+    chosen = receiver_indices(stations, codes, most)
+    index = shot_index(stations, shot)
     refuse_empty(results, stations, names, index)
     figure, grid = panels(1, len(names), 3.6, width=min(WIDTH * 1.2, 2.0 + 2.7 * len(names)))
     highest = highest_frequency(results)
@@ -85,7 +86,8 @@ def spectra(
         panel.set_ylabel(label.removesuffix(")") + " per Hz)" if label.endswith(")") else label)
     handles, labels = grid[0, 0].get_legend_handles_labels()
     figure.legend(handles, labels, loc="outside lower center", ncols=min(len(labels), 4))
-    named, note = shot_words(results, stations.shots[index]), f"last {TAPERED:.0%} tapered"
+    named = shot_words(results, stations.shots[index])
+    note = f"last {TAPERED:.0%} tapered"
     entitle(figure, results, stations.name, shown, named, note)
     return figure
 

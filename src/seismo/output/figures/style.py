@@ -40,8 +40,10 @@ STYLE: dict[str, Any] = {
 }
 # Okabe & Ito (2008), the order chosen for contrast on white.
 COLOURS = ("#0072B2", "#D55E00", "#009E73", "#CC79A7", "#000000", "#E69F00", "#56B4E9")
-SOURCE_COLOUR, RECEIVER_COLOUR = "#F0E442", "#FFFFFF"
-SEQUENTIAL, DIVERGING = "viridis", "RdBu_r"
+SOURCE_COLOUR = "#F0E442"
+RECEIVER_COLOUR = "#FFFFFF"
+SEQUENTIAL = "viridis"
+DIVERGING = "RdBu_r"
 # Light enough that red and blue stay readable on top of it.
 GROUND = LinearSegmentedColormap.from_list("ground", ["#FFFFFF", "#B4B4B4"])
 REST = 1e-6  # of the largest value: less is rounding; waves are 1e-3 of the stress at a source

@@ -54,7 +54,8 @@ def traces(
     if scale not in ("individual", "common"):
         raise ScenarioError(f"scale {scale!r}: use individual or common")
     stations = trace_set(results, receivers)
-    names, chosen = components(stations, quantities), receiver_indices(stations, codes, most)
+    names = components(stations, quantities)
+    chosen = receiver_indices(stations, codes, most)
     index = shot_index(stations, shot)
     refuse_empty(results, stations, names, index)
     height = 1.2 + 0.42 * len(chosen)
