@@ -88,7 +88,7 @@ def scenario(name: str, gpus: int) -> dict[str, Any]:
 
 def costs(setup: Any) -> float:
     """Return the time of a grid in that of interior points."""
-    return cost(setup.grid, setup.grid.box, PML_COST["gpu"][setup.physics.name])
+    return cost(setup.grid, setup.grid.box, PML_COST["gpu"][setup.physics.differences])
 
 
 def measure(name: str, gpus: int, ways: list[str], ranks: SerialCommunicator) -> dict[str, Any]:

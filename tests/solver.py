@@ -17,14 +17,14 @@ from seismo.acquisition import trace_processing, wavelets
 from seismo.acquisition.geometry import Shot
 from seismo.backends.cpu.backend import CpuBackend
 from seismo.backends.reference import ReferenceBackend
-from seismo.equations.registry import EQUATIONS, physics_for
+from seismo.equations.registry import VARIANTS, physics_for
 from seismo.equations.table import Physics
 from seismo.scenario import from_dict
 from seismo.solver.discretization import discretize
 from seismo.solver.simulation import Simulation
 
-EVERY_EQUATION = [pytest.param(name, d, id=f"{name}-{d}d") for name, d in EQUATIONS]
-PLANE_EQUATIONS = [pytest.param(name, d, id=name) for name, d in EQUATIONS if d == 2]
+EVERY_EQUATION = [pytest.param(name, d, id=f"{name}-{d}d") for name, d in VARIANTS]
+PLANE_EQUATIONS = [pytest.param(name, d, id=name) for name, d in VARIANTS if d == 2]
 
 # Steps differ along the axes, so that no axis can stand for another.
 SPACING = {"x": 10.0, "y": 11.0, "z": 9.0}

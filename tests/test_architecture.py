@@ -20,6 +20,8 @@ from statistics import median
 
 import pytest
 
+from seismo.equations.registry import EQUATIONS
+
 ROOT = Path(__file__).resolve().parents[1]
 PACKAGE = ROOT / "src" / "seismo"
 
@@ -115,6 +117,12 @@ def device_questions(syntax: ast.AST) -> list[int]:
         if DEVICE_WORD.search(ast.unparse(node)):
             lines.append(node.lineno)
     return sorted(lines)
+
+
+def equations_named(syntax: ast.AST) -> list[int]:
+    """Return the lines that hold the name of a wave equation."""
+    texts = (n for n in ast.walk(syntax) if isinstance(n, ast.Constant))
+    return [text.lineno for text in texts if text.value in EQUATIONS]
 
 
 def functions(syntax: ast.AST) -> list[ast.FunctionDef | ast.AsyncFunctionDef]:
@@ -217,6 +225,16 @@ def test_only_backends_ask_for_the_device():
     assert not mistakes, every(mistakes)
 
 
+def test_only_its_own_folder_names_an_equation():
+    """A case of the benchmark is a scenario, and says which equation it has."""
+    mistakes = []
+    for path in files():
+        module = dotted(path)
+        if top_name(module) != "equations" and module != "seismo.runs.bench.cases":
+            mistakes += [f"{module}:{line}" for line in equations_named(tree(path))]
+    assert not mistakes, every(mistakes)
+
+
 def test_importing_seismo_needs_only_the_core_dependencies():
     """A plain `pip install .` must run: extras are imported where they are used.
 
@@ -315,6 +333,12 @@ def test_a_question_for_the_device_is_found(code):
 
 def test_naming_a_device_without_asking_passes():
     assert not device_questions(ast.parse("backend = get_backend('gpu')\nif ready:\n    pass"))
+
+
+def test_the_name_of_an_equation_is_found():
+    code = "if setup.scenario.physics == 'elastic':\n    pass\nfound = KINDS['acoustic']"
+    assert equations_named(ast.parse(code)) == [1, 3]
+    assert not equations_named(ast.parse("found = physics.differences"))
 
 
 def test_length_leaves_the_docstring_out():

@@ -28,7 +28,7 @@ from seismo.backends.kernels.rows import pack_rows
 from seismo.backends.profiled import GROUPS
 from seismo.backends.reference import ReferenceBackend
 from seismo.backends.select import choose
-from seismo.equations.registry import EQUATIONS
+from seismo.equations.registry import VARIANTS
 from seismo.errors import ModelError, UnstableError
 from seismo.runs import run
 from seismo.runs.resources.memory import memory_of
@@ -351,7 +351,7 @@ def test_a_profiled_run_gives_the_same_bits(tmp_path):
         assert one["ts"] + one["dur"] <= other["ts"] + 1.0  # us
 
 
-@pytest.mark.parametrize(("name", "dimensions"), EQUATIONS)
+@pytest.mark.parametrize(("name", "dimensions"), VARIANTS)
 def test_the_memory_of_a_card_is_the_memory_planned(name, dimensions, gpu):
     """Of some 100 MB to 1 GB; the plan may count 15 % too much."""
     cupy = pytest.importorskip("cupy")

@@ -9,10 +9,10 @@ import numpy as np
 import pytest
 from pydantic import TypeAdapter
 
+from seismo.equations.registry import PARAMETERS
 from seismo.errors import ModelError
 from seismo.model import build_earth, extremes_of
 from seismo.model.earth import Earth
-from seismo.model.layered import PARAMETERS
 from seismo.scenario.model_parts import ModelPart
 
 HERE = Path()
@@ -296,7 +296,7 @@ def test_rock_beside_water_stays_linear(tmp_path: Path):
         ),
         (
             [ROCK, block(z=(4.0, 6.0), vp=-1.0)],
-            r"model\[1\]\.vp: vp is -1 at z = 5 m, x = 0 m; must be positive",
+            r"model\[1\]\.vp: vp is -1 at z = 5 m, x = 0 m; must be above 0",
         ),
         ([ROCK, block(z=(4.0, 6.0), rho=0.0)], r"model\[1\]\.rho: rho is 0 at z = 5 m"),
         (

@@ -523,11 +523,11 @@ RESULTS = Path(__file__).parents[1] / "benchmarks" / "results" / "comparison.jso
 def test_parts_and_estimates_count_a_layer_point_alike(backend, name):
     """As `PML_COST` interior points, on whatever backend."""
     setup = discretize(from_dict(bench.CASES[name].scenario))
-    physics = setup.physics.name
-    grid, factor = setup.grid, PML_COST[backend.name][physics]
+    kind = setup.physics.differences
+    grid, factor = setup.grid, PML_COST[backend.name][kind]
     points = grid.extent.size + factor * (grid.size - grid.extent.size)
-    parts = decompose(grid, setup.halo, (2, 1), pml_cost=backend.pml_costs[physics])
-    parted = sum(cost(grid, s.owned, backend.pml_costs[physics]) for row in parts for s in row)
+    parts = decompose(grid, setup.halo, (2, 1), pml_cost=backend.pml_costs[kind])
+    parted = sum(cost(grid, s.owned, backend.pml_costs[kind]) for row in parts for s in row)
     assert parted == pytest.approx(points)
     estimated = speed.layer_factor(setup, speed.Ideal(backend.name)) * grid.size
     assert estimated == pytest.approx(points)

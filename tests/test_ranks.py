@@ -24,7 +24,7 @@ import solver
 from cut_cases import CUTS, VOLUME, case
 from seismo.backends.communicator import SerialCommunicator, started
 from seismo.backends.reference import ReferenceBackend
-from seismo.equations.registry import EQUATIONS
+from seismo.equations.registry import VARIANTS
 from seismo.errors import DeviceError, ScenarioError
 from seismo.runs.run import resume
 from seismo.scenario import load
@@ -58,7 +58,7 @@ def together(tmp_path_factory):
     """Run all equations on 2, 3 and 4 ranks, and once in this process."""
     folder = tmp_path_factory.mktemp("cases")
     documents = {}
-    for name, dimensions in EQUATIONS:
+    for name, dimensions in VARIANTS:
         base = folder / f"{name}-{dimensions}d"
         base.mkdir()
         documents[base.name] = (case(name, dimensions, base), str(base))

@@ -6,6 +6,7 @@ Nothing here needs a GPU: it is there by name, and nobody may open it.
 from __future__ import annotations
 
 import re
+from dataclasses import replace
 
 import pytest
 
@@ -14,6 +15,7 @@ from cut_cases import VOLUME
 from seismo.backends import select
 from seismo.backends.gpu.detect import Gpu
 from seismo.backends.select import choose
+from seismo.equations.registry import EQUATIONS
 from seismo.runs.resources import placement, speed
 from seismo.runs.resources.demands import prepared
 from seismo.runs.resources.placement import DOUBT, START, chosen, spared
@@ -75,7 +77,9 @@ def test_an_equation_that_nobody_has_measured_counts_as_the_dearest(monkeypatch)
     backend = choose("cpu").make("float32")
     setup, here = prepared(SMALL, backend), speed.Ideal("cpu", backend.describe())
     known = speed.points_per_second(setup, here)
-    monkeypatch.setitem(speed.NANOSECONDS, "cpu", {("elastic", 3): 100.0})
+    dear, name = EQUATIONS["elastic"], setup.scenario.physics
+    monkeypatch.setitem(EQUATIONS, "elastic", replace(dear, nanoseconds={"cpu": {3: 1000.0}}))
+    monkeypatch.setitem(EQUATIONS, name, replace(EQUATIONS[name], nanoseconds={}))
     assert speed.points_per_second(setup, here) < known
     assert why(SMALL)
 

@@ -21,7 +21,6 @@ from seismo.exact import acoustic, layered_plane, shear, whole_space
 from seismo.exact.medium import Medium
 from seismo.exact.metrics import relative_l2
 from seismo.exact.stack import Stack
-from seismo.scenario.physics_rules import SOURCE_TYPES
 
 MEDIUM = Medium(**solver.VALUES)
 FREQUENCY = 10.0
@@ -110,7 +109,7 @@ FLUIDS = [p for p in solver.EVERY_EQUATION if p.values[0].startswith("acoustic")
 @pytest.mark.parametrize(("name", "dimensions"), FLUIDS)
 def test_fluid_source(name: str, dimensions: int, kind: str) -> None:
     """Pressure source s: p_tt / c^2 - lap p = s. Explosion M: s = M'' / c^2. Rate q: s = rho q'."""
-    if kind not in SOURCE_TYPES[name]:
+    if kind not in physics_for(name, dimensions).drives:
         with pytest.raises(ScenarioError, match="acoustic has the sources pressure, explosion"):
             whole_space_case(name, dimensions, {"type": kind}, ["pressure"])
         return

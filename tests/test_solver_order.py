@@ -43,7 +43,7 @@ def second_derivative_weights(order: int) -> np.ndarray:
 
 def discrete_wavenumber(physics, k: np.ndarray, spacing: np.ndarray, order: int) -> float:
     """Give sqrt(sum K^2) in 1/m for wavenumbers k along each axis."""
-    if physics.second_order:
+    if physics.differences == "second":
         m, d = np.arange(1, order // 2 + 1), second_derivative_weights(order)
         squares = [2 * d @ (1 - np.cos(m * a * h)) / h**2 for a, h in zip(k, spacing, strict=True)]
         return math.sqrt(sum(squares))

@@ -68,7 +68,7 @@ def strong_contrasts(physics, shape: tuple[int, ...], seed: int) -> dict[str, np
     frame = np.ones(shape, bool)
     frame[(slice(0, -5), *(slice(5, -5),) * (len(shape) - 1))] = False
     vp[frame], vs[frame], rho[frame] = 4000.0, 2300.0, 2500.0
-    if physics.name == "elastic_sh":  # a fluid knows no shear, and nothing drives it
+    if "vp" not in physics.needs:  # a fluid knows no shear, and nothing drives it
         vs = np.maximum(vs, 200.0)
     values = {"vp": vp, "vs": vs, "rho": rho}
     return {key: values[key] for key in physics.needs}

@@ -47,8 +47,8 @@ from seismo.scenario.units import UnitError, to_si
         ("0.1 km", units.LENGTH, 100.0),
         ("-2 km", units.LENGTH, -2000.0),
         (".5 m", units.LENGTH, 0.5),
-        ("0.6 1/s", units.VELOCITY_GRADIENT, 0.6),
-        ("600 m/s/km", units.VELOCITY_GRADIENT, 0.6),
+        ("0.6 1/s", units.per_metre(units.VELOCITY), 0.6),
+        ("600 m/s/km", units.per_metre(units.VELOCITY), 0.6),
         ("1 %", units.NUMBER, 0.01),
     ],
 )

@@ -23,7 +23,7 @@ from pathlib import Path
 import numpy as np
 
 from seismo.backends.select import choose
-from seismo.equations.registry import EQUATIONS, physics_for
+from seismo.equations.registry import VARIANTS, physics_for
 from seismo.errors import SeismoError
 from seismo.scenario import from_dict
 from seismo.solver.simulation import build
@@ -79,7 +79,7 @@ def cases(steps: int, rounds: int) -> list[Case]:
     """Deal out orders, points, frequencies and precisions to all equations and media."""
     turn, found = {2: count(), 3: count()}, []
     for _ in range(rounds):
-        for equation, dimensions in EQUATIONS:
+        for equation, dimensions in VARIANTS:
             layers = LAYERS[dimensions]
             for medium in media(dimensions):
                 n = next(turn[dimensions])

@@ -29,13 +29,10 @@ BOX_COLUMNS = (
 SPAN_COLUMNS = 6
 FIRST_SPAN = 6
 
-# Time of a point in an absorbing layer over that of an interior point, by backend and equation,
-# measured at order 8: on an AMD EPYC by runs with layers of 4 and of 32 points, on an H200 by the
-# events of G1 and G3 (`benchmarks/`). GPUs: the two equations that were not measured like elastic.
-PML_COST = {
-    "cpu": {"acoustic": 2.0, "acoustic_variable_density": 1.3, "elastic": 1.3, "elastic_sh": 1.3},
-    "gpu": {"acoustic": 2.8, "acoustic_variable_density": 1.9, "elastic": 1.9, "elastic_sh": 1.9},
-}
+# Time of a point in an absorbing layer over that of an interior point, by backend and kind of
+# differences, measured at order 8: on an AMD EPYC by runs of all equations with layers of 4 and of
+# 32 points, on an H200 by the events of G1 and G3 (`benchmarks/`).
+PML_COST = {"cpu": {"second": 2.0, "first": 1.3}, "gpu": {"second": 2.8, "first": 1.9}}
 
 
 @dataclass(frozen=True)
@@ -233,7 +230,7 @@ class Backend(Protocol):
     clock: Any  # one integer: the step, for launches that depend on it
     batch_points: int  # small shots advance together up to so many points
     at_once: bool  # whether layers' second derivatives need no sweep of fluxes before them
-    pml_costs: dict[str, float]  # by equation, see `PML_COST`
+    pml_costs: dict[str, float]  # by kind of differences, see `PML_COST`
     copied_from: int  # points of a shot's part whose halos are copied between devices, not packed
     looks_ahead: int  # searches (`largest`) that may be under way while it steps
     measured_from: float  # s of stepping: a shorter run says little about the machine

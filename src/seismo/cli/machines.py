@@ -84,10 +84,10 @@ def _climb(row_names: list[str], output: Path | None, choose_backend: Callable[[
 
 def tune(
     physics: Annotated[
-        Literal["acoustic", "elastic"] | None,
+        str | None,
         typer.Argument(
             metavar="PHYSICS",
-            help="acoustic; or elastic, which all other equations follow [default: both].",
+            help="Equation of the cases to time; others follow that of their kind [default: all].",
         ),
     ] = None,
     dimensions: Annotated[
@@ -106,8 +106,11 @@ def tune(
     from seismo.backends.gpu.layouts import keep_shapes, shapes_file
     from seismo.backends.select import choose
     from seismo.runs.bench import tune as tuning
+    from seismo.runs.bench.cases import TUNED
 
-    equations = [name for name in tuning.KINDS if physics in (None, name)]
+    if physics not in (None, *TUNED):
+        raise typer.BadParameter(f"{physics} is not timed; there are {', '.join(TUNED)}")
+    equations = [name for name in TUNED if physics in (None, name)]
     axes = [a for a in tuning.BOXES if dimensions in (None, str(len(a)))]
     orders = [n for n in tuning.ORDERS if order in (None, str(n))]
     choice = choose("gpu", device)

@@ -1,4 +1,4 @@
-"""The wave equations, one folder or file each, and the table that names them.
+"""The wave equations, a folder for each, which declares all that it is.
 
 A wave equation is a table (fields, stages, coefficients) plus point formulas written on the
 operators of `seismo.backends.operators.derivatives`. Nothing else in seismo knows an equation.
@@ -6,6 +6,6 @@ operators of `seismo.backends.operators.derivatives`. Nothing else in seismo kno
 
 from __future__ import annotations
 
-from seismo.equations.registry import physics_for
+import os
 
-__all__ = ["physics_for"]
+__path__ += filter(None, os.environ.get("SEISMO_EQUATIONS", "").split(os.pathsep))  # see `registry`

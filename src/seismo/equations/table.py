@@ -4,6 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass, field
+from operator import attrgetter
+from typing import Literal
+
+Differences = Literal["first", "second"]
 
 
 @dataclass(frozen=True)
@@ -15,12 +19,18 @@ class Field:
         half: the axes along which it stands half a cell further, e.g. "xz" for sxz.
         unit: SI unit.
         late: whether it stands half a step later than the fields at t = step * dt.
+        previous_of: name of the field whose values one step before it holds, of an equation that is
+            of second order in time: the two change places after every step.
+        vanishes: whether it stands half a cell below a free surface and vanishes on it, as shear
+            stresses do: closed differences along z hold that (`seismo.grid.surface_closure`).
     """
 
     name: str
     half: str
     unit: str
     late: bool = False
+    previous_of: str = ""
+    vanishes: bool = False
 
 
 @dataclass(frozen=True)
@@ -108,47 +118,78 @@ class SourceTerm:
 
 @dataclass(frozen=True)
 class Physics:
-    """One wave equation in one number of dimensions.
+    """The table of a wave equation in one number of dimensions.
 
     Attributes:
-        name: key of the scenario.
         axes: "xz" or "xyz".
-        fields: the wavefield.
+        fields: the wavefield; the first is watched for growth.
         stages: in the order of the time step.
         coefficients: function(medium, dt) -> dict of model arrays.
-        needs: model parameters the user must give, of "vp", "vs", "rho".
-        medium: averaged parameters that `coefficients` takes (see `seismo.model.averaging`).
+        medium: averages that `coefficients` takes (see `seismo.model.averaging`).
         observables: quantity -> component -> terms.
         drives: type of source -> how it acts.
-        fastest: the velocity that limits the time step, "vp" or "vs".
+        fastest: function(extremes) -> the fastest wave in m/s, which limits the time step
+            (`seismo.model.extremes.Extremes`).
         layer_shift: frequency shift of its absorbing layers, in dominant frequencies of the source.
-        swap: the pair of fields that change places after every step, if any.
-        second_order: whether the scheme is second order in time on one field.
-        closed_surface: whether the free surface is a closure of the operators (else mirrored).
-        slips: whether fluid meets solid, and slips on it
+        fluid_meets_solid: whether fluid and solid may share an earth, and slip on their contact
             (`seismo.equations.elastic.fluid_solid_contact`).
         fluid_force: axis -> what accelerates a fluid along it: factor * d field / d axis is
             rho dv/dt; where the inverse density is a tensor (`seismo.solver.slip_terms`).
-        numbers_per_point: numbers a perfect kernel moves for one point and step, in even planes.
+        needs: names of the parameters that the model gives; filled in by `Equation.physics`.
     """
 
-    name: str
     axes: str
     fields: tuple[Field, ...]
     stages: tuple[Stage, ...]
     coefficients: Callable
-    needs: tuple[str, ...]
     medium: tuple[str, ...]
     observables: dict[str, dict[str, tuple[Term, ...]]] = field(default_factory=dict)
     drives: dict[str, tuple[SourceTerm, ...]] = field(default_factory=dict)
-    fastest: str = "vp"
+    fastest: Callable = attrgetter("vp_max")
     layer_shift: float = 1.0
-    swap: tuple[str, str] | None = None
-    second_order: bool = False
-    closed_surface: bool = False
-    slips: bool = False
+    fluid_meets_solid: bool = False
     fluid_force: dict[str, Term] = field(default_factory=dict)
-    numbers_per_point: int = 0
+    needs: tuple[str, ...] = ()
+
+    @property
+    def quantities(self) -> tuple[str, ...]:
+        """What receivers record: the observables, and the motion that follows from velocity."""
+        names = dict.fromkeys(self.observables)
+        if "velocity" in names:
+            names |= dict.fromkeys(("displacement", "acceleration"))
+        return tuple(names)
+
+    @property
+    def shown(self) -> tuple[str, ...]:
+        """What snapshots show: fields but for earlier time levels, and groups of them last."""
+        groups = (name for name in ("velocity", "pressure") if name in self.observables)
+        return (*(f.name for f in self.fields if not f.previous_of), *groups)
+
+    @property
+    def swap(self) -> tuple[str, str] | None:
+        """The pair of fields that change places after every step, if any."""
+        pairs = ((f.previous_of, f.name) for f in self.fields if f.previous_of)
+        return next(pairs, None)
+
+    @property
+    def differences(self) -> Differences:
+        """Which differences drive the waves: second ones of one field, or staggered first ones."""
+        return "second" if self.swap else "first"
+
+    @property
+    def closes_surface(self) -> bool:
+        """Whether the free surface closes the differences along z; else it is mirrored."""
+        return any(f.vanishes for f in self.fields)
+
+    @property
+    def numbers_per_point(self) -> int:
+        """Numbers that a perfect kernel moves for one point and step, in isotropic planes."""
+        stages = [stage for stage in self.stages if stage.where == "everywhere"]
+        return sum(2 * len(s.writes) + len(s.reads) + len(s.on(True)[1]) for s in stages)
+
+    def components(self, kind: str) -> tuple[str, ...]:
+        """Return the components of a type of source that move anything."""
+        return tuple(dict.fromkeys(term.component for term in self.drives.get(kind, ())))
 
     @property
     def sparse(self) -> dict[str, str]:

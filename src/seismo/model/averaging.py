@@ -37,7 +37,7 @@ from typing import Any, Literal
 
 import numpy as np
 
-from seismo.model import column, effective_density
+from seismo.model import column, effective_density, plain_means
 from seismo.model.cells import (
     GRIDDED,
     SLAB,
@@ -67,6 +67,7 @@ _MEANS: dict[str, Callable[[Samples], np.ndarray]] = {
     "solid_compliance": lambda s: np.where(s["vs"] > 0.0, 1.0 / (s["rho"] * s["vs"] ** 2), 0.0),
     "square_slowness": lambda s: s["vp"] ** -2,
     **effective_density.MEANS,
+    **plain_means.MEANS,
     "tilt": lambda s: np.zeros_like(s["rho"]),  # computed for cut cells only, by `tilt`
     "slips": lambda s: np.zeros_like(s["rho"]),  # computed by `_straighten`
 }
@@ -131,6 +132,7 @@ def _moduli(is_zz: bool, m: Samples) -> np.ndarray:
 _RESULTS: dict[str, tuple[tuple[str, ...], Callable[[Samples], np.ndarray]]] = {
     "rho": (("density",), lambda m: m["density"]),
     **effective_density.RESULTS,
+    **plain_means.RESULTS,
     "p_modulus": (("compliance",), lambda m: 1.0 / m["compliance"]),
     "mu_xy": (_MODULI, partial(_moduli, False)),
     "mu_yz": (_MODULI, partial(_moduli, True)),
@@ -163,8 +165,7 @@ def cell_average(
         y: coordinates (ny) m along y, or None in 2-D.
         x: coordinates (nx) m along x.
         spacing: edges in m of the averaging box by axis name.
-        parameters: of "rho", "p_modulus", "mu_xy", "mu_yz", "c11", "c13", "c33", "c44", "c66",
-            "vp", "vs", and "rho_x", "rho_y", "rho_z" (`seismo.model.effective_density`).
+        parameters: keys of `_RESULTS`.
         averaging: "effective", or "point" for the values at the points themselves.
         subsamples: samples per axis and cell for plain means, instead of a choice by the kind of
             earth.
@@ -173,7 +174,7 @@ def cell_average(
     Returns:
         Each parameter as an array (nz, [ny,] nx), in SI.
     """
-    rules = _RESULTS if "rho" in earth.needs else _CONSTANT_DENSITY
+    rules = _RESULTS if "rho" in earth.needs else _RESULTS | _CONSTANT_DENSITY
     formulas = {name: rules[name] for name in parameters}
     needs_stiffness = any(needed is _STIFFNESS for needed, _ in formulas.values())
     means = sorted({mean for needed, _ in formulas.values() for mean in needed})

@@ -19,12 +19,12 @@ from typing import Any
 
 import numpy as np
 
+from seismo.equations.registry import PARAMETERS
 from seismo.errors import ModelError, gathered
 from seismo.model.bodies import Block, Polygon, Sphere, beneath
 from seismo.model.files import read_grid
 from seismo.model.gridded import Gridded, GridField, turned, turned_round
 from seismo.model.layered import (
-    PARAMETERS,
     Bounds,
     DepthProfile,
     EarthPart,
@@ -38,12 +38,6 @@ from seismo.model.tables import read_table
 
 Range = tuple[float, float] | None
 Clamp = tuple[Range, Range, Range]  # of z, y, x
-NEEDS = {
-    "acoustic": ("vp",),
-    "acoustic_variable_density": ("vp", "rho"),
-    "elastic": ("vp", "vs", "rho"),
-    "elastic_sh": ("vs", "rho"),
-}
 # Below vp / vs = sqrt(4/3) the bulk modulus is negative; rounding of float32 files is allowed for.
 _LEAST_RATIO = np.sqrt(4.0 / 3.0) * (1.0 - 1e-6)
 
@@ -86,7 +80,7 @@ class Earth:
         """
         z, y, x = self.inside(np.asarray(z, float), y, np.asarray(x, float))
         shape = np.broadcast_shapes(z.shape, x.shape, () if y is None else y.shape)
-        fields = {name: np.full(shape, np.nan) for name in self.needs}
+        fields = {name: np.full(shape, PARAMETERS[name].start) for name in self.needs}
         for model_part in self.parts:
             model_part.paint(fields, z, y, x)
         _check(fields, (z, y, x), self)
@@ -147,7 +141,7 @@ class Earth:
 def build_earth(
     parts: Sequence[Any],
     base: Path,
-    needs: Sequence[str] = PARAMETERS,
+    needs: Sequence[str] = ("vp", "vs", "rho"),
     clamp: Clamp = (None, None, None),
     spacing: Mapping[str, float] | None = None,
 ) -> Earth:
@@ -156,7 +150,7 @@ def build_earth(
     Args:
         parts: parts of the scenario's model, in order.
         base: folder that relative paths start from.
-        needs: parameters the physics needs (see `NEEDS`).
+        needs: parameters that the physics takes.
         clamp: interior as ((z_min, z_max), (y_min, y_max), (x_min, x_max)) in m; None for an axis
             without limits. Also gives a gradient and a file their default extent and origin.
         spacing: spacing of the run's grid in m by axis name, for files that give none.
@@ -174,7 +168,8 @@ def build_earth(
         )
     )
     for name in needs:
-        if not any(name in section.parameters for section in built):
+        is_given = any(name in section.parameters for section in built)
+        if not is_given and PARAMETERS[name].default is None:
             raise ModelError(
                 f"no part gives {name} everywhere; add `{name}` to the first part", "model"
             )
@@ -298,7 +293,9 @@ def _check(fields: Mapping[str, np.ndarray], coordinates: Bounds, earth: Earth) 
     """Raise for missing or impossible values, with the first position."""
     for name, samples in fields.items():
         # A comparison with NaN is false: one pass finds both the missing and the impossible.
-        is_valid = samples >= 0.0 if name == "vs" else samples > 0.0
+        parameter = PARAMETERS[name]
+        least = parameter.least
+        is_valid = samples >= least if parameter.zero else samples > least
         if not is_valid.all():
             first_bad, value = _first(~is_valid, samples, coordinates)
             if np.isnan(value):
@@ -307,7 +304,7 @@ def _check(fields: Mapping[str, np.ndarray], coordinates: Bounds, earth: Earth) 
                     "region",
                     "model",
                 )
-            limit = "at least 0" if name == "vs" else "positive"
+            limit = f"at least {least:g}" if parameter.zero else f"above {least:g}"
             problem = f"{name} is {value:g} at {_named(first_bad)}; must be {limit}"
             raise ModelError(problem, *earth.given_by(name, **first_bad))
     if "vp" in fields and "vs" in fields:

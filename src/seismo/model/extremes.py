@@ -10,7 +10,7 @@ Symbols: z, y, x coordinates (m), vp, vs (m/s), rho (kg/m3).
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from itertools import chain
 
 import numpy as np
@@ -25,6 +25,7 @@ from seismo.model.gridded import Gridded
 class Extremes:
     """Smallest and greatest values of a region; `vs_min` leaves fluids out (0 if all is fluid).
 
+    `others` has those of parameters that single equations declare.
     `fluid_rho_min`, `fluid_rho_max` are those of fluids alone, where the physics knows density.
     """
 
@@ -38,6 +39,7 @@ class Extremes:
     fluid_rho_max: float = 0.0
     ratio_min: float = float("inf")  # of vp / vs
     fluid: bool = False
+    others: Mapping[str, tuple[float, float]] = field(default_factory=dict)
 
     @property
     def fluids_alike(self) -> bool:
@@ -51,6 +53,7 @@ class Extremes:
             (self.vp_min, self.vp_max),
             (self.vs_min, self.vs_max),
             (self.rho_min, self.rho_max),
+            *self.others.values(),
         )
         return all(low == high for low, high in pairs) and not (self.fluid and self.vs_max)
 
@@ -106,7 +109,7 @@ def _hidden(earth: Earth, extremes: Extremes) -> bool:
         grid.largest > getattr(extremes, f"{name}_max") * (1.0 + 1e-9)
         for by_name in grids
         for name, grid in by_name.items()
-        if name in earth.needs and name != "rho"
+        if name in earth.needs and name in ("vp", "vs")
     )
 
 
@@ -145,11 +148,13 @@ def _extremes(samples: Iterable[Samples]) -> Extremes:
             fluid = fluid or solid.size < samples_of_parameter.size
             if solid.size:
                 low[name] = min(low.get(name, np.inf), float(solid.min()))
-                high[name] = max(high.get(name, 0.0), float(solid.max()))
+                high[name] = max(high.get(name, -np.inf), float(solid.max()))
         if "vp" in fields and "vs" in fields:
             solid = fields["vs"] > 0.0
             if solid.any():
                 ratio = min(ratio, float((fields["vp"][solid] / fields["vs"][solid]).min()))
-    bounds = {f"{name}_min": value for name, value in low.items()}
-    bounds |= {f"{name}_max": value for name, value in high.items()}
-    return Extremes(**bounds, ratio_min=ratio, fluid=fluid)
+    known = Extremes.__dataclass_fields__
+    others = {name: (low[name], high[name]) for name in low if f"{name}_min" not in known}
+    bounds = {f"{name}_min": value for name, value in low.items() if name not in others}
+    bounds |= {f"{name}_max": value for name, value in high.items() if name not in others}
+    return Extremes(**bounds, ratio_min=ratio, fluid=fluid, others=others)

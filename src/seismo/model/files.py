@@ -72,7 +72,7 @@ def _read(
         raise ModelError(f"{path} has shape {list(array.shape)}; write that, or nothing", "shape")
     order = [axes.index(axis) for axis in AXES if axis in axes]
     sorted_axes = "".join(axes[k] for k in order)
-    factor = _FACTORS[spec.units]
+    factor = _FACTORS[spec.units] if hasattr(spec, "units") else 1.0
     _check_values(array, factor, str(key[-1]), path, spec)
     return GridField(
         np.ascontiguousarray(array.transpose(order)),

@@ -16,7 +16,9 @@ from typing import Any, Protocol
 
 import numpy as np
 
-PARAMETERS = ("vp", "vs", "rho")
+from seismo.equations.registry import PARAMETERS
+from seismo.scenario.model_parts import COLUMNS
+
 SMOOTH = 0.02  # relative change within a box that is left to the value at its middle
 
 Fields = dict[str, np.ndarray]
@@ -183,10 +185,10 @@ def from_gradient(section: Any, z_top: float, z_bottom: float) -> DepthProfile:
 
 
 def from_rows(table: np.ndarray, section: Any) -> DepthProfile:
-    """Build the profile of table rows (n, 4), depth m and `PARAMETERS`, of a part of type table."""
+    """Build the profile of table rows (n, 4), depth m and `COLUMNS`, of a part of type table."""
     tops = table[:, 0]
     step = np.diff(tops)
-    values_at_top = {name: table[:, 1 + k] for k, name in enumerate(PARAMETERS)}
+    values_at_top = {name: table[:, 1 + k] for k, name in enumerate(p.name for p in COLUMNS)}
     slopes = {}
     for name, column in values_at_top.items():
         slope = np.zeros(column.size)

@@ -8,9 +8,10 @@ import numpy as np
 
 from seismo.errors import ModelError
 from seismo.scenario.base import impossible
+from seismo.scenario.model_parts import COLUMNS
 from seismo.scenario.text_files import look_alike, read_lines
 
-_COLUMNS = ("z", "vp", "vs", "rho")
+_COLUMNS = ("z", *(parameter.name for parameter in COLUMNS))
 
 
 def read_table(path: Path) -> np.ndarray:

@@ -15,6 +15,7 @@ import numpy as np
 
 from seismo.acquisition import receivers, trace_processing
 from seismo.acquisition.projection import Projection
+from seismo.equations.registry import PARAMETERS
 from seismo.grid.grid import AXES
 from seismo.output.results_file import ResultsWriter
 from seismo.runs.assessment import Assessment
@@ -28,7 +29,6 @@ _PARTIAL = (
     "it, or still to come, and reads as NaN; `seismo resume` goes on"
 )
 _TRACE_BLOCK = 1 << 17  # samples finished at once
-_MODEL_UNITS = {"vp": "m/s", "vs": "m/s", "rho": "kg/m3"}
 
 
 def attributes_of(setup: Discretization, assessment: Assessment) -> dict[str, Any]:
@@ -91,7 +91,7 @@ def model_of(
     for row, depth in enumerate(axes["z"]):
         for name, values in setup.earth.sample(np.asarray(depth), y, axes["x"]).items():
             arrays[name][row] = values
-    return axes, {name: (array, _MODEL_UNITS[name]) for name, array in arrays.items()}
+    return axes, {name: (array, PARAMETERS[name].unit) for name, array in arrays.items()}
 
 
 def write_sources(writer: ResultsWriter, setup: Discretization) -> None:

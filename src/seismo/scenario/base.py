@@ -24,6 +24,8 @@ from pydantic import (
 from pydantic import Field as Field
 from pydantic_core import core_schema
 
+from seismo.equations.parameters import RHO, Parameter
+from seismo.equations.registry import PARAMETERS
 from seismo.errors import ScenarioError
 from seismo.scenario import units
 
@@ -147,32 +149,33 @@ def _is_count(value: Any) -> bool:
 # relative
 _LEAST_ERROR = 1e-6
 _LARGEST_ERROR = 0.1
-_LIMITS = {"vp": (100.0, 20e3), "vs": (10.0, 20e3), "rho": (0.0, 30e3)}  # above, and at most
 # kg/m3: no medium lies between, but g/cm3 of rocks
 _AIR = 1.5
 _LIGHTEST = 10.0
 
 
 def impossible(name: str, value: float) -> str:
-    """Explain why no medium has this value of vp, vs (m/s) or rho (kg/m3), if none has."""
-    low, high = _LIMITS[name]
-    if name == "rho" and _AIR < value < _LIGHTEST:
+    """Explain why no medium has this value (SI) of a parameter, if none has."""
+    parameter = PARAMETERS[name]
+    low, high = parameter.limits
+    if parameter is RHO and _AIR < value < _LIGHTEST:
         limits = f"at most {_AIR:g}, or {_LIGHTEST:g} to {high:g} kg/m3"
         return (
             f"{value:g} kg/m3 is too light for ground and water, and too heavy for air ({limits}); "
             f"did you mean '{value:g} g/cm3'?"
         )
-    if low < value <= high or (name == "vs" and value == 0.0):
+    if low < value <= high or (parameter.zero and value == 0.0):
         return ""
-    if name == "rho":
-        return f"{value:g} kg/m3 is no density (above 0, at most {high:g} kg/m3)"
+    if parameter.unit != units.VELOCITY.symbol:
+        limits = f"above {low:g}, at most {high:g} {parameter.unit}".rstrip()
+        return f"{value:g} {parameter.unit}".rstrip() + f" is no {parameter.meaning} ({limits})"
     slow = value <= low
     meant = f"{value:g} km/s" if slow else f"{value / 1e3:g} m/s"
     rock = 100.0 <= (value * 1e3 if slow else value / 1e3) <= 9000.0
     hint = f"; did you mean '{meant}'?" if rock else ""
-    limits = "0, or 10 m/s to 20 km/s" if name == "vs" else "100 m/s to 20 km/s"
+    limits = f"{'0, or ' if parameter.zero else ''}{low:g} m/s to {high / 1e3:g} km/s"
     pace = "slow" if slow else "fast"
-    wave = name[1].upper()
+    wave = parameter.meaning.partition(" ")[0]
     return f"{value:g} m/s is too {pace} for {wave} waves ({limits}){hint}"
 
 
@@ -183,6 +186,20 @@ def _possible(name: str) -> AfterValidator:
         return value
 
     return AfterValidator(checked)
+
+
+def value_of(parameter: Parameter) -> Any:
+    """Return the type of a parameter's values; velocities beyond its limits get a hint."""
+    bounds: dict[str, float] = {"ge" if parameter.zero else "gt": parameter.least}
+    if parameter.unit != units.VELOCITY.symbol:
+        bounds["le"] = parameter.limits[1]
+    number = Quantity(units.DIMENSIONS[parameter.unit], **bounds)
+    return Annotated[float, number, _possible(parameter.name)]
+
+
+def gradient_of(parameter: Parameter) -> Any:
+    """Return the type of what a parameter changes by per metre."""
+    return Annotated[float, Quantity(units.per_metre(units.DIMENSIONS[parameter.unit]))]
 
 
 def _increasing(values: tuple[float, ...]) -> tuple[float, ...]:
@@ -239,11 +256,6 @@ PositiveTime = Annotated[float, Quantity(units.TIME, gt=0.0), AfterValidator(_no
 TimeFromZero = Annotated[float, Quantity(units.TIME, ge=0.0)]
 Frequency = Annotated[float, Quantity(units.FREQUENCY, ge=1e-9, le=1e9)]
 FrequencyFromZero = Annotated[float, Quantity(units.FREQUENCY, ge=0.0)]
-PVelocity = Annotated[float, Quantity(units.VELOCITY, gt=0.0), _possible("vp")]
-SVelocity = Annotated[float, Quantity(units.VELOCITY, ge=0.0), _possible("vs")]
-Density = Annotated[float, Quantity(units.DENSITY, gt=0.0, le=_LIMITS["rho"][1]), _possible("rho")]
-VelocityGradient = Annotated[float, Quantity(units.VELOCITY_GRADIENT)]
-DensityGradient = Annotated[float, Quantity(units.DENSITY_GRADIENT)]
 Force = Annotated[float, Quantity(units.FORCE)]
 Moment = Annotated[float, Quantity(units.MOMENT)]
 PressureStrength = Annotated[float, Quantity(units.PRESSURE_STRENGTH), AfterValidator(_not_zero)]

@@ -16,6 +16,7 @@ from pydantic import (
 )
 from pydantic_core import PydanticCustomError
 
+from seismo.equations.registry import EQUATIONS
 from seismo.errors import ScenarioError
 from seismo.scenario import error_messages, physics_rules, rules
 from seismo.scenario.base import Field, Mistake, Path, ScenarioSection, Text
@@ -29,7 +30,6 @@ from seismo.scenario.receivers import ReceiverSet
 from seismo.scenario.sources import Source, Survey
 from seismo.scenario.yaml_text import to_text
 
-Physics = Literal["acoustic", "acoustic_variable_density", "elastic", "elastic_sh"]
 _RULES = (
     physics_rules.dimension,
     rules.geometry,
@@ -49,7 +49,7 @@ class Scenario(ScenarioSection):
     """Everything a run is: the earth, the waves, their sources and what is recorded; all in SI."""
 
     title: Text = Field("", description="a line for figures and results")
-    physics: Physics = Field(description="the wave equation")
+    physics: Literal[tuple(EQUATIONS)] = Field(description="the wave equation")  # type: ignore[valid-type]
     precision: Literal["float32", "float64"] = Field(
         "float32", description="number type of the fields"
     )
@@ -83,7 +83,8 @@ class Scenario(ScenarioSection):
     @field_validator("receivers")
     @classmethod
     def _default_quantities(cls, sets: tuple[Any, ...], info: ValidationInfo) -> tuple[Any, ...]:
-        default = physics_rules.DEFAULT_QUANTITIES.get(info.data.get("physics", ""))
+        equation = EQUATIONS.get(info.data.get("physics", ""))
+        default = equation and equation.default_quantities
         return tuple(
             group.model_copy(update={"quantities": default}) if group.quantities is None else group
             for group in sets
@@ -264,7 +265,7 @@ def _draft_of_data(data: dict[str, Any], found: list[Mistake]) -> rules.Draft:
     data = _without(data, unknown, above, ())
     physics = data.get("physics")
     return rules.Draft(
-        physics=physics if isinstance(physics, str) and physics in physics_rules.PHYSICS else None,
+        physics=physics if isinstance(physics, str) and physics in EQUATIONS else None,
         grid=_try(GridSpec, data.get("grid")),
         time=_try(TimeSpec, data.get("time")),
         boundaries=_try(Boundaries, data.get("boundaries")),

@@ -12,6 +12,7 @@ from typing import Any
 import numpy as np
 from pydantic import BaseModel, ValidationError
 
+from seismo.equations.registry import PARAMETERS
 from seismo.errors import ScenarioError
 from seismo.scenario import schema_text
 from seismo.scenario.base import Mistake, Path, Quantity
@@ -177,7 +178,7 @@ def _mistake(item: Any, model: type[BaseModel], data: Any) -> Mistake:
 def _array(path: Path, allowed: str) -> str:
     """Lead an array of NumPy to where it may stand."""
     name = "vp" if path == ("model",) else str(path[-1])
-    if path[0] == "model" and name in ("vp", "vs", "rho"):
+    if path[0] == "model" and name in PARAMETERS:
         return (
             f"an array of values belongs in a file: numpy.save('{name}.npy', array), axes z, (y,) "
             f"x, and a part of the model {{type: file, {name}: {{path: {name}.npy}}}}"

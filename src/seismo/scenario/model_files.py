@@ -116,3 +116,6 @@ class DensityFile(GriddedFile):
     """A density on a regular grid."""
 
     units: Literal["kg/m3", "g/cm3"] = Field("kg/m3", description="unit of the values")
+
+
+FILES = {"m/s": VelocityFile, "kg/m3": DensityFile}  # by SI unit; others are in that

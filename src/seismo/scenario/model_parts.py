@@ -2,51 +2,119 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from itertools import pairwise
-from typing import Annotated, Literal
+from typing import Annotated, Any, Literal, TypeVar
 
-from pydantic import Tag, model_validator
+from pydantic import Tag, create_model, model_validator
 
+from seismo.equations.parameters import RHO, VP, VS, Parameter
+from seismo.equations.registry import PARAMETERS
 from seismo.scenario.base import (
-    Density,
-    DensityGradient,
     Field,
     FilePath,
     Interval,
     Length,
     PositiveLength,
-    PVelocity,
     ScenarioSection,
-    SVelocity,
-    VelocityGradient,
     by_type,
+    gradient_of,
+    value_of,
 )
-from seismo.scenario.model_files import DensityFile, VelocityFile
+from seismo.scenario.model_files import FILES, GriddedFile
 
 MOST_POINTS = 1000  # of an outline: every point of the grid is compared with each
 Point = tuple[Length, Length]
-Row = tuple[Length, PVelocity, SVelocity, Density]
+COLUMNS = (VP, VS, RHO)  # of tables, after the depth
+Row: Any = tuple[(Length, *map(value_of, COLUMNS))]  # type: ignore[misc]
+Keys = dict[str, tuple[Any, Any]]  # type and `Field` by key
+Section = TypeVar("Section", bound=type[ScenarioSection])
 
 
+def with_parameters(
+    keys: Callable[[Parameter], Keys],
+) -> Callable[[Section], Section]:
+    """Return a decorator that gives a section keys of each parameter that an equation declares.
+
+    Args:
+        keys: function(parameter) -> type and `Field` by key.
+    """
+
+    def extended(section: Section) -> Section:
+        named = {k: v for parameter in PARAMETERS.values() for k, v in keys(parameter).items()}
+        make: Any = create_model
+        return make(
+            section.__name__, __base__=section, __doc__=section.__doc__,
+            __module__=section.__module__, **named,
+        )  # fmt: skip
+
+    return extended
+
+
+def _described(parameter: Parameter, where: str = "") -> str:
+    zero = f"; 0 is {parameter.zero}" if parameter.zero else ""
+    return f"{parameter.meaning}{where}{zero}"
+
+
+def _optional(parameter: Parameter) -> Keys:
+    field = Field(None, description=_described(parameter))
+    return {parameter.name: (value_of(parameter) | None, field)}
+
+
+def _required(kind: Any, parameter: Parameter, description: str) -> tuple[Any, Any]:
+    """Return a key that may be left out, but for parameters that are always given."""
+    if parameter.always:
+        return kind, Field(description=description)
+    return kind | None, Field(None, description=description)
+
+
+def _uniform(parameter: Parameter) -> Keys:
+    return {parameter.name: _required(value_of(parameter), parameter, _described(parameter))}
+
+
+def _layer(parameter: Parameter) -> Keys:
+    at_top = _described(parameter, " at the top")
+    return {parameter.name: _required(value_of(parameter), parameter, at_top)}
+
+
+def _gradient(parameter: Parameter) -> Keys:
+    change = f"change of {parameter.name} per metre below the top"
+    return {f"{parameter.name}_gradient": (gradient_of(parameter), Field(0.0, description=change))}
+
+
+def _range(parameter: Parameter) -> Keys:
+    name, meaning, value = parameter.name, parameter.meaning, value_of(parameter)
+    title = "".join(word[0].upper() + word[1:] for word in meaning.split())
+    ends = create_model(
+        f"{title}Range",
+        __base__=ScenarioSection,
+        __doc__=f"{meaning[0].upper()}{meaning[1:]} at both ends of a gradient.",
+        __module__=__name__,
+        top=(value, Field(description=f"{name} at `z_top` and above")),
+        bottom=(value, Field(description=f"{name} at `z_bottom` and below")),
+    )
+    globals()[ends.__name__] = ends  # where pickle looks for it
+    return {name: _required(ends, parameter, f"{meaning} at top and bottom")}
+
+
+def _file(parameter: Parameter) -> Keys:
+    kind = FILES.get(parameter.unit, GriddedFile)
+    return {parameter.name: (kind | None, Field(None, description=parameter.meaning))}
+
+
+@with_parameters(_uniform)
 class UniformPart(ScenarioSection):
     """The same values everywhere."""
 
     type: Literal["uniform"]
-    vp: PVelocity = Field(description="P velocity")
-    vs: SVelocity | None = Field(None, description="S velocity; 0 is a fluid")
-    rho: Density | None = Field(None, description="density")
 
 
+@with_parameters(_gradient)
+@with_parameters(_layer)
 class Layer(ScenarioSection):
     """One layer, from its top down to the top of the next."""
 
     top: Length = Field(description="depth z of the layer's top")
-    vp: PVelocity = Field(description="P velocity at the top")
-    vs: SVelocity | None = Field(None, description="S velocity at the top; 0 is a fluid")
-    rho: Density | None = Field(None, description="density at the top")
-    vp_gradient: VelocityGradient = Field(0.0, description="change of vp per metre below the top")
-    vs_gradient: VelocityGradient = Field(0.0, description="change of vs per metre below the top")
-    rho_gradient: DensityGradient = Field(0.0, description="change of rho per metre below the top")
 
 
 class LayersPart(ScenarioSection):
@@ -58,27 +126,7 @@ class LayersPart(ScenarioSection):
     )
 
 
-class PVelocityRange(ScenarioSection):
-    """P velocity at both ends of a gradient."""
-
-    top: PVelocity = Field(description="vp at `z_top` and above")
-    bottom: PVelocity = Field(description="vp at `z_bottom` and below")
-
-
-class SVelocityRange(ScenarioSection):
-    """S velocity at both ends of a gradient."""
-
-    top: SVelocity = Field(description="vs at `z_top` and above")
-    bottom: SVelocity = Field(description="vs at `z_bottom` and below")
-
-
-class DensityRange(ScenarioSection):
-    """Density at both ends of a gradient."""
-
-    top: Density = Field(description="rho at `z_top` and above")
-    bottom: Density = Field(description="rho at `z_bottom` and below")
-
-
+@with_parameters(_range)
 class GradientPart(ScenarioSection):
     """Values that change linearly between two depths and stay constant beyond them."""
 
@@ -89,9 +137,6 @@ class GradientPart(ScenarioSection):
     z_bottom: Length | None = Field(
         None, description="depth where it ends; the grid's bottom by default"
     )
-    vp: PVelocityRange = Field(description="P velocity at top and bottom")
-    vs: SVelocityRange | None = Field(None, description="S velocity at top and bottom")
-    rho: DensityRange | None = Field(None, description="density at top and bottom")
 
 
 class TablePart(ScenarioSection):
@@ -115,6 +160,7 @@ class TablePart(ScenarioSection):
         return self
 
 
+@with_parameters(_optional)
 class BlockPart(ScenarioSection):
     """A box; an axis left out is covered whole, a property left out is kept."""
 
@@ -122,13 +168,10 @@ class BlockPart(ScenarioSection):
     x: Interval | None = Field(None, description="[from, to] along x")
     y: Interval | None = Field(None, description="[from, to] along y (3-D only)")
     z: Interval | None = Field(None, description="[from, to] along z")
-    vp: PVelocity | None = Field(None, description="P velocity")
-    vs: SVelocity | None = Field(None, description="S velocity; 0 is a fluid")
-    rho: Density | None = Field(None, description="density")
 
     @model_validator(mode="after")
     def _changes_something(self) -> BlockPart:
-        _some_property(self.vp, self.vs, self.rho)
+        _some_property(self)
         return self
 
 
@@ -140,22 +183,21 @@ class Centre(ScenarioSection):
     z: Length = Field(description="depth of the centre")
 
 
+@with_parameters(_optional)
 class SpherePart(ScenarioSection):
     """A sphere in 3-D, a disc in 2-D; a property left out is kept."""
 
     type: Literal["sphere"]
     center: Centre = Field(description="the centre")
     radius: PositiveLength = Field(description="the radius")
-    vp: PVelocity | None = Field(None, description="P velocity")
-    vs: SVelocity | None = Field(None, description="S velocity; 0 is a fluid")
-    rho: Density | None = Field(None, description="density")
 
     @model_validator(mode="after")
     def _changes_something(self) -> SpherePart:
-        _some_property(self.vp, self.vs, self.rho)
+        _some_property(self)
         return self
 
 
+@with_parameters(_optional)
 class InterfacePart(ScenarioSection):
     """All beneath an interface that dips or bends; several, listed downwards, make such layers.
 
@@ -167,19 +209,17 @@ class InterfacePart(ScenarioSection):
         description="[x, z] of the interface, x increasing: straight between them, flat beyond; "
         "the same for every y"
     )
-    vp: PVelocity | None = Field(None, description="P velocity")
-    vs: SVelocity | None = Field(None, description="S velocity; 0 is a fluid")
-    rho: Density | None = Field(None, description="density")
 
     @model_validator(mode="after")
     def _goes_on(self) -> InterfacePart:
-        _some_property(self.vp, self.vs, self.rho)
+        _some_property(self)
         _enough(self.points, 2)
         if any(one[0] >= other[0] for one, other in pairwise(self.points)):
             raise ValueError("points must be listed with x increasing; a polygon may turn back")
         return self
 
 
+@with_parameters(_optional)
 class PolygonPart(ScenarioSection):
     """A body with corners in the plane of x and z; a property left out is kept."""
 
@@ -187,28 +227,23 @@ class PolygonPart(ScenarioSection):
     points: tuple[Point, ...] = Field(
         description="[x, z] of the corners, one after the other; the same for every y"
     )
-    vp: PVelocity | None = Field(None, description="P velocity")
-    vs: SVelocity | None = Field(None, description="S velocity; 0 is a fluid")
-    rho: Density | None = Field(None, description="density")
 
     @model_validator(mode="after")
     def _has_corners(self) -> PolygonPart:
-        _some_property(self.vp, self.vs, self.rho)
+        _some_property(self)
         _enough(self.points, 3)
         return self
 
 
+@with_parameters(_file)
 class FilePart(ScenarioSection):
     """Properties read from gridded files, each with its own format."""
 
     type: Literal["file"]
-    vp: VelocityFile | None = Field(None, description="P velocity")
-    vs: VelocityFile | None = Field(None, description="S velocity")
-    rho: DensityFile | None = Field(None, description="density")
 
     @model_validator(mode="after")
     def _changes_something(self) -> FilePart:
-        _some_property(self.vp, self.vs, self.rho)
+        _some_property(self)
         return self
 
 
@@ -217,8 +252,8 @@ class WaterPart(ScenarioSection):
 
     type: Literal["water"]
     depth: Length = Field(description="z of the sea bed")
-    vp: PVelocity = Field(1500.0, description="sound velocity")
-    rho: Density = Field(1000.0, description="density")
+    vp: value_of(VP) = Field(1500.0, description="sound velocity")  # type: ignore[valid-type]
+    rho: value_of(RHO) = Field(1000.0, description="density")  # type: ignore[valid-type]
 
 
 def _enough(points: tuple[tuple[float, float], ...], least: int) -> None:
@@ -226,9 +261,10 @@ def _enough(points: tuple[tuple[float, float], ...], least: int) -> None:
         raise ValueError(f"has {len(points)} points; give {least} to {MOST_POINTS}")
 
 
-def _some_property(*values: object) -> None:
-    if all(value is None for value in values):
-        raise ValueError("changes nothing: give at least one of 'vp', 'vs', 'rho'")
+def _some_property(part: ScenarioSection) -> None:
+    if all(getattr(part, name) is None for name in PARAMETERS):
+        known = ", ".join(f"'{name}'" for name in PARAMETERS)
+        raise ValueError(f"changes nothing: give at least one of {known}")
 
 
 ModelPart = Annotated[

@@ -1,94 +1,66 @@
-"""Rules that follow from the wave equation: which sources, traces, fields and properties it has.
-
-The tables say what each equation offers, in one place, so that a new equation adds a line to each.
-"""
+"""Rules that follow from the wave equation: which sources, traces, fields and properties it has."""
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any
 
+from seismo.equations.registry import EQUATIONS, VARIANTS, physics_for
+from seismo.equations.table import Physics
 from seismo.scenario import units
 from seismo.scenario.base import Mistake, Path
-from seismo.scenario.model_parts import LayersPart, TablePart
+from seismo.scenario.model_parts import COLUMNS, LayersPart, TablePart
 from seismo.scenario.rules import Draft, Found
 from seismo.scenario.sources import FRAMES, ForceSource, MomentTensorSource
 from seismo.scenario.suggestions import nearest
 
-PHYSICS = ("acoustic", "acoustic_variable_density", "elastic", "elastic_sh")
-_MOTION = ("velocity", "displacement", "acceleration")
-QUANTITIES: dict[str, tuple[str, ...]] = {
-    "acoustic": ("pressure",),
-    "acoustic_variable_density": ("pressure", *_MOTION, "divergence"),
-    "elastic": (*_MOTION, "pressure", "stress", "divergence", "rotation"),
-    "elastic_sh": (*_MOTION, "stress"),
-}
-DEFAULT_QUANTITIES = {
-    "acoustic": ("pressure",),
-    "acoustic_variable_density": ("pressure",),
-    "elastic": ("velocity",),
-    "elastic_sh": ("velocity",),
-}
-SOURCE_TYPES: dict[str, tuple[str, ...]] = {
-    "acoustic": ("pressure", "explosion"),
-    "acoustic_variable_density": ("pressure", "volume_rate", "explosion", "force"),
-    "elastic": ("force", "moment_tensor", "explosion", "pressure", "volume_rate"),
-    "elastic_sh": ("force", "moment_tensor"),
-}
-NEEDED_PROPERTIES: dict[str, tuple[str, ...]] = {
-    "acoustic": ("vp",),
-    "acoustic_variable_density": ("vp", "rho"),
-    "elastic": ("vp", "vs", "rho"),
-    "elastic_sh": ("vs", "rho"),
-}
-_FIELDS = {
-    ("acoustic", 2): ("p",),
-    ("acoustic", 3): ("p",),
-    ("acoustic_variable_density", 2): ("p", "vx", "vz"),
-    ("acoustic_variable_density", 3): ("p", "vx", "vy", "vz"),
-    ("elastic", 2): ("vx", "vz", "sxx", "szz", "sxz"),
-    ("elastic", 3): ("vx", "vy", "vz", "sxx", "syy", "szz", "sxy", "sxz", "syz"),
-    ("elastic_sh", 2): ("vy", "sxy", "syz"),
-}
-_FIELD_GROUPS = {
-    "acoustic": ("pressure",),
-    "acoustic_variable_density": ("velocity", "pressure"),
-    "elastic": ("velocity", "pressure"),
-    "elastic_sh": ("velocity",),
-}
 _PEAKS = ("pgv", "pga")
 _PER_METRE = {"pressure": units.PRESSURE_STRENGTH, "volume_rate": units.VOLUME_RATE}
 _SUGGESTED = 100  # entries of a list for which the likeliest meaning is looked for
 _WHOLE_GRID = ("uniform", "layers", "gradient", "table", "file")
 
 
-def fields(physics: str, dimensions: int) -> tuple[str, ...]:
-    """Return the names that snapshots may ask for, groups such as ``velocity`` last."""
-    return _FIELDS.get((physics, dimensions), ()) + _FIELD_GROUPS[physics]
+def table_of(draft: Draft) -> Physics | None:
+    """Return the table of a scenario's wave equation, in a dimension that it exists in."""
+    if draft.physics is None:
+        return None
+    known = EQUATIONS[draft.physics].dimensions
+    return physics_for(draft.physics, draft.dimensions if draft.dimensions in known else known[0])
+
+
+def _others(dimensions: int, suits: Callable[[Physics], bool]) -> str:
+    """Name the equations whose table in so many dimensions will do."""
+    return ", ".join(
+        name for name, n in VARIANTS if n == dimensions and suits(physics_for(name, n))
+    )
 
 
 def dimension(draft: Draft) -> Found:
     """Check that the wave equation exists in the dimension of the grid."""
-    if draft.physics == "elastic_sh" and draft.dimensions == 3:
-        yield Mistake(
-            ("physics",), "SH waves are 2-D: leave out grid.extent.y, or use physics: elastic"
-        )
+    if draft.physics is None or draft.dimensions is None:
+        return
+    known = EQUATIONS[draft.physics]
+    if draft.dimensions not in known.dimensions:
+        change = "leave out grid.extent.y" if draft.dimensions == 3 else "give grid.extent.y"
+        others = _others(draft.dimensions, lambda other: set(known.needs) <= set(other.needs))
+        remedy = f"{change}, or use physics: {others}" if others else change
+        yield Mistake(("physics",), f"is {known.dimensions[0]}-D only: {remedy}")
 
 
 def sources(draft: Draft) -> Found:
     """Check the types of sources, and the directions that the equation lacks."""
-    if draft.physics is None:
+    table = table_of(draft)
+    if table is None:
         return
-    types = SOURCE_TYPES[draft.physics]
     for index, source in enumerate(draft.sources or ()):
         path: Path = ("sources", index)
-        if source is not None and source.type not in types:
-            yield Mistake(
-                (*path, "type"), f"physics {draft.physics} has the sources {', '.join(types)}"
-            )
+        if source is not None and source.type not in table.drives:
+            offers = ", ".join(table.drives)
+            yield Mistake((*path, "type"), f"physics {draft.physics} has the sources {offers}")
         elif isinstance(source, ForceSource):
-            yield from _force(draft, path, source)
+            yield from _force(draft, table, path, source)
         elif isinstance(source, MomentTensorSource):
-            yield from _tensor(draft, path, source)
+            yield from _tensor(draft, table, path, source)
 
 
 def amounts(dimensions: int, data: dict[str, Any]) -> Found:
@@ -104,23 +76,27 @@ def amounts(dimensions: int, data: dict[str, Any]) -> Found:
             )
 
 
-def _force(draft: Draft, path: Path, source: ForceSource) -> Found:
-    if draft.physics == "elastic_sh":
-        for axis in ("x", "z"):
-            if getattr(source.force, axis) != 0.0:
-                yield Mistake(
-                    (*path, "force", axis), "SH waves move along y only: leave it out, give y"
-                )
-    elif draft.dimensions == 2 and source.force.y != 0.0:
-        remedy = "use physics: elastic_sh, or leave it out"
-        yield Mistake((*path, "force", "y"), f"a 2-D run has no motion along y: {remedy}")
+def _force(draft: Draft, table: Physics, path: Path, source: ForceSource) -> Found:
+    for axis in "xyz" if draft.dimensions else "":
+        if axis not in table.components("force") and getattr(source.force, axis) != 0.0:
+            yield Mistake((*path, "force", axis), _motionless(draft, table, "force", axis))
 
 
-def _tensor(draft: Draft, path: Path, source: MomentTensorSource) -> Found:
+def _motionless(draft: Draft, table: Physics, kind: str, component: str) -> str:
+    """Describe what a component of a source does nothing to, and which equations it moves."""
+    taken = ", ".join(table.components(kind))
+    others = _others(len(table.axes), lambda other: component in other.components(kind))
+    remedy = f"leave it out, or use physics: {others}" if others else "leave it out"
+    return f"physics {draft.physics} in {len(table.axes)}-D is moved by {taken} only: {remedy}"
+
+
+def _tensor(draft: Draft, table: Physics, path: Path, source: MomentTensorSource) -> Found:
+    taken = table.components("moment_tensor")
+    normal = any(name[0] == name[1] for name in taken)
     if source.components is None:
-        if draft.physics == "elastic_sh":
-            problem = "SH waves take components xy and yz: give these instead of the angles"
-            yield Mistake((*path, "strike"), problem)
+        if not normal:
+            problem = f"physics {draft.physics} takes the components {', '.join(taken)}: give these"
+            yield Mistake((*path, "strike"), f"{problem} instead of the angles")
         return
     names = FRAMES[source.frame]
     given = tuple(type(source.components).model_fields)
@@ -135,27 +111,24 @@ def _tensor(draft: Draft, path: Path, source: MomentTensorSource) -> Found:
         yield Mistake(
             (*path, "components"), f"the moment tensor is zero: give one of {', '.join(names)}"
         )
-    if draft.physics == "elastic_sh" and source.frame != "aki_richards":
-        yield Mistake(
-            (*path, "frame"), "SH waves take frame: aki_richards with the components xy and yz"
-        )
-    elif draft.physics == "elastic_sh":
-        for name in nonzero:
-            if name not in ("xy", "yz"):
-                problem = "SH waves are moved by xy and yz only: leave it out"
-                yield Mistake((*path, "components", name), problem)
-    elif draft.dimensions == 2 and source.frame == "aki_richards":
-        for name in nonzero:
-            if name in ("xy", "yz"):
-                problem = "a 2-D run has no shear with y: use physics: elastic_sh, or leave it out"
-                yield Mistake((*path, "components", name), problem)
+    if source.frame == "aki_richards":
+        # Along y nothing changes in the plane: myy acts on nothing there, and is a tensor's all
+        # the same.
+        lost = (n for n in nonzero if n not in taken and not (normal and n[0] == n[1]))
+        for name in lost if draft.dimensions else ():
+            problem = _motionless(draft, table, "moment_tensor", name)
+            yield Mistake((*path, "components", name), problem)
+    elif not normal:
+        problem = f"physics {draft.physics} takes frame: aki_richards with the components"
+        yield Mistake((*path, "frame"), f"{problem} {', '.join(taken)}")
 
 
 def receivers(draft: Draft) -> Found:
     """Check that the equation has what each set of receivers records."""
-    if draft.physics is None:
+    table = table_of(draft)
+    if table is None:
         return
-    known = QUANTITIES[draft.physics]
+    known = table.quantities
     offers = f"physics {draft.physics} records"
     for index, group in enumerate(draft.receivers or ()):
         names = (group and group.quantities) or ()
@@ -166,19 +139,21 @@ def cuts(draft: Draft) -> Found:
     """Check what snapshots and maps show, and their places."""
     if draft.output is None or draft.dimensions is None:
         return
-    for key, listed, offered in (("snapshots", "fields", fields), ("maps", "quantities", peaks)):
+    table = table_of(draft)
+    shown = table and {"fields": table.shown, "quantities": peaks(table)}
+    for key, listed in (("snapshots", "fields"), ("maps", "quantities")):
         for index, entry in enumerate(getattr(draft.output, key)):
             path = ("output", key, index)
             names = getattr(entry, listed)
-            known = offered(draft.physics, draft.dimensions) if draft.physics else names
+            known = shown[listed] if shown else names
             offers = f"physics {draft.physics} in {draft.dimensions}-D has the {listed}"
             yield from _listed((*path, listed), names, known, offers)
             yield from _cut(draft, path, entry)
 
 
-def peaks(physics: str, dimensions: int) -> tuple[str, ...]:
+def peaks(table: Physics) -> tuple[str, ...]:
     """Return what maps may show: fields, and peaks of motion where the equation has velocities."""
-    own = fields(physics, dimensions)
+    own = table.shown
     motions = [name[1:] for name in own if name in ("vx", "vy", "vz")]
     level = ["horizontal"] if set(motions) & {"x", "y"} else []
     words = [peak + tail for tail in ("", *(f"_{t}" for t in level + motions)) for peak in _PEAKS]
@@ -199,8 +174,12 @@ def _listed(path: Path, names: tuple[str, ...], known: tuple[str, ...], offers: 
 
 def _of_others(name: str) -> str:
     """Describe which equations have the field of a name, of those that not all have."""
-    found = [f"{physics} in {n}-D" for (physics, n), own in _FIELDS.items() if name in own]
-    return f"; {name} is a field of physics {', '.join(found)}" if found else ""
+    found = ", ".join(
+        f"{physics} in {n}-D"
+        for physics, n in VARIANTS
+        if any(f.name == name and not f.previous_of for f in physics_for(physics, n).fields)
+    )
+    return f"; {name} is a field of physics {found}" if found else ""
 
 
 def _cut(draft: Draft, path: Path, entry: Any) -> Found:
@@ -231,7 +210,7 @@ def properties(draft: Draft) -> Found:
     """Check that every property of the equation is given over the whole grid."""
     if draft.physics is None or not draft.model or any(part is None for part in draft.model):
         return
-    for key in NEEDED_PROPERTIES[draft.physics]:
+    for key in (p.name for p in EQUATIONS[draft.physics].parameters if p.default is None):
         gaps = [gap for index, part in enumerate(draft.model) for gap in _gaps(index, part, key)]
         if any(part.type in _WHOLE_GRID and _gives(part, key) for part in draft.model):
             continue
@@ -245,7 +224,9 @@ def properties(draft: Draft) -> Found:
 def _gives(part: Any, key: str) -> bool:
     if isinstance(part, LayersPart):
         return all(getattr(layer, key) is not None for layer in part.layers)
-    return isinstance(part, TablePart) or getattr(part, key) is not None
+    if isinstance(part, TablePart):
+        return key in (parameter.name for parameter in COLUMNS)
+    return getattr(part, key) is not None
 
 
 def _gaps(index: int, part: Any, key: str) -> list[Path]:

@@ -13,6 +13,7 @@ from dataclasses import dataclass
 from pathlib import PurePath
 from typing import Any
 
+from seismo.equations.registry import PARAMETERS
 from seismo.scenario.base import Mistake, Path
 from seismo.scenario.grid import Boundaries, GridSpec, TimeSpec
 from seismo.scenario.model_files import FORMATS, OTHERS, GriddedFile, format_of
@@ -215,7 +216,7 @@ def _values_of_y(draft: Draft) -> Iterator[tuple[Path, object]]:
 
 def _files(index: int, part: Any) -> Iterator[tuple[Path, GriddedFile]]:
     if isinstance(part, FilePart):
-        for key in ("vp", "vs", "rho"):
+        for key in PARAMETERS:
             file = getattr(part, key)
             if file is not None:
                 yield ("model", index, key), file

@@ -12,6 +12,7 @@ from typing import Any, get_args, get_origin
 
 from pydantic import BaseModel
 
+from seismo.equations.registry import EQUATIONS
 from seismo.scenario import schema_text
 from seismo.scenario.base import Path
 
@@ -66,11 +67,9 @@ _VALUES = {  # what values are called elsewhere
         ("box rectangle", "block"),
         ("double_couple mt cmt dc", "moment_tensor"),
         ("pml cpml", "absorbing"),
-        ("psv p_sv p-sv", "elastic"),
-        ("sh", "elastic_sh"),
     )
     for name in names.split()
-}
+} | {name: equation.name for equation in EQUATIONS.values() for name in equation.also_called}
 _NOT_HERE = {  # what other programs have
     name: "there is no {} in seismo{}{}".format(*what.partition(": "))
     for names, what in (

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 
+from seismo.equations.registry import EQUATIONS
 from seismo.errors import ScenarioError
 
 _NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,63}\Z")
@@ -12,7 +13,7 @@ _TEMPLATE = """\
 # A scenario of seismo: what is simulated. Run it with:  seismo run {name}.yaml
 # Numbers are SI (m, s, kg, Hz) unless a unit stands behind them. z points down.
 title: "{name}: an explosion below a soft layer"
-physics: elastic            # acoustic | acoustic_variable_density | elastic | elastic_sh
+physics: elastic            # {equations}
 
 grid:
   extent: {{x: 2 km, z: 1 km}}   # give y too for a 3-D run
@@ -73,4 +74,4 @@ def template(name: str) -> str:
             f"{name!r} is not a name for a scenario: use letters, digits, '.', '_' and '-', "
             "beginning with a letter or digit, at most 64 long"
         )
-    return _TEMPLATE.format(name=name)
+    return _TEMPLATE.format(name=name, equations=" | ".join(EQUATIONS))

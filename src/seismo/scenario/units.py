@@ -63,9 +63,18 @@ MOMENT = Dimension("moment", "N m", (2, 1, -2, 0), ("N m", "dyn cm"))
 PRESSURE_STRENGTH = Dimension("pressure times length", "Pa m", (0, 1, -2, 0), ("Pa m", "Pa"), True)
 VOLUME_RATE = Dimension("volume rate", "m3/s", (3, 0, -1, 0), ("m3/s", "m2/s"), True)
 PRESSURE = Dimension("pressure", "Pa", (-1, 1, -2, 0), ("Pa", "MPa", "GPa"))
-VELOCITY_GRADIENT = Dimension("velocity gradient", "1/s", (0, 0, -1, 0), ("1/s", "m/s/km"))
-DENSITY_GRADIENT = Dimension("density gradient", "kg/m4", (-4, 1, 0, 0), ("kg/m4", "kg/m3/km"))
 _NAMED = (NUMBER, LENGTH, TIME, FREQUENCY, VELOCITY, DENSITY, ANGLE, FORCE, MOMENT, PRESSURE)
+DIMENSIONS = {dimension.symbol: dimension for dimension in _NAMED}
+_PER_METRE = {VELOCITY: "1/s", DENSITY: "kg/m4"}
+
+
+def per_metre(dimension: Dimension) -> Dimension:
+    """Return the dimension of a change per metre."""
+    metres, kilograms, seconds, degrees = dimension.exponents
+    symbol = _PER_METRE.get(dimension, f"{dimension.symbol or 1}/m")
+    offers = (symbol, f"{dimension.symbol or 1}/km")
+    exponents = metres - 1, kilograms, seconds, degrees
+    return Dimension(f"{dimension.name} gradient", symbol, exponents, offers)
 
 
 def _scaled(exponents: Exponents, **scales: str) -> dict[str, tuple[Decimal, Exponents]]:

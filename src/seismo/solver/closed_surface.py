@@ -103,7 +103,7 @@ def free_surface(
         sources: of all shots, each with its kind and its position in m.
         read: depths (n) in m of all receivers.
     """
-    if not physics.closed_surface:
+    if not physics.closes_surface:
         return None
     if not any(field.name == "vz" for field in physics.fields):  # what is fitted is P-SV motion
         return FreeSurface(0, 0.0, False)

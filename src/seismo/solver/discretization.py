@@ -14,9 +14,9 @@ import numpy as np
 from seismo.acquisition.geometry import Geometry, Share, Shot
 from seismo.acquisition.receivers import ReceiverGroup
 from seismo.acquisition.trace_processing import extra_steps
-from seismo.equations import physics_for
 from seismo.equations.elastic.fluid_solid_contact import Contact, find_contacts
 from seismo.equations.elastic.fluid_solid_operators import stable_share
+from seismo.equations.registry import physics_for
 from seismo.equations.table import Physics, Stage
 from seismo.errors import ModelError, ScenarioError, gathered
 from seismo.grid.coefficients import Stencil, largest_second_symbol, largest_symbol
@@ -25,7 +25,6 @@ from seismo.grid.surface_closure import SurfaceClosure
 from seismo.grid.time_step import Clock, choose_clock, stability_limit
 from seismo.model import Earth, Extremes, build_earth, cell_average, extremes_of, plain_planes
 from seismo.model.column import NODES
-from seismo.model.earth import NEEDS
 from seismo.model.guides import damping
 from seismo.model.stiffness import excess
 from seismo.solver.accuracy import choose_stencil, least_order, refuse_uncarried
@@ -74,7 +73,7 @@ def image_faces(scenario: Any, grid: Grid, physics: Physics) -> list[Face]:
     for axis, first, last in _FACES:
         for name, high in ((first, False), (last, True)):
             kind = getattr(scenario.boundaries, name)
-            closed = kind == "free_surface" and physics.closed_surface
+            closed = kind == "free_surface" and physics.closes_surface
             if axis in grid.axes and kind != "absorbing" and not closed:
                 found.append(Face(axis, high, kind))
     return found
@@ -155,7 +154,7 @@ class Discretization:
     @property
     def pad(self) -> int:
         """Margin of layer memory: half the order where it is differentiated, else 0."""
-        return self.stencil.order // 2 if self.physics.second_order else 0
+        return self.stencil.order // 2 if self.physics.differences == "second" else 0
 
     @property
     def reach(self) -> int:
@@ -170,7 +169,7 @@ class Discretization:
     @property
     def fastest(self) -> float:
         """The fastest wave in m/s."""
-        return getattr(self.extremes, f"{self.physics.fastest}_max")
+        return self.physics.fastest(self.extremes)
 
 
 def maps_of(setup: Discretization) -> list[PeakMapSet]:
@@ -199,11 +198,11 @@ def discretize(
     """
     grid = make_grid(scenario)
     physics = physics_for(scenario.physics, grid.dimensions)
-    if physics.second_order and scenario.boundaries.layer.kappa != 1:
+    if physics.differences == "second" and scenario.boundaries.layer.kappa != 1:
         raise scenario.mistake(
             "boundaries", "layer", "kappa",
-            problem="the layers of second-order acoustic waves do not stretch; leave it out, or "
-            "use physics: acoustic_variable_density",
+            problem=f"the layers of {scenario.physics} waves, driven by second differences, do not "
+            "stretch; leave it out, or use another physics",
         )  # fmt: skip
     geometry = Geometry(scenario, grid)
     steps: tuple[Callable[[], Any], ...] = (
@@ -221,15 +220,15 @@ def discretize(
     refuse_uncarried(scenario, waves)
     stencil = choose_stencil(scenario.grid, waves)
     closure, slope = surface_of(surface, earth, grid, stencil)
-    fastest = getattr(extremes, f"{physics.fastest}_max")
+    fastest = physics.fastest(extremes)
     intervals = [r.interval for r in scenario.receivers if r.interval is not None]
     intervals += [s.interval for s in scenario.output.snapshots if s.interval is not None]
     contacts: tuple[Contact, ...] = ()
-    if physics.slips and scenario.averaging == "effective":
+    if physics.fluid_meets_solid and scenario.averaging == "effective":
         contacts = find_contacts(earth, grid, stencil.order // 2, closure.rows if closure else 0)
     limit = _limit(physics, grid, stencil, closure, fastest)
     shares = [stable_share(k, stencil.first, grid) * fastest / k.fastest for k in contacts]
-    if not physics.second_order:
+    if physics.differences == "first":
         averaging = scenario.averaging
         more = excess(earth, grid, stencil.first, physics.medium, averaging, extremes)
         shares.append(more**-0.5)
@@ -301,7 +300,7 @@ def _earth(scenario: Any, grid: Grid, physics: Physics) -> tuple[Earth, Extremes
     y_nodes = y if grid.dimensions == 3 else None
     cells = scenario.averaging == "effective"
     try:
-        earth = build_earth(scenario.model, scenario.base, NEEDS[physics.name], clamp, spacing)
+        earth = build_earth(scenario.model, scenario.base, physics.needs, clamp, spacing)
         return earth, extremes_of(earth, z, y_nodes, x, spacing, cells)
     except ModelError as error:
         placed = [scenario.mistake(*e.key, problem=e.problem) for e in (error, *error.others)]
@@ -343,7 +342,7 @@ def _nodes(grid: Grid, axis: str) -> np.ndarray:
 
 
 def _limit(physics: Physics, grid: Grid, stencil: Stencil, closure, fastest: float) -> float:
-    if physics.second_order:
+    if physics.differences == "second":
         symbol = math.sqrt(largest_second_symbol(stencil.second))
     else:
         symbol = largest_symbol(stencil.first)

@@ -233,7 +233,7 @@ class Injection:
     ) -> np.ndarray:
         # A late field is driven at whole steps; the others, updated after it, at half steps. A
         # second-order field is driven at whole steps too.
-        driven_late = not field.late and not self._around.physics.second_order
+        driven_late = not field.late and self._around.physics.differences == "first"
         offset = 0.5 if driven_late else 0.0
         dt = self._clock.dt
         signal = source.signal((np.arange(steps) + offset) * dt, drive.derivative)

@@ -61,9 +61,8 @@ class PointInterpolation:
         """Return how a field continues above the free surface, if there is one."""
         half = "z" in field.half
         if self.closure is not None:
-            stress = field.name.startswith("s")
             sloped = self.slope.rows if self.slope and field.name == "vz" else 0
-            return Surface(0, vanishes=half and stress, sloped=sloped)
+            return Surface(0, vanishes=field.vanishes, sloped=sloped)
         if self.imaged:
             return Surface(1 if half else -1, vanishes=not half)
         return None

@@ -274,7 +274,7 @@ def divide(
     try:
         cut = parts or given
         _refuse(cut, crew, periodic)
-        dear = backend.pml_costs[setup.physics.name]
+        dear = backend.pml_costs[setup.physics.differences]
         number = ranks.number // crew
         parted = subdomains(setup, backend.lane_width, cut, number, pml_cost=dear)
         return Partition(parted, ranks, setup.grids, dear)

@@ -14,6 +14,7 @@ from typing import Any
 import numpy as np
 
 from seismo.backends.communicator import SerialCommunicator
+from seismo.equations.registry import PARAMETERS
 from seismo.errors import UnstableError
 from seismo.grid.grid import AXES, Box, Triple, triple
 from seismo.scenario.units import with_unit
@@ -142,8 +143,9 @@ class StabilityMonitor:
 
 
 def _described(around: dict[str, float]) -> str:
-    units = {"vp": "m/s", "vs": "m/s", "rho": "kg/m3"}
-    return ", ".join(f"{name} {value:.5g} {units[name]}" for name, value in around.items())
+    return ", ".join(
+        f"{name} {value:.5g} {PARAMETERS[name].unit}".rstrip() for name, value in around.items()
+    )
 
 
 def _middle_of_the_lost(pieces: Pieces, ranks: SerialCommunicator) -> Index | None:

@@ -39,7 +39,7 @@ def _layer(setup: Discretization) -> cpml.PmlParameters:
     # Ground that guides little, or for a short time, changes alpha as little as it damps.
     guides = min(1.0, setup.guided_damping / BESIDE_BEDS)
     least = guides * cpml.GUIDING_SHIFT
-    if setup.physics.second_order:
+    if setup.physics.differences == "second":
         least = cpml.least_shift(setup.stencil.first, setup.stencil.second)
     reflection, power, steep = cpml.default_profile(spec.points)
     return cpml.PmlParameters(
@@ -185,7 +185,7 @@ def subdomains(
     along y from rows of one kind to those of the other.
     """
     middle, shots = cpml.spans(setup.grid, lane, setup.reach)[1][0], setup.shots_on(number)
-    short = setup.grid.dimensions == 3 and not setup.physics.second_order
+    short = setup.grid.dimensions == 3 and setup.physics.differences == "first"
     unit = decomposition.SECTOR if short else decomposition.LINE
     uncut = uncut_rows(setup.contacts, setup.stencil.first, setup.halo)
     uncut |= frozenset(range(setup.closure.rows if setup.closure else 0))
@@ -230,7 +230,7 @@ class SubdomainSolver:
             physics.coefficients(medium, setup.clock.dt), lambda array: self._fill(faces, array)
         )
         closed_rows = setup.closure.rows if setup.closure else 0
-        tables = _tables(setup, subdomain, backend.at_once and physics.second_order)
+        tables = _tables(setup, subdomain, backend.at_once and physics.swap is not None)
         binding = Binding(
             backend, subdomain, self.fields, tables, setup.stencil.order,
             cpml.regions(setup.grid, backend.lane_width, closed_rows, setup.reach),

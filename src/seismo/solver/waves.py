@@ -161,10 +161,11 @@ def waves_of(
         elif medium.bottom < deepest:  # what lies below sends waves back through it
             crossed = min(max(crossed, 2.0 * (high - low)), velocity * scenario.time.duration)
         passages.append(Passage(medium, velocity, crossed))
+    spacing = tuple(grid.spacing[AXES.index(axis)] for axis in grid.axes)
     return Waves(
-        spectra_of(sources, quantities, grid.dimensions), tuple(passages),
-        tuple(grid.spacing[AXES.index(axis)] for axis in grid.axes), physics.second_order,
-        longest, surface, near_surface, float(depths[0].min() - grid.origin[2] + recorded),
+        spectra_of(sources, quantities, grid.dimensions), tuple(passages), spacing,
+        physics.differences == "second", longest, surface, near_surface,
+        float(depths[0].min() - grid.origin[2] + recorded),
         scenario.time.duration, earth.layered, scenario.boundaries.top != "absorbing",
     )  # fmt: skip
 

@@ -31,12 +31,14 @@ from operator import attrgetter
 import numpy as np
 
 from seismo.equations.acoustic_variable_density import even_density, inertia, lightness
+from seismo.equations.declaration import Equation, LayeredWaves
 from seismo.equations.elastic.velocity import (
     even_velocity_2d,
     even_velocity_3d,
     velocity_2d,
     velocity_3d,
 )
+from seismo.equations.parameters import RHO, VP, VS
 from seismo.equations.table import Field, IsotropicPlanes, Physics, SourceTerm, Stage, Term
 
 FLUID_Q = 1e30  # 1 / (mu dt) of a fluid: finite, since lanes assume no infinities
@@ -245,25 +247,29 @@ def drives(axes: str) -> dict:
     }
 
 
-def _physics(axes: str, velocity, stress, surface, numbers: int) -> Physics:
-    """Put the table together; velocity and stress are formulas, for all planes and even ones."""
+def tables(axes: str, options: None) -> Physics:
+    """Return the table along some axes: in 2-D that of P-SV waves."""
     v, normal = [f"v{a}" for a in axes], [f"s{a}{a}" for a in axes]
     shear = [f"s{p}" for p in _pairs(axes)]
     n = len(axes)
+    velocity, even_velocity = velocity_2d, even_velocity_2d
+    stress, even_stress, surface = _stress_2d, _even_stress_2d, _surface_2d
+    if n == 3:
+        velocity, even_velocity = velocity_3d, even_velocity_3d
+        stress, even_stress, surface = _stress_3d, _even_stress_3d, _surface_3d
     stiffness = ("c11", "c13", "c33", *(("q66",) if n == 3 else ()), "q")
     densities = tuple(f"rho_{a}" for a in axes)
-    even = even_density(velocity[1])
+    even = even_density(even_velocity)
     stresses = (*normal, *shear)
-    momentum = Stage("velocity", (*v,), stresses, densities, velocity[0], slots=n, even=even)
-    even = IsotropicPlanes(stress[1], ("c11", "q"), one_rock, attrgetter("uniform"))
-    hooke = Stage("stress", stresses, (*v,), stiffness, stress[0], slots=n, even=even)
+    momentum = Stage("velocity", (*v,), stresses, densities, velocity, slots=n, even=even)
+    even = IsotropicPlanes(even_stress, ("c11", "q"), one_rock, attrgetter("uniform"))
+    hooke = Stage("stress", stresses, (*v,), stiffness, stress, slots=n, even=even)
     return Physics(
-        name="elastic",
         axes=axes,
         fields=(
             *(Field(f"v{a}", a, "m/s", late=True) for a in axes),
             *(Field(name, "", "Pa") for name in normal),
-            *(Field(name, name[1:], "Pa") for name in shear),
+            *(Field(name, name[1:], "Pa", vanishes="z" in name) for name in shear),
         ),
         stages=(
             momentum,
@@ -271,25 +277,26 @@ def _physics(axes: str, velocity, stress, surface, numbers: int) -> Physics:
             Stage("surface", (*normal,), (), ("c13", "c33"), surface, where="surface"),
         ),
         coefficients=coefficients,
-        needs=("vp", "vs", "rho"),
         medium=("rho", "c11", "c13", "c33", "c44", *(("c66",) if n == 3 else ())),
         observables=observables(axes),
         drives=drives(axes),
         layer_shift=2.0,  # less lets waves guided under a free surface grow in the layers
-        closed_surface=True,
-        slips=True,
+        fluid_meets_solid=True,
         fluid_force={a: Term(f"s{a}{a}", 1.0, a) for a in axes},
-        numbers_per_point=numbers,
     )
 
 
-def two_dimensions() -> Physics:
-    """Return the P-SV equations in x and z."""
-    velocity, stress = (velocity_2d, even_velocity_2d), (_stress_2d, _even_stress_2d)
-    return _physics("xz", velocity, stress, _surface_2d, 18)
-
-
-def three_dimensions() -> Physics:
-    """Return the equations in x, y and z."""
-    velocity, stress = (velocity_3d, even_velocity_3d), (_stress_3d, _even_stress_3d)
-    return _physics("xyz", velocity, stress, _surface_3d, 30)
+EQUATION = Equation(
+    name="elastic",
+    parameters=(VP, VS, RHO),
+    tables=tables,
+    also_called=("psv", "p_sv", "p-sv"),
+    nanoseconds={"cpu": {2: 3.3, 3: 9.1}},
+    bandwidth_share={"gpu": {2: 0.83, 3: 0.84}},
+    layered=LayeredWaves(
+        averages=("c11", "c13", "c33", "c44", "rho"),
+        medium=lambda vp, vs, rho: (vp, vs, rho),
+        parameters=lambda vp, vs, rho: (vp, vs, rho),
+        moduli=lambda c11, c13, c33, c44, rho: (c11, c13, c33, c44, rho, rho),
+    ),
+)

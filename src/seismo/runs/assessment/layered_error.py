@@ -26,7 +26,7 @@ import numpy as np
 from seismo.equations.elastic.fluid_solid_contact import Rock
 from seismo.runs.assessment.scattering import ContactStack, DiscreteStack, exact, on_grid, slopes
 from seismo.runs.assessment.scattering import vectors as waves_of
-from seismo.runs.assessment.stacks import rows_about, stacks
+from seismo.runs.assessment.stacks import layered_waves, rows_about, stacks
 from seismo.solver.accuracy import PowerLaw
 from seismo.solver.discretization import Discretization
 
@@ -103,7 +103,7 @@ def section_of(setup: Discretization) -> LayerSection:
         for z, stack in found
     ]
     if kept and setup.scenario.boundaries.top == "free_surface" and kept[0].top is None:
-        medium, rigid = kept[0].media[0], setup.physics.name == "elastic_sh"
+        medium, rigid = kept[0].media[0], layered_waves(setup).rigid_surface
         kept.insert(0, ContactStack((medium, medium), (0.0,), 0.0, rigid))
         tops.insert(0, top)
         bottoms.insert(0, top)

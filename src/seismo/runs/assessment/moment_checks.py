@@ -22,7 +22,7 @@ _SAMPLES = 4096
 
 def _lost_moment(setup: Discretization) -> Lines:
     """In the plane of x and z nothing moves along y, nor changes along it."""
-    if setup.grid.dimensions == 3 or "vx" not in (f.name for f in setup.physics.fields):
+    if setup.grid.dimensions == 3 or "xx" not in setup.physics.components("moment_tensor"):
         return
     for source in (s for s in setup.shots[0].sources if s.kind == "moment_tensor"):
         lost = {name: m for name, m in source.strength.items() if "y" in name}

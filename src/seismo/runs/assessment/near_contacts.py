@@ -101,7 +101,7 @@ def near_receivers(setup: Discretization) -> list[NearReceivers]:
 def _near_set(setup: Discretization, group: ReceiverGroup) -> NearReceivers:
     """Return how a set errs, by what of its quantities errs most."""
     laws = _READ if reads_layers(setup) else _SIDEWAYS
-    strains = setup.physics.slips and any(name in _BENT for name in group.quantities)
+    strains = setup.physics.fluid_meets_solid and any(name in _BENT for name in group.quantities)
     depths, counts = np.unique(group.positions[:, 2], return_counts=True)
     errors = np.zeros(depths.size)
     for n, z in enumerate(depths):

@@ -38,7 +38,7 @@ def _density(setup: Discretization, layers: list[LayerResolution]) -> Lines:
 def _uneven_bed(setup: Discretization, layers: list[LayerResolution]) -> Lines:
     """Rows that a contact of fluid and solid owns are flat (`fluid_solid_contact`)."""
     wet = setup.extremes.fluid and setup.extremes.vs_max > 0.0
-    if wet and setup.physics.slips and not setup.earth.layered:
+    if wet and setup.physics.fluid_meets_solid and not setup.earth.layered:
         yield (
             "model: fluid meets solid in an earth that varies sideways: their contact is averaged "
             "cell by cell; near it, waves err by up to 7 % over soft sediment and 50 % over hard "

@@ -75,7 +75,7 @@ def phase_error(setup: Discretization, velocity: float, frequency: float) -> flo
 
 
 def _error(setup: Discretization, points: float, velocity: float, frequency: float) -> float:
-    operator = Operator(setup.stencil, setup.physics.second_order, setup.waves.spacing)
+    operator = Operator(setup.stencil, setup.waves.second_order, setup.waves.spacing)
     k = 2.0 * math.pi / points
     ratio = math.sqrt(max(0.0, float(operator.symbol_squared(np.array([k]))[0]))) / k
     if not setup.scenario.time.dispersion_removal:

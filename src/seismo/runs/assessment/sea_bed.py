@@ -76,7 +76,9 @@ def scholte_error(contact: Contact, c: tuple[float, ...], wavelength: float) -> 
 
 def sea_bed(setup: Discretization) -> Lines:
     """Name contacts that the grid carries badly, and receivers that their place makes ambiguous."""
-    if not setup.physics.slips or not setup.earth.layered or setup.scenario.averaging == "point":
+    if not setup.physics.fluid_meets_solid or not setup.earth.layered:
+        return
+    if setup.scenario.averaging == "point":
         return
     kept = {contact.row: contact for contact in setup.contacts}
     for contact in all_contacts(setup.earth, setup.grid):

@@ -12,8 +12,10 @@ from itertools import pairwise
 
 import numpy as np
 
+from seismo.equations.declaration import LayeredWaves
 from seismo.equations.elastic.fluid_solid_contact import Contact, Rock
 from seismo.equations.elastic.fluid_solid_operators import contact_operators
+from seismo.equations.registry import EQUATIONS
 from seismo.grid.grid import AXES
 from seismo.model.averaging import cell_average
 from seismo.model.earth import Earth
@@ -25,13 +27,6 @@ _SAMPLES = 8  # per cell
 _JUMP = 0.02  # relative change within a sample that counts as a contact
 _BISECTIONS = 30
 _MOST = 12  # contacts in a stack
-
-_AVERAGES = {
-    "elastic": ("rho", "c11", "c13", "c33", "c44"),
-    "acoustic_variable_density": ("rho", "p_modulus"),
-    "acoustic": ("vp",),
-    "elastic_sh": ("rho", "mu_xy", "mu_yz"),
-}
 
 
 def contact_depths(setup: Discretization) -> np.ndarray:
@@ -58,10 +53,15 @@ def _values(earth: Earth, z: np.ndarray) -> np.ndarray:
 
 
 def stacks(setup: Discretization) -> list[tuple[float, ContactStack]]:
-    """List the stacks of a layered earth, with the depth of the topmost contact of each."""
+    """List the stacks of a layered earth, with the depth of the topmost contact of each.
+
+    None are where the equation does not declare its waves in layers.
+    """
+    if EQUATIONS[setup.scenario.physics].layered is None:
+        return []
     depths, spacing = contact_depths(setup), setup.grid.spacing[2]
     reach = 2 * len(setup.stencil.first) * spacing
-    top, closure = setup.grid.origin[2], setup.closure if setup.physics.slips else None
+    top, closure = setup.grid.origin[2], setup.closure if setup.physics.fluid_meets_solid else None
     under = top + closure.rows * spacing + reach if closure else -np.inf
     found: list[list[float]] = []
     for z in depths:
@@ -84,19 +84,17 @@ def _stack(setup: Discretization, depths: list[float], top: float | None) -> Con
     if top is None:
         places[0] = depths[0] - little
     values = setup.earth.sample(np.array(places), None)
-    media = tuple(
-        rock(setup.physics.name, {name: float(v[n]) for name, v in values.items()})
-        for n in range(len(places))
-    )
+    given = zip(*(values[name].tolist() for name in setup.physics.needs), strict=True)
+    media = tuple(Rock(*layered_waves(setup).medium(*one)) for one in given)
     relative = tuple(z - depths[0] for z in depths)
     return ContactStack(media, relative, None if top is None else top - depths[0])
 
 
-def rock(physics: str, values: dict[str, float]) -> Rock:
-    """Return the medium whose P-SV waves are those of an equation (see `scattering`)."""
-    if physics == "elastic_sh":
-        return Rock(values["vs"], 0.0, 1.0 / (values["rho"] * values["vs"] ** 2))
-    return Rock(values["vp"], values.get("vs", 0.0), values.get("rho", 1.0))
+def layered_waves(setup: Discretization) -> LayeredWaves:
+    """Return the P-SV waves that those of an equation are, where it has `stacks`."""
+    found = EQUATIONS[setup.scenario.physics].layered
+    assert found is not None  # else there are no stacks
+    return found
 
 
 def rows_about(setup: Discretization, stack: ContactStack, depth: float) -> DiscreteStack:
@@ -158,12 +156,12 @@ def _medium(
     setup: Discretization, stack: ContactStack, depth: float, first: int, count: int
 ) -> tuple[np.ndarray, ...]:
     """Return c11, c13, c33, c44, rho_x and rho_z as `DiscreteStack` has them, of averages."""
-    grid, physics = setup.grid, setup.physics
+    grid, physics, waves = setup.grid, setup.physics, layered_waves(setup)
     z = grid.coordinate("z", np.arange(first, first + count))
     tops = depth + np.array([-1e6 * grid.spacing[2], *stack.depths])
     flat = np.zeros(len(tops))
-    named = {n: np.array([_parameter(physics.name, m, n) for m in stack.media])
-             for n in physics.needs}  # fmt: skip
+    values = zip(*(waves.parameters(m.vp, m.vs, m.rho) for m in stack.media), strict=True)
+    named = {name: np.array(v) for name, v in zip(physics.needs, values, strict=True)}
     earth = Earth((DepthProfile(tops, named, dict.fromkeys(named, flat)),), physics.needs)
     spacing = {a: grid.spacing[AXES.index(a)] for a in grid.axes if a != "y"}
 
@@ -173,21 +171,12 @@ def _medium(
         )
         return [found[name].reshape(-1) for name in names]
 
-    values = average(_AVERAGES[physics.name], z)
-    between = np.zeros(count - 1)
-    if physics.name == "acoustic":
-        bulk, even = values[0] ** 2, np.ones(count)
-        return bulk, bulk, bulk, between, even, even[1:]
-    if physics.name == "elastic_sh":
-        bulk, rho_x, rho_z = 1.0 / np.array(values)
-        return bulk, bulk, bulk, between, rho_x, 0.5 * (rho_z[1:] + rho_z[:-1])
-    rho, c11 = values[:2]
-    c13, c33 = values[2:4] if len(values) > 2 else (c11, c11)
-    if physics.name == "elastic":
-        with np.errstate(divide="ignore"):
-            between = np.nan_to_num(2.0 / (1.0 / values[4][1:] + 1.0 / values[4][:-1]))
-    mean = 0.5 * (rho[1:] + rho[:-1])
-    if all(medium.vs for medium in stack.media):  # densities of fluids alone differ by direction
+    c11, c13, c33, c44, rho, rho_z = waves.moduli(*average(waves.averages, z))
+    with np.errstate(divide="ignore"):
+        between = np.nan_to_num(2.0 / (1.0 / c44[1:] + 1.0 / c44[:-1]))
+    mean = 0.5 * (rho_z[1:] + rho_z[:-1])
+    # Densities of fluids alone differ by direction.
+    if not physics.fluid_force or all(medium.vs for medium in stack.media):
         return c11, c13, c33, between, rho, mean
     along = average(("rho_x",), z)[0]
     across = average(("rho_z",), z + 0.5 * grid.spacing[2])[0]
@@ -196,14 +185,6 @@ def _medium(
         c11, c13, c33, between, np.where(np.isfinite(along), along, rho),
         np.where(wet, across[:-1], mean),
     )  # fmt: skip
-
-
-def _parameter(physics: str, medium: Rock, name: str) -> float:
-    """Return a parameter of the earth, from what `rock` has made of it."""
-    if physics == "elastic_sh":
-        speed = medium.vp
-        return speed if name == "vs" else 1.0 / (medium.rho * speed**2)
-    return float(getattr(medium, name))
 
 
 def _adjusted(

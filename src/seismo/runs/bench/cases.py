@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from seismo.backends.select import BackendChoice
+from seismo.equations.registry import EQUATIONS
 from seismo.errors import ScenarioError
 
 SPACING = 10.0
@@ -45,7 +46,7 @@ def _case(
         },
         "time": {"duration": (steps + 2 * WARM_UP_STEPS) * STEP, "step": STEP},
         "boundaries": {"layer": {"points": LAYER_POINTS}},
-        **_medium_and_geometry(physics == "elastic", axes, nodes),
+        **_medium_and_geometry(physics, axes, nodes),
     }
     if shots > 1:
         first = scenario["sources"][0]["position"]
@@ -56,9 +57,9 @@ def _case(
     return Case(name, steps, total**dimensions * shots, scenario)
 
 
-def _medium_and_geometry(elastic: bool, axes: tuple[str, ...], nodes: int) -> dict[str, Any]:
+def _medium_and_geometry(physics: str, axes: tuple[str, ...], nodes: int) -> dict[str, Any]:
     """Return model, sources and receivers: two layers, one source, a line of up to 1000 nodes."""
-    keys = ("vp", "vs", "rho") if elastic else ("vp",)
+    keys = EQUATIONS[physics].needs
     middle = SPACING * (nodes // 2)
     across = {"y": middle} if "y" in axes else {}
     count = min(nodes, 1000)
@@ -67,7 +68,7 @@ def _medium_and_geometry(elastic: bool, axes: tuple[str, ...], nodes: int) -> di
         {"top": middle} | {key: LOWER[key] for key in keys},
     ]
     source = {
-        "type": "explosion" if elastic else "pressure",
+        "type": "explosion" if "vs" in keys else "pressure",
         "position": {"x": middle, **across, "z": 10 * SPACING},
         "wavelet": {"type": "ricker", "frequency": FREQUENCY},
     }
@@ -76,7 +77,7 @@ def _medium_and_geometry(elastic: bool, axes: tuple[str, ...], nodes: int) -> di
         "start": {"x": 0.0, **across, "z": 2 * SPACING},
         "end": {"x": (count - 1) * SPACING, **across, "z": 2 * SPACING},
         "count": count,
-        "quantities": ["velocity" if elastic else "pressure"],
+        "quantities": ["velocity" if "vs" in keys else "pressure"],
     }
     return {
         "model": [{"type": "layers", "layers": layers}],
@@ -116,6 +117,7 @@ _TUNING = {  # points along an axis, of the cases above, and steps: few, for man
     ("acoustic", "xz"): (2041, 1000), ("acoustic", "xyz"): (552, 20),
     ("elastic", "xz"): (1541, 500), ("elastic", "xyz"): (424, 10),
 }  # fmt: skip
+TUNED = tuple(dict.fromkeys(physics for physics, _ in _TUNING))  # their equations
 
 
 def tuning_case(physics: str, axes: str, order: int) -> Case:

@@ -22,8 +22,9 @@ from seismo.backends.gpu.backend import GpuBackend
 from seismo.backends.gpu.layouts import H200, BlockShape, Key, Shapes
 from seismo.backends.gpu.ptx_cache import CompileRequest, compile_elsewhere
 from seismo.backends.kernel_cache import kept_code
+from seismo.equations.registry import physics_for
 from seismo.runs.bench import time_again
-from seismo.runs.bench.cases import Case, tuning_case
+from seismo.runs.bench.cases import TUNED, Case, tuning_case
 from seismo.runs.resources.demands import MemoryDemand, demands
 from seismo.runs.resources.memory import memory_of
 from seismo.scenario import Scenario
@@ -32,7 +33,7 @@ from seismo.solver.simulation import Simulation
 
 BETTER = 0.99  # of the time: less is noise
 REPEATS = 5
-KINDS = {"acoustic": ("second",), "elastic": ("divergence", "gradient")}
+KINDS = {"second": ("second",), "first": ("divergence", "gradient")}  # of stages
 BOXES = {
     "xz": ("inner", "layer", "side", "corner"),
     "xyz": ("inner", "layer", "edge", "side", "corner"),
@@ -83,7 +84,8 @@ def candidates(key: Key) -> list[BlockShape]:
 
 def entries(physics: str, axes: str, order: int) -> list[Key]:
     """List the entries of the table that a case depends on."""
-    return [(axes, *pair, order) for pair in product(KINDS[physics], BOXES[axes])]
+    kinds = KINDS[physics_for(physics, len(axes)).differences]
+    return [(axes, *pair, order) for pair in product(kinds, BOXES[axes])]
 
 
 @dataclass(frozen=True)
@@ -248,7 +250,7 @@ def _layouts(
 def tune(
     card: Any,
     shapes: Shapes,
-    cases: Iterable[tuple[str, str, int]] = tuple(product(KINDS, BOXES, ORDERS)),
+    cases: Iterable[tuple[str, str, int]] = tuple(product(TUNED, BOXES, ORDERS)),
     timed: Timed = Bench.time,
 ) -> Iterator[Wave | TooLarge | KernelLayout]:
     """Improve a table in place, and tell what is done and what was found.

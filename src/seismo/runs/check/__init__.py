@@ -96,7 +96,7 @@ class Plan:
         points = dict(zip("xyz", grid.points, strict=True))
         return {
             "title": setup.scenario.title,
-            "physics": setup.physics.name,
+            "physics": setup.scenario.physics,
             "dimensions": grid.dimensions,
             "points": {a: points[a] for a in grid.axes},
             "grid_points": grid.size,

@@ -1,13 +1,13 @@
 """How long a run will take: what it computes, or what it moves, whichever takes longer.
 
-`NANOSECONDS` says how long one core computes on a point at order 8, outside absorbing layers. A
-point in a layer takes `PML_COST` times as long, and other orders (0.48 + 0.065 order)
-times. Measured on two cores of an AMD EPYC: the acoustic and elastic equations from the cases of
-`seismo bench` (benchmarks/results/comparison.json), the other two by their ratio to these. What is
-moved follows from the bandwidth of the backend, with the same factor for layers; a GPU moves what
-it computes, and reaches inside the part of its bandwidth that `SHARES` says: on an H200 the mean of
-these cases (benchmarks/results/h200.json) times their layers' factor, and about that for the other
-two equations, which were not measured.
+An equation declares how long one core computes on a point at order 8, outside absorbing layers
+(`Equation.nanoseconds`). A point in a layer takes `PML_COST` times as long, and other orders
+(0.48 + 0.065 order) times. Measured on two cores of an AMD EPYC: the acoustic and elastic equations
+from the cases of `seismo bench` (benchmarks/results/comparison.json), the other two by their ratio
+to these. What is moved follows from the bandwidth of the backend, with the same factor for layers;
+a GPU moves what it computes, and reaches inside the part of its bandwidth that the equation
+declares: on an H200 the mean of these cases (benchmarks/results/h200.json) times their layers'
+factor, and about that for the other two equations, which were not measured.
 
 Maps of largest values cost by what they read of every point of the map at every step, a component
 at the nodes (`MAP_NANOSECONDS`, measured in 2-D) more than one where it stands.
@@ -26,35 +26,11 @@ from typing import Any, Protocol
 import numpy as np
 
 from seismo.backends.base import PML_COST
+from seismo.equations.registry import EQUATIONS, physics_for
 from seismo.grid.decomposition import cost
 from seismo.solver.discretization import Discretization, maps_of
 from seismo.solver.peak_maps import PeakMapSet
 
-Table = dict[tuple[str, int], float]
-NANOSECONDS: dict[str, Table] = {
-    "cpu": {
-        ("acoustic", 2): 0.57,
-        ("acoustic", 3): 1.4,
-        ("acoustic_variable_density", 2): 1.4,
-        ("acoustic_variable_density", 3): 2.6,
-        ("elastic", 2): 3.3,
-        ("elastic", 3): 9.1,
-        ("elastic_sh", 2): 1.4,
-    },
-    "gpu": {},
-}
-SHARES: dict[str, Table] = {
-    "cpu": {},
-    "gpu": {
-        ("acoustic", 2): 0.78,
-        ("acoustic", 3): 0.94,
-        ("acoustic_variable_density", 2): 0.68,
-        ("acoustic_variable_density", 3): 0.80,
-        ("elastic", 2): 0.83,
-        ("elastic", 3): 0.84,
-        ("elastic_sh", 2): 0.68,
-    },
-}
 MAP_NANOSECONDS: dict[str, dict[str, float]] = {
     "cpu": {"read at nodes": 0.7, "read": 0.4, "changed": 0.3, "raised": 0.3},
     "gpu": {},
@@ -95,7 +71,8 @@ class Ideal:
 def points_per_second(setup: Discretization, backend: Machine) -> float:
     """Estimate the point updates a second on a backend (measures its bandwidth, 0.2 s)."""
     item = np.dtype(setup.scenario.precision).itemsize
-    share = SHARES[backend.name].get((setup.physics.name, setup.grid.dimensions), 1.0)
+    declared = EQUATIONS[setup.scenario.physics].bandwidth_share.get(backend.name, {})
+    share = declared.get(setup.grid.dimensions, 1.0)
     moving = setup.physics.numbers_per_point * item / (share * backend.bandwidth())
     moving *= layer_factor(setup, backend)
     # A lane holds half as many numbers of twice the size.
@@ -106,18 +83,23 @@ def points_per_second(setup: Discretization, backend: Machine) -> float:
 def nanoseconds(setup: Discretization, backend: Machine) -> float:
     """Estimate how long a backend computes on a point, layers included, in ns.
 
-    An equation that nobody has measured counts as the dearest.
+    An equation that nobody has measured takes as long for each number that it moves as the dearest.
     """
-    known = NANOSECONDS[backend.name]
-    dearest = max(known.values(), default=0.0)
-    own = known.get((setup.physics.name, setup.grid.dimensions), dearest)
+    known = {
+        (equation.name, n): (each, each / physics_for(equation.name, n).numbers_per_point)
+        for equation in EQUATIONS.values()
+        for n, each in equation.nanoseconds.get(backend.name, {}).items()
+    }
+    dearest = max((each for _, each in known.values()), default=0.0)
+    unknown = dearest * setup.physics.numbers_per_point, dearest
+    own, _ = known.get((setup.scenario.physics, setup.grid.dimensions), unknown)
     relative = layer_factor(setup, backend) * (0.48 + 0.065 * setup.stencil.order)
     return own * relative / int(backend.describe().get("threads", 1))
 
 
 def layer_factor(setup: Discretization, backend: Machine) -> float:
     """Return the mean time of a point, layers included, over that of an interior point."""
-    grid, factor = setup.grid, PML_COST[backend.name][setup.physics.name]
+    grid, factor = setup.grid, PML_COST[backend.name][setup.physics.differences]
     return cost(grid, grid.box, factor) / grid.size
 
 

@@ -1,0 +1,76 @@
+"""What a wave equation says of itself: its name, what the model gives it, its tables, its cost.
+
+Whatever follows from the tables is derived there (`seismo.equations.table.Physics`).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field, replace
+from typing import Any
+
+from seismo.equations.parameters import Parameter
+from seismo.equations.table import Physics
+
+
+@dataclass(frozen=True)
+class LayeredWaves:
+    """The P-SV waves that those of an equation are where the earth varies with depth only.
+
+    What contacts of layers err is worked out of these (`seismo.runs.assessment.scattering`).
+
+    Attributes:
+        averages: that `moduli` takes (see `seismo.model.averaging`).
+        medium: function(*parameters of the equation) -> vp, vs and rho of the P-SV medium.
+        parameters: function(vp, vs, rho) -> parameters of the equation, the inverse of that.
+        moduli: function(*averages) -> c11, c13, c33, c44, rho_x, rho_z on the nodes.
+        rigid_surface: whether W vanishes on a free surface, instead of the stresses.
+    """
+
+    averages: tuple[str, ...]
+    medium: Callable
+    parameters: Callable
+    moduli: Callable
+    rigid_surface: bool = False
+
+
+@dataclass(frozen=True)
+class Equation:
+    """One wave equation; the `EQUATION` of its folder.
+
+    Attributes:
+        name: value of `physics` in a scenario, and name of the folder.
+        parameters: that it takes of the earth model.
+        tables: function(axes, options) -> its table along "xz" or "xyz".
+        dimensions: numbers of dimensions that it exists in.
+        also_called: names that other programs have for it, in lower case.
+        nanoseconds: by backend and dimensions, how long a core computes on a point outside
+            absorbing layers, at order 8 (`seismo.runs.resources.speed`).
+        bandwidth_share: by backend and dimensions, the share of the bandwidth that it reaches.
+        layered: its waves in horizontal layers as P-SV waves; without, `check` cannot tell what
+            contacts err.
+    """
+
+    name: str
+    parameters: tuple[Parameter, ...]
+    tables: Callable[[str, Any], Physics]
+    dimensions: tuple[int, ...] = (2, 3)
+    also_called: tuple[str, ...] = ()
+    nanoseconds: Mapping[str, Mapping[int, float]] = field(default_factory=dict)
+    bandwidth_share: Mapping[str, Mapping[int, float]] = field(default_factory=dict)
+    layered: LayeredWaves | None = None
+
+    @property
+    def needs(self) -> tuple[str, ...]:
+        """Names of its parameters."""
+        return tuple(parameter.name for parameter in self.parameters)
+
+    @property
+    def default_quantities(self) -> tuple[str, ...]:
+        """What receivers record where the scenario does not say: the first of its quantities."""
+        return self.physics(self.dimensions[0]).quantities[:1]
+
+    def physics(self, dimensions: int, options: Any = None) -> Physics:
+        """Return its table in 2 or 3 dimensions."""
+        table = self.tables("xyz" if dimensions == 3 else "xz", options)
+        return replace(table, needs=self.needs)

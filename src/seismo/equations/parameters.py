@@ -1,0 +1,48 @@
+"""Parameters of the earth model: what a value means, its unit, and which values a medium has."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from typing import Literal
+
+
+@dataclass(frozen=True)
+class Parameter:
+    """One property of the medium: a key in every part of a scenario's model.
+
+    Attributes:
+        name: the key.
+        meaning: in words.
+        unit: SI, "" for a plain number.
+        limits: every medium lies above the first, and is at most the second.
+        zero: what 0 means where it is allowed besides.
+        default: value where the model gives none; None where it has to.
+        mean: of a cell that several media share; without, averages are those of effective media,
+            which `seismo.model.averaging` knows.
+        always: whether parts that cover the whole grid give it, whatever the equation.
+    """
+
+    name: str
+    meaning: str
+    unit: str
+    limits: tuple[float, float]
+    zero: str = ""
+    default: float | None = None
+    mean: Literal["", "arithmetic", "harmonic"] = ""
+    always: bool = False
+
+    @property
+    def start(self) -> float:
+        """The value before any part of the model gives one."""
+        return math.nan if self.default is None else self.default
+
+    @property
+    def least(self) -> float:
+        """What a value that is read of a file must exceed, or reach where 0 means something."""
+        return min(self.limits[0], 0.0)
+
+
+VP = Parameter("vp", "P velocity", "m/s", (100.0, 20e3), always=True)
+VS = Parameter("vs", "S velocity", "m/s", (10.0, 20e3), zero="a fluid")
+RHO = Parameter("rho", "density", "kg/m3", (0.0, 30e3))
