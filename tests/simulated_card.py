@@ -1,154 +1,121 @@
-"""A card made of Numba's CUDA simulator: the GPU backend's own kernels, thread by thread.
+"""A card whose kernels are compiled for this machine's processor, and run thread by thread.
 
-Lanes are small NumPy vectors. Where the threads of a block wait for one another each is a thread of
-Python's, which the simulator polls; elsewhere they run in turn, several times as fast. Import this
-only where NUMBA_ENABLE_CUDASIM=1 is set.
+The code of a sweep is the traced code of the GPU, but for loads and stores, which reach the host's
+memory, and what a thread asks of its card. Around every array stand numbers that are not numbers:
+a thread that reads beyond one shows, and so does one that writes there (`SimulatedCard.check`).
 """
 
 from __future__ import annotations
 
-import threading
 import time
-from collections.abc import Iterator
-from contextlib import contextmanager, nullcontext
+from contextlib import nullcontext
 from functools import cache
+from typing import Any
 
+import numba
 import numpy as np
-from numba import cuda
-from numba.cuda.simulator import kernel as simulator
-from numba.cuda.simulator.kernelapi import Dim3
+from llvmlite import ir
+from numba.core import types
+from numba.extending import intrinsic
 
 from seismo.backends.base import Copy
 from seismo.backends.gpu.backend import GpuBackend
+from seismo.backends.gpu.kernels import SweepKernel
+from seismo.backends.gpu.lanes import CudaLanes
 from seismo.backends.gpu.launch_order import merged
 from seismo.backends.gpu.layouts import H200, BlockShape
+from seismo.backends.gpu.reduction import LargestKernel
+from seismo.backends.traced import I32, IRValue
+
+MARGIN = 4096  # numbers beside an array
 
 
 def _small(axes: str, kind: str) -> BlockShape:
-    """Give a few threads, that march along z or do one plane each."""
+    """Return few threads, that march along z or do one plane each."""
     if "y" in axes:
         return BlockShape((2, 2, 1), 3)
     return BlockShape((2, 1, 2), 1 if kind == "second" else 3)
 
 
-_SIMULATING = threading.Lock()  # the simulator runs one kernel at a time
 SHAPES = {key: _small(*key[:2]) for key in H200}
 
 
-def _identity(function):
-    return function
+class HostLanes(CudaLanes):
+    """The same lanes in this machine's memory."""
+
+    space = 0
+
+    def ask(self, address: IRValue, index: IRValue) -> None:
+        """Leave the caches alone."""
+
+    def rounded(self, value: IRValue) -> IRValue:
+        """Hide from the compiler that it is a product."""
+        same = ir.FunctionType(value.value.type, [value.value.type])
+        return value.then(value.builder.asm(same, "", "=x,0", [value.value], True))
 
 
-@cache
-def lanes_of(precision: str):
-    item = np.dtype(precision).itemsize
+class HostThread:
+    """A thread's numbers, which a loop of the host's counts."""
 
-    known = {}
+    def __init__(self, builder: ir.IRBuilder, numbers: Any) -> None:
+        self._numbers = [IRValue(builder, builder.extract_value(numbers, n)) for n in range(6)]
 
-    def around(array):
-        """Give the whole array that one is part of, with room before and behind, and where."""
-        found = known.get(id(array))
-        if found is None or found[0] is not array:
-            whole = array if array.base is None else array.base
-            start = (array.ctypes.data - whole.ctypes.data) // item
-            found = known[id(array)] = array, whole, start
-        return found
+    def number(self, axis: str) -> IRValue:
+        return self._numbers[3 + "xyz".index(axis)]
 
-    def read(field, i):
-        _, whole, start = around(field[0] if isinstance(field, tuple) else field)
-        at = int(i) + start
-        assert 0 <= at <= whole.size - Lanes.width
-        return whole[at : at + Lanes.width].copy()
-
-    def load(field, i):
-        return field[len(field) // 2] if isinstance(field, tuple) else read(field, i)
-
-    def tiled(field) -> bool:
-        return isinstance(field, tuple) and isinstance(field[-1], tuple)
-
-    def among(n: int):
-        def take(held):
-            first = len(held) // 2 * Lanes.width + n
-            return np.concatenate(held)[first : first + Lanes.width]
-
-        return take
-
-    def row(n: int):
-        def take(field, i, stride):
-            if tiled(field):
-                tile, at, pitch = field[-1]
-                return read(tile, at + n * pitch)
-            return read(field, i + n * stride)
-
-        return take
-
-    def beside(n: int):
-        def take(field, i):
-            if tiled(field):
-                tile, at, _ = field[-1]
-                return read(tile, at + n)
-            return read(field, i + n)
-
-        return take
-
-    def level(n: int):
-        def take(field, i, stride):
-            if isinstance(field, tuple) and abs(n) < len(field) // 2:
-                return field[n + len(field) // 2]
-            return read(field, i + n * stride)
-
-        return take
-
-    def store(array, i, value, mask):
-        array = array[0] if isinstance(array, tuple) else array
-        assert i % Lanes.width == 0  # a card stores whole lanes only where they are aligned
-        count = Lanes.width if mask is None else max(0, min(Lanes.width, mask))
-        array[i : i + count] = value[:count]
-
-    class Lanes:
-        width, index, number = 16 // item, int, np.dtype(precision).type
-        jit = staticmethod(_identity)
-        part = staticmethod(lambda k: lambda value: value[k])
-        integer = staticmethod(lambda array, i: int(array[i]))
-        fetch = staticmethod(lambda array, i: None)
-        ask = staticmethod(lambda array, i: None)
-
-        tile_number = np.dtype(precision)
-        tile_read = staticmethod(read)
-        tile_store = staticmethod(lambda tile, at, value: store(tile, at, value, None))
-        tile_copy = staticmethod(lambda tile, at, f, i: store(tile, at, read(f, i), None))
-        copies_queued = staticmethod(lambda: None)
-        copies_done = staticmethod(lambda n: lambda: None)
-
-    Lanes.load, Lanes.read, Lanes.store = map(staticmethod, (load, read, store))
-    Lanes.beside, Lanes.row, Lanes.level = map(staticmethod, (beside, row, level))
-    Lanes.among = staticmethod(among)
-    Lanes.rounded = staticmethod(lambda value: value)
-    return Lanes
+    def block(self, axis: str) -> IRValue:
+        number = self._numbers["xyz".index(axis)]
+        return number.then(number.builder.trunc(number.value, I32))
 
 
-class _InTurn:
-    """Stand in for the simulator's `BlockManager`: the threads of a block, one after the other."""
-
-    def __init__(self, function, grid, block, debug) -> None:
-        self._function, self._block = function, block
-
-    def run(self, block_index, *arguments) -> None:
-        thread = threading.current_thread()
-        thread.blockIdx = Dim3(*block_index)
-        for index in np.ndindex(*self._block):
-            thread.threadIdx = Dim3(*index)
-            self._function(*arguments)
+host_lanes = cache(HostLanes)
+_COMPILED: dict[str, Any] = {}
 
 
-@contextmanager
-def threads_in_turn() -> Iterator[None]:
-    """Let the simulator run kernels so whose threads do not wait for one another."""
-    polling, simulator.BlockManager = simulator.BlockManager, _InTurn
-    try:
-        yield
-    finally:
-        simulator.BlockManager = polling
+def compiled(kernel: SweepKernel) -> Any:
+    """Compile a sweep: a function (grid, block, addresses, arrays)."""
+    name = str(kernel)
+    if name in _COMPILED:
+        return _COMPILED[name]
+
+    @intrinsic
+    def code(context, numbers, addresses, arrays):
+        def generate(context, builder, signature, args):
+            given = [
+                [IRValue(builder, builder.extract_value(values, n)) for n in range(len(kind))]
+                for values, kind in zip(args[1:], signature.args[1:], strict=True)
+            ]
+            kernel.trace(host_lanes(kernel.precision), HostThread(builder, args[0]), *given)
+            return context.get_dummy_value()
+
+        return types.void(numbers, addresses, arrays), generate
+
+    @numba.njit
+    def run(grid, block, addresses, arrays):
+        for bx, by, bz in np.ndindex(grid):
+            for tx, ty, tz in np.ndindex(block):
+                code((bx, by, bz, tx, ty, tz), addresses, arrays)
+
+    return _COMPILED.setdefault(name, run)
+
+
+def _run_body(kernel: Any, grid: tuple, block: tuple, count: int, length: int, arguments: tuple):
+    """Run a body for each n, or each point of each row."""
+    for n in range(count):
+        if kernel.rows:
+            for x in range(length):
+                kernel.body(n, x, x + 1, *arguments)
+        else:
+            kernel.body(n, *arguments)
+
+
+def _run_largest(kernel: LargestKernel, grid: tuple, block: tuple, count: int, bits, largest):
+    """Find the largest key of each block."""
+    places = np.arange(count, dtype=np.uint64)
+    keys = kernel.key(bits[:count], places)
+    owner = places // np.uint64(block[0]) % np.uint64(grid[0])
+    for n in range(grid[0]):
+        largest[n] = keys[owner == n].max(initial=0)
 
 
 class SimulatedCard:
@@ -158,18 +125,25 @@ class SimulatedCard:
 
     def __init__(self, peers: bool = True) -> None:
         self.peers = peers
+        self._margins: list[np.ndarray] = []
 
     def lanes(self, precision: str):
-        return lanes_of(precision)
-
-    def device_function(self, body):
-        return body
+        return host_lanes(precision)
 
     def zeros(self, size: int, precision: str):
-        return np.zeros(size, precision)
+        """Allocate zeros as aligned as lanes, with numbers that are not numbers around."""
+        around = np.full(size + 2 * MARGIN + 16, np.nan, precision)
+        first = MARGIN + (-(around.ctypes.data + MARGIN * around.itemsize) % 64) // around.itemsize
+        around[first : first + size] = 0.0
+        self._margins += [around[:first], around[first + size :]]
+        return around[first : first + size]
 
     def array(self, values):
         return np.array(values)
+
+    def check(self) -> None:
+        """See that nothing was written beside an array."""
+        assert all(np.isnan(margin).all() for margin in self._margins)
 
     def fetch(self, array):
         return np.asarray(array)
@@ -232,14 +206,19 @@ class SimulatedCard:
         return 1e9
 
     def launch(self, kernel, grid, block, arguments, *, addresses, writes, bounds=None):
-        function = kernel.write(self)
-        compiled = cuda.jit(function)
-        in_turn = "syncthreads" not in function.__code__.co_names
         grid, block = (tuple(int(n) for n in size) for size in (grid, block))
+        if isinstance(kernel, SweepKernel):
+            pointers = tuple(
+                tuple(np.uint64(array.ctypes.data) for array in some) for some in arguments
+            )
 
-        def run() -> None:
-            with _SIMULATING, threads_in_turn() if in_turn else nullcontext():
-                compiled[grid, block](*arguments)
+            def run(held=arguments) -> None:
+                compiled(kernel)(grid, block, *pointers)
+        else:
+            go = _run_largest if isinstance(kernel, LargestKernel) else _run_body
+
+            def run() -> None:
+                go(kernel, grid, block, *arguments)
 
         return run
 

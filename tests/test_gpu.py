@@ -31,6 +31,7 @@ from seismo.backends.select import choose
 from seismo.equations.registry import VARIANTS
 from seismo.errors import ModelError, UnstableError
 from seismo.runs import run
+from seismo.runs.bench.ladder import find
 from seismo.runs.resources.memory import memory_of
 from seismo.scenario import from_dict, load
 from seismo.solver import stability_monitor
@@ -383,3 +384,31 @@ def test_a_view_fetches_what_is_indexed(gpu, tmp_path):
     part = view[:, 3:9:2, :, 5:6]
     assert fetched == [part.size]
     np.testing.assert_array_equal(part, simulation.field("p")[:, 3:9:2, :, 5:6])
+
+
+def test_kernels_of_the_ladder(gpu):
+    """Every other way to do the acoustic update gives the product's answer."""
+    find()
+    from ladder import flat, layouts, looped, naive, scalar_queue, stand, strided, tile
+
+    backend = gpu("float32")
+    interior = stand.Interior(backend, stand.whole("acoustic", 3, 8, 64))
+    wanted = interior.answer(backend.program(interior.steps(interior.product)), 2)
+    for bind in (
+        naive.bind, strided.bind, flat.bind, looped.bind, tile.bind, scalar_queue.bind,
+        layouts.bind(BlockShape((32, 4, 2), 1)),
+    ):  # fmt: skip
+        steps = interior.steps(lambda call, bind=bind: bind(backend, call))
+        found = interior.answer(backend.program(steps), 2)
+        assert stand.difference(found, wanted) < 1e-6
+
+
+def test_the_rest_of_the_ladder(choice, monkeypatch):
+    """The search plane by plane, and atomic additions."""
+    find()
+    from ladder import atomics, sequential, stand
+
+    monkeypatch.setattr(atomics, "SIDE", 64)
+    tiny = stand.Stand(choice, stand.Scale(space=64, shots=1, seconds=0.0))
+    for measure in (sequential.measure, atomics.measure):
+        assert measure(tiny).difference < 1e-6

@@ -13,7 +13,6 @@ import re
 import subprocess
 from collections.abc import Callable
 from pathlib import Path
-from types import SimpleNamespace
 
 import numpy as np
 import pytest
@@ -22,8 +21,6 @@ import solver
 from test_solver_backends import CASES, faces
 
 numba_cuda = pytest.importorskip("numba_cuda", reason="the GPU's kernels need numba-cuda")
-if os.environ.get("NUMBA_ENABLE_CUDASIM") == "1":
-    pytest.skip("the simulator compiles nothing", allow_module_level=True)
 
 from numba.cuda import dispatcher  # noqa: E402
 
@@ -32,7 +29,6 @@ from seismo.backends.gpu import backend as gpu  # noqa: E402
 from seismo.backends.gpu import ptx_cache  # noqa: E402
 from seismo.backends.gpu.backend import GpuBackend  # noqa: E402
 from seismo.backends.gpu.kernels import SweepKernel, turn_of  # noqa: E402
-from seismo.backends.gpu.layouts import H200, BlockShape  # noqa: E402
 from seismo.backends.kernels import slices  # noqa: E402
 from seismo.backends.kernels.points import add_slopes  # noqa: E402
 from seismo.backends.kernels.rows import pack_rows, unpack_rows  # noqa: E402
@@ -144,28 +140,14 @@ def test_more_blocks_than_a_launch_takes_are_listed(monkeypatch, most, listed):
     assert listed != any(is_interior(request.kernel) for request in card.requests.values())
 
 
-def test_a_tile_is_copied_beside_the_work(compiler, monkeypatch):
-    """Neighbours along x and y come out of shared memory, which no register fills."""
-    tile = BlockShape((8, 4, 1), 8, 2, tile=2)
-    monkeypatch.setitem(H200, ("xyz", "second", "inner", 8), tile)
-    (code, *_) = compiler((9, 0), "acoustic", 3, "layers", wanted=is_interior, order=8)
-    check(code, (9, 0), "float32")
-    assert "cp.async.cg.shared.global" in code.text
-    assert "cp.async.wait_group 0;" in code.text
-    around = 8 + 2  # rows along y, and a lane on either side along x
-    assert len(code.instructions(r"ld\.shared\.v4\.f32")) == around
-    assert len(code.instructions(r"st\.shared\.v4\.f32")) == 1
-
-
 @pytest.mark.parametrize("lanes", [5, 8, 96, 103])
 @pytest.mark.parametrize("x_end", [0, -3])
 def test_odd_rows_are_turned(lanes, x_end):
     """Each lane is taken once; warps of rows on lines, and of those on half lines, begin on one."""
     strides, width, first = np.array([432, 432 * 10]), 4, 32
     turn = turn_of(strides, width, np.array([[first, first + 4 * lanes + x_end]] * 2))
-    taken = turn.taking(SimpleNamespace(jit=lambda f: f, width=width))
     for y in range(4):
-        found = [taken(first + n * width, y) for n in range(lanes)]
+        found = [turn.taken(first + n * width, y, width) for n in range(lanes)]
         assert sorted(found) == [first + n * width for n in range(lanes)]
         starts = [x + y * 432 for x in found[::8]]
         assert all(x % 32 == 0 for x in starts[: -(-(lanes - 4) // 8)])
@@ -197,7 +179,8 @@ def test_a_march_across_a_layer_reads_each_row_once(compiler):
     assert len(codes) == 2  # of even and of odd steps
     for code in codes:
         check(code, (9, 0), "float32")
-        _, *blocks = re.split(r"^\$L__BB\S+:", code.text, flags=re.MULTILINE)
+        _, march = code.text.rsplit("prefetch", 1)
+        blocks = re.split(r"^\$L__BB\S+:", march, flags=re.MULTILINE)
         loads = max(len(re.findall(r"ld\.global\S*v4\.f32", block)) for block in blocks)
         brought, around, own, profile = 2, 2 + 8, 3, 3
         assert loads == brought + around + own + profile

@@ -2,7 +2,7 @@
 
 Nothing here is about speed. Sides of a row differ by rounding in single precision over a few steps:
 1e-5 of the waves, as the ladder itself demands of what it measures (`ladder.report.CLOSE`). The
-kernels of the ladder run on the simulated card in `simulated_cases.py`.
+kernels of the ladder need a card (`test_gpu.py`).
 """
 
 from __future__ import annotations

@@ -12,8 +12,9 @@ from collections.abc import Callable
 from typing import Any
 
 from seismo.backends.base import BOX_COLUMNS, FIRST_SPAN, SPAN_COLUMNS
-from seismo.backends.cpu.vector_code import Code, IRArray, VectorLanes, either, loop
+from seismo.backends.cpu.vector_code import VectorLanes
 from seismo.backends.operators.stencils import Place
+from seismo.backends.traced import IRArray, IRValue, either, loop
 
 TABLES = (
     "tiles", "integers", "first", "second", "x_table", "y_table", "z_table", "up", "down", "memory",
@@ -44,7 +45,7 @@ class TileCode:
         self._next_row = "memory_y" if "y" in axes else "memory_z"
         self._terms, self._width, self._count = terms, width, count
 
-    def __call__(self, first: Code, last: Code, parameters: Code, step: Code) -> None:
+    def __call__(self, first: IRValue, last: IRValue, parameters: IRValue, step: IRValue) -> None:
         """Write all of it at the end of a builder: tiles first <= n < last, in any step."""
         addresses = IRArray(parameters)
         named = {name: addresses[k] for k, name in enumerate(TABLES)}
@@ -58,16 +59,18 @@ class TileCode:
             place[name] = tuple(rows)
         pairs = list(zip(arrays, leads, strict=True))
         with loop(first, last) as n:
-            tile = tiles.behind(n * len(BOX_COLUMNS))
+            tile = tiles.offset_by(n * len(BOX_COLUMNS))
             place |= {"medium": tile[4], "packed": tile[5]}
             with loop(tile[0], tile[1]) as z:
                 self._plane(tile, named, place, z, pairs)
 
-    def _numbers(self, address: Code, first: Any, count: int, stride: Any = 1) -> tuple[Code, ...]:
+    def _numbers(
+        self, address: IRValue, first: Any, count: int, stride: Any = 1
+    ) -> tuple[IRValue, ...]:
         table = IRArray(address, self._lanes.kind)
         return tuple(table[first + k * stride] for k in range(count))
 
-    def _plane(self, tile: IRArray, named: dict, place: dict, z: Code, arrays: list) -> None:
+    def _plane(self, tile: IRArray, named: dict, place: dict, z: IRValue, arrays: list) -> None:
         depth = z - named["surface"]
         row = depth.clip(z.constant(0), named["rows"] - 1)
         for name in ("up", "down"):
@@ -80,8 +83,10 @@ class TileCode:
             with loop(z.constant(0), z.constant(3)) as span:
                 self._span(tile, place, z, y, span, start, arrays)
 
-    def _span(self, tile, place: dict, z: Code, y: Code, span: Code, start: Code, arrays) -> None:
-        columns = tile.behind(span * SPAN_COLUMNS + FIRST_SPAN)
+    def _span(
+        self, tile, place: dict, z: IRValue, y: IRValue, span: IRValue, start: IRValue, arrays
+    ) -> None:
+        columns = tile.offset_by(span * SPAN_COLUMNS + FIRST_SPAN)
         x0, x1, memory, memory_y, memory_z, slot = (columns[k] for k in range(SPAN_COLUMNS))
         place |= {"memory_y": memory_y, "memory_z": memory_z, "slot": slot}
         place["ahead"] = place[self._next_row]
@@ -90,7 +95,7 @@ class TileCode:
         def lanes(formula: Callable) -> None:
             with loop(x0, x1, self._lanes.width) as x:
                 here = {"x": x, "j": j + x, "mask": self._lanes.first(x1 - x)}
-                here |= {name: place[name].hidden() for name in ("y_stride", "z_stride")}
+                here |= {name: place[name].opaque() for name in ("y_stride", "z_stride")}
                 for array, lead in arrays:
                     self._lanes.fetch(array, start + x + lead)
                 formula(start + x, Place(**(place | here)), *(array for array, _ in arrays))

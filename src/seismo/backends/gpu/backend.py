@@ -253,8 +253,6 @@ class _Sweep:
         along = variant.at_once and stretched not in ("", "z")
         if variant.closed or not operands.reads or along:
             shape = replace(shape, planes=1)
-        if operands.packed:  # a tile's march brings all coefficients from where fields stand
-            shape = replace(shape, tile=0)
         constants = Constants(
             self._tables, stretched, bool(variant.closed), masked, variant.order // 2,
             len(operands.writes), len(operands.reads), len(operands.all),

@@ -16,19 +16,24 @@ its lines elsewhere, and takes its lanes in turned order (`Turn`).
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from dataclasses import dataclass
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
+from llvmlite import ir
 from numba import cuda
+from numba.core import cgutils
+from numba.cuda import types
+from numba.cuda.extending import intrinsic
 
 from seismo.backends.base import Variant
+from seismo.backends.gpu.lanes import CudaLanes
 from seismo.backends.gpu.layouts import LINE_LANES, BlockShape
-from seismo.backends.gpu.march import Constants, marching
+from seismo.backends.gpu.march import Constants, Spot, Sweep, marching
 from seismo.backends.gpu.march_x import across
-from seismo.backends.gpu.tile import tile_kernel
 from seismo.backends.operators.derivatives import operators
+from seismo.backends.traced import I32, IRValue, choose, smaller, when
 
 BLOCK_COLUMNS = 12
 
@@ -52,16 +57,11 @@ class Turn:
     lanes: int
     by: int
 
-    def taking(self, lanes: Any) -> Callable:
-        """Make the function (x, y) -> the x that the thread takes which comes to x."""
-        by, row = self.by * lanes.width, self.lanes * lanes.width
-        end = self.first + row
-
-        def taken(x, y):
-            x += by * (y & 1)
-            return x - row if x >= end else x
-
-        return lanes.jit(taken)
+    def taken(self, x: Any, y: Any, width: int) -> Any:
+        """Return the x that the thread takes which comes to x; lanes have `width` numbers."""
+        row = self.lanes * width
+        x = x + (y & 1) * (self.by * width)
+        return choose(x >= self.first + row, x - row, x)
 
 
 def beside_lines(stride: int, width: int) -> int:
@@ -85,76 +85,24 @@ def turn_of(strides: np.ndarray, width: int, ends: np.ndarray) -> Turn | None:
     return Turn(first, lanes, by)
 
 
-def _taking(lanes: Any, turn: Turn | None) -> Callable:
-    return turn.taking(lanes) if turn else lanes.jit(lambda x, y: x)
+class Thread:
+    """Where a thread of a launch stands: its own number in its block, and that of the block."""
 
+    def __init__(self, builder: ir.IRBuilder) -> None:
+        self._builder = builder
 
-def _own_planes(shape: BlockShape) -> tuple[int, int]:
-    """Return how far apart the first planes of threads are, and how far a thread goes."""
-    if shape.planes > 1:
-        return shape.planes, shape.planes
-    return 1, shape.points(1)[2]
+    def number(self, axis: str) -> IRValue:
+        """Return its number along an axis."""
+        return self._register("tid", axis).wide()
 
+    def block(self, axis: str) -> IRValue:
+        """Return the number of its block, in 32 bits."""
+        return self._register("ctaid", axis)
 
-def table_kernel(lanes: Any, march: Callable, shape: BlockShape, turn: Turn | None) -> Callable:
-    """Write the kernel whose blocks, each with a march of its threads, come from a table.
-
-    Its arguments: the addresses that `place_maker` names, and the arrays.
-    """
-    integer, whole, lane, depth = lanes.integer, lanes.index, lanes.width, shape.points(1)[2]
-    columns, taken = whole(BLOCK_COLUMNS), _taking(lanes, turn)
-    apart, reach = _own_planes(shape)
-
-    def kernel(addresses, arrays):
-        table, row = addresses[0], whole(cuda.blockIdx.x) * columns
-        x = integer(table, row) + cuda.threadIdx.x * lane
-        y = integer(table, row + whole(1)) + cuda.threadIdx.y
-        start = integer(table, row + whole(2))
-        first = start + cuda.threadIdx.z * apart
-        x_end, y_end = integer(table, row + whole(3)), integer(table, row + whole(4))
-        last = min(integer(table, row + whole(5)), start + depth, first + reach)
-        shot, packed = integer(table, row + whole(6)), integer(table, row + whole(7))
-        memory, memory_y = integer(table, row + whole(8)), integer(table, row + whole(9))
-        memory_z, slot = integer(table, row + whole(10)), integer(table, row + whole(11))
-        if x < x_end and y < y_end and first < last:
-            march(
-                addresses, arrays, taken(x, y), y, first, last, shot, packed, memory, memory_y,
-                memory_z, slot, x_end,
-            )  # fmt: skip
-
-    return kernel
-
-
-def box_kernel(
-    lanes: Any, march: Callable, shape: BlockShape, box: tuple[int, ...], volume: int, back: bool,
-    turn: Turn | None,
-) -> Callable:  # fmt: skip
-    """Write the kernel of one box that all shots have, no layers.
-
-    The box: x, x_end, y, y_end, z, z_end, and the offset `packed`.
-
-    The launch grid counts its blocks along x, y, and z of all shots. Arguments as above.
-    """
-    lane, (nx, ny, _), per_block = lanes.width, shape.threads, shape.points(1)[2]
-    apart, reach = _own_planes(shape)
-    x0, x_end, y0, y_end, z0, z_end, packed = box
-    layers = -(-(z_end - z0) // per_block)
-    top, down = (layers - 1, -1) if back else (0, 1)
-    taken = _taking(lanes, turn)
-
-    def kernel(addresses, arrays):
-        x = x0 + (cuda.blockIdx.x * nx + cuda.threadIdx.x) * lane
-        y = y0 + cuda.blockIdx.y * ny + cuda.threadIdx.y
-        shot = (cuda.blockIdx.z // layers) * volume
-        start = z0 + (top + down * (cuda.blockIdx.z % layers)) * per_block
-        first = start + cuda.threadIdx.z * apart
-        last = min(z_end, start + per_block, first + reach)
-        if x < x_end and y < y_end and first < last:
-            march(
-                addresses, arrays, taken(x, y), y, first, last, shot, packed, 0, 0, 0, 0, x_end
-            )  # fmt: skip
-
-    return kernel
+    def _register(self, name: str, axis: str) -> IRValue:
+        kind, register = ir.FunctionType(I32, []), f"llvm.nvvm.read.ptx.sreg.{name}.{axis}"
+        function = cgutils.get_or_insert_function(self._builder.module, kind, register)
+        return IRValue(self._builder, self._builder.call(function, []))
 
 
 @dataclass(frozen=True)
@@ -170,7 +118,7 @@ class SweepKernel:
         box: (x, x_end, y, y_end, z, z_end, packed), or None for a table.
         volume: from one shot's box to the next one's.
         back: whether the blocks go from the box's last planes to its first.
-        turn: of odd rows; a kernel with a tile has none, whose threads need their neighbours.
+        turn: of odd rows.
     """
 
     formula: Callable
@@ -190,31 +138,94 @@ class SweepKernel:
 
     def write(self, tools: Any) -> Callable:
         """Write the kernel."""
-        lanes, v, constants, shape = (
-            tools.lanes(self.precision), self.variant, self.constants, self.shape
-        )  # fmt: skip
+        lanes = tools.lanes(self.precision)
+
+        @intrinsic
+        def code(context, addresses, arrays):
+            def generate(context, builder, signature, args):
+                given = [
+                    [IRValue(builder, builder.extract_value(values, n)) for n in range(len(kind))]
+                    for values, kind in zip(args, signature.args, strict=True)
+                ]
+                self.trace(lanes, Thread(builder), *given)
+                return context.get_dummy_value()
+
+            return types.void(addresses, arrays), generate
+
+        def kernel(addresses, arrays):
+            code(addresses, arrays)
+
+        return kernel
+
+    def trace(
+        self, lanes: CudaLanes, thread: Any, addresses: Sequence[IRValue],
+        arrays: Sequence[IRValue],
+    ) -> None:  # fmt: skip
+        """Write the code of a thread.
+
+        Args:
+            lanes: the lanes.
+            thread: where it stands (`Thread`).
+            addresses: those that `Sweep` names.
+            arrays: addresses of fields and coefficients.
+        """
+        v, constants, shape = self.variant, self.constants, self.shape
         through = v.at_once and constants.stretched == "z" and shape.planes > 1
         bound = operators(
-            lanes,
-            v.order,
-            v.axes,
-            constants.stretched,
-            v.slots,
-            v.closed,
-            v.at_once,
-            through,
+            lanes, v.order, v.axes, constants.stretched, v.slots, v.closed, v.at_once, through,
             v.damped,
-        )
+        )  # fmt: skip
         update = self.formula(bound)
-        if shape.tile and self.box:
-            return tile_kernel(lanes, update, constants, shape, self.box, self.volume, self.back)
-        if through:
-            march = across(lanes, update, constants, bound.z_flux, shape.ahead)
-        else:
-            march = marching(lanes, update, constants, shape)
-        if self.box:
-            return box_kernel(lanes, march, shape, self.box, self.volume, self.back, self.turn)
-        return table_kernel(lanes, march, shape, self.turn)
+        march = across(update, bound.z_flux, shape.ahead) if through else marching(update, shape)
+        where = self._in_box if self.box else self._in_table
+        spot, y_end, first, last = where(lanes, thread, addresses)
+        inside = (spot.x < spot.x_end) & (spot.y < y_end) & (first < last)
+        with when(inside):
+            if self.turn:
+                spot = replace(spot, x=self.turn.taken(spot.x, spot.y, lanes.width))
+            march(Sweep(lanes, constants, addresses, arrays, spot), first, last)
+
+    def _own_planes(self) -> tuple[int, int]:
+        """Return how far apart the first planes of threads are, and how far a thread goes."""
+        planes = self.shape.planes
+        return (planes, planes) if planes > 1 else (1, self.shape.points(1)[2])
+
+    def _in_table(
+        self, lanes: CudaLanes, thread: Any, addresses: Sequence[IRValue]
+    ) -> tuple[Spot, Any, IRValue, IRValue]:  # fmt: skip
+        """Read the block's row of the table.
+
+        Returns:
+            the thread's lane; behind its last row y; its first plane z; behind its last.
+        """
+        row = thread.block("x").wide() * BLOCK_COLUMNS
+        columns = [lanes.integer(addresses[0], row + n) for n in range(BLOCK_COLUMNS)]
+        x, y, start, x_end, y_end, z_end, *rest = columns
+        apart, reach = self._own_planes()
+        first = start + thread.number("z") * apart
+        last = smaller(smaller(z_end, start + self.shape.points(1)[2]), first + reach)
+        x = x + thread.number("x") * lanes.width
+        return Spot(x, y + thread.number("y"), x_end, *rest), y_end, first, last
+
+    def _in_box(
+        self, lanes: CudaLanes, thread: Any, addresses: Sequence[IRValue]
+    ) -> tuple[Spot, Any, IRValue, IRValue]:  # fmt: skip
+        """Find the block in the launch grid, which counts along x, y, and z of all shots."""
+        assert self.box is not None
+        x0, x_end, y0, y_end, z0, z_end, packed = self.box
+        (nx, ny, _), per_block = self.shape.threads, self.shape.points(1)[2]
+        layers = -(-(z_end - z0) // per_block)
+        x = (thread.block("x").wide() * nx + thread.number("x")) * lanes.width + x0
+        y = thread.block("y").wide() * ny + thread.number("y") + y0
+        block = thread.block("z")
+        layer, shot = (block % layers).wide(), (block // layers).wide()
+        if self.back:
+            layer = layer * -1 + (layers - 1)
+        apart, reach = self._own_planes()
+        start = layer * per_block + z0
+        first = start + thread.number("z") * apart
+        last = smaller(smaller(start + per_block, z_end), first + reach)
+        return Spot(x, y, x_end, shot * self.volume, packed), y_end, first, last
 
 
 @dataclass(frozen=True)

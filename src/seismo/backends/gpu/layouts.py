@@ -32,8 +32,6 @@ class BlockShape:
         threads: of a block along x, y, z.
         planes: planes along z that one thread does; more than one in a march, one after the other,
             with what is around a point along z in registers.
-        tile: planes of a march's rows that a block keeps in shared memory, 0 for none; in
-            the interior of 3-D equations that read one field.
         ahead: planes further on that a march asks the second-level cache for; 0 for none.
         blocks_per_multiprocessor: that must fit beside one another; limits the registers.
     """
@@ -41,7 +39,6 @@ class BlockShape:
     threads: tuple[int, int, int]
     planes: int = 1
     blocks_per_multiprocessor: int = 1
-    tile: int = 0
     ahead: int = 0
 
     @property

@@ -8,64 +8,68 @@ are marched through alike (`seismo.backends.operators.fused_pml.across`).
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any
 
-from seismo.backends.gpu.march import Constants, place_maker, queues_of
+from seismo.backends.gpu.lanes import Column
+from seismo.backends.gpu.march import March, Sweep
+from seismo.backends.traced import IRValue, repeat, when
 
 
-def across(
-    lanes: Any, update: Callable, constants: Constants, brings: Callable, ahead: int
-) -> Callable:
-    """Make the function that does a thread's planes of a layer across z (`fused_pml.across`).
+def across(update: Callable, flux: Callable, ahead: int) -> March:
+    """Return what writes a thread's planes of a layer across z (`fused_pml.across`).
 
     It begins as far before them as fluxes are needed, so that each flux is found in one way only.
 
     Args:
-        lanes: the lanes.
         update: the formula.
-        constants: of the kernel.
-        brings: function (field, i, place) -> the flux there.
+        flux: function (field, i, place) -> the flux there.
         ahead: rows further on that the second-level cache is asked for; 0 for none.
     """
-    make, whole, half = place_maker(lanes, constants), lanes.index, constants.half
-    y_stride, z_stride = (int(s) for s in constants.tables.strides)
-    around, reach, plane, field = 2 * half, 2 * half - 1, whole(z_stride), constants.writes
-    start, coming, columns_of, operands, rest = queues_of(lanes, constants, True, reach)
-    ask, later, coefficient = lanes.ask, whole(ahead * z_stride), constants.arrays - 1
 
-    @lanes.jit
-    def forward(addresses, arrays, i, queues, fluxes, x, y, z, *where):
-        columns = columns_of(queues, coming(arrays, (i, where[0])))
-        given, front = operands(arrays, (columns, (), ())), make(addresses, x, y, z, *where)
-        return rest(columns, i), (*fluxes[1:], brings(given[field], i, front)), given
+    def march(sweep: Sweep, first: IRValue, last: IRValue) -> None:
+        half = sweep.constants.half
+        reach = 2 * half - 1
+        count = 2 * reach
 
-    @lanes.jit
-    def ask_row(arrays, i, shot, place):
-        ask(arrays[0], i)
-        if place.medium == whole(shot):  # else they are those of the row before, or of the next
-            ask(arrays[coefficient], i - place.medium)
-        if place.kept[0]:
-            ask(place.memory, place.j)
+        def forward(
+            i: IRValue, z: IRValue, carried: list[IRValue]
+        ) -> tuple[Column, list[IRValue]]:  # fmt: skip
+            """Take a plane up: return the field's column, and the fluxes with the one it brings."""
+            queue, fluxes = carried[:count], carried[count:]
+            (lane,), (field,) = sweep.next_lanes(i, reach), sweep.read_fields
+            column = Column(field, [*queue, lane])
+            return column, [*fluxes[1:], flux(column, i, sweep.place(z))]
 
-    @lanes.jit
-    def with_fluxes(addresses, fluxes):
-        return (*addresses[:2], fluxes, *addresses[3:])
+        def before(z: IRValue, carried: list[IRValue]) -> list[IRValue]:
+            i, *held = carried
+            column, fluxes = forward(i, z, held)
+            return [i + sweep.plane, *column.lanes[1:], *fluxes]
 
-    @lanes.jit
-    def march(addresses, arrays, x, y, first, last, *where):
-        i = whole((first - reach) * z_stride + y * y_stride + x + where[0])
-        queues = start(arrays, i)
-        fluxes = queues[0][:around]  # they are gone before they are used
-        for z in range(first - half, first + half - 1):
-            queues, fluxes, _ = forward(addresses, arrays, i, queues, fluxes, x, y, z, *where)
-            i += plane
-        for z in range(first, last):
-            if ahead and z + ahead < last:
-                ask_row(arrays, i + later, where[0], make(addresses, x, y, z + ahead, *where))
-            queues, fluxes, given = forward(
-                addresses, arrays, i, queues, fluxes, x, y, z + half - 1, *where
-            )
-            update(i, make(with_fluxes(addresses, fluxes), x, y, z, *where), *given)
-            i += plane
+        def turn(z: IRValue, carried: list[IRValue]) -> list[IRValue]:
+            i, *held = carried
+            if ahead:
+                with when(z + ahead < last):
+                    _ask_row(sweep, i + ahead * sweep.plane, z + ahead)
+            column, fluxes = forward(i, z + (half - 1), held)
+            update(i, sweep.place(z, fluxes), *sweep.operands([column.lanes]))
+            return [i + sweep.plane, *column.lanes[1:], *fluxes]
+
+        start = sweep.index(first - reach)
+        # Planes behind that are not asked for are gone before they are used: any lane will do.
+        (near,) = sweep.window(start, 0, reach - 1)
+        queue = [near[0]] * reach + near
+        filled = repeat(
+            first - half, first + (half - 1), [start, *queue, *queue[: 2 * half]], before
+        )
+        repeat(first, last, filled, turn)
 
     return march
+
+
+def _ask_row(sweep: Sweep, i: IRValue, z: IRValue) -> None:
+    """Ask the cache for what changes in a row further on."""
+    place, spot = sweep.place(z), sweep.spot
+    sweep.lanes.ask(sweep.arrays[0], i)
+    with when(place.medium.equals(spot.shot)):  # else those of the row before, or of the next
+        sweep.lanes.ask(sweep.arrays[-1], i - place.medium)
+    with when(place.kept[0]):
+        sweep.lanes.ask(place.memory, place.j)

@@ -89,10 +89,14 @@ class LargestKernel:
     item: int = 0
     shift: int = 0
 
+    @property
+    def key(self) -> Callable:
+        """The function (bits, place) -> key."""
+        return _key_of(self.item, self.shift) if self.item else _key_itself
+
     def write(self, tools: Any) -> Callable:
         """Write the kernel."""
-        key = _key_of(self.item, self.shift) if self.item else _key_itself
-        return largest_kernel(tools.device_function(key), self.threads)
+        return largest_kernel(tools.device_function(self.key), self.threads)
 
 
 def bind_largest(

@@ -20,6 +20,7 @@ from seismo.backends.operators.stencils import (
     staggered_sum,
     stride_of,
 )
+from seismo.backends.traced import choose, when
 
 
 def _weighted_sum(lanes, row, pairs: list[tuple[int, int, int, int]], first):
@@ -144,19 +145,19 @@ def across(lanes, order: int, slot: int):
     @jit
     def coming(f, i, s):
         b, gain, _ = at_half(s)
-        place = s.j + offset * s.slot if s.kept[1] else somewhere
+        place = choose(s.kept[1], s.j + offset * s.slot, somewhere)
         return b * read(s.flux, place) + gain * ahead(f, i, s.z_stride, s.first[2])
 
     @jit
     def second(f, i, s):
         b, gain, _ = at_node(s)
         place = s.j + offset * s.slot
-        outer = load(s.memory, place if s.kept[0] else somewhere)
+        outer = load(s.memory, choose(s.kept[0], place, somewhere))
         d = total(f, i, s.z_stride, s.second[2]) + correction(s.flux, i, s.z_stride, s.first[2])
         outer = b * outer + gain * d
-        if s.kept[1]:
+        with when(s.kept[1]):
             store(s.coming, place, s.flux[half], s.mask)
-        if s.kept[0]:
+        with when(s.kept[0]):
             store(s.memory, place, outer, s.mask)
         return d + outer
 

@@ -52,7 +52,6 @@ _MARCHES = [
 ]
 _ROWS = ((8, 2), (16, 1))
 _ASKING = [BlockShape((32, rows, 1), 32, blocks, ahead=2) for rows, blocks in _ROWS]
-_TILES = [BlockShape((32, rows, 1), 32, blocks, tile=2) for rows, blocks in _ROWS]
 _ACROSS = [
     BlockShape((x, y, 1), 64, blocks, ahead=ahead)
     for x, y, blocks in ((32, 4, 3), (32, 8, 2), (32, 2, 6), (16, 8, 3))
@@ -78,7 +77,7 @@ def candidates(key: Key) -> list[BlockShape]:
         return known + (_NARROW_SOLIDS if volume else _NARROW_PLATES)
     if not volume:
         return known + _PLATES
-    marches = {"inner": _MARCHES + _ASKING + _TILES, "layer": _ACROSS} if kind == "second" else {}
+    marches = {"inner": _MARCHES + _ASKING, "layer": _ACROSS} if kind == "second" else {}
     return known + _SOLIDS + marches.get(box, [])
 
 
@@ -126,7 +125,7 @@ class KernelLayout:
         parts = [f"{' x '.join(map(str, shape.threads))} threads"]
         parts += [f"{shape.blocks_per_multiprocessor} blocks"]
         parts += [f"{shape.planes} planes"] * (shape.planes > 1)
-        parts += ["tile"] * bool(shape.tile) + ["ahead"] * bool(shape.ahead)
+        parts += ["ahead"] * bool(shape.ahead)
         return f"{' '.join(map(str, self.key))}: {', '.join(parts)}"
 
 

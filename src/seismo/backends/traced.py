@@ -1,0 +1,216 @@
+"""Formulas as code: Python that runs once, on values that write LLVM instructions.
+
+An update formula is plain Python without branches. Called with `IRValue` in place of numbers it
+leaves behind the instructions it stands for, in the kernel of a CPU and of a GPU alike: a sum over
+axes becomes the sum of its terms, a list of numbers becomes registers. Compiling a formula's
+hundred small functions by type inference takes ten times as long.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
+from typing import Any
+
+from llvmlite import ir
+from numba.core import cgutils
+
+I32, INTEGER = ir.IntType(32), ir.IntType(64)
+
+
+def _operator(name: str) -> tuple[Callable[..., IRValue], Callable[..., IRValue]]:
+    """Return the methods of an operator: this and that, that and this."""
+    return (
+        lambda this, that: _both(name, this, that),
+        lambda this, that: _both(name, this.constant(that), this),
+    )
+
+
+class IRValue:
+    """An LLVM value: an integer, a truth value, a number or a lane, at the end of a builder."""
+
+    __slots__ = ("builder", "value")
+
+    def __init__(self, builder: ir.IRBuilder, value: ir.Value) -> None:
+        self.builder, self.value = builder, value
+
+    __add__, __radd__ = _operator("add")
+    __sub__, __rsub__ = _operator("sub")
+    __mul__, __rmul__ = _operator("mul")
+    __truediv__, __rtruediv__ = _operator("div")
+    __and__, __rand__ = _operator("and_")
+    __or__, __ror__ = _operator("or_")
+
+    def __floordiv__(self, other: int) -> IRValue:
+        """Divide an integer that is not negative."""
+        return self.then(self.builder.udiv(self.value, self.constant(other).value))
+
+    def __mod__(self, other: int) -> IRValue:
+        """Return the remainder of that."""
+        return self.then(self.builder.urem(self.value, self.constant(other).value))
+
+    def __lt__(self, other: IRValue | int) -> IRValue:
+        """Whether an integer, or each of a lane of them, is less than another."""
+        return self._compared("<", other)
+
+    def __ge__(self, other: IRValue | int) -> IRValue:
+        """Whether an integer, or each of a lane of them, is at least another."""
+        return self._compared(">=", other)
+
+    def __gt__(self, other: IRValue | int) -> IRValue:
+        """Whether an integer is more than another."""
+        return self._compared(">", other)
+
+    def equals(self, other: IRValue | int) -> IRValue:
+        """Whether an integer has a value."""
+        return self._compared("==", other)
+
+    def _compared(self, how: str, other: IRValue | int) -> IRValue:
+        return self.then(self.builder.icmp_signed(how, self.value, self._like(other).value))
+
+    def _like(self, other: IRValue | float) -> IRValue:
+        return other if isinstance(other, IRValue) else self.constant(other)
+
+    def constant(self, number: float) -> IRValue:
+        """Return a Python number as a value of the same kind."""
+        kind = self.value.type
+        kind = kind.element if isinstance(kind, ir.VectorType) else kind
+        return self.then(ir.Constant(kind, number))
+
+    def then(self, value: ir.Value) -> IRValue:
+        """Return a new value at the end of the same builder."""
+        return IRValue(self.builder, value)
+
+    def opaque(self) -> IRValue:
+        """Return the same integer without telling LLVM, which then works out anew what follows.
+
+        Inside a loop an addition takes less than one more address that has to be kept.
+        """
+        kind = self.value.type
+        same = ir.InlineAsm(ir.FunctionType(kind, [kind]), "", "=r,0", side_effect=True)
+        return self.then(self.builder.call(same, [self.value]))
+
+    def wide(self) -> IRValue:
+        """Return a 32-bit integer that is not negative in 64 bits."""
+        return self.then(self.builder.zext(self.value, INTEGER))
+
+    def clip(self, low: IRValue | int, high: IRValue | int) -> IRValue:
+        """Return the integer, at least `low` and at most `high`."""
+        return smaller(choose(self < low, low, self), high)
+
+
+def choose(condition: Any, yes: Any, no: Any) -> Any:
+    """Return one of two integers; of Python's, where the condition is Python's, too."""
+    if not isinstance(condition, IRValue):
+        return yes if condition else no
+    kind = next(v for v in (yes, no) if isinstance(v, IRValue))
+    pair = [kind._like(v).value for v in (yes, no)]
+    return condition.then(condition.builder.select(condition.value, *pair))
+
+
+def smaller(first: Any, second: Any) -> Any:
+    """Return the smaller of two integers."""
+    return choose(second < first, second, first)
+
+
+def _both(operation: str, a: IRValue, other: IRValue | float) -> IRValue:
+    b = a._like(other)
+    if isinstance(a.value.type, ir.IntType):
+        return a.then(getattr(a.builder, operation)(a.value, b.value))
+    if a.value.type != b.value.type:
+        a, b = spread(a, b.value.type), spread(b, a.value.type)
+    return a.then(getattr(a.builder, f"f{operation}")(a.value, b.value, flags=("fast",)))
+
+
+def spread(one: IRValue, kind: ir.Type) -> IRValue:
+    """Repeat a number in every place of a lane; leave a lane as it is."""
+    if not isinstance(kind, ir.VectorType):
+        return one
+    undefined = ir.Constant(kind, ir.Undefined)
+    first = one.builder.insert_element(undefined, one.value, ir.Constant(I32, 0))
+    order = ir.Constant(ir.VectorType(I32, kind.count), [0] * kind.count)
+    return one.then(one.builder.shuffle_vector(first, undefined, order))
+
+
+class IRArray:
+    """Numbers behind an address, read one by one."""
+
+    def __init__(self, address: IRValue, kind: ir.Type = INTEGER) -> None:
+        self._address, self._kind = address, kind
+
+    def __getitem__(self, index: IRValue | int) -> IRValue:
+        """Read one of them."""
+        at = index if isinstance(index, IRValue) else self._address.constant(index)
+        return at.then(at.builder.load(pointer(self._address, at, self._kind)))
+
+    def offset_by(self, count: IRValue) -> IRArray:
+        """Return the table of integers that begins after some."""
+        return IRArray(self._address + count * (INTEGER.width // 8))
+
+
+def pointer(address: IRValue, index: IRValue, kind: ir.Type, space: int = 0) -> ir.Value:
+    """Point to the number or lane that begins at number `index` behind an integer address.
+
+    Args:
+        address: of the array.
+        index: of a number.
+        kind: what is pointed to.
+        space: LLVM's number of the memory, as GPUs have several.
+    """
+    builder, element = index.builder, getattr(kind, "element", kind)
+    first = builder.inttoptr(address.value, element.as_pointer(space))
+    return builder.bitcast(builder.gep(first, [index.value]), kind.as_pointer(space))
+
+
+@contextmanager
+def loop(first: IRValue, last: IRValue, step: int = 1) -> Iterator[IRValue]:
+    """Write a loop over first, first + step, ... < last around the code of the block."""
+    stride = ir.Constant(INTEGER, step)
+    with cgutils.for_range_slice(first.builder, first.value, last.value, stride) as (n, _):
+        yield first.then(n)
+
+
+def repeat(
+    first: IRValue, last: IRValue, carried: Sequence[IRValue],
+    turn: Callable[[IRValue, list[IRValue]], Sequence[IRValue]],
+) -> list[IRValue]:  # fmt: skip
+    """Write a loop that hands values from turn to turn, in registers; return the last ones.
+
+    Args:
+        first: number of the first turn.
+        last: behind the last one.
+        carried: what the first turn gets.
+        turn: function (number, carried) -> what the next turn gets.
+    """
+    builder, start = first.builder, first.builder.block
+    head, body, end = (builder.append_basic_block(f"turn.{n}") for n in ("head", "body", "end"))
+    builder.branch(head)
+    builder.position_at_end(head)
+    values = [builder.phi(v.value.type) for v in (first, *carried)]
+    for value, given in zip(values, (first, *carried), strict=True):
+        value.add_incoming(given.value, start)
+    n, *held = (first.then(value) for value in values)
+    builder.cbranch((n < last).value, body, end)
+    builder.position_at_end(body)
+    following = (n + 1, *turn(n, held))
+    for value, given in zip(values, following, strict=True):
+        value.add_incoming(given.value, builder.block)
+    builder.branch(head)
+    builder.position_at_end(end)
+    return held
+
+
+def either(condition: IRValue, yes: Callable[[], None], no: Callable[[], None]) -> None:
+    """Write two ways to go on, of which a condition chooses."""
+    with condition.builder.if_else(condition.value) as (then, otherwise):
+        with then:
+            yes()
+        with otherwise:
+            no()
+
+
+@contextmanager
+def when(condition: IRValue) -> Iterator[None]:
+    """Write the code of the block for where a condition holds."""
+    with condition.builder.if_then(condition.value):
+        yield
