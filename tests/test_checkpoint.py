@@ -70,7 +70,7 @@ def small_blocks(monkeypatch):
 
 def test_numbers_come_back_bit_by_bit(tmp_path):
     write(tmp_path, 12)
-    (path,) = checkpoint.found(tmp_path)
+    (path,) = checkpoint.checkpoint_files(tmp_path)
     header = checkpoint.header_of(path)
     assert (header["done"], header["batch"], header["dt"]) == (12, 2, FACTS["dt"])
     checkpoint.verify(path)
@@ -82,20 +82,23 @@ def test_a_folder_of_that_name_is_no_checkpoint(tmp_path):
     (tmp_path / "checkpoint-000000000099.zip").mkdir()
     for done in (5, 6, 7):
         write(tmp_path, done)
-    assert [path.name[-6:] for path in checkpoint.found(tmp_path)] == ["07.zip", "06.zip"]
+    assert [path.name[-6:] for path in checkpoint.checkpoint_files(tmp_path)] == [
+        "07.zip",
+        "06.zip",
+    ]
 
 
 def test_the_last_two_are_kept(tmp_path):
     for done in (5, 100, 20):
         write(tmp_path, done, done)
-    newest, before = checkpoint.found(tmp_path)
+    newest, before = checkpoint.checkpoint_files(tmp_path)
     assert (checkpoint.header_of(newest)["done"], checkpoint.header_of(before)["done"]) == (100, 20)
     assert same(filled(before), arrays(20))
 
 
 def test_any_unzip_opens_it(tmp_path):
     write(tmp_path, 1)
-    (path,) = checkpoint.found(tmp_path)
+    (path,) = checkpoint.checkpoint_files(tmp_path)
     done = subprocess.run([sys.executable, "-m", "zipfile", "-t", path], capture_output=True)
     assert done.returncode == 0
 
@@ -119,7 +122,7 @@ def sound(path) -> bool:
 
 def test_a_cut_file_is_damaged(tmp_path):
     write(tmp_path, 1)
-    (path,) = checkpoint.found(tmp_path)
+    (path,) = checkpoint.checkpoint_files(tmp_path)
     whole = path.read_bytes()
     for length in range(0, len(whole), 7):
         path.write_bytes(whole[:length])
@@ -129,7 +132,7 @@ def test_a_cut_file_is_damaged(tmp_path):
 def test_a_flipped_bit_is_found_or_does_no_harm(tmp_path):
     """What is neither numbers nor name, such as a member's date, may change unseen."""
     write(tmp_path, 1)
-    (path,) = checkpoint.found(tmp_path)
+    (path,) = checkpoint.checkpoint_files(tmp_path)
     whole = path.read_bytes()
     generator = np.random.default_rng(4)
     found = 0
@@ -143,7 +146,7 @@ def test_a_flipped_bit_is_found_or_does_no_harm(tmp_path):
 
 def test_other_arrays_are_refused(tmp_path):
     write(tmp_path, 1)
-    (path,) = checkpoint.found(tmp_path)
+    (path,) = checkpoint.checkpoint_files(tmp_path)
     other = arrays() | {"record": np.zeros((8, 5))}
     with pytest.raises(DamagedError, match="nothing in it tells all of record"):
         checkpoint.fill([path], path, held(other), np.asarray)
@@ -159,7 +162,7 @@ def test_parts_of_a_whole_come_together_in_other_parts(tmp_path):
         place = GlobalBlock("rows", 0, (5, 1), (index_ranges(own), index_range(0, 5)))
         state = {"mine": CheckpointArray(rows[own].copy(), [place])}
         checkpoint.write(folder, 3, FACTS, state, lambda part: part)
-        paths += checkpoint.found(folder)
+        paths += checkpoint.checkpoint_files(folder)
     found = np.full(100, 7.0)
     place = GlobalBlock("rows", 4, (10, 1), (index_range(0, 7), index_range(1, 5)))
     checkpoint.fill(paths, paths[0], {"other": CheckpointArray(found, [place])}, np.asarray)
@@ -210,7 +213,7 @@ def test_a_header_that_was_changed_is_damaged(tmp_path):
     import zipfile
 
     write(tmp_path, 12)
-    (path,) = checkpoint.found(tmp_path)
+    (path,) = checkpoint.checkpoint_files(tmp_path)
     with zipfile.ZipFile(path) as archive:
         members = {name: archive.read(name) for name in archive.namelist()}
     header = json.loads(members["header.json"])
@@ -247,7 +250,7 @@ def test_blocks_of_older_checkpoints_are_read():
 def test_a_full_disk_leaves_what_there_was(tmp_path, monkeypatch):
     """At every write in turn: an error that says so, and the checkpoint before is whole."""
     write(tmp_path, 1)
-    (first,) = checkpoint.found(tmp_path)
+    (first,) = checkpoint.checkpoint_files(tmp_path)
     real, calls = os.pwrite, []
 
     def counted(*arguments):
@@ -261,7 +264,7 @@ def test_a_full_disk_leaves_what_there_was(tmp_path, monkeypatch):
     write(tmp_path, 2)
     writes = len(calls)
     assert writes > 20
-    checkpoint.found(tmp_path)[0].unlink()
+    checkpoint.checkpoint_files(tmp_path)[0].unlink()
     for room[0] in range(writes):
         calls.clear()
         with pytest.raises(StorageError, match="No space left on device; free some space"):

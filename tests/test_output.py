@@ -446,9 +446,9 @@ def test_damaged_bytes_never_give_a_traceback(elastic_2d, tmp_path):
 
 def test_an_unknown_name_says_what_there_is(elastic_2d):
     with open_results(elastic_2d) as results:
-        with pytest.raises(ScenarioError, match=r"there is: line, stations.*did you mean 'line'"):
+        with pytest.raises(ScenarioError, match=r"available: line, stations.*did you mean 'line'"):
             results.traces["lin"]
-        with pytest.raises(ScenarioError, match="there is: vx, vz"):
+        with pytest.raises(ScenarioError, match="available: vx, vz"):
             results.traces["line"]["pressure"]
 
 

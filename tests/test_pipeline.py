@@ -95,7 +95,7 @@ def test_pieces_of_a_ring_never_overlap():
     ring, taken = Ring(memory), []
     for number in range(1, 400):
         size = int(rng.integers(1, 4000))
-        while ring._room(-(-size // 128) * 128) is None:
+        while ring._free_start(-(-size // 128) * 128) is None:
             piece, mark = taken.pop(0)
             assert (piece == mark).all()
             ring.give_back()

@@ -160,8 +160,8 @@ def test_a_file_without_the_data_is_refused_in_one_line(empty, kind, tmp_path):
     [
         ("snapshots", {}, "did you mean 'snapshot'"),
         ("snapshot", {"feild": "vz"}, "did you mean 'field'"),
-        ("snapshot", {"field": "vy"}, "there is: vx, vz"),
-        ("snapshot", {"shot": "shot_c"}, "there is: shot_a, shot_b"),
+        ("snapshot", {"field": "vy"}, "available: vx, vz"),
+        ("snapshot", {"shot": "shot_c"}, "available: shot_a, shot_b"),
         ("snapshot", {"shot": 2}, "no shot 2"),
         ("snapshot", {"series": "wavefeild"}, "did you mean"),
         ("snapshot", {"times": [0.1, 9]}, "no snapshot near 9 s; they are from 0 to 0.55 s"),
@@ -171,7 +171,7 @@ def test_a_file_without_the_data_is_refused_in_one_line(empty, kind, tmp_path):
         ("gather", {"by": "azimuth"}, "distance"),
         ("traces", {"codes": "CI.XXX."}, "there is no"),
         ("traces", {"scale": "log"}, "individual or common"),
-        ("model", {"parameters": "qp"}, "there is: vp, vs, rho"),
+        ("model", {"parameters": "qp"}, "available: vp, vs, rho"),
         ("spectra", {"quantities": "vz,p"}, "there is no 'p'"),
     ],
 )
@@ -331,7 +331,7 @@ def test_maps_show_the_shot_and_the_quantities_asked_for(two, three):
     figure = peaks(three, quantities="pga,szz")
     assert [len(axes.images) for axes in figure.axes[:2]] == [1, 1]
     assert "z = 0 m" in figure.get_suptitle()
-    with pytest.raises(ScenarioError, match=r"pgv.*there is: szz, pga, pgv_horizontal"):
+    with pytest.raises(ScenarioError, match=r"pgv.*available: szz, pga, pgv_horizontal"):
         peaks(three, quantities="pgv")
 
 

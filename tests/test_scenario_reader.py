@@ -131,10 +131,10 @@ def test_an_alias_bomb_is_refused_before_anything_is_built():
 
 
 def test_places_are_those_of_the_keys():
-    places = read("a:\n  b: [1, {c: 2}]\n", "s.yaml").places
-    assert places[("a",)] == (1, 1)
-    assert places[("a", "b")] == (2, 3)
-    assert places[("a", "b", 1, "c")] == (2, 11)
+    line_columns = read("a:\n  b: [1, {c: 2}]\n", "s.yaml").line_columns
+    assert line_columns[("a",)] == (1, 1)
+    assert line_columns[("a", "b")] == (2, 3)
+    assert line_columns[("a", "b", 1, "c")] == (2, 11)
 
 
 _SCALARS = (

@@ -224,7 +224,7 @@ def test_checkpoints_by_steps_and_by_time(tmp_path, wanted, wanted_short, every_
 def unfinished(tmp_path, every_step) -> Path:
     """A run that stopped with two checkpoints behind it: its results file."""
     stopped(SCENARIO, tmp_path / "x.h5", 50)
-    assert len(checkpoint.found(tmp_path / "x.h5.run")) == 2
+    assert len(checkpoint.checkpoint_files(tmp_path / "x.h5.run")) == 2
     return tmp_path / "x.h5"
 
 
@@ -253,7 +253,7 @@ def test_a_manifest_with_a_flipped_bit_is_one_line(unfinished):
 
 @pytest.mark.parametrize("damage", ["cut", "flipped", "emptied", "header"])
 def test_a_damaged_checkpoint_gives_way_to_the_one_before(unfinished, wanted, damage):
-    newest, _ = checkpoint.found(Path(f"{unfinished}.run"))
+    newest, _ = checkpoint.checkpoint_files(Path(f"{unfinished}.run"))
     data = bytearray(newest.read_bytes())
     data[len(data) // 2] ^= 4
     if damage == "header":
@@ -277,7 +277,7 @@ def test_a_checkpoint_that_was_passed_over_is_not_taken_later(tmp_path, every_st
             raise KeyboardInterrupt
 
     stopped(SCENARIO, path, 57)
-    newest, _ = checkpoint.found(Path(f"{path}.run"))
+    newest, _ = checkpoint.checkpoint_files(Path(f"{path}.run"))
     whole = newest.read_bytes()
     newest.write_bytes(b"")
     with pytest.raises(KeyboardInterrupt):
@@ -325,7 +325,7 @@ def test_a_folder_of_another_name_is_not_gone_on_with(unfinished):
 
 
 def test_without_a_sound_checkpoint_a_run_is_refused(unfinished):
-    for path in checkpoint.found(Path(f"{unfinished}.run")):
+    for path in checkpoint.checkpoint_files(Path(f"{unfinished}.run")):
         path.write_bytes(b"nonsense")
     with pytest.raises(StorageError, match="no checkpoint is sound; start over with --no-resume"):
         seismo.run(SCENARIO, unfinished, resume=True)
@@ -360,7 +360,7 @@ def test_another_scenario_is_refused_by_name(unfinished, words):
         seismo.run(SCENARIO | CHANGES[words], unfinished, resume=True)
     assert "write that, or start over with --no-resume" in str(caught.value)
     assert "\n" not in str(caught.value)
-    assert len(checkpoint.found(Path(f"{unfinished}.run"))) == 2
+    assert len(checkpoint.checkpoint_files(Path(f"{unfinished}.run"))) == 2
 
 
 def test_another_program_is_refused_by_name(unfinished, monkeypatch):
@@ -670,7 +670,7 @@ def test_a_signal_while_the_model_is_sampled_ends_a_run_at_once(
     """It leaves nothing, or the checkpoint that it was to go on from."""
     if begun:
         stopped(SCENARIO, tmp_path / "x.h5", 30)
-    before = checkpoint.found(tmp_path / "x.h5.run")
+    before = checkpoint.checkpoint_files(tmp_path / "x.h5.run")
     (tmp_path / "s.yaml").write_text(from_dict(SCENARIO | {"checkpoint": {}}).to_yaml())
     run = subprocess.Popen(
         [sys.executable, "-c", SLOW_MODEL, "run", "s.yaml", "--output", "x.h5", "--resume"],
@@ -687,7 +687,7 @@ def test_a_signal_while_the_model_is_sampled_ends_a_run_at_once(
     assert time.monotonic() - asked < 20.0  # of 100
     run.stderr.close()
     assert said.startswith(words)
-    assert checkpoint.found(tmp_path / "x.h5.run") == before
+    assert checkpoint.checkpoint_files(tmp_path / "x.h5.run") == before
     left = {path.name for path in tmp_path.iterdir()} - {"s.yaml", "x.h5.run"}
     assert (left, (tmp_path / "x.h5.run").exists()) == (set(), begun)
     if begun:
@@ -741,7 +741,7 @@ def last(told: dict, what: str) -> int:
 
 def assert_nothing_lost(zygote: Zygote, told: dict) -> None:
     """What the run said it had stored is there."""
-    found = checkpoint.found(zygote.run)
+    found = checkpoint.checkpoint_files(zygote.run)
     sound = max((checkpoint.header_of(path)["done"] for path in found), default=0)
     if not zygote.output.exists():
         assert sound >= last(told, "checkpoint")

@@ -12,6 +12,7 @@ from collections.abc import Callable, Iterable
 from typing import TypeVar
 
 Result = TypeVar("Result")
+KeyPath = tuple[str | int, ...]  # keys of the scenario, such as ("model", 0, "vp")
 CHECKPOINTED = 85  # a run stopped at a checkpoint, with more to do
 
 

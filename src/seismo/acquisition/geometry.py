@@ -20,14 +20,13 @@ from seismo.acquisition.point_source import PointSource
 from seismo.acquisition.projection import Projection
 from seismo.acquisition.receivers import ReceiverGroup
 from seismo.acquisition.stations import Station, read_stations
-from seismo.errors import ModelError, ScenarioError, gathered
+from seismo.errors import KeyPath, ModelError, ScenarioError, gathered
 from seismo.grid.grid import AXES, Grid
 from seismo.scenario.receivers import CODE
 from seismo.scenario.sources import SHOT_NAME, SOURCE_NAME
 
 _MOMENT_KEYS = (("xx", 0, 0), ("yy", 1, 1), ("zz", 2, 2), ("xy", 0, 1), ("xz", 0, 2), ("yz", 1, 2))
-Place = tuple[float, float, float]  # x, y, z in m
-Key = tuple[str | int, ...]
+Coordinates = tuple[float, float, float]  # x, y, z in m
 Degrees = Mapping[str, float]  # longitude and latitude in degrees, optionally depth in m
 
 
@@ -103,7 +102,7 @@ class Geometry:
         receivers = self._scenario.receivers
         return gathered(partial(self._group, group, n) for n, group in enumerate(receivers))
 
-    def _shot_positions(self) -> list[tuple[str, Place]]:
+    def _shot_positions(self) -> list[tuple[str, Coordinates]]:
         survey = self._scenario.survey
         if survey.line is not None:
             first = np.array(_xyz(survey.line.start))
@@ -125,7 +124,7 @@ class Geometry:
         position = self._position(source.position, "sources", number, "position")
         return self._source(source, number, position)
 
-    def _source(self, source: Any, number: int, position: Place) -> PointSource:
+    def _source(self, source: Any, number: int, position: Coordinates) -> PointSource:
         try:
             wavelets.shape_of(source.wavelet, self._scenario.base)
         except ModelError as error:
@@ -144,7 +143,7 @@ class Geometry:
             base=self._scenario.base,
         )
 
-    def _strength(self, source: Any, position: Place) -> dict[str, float]:
+    def _strength(self, source: Any, position: Coordinates) -> dict[str, float]:
         if source.type == "force":
             return {a: getattr(source.force, a) for a in AXES}
         if source.type == "moment_tensor":
@@ -166,7 +165,7 @@ class Geometry:
             group.name, tuple(codes), np.array(positions), group.quantities, group.interval
         )
 
-    def _placed(self, group: Any, number: int) -> tuple[list[str], list[Place]]:
+    def _placed(self, group: Any, number: int) -> tuple[list[str], list[Coordinates]]:
         key = ("receivers", number)
         if group.type == "points":
             points = [
@@ -184,7 +183,7 @@ class Geometry:
         points = [self._inside(_floats(p), *key) for p in coordinates]
         return [CODE.format(n) for n in range(len(points))], points
 
-    def _stations(self, group: Any, number: int) -> tuple[list[str], list[Place]]:
+    def _stations(self, group: Any, number: int) -> tuple[list[str], list[Coordinates]]:
         key = ("receivers", number, "path")
         path = self._scenario.resolve(group.path)
         positions = []
@@ -206,29 +205,31 @@ class Geometry:
             raise self._mistakes(key, problems)
         return [station.code for station in stations], positions
 
-    def _place(self, station: Station) -> Place:
+    def _place(self, station: Station) -> Coordinates:
         coordinates = station.place
         if not station.geographic:
             return coordinates["x"], coordinates.get("y", 0.0), coordinates["z"]
         return self._on_earth(coordinates)
 
-    def _position(self, position: Any, *key: str | int) -> Place:
+    def _position(self, position: Any, *key: str | int) -> Coordinates:
         if hasattr(position, "longitude"):
             degrees = position.model_dump()
             return self._inside(self._on_earth(degrees), *key, degrees=degrees)
         return self._inside(_xyz(position), *key)
 
-    def _on_earth(self, degrees: Degrees) -> Place:
+    def _on_earth(self, degrees: Degrees) -> Coordinates:
         assert self._projection is not None  # the rules of the scenario, and `_stations`
         x, y = self._projection.to_grid(degrees["longitude"], degrees["latitude"])
         return float(x), float(y), degrees.get("depth", 0.0) + self._grid.origin[2]
 
-    def _inside(self, position: Place, *key: str | int, degrees: Degrees | None = None) -> Place:
+    def _inside(
+        self, position: Coordinates, *key: str | int, degrees: Degrees | None = None
+    ) -> Coordinates:
         if problem := self._outside(position, degrees or {}):
             raise self._scenario.mistake(*key, problem=problem)
         return position
 
-    def _outside(self, position: Place, degrees: Degrees) -> str:
+    def _outside(self, position: Coordinates, degrees: Degrees) -> str:
         """Describe where a position lies outside the grid, "" if inside.
 
         Where another reading of its degrees lies inside, the message names that.
@@ -240,7 +241,7 @@ class Geometry:
                 return f"{problem}; with {reading} it lies inside"
         return problem
 
-    def _beyond(self, position: Place) -> str:
+    def _beyond(self, position: Coordinates) -> str:
         for axis in self._grid.axes:
             a = AXES.index(axis)
             low, high = self._grid.limits(axis)
@@ -252,7 +253,7 @@ class Geometry:
                 )
         return ""
 
-    def _mistakes(self, key: Key, problems: Iterable[str]) -> ScenarioError:
+    def _mistakes(self, key: KeyPath, problems: Iterable[str]) -> ScenarioError:
         """Return the error of several problems at one key."""
         errors = [self._scenario.mistake(*key, problem=problem) for problem in problems]
         return ScenarioError(*(message for error in errors for message in error.messages))
@@ -269,12 +270,12 @@ def _otherwise(degrees: Degrees) -> Iterator[tuple[str, float, float]]:
         yield "a latitude of the opposite sign (south is negative)", longitude, -latitude
 
 
-def _floats(position) -> Place:
+def _floats(position) -> Coordinates:
     x, y, z = (float(p) for p in position)
     return x, y, z
 
 
-def _xyz(position: Any) -> Place:
+def _xyz(position: Any) -> Coordinates:
     return position.x, position.y or 0.0, position.z
 
 

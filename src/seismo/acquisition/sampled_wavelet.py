@@ -24,7 +24,7 @@ _EXPECTED = "expected a column of values, or columns of time in s and value"
 
 
 @dataclass(frozen=True, eq=False)
-class Samples:
+class WaveletSamples:
     """A natural cubic spline through values (n) at times (n) s."""
 
     time: np.ndarray
@@ -55,7 +55,7 @@ class Samples:
         return k, step, 1.0 - b, b, (t >= self.time[0]) & (t <= self.time[-1])
 
 
-def read_samples(spec: Any, base: Path | None) -> Samples:
+def read_samples(spec: Any, base: Path | None) -> WaveletSamples:
     """Read the file of a wavelet (`spec.path`, `spec.interval`), relative to `base`.
 
     A file that has not changed since is not read again.
@@ -69,7 +69,7 @@ def read_samples(spec: Any, base: Path | None) -> Samples:
 
 
 @lru_cache(maxsize=8)
-def _read(path: Path, interval: float | None, changed: object) -> Samples:
+def _read(path: Path, interval: float | None, changed: object) -> WaveletSamples:
     table = _read_table(path)
     has_times = table.shape[1] == 2
     if not has_times and interval is None:
@@ -83,7 +83,7 @@ def _read(path: Path, interval: float | None, changed: object) -> Samples:
     amplitudes = np.ascontiguousarray(table[:, -1])
     if problem := _beyond_reason(time, amplitudes):
         raise ModelError(f"{path}: {problem}", "path" if has_times else "interval")
-    return Samples(time, amplitudes, _natural_curvature(time, amplitudes))
+    return WaveletSamples(time, amplitudes, _natural_curvature(time, amplitudes))
 
 
 def _beyond_reason(time: np.ndarray, amplitudes: np.ndarray) -> str:

@@ -23,7 +23,7 @@ from typing import Any
 
 import numpy as np
 
-from seismo.acquisition.sampled_wavelet import Samples, read_samples
+from seismo.acquisition.sampled_wavelet import WaveletSamples, read_samples
 from seismo.acquisition.wavelet_shapes import FLOOR, SHAPES, WaveletShape
 
 
@@ -107,7 +107,7 @@ def _delay(spec: Any, shape: WaveletShape) -> float:
 
 
 @lru_cache(maxsize=8)
-def _from_samples(samples: Samples) -> WaveletShape:
+def _from_samples(samples: WaveletSamples) -> WaveletShape:
     start = float(samples.time[0])
     end = float(samples.time[-1])
     points = max(4096, 2 * samples.time.size)

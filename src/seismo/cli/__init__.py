@@ -23,7 +23,7 @@ from seismo.cli import machines, runs
 from seismo.cli.arguments import (
     BackendName,
     DeviceNumber,
-    Force,
+    ForceOption,
     GpuCountOption,
     ResultsFile,
     ScenarioFile,
@@ -252,7 +252,7 @@ def _picture(output: Path | None, name: str, count: int) -> Path | None:
 @app.command()
 def new(
     name: Annotated[str, typer.Argument(metavar="NAME", help="Name of the scenario.")],
-    force: Force = False,
+    force: ForceOption = False,
 ) -> None:
     """Write a commented scenario to start from, NAME.yaml in the current folder."""
     from seismo.output.atomic_file import write_new

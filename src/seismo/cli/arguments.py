@@ -46,10 +46,10 @@ TimeLimit = Annotated[
         metavar="DURATION", help="Stop at a checkpoint before this is over, such as '4 h'."
     ),
 ]
-Force = Annotated[
+ForceOption = Annotated[
     bool, typer.Option("--force", help="Replace a file of this name that reads otherwise.")
 ]
-Profiled = Annotated[
+ProfileOption = Annotated[
     bool, typer.Option("--profile", help="Write a timeline beside the results (a Chrome trace).")
 ]
 Quiet = Annotated[bool, typer.Option("--quiet", "-q", help="Say nothing but errors.")]

@@ -14,9 +14,9 @@ import typer
 from seismo.cli.arguments import (
     BackendName,
     DeviceNumber,
-    Force,
+    ForceOption,
     GpuCountOption,
-    Profiled,
+    ProfileOption,
     ProgressShare,
     Quiet,
     ResumeOption,
@@ -54,7 +54,7 @@ def run(
     ] = None,
     time_limit: TimeLimit = None,
     progress: ProgressShare = 5,
-    profile: Profiled = False,
+    profile: ProfileOption = False,
 ) -> None:
     """Run a scenario and write its results. Under mpiexec or srun, on all ranks together."""
     from seismo.backends.communicator import join
@@ -78,7 +78,7 @@ def resume(
     quiet: Quiet = False,
     time_limit: TimeLimit = None,
     progress: ProgressShare = 5,
-    profile: Profiled = False,
+    profile: ProfileOption = False,
 ) -> None:
     """Go on with an unfinished run from its last checkpoint. As `run`, on any number of ranks."""
     from seismo.backends.communicator import join
@@ -137,7 +137,7 @@ def submit(
     dry_run: Annotated[
         bool, typer.Option("--dry-run", help="Write the batch script, and submit nothing.")
     ] = False,
-    force: Force = False,
+    force: ForceOption = False,
 ) -> None:
     """Write a batch script for SLURM that runs a scenario to its end, and submit it."""
     from seismo.runs import batch as jobs

@@ -28,7 +28,7 @@ from seismo.exact.laplace import Spectrum, transform
 from seismo.exact.layered_plane import decay_length, groups
 from seismo.exact.medium import Medium
 from seismo.exact.stack import PSV_SOURCES, SH_SOURCES, Stack, solve
-from seismo.exact.wavenumber import Path, paths
+from seismo.exact.wavenumber import IntegrationPath, paths
 
 # Order and shape of the azimuthal weights, the columns of every field below.
 _ORDERS = np.array([0, 1, 1, 2, 2])
@@ -202,7 +202,7 @@ def _to_axes(polar: np.ndarray, azimuths: np.ndarray) -> np.ndarray:
 class _Hankel:
     """The Hankel transforms over one path for one receiver at offset r [m]."""
 
-    path: Path
+    path: IntegrationPath
     used: np.ndarray  # which of the azimuthal weights the columns are
     r: float
     azimuth: float
@@ -237,7 +237,9 @@ class _Hankel:
         return total
 
 
-def _bessel(path: Path, z: np.ndarray) -> list[tuple[np.ndarray, np.ndarray, np.ndarray]]:
+def _bessel(
+    path: IntegrationPath, z: np.ndarray
+) -> list[tuple[np.ndarray, np.ndarray, np.ndarray]]:
     """Return J_m(z), J_m(z)/z and J_m'(z) for m = 0, 1, 2, or their parts on a ray."""
     function = {0: jv, 1: hankel1, -1: hankel2}[path.travelling]
     half = 0.5 if path.travelling else 1.0

@@ -18,7 +18,7 @@ from seismo.exact import whole_space
 from seismo.exact.laplace import Spectrum, transform
 from seismo.exact.medium import Medium
 from seismo.exact.stack import Stack, solve
-from seismo.exact.wavenumber import Path, paths, steep
+from seismo.exact.wavenumber import IntegrationPath, paths, steep
 
 # Parity in k of W for each of PSV_SOURCES (U has the other one).
 _EVEN = np.array([False, True, True, False, True])
@@ -144,7 +144,7 @@ def _scattered(
     return result
 
 
-def _transform(path: Path, field: np.ndarray, x: np.ndarray) -> np.ndarray:
+def _transform(path: IntegrationPath, field: np.ndarray, x: np.ndarray) -> np.ndarray:
     """Return the inverse Fourier transform (receiver, 2) of the fields (k, 2, parity)."""
     even = field[..., 0]
     odd = field[..., 1]

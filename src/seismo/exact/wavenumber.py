@@ -19,7 +19,7 @@ _REACH = 34.0  # exp(-34) = 2e-15
 
 
 @dataclass(frozen=True)
-class Path:
+class IntegrationPath:
     """Nodes k (node) with weights; travelling is 0 for the axis, +1 or -1 for the two rays."""
 
     k: np.ndarray
@@ -27,7 +27,9 @@ class Path:
     travelling: int
 
 
-def paths(s: complex, speeds: list[float], offsets: np.ndarray, depths: np.ndarray) -> list[Path]:
+def paths(
+    s: complex, speeds: list[float], offsets: np.ndarray, depths: np.ndarray
+) -> list[IntegrationPath]:
     """Return the paths of integration for receivers that share one kind of path.
 
     offsets (receiver) m horizontal; depths (receiver) m: the vertical way over which f decays;
@@ -40,15 +42,15 @@ def paths(s: complex, speeds: list[float], offsets: np.ndarray, depths: np.ndarr
     step = min(2.0 * s.real / fastest, 6.0 / max(offsets.max(), 1e-3 * depths.max()))
     if steep(offsets, depths).all():
         end = corner + _REACH / depths.min()
-        return [Path(*_panels(_edges(corner, end, step, 6.0 / distance.max())), 0)]
+        return [IntegrationPath(*_panels(_edges(corner, end, step, 6.0 / distance.max())), 0)]
     corner = max(corner, 2.0 / offsets.min())
     k, weights = _panels(_edges(corner, corner, step, step))
-    result = [Path(k, weights, 0)]
+    result = [IntegrationPath(k, weights, 0)]
     length = np.sqrt(2) * _REACH / distance.min()
     tail, tail_weights = _panels(_growing(length, min(6.0 / distance.max(), corner / 4)))
     for sign in (1, -1):
         rotation = np.exp(0.25j * np.pi * sign)
-        result.append(Path(corner + rotation * tail, rotation * tail_weights, sign))
+        result.append(IntegrationPath(corner + rotation * tail, rotation * tail_weights, sign))
     return result
 
 

@@ -7,9 +7,9 @@ from dataclasses import dataclass, field
 
 import numpy as np
 
-from seismo.model.layered import Bounds, Fields
+from seismo.model.layered import Bounds, ParameterFields
 
-Interval = tuple[float, float] | None
+AxisInterval = tuple[float, float] | None
 _FAR = 1e9  # m: beyond all grids
 
 
@@ -17,9 +17,9 @@ _FAR = 1e9  # m: beyond all grids
 class Block:
     """A box with its faces; an axis without an interval is covered whole."""
 
-    z: Interval
-    y: Interval
-    x: Interval
+    z: AxisInterval
+    y: AxisInterval
+    x: AxisInterval
     values: Mapping[str, float]
     parameters: frozenset[str] = field(default=frozenset())
 
@@ -29,11 +29,13 @@ class Block:
         return self.y is None and self.x is None
 
     @property
-    def extent(self) -> Mapping[str, Interval]:
+    def extent(self) -> Mapping[str, AxisInterval]:
         """From where to where it goes in m, by axis; None along an axis without end."""
         return {"z": self.z, "y": self.y, "x": self.x}
 
-    def paint(self, fields: Fields, z: np.ndarray, y: np.ndarray | None, x: np.ndarray) -> None:
+    def paint(
+        self, fields: ParameterFields, z: np.ndarray, y: np.ndarray | None, x: np.ndarray
+    ) -> None:
         """Overwrite the inside, faces included."""
         inside = np.ones((), bool)
         for interval, coordinate in zip((self.z, self.y, self.x), (z, y, x), strict=True):
@@ -66,12 +68,14 @@ class Sphere:
     layered: bool = False
 
     @property
-    def extent(self) -> Mapping[str, Interval]:
+    def extent(self) -> Mapping[str, AxisInterval]:
         """From where to where it goes in m, by axis."""
         centre = {"z": self.z, "y": self.y, "x": self.x}
         return {axis: (c - self.radius, c + self.radius) for axis, c in centre.items()}
 
-    def paint(self, fields: Fields, z: np.ndarray, y: np.ndarray | None, x: np.ndarray) -> None:
+    def paint(
+        self, fields: ParameterFields, z: np.ndarray, y: np.ndarray | None, x: np.ndarray
+    ) -> None:
         """Overwrite the inside."""
         square = (z - self.z) ** 2 + (x - self.x) ** 2
         if y is not None:
@@ -105,12 +109,14 @@ class Polygon:
     layered: bool = False
 
     @property
-    def extent(self) -> Mapping[str, Interval]:
+    def extent(self) -> Mapping[str, AxisInterval]:
         """From where to where it goes in m, by axis; along y without end."""
         x, z = zip(*self.points, strict=True)
         return {"z": (min(z), max(z)), "x": (min(x), max(x))}
 
-    def paint(self, fields: Fields, z: np.ndarray, y: np.ndarray | None, x: np.ndarray) -> None:
+    def paint(
+        self, fields: ParameterFields, z: np.ndarray, y: np.ndarray | None, x: np.ndarray
+    ) -> None:
         """Overwrite the inside, upper edges included."""
         inside = np.zeros((), bool)
         for x0, z0, x1, z1 in self._edges():

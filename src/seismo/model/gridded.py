@@ -18,7 +18,7 @@ from typing import Any
 import numpy as np
 
 from seismo.errors import ModelError
-from seismo.model.layered import Bounds, Fields
+from seismo.model.layered import Bounds, ParameterFields
 
 AXES = "zyx"
 GENTLE = 1.1  # ratio of densities at neighbouring points that makes no contact
@@ -184,7 +184,9 @@ class Gridded:
         """Whether every file varies along the axis z only."""
         return all(grid.axes == "z" for grid in self.thin.values())
 
-    def paint(self, fields: Fields, z: np.ndarray, y: np.ndarray | None, x: np.ndarray) -> None:
+    def paint(
+        self, fields: ParameterFields, z: np.ndarray, y: np.ndarray | None, x: np.ndarray
+    ) -> None:
         """Overwrite everything."""
         share = self.solid.at(z, y, x) if self.solid else np.zeros(())
         between = (share > _ROUNDING) & (share < 1.0 - _ROUNDING)

@@ -21,7 +21,7 @@ from seismo.scenario.model_parts import COLUMNS
 
 SMOOTH = 0.02  # relative change within a box that is left to the value at its middle
 
-Fields = dict[str, np.ndarray]
+ParameterFields = dict[str, np.ndarray]
 Bounds = tuple[np.ndarray, np.ndarray | None, np.ndarray]  # z, y, x of one side of boxes
 
 
@@ -36,7 +36,9 @@ class EarthPart(Protocol):
     def layered(self) -> bool:
         """Whether it varies with z only."""
 
-    def paint(self, fields: Fields, z: np.ndarray, y: np.ndarray | None, x: np.ndarray) -> None:
+    def paint(
+        self, fields: ParameterFields, z: np.ndarray, y: np.ndarray | None, x: np.ndarray
+    ) -> None:
         """Overwrite the fields given (broadcast shape of z, y, x) where the part has values."""
 
     def uneven(self, low: Bounds, high: Bounds) -> np.ndarray:
@@ -55,7 +57,9 @@ class Uniform:
         """Names of the parameters it sets."""
         return frozenset(self.values)
 
-    def paint(self, fields: Fields, z: np.ndarray, y: np.ndarray | None, x: np.ndarray) -> None:
+    def paint(
+        self, fields: ParameterFields, z: np.ndarray, y: np.ndarray | None, x: np.ndarray
+    ) -> None:
         """Overwrite everything."""
         for name in self.values.keys() & fields.keys():
             fields[name][...] = self.values[name]
@@ -78,7 +82,9 @@ class Water:
         """Names of the parameters it sets; none of them everywhere."""
         return frozenset()
 
-    def paint(self, fields: Fields, z: np.ndarray, y: np.ndarray | None, x: np.ndarray) -> None:
+    def paint(
+        self, fields: ParameterFields, z: np.ndarray, y: np.ndarray | None, x: np.ndarray
+    ) -> None:
         """Overwrite what lies above the sea bed."""
         for name in self.values.keys() & fields.keys():
             np.copyto(fields[name], self.values[name], where=z < self.depth)
@@ -126,7 +132,9 @@ class DepthProfile:
         }  # fmt: skip
         return keys.get(self.listed, (name,))
 
-    def paint(self, fields: Fields, z: np.ndarray, y: np.ndarray | None, x: np.ndarray) -> None:
+    def paint(
+        self, fields: ParameterFields, z: np.ndarray, y: np.ndarray | None, x: np.ndarray
+    ) -> None:
         """Overwrite everything."""
         for name in self.values.keys() & fields.keys():
             fields[name][...] = self.at(name, z)

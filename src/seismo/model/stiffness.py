@@ -29,7 +29,7 @@ from seismo.model.extremes import Extremes
 ORDINARY = 3.0  # contrast of density below which the sideways variation of an earth is not sampled
 _SLAB = 1 << 21  # nodes sampled at a time
 
-Arrays = Mapping[str, np.ndarray]
+MediumArrays = Mapping[str, np.ndarray]
 
 
 def excess(
@@ -76,7 +76,7 @@ def excess(
     return ratio if ratio > 1.0 + 1e-9 else 1.0
 
 
-def _bounds(m: Arrays, grid: Grid, first: np.ndarray) -> np.ndarray:
+def _bounds(m: MediumArrays, grid: Grid, first: np.ndarray) -> np.ndarray:
     """Return the bound over the squared symbol of spacing 1, largest of a node's velocities.
 
     Args:
@@ -109,7 +109,7 @@ def _bounds(m: Arrays, grid: Grid, first: np.ndarray) -> np.ndarray:
     return bound
 
 
-def _stiffness(m: Arrays, a: str, b: str) -> np.ndarray:
+def _stiffness(m: MediumArrays, a: str, b: str) -> np.ndarray:
     """Return c_ab of a medium that is transversely isotropic about z."""
     if "p_modulus" in m:
         return m["p_modulus"]
@@ -118,7 +118,7 @@ def _stiffness(m: Arrays, a: str, b: str) -> np.ndarray:
     return m["c13"] if "z" in (a, b) else m["c11"] - 2 * m["c66"]
 
 
-def _lightness(m: Arrays, axes: list[str]) -> np.ndarray:
+def _lightness(m: MediumArrays, axes: list[str]) -> np.ndarray:
     """Return <1 / rho> of cells in which fluids meet, 0 elsewhere.
 
     It is the largest eigenvalue of the tensor B (`seismo.model.effective_density`), whose others
@@ -130,7 +130,7 @@ def _lightness(m: Arrays, axes: list[str]) -> np.ndarray:
     return np.nan_to_num((trace - 1.0 / m["rho"]) / (len(axes) - 1))
 
 
-def _shear(m: Arrays, a: str, b: str) -> np.ndarray:
+def _shear(m: MediumArrays, a: str, b: str) -> np.ndarray:
     """Return mu_ab on the nodes."""
     if "p_modulus" in m:
         return np.zeros_like(m["p_modulus"])

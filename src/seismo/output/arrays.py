@@ -1,16 +1,14 @@
-"""Named arrays of a results file, read when asked for.
+"""Named arrays of a results file, read on access.
 
 A group of the file becomes a mapping from names to arrays: ``xarray.DataArray`` with named axes
-and units where xarray is installed, plain NumPy arrays elsewhere. Only what is indexed is read,
-so that a volume series larger than the memory can be walked through frame by frame. Symbolic
-and external links are not followed: a results file speaks for itself only.
+and units where xarray is installed, NumPy arrays elsewhere. Only the indexed part is read: series
+may exceed the memory. Links are not followed.
 """
 
 from __future__ import annotations
 
 import contextlib
 import difflib
-import re
 from collections.abc import Iterable, Iterator, Mapping
 from functools import partial
 from typing import Any
@@ -20,16 +18,15 @@ import numpy as np
 
 from seismo.errors import ScenarioError
 from seismo.output.chunks import stored_chunks
+from seismo.output.quantities import rank
 from seismo.output.selection import select
 
-# HDF5 keeps names in alphabetical order; people expect this one (what matches first).
-_ORDER = (r"vp", r"vs", r"rho", r"p|pressure", r"v[xyz]", r"u[xyz]", r"a[xyz]", r"s[xyz]{2}", r".*")
-_INDEX = "{!r} is no number or slice; the number of a name is its place in `shots` or `codes`"
+_INDEX = "{!r} is not an integer or slice; the index of a name is that in `shots` or `codes`"
 AGAIN = "copy it again, or run again"
 
 
 class UnknownNameError(ScenarioError, KeyError):
-    """A name that a results file does not hold."""
+    """A name that is not in a results file."""
 
     def __str__(self) -> str:
         """Show the message itself, where KeyError would show its quoted form."""
@@ -37,23 +34,23 @@ class UnknownNameError(ScenarioError, KeyError):
 
 
 class NamedArrays(Mapping[str, Any]):
-    """The arrays of one group by name; indexing reads one of them whole."""
+    """The arrays of one group by name; indexing reads one of them completely."""
 
     def __init__(self, group: h5py.Group | None, name: str) -> None:
-        """Look up what the group holds without reading it."""
+        """Look up the content of the group without reading it."""
         self.name = name
         self._group = group
         datasets = dict(children(group, h5py.Dataset))
-        arrays = sorted(datasets, key=lambda k: (_rank(k), k))
+        arrays = sorted(datasets, key=lambda k: (rank(k), k))
         self._arrays = {k: datasets[k] for k in arrays if datasets[k].ndim > 1}
         self._columns = {k: d for k, d in datasets.items() if d.ndim == 1}
 
     def __getitem__(self, name: str) -> Any:
         """Read one array: an xarray.DataArray when xarray is installed, else numpy.ndarray."""
-        values = self.values_of(name)
+        array = self.values_of(name)
         with contextlib.suppress(ImportError):
-            return self._labelled(name, values)
-        return values
+            return self._labelled(name, array)
+        return array
 
     def __iter__(self) -> Iterator[str]:
         """Walk through the names of the arrays."""
@@ -69,14 +66,14 @@ class NamedArrays(Mapping[str, Any]):
         return f"<{type(self).__name__} {self.name}: {inside}>"
 
     def values_of(self, name: str, index: Any = ...) -> np.ndarray:
-        """Read one array, or the part `index` of it, as NumPy would take it.
+        """Read one array, or its part `index`, with the indexing rules of NumPy.
 
         Raises:
-            ScenarioError: there is no such array or part of it, or the file is damaged.
+            ScenarioError: there is no such array or index, or the file is damaged.
         """
         dataset = self._dataset(name)
         with reading(dataset):
-            self._hold_to_shape(name, index)
+            self._check_index(name, index)
         return select(partial(read, dataset), self.shape(name), index)
 
     def unit(self, name: str) -> str:
@@ -99,27 +96,27 @@ class NamedArrays(Mapping[str, Any]):
             return self._dataset(array).attrs.get(attribute)
 
     def stored(self, name: str) -> list[int]:
-        """List the shots (or times) of an array of which something is stored; others are NaN."""
+        """List the shots (or times) of an array with stored values; others are NaN."""
         dataset = self._dataset(name)
         with reading(dataset):
-            places = stored_chunks(dataset.id) if dataset.chunks else np.ndindex(len(dataset))
-            return sorted({place[0] for place in places})
+            corners = stored_chunks(dataset.id) if dataset.chunks else np.ndindex(len(dataset))
+            return sorted({corner[0] for corner in corners})
 
     def column(self, name: str) -> np.ndarray | None:
         """Read a coordinate such as x, time or receiver; None where it is absent."""
         return read(self._columns[name]) if name in self._columns else None
 
     def numbers(self, name: str) -> np.ndarray:
-        """Read a coordinate that is there in every sound file.
+        """Read a coordinate of numbers that every undamaged file has.
 
         Raises:
-            ScenarioError: it is missing, or no numbers.
+            ScenarioError: it is missing, or not numeric.
         """
-        values = self.column(name)
-        if values is None or values.dtype.kind not in "fiu":
-            place = _place(self._group) if self._group else self.name
-            raise ScenarioError(f"{place}: {name} is missing, the file is damaged; {AGAIN}")
-        return values
+        coordinate = self.column(name)
+        if coordinate is None or coordinate.dtype.kind not in "fiu":
+            location = _place(self._group) if self._group else self.name
+            raise ScenarioError(f"{location}: {name} is missing, the file is damaged; {AGAIN}")
+        return coordinate
 
     @property
     def columns(self) -> tuple[str, ...]:
@@ -129,31 +126,31 @@ class NamedArrays(Mapping[str, Any]):
     def _dataset(self, name: str) -> h5py.Dataset:
         return choose(self._arrays, name, self.name)
 
-    def _hold_to_shape(self, name: str, index: Any) -> None:
-        """Refuse what NumPy refuses of an array of this shape: h5py fails as on a damaged file."""
+    def _check_index(self, name: str, index: Any) -> None:
+        """Raise for an index that NumPy refuses: h5py's errors look like those of damaged files."""
         shape = self.shape(name)
         try:
             _ = np.broadcast_to(np.int8(0), shape)[index]
         except IndexError as error:
             axes = zip(self.dimensions(name), shape, strict=True)
-            held = listed(f"{axis} 0 to {n - 1}" if n else f"no {axis}" for axis, n in axes)
+            extent = listed(f"{axis} 0 to {n - 1}" if n else f"no {axis}" for axis, n in axes)
             reason = _INDEX.format(index) if "only integers" in str(error) else error
-            raise ScenarioError(f"{self.name}: {name} has {held}: {reason}") from None
+            raise ScenarioError(f"{self.name}: {name} has {extent}: {reason}") from None
 
-    def _labelled(self, name: str, values: np.ndarray) -> Any:
+    def _labelled(self, name: str, array: np.ndarray) -> Any:
         import xarray
 
         dimensions = self.dimensions(name)
-        sizes = dict(zip(dimensions, values.shape, strict=True))
+        sizes = dict(zip(dimensions, array.shape, strict=True))
         coordinates = {}
         for column, dataset in self._columns.items():
             with reading(dataset):
-                along = column if column in sizes else _scale_name(dataset.dims[0])
-            if sizes.get(along) == dataset.shape[0]:
+                dimension = column if column in sizes else _scale_name(dataset.dims[0])
+            if sizes.get(dimension) == dataset.shape[0]:
                 unit = text_attribute(dataset, "units")
-                coordinates[column] = (along, read(dataset), {"units": unit} if unit else {})
-        words = {"units": self.unit(name), "long_name": str(self.attribute(name, "long_name"))}
-        return xarray.DataArray(values, coordinates, dimensions, name=name, attrs=words)
+                coordinates[column] = (dimension, read(dataset), {"units": unit} if unit else {})
+        attributes = {"units": self.unit(name), "long_name": str(self.attribute(name, "long_name"))}
+        return xarray.DataArray(array, coordinates, dimensions, name=name, attrs=attributes)
 
 
 class TraceSet(NamedArrays):
@@ -191,7 +188,7 @@ class TraceSet(NamedArrays):
 
 
 class _Frames(NamedArrays):
-    """Arrays of one frame after the other, each over the axes of a cut through the grid."""
+    """Arrays of frames, each over the axes of a slice of the grid."""
 
     @property
     def axes(self) -> dict[str, np.ndarray]:
@@ -200,10 +197,12 @@ class _Frames(NamedArrays):
 
     @property
     def plane(self) -> dict[str, float]:
-        """The axis that was cut and where (m), empty for the whole grid."""
+        """The axis across the plane and its position (m), empty for the full grid."""
         with reading(self._group):
-            found = {a: self._group.attrs.get(f"plane_{a}") for a in "xyz"} if self._group else {}
-            return {axis: float(value) for axis, value in found.items() if value is not None}
+            positions = (
+                {a: self._group.attrs.get(f"plane_{a}") for a in "xyz"} if self._group else {}
+            )
+            return {axis: float(value) for axis, value in positions.items() if value is not None}
 
 
 class MapSet(_Frames):
@@ -262,10 +261,10 @@ class Wavelets(NamedArrays):
 
 
 class TelemetryRecord(NamedArrays):
-    """How a run went by the clock on the wall: quantity -> (time)."""
+    """Performance of a run over wall-clock time: quantity -> (time)."""
 
     def __init__(self, group: h5py.Group | None, name: str) -> None:
-        """Look up what the group holds: all but the time are arrays, though of one axis."""
+        """Look up the content of the group: all but the time are arrays, of one axis."""
         super().__init__(group, name)
         self._arrays = {k: d for k, d in self._columns.items() if k != "time"}
         self._columns = {k: d for k, d in self._columns.items() if k == "time"}
@@ -288,18 +287,18 @@ def children(group: h5py.Group | None, kind: type) -> Iterator[tuple[str, Any]]:
                     yield name, member
 
 
-def choose(found: Mapping[str, Any], name: str, where: str) -> Any:
-    """Return ``found[name]``, or raise naming what there is and the nearest spelling."""
-    if name in found:
-        return found[name]
-    near = difflib.get_close_matches(name, found, 1)
-    hint = f"; did you mean {near[0]!r}?" if near else ""
-    raise UnknownNameError(f"{where}: there is no {name!r} (there is: {listed(found)}){hint}")
+def choose(available: Mapping[str, Any], name: str, where: str) -> Any:
+    """Return ``available[name]``; raise with all names and the closest match otherwise."""
+    if name in available:
+        return available[name]
+    close_matches = difflib.get_close_matches(name, available, 1)
+    hint = f"; did you mean {close_matches[0]!r}?" if close_matches else ""
+    raise UnknownNameError(f"{where}: there is no {name!r} (available: {listed(available)}){hint}")
 
 
 def listed(names: Iterable[str]) -> str:
     """Join names for a message."""
-    return ", ".join(names) or "nothing"
+    return ", ".join(names) or "none"
 
 
 def read(dataset: h5py.Dataset, index: Any = ...) -> np.ndarray:
@@ -311,19 +310,19 @@ def read(dataset: h5py.Dataset, index: Any = ...) -> np.ndarray:
 
 
 def text_attribute(item: h5py.HLObject | None, name: str) -> str:
-    """Return a text attribute, empty where it is absent; what is no UTF-8 in it is replaced."""
+    """Return a text attribute, "" if absent; bytes that are not UTF-8 are replaced."""
     if item is None:
         return ""
     with reading(item):
         value = item.attrs.get(name, "")
-    # What it cannot decode h5py hides in surrogates, which no figure can draw.
+    # h5py decodes other bytes to surrogates, which figures cannot draw.
     raw = value if isinstance(value, bytes) else str(value).encode("utf-8", "surrogateescape")
     return raw.decode("utf-8", "replace")
 
 
 @contextlib.contextmanager
 def reading(item: h5py.HLObject | None) -> Iterator[None]:
-    """Turn what h5py raises on a damaged file into one line that names it and the item."""
+    """Turn errors of h5py on a damaged file into one line with the file and the item."""
     try:
         yield
     except ScenarioError:
@@ -340,12 +339,8 @@ def _place(item: h5py.HLObject) -> str:
     return f"{item.file.filename}: {item.name}"
 
 
-def _rank(name: str) -> int:
-    return next(k for k, pattern in enumerate(_ORDER) if re.fullmatch(pattern, name, re.DOTALL))
-
-
 def _scale_name(dimension: Any) -> str:
-    # As it calls itself: to find its name HDF5 walks through the file, up to what is damaged in it.
+    # The name stored in the scale: HDF5 would search the file for its path, damaged parts included.
     return str(dimension.keys()[0])
 
 
@@ -356,5 +351,5 @@ def _axes(arrays: NamedArrays, skip: int) -> dict[str, np.ndarray]:
     return {}
 
 
-def _strings(values: np.ndarray | None) -> list[str]:
-    return [] if values is None else [str(value) for value in values]
+def _strings(texts: np.ndarray | None) -> list[str]:
+    return [] if texts is None else [str(value) for value in texts]

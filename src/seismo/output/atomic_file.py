@@ -82,17 +82,17 @@ class HiddenFile:
     def readinto(self, target: memoryview) -> int:
         """Fill `target` from here."""
         view = memoryview(target).cast("B")
-        found = os.pread(self._descriptor, len(view), self._position)
-        view[: len(found)] = found
-        self._position += len(found)
-        return len(found)
+        data = os.pread(self._descriptor, len(view), self._position)
+        view[: len(data)] = data
+        self._position += len(data)
+        return len(data)
 
     def read(self, size: int = -1) -> bytes:
         """Return up to `size` bytes from here (h5py takes this for the mark of a file)."""
         length = self.size - self._position if size < 0 else size
-        found = os.pread(self._descriptor, max(0, length), self._position)
-        self._position += len(found)
-        return found
+        data = os.pread(self._descriptor, max(0, length), self._position)
+        self._position += len(data)
+        return data
 
     def truncate(self, size: int) -> int:
         """Set the length of the file, or remember why not."""
@@ -139,7 +139,7 @@ def sync_folder(path: Path) -> None:
             os.close(folder)
 
 
-def write_whole(path: Path, data: bytes) -> None:
+def write_file(path: Path, data: bytes) -> None:
     """Write a small file that exists whole or not at all.
 
     Raises:
@@ -168,7 +168,7 @@ def write_new(path: Path, text: str, replace: bool = False) -> None:
     try:
         if not replace and final.exists() and final.read_bytes() != data:
             raise ScenarioError(f"{path}: is there, and reads otherwise; --force replaces it")
-        write_whole(final, data)
+        write_file(final, data)
     except OSError as error:
         raise refusal(path, error) from error
 

@@ -34,7 +34,7 @@ _HEADER = "header.json"
 _DAMAGE = (OSError, zipfile.BadZipFile, zlib.error, EOFError, ValueError, LookupError,
            NotImplementedError, RuntimeError)  # fmt: skip
 
-Arrays = Mapping[str, Any]  # of the backend's, contiguous along their first axis
+BackendArrays = Mapping[str, Any]  # of the backend's, contiguous along their first axis
 State = Mapping[str, CheckpointArray]
 
 
@@ -61,8 +61,8 @@ def write(folder: Path, done: int, facts: Mapping[str, Any], state: State, fetch
     try:
         with zipfile.ZipFile(cast(Any, file), "w") as archive:
             archive.writestr(zipfile.ZipInfo(_HEADER), sealed(header))
-            for name, part in _blocks({name: held.array for name, held in state.items()}):
-                data = np.ascontiguousarray(fetch(part))
+            for name, rows in _blocks({name: entry.array for name, entry in state.items()}):
+                data = np.ascontiguousarray(fetch(rows))
                 with archive.open(zipfile.ZipInfo(name), "w", force_zip64=True) as member:
                     member.write(data.data)
                 if file.error is not None:
@@ -76,14 +76,14 @@ def write(folder: Path, done: int, facts: Mapping[str, Any], state: State, fetch
     except BaseException:
         file.discard()
         raise
-    for old in found(folder)[KEPT:]:
+    for old in checkpoint_files(folder)[KEPT:]:
         old.unlink(missing_ok=True)
 
 
-def found(folder: Path) -> list[Path]:
+def checkpoint_files(folder: Path) -> list[Path]:
     """List the checkpoints in a folder, newest first; a folder of such a name is none."""
-    named = sorted(folder.glob("checkpoint-*.zip"), reverse=True)
-    return [path for path in named if path.is_symlink() or not path.is_dir()]
+    paths = sorted(folder.glob("checkpoint-*.zip"), reverse=True)
+    return [path for path in paths if path.is_symlink() or not path.is_dir()]
 
 
 def header_of(path: Path) -> dict[str, Any]:
@@ -121,7 +121,7 @@ def verify(path: Path) -> None:
         raise DamagedError(f"{path}: is damaged: wrong sum of {wrong}")
 
 
-def fill(paths: Sequence[Path], own: Path, state: State, put: Callable) -> None:
+def fill(paths: Sequence[Path], own_path: Path, state: State, put: Callable) -> None:
     """Put the numbers of a checkpoint in arrays.
 
     Where the file of this rank has the same arrays they come back as they were; else from wherever
@@ -132,11 +132,11 @@ def fill(paths: Sequence[Path], own: Path, state: State, put: Callable) -> None:
     """
     layout = json.loads(json.dumps(_layout(state)))
     try:
-        header = header_of(own) if own in paths else {}
+        header = header_of(own_path) if own_path in paths else {}
         if all(header.get(key) == value for key, value in layout.items()):
-            _fill_alike(own, {name: held.array for name, held in state.items()}, put)
+            _fill_same_layout(own_path, {name: entry.array for name, entry in state.items()}, put)
         else:
-            _fill_by_place(paths, state, put)
+            _fill_by_index(paths, state, put)
     except _DAMAGE as error:
         raise _damaged(paths[0], error) from error
 
@@ -145,26 +145,26 @@ def _layout(state: State) -> dict[str, Any]:
     """Return types, shapes and places of arrays."""
     return {
         "arrays": {name: [str(a.dtype), list(a.shape)] for name, (a, _) in state.items()},
-        "places": {name: [asdict(p) for p in held.blocks] for name, held in state.items()},
+        "places": {name: [asdict(p) for p in entry.blocks] for name, entry in state.items()},
     }
 
 
-def _fill_alike(path: Path, arrays: Arrays, put: Callable) -> None:
+def _fill_same_layout(path: Path, arrays: BackendArrays, put: Callable) -> None:
     with zipfile.ZipFile(path) as archive:
-        for name, part in _blocks(arrays):
-            data = np.frombuffer(archive.read(name), part.dtype)
-            part[:] = put(data.reshape(part.shape))
+        for name, rows in _blocks(arrays):
+            data = np.frombuffer(archive.read(name), rows.dtype)
+            rows[:] = put(data.reshape(rows.shape))
 
 
-def _fill_by_place(paths: Sequence[Path], state: State, put: Callable) -> None:
+def _fill_by_index(paths: Sequence[Path], state: State, put: Callable) -> None:
     """Fill one array after the other with what others hold of it."""
     sources = [_BlockSource(path) for path in paths]
-    for name, (array, places) in state.items():
+    for name, (array, blocks) in state.items():
         numbers = np.zeros(array.size, array.dtype)
-        found = np.zeros(array.size, bool)
+        is_filled = np.zeros(array.size, bool)
         for source in sources:
-            source.give(places, numbers, found)
-        if not all(place.block(found).all() for place in places):
+            source.copy_to(blocks, numbers, is_filled)
+        if not all(block.block(is_filled).all() for block in blocks):
             raise ValueError(f"nothing in it tells all of {name}")
         array[:] = put(numbers.reshape(array.shape))
 
@@ -176,41 +176,44 @@ class _BlockSource:
         self._path = path
         header = header_of(path)
         self._arrays = header["arrays"]
-        self._places = {
-            name: [GlobalBlock.read(p) for p in some] for name, some in header["places"].items()
+        self._blocks_of = {
+            name: [GlobalBlock.read(p) for p in entries]
+            for name, entries in header["places"].items()
         }
 
-    def give(self, wanted: list[GlobalBlock], numbers: np.ndarray, found: np.ndarray) -> None:
+    def copy_to(
+        self, blocks: list[GlobalBlock], numbers: np.ndarray, is_filled: np.ndarray
+    ) -> None:
         """Copy what it has of some places, and mark it as found."""
-        for name, places in self._places.items():
-            shared = [
-                (own, other, both)
-                for own, other in product(wanted, places)
-                if (both := own.common(other)) is not None
+        for name, stored_blocks in self._blocks_of.items():
+            overlaps = [
+                (own_block, stored_block, common)
+                for own_block, stored_block in product(blocks, stored_blocks)
+                if (common := own_block.common(stored_block)) is not None
             ]
-            data = self._read(name) if shared else np.zeros(0)
-            for own, other, (mine, theirs) in shared:
-                own.block(numbers)[mine] = other.block(data)[theirs]
-                own.block(found)[mine] = True
+            data = self._read(name) if overlaps else np.zeros(0)
+            for own_block, stored_block, (own_index, stored_index) in overlaps:
+                own_block.block(numbers)[own_index] = stored_block.block(data)[stored_index]
+                own_block.block(is_filled)[own_index] = True
 
     def _read(self, name: str) -> np.ndarray:
         dtype, shape = self._arrays[name]
-        whole = np.empty(shape, dtype)
+        array = np.empty(shape, dtype)
         with zipfile.ZipFile(self._path) as archive:
-            for member, part in _blocks({name: whole}):
-                part[:] = np.frombuffer(archive.read(member), dtype).reshape(part.shape)
-        return whole.ravel()
+            for member, rows in _blocks({name: array}):
+                rows[:] = np.frombuffer(archive.read(member), dtype).reshape(rows.shape)
+        return array.ravel()
 
 
-def _blocks(arrays: Arrays) -> Iterator[tuple[str, Any]]:
+def _blocks(arrays: BackendArrays) -> Iterator[tuple[str, Any]]:
     """Cut arrays along their first axis; give each piece with the name of its member.
 
     There is none of an empty one, such as the record of a rank without receivers.
     """
     for name, array in ((n, a) for n, a in arrays.items() if a.size):
-        rows = max(1, BLOCK * len(array) // array.nbytes)
-        for first in range(0, len(array), rows):
-            yield f"{name}/{first}", array[first : first + rows]
+        row_count = max(1, BLOCK * len(array) // array.nbytes)
+        for first in range(0, len(array), row_count):
+            yield f"{name}/{first}", array[first : first + row_count]
 
 
 def _damaged(path: Path, error: Exception) -> DamagedError:

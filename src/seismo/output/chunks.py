@@ -28,13 +28,13 @@ def chunk_shape(shape: Sequence[int], itemsize: int, *, keep_last: bool = False)
     The longest side is halved until the chunk fits; `keep_last` spares the last axis (so that
     one seismogram is one read) for as long as possible.
     """
-    parts = [1] * len(shape)
+    divisions = [1] * len(shape)
     chunk = [max(1, length) for length in shape]
     while int(np.prod(chunk, dtype=np.int64)) * itemsize > LARGEST_CHUNK_BYTES:
-        spared = keep_last and max(chunk[:-1], default=1) > 1
-        axis = max(range(len(chunk) - spared), key=lambda k: chunk[k])
-        parts[axis] *= 2
-        chunk[axis] = -(-shape[axis] // parts[axis])
+        keeps_last = keep_last and max(chunk[:-1], default=1) > 1
+        axis = max(range(len(chunk) - keeps_last), key=lambda k: chunk[k])
+        divisions[axis] *= 2
+        chunk[axis] = -(-shape[axis] // divisions[axis])
     return tuple(chunk)
 
 
@@ -68,20 +68,20 @@ def create_frames(
     )
 
 
-def write_whole(group: h5py.Group, name: str, values: np.ndarray) -> h5py.Dataset:
+def write_chunked(group: h5py.Group, name: str, array: np.ndarray) -> h5py.Dataset:
     """Store an array of floats; the checksum of what is packed tells when it is damaged."""
-    if not values.size:
-        return group.create_dataset(name, data=values)
-    dataset = create_frames(group, name, (), frame_of(values.shape, values.dtype))
-    write_block(dataset, (), values)
+    if not array.size:
+        return group.create_dataset(name, data=array)
+    dataset = create_frames(group, name, (), frame_of(array.shape, array.dtype))
+    write_block(dataset, (), array)
     return dataset
 
 
 def stored_chunks(dataset: Any) -> list[tuple[int, ...]]:
     """List where the chunks begin that a low-level dataset of h5py holds; others are absent."""
-    places: list[tuple[int, ...]] = []
-    dataset.chunk_iter(lambda info: places.append(info.chunk_offset))
-    return places
+    chunk_corners: list[tuple[int, ...]] = []
+    dataset.chunk_iter(lambda info: chunk_corners.append(info.chunk_offset))
+    return chunk_corners
 
 
 def write_block(dataset: h5py.Dataset, leading: tuple[int, ...], block: np.ndarray) -> float:
@@ -109,8 +109,8 @@ def completed(array: np.ndarray, frame: Frame) -> np.ndarray:
     """Return an array as its frame has it; NaN where a run ended early."""
     block = np.asarray(array, frame.dtype)
     missing = frame.shape[-1] - block.shape[-1]
-    rest = [(0, 0)] * (block.ndim - 1) + [(0, missing)]
-    return np.pad(block, rest, constant_values=np.nan) if missing > 0 else block
+    padding = [(0, 0)] * (block.ndim - 1) + [(0, missing)]
+    return np.pad(block, padding, constant_values=np.nan) if missing > 0 else block
 
 
 def packed(
@@ -149,8 +149,8 @@ def _shuffler(name: str) -> Callable[[np.ndarray, np.ndarray], int]:
     look like a calm one.
     """
     word: Any = np.dtype(name).type
-    whole = word(2 ** (8 * word().itemsize - 1) - 1)
-    octet = word(8)
+    magnitude_mask = word(2 ** (8 * word().itemsize - 1) - 1)
+    byte_bits = word(8)
 
     def shuffle(words, planes):
         shift = word(0)
@@ -158,9 +158,9 @@ def _shuffler(name: str) -> Callable[[np.ndarray, np.ndarray], int]:
         for k in range(planes.shape[0]):
             for n in range(words.size):
                 planes[k, n] = np.uint8(words[n] >> shift)
-            shift += octet
+            shift += byte_bits
         for n in range(words.size):
-            largest = max(largest, words[n] & whole)
+            largest = max(largest, words[n] & magnitude_mask)
         return largest
 
     # Processes that compile for two words at once would else name their code in one index alike.
@@ -169,10 +169,10 @@ def _shuffler(name: str) -> Callable[[np.ndarray, np.ndarray], int]:
 
 
 def _tile(block: np.ndarray, corner: Sequence[int], chunk: Sequence[int]) -> np.ndarray:
-    part = block[tuple(slice(k, k + c) for k, c in zip(corner, chunk, strict=True))]
-    if part.shape == tuple(chunk):
-        return np.ascontiguousarray(part)
+    block_tile = block[tuple(slice(k, k + c) for k, c in zip(corner, chunk, strict=True))]
+    if block_tile.shape == tuple(chunk):
+        return np.ascontiguousarray(block_tile)
     # HDF5 stores chunks whole; what lies outside the dataset is never read back.
     tile = np.zeros(chunk, block.dtype)
-    tile[tuple(slice(0, n) for n in part.shape)] = part
+    tile[tuple(slice(0, n) for n in block_tile.shape)] = block_tile
     return tile

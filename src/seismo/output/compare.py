@@ -66,7 +66,9 @@ def _compare_sets(
     if one is None or other is None:
         yield Comparison(name, obstacle=_only(other is None))
         return
-    moved = [c for c in one.columns if not _same_axis(_column(one, c), _column(other, c))]
+    different_columns = [
+        c for c in one.columns if not _same_axis(_column(one, c), _column(other, c))
+    ]
     for array in dict.fromkeys([*one, *other]):
         path = f"{name}/{array}"
         if array not in one or array not in other:
@@ -74,8 +76,10 @@ def _compare_sets(
         elif one.shape(array) != other.shape(array):
             shapes = f"{one.shape(array)} and {other.shape(array)}"
             yield Comparison(path, obstacle=f"have the shapes {shapes}")
-        elif moved:
-            yield Comparison(path, obstacle=f"stand at other places: {', '.join(moved)}")
+        elif different_columns:
+            yield Comparison(
+                path, obstacle=f"stand at other places: {', '.join(different_columns)}"
+            )
         else:
             yield _compare(path, array, one, other)
 
@@ -103,16 +107,20 @@ def _column(arrays: NamedArrays, name: str) -> Any:
 def _compare(path: str, name: str, one: NamedArrays, other: NamedArrays) -> Comparison:
     """Compare two arrays, a frame at a time."""
     identical = True
-    apart = 0.0
-    size = 0.0
+    difference_energy = 0.0
+    energy = 0.0
     largest = 0.0
     for index in range(one.shape(name)[0]):
         a, b = (arrays.values_of(name, index) for arrays in (one, other))
         identical &= a.tobytes() == b.tobytes()
         difference = np.subtract(b, a, dtype=float)
         difference[np.isnan(a) & np.isnan(b)] = 0.0
-        apart += float(np.sum(difference**2))
-        size += float(np.nansum(np.square(a, dtype=float)))
+        difference_energy += float(np.sum(difference**2))
+        energy += float(np.nansum(np.square(a, dtype=float)))
         largest = float(np.maximum(largest, np.abs(difference).max(initial=0.0)))
-    relative = float(np.sqrt(apart / size)) if size else (np.inf if apart else 0.0)
+    relative = (
+        float(np.sqrt(difference_energy / energy))
+        if energy
+        else (np.inf if difference_energy else 0.0)
+    )
     return Comparison(path, identical, relative, largest, one.unit(name))

@@ -8,7 +8,7 @@ from collections.abc import Iterable, Mapping, Sequence
 import h5py
 import numpy as np
 
-from seismo.output.chunks import write_whole
+from seismo.output.chunks import write_chunked
 from seismo.output.quantities import long_name
 
 _TEXT = h5py.string_dtype("utf-8")
@@ -26,10 +26,10 @@ _STANDARD_NAMES = ("longitude", "latitude")  # that the CF conventions have by t
 
 
 def write_scale(
-    group: h5py.Group, name: str, values: Sequence[str] | np.ndarray, unit: str = ""
+    group: h5py.Group, name: str, coordinate: Sequence[str] | np.ndarray, unit: str = ""
 ) -> h5py.Dataset:
     """Store a coordinate (numbers in `unit`, or text) and make it a dimension scale."""
-    dataset = _write_column(group, name, values)
+    dataset = _write_column(group, name, coordinate)
     describe(dataset, unit)
     if axis := _AXES.get(name):
         dataset.attrs["axis"] = axis
@@ -38,19 +38,19 @@ def write_scale(
 
 
 def write_coordinate(
-    group: h5py.Group, name: str, values: Sequence[str] | np.ndarray, scale: h5py.Dataset,
+    group: h5py.Group, name: str, coordinate: Sequence[str] | np.ndarray, scale: h5py.Dataset,
     unit: str = "",
 ) -> None:  # fmt: skip
     """Store a property along an existing dimension, such as the x of every receiver."""
-    dataset = _write_column(group, name, values)
+    dataset = _write_column(group, name, coordinate)
     attach_scales(dataset, [scale], unit or unit_of(name) if dataset.dtype.kind == "f" else "")
 
 
 def write_array(
-    group: h5py.Group, name: str, values: np.ndarray, scales: Sequence[h5py.Dataset], unit: str
+    group: h5py.Group, name: str, array: np.ndarray, scales: Sequence[h5py.Dataset], unit: str
 ) -> None:
     """Store a whole array of floats along existing dimensions."""
-    attach_scales(write_whole(group, name, np.asarray(values)), scales, unit)
+    attach_scales(write_chunked(group, name, np.asarray(array)), scales, unit)
 
 
 def attach_scales(
@@ -88,31 +88,31 @@ def unit_of(name: str) -> str:
 
 
 def write_table(
-    group: h5py.Group, rows: Sequence[Mapping[str, object]], units: Mapping[str, str]
+    group: h5py.Group, sources: Sequence[Mapping[str, object]], units: Mapping[str, str]
 ) -> None:
     """Store the sources, a row each, as columns along one dimension; missing numbers are NaN.
 
     Args:
-        group: where.
-        rows: what is in them.
-        units: of keys of the rows, which what is below them has too.
+        group: of the table.
+        sources: rows of the table, possibly nested.
+        units: by key; keys nested below have the same unit.
     """
     dimension = "source"
-    flat = [_flatten(row) for row in rows]
+    flat = [_flatten(row) for row in sources]
     names = [str(row.get("name") or f"{dimension}_{k}") for k, row in enumerate(flat)]
     scale = write_scale(group, dimension, names)
     columns = dict.fromkeys(key for row in flat for key in row if key != dimension)
     for column in columns:
-        values = [row.get(column) for row in flat]
+        cells = [row.get(column) for row in flat]
         unit = units.get(column.partition("_")[0], "")
-        write_coordinate(group, column, _cells(values), scale, unit)
+        write_coordinate(group, column, _cells(cells), scale, unit)
 
 
 def _flatten(row: Mapping[str, object], prefix: str = "") -> dict[str, object]:
     flat: dict[str, object] = {}
     for key, value in row.items():
         if isinstance(value, Mapping) and key == "requested":
-            flat |= {f"{axis}_requested": place for axis, place in value.items()}
+            flat |= {f"{axis}_requested": coordinate for axis, coordinate in value.items()}
         elif isinstance(value, Mapping):
             flat |= _flatten(value, prefix if key == "position" else f"{prefix}{key}_")
         else:
@@ -120,10 +120,10 @@ def _flatten(row: Mapping[str, object], prefix: str = "") -> dict[str, object]:
     return flat
 
 
-def _cells(values: Sequence[object]) -> np.ndarray | list[str]:
-    if all(v is None or isinstance(v, int | float | np.number) for v in values):
-        return np.array([np.nan if v is None else float(v) for v in values])  # type: ignore[arg-type]
-    return [_text(value) for value in values]
+def _cells(cells: Sequence[object]) -> np.ndarray | list[str]:
+    if all(v is None or isinstance(v, int | float | np.number) for v in cells):
+        return np.array([np.nan if v is None else float(v) for v in cells])  # type: ignore[arg-type]
+    return [_text(value) for value in cells]
 
 
 def _text(value: object) -> str:
@@ -134,15 +134,15 @@ def _text(value: object) -> str:
     return value if isinstance(value, str) else json.dumps(value, default=str)
 
 
-def _write_column(group: h5py.Group, name: str, values: Sequence[str] | np.ndarray) -> h5py.Dataset:
-    column = _column(values)
+def _write_column(group: h5py.Group, name: str, cells: Sequence[str] | np.ndarray) -> h5py.Dataset:
+    column = _column(cells)
     if column.dtype.kind == "f":
-        return write_whole(group, name, column)
+        return write_chunked(group, name, column)
     return group.create_dataset(name, data=column)
 
 
-def _column(values: Sequence[str] | np.ndarray) -> np.ndarray:
-    array = np.asarray(values)
+def _column(cells: Sequence[str] | np.ndarray) -> np.ndarray:
+    array = np.asarray(cells)
     if array.dtype.kind in "UO":
         return array.astype(_TEXT)
     return array.astype(np.float64)

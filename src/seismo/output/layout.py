@@ -69,14 +69,16 @@ class FileLayout:
             dtype: float type on disk.
             error: bound of the relative error that values were rounded with.
         """
-        frame = frame_of(tuple(len(values) for values in axes.values()), dtype)
+        frame = frame_of(tuple(len(coordinate) for coordinate in axes.values()), dtype)
         self.frames |= {f"{folder}/{name}": frame for name in units}
 
         def lay_out(file: h5py.File) -> None:
             group = new_group(file, folder)
             group.attrs.update(facts)
             scales = [write_scale(group, *leading, unit_of(leading[0]))]
-            scales += [write_scale(group, axis, values, "m") for axis, values in axes.items()]
+            scales += [
+                write_scale(group, axis, coordinate, "m") for axis, coordinate in axes.items()
+            ]
             for name, unit in units.items():
                 dataset = create_frames(group, name, (len(leading[1]),), frame)
                 attach_scales(dataset, scales, unit)

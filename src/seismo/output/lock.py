@@ -95,11 +95,11 @@ class Lock:
         if owner == os.geteuid():
             return
         name = f".{uuid.uuid4().hex}"
-        made = os.open(name, os.O_CREAT | os.O_EXCL | os.O_WRONLY, 0o600, dir_fd=self._inside)
-        own = os.fstat(made).st_uid
-        os.close(made)
+        probe = os.open(name, os.O_CREAT | os.O_EXCL | os.O_WRONLY, 0o600, dir_fd=self._inside)
+        own_user = os.fstat(probe).st_uid
+        os.close(probe)
         os.unlink(name, dir_fd=self._inside)
-        if owner != own:
+        if owner != own_user:
             raise ScenarioError(
                 f"{self._folder}: belongs to another user (number {owner}); write elsewhere, or go "
                 "on from a copy of your own"
@@ -124,8 +124,8 @@ class Lock:
 
     def _held(self, remedy: str) -> ScenarioError:
         unknown = {"pid": "unknown", "host": "unknown", "since": "now", "job": ""}
-        told = unknown | self._holder()
-        holder = {key: printable(value)[:_SHOWN] for key, value in told.items()}
+        entries = unknown | self._holder()
+        holder = {key: printable(value)[:_SHOWN] for key, value in entries.items()}
         job = f", job {holder['job']}" if holder["job"] else ""
         return ScenarioError(
             f"{self._folder}: another run writes here: process {holder['pid']} on "
@@ -173,10 +173,14 @@ def _own_name() -> dict[str, object]:
 
 def _is_dead(holder: dict[str, object]) -> bool:
     """Whether a process is known to be gone: of this machine, or of this very batch job."""
-    own = _own_name()
-    if holder.get("job") and holder["job"] == own["job"] and holder.get("life") != own["life"]:
+    own_entries = _own_name()
+    if (
+        holder.get("job")
+        and holder["job"] == own_entries["job"]
+        and holder.get("life") != own_entries["life"]
+    ):
         return True  # a requeued job: its first process ended before this one began
-    if holder.get("host") != own["host"]:
+    if holder.get("host") != own_entries["host"]:
         return False
     try:
         os.kill(int(str(holder["pid"])), 0)

@@ -14,7 +14,7 @@ import numpy as np
 
 from seismo.errors import ScenarioError
 from seismo.output.arrays import MapSet, SnapshotSeries
-from seismo.output.atomic_file import final_path, refusal, write_whole
+from seismo.output.atomic_file import final_path, refusal, write_file
 from seismo.output.results import Results
 
 
@@ -25,15 +25,15 @@ def write_xdmf(results: Results) -> list[Path]:
         ScenarioError: there are none.
         StorageError: a file cannot be written.
     """
-    found: list[tuple[str, SnapshotSeries | MapSet, Iterable[float]]] = [
+    groups: list[tuple[str, SnapshotSeries | MapSet, Iterable[float]]] = [
         *((f"snapshots/{name}", s, s.time) for name, s in results.snapshots.items() if len(s)),
         *((f"maps/{name}", m, range(len(m.shots))) for name, m in results.maps.items() if len(m)),
     ]
-    if not found:
+    if not groups:
         raise ScenarioError(
             f"{results.path}: holds no snapshots and no maps; add output.snapshots to the scenario"
         )
-    return [_write(results.path, *one) for one in found]
+    return [_write(results.path, *group) for group in groups]
 
 
 def _write(
@@ -51,7 +51,7 @@ def _write(
     name = arrays.name.replace("/", "-")
     path = final_path(results.with_name(f"{results.stem}-{name}.xdmf"))
     try:
-        write_whole(path, Xml.tostring(root, encoding="utf-8", xml_declaration=True))
+        write_file(path, Xml.tostring(root, encoding="utf-8", xml_declaration=True))
     except OSError as error:
         raise refusal(path, error) from error
     return path
@@ -96,10 +96,10 @@ def _coordinates(
             yield single
 
 
-def _values(place: str, shape: tuple[int, ...], precision: int) -> Xml.Element:
+def _values(address: str, shape: tuple[int, ...], precision: int) -> Xml.Element:
     item = Xml.Element(
         "DataItem", Dimensions=" ".join(map(str, shape)), Format="HDF", NumberType="Float",
         Precision=str(precision),
     )  # fmt: skip
-    item.text = place
+    item.text = address
     return item

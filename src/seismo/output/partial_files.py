@@ -1,13 +1,13 @@
-"""The run directory: what a run has written so far, as closed parts that a manifest names.
+"""The run directory: partial files of an unfinished run, listed in a manifest.
 
-    quickstart.h5.run/manifest.json    the parts that count, and after how many steps each ended
-    quickstart.h5.run/part-000.h5      closed, on the disk for good, never opened for writing again
+    quickstart.h5.run/manifest.json    the valid partial files, and the steps after which each ended
+    quickstart.h5.run/part-000.h5      closed, flushed to disk, never opened for writing again
     quickstart.h5.run/.….partial       the one being written
 
-HDF5 may crash on a file that a dead process was appending to. A part is therefore written under a
-hidden name, closed, synchronised and renamed before the manifest names it; what the manifest does
-not name is removed. Every part has the layout of the whole results file and holds some of its
-chunks: one part alone becomes the results file by a rename, several by copying their chunks.
+HDF5 may crash on a file that a dead process was appending to. A partial file is therefore written
+under a hidden name, closed, flushed and renamed before it is added to the manifest; files that are
+not listed are removed. Each has the layout of the results file and some of its chunks: a single one
+becomes the results file by a rename, several are merged by copying their chunks.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ import h5py
 
 from seismo.errors import ScenarioError, StorageError
 from seismo.output.arrays import AGAIN
-from seismo.output.atomic_file import HiddenFile, refusal, sync_folder, write_whole
+from seismo.output.atomic_file import HiddenFile, refusal, sync_folder, write_file
 from seismo.output.chunks import stored_chunks
 from seismo.output.sealed_json import sealed, unsealed
 from seismo.output.verify import verified
@@ -38,7 +38,7 @@ def run_folder(final: Path) -> Path:
 
 
 def remove_parts(folder: Path, but: Collection[str] = ()) -> None:
-    """Remove the parts of a run but for some; the manifest too, where none is left."""
+    """Remove the partial files of a run except some; if none remains, the manifest too."""
     if not but:
         (folder / MANIFEST).unlink(missing_ok=True)
     for path in (*folder.glob("part-*.h5"), *folder.glob(".*.partial")):
@@ -46,14 +46,14 @@ def remove_parts(folder: Path, but: Collection[str] = ()) -> None:
             path.unlink()
 
 
-class Parts:
-    """The parts of one run, in a folder beside its results file, and the one that is open.
+class PartialFiles:
+    """The partial files of one run, in a folder beside its results file, and the open one.
 
     Attributes:
         final: the results file.
         folder: the run directory.
-        sealed: the parts that count, as in the manifest: `file`, `until` (steps), `bytes`, and what
-            was said of them.
+        sealed: the closed ones, as in the manifest: `file`, `until` (steps), `bytes`, and further
+            entries.
     """
 
     def __init__(self, final: Path, lay_out: Callable[[h5py.File], None]) -> None:
@@ -71,45 +71,45 @@ class Parts:
         self._file: h5py.File | None = None
 
     def begin(self, done: int | None = None) -> None:
-        """Make the folder; keep the parts that ended after at most `done` steps, remove the others.
+        """Create the folder; keep partial files that ended after at most `done` steps only.
 
         Raises:
-            StorageError: the folder cannot be made, or a part that counts is missing or damaged.
-                One ends with every checkpoint at the latest.
+            StorageError: the folder cannot be created, or a listed partial file is missing or
+                damaged. Every checkpoint closes the open one.
         """
         with self.storing():
             self.folder.mkdir(exist_ok=True)
-            found = [] if done is None else self._read()
-            self.sealed = [row for row in found if row["until"] <= (done or 0)]
+            entries = [] if done is None else self._read()
+            self.sealed = [entry for entry in entries if entry["until"] <= (done or 0)]
             if done is not None and not self.sealed:
                 raise self._damaged(f"it names no part of the first {done} steps")
-            for row in self.sealed:
-                _verify(self.folder / row["file"])
+            for entry in self.sealed:
+                _verify(self.folder / entry["file"])
             if self.sealed:
                 self._write()
-            remove_parts(self.folder, {row["file"] for row in self.sealed})
+            remove_parts(self.folder, {entry["file"] for entry in self.sealed})
 
     @property
     def is_open(self) -> bool:
-        """Whether a part is being written."""
+        """Whether a partial file is being written."""
         return self._file is not None
 
     @property
     def file(self) -> h5py.File:
-        """The part being written; the next one is made where there is none."""
+        """The partial file being written; a new one is created where none is open."""
         if self._file is None:
             self._create(self.folder / _part(len(self.sealed)))
         return self._file
 
     def seal(
-        self, until: int, marks: Mapping[str, Any] | None = None, **said: Mapping[str, Any]
+        self, until: int, marks: Mapping[str, Any] | None = None, **contents: Mapping[str, Any]
     ) -> None:
-        """Close the open part and name it: all of it is on the disk for good.
+        """Close the open partial file, flush it to disk and add it to the manifest.
 
         Args:
-            until: the steps that were taken by then.
-            marks: attributes of its root, which say how far the run had come.
-            said: of what is in it, as JSON holds it.
+            until: steps taken so far.
+            marks: attributes of its root with the state of the run.
+            contents: further entries of the manifest, as JSON.
 
         Raises:
             StorageError: the disk is full or failing.
@@ -119,14 +119,14 @@ class Parts:
         final = self._publish()
         with self.storing():
             size = final.stat().st_size
-            self.sealed.append({"file": final.name, "until": until, "bytes": size, **said})
+            self.sealed.append({"file": final.name, "until": until, "bytes": size, **contents})
             self._write()
 
     def publish(self, names: Iterable[str]) -> None:
-        """Make the results file of the open part, or of all parts; the folder goes.
+        """Make the results file from the partial files and remove the folder.
 
         Args:
-            names: the datasets whose chunks are in the parts.
+            names: the datasets whose chunks are in the partial files.
 
         Raises:
             StorageError: the disk is full or failing.
@@ -136,17 +136,17 @@ class Parts:
                 self.seal(self.sealed[-1]["until"])
             self._create(self.final)
             with self.storing():
-                for row in self.sealed:
-                    with h5py.File(self.folder / row["file"], "r") as part:
+                for entry in self.sealed:
+                    with h5py.File(self.folder / entry["file"], "r") as partial:
                         for name in names:
-                            _copy_chunks(part[name].id, self.file[name].id)
+                            _copy_chunks(partial[name].id, self.file[name].id)
         elif self._hidden is not None:
             self._hidden.final = self.final
         self._publish()
         self.remove()
 
     def discard(self) -> None:
-        """Remove what is not sealed, and the folder if that leaves it empty."""
+        """Remove the open partial file, and the folder if it is empty then."""
         with contextlib.suppress(OSError, RuntimeError, ValueError):
             self._close()
         if self._hidden is not None:
@@ -155,20 +155,20 @@ class Parts:
         self._remove_folder()
 
     def remove(self) -> None:
-        """Remove the parts and their manifest, and the folder if that leaves it empty."""
+        """Remove all partial files and the manifest, and the folder if it is empty then."""
         self.sealed = []
         remove_parts(self.folder)
         self._remove_folder()
 
     @property
     def joining(self) -> int:
-        """Bytes of disk that it takes to join the parts; one alone is renamed."""
+        """Bytes of disk needed to merge the partial files; a single one is renamed."""
         written = self._hidden.size if self._hidden is not None else 0
-        return sum(row["bytes"] for row in self.sealed) + written if self.sealed else 0
+        return sum(entry["bytes"] for entry in self.sealed) + written if self.sealed else 0
 
     @contextlib.contextmanager
     def storing(self) -> Iterator[None]:
-        """Turn what the operating system refuses into one line."""
+        """Turn errors of the operating system into one line."""
         try:
             yield
         except OSError as error:
@@ -211,16 +211,18 @@ class Parts:
 
     def _read(self) -> list[dict[str, Any]]:
         try:
-            found = unsealed((self.folder / MANIFEST).read_bytes())
-            if {key: found.get(key) for key in _FORMAT} != _FORMAT:
+            manifest = unsealed((self.folder / MANIFEST).read_bytes())
+            if {key: manifest.get(key) for key in _FORMAT} != _FORMAT:
                 raise ValueError("not of this version")
-            for number, row in enumerate(found["parts"]):
+            for number, entry in enumerate(manifest["parts"]):
                 size = (self.folder / _part(number)).stat().st_size
-                if (row["file"], row["bytes"]) != (_part(number), size):
-                    raise ValueError(f"{row['file']} has {size} bytes instead of {row['bytes']}")
+                if (entry["file"], entry["bytes"]) != (_part(number), size):
+                    raise ValueError(
+                        f"{entry['file']} has {size} bytes instead of {entry['bytes']}"
+                    )
         except (ValueError, LookupError, TypeError, AttributeError, OSError) as error:
             raise self._damaged(error) from error
-        return found["parts"]
+        return manifest["parts"]
 
     def _damaged(self, reason: object) -> StorageError:
         path = self.folder / MANIFEST
@@ -228,7 +230,7 @@ class Parts:
 
     def _write(self) -> None:
         text = sealed({**_FORMAT, "parts": self.sealed})
-        write_whole(self.folder / MANIFEST, text.encode())
+        write_file(self.folder / MANIFEST, text.encode())
         sync_folder(self.folder.parent)
 
 
@@ -237,10 +239,10 @@ def _part(number: int) -> str:
 
 
 def _verify(path: Path) -> None:
-    """Read all of a part through the checksums: results are not published over a damaged one."""
+    """Read all of a partial file through the checksums; raise for a damaged one."""
     try:
-        with h5py.File(path, "r") as part:
-            verified(part)
+        with h5py.File(path, "r") as partial:
+            verified(partial)
     except ScenarioError as error:
         raise StorageError(f"{error} with --no-resume") from error
     except (OSError, RuntimeError) as error:
@@ -250,6 +252,6 @@ def _verify(path: Path) -> None:
 
 
 def _copy_chunks(source: Any, target: Any) -> None:
-    for place in stored_chunks(source):
-        mask, data = source.read_direct_chunk(place)
-        target.write_direct_chunk(place, data, mask)
+    for corner in stored_chunks(source):
+        mask, data = source.read_direct_chunk(corner)
+        target.write_direct_chunk(corner, data, mask)

@@ -68,19 +68,19 @@ class Ring:
 
     def take(self, size: int) -> np.ndarray:
         """Return `size` bytes in one piece, as soon as there are any."""
-        whole = -(-size // _ALIGNMENT) * _ALIGNMENT
-        if whole > self._memory.size:
+        aligned = -(-size // _ALIGNMENT) * _ALIGNMENT
+        if aligned > self._memory.size:
             raise ValueError(f"a frame of {size} bytes in a ring of {self._memory.size}")
         with self._changed:
-            start = self._room(whole)
+            start = self._free_start(aligned)
             if start is None:
                 self.stalls += 1
                 begin = time.perf_counter()
                 while start is None:
                     self._changed.wait()
-                    start = self._room(whole)
+                    start = self._free_start(aligned)
                 self.stalled += time.perf_counter() - begin
-            self._taken.append((start, start + whole))
+            self._taken.append((start, start + aligned))
             return self._memory[start : start + size]
 
     def give_back(self) -> None:
@@ -95,7 +95,7 @@ class Ring:
         with self._changed:
             return sum(end - start for start, end in self._taken)
 
-    def _room(self, size: int) -> int | None:
+    def _free_start(self, size: int) -> int | None:
         if not self._taken:
             return 0
         first = self._taken[0][0]
@@ -187,11 +187,11 @@ class Pipeline:
             with self._noted("compress"):
                 return self._writer.pack(name, index, make())
 
-        made = self._pool.submit(packed)
+        frame = self._pool.submit(packed)
 
         def store() -> None:
             if self._error is None:
-                made.result()()
+                frame.result()()
 
         self._jobs.put(store)
 
@@ -254,21 +254,21 @@ class Pipeline:
 
     def _store(self, chunks: list[tuple[str, tuple[int, ...], Future]]) -> None:
         try:
-            for name, place, packed in chunks if self._error is None else ():
+            for name, corner, packed in chunks if self._error is None else ():
                 data, peak = packed.result()
                 with self._noted("store"):
-                    self._writer.store(name, place, data, peak)
+                    self._writer.store(name, corner, data, peak)
                 self._stored += len(data)
-            self._look_at_disk()
+            self._check_disk()
         finally:
             self.ring.give_back()
 
-    def _look_at_disk(self) -> None:
+    def _check_disk(self) -> None:
         folder = self._writer.path.parent
-        need = self._reserve + self.ring.used + self._writer.parts.joining
-        room = machine.free_disk(folder)
-        if room is not None and room < need:
+        needed = self._reserve + self.ring.used + self._writer.parts.joining
+        free = machine.free_disk(folder)
+        if free is not None and free < needed:
             self._low = (
-                f"{self._writer.path}: {folder} has {with_unit(room, 'B')} left, and "
-                f"{with_unit(need, 'B')} are needed to end the run; free some space"
+                f"{self._writer.path}: {folder} has {with_unit(free, 'B')} left, and "
+                f"{with_unit(needed, 'B')} are needed to end the run; free some space"
             )

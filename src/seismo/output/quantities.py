@@ -1,4 +1,4 @@
-"""Names of everything a results file can hold, so that file, report and figure say the same.
+"""Names, symbols and units of the contents of results files, for file, report and figures.
 
 Symbols: u displacement (m), v velocity (m/s), a acceleration (m/s^2), s stress (Pa), p pressure
 (Pa), rho density (kg/m^3), vp and vs wave speeds (m/s); x north, y east, z down.
@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import re
 
+_ORDER = (r"vp", r"vs", r"rho", r"p|pressure", r"v[xyz]", r"u[xyz]", r"a[xyz]", r"s[xyz]{2}", r".*")
 _MOTIONS = {"u": "displacement", "v": "particle velocity", "a": "acceleration"}
 _LONG_NAMES = {
     "p": "pressure",
@@ -19,9 +20,9 @@ _LONG_NAMES = {
     "x": "x",
     "y": "y",
     "z": "z, positive down",
-    "x_requested": "x asked for in the scenario",
-    "y_requested": "y asked for in the scenario",
-    "z_requested": "z asked for in the scenario",
+    "x_requested": "x requested in the scenario",
+    "y_requested": "y requested in the scenario",
+    "z_requested": "z requested in the scenario",
     "longitude": "longitude",
     "latitude": "latitude",
     "x_azimuth": "direction of +x there, clockwise from north",
@@ -30,12 +31,17 @@ _LONG_NAMES = {
     "receiver": "receiver code",
     "source": "source name",
     "wavelet": "source time function as injected",
-    "points_per_second": "point updates a second",
+    "points_per_second": "point updates per second",
     "bandwidth_share": "share of the copy bandwidth",
-    "utilisation": "share of the time that the device is busy",
-    "output_waiting": "bytes on their way to the disk",
-    "output_stalls": "waits for room on the way to the disk",
+    "utilisation": "share of the time in which the device is busy",
+    "output_waiting": "bytes queued for writing",
+    "output_stalls": "waits for space in the output ring",
 }
+
+
+def rank(name: str) -> int:
+    """Return the sort key of a name in listings: the index of the first pattern that matches."""
+    return next(k for k, pattern in enumerate(_ORDER) if re.fullmatch(pattern, name, re.DOTALL))
 
 
 def long_name(name: str) -> str:
@@ -72,5 +78,5 @@ def pretty_unit(unit: str) -> str:
 
 
 def timing(start: float, centre: float | None) -> str:
-    """Describe when a source acts (s): about the middle of its wavelet, if that has one."""
+    """Format the time of a source (s): the centre of its wavelet if symmetric, or its start."""
     return f"begins at {start:.6g} s" if centre is None else f"centred at {centre:.6g} s"

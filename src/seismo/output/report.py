@@ -26,7 +26,7 @@ _MOST_READ = 5e6  # points of a map: read within a tenth of a second
 
 def report(results: Results) -> str:
     """Return the description, one fact a line, aligned."""
-    rows = [row for part in _PARTS for row in part(results)]
+    rows = [row for section in _PARTS for row in section(results)]
     lines = [f"{results.path}  ({with_unit(results.path.stat().st_size, 'B')})"]
     for label, text in rows:
         lines += textwrap.wrap(
@@ -61,22 +61,22 @@ def _identity(results: Results) -> Iterator[tuple[str, str]]:
     yield (
         "machine",
         ", ".join(
-            str(part)
-            for part in (
+            str(fact)
+            for fact in (
                 origin.get("host"),
                 origin.get("cpu"),
                 f"{origin['threads']} threads" if origin.get("threads") else "",
             )
-            if part
+            if fact
         ),
     )
     yield "command", str(origin.get("command", "unknown"))
 
 
 def _grid(results: Results) -> Iterator[tuple[str, str]]:
-    axes = {name: values for name, values in results.model.axes.items() if len(values)}
+    axes = {name: coordinate for name, coordinate in results.model.axes.items() if len(coordinate)}
     if axes:
-        points = " x ".join(str(len(values)) for values in axes.values())
+        points = " x ".join(str(len(coordinate)) for coordinate in axes.values())
         yield "grid", f"{points} points ({', '.join(axes)}); {_extents(axes)}"
     for name in results.model:
         limits = results.model.attribute(name, "actual_range")
@@ -87,9 +87,9 @@ def _grid(results: Results) -> Iterator[tuple[str, str]]:
 
 def _extents(axes: dict[str, np.ndarray]) -> str:
     return ", ".join(
-        f"{name} {values[0]:.6g} to {values[-1]:.6g} m"
-        + (f" every {values[1] - values[0]:.6g} m" if len(values) > 1 else "")
-        for name, values in axes.items()
+        f"{name} {coordinate[0]:.6g} to {coordinate[-1]:.6g} m"
+        + (f" every {coordinate[1] - coordinate[0]:.6g} m" if len(coordinate) > 1 else "")
+        for name, coordinate in axes.items()
     )
 
 
@@ -125,12 +125,12 @@ def _fact(key: str, value: Any) -> str:
 def _sources(results: Results) -> Iterator[tuple[str, str]]:
     sources = results.sources
     for source in sources[:3]:
-        place = ", ".join(f"{a} {source[a]:.6g}" for a in "xyz" if a in source)
+        position = ", ".join(f"{a} {source[a]:.6g}" for a in "xyz" if a in source)
         name = source.get("name", source.get("source", "source"))
-        text = f"{name}: {source.get('type', 'unknown type')} at {place} m"
+        text = f"{name}: {source.get('type', 'unknown type')} at {position} m"
         if "wavelet" in source and "start" in source:
-            acts = timing(float(source["start"]), source.get("centre"))
-            text += f", {source['wavelet']} {acts}"
+            source_time = timing(float(source["start"]), source.get("centre"))
+            text += f", {source['wavelet']} {source_time}"
         yield "source", text
     if len(sources) > 3:
         yield "", f"... and {len(sources) - 3} more sources"
@@ -164,8 +164,8 @@ def _snapshots(results: Results) -> Iterator[tuple[str, str]]:
 def _series_shape(series: SnapshotSeries) -> str:
     time = series.time
     span = f" from {time[0]:.4g} to {time[-1]:.4g} s" if len(time) else ""
-    held = min((len(series.stored(name)) for name in series), default=len(time))
-    span += f", {held} of them stored" if held < len(time) else ""
+    stored = min((len(series.stored(name)) for name in series), default=len(time))
+    span += f", {stored} of them stored" if stored < len(time) else ""
     shot = f", shot {series.shot}" if series.shot else ""
     return f"{len(time)} times{span}, {_cut(series)}{shot}"
 
@@ -179,37 +179,40 @@ def _maps(results: Results) -> Iterator[tuple[str, str]]:
 
 def _cut(arrays: MapSet | SnapshotSeries) -> str:
     plane = "".join(f", plane {axis} = {value:.6g} m" for axis, value in arrays.plane.items())
-    points = " x ".join(str(len(values)) for values in arrays.axes.values())
+    points = " x ".join(str(len(coordinate)) for coordinate in arrays.axes.values())
     return f"{points} points ({', '.join(arrays.axes)}){plane}"
 
 
 def _highest_point(maps: MapSet) -> Callable[[str], str]:
     """Return what says where the largest value of a map is, of all but very large ones."""
 
-    def place(name: str) -> str:
+    def location(name: str) -> str:
         if np.prod(maps.shape(name), dtype=float) > _MOST_READ or not maps.stored(name):
             return ""
-        values = np.nan_to_num(maps.values_of(name))
-        shot, *point = np.unravel_index(int(values.argmax()), values.shape)
-        axes = {axis: along[n] for (axis, along), n in zip(maps.axes.items(), point, strict=True)}
-        found = {**axes, **maps.plane}
-        words = ", ".join(f"{axis} {found[axis]:.6g}" for axis in "xyz" if axis in found)
+        map_samples = np.nan_to_num(maps.values_of(name))
+        shot, *point = np.unravel_index(int(map_samples.argmax()), map_samples.shape)
+        axes = {
+            axis: coordinate[n]
+            for (axis, coordinate), n in zip(maps.axes.items(), point, strict=True)
+        }
+        position = {**axes, **maps.plane}
+        words = ", ".join(f"{axis} {position[axis]:.6g}" for axis in "xyz" if axis in position)
         return f" at {words} m" + f" ({maps.shots[shot]})" * (len(maps.shots) > 1)
 
-    return place
+    return location
 
 
 def _peaks(
-    arrays: NamedArrays, place: Callable[[str], str] = lambda _: ""
+    arrays: NamedArrays, location: Callable[[str], str] = lambda _: ""
 ) -> Iterator[tuple[str, str]]:
-    found = []
+    texts = []
     for name in arrays:
         peak = arrays.attribute(name, "peak")
         unit = arrays.unit(name)
-        size = "not stored" if peak is None else with_unit(float(peak), unit) + place(name)
-        found.append(f"{name} {size}")
-    if found:
-        yield "  peak", ", ".join(found)
+        size = "not stored" if peak is None else with_unit(float(peak), unit) + location(name)
+        texts.append(f"{name} {size}")
+    if texts:
+        yield "  peak", ", ".join(texts)
 
 
 _PARTS = (_identity, _grid, _run, _sources, _traces, _snapshots, _maps)

@@ -141,8 +141,8 @@ class Results:
     @property
     def azimuth(self) -> float | None:
         """Azimuth of +x at x = 0, y = 0 in degrees; None where the grid has no place on earth."""
-        place = (yaml.safe_load(self.scenario) or {}).get("geographic")
-        return None if place is None else float(place["azimuth"])
+        geographic = (yaml.safe_load(self.scenario) or {}).get("geographic")
+        return None if geographic is None else float(geographic["azimuth"])
 
     @property
     def provenance(self) -> dict[str, Any]:
@@ -172,13 +172,13 @@ class Results:
     @cached_property
     def snapshots(self) -> Mapping[str, SnapshotSeries]:
         """Snapshot series by name; of several shots as ``name/shot_000``."""
-        found: dict[str, SnapshotSeries] = {}
+        by_name: dict[str, SnapshotSeries] = {}
         for name, group in self._groups("snapshots"):
-            parts = list(children(group, h5py.Group))
-            found |= {f"{name}/{part}": SnapshotSeries(g, f"{name}/{part}") for part, g in parts}
-            if not parts:
-                found[name] = SnapshotSeries(group, name)
-        return _Named("snapshots", found)
+            shots = list(children(group, h5py.Group))
+            by_name |= {f"{name}/{shot}": SnapshotSeries(g, f"{name}/{shot}") for shot, g in shots}
+            if not shots:
+                by_name[name] = SnapshotSeries(group, name)
+        return _Named("snapshots", by_name)
 
     @cached_property
     def maps(self) -> Mapping[str, MapSet]:
@@ -208,16 +208,16 @@ class Results:
         columns = {name: table.column(name) for name in table.columns}
         count = min((len(c) for c in columns.values() if c is not None), default=0)
         cells = {k: c.tolist() for k, c in columns.items() if c is not None}
-        rows = [{k: column[i] for k, column in cells.items()} for i in range(count)]
-        return [{k: v for k, v in row.items() if v == v and v != ""} for row in rows]
+        table_rows = [{k: column[i] for k, column in cells.items()} for i in range(count)]
+        return [{k: v for k, v in row.items() if v == v and v != ""} for row in table_rows]
 
     @property
     def shots(self) -> list[str]:
         """Names of the shots that left traces, maps or snapshots."""
-        found = [one.shots for one in self.traces.values()]
-        found += [one.shots for one in self.maps.values()]
-        found += [[one.shot] for one in self.snapshots.values() if one.shot]
-        return list(dict.fromkeys(chain(*found)))
+        shot_names = [arrays.shots for arrays in self.traces.values()]
+        shot_names += [arrays.shots for arrays in self.maps.values()]
+        shot_names += [[arrays.shot] for arrays in self.snapshots.values() if arrays.shot]
+        return list(dict.fromkeys(chain(*shot_names)))
 
     def sources_of(self, shot: str | None) -> list[dict[str, Any]]:
         """Return the sources that fire in one shot (None: all of them)."""
@@ -239,15 +239,15 @@ class Results:
         members = children(self._file, h5py.HLObject)
         count = sum(verified(member) for name, member in members if name not in without)
         if "traces" not in without and self.traces_hash:
-            self._hold_to_hash()
+            self._check_hash()
         return count
 
-    def _hold_to_hash(self) -> None:
-        found = hash_of_file(self._file)
-        if found != self.traces_hash:
+    def _check_hash(self) -> None:
+        computed = hash_of_file(self._file)
+        if computed != self.traces_hash:
             raise ScenarioError(
-                f"{self.path}: the hash of the traces is {found}, and the attribute traces_sha256 "
-                f"says {self.traces_hash!r}: one of them was changed; {AGAIN}"
+                f"{self.path}: the hash of the traces is {computed}, not {self.traces_hash!r} of "
+                f"the attribute traces_sha256: one of them was changed; {AGAIN}"
             )
 
     def _json(self, name: str, default: Any) -> Any:
@@ -302,7 +302,7 @@ def _folder(path: Path) -> str:
     if not (path / MANIFEST).exists():
         return "is a folder; name a file, such as results.h5"
     onwards = f"`seismo resume {path}` goes on with it"
-    if not checkpoint.found(path):
+    if not checkpoint.checkpoint_files(path):
         onwards = "it holds no checkpoint to go on from"
     return (
         f"is the folder of a run that has not ended; {onwards}, and "
@@ -348,5 +348,5 @@ def _unlike_ours(file: h5py.File) -> str:
         names = list(file.attrs)
     if "seismo_version" not in names:
         return "is an HDF5 file, but not one that seismo wrote"
-    found = repr(text_attribute(file, "format")) if "format" in names else "missing"
-    return f"is damaged: the attribute format is {found}, not {FORMAT!r}; {AGAIN}"
+    written = repr(text_attribute(file, "format")) if "format" in names else "missing"
+    return f"is damaged: the attribute format is {written}, not {FORMAT!r}; {AGAIN}"

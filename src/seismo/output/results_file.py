@@ -33,7 +33,7 @@ from seismo.output.dimension_scales import (
     write_table,
 )
 from seismo.output.layout import FileLayout, LayOut, new_group, plane_attributes
-from seismo.output.partial_files import Parts
+from seismo.output.partial_files import PartialFiles
 from seismo.output.provenance import provenance
 from seismo.output.trace_hash import hash_of_all, hash_of_frame
 
@@ -82,7 +82,7 @@ class ResultsWriter:
             **attributes,
         }
         self._layout = FileLayout(lambda file: file.attrs.update(root))
-        self.parts = Parts(self.path, self._layout.lay_out)
+        self.parts = PartialFiles(self.path, self._layout.lay_out)
         self._done = done
         self._peaks: dict[str, float] = {}
         self._hashes: dict[str, str] = {}
@@ -310,10 +310,10 @@ class ResultsWriter:
         """Return the shape, the chunk and the type of one frame of a dataset."""
         return self._layout.frames[name]
 
-    def store(self, name: str, place: tuple[int, ...], data: bytes, peak: float) -> None:
+    def store(self, name: str, corner: tuple[int, ...], data: bytes, peak: float) -> None:
         """Store a packed chunk of a dataset whose largest absolute value is `peak`."""
         with self.parts.storing():
-            self.parts.file[name].id.write_direct_chunk(place, data)
+            self.parts.file[name].id.write_direct_chunk(corner, data)
         self._raise_peak(name, peak)
 
     def finish(

@@ -11,10 +11,10 @@ from typing import Any
 
 import numpy as np
 
-Read = Callable[[Any], np.ndarray]
+ReadFunction = Callable[[Any], np.ndarray]
 
 
-def select(read: Read, shape: tuple[int, ...], index: Any) -> np.ndarray:
+def select(read: ReadFunction, shape: tuple[int, ...], index: Any) -> np.ndarray:
     """Return ``array[index]`` of an array of this shape, of which parts are read.
 
     Args:
@@ -22,39 +22,46 @@ def select(read: Read, shape: tuple[int, ...], index: Any) -> np.ndarray:
         shape: of the array.
         index: what NumPy would take of such an array.
     """
-    given = index if isinstance(index, tuple) else (index,)
-    count = sum(one is not ... for one in given)
-    apart = count == len(shape) < len(given)  # an ellipsis of no axes still sets lists apart
-    if apart or any(
-        one is None or isinstance(one, bool | np.bool_) or _dimensions(one) > 1 for one in given
+    indices = index if isinstance(index, tuple) else (index,)
+    count = sum(item is not ... for item in indices)
+    splits_lists = (
+        count == len(shape) < len(indices)
+    )  # an ellipsis of no axes still sets lists apart
+    if splits_lists or any(
+        item is None or isinstance(item, bool | np.bool_) or _dimensions(item) > 1
+        for item in indices
     ):
         return read(...)[index]
-    if all(one is ... or isinstance(one, int) or _is_ahead(one) for one in given):
+    if all(item is ... or isinstance(item, int) or _is_ahead(item) for item in indices):
         return read(index)
-    rest = [slice(None)] * (len(shape) - count)
-    at = next((k for k, one in enumerate(given) if one is ...), len(given))
-    each = [*given[:at], *rest, *given[at + 1 :]]
-    box, within = zip(*map(_along, each, shape), strict=True)
-    return read(box)[within]
+    full_slices = [slice(None)] * (len(shape) - count)
+    ellipsis = next((k for k, item in enumerate(indices) if item is ...), len(indices))
+    expanded = [*indices[:ellipsis], *full_slices, *indices[ellipsis + 1 :]]
+    box, inner = zip(*map(_along, expanded, shape), strict=True)
+    return read(box)[inner]
 
 
-def _is_ahead(one: Any) -> bool:
-    return isinstance(one, slice) and (one.step is None or one.step > 0)
+def _is_ahead(item: Any) -> bool:
+    return isinstance(item, slice) and (item.step is None or item.step > 0)
 
 
-def _dimensions(one: Any) -> int:
-    return 0 if one is ... or isinstance(one, slice) else np.ndim(one)
+def _dimensions(item: Any) -> int:
+    return 0 if item is ... or isinstance(item, slice) else np.ndim(item)
 
 
-def _along(one: Any, count: int) -> tuple[slice, Any]:
+def _along(item: Any, count: int) -> tuple[slice, Any]:
     """Return what is read along an axis, and what is taken of that."""
-    if _is_ahead(one):
-        return one, slice(None)
-    if isinstance(one, slice):
-        ahead = range(count)[one][::-1] or range(0)
-        return slice(ahead.start, ahead.stop, ahead.step), slice(None, None, -1)
-    places = np.asarray(one)
-    places = np.flatnonzero(places) if places.dtype == bool else places.astype(int) % max(count, 1)
-    low = int(places.min(initial=count))
-    high = int(places.max(initial=-1))
-    return slice(low, high + 1), places - low if places.ndim else 0
+    if _is_ahead(item):
+        return item, slice(None)
+    if isinstance(item, slice):
+        forward = range(count)[item][::-1] or range(0)
+        return slice(forward.start, forward.stop, forward.step), slice(None, None, -1)
+    positions = np.asarray(item)
+    positions = (
+        np.flatnonzero(positions)
+        if positions.dtype == bool
+        else positions.astype(int) % max(count, 1)
+    )
+    low = int(positions.min(initial=count))
+    high = int(positions.max(initial=-1))
+    return slice(low, high + 1), positions - low if positions.ndim else 0

@@ -60,8 +60,8 @@ class Series:
     @property
     def events(self) -> set[int]:
         """Steps after which something is to be read."""
-        late = any(c.late for c in self.components)
-        return set(self.steps) | ({s + 1 for s in self.steps} if late else set())
+        has_half_step = any(c.late for c in self.components)
+        return set(self.steps) | ({s + 1 for s in self.steps} if has_half_step else set())
 
 
 def make_series(entry: Any, grid: Grid, physics: Any, clock: Any) -> Series:
@@ -87,16 +87,18 @@ def kept_bits(error: float) -> int:
 
 def _steps(entry: Any, clock: Any) -> tuple[int, ...]:
     every = entry.steps or clock.steps_between(entry.interval)
-    slack = 1e-6 * clock.dt
-    start = 0.0 if entry.start is None else entry.start - slack
-    stop = clock.steps * clock.dt if entry.stop is None else entry.stop + slack
-    found = tuple(n for n in range(0, clock.steps + 1, every) if start <= n * clock.dt <= stop)
-    if not found:
+    tolerance = 1e-6 * clock.dt
+    start = 0.0 if entry.start is None else entry.start - tolerance
+    stop = clock.steps * clock.dt if entry.stop is None else entry.stop + tolerance
+    snapshot_steps = tuple(
+        n for n in range(0, clock.steps + 1, every) if start <= n * clock.dt <= stop
+    )
+    if not snapshot_steps:
         raise ScenarioError(
             f"output: {entry.name}: there is no multiple of {every} steps of {clock.dt:g} s from "
             f"{max(start, 0.0):g} s to {min(stop, clock.steps * clock.dt):g} s; begin earlier"
         )
-    return found
+    return snapshot_steps
 
 
 class _SnapshotBuffer:
@@ -142,17 +144,17 @@ class _SnapshotBuffer:
         for launch in self._rounding:
             launch()
         self.reader.meet()
-        whole = self.reader.whole(self.buffer, range(len(names)))
-        if whole is not None:
-            self._copy = pipeline.send(whole, names, self.series.order[step])
+        gathered = self.reader.whole(self.buffer, range(len(names)))
+        if gathered is not None:
+            self._copy = pipeline.send(gathered, names, self.series.order[step])
 
 
 def _rounding(reader: FieldSampler, buffer: Any, bits: int) -> Any:
     if bits == MANTISSA_BITS:
         return
-    for rows, (to, _) in zip(reader.rows, reader.held, strict=True):
-        held = (buffer.view(np.uint32), to, *masks(bits))
-        yield reader.each_row(shorten, rows, held)
+    for row_group, (to, _) in zip(reader.rows, reader.held, strict=True):
+        arguments = (buffer.view(np.uint32), to, *masks(bits))
+        yield reader.each_row(shorten, row_group, arguments)
 
 
 def masks(bits: int) -> tuple[np.uint32, np.uint32, np.uint32]:
@@ -166,45 +168,53 @@ class SnapshotRecorder:
 
     def __init__(
         self, writer: ResultsWriter | NullWriter, series: list[Series], shots: list[str],
-        backend: Backend, parts: list[Fields], batch: int, ranks: SerialCommunicator,
+        backend: Backend, fields: list[Fields], batch: int, ranks: SerialCommunicator,
     ) -> None:  # fmt: skip
         """Lay out the datasets of all shots; bind the cuts of a batch."""
         self._folders = {(s.name, k): _lay_out(writer, s, k, shots) for s in series for k in shots}
         self.events = set[int]().union(*(s.events for s in series))
         readers = [
-            FieldSampler(backend, one.cut, parts, batch, ranks, at_first=True) for one in series
+            FieldSampler(backend, entry.cut, fields, batch, ranks, at_first=True)
+            for entry in series
         ]
-        self._films = [
-            _SnapshotBuffer(backend, one, component, reader)
-            for one, reader in zip(series, readers, strict=True)
-            for component in one.components
+        self._buffers = [
+            _SnapshotBuffer(backend, entry, component, reader)
+            for entry, reader in zip(series, readers, strict=True)
+            for component in entry.components
         ]
 
     def state(self) -> dict[str, CheckpointArray]:
         """Return what has to survive between two steps: first halves of what stands later."""
-        late = [film for film in self._films if film.component.late and film.reader.own]
+        half_step_buffers = [
+            snapshot_buffer
+            for snapshot_buffer in self._buffers
+            if snapshot_buffer.component.late and snapshot_buffer.reader.own
+        ]
         return {
-            (whole := f"{film.series.name}/{film.component.name}"): CheckpointArray(
-                film.buffer, [film.reader.place(whole)]
-            )
-            for film in late
+            (
+                array_name := f"{snapshot_buffer.series.name}/{snapshot_buffer.component.name}"
+            ): CheckpointArray(snapshot_buffer.buffer, [snapshot_buffer.reader.place(array_name)])
+            for snapshot_buffer in half_step_buffers
         }
 
     def take(
         self, step: int, parity: int, pipeline: Pipeline | NullWriter, shots: list[str]
     ) -> None:
         """Take what is due after a step of some parity, for these shots."""
-        for film in self._films:
-            order = film.series.order
-            late = film.component.late
-            folders = (f"{self._folders[film.series.name, k]}/{film.component.name}" for k in shots)
-            if late and step - 1 in order:
-                film.complete(parity)
-                film.hand_over(pipeline, list(folders), step - 1)
+        for snapshot_buffer in self._buffers:
+            order = snapshot_buffer.series.order
+            half_step = snapshot_buffer.component.late
+            folders = (
+                f"{self._folders[snapshot_buffer.series.name, k]}/{snapshot_buffer.component.name}"
+                for k in shots
+            )
+            if half_step and step - 1 in order:
+                snapshot_buffer.complete(parity)
+                snapshot_buffer.hand_over(pipeline, list(folders), step - 1)
             if step in order:
-                film.begin(parity)
-                if not late:
-                    film.hand_over(pipeline, list(folders), step)
+                snapshot_buffer.begin(parity)
+                if not half_step:
+                    snapshot_buffer.hand_over(pipeline, list(folders), step)
 
 
 def _lay_out(

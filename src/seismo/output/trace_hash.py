@@ -12,9 +12,9 @@ import numpy as np
 from seismo.output.arrays import children, read, reading
 
 
-def hash_of_frame(values: np.ndarray) -> str:
+def hash_of_frame(traces: np.ndarray) -> str:
     """Return the hash of the traces (receiver, time) of one shot, as they are on disk."""
-    return hashlib.sha256(values.tobytes()).hexdigest()
+    return hashlib.sha256(traces.tobytes()).hexdigest()
 
 
 def hash_of_all(frames: Mapping[str, str]) -> str:

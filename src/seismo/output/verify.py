@@ -22,5 +22,5 @@ def verified(item: h5py.HLObject) -> int:
 
 
 def _blocks(dataset: h5py.Dataset) -> Iterator[tuple[slice, ...]]:
-    for place in stored_chunks(dataset.id):
-        yield tuple(slice(k, k + n) for k, n in zip(place, dataset.chunks, strict=True))
+    for corner in stored_chunks(dataset.id):
+        yield tuple(slice(k, k + n) for k, n in zip(corner, dataset.chunks, strict=True))

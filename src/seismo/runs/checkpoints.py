@@ -81,7 +81,7 @@ def take_up(
         ScenarioError: nobody chose, and there is one; or it is of another number of ranks.
         StorageError: none of those there are is sound.
     """
-    if ranks.first and checkpoint.found(folder) and wanted is None:
+    if ranks.first and checkpoint.checkpoint_files(folder) and wanted is None:
         raise ScenarioError(
             f"{folder}: an unfinished run left a checkpoint; go on from it with --resume, or start "
             "over with --no-resume"
@@ -92,7 +92,7 @@ def take_up(
         ranks.wait()
         return Start()
     ranks.wait()
-    candidates = ranks.share(list(filter(_is_whole, checkpoint.found(folder))))[0]
+    candidates = ranks.share(list(filter(_is_whole, checkpoint.checkpoint_files(folder))))[0]
     for path in candidates:
         start = _sound(path, report, ranks)
         if start is not None:
@@ -148,7 +148,7 @@ def last_header(folder: Path) -> dict[str, Any]:
         StorageError: all there are are damaged.
     """
     problems = []
-    for path in checkpoint.found(folder):
+    for path in checkpoint.checkpoint_files(folder):
         try:
             return checkpoint.header_of(path)
         except DamagedError as error:
@@ -178,14 +178,14 @@ def remove_later(folder: Path, than: Path) -> None:
     not it can be read again, it must not be taken.
     """
     for place in (folder, *folder.glob("rank-*")):
-        for path in checkpoint.found(place):
+        for path in checkpoint.checkpoint_files(place):
             if path.name > than.name:
                 path.unlink()
 
 
 def remove_all(folder: Path) -> None:
     """Remove all checkpoints of a run, of all its ranks, and its parts: they are no use without."""
-    for path in checkpoint.found(folder):
+    for path in checkpoint.checkpoint_files(folder):
         path.unlink()
     for other in folder.glob("rank-*"):
         shutil.rmtree(other)
@@ -229,7 +229,7 @@ class Checkpoints:
     @property
     def exist(self) -> bool:
         """Whether there is one to go on from."""
-        return bool(checkpoint.found(self.folder))
+        return bool(checkpoint.checkpoint_files(self.folder))
 
     def remove(self) -> None:
         """Remove all there are: the results are complete, or there is nothing to go on from."""
@@ -268,8 +268,8 @@ class Checkpoints:
 
     def _remove_others(self) -> None:
         """Remove what more ranks than these have left, once the checkpoints that it is of are."""
-        kept = {path.name for path in checkpoint.found(self.folder)}
+        kept = {path.name for path in checkpoint.checkpoint_files(self.folder)}
         for place in self.folder.glob("rank-*"):
-            left = [path for path in checkpoint.found(place) if path.name in kept]
+            left = [path for path in checkpoint.checkpoint_files(place) if path.name in kept]
             if not left:
                 shutil.rmtree(place)

@@ -26,18 +26,17 @@ from pydantic_core import core_schema
 
 from seismo.equations.parameters import RHO, Parameter
 from seismo.equations.registry import PARAMETERS
-from seismo.errors import ScenarioError
+from seismo.errors import KeyPath, ScenarioError
 from seismo.scenario import units
 
 TAG = "|"  # starts the name of a union's branch, so that no key can be taken for one
-Path = tuple[str | int, ...]
 
 
 @dataclass(frozen=True)
 class Mistake:
     """One thing wrong with a scenario: where, and what is allowed instead."""
 
-    path: Path
+    path: KeyPath
     problem: str
 
 
@@ -133,12 +132,12 @@ class AutoOrCount:
         return {"anyOf": [{"const": "auto"}, several if self.length else number]}
 
     def _checked(self, value: Any) -> Any:
-        wanted = value in self.choices if self.choices else True
-        if value == "auto" or (not self.length and _is_count(value) and wanted):
+        is_choice = value in self.choices if self.choices else True
+        if value == "auto" or (not self.length and _is_count(value) and is_choice):
             return value
-        several = value if isinstance(value, list | tuple) else ()
-        if self.length and len(several) == self.length and all(map(_is_count, several)):
-            return tuple(several)
+        counts = value if isinstance(value, list | tuple) else ()
+        if self.length and len(counts) == self.length and all(map(_is_count, counts)):
+            return tuple(counts)
         raise ValueError(f"must be {self.allowed}")
 
 
@@ -169,14 +168,14 @@ def impossible(name: str, value: float) -> str:
     if parameter.unit != units.VELOCITY.symbol:
         limits = f"above {low:g}, at most {high:g} {parameter.unit}".rstrip()
         return f"{value:g} {parameter.unit}".rstrip() + f" is no {parameter.meaning} ({limits})"
-    slow = value <= low
-    meant = f"{value:g} km/s" if slow else f"{value / 1e3:g} m/s"
-    rock = 100.0 <= (value * 1e3 if slow else value / 1e3) <= 9000.0
-    hint = f"; did you mean '{meant}'?" if rock else ""
+    too_slow = value <= low
+    suggestion = f"{value:g} km/s" if too_slow else f"{value / 1e3:g} m/s"
+    is_plausible = 100.0 <= (value * 1e3 if too_slow else value / 1e3) <= 9000.0
+    hint = f"; did you mean '{suggestion}'?" if is_plausible else ""
     limits = f"{'0, or ' if parameter.zero else ''}{low:g} m/s to {high / 1e3:g} km/s"
-    pace = "slow" if slow else "fast"
+    adjective = "slow" if too_slow else "fast"
     wave = parameter.meaning.partition(" ")[0]
-    return f"{value:g} m/s is too {pace} for {wave} waves ({limits}){hint}"
+    return f"{value:g} m/s is too {adjective} for {wave} waves ({limits}){hint}"
 
 
 def _possible(name: str) -> AfterValidator:
@@ -202,10 +201,10 @@ def gradient_of(parameter: Parameter) -> Any:
     return Annotated[float, Quantity(units.per_metre(units.DIMENSIONS[parameter.unit]))]
 
 
-def _increasing(values: tuple[float, ...]) -> tuple[float, ...]:
-    if any(low >= high for low, high in pairwise(values)):
+def _increasing(numbers: tuple[float, ...]) -> tuple[float, ...]:
+    if any(low >= high for low, high in pairwise(numbers)):
         raise ValueError("must increase: write the smaller number first")
-    return values
+    return numbers
 
 
 def _not_zero(value: float) -> float:
@@ -272,7 +271,7 @@ Corners = Annotated[tuple[Frequency, Frequency, Frequency, Frequency], AfterVali
 
 Integer = Annotated[int, Strict()]
 Together = Annotated[Any, AutoOrCount()]
-Parts = Annotated[Any, AutoOrCount(length=2)]
+SubdomainCounts = Annotated[Any, AutoOrCount(length=2)]
 Orders = Annotated[Any, AutoOrCount(choices=tuple(range(2, 17, 2)))]
 Truth = Annotated[bool, Strict()]
 Text = Annotated[str, StringConstraints(max_length=500)]

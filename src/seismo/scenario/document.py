@@ -17,9 +17,9 @@ from pydantic import (
 from pydantic_core import PydanticCustomError
 
 from seismo.equations.registry import EQUATIONS
-from seismo.errors import ScenarioError
+from seismo.errors import KeyPath, ScenarioError
 from seismo.scenario import error_messages, physics_rules, rules
-from seismo.scenario.base import Field, Mistake, Path, ScenarioSection, Text
+from seismo.scenario.base import Field, Mistake, ScenarioSection, Text
 from seismo.scenario.checkpoint import Checkpoint
 from seismo.scenario.grid import Boundaries, Geographic, GridSpec, TimeSpec
 from seismo.scenario.model_parts import ModelPart
@@ -92,13 +92,13 @@ class Scenario(ScenarioSection):
 
     @model_validator(mode="after")
     def _keep_rules(self) -> Scenario:
-        found = _broken(_draft_of(self))
-        if found:
+        mistakes = _broken(_draft_of(self))
+        if mistakes:
             text = "; ".join(
-                f"{error_messages.key_path(item.path)}: {item.problem}" for item in found
+                f"{error_messages.key_path(item.path)}: {item.problem}" for item in mistakes
             )
             raise PydanticCustomError(
-                error_messages.RULES, "{text}", {"text": text, "mistakes": found}
+                error_messages.RULES, "{text}", {"text": text, "mistakes": mistakes}
             )
         return self
 
@@ -157,9 +157,11 @@ class Scenario(ScenarioSection):
 
     def where(self, *path: str | int) -> str:
         """Return ``file:line:column`` of a key such as ``where("time", "step")``, or ``""``."""
-        place = error_messages.place_of(self._document, path)
+        line_column = error_messages.line_column_of(self._document, path)
         return (
-            f"{self._document.name}:{place[0]}:{place[1]}" if place and self._document.name else ""
+            f"{self._document.name}:{line_column[0]}:{line_column[1]}"
+            if line_column and self._document.name
+            else ""
         )
 
     def mistake(self, *path: str | int, problem: str) -> ScenarioError:
@@ -203,7 +205,7 @@ class Scenario(ScenarioSection):
     def _source(self) -> Document:
         """Return the document without the mistakes that are not this call's."""
         data = self._document.data if self._document.data is not None else self
-        return Document(self._document.name, self._document.text, data, self._document.places)
+        return Document(self._document.name, self._document.text, data, self._document.line_columns)
 
 
 def check(document: Document, base: pathlib.Path) -> Scenario:
@@ -222,15 +224,19 @@ def check(document: Document, base: pathlib.Path) -> Scenario:
     document.data = plain(document.data)  # the caller may change its own
     try:
         scenario = Scenario.model_validate(document.data)
-        found = list(physics_rules.amounts(scenario.dimensions, document.data))
+        mistakes = list(physics_rules.amounts(scenario.dimensions, document.data))
     except ValidationError as error:
-        found = error_messages.translate(error, Scenario, document)
+        mistakes = error_messages.translate(error, Scenario, document)
         if all(item["type"] != error_messages.RULES for item in error.errors(include_url=False)):
-            draft = _draft_of_data(document.data, found)
-            odd = {m.path[:-1] for m in found if m.problem.startswith(error_messages.UNKNOWN)}
-            found += [mistake for mistake in _broken(draft) if mistake.path not in odd]
-    if found or document.mistakes:
-        raise error_messages.scenario_error(document, found)
+            draft = _draft_of_data(document.data, mistakes)
+            misspelt_sections = {
+                m.path[:-1] for m in mistakes if m.problem.startswith(error_messages.UNKNOWN)
+            }
+            mistakes += [
+                mistake for mistake in _broken(draft) if mistake.path not in misspelt_sections
+            ]
+    if mistakes or document.mistakes:
+        raise error_messages.scenario_error(document, mistakes)
     scenario._document = document
     scenario._base = base
     scenario._checked = plain(scenario)
@@ -256,10 +262,10 @@ def _draft_of(scenario: Scenario) -> rules.Draft:
     )
 
 
-def _draft_of_data(data: dict[str, Any], found: list[Mistake]) -> rules.Draft:
+def _draft_of_data(data: dict[str, Any], mistakes: list[Mistake]) -> rules.Draft:
     """Return what can be read of a faulty scenario, leaving unknown keys out."""
     unknown = {
-        mistake.path for mistake in found if mistake.problem.startswith(error_messages.UNKNOWN)
+        mistake.path for mistake in mistakes if mistake.problem.startswith(error_messages.UNKNOWN)
     }
     above = {path[:depth] for path in unknown for depth in range(len(path))}
     data = _without(data, unknown, above, ())
@@ -278,7 +284,7 @@ def _draft_of_data(data: dict[str, Any], found: list[Mistake]) -> rules.Draft:
     )
 
 
-def _without(data: Any, unknown: set[Path], above: set[Path], path: Path) -> Any:
+def _without(data: Any, unknown: set[KeyPath], above: set[KeyPath], path: KeyPath) -> Any:
     """Return a copy of `data` without the `unknown` keys, which are below those `above` them."""
     if path not in above:
         return data
@@ -293,17 +299,17 @@ def _without(data: Any, unknown: set[Path], above: set[Path], path: Path) -> Any
     return data
 
 
-def _try(kind: Any, data: Any) -> Any:
+def _try(annotation: Any, data: Any) -> Any:
     try:
-        return TypeAdapter(kind).validate_python(data)
+        return TypeAdapter(annotation).validate_python(data)
     except ValidationError:
         return None
 
 
-def _try_each(kind: Any, data: Any) -> tuple[Any, ...] | None:
+def _try_each(annotation: Any, data: Any) -> tuple[Any, ...] | None:
     if not isinstance(data, list | tuple):
         return None
-    adapter: TypeAdapter[Any] = TypeAdapter(kind)
+    adapter: TypeAdapter[Any] = TypeAdapter(annotation)
     result: list[Any] = []
     for item in data:
         try:

@@ -13,11 +13,11 @@ import numpy as np
 from pydantic import BaseModel, ValidationError
 
 from seismo.equations.registry import PARAMETERS
-from seismo.errors import ScenarioError
+from seismo.errors import KeyPath, ScenarioError
 from seismo.scenario import schema_text
-from seismo.scenario.base import Mistake, Path, Quantity
+from seismo.scenario.base import Mistake, Quantity
 from seismo.scenario.reader import AMBIGUOUS, Document, shortened, tight
-from seismo.scenario.suggestions import meant, nearest
+from seismo.scenario.suggestions import closest_match, intended_key
 
 MOST_SHOWN = 50
 _MOST_EXPLAINED = 4 * MOST_SHOWN  # of the first lines; others are only counted
@@ -33,77 +33,80 @@ def translate(error: ValidationError, model: type[BaseModel], document: Document
     Of very many those of its first lines are explained, and the others named.
     """
     errors = error.errors(include_url=False)
-    found = [mistake for e in errors if e["type"] == RULES for mistake in e["ctx"]["mistakes"]]
+    mistakes = [mistake for e in errors if e["type"] == RULES for mistake in e["ctx"]["mistakes"]]
     items = [item for item in errors if item["type"] != RULES]
     if len(items) > _MOST_EXPLAINED:
         items.sort(
-            key=lambda item: place_of(document, schema_text.plain_path(item["loc"])) or (0, 0)
+            key=lambda item: line_column_of(document, schema_text.plain_path(item["loc"])) or (0, 0)
         )
     parents = {item["loc"][:depth] for item in items for depth in range(len(item["loc"]))}
     for number, item in enumerate(items):
         if item["type"] == "too_short" and item["loc"] in parents:
             continue  # a list is called too short only because of the mistakes inside it
         if number < _MOST_EXPLAINED:
-            found.append(_mistake(item, model, document.data))
+            mistakes.append(_mistake(item, model, document.data))
         else:
             unknown = item["type"] == "extra_forbidden"
             path = schema_text.plain_path(item["loc"])
-            found.append(Mistake(path, UNKNOWN if unknown else "is no value for it"))
+            mistakes.append(Mistake(path, UNKNOWN if unknown else "is no value for it"))
     suggested = {
         (*m.path[:-1], *m.problem.split("'")[1].split("."))
-        for m in found
+        for m in mistakes
         if m.problem.startswith(f"{UNKNOWN}; did you mean")
     }
-    return [m for m in found if not (m.problem.startswith("missing") and m.path in suggested)]
+    return [m for m in mistakes if not (m.problem.startswith("missing") and m.path in suggested)]
 
 
-def key_path(path: Path) -> str:
+def key_path(path: KeyPath) -> str:
     """Return ``model[0].vp`` for ``("model", 0, "vp")``."""
     text = ""
-    for part in path:
-        text += f"[{part}]" if isinstance(part, int) else f".{_word(part)}"
+    for key in path:
+        text += f"[{key}]" if isinstance(key, int) else f".{_word(key)}"
     return text.removeprefix(".")
 
 
-def value_at(data: Any, path: Path) -> Any:
+def value_at(data: Any, path: KeyPath) -> Any:
     """Return the raw value at `path`, or a mark that there is none."""
-    for part in path:
+    for key in path:
         try:
-            data = data[part] if isinstance(data, _INDEXED) else getattr(data, str(part))
+            data = data[key] if isinstance(data, _INDEXED) else getattr(data, str(key))
         except (KeyError, IndexError, TypeError, AttributeError):
             return _ABSENT
     return data
 
 
-def scenario_error(document: Document, found: list[Mistake]) -> ScenarioError:
+def scenario_error(document: Document, mistakes: list[Mistake]) -> ScenarioError:
     """Return the error that lists all mistakes of the document, in the order of its lines."""
     # A word such as yes is no truth value where something else is wanted.
-    others = {m.path for m in found if "true or false" not in m.problem}
-    read = [m for m in document.mistakes if AMBIGUOUS not in m[2] or m[0] not in others]
-    seen = {path for path, _, _ in read}
-    listed: list[tuple[tuple[int, int] | None, Mistake, bool]] = [
-        (place, Mistake(path, problem), False) for path, place, problem in read
+    other_paths = {m.path for m in mistakes if "true or false" not in m.problem}
+    reader_mistakes = [
+        m for m in document.mistakes if AMBIGUOUS not in m[2] or m[0] not in other_paths
     ]
-    for mistake in found:
-        if mistake.path not in seen or mistake.problem.startswith(UNKNOWN):
-            listed.append((place_of(document, mistake.path), mistake, True))
+    reader_paths = {path for path, _, _ in reader_mistakes}
+    listed: list[tuple[tuple[int, int] | None, Mistake, bool]] = [
+        (line_column, Mistake(path, problem), False)
+        for path, line_column, problem in reader_mistakes
+    ]
+    for mistake in mistakes:
+        if mistake.path not in reader_paths or mistake.problem.startswith(UNKNOWN):
+            listed.append((line_column_of(document, mistake.path), mistake, True))
     listed = list(dict.fromkeys(sorted(listed, key=lambda entry: entry[0] or (0, 0))))
     texts = []
-    for place, mistake, with_value in listed[:MOST_SHOWN]:
+    for line_column, mistake, with_value in listed[:MOST_SHOWN]:
         value = shown(value_at(document.data, mistake.path)) if with_value else ""
         problem = f"{value}: {mistake.problem}" if value else mistake.problem
-        texts.append(_line(document.name, place, mistake.path, problem))
+        texts.append(_line(document.name, line_column, mistake.path, problem))
     if len(listed) > MOST_SHOWN:
-        more = f"and {len(listed) - MOST_SHOWN} more mistakes"
-        texts.append(f"{document.name or 'scenario'}: {more}")
+        remaining = f"and {len(listed) - MOST_SHOWN} more mistakes"
+        texts.append(f"{document.name or 'scenario'}: {remaining}")
     return ScenarioError(*texts)
 
 
-def place_of(document: Document, path: Path) -> tuple[int, int] | None:
+def line_column_of(document: Document, path: KeyPath) -> tuple[int, int] | None:
     """Return the line and column of `path`, or of the nearest key above it that is written."""
-    while path and path not in document.places:
+    while path and path not in document.line_columns:
         path = path[:-1]
-    return document.places.get(path)
+    return document.line_columns.get(path)
 
 
 def shown(value: Any) -> str:
@@ -125,57 +128,61 @@ def _many_keys(value: Any) -> bool:
     return isinstance(value, Mapping | BaseModel)
 
 
-def _line(name: str, place: tuple[int, int] | None, path: Path, problem: str) -> str:
-    where = ":".join(str(part) for part in ((name,) if name else ()) + (place or ()))
+def _line(name: str, line_column: tuple[int, int] | None, path: KeyPath, problem: str) -> str:
+    where = ":".join(str(text) for text in ((name,) if name else ()) + (line_column or ()))
     return " ".join(
-        ": ".join(part for part in (where, key_path(path), problem) if part).splitlines()
+        ": ".join(text for text in (where, key_path(path), problem) if text).splitlines()
     )
 
 
-def _word(part: str) -> str:
-    printable = part.isprintable() and 0 < len(part) <= 40 and "." not in part
-    return part if printable else shortened(part, 43)
+def _word(key: str) -> str:
+    printable = key.isprintable() and 0 < len(key) <= 40 and "." not in key
+    return key if printable else shortened(key, 43)
 
 
 def _mistake(item: Any, model: type[BaseModel], data: Any) -> Mistake:
     loc = item["loc"]
     kind = item["type"]
     path = schema_text.plain_path(loc)
-    here = schema_text.at(model, loc)
+    annotation = schema_text.at(model, loc)
     if isinstance(item["input"], np.ndarray) and kind != "extra_forbidden":
         path = path[:1] if path[0] == "model" and len(path) == 2 else path  # its rows, one by one
-        return Mistake(path, _array(path, schema_text.allowed(here) if here else "one value"))
+        return Mistake(
+            path, _array(path, schema_text.allowed(annotation) if annotation else "one value")
+        )
     if kind == "extra_forbidden":
         owner = schema_text.model_at(schema_text.at(model, loc[:-1]))
-        return Mistake(path, f"{UNKNOWN}{meant(path, owner, model)}")
+        return Mistake(path, f"{UNKNOWN}{intended_key(path, owner, model)}")
     if kind == "missing":
         return Mistake(
-            path, _missing(path, here, schema_text.model_at(schema_text.at(model, loc[:-1])))
+            path, _missing(path, annotation, schema_text.model_at(schema_text.at(model, loc[:-1])))
         )
     if kind in ("union_tag_invalid", "union_tag_not_found"):
-        return _type_mistake(path, item["input"], schema_text.tags(here))
+        return _type_mistake(path, item["input"], schema_text.tags(annotation))
     if kind == "value_error":
         return Mistake(path, str(item["ctx"]["error"]))
     if kind == "invalid_key":
         return Mistake(path, "a key must be a text")
     if kind == "literal_error":
-        words = schema_text.choices(here)
-        return Mistake(path, f"must be one of {', '.join(words)}{nearest(item['input'], words)}")
+        words = schema_text.choices(annotation)
+        return Mistake(
+            path, f"must be one of {', '.join(words)}{closest_match(item['input'], words)}"
+        )
     if kind == "too_short" and not item["input"]:
         return Mistake(path, "must not be empty")
-    if here is None:
+    if annotation is None:
         return Mistake(path, item["msg"].replace("Input should be", "must be"))
-    owner = schema_text.model_at(here)
+    owner = schema_text.model_at(annotation)
     if owner and (problem := _tight(item["input"])):
         return Mistake(path, problem)
     if owner and "path" in owner.model_fields and isinstance(item["input"], str):
         return Mistake(path, f"must be a mapping; write {{path: {shortened(item['input'])}}}")
-    converted = _converted(value_at(data, path), item["input"], schema_text.quantity(here))
+    converted = _converted(value_at(data, path), item["input"], schema_text.quantity(annotation))
     hint = _listed(item["input"]) if kind == "tuple_type" else converted
-    return Mistake(path, f"must be {_with_keys(schema_text.allowed(here))}{hint}")
+    return Mistake(path, f"must be {_with_keys(schema_text.allowed(annotation))}{hint}")
 
 
-def _array(path: Path, allowed: str) -> str:
+def _array(path: KeyPath, allowed: str) -> str:
     """Lead an array of NumPy to where it may stand."""
     name = "vp" if path == ("model",) else str(path[-1])
     if path[0] == "model" and name in PARAMETERS:
@@ -208,14 +215,14 @@ def _with_keys(allowed: str) -> str:
     return f"a mapping with the {allowed}" if allowed.startswith("keys ") else allowed
 
 
-def _missing(path: Path, here: Any, owner: type[BaseModel] | None) -> str:
+def _missing(path: KeyPath, annotation: Any, owner: type[BaseModel] | None) -> str:
     if isinstance(path[-1], int):
-        return f"missing: the list is too short by this value ({schema_text.allowed(here)})"
+        return f"missing: the list is too short by this value ({schema_text.allowed(annotation)})"
     description = owner.model_fields[path[-1]].description if owner else None
-    return f"missing: give {description or 'it'} ({schema_text.allowed(here)})"
+    return f"missing: give {description or 'it'} ({schema_text.allowed(annotation)})"
 
 
-def _type_mistake(path: Path, value: Any, names: list[str]) -> Mistake:
+def _type_mistake(path: KeyPath, value: Any, names: list[str]) -> Mistake:
     allowed = f"one of {', '.join(names)}"
     if problem := _tight(value):
         return Mistake(path, problem)
@@ -223,4 +230,4 @@ def _type_mistake(path: Path, value: Any, names: list[str]) -> Mistake:
         return Mistake(path, f"must be a mapping with a 'type', {allowed}")
     if "type" not in value:
         return Mistake((*path, "type"), f"missing: give {allowed}")
-    return Mistake((*path, "type"), f"must be {allowed}{nearest(value['type'], names)}")
+    return Mistake((*path, "type"), f"must be {allowed}{closest_match(value['type'], names)}")

@@ -17,20 +17,20 @@ from seismo.scenario.base import (
     Length,
     Longitude,
     Orders,
-    Parts,
     PositiveLength,
     PositiveNumber,
     PositiveTime,
     Quantity,
     RelativeError,
     ScenarioSection,
+    SubdomainCounts,
     Truth,
 )
 
 Courant = Annotated[float, Quantity(units.NUMBER, gt=0.0, le=1.0)]
 Reflection = Annotated[float, Quantity(units.NUMBER, gt=0.0, lt=1.0)]
 Kappa = Annotated[float, Quantity(units.NUMBER, ge=1.0)]
-Face = Literal["absorbing", "free_surface", "rigid", "periodic"]
+FaceKind = Literal["absorbing", "free_surface", "rigid", "periodic"]
 
 MOST_LAYER_POINTS = 500
 
@@ -103,7 +103,7 @@ class GridSpec(ScenarioSection):
         description="wanted error of the traces: what order auto keeps, and check measures the "
         "grid by",
     )
-    decomposition: Parts = Field(
+    decomposition: SubdomainCounts = Field(
         "auto", description="parts along z and y that ranks share; auto: one for each rank"
     )
 
@@ -166,14 +166,14 @@ class AbsorbingLayer(ScenarioSection):
 class Boundaries(ScenarioSection):
     """What each face of the region does to a wave that reaches it."""
 
-    top: Face = Field(
+    top: FaceKind = Field(
         "absorbing", description="face at the smallest z; the only one that may be a free surface"
     )
-    bottom: Face = Field("absorbing", description="face at the largest z")
-    x_min: Face = Field("absorbing", description="face at the smallest x")
-    x_max: Face = Field("absorbing", description="face at the largest x")
-    y_min: Face = Field("absorbing", description="face at the smallest y (3-D only)")
-    y_max: Face = Field("absorbing", description="face at the largest y (3-D only)")
+    bottom: FaceKind = Field("absorbing", description="face at the largest z")
+    x_min: FaceKind = Field("absorbing", description="face at the smallest x")
+    x_max: FaceKind = Field("absorbing", description="face at the largest x")
+    y_min: FaceKind = Field("absorbing", description="face at the smallest y (3-D only)")
+    y_max: FaceKind = Field("absorbing", description="face at the largest y (3-D only)")
     layer: AbsorbingLayer = Field(AbsorbingLayer(), description="the absorbing layers")
 
 

@@ -11,7 +11,7 @@ from pydantic import ValidatorFunctionWrapHandler, field_validator
 from seismo.scenario.base import Field, FilePath, Integer, Length, PositiveLength, ScenarioSection
 from seismo.scenario.grid import one_length, or_one_length
 
-Count = Annotated[Integer, Field(ge=1)]
+PointCount = Annotated[Integer, Field(ge=1)]
 Axes = Literal[
     "z", "x", "y", "zx", "xz", "zy", "yz", "yx", "xy", "zyx", "zxy", "yzx", "yxz", "xzy", "xyz"
 ]  # fmt: skip
@@ -75,7 +75,7 @@ class GriddedFile(ScenarioSection):
     dataset: FilePath | None = Field(
         None, description="dataset of an HDF5 file; may be left out when it is the only one"
     )
-    shape: Annotated[tuple[Count, ...], Field(min_length=1, max_length=3)] | None = Field(
+    shape: Annotated[tuple[PointCount, ...], Field(min_length=1, max_length=3)] | None = Field(
         None, description="numbers of points, slowest axis first; needed by raw, checked otherwise"
     )
     axes: Axes | None = Field(

@@ -24,9 +24,9 @@ from seismo.scenario.base import (
 from seismo.scenario.model_files import FILES, GriddedFile
 
 MOST_POINTS = 1000  # of an outline: every point of the grid is compared with each
-Point = tuple[Length, Length]
+OutlinePoint = tuple[Length, Length]
 COLUMNS = (VP, VS, RHO)  # of tables, after the depth
-Row: Any = tuple[(Length, *map(value_of, COLUMNS))]  # type: ignore[misc]
+TableRow: Any = tuple[(Length, *map(value_of, COLUMNS))]  # type: ignore[misc]
 Keys = dict[str, tuple[Any, Any]]  # type and `Field` by key
 Section = TypeVar("Section", bound=type[ScenarioSection])
 
@@ -83,7 +83,9 @@ def _gradient(parameter: Parameter) -> Keys:
 
 
 def _range(parameter: Parameter) -> Keys:
-    name, meaning, value = parameter.name, parameter.meaning, value_of(parameter)
+    name = parameter.name
+    meaning = parameter.meaning
+    value = value_of(parameter)
     title = "".join(word[0].upper() + word[1:] for word in meaning.split())
     ends = create_model(
         f"{title}Range",
@@ -143,7 +145,7 @@ class TablePart(ScenarioSection):
     """A 1-D model as rows of depth, vp, vs, rho; two rows of one depth make a discontinuity."""
 
     type: Literal["table"]
-    rows: Annotated[tuple[Row, ...], Field(min_length=1)] | None = Field(
+    rows: Annotated[tuple[TableRow, ...], Field(min_length=1)] | None = Field(
         None, description="rows of [z, vp, vs, rho], listed downwards"
     )
     path: FilePath | None = Field(None, description="CSV file of such rows, instead of `rows`")
@@ -205,7 +207,7 @@ class InterfacePart(ScenarioSection):
     """
 
     type: Literal["interface"]
-    points: tuple[Point, ...] = Field(
+    points: tuple[OutlinePoint, ...] = Field(
         description="[x, z] of the interface, x increasing: straight between them, flat beyond; "
         "the same for every y"
     )
@@ -224,7 +226,7 @@ class PolygonPart(ScenarioSection):
     """A body with corners in the plane of x and z; a property left out is kept."""
 
     type: Literal["polygon"]
-    points: tuple[Point, ...] = Field(
+    points: tuple[OutlinePoint, ...] = Field(
         description="[x, z] of the corners, one after the other; the same for every y"
     )
 
@@ -261,8 +263,8 @@ def _enough(points: tuple[tuple[float, float], ...], least: int) -> None:
         raise ValueError(f"has {len(points)} points; give {least} to {MOST_POINTS}")
 
 
-def _some_property(part: ScenarioSection) -> None:
-    if all(getattr(part, name) is None for name in PARAMETERS):
+def _some_property(section: ScenarioSection) -> None:
+    if all(getattr(section, name) is None for name in PARAMETERS):
         known = ", ".join(f"'{name}'" for name in PARAMETERS)
         raise ValueError(f"changes nothing: give at least one of {known}")
 

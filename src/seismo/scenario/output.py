@@ -94,8 +94,8 @@ class Maps(Cut):
 
 def _inside(path: str) -> str:
     """Refuse what could write anywhere: a scenario may come from somebody else."""
-    place = pathlib.PurePath(path)
-    if place.is_absolute() or ".." in place.parts:
+    pure_path = pathlib.PurePath(path)
+    if pure_path.is_absolute() or ".." in pure_path.parts:
         raise ValueError("leaves the scenario's folder; give such a place by --output")
     return path
 

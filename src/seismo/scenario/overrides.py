@@ -8,8 +8,8 @@ from typing import Any
 
 import numpy as np
 
-from seismo.errors import ScenarioError
-from seismo.scenario.base import Mistake, Path, ScenarioSection
+from seismo.errors import KeyPath, ScenarioError
+from seismo.scenario.base import Mistake, ScenarioSection
 from seismo.scenario.reader import MAX_DEPTH
 
 _PATH = re.compile(r"[^.\[\]]+(\[[0-9]{1,9}\]|\.[^.\[\]]+)*")
@@ -27,16 +27,18 @@ def plain(value: Any, depth: int = 0) -> Any:
     if depth > MAX_DEPTH:
         raise ScenarioError(f"scenario: nested deeper than {MAX_DEPTH} levels, or contains itself")
     if isinstance(value, ScenarioSection):
-        value = {key: held for key, held in value.__dict__.items() if held is not None}
+        value = {
+            key: item_value for key, item_value in value.__dict__.items() if item_value is not None
+        }
     if isinstance(value, Mapping):
-        return {key: plain(held, depth + 1) for key, held in value.items()}
+        return {key: plain(item_value, depth + 1) for key, item_value in value.items()}
     if isinstance(value, list | tuple):
         return [plain(item, depth + 1) for item in value]
     scalar = isinstance(value, np.generic) or (isinstance(value, np.ndarray) and value.ndim == 0)
     return value.item() if scalar else value
 
 
-def path_of(key: object) -> Path:
+def path_of(key: object) -> KeyPath:
     """Return ``("model", 0, "vp")`` for ``model[0].vp``.
 
     Raises ScenarioError where it is no such path.
@@ -46,18 +48,18 @@ def path_of(key: object) -> Path:
     return tuple(int(number) if number else word for number, word in _PART.findall(key))
 
 
-def put(data: Any, path: Path, value: Any) -> Mistake | None:
+def put(data: Any, path: KeyPath, value: Any) -> Mistake | None:
     """Put a value into plain `data`, below keys made where there are none; None takes a key away.
 
     Returns what stands in the way.
     """
-    for depth, part in enumerate(path):
-        if problem := _obstacle(data, part):
+    for depth, key in enumerate(path):
+        if problem := _obstacle(data, key):
             return Mistake(path[:depth], problem)
         if depth + 1 < len(path):
-            if isinstance(data, dict) and data.get(part) is None:
-                data[part] = {}
-            data = data[part]
+            if isinstance(data, dict) and data.get(key) is None:
+                data[key] = {}
+            data = data[key]
     if value is None and isinstance(data, dict) and path[-1] in data:
         del data[path[-1]]
     else:
@@ -65,8 +67,8 @@ def put(data: Any, path: Path, value: Any) -> Mistake | None:
     return None
 
 
-def _obstacle(data: Any, part: str | int) -> str:
-    if isinstance(data, dict) or (isinstance(data, list) and part in range(len(data))):
+def _obstacle(data: Any, key: str | int) -> str:
+    if isinstance(data, dict) or (isinstance(data, list) and key in range(len(data))):
         return ""
     if isinstance(data, list):
         return f"is a list of {len(data)}: name one of them by its number, from [0], or change all"

@@ -7,12 +7,13 @@ from typing import Any
 
 from seismo.equations.registry import EQUATIONS, VARIANTS, physics_for
 from seismo.equations.table import Physics
+from seismo.errors import KeyPath
 from seismo.scenario import units
-from seismo.scenario.base import Mistake, Path
+from seismo.scenario.base import Mistake
 from seismo.scenario.model_parts import COLUMNS, LayersPart, TablePart
-from seismo.scenario.rules import Draft, Found
+from seismo.scenario.rules import Draft, Mistakes
 from seismo.scenario.sources import FRAMES, ForceSource, MomentTensorSource
-from seismo.scenario.suggestions import nearest
+from seismo.scenario.suggestions import closest_match
 
 _PEAKS = ("pgv", "pga")
 _PER_METRE = {"pressure": units.PRESSURE_STRENGTH, "volume_rate": units.VOLUME_RATE}
@@ -35,7 +36,7 @@ def _others(dimensions: int, suits: Callable[[Physics], bool]) -> str:
     )
 
 
-def dimension(draft: Draft) -> Found:
+def dimension(draft: Draft) -> Mistakes:
     """Check that the wave equation exists in the dimension of the grid."""
     if draft.physics is None or draft.dimensions is None:
         return
@@ -47,13 +48,13 @@ def dimension(draft: Draft) -> Found:
         yield Mistake(("physics",), f"is {known.dimensions[0]}-D only: {remedy}")
 
 
-def sources(draft: Draft) -> Found:
+def sources(draft: Draft) -> Mistakes:
     """Check the types of sources, and the directions that the equation lacks."""
     table = table_of(draft)
     if table is None:
         return
     for index, source in enumerate(draft.sources or ()):
-        path: Path = ("sources", index)
+        path: KeyPath = ("sources", index)
         if source is not None and source.type not in table.drives:
             offers = ", ".join(table.drives)
             yield Mistake((*path, "type"), f"physics {draft.physics} has the sources {offers}")
@@ -63,7 +64,7 @@ def sources(draft: Draft) -> Found:
             yield from _tensor(draft, table, path, source)
 
 
-def amounts(dimensions: int, data: dict[str, Any]) -> Found:
+def amounts(dimensions: int, data: dict[str, Any]) -> Mistakes:
     """Check the units of what a 2-D run has per metre of y, in the data of a sound scenario."""
     for index, source in enumerate(data["sources"]):
         amount = source.get("amplitude")
@@ -76,7 +77,7 @@ def amounts(dimensions: int, data: dict[str, Any]) -> Found:
             )
 
 
-def _force(draft: Draft, table: Physics, path: Path, source: ForceSource) -> Found:
+def _force(draft: Draft, table: Physics, path: KeyPath, source: ForceSource) -> Mistakes:
     for axis in "xyz" if draft.dimensions else "":
         if axis not in table.components("force") and getattr(source.force, axis) != 0.0:
             yield Mistake((*path, "force", axis), _motionless(draft, table, "force", axis))
@@ -90,7 +91,7 @@ def _motionless(draft: Draft, table: Physics, kind: str, component: str) -> str:
     return f"physics {draft.physics} in {len(table.axes)}-D is moved by {taken} only: {remedy}"
 
 
-def _tensor(draft: Draft, table: Physics, path: Path, source: MomentTensorSource) -> Found:
+def _tensor(draft: Draft, table: Physics, path: KeyPath, source: MomentTensorSource) -> Mistakes:
     taken = table.components("moment_tensor")
     normal = any(name[0] == name[1] for name in taken)
     if source.components is None:
@@ -99,11 +100,10 @@ def _tensor(draft: Draft, table: Physics, path: Path, source: MomentTensorSource
             yield Mistake((*path, "strike"), f"{problem} instead of the angles")
         return
     names = FRAMES[source.frame]
-    given = tuple(type(source.components).model_fields)
-    if given != names:
-        problem = (
-            f"frame {source.frame} has the components {', '.join(names)}, not {', '.join(given)}"
-        )
+    given_names = tuple(type(source.components).model_fields)
+    if given_names != names:
+        expected = f"frame {source.frame} has the components {', '.join(names)}"
+        problem = f"{expected}, not {', '.join(given_names)}"
         yield Mistake((*path, "components"), f"{problem}; change the frame or the names")
         return
     nonzero = [name for name in names if getattr(source.components, name) != 0.0]
@@ -123,7 +123,7 @@ def _tensor(draft: Draft, table: Physics, path: Path, source: MomentTensorSource
         yield Mistake((*path, "frame"), f"{problem} {', '.join(taken)}")
 
 
-def receivers(draft: Draft) -> Found:
+def receivers(draft: Draft) -> Mistakes:
     """Check that the equation has what each set of receivers records."""
     table = table_of(draft)
     if table is None:
@@ -135,7 +135,7 @@ def receivers(draft: Draft) -> Found:
         yield from _listed(("receivers", index, "quantities"), names, known, offers)
 
 
-def cuts(draft: Draft) -> Found:
+def cuts(draft: Draft) -> Mistakes:
     """Check what snapshots and maps show, and their places."""
     if draft.output is None or draft.dimensions is None:
         return
@@ -153,19 +153,19 @@ def cuts(draft: Draft) -> Found:
 
 def peaks(table: Physics) -> tuple[str, ...]:
     """Return what maps may show: fields, and peaks of motion where the equation has velocities."""
-    own = table.shown
-    motions = [name[1:] for name in own if name in ("vx", "vy", "vz")]
+    field_names = table.shown
+    motions = [name[1:] for name in field_names if name in ("vx", "vy", "vz")]
     level = ["horizontal"] if set(motions) & {"x", "y"} else []
     words = [peak + tail for tail in ("", *(f"_{t}" for t in level + motions)) for peak in _PEAKS]
-    return tuple(n for n in own if n != "velocity") + (tuple(words) if motions else ())
+    return tuple(n for n in field_names if n != "velocity") + (tuple(words) if motions else ())
 
 
-def _listed(path: Path, names: tuple[str, ...], known: tuple[str, ...], offers: str) -> Found:
+def _listed(path: KeyPath, names: tuple[str, ...], known: tuple[str, ...], offers: str) -> Mistakes:
     """Check that each name is known and stands in a list but once."""
     seen: set[str] = set()
     for number, name in enumerate(names):
         if name not in known:
-            hint = (_of_others(name) or nearest(name, known)) if number < _SUGGESTED else ""
+            hint = (_of_others(name) or closest_match(name, known)) if number < _SUGGESTED else ""
             yield Mistake((*path, number), f"{offers} {', '.join(known)}{hint}")
         elif name in seen:
             yield Mistake((*path, number), "listed twice: keep one")
@@ -174,15 +174,15 @@ def _listed(path: Path, names: tuple[str, ...], known: tuple[str, ...], offers: 
 
 def _of_others(name: str) -> str:
     """Describe which equations have the field of a name, of those that not all have."""
-    found = ", ".join(
+    equations = ", ".join(
         f"{physics} in {n}-D"
         for physics, n in VARIANTS
         if any(f.name == name and not f.previous_of for f in physics_for(physics, n).fields)
     )
-    return f"; {name} is a field of physics {found}" if found else ""
+    return f"; {name} is a field of physics {equations}" if equations else ""
 
 
-def _cut(draft: Draft, path: Path, entry: Any) -> Found:
+def _cut(draft: Draft, path: KeyPath, entry: Any) -> Mistakes:
     """Check that a plane is asked of a 3-D run only, and that it and the box lie in the grid."""
     if entry.plane is not None and draft.dimensions == 2:
         yield Mistake((*path, "plane"), "a 2-D run is one plane already: leave it out")
@@ -190,15 +190,17 @@ def _cut(draft: Draft, path: Path, entry: Any) -> Found:
         for axis in "xyz":
             yield from _inside(draft, (*path, "plane", axis), axis, getattr(entry.plane, axis))
     for axis in "xyz" if entry.box is not None else "":
-        place = (*path, "box", axis)
+        axis_path = (*path, "box", axis)
         ends = getattr(entry.box, axis)
         if ends is not None and axis == "y" and draft.dimensions == 2:
-            yield Mistake(place, "a 2-D run has no y: leave it out")
+            yield Mistake(axis_path, "a 2-D run has no y: leave it out")
         elif ends is not None:
-            yield from next(filter(None, (list(_inside(draft, place, axis, e)) for e in ends)), ())
+            yield from next(
+                filter(None, (list(_inside(draft, axis_path, axis, e)) for e in ends)), ()
+            )
 
 
-def _inside(draft: Draft, path: Path, axis: str, value: float | None) -> Found:
+def _inside(draft: Draft, path: KeyPath, axis: str, value: float | None) -> Mistakes:
     low = getattr(draft.grid.origin, axis) if draft.grid else 0.0
     length = getattr(draft.grid.extent, axis) if draft.grid else None
     if value is not None and length is not None and not low <= value <= low + length:
@@ -206,13 +208,23 @@ def _inside(draft: Draft, path: Path, axis: str, value: float | None) -> Found:
         yield Mistake(path, problem)
 
 
-def properties(draft: Draft) -> Found:
+def properties(draft: Draft) -> Mistakes:
     """Check that every property of the equation is given over the whole grid."""
-    if draft.physics is None or not draft.model or any(part is None for part in draft.model):
+    if (
+        draft.physics is None
+        or not draft.model
+        or any(model_part is None for model_part in draft.model)
+    ):
         return
     for key in (p.name for p in EQUATIONS[draft.physics].parameters if p.default is None):
-        gaps = [gap for index, part in enumerate(draft.model) for gap in _gaps(index, part, key)]
-        if any(part.type in _WHOLE_GRID and _gives(part, key) for part in draft.model):
+        gaps = [
+            gap
+            for index, model_part in enumerate(draft.model)
+            for gap in _gaps(index, model_part, key)
+        ]
+        if any(
+            model_part.type in _WHOLE_GRID and _gives(model_part, key) for model_part in draft.model
+        ):
             continue
         remedy = (
             f"missing: physics {draft.physics} needs {key} over the whole grid; no part gives it"
@@ -221,19 +233,23 @@ def properties(draft: Draft) -> Found:
             yield Mistake(gap, f"{remedy}; add {key} here")
 
 
-def _gives(part: Any, key: str) -> bool:
-    if isinstance(part, LayersPart):
-        return all(getattr(layer, key) is not None for layer in part.layers)
-    if isinstance(part, TablePart):
+def _gives(model_part: Any, key: str) -> bool:
+    if isinstance(model_part, LayersPart):
+        return all(getattr(layer, key) is not None for layer in model_part.layers)
+    if isinstance(model_part, TablePart):
         return key in (parameter.name for parameter in COLUMNS)
-    return getattr(part, key) is not None
+    return getattr(model_part, key) is not None
 
 
-def _gaps(index: int, part: Any, key: str) -> list[Path]:
+def _gaps(index: int, model_part: Any, key: str) -> list[KeyPath]:
     """Return where a part that could give `key` everywhere does not."""
-    if isinstance(part, LayersPart):
+    if isinstance(model_part, LayersPart):
         missing = [
-            number for number, layer in enumerate(part.layers) if getattr(layer, key) is None
+            number for number, layer in enumerate(model_part.layers) if getattr(layer, key) is None
         ]
         return [("model", index, "layers", number, key) for number in missing]
-    return [("model", index, key)] if part.type in _WHOLE_GRID and not _gives(part, key) else []
+    return (
+        [("model", index, key)]
+        if model_part.type in _WHOLE_GRID and not _gives(model_part, key)
+        else []
+    )

@@ -16,11 +16,10 @@ from typing import Any
 
 import yaml
 
-from seismo.errors import ScenarioError
+from seismo.errors import KeyPath, ScenarioError
 from seismo.scenario.text_files import no_text
 
-Path = tuple[str | int, ...]
-Place = tuple[int, int]  # line and column, both from 1
+LineColumn = tuple[int, int]  # line and column, both from 1
 
 MAX_BYTES = 1 << 20
 MAX_DEPTH = 32
@@ -43,8 +42,8 @@ class Document:
     name: str
     text: str = ""
     data: Any = None
-    places: dict[Path, Place] = field(default_factory=dict)
-    mistakes: list[tuple[Path, Place, str]] = field(default_factory=list)
+    line_columns: dict[KeyPath, LineColumn] = field(default_factory=dict)
+    mistakes: list[tuple[KeyPath, LineColumn, str]] = field(default_factory=list)
 
 
 def read_file(file: pathlib.Path) -> Document:
@@ -93,28 +92,30 @@ def _check_events(text: str, name: str) -> None:
     """Walk the events without building anything, so that no trick of the text costs memory."""
     depth = documents = 0
     for count, event in enumerate(yaml.parse(text, Loader=_LOADER), 1):
-        place = f"{name}:{event.start_mark.line + 1}:{event.start_mark.column + 1}"
+        location = f"{name}:{event.start_mark.line + 1}:{event.start_mark.column + 1}"
         if isinstance(event, yaml.AliasEvent) or getattr(event, "anchor", None):
             raise ScenarioError(
-                f"{place}: anchors and aliases (& and *) are not allowed: repeat the value"
+                f"{location}: anchors and aliases (& and *) are not allowed: repeat the value"
             )
         if getattr(event, "tag", None):
-            raise ScenarioError(f"{place}: tag {event.tag!r} is not allowed: leave it out")
+            raise ScenarioError(f"{location}: tag {event.tag!r} is not allowed: leave it out")
         documents += isinstance(event, yaml.DocumentStartEvent)
         if documents > 1:
             raise ScenarioError(
-                f"{place}: only one YAML document is allowed: split the file at '---'"
+                f"{location}: only one YAML document is allowed: split the file at '---'"
             )
         depth += isinstance(event, yaml.CollectionStartEvent)
         depth -= isinstance(event, yaml.CollectionEndEvent)
         if depth > MAX_DEPTH:
-            raise ScenarioError(f"{place}: nested deeper than {MAX_DEPTH} levels")
+            raise ScenarioError(f"{location}: nested deeper than {MAX_DEPTH} levels")
         if count > MAX_NODES:
-            raise ScenarioError(f"{place}: more than {MAX_NODES} values; put long tables in a file")
+            raise ScenarioError(
+                f"{location}: more than {MAX_NODES} values; put long tables in a file"
+            )
 
 
-def _build(node: Any, path: Path, document: Document) -> Any:
-    document.places.setdefault(path, _place(node))
+def _build(node: Any, path: KeyPath, document: Document) -> Any:
+    document.line_columns.setdefault(path, _place(node))
     if isinstance(node, yaml.MappingNode):
         return _mapping(node, path, document)
     if isinstance(node, yaml.SequenceNode):
@@ -124,7 +125,7 @@ def _build(node: Any, path: Path, document: Document) -> Any:
     return _scalar(node, path, document)
 
 
-def _mapping(node: Any, path: Path, document: Document) -> dict[str, Any]:
+def _mapping(node: Any, path: KeyPath, document: Document) -> dict[str, Any]:
     result: dict[str, Any] = {}
     last = ""
     number = yaml.ScalarNode("", "")
@@ -132,28 +133,28 @@ def _mapping(node: Any, path: Path, document: Document) -> dict[str, Any]:
         if not isinstance(key, yaml.ScalarNode):
             document.mistakes.append((path, _place(key), "a key must be a plain word"))
             continue
-        here = (*path, key.value)
+        key_path = (*path, key.value)
         if _is_fraction(key, value, number):
             result[last] = text = f"{number.value},{key.value}"
             problem = "a decimal comma ends a value within braces; write digits like 1.5 or 1000"
             mistake = ((*path, last), _place(number), f"{shortened(text)}: {problem}")
             document.mistakes.append(mistake)
             continue
-        if not (key.style or value.value) and (parts := _TIGHT.fullmatch(key.value)):
-            here = (*path, parts[1])
+        if not (key.style or value.value) and (match := _TIGHT.fullmatch(key.value)):
+            key_path = (*path, match[1])
             problem = f"{shortened(key.value)}: {tight(key.value)}"
-            document.mistakes.append((here, _place(key), problem))
-            document.places[here] = _place(key)
-            result[parts[1]] = parts[2]
+            document.mistakes.append((key_path, _place(key), problem))
+            document.line_columns[key_path] = _place(key)
+            result[match[1]] = match[2]
             continue
         if key.value in result:
-            line = document.places[here][0]
+            line = document.line_columns[key_path][0]
             document.mistakes.append(
-                (here, _place(key), f"duplicate key, first on line {line}; keep one")
+                (key_path, _place(key), f"duplicate key, first on line {line}; keep one")
             )
             continue
-        document.places[here] = _place(key)
-        result[key.value] = _build(value, here, document)
+        document.line_columns[key_path] = _place(key)
+        result[key.value] = _build(value, key_path, document)
         last = key.value
         number = value
     return result
@@ -170,7 +171,7 @@ def _is_fraction(key: yaml.ScalarNode, value: yaml.Node, number: yaml.Node) -> b
     )
 
 
-def _scalar(node: Any, path: Path, document: Document) -> Any:
+def _scalar(node: Any, path: KeyPath, document: Document) -> Any:
     text = node.value
     if text in ("", "~", "null"):
         return None
@@ -197,14 +198,14 @@ def _scalar(node: Any, path: Path, document: Document) -> Any:
     return text
 
 
-def _place(node: Any) -> Place:
+def _place(node: Any) -> LineColumn:
     return node.start_mark.line + 1, node.start_mark.column + 1
 
 
 def tight(text: str) -> str:
     """Describe what to write for a key and its value without a space between."""
-    if parts := _TIGHT.match(text):
-        return f"put a space behind the colon: '{parts[1]}: {parts[2].strip()}'"
+    if match := _TIGHT.match(text):
+        return f"put a space behind the colon: '{match[1]}: {match[2].strip()}'"
     return f"put a space behind the dash: '- {text[1:]}'" if _TIGHT_ITEM.match(text) else ""
 
 
@@ -217,15 +218,15 @@ def _syntax(name: str, text: str, error: yaml.MarkedYAMLError) -> str:
             column = lines[number].index(written) + 1
             return f"{name}:{number + 1}:{column}: {shortened(written)}: {problem}"
     mark = error.problem_mark or error.context_mark
-    place = f":{mark.line + 1}:{mark.column + 1}" if mark else ""
+    location = f":{mark.line + 1}:{mark.column + 1}" if mark else ""
     begun = f" begun on line {error.context_mark.line + 1}" if error.context_mark else ""
     context = f"{error.context}{begun}" if error.context else ""
-    problem = ", ".join(part for part in (context, error.problem) if part)
+    problem = ", ".join(fragment for fragment in (context, error.problem) if fragment)
     if "cannot start any token" in problem:
         problem = "a tab or another character that YAML cannot begin with; indent with spaces"
     elif "mapping values are not allowed" in problem:
         problem = "a key where none can stand; check the indentation and the line above"
-    return f"{name}{place}: not readable as YAML: {_one_line(problem)}"
+    return f"{name}{location}: not readable as YAML: {_one_line(problem)}"
 
 
 def _one_line(text: str) -> str:

@@ -22,7 +22,7 @@ CODE = "R{:04d}"  # of receivers that have none
 Trace = Literal[
     "velocity", "displacement", "acceleration", "pressure", "stress", "divergence", "rotation"
 ]
-Count = Annotated[Integer, Field(ge=1, le=100_000)]
+ReceiverCount = Annotated[Integer, Field(ge=1, le=100_000)]
 
 
 def _one_value(value: Any) -> Any:
@@ -39,7 +39,7 @@ class _OrOneValue:
         return {"anyOf": [listed, *one], "x-unit": "m"}
 
 
-Ticks = Annotated[tuple[Length, Length, Count], BeforeValidator(_one_value), _OrOneValue()]
+Ticks = Annotated[tuple[Length, Length, ReceiverCount], BeforeValidator(_one_value), _OrOneValue()]
 
 
 class _ReceiverSet(ScenarioSection):
@@ -69,7 +69,7 @@ class LineReceivers(_ReceiverSet):
     type: Literal["line"]
     start: Position = Field(description="first receiver")
     end: Position = Field(description="last receiver")
-    count: Count = Field(description="number of receivers")
+    count: ReceiverCount = Field(description="number of receivers")
 
 
 class GridReceivers(_ReceiverSet):

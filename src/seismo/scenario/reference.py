@@ -18,7 +18,7 @@ from pydantic.fields import FieldInfo
 from seismo.errors import ScenarioError
 from seismo.scenario import schema_text
 from seismo.scenario.document import Scenario
-from seismo.scenario.suggestions import nearest
+from seismo.scenario.suggestions import closest_match
 
 _HEAD = """\
 # Scenario reference
@@ -65,16 +65,16 @@ def reference_of(key: str) -> str:
     Raises:
         ScenarioError: there is no such key.
     """
-    wanted = _plain(key)
+    plain_key = _plain(key)
     sections = list(_sections("", "Scenario", Scenario))
-    below = [s for s in sections if f"{_plain(s.path)}.".startswith(f"{wanted}.")]
-    if found := _tables(below):
-        return "\n".join(found)
-    holders = [section for section in sections if wanted in section.names]
+    below = [s for s in sections if f"{_plain(s.path)}.".startswith(f"{plain_key}.")]
+    if tables := _tables(below):
+        return "\n".join(tables)
+    holders = [section for section in sections if plain_key in section.names]
     if not holders:
         known = {name for section in sections for name in section.names}
-        raise ScenarioError(f"{key}: a scenario has no such key{nearest(wanted, known)}")
-    return "\n".join(_tables(holders, wanted))
+        raise ScenarioError(f"{key}: a scenario has no such key{closest_match(plain_key, known)}")
+    return "\n".join(_tables(holders, plain_key))
 
 
 def _plain(path: str) -> str:

@@ -14,7 +14,8 @@ from pathlib import PurePath
 from typing import Any
 
 from seismo.equations.registry import PARAMETERS
-from seismo.scenario.base import Mistake, Path
+from seismo.errors import KeyPath
+from seismo.scenario.base import Mistake
 from seismo.scenario.grid import Boundaries, GridSpec, TimeSpec
 from seismo.scenario.model_files import FORMATS, OTHERS, GriddedFile, format_of
 from seismo.scenario.model_parts import BlockPart, FilePart, GradientPart, LayersPart, SpherePart
@@ -23,7 +24,7 @@ from seismo.scenario.position import GeographicPosition, Position
 from seismo.scenario.receivers import CODE, GridReceivers, LineReceivers, PointReceivers
 from seismo.scenario.sources import SHOT_NAME, SOURCE_NAME, Survey
 
-Found = Iterator[Mistake]
+Mistakes = Iterator[Mistake]
 AXES = ("x", "y", "z")
 _MOST_POINTS = 1e12  # more than any machine holds
 _MOST_ALONG = 1e7  # points of one axis, which are listed one by one
@@ -55,7 +56,7 @@ class Draft:
         return 2 if self.grid.extent.y is None else 3
 
 
-def geometry(draft: Draft) -> Found:
+def geometry(draft: Draft) -> Mistakes:
     """Check spacing, faces, positions and every key that only 3-D has."""
     if draft.grid is not None:
         yield from _spacing(draft.grid)
@@ -75,7 +76,7 @@ def geometry(draft: Draft) -> Found:
             )
 
 
-def _spacing(grid: GridSpec) -> Found:
+def _spacing(grid: GridSpec) -> Mistakes:
     along = {}
     for axis in AXES:
         length = getattr(grid.extent, axis)
@@ -107,7 +108,7 @@ def _spacing(grid: GridSpec) -> Found:
             yield Mistake(("grid", "extent", axis), f"{problem}; {remedy}")
 
 
-def _faces(boundaries: Boundaries, dimensions: int | None) -> Found:
+def _faces(boundaries: Boundaries, dimensions: int | None) -> Mistakes:
     for face in ("bottom", "x_min", "x_max", "y_min", "y_max"):
         if getattr(boundaries, face) == "free_surface":
             problem = "only the top can be a free surface; use absorbing, rigid or periodic"
@@ -125,7 +126,7 @@ def _faces(boundaries: Boundaries, dimensions: int | None) -> Found:
                 yield Mistake(("boundaries", face), "a 2-D run has no y faces: leave it out")
 
 
-def positions(draft: Draft) -> Iterator[tuple[Path, Any]]:
+def positions(draft: Draft) -> Iterator[tuple[KeyPath, Any]]:
     """Yield the path and the value of every position of sources, receivers and shots."""
     for index, source in enumerate(draft.sources or ()):
         if source is not None:
@@ -145,7 +146,7 @@ def positions(draft: Draft) -> Iterator[tuple[Path, Any]]:
             yield ("survey", "line", "end"), draft.survey.line.end
 
 
-def _position(draft: Draft, path: Path, position: Any) -> Found:
+def _position(draft: Draft, path: KeyPath, position: Any) -> Mistakes:
     if isinstance(position, GeographicPosition):
         if not draft.has_geographic:
             problem = (
@@ -157,7 +158,7 @@ def _position(draft: Draft, path: Path, position: Any) -> Found:
             yield from _inside(draft.grid, (*path, axis), axis, getattr(position, axis))
 
 
-def _inside(grid: GridSpec, path: Path, axis: str, value: float | None) -> Found:
+def _inside(grid: GridSpec, path: KeyPath, axis: str, value: float | None) -> Mistakes:
     length = getattr(grid.extent, axis)
     if value is None or length is None:
         return
@@ -169,7 +170,7 @@ def _inside(grid: GridSpec, path: Path, axis: str, value: float | None) -> Found
         )
 
 
-def grid_receivers(draft: Draft) -> Found:
+def grid_receivers(draft: Draft) -> Mistakes:
     """Check the ranges of receivers that lie on a regular grid of their own."""
     for index, group in enumerate(draft.receivers or ()):
         if not isinstance(group, GridReceivers):
@@ -186,7 +187,7 @@ def grid_receivers(draft: Draft) -> Found:
                     yield from _inside(draft.grid, ("receivers", index, axis, end), axis, value)
 
 
-def _needed_y(draft: Draft) -> Iterator[tuple[Path, float | None]]:
+def _needed_y(draft: Draft) -> Iterator[tuple[KeyPath, float | None]]:
     """Yield where 3-D needs a y, with the y that is there."""
     if draft.grid is not None:
         yield ("grid", "spacing"), draft.grid.spacing.y
@@ -196,68 +197,72 @@ def _needed_y(draft: Draft) -> Iterator[tuple[Path, float | None]]:
     for index, group in enumerate(draft.receivers or ()):
         if isinstance(group, GridReceivers):
             yield ("receivers", index), None if group.y is None else group.y[0]
-    for index, part in enumerate(draft.model or ()):
-        if isinstance(part, SpherePart):
-            yield ("model", index, "center"), part.center.y
+    for index, model_part in enumerate(draft.model or ()):
+        if isinstance(model_part, SpherePart):
+            yield ("model", index, "center"), model_part.center.y
 
 
-def _values_of_y(draft: Draft) -> Iterator[tuple[Path, object]]:
+def _values_of_y(draft: Draft) -> Iterator[tuple[KeyPath, object]]:
     """Yield where 2-D must not have a y, with the y that is there."""
     yield from _needed_y(draft)
-    for index, part in enumerate(draft.model or ()):
-        if isinstance(part, BlockPart):
-            yield ("model", index), part.y
-        for path, file in _files(index, part):
+    for index, model_part in enumerate(draft.model or ()):
+        if isinstance(model_part, BlockPart):
+            yield ("model", index), model_part.y
+        for path, file in _files(index, model_part):
             if file.spacing is not None and not file.spacing.one_for_all:
                 yield (*path, "spacing"), file.spacing.y
             if file.origin is not None:
                 yield (*path, "origin"), file.origin.y
 
 
-def _files(index: int, part: Any) -> Iterator[tuple[Path, GriddedFile]]:
-    if isinstance(part, FilePart):
+def _files(index: int, model_part: Any) -> Iterator[tuple[KeyPath, GriddedFile]]:
+    if isinstance(model_part, FilePart):
         for key in PARAMETERS:
-            file = getattr(part, key)
+            file = getattr(model_part, key)
             if file is not None:
                 yield ("model", index, key), file
 
 
-def model_shapes(draft: Draft) -> Found:
+def model_shapes(draft: Draft) -> Mistakes:
     """Check the order of layers and gradients, and the axes of gridded files."""
-    for index, part in enumerate(draft.model or ()):
-        if isinstance(part, LayersPart):
-            tops = [layer.top for layer in part.layers]
+    for index, model_part in enumerate(draft.model or ()):
+        if isinstance(model_part, LayersPart):
+            tops = [layer.top for layer in model_part.layers]
             for number in range(1, len(tops)):
                 if tops[number] <= tops[number - 1]:
                     above = f"{tops[number - 1]:g} m, the top of the layer before"
                     problem = f"layers are listed downwards: must be below {above}"
                     yield Mistake(("model", index, "layers", number, "top"), problem)
-        elif isinstance(part, GradientPart):
-            yield from _gradient(("model", index, "z_bottom"), part)
-        for path, file in _files(index, part):
+        elif isinstance(model_part, GradientPart):
+            yield from _gradient(("model", index, "z_bottom"), model_part)
+        for path, file in _files(index, model_part):
             yield from _file(path, file, draft.dimensions)
     if draft.grid is not None and draft.model:
         yield from _top_covered(draft.grid.origin.z, draft.model[0])
 
 
-def _gradient(path: Path, part: GradientPart) -> Found:
-    if part.z_top is not None and part.z_bottom is not None and part.z_bottom <= part.z_top:
-        yield Mistake(path, f"must be below z_top ({part.z_top:g} m)")
+def _gradient(path: KeyPath, gradient: GradientPart) -> Mistakes:
+    if (
+        gradient.z_top is not None
+        and gradient.z_bottom is not None
+        and gradient.z_bottom <= gradient.z_top
+    ):
+        yield Mistake(path, f"must be below z_top ({gradient.z_top:g} m)")
 
 
-def _top_covered(top: float, first: Any) -> Found:
+def _top_covered(top: float, first: Any) -> Mistakes:
     if isinstance(first, LayersPart) and first.layers[0].top > top:
         problem = f"nothing fills the grid above: start at the grid's top ({top:g} m) or higher"
         yield Mistake(("model", 0, "layers", 0, "top"), problem)
 
 
-def _file(path: Path, file: GriddedFile, dimensions: int | None) -> Found:
+def _file(path: KeyPath, file: GriddedFile, dimensions: int | None) -> Mistakes:
     suffix = PurePath(file.path).suffix.lower()
-    other = None if file.format else OTHERS.get(suffix)
-    if other:
-        kind = other[0]
-        values = other[1].format(path=file.path, name=path[-1])
-        saved = f'numpy.save("{PurePath(file.path).with_suffix(".npy")}", {values})'
+    foreign_format = None if file.format else OTHERS.get(suffix)
+    if foreign_format:
+        kind = foreign_format[0]
+        expression = foreign_format[1].format(path=file.path, name=path[-1])
+        saved = f'numpy.save("{PurePath(file.path).with_suffix(".npy")}", {expression})'
         problem = f"{kind}; models are read from .npy, HDF5 or raw numbers: {saved}"
         yield Mistake((*path, "path"), problem)
     elif format_of(file) == "raw" and file.shape is None and (file.format or suffix):
@@ -270,11 +275,11 @@ def _file(path: Path, file: GriddedFile, dimensions: int | None) -> Found:
     if file.shape is not None:
         axes = file.axes or ("z", "zx", "zyx")[len(file.shape) - 1]
         if len(axes) != len(file.shape) or (dimensions == 2 and len(file.shape) == 3):
-            wanted = f"one number of points for each of the axes {', '.join(file.axes or 'zx')}"
-            yield Mistake((*path, "shape"), f"needs {wanted}")
+            expected = f"one number of points for each of the axes {', '.join(file.axes or 'zx')}"
+            yield Mistake((*path, "shape"), f"needs {expected}")
 
 
-def snapshot_times(draft: Draft) -> Found:
+def snapshot_times(draft: Draft) -> Mistakes:
     """Check that each entry of snapshots has one: at multiples of its interval, start to stop."""
     for index, entry in enumerate(draft.output.snapshots if draft.output else ()):
         if entry.interval is None:
@@ -291,17 +296,17 @@ def snapshot_times(draft: Draft) -> Found:
             yield Mistake(("output", "snapshots", index, "start"), problem)
 
 
-def names(draft: Draft) -> Found:
+def names(draft: Draft) -> Mistakes:
     """Check that names which become groups and codes of the results are unique."""
-    given = [getattr(source, "name", None) for source in draft.sources or ()]
-    yield from _unique(("sources",), _or_default(given, SOURCE_NAME))
+    source_names = [getattr(source, "name", None) for source in draft.sources or ()]
+    yield from _unique(("sources",), _or_default(source_names, SOURCE_NAME))
     yield from _unique(
         ("receivers",), [getattr(group, "name", None) for group in draft.receivers or ()]
     )
     if draft.output is not None:
         for key in ("snapshots", "maps"):
-            taken = [entry.name for entry in getattr(draft.output, key)]
-            yield from _unique(("output", key), taken)
+            output_names = [entry.name for entry in getattr(draft.output, key)]
+            yield from _unique(("output", key), output_names)
     if draft.survey is not None:
         shots = [shot.name for shot in draft.survey.shots]
         yield from _unique(("survey", "shots"), _or_default(shots, SHOT_NAME))
@@ -311,11 +316,11 @@ def names(draft: Draft) -> Found:
             yield from _unique(("receivers", index, "positions"), codes, "code")
 
 
-def _or_default(given: Sequence[str | None], default: str) -> list[str]:
-    return [name or default.format(index) for index, name in enumerate(given)]
+def _or_default(given_names: Sequence[str | None], default: str) -> list[str]:
+    return [name or default.format(index) for index, name in enumerate(given_names)]
 
 
-def _unique(path: Path, names_in_order: Sequence[str | None], key: str = "name") -> Found:
+def _unique(path: KeyPath, names_in_order: Sequence[str | None], key: str = "name") -> Mistakes:
     first: dict[str, int] = {}
     for index, name in enumerate(names_in_order):
         if name is not None and first.setdefault(name, index) != index:
@@ -325,7 +330,7 @@ def _unique(path: Path, names_in_order: Sequence[str | None], key: str = "name")
             yield Mistake((*path, index, key), problem)
 
 
-def survey(draft: Draft) -> Found:
+def survey(draft: Draft) -> Mistakes:
     """Check that a survey has exactly one source to move."""
     count = len(draft.sources or ())
     if draft.survey is not None and count > 1:

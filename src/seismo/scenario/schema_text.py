@@ -12,7 +12,8 @@ from annotated_types import Ge, Le, MultipleOf
 from pydantic import BaseModel, StringConstraints, Tag
 from pydantic.fields import FieldInfo
 
-from seismo.scenario.base import TAG, AutoOrCount, FilePath, Name, Path, Quantity
+from seismo.errors import KeyPath
+from seismo.scenario.base import TAG, AutoOrCount, FilePath, Name, Quantity
 
 
 def annotation_of(field: FieldInfo) -> Any:
@@ -20,18 +21,18 @@ def annotation_of(field: FieldInfo) -> Any:
     return Annotated[(field.annotation, *field.metadata)] if field.metadata else field.annotation
 
 
-def at(annotation: Any, loc: Path) -> Any:
+def at(annotation: Any, loc: KeyPath) -> Any:
     """Return the annotation at pydantic's location `loc` below `annotation`, or None."""
-    for part in loc:
-        annotation = _step(annotation, part)
+    for key in loc:
+        annotation = _step(annotation, key)
         if annotation is None:
             return None
     return annotation
 
 
-def plain_path(loc: Path) -> Path:
+def plain_path(loc: KeyPath) -> KeyPath:
     """Return a location without the names of union branches: the keys as a user wrote them."""
-    return tuple(part for part in loc if not (isinstance(part, str) and part.startswith(TAG)))
+    return tuple(key for key in loc if not (isinstance(key, str) and key.startswith(TAG)))
 
 
 def model_at(annotation: Any) -> type[BaseModel] | None:
@@ -74,9 +75,9 @@ def quantity(annotation: Any) -> Quantity | None:
 
 def allowed(annotation: Any) -> str:
     """Describe the allowed values."""
-    spoken = [item.allowed for item in _metadata(annotation) if isinstance(item, AutoOrCount)]
-    if spoken:
-        return spoken[0]
+    descriptions = [item.allowed for item in _metadata(annotation) if isinstance(item, AutoOrCount)]
+    if descriptions:
+        return descriptions[0]
     members = branches(annotation)
     if len(members) > 1:
         return "one of " + ", ".join(tags(annotation) or [allowed(member) for member in members])
@@ -100,16 +101,16 @@ def allowed(annotation: Any) -> str:
     return "keys " + ", ".join(model.model_fields) if model else "any value"
 
 
-def _step(annotation: Any, part: str | int) -> Any:
-    if isinstance(part, str) and part.startswith(TAG):
-        return next((member for member in branches(annotation) if _tag(member) == part), None)
+def _step(annotation: Any, key: str | int) -> Any:
+    if isinstance(key, str) and key.startswith(TAG):
+        return next((member for member in branches(annotation) if _tag(member) == key), None)
     members = branches(annotation)
     bare = unwrapped(members[0]) if len(members) == 1 else None
-    if get_origin(bare) is tuple and isinstance(part, int):
+    if get_origin(bare) is tuple and isinstance(key, int):
         inner = get_args(bare)
-        return inner[0] if inner[-1] is Ellipsis else inner[min(part, len(inner) - 1)]
+        return inner[0] if inner[-1] is Ellipsis else inner[min(key, len(inner) - 1)]
     model = model_at(annotation)
-    field = model.model_fields.get(str(part)) if model else None
+    field = model.model_fields.get(str(key)) if model else None
     return annotation_of(field) if field else None
 
 
@@ -120,12 +121,14 @@ def _tag(member: Any) -> str | None:
 
 
 def _metadata(annotation: Any) -> list[Any]:
-    found = list(getattr(annotation, "__metadata__", ()))
-    for item in list(found):
-        found += item.metadata if isinstance(item, FieldInfo) else []
+    metadata = list(getattr(annotation, "__metadata__", ()))
+    for item in list(metadata):
+        metadata += item.metadata if isinstance(item, FieldInfo) else []
     bare = unwrapped(annotation)
     members = branches(bare)
-    return found + (_metadata(members[0]) if len(members) == 1 and members[0] is not bare else [])
+    return metadata + (
+        _metadata(members[0]) if len(members) == 1 and members[0] is not bare else []
+    )
 
 
 def _limits(annotation: Any) -> dict[str, float]:
@@ -151,8 +154,8 @@ def _range(bounds: dict[str, float]) -> str:
     return ", ".join(f"{words[name]} {value:g}" for name, value in bounds.items())
 
 
-def _joined(*parts: str) -> str:
-    return ", ".join(part for part in parts if part)
+def _joined(*texts: str) -> str:
+    return ", ".join(text for text in texts if text)
 
 
 def _text(annotation: Any) -> str:

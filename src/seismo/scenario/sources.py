@@ -36,7 +36,7 @@ FRAMES = {
     "gcmt": ("rr", "tt", "pp", "rt", "rp", "tp"),
     "enu": ("ee", "nn", "uu", "en", "eu", "nu"),
 }
-Frame = Literal["aki_richards", "gcmt", "enu"]
+TensorFrame = Literal["aki_richards", "gcmt", "enu"]
 TimeFunction = Literal["moment_rate", "moment"]
 _TIME_FUNCTION = "what the wavelet is: the moment rate, or the moment itself"
 
@@ -146,7 +146,7 @@ class MomentTensorSource(_Source):
     """A moment tensor: six components in a named frame, or a fault's angles and its size."""
 
     type: Literal["moment_tensor"]
-    frame: Frame = Field(
+    frame: TensorFrame = Field(
         "aki_richards",
         description="axes of `components`: north-east-down, GCMT's r-theta-phi, or east-north-up",
     )

@@ -13,8 +13,8 @@ from typing import Any, get_args, get_origin
 from pydantic import BaseModel
 
 from seismo.equations.registry import EQUATIONS
+from seismo.errors import KeyPath
 from seismo.scenario import schema_text
-from seismo.scenario.base import Path
 
 _STEPS = "a time, not a number of steps"
 _POINTS = "a length, of which grid.spacing makes points"
@@ -85,7 +85,7 @@ _NOT_HERE = {  # what other programs have
 }  # fmt: skip
 
 
-def nearest(word: object, known: Iterable[str]) -> str:
+def closest_match(word: object, known: Iterable[str]) -> str:
     """Return ``"; did you mean 'x'?"`` for the nearest of the `known` words, or nothing."""
     by_lower = {name.lower(): name for name in known}
     lower = str(word).lower()[:64]
@@ -93,12 +93,12 @@ def nearest(word: object, known: Iterable[str]) -> str:
         return f"; {_NOT_HERE[lower]}"
     if _VALUES.get(lower) in by_lower:
         return f"; did you mean '{_VALUES[lower]}'?"
-    near = difflib.get_close_matches(lower, by_lower, 1, 0.6)
-    near = near or [name for name in by_lower if len(lower) > 2 and name.startswith(lower)]
-    return f"; did you mean '{by_lower[near[0]]}'?" if near else ""
+    matches = difflib.get_close_matches(lower, by_lower, 1, 0.6)
+    matches = matches or [name for name in by_lower if len(lower) > 2 and name.startswith(lower)]
+    return f"; did you mean '{by_lower[matches[0]]}'?" if matches else ""
 
 
-def meant(path: Path, owner: type[BaseModel] | None, root: type[BaseModel]) -> str:
+def intended_key(path: KeyPath, owner: type[BaseModel] | None, root: type[BaseModel]) -> str:
     """Describe which key is meant by the unknown one at a path, or else which are allowed.
 
     Args:
@@ -106,40 +106,40 @@ def meant(path: Path, owner: type[BaseModel] | None, root: type[BaseModel]) -> s
         owner: the part that does not have it.
         root: of the scenario.
     """
-    given = str(path[-1])
+    unknown = str(path[-1])
     keys = list(owner.model_fields) if owner else []
-    if given.lower() in _NOT_HERE:
-        return f"; {_NOT_HERE[given.lower()]}: leave it out"
-    targets, remark = _CALLED.get(given.lower(), ([], ""))
-    found = next(filter(None, (_here(t, path[:-1], keys, root) for t in targets)), "")
-    if near := "" if found else nearest(given, keys):
-        return near.replace("?", f" ({remark})?") if remark else near
-    words = [given, *targets]
+    if unknown.lower() in _NOT_HERE:
+        return f"; {_NOT_HERE[unknown.lower()]}: leave it out"
+    targets, remark = _CALLED.get(unknown.lower(), ([], ""))
+    target_key = next(filter(None, (_relative_key(t, path[:-1], keys, root) for t in targets)), "")
+    if hint := "" if target_key else closest_match(unknown, keys):
+        return hint.replace("?", f" ({remark})?") if remark else hint
+    words = [unknown, *targets]
     deeper = [(key, word) for word in words for key in keys if _has(owner, key, word)]
-    if deeper and not found:
+    if deeper and not target_key:
         key, word = deeper[0]
-        found = f"{key}.{word}"
-        if others := [other for other, same in deeper[1:] if same == word]:
+        target_key = f"{key}.{word}"
+        if other_keys := [other for other, same in deeper[1:] if same == word]:
             return (
-                f"; did you mean '{found}' (write {key}: {{{word}: ...}}, and so for "
-                f"{', '.join(others)})?"
+                f"; did you mean '{target_key}' (write {key}: {{{word}: ...}}, and so for "
+                f"{', '.join(other_keys)})?"
             )
-    found = found or _elsewhere(path, root)
-    if not found:
+    target_key = target_key or _elsewhere(path, root)
+    if not target_key:
         return f"; allowed are {', '.join(keys)}"
-    different = remark and found.rpartition(".")[2] == targets[-1].rpartition(".")[2]
-    return f"; did you mean '{found}'{f' ({remark})' if different else ''}?"
+    different = remark and target_key.rpartition(".")[2] == targets[-1].rpartition(".")[2]
+    return f"; did you mean '{target_key}'{f' ({remark})' if different else ''}?"
 
 
-def _here(target: str, place: Path, keys: list[str], root: type[BaseModel]) -> str:
+def _relative_key(target: str, path: KeyPath, keys: list[str], root: type[BaseModel]) -> str:
     """Write the key that a name stands for as seen from a place; nothing where there is none."""
-    parts = target.split(".")
-    if parts[-1] in keys:
-        return parts[-1]
-    if len(parts) == 1 or schema_text.at(root, tuple(parts)) is None:
+    keys_of_target = target.split(".")
+    if keys_of_target[-1] in keys:
+        return keys_of_target[-1]
+    if len(keys_of_target) == 1 or schema_text.at(root, tuple(keys_of_target)) is None:
         return ""
-    inside = place == tuple(parts[: len(place)])
-    return ".".join(parts[len(place) :] if inside else parts)
+    inside = path == tuple(keys_of_target[: len(path)])
+    return ".".join(keys_of_target[len(path) :] if inside else keys_of_target)
 
 
 def _has(owner: Any, key: str, word: str) -> bool:
@@ -148,24 +148,26 @@ def _has(owner: Any, key: str, word: str) -> bool:
     return any(kind is not None and word in kind.model_fields for kind in kinds)
 
 
-def _elsewhere(path: Path, root: type[BaseModel]) -> str:
+def _elsewhere(path: KeyPath, root: type[BaseModel]) -> str:
     """Return the one other section that has a key, or the one place that a key of none is for."""
     word = str(path[-1])
-    if len(path) > 2 or any(isinstance(part, int) for part in path) or len(word) < 3:
+    if len(path) > 2 or any(isinstance(key, int) for key in path) or len(word) < 3:
         return ""
-    places = _places(root).get(word, ())
-    sections = [place for place in places if place.count(".") == 1 and "[" not in place]
-    found = sections if len(sections) == 1 or len(path) > 1 else places
-    return found[0] if len(found) == 1 else ""
+    paths = _paths_by_word(root).get(word, ())
+    sections = [
+        path_text for path_text in paths if path_text.count(".") == 1 and "[" not in path_text
+    ]
+    candidates = sections if len(sections) == 1 or len(path) > 1 else paths
+    return candidates[0] if len(candidates) == 1 else ""
 
 
 @cache
-def _places(root: type[BaseModel]) -> dict[str, tuple[str, ...]]:
-    found: dict[str, tuple[str, ...]] = {}
+def _paths_by_word(root: type[BaseModel]) -> dict[str, tuple[str, ...]]:
+    paths_by_word: dict[str, tuple[str, ...]] = {}
     for path in dict.fromkeys(_below("", root)):
         word = path.rpartition(".")[2]
-        found[word] = (*found.get(word, ()), path)
-    return found
+        paths_by_word[word] = (*paths_by_word.get(word, ()), path)
+    return paths_by_word
 
 
 def _below(path: str, annotation: Any) -> Iterator[str]:
@@ -176,6 +178,6 @@ def _below(path: str, annotation: Any) -> Iterator[str]:
             yield from _below(f"{path}[0]", get_args(bare)[0])
         elif model := schema_text.model_at(member):
             for name, field in model.model_fields.items():
-                here = f"{path}.{name}".removeprefix(".")
-                yield here
-                yield from _below(here, schema_text.annotation_of(field))
+                key_path = f"{path}.{name}".removeprefix(".")
+                yield key_path
+                yield from _below(key_path, schema_text.annotation_of(field))

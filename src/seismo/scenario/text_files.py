@@ -68,11 +68,11 @@ def read_lines(path: Path, expected: str) -> list[tuple[int, str]]:
         if begins.match(text[:5000]):
             raise ModelError(f"{path} is {kind}; {expected}", "path")
     lines = enumerate((line.split("#")[0].strip() for line in text.splitlines()), 1)
-    found = [(number, line) for number, line in lines if line]
-    for number, line in found:
+    numbered_lines = [(number, line) for number, line in lines if line]
+    for number, line in numbered_lines:
         if len(line) > LONGEST:
             raise ModelError(f"{path}:{number}: {len(line)} characters; {expected}", "path")
-    return found
+    return numbered_lines
 
 
 def look_alike(text: str) -> str:

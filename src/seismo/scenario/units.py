@@ -47,8 +47,8 @@ class Dimension:
         """Whether a unit is of this dimension, in a run of 2 or 3 dimensions or in any."""
         metres, *others = self.exponents
         flat = (metres - self.per_metre, *others)
-        wanted = {2: (flat,), 3: (self.exponents,)}.get(dimensions or 0, (self.exponents, flat))
-        return exponents in wanted
+        accepted = {2: (flat,), 3: (self.exponents,)}.get(dimensions or 0, (self.exponents, flat))
+        return exponents in accepted
 
 
 NUMBER = Dimension("plain number", "", (0, 0, 0, 0), ())
@@ -170,9 +170,9 @@ def _parse(text: str, dimension: Dimension) -> float:
         raise UnitError(f"{error}{_hint(unit, dimension)}") from None
     if not dimension.fits(exponents):
         named = (d.name for d in _NAMED if d.exponents == exponents)
-        found = _a(next(named, f"value in {unit!r}"))
-        wanted = _a(dimension.name)
-        raise UnitError(f"{found} where {wanted} is needed: {_offer(dimension)}")
+        written = _a(next(named, f"value in {unit!r}"))
+        needed = _a(dimension.name)
+        raise UnitError(f"{written} where {needed} is needed: {_offer(dimension)}")
     if scale == 1:
         return float(number)
     return float(_ARITHMETIC.multiply(_ARITHMETIC.create_decimal(number), scale))
@@ -218,20 +218,20 @@ def _hint(unit: str, dimension: Dimension) -> str:
     words = re.split(r"([A-Za-z]+)", unit.translate(_PLAIN).strip())
     known = [[w] if w in _UNITS or not w.isalpha() else _corrections(w) for w in words]
     for choice in itertools.islice(itertools.product(*known), _MOST_TRIED):
-        meant = "".join(choice)
+        candidate = "".join(choice)
         with contextlib.suppress(UnitError):
-            if dimension.fits(unit_scale(meant)[1]):
-                return f"; did you mean {meant!r}?"
+            if dimension.fits(unit_scale(candidate)[1]):
+                return f"; did you mean {candidate!r}?"
     return f": {_offer(dimension)}"
 
 
 def _corrections(word: str) -> list[str]:
     """Guess what an unknown name may stand for, the likeliest first: ``Nm`` is ``N m``."""
-    whole = _by_lower(word)
+    unit = _by_lower(word)
     halves = [(_by_lower(word[:k]), _by_lower(word[k:])) for k in range(1, len(word))]
     split = [f"{a}{by}{b}" for a, b in halves if a and b for by in " /"]
-    near = difflib.get_close_matches(word.lower(), _BY_LOWER, 3, 0.6)
-    return [whole] * bool(whole) + split + [_BY_LOWER[name] for name in near]
+    matches = difflib.get_close_matches(word.lower(), _BY_LOWER, 3, 0.6)
+    return [unit] * bool(unit) + split + [_BY_LOWER[name] for name in matches]
 
 
 def _by_lower(word: str) -> str:

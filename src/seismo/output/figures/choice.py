@@ -21,7 +21,7 @@ Named = TypeVar("Named", TraceSet, MapSet)
 # What options may be: `draw` holds them to it.
 Percentile = Annotated[float, Field(gt=0, le=100)]
 Names = str | Annotated[Sequence[str], Field(min_length=1)]
-Count = Annotated[int, Field(ge=1, le=1000)]
+FigureCount = Annotated[int, Field(ge=1, le=1000)]
 MOST_QUANTITIES = 3  # in one figure, unless they are named
 
 
@@ -31,13 +31,17 @@ def trace_set(results: Results, name: str | None) -> TraceSet:
     Raises:
         ScenarioError: there is no such set, or none at all, or it cannot be drawn.
     """
-    drawable = {key: one for key, one in results.traces.items() if not too_short(one)}
+    drawable = {
+        key: trace_group
+        for key, trace_group in results.traces.items()
+        if not too_short(trace_group)
+    }
     sets = results.traces if name is not None or not drawable else drawable
-    lack = "holds no traces; add receivers to the scenario"
-    found = _named_or_first(results, sets, name, "receivers", lack)
-    if too_short(found):
-        raise ScenarioError(f"{results.path}: {too_short(found)}")
-    return found
+    problem = "holds no traces; add receivers to the scenario"
+    traces = _named_or_first(results, sets, name, "receivers", problem)
+    if too_short(traces):
+        raise ScenarioError(f"{results.path}: {too_short(traces)}")
+    return traces
 
 
 def too_short(traces: TraceSet) -> str:
@@ -58,18 +62,18 @@ def snapshot_series(
     Raises:
         ScenarioError: there is no such series or shot, or no snapshots at all.
     """
-    found = {k: s for k, s in results.snapshots.items() if len(s) and len(s.time)}
-    if not found:
+    available = {k: s for k, s in results.snapshots.items() if len(s) and len(s.time)}
+    if not available:
         raise ScenarioError(
             f"{results.path}: holds no snapshots; add output.snapshots to the scenario"
         )
-    if name in found:
-        return found[name]
-    stem = name if name is not None else next(iter(found)).partition("/")[0]
-    shots = {s.shot or k: s for k, s in found.items() if k.partition("/")[0] == stem}
+    if name in available:
+        return available[name]
+    stem = name if name is not None else next(iter(available)).partition("/")[0]
+    shots = {s.shot or k: s for k, s in available.items() if k.partition("/")[0] == stem}
     if not shots:
-        stems = dict.fromkeys(key.partition("/")[0] for key in found)
-        return choose({**stems, **found}, stem, "snapshots")
+        stems = dict.fromkeys(key.partition("/")[0] for key in available)
+        return choose({**stems, **available}, stem, "snapshots")
     return shots[shot_name(list(shots), shot)]
 
 
@@ -85,14 +89,14 @@ def map_set(results: Results, name: str | None) -> MapSet:
 
 
 def _named_or_first(
-    results: Results, sets: Mapping[str, Named], name: str | None, where: str, lack: str
+    results: Results, sets: Mapping[str, Named], name: str | None, where: str, problem: str
 ) -> Named:
     if name is not None:
         return choose(sets, name, where)
-    for one in sets.values():
-        if len(one):
-            return one
-    raise ScenarioError(f"{results.path}: {lack}")
+    for candidate in sets.values():
+        if len(candidate):
+            return candidate
+    raise ScenarioError(f"{results.path}: {problem}")
 
 
 def alternatives(results: Results) -> dict[str, tuple[str, list[str]]]:
@@ -100,13 +104,13 @@ def alternatives(results: Results) -> dict[str, tuple[str, list[str]]]:
 
     The first name is that of the one shown by default.
     """
-    sets = [name for name, one in results.traces.items() if len(one) and not too_short(one)]
+    sets = [name for name, group in results.traces.items() if len(group) and not too_short(group)]
     series = [k.partition("/")[0] for k, s in results.snapshots.items() if len(s) and len(s.time)]
     return {
         "shot": ("shots", results.shots),
         "receivers": ("sets of receivers", sets),
         "series": ("series of snapshots", list(dict.fromkeys(series))),
-        "maps": ("sets of maps", [name for name, one in results.maps.items() if len(one)]),
+        "maps": ("sets of maps", [name for name, group in results.maps.items() if len(group)]),
     }
 
 
@@ -147,10 +151,10 @@ def first_components(arrays: NamedArrays, names: Names | None) -> tuple[list[str
     Raises:
         ScenarioError: one of them is not in the file.
     """
-    found = components(arrays, names)
-    if names is not None or len(found) <= MOST_QUANTITIES:
-        return found, ""
-    return found[:MOST_QUANTITIES], f"{MOST_QUANTITIES} of {len(found)} quantities"
+    names_in_file = components(arrays, names)
+    if names is not None or len(names_in_file) <= MOST_QUANTITIES:
+        return names_in_file, ""
+    return names_in_file[:MOST_QUANTITIES], f"{MOST_QUANTITIES} of {len(names_in_file)} quantities"
 
 
 def components(arrays: NamedArrays, names: Names | None) -> list[str]:
@@ -159,8 +163,8 @@ def components(arrays: NamedArrays, names: Names | None) -> list[str]:
     Raises:
         ScenarioError: one of them is not in the file.
     """
-    wanted = list(arrays) if names is None else _split(names)
-    return [name for name in wanted if choose(dict.fromkeys(arrays, True), name, arrays.name)]
+    requested = list(arrays) if names is None else _split(names)
+    return [name for name in requested if choose(dict.fromkeys(arrays, True), name, arrays.name)]
 
 
 def receiver_indices(traces: TraceSet, codes: Names | None, most: int) -> np.ndarray:
@@ -188,9 +192,9 @@ def shot_name(shots: Sequence[str], shot: str | int | None) -> str:
         return str(shot)
     if str(shot).isdecimal() and int(shot) < len(shots):
         return shots[int(shot)]
-    raise ScenarioError(f"there is no shot {shot!r} (there is: {listed(shots)})")
+    raise ScenarioError(f"there is no shot {shot!r} (available: {listed(shots)})")
 
 
 def _split(names: str | Iterable[str]) -> list[str]:
-    parts = names.split(",") if isinstance(names, str) else list(names)
-    return [part.strip() for part in parts]
+    items = names.split(",") if isinstance(names, str) else list(names)
+    return [name.strip() for name in items]

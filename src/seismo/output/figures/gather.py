@@ -20,7 +20,7 @@ from seismo.output.figures.choice import (
     shot_words,
     trace_set,
 )
-from seismo.output.figures.section import source_place
+from seismo.output.figures.section import source_position
 from seismo.output.figures.style import (
     DIVERGING,
     WIDTH,
@@ -80,29 +80,29 @@ def gather(
     traces = trace_set(results, receivers)
     names, shown = first_components(traces, quantities)
     index = shot_index(traces, shot)
-    place, label = abscissa(traces, source_place(results, traces.shots[index]), by)
-    style = mode or ("wiggle" if len(place) <= _MOST_WIGGLES else "image")
+    positions, label = abscissa(traces, source_position(results, traces.shots[index]), by)
+    style = mode or ("wiggle" if len(positions) <= _MOST_WIGGLES else "image")
     draw = choose_mode(style)
     refuse_empty(results, traces, names, index)
     # Receivers at one place, but for rounding, keep their order.
-    order = np.argsort(np.round(place, _digits(place)), kind="stable")
-    place, ticks = spread(place[order])
+    order = np.argsort(np.round(positions, _digits(positions)), kind="stable")
+    positions, ticks = spread(positions[order])
     figure, grid = panels(1, len(names), 5.0, width=min(WIDTH, 1.5 + 3.3 * len(names)))
     for panel, name in zip(grid[0], names, strict=True):
-        values = np.nan_to_num(traces.values_of(name, index))[order]
-        values = _normalised(values) if normalise else values
+        samples = np.nan_to_num(traces.values_of(name, index))[order]
+        samples = _normalised(samples) if normalise else samples
         unit = "" if normalise else traces.unit(name)
         codes = [traces.codes[k] for k in order]
-        draw(panel, Record(name, unit, place, codes, traces.time, values, clip, normalise))
+        draw(panel, Record(name, unit, positions, codes, traces.time, samples, clip, normalise))
         panel.set_xlabel(f"{label}\nnot to scale" if ticks else label)
         if ticks:
-            turned = {"rotation": 60} if len(place) <= _MOST_CODES else {}
-            panel.set_xticks(list(ticks), list(ticks.values()), **turned)
+            rotation = {"rotation": 60} if len(positions) <= _MOST_CODES else {}
+            panel.set_xticks(list(ticks), list(ticks.values()), **rotation)
         panel.set_ylabel("time (s)")
         panel.set_ylim(traces.time[-1], traces.time[0])
     outer_labels(grid, len(names))
-    named = shot_words(results, traces.shots[index])
-    entitle(figure, results, traces.name, shown, named)
+    shot_text = shot_words(results, traces.shots[index])
+    entitle(figure, results, traces.name, shown, shot_text)
     return figure
 
 
@@ -116,10 +116,10 @@ class Record:
 
     name: str
     unit: str
-    place: np.ndarray
+    positions: np.ndarray
     codes: list[str]
     time: np.ndarray
-    values: np.ndarray
+    samples: np.ndarray
     clip: float
     normalised: bool | None
 
@@ -142,51 +142,55 @@ def abscissa(traces: TraceSet, source: dict[str, float], by: str | None) -> tupl
         ScenarioError: `by` is not possible for these receivers.
     """
     columns = {axis: traces.column(axis) for axis in "xyz"}
-    places = {axis: values for axis, values in columns.items() if values is not None}
-    by = by or _natural(places, source)
+    coordinates = {axis: positions for axis, positions in columns.items() if positions is not None}
+    by = by or _natural(coordinates, source)
     if by == "number":
         return np.arange(len(traces.codes), dtype=float), "receiver number"
-    if by in places:
-        values = places[by]
+    if by in coordinates:
+        positions = coordinates[by]
         words = by
     elif by in ("distance", "offset") and source:
-        apart = [v - source[a] for a, v in places.items() if a in source and a != "z"]
-        signed = by == "offset" and len(apart) == 1
-        values = apart[0] if signed else np.sqrt(np.sum(np.square(apart), axis=0))
+        offsets = [v - source[a] for a, v in coordinates.items() if a in source and a != "z"]
+        signed = by == "offset" and len(offsets) == 1
+        positions = offsets[0] if signed else np.sqrt(np.sum(np.square(offsets), axis=0))
         words = "offset" if signed else "horizontal distance"
     else:
         raise ScenarioError(
-            f"by {by!r}: use {', '.join([*places, 'distance', 'offset', 'number'])}"
+            f"by {by!r}: use {', '.join([*coordinates, 'distance', 'offset', 'number'])}"
         )
     # A distance is told in the unit that a line of the same receivers is.
-    factor, unit = length_unit(values, *places.values())
-    return values * factor, f"{words} ({unit})"
+    factor, unit = length_unit(positions, *coordinates.values())
+    return positions * factor, f"{words} ({unit})"
 
 
-def _digits(place: np.ndarray) -> int:
+def _digits(positions: np.ndarray) -> int:
     """Return the decimals that tell a thousandth of the largest place, or less."""
-    largest = np.abs(place).max(initial=0.0)
+    largest = np.abs(positions).max(initial=0.0)
     return 3 - int(np.floor(np.log10(largest))) if largest > 0.0 else 0
 
 
-def spread(place: np.ndarray) -> tuple[np.ndarray, dict[float, str]]:
+def spread(positions: np.ndarray) -> tuple[np.ndarray, dict[float, str]]:
     """Return places (receiver, growing) where no two traces cover each other, and their ticks.
 
     Where some do, or their codes would, all are put side by side at equal distances, and ticks say
     where a part of them really stands; there are none otherwise.
     """
-    gaps = np.diff(place)
-    least = _NAMED_GAP if place.size <= _MOST_CODES else _LEAST_GAP
+    gaps = np.diff(positions)
+    least = _NAMED_GAP if positions.size <= _MOST_CODES else _LEAST_GAP
     if not gaps.size or gaps.min() >= least * gaps.mean() > 0.0:
-        return place, {}
-    every = 1 if place.size <= _MOST_CODES else -(-place.size // _MOST_TICKS)
-    chosen = range(0, place.size, every)
-    told = np.round(place, _digits(place) - 1)  # three digits, for which there is room
-    return np.arange(place.size, dtype=float), {float(n): f"{told[n]:.10g}" for n in chosen}
+        return positions, {}
+    every = 1 if positions.size <= _MOST_CODES else -(-positions.size // _MOST_TICKS)
+    ticked = range(0, positions.size, every)
+    rounded = np.round(positions, _digits(positions) - 1)  # three digits, for which there is room
+    return np.arange(positions.size, dtype=float), {float(n): f"{rounded[n]:.10g}" for n in ticked}
 
 
-def _natural(places: dict[str, np.ndarray], source: dict[str, float]) -> str:
-    spans = {axis: float(np.ptp(values)) for axis, values in places.items() if values.size}
+def _natural(coordinates: dict[str, np.ndarray], source: dict[str, float]) -> str:
+    spans = {
+        axis: float(np.ptp(coordinate))
+        for axis, coordinate in coordinates.items()
+        if coordinate.size
+    }
     longest = max(spans, key=lambda axis: spans[axis], default=None)
     if longest is None or spans[longest] == 0.0:
         return "number"
@@ -194,17 +198,17 @@ def _natural(places: dict[str, np.ndarray], source: dict[str, float]) -> str:
     return longest if others < 0.05 * spans[longest] or not source else "distance"
 
 
-def _normalised(values: np.ndarray) -> np.ndarray:
-    peak = np.abs(values).max(axis=-1, keepdims=True)
-    return values / np.where(peak > 0, peak, 1.0)
+def _normalised(samples: np.ndarray) -> np.ndarray:
+    peak = np.abs(samples).max(axis=-1, keepdims=True)
+    return samples / np.where(peak > 0, peak, 1.0)
 
 
 def _draw_image(panel: Axes, record: Record) -> None:
-    level = clip_level(record.values, record.clip)
+    level = clip_level(record.samples, record.clip)
     factor, label = amplitude_label(record.name, record.unit, level)
     label += ", of each trace's peak" if record.normalised else ""
     image = panel.pcolormesh(
-        record.place, record.time, record.values.T * factor, shading="nearest", cmap=DIVERGING,
+        record.positions, record.time, record.samples.T * factor, shading="nearest", cmap=DIVERGING,
         vmin=-level * factor, vmax=level * factor, rasterized=True,
     )  # fmt: skip
     panel.figure.colorbar(
@@ -213,28 +217,28 @@ def _draw_image(panel: Axes, record: Record) -> None:
 
 
 def _draw_wiggles(panel: Axes, record: Record) -> None:
-    peaks = np.abs(record.values).max(axis=-1)
+    peaks = np.abs(record.samples).max(axis=-1)
     level = typical_peak(peaks)
-    own = record.normalised is None and _uneven(peaks, level)
-    levels = np.maximum(peaks, _NOISE * peaks.max()) if own else np.full(peaks.size, level)
-    steps = np.diff(record.place)
+    individual = record.normalised is None and _uneven(peaks, level)
+    levels = np.maximum(peaks, _NOISE * peaks.max()) if individual else np.full(peaks.size, level)
+    steps = np.diff(record.positions)
     step = float(np.median(steps[steps > 0])) if (steps > 0).any() else 1.0
-    for where, trace, one in zip(record.place, record.values, levels, strict=True):
-        swing = where + np.clip(trace / one, -_SWING, _SWING) * step
+    for position, trace, trace_level in zip(record.positions, record.samples, levels, strict=True):
+        swing = position + np.clip(trace / trace_level, -_SWING, _SWING) * step
         panel.plot(swing, record.time, color="black", linewidth=0.5)
         panel.fill_betweenx(
-            record.time, where, swing, where=swing > where, color="black", linewidth=0
+            record.time, position, swing, where=swing > position, color="black", linewidth=0
         )
-    panel.set_xlim(record.place.min() - _SWING * step, record.place.max() + _SWING * step)
+    panel.set_xlim(record.positions.min() - _SWING * step, record.positions.max() + _SWING * step)
     if len(record.codes) <= _MOST_CODES:
         top = panel.secondary_xaxis("top")
-        top.set_xticks(record.place, record.codes, rotation=60, ha="left", fontsize=7)
+        top.set_xticks(record.positions, record.codes, rotation=60, ha="left", fontsize=7)
         top.tick_params(length=2)
     size = f"one spacing = {pretty_unit(with_unit(level, record.unit))}"
     note = ""
-    if own or record.normalised:
+    if individual or record.normalised:
         size = "each to its own peak"
-    if own:
+    if individual:
         least, most = (with_unit(peak, record.unit) for peak in (levels.min(), levels.max()))
         note = f"\n{pretty_unit(least)} to {pretty_unit(most)}"
     elif peaks.max() > _SWING * level:

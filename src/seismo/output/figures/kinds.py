@@ -50,7 +50,7 @@ class FigureKind:
     function: Callable[..., Figure]
     suffix: str = ".png"
     writes_itself: bool = False
-    asked: bool = False
+    on_request: bool = False
 
     @property
     def options(self) -> tuple[str, ...]:
@@ -71,13 +71,13 @@ class FigureKind:
         try:
             return kind.validate_python(value)
         except ValidationError as error:
-            told = "; or ".join(dict.fromkeys(problem["msg"] for problem in error.errors()))
-            words = told.replace("Input should", "must").lower()
+            problems = "; or ".join(dict.fromkeys(problem["msg"] for problem in error.errors()))
+            words = problems.replace("Input should", "must").lower()
             raise ScenarioError(f"plot {self.name}: option {name}: {value!r}: {words}") from None
 
     def available(self, results: Results) -> bool:
         """Whether the file holds what this kind draws, and it is drawn without being named."""
-        if self.asked:
+        if self.on_request:
             return False
         if self.name == "model":
             return len(results.model) > 0
@@ -97,7 +97,9 @@ KINDS: dict[str, FigureKind] = {
         FigureKind("gather", "a record section, as an image or as wiggles", gather),
         FigureKind("traces", "seismograms by station and component", traces),
         FigureKind("spectra", "amplitude spectra of traces and source", spectra),
-        FigureKind("telemetry", "speed and state of the device by time", telemetry, asked=True),
+        FigureKind(
+            "telemetry", "speed and state of the device by time", telemetry, on_request=True
+        ),
         FigureKind("movie", "the wavefield over the model in motion", movie, ".gif", True),
     )
 }
@@ -125,11 +127,11 @@ def picture_name(results: Results, kind: str, options: Mapping[str, Any]) -> str
     Raises:
         ScenarioError: there is no such shot.
     """
-    chosen = {name: options[name] for name in _CHOOSING if options.get(name) is not None}
-    if "shot" in chosen:
-        chosen["shot"] = shot_name(results.shots, chosen["shot"])
+    selection = {name: options[name] for name in _CHOOSING if options.get(name) is not None}
+    if "shot" in selection:
+        selection["shot"] = shot_name(results.shots, selection["shot"])
     texts = [
-        v if isinstance(v, str | float | int) else "-".join(map(str, v)) for v in chosen.values()
+        v if isinstance(v, str | float | int) else "-".join(map(str, v)) for v in selection.values()
     ]
     words = "".join("-" + re.sub(r"[^\w.]+", "-", str(text)).strip("-") for text in texts)
     return f"{results.path.stem}-{kind}{words[:_LONGEST]}{KINDS[kind].suffix}"
@@ -152,18 +154,18 @@ def draw(
             hold what is to be drawn.
         StorageError: the picture cannot be written.
     """
-    chosen = choose(KINDS, kind, "plot")
-    options = {name: chosen.checked(name, value) for name, value in options.items()}
+    figure_kind = choose(KINDS, kind, "plot")
+    options = {name: figure_kind.checked(name, value) for name, value in options.items()}
     default = results.path.with_name(picture_name(results, kind, options))
     path = final_path(output_path or default)
-    _check_suffix(path, chosen)
+    _check_suffix(path, figure_kind)
     # The suffix stays last, since it decides the format.
     hidden = path.with_name(f".{path.stem[:80]}.{uuid.uuid4().hex}.partial{path.suffix}")
     try:
-        if chosen.writes_itself:
-            chosen.function(results, hidden, **options)
+        if figure_kind.writes_itself:
+            figure_kind.function(results, hidden, **options)
         else:
-            chosen.function(results, **options).savefig(hidden, dpi=STYLE["savefig.dpi"])
+            figure_kind.function(results, **options).savefig(hidden, dpi=STYLE["savefig.dpi"])
         hidden.replace(path)
     except OSError as error:
         raise refusal(path, error) from error

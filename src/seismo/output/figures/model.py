@@ -16,7 +16,7 @@ from seismo.output.figures.section import (
     draw_image,
     frame_section,
     sections,
-    source_place,
+    source_position,
 )
 from seismo.output.figures.style import (
     SEQUENTIAL,
@@ -48,12 +48,12 @@ def model(results: Results, *, parameters: Names | None = None) -> Figure:
     if not names:
         raise ScenarioError(f"{results.path}: holds no model; set output.model: true")
     axes = ground.axes
-    planes = sections(axes, source_place(results, None))
-    rows, columns = _layout(len(names), planes, axes)
+    planes = sections(axes, source_position(results, None))
+    row_count, columns = _layout(len(names), planes, axes)
     ratios = [1 / plane.shape_ratio(axes) for plane in planes]
-    height = _height(rows, columns, planes, axes)
+    height = _height(row_count, columns, planes, axes)
     options: dict[str, Any] = {"width_ratios": ratios} if len(planes) > 1 else {}
-    figure, grid = panels(rows, columns, height, **options)
+    figure, grid = panels(row_count, columns, height, **options)
     scale, unit = length_unit(*axes.values())
     for number, name in enumerate(names):
         row = grid[number] if len(planes) > 1 else [grid.flat[number]]
@@ -76,12 +76,16 @@ def _draw_parameter(
     unit: str,
 ) -> None:
     axes = results.model.axes
-    cuts = [p.oriented(results.model.values_of(name, p.index(axes)), axes) for p in planes]
-    low = min(np.nanmin(c) for c in cuts)
-    high = max(np.nanmax(c) for c in cuts)
+    planes_of_values = [
+        p.oriented(results.model.values_of(name, p.index(axes)), axes) for p in planes
+    ]
+    low = min(np.nanmin(c) for c in planes_of_values)
+    high = max(np.nanmax(c) for c in planes_of_values)
     label = f"{symbol(name)} ({pretty_unit(results.model.unit(name))})"
-    for plane, panel, values in zip(planes, row, cuts, strict=True):
-        image = draw_image(panel, plane, values, axes, scale, cmap=SEQUENTIAL, vmin=low, vmax=high)
+    for plane, panel, section_values in zip(planes, row, planes_of_values, strict=True):
+        image = draw_image(
+            panel, plane, section_values, axes, scale, cmap=SEQUENTIAL, vmin=low, vmax=high
+        )
         draw_geometry(panel, plane, results, axes, scale, None)
         frame_section(panel, plane, axes, scale, unit)
         panel.set_title(plane.title() or label)
@@ -104,11 +108,11 @@ def _layout(
 
 
 def _height(
-    rows: int, columns: int, planes: Sequence[CrossSection], axes: dict[str, np.ndarray]
+    row_count: int, columns: int, planes: Sequence[CrossSection], axes: dict[str, np.ndarray]
 ) -> float:
     ratios = [plane.shape_ratio(axes) for plane in planes]
     if len(planes) > 1:
         panel = (WIDTH - 2.2) / sum(1 / ratio for ratio in ratios)
     else:
         panel = (WIDTH / columns - 1.3) * ratios[0] + 0.2
-    return float(np.clip(rows * (panel + 0.6) + 0.6, 2.2, 11.0))
+    return float(np.clip(row_count * (panel + 0.6) + 0.6, 2.2, 11.0))

@@ -78,7 +78,7 @@ def movie(
 
 def _level(scene: Scene, clip: float) -> float:
     # A dozen frames fix the scale: a movie of a large volume is not read twice.
-    levels = [clip_level(scene.values(k), clip) for k in scene.frames_at(None, 12)]
+    levels = [clip_level(scene.wavefield(k), clip) for k in scene.frames_at(None, 12)]
     return float(np.median(levels))
 
 
@@ -86,16 +86,16 @@ def _frames(figure: Figure, panel: Axes, scene: Scene, level: float) -> Iterator
     canvas = FigureCanvasAgg(figure)
     factor, label = amplitude_label(scene.field, scene.unit, level)
     first = scene.frames[0]
-    image = scene.draw(panel, scene.values(first), level, factor)
+    image = scene.draw(panel, scene.wavefield(first), level, factor)
     side_bar(panel, image, label=label, extend="both")
     entitle(figure, scene.results, *scene.title())
     title = panel.set_title(scene.time_label(first), loc="left")
     canvas.draw()
     figure.set_layout_engine("none")  # a layout that moves from frame to frame would tremble
     for index in scene.frames:
-        values = scene.values(index)
-        image.set_data(values * factor)
-        image.set_alpha(opacity(values, level))
+        wavefield = scene.wavefield(index)
+        image.set_data(wavefield * factor)
+        image.set_alpha(opacity(wavefield, level))
         title.set_text(scene.time_label(index))
         canvas.draw()
         yield Image.fromarray(np.asarray(canvas.buffer_rgba())).convert("RGB")
@@ -122,10 +122,10 @@ def _write_gif(frames: Iterator[Image.Image], path: Path, frames_per_second: flo
 def _palette(images: list[Image.Image]) -> Image.Image:
     # One palette for all frames, since separate ones flicker. The source is a few pixels that
     # the choice of colours would sacrifice: a strip of its colour makes it count.
-    chosen = [images[k] for k in sorted({0, len(images) // 3, 2 * len(images) // 3})]
+    samples = [images[k] for k in sorted({0, len(images) // 3, 2 * len(images) // 3})]
     width, height = images[0].size
-    sample = Image.new("RGB", (width, height * len(chosen) + height // 4), SOURCE_COLOUR)
-    for row, image in enumerate(chosen):
+    sample = Image.new("RGB", (width, height * len(samples) + height // 4), SOURCE_COLOUR)
+    for row, image in enumerate(samples):
         sample.paste(image, (0, row * height))
     return sample.quantize(colors=255, method=Image.Quantize.MEDIANCUT)
 

@@ -19,7 +19,7 @@ from seismo.output.figures.section import (
     draw_geometry,
     draw_image,
     frame_section,
-    source_place,
+    source_position,
     surface_of,
 )
 from seismo.output.figures.style import (
@@ -61,27 +61,27 @@ def peaks(
     Raises:
         ScenarioError: the file does not hold what is asked for.
     """
-    found = map_set(results, maps)
-    names = components(found, quantities)
-    number = shot_index(found, shot)
-    refuse_empty(results, found, names, number)
-    fired = found.shots[number] if len(found.shots) > 1 else None
-    axes = found.axes
+    map_group = map_set(results, maps)
+    names = components(map_group, quantities)
+    number = shot_index(map_group, shot)
+    refuse_empty(results, map_group, names, number)
+    fired = map_group.shots[number] if len(map_group.shots) > 1 else None
+    axes = map_group.axes
     surface = surface_of(results, axes)
-    through = {**source_place(results, fired), **surface}
+    through = {**source_position(results, fired), **surface}
     plane = chosen_section(axes, through, section or ("z" if surface else None))
     scale, unit = length_unit(*axes.values())
     columns = min(len(names), 2)
-    rows = -(-len(names) // columns)
+    row_count = -(-len(names) // columns)
     ratio = plane.shape_ratio(axes)
-    height = rows * ((WIDTH / columns - 1.3) * ratio + 0.7) + 0.8
-    figure, grid = panels(rows, columns, float(np.clip(height, 2.2, 11.0)))
+    height = row_count * ((WIDTH / columns - 1.3) * ratio + 0.7) + 0.8
+    figure, grid = panels(row_count, columns, float(np.clip(height, 2.2, 11.0)))
     for panel, name in zip(grid.flat, names, strict=False):
-        values = plane.oriented(found.values_of(name, (number, *plane.index(axes))), axes)
-        level = clip_level(values, clip)
-        factor, label = amplitude_label(name, found.unit(name), level)
+        map_values = plane.oriented(map_group.values_of(name, (number, *plane.index(axes))), axes)
+        level = clip_level(map_values, clip)
+        factor, label = amplitude_label(name, map_group.unit(name), level)
         image = draw_image(
-            panel, plane, values * factor, axes, scale, cmap=SEQUENTIAL, vmin=0.0,
+            panel, plane, map_values * factor, axes, scale, cmap=SEQUENTIAL, vmin=0.0,
             vmax=level * factor,
         )  # fmt: skip
         draw_geometry(panel, plane, results, axes, scale, fired)
@@ -89,6 +89,6 @@ def peaks(
         panel.set_title(label)
         side_bar(panel, image, extend="max")
     outer_labels(grid, len(names))
-    places = [f"{axis} = {value:.6g} m" for axis, value in found.plane.items()]
-    entitle(figure, results, shot_words(results, fired), plane.title(), *places)
+    plane_texts = [f"{axis} = {value:.6g} m" for axis, value in map_group.plane.items()]
+    entitle(figure, results, shot_words(results, fired), plane.title(), *plane_texts)
     return figure

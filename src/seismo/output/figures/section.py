@@ -47,21 +47,21 @@ class CrossSection:
     def index(self, axes: Mapping[str, np.ndarray]) -> tuple[Any, ...]:
         """Return the index that cuts this section out of an array over `axes`."""
         return tuple(
-            slice(None) if name in (self.horizontal, self.vertical) else self._nearest(values)
-            for name, values in axes.items()
+            slice(None) if name in (self.horizontal, self.vertical) else self._nearest(coordinate)
+            for name, coordinate in axes.items()
         )
 
-    def oriented(self, values: np.ndarray, axes: Mapping[str, np.ndarray]) -> np.ndarray:
+    def oriented(self, array: np.ndarray, axes: Mapping[str, np.ndarray]) -> np.ndarray:
         """Return the cut as (vertical, horizontal)."""
         order = [name for name in axes if name in (self.horizontal, self.vertical)]
-        return values if order[0] == self.vertical else values.T
+        return array if order[0] == self.vertical else array.T
 
     def shape_ratio(self, axes: Mapping[str, np.ndarray]) -> float:
         """Return height over width."""
         return _reach(axes[self.vertical]) / _reach(axes[self.horizontal])
 
-    def _nearest(self, values: np.ndarray) -> int:
-        return int(np.abs(values - self.position).argmin())
+    def _nearest(self, coordinate: np.ndarray) -> int:
+        return int(np.abs(coordinate - self.position).argmin())
 
 
 def sections(axes: Mapping[str, np.ndarray], through: Mapping[str, float]) -> list[CrossSection]:
@@ -71,13 +71,13 @@ def sections(axes: Mapping[str, np.ndarray], through: Mapping[str, float]) -> li
         return [_pair(names)]
     if len(names) != 3:
         raise ScenarioError(f"a figure needs two or three axes, not {len(names)}")
-    found = []
+    cross_sections = []
     for across in ("y", "x", "z"):
         middle = float(np.mean(axes[across][[0, -1]]))
         position = float(np.clip(through.get(across, middle), axes[across][0], axes[across][-1]))
         plane = _pair([name for name in names if name != across])
-        found.append(CrossSection(plane.horizontal, plane.vertical, across, position))
-    return found
+        cross_sections.append(CrossSection(plane.horizontal, plane.vertical, across, position))
+    return cross_sections
 
 
 def chosen_section(
@@ -93,13 +93,13 @@ def chosen_section(
     Raises:
         ScenarioError: there is no such axis, or it does not reach there.
     """
-    axis, told, place = (across or "y").partition(":")
-    if told and len(axes) == 3 and axis in axes:
-        through = {**through, axis: _position(across or "", axis, place, axes[axis])}
-    found = sections(axes, through)
-    if len(found) == 1:
-        return found[0]
-    for section in found:
+    axis, has_position, position_text = (across or "y").partition(":")
+    if has_position and len(axes) == 3 and axis in axes:
+        through = {**through, axis: _position(across or "", axis, position_text, axes[axis])}
+    cross_sections = sections(axes, through)
+    if len(cross_sections) == 1:
+        return cross_sections[0]
+    for section in cross_sections:
         if section.across == axis:
             return section
     raise ScenarioError(
@@ -108,18 +108,18 @@ def chosen_section(
     )
 
 
-def _position(text: str, axis: str, place: str, along: np.ndarray) -> float:
+def _position(text: str, axis: str, position_text: str, along: np.ndarray) -> float:
     """Read where to cut an axis: the grid point next to it."""
     try:
-        wanted = units.to_si(place.strip(), units.LENGTH)
+        position = units.to_si(position_text.strip(), units.LENGTH)
     except units.UnitError as error:
         raise ScenarioError(f"section {text!r}: {error}") from None
     reach = 0.5 * float(np.ptp(along[:2]))
-    if not along[0] - reach <= wanted <= along[-1] + reach:
+    if not along[0] - reach <= position <= along[-1] + reach:
         raise ScenarioError(
             f"section {text!r}: {axis} is from {along[0]:.6g} to {along[-1]:.6g} m here"
         )
-    return float(along[np.abs(along - wanted).argmin()])
+    return float(along[np.abs(along - position).argmin()])
 
 
 def surface_of(results: Results, axes: Mapping[str, np.ndarray]) -> dict[str, float]:
@@ -136,15 +136,15 @@ def surface_of(results: Results, axes: Mapping[str, np.ndarray]) -> dict[str, fl
 def draw_image(
     panel: Axes,
     section: CrossSection,
-    values: np.ndarray,
+    array: np.ndarray,
     axes: Mapping[str, np.ndarray],
     scale: float,
     **options: Any,
 ) -> AxesImage:
     """Draw values (vertical, horizontal), one cell around each grid point, in units `scale`."""
-    left, right = _edges(axes[section.horizontal], scale)
+    x_first, x_last = _edges(axes[section.horizontal], scale)
     low, high = _edges(axes[section.vertical], scale)
-    return panel.imshow(values, extent=(left, right, low, high), origin="lower", **options)
+    return panel.imshow(array, extent=(x_first, x_last, low, high), origin="lower", **options)
 
 
 def frame_section(
@@ -176,26 +176,27 @@ def draw_geometry(
     marks = []
     if section.vertical == "x" and (azimuth := results.azimuth) is not None:
         _point_north(panel, azimuth)
-    places = _receiver_places(results, section, axes)
-    if places.size:
+    positions = _receiver_positions(results, section, axes)
+    if positions.size:
+        size = 5 if positions.shape[1] < 20 else 3
         marks += panel.plot(
-            *(places * scale), "v", color=RECEIVER_COLOUR, markeredgecolor="black", clip_on=False,
-            markersize=5 if places.shape[1] < 20 else 3, markeredgewidth=0.6, label="receivers",
+            *(positions * scale), "v", color=RECEIVER_COLOUR, markeredgecolor="black",
+            clip_on=False, markersize=size, markeredgewidth=0.6, label="receivers",
         )  # fmt: skip
     sources = results.sources_of(shot)
-    places = np.array(
+    positions = np.array(
         [
             [s[section.horizontal], s[section.vertical]]
             for s in sources
             if section.horizontal in s and section.vertical in s
         ]
     ).T.reshape(2, -1)
-    places = places[:, _within(places, section, axes)]
-    if places.size:
+    positions = positions[:, _within(positions, section, axes)]
+    if positions.size:
         marks += panel.plot(
-            *(places * scale), "*", color=SOURCE_COLOUR, markeredgecolor="black", clip_on=False,
+            *(positions * scale), "*", color=SOURCE_COLOUR, markeredgecolor="black", clip_on=False,
             markersize=11, markeredgewidth=0.7,
-            label="source" if places.shape[1] == 1 else "sources",
+            label="source" if positions.shape[1] == 1 else "sources",
         )  # fmt: skip
     return marks
 
@@ -212,14 +213,14 @@ def _point_north(panel: Axes, azimuth: float) -> None:
     )  # fmt: skip
 
 
-def source_place(results: Results, shot: str | None) -> dict[str, float]:
+def source_position(results: Results, shot: str | None) -> dict[str, float]:
     """Return x, y, z (m) of the first source of a shot; empty when none is recorded."""
     for source in results.sources_of(shot):
         return {axis: float(source[axis]) for axis in "xyz" if axis in source}
     return {}
 
 
-def _receiver_places(
+def _receiver_positions(
     results: Results, section: CrossSection, axes: Mapping[str, np.ndarray]
 ) -> np.ndarray:
     """Return where receivers are marked (2, n), set by set: a line of many hides no station."""
@@ -228,23 +229,23 @@ def _receiver_places(
         along = traces.column(section.horizontal)
         down = traces.column(section.vertical)
         if along is not None and down is not None:
-            places = np.stack([along, down])
-            shown.append(_thinned(places[:, _within(places, section, axes)]))
+            positions = np.stack([along, down])
+            shown.append(_thinned(positions[:, _within(positions, section, axes)]))
     return np.concatenate(shown, axis=1)
 
 
-def _thinned(places: np.ndarray) -> np.ndarray:
+def _thinned(positions: np.ndarray) -> np.ndarray:
     """Keep every so many of places (2, n), as many at both ends left out."""
-    step = max(1, -(-places.shape[1] // _MOST_MARKERS))
-    return places[:, (places.shape[1] - 1) % step // 2 :: step]
+    step = max(1, -(-positions.shape[1] // _MOST_MARKERS))
+    return positions[:, (positions.shape[1] - 1) % step // 2 :: step]
 
 
 def _within(
-    places: np.ndarray, section: CrossSection, axes: Mapping[str, np.ndarray]
+    positions: np.ndarray, section: CrossSection, axes: Mapping[str, np.ndarray]
 ) -> np.ndarray:
     """Return which places (2, n) lie on the axes, or less than a point beyond a decimated one."""
-    within = np.ones(places.shape[1], bool)
-    for along, name in zip(places, (section.horizontal, section.vertical), strict=True):
+    within = np.ones(positions.shape[1], bool)
+    for along, name in zip(positions, (section.horizontal, section.vertical), strict=True):
         step = np.ptp(axes[name][:2])
         within &= (axes[name][0] - step < along) & (along < axes[name][-1] + step)
     return within
@@ -256,11 +257,11 @@ def _pair(names: Sequence[str]) -> CrossSection:
     return CrossSection("y", "x")
 
 
-def _edges(values: np.ndarray, scale: float) -> tuple[float, float]:
-    half = 0.5 * (values[1] - values[0]) if len(values) > 1 else 0.5
-    return float((values[0] - half) * scale), float((values[-1] + half) * scale)
+def _edges(coordinate: np.ndarray, scale: float) -> tuple[float, float]:
+    half = 0.5 * (coordinate[1] - coordinate[0]) if len(coordinate) > 1 else 0.5
+    return float((coordinate[0] - half) * scale), float((coordinate[-1] + half) * scale)
 
 
-def _reach(values: np.ndarray) -> float:
-    low, high = _edges(values, 1.0)
+def _reach(coordinate: np.ndarray) -> float:
+    low, high = _edges(coordinate, 1.0)
     return high - low

@@ -19,7 +19,7 @@ from pydantic import Field
 from seismo.errors import ScenarioError
 from seismo.output.arrays import SnapshotSeries
 from seismo.output.figures.choice import (
-    Count,
+    FigureCount,
     Percentile,
     components,
     refuse_empty,
@@ -32,7 +32,7 @@ from seismo.output.figures.section import (
     draw_geometry,
     draw_image,
     frame_section,
-    source_place,
+    source_position,
 )
 from seismo.output.figures.style import (
     DIVERGING,
@@ -58,7 +58,7 @@ def snapshot(
     shot: str | int | None = None,
     field: str | None = None,
     times: float | Annotated[Sequence[float], Field(min_length=1)] | None = None,
-    count: Count = 6,
+    count: FigureCount = 6,
     section: str | None = None,
     clip: Percentile = 99.0,
     common_scale: bool = True,
@@ -82,15 +82,15 @@ def snapshot(
     """
     scene = Scene(results, series, shot, field, section)
     frames = scene.frames_at(times, count)
-    values = [scene.values(index) for index in frames]
-    rows, columns = _layout(len(frames), scene.ratio)
-    height = rows * ((WIDTH - 0.9) / columns * scene.ratio + 0.3) + 1.3
-    figure, grid = panels(rows, columns, float(np.clip(height, 2.5, 10.5)))
-    level = clip_level(np.stack(values), clip)
+    wavefields = [scene.wavefield(index) for index in frames]
+    row_count, columns = _layout(len(frames), scene.ratio)
+    height = row_count * ((WIDTH - 0.9) / columns * scene.ratio + 0.3) + 1.3
+    figure, grid = panels(row_count, columns, float(np.clip(height, 2.5, 10.5)))
+    level = clip_level(np.stack(wavefields), clip)
     factor, label = amplitude_label(scene.field, scene.unit, level)
-    for panel, index, moving in zip(grid.flat, frames, values, strict=False):
-        own = level if common_scale else clip_level(moving, clip)
-        image = scene.draw(panel, moving, own, factor if common_scale else 1 / own)
+    for panel, index, moving in zip(grid.flat, frames, wavefields, strict=False):
+        own_level = level if common_scale else clip_level(moving, clip)
+        image = scene.draw(panel, moving, own_level, factor if common_scale else 1 / own_level)
         panel.set_title(scene.time_label(index), loc="left")
     outer_labels(grid, len(frames))
     label = label if common_scale else f"{symbol(scene.field)}, each time to its own clip"
@@ -121,7 +121,7 @@ class Scene:
         self.frames = self.series.stored(self.field)
         self.unit = self.series.unit(self.field)
         self.axes = self.series.axes
-        through = source_place(results, self.series.shot)
+        through = source_position(results, self.series.shot)
         self.section: CrossSection = chosen_section(self.axes, through, section)
         self.scale, self.length = length_unit(*self.axes.values())
         self.ratio = self.section.shape_ratio(self.axes)
@@ -137,32 +137,32 @@ class Scene:
         # Evenly spaced back from the last one, leaving out t = 0 where nothing has moved.
         last = len(self.frames) - 1
         stride = max(1, round(last / count))
-        chosen = list(range(last, 0, -stride))[:count][::-1] or [last]
-        return [self.frames[n] for n in chosen]
+        selected = list(range(last, 0, -stride))[:count][::-1] or [last]
+        return [self.frames[n] for n in selected]
 
-    def _frame_at(self, wanted: float) -> int:
+    def _frame_at(self, requested_time: float) -> int:
         time = self.series.time[self.frames]
-        nearest = int(np.abs(time - wanted).argmin())
+        nearest = int(np.abs(time - requested_time).argmin())
         interval = np.diff(time).max(initial=0.0)
-        if not np.isclose(wanted, time[nearest], rtol=1e-3, atol=interval):
+        if not np.isclose(requested_time, time[nearest], rtol=1e-3, atol=interval):
             raise ScenarioError(
-                f"times: there is no snapshot near {wanted:.4g} s; "
+                f"times: there is no snapshot near {requested_time:.4g} s; "
                 f"they are from {time[0]:.4g} to {time[-1]:.4g} s"
             )
         return self.frames[nearest]
 
-    def values(self, index: int) -> np.ndarray:
+    def wavefield(self, index: int) -> np.ndarray:
         """Read one snapshot on the section as (vertical, horizontal)."""
         cut = self.series.values_of(self.field, (index, *self.section.index(self.axes)))
         return np.nan_to_num(self.section.oriented(cut, self.axes))
 
-    def draw(self, panel: Axes, values: np.ndarray, level: float, factor: float) -> AxesImage:
+    def draw(self, panel: Axes, wavefield: np.ndarray, level: float, factor: float) -> AxesImage:
         """Draw model, wavefield and geometry; return the wavefield's image."""
         self._draw_ground(panel)
         image = draw_image(
-            panel, self.section, values * factor, self.axes, self.scale, cmap=DIVERGING,
+            panel, self.section, wavefield * factor, self.axes, self.scale, cmap=DIVERGING,
             vmin=-level * factor, vmax=level * factor, interpolation="bilinear", zorder=1,
-            alpha=opacity(values, level),
+            alpha=opacity(wavefield, level),
         )  # fmt: skip
         draw_geometry(panel, self.section, self.results, self.axes, self.scale, self.series.shot)
         frame_section(panel, self.section, self.axes, self.scale, self.length)
@@ -180,8 +180,8 @@ class Scene:
 
     def _draw_ground(self, panel: Axes) -> None:
         if self._ground is not None:
-            section, values, axes = self._ground
-            draw_image(panel, section, values, axes, self.scale, cmap=GROUND, zorder=0)
+            section, section_values, axes = self._ground
+            draw_image(panel, section, section_values, axes, self.scale, cmap=GROUND, zorder=0)
 
     @cached_property
     def _ground(self) -> tuple[CrossSection, np.ndarray, dict[str, np.ndarray]] | None:
@@ -205,9 +205,9 @@ class Scene:
         return CrossSection(self.section.horizontal, self.section.vertical, across[0], position)
 
 
-def opacity(values: np.ndarray, level: float) -> np.ndarray:
+def opacity(wavefield: np.ndarray, level: float) -> np.ndarray:
     """Return how opaque the wavefield is: rising fast from 0 at rest to 1 at half the clip."""
-    return np.clip(2.0 * np.abs(values) / level, 0.0, 1.0) ** 0.7
+    return np.clip(2.0 * np.abs(wavefield) / level, 0.0, 1.0) ** 0.7
 
 
 def _default_field(series: SnapshotSeries) -> str:

@@ -14,7 +14,7 @@ from matplotlib.figure import Figure
 from matplotlib.ticker import LogLocator, NullFormatter
 
 from seismo.output.figures.choice import (
-    Count,
+    FigureCount,
     Names,
     first_components,
     receiver_indices,
@@ -47,7 +47,7 @@ def spectra(
     shot: str | int | None = None,
     quantities: Names | None = None,
     codes: Names | None = None,
-    most: Count = 5,
+    most: FigureCount = 5,
 ) -> Figure:
     """Draw the amplitude spectra of some receivers, a panel per component.
 
@@ -64,17 +64,17 @@ def spectra(
     """
     stations = trace_set(results, receivers)
     names, shown = first_components(stations, quantities)
-    chosen = receiver_indices(stations, codes, most)
+    indices = receiver_indices(stations, codes, most)
     index = shot_index(stations, shot)
     refuse_empty(results, stations, names, index)
     figure, grid = panels(1, len(names), 3.6, width=min(WIDTH * 1.2, 2.0 + 2.7 * len(names)))
     highest = highest_frequency(results)
     for panel, name in zip(grid[0], names, strict=True):
-        values = np.nan_to_num(stations.values_of(name, index)[chosen])
-        frequency, amplitude = amplitude_spectrum(stations.time, tapered(values))
+        samples = np.nan_to_num(stations.values_of(name, index)[indices])
+        frequency, amplitude = amplitude_spectrum(stations.time, tapered(samples))
         top = float(amplitude.max()) or 1.0
         factor, label = amplitude_label(name, stations.unit(name), top)
-        for line, k in enumerate(chosen):
+        for line, k in enumerate(indices):
             panel.loglog(
                 frequency[1:],
                 amplitude[line, 1:] * factor,
@@ -86,29 +86,29 @@ def spectra(
         panel.set_ylabel(label.removesuffix(")") + " per Hz)" if label.endswith(")") else label)
     handles, labels = grid[0, 0].get_legend_handles_labels()
     figure.legend(handles, labels, loc="outside lower center", ncols=min(len(labels), 4))
-    named = shot_words(results, stations.shots[index])
+    shot_text = shot_words(results, stations.shots[index])
     note = f"last {TAPERED:.0%} tapered"
-    entitle(figure, results, stations.name, shown, named, note)
+    entitle(figure, results, stations.name, shown, shot_text, note)
     return figure
 
 
-def tapered(values: np.ndarray) -> np.ndarray:
+def tapered(samples: np.ndarray) -> np.ndarray:
     """Return traces (..., time) whose last tenth falls to zero as a cosine squared does."""
-    count = values.shape[-1]
-    left = (count - np.arange(count)) / max(1.0, TAPERED * count)
-    return values * np.sin(0.5 * np.pi * np.minimum(left, 1.0)) ** 2
+    count = samples.shape[-1]
+    remaining = (count - np.arange(count)) / max(1.0, TAPERED * count)
+    return samples * np.sin(0.5 * np.pi * np.minimum(remaining, 1.0)) ** 2
 
 
-def amplitude_spectrum(time: np.ndarray, values: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    """Return frequency (frequency) Hz and the spectra (..., frequency) in unit of values / Hz.
+def amplitude_spectrum(time: np.ndarray, samples: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """Return frequency (frequency) Hz and the spectra (..., frequency) in unit of samples / Hz.
 
     Args:
         time: (time) s, evenly spaced.
-        values: (..., time).
+        samples: (..., time).
     """
     interval = float(time[1] - time[0]) if len(time) > 1 else 1.0
     frequency = np.fft.rfftfreq(len(time), interval)
-    return frequency, np.abs(np.fft.rfft(np.asarray(values, dtype=np.float64))) * interval
+    return frequency, np.abs(np.fft.rfft(np.asarray(samples, dtype=np.float64))) * interval
 
 
 def highest_frequency(results: Results) -> float | None:
@@ -119,8 +119,8 @@ def highest_frequency(results: Results) -> float | None:
     if results.wavelets is None or len(results.wavelets.time) < 2:
         return None
     frequency, amplitude = amplitude_spectrum(results.wavelets.time, results.wavelets.samples)
-    loudest = amplitude.max(axis=0)
-    above = np.flatnonzero(loudest > _HIGHEST_LEVEL * loudest.max())
+    envelope = amplitude.max(axis=0)
+    above = np.flatnonzero(envelope > _HIGHEST_LEVEL * envelope.max())
     return float(frequency[above[-1]]) if above.size else None
 
 
@@ -128,11 +128,11 @@ def _draw_source(panel: Axes, results: Results, top: float) -> None:
     if results.wavelets is None or len(results.wavelets.time) < 2:
         return
     frequency, amplitude = amplitude_spectrum(results.wavelets.time, results.wavelets.samples)
-    loudest = amplitude.max(axis=0)
-    if loudest.max() > 0:
+    envelope = amplitude.max(axis=0)
+    if envelope.max() > 0:
         panel.loglog(
             frequency[1:],
-            loudest[1:] / loudest.max() * top,
+            envelope[1:] / envelope.max() * top,
             color="0.6",
             zorder=0,
             linestyle="--",

@@ -74,12 +74,12 @@ class SettledLayout(ConstrainedLayoutEngine):
 
 
 def panels(
-    rows: int, columns: int, height: float, *, width: float = WIDTH, **options: Any
+    row_count: int, columns: int, height: float, *, width: float = WIDTH, **options: Any
 ) -> tuple[Figure, np.ndarray]:
     """Return a figure of `width` x `height` inches and its axes (rows, columns)."""
     figure = Figure(figsize=(width, height), layout=SettledLayout())
     FigureCanvasAgg(figure)
-    return figure, figure.subplots(rows, columns, squeeze=False, **options)
+    return figure, figure.subplots(row_count, columns, squeeze=False, **options)
 
 
 def length_unit(*coordinates: Iterable[float] | np.ndarray) -> tuple[float, str]:
@@ -106,12 +106,12 @@ def side_bar(panel: Axes, image: Any, thickness: float = 0.03, **options: Any) -
     panel.figure.colorbar(image, cax=bar, **options)
 
 
-def heading(*parts: str) -> str:
+def heading(*texts: str) -> str:
     """Join what is known into a title."""
-    return ", ".join(part for part in parts if part)
+    return ", ".join(text for text in texts if text)
 
 
-def entitle(figure: Figure, results: Results, *parts: str) -> None:
+def entitle(figure: Figure, results: Results, *texts: str) -> None:
     """Set the title of a figure of some results, in as many lines as it takes.
 
     Of those that are not complete it says so, and where they end.
@@ -119,15 +119,15 @@ def entitle(figure: Figure, results: Results, *parts: str) -> None:
     ended = "" if results.status == COMPLETE else results.status
     if ended and (until := results.attributes.get("until")) is not None:
         ended += f" (until t = {with_unit(float(until), 's')})"
-    figure.suptitle(heading(results.title, ended, *parts), fontsize=10, wrap=True)
+    figure.suptitle(heading(results.title, ended, *texts), fontsize=10, wrap=True)
 
 
-def clip_level(values: np.ndarray, percentile: float) -> float:
+def clip_level(amplitudes: np.ndarray, percentile: float) -> float:
     """Return the amplitude to clip at: the percentile over what has moved at all.
 
     Early snapshots are almost everywhere at rest; counting those points would clip at nothing.
     """
-    size = np.abs(values[np.isfinite(values)])
+    size = np.abs(amplitudes[np.isfinite(amplitudes)])
     top = size.max(initial=0.0)
     if top == 0.0:
         return 1.0
@@ -136,7 +136,7 @@ def clip_level(values: np.ndarray, percentile: float) -> float:
 
 def outer_labels(axes: np.ndarray, used: int) -> None:
     """Hide the panels beyond `used` and the tick labels that a neighbour repeats."""
-    rows, columns = axes.shape
+    row_count, columns = axes.shape
     for number, panel in enumerate(axes.flat):
         row, column = divmod(number, columns)
         if number >= used:
@@ -144,7 +144,7 @@ def outer_labels(axes: np.ndarray, used: int) -> None:
         if column > 0:
             panel.set_ylabel("")
             panel.tick_params(labelleft=False)
-        if number + columns < used and row < rows - 1:
+        if number + columns < used and row < row_count - 1:
             panel.set_xlabel("")
             panel.tick_params(labelbottom=False)
 

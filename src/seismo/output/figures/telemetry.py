@@ -40,14 +40,14 @@ def telemetry(results: Results, *, quantities: str | Sequence[str] | None = None
     if not len(series):
         raise ScenarioError(f"{results.path}: holds no telemetry; run the scenario again")
     names = components(series, quantities)
-    rows = -(-len(names) // _COLUMNS)
-    figure, grid = panels(rows, _COLUMNS, 1.5 * rows + 0.8, sharex=True)
+    row_count = -(-len(names) // _COLUMNS)
+    figure, grid = panels(row_count, _COLUMNS, 1.5 * row_count + 0.8, sharex=True)
     time = series.time
     for panel, name in zip(grid.flat, names, strict=False):
-        values = series.values_of(name)
-        top = float(np.nanmax(values, initial=0.0))
+        samples = series.values_of(name)
+        top = float(np.nanmax(samples, initial=0.0))
         factor, unit = readable(top, series.unit(name))
-        panel.plot(time, values * factor, color=COLOURS[0], marker=".", markersize=2)
+        panel.plot(time, samples * factor, color=COLOURS[0], marker=".", markersize=2)
         panel.set_ylim(0.0, 1.05 * top * factor or 1.0)
         panel.set_title(heading(long_name(name), unit), loc="left")
         panel.set_xlabel("time on the wall (s)")

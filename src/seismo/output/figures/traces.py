@@ -8,7 +8,7 @@ from matplotlib.figure import Figure
 
 from seismo.errors import ScenarioError
 from seismo.output.figures.choice import (
-    Count,
+    FigureCount,
     Names,
     components,
     receiver_indices,
@@ -34,7 +34,7 @@ def traces(
     quantities: Names | None = None,
     codes: Names | None = None,
     scale: str = "individual",
-    most: Count = 12,
+    most: FigureCount = 12,
 ) -> Figure:
     """Draw one column per component and one line per station.
 
@@ -55,54 +55,54 @@ def traces(
         raise ScenarioError(f"scale {scale!r}: use individual or common")
     stations = trace_set(results, receivers)
     names = components(stations, quantities)
-    chosen = receiver_indices(stations, codes, most)
+    indices = receiver_indices(stations, codes, most)
     index = shot_index(stations, shot)
     refuse_empty(results, stations, names, index)
-    height = 1.2 + 0.42 * len(chosen)
+    height = 1.2 + 0.42 * len(indices)
     width = 1.4 + len(names) * float(np.clip(_WIDEST / len(names), 1.3, 2.6))
     figure, grid = panels(1, len(names), max(2.4, height), width=max(width, 6.6))
-    read = [np.nan_to_num(stations.values_of(name, index)[chosen]) for name in names]
+    samples_of = [np.nan_to_num(stations.values_of(name, index)[indices]) for name in names]
     largest = {
         name: max(
             np.abs(v).max()
-            for n, v in zip(names, read, strict=True)
+            for n, v in zip(names, samples_of, strict=True)
             if stations.unit(n) == stations.unit(name)
         )
         for name in names
     }
-    for column, (panel, name, values) in enumerate(zip(grid[0], names, read, strict=True)):
+    for column, (panel, name, samples) in enumerate(zip(grid[0], names, samples_of, strict=True)):
         common = largest[name] if scale == "common" else None
         least = common or REST * largest[name]
-        _draw_column(panel, stations.time, values, least, COLOURS[column % 5])
+        _draw_column(panel, stations.time, samples, least, COLOURS[column % 5])
         if common is None:
-            _print_peaks(panel, values, stations.unit(name))
+            _print_peaks(panel, samples, stations.unit(name))
         panel.set_title(
             symbol(name)
             + (f", scale {pretty_unit(with_unit(common, stations.unit(name)))}" if common else "")
         )
-        labels = [stations.codes[k] for k in chosen] if column == 0 else [""] * len(chosen)
-        panel.set_yticks(-np.arange(len(chosen)), labels)
+        labels = [stations.codes[k] for k in indices] if column == 0 else [""] * len(indices)
+        panel.set_yticks(-np.arange(len(indices)), labels)
     entitle(figure, results, stations.name, shot_words(results, stations.shots[index]))
     return figure
 
 
 def _draw_column(
-    panel: Axes, time: np.ndarray, values: np.ndarray, least: float, colour: str
+    panel: Axes, time: np.ndarray, samples: np.ndarray, least: float, colour: str
 ) -> None:
     """Draw traces, each to its own peak, or to `least` where that is larger."""
-    for row, trace in enumerate(values):
+    for row, trace in enumerate(samples):
         peak = max(float(np.abs(trace).max()), least)
         panel.plot(time, 0.45 * trace / (peak or 1.0) - row, color=colour)
     panel.set_xlim(time[0], time[-1])
-    panel.set_ylim(-len(values) + 0.4, 0.6)
+    panel.set_ylim(-len(samples) + 0.4, 0.6)
     panel.set_xlabel("time (s)")
     panel.tick_params(axis="y", length=0)
     quiet_frame(panel)
     panel.spines["left"].set_visible(False)
 
 
-def _print_peaks(panel: Axes, values: np.ndarray, unit: str) -> None:
-    for row, trace in enumerate(values):
+def _print_peaks(panel: Axes, samples: np.ndarray, unit: str) -> None:
+    for row, trace in enumerate(samples):
         panel.text(
             1.01, -row, pretty_unit(with_unit(float(np.abs(trace).max()), unit)), fontsize=6.5,
             color="0.3", ha="left", va="center", transform=panel.get_yaxis_transform(),
