@@ -6,13 +6,14 @@ import hashlib
 from functools import cache
 from pathlib import Path
 
+import seismo.equations
+
 
 @cache
 def source_digest() -> str:
     """Hash the text of every module that a compiled sweep or body can contain."""
-    package = Path(__file__).parent.parent
-    files = [file for name in ("equations", "backends") for file in package.glob(f"{name}/**/*.py")]
+    folders = [str(Path(__file__).parent), *seismo.equations.__path__]
     digest = hashlib.sha256()
-    for file in sorted(files):
+    for file in (file for folder in folders for file in sorted(Path(folder).glob("**/*.py"))):
         digest.update(file.read_bytes())
     return digest.hexdigest()

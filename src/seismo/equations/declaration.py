@@ -9,6 +9,8 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, replace
 from typing import Any
 
+from pydantic import BaseModel
+
 from seismo.equations.parameters import Parameter
 from seismo.equations.table import Physics
 
@@ -42,18 +44,21 @@ class Equation:
         name: value of `physics` in a scenario, and name of the folder.
         parameters: that it takes of the earth model.
         tables: function(axes, options) -> its table along "xz" or "xyz".
+        options: a frozen pydantic model in SI, all of whose keys have defaults: a section of the
+            scenario, with the name of the equation.
         dimensions: numbers of dimensions that it exists in.
         also_called: names that other programs have for it, in lower case.
         nanoseconds: by backend and dimensions, how long a core computes on a point outside
             absorbing layers, at order 8 (`seismo.runs.resources.speed`).
         bandwidth_share: by backend and dimensions, the share of the bandwidth that it reaches.
-        layered: its waves in horizontal layers as P-SV waves; without, `check` cannot tell what
-            contacts err.
+        layered: its waves in horizontal layers as P-SV waves; without, `check` estimates what
+            contacts err as where the earth varies sideways.
     """
 
     name: str
     parameters: tuple[Parameter, ...]
     tables: Callable[[str, Any], Physics]
+    options: type[BaseModel] | None = None
     dimensions: tuple[int, ...] = (2, 3)
     also_called: tuple[str, ...] = ()
     nanoseconds: Mapping[str, Mapping[int, float]] = field(default_factory=dict)
@@ -71,6 +76,8 @@ class Equation:
         return self.physics(self.dimensions[0]).quantities[:1]
 
     def physics(self, dimensions: int, options: Any = None) -> Physics:
-        """Return its table in 2 or 3 dimensions."""
+        """Return its table in 2 or 3 dimensions, with its default options when None."""
+        if options is None and self.options is not None:
+            options = self.options()
         table = self.tables("xyz" if dimensions == 3 else "xz", options)
         return replace(table, needs=self.needs)

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
+from collections.abc import Mapping
+from dataclasses import dataclass, field
 
 import numpy as np
 
@@ -30,6 +31,7 @@ class RepresentativeMedium:
         rho: kg/m3, None where the equation has none.
         share: of the sampled points.
         stands_for: "slowest", "middle" or "fastest" of many media, "" for a single medium.
+        others: further parameters that the equation has.
     """
 
     top: float
@@ -39,6 +41,7 @@ class RepresentativeMedium:
     rho: float | None
     share: float
     stands_for: str = ""
+    others: Mapping[str, float] = field(default_factory=dict)
 
     @property
     def slowest(self) -> float:
@@ -59,12 +62,12 @@ def media_of(earth: Earth, grid: Grid) -> list[RepresentativeMedium]:
         if not belongs.any():
             continue
         properties = dict(zip(earth.needs, map(float, parameters[:, number]), strict=True))
-        vp, vs, rho = (properties.get(name) for name in ("vp", "vs", "rho"))
+        vp, vs, rho = (properties.pop(name, None) for name in ("vp", "vs", "rho"))
         top = float(depths[belongs].min())
         bottom = float(depths[belongs].max())
         share = float(belongs.mean())
         stands_for = _TYPICAL[number] if many else ""
-        media.append(RepresentativeMedium(top, bottom, vp, vs, rho, share, stands_for))
+        media.append(RepresentativeMedium(top, bottom, vp, vs, rho, share, stands_for, properties))
     return media if many else sorted(media, key=lambda medium: (medium.top, medium.slowest))
 
 

@@ -7,10 +7,10 @@ schema and the reference what it accepts, so that each of these facts is written
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from itertools import pairwise
-from typing import Annotated, Any
+from typing import Annotated, Any, TypeVar
 
 from pydantic import (
     AfterValidator,
@@ -20,6 +20,7 @@ from pydantic import (
     Discriminator,
     Strict,
     StringConstraints,
+    create_model,
 )
 from pydantic import Field as Field
 from pydantic_core import core_schema
@@ -59,6 +60,30 @@ class ScenarioSection(BaseModel):
                 "scenario.changed({'time.duration': '1 s'})"
             )
         super().__setattr__(name, value)
+
+
+Section = TypeVar("Section", bound=type[BaseModel])
+
+
+def with_keys(
+    declared: Iterable[Any], keys: Callable[[Any], dict[str, tuple[Any, Any]]]
+) -> Callable[[Section], Section]:
+    """Return a decorator that gives a section keys of each thing that equations declare.
+
+    Args:
+        declared: parameters, equations.
+        keys: function(one of them) -> type and `Field` by key.
+    """
+
+    def extended(section: Section) -> Section:
+        named = {key: field for one in declared for key, field in keys(one).items()}
+        make: Any = create_model
+        return make(
+            section.__name__, __base__=section, __doc__=section.__doc__,
+            __module__=section.__module__, **named,
+        ) if named else section  # fmt: skip
+
+    return extended
 
 
 @dataclass(frozen=True)

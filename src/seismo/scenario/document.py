@@ -16,10 +16,11 @@ from pydantic import (
 )
 from pydantic_core import PydanticCustomError
 
+from seismo.equations.declaration import Equation
 from seismo.equations.registry import EQUATIONS
 from seismo.errors import KeyPath, ScenarioError
 from seismo.scenario import error_messages, physics_rules, rules
-from seismo.scenario.base import Field, Mistake, ScenarioSection, Text
+from seismo.scenario.base import Field, Mistake, ScenarioSection, Text, with_keys
 from seismo.scenario.checkpoint import Checkpoint
 from seismo.scenario.grid import Boundaries, Geographic, GridSpec, TimeSpec
 from seismo.scenario.model_parts import ModelPart
@@ -32,6 +33,7 @@ from seismo.scenario.yaml_text import to_text
 
 _RULES = (
     physics_rules.dimension,
+    physics_rules.options,
     rules.geometry,
     rules.grid_receivers,
     rules.model_shapes,
@@ -45,6 +47,14 @@ _RULES = (
 )
 
 
+def _options(equation: Equation) -> dict[str, tuple[Any, Any]]:
+    if equation.options is None:
+        return {}
+    field = Field(None, description=f"options of physics {equation.name}")
+    return {equation.name: (equation.options | None, field)}
+
+
+@with_keys(EQUATIONS.values(), _options)
 class Scenario(ScenarioSection):
     """Everything a run is: the earth, the waves, their sources and what is recorded; all in SI."""
 
@@ -116,6 +126,11 @@ class Scenario(ScenarioSection):
     def dimensions(self) -> int:
         """Return 2 or 3."""
         return 2 if self.grid.extent.y is None else 3
+
+    @property
+    def options(self) -> Any:
+        """Return the options of the wave equation; None are its defaults, if it has any."""
+        return getattr(self, self.physics, None)
 
     @property
     def base(self) -> pathlib.Path:
@@ -259,6 +274,7 @@ def _draft_of(scenario: Scenario) -> rules.Draft:
         survey=scenario.survey,
         output=scenario.output,
         has_geographic=scenario.geographic is not None,
+        options={n: found for n in EQUATIONS if (found := getattr(scenario, n, None)) is not None},
     )
 
 
@@ -281,6 +297,11 @@ def _draft_of_data(data: dict[str, Any], mistakes: list[Mistake]) -> rules.Draft
         survey=_try(Survey, data.get("survey")),
         output=_try(Output, data.get("output")),
         has_geographic="geographic" in data,
+        options={
+            name: _try(equation.options, data[name])
+            for name, equation in EQUATIONS.items()
+            if equation.options is not None and name in data
+        },
     )
 
 

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from functools import partial
 from itertools import pairwise
-from typing import Annotated, Any, Literal, TypeVar
+from typing import Annotated, Any, Literal
 
 from pydantic import Tag, create_model, model_validator
 
@@ -20,6 +20,7 @@ from seismo.scenario.base import (
     by_type,
     gradient_of,
     value_of,
+    with_keys,
 )
 from seismo.scenario.model_files import FILES, GriddedFile
 
@@ -27,28 +28,7 @@ MOST_POINTS = 1000  # of an outline: every point of the grid is compared with ea
 OutlinePoint = tuple[Length, Length]
 COLUMNS = (VP, VS, RHO)  # of tables, after the depth
 TableRow: Any = tuple[(Length, *map(value_of, COLUMNS))]  # type: ignore[misc]
-Keys = dict[str, tuple[Any, Any]]  # type and `Field` by key
-Section = TypeVar("Section", bound=type[ScenarioSection])
-
-
-def with_parameters(
-    keys: Callable[[Parameter], Keys],
-) -> Callable[[Section], Section]:
-    """Return a decorator that gives a section keys of each parameter that an equation declares.
-
-    Args:
-        keys: function(parameter) -> type and `Field` by key.
-    """
-
-    def extended(section: Section) -> Section:
-        named = {k: v for parameter in PARAMETERS.values() for k, v in keys(parameter).items()}
-        make: Any = create_model
-        return make(
-            section.__name__, __base__=section, __doc__=section.__doc__,
-            __module__=section.__module__, **named,
-        )  # fmt: skip
-
-    return extended
+with_parameters = partial(with_keys, PARAMETERS.values())
 
 
 def _described(parameter: Parameter, where: str = "") -> str:
@@ -56,7 +36,7 @@ def _described(parameter: Parameter, where: str = "") -> str:
     return f"{parameter.meaning}{where}{zero}"
 
 
-def _optional(parameter: Parameter) -> Keys:
+def _optional(parameter: Parameter) -> dict[str, tuple[Any, Any]]:
     field = Field(None, description=_described(parameter))
     return {parameter.name: (value_of(parameter) | None, field)}
 
@@ -68,21 +48,21 @@ def _required(kind: Any, parameter: Parameter, description: str) -> tuple[Any, A
     return kind | None, Field(None, description=description)
 
 
-def _uniform(parameter: Parameter) -> Keys:
+def _uniform(parameter: Parameter) -> dict[str, tuple[Any, Any]]:
     return {parameter.name: _required(value_of(parameter), parameter, _described(parameter))}
 
 
-def _layer(parameter: Parameter) -> Keys:
+def _layer(parameter: Parameter) -> dict[str, tuple[Any, Any]]:
     at_top = _described(parameter, " at the top")
     return {parameter.name: _required(value_of(parameter), parameter, at_top)}
 
 
-def _gradient(parameter: Parameter) -> Keys:
+def _gradient(parameter: Parameter) -> dict[str, tuple[Any, Any]]:
     change = f"change of {parameter.name} per metre below the top"
     return {f"{parameter.name}_gradient": (gradient_of(parameter), Field(0.0, description=change))}
 
 
-def _range(parameter: Parameter) -> Keys:
+def _range(parameter: Parameter) -> dict[str, tuple[Any, Any]]:
     name = parameter.name
     meaning = parameter.meaning
     value = value_of(parameter)
@@ -99,7 +79,7 @@ def _range(parameter: Parameter) -> Keys:
     return {name: _required(ends, parameter, f"{meaning} at top and bottom")}
 
 
-def _file(parameter: Parameter) -> Keys:
+def _file(parameter: Parameter) -> dict[str, tuple[Any, Any]]:
     kind = FILES.get(parameter.unit, GriddedFile)
     return {parameter.name: (kind | None, Field(None, description=parameter.meaning))}
 

@@ -26,7 +26,8 @@ def table_of(draft: Draft) -> Physics | None:
     if draft.physics is None:
         return None
     known = EQUATIONS[draft.physics].dimensions
-    return physics_for(draft.physics, draft.dimensions if draft.dimensions in known else known[0])
+    dimensions = draft.dimensions if draft.dimensions in known else known[0]
+    return physics_for(draft.physics, dimensions, draft.options.get(draft.physics))
 
 
 def _others(dimensions: int, suits: Callable[[Physics], bool]) -> str:
@@ -46,6 +47,13 @@ def dimension(draft: Draft) -> Mistakes:
         others = _others(draft.dimensions, lambda other: set(known.needs) <= set(other.needs))
         remedy = f"{change}, or use physics: {others}" if others else change
         yield Mistake(("physics",), f"is {known.dimensions[0]}-D only: {remedy}")
+
+
+def options(draft: Draft) -> Mistakes:
+    """Check that options are those of the wave equation."""
+    for name in draft.options:
+        if draft.physics not in (name, None):
+            yield Mistake((name,), f"options of physics {name}, not {draft.physics}: leave it out")
 
 
 def sources(draft: Draft) -> Mistakes:

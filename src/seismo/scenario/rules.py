@@ -8,7 +8,7 @@ place does not hide a source outside the grid in another. What depends on the ph
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import PurePath
 from typing import Any
@@ -47,6 +47,7 @@ class Draft:
     survey: Survey | None
     output: Output | None
     has_geographic: bool
+    options: Mapping[str, Any]  # sections of options, by their equations
 
     @property
     def dimensions(self) -> int | None:

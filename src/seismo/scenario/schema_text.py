@@ -8,7 +8,7 @@ from __future__ import annotations
 import types
 from typing import Annotated, Any, Literal, Union, get_args, get_origin
 
-from annotated_types import Ge, Le, MultipleOf
+from annotated_types import Ge, Gt, Le, Lt, MultipleOf
 from pydantic import BaseModel, StringConstraints, Tag
 from pydantic.fields import FieldInfo
 
@@ -91,6 +91,8 @@ def allowed(annotation: Any) -> str:
         return "one of " + ", ".join(words)
     if bare is bool:
         return "true or false"
+    if bare is float:
+        return _joined("a number", _range(_limits(annotation)))
     if bare is int:
         return _joined("a whole number", _range(_limits(annotation)))
     if bare is str:
@@ -133,13 +135,10 @@ def _metadata(annotation: Any) -> list[Any]:
 
 def _limits(annotation: Any) -> dict[str, float]:
     limits: dict[str, Any] = {}
+    names = {Gt: "gt", Ge: "ge", Lt: "lt", Le: "le", MultipleOf: "multiple_of"}
     for item in _metadata(annotation):
-        if isinstance(item, Ge):
-            limits["ge"] = item.ge
-        elif isinstance(item, Le):
-            limits["le"] = item.le
-        elif isinstance(item, MultipleOf):
-            limits["multiple_of"] = item.multiple_of
+        if type(item) in names:
+            limits[names[type(item)]] = getattr(item, names[type(item)])
     return limits
 
 

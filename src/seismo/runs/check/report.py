@@ -198,10 +198,13 @@ def _layers(plan: Plan) -> Table:
         title += ": the slowest, the median and the fastest of many media (no layers)"
     table = Table(title=title, title_justify="left")
     depth = "depths of such media (m)" if many else "depth (m)"
-    for heading in (depth, "vp", "vs", "rho", "share", "points per wavelength", "phase error"):
+    others = plan.layers[0].others
+    parameters = ("vp", "vs", "rho", *others)
+    for heading in (depth, *parameters, "share", "points per wavelength", "phase error"):
         table.add_column(heading, justify="right")
     for layer in plan.layers:
         values = ["-" if v is None else f"{v:.0f}" for v in (layer.vp, layer.vs, layer.rho)]
+        values += [f"{layer.others[name]:.3g}" for name in others]
         share = f"{layer.stands_for} {layer.share:.0%}".strip()
         table.add_row(
             f"{layer.top:.6g} to {layer.bottom:.6g}", *values, share,
