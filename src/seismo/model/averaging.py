@@ -296,22 +296,20 @@ class _Sampler:
         return {name: np.array(_MEANS[name](samples)) for name in self.means}
 
     def _columns(self, axes: Bounds) -> dict[str, np.ndarray]:
-        """Average down the column of every point (`seismo.model.column`)."""
+        """Average down the column of every point (`seismo.model.column`) that meets two media."""
         z, y, x = axes
         depths = column.places(z.ravel(), self.spacing["z"])
-        samples = self.earth.sample(
-            *tensor(depths.ravel(), None if y is None else y.ravel(), x.ravel())
-        )
-        solid = (samples.get("vs", samples[self.earth.needs[0]]) > 0.0).reshape(depths.shape)
+        places = tensor(depths.ravel(), None if y is None else y.ravel(), x.ravel())
+        samples = {k: v.reshape(depths.shape) for k, v in self.earth.sample(*places).items()}
+        is_mixed = ~np.logical_and.reduce([(v == v[:, :1]).all(1) for v in samples.values()])
+        means = self._means_of({name: values[:, 0] for name, values in samples.items()})
+        samples = {name: values[is_mixed] for name, values in samples.items()}
+        solid = samples.get("vs", samples[self.earth.needs[0]]) > 0.0
         is_one_phase = np.asarray(solid.all(1) | ~solid.any(1))
-        return {
-            name: column.average(
-                samples_of_mean.reshape(depths.shape),
-                _KERNELS.get(name, column.NODES),
-                is_one_phase,
-            ).reshape(z.shape)
-            for name, samples_of_mean in self._means_of(samples).items()
-        }
+        for name, samples_of_mean in self._means_of(samples).items():
+            kernel = _KERNELS.get(name, column.NODES)
+            means[name][is_mixed] = column.average(samples_of_mean, kernel, is_one_phase)
+        return {name: values.reshape(z.shape) for name, values in means.items()}
 
     def _tensor_average(self, axes: Bounds, division: tuple[int, ...]) -> dict[str, np.ndarray]:
         """Average over every cell of a tensor grid, each divided alike."""
