@@ -1,6 +1,6 @@
 """What the ranks of a test do; started by mpiexec, with the orders as JSON in a file.
 
-cases     run each scenario, and store what its first rank gathers of it
+cases     run each scenario on the first so many ranks, and store what the first gathers of it
 command   run the command line; `failing` or `dying` is the rank that does so after some steps;
           `stuck` ranks never leave MPI
 """
@@ -16,7 +16,7 @@ from pathlib import Path
 
 import numpy as np
 
-from seismo.backends.communicator import SerialCommunicator, join
+from seismo.backends.communicator import MpiCommunicator, SerialCommunicator, join
 from seismo.backends.cpu.backend import CpuBackend
 from seismo.cli import main
 from seismo.scenario import from_dict
@@ -54,12 +54,35 @@ def outcome(
     return found if ranks.first else None
 
 
+class Some:
+    """The module `mpi4py.MPI`, whose world is another communicator."""
+
+    def __init__(self, mpi, world) -> None:
+        self._mpi, self.COMM_WORLD = mpi, world
+
+    def __getattr__(self, name: str):
+        """Return what the module has."""
+        return getattr(self._mpi, name)
+
+
 def cases(orders: dict) -> None:
-    ranks = join()
-    for name, (document, base, parts) in orders["cases"].items():
-        found = outcome(document, base, parts, ranks)
-        if found is not None:
-            np.savez(Path(orders["into"]) / f"{name}.npz", **found)
+    """Run those of most ranks first; who has no more to do sleeps, since MPI's waiting is busy."""
+    from mpi4py import MPI
+
+    everyone = MPI.COMM_WORLD
+    counts = range(everyone.size, 1, -1)
+    worlds = {count: everyone.Split(everyone.rank >= count) for count in counts}
+    for count in counts:
+        if everyone.rank >= count:
+            break
+        ranks = MpiCommunicator(Some(MPI, worlds[count]))
+        for name, (document, base, many, parts) in orders["cases"].items():
+            found = outcome(document, base, parts, ranks) if many == count else None
+            if found is not None:
+                np.savez(Path(orders["into"]) / f"{name}.npz", **found)
+    here = everyone.Ibarrier()
+    while not here.Test():
+        time.sleep(0.01)
 
 
 def command(orders: dict) -> None:

@@ -20,11 +20,10 @@ import yaml
 
 import crew
 import seismo
-import solver
 from cut_cases import CUTS, VOLUME, case
 from seismo.backends.communicator import SerialCommunicator, started
 from seismo.backends.reference import ReferenceBackend
-from seismo.equations.registry import VARIANTS
+from seismo.equations.registry import VARIANTS, physics_for
 from seismo.errors import DeviceError, ScenarioError
 from seismo.runs.run import resume
 from seismo.scenario import load
@@ -53,35 +52,43 @@ def launch(ranks: int, folder: Path, **orders) -> subprocess.CompletedProcess:
     )  # fmt: skip
 
 
+# Fewer ranks differ in who holds which part: all the same to a field, so that one equation stands
+# for the others.
+RICHEST, _ = max(VARIANTS, key=lambda case: len(physics_for(*case).fields))
+TOGETHER = [
+    (name, dimensions, ranks)
+    for name, dimensions in VARIANTS for ranks in CUTS[dimensions]
+    if ranks == 4 or name == RICHEST
+]  # fmt: skip
+
+
 @pytest.fixture(scope="module")
 def together(tmp_path_factory):
-    """Run all equations on 2, 3 and 4 ranks, and once in this process."""
+    """Run the cases on 2, 3 and 4 of the same ranks, and once in this process."""
     folder = tmp_path_factory.mktemp("cases")
     documents = {}
     for name, dimensions in VARIANTS:
         base = folder / f"{name}-{dimensions}d"
         base.mkdir()
-        documents[base.name] = (case(name, dimensions, base), str(base))
+        documents[name, dimensions] = (case(name, dimensions, base), str(base))
     wanted = {
-        name: crew.outcome(*args, None, SerialCommunicator()) for name, args in documents.items()
+        key: crew.outcome(*args, None, SerialCommunicator()) for key, args in documents.items()
     }
-    for ranks in (2, 3, 4):
-        orders = {
-            f"{name}-{ranks}-{z}x{y}": (*args, (z, y))
-            for name, args in documents.items()
-            for z, y in CUTS[int(name[-2])][ranks]
-        }
-        done = launch(ranks, folder, what="cases", cases=orders, into=str(folder))
-        assert done.returncode == 0, done.stderr
+    orders = {
+        f"{name}-{dimensions}d-{ranks}-{z}x{y}": (*documents[name, dimensions], ranks, (z, y))
+        for name, dimensions, ranks in TOGETHER
+        for z, y in CUTS[dimensions][ranks]
+    }
+    done = launch(4, folder, what="cases", cases=orders, into=str(folder))
+    assert done.returncode == 0, done.stderr
     return folder, wanted
 
 
-@pytest.mark.parametrize("ranks", [2, 3, 4])
-@pytest.mark.parametrize(("name", "dimensions"), solver.EVERY_EQUATION)
+@pytest.mark.parametrize(("name", "dimensions", "ranks"), TOGETHER)
 def test_every_cut_gives_the_bits_of_one_process(together, name, dimensions, ranks):
     """Every record and every field, in every part."""
     folder, wanted = together
-    one = wanted[f"{name}-{dimensions}d"]
+    one = wanted[name, dimensions]
     assert all(values.any() for values in one.values())
     for z, y in CUTS[dimensions][ranks]:
         with np.load(folder / f"{name}-{dimensions}d-{ranks}-{z}x{y}.npz") as found:
@@ -108,8 +115,8 @@ def command(folder: Path, scenario: dict = VOLUME, **changes) -> list[str]:
     ("ranks", "spread", "parts", "shared"),
     [
         pytest.param(3, "grid", "auto", (1, "1 x 3"), marks=pytest.mark.slow),
-        (4, "grid", [2, 2], (1, "2 x 2")),
-        (3, "shots", "auto", (3, "1 x 1")),
+        pytest.param(4, "grid", [2, 2], (1, "2 x 2"), marks=pytest.mark.slow),
+        (2, "shots", "auto", (2, "1 x 1")),
         (4, "auto", [1, 2], (2, "1 x 2")),
     ],
 )
@@ -143,11 +150,10 @@ def test_an_exception_on_one_rank_ends_all(tmp_path):
     assert not (tmp_path / "x.h5").exists()
 
 
-@pytest.mark.parametrize("stuck", [False, True])
-def test_a_mistake_of_all_is_said_once_and_aborts_nobody(tmp_path, stuck):
-    """Whether or not MPI lets them go."""
+def test_a_mistake_of_all_is_said_once_and_aborts_nobody(tmp_path):
+    """Even if MPI does not let them go."""
     words = command(tmp_path, model=[VOLUME["model"][0] | {"vp": 2.5}])
-    done = launch(2, tmp_path, what="command", command=words, stuck=stuck)
+    done = launch(2, tmp_path, what="command", command=words, stuck=True)
     assert done.returncode == 2
     assert done.stderr.count("did you mean '2.5 km/s'?") == 1
     assert "MPI_ABORT" not in done.stderr
@@ -172,7 +178,8 @@ def test_stopped_runs_go_on_to_the_same_bits(tmp_path, alone):
 
 def test_a_killed_rank_ends_all_and_what_it_lacks_does_not_count(tmp_path, alone):
     """Its newest checkpoint is damaged: all take the one before."""
-    words = command(tmp_path, checkpoint={"steps": 6})
+    grid = VOLUME["grid"] | {"decomposition": [2, 1]}  # the others are cut along y
+    words = command(tmp_path, grid=grid, checkpoint={"steps": 6})
     done = launch(2, tmp_path, what="command", command=words, dying=1, soon=20)
     assert done.returncode != 0
     assert not (tmp_path / "x.h5").exists()
@@ -221,19 +228,12 @@ def test_parts_that_do_not_suit_the_ranks_are_one_line(tmp_path, parts, message)
         divide(setup, ReferenceBackend("float32"), Two())
 
 
-@pytest.mark.parametrize(
-    "environment",
-    [
-        {"OMPI_COMM_WORLD_SIZE": "3"},
-        {"SLURM_STEP_ID": "0", "SLURM_STEP_NUM_TASKS": "3", "SLURM_JOB_ID": "7"},
-    ],
-)
-def test_tasks_that_know_nothing_of_each_other_are_refused(tmp_path, environment):
+def test_tasks_that_know_nothing_of_each_other_are_refused(tmp_path):
     """Three tasks would each run all of it, into one file."""
     done = subprocess.run(
         [sys.executable, "-m", "seismo", *command(tmp_path)],
         capture_output=True, text=True, timeout=60, check=False, cwd=tmp_path,
-        env=os.environ | LAUNCHER | environment,
+        env=os.environ | LAUNCHER | {"SLURM_STEP_ID": "0", "SLURM_STEP_NUM_TASKS": "3"},
     )  # fmt: skip
     assert done.returncode == DeviceError.exit_code
     assert "3 tasks were started" in done.stderr
