@@ -156,8 +156,9 @@ def test_what_several_h200s_take_is_what_a_plan_expects():
     cases = json.loads(file.read_text(encoding="utf-8"))["cases"]
     taken = {(c["case"], c["gpus"]): 1e-6 * c["overlapped"] for c in cases if c["processes"] == 1}
     card, compared = Device(0), 0
+    setups = {key: discretize(from_dict(scaling.scenario(*key))) for key in taken}
     for (case, gpus), seconds in taken.items():
-        alone, setup = (discretize(from_dict(scaling.scenario(case, n))) for n in (1, gpus))
+        alone, setup = setups[case, 1], setups[case, gpus]
         if gpus > 1 and setup.grid.size >= gpus << 20:
             rate = alone.grid.size / taken[case, 1]
             division = divide(setup, card, HypotheticalRanks(gpus), (gpus, 1))

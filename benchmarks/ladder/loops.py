@@ -11,6 +11,7 @@ before they are gone. With `constant`: planes leave the caches before the next o
 from __future__ import annotations
 
 from collections.abc import Callable
+from functools import cache
 from typing import Any
 
 from numba import njit, prange
@@ -79,9 +80,13 @@ def _constant(point: Callable, b: Box) -> Callable:
 
 
 def _binding(loops: Callable) -> Callable[[Any, Call], list]:
+    @cache  # even and odd steps differ in nothing but their arrays
+    def compiled(c: tuple, box: Box) -> Callable:
+        return loops(njit(inline="always")(naive.point_of(c)), box)
+
     def bind(backend: Any, call: Call) -> list:
         u = update_of(call)
-        run = loops(njit(inline="always")(naive.point_of(u.c)), u.box)
+        run = compiled(u.c, u.box)
         return [lambda: run(*u.arrays)]
 
     return bind
