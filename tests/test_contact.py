@@ -115,10 +115,9 @@ def energy(c: dict, v: dict, later: dict, s: dict) -> float:
     return float(total + np.sum((face * c["weight"] * strained)[solid]))
 
 
-@pytest.mark.parametrize("order", [2, 8])
+@pytest.mark.parametrize(("dimensions", "order"), [(2, 2), (2, 8), (3, 4)])
 @pytest.mark.parametrize("bed", SEA_BEDS)
-@pytest.mark.parametrize("dimensions", [2, 3])
-def test_energy_is_conserved(dimensions: int, bed: str, order: int) -> None:
+def test_energy_is_conserved(dimensions: int, order: int, bed: str) -> None:
     """The corrected differences are negative adjoints: only rounding changes the energy."""
     simulation = closed_box(dimensions, SEA_BEDS[bed], order)
     assert len(simulation.setup.contacts) == (2 if bed == "under_ice" else 1)
@@ -184,7 +183,7 @@ def test_long_run_with_layers_and_free_surface() -> None:
 
 @pytest.mark.parametrize(
     ("dimensions", "order", "parts"),
-    [(2, 8, (2, 1)), (2, 8, (3, 1)), (2, 2, (2, 1)), (3, 4, (2, 1)), (3, 4, (2, 2))],
+    [(2, 8, (2, 1)), (2, 8, (3, 1)), (2, 2, (2, 1)), (3, 4, (2, 2))],
 )
 @pytest.mark.parametrize("depth", [12.8, 13.5, 13.8, 14.2, 15.1])
 def test_the_cut_does_not_show(
@@ -251,8 +250,10 @@ def test_three_dimensions_treat_x_and_y_alike() -> None:
 BARS = {"hard": (HARD, 0.0085), "soft": (SOFT, 0.005)}
 
 
-@pytest.mark.parametrize("fraction", [0.0, 0.25, 0.5, 0.75])
-@pytest.mark.parametrize("bed", BARS)
+@pytest.mark.parametrize(
+    ("bed", "fraction"),
+    [("hard", 0.0), ("hard", 0.5), ("hard", 0.75), ("soft", 0.25), ("soft", 0.75)],
+)
 def test_a_sea_bed_anywhere_between_rows(bed: str, fraction: float) -> None:
     """An explosion 30 cells above it, against the wavenumber integrals of the exact solution."""
     rock, bar = BARS[bed]

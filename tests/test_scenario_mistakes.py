@@ -353,7 +353,7 @@ def test_a_grid_just_above_the_limit_is_told_from_it():
         parse(text)
 
 
-MANY = 30_000
+MANY = 10_000
 LINE = "{type: line, start: {x: 0, z: 0}, end: {x: 4 km, z: 0}, count: 5, quantities: [%s]}"
 
 
@@ -369,12 +369,12 @@ LINE = "{type: line, start: {x: 0, z: 0}, end: {x: 4 km, z: 0}, count: 5, quanti
     ],
 )
 def test_very_many_mistakes_take_no_longer_than_as_many_values(old, new):
-    """Each was compared with all others: 87 s of CPU where this takes one."""
+    """Each was compared with all others: 10 s of CPU where this takes a third of one."""
     before = time.process_time()
     found = mistakes(FLAT.replace("spacing: 10 m", "spacing: 10 m, order: 8").replace(old, new))
-    assert time.process_time() - before < 10.0
+    assert time.process_time() - before < 4.0
     assert len(found) == 51
-    assert re.fullmatch(r"s\.yaml: and (29949|29950) more mistakes", found[-1])
+    assert re.fullmatch(r"s\.yaml: and (9949|9950) more mistakes", found[-1])
     assert all(line.startswith("s.yaml:") for line in found)
 
 
