@@ -50,11 +50,8 @@ def write_elastic_2d(path: Path) -> Path:
     vp[(z[:, None] - 650) ** 2 + (x - 1200) ** 2 < 150**2] = 4200.0
     vp = vp.astype("f4")
     attributes = {
-        "title": "Two shots over a buried high",
-        "physics": "elastic",
-        "dt": 0.001,
-        "f_max": 37.0,
-    }
+        "title": "Two shots over a buried high", "physics": "elastic", "dt": 0.001, "f_max": 37.0,
+    }  # fmt: skip
     with ResultsWriter(
         path, scenario_text="title: two", resolved="title: two\n", attributes=attributes
     ) as writer:
@@ -67,17 +64,12 @@ def write_elastic_2d(path: Path) -> Path:
         writer.write_sources(
             [
                 {
-                    "name": name,
-                    "type": "force",
-                    "shot": name,
-                    "x": place,
-                    "z": SOURCE_DEPTH,
-                    "requested": {"x": place + 1.0, "z": SOURCE_DEPTH},
-                    "force": {"z": 1.0},
+                    "name": name, "type": "force", "shot": name, "x": place, "z": SOURCE_DEPTH,
+                    "requested": {"x": place + 1.0, "z": SOURCE_DEPTH}, "force": {"z": 1.0},
                 }
                 for name, place in SHOTS.items()
             ]
-        )
+        )  # fmt: skip
         writer.write_wavelets(time, np.tile(ricker(time - DELAY), (2, 1)), list(SHOTS), "N")
         line_x = np.arange(0.0, 2001.0, 20.0)
         sets = {
@@ -93,12 +85,9 @@ def write_elastic_2d(path: Path) -> Path:
         times = np.arange(0.0, 0.56, 0.05)
         for shot, place in SHOTS.items():
             folder = writer.create_snapshots(
-                "wavefield",
-                shot=shot,
-                axes={"z": z, "x": x},
-                times=times,
+                "wavefield", shot=shot, axes={"z": z, "x": x}, times=times,
                 fields={"vx": "m/s", "vz": "m/s"},
-            )
+            )  # fmt: skip
             for index, t in enumerate(times):
                 vx, vz = motion(np.meshgrid(x - place, z - SOURCE_DEPTH), t)
                 writer.write(f"{folder}/vx", index, vx)
@@ -130,14 +119,9 @@ def _write_set(
     time: np.ndarray,
 ) -> None:
     writer.create_traces(
-        name,
-        shots=list(SHOTS),
-        codes=codes,
-        positions={"x": x, "z": z},
-        requested={"x": x, "z": z},
-        time=time,
-        quantities={"vx": "m/s", "vz": "m/s"},
-    )
+        name, shots=list(SHOTS), codes=codes, positions={"x": x, "z": z},
+        requested={"x": x, "z": z}, time=time, quantities={"vx": "m/s", "vz": "m/s"},
+    )  # fmt: skip
     for index, place in enumerate(SHOTS.values()):
         offsets = ((x - place)[:, None], (z - SOURCE_DEPTH)[:, None])
         vx, vz = motion(offsets, time)
@@ -164,14 +148,9 @@ def write_elastic_3d(path: Path) -> Path:
         pz = np.zeros(px.size)
         positions = {"x": px, "y": py, "z": pz}
         writer.create_traces(
-            "stations",
-            shots=["shot"],
-            codes=codes,
-            positions=positions,
-            requested=positions,
-            time=time,
-            quantities={"vx": "m/s", "vy": "m/s", "vz": "m/s"},
-        )
+            "stations", shots=["shot"], codes=codes, positions=positions, requested=positions,
+            time=time, quantities={"vx": "m/s", "vy": "m/s", "vz": "m/s"},
+        )  # fmt: skip
         field = motion(tuple(d[:, None] for d in (px - sx, py - sy, pz - sz)), time, 1.0)
         for name, traces in zip(("vx", "vy", "vz"), field, strict=True):
             writer.write(f"traces/stations/{name}", 0, traces)
@@ -181,13 +160,9 @@ def write_elastic_3d(path: Path) -> Path:
             "volume", shot=None, axes={"z": z, "y": y, "x": x}, times=times, fields={"vz": "m/s"}
         )
         writer.create_snapshots(
-            "surface",
-            shot=None,
-            axes={"y": y, "x": x},
-            times=times,
-            fields={"vz": "m/s"},
+            "surface", shot=None, axes={"y": y, "x": x}, times=times, fields={"vz": "m/s"},
             plane={"z": 0.0},
-        )
+        )  # fmt: skip
         for index, t in enumerate(times):
             vz = motion((grid[2], grid[1], grid[0]), t, 0.5)[-1]
             writer.write("snapshots/volume/vz", index, vz)

@@ -29,14 +29,9 @@ from seismo.errors import DeviceError
 H200 = Gpu("NVIDIA H200", (9, 0), 140 << 30)
 V100 = Gpu("Tesla V100", (7, 0))
 SOUND = GpuEnvironment(
-    driver=(13, 0),
-    gpus=(H200, H200),
-    numpy="2.4.6",
-    numba_cuda="0.30.4",
-    cupy=(("cupy-cuda13x", "14.2.0"),),
-    runtime=(13, 2),
-    ptx=(9, 0),
-)
+    driver=(13, 0), gpus=(H200, H200), numpy="2.4.6", numba_cuda="0.30.4",
+    cupy=(("cupy-cuda13x", "14.2.0"),), runtime=(13, 2), ptx=(9, 0),
+)  # fmt: skip
 
 
 def having(**changes) -> GpuEnvironment:

@@ -12,6 +12,7 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
+import flat_layers
 import solver
 from seismo.equations.elastic.fluid_solid_contact import Rock
 from seismo.exact import interface, layered_plane, metrics
@@ -98,27 +99,8 @@ def document(
 def found_and_expected(given: dict, media, depths, points: float, surface: bool):
     """Run; return the error of the worst receiver, and the expected one."""
     simulation = solver.simulate(given)
-    h = given["grid"]["spacing"]
-    contacts = tuple(d * h for d in depths)
-    layers = Layers(media, (0.0, *contacts) if surface else contacts, surface)
-    source = given["sources"][0]
-    place = np.array([0.0, source["position"]["z"]])
-    ends = np.array([[p["x"], p["z"]] for p in given["receivers"][0]["positions"]])
-    signal, how = solver.wavelet(simulation), {"quantity": "velocity", "cut": 1e-5}
-    if source["type"] == "force":
-        exact = layered_plane.force_response(
-            layers, place, ends, np.array([0.0, 1e9]), signal, simulation.dt, **how
-        )
-    else:
-        exact = layered_plane.moment_response(
-            layers, place, ends, 1e9 * np.eye(2), signal, simulation.dt,
-            time_function="moment_rate", **how,
-        )  # fmt: skip
-    traces = solver.traces(simulation)
-    errors = [
-        metrics.relative_l2(np.stack([traces["vx"][n], traces["vz"][n]]), wanted)
-        for n, wanted in enumerate(exact)
-    ]
+    contacts = [d * given["grid"]["spacing"] for d in depths]
+    errors = flat_layers.errors(simulation, media, [0.0] * surface + contacts, cut=1e-5)
     return max(errors), expected_error(simulation.setup).error
 
 

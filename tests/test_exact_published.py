@@ -83,15 +83,9 @@ def test_fluid_over_solid_of_komatitsch_barnes_tromp() -> None:
     t = np.arange(2 * len(data) + 60) * dt
     floor = Stack((Medium(1500.0, 0.0, 1020.0), Medium(3400.0, 1963.0, 2500.0)), (0.0,), False)
     v = layered_plane.moment_response(
-        floor,
-        [0, -500.0],
-        [[2177.29, -533.33]],
-        np.eye(2),
-        ricker(t, 10.0, 0.15),
-        dt,
-        "velocity",
+        floor, [0, -500.0], [[2177.29, -533.33]], np.eye(2), ricker(t, 10.0, 0.15), dt, "velocity",
         cut=1e-6,
-    )[0]
+    )[0]  # fmt: skip
     for axis, bar in ((0, 0.012), (1, 0.018)):
         found = np.interp(data[:, 0] + onset, t, v[axis])
         found /= metrics.amplitude_ratio(found, data[:, 1 + axis])
@@ -156,16 +150,9 @@ def test_loh1_of_day_as_a_sanity_check() -> None:
     moment[0, 1] = moment[1, 0] = 1e18
     rate = np.exp(-0.5 * ((t - centre) / sigma) ** 2) / (sigma * np.sqrt(2 * np.pi))
     x, y, z = layered.moment_response(
-        stack,
-        [0, 0, 2000.0],
-        [[6000.0, 8000.0, 0.0]],
-        moment,
-        rate,
-        dt,
-        "velocity",
-        "moment_rate",
+        stack, [0, 0, 2000.0], [[6000.0, 8000.0, 0.0]], moment, rate, dt, "velocity", "moment_rate",
         cut=1e-6,
-    )[0]
+    )[0]  # fmt: skip
     fine = data[1, 0] - data[0, 0]
     k = np.arange(len(data)) * fine
     brune = k / rise**2 * np.exp(-k / rise)

@@ -16,12 +16,9 @@ ANGLES = {"to 60": (0, 30, 45, 60), "68": (68,), "75": (75,)}
 # Kind, fastest velocity of the medium over that of the model, vp / vs, alpha h / c: waves down to
 # a sixth of the fastest, alpha of a wavelet whose highest frequency has 4.5 to 9 points.
 MEDIA = (
-    ("acoustic", 1.0, 1.0, 0.1),
-    ("acoustic", 1.0, 1.0, 0.3),
-    ("acoustic", 0.167, 1.0, 0.05),
-    ("P", 1.0, 3**0.5, 0.3),
-    ("S", 0.5, 3.0, 0.09),
-)
+    ("acoustic", 1.0, 1.0, 0.1), ("acoustic", 1.0, 1.0, 0.3), ("acoustic", 0.167, 1.0, 0.05),
+    ("P", 1.0, 3**0.5, 0.3), ("S", 0.5, 3.0, 0.09),
+)  # fmt: skip
 
 
 def largest(points: int, profile: tuple[float, ...], kappa: float = 1.0, media=MEDIA):

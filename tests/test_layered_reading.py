@@ -7,11 +7,10 @@ from typing import get_args
 import numpy as np
 import pytest
 
+import flat_layers
 import solver
 from seismo.equations.registry import physics_for
-from seismo.exact import layered_plane, metrics
-from seismo.exact.medium import Medium
-from seismo.exact.stack import Stack
+from seismo.exact import metrics
 from seismo.scenario import from_dict
 from seismo.solver.channels import channel_points
 from seismo.solver.discretization import discretize
@@ -54,21 +53,6 @@ def moment(**components: float) -> dict:
     return {"type": "moment_tensor", "components": given}
 
 
-def exact(simulation, media, kind: dict, source, places, quantity: str) -> np.ndarray:
-    """Return the exact traces (receiver, component, time) of a source among two layers."""
-    stack = Stack(tuple(Medium(**medium) for medium in media), (CONTACT,), False)
-    given = stack, np.array(source), np.array(places)
-    wavelet, dt = solver.wavelet(simulation), simulation.dt
-    if "force" in kind:
-        force = np.array([kind["force"].get(a, 0.0) for a in "xz"])
-        return layered_plane.force_response(*given, force, wavelet, dt, quantity, cut=1e-4)
-    tensor = kind.get("components", {"xx": 1e12, "xz": 0.0, "zz": 1e12})
-    matrix = np.array([[tensor["xx"], tensor["xz"]], [tensor["xz"], tensor["zz"]]])
-    return layered_plane.moment_response(
-        *given, matrix, wavelet, dt, quantity, "moment_rate", cut=1e-4
-    )
-
-
 BLAST, SHEAR, DROP = {"type": "explosion", "moment": 1e12}, moment(xz=1.0), moment(zz=1.0)
 PUSH, SIDEWAYS = ({"type": "force", "force": {a: 1e9}} for a in "zx")
 
@@ -93,10 +77,7 @@ PUSH, SIDEWAYS = ({"type": "force", "force": {a: 1e9}} for a in "zx")
 def test_a_source_beside_a_contact_is_of_its_own_side(media, kind, cells, bar) -> None:
     source = (0.0, CONTACT + cells * H)
     simulation = solver.simulate(document(media, kind, source, FAR))
-    wanted = exact(simulation, media, kind, source, FAR, "velocity")
-    found = np.stack(list(solver.traces(simulation).values()), axis=1)
-    errors = [metrics.relative_l2(a, b) for a, b in zip(found, wanted, strict=True)]
-    assert max(errors) < bar
+    assert max(flat_layers.errors(simulation, media, (CONTACT,), cut=1e-4)) < bar
 
 
 @pytest.mark.parametrize("media", [SOLIDS, FLUIDS])
@@ -111,7 +92,9 @@ def test_receivers_beside_a_contact_read_their_own_side(media) -> None:
 
     def true(quantity: str, shift: float = 0.0) -> np.ndarray:
         moved = [(x + shift, z) for x, z in places]
-        return exact(simulation, media, BLAST, source, moved, quantity).transpose(1, 0, 2)
+        how = {"places": np.array(moved), "cut": 1e-4}
+        exact = flat_layers.exact(simulation, media, (CONTACT,), quantity, **how)
+        return exact.transpose(1, 0, 2)
 
     def along(quantity: str) -> np.ndarray:
         return (true(quantity, step) - true(quantity, -step)) / (2 * step)
@@ -144,13 +127,8 @@ def test_averages_beside_a_sea_bed_displace_no_reading() -> None:
     tops = zip((-100.0, CONTACT - 4 * H, CONTACT), media, strict=True)
     given["model"][0]["layers"] = [{"top": top, **medium} for top, medium in tops]
     simulation = solver.simulate(given)
-    stack = Stack(tuple(Medium(**medium) for medium in media), (CONTACT - 4 * H, CONTACT), False)
-    (wanted,) = layered_plane.force_response(
-        stack, np.array(source), places, np.array([1e9, 0.0]), solver.wavelet(simulation),
-        simulation.dt, "velocity", cut=1e-4,
-    )  # fmt: skip
-    found = np.concatenate(list(solver.traces(simulation).values()))
-    assert metrics.relative_l2(found, wanted) < 0.05
+    depths = (CONTACT - 4 * H, CONTACT)
+    assert max(flat_layers.errors(simulation, media, depths, cut=1e-4)) < 0.05
 
 
 LAYERED = {"vp": 2000.0, "vs": 1200.0, "rho": 2200.0}, {"vp": 4000.0, "vs": 2300.0, "rho": 2800.0}

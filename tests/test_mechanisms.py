@@ -12,11 +12,7 @@ from hypothesis import strategies as st
 from seismo.acquisition import moment_tensor
 from seismo.scenario.sources import ExplosionSource, MomentTensorSource
 
-ANGLES = (
-    st.floats(0.0, 359.9),
-    st.floats(1.0, 89.0),
-    st.floats(-179.0, 179.0),
-)
+ANGLES = (st.floats(0.0, 359.9), st.floats(1.0, 89.0), st.floats(-179.0, 179.0))  # fmt: skip
 
 
 def box_4_4(strike, dip, rake):

@@ -5,10 +5,8 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
+import flat_layers
 import solver
-from seismo.exact import layered_plane, metrics
-from seismo.exact.medium import Medium
-from seismo.exact.stack import Stack
 from seismo.runs.assessment.accuracy import expected_error
 from seismo.runs.assessment.near_contacts import near_contacts, near_receivers, near_sources
 from seismo.runs.assessment.thin_solids import thin_solid_lines, thin_solids
@@ -53,22 +51,7 @@ def told(given: dict) -> list[str]:
 )
 def test_a_source_beside_a_contact_errs_as_told(kind: str, cells: float) -> None:
     simulation = solver.simulate(document(kind, cells))
-    stack = Stack((Medium(**SOFT), Medium(**ROCK)), (0.0, CONTACT))
-    source = np.array([0.0, CONTACT + cells * H])
-    wavelet, dt = solver.wavelet(simulation), simulation.dt
-    if kind == "force":
-        exact = layered_plane.force_response(
-            stack, source, PLACES, np.array([1e9, 0.0]), wavelet, dt, "velocity"
-        )
-    else:
-        exact = layered_plane.moment_response(
-            stack, source, PLACES, 1e12 * np.eye(2)[::-1], wavelet, dt, "velocity", "moment_rate"
-        )
-    found = [
-        metrics.relative_l2(pair[0], pair[1])
-        for n, traces in enumerate(solver.traces(simulation).values())
-        for pair in zip(traces, exact[:, n], strict=True)
-    ]
+    found = flat_layers.errors(simulation, (SOFT, ROCK), (0.0, CONTACT), each=True)
     expected = expected_error(simulation.setup)
     assert expected.causes[0][0] == "sources beside contacts"
     assert max(found) / 3.0 < expected.causes[0][1] or expected.causes[0][1] == 1.0
@@ -132,13 +115,7 @@ def test_a_receiver_on_a_row_under_thin_soil_reads_its_own_side() -> None:
     place = np.array([(150.0, 330.0)])
     given = on_thin_soil(2.5, place)
     simulation = solver.simulate(given)
-    media = Medium(**WATER), Medium(**SOFT), Medium(**ROCK)
-    exact = layered_plane.moment_response(
-        Stack(media, (303.0, 328.0), False), np.array([0.0, 100.0]), place, 1e12 * np.eye(2),
-        solver.wavelet(simulation), simulation.dt, "velocity", "moment_rate",
-    )  # fmt: skip
-    found = np.array([trace[0] for trace in solver.traces(simulation).values()])
-    error = metrics.relative_l2(found.ravel(), exact[0].ravel())
+    (error,) = flat_layers.errors(simulation, (WATER, SOFT, ROCK), (303.0, 328.0))
     assert error < 0.1
     assert error / 3.0 < expected_error(simulation.setup).error < 3.0 * error
 

@@ -44,14 +44,9 @@ def test_traces_come_back_exactly_with_named_axes(tmp_path):
     arrays = rng.standard_normal((2, 3, 50)).astype("f4")
     with new_writer(tmp_path / "r.h5", dt=0.5) as writer:
         writer.create_traces(
-            "set",
-            shots=["a", "b"],
-            codes=["N.A.", "N.B.", "N.C."],
-            positions={"x": [1, 2, 3]},
-            requested={"x": [1.5, 2.5, 3.5]},
-            time=np.arange(50.0),
-            quantities={"vz": "m/s"},
-        )
+            "set", shots=["a", "b"], codes=["N.A.", "N.B.", "N.C."], positions={"x": [1, 2, 3]},
+            requested={"x": [1.5, 2.5, 3.5]}, time=np.arange(50.0), quantities={"vz": "m/s"},
+        )  # fmt: skip
         for shot in range(2):
             writer.write("traces/set/vz", shot, arrays[shot])
     with open_results(tmp_path / "r.h5") as results:
@@ -188,13 +183,8 @@ def test_source_rows_with_different_keys_keep_what_they_have(tmp_path):
     with open_results(tmp_path / "r.h5") as results:
         first, second = results.sources
     assert first == {
-        "source": "a",
-        "name": "a",
-        "x": 1.0,
-        "z": 2.0,
-        "x_requested": 1.2,
-        "rake": 90.0,
-    }
+        "source": "a", "name": "a", "x": 1.0, "z": 2.0, "x_requested": 1.2, "rake": 90.0,
+    }  # fmt: skip
     assert second == {"source": "b", "name": "b", "type": "force", "components": "[1, 2]"}
 
 
@@ -269,13 +259,9 @@ def test_no_permission_and_a_full_disk_are_one_line(tmp_path, monkeypatch, numbe
 
 def test_two_sets_of_one_name_are_refused(tmp_path):
     layout = {
-        "shots": ["a"],
-        "codes": ["r"],
-        "positions": {},
-        "requested": {},
-        "time": np.arange(2.0),
+        "shots": ["a"], "codes": ["r"], "positions": {}, "requested": {}, "time": np.arange(2.0),
         "quantities": {"vz": "m/s"},
-    }
+    }  # fmt: skip
     with new_writer(tmp_path / "r.h5") as writer:
         writer.create_traces("one", **layout)
         with pytest.raises(ScenarioError, match="used twice"):
@@ -321,11 +307,8 @@ def test_a_file_that_may_not_grow_ends_in_one_line_and_no_crash(tmp_path):
     environment = os.environ | {"PYTHONPATH": str(Path(__file__).parents[1] / "src")}
     done = subprocess.run(
         [sys.executable, "-c", textwrap.dedent(FULL_DISK), str(tmp_path / "r.h5")],
-        capture_output=True,
-        text=True,
-        env=environment,
-        check=False,
-    )
+        capture_output=True, text=True, env=environment, check=False,
+    )  # fmt: skip
     assert done.returncode == 0, done.stderr
 
 
@@ -337,18 +320,9 @@ def test_provenance_names_the_machine_and_keeps_secrets_out(monkeypatch):
     assert found["environment"]["OMP_NUM_THREADS"] == "3"
     assert set(found["environment"]) <= set(RECORDED_VARIABLES)
     assert {
-        "seismo",
-        "commit",
-        "python",
-        "numpy",
-        "numba",
-        "h5py",
-        "cpu",
-        "command",
-        "created",
-        "threads",
-        "platform",
-    } <= set(found)
+        "seismo", "commit", "python", "numpy", "numba", "h5py", "cpu", "command", "created",
+        "threads", "platform",
+    } <= set(found)  # fmt: skip
 
 
 def test_a_file_outside_any_repository_has_no_commit(tmp_path):

@@ -96,12 +96,8 @@ def test_all_mistakes_are_told_at_once_in_the_order_of_the_lines():
     )
     found = mistakes(text)
     assert [line.split(": ")[1] for line in found] == [
-        "titel",
-        "grid.order",
-        "time.duration",
-        "receivers[0].quantities[0]",
-        "output",
-    ]
+        "titel", "grid.order", "time.duration", "receivers[0].quantities[0]", "output",
+    ]  # fmt: skip
     # The grid could not be read, so the source is compared with it only when order is right.
     found = mistakes(text.replace("order: 017", "ordr: 8"))
     assert [line.split(": ")[1] for line in found][1:4] == [
@@ -261,24 +257,10 @@ def test_a_tensor_of_sh_waves_is_accepted():
 
 _SNIPPETS = st.sampled_from(
     [
-        "type",
-        "x",
-        "1 km",
-        "017",
-        "null",
-        "{}",
-        "[]",
-        "[1, 2]",
-        ".inf",
-        "1e3",
-        "yes",
-        "-1",
-        "'",
-        ":",
-        "{a: b}",
-        "é\x85",
+        "type", "x", "1 km", "017", "null", "{}", "[]", "[1, 2]", ".inf", "1e3", "yes", "-1", "'",
+        ":", "{a: b}", "é\x85",
     ]
-)
+)  # fmt: skip
 
 
 @settings(max_examples=300, deadline=None)

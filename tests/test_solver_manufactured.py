@@ -65,16 +65,12 @@ MEDIUM = {
 }
 # Of every field: how it varies, in a periodic box and between a free surface and a rigid bottom.
 PERIODIC = {
-    "vx": Cosines(1.0, 2, 0.1, 1, 0.7),
-    "vy": Cosines(1.0, 2, 0.1, 1, 0.7),
-    "vz": Cosines(0.8, 1, 0.9, 2, 0.2),
-    "sxx": Cosines(0.9, 2, 1.3, 1, 1.1),
-    "szz": Cosines(1.1, 1, 0.4, 2, 0.5),
-    "sxz": Cosines(0.7, 1, 2.1, 1, 1.9),
-    "sxy": Cosines(0.9, 1, 1.3, 2, 1.1),
-    "syz": Cosines(0.7, 2, 2.1, 1, 1.9),
+    "vx": Cosines(1.0, 2, 0.1, 1, 0.7), "vy": Cosines(1.0, 2, 0.1, 1, 0.7),
+    "vz": Cosines(0.8, 1, 0.9, 2, 0.2), "sxx": Cosines(0.9, 2, 1.3, 1, 1.1),
+    "szz": Cosines(1.1, 1, 0.4, 2, 0.5), "sxz": Cosines(0.7, 1, 2.1, 1, 1.9),
+    "sxy": Cosines(0.9, 1, 1.3, 2, 1.1), "syz": Cosines(0.7, 2, 2.1, 1, 1.9),
     "p": Cosines(1.0, 2, 1.3, 1, 1.1),
-}
+}  # fmt: skip
 SINE = -0.5 * np.pi
 FREE = {
     "vx": Cosines(1.0, 2, 0.1, 1.0, 0.0),

@@ -5,13 +5,10 @@ Ten points per shortest wavelength, the contact on nodes and between them, the l
 
 from __future__ import annotations
 
-import numpy as np
 import pytest
 
+import flat_layers
 import solver
-from seismo.exact import layered_plane, metrics
-from seismo.exact.medium import Medium
-from seismo.exact.stack import Stack
 
 SOFT = {"vp": 1200.0, "vs": 600.0, "rho": 1900.0}
 HARD = {"vp": 3000.0, "vs": 1700.0, "rho": 2300.0}
@@ -38,14 +35,8 @@ def errors(depth: float, layer: dict[str, float], rock: dict[str, float]) -> lis
             [dict(zip("xz", place, strict=True)) for place in PLACES], quantities=["velocity"],
         )],
     })  # fmt: skip
-    exact = layered_plane.force_response(
-        Stack((Medium(**layer), Medium(**rock)), (0.0, depth)), np.array(source), np.array(PLACES),
-        np.array(FORCE), solver.wavelet(simulation), simulation.dt, "velocity",
-    )  # fmt: skip
-    return [
-        max(metrics.relative_l2(*pair) for pair in zip(found, exact[:, n], strict=True))
-        for n, found in enumerate(solver.traces(simulation).values())
-    ]
+    found = flat_layers.errors(simulation, (layer, rock), (0.0, depth), each=True)
+    return [max(found[n::2]) for n in (0, 1)]
 
 
 @pytest.mark.parametrize(

@@ -20,23 +20,16 @@ def spec(type_, **keys):
 
 
 SHAPES = [
-    spec("ricker", frequency=5.0),
-    spec("gaussian", frequency=5.0),
-    spec("gaussian_derivative", frequency=5.0),
-    spec("ricker_derivative", frequency=5.0),
-    spec("ormsby", corners=(2.0, 5.0, 20.0, 30.0)),
-    spec("kuepper", duration=0.5, n=1, delay=0.0),
-    spec("kuepper", duration=0.5, n=2, delay=0.0),
-    spec("kuepper", duration=0.5, n=5, delay=0.0),
-]
+    spec("ricker", frequency=5.0), spec("gaussian", frequency=5.0),
+    spec("gaussian_derivative", frequency=5.0), spec("ricker_derivative", frequency=5.0),
+    spec("ormsby", corners=(2.0, 5.0, 20.0, 30.0)), spec("kuepper", duration=0.5, n=1, delay=0.0),
+    spec("kuepper", duration=0.5, n=2, delay=0.0), spec("kuepper", duration=0.5, n=5, delay=0.0),
+]  # fmt: skip
 RATES = [
-    spec("gaussian_rate", half_duration=0.3),
-    spec("gaussian_rate", sigma=0.1, delay=0.8),
-    spec("brune", corner_frequency=4.0, delay=0.0),
-    spec("brune", rise=0.1, delay=0.2),
-    spec("triangle", half_duration=0.3, delay=0.0),
-    spec("smoothed_ramp", rise=0.4, delay=0.1),
-]
+    spec("gaussian_rate", half_duration=0.3), spec("gaussian_rate", sigma=0.1, delay=0.8),
+    spec("brune", corner_frequency=4.0, delay=0.0), spec("brune", rise=0.1, delay=0.2),
+    spec("triangle", half_duration=0.3, delay=0.0), spec("smoothed_ramp", rise=0.4, delay=0.1),
+]  # fmt: skip
 ALL = SHAPES + RATES
 
 
