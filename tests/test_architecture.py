@@ -120,9 +120,15 @@ def device_questions(syntax: ast.AST) -> list[int]:
 
 
 def equations_named(syntax: ast.AST) -> list[int]:
-    """Return the lines that hold the name of a wave equation."""
-    texts = (n for n in ast.walk(syntax) if isinstance(n, ast.Constant))
-    return [text.lineno for text in texts if text.value in EQUATIONS]
+    """Return the lines that hold the name of a wave equation, or import its folder."""
+    lines = []
+    for node in ast.walk(syntax):
+        if isinstance(node, ast.Constant) and node.value in EQUATIONS:
+            lines.append(node.lineno)
+        elif isinstance(node, ast.ImportFrom) and node.module:
+            imported = {*node.module.split("."), *(alias.name for alias in node.names)}
+            lines += [node.lineno] * bool(imported & EQUATIONS.keys())
+    return lines
 
 
 def functions(syntax: ast.AST) -> list[ast.FunctionDef | ast.AsyncFunctionDef]:
@@ -337,7 +343,9 @@ def test_naming_a_device_without_asking_passes():
 
 def test_the_name_of_an_equation_is_found():
     code = "if setup.scenario.physics == 'elastic':\n    pass\nfound = KINDS['acoustic']"
-    assert equations_named(ast.parse(code)) == [1, 3]
+    assert sorted(equations_named(ast.parse(code))) == [1, 3]
+    assert equations_named(ast.parse("from seismo.equations.elastic.velocity import x"))
+    assert equations_named(ast.parse("from seismo.equations import elastic"))
     assert not equations_named(ast.parse("found = physics.differences"))
 
 

@@ -9,7 +9,7 @@ import flat_layers
 import solver
 from seismo.backends.cpu.backend import CpuBackend
 from seismo.equations.elastic import FLUID_Q
-from seismo.equations.elastic.fluid_solid_operators import contact_mass, contact_operators
+from seismo.equations.fluid_solid_operators import contact_mass, contact_operators
 from seismo.exact.medium import Medium
 from seismo.scenario import from_dict
 from seismo.solver.discretization import discretize

@@ -5,9 +5,9 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from seismo.equations.elastic.fluid_solid_closure import closed_rows, contact_closure
-from seismo.equations.elastic.fluid_solid_contact import Contact, Rock
-from seismo.equations.elastic.fluid_solid_operators import (
+from seismo.equations.fluid_solid_closure import closed_rows, contact_closure
+from seismo.equations.fluid_solid_contact import Contact, Rock
+from seismo.equations.fluid_solid_operators import (
     contact_operators,
     row_norms,
     stable_share,

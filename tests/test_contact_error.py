@@ -14,7 +14,7 @@ import pytest
 
 import flat_layers
 import solver
-from seismo.equations.elastic.fluid_solid_contact import Rock
+from seismo.equations.fluid_solid_contact import Rock
 from seismo.exact import interface, layered_plane, metrics
 from seismo.exact.medium import Medium
 from seismo.exact.stack import Stack as Layers

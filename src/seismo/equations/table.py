@@ -132,7 +132,7 @@ class Physics:
             (`seismo.model.extremes.Extremes`).
         layer_shift: frequency shift of its absorbing layers, in dominant frequencies of the source.
         fluid_meets_solid: whether fluid and solid may share an earth, and slip on their contact
-            (`seismo.equations.elastic.fluid_solid_contact`).
+            (`seismo.equations.fluid_solid_contact`).
         fluid_force: axis -> what accelerates a fluid along it: factor * d field / d axis is
             rho dv/dt; where the inverse density is a tensor (`seismo.solver.slip_terms`).
         needs: names of the parameters that the model gives; filled in by `Equation.physics`.

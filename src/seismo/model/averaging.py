@@ -20,7 +20,7 @@ l = 1 - 2 vs^2 / vp^2 = lambda / (lambda + 2 mu) and angle brackets for arithmet
 The shear modulus is 0 in any cell with fluid: a fluid-solid contact transmits no shear. But c44,
 from which the stiffness between nodes is computed, is that of the solid where this fills more than
 half of the cell, and 0 elsewhere: between a fluid and a solid node it vanishes, and the solid keeps
-its shear stiffness up to the contact (`seismo.equations.elastic.fluid_solid_contact` treats
+its shear stiffness up to the contact (`seismo.equations.fluid_solid_contact` treats
 horizontal contacts). The average is over a box of one grid spacing about each point; where the
 earth varies with z only, a sharper kernel is used (`seismo.model.column`).
 

@@ -23,7 +23,7 @@ these are used: without it a contact 0.4 cells below a node had a shear modulus 
 the rock, an enclosed plate whose waves grow in absorbing layers. Low compliances would make waves
 too fast for the time step; moduli of stresses parallel to a contact do not, and only have to stay
 positive. Only the mean over the cell is used where the kernel covers fluid and solid, whose contact
-is not an effective medium (`seismo.equations.elastic.fluid_solid_contact`).
+is not an effective medium (`seismo.equations.fluid_solid_contact`).
 """
 
 from __future__ import annotations

@@ -14,8 +14,8 @@ import numpy as np
 from seismo.acquisition.geometry import Geometry, Share, Shot
 from seismo.acquisition.receivers import ReceiverGroup
 from seismo.acquisition.trace_processing import extra_steps
-from seismo.equations.elastic.fluid_solid_contact import Contact, find_contacts
-from seismo.equations.elastic.fluid_solid_operators import stable_share
+from seismo.equations.fluid_solid_contact import Contact, find_contacts
+from seismo.equations.fluid_solid_operators import stable_share
 from seismo.equations.registry import physics_for
 from seismo.equations.table import Physics, Stage
 from seismo.errors import ModelError, ScenarioError, gathered
@@ -313,7 +313,7 @@ def _safe(scenario: Any, earth: Earth, extremes: Extremes, contacts: list[float]
 
     Sharp averages (`seismo.model.column`) are stiffer than any medium by their room at most, and
     contacts of fluid and solid leave shares of their own
-    (`seismo.equations.elastic.fluid_solid_operators`).
+    (`seismo.equations.fluid_solid_operators`).
     """
     found = list(contacts)
     if scenario.averaging == "effective" and earth.layered and not extremes.uniform:

@@ -7,9 +7,9 @@ from functools import partial
 import numpy as np
 
 from seismo.backends.base import Backend, SweepTables
-from seismo.equations.elastic import fluid_solid_operators
-from seismo.equations.elastic.fluid_solid_contact import Contact
-from seismo.equations.elastic.fluid_solid_terms import ShearPair, stress_terms, velocity_terms
+from seismo.equations import fluid_solid_operators
+from seismo.equations.fluid_solid_contact import Contact
+from seismo.equations.fluid_solid_terms import ShearPair, stress_terms, velocity_terms
 from seismo.grid.decomposition import Subdomain
 from seismo.solver.row_corrections import RowCorrections
 

@@ -28,7 +28,7 @@ from typing import Any, Literal, TypeVar
 
 import numpy as np
 
-from seismo.equations.elastic.fluid_solid_contact import Contact
+from seismo.equations.fluid_solid_contact import Contact
 from seismo.equations.table import Physics
 from seismo.grid.grid import AXES, Grid
 from seismo.grid.interpolation import ON_GRID, RADIUS, Along, axis_weights, kaiser_window, powers_of

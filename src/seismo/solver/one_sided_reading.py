@@ -20,7 +20,7 @@ from typing import Literal
 
 import numpy as np
 
-from seismo.equations.elastic.fluid_solid_contact import Contact
+from seismo.equations.fluid_solid_contact import Contact
 from seismo.grid.grid import AXES, Grid
 from seismo.grid.interpolation import ON_GRID, RADIUS, lagrange
 from seismo.model import Earth

@@ -10,7 +10,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from seismo.equations.elastic.fluid_solid_contact import Contact
+from seismo.equations.fluid_solid_contact import Contact
 from seismo.equations.table import Field, Physics
 from seismo.errors import ScenarioError
 from seismo.grid.grid import AXES, Grid

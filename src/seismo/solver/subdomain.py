@@ -9,7 +9,7 @@ import numpy as np
 
 from seismo.acquisition import wavelets
 from seismo.backends.base import SweepTables
-from seismo.equations.elastic.fluid_solid_operators import row_norms, uncut_rows
+from seismo.equations.fluid_solid_operators import row_norms, uncut_rows
 from seismo.equations.table import Physics
 from seismo.grid import decomposition
 from seismo.grid.global_index import CheckpointArray

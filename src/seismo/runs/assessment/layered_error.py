@@ -23,7 +23,7 @@ from itertools import pairwise
 
 import numpy as np
 
-from seismo.equations.elastic.fluid_solid_contact import Rock
+from seismo.equations.fluid_solid_contact import Rock
 from seismo.runs.assessment.scattering import ContactStack, DiscreteStack, exact, on_grid, slopes
 from seismo.runs.assessment.scattering import vectors as waves_of
 from seismo.runs.assessment.stacks import layered_waves, rows_about, stacks
@@ -38,7 +38,7 @@ _NEAR = 4.5  # rows
 _LEAST_POINTS = 2.8  # in the slowest wave: shorter ones are lost anyhow
 LENT = PowerLaw(
     0.15, 3.2
-)  # of contacts that lend strains (`seismo.equations.elastic.fluid_solid_contact`): measured
+)  # of contacts that lend strains (`seismo.equations.fluid_solid_contact`): measured
 _WORST = 1.4  # error of the worst receiver of a line, in those of the whole line
 _ISOTROPIC = {"pressure", "explosion", "volume_rate"}
 

@@ -34,7 +34,7 @@ from itertools import pairwise
 
 import numpy as np
 
-from seismo.equations.elastic.fluid_solid_contact import Rock
+from seismo.equations.fluid_solid_contact import Rock
 
 _NEWTON, _CONVERGED = 8, 1e-15  # steps; relative size of the last one
 _LARGEST = 1e8  # size at an end of the window of a wave that is 1 at the contacts

@@ -1,7 +1,7 @@
 """What `check` says of contacts of fluid and solid: waves along them, and receivers on them.
 
 How fast the grid lets a Scholte wave travel is the eigenvalue of a column of rows about the contact
-(`seismo.equations.elastic.fluid_solid_operators`); its true velocity c is the zero of (Scholte
+(`seismo.equations.fluid_solid_operators`); its true velocity c is the zero of (Scholte
 1947)
 
     (2 - c^2/vs^2)^2 - 4 a b + (rho_f / rho) (c/vs)^4 a / g,
@@ -15,8 +15,8 @@ from functools import lru_cache
 
 import numpy as np
 
-from seismo.equations.elastic.fluid_solid_contact import Contact, all_contacts, find_contacts
-from seismo.equations.elastic.fluid_solid_operators import contact_operators, vibrations
+from seismo.equations.fluid_solid_contact import Contact, all_contacts, find_contacts
+from seismo.equations.fluid_solid_operators import contact_operators, vibrations
 from seismo.errors import SeismoError
 from seismo.runs.assessment.accuracy import percent
 from seismo.runs.assessment.near_contacts import DIFFERENTIATED

@@ -13,8 +13,8 @@ from itertools import pairwise
 import numpy as np
 
 from seismo.equations.declaration import LayeredWaves
-from seismo.equations.elastic.fluid_solid_contact import Contact, Rock
-from seismo.equations.elastic.fluid_solid_operators import contact_operators
+from seismo.equations.fluid_solid_contact import Contact, Rock
+from seismo.equations.fluid_solid_operators import contact_operators
 from seismo.equations.registry import EQUATIONS
 from seismo.grid.grid import AXES
 from seismo.model.averaging import cell_average

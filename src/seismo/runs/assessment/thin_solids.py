@@ -1,6 +1,6 @@
 """Solid layers so thin on a fluid that its one-sided differences reach over the next contact.
 
-The closed rows of a contact of fluid and solid (`seismo.equations.elastic.fluid_solid_closure`) are
+The closed rows of a contact of fluid and solid (`seismo.equations.fluid_solid_closure`) are
 those of half-spaces. Where another solid begins among them, less than six cells from the fluid,
 they and the weights that read beside the contact run across its kinks. With r the ratio of shear
 moduli and p points in the shortest wavelength traces err besides by about
@@ -22,8 +22,8 @@ from typing import NamedTuple
 
 import numpy as np
 
-from seismo.equations.elastic.fluid_solid_closure import closed_rows
-from seismo.equations.elastic.fluid_solid_contact import Contact
+from seismo.equations.fluid_solid_closure import closed_rows
+from seismo.equations.fluid_solid_contact import Contact
 from seismo.runs.assessment.near_contacts import DIFFERENTIATED
 from seismo.runs.assessment.stacks import contact_depths
 from seismo.runs.assessment.timing_checks import Lines

@@ -1,6 +1,6 @@
 """The closed rows of a contact of fluid and solid in the rows of the grid, and how fast they swing.
 
-Both sides of `seismo.equations.elastic.fluid_solid_closure` meet in the half row of the contact,
+Both sides of `seismo.equations.fluid_solid_closure` meet in the half row of the contact,
 whose vz is the velocity
 of the contact itself and has the mass of both: m = rho h_0 of the side above + that of the side
 below. With the matrix Q of both sides (half rows, node rows; z down) the rows near the contact are
@@ -15,7 +15,7 @@ with the medium of its own side in each row. The energy, the sum over all rows o
     1/2 [H_node (rho vx^2 + strain energy) + H_half (rho vz^2 + sxz^2 / mu)]
 
 does not change. What the sweeps do differs by a few weighted rows
-(`seismo.equations.row_terms.RowSums`). Symbols as in `seismo.equations.elastic.fluid_solid_terms`.
+(`seismo.equations.row_terms.RowSums`). Symbols as in `seismo.equations.fluid_solid_terms`.
 """
 
 from __future__ import annotations
@@ -24,8 +24,8 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from seismo.equations.elastic.fluid_solid_closure import ContactClosure, contact_closure
-from seismo.equations.elastic.fluid_solid_contact import STABLE_SHARE, Contact, Rock
+from seismo.equations.fluid_solid_closure import ContactClosure, contact_closure
+from seismo.equations.fluid_solid_contact import STABLE_SHARE, Contact, Rock
 from seismo.equations.row_terms import Matrix, RowSums
 from seismo.grid.grid import AXES, Grid
 

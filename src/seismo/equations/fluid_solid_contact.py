@@ -8,10 +8,10 @@ medium; the share r <= 1/2 of the *other* medium is lent to row a, the next one 
     ------  |  ---- contact -------        vz of the half row between has the density of its cell
     solid   o  row n         (own)         1 - r cells of solid
 
-What the rows do with it: `seismo.equations.elastic.fluid_solid_terms`. Where there is room
+What the rows do with it: `seismo.equations.fluid_solid_terms`. Where there is room
 (`Contact.closed`), the rows next to the contact have one-sided differences instead, and all of row
-n its own medium: `seismo.equations.elastic.fluid_solid_closure`,
-`seismo.equations.elastic.fluid_solid_operators`.
+n its own medium: `seismo.equations.fluid_solid_closure`,
+`seismo.equations.fluid_solid_operators`.
 Symbols: vp, vs, vx, vz velocities (m/s), rho density (kg/m3), lambda and mu moduli (Pa), rows
 counted from the first of the grid.
 """
@@ -24,7 +24,7 @@ from typing import Any
 
 import numpy as np
 
-from seismo.equations.elastic.fluid_solid_closure import closed_rows
+from seismo.equations.fluid_solid_closure import closed_rows
 from seismo.grid.grid import Grid
 
 _SAMPLES = 8  # per cell: fluid or solid sheets thinner than 1/8 cell are left to the averages

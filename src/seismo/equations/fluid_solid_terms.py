@@ -1,7 +1,7 @@
 """What a contact of fluid and solid changes in the rows of a subdomain.
 
 With l = lambda / (lambda + 2 mu), E = 4 mu (lambda + mu) / (lambda + 2 mu) and the rows' weights w
-in cells (`seismo.equations.elastic.fluid_solid_contact`), the discrete energy is
+in cells (`seismo.equations.fluid_solid_contact`), the discrete energy is
 
     1/2 sum of  w (rho vx^2 + sigma_plate . e_plate) + rho vz^2 + szz^2 / c33 + sxz^2 / mu
 
@@ -24,7 +24,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from seismo.equations.elastic.fluid_solid_contact import Contact
+from seismo.equations.fluid_solid_contact import Contact
 from seismo.equations.row_terms import Matrix, RowSlope, RowSums
 
 
