@@ -17,7 +17,7 @@ from seismo.acquisition import trace_processing, wavelets
 from seismo.acquisition.geometry import Shot
 from seismo.backends.cpu.backend import CpuBackend
 from seismo.backends.reference import ReferenceBackend
-from seismo.equations.registry import VARIANTS, physics_for
+from seismo.equations.registry import PARAMETERS, VARIANTS, physics_for
 from seismo.equations.table import Physics
 from seismo.scenario import from_dict
 from seismo.solver.discretization import discretize
@@ -48,14 +48,15 @@ def faces(dimensions: int, kind: str = "absorbing", **named: str) -> dict[str, A
 def uniform(physics: Physics, **values: float) -> list[dict[str, Any]]:
     """Give a homogeneous model of what the equation needs."""
     given = {**VALUES, **values}
-    keys = dict.fromkeys(("vp", *physics.needs))  # vp is always asked for
+    keys = [key for key in dict.fromkeys(("vp", *physics.needs)) if key in given]  # always vp
     return [{"type": "uniform", **{key: given[key] for key in keys}}]
 
 
 def random_arrays(physics: Physics, shape: tuple[int, ...], seed: int = 1) -> dict[str, np.ndarray]:
     """Draw each parameter of each node on its own, uniform within its range."""
     generator = np.random.default_rng(seed)
-    return {key: generator.uniform(*RANGES[key], shape) for key in physics.needs}
+    ranges = {key: RANGES.get(key) or PARAMETERS[key].limits for key in physics.needs}
+    return {key: generator.uniform(*ends, shape) for key, ends in ranges.items()}
 
 
 def gridded(folder: Path, arrays: dict[str, np.ndarray]) -> list[dict[str, Any]]:

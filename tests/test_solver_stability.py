@@ -71,7 +71,7 @@ def strong_contrasts(physics, shape: tuple[int, ...], seed: int) -> dict[str, np
     if "vp" not in physics.needs:  # a fluid knows no shear, and nothing drives it
         vs = np.maximum(vs, 200.0)
     values = {"vp": vp, "vs": vs, "rho": rho}
-    return {key: values[key] for key in physics.needs}
+    return {key: values[key] for key in physics.needs if key in values}
 
 
 def growth(name: str, dimensions: int, top: str, base, steps: int, **changes) -> float:
@@ -125,7 +125,9 @@ def stack_of_layers(physics, seed: int) -> list[dict]:
         vp = generator.uniform(1500.0, 6500.0)
         values = {"vp": vp, "vs": vp / generator.uniform(1.5, 5.0)}
         values["rho"] = generator.uniform(1200.0, 3000.0)
-        layers.append({"top": top} | {k: values[k] for k in dict.fromkeys(("vp", *physics.needs))})
+        layers.append(
+            {"top": top} | {k: v for k, v in values.items() if k in ("vp", *physics.needs)}
+        )
         top += (
             generator.uniform(20.0, 200.0) if generator.random() < 0.5 else generator.uniform(2, 36)
         )

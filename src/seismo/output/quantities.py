@@ -8,9 +8,11 @@ from __future__ import annotations
 
 import re
 
+from seismo.equations.registry import PARAMETERS
+
 _ORDER = (r"vp", r"vs", r"rho", r"p|pressure", r"v[xyz]", r"u[xyz]", r"a[xyz]", r"s[xyz]{2}", r".*")
 _MOTIONS = {"u": "displacement", "v": "particle velocity", "a": "acceleration"}
-_LONG_NAMES = {
+_LONG_NAMES = {parameter.name: parameter.meaning for parameter in PARAMETERS.values()} | {
     "p": "pressure",
     "pressure": "pressure",
     "divergence": "divergence of the particle velocity",
