@@ -29,11 +29,12 @@ from seismo.backends.select import BackendChoice, choose
 from seismo.output import ResultsWriter
 from seismo.output.chunks import Frame, create_frames, frame_of, write_block
 from seismo.output.pipeline import Pipeline, ring_bytes
-from seismo.output.snapshots import SnapshotRecorder, make_series, masks
+from seismo.output.snapshots import SnapshotRecorder, masks
 from seismo.runs import bench
 from seismo.scenario import Scenario, from_dict
 from seismo.solver.discretization import discretize
 from seismo.solver.simulation import Simulation
+from seismo.solver.snapshot_series import make_series
 
 CONSOLE = Console(width=110)
 MEGA = 1e6

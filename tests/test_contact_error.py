@@ -207,7 +207,7 @@ def test_a_smooth_earth_has_no_contacts() -> None:
         name: {"top": top, "bottom": bottom} for name, (top, bottom) in ranges.items()
     }]  # fmt: skip
     setup = discretize(from_dict(given))
-    assert not stacks.contact_depths(setup).size
+    assert not setup.contact_depths.size
     assert layered_error.layered_error(setup).error == 0.0
 
 

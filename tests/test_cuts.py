@@ -17,9 +17,10 @@ from seismo.backends.reference import ReferenceBackend
 from seismo.equations.registry import physics_for
 from seismo.grid.decomposition import decompose
 from seismo.grid.grid import Grid
-from seismo.output.snapshots import kept_bits, masks
+from seismo.output.snapshots import masks
 from seismo.solver.field_sampling import FieldSampler, make_slice
 from seismo.solver.fields import Fields
+from seismo.solver.snapshot_series import kept_bits
 
 GRID = Grid("xyz", (17, 13, 19), (10.0, 10.0, 5.0), (0.0, -20.0, 0.0), (4, 3, 0), (4, 3, 4))
 SHOTS = 2

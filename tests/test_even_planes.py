@@ -13,7 +13,7 @@ from seismo.grid.grid import AXES
 from seismo.model import cell_average, plain_planes
 from seismo.runs.resources.memory import memory_of
 from seismo.scenario import from_dict
-from seismo.solver import discretization as setups
+from seismo.solver import medium
 from seismo.solver.discretization import discretize
 from test_solver_backends import faces
 
@@ -93,7 +93,7 @@ def test_even_planes_change_no_answer(model, dimensions, case, tmp_path, monkeyp
     found = solver.build(given, tmp_path)
     assert np.count_nonzero(np.diff(found.setup.even["stress"].astype(int)) == 1) >= 2
     parts = solver.build(given, tmp_path, parts=(2, 1))
-    monkeypatch.setattr(setups, "EVEN_RUN", 1000)
+    monkeypatch.setattr(medium, "EVEN_RUN", 1000)
     whole = solver.build(given, tmp_path)
     assert not whole.setup.even["stress"].any()
     for simulation in (found, parts, whole):

@@ -36,7 +36,7 @@ from seismo.runs import run as runner
 from seismo.runs import run_loop
 from seismo.runs.signals import Signals
 from seismo.scenario import from_dict
-from seismo.solver import discretization, stability_monitor
+from seismo.solver import medium, stability_monitor
 from seismo.solver.discretization import discretize
 from simulated_card import SHAPES, SimulatedBackend, SimulatedCard, simulated
 from test_contact import HARD, WATER, layers
@@ -231,7 +231,7 @@ def test_a_sea_bed(depth, closed, tmp_path):
 
 def test_even_planes(tmp_path, monkeypatch):
     """Coefficients kept for some planes, in two runs and in the free surface's row."""
-    monkeypatch.setattr(discretization, "EVEN_RUN", 3)
+    monkeypatch.setattr(medium, "EVEN_RUN", 3)
     blocks = [BLOCK | {"z": [k * Z for k in rows]} for rows in ((5.3, 7.0), (13.0, 14.6))]
     keys = {"cells": (14, 22), "steps": STEPS, "model": [ROCK, *blocks]}
     document = solver.plan(
@@ -245,7 +245,7 @@ def test_even_planes(tmp_path, monkeypatch):
 @pytest.mark.parametrize(("name", "dimensions"), [("elastic", 2), ("acoustic_variable_density", 3)])
 def test_planes_where_fluids_meet(name, dimensions, tmp_path, monkeypatch):
     """Densities kept for some planes only, and a contact that dips: its off-diagonal terms."""
-    monkeypatch.setattr(discretization, "EVEN_RUN", 2)
+    monkeypatch.setattr(medium, "EVEN_RUN", 2)
     sea = {"vp": 1500.0, "rho": 1000.0} | ({"vs": 0.0} if name == "elastic" else {})
     centre = {"x": 7.2 * X, "z": 5.3 * Z} | ({"y": 45.0} if dimensions == 3 else {})
     mud = {"type": "sphere", "center": centre, "radius": 2.2 * Z, **sea, "rho": 2200.0}

@@ -26,7 +26,7 @@ from seismo.grid.decomposition import Subdomain
 from seismo.grid.grid import Box
 from seismo.runs import run
 from seismo.runs.resources.demands import demands
-from seismo.runs.resources.memory import memory_of, series_of
+from seismo.runs.resources.memory import memory_of
 from seismo.scenario import from_dict
 from seismo.solver.discretization import discretize
 from seismo.solver.field_sampling import FieldSampler
@@ -113,7 +113,7 @@ def the_corner_alone(monkeypatch):
 
 def picture(simulation: Simulation) -> np.ndarray:
     """Read the pressure where the snapshots do."""
-    (series,) = series_of(simulation.setup)
+    (series,) = simulation.setup.series
     fields = [part.fields for part in simulation.parts]
     reader = FieldSampler(simulation.backend, series.cut, fields, 1, SerialCommunicator())
     found = reader.buffer(np.float32)

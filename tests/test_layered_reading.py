@@ -15,7 +15,6 @@ from seismo.scenario import from_dict
 from seismo.solver.channels import channel_points
 from seismo.solver.discretization import discretize
 from seismo.solver.layered_reading import Quantity
-from seismo.solver.subdomain import surroundings_of
 
 H, CONTACT, EARLY = 10.0, 300.0, 290.0  # m
 SOFT = {"vp": 1200.0, "vs": 600.0, "rho": 1900.0}
@@ -204,7 +203,7 @@ def reading(media, tops, surface: bool = False, **changes):
     stacked = [{"top": top, **medium} for top, medium in zip(tops, media, strict=True)]
     given["model"] = [{"type": "layers", "layers": stacked}]
     setup = discretize(from_dict(given))
-    return setup, surroundings_of(setup)
+    return setup, setup.interpolation
 
 
 @pytest.mark.parametrize("rock", [332.0, 345.0])
@@ -241,7 +240,7 @@ def test_a_place_on_a_contact_is_of_the_medium_below_however_it_rounds() -> None
 
 def test_away_from_contacts_nothing_changes() -> None:
     setup = discretize(from_dict(document(SOLIDS, BLAST, (0.0, EARLY), FAR)))
-    around = surroundings_of(setup)
+    around = setup.interpolation
     for z in (CONTACT - 9.3 * H, CONTACT + 9.3 * H):
         assert around.strains((0.0, 0.0, z)) is None
         for field in setup.physics.fields:
@@ -254,7 +253,7 @@ def test_away_from_contacts_nothing_changes() -> None:
 def test_weights_read_the_kink_that_the_grid_has() -> None:
     """Of vx that one shear stress strains: differences of it are the compliances between nodes."""
     setup = discretize(from_dict(document(SOLIDS, BLAST, (0.0, EARLY), FAR)))
-    rows, middle = surroundings_of(setup).layers, int(setup.grid.index("z", CONTACT))
+    rows, middle = setup.interpolation.layers, int(setup.grid.index("z", CONTACT))
     count = 30
     nodes = np.arange(-count, count + 1)
     first = 24 + middle - count  # `Layers.rows` begins 24 rows above the grid

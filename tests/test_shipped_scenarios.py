@@ -15,7 +15,7 @@ import numpy as np
 import pytest
 
 from seismo.runs.assessment.accuracy import expected_error
-from seismo.runs.assessment.resolution import highest_frequency, layers_of
+from seismo.runs.assessment.resolution import layers_of
 from seismo.runs.assessment.warnings import cautions
 from seismo.scenario import load, parse
 from seismo.solver.discretization import discretize
@@ -38,7 +38,7 @@ def test_a_shipped_scenario_gives_no_cause_for_warnings(path):
     if scenario.geographic is not None:
         pytest.importorskip("pyproj")
     setup = discretize(scenario)
-    layers = layers_of(setup, highest_frequency(setup))
+    layers = layers_of(setup, setup.highest_frequency)
     assert cautions(setup, layers, expected_error(setup)) == []
 
 

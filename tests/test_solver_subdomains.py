@@ -17,7 +17,7 @@ import solver
 from seismo.acquisition.geometry import Shot
 from seismo.equations.registry import physics_for
 from seismo.errors import ScenarioError
-from seismo.solver import discretization, simulation
+from seismo.solver import grid_layout, simulation
 from seismo.solver.simulation import Simulation
 
 CELLS = {2: (30, 52), 3: (18, 24, 24)}
@@ -43,7 +43,7 @@ def crossing(name: str, dimensions: int, base, top: str, parts, **changes) -> di
     """
     cells = CELLS[dimensions]
     physics = physics_for(name, dimensions)
-    grid = discretization.make_grid(
+    grid = grid_layout.make_grid(
         solver.from_dict(
             solver.plan(name, dimensions, cells=cells, boundaries=under(top, dimensions))
         )

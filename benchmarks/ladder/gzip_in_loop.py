@@ -21,7 +21,8 @@ from seismo.backends.base import Copy
 from seismo.backends.communicator import SerialCommunicator
 from seismo.output import ResultsWriter, open_results
 from seismo.output.pipeline import Pipeline, ring_bytes
-from seismo.output.snapshots import SnapshotRecorder, make_series
+from seismo.output.snapshots import SnapshotRecorder
+from seismo.solver.snapshot_series import make_series
 
 EVERY, FRAMES = 10, 10
 

@@ -15,7 +15,8 @@ from ladder.stand import Stand, With, difference, layered, simulate
 from ladder.worth import Side, Worth
 from seismo.backends.base import Copy
 from seismo.backends.communicator import SerialCommunicator
-from seismo.output.snapshots import SnapshotRecorder, make_series
+from seismo.output.snapshots import SnapshotRecorder
+from seismo.solver.snapshot_series import make_series
 
 EVERY, FRAMES = 16, 8
 

@@ -160,19 +160,20 @@ def all_contacts(earth: Any, grid: Grid) -> list[Contact]:
     ]
 
 
-def find_contacts(earth: Any, grid: Grid, terms: int, surface: int = 0) -> tuple[Contact, ...]:
-    """Find the contacts of fluid and solid in an earth that varies with z only.
+def separate_contacts(
+    found: list[Contact], grid: Grid, terms: int, surface: int = 0
+) -> tuple[Contact, ...]:
+    """Return the contacts of fluid and solid that have rows of their own.
 
     Contacts that share rows, or whose rows an absorbing layer or a closed surface would change, are
     left out: there the averages of the model must do.
 
     Args:
-        earth: `seismo.model.Earth`.
+        found: all contacts of the earth.
         grid: the grid.
         terms: half the order of the differences.
         surface: rows under a free surface with their own operators.
     """
-    found = all_contacts(earth, grid)
     low, high = grid.low[2] + terms + 1, grid.points[2] - grid.high[2] - terms - 2
     kept = []
     for k, contact in enumerate(found):

@@ -230,16 +230,14 @@ class _Sampler:
             y = None if y is None else y[:1]
             x = x[:1]
         rank = 2 if y is None else 3
+        samples_per_point = int(np.prod(self._division(rank))) if self.effective else 1
         plane = x.size * (1 if y is None else y.size)
-        slab_rows = max(1, SLAB // (plane * self._samples_per_point(rank)))
+        slab_rows = max(1, SLAB // (plane * samples_per_point))
         for first in range(0, z.size, slab_rows):
             z_slice = slice(first, min(first + slab_rows, z.size))
             axes = tensor(z[z_slice], y, x)
-            with np.errstate(divide="ignore"):
+            with np.errstate(divide="ignore", invalid="ignore"):
                 yield z_slice, self._average(axes, rank)
-
-    def _samples_per_point(self, rank: int) -> int:
-        return int(np.prod(self._division(rank))) if self.effective else 1
 
     def _division(self, rank: int) -> tuple[int, ...]:
         """Return the samples per point along z, (y,) x."""
@@ -251,7 +249,7 @@ class _Sampler:
         if not self.effective:
             return self._means_of(self.earth.sample(*axes))
         if self.earth.layered and not self.subsamples:
-            return self._columns(axes)
+            return self._columns(axes[0])
         if self.earth.layered:
             return self._tensor_average(axes, self._division(rank))
         if self.earth.gridded:
@@ -295,21 +293,25 @@ class _Sampler:
     def _means_of(self, samples: Samples) -> dict[str, np.ndarray]:
         return {name: np.array(_MEANS[name](samples)) for name in self.means}
 
-    def _columns(self, axes: Bounds) -> dict[str, np.ndarray]:
-        """Average down the column of every point (`seismo.model.column`) that meets two media."""
-        z, y, x = axes
-        depths = column.places(z.ravel(), self.spacing["z"])
-        places = tensor(depths.ravel(), None if y is None else y.ravel(), x.ravel())
-        samples = {k: v.reshape(depths.shape) for k, v in self.earth.sample(*places).items()}
-        is_mixed = ~np.logical_and.reduce([(v == v[:, :1]).all(1) for v in samples.values()])
-        means = self._means_of({name: values[:, 0] for name, values in samples.items()})
-        samples = {name: values[is_mixed] for name, values in samples.items()}
-        solid = samples.get("vs", samples[self.earth.needs[0]]) > 0.0
-        is_one_phase = np.asarray(solid.all(1) | ~solid.any(1))
-        for name, samples_of_mean in self._means_of(samples).items():
-            kernel = _KERNELS.get(name, column.NODES)
-            means[name][is_mixed] = column.average(samples_of_mean, kernel, is_one_phase)
-        return {name: values.reshape(z.shape) for name, values in means.items()}
+    def _columns(self, z: np.ndarray) -> dict[str, np.ndarray]:
+        """Average down the columns (`seismo.model.column`) that meet two media; once for all."""
+        known = self.earth.column_averages.setdefault((z.tobytes(), self.spacing["z"]), {})
+        if not known.keys() >= set(self.means):
+            samples = self.earth.sample(column.places(z.ravel(), self.spacing["z"]), None)
+            is_mixed = ~np.logical_and.reduce([(v == v[:, :1]).all(1) for v in samples.values()])
+            alone = {name: values[:, 0] for name, values in samples.items()}
+            mixed = {name: values[is_mixed] for name, values in samples.items()}
+            solid = mixed.get("vs", mixed[self.earth.needs[0]]) > 0.0
+            is_one_phase = np.asarray(solid.all(1) | ~solid.any(1))
+            wanted = set(self.means)
+            if {"vp", "vs", "rho"} <= samples.keys():
+                wanted |= _MEANS.keys() - plain_means.MEANS.keys()
+            for name in wanted:
+                kernel = _KERNELS.get(name, column.NODES)
+                averages = np.array(_MEANS[name](alone))
+                averages[is_mixed] = column.average(_MEANS[name](mixed), kernel, is_one_phase)
+                known[name] = averages
+        return {name: known[name].reshape(z.shape) for name in self.means}
 
     def _tensor_average(self, axes: Bounds, division: tuple[int, ...]) -> dict[str, np.ndarray]:
         """Average over every cell of a tensor grid, each divided alike."""

@@ -13,7 +13,7 @@ from __future__ import annotations
 import itertools
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from functools import partial
+from functools import cached_property, partial
 from pathlib import Path
 from typing import Any
 
@@ -49,6 +49,11 @@ class Earth:
     parts: tuple[EarthPart, ...]
     needs: tuple[str, ...]
     clamp: Clamp = (None, None, None)
+
+    @cached_property
+    def column_averages(self) -> dict[tuple[bytes, float], dict[str, np.ndarray]]:
+        """Averages that have been taken down its column, by depths and spacing (`averaging`)."""
+        return {}
 
     @property
     def layered(self) -> bool:

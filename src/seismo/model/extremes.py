@@ -9,14 +9,13 @@ Symbols: z, y, x coordinates (m), vp, vs (m/s), rho (kg/m3).
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field
-from itertools import chain
 
 import numpy as np
 
 from seismo.model import column
-from seismo.model.cells import GRIDDED, Samples, lattice, offsets, tensor, uneven_cells
+from seismo.model.cells import GRIDDED, SLAB, Samples, lattice, offsets, tensor, uneven_cells
 from seismo.model.earth import Earth
 from seismo.model.gridded import Gridded
 
@@ -65,8 +64,9 @@ def extremes_of(
     x: np.ndarray,
     spacing: Mapping[str, float],
     cells: bool = True,
+    take: Callable[[slice, Samples], object] = lambda rows, samples: None,
 ) -> Extremes:
-    """Return the extremes over a grid.
+    """Return the extremes over a grid, from one pass over its nodes.
 
     Args:
         earth: the earth.
@@ -75,29 +75,35 @@ def extremes_of(
         x: coordinates (nx) m along x.
         spacing: of the grid in m by axis name.
         cells: whether the cells about the nodes count, or the nodes alone.
+        take: given the rows z and the samples of every slab of nodes, for other statistics.
     """
     if earth.layered:
         y = None
         x = x[:1]
-    extremes = _extremes(_at_nodes(earth, z, y, x, spacing, cells))
-    if not cells or not _hidden(earth, extremes):
-        return extremes
-    file_samples = _inside_files(earth, z, y, x, spacing)
-    return _extremes(chain(_at_nodes(earth, z, y, x, spacing, cells), file_samples))
+    bounds = _Bounds()
+    for samples in _at_nodes(earth, z, y, x, spacing, cells, take):
+        bounds.include(samples)
+    if cells and _hidden(earth, bounds.extremes):
+        for samples in _inside_files(earth, z, y, x, spacing):
+            bounds.include(samples)
+    return bounds.extremes
 
 
 def _at_nodes(
     earth: Earth, z: np.ndarray, y: np.ndarray | None, x: np.ndarray,
-    spacing: Mapping[str, float], cells: bool,
+    spacing: Mapping[str, float], cells: bool, take: Callable[[slice, Samples], object],
 ) -> Iterator[Samples]:  # fmt: skip
     """Sample nodes, and the cells about them that a contact cuts, slab by slab."""
-    rank = 2 if y is None else 3
-    points = lattice(rank)
+    points = lattice(2 if y is None else 3)
     if earth.layered:
         points = np.stack([offsets(column.SAMPLES), np.zeros(column.SAMPLES)])
-    for depths in [z] if earth.layered else z[:, None]:
-        axes = tensor(depths, y, x)
-        yield earth.sample(*axes)
+    count = max(1, SLAB // (x.size * (1 if y is None else y.size)))
+    for first in range(0, z.size, count):
+        rows = slice(first, min(first + count, z.size))
+        axes = tensor(z[rows], y, x)
+        samples = earth.sample(*axes)
+        take(rows, samples)
+        yield samples
         if cells:
             yield from (samples for _, samples in uneven_cells(earth, axes, spacing, points))
 
@@ -128,33 +134,44 @@ def _inside_files(
         yield earth.sample(*tensor(depths, fine.get("y"), fine["x"]))
 
 
-def _extremes(samples: Iterable[Samples]) -> Extremes:
-    low: dict[str, float] = {}
-    high: dict[str, float] = {}
-    ratio = float("inf")
-    fluid = False
-    for fields in samples:
+class _Bounds:
+    """Extremes of the samples that it has been given."""
+
+    def __init__(self) -> None:
+        self._low: dict[str, float] = {}
+        self._high: dict[str, float] = {}
+        self._ratio, self._fluid = float("inf"), False
+
+    def include(self, fields: Samples) -> None:
+        """Widen the bounds to some samples."""
         if "rho" in fields:
-            fluid_rho = fields["rho"][fields["vs"] == 0.0] if "vs" in fields else fields["rho"]
-            if fluid_rho.size:
-                low["fluid_rho"] = min(low.get("fluid_rho", np.inf), float(fluid_rho.min()))
-                high["fluid_rho"] = max(high.get("fluid_rho", 0.0), float(fluid_rho.max()))
-        for name, samples_of_parameter in fields.items():
-            solid = (
-                samples_of_parameter[samples_of_parameter > 0.0]
-                if name == "vs"
-                else samples_of_parameter
-            )
-            fluid = fluid or solid.size < samples_of_parameter.size
-            if solid.size:
-                low[name] = min(low.get(name, np.inf), float(solid.min()))
-                high[name] = max(high.get(name, -np.inf), float(solid.max()))
+            is_fluid = fields["vs"] == 0.0 if "vs" in fields else slice(None)
+            self._widen("fluid_rho", fields["rho"][is_fluid])
+        for name, values in fields.items():
+            solid = values[values > 0.0] if name == "vs" else values
+            self._fluid = self._fluid or solid.size < values.size
+            self._widen(name, solid)
         if "vp" in fields and "vs" in fields:
             solid = fields["vs"] > 0.0
             if solid.any():
-                ratio = min(ratio, float((fields["vp"][solid] / fields["vs"][solid]).min()))
-    known = Extremes.__dataclass_fields__
-    others = {name: (low[name], high[name]) for name in low if f"{name}_min" not in known}
-    bounds = {f"{name}_min": value for name, value in low.items() if name not in others}
-    bounds |= {f"{name}_max": value for name, value in high.items() if name not in others}
-    return Extremes(**bounds, ratio_min=ratio, fluid=fluid, others=others)
+                ratio = float((fields["vp"][solid] / fields["vs"][solid]).min())
+                self._ratio = min(self._ratio, ratio)
+
+    def _widen(self, name: str, values: np.ndarray) -> None:
+        if values.size:
+            self._low[name] = min(self._low.get(name, np.inf), float(values.min()))
+            self._high[name] = max(self._high.get(name, -np.inf), float(values.max()))
+
+    @property
+    def extremes(self) -> Extremes:
+        """The extremes so far."""
+        pairs = {name: (low, self._high[name]) for name, low in self._low.items()}
+        known = Extremes.__dataclass_fields__
+        others = {name: pair for name, pair in pairs.items() if f"{name}_min" not in known}
+        bounds = {
+            f"{name}_{end}": value
+            for name, pair in pairs.items()
+            for end, value in zip(("min", "max"), pair, strict=True)
+            if name not in others
+        }
+        return Extremes(**bounds, ratio_min=self._ratio, fluid=self._fluid, others=others)

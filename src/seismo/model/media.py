@@ -9,6 +9,7 @@ from dataclasses import dataclass, field
 import numpy as np
 
 from seismo.grid.grid import AXES, Grid
+from seismo.model.cells import Samples
 from seismo.model.earth import Earth
 
 MOST_MEDIA = 12
@@ -49,46 +50,60 @@ class RepresentativeMedium:
         return self.vs or self.vp or math.nan
 
 
-def media_of(earth: Earth, grid: Grid) -> list[RepresentativeMedium]:
-    """List the media of the earth from the top, or the slowest, median and fastest of many."""
-    depths, columns = _sampled(earth, grid)
-    parameters, inverse = _different(columns)
-    many = parameters.shape[1] > MOST_MEDIA
-    if many:
-        parameters, inverse = _typical(earth, columns)
-    media = []
-    for number in range(parameters.shape[1]):
-        belongs = inverse == number
-        if not belongs.any():
-            continue
-        properties = dict(zip(earth.needs, map(float, parameters[:, number]), strict=True))
-        vp, vs, rho = (properties.pop(name, None) for name in ("vp", "vs", "rho"))
-        top = float(depths[belongs].min())
-        bottom = float(depths[belongs].max())
-        share = float(belongs.mean())
-        stands_for = _TYPICAL[number] if many else ""
-        media.append(RepresentativeMedium(top, bottom, vp, vs, rho, share, stands_for, properties))
-    return media if many else sorted(media, key=lambda medium: (medium.top, medium.slowest))
+class MediaSample:
+    """Media at points spread over the extent, taken from one pass over the nodes of a grid.
 
+    Attributes:
+        wet: whether there is fluid in the topmost row.
+    """
 
-def _sampled(earth: Earth, grid: Grid) -> tuple[np.ndarray, np.ndarray]:
-    """Return depths (n) in m and parameters (needed, n) at points spread over the extent."""
-    ticks = {}
-    for axis in grid.axes:
-        a = AXES.index(axis)
-        ticks[axis] = grid.coordinate(axis, np.arange(grid.extent.lo[a], grid.extent.hi[a]))
-    if earth.layered:
-        ticks = {a: t if a == "z" else t[:1] for a, t in ticks.items()}
-    total = math.prod(len(t) for t in ticks.values())
-    every = math.ceil((max(1.0, total / _SAMPLES)) ** (1.0 / grid.dimensions))
-    ticks = {a: t[::every] for a, t in ticks.items()}
-    z = ticks["z"].reshape(-1, 1, 1)
-    x = ticks["x"].reshape(1, 1, -1)
-    y = ticks["y"].reshape(1, -1, 1) if "y" in ticks else None
-    sampled = earth.sample(z, y, x)
-    columns = np.array([sampled[name].ravel() for name in earth.needs])
-    shape = next(iter(sampled.values())).shape
-    return np.broadcast_to(z, shape).ravel(), columns
+    def __init__(self, earth: Earth, grid: Grid) -> None:
+        """Choose the points: all nodes, or so many as will do."""
+        self._earth, self.wet = earth, False
+        ends = {a: (grid.extent.lo[n], grid.extent.hi[n])
+                for n, a in enumerate(AXES) if a in grid.axes}  # fmt: skip
+        total = math.prod(hi - lo for a, (lo, hi) in ends.items() if a == "z" or not earth.layered)
+        every = math.ceil((max(1.0, total / _SAMPLES)) ** (1.0 / grid.dimensions))
+        self._rows = np.arange(*ends["z"], every)
+        self._z = grid.coordinate("z", self._rows)
+        across = [slice(*ends[a], every) for a in "yx" if a in ends]
+        self._across = [slice(None)] if earth.layered else across
+        self._depths: list[np.ndarray] = []
+        self._columns: list[np.ndarray] = []
+
+    def take(self, rows: slice, samples: Samples) -> None:
+        """Take the points that lie in some rows z of the nodes."""
+        if rows.start == 0 and "vs" in samples:
+            self.wet = bool((samples["vs"][0] == 0.0).any())
+        inside = (rows.start <= self._rows) & (self._rows < rows.stop)
+        index = (self._rows[inside] - rows.start, *self._across)
+        values = [samples[name][index] for name in self._earth.needs]
+        self._columns.append(np.array([value.ravel() for value in values]))
+        per_row = math.prod(values[0].shape[1:])
+        self._depths.append(np.repeat(self._z[inside], per_row))
+
+    def media(self) -> list[RepresentativeMedium]:
+        """List the media from the top, or the slowest, median and fastest of many."""
+        depths, columns = np.concatenate(self._depths), np.concatenate(self._columns, axis=1)
+        parameters, inverse = _different(columns)
+        many = parameters.shape[1] > MOST_MEDIA
+        if many:
+            parameters, inverse = _typical(self._earth, columns)
+        media = []
+        for number in range(parameters.shape[1]):
+            belongs = inverse == number
+            if not belongs.any():
+                continue
+            values = map(float, parameters[:, number])
+            properties = dict(zip(self._earth.needs, values, strict=True))
+            vp, vs, rho = (properties.pop(name, None) for name in ("vp", "vs", "rho"))
+            top = float(depths[belongs].min())
+            bottom = float(depths[belongs].max())
+            share = float(belongs.mean())
+            stands_for = _TYPICAL[number] if many else ""
+            found = (top, bottom, vp, vs, rho, share, stands_for, properties)
+            media.append(RepresentativeMedium(*found))
+        return media if many else sorted(media, key=lambda medium: (medium.top, medium.slowest))
 
 
 def _different(columns: np.ndarray) -> tuple[np.ndarray, np.ndarray]:

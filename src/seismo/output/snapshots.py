@@ -10,9 +10,6 @@ cos(w dt / 2) of the true value. In space nothing is interpolated (`half_cell` i
 
 from __future__ import annotations
 
-import math
-from dataclasses import dataclass, field
-from functools import cached_property
 from typing import Any
 
 import numpy as np
@@ -20,85 +17,13 @@ import numpy as np
 from seismo.backends.base import Backend, Copy
 from seismo.backends.communicator import SerialCommunicator
 from seismo.backends.kernels.slices import shorten
-from seismo.errors import ScenarioError
 from seismo.grid.global_index import CheckpointArray
-from seismo.grid.grid import Grid
 from seismo.output.null_writer import NullWriter
 from seismo.output.pipeline import Pipeline
 from seismo.output.results_file import ResultsWriter
-from seismo.solver.field_sampling import Component, FieldSampler, Slice, components_of, make_slice
+from seismo.solver.field_sampling import Component, FieldSampler
 from seismo.solver.fields import Fields
-
-MANTISSA_BITS = 23  # of float32
-
-
-@dataclass(frozen=True)
-class Series:
-    """The snapshots of one entry of the scenario.
-
-    Attributes:
-        name: of the series.
-        components: what is stored.
-        cut: where.
-        steps: after which steps a snapshot is taken.
-        times: (snapshot) s.
-        bits: of the mantissa that are kept.
-    """
-
-    name: str
-    components: tuple[Component, ...]
-    cut: Slice
-    steps: tuple[int, ...]
-    times: np.ndarray = field(compare=False)
-    bits: int = MANTISSA_BITS
-
-    @cached_property
-    def order(self) -> dict[int, int]:
-        """The number of the snapshot taken after a step."""
-        return {step: number for number, step in enumerate(self.steps)}
-
-    @property
-    def events(self) -> set[int]:
-        """Steps after which something is to be read."""
-        has_half_step = any(c.late for c in self.components)
-        return set(self.steps) | ({s + 1 for s in self.steps} if has_half_step else set())
-
-
-def make_series(entry: Any, grid: Grid, physics: Any, clock: Any) -> Series:
-    """Work out one entry of `output.snapshots`.
-
-    Args:
-        entry: the entry.
-        grid: the grid.
-        physics: the wave equation.
-        clock: time step and number of steps.
-    """
-    components = dict.fromkeys(c for name in entry.fields for c in components_of(name, physics))
-    bits = MANTISSA_BITS if entry.relative_error is None else kept_bits(entry.relative_error)
-    steps = _steps(entry, clock)
-    times = clock.times(steps, entry.interval)
-    return Series(entry.name, tuple(components), make_slice(entry, grid), steps, times, bits)
-
-
-def kept_bits(error: float) -> int:
-    """Return the fewest bits of a mantissa whose rounding changes no number by more, relatively."""
-    return min(MANTISSA_BITS, max(0, math.ceil(-math.log2(error)) - 1))
-
-
-def _steps(entry: Any, clock: Any) -> tuple[int, ...]:
-    every = entry.steps or clock.steps_between(entry.interval)
-    tolerance = 1e-6 * clock.dt
-    start = 0.0 if entry.start is None else entry.start - tolerance
-    stop = clock.steps * clock.dt if entry.stop is None else entry.stop + tolerance
-    snapshot_steps = tuple(
-        n for n in range(0, clock.steps + 1, every) if start <= n * clock.dt <= stop
-    )
-    if not snapshot_steps:
-        raise ScenarioError(
-            f"output: {entry.name}: there is no multiple of {every} steps of {clock.dt:g} s from "
-            f"{max(start, 0.0):g} s to {min(stop, clock.steps * clock.dt):g} s; begin earlier"
-        )
-    return snapshot_steps
+from seismo.solver.snapshot_series import MANTISSA_BITS, Series
 
 
 class _SnapshotBuffer:

@@ -39,7 +39,7 @@ def identity_of(setup: Discretization, backend: Backend) -> dict[str, Any]:
         "scenario": _plain(_dumped(setup.scenario)),
         "files": {".".join(map(str, path)): _digest(setup.scenario, path, name)
                   for path, name in _files(setup.scenario)},
-        "run": {"dt": clock.dt, "steps": clock.steps + setup.extra_steps,
+        "run": {"dt": clock.dt, "steps": setup.total_steps,
                 "points": list(setup.grid.points), "shots": [shot.name for shot in setup.shots],
                 "differences": _differences(setup)},
     }  # fmt: skip

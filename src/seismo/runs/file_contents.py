@@ -7,6 +7,7 @@ its staggered points.
 from __future__ import annotations
 
 import json
+import math
 from collections.abc import Callable, Iterator
 from functools import partial
 from typing import Any
@@ -17,10 +18,11 @@ from seismo.acquisition import receivers, trace_processing
 from seismo.acquisition.projection import Projection
 from seismo.equations.registry import PARAMETERS
 from seismo.grid.grid import AXES
+from seismo.model.cells import SLAB, tensor
 from seismo.output.results_file import ResultsWriter
 from seismo.runs.assessment import Assessment
 from seismo.scenario.units import with_unit
-from seismo.solver.discretization import Discretization, maps_of
+from seismo.solver.discretization import Discretization
 from seismo.solver.simulation import Simulation
 
 ON_EARTH = ("longitude", "latitude", "x_azimuth")  # degrees
@@ -85,12 +87,13 @@ def model_of(
         for a, k in (("z", 2), ("y", 1), ("x", 0))
         if a in grid.axes
     }
-    y = axes["y"][:, None] if "y" in axes else None
     shape = tuple(len(values) for values in axes.values())
     arrays = {name: np.empty(shape, np.float32) for name in setup.earth.needs}
-    for row, depth in enumerate(axes["z"]):
-        for name, values in setup.earth.sample(np.asarray(depth), y, axes["x"]).items():
-            arrays[name][row] = values
+    count = max(1, SLAB // math.prod(shape[1:]))
+    for first in range(0, shape[0], count):
+        nodes = tensor(axes["z"][first : first + count], axes.get("y"), axes["x"])
+        for name, values in setup.earth.sample(*nodes).items():
+            arrays[name][first : first + count] = values
     return axes, {name: (array, PARAMETERS[name].unit) for name, array in arrays.items()}
 
 
@@ -187,7 +190,7 @@ def create_traces(writer: ResultsWriter, setup: Discretization) -> None:
 
 def create_maps(writer: ResultsWriter, setup: Discretization) -> None:
     """Lay out all maps."""
-    for one in maps_of(setup):
+    for one in setup.maps:
         writer.create_maps(
             one.name,
             shots=[shot.name for shot in setup.shots],

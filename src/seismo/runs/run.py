@@ -226,7 +226,7 @@ def _run(
             end, size = time_of_end(request.time_limit), memory.state // ranks.count
             checkpoints = Checkpoints(
                 folder, checked.checkpoint, facts, StopRequest(request.signals, end, size), ranks,
-                setup.clock.steps + setup.extra_steps,
+                setup.total_steps,
             )  # fmt: skip
             with profile.kept(final, report):
                 Run(
@@ -249,7 +249,7 @@ def _shared(
     grids, batch = min(ranks.share((own.grids, own.batch)))
     if ranks.processes == 1 and grids < ranks.count and not ranks.share_memory(backend):
         report(Progress("device", note=_APART))
-    return replace(setup, grids=grids, batch=batch)
+    return setup.sharing(batch, grids)
 
 
 def _run_in_passing(

@@ -42,7 +42,7 @@ from seismo.runs.prefetch import Prefetcher
 from seismo.runs.profile import Unprofiled
 from seismo.runs.progress import Progress, Reporter
 from seismo.runs.resources.demands import refuse_what_does_not_fit
-from seismo.runs.resources.memory import Memory, output_of, ring_of, series_of
+from seismo.runs.resources.memory import Memory, output_of, ring_of
 from seismo.runs.step_timer import REPORT_EVERY, StepTimer
 from seismo.runs.telemetry import UNITS, Telemetry
 from seismo.runs.time_loop import AtSteps, EverySeconds, Halt, Plan, TimeLoop, act
@@ -82,9 +82,8 @@ class Run:
     def __post_init__(self) -> None:
         """Prepare it."""
         self.backend, self.noted = self.profile.backend, self.profile.noted
-        self.series = series_of(self.setup)
         self.batches = batches_of(self.setup)
-        self.total = len(self.batches) * (self.setup.clock.steps + self.setup.extra_steps)
+        self.total = len(self.batches) * self.setup.total_steps
         self.timer = StepTimer(self.backend, self.start.header.get("elapsed", 0.0))
         self.telemetry = Telemetry(self.backend, self.timer, self.ranks.several)
         self.reports = EverySeconds(REPORT_EVERY)
@@ -164,7 +163,7 @@ class Run:
         fields = [part.fields for part in simulation.parts]
         names = [shot.name for shot in self.setup.shots]
         return simulation, SnapshotRecorder(
-            writer, self.series, names, self.backend, fields, self.setup.batch, self.ranks
+            writer, self.setup.series, names, self.backend, fields, self.setup.batch, self.ranks
         )
 
     def _context(

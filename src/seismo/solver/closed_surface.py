@@ -92,7 +92,12 @@ class FreeSurface(NamedTuple):
 
 
 def free_surface(
-    physics: Physics, earth: Earth, grid: Grid, sources: Iterable[Any], read: np.ndarray
+    physics: Physics,
+    earth: Earth,
+    grid: Grid,
+    sources: Iterable[Any],
+    read: np.ndarray,
+    wet: bool,
 ) -> FreeSurface | None:
     """Return what the closure of a free surface depends on, None where images make it.
 
@@ -102,6 +107,7 @@ def free_surface(
         grid: the grid.
         sources: of all shots, each with its kind and its position in m.
         read: depths (n) in m of all receivers.
+        wet: whether there is a fluid on the surface.
     """
     if not physics.closes_surface:
         return None
@@ -112,7 +118,7 @@ def free_surface(
     ends = np.append([z for _, z in acting], grid.index("z", read))
     beside = ((MOMENT_ROWS[0] < ends) & (ends < MOMENT_ROWS[1])).any()
     contact, even = even_depths(earth, grid, most_rows(), (CONTACT, GRADIENT))
-    if _wet(earth, grid):  # fits are of solids: under water the plain closure errs less
+    if wet:  # fits are of solids: under water the plain closure errs less
         even = 0.0
     rows = max(1, math.ceil(min(contact, MOST_ROWS)))
     fitted = math.inf if beside else _lone_contact(earth, grid)
@@ -128,15 +134,6 @@ def _shallow(sources: Sequence[tuple[Any, float]]) -> tuple[bool, float]:
     moments = [z for s, z in sources if s.kind != "force" and z < last]
     lowest = first < max(moments, default=0.0)
     return sideways or lowest, 1.0 if sideways or moments else VERTICAL * bool(forces)
-
-
-def _wet(earth: Earth, grid: Grid) -> bool:
-    """Whether there is a fluid on the free surface."""
-    y, x = (grid.coordinate(a, np.arange(grid.points[AXES.index(a)])) for a in "yx")
-    if earth.layered:
-        y, x = y[:1], x[:1]
-    across = y[:, None] if grid.dimensions == 3 else None
-    return bool((earth.sample(np.array(grid.coordinate("z", 0)), across, x)["vs"] == 0.0).any())
 
 
 def surface_of(

@@ -4,79 +4,63 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable
+from copy import copy
 from dataclasses import dataclass, field, replace
-from functools import partial
-from itertools import pairwise
-from typing import Any
+from functools import cache, partial
+from typing import Any, Generic, TypeVar
 
 import numpy as np
 
+from seismo.acquisition import wavelets
 from seismo.acquisition.geometry import Geometry, Share, Shot
 from seismo.acquisition.receivers import ReceiverGroup
 from seismo.acquisition.trace_processing import extra_steps
-from seismo.equations.fluid_solid_contact import Contact, find_contacts
-from seismo.equations.fluid_solid_operators import stable_share
+from seismo.equations.fluid_solid_contact import Contact, all_contacts, separate_contacts
+from seismo.equations.fluid_solid_operators import row_norms, stable_share
 from seismo.equations.registry import physics_for
 from seismo.equations.table import Physics, Stage
-from seismo.errors import ModelError, ScenarioError, gathered
-from seismo.grid.coefficients import Stencil, largest_second_symbol, largest_symbol
-from seismo.grid.grid import AXES, Box, Grid, triple
+from seismo.errors import gathered
+from seismo.grid.coefficients import Stencil
+from seismo.grid.grid import Box, Grid
 from seismo.grid.surface_closure import SurfaceClosure
-from seismo.grid.time_step import Clock, choose_clock, stability_limit
-from seismo.model import Earth, Extremes, build_earth, cell_average, extremes_of, plain_planes
-from seismo.model.column import NODES
-from seismo.model.guides import damping
+from seismo.grid.time_step import Clock
+from seismo.model import Earth
+from seismo.model.contact_depths import contact_depths
+from seismo.model.guides import BESIDE_BEDS, damping
 from seismo.model.stiffness import excess
+from seismo.solver import cpml
 from seismo.solver.accuracy import choose_stencil, least_order, refuse_uncarried
 from seismo.solver.boundary_images import Face
 from seismo.solver.closed_surface import free_surface, surface_of
+from seismo.solver.grid_layout import halo_of, image_faces, make_grid
+from seismo.solver.layered_reading import layers_of
+from seismo.solver.medium import even_planes, read_earth
+from seismo.solver.one_sided_reading import fluid_density
 from seismo.solver.peak_maps import PeakMapSet, make_maps
+from seismo.solver.point_weights import PointInterpolation
+from seismo.solver.snapshot_series import Series, make_series
 from seismo.solver.stages import reached
 from seismo.solver.surface_slope import SurfaceSlope
+from seismo.solver.time_step import limit_of, make_clock, stable_part
 from seismo.solver.waves import Waves, waves_of
 
 BATCH_POINTS = 1 << 20  # small shots advance together up to so many points; see `Backend`
-MOST_STEPS = 20_000_000  # what is due when is listed step by step
-EVEN_RUN = 8  # planes of even medium that are worth launches of their own
-_FACES = (("x", "x_min", "x_max"), ("y", "y_min", "y_max"), ("z", "top", "bottom"))
 
 
-def make_grid(scenario: Any) -> Grid:
-    """Lay out the grid of a scenario, absorbing layers included."""
-    spec, faces = scenario.grid, scenario.boundaries
-    axes = "xyz" if scenario.dimensions == 3 else "xz"
-    points, low, high = [1, 1, 1], [0, 0, 0], [0, 0, 0]
-    for axis, first, last in _FACES:
-        if axis not in axes:
-            continue
-        a = AXES.index(axis)
-        width = faces.layer.points
-        low[a] = width if getattr(faces, first) == "absorbing" else 0
-        high[a] = width if getattr(faces, last) == "absorbing" else 0
-        cells = round(getattr(spec.extent, axis) / getattr(spec.spacing, axis))
-        # A periodic axis has its last node on its first.
-        inner = cells if getattr(faces, first) == "periodic" else cells + 1
-        points[a] = inner + low[a] + high[a]
-    spacing = (spec.spacing.x, spec.spacing.y or 1.0, spec.spacing.z)
-    origin = (spec.origin.x, spec.origin.y, spec.origin.z)
-    return Grid(axes, triple(points), spacing, origin, triple(low), triple(high))
+Fact = TypeVar("Fact")
 
 
-def halo_of(order: int) -> int:
-    """Return the points that parts of the grid hold of their neighbours."""
-    return max(2, order // 2)
+class derived(Generic[Fact]):  # noqa: N801 - used as a decorator
+    """A property that is derived once for a run, however its shots are shared out."""
 
+    def __init__(self, derive: Callable[[Any], Fact]) -> None:
+        self._derive, self.__doc__ = derive, derive.__doc__
 
-def image_faces(scenario: Any, grid: Grid, physics: Physics) -> list[Face]:
-    """List the faces whose outside is an image of the inside."""
-    found = []
-    for axis, first, last in _FACES:
-        for name, high in ((first, False), (last, True)):
-            kind = getattr(scenario.boundaries, name)
-            closed = kind == "free_surface" and physics.closes_surface
-            if axis in grid.axes and kind != "absorbing" and not closed:
-                found.append(Face(axis, high, kind))
-    return found
+    def __get__(self, run: Discretization, owner: type) -> Fact:
+        """Return the fact."""
+        if self not in run.facts:
+            run.facts[self] = self._derive(run)
+        return run.facts[self]
 
 
 @dataclass(frozen=True)
@@ -100,7 +84,9 @@ class Discretization:
         guided_damping: of the fields in all of the absorbing layers, as a share of the layers' own;
             0 where the medium guides no waves that grow there.
         grids: that stand side by side, each with some of these shots, on as many of the ranks.
+        facts: that have been derived of it, none of which depends on `batch` or `grids`.
         contacts: horizontal contacts of fluid and solid whose rows are corrected.
+        interfaces: all of them.
         even: by stage, of every plane z, whether its medium is even (`Even`) wherever one looks.
     """
 
@@ -118,9 +104,18 @@ class Discretization:
     groups: list[ReceiverGroup]
     batch: int = 1
     contacts: tuple[Contact, ...] = ()
+    interfaces: list[Contact] = field(default_factory=list)
     even: dict[str, np.ndarray] = field(default_factory=dict)
     grids: int = 1
     guided_damping: float = 0.0
+    facts: dict[object, Any] = field(default_factory=dict, init=False, repr=False, compare=False)
+
+    def sharing(self, batch: int, grids: int) -> Discretization:
+        """Return the same run with other shots together; the facts of both are the same."""
+        found = copy(self)
+        object.__setattr__(found, "batch", batch)
+        object.__setattr__(found, "grids", grids)
+        return found
 
     def shots_on(self, grid: int) -> range:
         """Return the shots on one of the grids, of those that advance together."""
@@ -132,7 +127,7 @@ class Discretization:
         """The most shots that a grid has."""
         return math.ceil(self.batch / self.grids)
 
-    @property
+    @derived
     def uneven(self) -> dict[str, np.ndarray]:
         """By stage, of every plane z, whether it needs all coefficients."""
         surface = {n for s in self.physics.stages if s.where == "surface" for n in s.coefficients}
@@ -146,6 +141,11 @@ class Discretization:
     def extra_steps(self) -> int:
         """Steps beyond the duration that complete the last trace samples."""
         return extra_steps(self.clock.steps, self.scenario.time.dispersion_removal)
+
+    @property
+    def total_steps(self) -> int:
+        """Steps of a batch of shots."""
+        return self.clock.steps + self.extra_steps
 
     def reached(self, stage: Stage) -> Box:
         """Return the points that a stage may change."""
@@ -167,14 +167,99 @@ class Discretization:
         return halo_of(self.stencil.order)
 
     @property
+    def closed_rows(self) -> int:
+        """Rows under a free surface with operators of their own."""
+        return self.closure.rows if self.closure else 0
+
+    @property
     def fastest(self) -> float:
         """The fastest wave in m/s."""
         return self.physics.fastest(self.extremes)
 
+    @property
+    def coarsest_spacing(self) -> float:
+        """The largest spacing in m."""
+        return max(self.waves.spacing)
 
-def maps_of(setup: Discretization) -> list[PeakMapSet]:
-    """Return the maps of a run."""
-    return [make_maps(m, setup.grid, setup.physics) for m in setup.scenario.output.maps]
+    @derived
+    def highest_frequency(self) -> float:
+        """Frequency in Hz above which all sources radiate less than 1 % of their peak."""
+        base, found = self.scenario.base, []
+        for source in self.scenario.sources:
+            # Where the wavelet is the moment itself, its rate is what radiates.
+            rate = getattr(source, "time_function", "moment_rate") == "moment"
+            found.append(wavelets.maximum_frequency(source.wavelet, base, rate=rate))
+        return max(found)
+
+    @derived
+    def dominant_frequency(self) -> float:
+        """The lowest of the sources' dominant frequencies in Hz."""
+        base = self.scenario.base
+        return min(wavelets.dominant_frequency(s.wavelet, base) for s in self.scenario.sources)
+
+    @derived
+    def contact_depths(self) -> np.ndarray:
+        """Depths (n) in m where a medium of a layered earth ends suddenly, from the top."""
+        return contact_depths(self.earth, self.grid)
+
+    @derived
+    def image_faces(self) -> list[Face]:
+        """The faces whose outside is an image of the inside."""
+        return image_faces(self.scenario, self.grid, self.physics)
+
+    @derived
+    def series(self) -> list[Series]:
+        """The series of snapshots that are written."""
+        entries = self.scenario.output.snapshots
+        return [make_series(s, self.grid, self.physics, self.clock) for s in entries]
+
+    @derived
+    def maps(self) -> list[PeakMapSet]:
+        """The maps of largest values that are written."""
+        return [make_maps(m, self.grid, self.physics) for m in self.scenario.output.maps]
+
+    @derived
+    def pml(self) -> cpml.PmlParameters:
+        """Strength of the absorbing layers."""
+        spec = self.scenario.boundaries.layer
+        alpha = spec.alpha
+        if alpha is None:
+            alpha = self.physics.layer_shift * self.dominant_frequency
+        # Ground that guides little, or for a short time, changes alpha as little as it damps.
+        guides = min(1.0, self.guided_damping / BESIDE_BEDS)
+        least = guides * cpml.GUIDING_SHIFT
+        if self.physics.differences == "second":
+            least = cpml.least_shift(self.stencil.first, self.stencil.second)
+        reflection, power, steep = cpml.default_profile(spec.points)
+        return cpml.PmlParameters(
+            spec.reflection or reflection, spec.kappa, math.pi * alpha, spec.power or power,
+            self.fastest, least, self.guided_damping,
+            cpml.ALPHA_DROP + guides * (cpml.GUIDING_ALPHA_DROP - cpml.ALPHA_DROP), steep,
+        )  # fmt: skip
+
+    @derived
+    def pml_profiles(self) -> dict[str, np.ndarray]:
+        """The profile (7, points) of the absorbing layers along each axis (`cpml.profile`)."""
+        return {a: cpml.profile(self.grid, a, self.pml, self.clock.dt) for a in self.grid.axes}
+
+    @derived
+    def row_groups(self) -> Callable[[int], list[cpml.RowGroup]]:
+        """Return regions of one kind of row each, for lanes of so many numbers."""
+        return cache(lambda lane: cpml.regions(self.grid, lane, self.closed_rows, self.reach))
+
+    @derived
+    def interpolation(self) -> PointInterpolation:
+        """What the weights of sources and receivers depend on beside their positions."""
+        grid, physics, averaging = self.grid, self.physics, self.scenario.averaging
+        first, layers = self.stencil.first, None
+        if not self.extremes.uniform:
+            layers = layers_of(physics, self.earth, grid, averaging, first, self.contacts)
+        imaged = any(face.kind == "free_surface" for face in self.image_faces)
+        return PointInterpolation(
+            grid, physics, self.closure, imaged, self.stencil.order // 2, self.slope,
+            self.contacts, row_norms(self.contacts, first, grid.points[2]),
+            fluid_density(self.earth, grid, averaging), layers,
+        )  # fmt: skip
 
 
 def evenly(shots: int, each: int, grids: int = 1) -> int:
@@ -206,40 +291,45 @@ def discretize(
         )  # fmt: skip
     geometry = Geometry(scenario, grid)
     steps: tuple[Callable[[], Any], ...] = (
-        partial(_earth, scenario, grid, physics), geometry.shots, geometry.groups
+        partial(read_earth, scenario, grid, physics), geometry.shots, geometry.groups
     )  # fmt: skip
-    (earth, extremes), shots, groups = gathered(steps)
+    (earth, extremes, sample), shots, groups = gathered(steps)
     surface = None
     if scenario.boundaries.top == "free_surface":
         sources = [source for shot in shots for source in shot.sources]
         read = np.array([z for group in groups for z in group.positions[:, 2]])
-        surface = free_surface(physics, earth, grid, sources, read)
+        surface = free_surface(physics, earth, grid, sources, read, sample.wet)
     kind = surface.kind(least_order(scenario.grid)) if surface else None
     near = surface.near if surface else 0.0
-    waves = waves_of(scenario, physics, grid, earth, shots, groups, kind, near)
+    waves = waves_of(
+        scenario, physics, grid, earth.layered, sample.media(), shots, groups, kind, near
+    )
     refuse_uncarried(scenario, waves)
     stencil = choose_stencil(scenario.grid, waves)
     closure, slope = surface_of(surface, earth, grid, stencil)
     fastest = physics.fastest(extremes)
     intervals = [r.interval for r in scenario.receivers if r.interval is not None]
     intervals += [s.interval for s in scenario.output.snapshots if s.interval is not None]
+    interfaces: list[Contact] = []
     contacts: tuple[Contact, ...] = ()
     if physics.fluid_meets_solid and scenario.averaging == "effective":
-        contacts = find_contacts(earth, grid, stencil.order // 2, closure.rows if closure else 0)
-    limit = _limit(physics, grid, stencil, closure, fastest)
+        interfaces = all_contacts(earth, grid)
+        surface_rows = closure.rows if closure else 0
+        contacts = separate_contacts(interfaces, grid, stencil.order // 2, surface_rows)
+    limit = limit_of(physics, grid, stencil, closure, fastest)
     shares = [stable_share(k, stencil.first, grid) * fastest / k.fastest for k in contacts]
     if physics.differences == "first":
         averaging = scenario.averaging
         more = excess(earth, grid, stencil.first, physics.medium, averaging, extremes)
         shares.append(more**-0.5)
-    clock = _clock(scenario, limit, _safe(scenario, earth, extremes, shares), intervals)
+    clock = make_clock(scenario, limit, stable_part(scenario, earth, extremes, shares), intervals)
     if not scenario.time.dispersion_removal:
         waves = replace(waves, dt=clock.dt)
     shots = shots if share is None else share.take(shots)
-    even = _even_planes(scenario, physics, grid, earth, extremes, contacts)
+    even = even_planes(scenario, physics, grid, earth, extremes, contacts)
     found = Discretization(
         scenario, physics, grid, earth, extremes, waves, clock, stencil, closure, slope, shots,
-        groups, contacts=contacts, even=even,
+        groups, contacts=contacts, interfaces=interfaces, even=even,
         guided_damping=damping(earth, grid, closure is not None, clock.steps),
     )  # fmt: skip
     return batched(found, batch_points)
@@ -258,95 +348,4 @@ def batched(setup: Discretization, batch_points: int, grids: int = 1) -> Discret
         together = evenly(shots, batch_points // setup.grid.size, grids)
     else:
         together = min(shots, survey.batch * grids)
-    return replace(setup, batch=together, grids=grids)
-
-
-def _even_planes(
-    scenario: Any, physics: Physics, grid: Grid, earth: Earth, extremes: Extremes, contacts
-) -> dict[str, np.ndarray]:
-    """Return which planes are even for each stage that asks; short runs do not pay."""
-    z, x = (_nodes(grid, a) for a in "zx")
-    y = _nodes(grid, "y") if grid.dimensions == 3 else None
-    spacing = dict(zip(AXES, grid.spacing, strict=True))
-    found = {}
-    for stage, rule in [(s, s.even) for s in physics.stages if s.even]:
-        if earth.layered:
-            column = cell_average(
-                earth, z, y if y is None else y[:1], x[:1], spacing, (*physics.medium, *rule.asks),
-                scenario.averaging, dtype=np.float64,
-            )  # fmt: skip
-            even = rule.where(column).reshape(-1)
-        elif rule.everywhere(extremes):
-            even = np.ones(z.size, bool)
-        else:
-            even = plain_planes(earth, z, y, x, spacing, scenario.averaging, rule.of_density)
-        if rule.of_density:
-            even[:-1] &= even[1:].copy()
-        else:
-            even[[contact.row for contact in contacts]] = False
-        found[stage.name] = even
-        ends = [0, *(np.flatnonzero(np.diff(even)) + 1), even.size]
-        for first, last in pairwise(ends):
-            even[first:last] &= last - first >= EVEN_RUN
-    return found
-
-
-def _earth(scenario: Any, grid: Grid, physics: Physics) -> tuple[Earth, Extremes]:
-    """Return the earth, and its extremes on the grid."""
-    y_limits = grid.limits("y") if grid.dimensions == 3 else None
-    clamp = (grid.limits("z"), y_limits, grid.limits("x"))
-    spacing = {a: grid.spacing[AXES.index(a)] for a in grid.axes}
-    z, y, x = (_nodes(grid, a) for a in "zyx")
-    y_nodes = y if grid.dimensions == 3 else None
-    cells = scenario.averaging == "effective"
-    try:
-        earth = build_earth(scenario.model, scenario.base, physics.needs, clamp, spacing)
-        return earth, extremes_of(earth, z, y_nodes, x, spacing, cells)
-    except ModelError as error:
-        placed = [scenario.mistake(*e.key, problem=e.problem) for e in (error, *error.others)]
-        kind = ScenarioError if error.others else ModelError
-        raise kind(*(text for one in placed for text in one.messages)) from None
-
-
-def _safe(scenario: Any, earth: Earth, extremes: Extremes, contacts: list[float]) -> float:
-    """Return the share of the limit of a uniform medium that the averages of this one leave.
-
-    Sharp averages (`seismo.model.column`) are stiffer than any medium by their room at most, and
-    contacts of fluid and solid leave shares of their own
-    (`seismo.equations.fluid_solid_operators`).
-    """
-    found = list(contacts)
-    if scenario.averaging == "effective" and earth.layered and not extremes.uniform:
-        found.append(1.0 - NODES.room)
-    return min(found, default=1.0)
-
-
-def _clock(scenario: Any, limit: float, safe: float, intervals: list[float]) -> Clock:
-    spec = scenario.time
-    share = min(1.0, spec.courant / safe)
-    try:
-        clock = choose_clock(spec.duration, safe * limit, share, spec.step, intervals)
-    except ScenarioError as error:
-        raise scenario.mistake("time", "step", problem=str(error)) from None
-    if clock.steps > MOST_STEPS:
-        raise scenario.mistake(
-            "time", "duration",
-            problem=f"takes {clock.steps:.3g} steps of {clock.dt:.3g} s, more than "
-            f"{MOST_STEPS:.0e}; shorten it, or check its unit",
-        )  # fmt: skip
-    return clock
-
-
-def _nodes(grid: Grid, axis: str) -> np.ndarray:
-    return grid.coordinate(axis, np.arange(grid.points[AXES.index(axis)]))
-
-
-def _limit(physics: Physics, grid: Grid, stencil: Stencil, closure, fastest: float) -> float:
-    if physics.differences == "second":
-        symbol = math.sqrt(largest_second_symbol(stencil.second))
-    else:
-        symbol = largest_symbol(stencil.first)
-    growth = {"z": closure.growth} if closure is not None else {}
-    return stability_limit(
-        fastest, [(symbol * growth.get(a, 1.0), grid.spacing[AXES.index(a)]) for a in grid.axes]
-    )
+    return setup.sharing(together, grids)

@@ -28,13 +28,13 @@ from seismo.errors import ScenarioError
 from seismo.grid.decomposition import best_parts
 from seismo.grid.global_index import CheckpointArray
 from seismo.grid.grid import Box
-from seismo.solver.discretization import Discretization, discretize, image_faces, maps_of
+from seismo.solver.discretization import Discretization, discretize
 from seismo.solver.halo import Halo
 from seismo.solver.injection import InjectionTable, Key
 from seismo.solver.partition import Partition
 from seismo.solver.peak_maps import PeakMaps
 from seismo.solver.recording import Recorder
-from seismo.solver.subdomain import SubdomainSolver, subdomains, surroundings_of
+from seismo.solver.subdomain import SubdomainSolver, subdomains
 
 Prepared = list[dict[Key, InjectionTable]]  # for each part of a rank
 
@@ -66,9 +66,9 @@ class Simulation:
         """Allocate and bind everything; see `build`."""
         self.setup, self.backend, self.ranks = setup, backend, ranks or SerialCommunicator()
         self.division = divide(setup, backend, self.ranks, parts)
-        around, subdomains = surroundings_of(setup), self.division.subdomains
+        around, subdomains = setup.interpolation, self.division.subdomains
         self._numbered = {
-            n: SubdomainSolver(setup, backend, subdomains[n], around) for n in self.division.own
+            n: SubdomainSolver(setup, backend, subdomains[n]) for n in self.division.own
         }
         self.parts = list(self._numbered.values())
         fields = {n: part.fields for n, part in self._numbered.items()}
@@ -83,13 +83,13 @@ class Simulation:
         self.step = 0
         self._take: Callable[[int, int], None] | None = None
         self._searches: dict[tuple[str, int], list[Search]] = {}
-        self.total_steps = setup.clock.steps + setup.extra_steps
+        self.total_steps = setup.total_steps
         self.recorder = Recorder(
             backend, around, self.division, fields, setup.groups, setup.stencil,
             self.total_steps,
         )  # fmt: skip
         self.maps = PeakMaps(
-            backend, around, maps_of(setup), list(fields.values()), setup.batch, self.dt,
+            backend, around, setup.maps, list(fields.values()), setup.batch, self.dt,
             self.ranks,
         )  # fmt: skip
         self.load(setup.shots[: setup.batch])
@@ -266,8 +266,8 @@ def divide(
         ScenarioError: the grid cannot be cut so, or there are fewer parts than ranks.
     """
     scenario = setup.scenario
-    given, faces = scenario.grid.decomposition, image_faces(scenario, setup.grid, setup.physics)
-    periodic = "".join(face.axis for face in faces if face.kind == "periodic")
+    given = scenario.grid.decomposition
+    periodic = "".join(face.axis for face in setup.image_faces if face.kind == "periodic")
     crew = ranks.count // setup.grids
     if parts is None and given == "auto":
         parts = best_parts(setup.grid, setup.halo, crew, periodic)

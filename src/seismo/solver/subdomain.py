@@ -2,58 +2,31 @@
 
 from __future__ import annotations
 
-import math
 from typing import Any
 
 import numpy as np
 
-from seismo.acquisition import wavelets
 from seismo.backends.base import SweepTables
-from seismo.equations.fluid_solid_operators import row_norms, uncut_rows
+from seismo.equations.fluid_solid_operators import uncut_rows
 from seismo.equations.table import Physics
 from seismo.grid import decomposition
 from seismo.grid.global_index import CheckpointArray
 from seismo.grid.grid import AXES
 from seismo.model import cell_average
-from seismo.model.guides import BESIDE_BEDS
 from seismo.solver import cpml
 from seismo.solver.boundary_images import Face, bind_images, image, touching
-from seismo.solver.discretization import Discretization, image_faces
+from seismo.solver.discretization import Discretization
 from seismo.solver.fields import Fields
 from seismo.solver.fluid_solid_rows import ContactRows
 from seismo.solver.injection import Injection
-from seismo.solver.layered_reading import layers_of
-from seismo.solver.one_sided_reading import fluid_density
-from seismo.solver.point_weights import PointInterpolation
 from seismo.solver.slip_terms import Neighbourhood, SlipTerms
 from seismo.solver.stages import Binding, BoundStage, bind_stages
-
-
-def _layer(setup: Discretization) -> cpml.PmlParameters:
-    spec = setup.scenario.boundaries.layer
-    alpha = spec.alpha
-    if alpha is None:
-        base = setup.scenario.base
-        lowest = min(wavelets.dominant_frequency(s.wavelet, base) for s in setup.scenario.sources)
-        alpha = setup.physics.layer_shift * lowest
-    # Ground that guides little, or for a short time, changes alpha as little as it damps.
-    guides = min(1.0, setup.guided_damping / BESIDE_BEDS)
-    least = guides * cpml.GUIDING_SHIFT
-    if setup.physics.differences == "second":
-        least = cpml.least_shift(setup.stencil.first, setup.stencil.second)
-    reflection, power, steep = cpml.default_profile(spec.points)
-    return cpml.PmlParameters(
-        spec.reflection or reflection, spec.kappa, math.pi * alpha, spec.power or power,
-        setup.fastest, least, setup.guided_damping,
-        cpml.ALPHA_DROP + guides * (cpml.GUIDING_ALPHA_DROP - cpml.ALPHA_DROP), steep,
-    )  # fmt: skip
 
 
 def _tables(
     setup: Discretization, subdomain: decomposition.Subdomain, at_once: bool
 ) -> SweepTables:
-    grid, dt = setup.grid, setup.clock.dt
-    layer = _layer(setup)
+    grid = setup.grid
     spacing = np.array(grid.spacing)[:, None]
     first = setup.stencil.first[None, :] / spacing
     second = setup.stencil.second[None, :] / spacing**2
@@ -64,7 +37,7 @@ def _tables(
         a = AXES.index(axis)
         padded = np.tile([[0.0], [0.0], [1.0]] * 2 + [[1.0]], (1, length))
         if axis in grid.axes:
-            whole = cpml.profile(grid, axis, layer, dt)
+            whole = setup.pml_profiles[axis]
             lo, hi = subdomain.owned.lo[a], subdomain.owned.hi[a]
             start = lo + subdomain.offset[a]
             padded[:, start : start + hi - lo] = whole[:, lo:hi]
@@ -184,39 +157,22 @@ def subdomains(
     Volumes of many fields have rows of half lines: those of two fields march across their layers,
     along y from rows of one kind to those of the other.
     """
-    middle, shots = cpml.spans(setup.grid, lane, setup.reach)[1][0], setup.shots_on(number)
+    middle, shots = setup.row_groups(lane)[0].spans[1][0], setup.shots_on(number)
     short = setup.grid.dimensions == 3 and setup.physics.differences == "first"
     unit = decomposition.SECTOR if short else decomposition.LINE
     uncut = uncut_rows(setup.contacts, setup.stencil.first, setup.halo)
-    uncut |= frozenset(range(setup.closure.rows if setup.closure else 0))
+    uncut |= frozenset(range(setup.closed_rows))
     return decomposition.decompose(
         setup.grid, setup.halo, parts, len(shots), middle, shots.start, unit, uncut=uncut, **how
     )
-
-
-def surroundings_of(setup: Discretization) -> PointInterpolation:
-    """Return what the weights of a run's sources and receivers depend on."""
-    grid, physics, averaging = setup.grid, setup.physics, setup.scenario.averaging
-    faces, first = image_faces(setup.scenario, grid, physics), setup.stencil.first
-    layers = None
-    if not setup.extremes.uniform:
-        layers = layers_of(physics, setup.earth, grid, averaging, first, setup.contacts)
-    return PointInterpolation(
-        grid, physics, setup.closure, any(f.kind == "free_surface" for f in faces),
-        setup.stencil.order // 2, setup.slope, setup.contacts,
-        row_norms(setup.contacts, first, grid.points[2]),
-        fluid_density(setup.earth, grid, averaging),
-        layers,
-    )  # fmt: skip
 
 
 class SubdomainSolver:
     """One subdomain: its arrays, bound stages and sources."""
 
     def __init__(
-        self, setup: Discretization, backend: Any, subdomain: decomposition.Subdomain,
-        around: PointInterpolation,
-    ) -> None:  # fmt: skip
+        self, setup: Discretization, backend: Any, subdomain: decomposition.Subdomain
+    ) -> None:
         physics, scenario = setup.physics, setup.scenario
         self.subdomain, self._backend = subdomain, backend
         self.fields = Fields(backend, physics, subdomain, setup.uneven, setup.reach)
@@ -225,15 +181,14 @@ class SubdomainSolver:
         contacts.adjust(medium)
         if "rho" in medium:
             medium |= _own_densities(setup, subdomain, medium["rho"])
-        faces = image_faces(scenario, setup.grid, physics)
+        faces = setup.image_faces
         self.fields.set_coefficients(
             physics.coefficients(medium, setup.clock.dt), lambda array: self._fill(faces, array)
         )
-        closed_rows = setup.closure.rows if setup.closure else 0
         tables = _tables(setup, subdomain, backend.at_once and physics.swap is not None)
         binding = Binding(
             backend, subdomain, self.fields, tables, setup.stencil.order,
-            cpml.regions(setup.grid, backend.lane_width, closed_rows, setup.reach),
+            setup.row_groups(backend.lane_width),
             setup.closure.up.shape[1] if setup.closure else 0, setup.even,
             setup.guided_damping > 0.0,
         )  # fmt: skip
@@ -243,12 +198,13 @@ class SubdomainSolver:
         contacts.correct(backend, self.stages, medium, tables, arrays, closed)
         if scenario.averaging == "effective":
             solid = setup.extremes.vs_max > 0.0
-            near = Neighbourhood(setup.earth, solid, closed_rows, setup.stencil.order // 2)
+            near = Neighbourhood(setup.earth, solid, setup.closed_rows, setup.stencil.order // 2)
             slip = SlipTerms(physics, subdomain, near, medium, setup.clock.dt)
             slip.correct(backend, self.stages, tables, arrays)
         self.injection = Injection(
-            backend, around, self.fields, faces, setup.clock, scenario.time.dispersion_removal
-        )
+            backend, setup.interpolation, self.fields, faces, setup.clock,
+            scenario.time.dispersion_removal,
+        )  # fmt: skip
         self.images = [
             {s.name: self._images(faces, physics, s.writes, parity) for s in physics.stages}
             for parity in physics.parities

@@ -22,8 +22,7 @@ from seismo.grid.coefficients import Stencil
 from seismo.grid.dispersion import Operator, Spectra
 from seismo.grid.grid import AXES, Grid
 from seismo.grid.surface_closure import ClosureKind
-from seismo.model.earth import Earth
-from seismo.model.media import RepresentativeMedium, media_of
+from seismo.model.media import RepresentativeMedium
 
 _MOST_PAIRS = 2_000_000  # of sources and receivers whose distances are computed each
 _ISOTROPIC = {"pressure", "explosion"}
@@ -123,7 +122,8 @@ class Waves:
 
 
 def waves_of(
-    scenario: Any, physics: Physics, grid: Grid, earth: Earth, shots: Sequence[Shot],
+    scenario: Any, physics: Physics, grid: Grid, layered: bool,
+    media: Sequence[RepresentativeMedium], shots: Sequence[Shot],
     groups: Sequence[ReceiverGroup], surface: ClosureKind | None, near_surface: float,
 ) -> Waves:  # fmt: skip
     """Return what the grid of a run has to carry.
@@ -132,13 +132,13 @@ def waves_of(
         scenario: a checked scenario.
         physics: the wave equation.
         grid: the grid.
-        earth: vp, vs, rho anywhere.
+        layered: whether the earth varies with depth only.
+        media: of the earth.
         shots: all of them.
         groups: receivers.
         surface: how differences close a free surface, None where they do not.
         near_surface: by how much the near field of sources among its rows errs, in a moment's.
     """
-    media = media_of(earth, grid)
     sources = [source for shot in shots for source in shot.sources]
     quantities = {name for group in groups for name in group.quantities}
     everywhere = not groups or bool(scenario.output.maps)
@@ -166,7 +166,7 @@ def waves_of(
         spectra_of(sources, quantities, grid.dimensions), tuple(passages), spacing,
         physics.differences == "second", longest, surface, near_surface,
         float(depths[0].min() - grid.origin[2] + recorded),
-        scenario.time.duration, earth.layered, scenario.boundaries.top != "absorbing",
+        scenario.time.duration, layered, scenario.boundaries.top != "absorbing",
     )  # fmt: skip
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from seismo.runs.assessment.accuracy import Expected, expected_error
-from seismo.runs.assessment.resolution import LayerResolution, highest_frequency, layers_of
+from seismo.runs.assessment.resolution import LayerResolution, layers_of
 from seismo.runs.assessment.warnings import cautions
 from seismo.solver.discretization import Discretization
 
@@ -29,6 +29,6 @@ class Assessment:
 
 def assess(setup: Discretization) -> Assessment:
     """Return the error and the warnings to expect of a run."""
-    f_max = highest_frequency(setup)
+    f_max = setup.highest_frequency
     layers, expected = layers_of(setup, f_max), expected_error(setup)
     return Assessment(f_max, layers, expected, cautions(setup, layers, expected))

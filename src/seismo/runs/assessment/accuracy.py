@@ -35,8 +35,8 @@ from seismo.runs.assessment.sideways import sideways_error
 from seismo.runs.assessment.thin_solids import thin_solids
 from seismo.solver.accuracy import layer_error, passage_error, surface_error
 from seismo.solver.discretization import Discretization
+from seismo.solver.grid_layout import FACES
 
-FACES = {"x": ("x_min", "x_max"), "y": ("y_min", "y_max"), "z": ("top", "bottom")}
 _FROM_LAYERS = 0.5  # of the error of layers that damp the fields: see `_grazing`
 _MOST_RAYS = 12
 _MOST_ENDS = 200  # sources, and receivers, between which rays are sought

@@ -32,7 +32,7 @@ from seismo.runs.assessment.accuracy import (
     placing_error,
 )
 from seismo.runs.assessment.near_contacts import reads_layers
-from seismo.runs.assessment.resolution import LayerResolution, dominant_frequency, highest_frequency
+from seismo.runs.assessment.resolution import LayerResolution
 from seismo.runs.assessment.timing_checks import Lines
 from seismo.solver.accuracy import best_stencil, dispersion_error, stencil_for, surface_error
 from seismo.solver.discretization import Discretization, discretize
@@ -57,7 +57,7 @@ def points_needed(setup: Discretization, layers: list[LayerResolution]) -> float
 
 def uncarried(setup: Discretization, layers: list[LayerResolution]) -> Lines:
     """Warn where a medium's slowest waves have fewer than two points at the dominant frequency."""
-    frequency = dominant_frequency(setup)
+    frequency = setup.dominant_frequency
     slowest = min(layer.slowest for layer in layers)
     points = slowest / (frequency * max(setup.waves.spacing))
     if points < 2.0:
@@ -96,7 +96,7 @@ def _dispersed(
     kind = "water" if worst.vs == 0.0 else "rock"
     return (
         f"{text}, with {worst.points_per_wavelength:.2g} points per wavelength in the {kind} of "
-        f"{worst.slowest:.5g} m/s at {highest_frequency(setup):.4g} Hz, and all causes together "
+        f"{worst.slowest:.5g} m/s at {setup.highest_frequency:.4g} Hz, and all causes together "
         f"by {percent(expected.error)}; {_remedy(setup, expected)}"
     )
 
@@ -106,7 +106,7 @@ def _remedy(setup: Discretization, expected: Expected) -> str:
     wanted, named = setup.scenario.grid.accuracy, []
     spacing, left = _finer(setup, expected)
     if spacing < max(setup.waves.spacing):
-        frequency, order = dominant_frequency(setup), setup.stencil.order
+        frequency, order = setup.dominant_frequency, setup.stencil.order
         lower = _below(spacing / max(setup.waves.spacing) * frequency)
         higher = ", with a higher grid.order a larger one," if _disperses(expected, order) else ""
         named.append(

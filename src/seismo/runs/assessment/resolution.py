@@ -19,9 +19,7 @@ from typing import Any
 
 import numpy as np
 
-from seismo.acquisition import wavelets
 from seismo.grid.dispersion import Operator
-from seismo.grid.grid import AXES
 from seismo.model.media import RepresentativeMedium
 from seismo.solver.discretization import Discretization
 
@@ -43,31 +41,9 @@ class LayerResolution(RepresentativeMedium):
         return asdict(self)
 
 
-def highest_frequency(setup: Discretization) -> float:
-    """Return the frequency in Hz above which all sources radiate less than 1 % of their peak."""
-    base = setup.scenario.base
-    found = []
-    for source in setup.scenario.sources:
-        # Where the wavelet is the moment itself, its rate is what radiates.
-        rate = getattr(source, "time_function", "moment_rate") == "moment"
-        found.append(wavelets.maximum_frequency(source.wavelet, base, rate=rate))
-    return max(found)
-
-
-def dominant_frequency(setup: Discretization) -> float:
-    """Return the lowest of the sources' dominant frequencies in Hz."""
-    base = setup.scenario.base
-    return min(wavelets.dominant_frequency(s.wavelet, base) for s in setup.scenario.sources)
-
-
-def coarsest_spacing(setup: Discretization) -> float:
-    """Return the largest spacing in m."""
-    return max(setup.grid.spacing[AXES.index(a)] for a in setup.grid.axes)
-
-
 def phase_error(setup: Discretization, velocity: float, frequency: float) -> float:
     """Return the error in % of the phase velocity of a wave of that velocity in m/s."""
-    points = velocity / (frequency * coarsest_spacing(setup))
+    points = velocity / (frequency * setup.coarsest_spacing)
     dimensions = setup.grid.dimensions
     # On the diagonal every axis sees the projected wavelength.
     errors = [_error(setup, p, velocity, frequency) for p in (points, points * dimensions**0.5)]
@@ -86,7 +62,7 @@ def _error(setup: Discretization, points: float, velocity: float, frequency: flo
 
 def layers_of(setup: Discretization, frequency: float) -> list[LayerResolution]:
     """List the media of the earth and how the grid carries them (`seismo.model.media`)."""
-    spacing = coarsest_spacing(setup)
+    spacing = setup.coarsest_spacing
     return [
         LayerResolution(
             **asdict(passage.medium),

@@ -15,16 +15,16 @@ from functools import lru_cache
 
 import numpy as np
 
-from seismo.equations.fluid_solid_contact import Contact, all_contacts, find_contacts
+from seismo.equations.fluid_solid_contact import Contact, all_contacts, separate_contacts
 from seismo.equations.fluid_solid_operators import contact_operators, vibrations
 from seismo.errors import SeismoError
 from seismo.runs.assessment.accuracy import percent
 from seismo.runs.assessment.near_contacts import DIFFERENTIATED
 from seismo.runs.assessment.remedy import of_spacing
-from seismo.runs.assessment.resolution import dominant_frequency, highest_frequency
 from seismo.runs.assessment.thin_solids import thin_solid_lines
 from seismo.runs.assessment.timing_checks import Lines
-from seismo.solver.discretization import Discretization, make_grid
+from seismo.solver.discretization import Discretization
+from seismo.solver.grid_layout import make_grid
 from seismo.solver.one_sided_reading import ON_CONTACT
 
 LEAST_ROWS = 3.0  # in a wave that a grid carries
@@ -81,7 +81,7 @@ def sea_bed(setup: Discretization) -> Lines:
     if setup.scenario.averaging == "point":
         return
     kept = {contact.row: contact for contact in setup.contacts}
-    for contact in all_contacts(setup.earth, setup.grid):
+    for contact in setup.interfaces:
         contact = kept.get(contact.row, contact)
         z = f"{setup.grid.coordinate('z', contact.place):.6g} m"
         yield from _waves(setup, contact, contact.row in kept, z)
@@ -91,7 +91,7 @@ def sea_bed(setup: Discretization) -> Lines:
 
 def _waves(setup: Discretization, contact: Contact, kept: bool, z: str) -> Lines:
     spacing = setup.grid.spacing[2]
-    wavelength = scholte_velocity(contact) / highest_frequency(setup) / spacing
+    wavelength = scholte_velocity(contact) / setup.highest_frequency / spacing
     where = f"model: the contact of fluid and solid at z = {z}"
     if not contact.closed:
         how = "rows of lower accuracy" if kept else "averages of the cell it cuts"
@@ -119,7 +119,6 @@ def _waves(setup: Discretization, contact: Contact, kept: bool, z: str) -> Lines
 
 def _room(setup: Discretization, contact: Contact) -> str:
     """Name the spacing with which a contact has room for one-sided differences."""
-    surface = setup.closure.rows if setup.closure else 0
     place, spacing = setup.grid.coordinate("z", contact.place), setup.grid.spacing[2]
     for number in range(1, _FINER_GRIDS + 1):
         factor = _FINER**number
@@ -127,7 +126,8 @@ def _room(setup: Discretization, contact: Contact) -> str:
             grid = make_grid(of_spacing(setup, factor))
         except SeismoError:
             break
-        found = find_contacts(setup.earth, grid, setup.stencil.order // 2, surface)
+        interfaces = all_contacts(setup.earth, grid)
+        found = separate_contacts(interfaces, grid, setup.stencil.order // 2, setup.closed_rows)
         near = [
             one for one in found if abs(grid.coordinate("z", one.place) - place) < 0.1 * spacing
         ]
@@ -157,7 +157,7 @@ def _felt(setup: Discretization, contact: Contact) -> bool:
 
     acting = away([source.position[2] for shot in setup.shots for source in shot.sources])
     reading = away([depth for group in setup.groups for depth in group.positions[:, 2]])
-    return bool(dominant_frequency(setup) / c * (acting + reading) < 1.0)
+    return bool(setup.dominant_frequency / c * (acting + reading) < 1.0)
 
 
 def scholte_trace_error(setup: Discretization, contact: Contact) -> tuple[float, float]:

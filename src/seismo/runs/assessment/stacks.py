@@ -23,33 +23,7 @@ from seismo.model.layered import DepthProfile
 from seismo.runs.assessment.scattering import ContactStack, DiscreteStack
 from seismo.solver.discretization import Discretization
 
-_SAMPLES = 8  # per cell
-_JUMP = 0.02  # relative change within a sample that counts as a contact
-_BISECTIONS = 30
 _MOST = 12  # contacts in a stack
-
-
-def contact_depths(setup: Discretization) -> np.ndarray:
-    """Return the depths (n) in m where a medium ends suddenly, from the top."""
-    earth, grid = setup.earth, setup.grid
-    first, last = grid.low[2], grid.points[2] - 1 - grid.high[2]
-    z = grid.coordinate("z", np.arange(first, last, 1.0 / _SAMPLES) + 1.0 / (3 * _SAMPLES))
-    values = _values(earth, z)
-    change = np.abs(np.diff(values, axis=1)) / np.maximum(values[:, 1:], values[:, :-1]).clip(1e-9)
-    jumps = np.flatnonzero((change > _JUMP).any(axis=0))
-    low, high = z[jumps], z[jumps + 1]
-    above = values[:, jumps]
-    for _ in range(_BISECTIONS):
-        middle = 0.5 * (low + high)
-        found = _values(earth, middle)
-        nearer = (np.abs(found - above) <= 0.5 * np.abs(values[:, jumps + 1] - above)).all(axis=0)
-        low, high = np.where(nearer, middle, low), np.where(nearer, high, middle)
-    return 0.5 * (low + high)
-
-
-def _values(earth: Earth, z: np.ndarray) -> np.ndarray:
-    found = earth.sample(z, None)
-    return np.array([found[name] for name in earth.needs])
 
 
 def stacks(setup: Discretization) -> list[tuple[float, ContactStack]]:
@@ -59,7 +33,7 @@ def stacks(setup: Discretization) -> list[tuple[float, ContactStack]]:
     """
     if EQUATIONS[setup.scenario.physics].layered is None:
         return []
-    depths, spacing = contact_depths(setup), setup.grid.spacing[2]
+    depths, spacing = setup.contact_depths, setup.grid.spacing[2]
     reach = 2 * len(setup.stencil.first) * spacing
     top, closure = setup.grid.origin[2], setup.closure if setup.physics.fluid_meets_solid else None
     under = top + closure.rows * spacing + reach if closure else -np.inf

@@ -25,7 +25,6 @@ import numpy as np
 from seismo.equations.fluid_solid_closure import closed_rows
 from seismo.equations.fluid_solid_contact import Contact
 from seismo.runs.assessment.near_contacts import DIFFERENTIATED
-from seismo.runs.assessment.stacks import contact_depths
 from seismo.runs.assessment.timing_checks import Lines
 from seismo.solver.discretization import Discretization
 
@@ -50,7 +49,7 @@ def thin_solids(setup: Discretization) -> list[ThinSolid]:
     """List the solid layers on fluids that have fewer cells than these have closed rows."""
     if not setup.contacts:
         return []
-    places = setup.grid.index("z", contact_depths(setup))
+    places = setup.grid.index("z", setup.contact_depths)
     rows, found = closed_rows(len(setup.stencil.first)), []
     for contact in setup.contacts:
         cells = (contact.place - places) if contact.solid_above else (places - contact.place)

@@ -10,7 +10,6 @@ from seismo.acquisition import wavelets
 from seismo.acquisition.point_source import PointSource
 from seismo.grid.grid import AXES
 from seismo.grid.time_step import common_interval, kinder_interval
-from seismo.runs.assessment.resolution import dominant_frequency, highest_frequency
 from seismo.scenario.units import with_unit
 from seismo.solver.discretization import Discretization
 
@@ -103,7 +102,7 @@ def _long_gone(setup: Discretization) -> Lines:
 
 
 def _cut_source(setup: Discretization) -> Lines:
-    duration, period = setup.scenario.time.duration, 1.0 / dominant_frequency(setup)
+    duration, period = setup.scenario.time.duration, 1.0 / setup.dominant_frequency
     for source in setup.shots[0].sources:
         if source.end > duration * (1.0 + 1e-9):
             yield (
@@ -168,7 +167,7 @@ def _together(names: dict[float, str]) -> str:
 
 
 def _sampling(setup: Discretization) -> Lines:
-    highest = highest_frequency(setup)
+    highest = setup.highest_frequency
     for group in setup.groups:
         if group.interval and 0.4 / group.interval < highest:
             yield (

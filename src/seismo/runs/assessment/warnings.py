@@ -15,7 +15,7 @@ from seismo.grid.grid import AXES
 from seismo.grid.interpolation import ON_GRID
 from seismo.grid.surface_closure import MOMENT_ROWS
 from seismo.model.bodies import Body
-from seismo.runs.assessment.accuracy import FACES, Expected
+from seismo.runs.assessment.accuracy import Expected
 from seismo.runs.assessment.coverage_checks import otherwise, uncovered
 from seismo.runs.assessment.geography import depths, directions
 from seismo.runs.assessment.moment_checks import MOMENTS
@@ -24,15 +24,12 @@ from seismo.runs.assessment.odd_media import ODD_MEDIA
 from seismo.runs.assessment.remedy import inaccurate, uncarried
 from seismo.runs.assessment.resolution import (
     LayerResolution,
-    coarsest_spacing,
-    dominant_frequency,
-    highest_frequency,
 )
 from seismo.runs.assessment.sea_bed import sea_bed
 from seismo.runs.assessment.timing_checks import TIMING, Lines
 from seismo.scenario.grid import MOST_LAYER_POINTS
-from seismo.solver.discretization import Discretization, maps_of
-from seismo.solver.field_sampling import make_slice
+from seismo.solver.discretization import Discretization
+from seismo.solver.grid_layout import FACES
 
 LEAST_POINTS = 3.0  # a wave of fewer points per wavelength is noise on any grid
 MOST_LOST = 3e-5  # of the energy: what rings then is half a percent of the waves (rms)
@@ -53,8 +50,8 @@ def cautions(setup: Discretization, layers: list[LayerResolution], expected: Exp
 def _beyond(setup: Discretization, layers: list[LayerResolution]) -> Lines:
     """A spectrum that falls slowly reaches frequencies that the grid does not carry."""
     slowest = min(layer.slowest for layer in layers)
-    carried = slowest / (LEAST_POINTS * coarsest_spacing(setup))
-    if carried < highest_frequency(setup):
+    carried = slowest / (LEAST_POINTS * setup.coarsest_spacing)
+    if carried < setup.highest_frequency:
         return  # `inaccurate` has said so
     for source in setup.shots[0].sources:
         lost = wavelets.energy_above(source.wavelet, carried, derivatives_of(source), source.base)
@@ -83,9 +80,10 @@ def _ends(setup: Discretization) -> Lines:
 def _moved(setup: Discretization) -> Lines:
     """A plane between nodes becomes that of the nearest ones."""
     moved: dict[tuple[str, float, float], list[str]] = {}
-    for key in ("snapshots", "maps"):
-        for entry in getattr(setup.scenario.output, key):
-            for axis, taken in make_slice(entry, setup.grid).plane.items():
+    made = {"snapshots": [s.cut for s in setup.series], "maps": [m.cut for m in setup.maps]}
+    for key, cuts in made.items():
+        for entry, cut in zip(getattr(setup.scenario.output, key), cuts, strict=True):
+            for axis, taken in cut.plane.items():
                 given = getattr(entry.plane, axis)
                 if abs(given - taken) > 1e-6 * setup.grid.spacing[AXES.index(axis)]:
                     moved.setdefault((axis, given, taken), []).append(f"output.{key} {entry.name}")
@@ -164,7 +162,7 @@ def _flat(setup: Discretization) -> Lines:
 
 def _close_receivers(setup: Discretization) -> Lines:
     axes = [AXES.index(a) for a in setup.grid.axes]
-    least = CLOSE_POINTS * coarsest_spacing(setup)
+    least = CLOSE_POINTS * setup.coarsest_spacing
     for group in setup.groups:
         close = 0
         for shot in setup.shots:
@@ -202,7 +200,7 @@ def _above_sources(setup: Discretization) -> Lines:
             continue
         shallow.setdefault(said, []).append(source.position)
     across = [AXES.index(a) for a in setup.grid.axes if a != "z"]
-    least = ABOVE_POINTS * coarsest_spacing(setup)
+    least = ABOVE_POINTS * setup.coarsest_spacing
     for group in setup.groups:
         on_top = group.positions[setup.grid.index("z", group.positions[:, 2]) < 1.0][:, across]
         for said, positions in shallow.items():
@@ -221,7 +219,7 @@ def _differentiated(setup: Discretization) -> Lines:
     Measured at 7 and 10 points per shortest wavelength: rotation errs by up to 4.9 and 1.2 %,
     divergence by up to 2 and 1 % of the largest strain; on the surface both by 0.75 and 0.1 %.
     """
-    rows = setup.closure.rows if setup.closure else 0
+    rows = setup.closed_rows
     for group in setup.groups:
         row = setup.grid.index("z", group.positions[:, 2])
         near = int(((row > ON_GRID) & (row < rows)).sum())
@@ -236,9 +234,9 @@ def _differentiated(setup: Discretization) -> Lines:
 
 def _close_maps(setup: Discretization) -> Lines:
     """Name maps that a source lies on, or just below: their peaks are wrong next to it."""
-    least = CLOSE_POINTS * coarsest_spacing(setup)
+    least = CLOSE_POINTS * setup.coarsest_spacing
     sources = {s.position: s for shot in setup.shots for s in shot.sources}
-    for one in maps_of(setup):
+    for one in setup.maps:
         places = dict(one.cut.axes) | {
             a: np.array([v]) for a, v in one.cut.plane.items() if a in setup.grid.axes
         }
@@ -293,7 +291,7 @@ def _layer_strength(setup: Discretization) -> Lines:
         return
     spacing = min(setup.grid.spacing[AXES.index(a)] for a in axes)
     thickness = boundaries.layer.points * spacing
-    longest = setup.fastest / dominant_frequency(setup)
+    longest = setup.fastest / setup.dominant_frequency
     if boundaries.layer.points < 10 or thickness < 0.1 * longest:
         points = min(MOST_LAYER_POINTS, max(10, math.ceil(0.1 * longest / spacing)))
         yield (

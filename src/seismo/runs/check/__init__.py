@@ -13,7 +13,7 @@ from seismo.output.results import results_target
 from seismo.runs.assessment import assess
 from seismo.runs.assessment.accuracy import Expected
 from seismo.runs.assessment.remedy import points_needed, uncarried
-from seismo.runs.assessment.resolution import LayerResolution, dominant_frequency
+from seismo.runs.assessment.resolution import LayerResolution
 from seismo.runs.resources import speed
 from seismo.runs.resources.demands import (
     HypotheticalRanks,
@@ -194,7 +194,7 @@ def make_plan(
     together = setup.grid.size * setup.batch / step_seconds(setup, backend, rate, division)
     refusals = _room(setup, needs, memory.checkpoints)
     return Plan(
-        setup, assessment.f_max, dominant_frequency(setup), layers,
+        setup, assessment.f_max, setup.dominant_frequency, layers,
         points_needed(setup, layers), assessment.expected, memory, needs, output,
         backend.describe()["device"], division, sharing, together,
         speed.seconds(setup, together, backend), speed.map_seconds(setup, backend),

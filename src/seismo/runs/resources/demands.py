@@ -6,7 +6,7 @@ prepares them, and takes what is fetched. Elsewhere everything is the host's.
 
 from __future__ import annotations
 
-from dataclasses import asdict, dataclass, replace
+from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
 
@@ -20,7 +20,8 @@ from seismo.errors import InsufficientMemoryError, StorageError
 from seismo.output.partial_files import run_folder
 from seismo.runs.resources.memory import PYTHON_BYTES, Memory, memory_of, output_of
 from seismo.scenario.units import with_unit
-from seismo.solver.discretization import Discretization, discretize, evenly, make_grid
+from seismo.solver.discretization import Discretization, discretize, evenly
+from seismo.solver.grid_layout import make_grid
 
 HOST = "this machine"
 KERNEL_BYTES = 384 * 2**20  # code, graphs and lists of blocks, beside the arrays
@@ -151,7 +152,7 @@ def fitted(
     if survey is None or survey.batch != "auto" or most == 1:
         return setup
     needs = [
-        demands(memory_of(replace(setup, batch=n), backend), backend, ranks)
+        demands(memory_of(setup.sharing(n, setup.grids), backend), backend, ranks)
         for n in (setup.grids, most * setup.grids)
     ]
     fitting = most
@@ -159,7 +160,7 @@ def fitted(
         each = max(1, (all_of_them.need - one.need) // (most - 1))
         if one.have is not None:
             fitting = min(fitting, 1 + max(0, one.have - one.need) // each)
-    return replace(setup, batch=evenly(len(setup.shots), fitting, setup.grids))
+    return setup.sharing(evenly(len(setup.shots), fitting, setup.grids), setup.grids)
 
 
 def refuse_what_does_not_fit(

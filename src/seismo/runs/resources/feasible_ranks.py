@@ -19,7 +19,7 @@ from seismo.grid.decomposition import decompose
 from seismo.grid.grid import Grid
 from seismo.runs.resources.placement import grids_of
 from seismo.solver.accuracy import AUTO_ORDERS
-from seismo.solver.discretization import halo_of, image_faces, make_grid
+from seismo.solver.grid_layout import halo_of, image_faces, make_grid
 
 
 class FeasibleRanks:

@@ -18,14 +18,11 @@ from seismo.backends.base import Backend
 from seismo.backends.cpu.vector_code import LANE_BYTES
 from seismo.output.checkpoint import KEPT
 from seismo.output.pipeline import packing_bytes, ring_bytes
-from seismo.output.snapshots import Series, make_series
-from seismo.solver import cpml
 from seismo.solver.channels import channel_points
-from seismo.solver.discretization import Discretization, image_faces, maps_of
+from seismo.solver.discretization import Discretization
 from seismo.solver.fields import Fields
-from seismo.solver.point_weights import PointInterpolation
 from seismo.solver.stages import LayerMemory
-from seismo.solver.subdomain import subdomains, surroundings_of
+from seismo.solver.subdomain import subdomains
 
 PYTHON_BYTES = 400 * 2**20  # the interpreter, its packages, and compiling the kernels
 WORK_BYTES = 12 * 2**20  # averaging, packing of chunks and finishing of traces work in blocks
@@ -157,14 +154,14 @@ def memory_of(setup: Discretization, backend: Backend | None = None) -> Memory:
     node_bytes = 8 * setup.grid.size * grids
     averaged = 0 if setup.earth.layered else (len(physics.medium) + len(sizes)) * node_bytes
     wavefield = fields.bytes * grids
-    images = wavefield if image_faces(scenario, setup.grid, physics) else 0
+    images = wavefield if setup.image_faces else 0
     recording, output = recorder + points * PREPARED_POINT_BYTES, output_of(setup)
     return Memory(
         wavefield=wavefield,
         model=model,
         layers=_layers(setup, subdomain, backend) * grids,
         recorder=recorder + points * POINT_BYTES,
-        maps=sum(fields.item * m.numbers() * m.cut.points for m in maps_of(setup)) * setup.batch,
+        maps=sum(fields.item * m.numbers() * m.cut.points for m in setup.maps) * setup.batch,
         snapshots=sum(4 * n for n in _frames(setup)),
         ring=2 * ring_of(setup),
         blocks=WORK_BYTES + SENT * recorder + packing_bytes(output.total - output.model),
@@ -177,8 +174,7 @@ def memory_of(setup: Discretization, backend: Backend | None = None) -> Memory:
 
 def _layers(setup: Discretization, subdomain: Any, backend: Backend | None) -> int:
     counting: Any = _Counting(setup.scenario.precision, backend)
-    closed = setup.closure.rows if setup.closure else 0
-    regions = cpml.regions(setup.grid, counting.lane_width, closed, setup.reach)
+    regions = setup.row_groups(counting.lane_width)
     owners: dict[str, Any] = {}
     for stage in setup.physics.stages:
         owners.setdefault(stage.shares or stage.name, stage)
@@ -190,18 +186,15 @@ def _layers(setup: Discretization, subdomain: Any, backend: Backend | None) -> i
 def _recorder(setup: Discretization, item: int) -> tuple[int, int]:
     """Return the bytes of the record and the number of points it reads."""
     channels = points = 0
-    around = surroundings_of(setup)
     for group in setup.groups:
         bases = {(b, c) for _, b, c in group.components(setup.physics).values()}
         channels += len(bases) * len(group.positions)
-        points += sum(_points(setup, around, group, *base) for base in bases)
-    steps = setup.clock.steps + setup.extra_steps
-    return channels * steps * item * setup.batch, points * setup.batch
+        points += sum(_points(setup, group, *base) for base in bases)
+    return channels * setup.total_steps * item * setup.batch, points * setup.batch
 
 
 def _points(
     setup: Discretization,
-    around: PointInterpolation,
     group: ReceiverGroup,
     base: str,
     component: str,
@@ -212,20 +205,14 @@ def _points(
     found = sum(
         points.weights.size
         for position in chosen
-        for points in channel_points(around, terms, position, setup.stencil).values()
+        for points in channel_points(setup.interpolation, terms, position, setup.stencil).values()
     )
     return found * len(group.positions) // len(chosen)
 
 
-def series_of(setup: Discretization) -> list[Series]:
-    """Return the snapshot series of a run."""
-    entries = setup.scenario.output.snapshots
-    return [make_series(s, setup.grid, setup.physics, setup.clock) for s in entries]
-
-
 def _frames(setup: Discretization) -> list[int]:
     """List the points of a frame of every component, of the shots that advance together."""
-    return [s.cut.points * setup.batch for s in series_of(setup) for _ in s.components]
+    return [s.cut.points * setup.batch for s in setup.series for _ in s.components]
 
 
 def ring_of(setup: Discretization) -> int:
@@ -239,8 +226,8 @@ def output_of(setup: Discretization) -> OutputSize:
     for group in setup.groups:
         samples = setup.clock.steps // setup.clock.steps_between(group.interval) + 1
         traces += 4 * samples * len(group.positions) * len(group.components(setup.physics))
-    snapshots = sum(4 * s.cut.points * len(s.steps) * len(s.components) for s in series_of(setup))
-    maps = sum(4 * m.cut.points * len(m.quantities) for m in maps_of(setup))
+    snapshots = sum(4 * s.cut.points * len(s.steps) * len(s.components) for s in setup.series)
+    maps = sum(4 * m.cut.points * len(m.quantities) for m in setup.maps)
     model = 4 * setup.grid.extent.size * len(setup.earth.needs)
     shots = len(setup.shots)
     model *= setup.scenario.output.model

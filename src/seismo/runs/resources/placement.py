@@ -18,7 +18,7 @@ from __future__ import annotations
 
 import contextlib
 import math
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -34,7 +34,8 @@ from seismo.runs.resources import speed
 from seismo.runs.resources.demands import HypotheticalRanks, MemoryDemand, demands, fitted, prepared
 from seismo.runs.resources.memory import memory_of
 from seismo.scenario.units import with_unit
-from seismo.solver.discretization import Discretization, batched, make_grid
+from seismo.solver.discretization import Discretization, batched
+from seismo.solver.grid_layout import make_grid
 from seismo.solver.partition import Partition
 from seismo.solver.simulation import divide
 
@@ -158,7 +159,7 @@ def _on_grids(
 ) -> Discretization:
     """Let some grids stand side by side, with as many shots as fit if that is open."""
     if batch is not None:
-        return replace(setup, grids=grids, batch=batch)
+        return setup.sharing(batch, grids)
     return fitted(batched(setup, backend.batch_points, grids), backend, ranks)
 
 
@@ -233,7 +234,7 @@ def spared(setup: Discretization, backend: Backend, card: str) -> str:
     """
     here = speed.Ideal(backend.name, backend.describe())
     most = DOUBT * speed.seconds(setup, speed.points_per_second(setup, here), here)
-    at_once, there = replace(setup, batch=len(setup.shots)), speed.Ideal("gpu")
+    at_once, there = setup.sharing(len(setup.shots), setup.grids), speed.Ideal("gpu")
     if most > START + speed.seconds(at_once, math.inf, there):
         return ""
     return (

@@ -28,7 +28,7 @@ import numpy as np
 from seismo.backends.base import PML_COST
 from seismo.equations.registry import EQUATIONS, physics_for
 from seismo.grid.decomposition import cost
-from seismo.solver.discretization import Discretization, maps_of
+from seismo.solver.discretization import Discretization
 from seismo.solver.peak_maps import PeakMapSet
 
 MAP_NANOSECONDS: dict[str, dict[str, float]] = {
@@ -109,7 +109,7 @@ def map_seconds(setup: Discretization, backend: Machine) -> float:
     moving = 3.0 * np.dtype(setup.scenario.precision).itemsize / backend.bandwidth()
     once = sum(
         one.cut.points * count * max(moving, own.get(kind, 0.0) * 1e-9 / threads)
-        for one in maps_of(setup)
+        for one in setup.maps
         for kind, count in _passes(one).items()
     )
     return once * setup.clock.steps * len(setup.shots)
@@ -127,8 +127,7 @@ def _passes(one: PeakMapSet) -> Counter[str]:
 
 def seconds(setup: Discretization, speed: float, backend: Machine) -> float:
     """Estimate the time of stepping in s at a number of point updates a second."""
-    steps = setup.clock.steps + setup.extra_steps
     batches = -(-len(setup.shots) // setup.batch)
     launching = batches * STEP_SECONDS[backend.name]
-    stepping = steps * (setup.grid.size * len(setup.shots) / speed + launching)
+    stepping = setup.total_steps * (setup.grid.size * len(setup.shots) / speed + launching)
     return stepping + map_seconds(setup, backend)

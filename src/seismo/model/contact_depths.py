@@ -1,0 +1,34 @@
+"""Depths of the contacts in an earth that varies with depth only."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from seismo.grid.grid import Grid
+from seismo.model.earth import Earth
+
+_SAMPLES = 8  # per cell
+_JUMP = 0.02  # relative change within a sample that counts as a contact
+_BISECTIONS = 30
+
+
+def contact_depths(earth: Earth, grid: Grid) -> np.ndarray:
+    """Return the depths (n) in m where a medium ends suddenly, from the top."""
+    first, last = grid.low[2], grid.points[2] - 1 - grid.high[2]
+    z = grid.coordinate("z", np.arange(first, last, 1.0 / _SAMPLES) + 1.0 / (3 * _SAMPLES))
+    values = _values(earth, z)
+    change = np.abs(np.diff(values, axis=1)) / np.maximum(values[:, 1:], values[:, :-1]).clip(1e-9)
+    jumps = np.flatnonzero((change > _JUMP).any(axis=0))
+    low, high = z[jumps], z[jumps + 1]
+    above = values[:, jumps]
+    for _ in range(_BISECTIONS):
+        middle = 0.5 * (low + high)
+        found = _values(earth, middle)
+        nearer = (np.abs(found - above) <= 0.5 * np.abs(values[:, jumps + 1] - above)).all(axis=0)
+        low, high = np.where(nearer, middle, low), np.where(nearer, high, middle)
+    return 0.5 * (low + high)
+
+
+def _values(earth: Earth, z: np.ndarray) -> np.ndarray:
+    found = earth.sample(z, None)
+    return np.array([found[name] for name in earth.needs])

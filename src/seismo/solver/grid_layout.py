@@ -1,0 +1,49 @@
+"""Grid, halo and image faces, which follow from a scenario before its model is read."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from seismo.equations.table import Physics
+from seismo.grid.grid import AXES, Grid, triple
+from seismo.solver.boundary_images import Face
+
+FACES = {"x": ("x_min", "x_max"), "y": ("y_min", "y_max"), "z": ("top", "bottom")}
+
+
+def make_grid(scenario: Any) -> Grid:
+    """Lay out the grid of a scenario, absorbing layers included."""
+    spec, faces = scenario.grid, scenario.boundaries
+    axes = "xyz" if scenario.dimensions == 3 else "xz"
+    points, low, high = [1, 1, 1], [0, 0, 0], [0, 0, 0]
+    for axis, (first, last) in FACES.items():
+        if axis not in axes:
+            continue
+        a = AXES.index(axis)
+        width = faces.layer.points
+        low[a] = width if getattr(faces, first) == "absorbing" else 0
+        high[a] = width if getattr(faces, last) == "absorbing" else 0
+        cells = round(getattr(spec.extent, axis) / getattr(spec.spacing, axis))
+        # A periodic axis has its last node on its first.
+        inner = cells if getattr(faces, first) == "periodic" else cells + 1
+        points[a] = inner + low[a] + high[a]
+    spacing = (spec.spacing.x, spec.spacing.y or 1.0, spec.spacing.z)
+    origin = (spec.origin.x, spec.origin.y, spec.origin.z)
+    return Grid(axes, triple(points), spacing, origin, triple(low), triple(high))
+
+
+def halo_of(order: int) -> int:
+    """Return the points that parts of the grid hold of their neighbours."""
+    return max(2, order // 2)
+
+
+def image_faces(scenario: Any, grid: Grid, physics: Physics) -> list[Face]:
+    """List the faces whose outside is an image of the inside."""
+    found = []
+    for axis, (first, last) in FACES.items():
+        for name, high in ((first, False), (last, True)):
+            kind = getattr(scenario.boundaries, name)
+            closed = kind == "free_surface" and physics.closes_surface
+            if axis in grid.axes and kind != "absorbing" and not closed:
+                found.append(Face(axis, high, kind))
+    return found

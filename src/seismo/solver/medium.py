@@ -1,0 +1,75 @@
+"""The earth of a run and its statistics, from one pass over the nodes of the grid."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from itertools import pairwise
+from typing import Any
+
+import numpy as np
+
+from seismo.equations.fluid_solid_contact import Contact
+from seismo.equations.table import Physics
+from seismo.errors import ModelError, ScenarioError
+from seismo.grid.grid import AXES, Grid
+from seismo.model import Earth, Extremes, build_earth, cell_average, extremes_of, plain_planes
+from seismo.model.media import MediaSample
+
+EVEN_RUN = 8  # planes of even medium that are worth launches of their own
+
+
+def even_planes(
+    scenario: Any,
+    physics: Physics,
+    grid: Grid,
+    earth: Earth,
+    extremes: Extremes,
+    contacts: Sequence[Contact],
+) -> dict[str, np.ndarray]:
+    """Return which planes are even for each stage that asks; short runs do not pay."""
+    z, x = (_nodes(grid, a) for a in "zx")
+    y = _nodes(grid, "y") if grid.dimensions == 3 else None
+    spacing = dict(zip(AXES, grid.spacing, strict=True))
+    found = {}
+    for stage, rule in [(s, s.even) for s in physics.stages if s.even]:
+        if earth.layered:
+            column = cell_average(
+                earth, z, y if y is None else y[:1], x[:1], spacing, (*physics.medium, *rule.asks),
+                scenario.averaging, dtype=np.float64,
+            )  # fmt: skip
+            even = rule.where(column).reshape(-1)
+        elif rule.everywhere(extremes):
+            even = np.ones(z.size, bool)
+        else:
+            even = plain_planes(earth, z, y, x, spacing, scenario.averaging, rule.of_density)
+        if rule.of_density:
+            even[:-1] &= even[1:].copy()
+        else:
+            even[[contact.row for contact in contacts]] = False
+        found[stage.name] = even
+        ends = [0, *(np.flatnonzero(np.diff(even)) + 1), even.size]
+        for first, last in pairwise(ends):
+            even[first:last] &= last - first >= EVEN_RUN
+    return found
+
+
+def read_earth(scenario: Any, grid: Grid, physics: Physics) -> tuple[Earth, Extremes, MediaSample]:
+    """Return the earth, its extremes on the grid and its media, from one pass over the nodes."""
+    y_limits = grid.limits("y") if grid.dimensions == 3 else None
+    clamp = (grid.limits("z"), y_limits, grid.limits("x"))
+    spacing = {a: grid.spacing[AXES.index(a)] for a in grid.axes}
+    z, y, x = (_nodes(grid, a) for a in "zyx")
+    y_nodes = y if grid.dimensions == 3 else None
+    cells = scenario.averaging == "effective"
+    try:
+        earth = build_earth(scenario.model, scenario.base, physics.needs, clamp, spacing)
+        sample = MediaSample(earth, grid)
+        return earth, extremes_of(earth, z, y_nodes, x, spacing, cells, sample.take), sample
+    except ModelError as error:
+        placed = [scenario.mistake(*e.key, problem=e.problem) for e in (error, *error.others)]
+        kind = ScenarioError if error.others else ModelError
+        raise kind(*(text for one in placed for text in one.messages)) from None
+
+
+def _nodes(grid: Grid, axis: str) -> np.ndarray:
+    return grid.coordinate(axis, np.arange(grid.points[AXES.index(axis)]))
