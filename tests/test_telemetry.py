@@ -1,7 +1,5 @@
 """What is sampled while a run steps: kept, thinned out evenly, drawn; and what a card tells."""
 
-from __future__ import annotations
-
 from types import SimpleNamespace
 
 import numpy as np
@@ -10,7 +8,7 @@ import pytest
 import seismo
 from seismo.backends.gpu.health import health_of
 from seismo.backends.reference import ReferenceBackend
-from seismo.equations import physics_for
+from seismo.equations.registry import physics_for
 from seismo.errors import ScenarioError
 from seismo.output.figures import KINDS, draw
 from seismo.runs import run_loop, telemetry
