@@ -4,8 +4,6 @@ PTX is the code that the driver's assembler turns into the card's own. How many 
 is not known here; which loads and stores there are, and in which precision it computes, is.
 """
 
-from __future__ import annotations
-
 import re
 from collections.abc import Callable
 from dataclasses import dataclass, field

@@ -1,7 +1,5 @@
 """Tests run on the CPU, whatever the machine has; `pytest -m gpu` shows them its GPUs."""
 
-from __future__ import annotations
-
 import os
 
 

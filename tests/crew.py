@@ -5,8 +5,6 @@ command   run the command line; `failing` or `dying` is the rank that does so af
           `stuck` ranks never leave MPI
 """
 
-from __future__ import annotations
-
 import json
 import os
 import signal

@@ -1,7 +1,5 @@
 """Scenarios whose sources and receivers stand on cuts, on corners of four parts, and in halos."""
 
-from __future__ import annotations
-
 from pathlib import Path
 
 import solver

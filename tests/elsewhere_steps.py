@@ -3,8 +3,6 @@
 Run by `test_equation_elsewhere.py`; the last line of the output holds the findings as JSON.
 """
 
-from __future__ import annotations
-
 import json
 import sys
 from pathlib import Path

@@ -1,7 +1,5 @@
 """Runs in a plane of flat layers, beside the exact solution of their own source."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 
 import numpy as np

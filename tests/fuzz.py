@@ -13,8 +13,6 @@ same in every run. Cases run in children of one process that has imported everyt
 `runs` and `caches` each in its own.
 """
 
-from __future__ import annotations
-
 import contextlib
 import copy
 import io

@@ -12,8 +12,6 @@ Spacing 1. Unknowns are the pressure, or vx at half points and vz at nodes. A me
 psi(n) = b psi(n-1) + a f(n) makes a stretched derivative (1/kappa + a / (1 - b exp(i w dt))) f.
 """
 
-from __future__ import annotations
-
 from dataclasses import dataclass, replace
 
 import numpy as np

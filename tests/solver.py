@@ -4,8 +4,6 @@ Nothing here names an equation: parameters, sources and quantities come from its
 equation added to the registry runs through every general test.
 """
 
-from __future__ import annotations
-
 from dataclasses import replace
 from pathlib import Path
 from typing import Any

@@ -5,8 +5,6 @@ spreading; the radial and the tangential motion are what a geophysicist expects 
 amplitude at every receiver is known in closed form.
 """
 
-from __future__ import annotations
-
 from pathlib import Path
 
 import numpy as np

@@ -4,8 +4,6 @@ Launches say what they touch as those of a card do, and are run in any order tha
 than a card's graph does: whoever has left something out of the order changes bits.
 """
 
-from __future__ import annotations
-
 import random
 
 import numpy as np

@@ -4,8 +4,6 @@ Exact solutions: pressure of a line source in a whole space (`seismo.exact.acous
 an elastic one (`seismo.exact.whole_space`). Predictions are to be right to a factor of three.
 """
 
-from __future__ import annotations
-
 import math
 
 import numpy as np

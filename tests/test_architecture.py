@@ -7,8 +7,6 @@ module imports from its own folder or those above it. The limits on length are g
 a theory.
 """
 
-from __future__ import annotations
-
 import ast
 import re
 import sys

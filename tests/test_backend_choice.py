@@ -4,8 +4,6 @@ Nothing here needs a GPU: what a machine has is a plain record (`GpuEnvironment`
 stand-in.
 """
 
-from __future__ import annotations
-
 import re
 import subprocess
 import sys

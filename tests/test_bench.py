@@ -3,8 +3,6 @@
 Expected numbers are products worked out by hand from the definitions in `seismo.runs.bench`.
 """
 
-from __future__ import annotations
-
 import io
 import itertools
 import json

@@ -4,8 +4,6 @@ Whatever happens to a file, either it gives back the very numbers that were writ
 damaged; there is no third.
 """
 
-from __future__ import annotations
-
 import errno
 import json
 import os

@@ -1,7 +1,5 @@
 """The command line: what each command says, where it writes, and how it fails."""
 
-from __future__ import annotations
-
 import errno
 import json
 import os

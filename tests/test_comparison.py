@@ -1,7 +1,5 @@
 """`seismo compare`: identical, or how far apart; differences here are known beforehand."""
 
-from __future__ import annotations
-
 import shutil
 
 import h5py

@@ -1,7 +1,5 @@
 """Contacts of fluid and solid: the energy they conserve, and waves against the exact solution."""
 
-from __future__ import annotations
-
 import numpy as np
 import pytest
 

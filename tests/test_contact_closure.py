@@ -1,7 +1,5 @@
 """One-sided differences at contacts of fluid and solid: their theory, and reading beside them."""
 
-from __future__ import annotations
-
 import numpy as np
 import pytest
 

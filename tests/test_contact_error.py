@@ -4,8 +4,6 @@ Exact coefficients are those of `seismo.exact.interface`, exact traces those of 
 (`seismo.exact.layered_plane`). Predictions are to be right to a factor of three.
 """
 
-from __future__ import annotations
-
 import warnings
 from dataclasses import replace
 

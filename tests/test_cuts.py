@@ -3,8 +3,6 @@
 Every comparison is exact: nothing is computed but sums of two numbers and a rounding.
 """
 
-from __future__ import annotations
-
 from types import SimpleNamespace
 
 import numpy as np

@@ -4,8 +4,6 @@ What describes the data carries checksums of HDF5's, and so do the chunks that h
 none is the text (names of receivers, the scenario), which a flipped bit may change unseen.
 """
 
-from __future__ import annotations
-
 import json
 import random
 import shutil

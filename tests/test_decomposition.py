@@ -1,7 +1,5 @@
 """The grid cut into boxes: every point owned once, edges and core without gap or overlap."""
 
-from __future__ import annotations
-
 import itertools
 
 import numpy as np

@@ -4,8 +4,6 @@ They slow some processors down a hundred times, and change no digit that a seism
 they are stays the same for every way to lay the work out, so that the bits of a run do too.
 """
 
-from __future__ import annotations
-
 from platform import machine
 
 import numpy as np

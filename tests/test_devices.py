@@ -3,8 +3,6 @@
 Nothing here needs a GPU: what there is is a plain record.
 """
 
-from __future__ import annotations
-
 from types import SimpleNamespace
 
 from seismo.backends.device_list import report

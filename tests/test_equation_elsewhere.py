@@ -6,8 +6,6 @@ grid, NumPy and the compiler of the GPU's kernels in another process, which find
 user's would (`elsewhere_steps.py`), and compared with the exact pressure of such a fluid.
 """
 
-from __future__ import annotations
-
 import json
 import os
 import shutil

@@ -1,7 +1,5 @@
 """Planes of one rock a cell: where they are, what they keep, and that they change no answer."""
 
-from __future__ import annotations
-
 import dataclasses
 
 import numpy as np

@@ -1,7 +1,5 @@
 """Layered solutions against closed forms, other people's programs, reciprocity and symmetry."""
 
-from __future__ import annotations
-
 import numpy as np
 import pytest
 

@@ -1,7 +1,5 @@
 """The measures against ObsPy's tf_misfit and signals whose misfit is known."""
 
-from __future__ import annotations
-
 import numpy as np
 import pytest
 

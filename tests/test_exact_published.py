@@ -6,8 +6,6 @@ specfem2d_visco2d/, specfem3d_aki_richards/ (files as in those repositories' exa
 gzipped) and sw4_loh1/; without it these tests are skipped.
 """
 
-from __future__ import annotations
-
 import gzip
 import os
 from pathlib import Path

@@ -1,7 +1,5 @@
 """Interface coefficients, guided waves and the scheme's own dispersion against known answers."""
 
-from __future__ import annotations
-
 import numpy as np
 import pytest
 

@@ -1,7 +1,5 @@
 """Whole-space solutions against independent derivations: time domain, quadrature, the equations."""
 
-from __future__ import annotations
-
 import numpy as np
 import pytest
 

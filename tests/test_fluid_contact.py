@@ -4,8 +4,6 @@ Along a contact inverse densities add up, across it densities do (Schoenberg & S
 averages are checked by hand, the waves against the wavenumber integrals of `seismo.exact`.
 """
 
-from __future__ import annotations
-
 from pathlib import Path
 from types import SimpleNamespace as Spec
 

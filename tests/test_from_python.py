@@ -1,7 +1,5 @@
 """What who runs from Python is told: warnings, and the plan that the command line prints."""
 
-from __future__ import annotations
-
 import copy
 import subprocess
 import sys

@@ -5,8 +5,6 @@ goes as far as a run does before its first array; exit code 70, a fault of the p
 not come.
 """
 
-from __future__ import annotations
-
 import random
 import subprocess
 import sys

@@ -1,7 +1,5 @@
 """The projection against geodesics (Karney 2013), which pyproj solves to nanometres."""
 
-from __future__ import annotations
-
 import re
 import sys
 from types import SimpleNamespace

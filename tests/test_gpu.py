@@ -6,8 +6,6 @@ add in another order differ by rounding, which grows with the square root of the
 waves after some thousand; the bar of 1e-4 is the promise of the README.
 """
 
-from __future__ import annotations
-
 import itertools
 import json
 import math

@@ -4,8 +4,6 @@ Each test builds its simulations with `solver.build`, whose default backend is r
 grid compiles its own kernels, so that this takes long with an empty cache.
 """
 
-from __future__ import annotations
-
 from typing import Any
 
 import pytest

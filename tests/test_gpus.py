@@ -4,8 +4,6 @@ Sources and receivers stand on cuts, on corners of four parts, and in the halos 
 card compiles the kernels of its own part, so that this takes minutes with an empty cache.
 """
 
-from __future__ import annotations
-
 from itertools import product
 
 import numpy as np

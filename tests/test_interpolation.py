@@ -1,7 +1,5 @@
 """Weights between grid points: exact where they claim it, accurate in the band, folded at faces."""
 
-from __future__ import annotations
-
 import numpy as np
 import pytest
 from hypothesis import given

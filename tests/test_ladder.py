@@ -5,8 +5,6 @@ Nothing here is about speed. Sides of a row differ by rounding in single precisi
 kernels of the ladder need a card (`test_gpu.py`).
 """
 
-from __future__ import annotations
-
 import ast
 import io
 import json

@@ -6,8 +6,6 @@ large grid is touched; `pytest -m gpu tests/test_large_grids.py` steps all of it
 139 GiB. What does not fit is refused before anything is allocated.
 """
 
-from __future__ import annotations
-
 import mmap
 import tracemalloc
 from typing import Any

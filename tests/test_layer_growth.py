@@ -4,8 +4,6 @@ A line with a layer at either end, all waves across it of one wavenumber: one st
 nothing grows if none of its eigenvalues exceeds 1 in modulus.
 """
 
-from __future__ import annotations
-
 from itertools import product
 
 import numpy as np

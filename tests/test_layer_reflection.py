@@ -1,7 +1,5 @@
 """What absorbing layers reflect on the grid, exactly, at any frequency and angle."""
 
-from __future__ import annotations
-
 import numpy as np
 import pytest
 

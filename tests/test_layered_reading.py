@@ -1,7 +1,5 @@
 """Sources and receivers beside contacts of two solids, or of two fluids, that lie flat."""
 
-from __future__ import annotations
-
 from typing import get_args
 
 import numpy as np

@@ -4,8 +4,6 @@ The components of PGV are interpolated by polynomials, so that those are read ex
 are what single precision rounds.
 """
 
-from __future__ import annotations
-
 import copy
 from types import SimpleNamespace
 

@@ -1,7 +1,5 @@
 """Moment tensors against Aki & Richards (2002), box 4.4, and an entry of the GCMT catalogue."""
 
-from __future__ import annotations
-
 from types import SimpleNamespace
 
 import numpy as np

@@ -1,7 +1,5 @@
 """The earth model: what each part paints, in which order, and what is refused."""
 
-from __future__ import annotations
-
 from pathlib import Path
 from types import SimpleNamespace as Spec
 

@@ -1,7 +1,5 @@
 """Effective medium: the averages of Backus (1962) and Moczo et al. (2002), computed by hand."""
 
-from __future__ import annotations
-
 import tracemalloc
 from pathlib import Path
 from types import SimpleNamespace as Spec

@@ -1,7 +1,5 @@
 """Model files that end within the region are named, or fit it if read otherwise; others are not."""
 
-from __future__ import annotations
-
 import numpy as np
 import pytest
 

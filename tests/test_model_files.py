@@ -1,7 +1,5 @@
 """Gridded model files: one answer whatever the format and axis order; hostile files refused."""
 
-from __future__ import annotations
-
 import re
 from pathlib import Path
 from types import SimpleNamespace as Spec

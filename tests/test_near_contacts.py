@@ -1,7 +1,5 @@
 """What `check` says of sources and receivers beside contacts, against runs and exact solutions."""
 
-from __future__ import annotations
-
 import numpy as np
 import pytest
 

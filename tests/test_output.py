@@ -3,8 +3,6 @@
 Tolerances are zero: storage is lossless, so every comparison is exact.
 """
 
-from __future__ import annotations
-
 import json
 import os
 import subprocess

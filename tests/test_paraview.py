@@ -4,8 +4,6 @@ VTK's own reader opens the same files (`vtkXdmfReader`, VTK 9.7) and gives the s
 the XML is read by the rules of XDMF, so that the tests need no VTK.
 """
 
-from __future__ import annotations
-
 from xml.etree import ElementTree as Xml
 
 import h5py

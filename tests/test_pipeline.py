@@ -3,8 +3,6 @@
 Storage is lossless and the order fixed, so that every comparison is exact.
 """
 
-from __future__ import annotations
-
 import copy
 import json
 import threading

@@ -1,7 +1,5 @@
 """The plan of a run: phase errors against their formulas, memory against what a run takes."""
 
-from __future__ import annotations
-
 import copy
 import json
 import math

@@ -4,8 +4,6 @@ What can be computed is compared with the made-up wavefield's closed form; toler
 of float32 storage unless a test says otherwise.
 """
 
-from __future__ import annotations
-
 import errno
 import os
 import runpy

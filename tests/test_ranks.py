@@ -4,8 +4,6 @@ Ranks are started by mpiexec on this machine, more than it has cores. Sources an
 cuts, on corners of four parts, and in the halos beside them. Equality is to the last bit.
 """
 
-from __future__ import annotations
-
 import json
 import os
 import shutil

@@ -5,8 +5,6 @@ all their steps one by one. Every point is still updated by the same operations 
 The numbers of threads here are those that work is dealt to, whatever runs it.
 """
 
-from __future__ import annotations
-
 import os
 import subprocess
 import sys

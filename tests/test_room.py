@@ -3,8 +3,6 @@
 The device is a stand-in that says how much it has; nothing is run on it.
 """
 
-from __future__ import annotations
-
 import math
 import re
 

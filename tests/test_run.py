@@ -4,8 +4,6 @@ Grids are tiny: the physics has its own tests. Equality is exact wherever two wa
 numbers; the one tolerance, of velocity snapshots, is derived where it is used.
 """
 
-from __future__ import annotations
-
 import copy
 import gc
 import json

@@ -1,7 +1,5 @@
 """The scenario: read once, SI afterwards, written back equal; the same keys from Python."""
 
-from __future__ import annotations
-
 import copy
 import json
 import pickle

@@ -1,7 +1,5 @@
 """Every mistake is told with its line, key, value and remedy, and all of them at once."""
 
-from __future__ import annotations
-
 import re
 import time
 from pathlib import Path

@@ -4,8 +4,6 @@ Theory: YAML 1.2 core schema, less everything that is ambiguous (other truth val
 or hidden (tags, anchors, second documents). The limits are those the module states.
 """
 
-from __future__ import annotations
-
 import pytest
 import yaml
 from hypothesis import given, settings

@@ -1,7 +1,5 @@
 """The clock: the exact limit, steps that fit intervals, and what is refused."""
 
-from __future__ import annotations
-
 import math
 
 import numpy as np

@@ -4,8 +4,6 @@ The scenarios state facts (resolution, an earthquake's moment) in comments; wher
 from the numbers beside it, it is computed here again, to the rounding of the printed digits.
 """
 
-from __future__ import annotations
-
 import csv
 import math
 import re

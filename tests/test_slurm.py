@@ -3,8 +3,6 @@
 `.ci/slurm` sets one up on this machine, and runs these tests.
 """
 
-from __future__ import annotations
-
 import os
 import subprocess
 import sys

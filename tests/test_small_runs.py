@@ -3,8 +3,6 @@
 Nothing here needs a GPU: it is there by name, and nobody may open it.
 """
 
-from __future__ import annotations
-
 import re
 from dataclasses import replace
 

@@ -6,8 +6,6 @@ in single precision (pressure and rotation, which cancel). The bars are 20 times
 mask, layer or image that is wrong in one point differs by 1e-3 and more.
 """
 
-from __future__ import annotations
-
 import pytest
 
 import solver

@@ -7,8 +7,6 @@ points in the shortest wavelength (at 2.5 times the wavelet's frequency), order 
 about three times what was measured, so that a loss of accuracy shows long before the bar.
 """
 
-from __future__ import annotations
-
 import numpy as np
 import pytest
 

@@ -17,8 +17,6 @@ is the scheme's own, so that none of the error is of time. It is then only that 
 The formulas run on the NumPy backend here; `test_solver_backends` holds the lanes to it.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path

@@ -9,8 +9,6 @@ sin(omega dt / 2) instead of omega) the error left is that of the differences: o
 The formulas run on the NumPy backend here; `test_solver_backends` holds the lanes to it.
 """
 
-from __future__ import annotations
-
 import math
 
 import numpy as np

@@ -5,8 +5,6 @@ is known between its samples, so most bars are the design errors of the filters:
 interpolation to whole steps errs by (w dt / 2)^8, the anti-alias filter stops at -80 dB.
 """
 
-from __future__ import annotations
-
 import numpy as np
 import pytest
 

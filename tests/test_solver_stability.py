@@ -7,8 +7,6 @@ The energy of leapfrog (see `test_solver_conservation`) is positive below the li
 stays within a small factor, which at 0.99 of the limit is at most 1 / sqrt(1 - 0.99^2) = 7.
 """
 
-from __future__ import annotations
-
 import numpy as np
 import pytest
 

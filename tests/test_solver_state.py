@@ -4,8 +4,6 @@ Nothing is computed when arrays are copied, so equality is exact. Media differ f
 layers hold memory, and the second simulation has run before: what is missing in the state shows.
 """
 
-from __future__ import annotations
-
 import re
 
 import numpy as np

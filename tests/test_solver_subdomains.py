@@ -5,8 +5,6 @@ are added in the same order, and traces are sums of the same points: equality is
 Sources and receivers lie on the cuts, beside them and in the halos, where windows are shared.
 """
 
-from __future__ import annotations
-
 import contextlib
 import dataclasses
 

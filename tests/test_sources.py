@@ -1,7 +1,5 @@
 """Sources by themselves: the signal they drive a field with, and what no run can hold."""
 
-from __future__ import annotations
-
 from types import SimpleNamespace
 
 import numpy as np

@@ -1,7 +1,5 @@
 """Station lists: what they may hold, and how what they may not is named."""
 
-from __future__ import annotations
-
 from pathlib import Path
 
 import pytest

@@ -1,7 +1,5 @@
 """Difference coefficients and the free-surface closure against their defining equations."""
 
-from __future__ import annotations
-
 import math
 
 import numpy as np

@@ -1,7 +1,5 @@
 """The time step where light rock lies beside heavy rock."""
 
-from __future__ import annotations
-
 import numpy as np
 import pytest
 

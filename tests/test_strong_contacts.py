@@ -3,8 +3,6 @@
 Ten points per shortest wavelength, the contact on nodes and between them, the layers far away.
 """
 
-from __future__ import annotations
-
 import pytest
 
 import flat_layers

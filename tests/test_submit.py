@@ -1,7 +1,5 @@
 """Batch scripts: what profiles may say, and what becomes of it. `test_slurm.py` runs one."""
 
-from __future__ import annotations
-
 import os
 import signal
 import subprocess

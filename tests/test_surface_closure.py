@@ -1,7 +1,5 @@
 """Closures of the differences at a free surface, against their defining equations."""
 
-from __future__ import annotations
-
 import numpy as np
 import pytest
 

@@ -4,8 +4,6 @@ Sources next to the surface, and contacts just below it, are compared with a gri
 which reads vz on its surface from a quarter of the depth.
 """
 
-from __future__ import annotations
-
 import numpy as np
 import pytest
 

@@ -5,8 +5,6 @@ record does not hold; the bounds below leave a margin over both and stay far und
 leapfrog makes without the transform, which each test also measures.
 """
 
-from __future__ import annotations
-
 import tracemalloc
 
 import numpy as np

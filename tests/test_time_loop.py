@@ -1,7 +1,5 @@
 """The time loop halts where its schedules ask for it, and does what is due, in order."""
 
-from __future__ import annotations
-
 from types import SimpleNamespace
 
 import pytest

@@ -3,8 +3,6 @@
 The times are a function of the table here; what a card measures is in `benchmarks/`.
 """
 
-from __future__ import annotations
-
 import re
 from dataclasses import dataclass, replace
 

@@ -4,8 +4,6 @@ The expected numbers are the definitions of the units (SI brochure, 9th edition;
 equality is exact: the conversion rounds once, to the float nearest to the decimal product.
 """
 
-from __future__ import annotations
-
 import contextlib
 import math
 

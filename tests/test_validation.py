@@ -1,7 +1,5 @@
 """The runner of validation cases: what it records, and how it ends when a case fails."""
 
-from __future__ import annotations
-
 import json
 import re
 import subprocess

@@ -4,8 +4,6 @@
 the first look after it, and told that many looks later.
 """
 
-from __future__ import annotations
-
 import math
 from types import SimpleNamespace
 

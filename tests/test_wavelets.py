@@ -1,7 +1,5 @@
 """Wavelets against their definitions: peak, area, spectrum, onset and derivative."""
 
-from __future__ import annotations
-
 from pathlib import Path
 
 import numpy as np

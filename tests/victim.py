@@ -8,8 +8,6 @@ standard input: `scenario` (a file), `output`, and what shall happen.
     full: from this operation on the disk is full
 """
 
-from __future__ import annotations
-
 import errno
 import json
 import os
