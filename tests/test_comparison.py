@@ -9,7 +9,7 @@ import pytest
 import seismo
 from seismo.cli import main
 from seismo.output.compare import compare
-from test_survival import SHORT
+from test_resume import SHORT
 
 
 @pytest.fixture(scope="module")

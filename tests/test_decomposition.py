@@ -104,11 +104,11 @@ def test_places_of_other_cuts_hold_the_same_points(axes: str) -> None:
         for parts in ((1, 1), (3, 1), (2, 2 if axes == "xyz" else 1))
         for subdomain in every(decompose(whole, 4, parts, batch=2))
     )
-    wanted = first.place("field").block(code(first))
+    wanted = first.global_block("field").block(code(first))
     assert (wanted != -1).all()
     for other in others:
-        here, there = other.place("field").common(first.place("field"))
-        found = other.place("field").block(code(other))
+        here, there = other.global_block("field").common(first.global_block("field"))
+        found = other.global_block("field").block(code(other))
         assert found[here].size == found.size
         assert (found[here] == wanted[there]).all()
 

@@ -15,11 +15,11 @@ import pytest
 
 pytest.importorskip("numba_cuda", reason="the GPU's kernels need numba-cuda")
 
-import crew
+import mpi_worker
 import seismo
 import simulated_card
 import solver
-from cut_cases import HALOS, case
+from decomposition_cases import HALOS, case
 from seismo.backends import profiled
 from seismo.backends.communicator import SerialCommunicator
 from seismo.backends.device_threads import DeviceThreads
@@ -40,10 +40,10 @@ from seismo.solver import medium, stability_monitor
 from seismo.solver.discretization import discretize
 from simulated_card import SHAPES, SimulatedBackend, SimulatedCard, simulated
 from test_contact import HARD, WATER, layers
-from test_even_planes import BLOCK, ROCK, Z
+from test_isotropic_planes import BLOCK, ROCK, Z
 from test_maps import check_polynomials
+from test_resume import contents
 from test_solver_backends import CASES, faces
-from test_survival import contents
 
 X = solver.SPACING["x"]
 TOLERANCE = {"float64": 1e-12, "float32": 4e-4}
@@ -300,8 +300,10 @@ def test_two_cards_of_a_process(peers, least, tmp_path, monkeypatch):
     def make(precision: str):
         return simulated(precision, peers)
 
-    wanted = crew.outcome(document, tmp_path, (1, 1), SerialCommunicator(), make)
-    found = DeviceThreads(2).run(lambda one: crew.outcome(document, tmp_path, (2, 1), one, make))
+    wanted = mpi_worker.outcome(document, tmp_path, (1, 1), SerialCommunicator(), make)
+    found = DeviceThreads(2).run(
+        lambda one: mpi_worker.outcome(document, tmp_path, (2, 1), one, make)
+    )
     assert all(np.array_equal(found[key], wanted[key]) for key in wanted)
 
 
@@ -432,7 +434,7 @@ def test_cards_that_cut_it_otherwise_go_on(precision, tmp_path):
     solver.add_noise(one)
     one.advance(STEPS)
     checkpoint.write(tmp_path, STEPS, {}, one.state(), np.asarray)
-    (path,) = checkpoint.found(tmp_path)
+    (path,) = checkpoint.checkpoint_files(tmp_path)
     two.step = STEPS
     checkpoint.fill([path], path, two.state(), np.asarray)
     for run in (one, two):

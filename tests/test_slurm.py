@@ -13,7 +13,7 @@ import pytest
 
 import seismo
 from seismo.scenario import from_dict
-from test_survival import SCENARIO, contents
+from test_resume import SCENARIO, contents
 
 pytestmark = pytest.mark.slurm
 

@@ -9,7 +9,7 @@ from dataclasses import replace
 import pytest
 
 import seismo
-from cut_cases import VOLUME
+from decomposition_cases import VOLUME
 from seismo.backends import select
 from seismo.backends.gpu.detect import Gpu
 from seismo.backends.select import choose

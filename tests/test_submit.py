@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from cut_cases import VOLUME
+from decomposition_cases import VOLUME
 from seismo.backends.cpu.backend import CpuBackend
 from seismo.errors import ScenarioError
 from seismo.runs.batch import MachineProfile, batch_script, load_profile, write_script

@@ -66,22 +66,22 @@ def gathered(steps: Iterable[Callable[[], Result]]) -> list[Result]:
     Raises:
         ScenarioError: with the mistakes of all of them.
     """
-    found, refused = [], list[ScenarioError]()
+    results, errors = [], list[ScenarioError]()
     for step in steps:
         try:
-            found.append(step())
+            results.append(step())
         except ScenarioError as error:
-            refused.append(error)
-    if not refused:
-        return found
-    first, *others = refused
-    if not others:
+            errors.append(error)
+    if not errors:
+        return results
+    first, *other_errors = errors
+    if not other_errors:
         raise first
-    models = [error for error in others if isinstance(error, ModelError)]
-    if isinstance(first, ModelError) and len(models) == len(others):
-        first.others += tuple(one for error in models for one in (error, *error.others))
+    model_errors = [error for error in other_errors if isinstance(error, ModelError)]
+    if isinstance(first, ModelError) and len(model_errors) == len(other_errors):
+        first.others += tuple(one for error in model_errors for one in (error, *error.others))
         raise first
-    raise ScenarioError(*dict.fromkeys(text for error in refused for text in error.messages))
+    raise ScenarioError(*dict.fromkeys(text for error in errors for text in error.messages))
 
 
 class DeviceError(SeismoError):

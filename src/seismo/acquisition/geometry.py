@@ -197,16 +197,16 @@ class Geometry:
         if self._projection is None and any(station.geographic for station in stations):
             raise self._mistakes(key, ["its longitudes and latitudes need the section geographic"])
         for station in stations:
-            position = self._place(station)
-            problem = self._outside(position, station.place)
+            position = self._coordinates_of(station)
+            problem = self._outside(position, station.coordinates)
             problems += [f"{path}:{station.line}: {station.code}: {problem}"] if problem else []
             positions.append(position)
         if problems:
             raise self._mistakes(key, problems)
         return [station.code for station in stations], positions
 
-    def _place(self, station: Station) -> Coordinates:
-        coordinates = station.place
+    def _coordinates_of(self, station: Station) -> Coordinates:
+        coordinates = station.coordinates
         if not station.geographic:
             return coordinates["x"], coordinates.get("y", 0.0), coordinates["z"]
         return self._on_earth(coordinates)

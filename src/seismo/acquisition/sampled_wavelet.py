@@ -25,29 +25,29 @@ _EXPECTED = "expected a column of values, or columns of time in s and value"
 
 @dataclass(frozen=True, eq=False)
 class WaveletSamples:
-    """A natural cubic spline through values (n) at times (n) s."""
+    """A natural cubic spline through amplitudes (n) at times (n) s."""
 
     time: np.ndarray
-    values: np.ndarray
+    amplitudes: np.ndarray
     curvature: np.ndarray
 
     def value(self, t: np.ndarray) -> np.ndarray:
         """Return the wavelet (as t) at times t (s)."""
-        k, step, a, b, inside = self._place(t)
-        y = self.values
+        k, step, a, b, inside = self._interval_of(t)
+        y = self.amplitudes
         c = self.curvature
         cubic = ((a**3 - a) * c[k] + (b**3 - b) * c[k + 1]) * step**2 / 6.0
         return np.where(inside, a * y[k] + b * y[k + 1] + cubic, 0.0)
 
     def rate(self, t: np.ndarray) -> np.ndarray:
         """Return the wavelet's rate of change (as t) at times t (s)."""
-        k, step, a, b, inside = self._place(t)
-        y = self.values
+        k, step, a, b, inside = self._interval_of(t)
+        y = self.amplitudes
         c = self.curvature
         cubic = ((3.0 * b**2 - 1.0) * c[k + 1] - (3.0 * a**2 - 1.0) * c[k]) * step / 6.0
         return np.where(inside, (y[k + 1] - y[k]) / step + cubic, 0.0)
 
-    def _place(self, t: np.ndarray) -> tuple[np.ndarray, ...]:
+    def _interval_of(self, t: np.ndarray) -> tuple[np.ndarray, ...]:
         t = np.asarray(t, float)
         k = np.clip(np.searchsorted(self.time, t, "right") - 1, 0, self.time.size - 2)
         step = self.time[k + 1] - self.time[k]

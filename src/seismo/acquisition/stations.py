@@ -44,12 +44,12 @@ class Station:
 
     line: int
     code: str
-    place: dict[str, float]
+    coordinates: dict[str, float]
 
     @property
     def geographic(self) -> bool:
         """Whether its position is in longitude and latitude, not on the grid's axes."""
-        return "longitude" in self.place
+        return "longitude" in self.coordinates
 
 
 def read_stations(path: Path, axes: str) -> list[Station]:

@@ -82,7 +82,7 @@ class ShearPair:
         return self._trimmed(rise), self._trimmed(fall)
 
     def leans(self, spacing: float) -> dict[int, dict[int, float]]:
-        """Give, for each contact's half row, how much of d_x vz there the shear strains must lose.
+        """Return, for each contact's half row, the share of d_x vz to remove from shear strains.
 
         Beside the contact d_z vx = -d_x vz, which an even continuation does not know: it turns a
         rotation of the solid into shear. What it makes of d_z z, with the solid row where the

@@ -26,8 +26,8 @@ class Spectrum:
     """A source function in the Laplace domain, on the frequencies where it is not negligible."""
 
     s: np.ndarray  # (frequency,) 1/s, damping + i omega
-    values: np.ndarray  # (frequency,) unit of the source times s
-    bins: np.ndarray  # (frequency,) place of each in the full half spectrum
+    amplitudes: np.ndarray  # (frequency,) unit of the source times s
+    bins: np.ndarray  # (frequency,) index of each in the full half spectrum
     dt: float
     count: int  # samples of the source
     padded: int  # samples of the period
@@ -40,7 +40,7 @@ class Spectrum:
     def to_time(self, transfer: np.ndarray) -> np.ndarray:
         """Return the response (..., time) of a transfer function (..., frequency)."""
         full = np.zeros((*transfer.shape[:-1], self.padded // 2 + 1), complex)
-        full[..., self.bins] = transfer * self.values
+        full[..., self.bins] = transfer * self.amplitudes
         growth = np.exp(self.damping * self.dt * np.arange(self.count))
         return irfft(full, self.padded)[..., : self.count] / self.dt * growth
 

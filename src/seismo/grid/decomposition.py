@@ -124,9 +124,10 @@ class Subdomain:
         shots = array.size // self.volume
         return array[self.before : self.before + shots * self.volume].reshape(shots, *self.shape)
 
-    def place(self, array_name: str) -> GlobalBlock:
+    def global_block(self, array_name: str) -> GlobalBlock:
         """Return the global indices of a field's flat array, with halo and images beyond faces."""
-        (_, y0, z0), (nx, y1, z1) = self.padded.lo, self.padded.hi
+        (_, y0, z0) = self.padded.lo
+        (nx, y1, z1) = self.padded.hi
         shots = (self.shots.start, self.shots.stop)
         ranges = (shots, (z0, z1), (y0, y1), (-self.halo, nx + self.halo))
         y_stride, z_stride = self.strides
@@ -256,18 +257,18 @@ def best_parts(grid: Grid, halo: int, count: int, uncut_axes: str = "") -> tuple
     # All factorizations z * y = count, sorted by the area of the cuts.
     factorizations = sorted(
         ((z, count // z) for z in range(1, count + 1) if count % z == 0),
-        key=lambda parts: ((parts[0] - 1) * nx * ny + (parts[1] - 1) * nx * nz, parts[1]),
+        key=lambda counts: ((counts[0] - 1) * nx * ny + (counts[1] - 1) * nx * nz, counts[1]),
     )
     errors: list[ScenarioError] = []
-    for parts in factorizations:
-        if any(n > 1 and axis in uncut_axes for n, axis in zip(parts, "zy", strict=True)):
+    for counts in factorizations:
+        if any(n > 1 and axis in uncut_axes for n, axis in zip(counts, "zy", strict=True)):
             continue
         try:
-            decompose(grid, halo, parts)
+            decompose(grid, halo, counts)
         except ScenarioError as error:
             errors.append(error)
         else:
-            return parts
+            return counts
     if errors:
         raise errors[0]
     raise ScenarioError(
@@ -276,7 +277,7 @@ def best_parts(grid: Grid, halo: int, count: int, uncut_axes: str = "") -> tuple
 
 
 def decompose(
-    grid: Grid, halo: int, parts: tuple[int, int] = (1, 1), batch: int = 1, middle: int = 0,
+    grid: Grid, halo: int, counts: tuple[int, int] = (1, 1), batch: int = 1, middle: int = 0,
     first: int = 0, unit: int = LINE, pml_cost: float = 1.0, uncut: frozenset[int] = frozenset(),
 ) -> list[list[Subdomain]]:  # fmt: skip
     """Cut the grid into subdomains of about equal cost.
@@ -284,7 +285,7 @@ def decompose(
     Args:
         grid: the grid.
         halo: points copied from each neighbour.
-        parts: subdomains along z and y.
+        counts: subdomains along z and y.
         batch: shots side by side.
         middle: first x behind the absorbing layer at the beginning of the rows.
         first: the first of these shots, of all that advance together.
@@ -298,9 +299,9 @@ def decompose(
     Raises:
         ScenarioError: a subdomain would be narrower than the stencil or cut a layer.
     """
-    rows = _cuts(grid, "z", parts[0], halo, pml_cost, uncut)
-    columns = _cuts(grid, "y", parts[1], halo, pml_cost, frozenset())
-    nz, ny = parts
+    rows = _cuts(grid, "z", counts[0], halo, pml_cost, uncut)
+    columns = _cuts(grid, "y", counts[1], halo, pml_cost, frozenset())
+    nz, ny = counts
     return [
         [
             Subdomain(

@@ -51,10 +51,10 @@ def common_interval(intervals: Iterable[float]) -> float | None:
 
 def _fraction(interval: float) -> Fraction:
     simple = Fraction(interval).limit_denominator(_PARTS)
-    whole = Fraction(round(interval * _TICK), _TICK)
-    for near in (simple, whole):
-        if abs(float(near) - interval) <= 1e-9 * interval:
-            return near
+    nanoseconds = Fraction(round(interval * _TICK), _TICK)
+    for candidate in (simple, nanoseconds):
+        if abs(float(candidate) - interval) <= 1e-9 * interval:
+            return candidate
     return Fraction(repr(float(interval)))
 
 

@@ -297,16 +297,16 @@ class _Sampler:
         """Average down the columns (`seismo.model.column`) that meet two media; once for all."""
         known = self.earth.column_averages.setdefault((z.tobytes(), self.spacing["z"]), {})
         if not known.keys() >= set(self.means):
-            samples = self.earth.sample(column.places(z.ravel(), self.spacing["z"]), None)
+            samples = self.earth.sample(column.sample_depths(z.ravel(), self.spacing["z"]), None)
             is_mixed = ~np.logical_and.reduce([(v == v[:, :1]).all(1) for v in samples.values()])
-            alone = {name: values[:, 0] for name, values in samples.items()}
-            mixed = {name: values[is_mixed] for name, values in samples.items()}
+            alone = {name: v[:, 0] for name, v in samples.items()}
+            mixed = {name: v[is_mixed] for name, v in samples.items()}
             solid = mixed.get("vs", mixed[self.earth.needs[0]]) > 0.0
             is_one_phase = np.asarray(solid.all(1) | ~solid.any(1))
-            wanted = set(self.means)
+            needed = set(self.means)
             if {"vp", "vs", "rho"} <= samples.keys():
-                wanted |= _MEANS.keys() - plain_means.MEANS.keys()
-            for name in wanted:
+                needed |= _MEANS.keys() - plain_means.MEANS.keys()
+            for name in needed:
                 kernel = _KERNELS.get(name, column.NODES)
                 averages = np.array(_MEANS[name](alone))
                 averages[is_mixed] = column.average(_MEANS[name](mixed), kernel, is_one_phase)

@@ -20,7 +20,7 @@ class Block:
     z: AxisInterval
     y: AxisInterval
     x: AxisInterval
-    values: Mapping[str, float]
+    properties: Mapping[str, float]
     parameters: frozenset[str] = field(default=frozenset())
 
     @property
@@ -41,8 +41,8 @@ class Block:
         for interval, coordinate in zip((self.z, self.y, self.x), (z, y, x), strict=True):
             if interval is not None and coordinate is not None:
                 inside = inside & (coordinate >= interval[0]) & (coordinate <= interval[1])
-        for name in self.values.keys() & fields.keys():
-            np.copyto(fields[name], self.values[name], where=inside)
+        for name in self.properties.keys() & fields.keys():
+            np.copyto(fields[name], self.properties[name], where=inside)
 
     def uneven(self, low: Bounds, high: Bounds) -> np.ndarray:
         """Return where a face passes through."""
@@ -63,7 +63,7 @@ class Sphere:
     y: float
     x: float
     radius: float
-    values: Mapping[str, float]
+    properties: Mapping[str, float]
     parameters: frozenset[str] = field(default=frozenset())
     layered: bool = False
 
@@ -80,8 +80,8 @@ class Sphere:
         square = (z - self.z) ** 2 + (x - self.x) ** 2
         if y is not None:
             square = square + (y - self.y) ** 2
-        for name in self.values.keys() & fields.keys():
-            np.copyto(fields[name], self.values[name], where=square <= self.radius**2)
+        for name in self.properties.keys() & fields.keys():
+            np.copyto(fields[name], self.properties[name], where=square <= self.radius**2)
 
     def uneven(self, low: Bounds, high: Bounds) -> np.ndarray:
         """Return where the surface passes through: the nearest corner inside, the farthest not."""
@@ -104,7 +104,7 @@ class Polygon:
     """
 
     points: tuple[tuple[float, float], ...]  # x, z of the corners, in either sense
-    values: Mapping[str, float]
+    properties: Mapping[str, float]
     parameters: frozenset[str] = field(default=frozenset())
     layered: bool = False
 
@@ -123,8 +123,8 @@ class Polygon:
             if x0 < x1:
                 above = (x0 <= x) & (x < x1) & (z0 + (x - x0) * ((z1 - z0) / (x1 - x0)) <= z)
                 inside = inside ^ above
-        for name in self.values.keys() & fields.keys():
-            np.copyto(fields[name], self.values[name], where=inside)
+        for name in self.properties.keys() & fields.keys():
+            np.copyto(fields[name], self.properties[name], where=inside)
 
     def uneven(self, low: Bounds, high: Bounds) -> np.ndarray:
         """Return where an edge passes through."""

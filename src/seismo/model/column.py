@@ -48,7 +48,7 @@ class AveragingKernel(NamedTuple):
     """
 
     a: float
-    room: float
+    undershoot: float
     pairs: float | None = None
 
 
@@ -57,7 +57,7 @@ BETWEEN = AveragingKernel(7.0 / 24.0, 0.7, 0.4)  # means of two neighbours are u
 ALONG = AveragingKernel(1.0 / 8.0, 0.5)  # used at the nodes, of what resists motion along contacts
 
 
-def places(nodes: np.ndarray, spacing: float) -> np.ndarray:
+def sample_depths(nodes: np.ndarray, spacing: float) -> np.ndarray:
     """Return the depths (n, CELLS * SAMPLES) m of the samples of columns at nodes (n) m."""
     return nodes[:, None] + _offsets(CELLS) * spacing
 
@@ -83,7 +83,7 @@ def average(samples: np.ndarray, kernel: AveragingKernel, use_kernel: np.ndarray
             _window(selected, shift, 1).mean(axis=1),
             kernel_window.min(axis=1),
         )
-        kernel_share = np.minimum(kernel_share, _share(*limits, kernel.room))
+        kernel_share = np.minimum(kernel_share, _share(*limits, kernel.undershoot))
         if previous is not None and kernel.pairs is not None:
             sharpened, mean = (0.5 * (a + b) for a, b in zip(previous[:2], limits[:2], strict=True))
             least = np.minimum(previous[2], limits[2])
@@ -95,12 +95,14 @@ def average(samples: np.ndarray, kernel: AveragingKernel, use_kernel: np.ndarray
     return cell
 
 
-def _share(sharpened: np.ndarray, mean: np.ndarray, least: np.ndarray, room: float) -> np.ndarray:
+def _share(
+    sharpened: np.ndarray, mean: np.ndarray, least: np.ndarray, undershoot: float
+) -> np.ndarray:
     """Return the share (n) of sharp averages, the rest plain, that keeps to `1 - room` of a least.
 
     Only where that is positive.
     """
-    bound = np.where(least > 0.0, (1.0 - room) * least, -np.inf)
+    bound = np.where(least > 0.0, (1.0 - undershoot) * least, -np.inf)
     below_bound = sharpened < bound
     kernel_share = np.ones(len(sharpened))
     kernel_share[below_bound] = (mean[below_bound] - bound[below_bound]) / (

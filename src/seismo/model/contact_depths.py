@@ -14,21 +14,28 @@ _BISECTIONS = 30
 
 def contact_depths(earth: Earth, grid: Grid) -> np.ndarray:
     """Return the depths (n) in m where a medium ends suddenly, from the top."""
-    first, last = grid.low[2], grid.points[2] - 1 - grid.high[2]
+    first = grid.low[2]
+    last = grid.points[2] - 1 - grid.high[2]
     z = grid.coordinate("z", np.arange(first, last, 1.0 / _SAMPLES) + 1.0 / (3 * _SAMPLES))
-    values = _values(earth, z)
-    change = np.abs(np.diff(values, axis=1)) / np.maximum(values[:, 1:], values[:, :-1]).clip(1e-9)
+    profiles = _profiles(earth, z)
+    change = np.abs(np.diff(profiles, axis=1)) / np.maximum(profiles[:, 1:], profiles[:, :-1]).clip(
+        1e-9
+    )
     jumps = np.flatnonzero((change > _JUMP).any(axis=0))
-    low, high = z[jumps], z[jumps + 1]
-    above = values[:, jumps]
+    low = z[jumps]
+    high = z[jumps + 1]
+    above = profiles[:, jumps]
     for _ in range(_BISECTIONS):
         middle = 0.5 * (low + high)
-        found = _values(earth, middle)
-        nearer = (np.abs(found - above) <= 0.5 * np.abs(values[:, jumps + 1] - above)).all(axis=0)
-        low, high = np.where(nearer, middle, low), np.where(nearer, high, middle)
+        at_middle = _profiles(earth, middle)
+        nearer = (np.abs(at_middle - above) <= 0.5 * np.abs(profiles[:, jumps + 1] - above)).all(
+            axis=0
+        )
+        low = np.where(nearer, middle, low)
+        high = np.where(nearer, high, middle)
     return 0.5 * (low + high)
 
 
-def _values(earth: Earth, z: np.ndarray) -> np.ndarray:
-    found = earth.sample(z, None)
-    return np.array([found[name] for name in earth.needs])
+def _profiles(earth: Earth, z: np.ndarray) -> np.ndarray:
+    samples = earth.sample(z, None)
+    return np.array([samples[name] for name in earth.needs])

@@ -46,7 +46,7 @@ _LEAST_RATIO = np.sqrt(4.0 / 3.0) * (1.0 - 1e-6)
 class Earth:
     """vp, vs and rho anywhere; see `build_earth`."""
 
-    parts: tuple[EarthPart, ...]
+    model_parts: tuple[EarthPart, ...]
     needs: tuple[str, ...]
     clamp: Clamp = (None, None, None)
 
@@ -58,16 +58,16 @@ class Earth:
     @property
     def layered(self) -> bool:
         """Whether the earth varies with z only."""
-        return all(model_part.layered for model_part in self.parts)
+        return all(model_part.layered for model_part in self.model_parts)
 
     @property
     def gridded(self) -> bool:
         """Whether a part varies within cells anywhere, as files do."""
-        return any(isinstance(model_part, Gridded) for model_part in self.parts)
+        return any(isinstance(model_part, Gridded) for model_part in self.model_parts)
 
     def turned(self, least: float) -> str:
         """Describe which model file seems transposed where vp / vs falls below a least value."""
-        descriptions = (turned(p.grids, least) for p in self.parts if isinstance(p, Gridded))
+        descriptions = (turned(p.grids, least) for p in self.model_parts if isinstance(p, Gridded))
         return next(filter(None, descriptions), "")
 
     def sample(
@@ -86,7 +86,7 @@ class Earth:
         z, y, x = self.inside(np.asarray(z, float), y, np.asarray(x, float))
         shape = np.broadcast_shapes(z.shape, x.shape, () if y is None else y.shape)
         fields = {name: np.full(shape, PARAMETERS[name].start) for name in self.needs}
-        for model_part in self.parts:
+        for model_part in self.model_parts:
             model_part.paint(fields, z, y, x)
         _check(fields, (z, y, x), self)
         return fields
@@ -99,7 +99,7 @@ class Earth:
         coordinates = self.inside(
             np.array([z]), None if y is None else np.array([y]), np.array([x])
         )
-        for k, model_part in enumerate(self.parts):
+        for k, model_part in enumerate(self.model_parts):
             fields = {name: np.full(1, np.nan)}
             model_part.paint(fields, *coordinates)
             if not np.isnan(fields[name][0]):
@@ -119,7 +119,7 @@ class Earth:
         low = self.inside(*low)
         high = self.inside(*high)
         result = np.zeros((), bool)
-        for model_part in self.parts:
+        for model_part in self.model_parts:
             result = result | model_part.uneven(low, high)
         return result
 
@@ -130,7 +130,7 @@ class Earth:
         """
         (top, *_) = self.inside(*low)
         (bottom, *_) = self.inside(*high)
-        gridded = [model_part for model_part in self.parts if isinstance(model_part, Gridded)]
+        gridded = [model_part for model_part in self.model_parts if isinstance(model_part, Gridded)]
         return any(
             model_part.steps(top.min(), bottom.max()) if density
             else model_part.varies(top.min(), bottom.max())
@@ -144,7 +144,7 @@ class Earth:
 
 
 def build_earth(
-    parts: Sequence[Any],
+    sections: Sequence[Any],
     base: Path,
     needs: Sequence[str] = ("vp", "vs", "rho"),
     clamp: Clamp = (None, None, None),
@@ -153,7 +153,7 @@ def build_earth(
     """Build the earth from the parts of a scenario, reading the files they name.
 
     Args:
-        parts: parts of the scenario's model, in order.
+        sections: parts of the scenario's model, in order.
         base: folder that relative paths start from.
         needs: parameters that the physics takes.
         clamp: interior as ((z_min, z_max), (y_min, y_max), (x_min, x_max)) in m; None for an axis
@@ -169,7 +169,7 @@ def build_earth(
     built = tuple(
         gathered(
             partial(_build, section, ("model", k), Path(base), clamp, spacing or {}, origin)
-            for k, section in enumerate(parts)
+            for k, section in enumerate(sections)
         )
     )
     for name in needs:
@@ -191,7 +191,7 @@ def _build(
 ) -> EarthPart:
     match section.type:
         case "uniform":
-            return Uniform(_given(section))
+            return Uniform(_properties(section))
         case "layers":
             _check_layers(section, key)
             return from_layers(section)
@@ -200,14 +200,14 @@ def _build(
         case "table":
             return from_rows(_rows(section, key, base), section)
         case "block":
-            return Block(section.z, section.y, section.x, _given(section))
+            return Block(section.z, section.y, section.x, _properties(section))
         case "sphere":
             centre = section.center
-            return Sphere(centre.z, centre.y or 0.0, centre.x, section.radius, _given(section))
+            return Sphere(centre.z, centre.y or 0.0, centre.x, section.radius, _properties(section))
         case "interface":
-            return beneath(section.points, _given(section))
+            return beneath(section.points, _properties(section))
         case "polygon":
-            return Polygon(section.points, _given(section))
+            return Polygon(section.points, _properties(section))
         case "water":
             return Water(section.depth, {"vp": section.vp, "vs": 0.0, "rho": section.rho})
         case "file":
@@ -254,7 +254,7 @@ def _clip(coordinate: np.ndarray, limits: Range) -> np.ndarray:
     return coordinate if limits is None else np.clip(coordinate, *limits)
 
 
-def _given(section: Any) -> dict[str, float]:
+def _properties(section: Any) -> dict[str, float]:
     by_name = {name: getattr(section, name, None) for name in PARAMETERS}
     return {name: float(value) for name, value in by_name.items() if value is not None}
 

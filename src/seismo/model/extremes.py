@@ -110,7 +110,9 @@ def _at_nodes(
 
 def _hidden(earth: Earth, extremes: Extremes) -> bool:
     """Whether a file may be faster between the nodes than on any."""
-    grids = [model_part.grids for model_part in earth.parts if isinstance(model_part, Gridded)]
+    grids = [
+        model_part.grids for model_part in earth.model_parts if isinstance(model_part, Gridded)
+    ]
     return any(
         grid.largest > getattr(extremes, f"{name}_max") * (1.0 + 1e-9)
         for by_name in grids
@@ -140,16 +142,17 @@ class _Bounds:
     def __init__(self) -> None:
         self._low: dict[str, float] = {}
         self._high: dict[str, float] = {}
-        self._ratio, self._fluid = float("inf"), False
+        self._ratio = float("inf")
+        self._fluid = False
 
     def include(self, fields: Samples) -> None:
         """Widen the bounds to some samples."""
         if "rho" in fields:
             is_fluid = fields["vs"] == 0.0 if "vs" in fields else slice(None)
             self._widen("fluid_rho", fields["rho"][is_fluid])
-        for name, values in fields.items():
-            solid = values[values > 0.0] if name == "vs" else values
-            self._fluid = self._fluid or solid.size < values.size
+        for name, samples in fields.items():
+            solid = samples[samples > 0.0] if name == "vs" else samples
+            self._fluid = self._fluid or solid.size < samples.size
             self._widen(name, solid)
         if "vp" in fields and "vs" in fields:
             solid = fields["vs"] > 0.0
@@ -157,10 +160,10 @@ class _Bounds:
                 ratio = float((fields["vp"][solid] / fields["vs"][solid]).min())
                 self._ratio = min(self._ratio, ratio)
 
-    def _widen(self, name: str, values: np.ndarray) -> None:
-        if values.size:
-            self._low[name] = min(self._low.get(name, np.inf), float(values.min()))
-            self._high[name] = max(self._high.get(name, -np.inf), float(values.max()))
+    def _widen(self, name: str, samples: np.ndarray) -> None:
+        if samples.size:
+            self._low[name] = min(self._low.get(name, np.inf), float(samples.min()))
+            self._high[name] = max(self._high.get(name, -np.inf), float(samples.max()))
 
     @property
     def extremes(self) -> Extremes:

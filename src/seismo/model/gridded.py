@@ -30,7 +30,7 @@ Limits = tuple[float, float]
 class GridField:
     """Values (along `axes`, a part of "zyx" in that order) times `factor`, in SI."""
 
-    values: np.ndarray
+    samples: np.ndarray
     axes: str
     origin: tuple[float, ...]
     spacing: tuple[float, ...]
@@ -41,18 +41,18 @@ class GridField:
     @property
     def largest(self) -> float:
         """The largest value of the file."""
-        return float(self.values.max()) * self.factor
+        return float(self.samples.max()) * self.factor
 
     def reach(self, axis: str) -> tuple[float, float]:
         """Return the coordinates in m of its first and last point along one of its axes."""
         a = self.axes.index(axis)
-        return self.origin[a], self.origin[a] + (self.values.shape[a] - 1) * self.spacing[a]
+        return self.origin[a], self.origin[a] + (self.samples.shape[a] - 1) * self.spacing[a]
 
     @property
     def thin(self) -> GridField:
         """The same without those of the axes x and y along which nothing varies."""
-        array = self.values
-        kept = list(range(self.values.ndim))
+        array = self.samples
+        kept = list(range(self.samples.ndim))
         for a in [a for a, axis in enumerate(self.axes) if axis != "z" and "z" in self.axes]:
             first = array.take([0], a)
             last = array.take([-1], a)
@@ -61,7 +61,7 @@ class GridField:
                 kept.remove(a)
         return replace(
             self,
-            values=array.reshape([array.shape[a] for a in kept]),
+            samples=array.reshape([array.shape[a] for a in kept]),
             axes="".join(self.axes[a] for a in kept),
             origin=tuple(self.origin[a] for a in kept),
             spacing=tuple(self.spacing[a] for a in kept),
@@ -119,17 +119,17 @@ class GridField:
     def _between(self, top: float, bottom: float) -> np.ndarray:
         """Return the points that values between two depths in m come from."""
         if "z" not in self.axes:
-            return self.values
+            return self.samples
         axis = self.axes.index("z")
         index = (np.array([top, bottom]) - self.origin[axis]) / self.spacing[axis]
-        first, last = np.clip(index, 0.0, self.values.shape[axis] - 1.0)
-        return self.values.take(range(math.floor(first), math.ceil(last) + 1), axis)
+        first, last = np.clip(index, 0.0, self.samples.shape[axis] - 1.0)
+        return self.samples.take(range(math.floor(first), math.ceil(last) + 1), axis)
 
     def _tensor(self, indices: list[np.ndarray]) -> np.ndarray:
         """Interpolate along one axis after the other."""
-        result = self.values
+        result = self.samples
         for axis, index in enumerate(indices):
-            low, weight = _cell(index.ravel(), self.values.shape[axis])
+            low, weight = _cell(index.ravel(), self.samples.shape[axis])
             weight = weight.reshape([-1 if a == axis else 1 for a in range(result.ndim)])
             below = result.take(low, axis)
             above = result.take(low + 1, axis, mode="clip")
@@ -138,16 +138,16 @@ class GridField:
 
     def _points(self, indices: list[np.ndarray]) -> np.ndarray:
         """Interpolate point by point, from the corners of each point's cell."""
-        cells = [_cell(p, n) for p, n in zip(indices, self.values.shape, strict=True)]
+        cells = [_cell(p, n) for p, n in zip(indices, self.samples.shape, strict=True)]
         result: np.ndarray | float = 0.0
         for corner in range(1 << len(cells)):
             index: list[np.ndarray] = []
             weight: Any = 1.0
             for axis, (low, fraction) in enumerate(cells):
                 upper = corner >> axis & 1
-                index.append(np.minimum(low + upper, self.values.shape[axis] - 1))
+                index.append(np.minimum(low + upper, self.samples.shape[axis] - 1))
                 weight = weight * (fraction if upper else 1.0 - fraction)
-            result = result + self.values[tuple(index)] * weight
+            result = result + self.samples[tuple(index)] * weight
         return np.asarray(result)
 
 
@@ -170,9 +170,9 @@ class Gridded:
     def solid(self) -> GridField | None:
         """Where vs is not 0, if it is anywhere: 1, else 0."""
         vs = self.thin.get("vs")
-        if vs is None or (vs.values > 0).all() or not vs.values.any():
+        if vs is None or (vs.samples > 0).all() or not vs.samples.any():
             return None
-        return replace(vs, values=vs.values > 0, factor=1.0)
+        return replace(vs, samples=vs.samples > 0, factor=1.0)
 
     @property
     def parameters(self) -> frozenset[str]:
@@ -240,7 +240,7 @@ def turned_round(field: GridField, region: Mapping[str, Limits]) -> str:
         round((region[axis][1] - region[axis][0]) / step) + 1
         for axis, step in zip(field.axes, field.spacing, strict=True)
     )
-    shape = field.values.shape
+    shape = field.samples.shape
     if shape == needed or shape[::-1] != needed:
         return ""
     return (
@@ -261,10 +261,10 @@ def turned(grids: Mapping[str, GridField], least: float) -> str:
     if vp is None or vs is None or vp.axes != vs.axes:
         return ""
     for order in list(permutations(range(len(vp.axes))))[1:]:
-        transposed = vp.values.transpose(order)
-        if transposed.shape != vs.values.shape:
+        transposed = vp.samples.transpose(order)
+        if transposed.shape != vs.samples.shape:
             continue
-        if (transposed * vp.factor < least * vs.factor * vs.values).any():
+        if (transposed * vp.factor < least * vs.factor * vs.samples).any():
             continue
         names = " or ".join(grid.source for grid in _unlike([vp, vs], rho))
         return f"{names} seems transposed: exchange its axes, or give their order by `axes`"
@@ -273,12 +273,12 @@ def turned(grids: Mapping[str, GridField], least: float) -> str:
 
 def _unlike(suspects: list[GridField], reference: GridField | None) -> list[GridField]:
     """Return the file of two that correlates less with a reference, or both."""
-    if reference is None or np.ptp(reference.values) == 0.0:
+    if reference is None or np.ptp(reference.samples) == 0.0:
         return suspects
-    misshapen = [grid for grid in suspects if grid.values.shape != reference.values.shape]
+    misshapen = [grid for grid in suspects if grid.samples.shape != reference.samples.shape]
     if misshapen:
         return misshapen
     correlations = [
-        np.corrcoef(grid.values.ravel(), reference.values.ravel())[0, 1] for grid in suspects
+        np.corrcoef(grid.samples.ravel(), reference.samples.ravel())[0, 1] for grid in suspects
     ]
     return [suspects[int(np.argmin(correlations))]]

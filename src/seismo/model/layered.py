@@ -49,20 +49,20 @@ class EarthPart(Protocol):
 class Uniform:
     """The same values everywhere."""
 
-    values: Mapping[str, float]
+    properties: Mapping[str, float]
     layered: bool = True
 
     @property
     def parameters(self) -> frozenset[str]:
         """Names of the parameters it sets."""
-        return frozenset(self.values)
+        return frozenset(self.properties)
 
     def paint(
         self, fields: ParameterFields, z: np.ndarray, y: np.ndarray | None, x: np.ndarray
     ) -> None:
         """Overwrite everything."""
-        for name in self.values.keys() & fields.keys():
-            fields[name][...] = self.values[name]
+        for name in self.properties.keys() & fields.keys():
+            fields[name][...] = self.properties[name]
 
     def uneven(self, low: Bounds, high: Bounds) -> np.ndarray:
         """Return False: one value everywhere."""
@@ -74,7 +74,7 @@ class Water:
     """Fluid from the top of the grid down to the sea bed."""
 
     depth: float
-    values: Mapping[str, float]
+    properties: Mapping[str, float]
     layered: bool = True
 
     @property
@@ -86,8 +86,8 @@ class Water:
         self, fields: ParameterFields, z: np.ndarray, y: np.ndarray | None, x: np.ndarray
     ) -> None:
         """Overwrite what lies above the sea bed."""
-        for name in self.values.keys() & fields.keys():
-            np.copyto(fields[name], self.values[name], where=z < self.depth)
+        for name in self.properties.keys() & fields.keys():
+            np.copyto(fields[name], self.properties[name], where=z < self.depth)
 
     def uneven(self, low: Bounds, high: Bounds) -> np.ndarray:
         """Return where the sea bed passes through."""
@@ -99,12 +99,12 @@ class DepthProfile:
     """Values linear in z within pieces: layers, gradients and tables alike.
 
     Piece k reaches from tops[k] down to tops[k + 1]; the first one also covers all above it. In
-    piece k a parameter is values[k] + slopes[k] * (z - tops[k]), held above the first top. What
+    piece k a parameter is at_tops[k] + slopes[k] * (z - tops[k]), held above the first top. What
     `listed` names in the scenario, if anything, gives them: layers, rows, or the path of a table.
     """
 
     tops: np.ndarray
-    values: Mapping[str, np.ndarray]
+    at_tops: Mapping[str, np.ndarray]
     slopes: Mapping[str, np.ndarray]
     listed: str = ""
     layered: bool = True
@@ -112,13 +112,13 @@ class DepthProfile:
     @property
     def parameters(self) -> frozenset[str]:
         """Names of the parameters it sets, everywhere."""
-        return frozenset(self.values)
+        return frozenset(self.at_tops)
 
     def at(self, name: str, z: np.ndarray, side: str = "right") -> np.ndarray:
         """Return a parameter (as z) at depths z m; side "left" is just above a top."""
         piece = self.piece(z, side)
         depth = np.maximum(z - self.tops[piece], 0.0)
-        return self.values[name][piece] + self.slopes[name][piece] * depth
+        return self.at_tops[name][piece] + self.slopes[name][piece] * depth
 
     def piece(self, z: np.ndarray, side: str = "right") -> np.ndarray:
         """Return the number of the piece (as z) at depths z m; side "left" is just above a top."""
@@ -136,7 +136,7 @@ class DepthProfile:
         self, fields: ParameterFields, z: np.ndarray, y: np.ndarray | None, x: np.ndarray
     ) -> None:
         """Overwrite everything."""
-        for name in self.values.keys() & fields.keys():
+        for name in self.at_tops.keys() & fields.keys():
             fields[name][...] = self.at(name, z)
 
     def uneven(self, low: Bounds, high: Bounds) -> np.ndarray:
@@ -146,7 +146,7 @@ class DepthProfile:
         result = np.zeros(np.shape(top), bool)
         for depth in self._jumps():
             result |= (top < depth) & (bottom > depth)
-        for name in self.values:
+        for name in self.at_tops:
             above = self.at(name, top)
             below = self.at(name, bottom, "left")
             result |= np.abs(below - above) > SMOOTH * np.minimum(np.abs(above), np.abs(below))
@@ -155,7 +155,7 @@ class DepthProfile:
     def _jumps(self) -> list[float]:
         interfaces = self.tops[1:]
         jump = np.zeros(interfaces.shape, bool)
-        for name in self.values:
+        for name in self.at_tops:
             above = self.at(name, interfaces, "left")
             below = self.at(name, interfaces)
             jump |= np.abs(below - above) > 1e-6 * np.abs(above)

@@ -59,7 +59,8 @@ class MediaSample:
 
     def __init__(self, earth: Earth, grid: Grid) -> None:
         """Choose the points: all nodes, or so many as will do."""
-        self._earth, self.wet = earth, False
+        self._earth = earth
+        self.wet = False
         ends = {a: (grid.extent.lo[n], grid.extent.hi[n])
                 for n, a in enumerate(AXES) if a in grid.axes}  # fmt: skip
         total = math.prod(hi - lo for a, (lo, hi) in ends.items() if a == "z" or not earth.layered)
@@ -77,14 +78,15 @@ class MediaSample:
             self.wet = bool((samples["vs"][0] == 0.0).any())
         inside = (rows.start <= self._rows) & (self._rows < rows.stop)
         index = (self._rows[inside] - rows.start, *self._across)
-        values = [samples[name][index] for name in self._earth.needs]
-        self._columns.append(np.array([value.ravel() for value in values]))
-        per_row = math.prod(values[0].shape[1:])
+        inner = [samples[name][index] for name in self._earth.needs]
+        self._columns.append(np.array([parameter.ravel() for parameter in inner]))
+        per_row = math.prod(inner[0].shape[1:])
         self._depths.append(np.repeat(self._z[inside], per_row))
 
     def media(self) -> list[RepresentativeMedium]:
         """List the media from the top, or the slowest, median and fastest of many."""
-        depths, columns = np.concatenate(self._depths), np.concatenate(self._columns, axis=1)
+        depths = np.concatenate(self._depths)
+        columns = np.concatenate(self._columns, axis=1)
         parameters, inverse = _different(columns)
         many = parameters.shape[1] > MOST_MEDIA
         if many:
@@ -94,15 +96,16 @@ class MediaSample:
             belongs = inverse == number
             if not belongs.any():
                 continue
-            values = map(float, parameters[:, number])
-            properties = dict(zip(self._earth.needs, values, strict=True))
+            numbers = map(float, parameters[:, number])
+            properties = dict(zip(self._earth.needs, numbers, strict=True))
             vp, vs, rho = (properties.pop(name, None) for name in ("vp", "vs", "rho"))
             top = float(depths[belongs].min())
             bottom = float(depths[belongs].max())
             share = float(belongs.mean())
             stands_for = _TYPICAL[number] if many else ""
-            found = (top, bottom, vp, vs, rho, share, stands_for, properties)
-            media.append(RepresentativeMedium(*found))
+            media.append(
+                RepresentativeMedium(top, bottom, vp, vs, rho, share, stands_for, properties)
+            )
         return media if many else sorted(media, key=lambda medium: (medium.top, medium.slowest))
 
 

@@ -13,8 +13,8 @@ from seismo.equations.registry import PARAMETERS
 from seismo.model.cells import Samples
 
 
-def _power(name: str, power: float, values: Samples) -> np.ndarray:
-    return values[name] ** power
+def _power(name: str, power: float, samples: Samples) -> np.ndarray:
+    return samples[name] ** power
 
 
 _POWERS = {p.name: 1.0 if p.mean == "arithmetic" else -1.0 for p in PARAMETERS.values() if p.mean}

@@ -114,7 +114,7 @@ class NamedArrays(Mapping[str, Any]):
         """
         coordinate = self.column(name)
         if coordinate is None or coordinate.dtype.kind not in "fiu":
-            location = _place(self._group) if self._group else self.name
+            location = _location(self._group) if self._group else self.name
             raise ScenarioError(f"{location}: {name} is missing, the file is damaged; {AGAIN}")
         return coordinate
 
@@ -332,10 +332,10 @@ def reading(item: h5py.HLObject | None) -> Iterator[None]:
             raise ScenarioError("the results are closed: read before, or open them again") from None
         reason = " ".join(str(error).split())
         problem = f"cannot be read, the file is damaged: {reason}; {AGAIN}"
-        raise ScenarioError(f"{_place(item)}: {problem}") from error
+        raise ScenarioError(f"{_location(item)}: {problem}") from error
 
 
-def _place(item: h5py.HLObject) -> str:
+def _location(item: h5py.HLObject) -> str:
     return f"{item.file.filename}: {item.name}"
 
 

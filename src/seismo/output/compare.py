@@ -92,7 +92,8 @@ def _same_axis(one: Any, other: Any) -> bool:
     """Whether two coordinates are equal, numbers but for rounding."""
     if one is None or other is None or np.shape(one) != np.shape(other):
         return one is other
-    first, second = np.asarray(one), np.asarray(other)
+    first = np.asarray(one)
+    second = np.asarray(other)
     if not (first.dtype.kind in "fiu" and second.dtype.kind in "fiu") or not first.size:
         return np.array_equal(first, second)
     steps = np.abs(np.diff(first.astype(float)))

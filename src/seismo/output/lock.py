@@ -109,12 +109,12 @@ class Lock:
         try:
             fcntl.flock(self._descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
         except BlockingIOError:
-            raise self._held("wait for it, stop it, or write elsewhere") from None
+            raise self._lock_error("wait for it, stop it, or write elsewhere") from None
         except OSError as error:
             if error.errno not in _WITHOUT_LOCKS:
                 raise
             if self._path.stat().st_size and not _is_dead(self._holder()):
-                raise self._held(f"if it is dead, remove {self._path}") from None
+                raise self._lock_error(f"if it is dead, remove {self._path}") from None
 
     def _holder(self) -> dict[str, object]:
         try:
@@ -122,7 +122,7 @@ class Lock:
         except (ValueError, TypeError, RecursionError):  # it has just been made
             return {}
 
-    def _held(self, remedy: str) -> ScenarioError:
+    def _lock_error(self, remedy: str) -> ScenarioError:
         unknown = {"pid": "unknown", "host": "unknown", "since": "now", "job": ""}
         entries = unknown | self._holder()
         holder = {key: printable(value)[:_SHOWN] for key, value in entries.items()}

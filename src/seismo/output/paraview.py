@@ -77,7 +77,7 @@ def _frame(source: str, arrays: SnapshotSeries | MapSet, index: int, time: float
             slab, "DataItem", Dimensions=f"3 {len(shape)}", Format="XML", NumberType="Int"
         )
         selection.text = text
-        slab.append(_values(f"{source}/{name}", shape, 4))
+        slab.append(_data_item(f"{source}/{name}", shape, 4))
     return grid
 
 
@@ -87,7 +87,7 @@ def _coordinates(
     """Return the coordinates along x, y, z."""
     for axis in "xyz":
         if axis in axes:
-            yield _values(f"{source}/{axis}", axes[axis].shape, 8)
+            yield _data_item(f"{source}/{axis}", axes[axis].shape, 8)
         else:
             single = Xml.Element(
                 "DataItem", Dimensions="1", Format="XML", NumberType="Float", Precision="8"
@@ -96,7 +96,7 @@ def _coordinates(
             yield single
 
 
-def _values(address: str, shape: tuple[int, ...], precision: int) -> Xml.Element:
+def _data_item(address: str, shape: tuple[int, ...], precision: int) -> Xml.Element:
     item = Xml.Element(
         "DataItem", Dimensions=" ".join(map(str, shape)), Format="HDF", NumberType="Float",
         Precision=str(precision),

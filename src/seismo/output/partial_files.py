@@ -98,7 +98,7 @@ class PartialFiles:
     def file(self) -> h5py.File:
         """The partial file being written; a new one is created where none is open."""
         if self._file is None:
-            self._create(self.folder / _part(len(self.sealed)))
+            self._create(self.folder / _partial_name(len(self.sealed)))
         return self._file
 
     def seal(
@@ -215,8 +215,8 @@ class PartialFiles:
             if {key: manifest.get(key) for key in _FORMAT} != _FORMAT:
                 raise ValueError("not of this version")
             for number, entry in enumerate(manifest["parts"]):
-                size = (self.folder / _part(number)).stat().st_size
-                if (entry["file"], entry["bytes"]) != (_part(number), size):
+                size = (self.folder / _partial_name(number)).stat().st_size
+                if (entry["file"], entry["bytes"]) != (_partial_name(number), size):
                     raise ValueError(
                         f"{entry['file']} has {size} bytes instead of {entry['bytes']}"
                     )
@@ -234,7 +234,7 @@ class PartialFiles:
         sync_folder(self.folder.parent)
 
 
-def _part(number: int) -> str:
+def _partial_name(number: int) -> str:
     return f"part-{number:03d}.h5"
 
 

@@ -84,7 +84,7 @@ class Ring:
             return self._memory[start : start + size]
 
     def give_back(self) -> None:
-        """Give back the piece that was taken first."""
+        """Release the segment that was taken first."""
         with self._changed:
             self._taken.popleft()
             self._changed.notify()

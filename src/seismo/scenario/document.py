@@ -274,7 +274,9 @@ def _draft_of(scenario: Scenario) -> rules.Draft:
         survey=scenario.survey,
         output=scenario.output,
         has_geographic=scenario.geographic is not None,
-        options={n: found for n in EQUATIONS if (found := getattr(scenario, n, None)) is not None},
+        options={
+            n: section for n in EQUATIONS if (section := getattr(scenario, n, None)) is not None
+        },
     )
 
 

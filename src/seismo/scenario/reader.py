@@ -115,7 +115,7 @@ def _check_events(text: str, name: str) -> None:
 
 
 def _build(node: Any, path: KeyPath, document: Document) -> Any:
-    document.line_columns.setdefault(path, _place(node))
+    document.line_columns.setdefault(path, _line_column(node))
     if isinstance(node, yaml.MappingNode):
         return _mapping(node, path, document)
     if isinstance(node, yaml.SequenceNode):
@@ -131,29 +131,29 @@ def _mapping(node: Any, path: KeyPath, document: Document) -> dict[str, Any]:
     number = yaml.ScalarNode("", "")
     for key, value in node.value:
         if not isinstance(key, yaml.ScalarNode):
-            document.mistakes.append((path, _place(key), "a key must be a plain word"))
+            document.mistakes.append((path, _line_column(key), "a key must be a plain word"))
             continue
         key_path = (*path, key.value)
         if _is_fraction(key, value, number):
             result[last] = text = f"{number.value},{key.value}"
             problem = "a decimal comma ends a value within braces; write digits like 1.5 or 1000"
-            mistake = ((*path, last), _place(number), f"{shortened(text)}: {problem}")
+            mistake = ((*path, last), _line_column(number), f"{shortened(text)}: {problem}")
             document.mistakes.append(mistake)
             continue
         if not (key.style or value.value) and (match := _TIGHT.fullmatch(key.value)):
             key_path = (*path, match[1])
             problem = f"{shortened(key.value)}: {tight(key.value)}"
-            document.mistakes.append((key_path, _place(key), problem))
-            document.line_columns[key_path] = _place(key)
+            document.mistakes.append((key_path, _line_column(key), problem))
+            document.line_columns[key_path] = _line_column(key)
             result[match[1]] = match[2]
             continue
         if key.value in result:
             line = document.line_columns[key_path][0]
             document.mistakes.append(
-                (key_path, _place(key), f"duplicate key, first on line {line}; keep one")
+                (key_path, _line_column(key), f"duplicate key, first on line {line}; keep one")
             )
             continue
-        document.line_columns[key_path] = _place(key)
+        document.line_columns[key_path] = _line_column(key)
         result[key.value] = _build(value, key_path, document)
         last = key.value
         number = value
@@ -194,11 +194,11 @@ def _scalar(node: Any, path: KeyPath, document: Document) -> Any:
     elif text.lower() in _TRUTH:
         problem = f"{AMBIGUOUS}; write true or false, or quote the text"
     if problem:
-        document.mistakes.append((path, _place(node), f"{shortened(text)}: {problem}"))
+        document.mistakes.append((path, _line_column(node), f"{shortened(text)}: {problem}"))
     return text
 
 
-def _place(node: Any) -> LineColumn:
+def _line_column(node: Any) -> LineColumn:
     return node.start_mark.line + 1, node.start_mark.column + 1
 
 

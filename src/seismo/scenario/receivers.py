@@ -30,7 +30,7 @@ def _one_value(value: Any) -> Any:
 
 
 class _OrOneValue:
-    """Tells editors that one value may stand for [value, value, 1]."""
+    """JSON schema for editors: one value may stand for [value, value, 1]."""
 
     def __get_pydantic_json_schema__(self, schema: Any, handler: Any) -> dict[str, Any]:
         """Add the plain number and the text with a unit to the list."""

@@ -91,7 +91,7 @@ class Partition:
         }  # fmt: skip
 
     def meetings(self) -> Iterator[tuple[int, int, Box]]:
-        """Give, for each pair of neighbours, what the first keeps in its halo and the other owns.
+        """Return, for each pair of neighbours, what the other owns of the first's halo.
 
         All ranks see them in the same order.
         """

@@ -197,7 +197,7 @@ class _Peaks:
 
 
 def beside(around: PointInterpolation, name: str) -> dict[str, StencilOffsets | None]:
-    """Give, by field, the half points that read a field at the nodes; None where it stands there.
+    """Return, by field, the half points that read a field at the nodes; None where it stands there.
 
     Under a closed free surface there are none above; the polynomial through those below is used,
     with the slope that the surface prescribes, which other fields tell.

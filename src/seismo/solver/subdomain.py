@@ -216,7 +216,8 @@ class SubdomainSolver:
         memories = {id(m.array): m for stage in self.stages for m in stage.memories}.values()
         fields = self.fields.wavefield.items()
         found = {
-            name: CheckpointArray(a, [self.subdomain.place(f"field.{name}")]) for name, a in fields
+            name: CheckpointArray(a, [self.subdomain.global_block(f"field.{name}")])
+            for name, a in fields
         }
         return found | {f"memory{n}": m for n, m in enumerate(memories)}
 

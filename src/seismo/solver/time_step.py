@@ -26,7 +26,7 @@ def stable_part(scenario: Any, earth: Earth, extremes: Extremes, contacts: list[
     """
     found = list(contacts)
     if scenario.averaging == "effective" and earth.layered and not extremes.uniform:
-        found.append(1.0 - NODES.room)
+        found.append(1.0 - NODES.undershoot)
     return min(found, default=1.0)
 
 

@@ -54,17 +54,17 @@ def otherwise(setup: Discretization) -> Lines:
 def _flattened(field: GridField, region: Mapping[str, tuple[float, float]]) -> str:
     step = field.spacing[0]
     points = [round((last - first) / step) + 1 for first, last in region.values()]
-    if len(field.axes) > 1 or len(points) == 1 or field.values.size != np.prod(points):
+    if len(field.axes) > 1 or len(points) == 1 or field.samples.size != np.prod(points):
         return ""
     return (
-        f"has {field.values.size} values along {field.axes}, as many as the region has points "
+        f"has {field.samples.size} values along {field.axes}, as many as the region has points "
         f"{step:g} m apart ({' x '.join(map(str, points))}); if it was flattened, save it as it was"
     )
 
 
 def _other_unit(field: GridField, region: Mapping[str, tuple[float, float]], factor: float) -> str:
     """Write the spacing in another unit with which a file would cover the region, if it does."""
-    for axis, count, step in zip(field.axes, field.values.shape, field.spacing, strict=True):
+    for axis, count, step in zip(field.axes, field.samples.shape, field.spacing, strict=True):
         first, last = region[axis]
         if not last - first - step * factor <= (count - 1) * step * factor <= _FAR * (last - first):
             return ""
@@ -100,7 +100,7 @@ def _named(setup: Discretization, k: int, name: str, field: GridField) -> str:
 
 
 def _fields(setup: Discretization) -> Iterator[tuple[int, str, GridField]]:
-    for k, part in enumerate(setup.earth.parts):
+    for k, part in enumerate(setup.earth.model_parts):
         if isinstance(part, Gridded):
             yield from ((k, n, part.grids[n]) for n in setup.earth.needs if n in part.grids)
 
@@ -127,7 +127,7 @@ def _share(
         covered *= max(0.0, min(high, last) - max(low, first)) / (last - first)
         outside |= (ticks[axis] < low) | (ticks[axis] > high)
     left = {name: np.full(outside.shape, np.nan)}
-    for part in setup.earth.parts[k + 1 :]:
+    for part in setup.earth.model_parts[k + 1 :]:
         part.paint(left, ticks["z"], ticks.get("y"), ticks["x"])
     return 100.0 * (1.0 - covered) * float(np.isnan(left[name][outside]).mean())
 
@@ -140,7 +140,7 @@ def _remedy(
     region: Mapping[str, tuple[float, float]],
 ) -> str:
     spec = getattr(setup.scenario.model[k], name)
-    points = dict(zip(field.axes, field.values.shape, strict=True))
+    points = dict(zip(field.axes, field.samples.shape, strict=True))
     needed = {
         axis: (last - first) / field.spacing[field.axes.index(axis)] - _SLACK + 1.0
         for axis, (first, last) in region.items()
@@ -162,7 +162,7 @@ def _remedy(
 
 def _fitting(field: GridField, region: Mapping[str, tuple[float, float]]) -> str:
     """Write the spacing of a file's points that fill the region."""
-    points = dict(zip(field.axes, field.values.shape, strict=True))
+    points = dict(zip(field.axes, field.samples.shape, strict=True))
     steps = {a: (region[a][1] - region[a][0]) / (points[a] - 1) for a in field.axes[::-1]}
     return f"{{{', '.join(f'{axis}: {step:.4g} m' for axis, step in steps.items())}}}"
 

@@ -96,7 +96,7 @@ def _moved(setup: Discretization) -> Lines:
 
 def _outside(setup: Discretization) -> Lines:
     """A body beyond the grid changes nothing; in the absorbing layers the edge goes on."""
-    bodies = [(k, part) for k, part in enumerate(setup.earth.parts) if isinstance(part, Body)]
+    bodies = [(k, part) for k, part in enumerate(setup.earth.model_parts) if isinstance(part, Body)]
     for k, body in bodies:
         for axis in setup.grid.axes:
             low, high = body.extent.get(axis) or (-math.inf, math.inf)

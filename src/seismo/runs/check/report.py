@@ -173,11 +173,11 @@ def _geometry(plan: Plan) -> Iterator[tuple[str, str]]:
 def _files(plan: Plan) -> Iterator[tuple[str, str]]:
     """Describe how the axes of gridded files were taken, which their values do not tell."""
     setup, said = plan.setup, []
-    for part, given in zip(setup.earth.parts, setup.scenario.model, strict=True):
+    for part, given in zip(setup.earth.model_parts, setup.scenario.model, strict=True):
         grids = part.grids if isinstance(part, Gridded) else {}
         for name, grid in grids.items():
             axes = getattr(given, name).axes or grid.axes
-            shape = " x ".join(str(grid.values.shape[grid.axes.index(axis)]) for axis in axes)
+            shape = " x ".join(str(grid.samples.shape[grid.axes.index(axis)]) for axis in axes)
             ends = (f"{a} {grid.reach(a)[0]:.6g} to {grid.reach(a)[1]:.6g} m" for a in axes)
             said.append(f"{name} {shape} points, the slowest axis first: {', '.join(ends)}")
     if said:

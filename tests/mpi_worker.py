@@ -1,4 +1,4 @@
-"""What the ranks of a test do; started by mpiexec, with the orders as JSON in a file.
+"""Work of one MPI rank in a test; started by mpiexec, with its orders as JSON in a file.
 
 cases     run each scenario on the first so many ranks, and store what the first gathers of it
 command   run the command line; `failing` or `dying` is the rank that does so after some steps;

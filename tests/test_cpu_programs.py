@@ -1,4 +1,4 @@
-"""Programs of the CPU against one launch after the other: the same numbers to the last bit.
+"""CPU programs against single launches: bit-identical.
 
 A program deals tiles to threads, does the flux and its sweep tile by tile, and takes shots through
 all their steps one by one. Every point is still updated by the same operations on the same values.

@@ -1,4 +1,4 @@
-"""Planes of one rock a cell: where they are, what they keep, and that they change no answer."""
+"""Isotropic planes: detection, storage, and unchanged results."""
 
 import dataclasses
 

@@ -1,7 +1,7 @@
-"""Several ranks in one process, as cards are: the bits of one, in any order that launches may take.
+"""Several ranks in one process, one for each GPU: bit-identical results in any launch order.
 
-Ranks on CPUs stand for cards (`teamwork`). Sources and receivers stand on cuts, on corners of four
-parts, and in the halos beside them. Equality is to the last bit.
+Ranks on CPUs replace GPUs (`thread_ranks`). Sources and receivers lie on subdomain boundaries, at
+corners of four subdomains, and in halos.
 """
 
 import contextlib
@@ -13,10 +13,10 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-import crew
+import mpi_worker
 import seismo
 import solver
-from cut_cases import CUTS, HALOS, VOLUME, case
+from decomposition_cases import CUTS, HALOS, VOLUME, case
 from seismo.backends import device_threads
 from seismo.backends.communicator import SerialCommunicator, meet
 from seismo.backends.cpu.backend import CpuBackend
@@ -29,12 +29,12 @@ from seismo.runs.signals import Signals
 from seismo.scenario import from_dict
 from seismo.solver.discretization import discretize
 from seismo.solver.simulation import Simulation
-from teamwork import TeamBackend
-from test_survival import contents
+from test_resume import contents
+from thread_ranks import ThreadBackend
 
 
-def outcome(document, base, parts, ranks, make=TeamBackend):
-    return crew.outcome(document, base, parts, ranks, make)
+def outcome(document, base, parts, ranks, make=ThreadBackend):
+    return mpi_worker.outcome(document, base, parts, ranks, make)
 
 
 @pytest.mark.parametrize(
@@ -51,7 +51,7 @@ def test_every_cut_gives_the_bits_of_one(name, dimensions, faces, halos, tmp_pat
     assert all(values.any() for values in wanted.values())
     every = [(count, parts) for count, cuts in CUTS[dimensions].items() for parts in cuts]
     for (count, parts), least in zip(every, cycle(halos), strict=False):
-        monkeypatch.setattr(TeamBackend, "copied_from", least)
+        monkeypatch.setattr(ThreadBackend, "copied_from", least)
         found = DeviceThreads(count).run(lambda r, p=parts: outcome(document, tmp_path, p, r))
         different = [key for key in wanted if not np.array_equal(found[key], wanted[key])]
         assert (parts, least, different) == (parts, least, [])
@@ -63,11 +63,11 @@ def test_every_cut_gives_the_bits_of_one(name, dimensions, faces, halos, tmp_pat
 @pytest.mark.parametrize("least", HALOS)
 def test_one_launch_sends_all_that_a_stage_has_changed(top, surface, least, tmp_path, monkeypatch):
     """All fields go at once; the row of a free surface is nothing to those below it."""
-    monkeypatch.setattr(TeamBackend, "copied_from", least)
+    monkeypatch.setattr(ThreadBackend, "copied_from", least)
     document = case("elastic", 3, tmp_path, top=top)
 
     def packing(ranks: SerialCommunicator) -> list[list[int]]:
-        backend = TeamBackend(document["precision"])
+        backend = ThreadBackend(document["precision"])
         setup = discretize(from_dict(document, tmp_path))
         halos = Simulation(setup, backend, (2, 2), ranks)._halos[0]
         return ranks.share([
@@ -81,12 +81,12 @@ def test_one_launch_sends_all_that_a_stage_has_changed(top, surface, least, tmp_
 @pytest.mark.parametrize(("least", "waits"), [(HALOS[0], "edge"), (HALOS[1], "message")])
 def test_halos_wait_for_no_other_halo(least, waits, tmp_path, monkeypatch):
     """What a rank copies into another's halo is nothing to what that one copies itself."""
-    monkeypatch.setattr(TeamBackend, "copied_from", least)
+    monkeypatch.setattr(ThreadBackend, "copied_from", least)
     document = case("elastic", 2, tmp_path, top="absorbing")
 
     def order(ranks: SerialCommunicator) -> list[set[str]]:
         setup = discretize(from_dict(document, tmp_path))
-        simulation = Simulation(setup, TeamBackend(document["precision"]), (3, 1), ranks)
+        simulation = Simulation(setup, ThreadBackend(document["precision"]), (3, 1), ranks)
         groups = merged(ranks.share(simulation._bind(0)))
         where = [group.where for group in groups for _ in group]
         every = zip(where, dependencies(groups), strict=True)
@@ -95,7 +95,7 @@ def test_halos_wait_for_no_other_halo(least, waits, tmp_path, monkeypatch):
     assert DeviceThreads(3).run(order) == [{waits}] * 8
 
 
-class Strangers(TeamBackend):
+class NoPeerAccessBackend(ThreadBackend):
     """Ranks that do not see one another's memory."""
 
     peers = False
@@ -108,7 +108,7 @@ def test_what_devices_do_not_see_goes_through_the_host(blind, tmp_path):
     wanted = outcome(document, tmp_path, None, SerialCommunicator(), CpuBackend)
 
     def one(ranks: SerialCommunicator) -> dict:
-        make = Strangers if ranks.number in blind else TeamBackend
+        make = NoPeerAccessBackend if ranks.number in blind else ThreadBackend
         return outcome(document, tmp_path, (3, 1), ranks, make)
 
     found = DeviceThreads(3).run(one)
@@ -159,7 +159,7 @@ def test_who_is_far_from_the_next_meeting_is_not_waited_for_once_the_first_has_f
 
 def on_team(monkeypatch, count: int) -> None:
     """Let runs go to so many ranks of this process."""
-    choices = [BackendChoice("cpu", "on a team", TeamBackend, count)] * count
+    choices = [BackendChoice("cpu", "on a team", ThreadBackend, count)] * count
     monkeypatch.setattr(run, "chosen", lambda *_: (choices, "", None))
 
 
@@ -197,7 +197,7 @@ def test_a_whole_run_gives_the_file_of_one(
 ):
     """Traces, snapshots and maps of a survey, whether or not ranks see one another's memory."""
     on_team(monkeypatch, count)
-    monkeypatch.setattr(TeamBackend, "peers", peers)
+    monkeypatch.setattr(ThreadBackend, "peers", peers)
     notes = []
     with seismo.run(volume(spread, parts), tmp_path / "x.h5", notes.append) as results:
         assert (results.summary["ranks"], results.summary["grids"]) == (count, grids)

@@ -1,4 +1,4 @@
-"""The plan of a run: phase errors against their formulas, memory against what a run takes."""
+"""`seismo check`: phase errors against formulas, memory estimates against measurements."""
 
 import copy
 import json

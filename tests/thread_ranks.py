@@ -1,7 +1,7 @@
-"""A process of several ranks, on CPUs: what cards do, with launches in an order that may surprise.
+"""Ranks as threads of one process on CPUs, with launches in random admissible orders.
 
-Launches say what they touch as those of a card do, and are run in any order that waits for no more
-than a card's graph does: whoever has left something out of the order changes bits.
+Launches declare the arrays they read and write as those of a GPU do, and run in random orders that
+respect only the dependencies of a GPU's graph: a missing dependency changes bits.
 """
 
 import random
@@ -25,7 +25,7 @@ def _numbers(held) -> frozenset[int]:
     return frozenset(a.ctypes.data for a in _arrays(held))
 
 
-class TeamBackend(CpuBackend):
+class ThreadBackend(CpuBackend):
     """A rank of a team; `peers` tells whether it may write to the memory of others."""
 
     peers = True

@@ -1,4 +1,4 @@
-"""Several real cards: `pytest -m gpu tests/test_gpus.py`, to the bits of one.
+"""Several GPUs: `pytest -m gpu tests/test_several_gpus.py`, bit-identical to one.
 
 Sources and receivers stand on cuts, on corners of four parts, and in the halos beside them. Every
 card compiles the kernels of its own part, so that this takes minutes with an empty cache.
@@ -9,10 +9,10 @@ from itertools import product
 import numpy as np
 import pytest
 
-import crew
+import mpi_worker
 import seismo
 import solver
-from cut_cases import HALOS, VOLUME, case
+from decomposition_cases import HALOS, VOLUME, case
 from seismo.backends.communicator import SerialCommunicator
 from seismo.backends.device_threads import DeviceThreads
 from seismo.backends.gpu.backend import GpuBackend
@@ -22,7 +22,7 @@ from seismo.errors import DeviceError, StoppedError
 from seismo.runs import run, run_loop
 from seismo.runs.request import Request
 from seismo.runs.signals import Signals
-from test_survival import contents
+from test_resume import contents
 
 pytestmark = pytest.mark.gpu
 CUTS = {2: {2: [(2, 1)], 4: [(4, 1)]}, 3: {2: [(2, 1), (1, 2)], 4: [(2, 2), (4, 1)]}}
@@ -43,7 +43,7 @@ def test_every_cut_gives_the_bits_of_one_card(
     name, dimensions, faces, count, tmp_path, monkeypatch
 ):
     document = case(name, dimensions, tmp_path, **faces)
-    wanted = crew.outcome(document, tmp_path, None, SerialCommunicator(), choose("gpu").make)
+    wanted = mpi_worker.outcome(document, tmp_path, None, SerialCommunicator(), choose("gpu").make)
     assert all(values.any() for values in wanted.values())
     every = [p for n, some in CUTS[dimensions].items() if n <= count for p in some]
     for parts, least in product(every, HALOS):
@@ -51,7 +51,7 @@ def test_every_cut_gives_the_bits_of_one_card(
         choices = choose_all(parts[0] * parts[1])
 
         def one(ranks, parts=parts, choices=choices):
-            return crew.outcome(document, tmp_path, parts, ranks, choices[ranks.number].make)
+            return mpi_worker.outcome(document, tmp_path, parts, ranks, choices[ranks.number].make)
 
         found = DeviceThreads(len(choices)).run(one)
         different = [key for key in wanted if not np.array_equal(found[key], wanted[key])]

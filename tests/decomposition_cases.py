@@ -1,10 +1,10 @@
-"""Scenarios whose sources and receivers stand on cuts, on corners of four parts, and in halos."""
+"""Scenarios with sources and receivers on subdomain boundaries, at corners and in halos."""
 
 from pathlib import Path
 
 import solver
 from seismo.equations.registry import physics_for
-from test_survival import SCENARIO
+from test_resume import SCENARIO
 
 CUTS = {
     2: {2: [(2, 1), (4, 1)], 3: [(3, 1)], 4: [(4, 1)]},

@@ -1,4 +1,4 @@
-"""A process that runs scenarios in children of its own, and kills or starves them.
+"""A process that runs scenarios in children, and kills them or fills their disk.
 
 Started once, so that a child costs neither Python nor its packages; each order is a line of JSON on
 standard input: `scenario` (a file), `output`, and what shall happen.

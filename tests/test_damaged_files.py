@@ -19,7 +19,7 @@ import seismo
 from seismo import cli
 from seismo.errors import ScenarioError
 from seismo.output import ResultsWriter, compare
-from test_survival import SCENARIO
+from test_resume import SCENARIO
 
 TRIES = """
 import json, sys

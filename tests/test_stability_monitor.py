@@ -1,4 +1,4 @@
-"""The watch for a wavefield that blows up, on a stand-in that knows what it will find.
+"""The stability monitor, on a stub of the wavefield.
 
 `looks_ahead` is how many looks a machine may have under way: what blows up at step n is found at
 the first look after it, and told that many looks later.

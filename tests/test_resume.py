@@ -1,4 +1,4 @@
-"""Runs that are killed, stopped, starved or damaged, and end with the results of an unbroken one.
+"""Runs that are killed, stopped, out of disk or damaged resume to the results of an unbroken one.
 
 Equality is to the last bit, of everything but the words about how and when a run was made.
 """
@@ -697,14 +697,14 @@ def test_a_signal_while_the_model_is_sampled_ends_a_run_at_once(
 
 
 class Zygote:
-    """The process of `victim.py`, and what it says of a run."""
+    """The process of `crash_worker.py`, and what it says of a run."""
 
     def __init__(self, folder: Path, scenario: dict) -> None:
         self.scenario, self.output = folder / "s.yaml", folder / "x.h5"
         self.run = Path(f"{self.output}.run")
         self.scenario.write_text(from_dict(scenario).to_yaml())
         self._process = subprocess.Popen(
-            [sys.executable, Path(__file__).with_name("victim.py")],
+            [sys.executable, Path(__file__).with_name("crash_worker.py")],
             stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True,
         )  # fmt: skip
 

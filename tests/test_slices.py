@@ -1,4 +1,4 @@
-"""Cuts read the points of the grid that were asked for, however it is divided.
+"""Slices read the requested grid points in any decomposition.
 
 Every comparison is exact: nothing is computed but sums of two numbers and a rounding.
 """

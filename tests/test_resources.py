@@ -1,4 +1,4 @@
-"""Whether a run fits, and how many shots do: on the host, and on a device with memory of its own.
+"""Memory estimates and batch sizes, on the host and on devices with their own memory.
 
 The device is a stand-in that says how much it has; nothing is run on it.
 """
