@@ -11,12 +11,15 @@ import os
 import shutil
 import subprocess
 import sys
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 import pytest
 
-from seismo.equations.registry import EQUATIONS, PARAMETERS
+import seismo.equations
+from seismo.equations.parameters import VP
+from seismo.equations.registry import EQUATIONS, PARAMETERS, declared, parameters_of
 
 TESTS = Path(__file__).parent
 
@@ -37,6 +40,22 @@ def found(tmp_path_factory) -> dict[str, Any]:
 def test_it_is_known_where_its_folder_is_listed_only(found):
     assert "relaxing_fluid" not in EQUATIONS
     assert "tau" not in PARAMETERS
+
+
+def test_a_folder_without_an_equation_is_refused(tmp_path):
+    with pytest.raises(ImportError, match="holds no folder of an equation; see SEISMO_EQUATIONS"):
+        declared([str(tmp_path)])
+
+
+def test_an_equation_is_there_once():
+    with pytest.raises(ImportError, match="equation acoustic is there twice"):
+        declared([*seismo.equations.__path__, *seismo.equations.__path__])
+
+
+def test_a_parameter_is_the_same_in_all_equations():
+    other = replace(EQUATIONS["acoustic"], parameters=(replace(VP, unit="km/s"),))
+    with pytest.raises(ImportError, match="declares the parameter vp otherwise than another"):
+        parameters_of([other])
 
 
 def test_it_is_checked_run_and_plotted(found):

@@ -80,4 +80,5 @@ class Equation:
         if options is None and self.options is not None:
             options = self.options()
         table = self.tables("xyz" if dimensions == 3 else "xz", options)
-        return replace(table, needs=self.needs)
+        fields = tuple(replace(field, late=field.name in table.late) for field in table.fields)
+        return replace(table, fields=fields, needs=self.needs)

@@ -6,6 +6,7 @@ that hold them.
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from functools import cache
 from importlib import import_module
 from pkgutil import iter_modules
@@ -13,20 +14,50 @@ from typing import Any
 
 import seismo.equations
 from seismo.equations.declaration import Equation
-from seismo.equations.parameters import RHO, VP, VS
+from seismo.equations.parameters import RHO, VP, VS, Parameter
 from seismo.equations.table import Physics
 from seismo.errors import ScenarioError
 
 
-def _declared() -> dict[str, Equation]:
-    folders = (found.name for found in iter_modules(seismo.equations.__path__) if found.ispkg)
-    declared = (import_module(f"seismo.equations.{name}").EQUATION for name in sorted(folders))
-    return {equation.name: equation for equation in declared}
+def declared(folders: Iterable[str]) -> dict[str, Equation]:
+    """Return the equations of some folders, by name.
+
+    Raises:
+        ImportError: a folder holds none, or one declares nothing, or what another has declared.
+    """
+    equations: dict[str, Equation] = {}
+    for folder in folders:
+        names = sorted(found.name for found in iter_modules([folder]) if found.ispkg)
+        if not names:
+            raise ImportError(f"{folder} holds no folder of an equation; see SEISMO_EQUATIONS")
+        for name in names:
+            equation = getattr(import_module(f"seismo.equations.{name}"), "EQUATION", None)
+            if equation is None or equation.name in equations:
+                problem = "declares no EQUATION" if equation is None else "is there twice"
+                raise ImportError(f"{folder}: equation {name} {problem}")
+            equations[equation.name] = equation
+    return equations
 
 
-EQUATIONS = _declared()
-PARAMETERS = {p.name: p for p in (VP, VS, RHO)}
-PARAMETERS |= {p.name: p for equation in EQUATIONS.values() for p in equation.parameters}
+def parameters_of(equations: Iterable[Equation]) -> dict[str, Parameter]:
+    """Return vp, vs, rho and all further parameters of some equations, by name.
+
+    Raises:
+        ImportError: two equations declare one differently.
+    """
+    parameters = {parameter.name: parameter for parameter in (VP, VS, RHO)}
+    for equation in equations:
+        for parameter in equation.parameters:
+            if parameters.setdefault(parameter.name, parameter) != parameter:
+                raise ImportError(
+                    f"equation {equation.name} declares the parameter {parameter.name} otherwise "
+                    "than another; give it another name"
+                )
+    return parameters
+
+
+EQUATIONS = declared(seismo.equations.__path__)
+PARAMETERS = parameters_of(EQUATIONS.values())
 VARIANTS = tuple((e.name, n) for e in EQUATIONS.values() for n in e.dimensions)
 
 

@@ -18,7 +18,8 @@ class Field:
         name: vx, szz, p, ...
         half: the axes along which it stands half a cell further, e.g. "xz" for sxz.
         unit: SI unit.
-        late: whether it stands half a step later than the fields at t = step * dt.
+        late: whether it stands half a step later than the fields at t = step * dt; filled in by
+            `Equation.physics`.
         previous_of: name of the field whose values one step before it holds, of an equation that is
             of second order in time: the two change places after every step.
         vanishes: whether it stands half a cell below a free surface and vanishes on it, as shear
@@ -170,6 +171,16 @@ class Physics:
         """The pair of fields that change places after every step, if any."""
         pairs = ((f.previous_of, f.name) for f in self.fields if f.previous_of)
         return next(pairs, None)
+
+    @property
+    def late(self) -> frozenset[str]:
+        """Fields that a later stage of the step reads as new: they stand half a step later."""
+        written: set[str] = set()
+        found: set[str] = set()
+        for stage in self.stages:
+            found |= written & set(stage.reads)
+            written |= set(stage.writes)
+        return frozenset(found)
 
     @property
     def differences(self) -> Differences:

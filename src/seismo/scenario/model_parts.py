@@ -28,44 +28,30 @@ MOST_POINTS = 1000  # of an outline: every point of the grid is compared with ea
 OutlinePoint = tuple[Length, Length]
 COLUMNS = (VP, VS, RHO)  # of tables, after the depth
 TableRow: Any = tuple[(Length, *map(value_of, COLUMNS))]  # type: ignore[misc]
+Keys = dict[str, tuple[Any, Any]]  # type and `Field` by key
 with_parameters = partial(with_keys, PARAMETERS.values())
 
 
-def _described(parameter: Parameter, where: str = "") -> str:
+def _keys(parameter: Parameter, kind: Any, description: str, optional: bool = False) -> Keys:
+    """Return the key of a parameter; those that are always given may be left out if `optional`."""
+    if parameter.always and not optional:
+        return {parameter.name: (kind, Field(description=description))}
+    return {parameter.name: (kind | None, Field(None, description=description))}
+
+
+def _value(parameter: Parameter, where: str = "", optional: bool = False) -> Keys:
     zero = f"; 0 is {parameter.zero}" if parameter.zero else ""
-    return f"{parameter.meaning}{where}{zero}"
+    description = f"{parameter.meaning}{where}{zero}"
+    return _keys(parameter, value_of(parameter), description, optional)
 
 
-def _optional(parameter: Parameter) -> dict[str, tuple[Any, Any]]:
-    field = Field(None, description=_described(parameter))
-    return {parameter.name: (value_of(parameter) | None, field)}
-
-
-def _required(kind: Any, parameter: Parameter, description: str) -> tuple[Any, Any]:
-    """Return a key that may be left out, but for parameters that are always given."""
-    if parameter.always:
-        return kind, Field(description=description)
-    return kind | None, Field(None, description=description)
-
-
-def _uniform(parameter: Parameter) -> dict[str, tuple[Any, Any]]:
-    return {parameter.name: _required(value_of(parameter), parameter, _described(parameter))}
-
-
-def _layer(parameter: Parameter) -> dict[str, tuple[Any, Any]]:
-    at_top = _described(parameter, " at the top")
-    return {parameter.name: _required(value_of(parameter), parameter, at_top)}
-
-
-def _gradient(parameter: Parameter) -> dict[str, tuple[Any, Any]]:
+def _gradient(parameter: Parameter) -> Keys:
     change = f"change of {parameter.name} per metre below the top"
     return {f"{parameter.name}_gradient": (gradient_of(parameter), Field(0.0, description=change))}
 
 
-def _range(parameter: Parameter) -> dict[str, tuple[Any, Any]]:
-    name = parameter.name
-    meaning = parameter.meaning
-    value = value_of(parameter)
+def _range(parameter: Parameter) -> Keys:
+    name, meaning, value = parameter.name, parameter.meaning, value_of(parameter)
     title = "".join(word[0].upper() + word[1:] for word in meaning.split())
     ends = create_model(
         f"{title}Range",
@@ -76,15 +62,15 @@ def _range(parameter: Parameter) -> dict[str, tuple[Any, Any]]:
         bottom=(value, Field(description=f"{name} at `z_bottom` and below")),
     )
     globals()[ends.__name__] = ends  # where pickle looks for it
-    return {name: _required(ends, parameter, f"{meaning} at top and bottom")}
+    return _keys(parameter, ends, f"{meaning} at top and bottom")
 
 
-def _file(parameter: Parameter) -> dict[str, tuple[Any, Any]]:
+def _file(parameter: Parameter) -> Keys:
     kind = FILES.get(parameter.unit, GriddedFile)
-    return {parameter.name: (kind | None, Field(None, description=parameter.meaning))}
+    return _keys(parameter, kind, parameter.meaning, optional=True)
 
 
-@with_parameters(_uniform)
+@with_parameters(_value)
 class UniformPart(ScenarioSection):
     """The same values everywhere."""
 
@@ -92,7 +78,7 @@ class UniformPart(ScenarioSection):
 
 
 @with_parameters(_gradient)
-@with_parameters(_layer)
+@with_parameters(partial(_value, where=" at the top"))
 class Layer(ScenarioSection):
     """One layer, from its top down to the top of the next."""
 
@@ -142,7 +128,7 @@ class TablePart(ScenarioSection):
         return self
 
 
-@with_parameters(_optional)
+@with_parameters(partial(_value, optional=True))
 class BlockPart(ScenarioSection):
     """A box; an axis left out is covered whole, a property left out is kept."""
 
@@ -165,7 +151,7 @@ class Centre(ScenarioSection):
     z: Length = Field(description="depth of the centre")
 
 
-@with_parameters(_optional)
+@with_parameters(partial(_value, optional=True))
 class SpherePart(ScenarioSection):
     """A sphere in 3-D, a disc in 2-D; a property left out is kept."""
 
@@ -179,7 +165,7 @@ class SpherePart(ScenarioSection):
         return self
 
 
-@with_parameters(_optional)
+@with_parameters(partial(_value, optional=True))
 class InterfacePart(ScenarioSection):
     """All beneath an interface that dips or bends; several, listed downwards, make such layers.
 
@@ -201,7 +187,7 @@ class InterfacePart(ScenarioSection):
         return self
 
 
-@with_parameters(_optional)
+@with_parameters(partial(_value, optional=True))
 class PolygonPart(ScenarioSection):
     """A body with corners in the plane of x and z; a property left out is kept."""
 

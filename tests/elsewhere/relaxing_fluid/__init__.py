@@ -70,8 +70,8 @@ def tables(axes: str, options: Options) -> Physics:
         fields=(
             Field("p", "", "Pa"),
             Field("memory", "", "Pa"),
-            Field("vx", "x", "m/s", late=True),
-            Field("vz", "z", "m/s", late=True),
+            Field("vx", "x", "m/s"),
+            Field("vz", "z", "m/s"),
         ),
         stages=(
             Stage("velocity", ("vx", "vz"), ("p",), ("rho",), _velocity, slots=1),

@@ -171,7 +171,7 @@ def tables(axes: str, options: None) -> Physics:
         even = even_density(_even_velocity_3d)
     return Physics(
         axes=axes,
-        fields=(Field("p", "", "Pa"), *(Field(f"v{a}", a, "m/s", late=True) for a in axes)),
+        fields=(Field("p", "", "Pa"), *(Field(f"v{a}", a, "m/s") for a in axes)),
         stages=(
             Stage("velocity", v, ("p",), densities, velocity, slots=1, even=even),
             Stage("pressure", ("p",), v, ("kappa",), pressure, slots=1),

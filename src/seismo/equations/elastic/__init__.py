@@ -267,7 +267,7 @@ def tables(axes: str, options: None) -> Physics:
     return Physics(
         axes=axes,
         fields=(
-            *(Field(f"v{a}", a, "m/s", late=True) for a in axes),
+            *(Field(f"v{a}", a, "m/s") for a in axes),
             *(Field(name, "", "Pa") for name in normal),
             *(Field(name, name[1:], "Pa", vanishes="z" in name) for name in shear),
         ),

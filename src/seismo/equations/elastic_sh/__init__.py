@@ -89,7 +89,7 @@ def tables(axes: str, options: None) -> Physics:
     return Physics(
         axes=axes,
         fields=(
-            Field("vy", "", "m/s", late=True),
+            Field("vy", "", "m/s"),
             Field("sxy", "x", "Pa"),
             Field("syz", "z", "Pa", vanishes=True),
         ),
