@@ -125,8 +125,8 @@ def measure(name: str, gpus: int, ways: list[str], ranks: SerialCommunicator) ->
 
 def _bound(way: str) -> type[Simulation]:
     class Changed(Simulation):
-        def _bind(self, parity: int) -> Step:
-            return WAYS[way](super()._bind(parity))
+        def _bind(self, parity: int, phase: int = 0) -> Step:
+            return WAYS[way](super()._bind(parity, phase))
 
     return Changed
 

@@ -9,9 +9,13 @@ from itertools import product
 import numpy as np
 import pytest
 
+import seismo
 import solver
+from seismo.backends.reference import ReferenceBackend
 from seismo.grid.coefficients import centred, largest_second_symbol, staggered
 from seismo.grid.grid import Grid
+from seismo.model import guides
+from seismo.runs.assessment.accuracy import layer_errors, sent_back
 from seismo.solver.cpml import PmlParameters, default_profile, least_shift, profile
 
 INSIDE = 6  # points of a line between its layers
@@ -187,8 +191,8 @@ def test_layers_damp_more_where_the_modulus_jumps(tmp_path) -> None:
         vs = 150.0 * contrast ** np.random.default_rng(0).random((29, 29))
         rocks = {"vp": 2.0 * vs, "vs": vs, "rho": np.full_like(vs, 2000.0)}
         document = solver.plan("elastic", 2, steps=None, model=solver.gridded(tmp_path, rocks))
-        setup = solver.prepare(solver.from_dict(document, tmp_path))
-        dampings.append(setup.guided_damping)
+        setup = solver.discretize(solver.from_dict(document, tmp_path))
+        dampings.append(setup.guided_damping.early)
     assert dampings[0] == 0.015
     assert dampings[1] > 0.06
 
@@ -239,8 +243,84 @@ def test_layers_damp_fields_by_what_the_ground_guides() -> None:
         document = solver.plan(
             "elastic", 2, boundaries=boundaries, steps=None, time={"duration": 1000.0}
         )  # 252 m deep
-        setup = solver.prepare(solver.from_dict(document | {"model": model}))
-        assert setup.guided_damping == pytest.approx(damping, abs=1e-4)
+        setup = solver.discretize(solver.from_dict(document | {"model": model}))
+        assert setup.guided_damping.late == pytest.approx(damping, abs=1e-4)
+
+
+SOIL = ground((0.0, 300.0), (50.0, 1500.0))
+SEA = [{"type": "layers", "layers": [
+    {"top": 0.0, "vp": 1500.0, "vs": 0.0, "rho": 1000.0},
+    {"top": 33.0, "vp": 1600.0, "vs": 300.0, "rho": 1700.0},
+    {"top": 73.0, "vp": 3000.0, "vs": 1500.0, "rho": 2300.0}]}]  # fmt: skip
+
+
+def through(steps: int, dimensions: int, model: list[dict], **how):
+    """Build a run of so many steps whose layers are damped from step 40 on."""
+    boundaries = solver.faces(dimensions, top="free_surface") | {"layer": {"points": 4}}
+    document = solver.plan(
+        "elastic", dimensions, cells=(26, 12) if dimensions == 2 else (12, 10, 12),
+        boundaries=boundaries, model=model, steps=steps,
+    )  # fmt: skip
+    return solver.build(document, **how)
+
+
+def fields_of(simulation) -> bytes:
+    return b"".join(a.tobytes() for a in solver.wavefield(simulation).values())
+
+
+@pytest.mark.parametrize(
+    ("dimensions", "model"), [(2, SOIL), (2, SEA), pytest.param(3, SOIL, marks=pytest.mark.slow)]
+)
+def test_no_step_depends_on_the_duration(dimensions, model, monkeypatch) -> None:
+    """In 0.1.0's successors until now layers damped by 1 - 3000 / steps: 1.5 to 2.5 %."""
+    monkeypatch.setattr(guides, "HARMLESS", 40)
+    onset = through(1, dimensions, model).setup.guided_damping.onset
+    short, long, longer = (through(n, dimensions, model) for n in (onset - 20, 80, 160))
+    assert [len(s.setup.layer_phases) for s in (short, long, longer)] == [1, 2, 2]
+    for simulation, steps in ((short, short.total_steps), (long, 80)):
+        simulation.advance(steps)
+        longer.load(longer.setup.shots[:1])
+        longer.advance(steps - 3)
+        longer.advance(3)
+        assert fields_of(simulation) == fields_of(longer)
+        for name, record in solver.records(simulation).items():
+            np.testing.assert_array_equal(
+                record[:, :steps], solver.records(longer)[name][:, :steps]
+            )
+
+
+@pytest.mark.parametrize("model", [SOIL, SEA])
+def test_layers_change_at_one_step_however_a_run_is_cut(model, monkeypatch) -> None:
+    """Subdomains, NumPy, and a run that goes on from a state, before and after the change."""
+    monkeypatch.setattr(guides, "HARMLESS", 40)
+    whole = through(90, 2, model)
+    assert len(whole.setup.layer_phases) == 2
+    whole.advance(90)
+    parts = through(90, 2, model, parts=(2, 1))
+    parts.advance(90)
+    assert fields_of(parts) == fields_of(whole)
+    for stop in (30, 60):
+        first, second = (through(90, 2, model) for _ in range(2))
+        first.advance(stop)
+        second.step = stop
+        for name, held in second.state().items():
+            held.array[...] = first.state()[name].array
+        second.advance(90 - stop)
+        assert fields_of(second) == fields_of(whole)
+    reference = through(90, 2, model, backend=ReferenceBackend)
+    reference.advance(90)
+    for name, wanted in solver.wavefield(reference).items():
+        largest = np.abs(wanted).max()
+        np.testing.assert_allclose(
+            solver.wavefield(whole)[name], wanted, rtol=0, atol=1e-4 * largest
+        )
+
+
+def test_damped_layers_absorb_what_undamped_ones_let_grow(monkeypatch, tmp_path) -> None:
+    """The fields fall after the change, by the profile of a run that is damped all along."""
+    monkeypatch.setattr(guides, "HARMLESS", 2000)
+    found = speeds(ground((0.0, 300.0), (77.0, 900.0)), tmp_path, 8000, 4, order=8, frequency=1.0)
+    assert found[3] < 0.5 * found[1]
 
 
 @pytest.mark.slow
@@ -261,3 +341,19 @@ def test_no_layer_grows_in_any_medium(kind, order, points, frequency, precision,
         precision=precision,
     )  # fmt: skip
     assert min(found[4:]) < 1.5 * min(found[1:4])
+
+
+def test_check_says_from_when_on_layers_are_damped() -> None:
+    """And counts what they send back then, and how thick they should be."""
+    boundaries = solver.faces(2, top="free_surface") | {"layer": {"points": 12}}
+    document = solver.plan(
+        "elastic", 2, cells=(60, 40), model=SOIL, steps=None, boundaries=boundaries
+    )
+    said = []
+    for duration in (4.0, 8.0):
+        plan = seismo.check(document | {"time": {"duration": duration}})
+        errors = layer_errors(plan.setup)
+        said.append((f"layers are damped from t = {errors[-1][0]:.3g} s" in str(plan), len(errors)))
+    assert said == [(False, 1), (True, 2)]
+    assert sent_back(plan.setup, 40) < sent_back(plan.setup)
+    assert errors[1][1] > 2.0 * errors[0][1]

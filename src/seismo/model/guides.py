@@ -13,13 +13,19 @@ of 1:3 to 1:90, and of 0.02 to 0.03 with 1:375. Jumps from node to node need a l
 a the mean jump of its logarithm over `WINDOW` nodes, noise and blocks of 1:3 to 1:20 stopped at
 0.005 (a = 0.96), 0.035 (1.06), 0.03 (1.25), 0.04 (1.77, 2.1) and 0.07 (2.3). In ground of 5 to 22
 cells on rock waves grew from 1:1.6 on, most of them from 1:8 on, and stopped at 0.004 (below 1:4),
-0.008 (1:5) and 0.01 (to 1:180); in ground of 1 to 5 cells at 0.015 (1:40 to 1:100) and 0.05
-(1:170). They grow by an e-fold in 600 steps or more, so that short runs do without, whose layers
-reflect less.
+0.008 (1:5) and 0.01 (to 1:180); in ground of 1 to 5 cells at 0.015 (1:40 to 1:100), 0.055
+(1:130) and 0.05 (1:170).
+
+Waves of ground need time to grow, so that layers begin matched, and reflect less, up to a step that
+does not depend on the duration of a run. With layers of 8 to 24 points, by step 3000 they had grown
+to 1 % of the peak at most, by 2000 where the modulus rises 1:140 (14 % by 3000); with 40 points,
+where they grow faster, by 2000 (2.3 % by 3000).
 """
 
 from __future__ import annotations
 
+import math
+from dataclasses import dataclass
 from itertools import product
 
 import numpy as np
@@ -42,9 +48,12 @@ GROUND = 1.3  # contrast of rock below softer ground from which on that counts
 # the p of it: least, and in contrasts
 LEAST_OF_GROUND = 0.005
 THICK = 0.0015
-THIN = 0.0003
+THIN_RISE = 50.0  # contrast from which on thin ground asks for more,
+THIN_POWER = 1.4  # and the power of the contrast by which it does
 MOST_OF_GROUND = 0.06
-HARMLESS = 3000  # steps in which waves of ground grow by five e-folds at most
+HARMLESS = 3000  # steps in which waves of ground grow to 1 % of the peak at most,
+HARMLESS_RISE = 60.0  # up to that contrast,
+HARMLESS_POINTS = 24  # and so many points of a layer
 # p = PER_JUMP (a - SMOOTH), at most MOST
 SMOOTH = 0.55
 PER_JUMP = 0.07
@@ -53,17 +62,45 @@ _CAPPED = 9.0  # largest jump that counts, as beside a fluid
 _PER_CELL = 8  # samples down a cell where the earth varies sideways: beds may be thinner
 
 
-def damping(earth: Earth, grid: Grid, free_surface: bool, steps: int) -> float:
+@dataclass(frozen=True)
+class GuidedDamping:
+    """How much the fields of the absorbing layers are damped, as shares p of their own d.
+
+    Attributes:
+        early: p before step `onset`.
+        late: p from there on.
+        rise: contrast of the ground, as `HARMLESS_RISE`.
+        points: of a layer.
+    """
+
+    early: float = 0.0
+    late: float = 0.0
+    rise: float = 1.0
+    points: int = 1
+
+    @property
+    def onset(self) -> int:
+        """The step up to which what grows in ground is harmless."""
+        share = math.sqrt(min(1.0, HARMLESS_RISE / self.rise))
+        return round(HARMLESS * share * min(1.0, HARMLESS_POINTS / self.points))
+
+    def phases(self, steps: int) -> tuple[tuple[int, float], ...]:
+        """Return the first step and the p of each part of a run of so many steps."""
+        if self.onset >= steps or self.late == self.early:
+            return ((0, self.early),)
+        return (0, self.early), (self.onset, self.late)
+
+
+def damping(earth: Earth, grid: Grid, free_surface: bool) -> GuidedDamping:
     """Return the p that ends growth: 0 where no face encloses a modulus, or has soft ground on top.
 
     Args:
         earth: the earth; nothing grows but P-SV waves.
         grid: the grid, with the widths of its layers.
         free_surface: whether the top is one.
-        steps: of the run; waves of soft ground may grow by what is harmless.
     """
     if not {"vp", "vs", "rho"} <= set(earth.needs):
-        return 0.0
+        return GuidedDamping()
     interior = grid.extent
     nodes = {
         axis: grid.coordinate(axis, np.arange(first, last))
@@ -80,7 +117,7 @@ def damping(earth: Earth, grid: Grid, free_surface: bool, steps: int) -> float:
             "x": (max(width for a in layer_widths if a != "z" for width in layer_widths[a]), 0)
         }
     faces = [
-        (a, k)
+        ((a, k), width)
         for a, widths in layer_widths.items()
         for k, width in zip((0, -1), widths, strict=True)
         if width
@@ -88,22 +125,35 @@ def damping(earth: Earth, grid: Grid, free_surface: bool, steps: int) -> float:
     contrast = 1.0
     rise = 1.0
     jump = 0.0
-    for a, k in faces:
+    for (a, k), _ in faces:
         shear = _shear(earth, nodes | {a: nodes[a][[k]]})
         contrast = max(contrast, _contrast(shear))
         rise = max(rise, _rise(shear) if free_surface else 1.0)
         jump = max(jump, _jump(shear[::samples]))
-    candidates = [0.0]
-    if rise > GROUND:
-        thick = min(THICK * rise, BESIDE_BEDS)
-        thin = min(THIN * rise, MOST_OF_GROUND)
-        candidates.append(max(LEAST_OF_GROUND, thick, thin) * max(0.0, 1.0 - HARMLESS / steps))
-    if contrast > 1.0:
-        more = np.clip(contrast / ORDINARY, 1.0, MOST_CONTRAST)
-        candidates.append(BESIDE_BEDS + PER_DECADE * np.log10(more))
-    if max(candidates) > 0.0:
-        candidates.append(min(MOST, PER_JUMP * (jump - SMOOTH)))
-    return float(max(candidates))
+    beds = _beside_beds(contrast)
+    ground = _of_ground(rise)
+    uneven = min(MOST, PER_JUMP * (jump - SMOOTH))
+    early = max(beds, uneven) if beds else 0.0
+    late = max(early, ground, uneven) if ground else early
+    points = max((width for _, width in faces), default=1)
+    return GuidedDamping(early, late, rise, points)
+
+
+def _beside_beds(contrast: float) -> float:
+    """Return the p that beds of a contrast ask for."""
+    if contrast <= 1.0:
+        return 0.0
+    more = np.clip(contrast / ORDINARY, 1.0, MOST_CONTRAST)
+    return float(BESIDE_BEDS + PER_DECADE * np.log10(more))
+
+
+def _of_ground(rise: float) -> float:
+    """Return the p that ground asks for below which the modulus rises so many times."""
+    if rise <= GROUND:
+        return 0.0
+    thick = min(THICK * rise, BESIDE_BEDS)
+    thin = min(BESIDE_BEDS * (rise / THIN_RISE) ** THIN_POWER, MOST_OF_GROUND)
+    return max(LEAST_OF_GROUND, thick, thin)
 
 
 def _shear(earth: Earth, nodes: dict[str, np.ndarray]) -> np.ndarray:

@@ -127,8 +127,8 @@ def contact_error(waves: Waves) -> float:
     return waves.spectra.error(phase)
 
 
-def layer_error(waves: Waves, boundaries: Any, damping: float) -> float:
-    """Return the relative error of the traces by what absorbing layers send back.
+def layer_error(waves: Waves, boundaries: Any, points: int, damping: float) -> float:
+    """Return the relative error of the traces by what absorbing layers of so many points send back.
 
     Layers that damp the fields by a share of their own d send back that share of a wavelength over
     their thickness (at 45 degrees of incidence, to a factor of two from 10 to 40 points; twice
@@ -137,9 +137,9 @@ def layer_error(waves: Waves, boundaries: Any, damping: float) -> float:
     faces = [getattr(boundaries, name) for name in type(boundaries).model_fields]
     if "absorbing" not in faces:
         return 0.0
-    thickness = boundaries.layer.points * max(waves.spacing)
+    thickness = points * max(waves.spacing)
     damped = damping * waves.fastest / waves.spectra.frequency / thickness
-    matched = float(LAYER(np.array(boundaries.layer.points)))
+    matched = float(LAYER(np.array(points)))
     return math.hypot(matched, waves.spectra.error(damped.clip(max=1.0)))
 
 

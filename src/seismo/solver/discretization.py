@@ -26,7 +26,7 @@ from seismo.grid.surface_closure import SurfaceClosure
 from seismo.grid.time_step import Clock
 from seismo.model import Earth
 from seismo.model.contact_depths import contact_depths
-from seismo.model.guides import BESIDE_BEDS, damping
+from seismo.model.guides import BESIDE_BEDS, GuidedDamping, damping
 from seismo.model.stiffness import excess
 from seismo.solver import cpml
 from seismo.solver.accuracy import choose_stencil, least_order, refuse_uncarried
@@ -81,8 +81,8 @@ class Discretization:
         shots: the sources of every shot.
         groups: the receiver sets.
         batch: shots that advance together.
-        guided_damping: of the fields in all of the absorbing layers, as a share of the layers' own;
-            0 where the medium guides no waves that grow there.
+        guided_damping: of the fields in all of the absorbing layers, where the medium guides waves
+            that grow there.
         grids: that stand side by side, each with some of these shots, on as many of the ranks.
         facts: that have been derived of it, none of which depends on `batch` or `grids`.
         contacts: horizontal contacts of fluid and solid whose rows are corrected.
@@ -107,7 +107,7 @@ class Discretization:
     interfaces: list[Contact] = field(default_factory=list)
     even: dict[str, np.ndarray] = field(default_factory=dict)
     grids: int = 1
-    guided_damping: float = 0.0
+    guided_damping: GuidedDamping = field(default_factory=GuidedDamping)
     facts: dict[object, Any] = field(default_factory=dict, init=False, repr=False, compare=False)
 
     def sharing(self, batch: int, grids: int) -> Discretization:
@@ -146,6 +146,11 @@ class Discretization:
     def total_steps(self) -> int:
         """Steps of a batch of shots."""
         return self.clock.steps + self.extra_steps
+
+    @property
+    def layer_phases(self) -> tuple[tuple[int, float], ...]:
+        """The first step and the damping of the fields of each part of the run."""
+        return self.guided_damping.phases(self.total_steps)
 
     def reached(self, stage: Stage) -> Box:
         """Return the points that a stage may change."""
@@ -218,29 +223,30 @@ class Discretization:
         """The maps of largest values that are written."""
         return [make_maps(m, self.grid, self.physics) for m in self.scenario.output.maps]
 
-    @derived
-    def pml(self) -> cpml.PmlParameters:
-        """Strength of the absorbing layers."""
+    def pml(self, damping: float) -> cpml.PmlParameters:
+        """Return the strength of layers that damp the fields by a share `damping` of their d."""
         spec = self.scenario.boundaries.layer
         alpha = spec.alpha
         if alpha is None:
             alpha = self.physics.layer_shift * self.dominant_frequency
-        # Ground that guides little, or for a short time, changes alpha as little as it damps.
-        guides = min(1.0, self.guided_damping / BESIDE_BEDS)
+        # Ground that guides little changes alpha as little as it damps.
+        guides = min(1.0, damping / BESIDE_BEDS)
         least = guides * cpml.GUIDING_SHIFT
         if self.physics.differences == "second":
             least = cpml.least_shift(self.stencil.first, self.stencil.second)
         reflection, power, steep = cpml.default_profile(spec.points)
         return cpml.PmlParameters(
             spec.reflection or reflection, spec.kappa, math.pi * alpha, spec.power or power,
-            self.fastest, least, self.guided_damping,
+            self.fastest, least, damping,
             cpml.ALPHA_DROP + guides * (cpml.GUIDING_ALPHA_DROP - cpml.ALPHA_DROP), steep,
         )  # fmt: skip
 
     @derived
-    def pml_profiles(self) -> dict[str, np.ndarray]:
-        """The profile (7, points) of the absorbing layers along each axis (`cpml.profile`)."""
-        return {a: cpml.profile(self.grid, a, self.pml, self.clock.dt) for a in self.grid.axes}
+    def pml_profiles(self) -> list[dict[str, np.ndarray]]:
+        """In each phase, the profile (7, points) of the layers along each axis (`cpml.profile`)."""
+        layers = [self.pml(damping) for _, damping in self.layer_phases]
+        dt = self.clock.dt
+        return [{a: cpml.profile(self.grid, a, pml, dt) for a in self.grid.axes} for pml in layers]
 
     @derived
     def row_groups(self) -> Callable[[int], list[cpml.RowGroup]]:
@@ -330,7 +336,7 @@ def discretize(
     found = Discretization(
         scenario, physics, grid, earth, extremes, waves, clock, stencil, closure, slope, shots,
         groups, contacts=contacts, interfaces=interfaces, even=even,
-        guided_damping=damping(earth, grid, closure is not None, clock.steps),
+        guided_damping=damping(earth, grid, closure is not None),
     )  # fmt: skip
     return batched(found, batch_points)
 

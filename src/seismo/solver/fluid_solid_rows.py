@@ -41,29 +41,30 @@ class ContactRows:
                     medium[name][k] = own.shear
 
     def correct(
-        self, backend: Backend, stages: list, medium: dict, tables: SweepTables, arrays: dict,
+        self, backend: Backend, phases: list[tuple[list, SweepTables]], medium: dict, arrays: dict,
         closed,
     ) -> None:  # fmt: skip
         """Let the stages of the subdomain correct the rows at contacts after their own updates.
 
         Args:
             backend: where they run.
-            stages: its `seismo.solver.stages.BoundStage`.
+            phases: its stages (`seismo.solver.stages.BoundStage`) and the tables of their sweeps,
+                in each phase of its layers.
             medium: what `adjust` has made.
-            tables: of its sweeps.
             arrays: its fields by name.
             closed: (rows, width) weights / spacing of half points in the rows of a closed surface.
         """
         if not self._contacts:
             return
-        terms = self._terms(medium, tables.first[2], closed)
+        (stages, first), *_ = phases
+        terms = self._terms(medium, first.first[2], closed)
         edges, core = self._subdomain.edges_and_core()
-        for stage in stages:
-            wanted = terms.get(stage.stage.name, [])
-            name = stage.stage.name
-            rows = RowCorrections(backend, self._subdomain, arrays, tables, name)
-            at_edges = [launch for box in edges for launch in rows.bind(wanted, box)]
-            stage.follow(at_edges, rows.bind(wanted, core), rows.memories)
+        for number, name in enumerate(bound.stage.name for bound in stages):
+            wanted = terms.get(name, [])
+            rows = RowCorrections(backend, self._subdomain, arrays, name)
+            for bound, tables in ((stages[number], tables) for stages, tables in phases):
+                at_edges = [one for box in edges for one in rows.bind(wanted, box, tables)]
+                bound.follow(at_edges, rows.bind(wanted, core, tables), rows.memories)
 
     def _terms(self, medium: dict, c: np.ndarray, closed) -> dict[str, list]:
         column = {name: values[:, 0, 0] for name, values in medium.items()}

@@ -139,7 +139,8 @@ class Injection:
             weights[some] *= drive.scale(mean, self._clock.dt)
         weights *= np.array([source.strength[d.component] for _, source, d, _ in rows])[row]
         number, signals = self._signals(field, rows, steps)
-        scale = np.maximum(np.abs(signals).max(axis=1), 1e-300)
+        # A power of two rounds nothing, so that no bit depends on how long the signals last.
+        scale = np.exp2(np.frexp(np.maximum(np.abs(signals).max(axis=1), 1e-300))[1])
         signal = number[row]
         strengths = weights * scale[signal]
         too_strong = ~(np.abs(strengths) < np.finfo(precision).max)  # NaN too

@@ -10,9 +10,11 @@ to the last bit however the grid is cut.
 
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
 
-from seismo.backends.base import Backend, Launch
+from seismo.backends.base import Backend, Launch, SweepTables
 from seismo.backends.kernels.rows import add_found, add_rows, slope
 from seismo.equations.row_terms import RowSlope, RowSums
 from seismo.grid.decomposition import Subdomain
@@ -24,29 +26,31 @@ class RowCorrections:
     """Own the layer memory of a stage's corrections and bind them to the points of boxes."""
 
     def __init__(
-        self, backend: Backend, subdomain: Subdomain, arrays: dict[str, np.ndarray], tables,
-        stage: str,
-    ) -> None:  # fmt: skip
+        self, backend: Backend, subdomain: Subdomain, arrays: dict[str, np.ndarray], stage: str
+    ) -> None:
         """Prepare for one subdomain.
 
         Args:
             backend: where the arrays are.
             subdomain: where.
             arrays: its flat arrays by field.
-            tables: `seismo.backends.base.SweepTables` of its sweeps.
             stage: that they follow.
         """
         self._stage = stage
         self._backend, self._subdomain = backend, subdomain
-        self._arrays, self._tables = arrays, tables
+        self._arrays = arrays
+        self._scratch: dict[tuple[str, Box], Any] = {}
         self.memories: list[CheckpointArray] = []
 
-    def bind(self, terms: list[RowSums | RowSlope], box: Box) -> list[Launch]:
-        """Bind the terms whose target rows lie in a box of owned points."""
+    def bind(self, terms: list[RowSums | RowSlope], box: Box, tables: SweepTables) -> list[Launch]:
+        """Bind the terms whose target rows lie in a box of owned points, with tables of sweeps.
+
+        Bindings of one box to other tables go on with the same layer memory.
+        """
         launches = []
         for number, term in enumerate(terms):
             if isinstance(term, RowSlope):
-                launches += self._slope(term, box, f"correction.{self._stage}.{number}")
+                launches += self._slope(term, box, f"correction.{self._stage}.{number}", tables)
             else:
                 launches += self._sums(term, box)
         return launches
@@ -77,7 +81,21 @@ class RowCorrections:
         held = (target, source, put(bases), put(to), put(given), put(weights))
         return [self._backend.each_row(add_rows, bases.size, length, held, (0,), shots)]
 
-    def _slope(self, term: RowSlope, box: Box, whole: str) -> list[Launch]:
+    def _memory(self, whole: str, box: Box, rows: int, number: np.dtype) -> tuple[Any, Any]:
+        """Return the layer memory of a term in a box, and where it finds slopes: (row, x) each."""
+        if (whole, box) not in self._scratch:
+            length, own = box.shape[0], self._subdomain.shots
+            memory, found = (
+                self._backend.array(np.zeros((rows, length), number)) for _ in range(2)
+            )
+            counts = ((own.start, own.stop), (box.lo[1], box.hi[1]), (0, length))
+            strides = (rows // len(own) * length, length, 1)
+            place = GlobalBlock(whole, 0, strides, tuple((run,) for run in counts))
+            self.memories.append(CheckpointArray(memory, [place]))
+            self._scratch[whole, box] = memory, found
+        return self._scratch[whole, box]
+
+    def _slope(self, term: RowSlope, box: Box, whole: str, tables: SweepTables) -> list[Launch]:
         inside = {k: g for k, g in term.targets.items() if box.lo[2] <= k[1] < box.hi[2]}
         if not inside or not box.size:
             return []
@@ -85,20 +103,15 @@ class RowCorrections:
         number = source.dtype
         bases, y, shots = self._bases(box)
         length = box.shape[0]
-        profile = self._tables.profiles[a][3 * term.up :][:3].astype(number)
+        profile = tables.profiles[a][3 * term.up :][:3].astype(number)
         if term.axis == "x":
             profile, place = profile[:, self._subdomain.offset[0] :], y * 0 - 1
         else:
             place = y + self._subdomain.offset[1]
         stride = (1, self._subdomain.strides[0])[a]
         backend, put = self._backend, self._backend.array
-        memory, found = (put(np.zeros((bases.size, length), number)) for _ in range(2))
-        own = self._subdomain.shots
-        counts = ((own.start, own.stop), (box.lo[1], box.hi[1]), (0, length))
-        strides = (bases.size // len(own) * length, length, 1)
-        held_place = GlobalBlock(whole, 0, strides, tuple((run,) for run in counts))
-        self.memories.append(CheckpointArray(memory, [held_place]))
-        at, coefficients = put(bases), np.asarray(self._tables.first[a], number)
+        memory, found = self._memory(whole, box, bases.size, number)
+        at, coefficients = put(bases), np.asarray(tables.first[a], number)
         held = (
             source, put(self._offsets(list(term.weights))),
             put(np.array(list(term.weights.values()), number)), at,

@@ -15,6 +15,7 @@ same steps.
 
 from __future__ import annotations
 
+from bisect import bisect
 from collections.abc import Callable
 from typing import Any
 
@@ -81,7 +82,7 @@ class Simulation:
             for parity in setup.physics.parities
         ]
         self.step = 0
-        self._take: Callable[[int, int], None] | None = None
+        self._programs: list[Callable[[int, int], None]] = []  # for each phase of the layers
         self._searches: dict[tuple[str, int], list[Search]] = {}
         self.total_steps = setup.total_steps
         self.recorder = Recorder(
@@ -131,10 +132,11 @@ class Simulation:
         self.step = self.total_steps
         for held in self.state().values():
             held.array[:] = 0
-        if not all(self.ranks.share(self._take is not None and all(fits))):
-            steps = tuple(map(self._bind, self.setup.physics.parities))
+        if not all(self.ranks.share(bool(self._programs) and all(fits))):
             one = self.ranks if self.division.crew > 1 else SerialCommunicator()
-            self._take = one.program(self.backend, steps)
+            phases, parities = range(len(self.setup.layer_phases)), self.setup.physics.parities
+            steps = [tuple(self._bind(parity, phase) for parity in parities) for phase in phases]
+            self._programs = [one.program(self.backend, some) for some in steps]
         self.step = 0
 
     def state(self) -> dict[str, CheckpointArray]:
@@ -168,18 +170,22 @@ class Simulation:
         """Take a number of steps, at most up to `total_steps`."""
         if self.step + steps > self.total_steps:
             raise ValueError(f"{self.step} + {steps} steps exceed the run's {self.total_steps}")
-        assert self._take is not None  # since the first shots were loaded
-        self._take(self.step, steps)
-        self.step += steps
+        starts, last = [first for first, _ in self.setup.layer_phases], self.step + steps
+        while self.step < last:
+            phase = bisect(starts, self.step) - 1
+            end = min(last, *starts[phase + 1 : phase + 2], self.total_steps)
+            self._programs[phase](self.step, end - self.step)
+            self.step = end
 
-    def _bind(self, parity: int) -> Step:
+    def _bind(self, parity: int, phase: int = 0) -> Step:
         """List what a step launches: in order, beside one another within a list.
 
-        Sources near a cut act before their points travel to the neighbour.
+        In each phase of the layers sweeps have other profiles, and the same arrays. Sources near a
+        cut act before their points travel to the neighbour.
         """
         schedule = _each([one for p in self.parts for one in p.injection.worked_out()], "sources")
         for n, stage in enumerate(self.setup.physics.stages):
-            bound = [part.stages[n] for part in self.parts]
+            bound = [part.phases[phase][n] for part in self.parts]
             halo = self._halos[parity][n]
             near, far = (
                 [i for p in self.parts for i in p.injection.bound(stage.name, inner, parity)]

@@ -130,23 +130,24 @@ class SlipTerms:
         return share
 
     def correct(
-        self, backend: Backend, stages: list, tables: SweepTables, arrays: dict[str, np.ndarray]
-    ) -> None:
+        self, backend: Backend, phases: list[list], tables: SweepTables,
+        arrays: dict[str, np.ndarray],
+    ) -> None:  # fmt: skip
         """Let the stage of the velocities add what its sweeps leave out.
 
         Args:
             backend: where they run.
-            stages: the subdomain's `seismo.solver.stages.BoundStage`.
+            phases: the subdomain's `seismo.solver.stages.BoundStage`, in each phase of its layers.
             tables: of its sweeps.
             arrays: its fields by name.
         """
         if not len(self._nodes):
             return
         edges, core = self._subdomain.edges_and_core()
-        (stage,) = (s for s in stages if s.stage.name == STAGE)
         bound = [[launch for box in boxes for launch in self._bind(backend, tables, arrays, box)]
                  for boxes in (edges, [core])]  # fmt: skip
-        stage.follow(*bound, [])
+        for stage in (s for stages in phases for s in stages if s.stage.name == STAGE):
+            stage.follow(*bound, [])
 
     def _bind(
         self, backend: Backend, tables: SweepTables, arrays: dict[str, np.ndarray], box: Box

@@ -232,20 +232,27 @@ class BoundStage:
         self.memories += memories
 
 
-def bind_stages(binding: Binding, stages: tuple[Stage, ...], pad: int) -> list[BoundStage]:
-    """Bind the stages of a wave equation to a subdomain.
+def bind_stages(
+    bindings: list[Binding], stages: tuple[Stage, ...], pad: int
+) -> list[list[BoundStage]]:
+    """Bind the stages of a wave equation to a subdomain, for each phase of its layers.
 
     Args:
-        binding: what they share.
+        bindings: what they share, in each phase; all have the same layer memory.
         stages: the equation's table.
         pad: margin of layer memory.
     """
-    memories, bound = {}, []
-    for n, stage in enumerate(stages):
+    common, memories = bindings[0], dict[str, LayerMemory]()
+    for stage in stages:
         owner = stage.shares or stage.name
         if owner not in memories:
             memories[owner] = LayerMemory(
-                binding.backend, stage, binding.subdomain, binding.regions, pad
+                common.backend, stage, common.subdomain, common.regions, pad
             )
-        bound.append(BoundStage(binding, stage, memories[owner], n))
-    return bound
+    return [
+        [
+            BoundStage(binding, stage, memories[stage.shares or stage.name], n)
+            for n, stage in enumerate(stages)
+        ]
+        for binding in bindings
+    ]

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -24,7 +25,10 @@ from seismo.solver.stages import Binding, BoundStage, bind_stages
 
 
 def _tables(
-    setup: Discretization, subdomain: decomposition.Subdomain, at_once: bool
+    setup: Discretization,
+    subdomain: decomposition.Subdomain,
+    at_once: bool,
+    layers: dict[str, np.ndarray],
 ) -> SweepTables:
     grid = setup.grid
     spacing = np.array(grid.spacing)[:, None]
@@ -37,7 +41,7 @@ def _tables(
         a = AXES.index(axis)
         padded = np.tile([[0.0], [0.0], [1.0]] * 2 + [[1.0]], (1, length))
         if axis in grid.axes:
-            whole = setup.pml_profiles[axis]
+            whole = layers[axis]
             lo, hi = subdomain.owned.lo[a], subdomain.owned.hi[a]
             start = lo + subdomain.offset[a]
             padded[:, start : start + hi - lo] = whole[:, lo:hi]
@@ -168,7 +172,7 @@ def subdomains(
 
 
 class SubdomainSolver:
-    """One subdomain: its arrays, bound stages and sources."""
+    """One subdomain: its arrays, stages bound in each phase of its layers, and sources."""
 
     def __init__(
         self, setup: Discretization, backend: Any, subdomain: decomposition.Subdomain
@@ -185,22 +189,25 @@ class SubdomainSolver:
         self.fields.set_coefficients(
             physics.coefficients(medium, setup.clock.dt), lambda array: self._fill(faces, array)
         )
-        tables = _tables(setup, subdomain, backend.at_once and physics.swap is not None)
-        binding = Binding(
-            backend, subdomain, self.fields, tables, setup.stencil.order,
+        at_once = backend.at_once and physics.swap is not None
+        tables = [_tables(setup, subdomain, at_once, some) for some in setup.pml_profiles]
+        first = Binding(
+            backend, subdomain, self.fields, tables[0], setup.stencil.order,
             setup.row_groups(backend.lane_width),
             setup.closure.up.shape[1] if setup.closure else 0, setup.even,
-            setup.guided_damping > 0.0,
+            setup.guided_damping.late > 0.0,
         )  # fmt: skip
-        self.stages: list[BoundStage] = bind_stages(binding, physics.stages, setup.pad)
-        closed = tables.down if setup.closure else ()
+        bindings = [replace(first, tables=table) for table in tables]
+        self.phases: list[list[BoundStage]] = bind_stages(bindings, physics.stages, setup.pad)
+        closed = tables[0].down if setup.closure else ()
         arrays = self.fields.arrays(0)
-        contacts.correct(backend, self.stages, medium, tables, arrays, closed)
+        phases = list(zip(self.phases, tables, strict=True))
+        contacts.correct(backend, phases, medium, arrays, closed)
         if scenario.averaging == "effective":
             solid = setup.extremes.vs_max > 0.0
             near = Neighbourhood(setup.earth, solid, setup.closed_rows, setup.stencil.order // 2)
             slip = SlipTerms(physics, subdomain, near, medium, setup.clock.dt)
-            slip.correct(backend, self.stages, tables, arrays)
+            slip.correct(backend, self.phases, tables[0], arrays)
         self.injection = Injection(
             backend, setup.interpolation, self.fields, faces, setup.clock,
             scenario.time.dispersion_removal,
@@ -209,6 +216,11 @@ class SubdomainSolver:
             {s.name: self._images(faces, physics, s.writes, parity) for s in physics.stages}
             for parity in physics.parities
         ]
+
+    @property
+    def stages(self) -> list[BoundStage]:
+        """The stages in the first phase; all work on the same arrays."""
+        return self.phases[0]
 
     def state(self) -> dict[str, CheckpointArray]:
         """Name all arrays that a step leaves for the next, and say what they hold."""

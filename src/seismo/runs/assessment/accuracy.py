@@ -15,7 +15,7 @@ from __future__ import annotations
 import math
 from collections import defaultdict
 from collections.abc import Iterable, Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -104,10 +104,7 @@ def expected_error(setup: Discretization) -> Expected:
     worst = max((source.error for source in near), default=0.0)
     causes.append((BESIDE, min(1.0, worst)))
     causes.append((THIN, max((solid.error for solid in thin_solids(setup)), default=0.0)))
-    sent_back = layer_error(setup.waves, setup.scenario.boundaries, setup.guided_damping)
-    if setup.guided_damping:
-        sent_back *= _grazing(setup)
-    causes.append((SENT_BACK, sent_back))
+    causes.append((SENT_BACK, sent_back(setup)))
     others = math.hypot(*(error for what, error in causes if not what.startswith(CONTACTS)))
     reading = tuple(near_receivers(setup))
     beside = {group.name: min(1.0, group.error) for group in reading}
@@ -118,6 +115,44 @@ def expected_error(setup: Discretization) -> Expected:
     )
     causes.sort(key=lambda cause: -cause[1])
     return Expected(tuple(causes), _unlike(sets), near, reading)
+
+
+def sent_back(setup: Discretization, points: int | None = None, coarser: float = 1.0) -> float:
+    """Return the relative error of the traces by what absorbing layers send back.
+
+    What is sent back in a part of the run counts by the share of that part.
+
+    Args:
+        setup: of the run.
+        points: of the layers, None for its own.
+        coarser: times as large a spacing as its own.
+    """
+    steps = math.ceil(setup.clock.steps / coarser)
+    squares = [share * error**2 for share, error in _phases(setup, steps, points, coarser)]
+    return math.sqrt(sum(squares))
+
+
+def layer_errors(setup: Discretization) -> list[tuple[float, float]]:
+    """Return from which time [s] on layers send back how much of the waves, for a whole trace."""
+    phases, dt = setup.guided_damping.phases(setup.clock.steps), setup.clock.dt
+    found = _phases(setup, setup.clock.steps)
+    return [(first * dt, error) for (first, _), (_, error) in zip(phases, found, strict=True)]
+
+
+def _phases(
+    setup: Discretization, steps: int, points: int | None = None, coarser: float = 1.0
+) -> list[tuple[float, float]]:
+    """Return the share of each phase of the layers in the run, and what they send back in it."""
+    points = points or setup.scenario.boundaries.layer.points
+    waves = replace(setup.waves, spacing=tuple(coarser * h for h in setup.waves.spacing))
+    phases = replace(setup.guided_damping, points=points).phases(steps)
+    ends = [first for first, _ in phases[1:]] + [steps]
+    found = []
+    for (first, damping), end in zip(phases, ends, strict=True):
+        error = layer_error(waves, setup.scenario.boundaries, points, damping)
+        error *= _grazing(setup) if damping else 1.0
+        found.append(((end - first) / steps, error))
+    return found
 
 
 def _unlike(sets: tuple[tuple[str, float], ...]) -> tuple[tuple[str, float], ...]:

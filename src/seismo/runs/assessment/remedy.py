@@ -30,10 +30,12 @@ from seismo.runs.assessment.accuracy import (
     expected_error,
     percent,
     placing_error,
+    sent_back,
 )
 from seismo.runs.assessment.near_contacts import reads_layers
 from seismo.runs.assessment.resolution import LayerResolution
 from seismo.runs.assessment.timing_checks import Lines
+from seismo.scenario.grid import MOST_LAYER_POINTS
 from seismo.solver.accuracy import best_stencil, dispersion_error, stencil_for, surface_error
 from seismo.solver.discretization import Discretization, discretize
 from seismo.solver.waves import Waves
@@ -41,11 +43,10 @@ from seismo.solver.waves import Waves
 _LARGE, _LARGER = 0.3, 10.0  # errors of the traces, in all and in those wanted, that are warned of
 _BISECTIONS, _MOST_COARSER = 14, 30.0  # of the spacing, in search of the wanted accuracy
 _TRIALS, _MOST_TRIED = 4, 1e6  # finer grids, and their points where the earth varies sideways
-_LAYERS = {SENT_BACK: "raise boundaries.layer.points"}
+_SHARE_OF_LAYERS = 0.7  # of the wanted error, that layers may have
 _MOVES = {
     BESIDE: "move sources away from contacts",
     READ_BESIDE: "move receivers away from contacts",
-    **_LAYERS,
 }
 
 
@@ -113,10 +114,19 @@ def _remedy(setup: Discretization, expected: Expected) -> str:
             f"use a grid.spacing of about {spacing:g} m{higher} or a dominant frequency of about "
             f"{lower:g} Hz instead of {frequency:.4g} Hz"
         )
-    known = _moves(setup)
+    known = _moves(setup) | {SENT_BACK: _thicker(setup, spacing / max(setup.waves.spacing))}
     moves = [known[what] for what, error in left.causes if what in known and error > 0.5 * wanted]
     named = moves + named if expected.causes[0][0] in known else named + moves
     return f"for {percent(wanted)} {', and '.join(named)}"
+
+
+def _thicker(setup: Discretization, coarser: float) -> str:
+    """Name the points of layers that keep to the accuracy on a grid so many times as coarse."""
+    wanted = _SHARE_OF_LAYERS * setup.scenario.grid.accuracy
+    for points in range(setup.scenario.boundaries.layer.points, MOST_LAYER_POINTS + 1):
+        if sent_back(setup, points, coarser) <= wanted:
+            return f"raise boundaries.layer.points to {points}"
+    return "enlarge grid.extent, so that absorbing layers lie further away"
 
 
 def _finer(setup: Discretization, expected: Expected) -> tuple[float, Expected]:
@@ -157,12 +167,12 @@ def of_spacing(setup: Discretization, factor: float) -> Any:
 
 def _moves(setup: Discretization) -> dict[str, str]:
     """Return the causes that a finer grid does not mend, and what does."""
-    return _LAYERS if reads_layers(setup) else _MOVES
+    return {} if reads_layers(setup) else _MOVES
 
 
 def _mended(setup: Discretization, expected: Expected) -> Expected:
     """Return what is expected of causes that a finer grid mends."""
-    moves = _moves(setup)
+    moves = {SENT_BACK, *_moves(setup)}
     return Expected(tuple(cause for cause in expected.causes if cause[0] not in moves))
 
 

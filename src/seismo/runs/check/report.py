@@ -10,7 +10,7 @@ from rich.table import Table
 from seismo.grid.grid import AXES
 from seismo.model.gridded import Gridded
 from seismo.output.quantities import timing
-from seismo.runs.assessment.accuracy import percent
+from seismo.runs.assessment.accuracy import layer_errors, percent
 from seismo.runs.check import Plan
 from seismo.runs.progress import clock_time, rate
 from seismo.scenario.units import with_unit
@@ -67,6 +67,14 @@ def _facts(plan: Plan) -> Iterator[tuple[str, str]]:
     yield "frequency", f"up to {plan.f_max:.4g} Hz (-40 dB), dominant {plan.f_dominant:.4g} Hz"
     yield "resolution", _resolution(plan)
     yield "accuracy", _accuracy(plan)
+    (_, early), *later = layer_errors(setup)
+    for time, error in later:
+        yield (
+            "boundaries",
+            f"layers are damped from t = {with_unit(time, 's')} on against waves guided by soft "
+            f"ground; until then they reflect {percent(early)} of the traces, later "
+            f"{percent(error)}",
+        )
     yield from _room(plan)
     yield from _speed(plan)
 
