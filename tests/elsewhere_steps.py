@@ -42,7 +42,14 @@ SMALL = SCENARIO | {
     "grid": {"extent": {"x": 200.0, "z": 150.0}, "spacing": 5.0, "order": 8},
     "time": {"duration": 0.06},
     "sources": [SCENARIO["sources"][0] | {"position": {"x": 50.0, "z": 61.0}}],
-    "receivers": [{"name": "line", "type": "points", "positions": [{"x": 70.0, "z": 61.0}]}],
+    "receivers": [
+        {
+            "name": "line",
+            "type": "points",
+            "positions": [{"x": 70.0, "z": 61.0}],
+            "quantities": ["pressure", "relaxation"],
+        }
+    ],
 }
 
 
@@ -110,6 +117,8 @@ def findings(folder: Path) -> dict[str, Any]:
     codes += [called("run", path, "--output", results, "--backend", "cpu")]
     codes += [called("plot", results, "gather", "snapshot", "--output", str(folder))]
     with seismo.open_results(results) as found:
+        relaxation = found.traces["line"]
+        unit, traces = relaxation.unit("relaxation"), relaxation.values_of("relaxation")
         memory = float(np.abs(found.snapshots["w"].values_of("memory")).max())
     simulation = solver.simulate(SCENARIO)
     pressure = solver.traces(simulation)["pressure"]
@@ -119,6 +128,7 @@ def findings(folder: Path) -> dict[str, Any]:
         "codes": codes,
         "figures": sorted(path.name for path in folder.glob("s-*.png")),
         "memory": memory,
+        "relaxation": [unit, float(np.abs(traces).max())],
         "error": max(map(relative_l2, pressure, exact(simulation))),
         "of NumPy": solver.difference({name: whole[name] for name in numpy}, numpy),
         "cut": [name for name in whole if not np.array_equal(whole[name], parts[name])],

@@ -62,6 +62,9 @@ def test_it_is_checked_run_and_plotted(found):
     assert found["codes"] == [0, 0, 0]
     assert found["figures"] == ["s-gather.png", "s-snapshot.png"]
     assert found["memory"] > 0.0
+    unit, largest = found["relaxation"]
+    assert unit == "Pa"
+    assert largest > 0.0
 
 
 def test_it_is_exact(found):

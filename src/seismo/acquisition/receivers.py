@@ -15,6 +15,14 @@ UNITS = {
 MOTIONS = {"displacement": "u", "acceleration": "a"}  # derived from velocity: prefix
 
 
+def unit_of(quantity: str, physics: Physics) -> str:
+    """Return the SI unit of a quantity that an equation records."""
+    if quantity in UNITS:
+        return UNITS[quantity]
+    term = next(iter(physics.observables[quantity].values()))[0]
+    return physics.named(term.field).unit + "/m" * bool(term.along)
+
+
 @dataclass(frozen=True)
 class ReceiverGroup:
     """The receivers of one set.

@@ -184,7 +184,9 @@ def create_traces(writer: ResultsWriter, setup: Discretization) -> None:
             positions=places,
             requested=requested,
             time=setup.clock.times(np.arange(0, setup.clock.steps + 1, every), group.interval),
-            quantities={name: receivers.UNITS[c[0]] for name, c in components.items()},
+            quantities={
+                name: receivers.unit_of(c[0], setup.physics) for name, c in components.items()
+            },
         )
 
 

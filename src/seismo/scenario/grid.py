@@ -7,6 +7,7 @@ from typing import Annotated, Any, Literal
 
 from pydantic import ValidationInfo, ValidatorFunctionWrapHandler, field_validator
 
+from seismo.equations.registry import EQUATIONS
 from seismo.scenario import units
 from seismo.scenario.base import (
     Angle,
@@ -33,6 +34,8 @@ Kappa = Annotated[float, Quantity(units.NUMBER, ge=1.0)]
 FaceKind = Literal["absorbing", "free_surface", "rigid", "periodic"]
 
 MOST_LAYER_POINTS = 500
+
+_SHIFTS = [(e.name, e.physics(e.dimensions[0]).layer_shift) for e in EQUATIONS.values()]
 
 
 class Extent(ScenarioSection):
@@ -153,8 +156,8 @@ class AbsorbingLayer(ScenarioSection):
     )
     alpha: FrequencyFromZero | None = Field(
         None,
-        description="frequency shift; left out, the lowest dominant frequency of the wavelets, "
-        "twice that where the waves are elastic",
+        description="frequency shift; left out, the lowest dominant frequency of the wavelets"
+        + "".join(f", {times:g} times that of {name}" for name, times in _SHIFTS if times != 1.0),
     )
     power: PositiveNumber | None = Field(
         None,

@@ -2,10 +2,14 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+from itertools import groupby
+from operator import attrgetter
 from typing import Annotated, Any, Literal
 
 from pydantic import BeforeValidator, Tag
 
+from seismo.equations.registry import EQUATIONS, VARIANTS, physics_for
 from seismo.scenario.base import (
     Field,
     FilePath,
@@ -19,9 +23,17 @@ from seismo.scenario.base import (
 from seismo.scenario.position import AnyPoint, Position
 
 CODE = "R{:04d}"  # of receivers that have none
-Trace = Literal[
-    "velocity", "displacement", "acceleration", "pressure", "stress", "divergence", "rotation"
+_STANDARD = [
+    "velocity",
+    "displacement",
+    "acceleration",
+    "pressure",
+    "stress",
+    "divergence",
+    "rotation",
 ]
+_OTHERS = [name for known in VARIANTS for name in physics_for(*known).quantities]
+Trace: Any = Literal[tuple(dict.fromkeys(_STANDARD + _OTHERS))]
 ReceiverCount = Annotated[Integer, Field(ge=1, le=100_000)]
 
 
@@ -42,12 +54,19 @@ class _OrOneValue:
 Ticks = Annotated[tuple[Length, Length, ReceiverCount], BeforeValidator(_one_value), _OrOneValue()]
 
 
+def _defaults() -> Iterator[str]:
+    """Name what each equation records where the scenario does not say."""
+    key = attrgetter("default_quantities")
+    for quantities, equations in groupby(sorted(EQUATIONS.values(), key=key), key):
+        yield f"{', '.join(quantities)} ({', '.join(e.name for e in equations)})"
+
+
 class _ReceiverSet(ScenarioSection):
     name: Name = Field(
         "receivers", description="name of the set in the results; different for each set"
     )
     quantities: Annotated[tuple[Trace, ...], Field(min_length=1)] | None = Field(
-        None, description="what to record; left out, pressure (acoustic) or velocity (elastic)"
+        None, description=f"what to record; left out, {'; '.join(_defaults())}"
     )
     interval: PositiveTime | None = Field(
         None, description="sampling interval, with an anti-alias filter; left out, every step"

@@ -78,7 +78,7 @@ class ForceVector(ScenarioSection):
     """A force; at least one component is not zero."""
 
     x: Force = Field(0.0, description="component along x (in 2-D per metre of y)")
-    y: Force = Field(0.0, description="component along y (3-D and SH only)")
+    y: Force = Field(0.0, description="component along y, where it moves anything")
     z: Force = Field(0.0, description="component along z, positive down")
 
     @model_validator(mode="after")

@@ -82,7 +82,11 @@ def tables(axes: str, options: Options) -> Physics:
         ),
         coefficients=lambda medium, dt: _coefficients(options.relaxation_time, medium, dt),
         medium=("rho", "p_modulus", "tau"),
-        observables={"pressure": {"pressure": (Term("p"),)}, "velocity": {"vx": (Term("vx"),)}},
+        observables={
+            "pressure": {"pressure": (Term("p"),)},
+            "velocity": {"vx": (Term("vx"),)},
+            "relaxation": {"relaxation": (Term("memory"),)},
+        },
         drives={"explosion": (SourceTerm("p", "", lambda mean, dt: dt, derivative=1),)},
         fastest=lambda found: found.vp_max * math.sqrt(1.0 + found.others["tau"][1]),
     )  # fmt: skip
