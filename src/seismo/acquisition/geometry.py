@@ -20,11 +20,13 @@ from seismo.acquisition.point_source import PointSource
 from seismo.acquisition.projection import Projection
 from seismo.acquisition.receivers import ReceiverGroup
 from seismo.acquisition.stations import Station, read_stations
+from seismo.equations.registry import physics_for
 from seismo.errors import KeyPath, ModelError, ScenarioError, gathered
 from seismo.grid.grid import AXES, Grid
 from seismo.scenario.receivers import CODE
 from seismo.scenario.sources import SHOT_NAME, SOURCE_NAME
 
+_ROUNDING = 1e-12  # of the largest component of a moment tensor: less is no component
 _MOMENT_KEYS = (("xx", 0, 0), ("yy", 1, 1), ("zz", 2, 2), ("xy", 0, 1), ("xz", 0, 2), ("yz", 1, 2))
 Coordinates = tuple[float, float, float]  # x, y, z in m
 Degrees = Mapping[str, float]  # longitude and latitude in degrees, optionally depth in m
@@ -83,6 +85,7 @@ class Geometry:
     def __init__(self, scenario: Any, grid: Grid) -> None:
         self._scenario = scenario
         self._grid = grid
+        self._physics = physics_for(scenario.physics, grid.dimensions)
         geographic = scenario.geographic
         self._projection = Projection(geographic) if geographic is not None else None
 
@@ -132,11 +135,14 @@ class Geometry:
             raise self._mistakes(key, [error.problem]) from None
         moment = source.type in ("explosion", "moment_tensor")
         rate = moment and source.time_function == "moment_rate"
+        strength = self._strength(source, position)
+        if source.type in ("moment_tensor", "force"):
+            self._refuse_silent(source, number, strength)
         return PointSource(
             name=source.name or SOURCE_NAME.format(number),
             kind=source.type,
             position=position,
-            strength=self._strength(source, position),
+            strength=strength,
             wavelet=source.wavelet,
             delay=source.delay,
             derivative=1 if rate else 0,
@@ -155,8 +161,28 @@ class Geometry:
                 else 0.0
             )
             tensor = moment_tensor.tensor_of(source, azimuth)
+            # What is left of a zero, such as that of cos 90 degrees, must not radiate.
+            tensor[np.abs(tensor) < _ROUNDING * np.abs(tensor).max()] = 0.0
             return {name: float(tensor[i, j]) for name, i, j in _MOMENT_KEYS}
         return {"": source.moment if source.type == "explosion" else source.amplitude}
+
+    def _refuse_silent(self, source: Any, number: int, strength: dict[str, float]) -> None:
+        """Raise ScenarioError if no component of a force or moment acts in the wave equation."""
+        acting = self._physics.components(source.type)
+        if any(strength[name] for name in acting):
+            return
+        key, remedy = "force", f"give it along {' or '.join(acting)}"
+        if source.type == "moment_tensor":
+            angles = source.components is None
+            key = "strike" if angles else "components"
+            remedy = "change the angles" if angles else "give one of these"
+            remedy += ", or use a 3-D grid (grid.extent.y)"
+        raise self._scenario.mistake(
+            "sources", number, key,
+            problem=f"this source radiates nothing: in {self._grid.dimensions}-D, physics "
+            f"{self._scenario.physics} is moved by {', '.join(acting)} (along the grid's axes), "
+            f"which are zero; {remedy}",
+        )  # fmt: skip
 
     def _group(self, group: Any, number: int) -> ReceiverGroup:
         read = self._stations if group.type == "stations" else self._placed
