@@ -69,15 +69,11 @@ def error_of(document: dict) -> tuple[float, float]:
 @pytest.mark.parametrize(
     ("points", "keys"),
     [
-        (3.2, {"order": 12}),
-        (4.5, {}),
-        (4.5, {"stencil": "taylor"}),
-        (3.5, {"stencil": "minmax", "order": 16}),
-        (9.0, {"order": 4}),
-        (4.0, {"order": 4}),
+        (3.2, {"order": 12}), (4.5, {}), (4.5, {"stencil": "taylor"}),
+        (3.5, {"stencil": "minmax", "order": 16}), (9.0, {"order": 4}), (4.0, {"order": 4}),
     ],
     ids=str,
-)
+)  # fmt: skip
 def test_the_predicted_error_is_found(points: float, keys: dict) -> None:
     found, expected = error_of(document(points, **keys))
     assert found / 3 < expected < 3 * found

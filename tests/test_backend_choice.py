@@ -16,7 +16,6 @@ from types import SimpleNamespace
 import pytest
 
 import seismo
-from seismo import cli
 from seismo.backends import select
 from seismo.backends.device_threads import DeviceThreads
 from seismo.backends.gpu import detect
@@ -228,14 +227,10 @@ def test_several_gpus_that_are_new_enough_share_a_run():
 @pytest.mark.parametrize(
     "asked",
     [
-        {"wanted": "gpu"},
-        {"wanted": "cpu"},
-        {"device": 0},
-        {"threads": 2},
-        {"gpus": 1},
+        {"wanted": "gpu"}, {"wanted": "cpu"}, {"device": 0}, {"threads": 2}, {"gpus": 1},
         {"ranks": SimpleNamespace(several=True)},
     ],
-)
+)  # fmt: skip
 def test_a_gpu_is_optional_where_nobody_asks_for_anything(asked):
     named = partial(optional_gpu, visible=lambda: (V100, H200))
     assert named(None) == named("auto") == "NVIDIA H200"
@@ -363,13 +358,6 @@ sources:
 """
 
 
-def call(capsys, *arguments: str) -> tuple[int, str, str]:
-    with pytest.raises(SystemExit) as leaving:
-        cli.main(list(arguments))
-    captured = capsys.readouterr()
-    return leaving.value.code, captured.out, captured.err
-
-
 @pytest.fixture
 def no_gpu(tmp_path, monkeypatch):
     """Work beside a scenario, on a machine without a driver."""
@@ -380,42 +368,42 @@ def no_gpu(tmp_path, monkeypatch):
 
 
 @pytest.mark.parametrize("command", ["run", "check", "bench"])
-def test_the_command_line_without_a_gpu(no_gpu, capsys, command):
+def test_the_command_line_without_a_gpu(no_gpu, command_line, command):
     arguments = (command, "W1") if command == "bench" else (command, "s.yaml")
-    code, out, err = call(capsys, *arguments, "--backend", "gpu")
+    code, out, err = command_line(*arguments, "--backend", "gpu")
     assert (code, out) == (2, "")
     assert err.startswith("backend gpu: there is no NVIDIA driver (libcuda.so.1); install ")
     assert err.count("\n") == 1
 
 
-def test_several_gpus_on_the_command_line_without_one(no_gpu, capsys):
+def test_several_gpus_on_the_command_line_without_one(no_gpu, command_line):
     for command in ("run", "check"):
         for asked in (("2",), ("2", "--backend", "gpu"), ("auto", "--backend", "gpu")):
-            code, out, err = call(capsys, command, "s.yaml", "--gpus", *asked)
+            code, out, err = command_line(command, "s.yaml", "--gpus", *asked)
             assert (code, out) == (2, "")
             assert err.startswith("gpus: there is no NVIDIA driver (libcuda.so.1); install ")
             assert err.count("\n") == 1
-        assert call(capsys, command, "s.yaml", "--gpus", "auto")[0] == 0
-    code, _, err = call(capsys, "run", "s.yaml", "--gpus", "0")
+        assert command_line(command, "s.yaml", "--gpus", "auto")[0] == 0
+    code, _, err = command_line("run", "s.yaml", "--gpus", "0")
     assert code == 2
     assert "'0': give a number of GPUs from 1 on, or auto" in err
 
 
-def test_a_run_says_where_it_goes(no_gpu, capsys):
-    code, _, err = call(capsys, "run", "s.yaml")
+def test_a_run_says_where_it_goes(no_gpu, command_line):
+    code, _, err = command_line("run", "s.yaml")
     assert code == 0
     assert re.match(r"on the CPU, \d+ threads?; no GPU: there is no NVIDIA driver", err)
-    assert call(capsys, "run", "s.yaml", "--gpus", "auto")[2].startswith(err.split("\n")[0])
-    code, _, err = call(capsys, "run", "s.yaml", "--backend", "cpu")
+    assert command_line("run", "s.yaml", "--gpus", "auto")[2].startswith(err.split("\n")[0])
+    code, _, err = command_line("run", "s.yaml", "--backend", "cpu")
     assert re.match(r"on the CPU, \d+ threads?\n", err)
-    assert call(capsys, "run", "s.yaml", "--quiet") == (0, "", "")
+    assert command_line("run", "s.yaml", "--quiet") == (0, "", "")
     results = seismo.run("s.yaml", backend="cpu")
     assert results.summary["threads"] >= 1
     assert results.summary["device"]
 
 
-def test_a_wrong_backend_names_the_right_ones(no_gpu, capsys):
-    code, _, err = call(capsys, "run", "s.yaml", "--backend", "tpu")
+def test_a_wrong_backend_names_the_right_ones(no_gpu, command_line):
+    code, _, err = command_line("run", "s.yaml", "--backend", "tpu")
     assert code == 2
     assert "auto" in err
     with pytest.raises(seismo.SeismoError, match="choose auto, cpu or gpu"):

@@ -175,15 +175,10 @@ def test_parts_of_a_whole_come_together_in_other_parts(tmp_path):
 @pytest.mark.parametrize(
     "text",
     [
-        "{}",
-        "[]",
-        '{"format": "seismo checkpoint", "version": 99}',
-        "x",
-        "[" * 10**5,
-        sealed({"format": "seismo checkpoint", "version": 99}),
-        sealed({"format": "another"}),
+        "{}", "[]", '{"format": "seismo checkpoint", "version": 99}', "x", "[" * 10**5,
+        sealed({"format": "seismo checkpoint", "version": 99}), sealed({"format": "another"}),
     ],
-)
+)  # fmt: skip
 def test_another_format_is_refused(tmp_path, text):
     import zipfile
 

@@ -31,19 +31,12 @@ output:
 
 
 @pytest.fixture
-def seismo_of(tmp_path, monkeypatch, capsys):
+def seismo_of(tmp_path, monkeypatch, command_line):
     """Call the command line in a folder of its own; give exit code, output and errors."""
     monkeypatch.chdir(tmp_path)
     (tmp_path / "pulse.yaml").write_text(SCENARIO)
     handler = signal.getsignal(signal.SIGTERM)
-
-    def call(*arguments: str) -> tuple[int, str, str]:
-        with pytest.raises(SystemExit) as leaving:
-            cli.main(list(arguments))
-        captured = capsys.readouterr()
-        return leaving.value.code, captured.out, captured.err
-
-    yield call
+    yield command_line
     signal.signal(signal.SIGTERM, handler)
 
 
@@ -253,13 +246,10 @@ def test_mistakes_are_one_line_each(seismo_of, tmp_path):
 @pytest.mark.parametrize(
     "arguments",
     [
-        ("run", "none.yaml"),
-        ("info", "none.h5"),
-        ("plot", "none.h5"),
-        ("nonsense",),
+        ("run", "none.yaml"), ("info", "none.h5"), ("plot", "none.h5"), ("nonsense",),
         ("bench", "W9"),
     ],
-)
+)  # fmt: skip
 def test_what_does_not_exist_is_exit_2(seismo_of, arguments):
     code, _, err = seismo_of(*arguments)
     assert code == 2

@@ -7,7 +7,6 @@ import numpy as np
 import pytest
 
 import seismo
-from seismo.cli import main
 from seismo.output.compare import compare
 from test_resume import SHORT
 
@@ -29,18 +28,23 @@ def changed(results, tmp_path, change):
     return other
 
 
-def said(capsys, *files) -> tuple[int, list[str]]:
-    with pytest.raises(SystemExit) as ended:
-        main(["compare", *map(str, files)])
-    return ended.value.code, capsys.readouterr().out.splitlines()
+@pytest.fixture
+def said(command_line):
+    """Compare files; give exit code and lines."""
+
+    def call(*files) -> tuple[int, list[str]]:
+        code, out, _ = command_line("compare", *files)
+        return code, out.splitlines()
+
+    return call
 
 
-def test_a_file_is_identical_to_its_copy(results, tmp_path, capsys):
-    code, lines = said(capsys, results, changed(results, tmp_path, lambda group: None))
+def test_a_file_is_identical_to_its_copy(results, tmp_path, said):
+    code, lines = said(results, changed(results, tmp_path, lambda group: None))
     assert (code, lines) == (0, ["identical: 3 arrays"])
 
 
-def test_a_small_change_is_measured(results, tmp_path, capsys):
+def test_a_small_change_is_measured(results, tmp_path, said):
     """One number doubled: |b - a| is that number; over the norm of all it is the relative error."""
 
     def double(group):
@@ -57,7 +61,7 @@ def test_a_small_change_is_measured(results, tmp_path, capsys):
     assert found["pressure"].largest == pytest.approx(largest)
     assert found["pressure"].relative == pytest.approx(largest / np.sqrt((values**2).sum()))
     assert not found["pressure"].identical
-    code, lines = said(capsys, results, other)
+    code, lines = said(results, other)
     assert code == 1
     assert [line for line in lines if "relative L2" in line] == [str(found["pressure"])]
     assert sum(line.endswith(": identical") for line in lines) == 2
@@ -84,8 +88,8 @@ def test_minus_zero_is_no_difference_but_not_identical(results, tmp_path):
         (lambda group: group["x"].__setitem__(0, 7.0), "stand at other places: x"),
     ],
 )
-def test_what_cannot_be_compared_says_why(results, tmp_path, capsys, change, message):
-    code, lines = said(capsys, results, changed(results, tmp_path, change))
+def test_what_cannot_be_compared_says_why(results, tmp_path, said, change, message):
+    code, lines = said(results, changed(results, tmp_path, change))
     assert code == 1
     assert any(message in line for line in lines)
 

@@ -16,7 +16,6 @@ import numpy as np
 import pytest
 
 import seismo
-from seismo import cli
 from seismo.errors import ScenarioError
 from seismo.output import ResultsWriter, compare
 from test_resume import SCENARIO
@@ -109,19 +108,18 @@ def test_every_number_has_a_checksum(sound, tmp_path):
                     read()
 
 
-def test_a_sound_file_is_verified(sound, capsys):
+def test_a_sound_file_is_verified(sound, command_line):
     with h5py.File(sound) as file:
         names: list[str] = []
         file.visit(names.append)
         arrays = [file[name] for name in names if isinstance(file[name], h5py.Dataset)]
         count = sum(array.size for array in arrays if array.dtype.kind == "f")
-    with pytest.raises(SystemExit):
-        cli.main(["info", "--verify", str(sound)])
-    assert f"all {count:,} numbers are as written" in capsys.readouterr().out
+    said = command_line("info", "--verify", sound)[1]
+    assert f"all {count:,} numbers are as written" in said
 
 
 @pytest.mark.parametrize("what", ["attribute", "trace"])
-def test_traces_that_do_not_have_their_hash_are_not_verified(sound, tmp_path, capsys, what):
+def test_traces_that_do_not_have_their_hash_are_not_verified(sound, tmp_path, command_line, what):
     """Each is sound by its checksums, as another program writes it."""
     path = tmp_path / "x.h5"
     shutil.copy(sound, path)
@@ -132,13 +130,11 @@ def test_traces_that_do_not_have_their_hash_are_not_verified(sound, tmp_path, ca
             (one, *_) = file["traces"].values()
             array = next(dataset for dataset in one.values() if dataset.ndim == 3)
             array[-1, -1, -1] += 1.0
-    with pytest.raises(SystemExit) as leaving:
-        cli.main(["info", "--verify", str(path)])
-    said = capsys.readouterr()
-    assert leaving.value.code == ScenarioError.exit_code
-    assert "numbers are as written" not in said.out
-    assert said.err.startswith(f"{path}: the hash of the traces is ")
-    assert len(said.err.splitlines()) == 1
+    code, out, err = command_line("info", "--verify", path)
+    assert code == ScenarioError.exit_code
+    assert "numbers are as written" not in out
+    assert err.startswith(f"{path}: the hash of the traces is ")
+    assert len(err.splitlines()) == 1
 
 
 def test_shots_that_were_not_stored_are_no_part_of_the_hash(tmp_path):

@@ -8,7 +8,6 @@ import contextlib
 import threading
 import time
 from itertools import cycle
-from pathlib import Path
 
 import numpy as np
 import pytest
@@ -173,14 +172,6 @@ def volume(spread: str, parts="auto", **sections) -> dict:
     """Give the survey of three shots, shared as told."""
     own = {"grid": VOLUME["grid"] | {"decomposition": parts}}
     return VOLUME | own | {"survey": VOLUME["survey"] | {"spread": spread}} | sections
-
-
-@pytest.fixture(scope="module")
-def alone(tmp_path_factory) -> Path:
-    """The results of one rank."""
-    path = tmp_path_factory.mktemp("alone") / "x.h5"
-    seismo.run(VOLUME, path).close()
-    return path
 
 
 @pytest.mark.parametrize(

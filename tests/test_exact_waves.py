@@ -51,17 +51,12 @@ def energy(above: Medium | None, below: Medium, incident: str, side: str) -> np.
 @pytest.mark.parametrize(
     ("above", "below", "incident", "side"),
     [
-        (UPPER, LOWER, "P", "above"),
-        (UPPER, LOWER, "S", "above"),
-        (UPPER, LOWER, "P", "below"),
-        (WATER, LOWER, "P", "above"),
-        (WATER, LOWER, "S", "below"),
-        (LOWER, WATER, "S", "above"),
-        (None, LOWER, "P", "below"),
-        (None, LOWER, "S", "below"),
+        (UPPER, LOWER, "P", "above"), (UPPER, LOWER, "S", "above"), (UPPER, LOWER, "P", "below"),
+        (WATER, LOWER, "P", "above"), (WATER, LOWER, "S", "below"), (LOWER, WATER, "S", "above"),
+        (None, LOWER, "P", "below"), (None, LOWER, "S", "below"),
         (WATER, Medium(1700, 0, 1200.0), "P", "above"),
     ],
-)
+)  # fmt: skip
 def test_coefficients_conserve_energy(
     above: Medium | None, below: Medium, incident: str, side: str
 ) -> None:

@@ -14,7 +14,6 @@ from pathlib import Path
 import pytest
 from rich.console import Console
 
-from seismo import cli
 from seismo.backends.select import choose
 from seismo.errors import ScenarioError
 from seismo.runs.bench import ladder as way
@@ -172,11 +171,10 @@ def test_bars_are_logarithmic():
     assert len(report.bar(100.0, 100.0)) == report.WIDTH
 
 
-def test_a_row_that_does_not_exist(capsys):
-    with pytest.raises(SystemExit) as leaving:
-        cli.main(["bench", "--ladder", "33", "gpu"])
-    assert leaving.value.code == 2
-    assert "there is no row 33; choose from cpu, gpu, 1, 2" in capsys.readouterr().err
+def test_a_row_that_does_not_exist(command_line):
+    code, _, err = command_line("bench", "--ladder", 33, "gpu")
+    assert code == 2
+    assert "there is no row 33; choose from cpu, gpu, 1, 2" in err
 
 
 def test_without_the_sources_it_says_so(tmp_path, monkeypatch):

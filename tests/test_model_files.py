@@ -204,14 +204,11 @@ def npy(base: Path, shape: str, data: bytes = b"") -> str:
         ("(-1, -1)", r"has the shape \(-1, -1\); a model has 1 to 3 axes"),
         ("(True, True)", r"has the shape \(True, True\)"),
         (f"({'1, ' * 200})", r"has the shape \(1, 1, .*\.\.\.; a model"),
-        ("()", r"has the shape \(\)"),
-        ("(0, 4)", r"has the shape \(0, 4\)"),
-        ("(1e3,)", "not a .npy file"),
-        ("[2]", "not a .npy file"),
-        ("(" * 3000, "not a .npy file"),
+        ("()", r"has the shape \(\)"), ("(0, 4)", r"has the shape \(0, 4\)"),
+        ("(1e3,)", "not a .npy file"), ("[2]", "not a .npy file"), ("(" * 3000, "not a .npy file"),
         ("'\\x1b[2J',", r"not a .npy file"),
     ],
-)
+)  # fmt: skip
 def test_shapes_that_no_model_has(tmp_path: Path, shape, message):
     refused(tmp_path, message, path=npy(tmp_path, shape, bytes(4)))
 

@@ -228,14 +228,11 @@ def test_a_write_through_a_link_replaces_what_it_points_to(tmp_path):
 @pytest.mark.parametrize(
     ("name", "words"),
     [
-        ("", "is a folder"),
-        ("missing/r.h5", "folder does not exist"),
-        ("file/r.h5", "folder does not exist"),
-        ("fifo", "not an ordinary file"),
-        ("x" * 300 + ".h5", "cannot be written"),
-        ("nul\0.h5", "null"),
+        ("", "is a folder"), ("missing/r.h5", "folder does not exist"),
+        ("file/r.h5", "folder does not exist"), ("fifo", "not an ordinary file"),
+        ("x" * 300 + ".h5", "cannot be written"), ("nul\0.h5", "null"),
     ],
-)
+)  # fmt: skip
 def test_a_path_that_cannot_be_written_is_refused_at_once(tmp_path, name, words):
     (tmp_path / "file").write_text("")
     os.mkfifo(tmp_path / "fifo")
@@ -479,17 +476,11 @@ def test_info_says_what_a_user_asks(elastic_2d):
 @pytest.mark.parametrize(
     ("value", "unit", "text"),
     [
-        (3.21e-6, "m/s", "3.21 µm/s"),
-        (0.0, "Pa", "0 Pa"),
-        (1e3, "Pa", "1 kPa"),
-        (999.0, "Pa", "999 Pa"),
-        (2e-9, "1/s", "2e-09 1/s"),
-        (4e-4, "rad/s", "0.0004 rad/s"),
-        (5.0, "rad/s", "5 rad/s"),
-        (1e-14, "m", "1e-14 m"),
-        (float("nan"), "m", "nan m"),
+        (3.21e-6, "m/s", "3.21 µm/s"), (0.0, "Pa", "0 Pa"), (1e3, "Pa", "1 kPa"),
+        (999.0, "Pa", "999 Pa"), (2e-9, "1/s", "2e-09 1/s"), (4e-4, "rad/s", "0.0004 rad/s"),
+        (5.0, "rad/s", "5 rad/s"), (1e-14, "m", "1e-14 m"), (float("nan"), "m", "nan m"),
     ],
-)
+)  # fmt: skip
 def test_units_are_given_a_readable_prefix(value, unit, text):
     assert with_unit(value, unit) == text
     factor, _ = readable(value, unit)

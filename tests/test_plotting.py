@@ -477,14 +477,10 @@ def shaken(tmp_path):
 @pytest.mark.parametrize(
     ("section", "title", "least"),
     [
-        (None, "z = 50 m", 1.0),
-        ("z", "z = 50 m", 1.0),
-        ("y", "y = 100 m", 1.0),
-        ("z:240", "z = 250 m", 3.0),
-        ("z: 0.35 km", "z = 350 m", 4.0),
-        ("x:0 m", "x = 0 m", 1.0),
+        (None, "z = 50 m", 1.0), ("z", "z = 50 m", 1.0), ("y", "y = 100 m", 1.0),
+        ("z:240", "z = 250 m", 3.0), ("z: 0.35 km", "z = 350 m", 4.0), ("x:0 m", "x = 0 m", 1.0),
     ],
-)
+)  # fmt: skip
 def test_a_map_is_cut_at_the_free_surface_or_where_it_is_asked_for(shaken, section, title, least):
     figure = peaks(shaken, section=section)
     assert title in figure.get_suptitle()

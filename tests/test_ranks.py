@@ -95,14 +95,6 @@ def test_every_cut_gives_the_bits_of_one_process(together, name, dimensions, ran
             assert (z, y, different) == (z, y, [])
 
 
-@pytest.fixture(scope="module")
-def alone(tmp_path_factory) -> Path:
-    """The results of one process."""
-    path = tmp_path_factory.mktemp("alone") / "x.h5"
-    seismo.run(VOLUME, path).close()
-    return path
-
-
 def command(folder: Path, scenario: dict = VOLUME, **changes) -> list[str]:
     """Write a scenario; give the words that run it."""
     file = folder / "s.yaml"

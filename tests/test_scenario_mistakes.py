@@ -159,20 +159,15 @@ def test_a_key_of_another_name_or_place_is_led_to_the_right_one(old, new, key):
     ("old", "new", "said"),
     [
         ("count: 5", "count: 5, quantities: [vz]", "rotation; did you mean 'velocity'?"),
-        (
-            "spacing: 10 m",
-            "spacing: 10 m, accuracy: 0.5",
-            "10 %; write 0.5 %, or 0.005, if",
-        ),
+        ("spacing: 10 m", "spacing: 10 m, accuracy: 0.5", "10 %; write 0.5 %, or 0.005, if"),
         ("type: uniform", "type: homogeneous", "water; did you mean 'uniform'?"),
         ("physics: elastic", "physics: viscoelastic", "sh; there is no attenuation in seismo"),
         (
-            "rho: 2200",
-            "rho: 2200, Qp: 50",
+            "rho: 2200", "rho: 2200, Qp: 50",
             "Qp: 50: unknown key; there is no attenuation in seismo",
         ),
     ],
-)
+)  # fmt: skip
 def test_what_is_called_otherwise_elsewhere_or_is_not_there_is_told(old, new, said):
     assert said in mistakes(FLAT.replace(old, new))[0]
 

@@ -17,27 +17,12 @@ from seismo.scenario.yaml_text import to_text
 @pytest.mark.parametrize(
     ("text", "value"),
     [
-        ("1e3", 1000.0),
-        ("1.0e3", 1000.0),
-        ("1e-3", 0.001),
-        ("12e03", 12000.0),
-        (".5", 0.5),
-        ("1.", 1.0),
-        ("-7", -7),
-        ("0", 0),
-        ("1_000", "1_000"),
-        ("1:30", "1:30"),
-        (".inf", ".inf"),
-        ("2008-07-29", "2008-07-29"),
-        ("y", "y"),
-        ("'017'", "017"),
-        ('"no"', "no"),
-        ("true", True),
-        ("null", None),
-        ("~", None),
-        ("", None),
+        ("1e3", 1000.0), ("1.0e3", 1000.0), ("1e-3", 0.001), ("12e03", 12000.0), (".5", 0.5),
+        ("1.", 1.0), ("-7", -7), ("0", 0), ("1_000", "1_000"), ("1:30", "1:30"), (".inf", ".inf"),
+        ("2008-07-29", "2008-07-29"), ("y", "y"), ("'017'", "017"), ('"no"', "no"), ("true", True),
+        ("null", None), ("~", None), ("", None),
     ],
-)
+)  # fmt: skip
 def test_a_plain_scalar_is_what_it_looks_like(text, value):
     data = read(f"key: {text}", "s.yaml").data
     assert data == {"key": value}

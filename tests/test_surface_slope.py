@@ -239,19 +239,14 @@ SIDEWAYS = {"type": "force", "force": {"x": 1e6}}
 @pytest.mark.parametrize(
     ("depth", "source", "cells", "kind", "rows"),
     [
-        (0.0, {}, 8.0, ClosureKind.FORCES, 11),
-        (0.0, MOMENT, 5.0, ClosureKind.MOMENTS, 11),
-        (0.0, MOMENT, 0.0, ClosureKind.FORCES, 11),
-        (0.0, MOMENT, 9.5, ClosureKind.FORCES, 11),
-        (0.0, SIDEWAYS, 3.0, ClosureKind.MOMENTS, 11),
-        (0.0, SIDEWAYS, 6.0, ClosureKind.FORCES, 11),
-        (86.0, MOMENT, 5.0, ClosureKind.MOMENTS, 8),
-        (66.0, MOMENT, 5.0, ClosureKind.PLAIN, 6),
-        (46.0, MOMENT, 9.0, ClosureKind.CONTACT, 8),
-        (23.0, SIDEWAYS, 0.0, ClosureKind.CONTACT, 8),
+        (0.0, {}, 8.0, ClosureKind.FORCES, 11), (0.0, MOMENT, 5.0, ClosureKind.MOMENTS, 11),
+        (0.0, MOMENT, 0.0, ClosureKind.FORCES, 11), (0.0, MOMENT, 9.5, ClosureKind.FORCES, 11),
+        (0.0, SIDEWAYS, 3.0, ClosureKind.MOMENTS, 11), (0.0, SIDEWAYS, 6.0, ClosureKind.FORCES, 11),
+        (86.0, MOMENT, 5.0, ClosureKind.MOMENTS, 8), (66.0, MOMENT, 5.0, ClosureKind.PLAIN, 6),
+        (46.0, MOMENT, 9.0, ClosureKind.CONTACT, 8), (23.0, SIDEWAYS, 0.0, ClosureKind.CONTACT, 8),
         (12.0, SIDEWAYS, 0.0, ClosureKind.PLAIN, 4),
     ],
-)
+)  # fmt: skip
 def test_the_closure_is_that_of_what_acts_and_lies_among_its_rows(
     depth, source, cells, kind, rows
 ) -> None:

@@ -207,18 +207,12 @@ def test_a_lost_card_ends_it(small, monkeypatch):
 
 
 @pytest.fixture
-def tune(small, monkeypatch, capsys):
+def tune(small, monkeypatch, command_line):
     """Call `seismo tune` on a machine with a card; give exit code and output."""
     card = CompilingCard((9, 0))
     choice = BackendChoice("gpu", "on a card", lambda precision: GpuBackend(precision, card))
     monkeypatch.setattr("seismo.backends.select.choose", lambda *_: choice)
-
-    def call(*arguments: str) -> tuple[int, str]:
-        with pytest.raises(SystemExit) as leaving:
-            cli.main(["tune", *arguments])
-        return leaving.value.code, capsys.readouterr().out
-
-    return call
+    return lambda *arguments: command_line("tune", *arguments)[:2]
 
 
 def test_the_command_tunes_what_it_is_told_to(tune, monkeypatch):
