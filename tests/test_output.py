@@ -434,7 +434,7 @@ def test_a_number_beyond_those_held_is_no_damage(elastic_2d):
             line.values_of("vz", (0, 101))
         with pytest.raises(ScenarioError, match="too many indices"):
             line.values_of("vz", (0, 0, 0, 0))
-        with pytest.raises(ScenarioError, match=r"'shot_b' is no number .* place in `shots` or"):
+        with pytest.raises(ScenarioError, match=r"'shot_b' is not an integer .* in `shots` or"):
             line.values_of("vz", "shot_b")
 
 
