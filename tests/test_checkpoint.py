@@ -233,7 +233,7 @@ def test_no_block_reaches_beyond_its_array(place):
 
 
 def test_blocks_of_older_checkpoints_are_read():
-    """0.1.0 wrote the name of the global array as `whole`."""
+    """They have the name of the global array as `whole`."""
     older = {"whole": "field.vx", "first": 3, "strides": [5, 1], "index": [[[0, 2]], [[1, 4]]]}
     block = GlobalBlock("field.vx", 3, (5, 1), (((0, 2),), ((1, 4),)))
     assert GlobalBlock.read(older) == block

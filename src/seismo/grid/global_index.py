@@ -39,7 +39,7 @@ class GlobalBlock:
 
     @staticmethod
     def read(entry: Mapping[str, Any]) -> GlobalBlock:
-        """Return the block of a checkpoint's JSON entry; 0.1.0 wrote `whole` for the name."""
+        """Return the block of a checkpoint's JSON entry; earlier ones have `whole` for the name."""
         name = entry["array_name"] if "array_name" in entry else entry["whole"]
         ranges = tuple(tuple((a, b) for a, b in axis) for axis in entry["index"])
         return GlobalBlock(name, entry["first"], tuple(entry["strides"]), ranges)
