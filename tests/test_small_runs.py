@@ -18,7 +18,7 @@ from seismo.runs.resources import placement, speed
 from seismo.runs.resources.demands import prepared
 from seismo.runs.resources.placement import DOUBT, START, chosen, spared
 from seismo.scenario import from_dict, parse
-from test_backend_choice import SCENARIO, call
+from test_backend_choice import SCENARIO
 
 SMALL = parse(SCENARIO, "s.yaml")
 
@@ -114,10 +114,10 @@ def test_auto_takes_the_cpu_and_opens_no_card(beside_a_card, asked):
         assert results.summary["threads"] >= 1
 
 
-def test_run_and_check_say_so_in_their_first_line(beside_a_card, capsys):
-    first = [call(capsys, command, "s.yaml")[2].split("\n")[0] for command in ("run", "check")]
+def test_run_and_check_say_so_in_their_first_line(beside_a_card, command_line):
+    first = [command_line(command, "s.yaml")[2].split("\n")[0] for command in ("run", "check")]
     assert re.match(
         r"on the CPU, \d+ threads?; so small a run takes it [\d.]+ ms at most", first[0]
     )
     assert first[0] == first[1]
-    assert call(capsys, "run", "s.yaml", "--backend", "cpu", "--resume")[0] == 0
+    assert command_line("run", "s.yaml", "--backend", "cpu", "--resume")[0] == 0
