@@ -615,3 +615,38 @@ def test_the_memory_of_a_run_is_the_memory_planned(tmp_path):
     )  # fmt: skip
     planned, real = np.array(done.stdout.split(), float)
     assert planned == pytest.approx(real, rel=0.15)
+
+
+def test_check_ends_with_the_code_of_a_run_that_would_not_start(monkeypatch):
+    """4 for memory, 75 for the disk; where both lack, `run` meets the memory first."""
+    from seismo.runs import check
+
+    assert make_plan(from_dict(SCENARIO)).exit_code == 0
+    monkeypatch.setattr(check, "lack_of_disk", lambda *_: "no room")
+    assert make_plan(from_dict(SCENARIO)).exit_code == 75
+    monkeypatch.setattr(
+        check, "demands", lambda *_: [SimpleNamespace(fits=False, need=1, where="host")]
+    )
+    assert make_plan(from_dict(SCENARIO)).exit_code == 4
+
+
+AIR = {"vp": 340.0, "vs": 0.0, "rho": 1.2}
+
+
+@pytest.mark.parametrize(
+    ("medium", "warned"),
+    [(AIR, True), (AIR | {"vp": 1500.0, "rho": 1000.0}, False), (AIR | {"rho": 900.0}, False)],
+)
+def test_a_source_in_air_is_named(medium, warned):
+    """Water, and slow mud, are no air; a fluid that is not water is called one."""
+    document = copy.deepcopy(SCENARIO)
+    document["model"] = [{"type": "uniform", "vp": 2000.0, "vs": 1000.0, "rho": 2000.0},
+                         {"type": "block", "z": [-1.0, 500.0], **medium}]  # fmt: skip
+    wavelet = {"type": "ricker", "frequency": 12.0}
+    position = {"x": 900.0, "z": 200.0}
+    document["sources"] = [{"type": "explosion", "name": "shot", "moment": 1.0,
+                            "position": position, "wavelet": wavelet}]  # fmt: skip
+    said = "\n".join(make_plan(from_dict(document)).warnings)
+    assert ("source shot: stands in air" in said) == warned
+    assert "water of 340" not in said
+    assert ("fluid of 340" in said) == (medium["vp"] == 340.0)

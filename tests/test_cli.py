@@ -187,7 +187,7 @@ def test_check_tells_of_results_that_cannot_be_written(seismo_of, tmp_path):
         (tmp_path / "pulse.yaml").write_text(f"{SCENARIO}  path: {path}\n")
         code, out, _ = seismo_of("check", "pulse.yaml")
         warning, last = out.splitlines()[-2:]
-        assert code == 0
+        assert code == 2
         assert last == "this run will not start here, as said above; elsewhere it may"
         assert warning.startswith("refused pulse.yaml:13:3: output.path ")
         assert warning.endswith(f"{words}; the run will be refused")

@@ -80,7 +80,7 @@ def check(
 ) -> None:
     """Validate a scenario and say what it will cost and how well it resolves the waves.
 
-    Exit code 1 if the grid does not carry the waves.
+    Exit code 1 if the grid does not carry the waves; that of `run` if it would not start here.
     """
     from seismo.runs.check import make_plan
     from seismo.runs.resources.placement import chosen
@@ -99,8 +99,8 @@ def check(
         from seismo.runs.check.report import print_plan
 
         print_plan(plan, Console())
-    if plan.errors:
-        raise typer.Exit(UNCARRIED)
+    if plan.exit_code or plan.errors:
+        raise typer.Exit(plan.exit_code or UNCARRIED)
 
 
 @app.command()

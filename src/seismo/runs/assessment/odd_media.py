@@ -5,10 +5,39 @@ from __future__ import annotations
 import math
 from collections.abc import Callable
 
+import numpy as np
+
 from seismo.runs.assessment.resolution import LayerResolution
 from seismo.runs.assessment.timing_checks import Lines
 from seismo.scenario.error_messages import key_path
 from seismo.solver.discretization import Discretization
+
+WATER = (1350.0, 1650.0)  # velocities of it, in m/s
+AIR_VELOCITY, AIR_DENSITY = 400.0, 10.0  # less of both, and no shear, is air or the like
+
+
+def medium_name(layer: LayerResolution) -> str:
+    """Return the word for a medium: rock, water, or another fluid."""
+    if layer.vs != 0.0:
+        return "rock"
+    return "water" if layer.vp and WATER[0] <= layer.vp <= WATER[1] else "fluid"
+
+
+def _sources_in_air(setup: Discretization, layers: list[LayerResolution]) -> Lines:
+    """Name sources in a medium that is as light and slow as air."""
+    if not {"vp", "rho"} <= set(setup.earth.needs):
+        return
+    for source in {s.name: s for shot in setup.shots for s in shot.sources}.values():
+        x, y, z = (np.array([place]) for place in source.position)
+        medium = setup.earth.sample(z, y if setup.grid.dimensions == 3 else None, x)
+        vp, rho = (float(np.ravel(medium[name])[0]) for name in ("vp", "rho"))
+        solid = "vs" in medium and float(np.ravel(medium["vs"])[0]) > 0.0
+        if vp < AIR_VELOCITY and rho < AIR_DENSITY and not solid:
+            yield (
+                f"source {source.name}: stands in air ({vp:.4g} m/s, {rho:.3g} kg/m3): hardly "
+                "anything of it reaches the ground, and what is recorded in air is the motion of "
+                "air; move it below the surface, or use a free surface instead of air"
+            )
 
 
 def _ratio(setup: Discretization, layers: list[LayerResolution]) -> Lines:
@@ -60,5 +89,5 @@ def _thin(setup: Discretization, layers: list[LayerResolution]) -> Lines:
 
 
 ODD_MEDIA: tuple[Callable[[Discretization, list[LayerResolution]], Lines], ...] = (
-    _ratio, _density, _uneven_bed, _thin,
+    _sources_in_air, _ratio, _density, _uneven_bed, _thin,
 )  # fmt: skip

@@ -33,6 +33,7 @@ from seismo.runs.assessment.accuracy import (
     sent_back,
 )
 from seismo.runs.assessment.near_contacts import reads_layers
+from seismo.runs.assessment.odd_media import medium_name
 from seismo.runs.assessment.resolution import LayerResolution
 from seismo.runs.assessment.timing_checks import Lines
 from seismo.scenario.grid import MOST_LAYER_POINTS
@@ -94,7 +95,7 @@ def _dispersed(
     if dispersion_error(replace(waves, dt=0.0), setup.stencil) <= spec.accuracy:
         return f"{text}, by its time steps; set time.dispersion_removal: true"
     worst = min(layers, key=lambda layer: layer.points_per_wavelength)
-    kind = "water" if worst.vs == 0.0 else "rock"
+    kind = medium_name(worst)
     return (
         f"{text}, with {worst.points_per_wavelength:.2g} points per wavelength in the {kind} of "
         f"{worst.slowest:.5g} m/s at {setup.highest_frequency:.4g} Hz, and all causes together "

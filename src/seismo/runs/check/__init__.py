@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import Any, Literal
 
 from seismo.backends.select import BackendChoice, choose
-from seismo.errors import SeismoError
+from seismo.errors import InsufficientMemoryError, SeismoError, StorageError
 from seismo.output.atomic_file import HiddenFile
 from seismo.output.results import results_target
 from seismo.runs.assessment import assess
@@ -58,6 +58,7 @@ class Plan:
         warnings: what a seismologist would ask about, and what follows.
         errors: of these, why the grid does not carry the waves at all.
         refusals: of these, why the run would not start on this machine.
+        exit_code: that `run` would end with for that, 0 where it would start.
     """
 
     setup: Discretization
@@ -78,6 +79,7 @@ class Plan:
     warnings: list[str]
     errors: list[str]
     refusals: list[str]
+    exit_code: int = 0
 
     def __str__(self) -> str:
         """The page that `seismo check` prints."""
@@ -137,6 +139,7 @@ class Plan:
             "warnings": self.warnings,
             "errors": self.errors,
             "refusals": self.refusals,
+            "exit_code": self.exit_code,
         }
 
 
@@ -192,25 +195,37 @@ def make_plan(
     needs = demands(memory, backend, ranks)
     rate = speed.points_per_second(setup, backend)
     together = setup.grid.size * setup.batch / step_seconds(setup, backend, rate, division)
-    refusals = _room(setup, needs, memory.checkpoints)
+    refused = _room(setup, needs, memory.checkpoints)
+    refusals = [text for _, text in refused]
     return Plan(
         setup, assessment.f_max, setup.dominant_frequency, layers,
         points_needed(setup, layers), assessment.expected, memory, needs, output,
         backend.describe()["device"], division, sharing, together,
         speed.seconds(setup, together, backend), speed.map_seconds(setup, backend),
         assessment.warnings + refusals, list(uncarried(setup, layers)), refusals,
+        next((code for code, _ in refused), 0),
     )  # fmt: skip
 
 
-def _room(setup: Discretization, needs: list[MemoryDemand], checkpoints: int) -> list[str]:
-    """Describe what `run` would refuse: too little memory or disk, results not writable."""
+def _room(
+    setup: Discretization, needs: list[MemoryDemand], checkpoints: int
+) -> list[tuple[int, str]]:
+    """Describe what `run` would refuse, in its order, each with the exit code.
+
+    Results that cannot be written, too little memory or disk.
+    """
     scenario = setup.scenario
-    found = [f"memory: {need}; it will be refused" for need in needs if not need.fits]
+    memory = [
+        (InsufficientMemoryError.exit_code, f"memory: {need}; it will be refused")
+        for need in needs
+        if not need.fits
+    ]
     try:
         path = results_target(scenario.results_path or "results.h5")
         HiddenFile(path).discard()
     except SeismoError as error:
         where = f"{scenario.where('output', 'path')}: output.path " if scenario.output.path else ""
-        return [*found, f"{where}{error}; the run will be refused"]
+        return [(error.exit_code, f"{where}{error}; the run will be refused"), *memory]
     lack = lack_of_disk(setup, path, checkpoints)
-    return [*found, f"disk: {lack}; the run will be refused"] if lack else found
+    disk = [(StorageError.exit_code, f"disk: {lack}; the run will be refused")] if lack else []
+    return memory + disk
