@@ -25,7 +25,7 @@ from seismo.runs.resources.demands import (
 from seismo.runs.resources.memory import memory_of
 from seismo.runs.resources.placement import LINK, MEETING, step_seconds, worth_taking
 from seismo.scenario import from_dict
-from seismo.solver import discretization as preparation
+from seismo.solver import medium
 from seismo.solver.discretization import discretize
 from seismo.solver.simulation import divide
 
@@ -127,7 +127,7 @@ def larger(points: int):
 
 def test_a_field_beyond_all_memory_is_refused_before_the_earth_is_looked_at(monkeypatch):
     """Five thousand kilometres for five: 10^11 points, which take an hour to look at."""
-    monkeypatch.setattr(preparation, "build_earth", None)
+    monkeypatch.setattr(medium, "build_earth", None)
     extent = {"x": "5000 km", "z": "2500 km"}
     scenario = from_dict(SCENARIO | {"grid": SCENARIO["grid"] | {"extent": extent}})
     words = r"grid.extent: one field of \d+ x \d+ points takes [\d.]+ [GT]B, .* check the unit"
