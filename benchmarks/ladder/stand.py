@@ -20,6 +20,7 @@ import numpy as np
 from seismo.backends.base import Backend, Group, Operands, SweepTables
 from seismo.backends.gpu.detect import look
 from seismo.backends.select import BackendChoice, choose
+from seismo.equations.table import Formula
 from seismo.runs.bench import cases
 from seismo.scenario import from_dict
 from seismo.solver.discretization import discretize
@@ -196,7 +197,7 @@ def simulate(backend: Any, document: dict, steps: int | None = None) -> Simulati
 class Call:
     """What a sweep of the product was bound to: the arguments of `Backend.sweep`."""
 
-    formula: Callable
+    formula: Formula
     variant: Any
     tables: SweepTables
     boxes: np.ndarray
@@ -211,9 +212,12 @@ class Call:
             self.back,
         )  # fmt: skip
 
-    def writing(self, number: int, formula: Callable) -> Call:
-        """Give the call that writes one of the fields, by a formula for that one."""
-        o = self.operands
+    def writing(self, number: int, update: Callable) -> Call:
+        """Return the call that writes one of the fields, by an update of that one."""
+        o, f = self.operands, self.formula
+        kept = [number, *range(len(o.writes), len(f.fields))]
+        fields, half = (tuple(some[n] for n in kept) for some in (f.fields, f.half))
+        formula = replace(f, update=update, fields=fields, half=half)
         return replace(self, formula=formula, operands=replace(o, writes=(o.writes[number],)))
 
 

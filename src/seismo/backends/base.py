@@ -16,7 +16,8 @@ from typing import Any, NamedTuple, Protocol
 
 import numpy as np
 
-from seismo.backends.operators.derivatives import operators
+from seismo.backends.operators.derivatives import Operators
+from seismo.equations.table import Formula
 
 BOX_COLUMNS = (
     "z0", "z1", "y0", "y1",  # the rows z0 <= z < z1, y0 <= y < y1
@@ -95,14 +96,12 @@ class Variant:
     at_once: bool = False
     damped: bool = False
 
-    def bind(self, formula: Callable, lanes: Any) -> tuple[Callable, Callable]:
+    def bind(self, formula: Formula, lanes: Any) -> tuple[Callable, Callable]:
         """Bind a formula to the operators of the ends and of the middle of a row."""
         ends, middle = (
-            formula(
-                operators(
-                    lanes, self.order, self.axes, axes, self.slots, self.closed, damped=self.damped
-                )
-            )
+            Operators(
+                lanes, self.order, self.axes, axes, self.slots, self.closed, damped=self.damped
+            ).bind(formula)
             for axes in (self.ends, self.middle)
         )
         return (middle if self.ends == self.middle else ends), middle
@@ -116,13 +115,11 @@ class Operands:
         writes: fields it changes, read on the spot only.
         reads: fields it differentiates and does not change.
         coefficients: of the model; they have one shot.
-        packed: whether some of these are kept for some planes z only.
     """
 
     writes: tuple
     reads: tuple
     coefficients: tuple
-    packed: bool = False
 
     @property
     def kind(self) -> str:
@@ -251,7 +248,7 @@ class Backend(Protocol):
         """Start to copy a flat array into such a buffer, beside what is launched from now on."""
 
     def sweep(
-        self, formula: Callable, variant: Variant, tables: SweepTables,
+        self, formula: Formula, variant: Variant, tables: SweepTables,
         boxes: np.ndarray, memory: tuple, operands: Operands, back: bool = False,
     ) -> list[Launch]:  # fmt: skip
         """Bind a formula to its operators, boxes and arrays; the launches touch other points.

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from functools import lru_cache
 from itertools import product
 
 import numpy as np
@@ -12,24 +11,36 @@ from seismo.backends.numpy_arrays import HostBackend
 from seismo.backends.operators.stencils import Place
 
 
-def _store(target, index, value, mask):
-    target[index] = value
+class _Lanes:
+    """A lane is any number of points, by their indices."""
 
+    @staticmethod
+    def load(f: np.ndarray, i: np.ndarray) -> np.ndarray:
+        return f[i]
 
-@lru_cache
-def _lanes(precision: str) -> type:
-    class Lanes:
-        jit = staticmethod(lambda f: f)
-        load = read = staticmethod(lambda f, i: f[i])
-        beside = staticmethod(lambda n: lambda f, i: f[i + n])
-        row = level = staticmethod(lambda n: lambda f, i, stride: f[i + n * stride])
-        store = staticmethod(_store)
-        fetch = staticmethod(lambda f, i: None)
-        rounded = staticmethod(lambda value: value)
-        index = int
-        number = np.dtype(precision).type
+    read = load
 
-    return Lanes
+    @staticmethod
+    def beside(f: np.ndarray, i: np.ndarray, n: int) -> np.ndarray:
+        return f[i + n]
+
+    @staticmethod
+    def level(f: np.ndarray, i: np.ndarray, n: int, stride: int) -> np.ndarray:
+        return f[i + n * stride]
+
+    row = level
+
+    @staticmethod
+    def store(f: np.ndarray, i: np.ndarray, value: np.ndarray, mask: None) -> None:
+        f[i] = value
+
+    @staticmethod
+    def fetch(f: np.ndarray, i: np.ndarray) -> None:
+        """Leave the caches alone."""
+
+    @staticmethod
+    def rounded(value: np.ndarray) -> np.ndarray:
+        return value
 
 
 class ReferenceBackend(HostBackend):
@@ -40,7 +51,7 @@ class ReferenceBackend(HostBackend):
 
     def __init__(self, precision: str = "float32") -> None:
         super().__init__(precision)
-        self.lanes = _lanes(precision)
+        self.lanes = _Lanes()
 
     def zeros(self, size: int) -> np.ndarray:
         """Allocate zeros."""

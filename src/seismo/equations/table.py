@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections import Counter
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field
+from functools import cached_property
 from operator import attrgetter
-from typing import Literal
+from typing import Any, Literal
 
 Differences = Literal["first", "second"]
 
@@ -35,11 +37,94 @@ class Field:
 
 
 @dataclass(frozen=True)
+class Formula:
+    """An update with the names of the arrays that it takes, as backends bind it.
+
+    Attributes:
+        update: function(cell), cell being what it sees of the points that it updates
+            (`seismo.backends.operators.derivatives.Cell`).
+        axes: "xz" or "xyz".
+        fields: those that it changes, then those that it differentiates.
+        half: of each of them, the axes along which it stands half a cell further.
+        coefficients: model arrays.
+        packed: those of the coefficients that are kept for some planes z only.
+    """
+
+    update: Callable
+    axes: str
+    fields: tuple[str, ...]
+    half: tuple[str, ...]
+    coefficients: tuple[str, ...]
+    packed: tuple[str, ...]
+
+    def __str__(self) -> str:
+        """Identify it among all formulas."""
+        named = f"{self.update.__module__}.{self.update.__qualname__}"
+        return f"{named} {self.axes} {self.fields} {self.half} {self.coefficients} {self.packed}"
+
+    @cached_property
+    def staggered(self) -> dict[str, str]:
+        """Field -> the axes along which it stands half a cell further."""
+        return dict(zip(self.fields, self.half, strict=True))
+
+    @cached_property
+    def slots(self) -> int:
+        """Layer memory variables that its derivatives take along one axis."""
+        counted = _Counting(self.axes)
+        self.update(counted)
+        return max(counted.memories.values(), default=0)
+
+
+class _Counting:
+    """A cell that counts derivatives, of no numbers."""
+
+    def __init__(self, axes: str) -> None:
+        self.axes, self.memories = axes, Counter[str]()
+
+    def d(self, axis: str, name: str) -> Nothing:
+        self.memories[axis] += 1
+        return Nothing()
+
+    def dd(self, axis: str, name: str) -> Nothing:
+        self.memories[axis] = 2  # of the flux, and the outer derivative
+        return Nothing()
+
+    flux = dd
+
+    def __getitem__(self, name: str) -> Nothing:
+        return Nothing()
+
+    def next(self, name: str, axes: str) -> Nothing:
+        return Nothing()
+
+    def put(self, name: str, value: Nothing) -> None:
+        """Write nothing."""
+
+    def sum(self, terms: Iterable[Nothing]) -> Nothing:
+        for _ in terms:
+            pass
+        return Nothing()
+
+    def rounded(self, value: Nothing) -> Nothing:
+        return value
+
+
+class Nothing:
+    """No number: what a formula makes of it is none, either."""
+
+    def __add__(self, other: Any) -> Nothing:
+        """Return no number."""
+        return self
+
+    __radd__ = __sub__ = __rsub__ = __mul__ = __rmul__ = __truediv__ = __rtruediv__ = __add__
+
+
+@dataclass(frozen=True)
 class IsotropicPlanes:
     """A stage's formula for planes z whose medium fewer coefficients tell.
 
     Attributes:
-        formula: as that of the stage.
+        update: as that of the stage.
         coefficients: model arrays it uses.
         where: function(medium) -> where the medium is such.
         asks: averages at the nodes that `where` takes beside those of the equation.
@@ -49,7 +134,7 @@ class IsotropicPlanes:
             (`seismo.model.extremes.Extremes`).
     """
 
-    formula: Callable
+    update: Callable
     coefficients: tuple[str, ...]
     where: Callable
     everywhere: Callable
@@ -66,8 +151,7 @@ class Stage:
         writes: fields it changes (read on the spot only).
         reads: fields it differentiates.
         coefficients: model arrays it uses.
-        formula: function(operators) -> update(i, place, *writes, *reads, *coefficients).
-        slots: layer memory variables along one axis.
+        update: its formula, a function(cell) (`seismo.backends.operators.derivatives`).
         where: "everywhere", "layer" (absorbing layers only) or "surface" (the free-surface row).
         shares: name of an earlier stage whose layer memory this one continues to use.
         even: the same for planes z where the medium is even, with fewer arrays.
@@ -77,16 +161,14 @@ class Stage:
     writes: tuple[str, ...]
     reads: tuple[str, ...]
     coefficients: tuple[str, ...]
-    formula: Callable
-    slots: int = 0
+    update: Callable
     where: str = "everywhere"
     shares: str | None = None
     even: IsotropicPlanes | None = None
 
-    def on(self, even: bool) -> tuple[Callable, tuple[str, ...]]:
-        """Return the formula and the coefficients for planes of one kind."""
-        one = self.even if even and self.even else self
-        return one.formula, one.coefficients
+    def coefficients_in(self, even: bool) -> tuple[str, ...]:
+        """Return the coefficients that it takes in planes of one kind."""
+        return self.even.coefficients if even and self.even else self.coefficients
 
 
 @dataclass(frozen=True)
@@ -196,7 +278,19 @@ class Physics:
     def numbers_per_point(self) -> int:
         """Numbers that a perfect kernel moves for one point and step, in isotropic planes."""
         stages = [stage for stage in self.stages if stage.where == "everywhere"]
-        return sum(2 * len(s.writes) + len(s.reads) + len(s.on(True)[1]) for s in stages)
+        return sum(2 * len(s.writes) + len(s.reads) + len(s.coefficients_in(True)) for s in stages)
+
+    def formula(self, stage: Stage, even: bool) -> Formula:
+        """Return a stage's formula for planes of one kind."""
+        fields, coefficients = (*stage.writes, *stage.reads), stage.coefficients_in(even)
+        return Formula(
+            stage.even.update if even and stage.even else stage.update,
+            self.axes,
+            fields,
+            tuple(self.named(name).half for name in fields),
+            coefficients,
+            tuple(name for name in coefficients if name in self.sparse),
+        )
 
     def components(self, kind: str) -> tuple[str, ...]:
         """Return the components of a type of source that move anything."""

@@ -39,13 +39,14 @@ class LayerMemory:
         self,
         backend: Backend,
         stage: Stage,
+        slots: int,
         subdomain: Subdomain,
         regions: list[RowGroup],
         pad: int,
     ) -> None:
         self._layout: dict[tuple[RowGroup, int], tuple[int, ...]] = {}
         self.at_once = backend.at_once and stage.where == "layer"
-        self.slots, arrays = (1, 3) if self.at_once else (stage.slots, 1)
+        self.slots, arrays = (1, 3) if self.at_once else (slots, 1)
         places, size = list[GlobalBlock](), LINE  # where the first row begins, more is looked at
         layer = spans(subdomain.grid, backend.lane_width, 0)
         for (number, region), span in product(enumerate(regions), range(3)):
@@ -194,13 +195,12 @@ class BoundStage:
         axes, launches = binding.subdomain.grid.axes, list[list[Launch]]()
         interior_first = sorted(grouped.items(), key=lambda item: len(item[0][0]))
         for (middle, ends, closed, even), rows in interior_first:
-            formula, coefficients = stage.on(even)
+            formula = binding.fields.physics.formula(stage, even)
             writes, reads, model = (
                 tuple(arrays[n] for n in names)
-                for names in (stage.writes, stage.reads, coefficients)
+                for names in (stage.writes, stage.reads, formula.coefficients)
             )
-            sparse = binding.fields.physics.sparse.keys() & set(coefficients)
-            operands = Operands(writes, reads, model, packed=bool(sparse))
+            operands = Operands(writes, reads, model)
             width = binding.closed_width if closed else 0
             variant = Variant(
                 binding.order, axes, middle, ends, memory.slots, width, memory.at_once,
@@ -246,8 +246,9 @@ def bind_stages(
     for stage in stages:
         owner = stage.shares or stage.name
         if owner not in memories:
+            slots = common.fields.physics.formula(stage, True).slots
             memories[owner] = LayerMemory(
-                common.backend, stage, common.subdomain, common.regions, pad
+                common.backend, stage, slots, common.subdomain, common.regions, pad
             )
     return [
         [

@@ -26,31 +26,18 @@ class Options(BaseModel, frozen=True, extra="forbid"):
     relaxation_time: float = 0.01
 
 
-def _velocity(o):
-    at, put, here, x_up, z_up, two = o.at, o.put, o.here, o.x_up, o.z_up, o.number(2)
-    x_next, z_next = o.x_next, o.z_next
-
-    @o.jit
-    def velocity(i, s, vx, vz, p, rho):
-        r = here(rho, i, s)
-        put(vx, i, s, at(vx, i) - two / (r + x_next(rho, i, s)) * x_up(p, i, s, 0))
-        put(vz, i, s, at(vz, i) - two / (r + z_next(rho, i, s)) * z_up(p, i, s, 0))
-
-    return velocity
+def _velocity(cell):
+    for a in cell.axes:
+        mass = cell["rho"] + cell.next("rho", a)
+        cell.put(f"v{a}", cell[f"v{a}"] - 2.0 / mass * cell.d(a, "p"))
 
 
-def _pressure(o):
-    at, put, here, x_dn, z_dn = o.at, o.put, o.here, o.x_dn, o.z_dn
-
-    @o.jit
-    def pressure(i, s, p, memory, vx, vz, stiff, relaxed, kept):
-        divergence = x_dn(vx, i, s, 0) + z_dn(vz, i, s, 0)
-        before = at(memory, i)
-        after = here(kept, i, s) * before - here(relaxed, i, s) * divergence
-        put(memory, i, s, after)
-        put(p, i, s, at(p, i) - here(stiff, i, s) * divergence - (before + after))
-
-    return pressure
+def _pressure(cell):
+    divergence = cell.d("x", "vx") + cell.d("z", "vz")
+    before = cell["memory"]
+    after = cell["kept"] * before - cell["relaxed"] * divergence
+    cell.put("memory", after)
+    cell.put("p", cell["p"] - cell["stiff"] * divergence - (before + after))
 
 
 def _coefficients(time: float, medium: dict, dt: float) -> dict:
@@ -74,10 +61,9 @@ def tables(axes: str, options: Options) -> Physics:
             Field("vz", "z", "m/s"),
         ),
         stages=(
-            Stage("velocity", ("vx", "vz"), ("p",), ("rho",), _velocity, slots=1),
+            Stage("velocity", ("vx", "vz"), ("p",), ("rho",), _velocity),
             Stage(
-                "pressure", ("p", "memory"), ("vx", "vz"), ("stiff", "relaxed", "kept"), _pressure,
-                slots=1,
+                "pressure", ("p", "memory"), ("vx", "vz"), ("stiff", "relaxed", "kept"), _pressure
             ),
         ),
         coefficients=lambda medium, dt: _coefficients(options.relaxation_time, medium, dt),

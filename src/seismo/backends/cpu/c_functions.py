@@ -32,6 +32,7 @@ from seismo.backends.cpu.tiles import TileCode
 from seismo.backends.cpu.vector_code import vector_lanes, written
 from seismo.backends.kernel_cache import kept_code, kept_name
 from seismo.backends.source_hash import source_digest
+from seismo.equations.table import Formula
 
 OPTIONS: Any = {"fastmath": True, "error_model": "numpy", "nogil": True}
 _SIGNATURE = ((types.int64, types.int64, types.uint64, types.int64), types.void)
@@ -82,14 +83,16 @@ def _named(function: Callable) -> str:
 
 
 @lru_cache
-def sweep_function(formula, variant: Variant, precision: str, count: int, width: int) -> int:
+def sweep_function(
+    formula: Formula, variant: Variant, precision: str, count: int, width: int
+) -> int:
     """Compile the loops over tiles for one formula in one variant; give the address.
 
     `count` arrays take part; `width` is that of the surface weights.
     """
     lanes, v = vector_lanes(precision), variant
     code = TileCode(lanes, *v.bind(formula, lanes), v.axes, v.order // 2, width, count)
-    return _address_of(written(code), f"{_named(formula)} {v} {precision} {count} {width}")
+    return _address_of(written(code), f"{formula} {v} {precision} {count} {width}")
 
 
 def body_function(body: Callable, rows: bool, arguments: tuple, clock: np.ndarray) -> int:

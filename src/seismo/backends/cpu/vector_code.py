@@ -53,18 +53,11 @@ class VectorLanes:
         precision: "float32" or "float64".
     """
 
-    index, number = int, float
-
     def __init__(self, precision: str) -> None:
         self.size = np.dtype(precision).itemsize
         self.width = LANE_BYTES // self.size
         self.kind = _NUMBERS[precision]
         self._vector = ir.VectorType(self.kind, self.width)
-
-    @staticmethod
-    def jit(function: Callable) -> Callable:
-        """Leave a formula as it is: it runs while the code is written."""
-        return function
 
     def load(self, source: IRValue, index: IRValue) -> IRValue:
         """Read the lane that begins at number `index` behind an address."""
@@ -79,27 +72,23 @@ class VectorLanes:
         """Leave a product as it is: on these processors LLVM fuses it alike wherever it goes."""
         return value
 
-    def beside(self, n: int) -> Callable[[IRValue, IRValue], IRValue]:
-        """Return the function that reads a lane `n` points further along x.
+    def beside(self, source: IRValue, index: IRValue, n: int) -> IRValue:
+        """Read a lane `n` points further along x.
 
         Loads that cross a cache line take twice the time of others: where there is an instruction
         for it, the lane is cut out of two aligned ones.
         """
         before, rest = divmod(n, self.width)
         if not rest or not _aligns():
-            return lambda source, index: self.load(source, index + n)
+            return self.load(source, index + n)
         operation = f"valign{'d' if self.size == 4 else 'q'} $${rest}, $1, $2, $0"
         cut = ir.InlineAsm(ir.FunctionType(self._vector, [self._vector] * 2), operation, "=v,v,v")
+        pair = [self.load(source, index + (before + k) * self.width).value for k in (0, 1)]
+        return index.then(index.builder.call(cut, pair))
 
-        def read(source: IRValue, index: IRValue) -> IRValue:
-            pair = [self.load(source, index + (before + k) * self.width).value for k in (0, 1)]
-            return index.then(index.builder.call(cut, pair))
-
-        return read
-
-    def level(self, n: int) -> Callable[[IRValue, IRValue, IRValue], IRValue]:
-        """Return the function that reads a lane `n` planes further along z."""
-        return lambda source, index, stride: self.load(source, index + stride * n)
+    def level(self, source: IRValue, index: IRValue, n: int, stride: IRValue) -> IRValue:
+        """Read a lane `n` planes further along z."""
+        return self.load(source, index + stride * n)
 
     row = level  # further along y
 

@@ -32,8 +32,9 @@ from seismo.backends.gpu.lanes import CudaLanes
 from seismo.backends.gpu.layouts import LINE_LANES, BlockShape
 from seismo.backends.gpu.march import Constants, Spot, Sweep, marching
 from seismo.backends.gpu.march_x import across
-from seismo.backends.operators.derivatives import operators
+from seismo.backends.operators.derivatives import Operators
 from seismo.backends.traced import I32, IRValue, choose, smaller, when
+from seismo.equations.table import Formula
 
 BLOCK_COLUMNS = 12
 
@@ -121,7 +122,7 @@ class SweepKernel:
         turn: of odd rows.
     """
 
-    formula: Callable
+    formula: Formula
     variant: Variant
     precision: str
     constants: Constants
@@ -134,7 +135,7 @@ class SweepKernel:
     def __str__(self) -> str:
         """Identify it among all kernels."""
         built_in = (self.variant, self.precision, self.shape, self.box, self.volume, self.back)
-        return f"{_named(self.formula)} {built_in} {self.turn} {self.constants}"
+        return f"{self.formula} {built_in} {self.turn} {self.constants}"
 
     def write(self, tools: Any) -> Callable:
         """Write the kernel."""
@@ -171,12 +172,15 @@ class SweepKernel:
         """
         v, constants, shape = self.variant, self.constants, self.shape
         through = v.at_once and constants.stretched == "z" and shape.planes > 1
-        bound = operators(
+        bound = Operators(
             lanes, v.order, v.axes, constants.stretched, v.slots, v.closed, v.at_once, through,
             v.damped,
         )  # fmt: skip
-        update = self.formula(bound)
-        march = across(update, bound.z_flux, shape.ahead) if through else marching(update, shape)
+        update = bound.bind(self.formula)
+        if through:
+            march = across(update, bound.flux_to_come, shape.ahead)
+        else:
+            march = marching(update, shape)
         where = self._in_box if self.box else self._in_table
         spot, y_end, first, last = where(lanes, thread, addresses)
         inside = (spot.x < spot.x_end) & (spot.y < y_end) & (first < last)

@@ -14,10 +14,9 @@ the compiler may move above stores; of `load` it must assume that any store may 
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import lru_cache
-from typing import Any
 
 import numpy as np
 from llvmlite import ir
@@ -55,7 +54,6 @@ class CudaLanes:
         precision: "float32" or "float64".
     """
 
-    index, number = int, float
     space = 1  # LLVM's number of a GPU's main memory
 
     def __init__(self, precision: str) -> None:
@@ -63,11 +61,6 @@ class CudaLanes:
         self.width = LANE_BYTES // self.size
         self.kind = _NUMBERS[precision]
         self._vector = ir.VectorType(self.kind, self.width)
-
-    @staticmethod
-    def jit(function: Callable) -> Callable:
-        """Leave a formula as it is: it runs while the code is written."""
-        return function
 
     def _load(self, address: IRValue, index: IRValue, kind: ir.Type, unchanging: bool) -> IRValue:
         value = index.builder.load(pointer(address, index, kind, self.space))
@@ -128,41 +121,29 @@ class CudaLanes:
             return source[0]
         return self.read(source, index + n * self.width)
 
-    def beside(self, n: int) -> Callable[[Any, IRValue], IRValue]:
-        """Return the function that reads a lane `n` points further along x."""
+    def beside(self, source: IRValue | Column, index: IRValue, n: int) -> IRValue:
+        """Read a lane n points further along x."""
         full, rest = divmod(n, self.width)
+        before = self._aligned(source, index, full)
+        if not rest:
+            return before
+        return self._join(before, self._aligned(source, index, full + 1), rest)
 
-        def read(source: IRValue | Column, index: IRValue) -> IRValue:
-            before = self._aligned(source, index, full)
-            return (
-                self._join(before, self._aligned(source, index, full + 1), rest) if rest else before
-            )
-
-        return read
-
-    def among(self, n: int) -> Callable[[Sequence[IRValue]], IRValue]:
-        """Return what cuts the lane n points further along x out of an odd number of lanes."""
+    def among(self, lanes: Sequence[IRValue], n: int) -> IRValue:
+        """Cut the lane n points further along x out of an odd number of lanes around the point."""
         full, rest = divmod(n, self.width)
+        first = len(lanes) // 2 + full
+        return self._join(lanes[first], lanes[first + 1], rest) if rest else lanes[first]
 
-        def cut(lanes: Sequence[IRValue]) -> IRValue:
-            first = len(lanes) // 2 + full
-            return self._join(lanes[first], lanes[first + 1], rest) if rest else lanes[first]
+    def row(self, source: IRValue | Column, index: IRValue, n: int, stride: int) -> IRValue:
+        """Read a lane n rows further along y."""
+        return self.read(source, index + n * stride)
 
-        return cut
-
-    def row(self, n: int) -> Callable[[Any, IRValue, int], IRValue]:
-        """Return the function that reads a lane n rows further along y."""
-        return lambda source, index, stride: self.read(source, index + n * stride)
-
-    def level(self, n: int) -> Callable[[Any, IRValue, int], IRValue]:
-        """Return the function that reads a lane n planes further along z."""
-
-        def read(source: IRValue | Column, index: IRValue, stride: int) -> IRValue:
-            if isinstance(source, Column) and n in source:
-                return source[n]
-            return self.read(source, index + n * stride)
-
-        return read
+    def level(self, source: IRValue | Column, index: IRValue, n: int, stride: int) -> IRValue:
+        """Read a lane n planes further along z."""
+        if isinstance(source, Column) and n in source:
+            return source[n]
+        return self.read(source, index + n * stride)
 
     def fetch(self, address: IRValue, index: IRValue) -> None:
         """Leave the caches alone: other threads hide what a load takes."""

@@ -194,13 +194,13 @@ class Sweep:
         """Read the lanes of each field from so many planes behind to so many ahead."""
         planes = range(-behind, ahead + 1)
         return [
-            [self.lanes.level(n)(field, i, self.plane) for n in planes]
+            [self.lanes.level(field, i, n, self.plane) for n in planes]
             for field in self.read_fields
         ]
 
     def next_lanes(self, i: IRValue, ahead: int) -> list[IRValue]:
         """Read the lanes that so many planes further on bring."""
-        return [self.lanes.level(ahead)(field, i, self.plane) for field in self.read_fields]
+        return [self.lanes.level(field, i, ahead, self.plane) for field in self.read_fields]
 
     def operands(self, columns: Sequence[Sequence[IRValue]]) -> list:
         """Return what the formula takes: arrays, those that it differentiates with a column."""

@@ -1,29 +1,33 @@
 """Difference operators on lanes: plain, stretched in absorbing layers, one-sided at a free surface.
 
-A formula of `physics/` is written with these names and bound to one of their variants::
+A formula of an equation is a function of a `Cell`, what it sees of the lane that is updated::
 
-    x_up y_up z_up    derivative half a cell further up the axis (node -> half point)
-    x_dn y_dn z_dn    derivative half a cell further down the axis (half point -> node)
-    xx yy zz          second derivative on the spot
-    x_flux ...        layer memory of a second derivative (nothing outside the layer)
-    at, put           the field's own value; coefficient and its neighbours x_next y_next z_next
-
-Every operator takes the flat index `i` of the point and its `Place`: the strides, coefficients and
-tables of the row it stands in. The last argument of a derivative numbers its memory variable.
+    cell["vx"]             the field there; of a coefficient its value on the node
+    cell.put("vx", value)  write the field
+    cell.d("x", "sxx")     derivative along x, half a cell up the axis where the field stands on
+                           the nodes of that axis, and down where it stands between them
+    cell.dd("x", "p")      second derivative on the spot
+    cell.flux("x", "p")    update of the layer memory that second derivatives need first
+    cell.next("rho", "x")  coefficient one node further along an axis, or along several ("xz")
 
 In a layer, d/dx becomes (1/kappa) d/dx + psi with the memory variable psi <- b psi + a d/dx
 (convolutional perfectly matched layer; Roden & Gedney 2000; Komatitsch & Martin 2007). A second
-derivative keeps two: for the flux at half points and for the outer derivative.
+derivative keeps two: for the flux at half points and for the outer derivative. A formula's
+derivatives along an axis take the axis' memory variables in turn.
 """
 
 from __future__ import annotations
 
-from functools import lru_cache, reduce
-from types import SimpleNamespace
+from collections import Counter
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass
+from typing import Any
 
 from seismo.backends.operators import fused_pml
 from seismo.backends.operators.stencils import (
     AXES,
+    Place,
+    added,
     centred_sum,
     column_sum,
     memory_stride_of,
@@ -31,197 +35,167 @@ from seismo.backends.operators.stencils import (
     staggered_sum,
     stride_of,
 )
+from seismo.equations.table import Formula
 
 
-@lru_cache
-def _relax(lanes, axis: str, half: bool, first_slot: int):
-    """Pass a derivative through its memory variable: d / kappa + psi."""
-    load, store, jit, whole = lanes.load, lanes.store, lanes.jit, lanes.index
-    profile, offset, fetch = profile_of(lanes, axis, half), whole(first_slot), lanes.fetch
+@dataclass(frozen=True)
+class Operators:
+    """The operators of one variant.
 
-    @jit
-    def relax(d, s, k):
-        b, a, ikappa = profile(s)
-        place = s.j + (offset + whole(k)) * s.slot
-        fetch(s.memory, place + s.ahead)
-        psi = b * load(s.memory, place) + a * d
-        store(s.memory, place, psi, s.mask)
-        return d * ikappa + psi
-
-    return relax
-
-
-@lru_cache
-def _staggered(lanes, order: int, axis: str, first_slot: int | None, closed: int):
-    """Build up and down along an axis: plain, stretched (from a memory slot on) or closed."""
-    jit, stride, a = lanes.jit, stride_of(lanes, axis), AXES.index(axis)
-    if closed:
-        return _closed(lanes, closed)
-    ahead, behind = (staggered_sum(lanes, axis, order // 2, start) for start in (1, 0))
-
-    @jit
-    def up(f, i, s, k):
-        return ahead(f, i, stride(s), s.first[a])
-
-    @jit
-    def down(f, i, s, k):
-        return behind(f, i, stride(s), s.first[a])
-
-    if first_slot is None:
-        return up, down
-    relax_half = _relax(lanes, axis, True, first_slot)
-    relax_node = _relax(lanes, axis, False, first_slot)
-
-    @jit
-    def stretched_up(f, i, s, k):
-        return relax_half(up(f, i, s, k), s, k)
-
-    @jit
-    def stretched_down(f, i, s, k):
-        return relax_node(down(f, i, s, k), s, k)
-
-    return stretched_up, stretched_down
-
-
-def _closed(lanes, width: int):
-    jit, total = lanes.jit, column_sum(lanes, width)
-
-    @jit
-    def up(f, i, s, k):
-        return total(f, i - s.depth, s.z_stride, s.up)
-
-    @jit
-    def down(f, i, s, k):
-        return total(f, i - s.depth, s.z_stride, s.down)
-
-    return up, down
-
-
-@lru_cache
-def _centred(lanes, order: int, axis: str, first_slot: int | None):
-    """Build the second derivative and the update of its flux memory (slots: flux, outer).
-
-    kappa is 1 here: the flux correction is then the memory variable itself.
-    """
-    jit, stride, a = lanes.jit, stride_of(lanes, axis), AXES.index(axis)
-    total = centred_sum(lanes, axis, order // 2)
-
-    @jit
-    def second(f, i, s):
-        return total(f, i, stride(s), s.second[a])
-
-    @jit
-    def no_flux(f, i, s):
-        return None
-
-    if first_slot is None:
-        return second, no_flux
-    ahead, behind = (staggered_sum(lanes, axis, order // 2, start) for start in (1, 0))
-    flux_slot = lanes.index(first_slot)
-    relax_half = _relax(lanes, axis, True, first_slot)
-    relax_node = _relax(lanes, axis, False, first_slot)
-    memory_stride = memory_stride_of(lanes, axis)
-
-    @jit
-    def flux(f, i, s):
-        relax_half(ahead(f, i, stride(s), s.first[a]), s, 0)
-
-    @jit
-    def stretched_second(f, i, s):
-        place = s.j + flux_slot * s.slot
-        correction = behind(s.memory, place, memory_stride(s), s.first[a])
-        return relax_node(second(f, i, s) + correction, s, 1)
-
-    return stretched_second, flux
-
-
-@lru_cache
-def _plain(lanes) -> dict:
-    """Build what no layer or surface changes: the field itself and its coefficients."""
-    jit, load, store, read, beside = lanes.jit, lanes.load, lanes.store, lanes.read, lanes.beside(1)
-    spot = lanes.level(0)
-
-    @jit
-    def at(f, i):
-        return load(f, i)
-
-    @jit
-    def put(f, i, s, value):
-        store(f, i, value, s.mask)
-
-    @jit
-    def here(f, i, s):
-        return spot(f, i - s.medium, s.z_stride)
-
-    @jit
-    def x_next(f, i, s):
-        return beside(f, i - s.medium)
-
-    @jit
-    def y_next(f, i, s):
-        return read(f, i + s.y_stride - s.medium)
-
-    @jit
-    def z_next(f, i, s):
-        return read(f, i + s.z_stride - s.medium)
-
-    return {
-        "at": at, "put": put, "here": here, "x_next": x_next, "y_next": y_next, "z_next": z_next,
-    }  # fmt: skip
-
-
-@lru_cache
-def _damped_put(lanes, stretched: str):
-    """Build `put` of a layer that damps the field: m f, with the m of each stretched axis."""
-    load, store, jit, seventh = lanes.load, lanes.store, lanes.jit, lanes.index(6)
-    kept_along = {
-        "x": jit(lambda s: load(s.x_table, s.x + seventh * s.x_length)),
-        "y": jit(lambda s: s.y_row[6]),
-        "z": jit(lambda s: s.z_row[6]),
-    }
-
-    def times(first, second):
-        return jit(lambda s: first(s) * second(s))
-
-    kept = reduce(times, [kept_along[axis] for axis in stretched])
-
-    @jit
-    def put(f, i, s, value):
-        store(f, i, value * kept(s), s.mask)
-
-    return put
-
-
-def operators(
-    lanes, order: int, axes: str, stretched: str = "", slots: int = 0, closed: int = 0,
-    at_once: bool = False, across: bool = False, damped: bool = False,
-):  # fmt: skip
-    """Build the operators of one variant; those of equal axes are shared between variants.
-
-    Args:
-        lanes: the lanes of a backend (jit, load, store, index, number, rounded).
+    Attributes:
+        lanes: the lanes of a backend (load, read, store, beside, row, level, rounded).
         order: 2, 4, ... 16.
         axes: "xz" or "xyz".
         stretched: the axes whose derivatives pass through layer memory, e.g. "xz".
         slots: memory variables of a stage along one axis.
         closed: width of the surface weights, 0 away from a free surface.
         at_once: whether second derivatives update their flux memory, too.
-        across: whether a march along z does, across the layer; `z_flux` is what it brings.
+        across: whether a march along z does, across the layer; `flux_to_come` is what it brings.
         damped: whether `put` in a layer damps the field.
     """
-    names = dict(_plain(lanes))
-    if damped and stretched:
-        names["put"] = _damped_put(lanes, stretched)
-    for axis in axes:
-        slot = stretched.index(axis) * slots if axis in stretched else None
-        width = closed if axis == "z" else 0
-        names[f"{axis}_up"], names[f"{axis}_dn"] = _staggered(lanes, order, axis, slot, width)
-        if at_once and slot is not None:
-            pair = (
-                fused_pml.across(lanes, order, slot) if across
-                else fused_pml.at_once(lanes, order, axis, slot)
-            )  # fmt: skip
-        else:
-            pair = _centred(lanes, order, axis, slot)
-        names[axis * 2], names[f"{axis}_flux"] = pair
-    return SimpleNamespace(jit=lanes.jit, number=lanes.number, rounded=lanes.rounded, **names)
+
+    lanes: Any
+    order: int
+    axes: str
+    stretched: str = ""
+    slots: int = 0
+    closed: int = 0
+    at_once: bool = False
+    across: bool = False
+    damped: bool = False
+
+    def bind(self, formula: Formula) -> Callable:
+        """Return the update (index, place, *arrays) of a formula."""
+
+        def update(i: Any, s: Place, *arrays: Any) -> None:
+            formula.update(Cell(self, formula, i, s, arrays))
+
+        return update
+
+    def slot(self, axis: str) -> int:
+        """Return the first memory variable of a stretched axis."""
+        return self.stretched.index(axis) * self.slots
+
+    def first(self, axis: str, up: bool, f: Any, i: Any, s: Place, n: int) -> Any:
+        """Return a first derivative half a cell up or down; it takes the n-th memory variable."""
+        if axis == "z" and self.closed:
+            return column_sum(self.lanes, f, i - s.depth, s.z_stride, s.up if up else s.down)
+        d = self._difference(axis, up, f, i, s)
+        return self._relaxed(d, axis, up, s, n) if axis in self.stretched else d
+
+    def _difference(self, axis: str, up: bool, f: Any, i: Any, s: Place) -> Any:
+        weights = s.first[AXES.index(axis)]
+        return staggered_sum(self.lanes, axis, f, i, stride_of(s, axis), weights, int(up))
+
+    def _relaxed(self, d: Any, axis: str, half: bool, s: Place, n: int) -> Any:
+        """Pass a derivative through its memory variable: d / kappa + psi."""
+        b, a, ikappa = profile_of(self.lanes, axis, half, s)
+        place = s.j + (self.slot(axis) + n) * s.slot
+        self.lanes.fetch(s.memory, place + s.ahead)
+        psi = b * self.lanes.load(s.memory, place) + a * d
+        self.lanes.store(s.memory, place, psi, s.mask)
+        return d * ikappa + psi
+
+    def second(self, axis: str, f: Any, i: Any, s: Place) -> Any:
+        """Return a second derivative; in a layer with memory of the flux and the outer one.
+
+        kappa is 1 here: the flux correction is then the memory variable itself.
+        """
+        lanes, a = self.lanes, AXES.index(axis)
+        if axis not in self.stretched:
+            return centred_sum(lanes, axis, f, i, stride_of(s, axis), s.second[a])
+        slot = self.slot(axis)
+        if self.at_once and self.across:
+            return fused_pml.across(lanes, self.order, f, i, s, slot)
+        if self.at_once:
+            return fused_pml.at_once(lanes, self.order, axis, f, i, s, slot)
+        stride, along = memory_stride_of(s, axis), s.j + slot * s.slot
+        correction = staggered_sum(lanes, axis, s.memory, along, stride, s.first[a], 0)
+        total = centred_sum(lanes, axis, f, i, stride_of(s, axis), s.second[a])
+        return self._relaxed(total + correction, axis, False, s, 1)
+
+    def flux(self, axis: str, f: Any, i: Any, s: Place) -> None:
+        """Update the flux memory of a second derivative; nothing outside the layer."""
+        if axis in self.stretched:
+            self._relaxed(self._difference(axis, True, f, i, s), axis, True, s, 0)
+
+    def flux_to_come(self, f: Any, i: Any, s: Place) -> Any:
+        """Return the flux that a plane brings to a march across the layer."""
+        return fused_pml.flux_to_come(self.lanes, self.order, f, i, s, self.slot("z"))
+
+    def put(self, f: Any, i: Any, s: Place, value: Any) -> None:
+        """Write a field; a layer that damps it keeps m f, with the m of each stretched axis."""
+        if self.damped and self.stretched:
+            kept = None
+            for axis in self.stretched:
+                m = self._kept(axis, s)
+                kept = m if kept is None else kept * m
+            value = value * kept
+        self.lanes.store(f, i, value, s.mask)
+
+    def _kept(self, axis: str, s: Place) -> Any:
+        if axis == "x":
+            return self.lanes.load(s.x_table, s.x + 6 * s.x_length)
+        return (s.y_row if axis == "y" else s.z_row)[6]
+
+
+class Cell:
+    """What a formula sees of a lane of cells; fields and coefficients by their names.
+
+    Attributes:
+        axes: "xz" or "xyz".
+    """
+
+    def __init__(
+        self, operators: Operators, formula: Formula, i: Any, s: Place, arrays: Sequence
+    ) -> None:  # fmt: skip
+        self.axes = operators.axes
+        self._operators, self._lanes, self._formula = operators, operators.lanes, formula
+        self._i, self._s = i, s
+        names = (*formula.fields, *formula.coefficients)
+        self._arrays = dict(zip(names, arrays, strict=True))
+        self._memories = Counter[str]()
+
+    def _node(self, name: str) -> Any:
+        """Return the index of a coefficient: where the model goes on, or keeps few planes."""
+        i = self._i - self._s.packed if name in self._formula.packed else self._i
+        return i - self._s.medium
+
+    def __getitem__(self, name: str) -> Any:
+        """Return a field's own value, or that of a coefficient on the node."""
+        if name in self._formula.staggered:
+            return self._lanes.load(self._arrays[name], self._i)
+        return self._lanes.level(self._arrays[name], self._node(name), 0, self._s.z_stride)
+
+    def next(self, name: str, axes: str) -> Any:
+        """Return a coefficient one node further along some axes."""
+        i, array = self._node(name), self._arrays[name]
+        for axis in axes.replace("x", ""):
+            i = i + stride_of(self._s, axis)
+        return self._lanes.beside(array, i, 1) if "x" in axes else self._lanes.read(array, i)
+
+    def put(self, name: str, value: Any) -> None:
+        """Write a field."""
+        self._operators.put(self._arrays[name], self._i, self._s, value)
+
+    def d(self, axis: str, name: str) -> Any:
+        """Return the derivative of a field, half a cell up or down the axis."""
+        n, up = self._memories[axis], axis not in self._formula.staggered[name]
+        self._memories[axis] += 1
+        return self._operators.first(axis, up, self._arrays[name], self._i, self._s, n)
+
+    def dd(self, axis: str, name: str) -> Any:
+        """Return the second derivative of a field."""
+        return self._operators.second(axis, self._arrays[name], self._i, self._s)
+
+    def flux(self, axis: str, name: str) -> None:
+        """Update the flux memory of the second derivative."""
+        self._operators.flux(axis, self._arrays[name], self._i, self._s)
+
+    def sum(self, terms: Iterable) -> Any:
+        """Add up from left to right."""
+        return added(terms)
+
+    def rounded(self, value: Any) -> Any:
+        """Return a value rounded as it stands: no sum is fused with the product that it is."""
+        return self._lanes.rounded(value)

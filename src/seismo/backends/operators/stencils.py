@@ -1,13 +1,14 @@
 """Sums of a field's differences on lanes, and where along the way a thread finds what it needs.
 
-Functions of the flat index `i` of a point and its `Place`, written out term by term, as
-`seismo.backends.operators.derivatives` puts them together.
+Functions of the flat index `i` of a lane's first point, written out term by term; strides and
+coefficients come from its `Place`. `lanes` are those of a backend.
 """
 
 from __future__ import annotations
 
 from collections import namedtuple
-from functools import lru_cache
+from collections.abc import Iterable, Sequence
+from typing import Any
 
 AXES = ("x", "y", "z")
 
@@ -45,99 +46,69 @@ Place = namedtuple(
 )
 
 
-def added(lanes, pieces: list):
-    """Add functions (f, i, stride, c) up, written out; the m-th goes with coefficient c[m]."""
-    jit = lanes.jit
-
-    def extend(previous, piece, m: int):
-        return jit(lambda f, i, stride, c: previous(f, i, stride, c) + c[m] * piece(f, i, stride))
-
-    first = pieces[0]
-    total = jit(lambda f, i, stride, c: c[0] * first(f, i, stride))
-    for m in range(1, len(pieces)):
-        total = extend(total, pieces[m], m)
-    return total
+def stride_of(s: Place, axis: str) -> Any:
+    """Return the distance of a field's neighbours along an axis."""
+    return {"x": 1, "y": s.y_stride, "z": s.z_stride}[axis]
 
 
-@lru_cache
-def far(lanes, axis: str, n: int):
+def memory_stride_of(s: Place, axis: str) -> Any:
+    """Return the same of layer memory."""
+    return {"x": 1, "y": s.memory_y, "z": s.memory_z}[axis]
+
+
+def added(terms: Iterable) -> Any:
+    """Add up from left to right, each term evaluated when it is its turn."""
+    terms = iter(terms)
+    return sum(terms, next(terms))
+
+
+def weighted(weights: Sequence, values: Iterable) -> Any:
+    """Return weights[0] values[0] + weights[1] values[1] + ..."""
+    return added(weight * value for weight, value in zip(weights, values, strict=True))
+
+
+def shifted(lanes: Any, axis: str, f: Any, i: Any, n: int, stride: Any) -> Any:
     """Read a field n points further along an axis."""
     if axis == "x" and n:
-        beside = lanes.beside(n)
-        return lanes.jit(lambda f, i, stride: beside(f, i))
-    return lanes.row(n) if axis == "y" and n else lanes.level(n)
+        return lanes.beside(f, i, n)
+    if axis == "y" and n:
+        return lanes.row(f, i, n, stride)
+    return lanes.level(f, i, n, stride)
 
 
-@lru_cache
-def staggered_sum(lanes, axis: str, terms: int, start: int):
+def staggered_sum(
+    lanes: Any, axis: str, f: Any, i: Any, stride: Any, weights: Sequence, start: int
+) -> Any:  # fmt: skip
     """c[0] (f[i+start] - f[i+start-1]) + c[1] (f[i+start+1] - f[i+start-2]) + ..."""
-
-    def pair(m: int):
-        ahead, behind = (far(lanes, axis, n) for n in (start + m, start - 1 - m))
-        return lanes.jit(lambda f, i, stride: ahead(f, i, stride) - behind(f, i, stride))
-
-    return added(lanes, [pair(m) for m in range(terms)])
-
-
-@lru_cache
-def centred_sum(lanes, axis: str, terms: int):
-    """d[0] f[i] + d[1] (f[i+s] + f[i-s]) + ..., written out."""
-
-    def pair(m: int):
-        ahead, behind = (far(lanes, axis, n) for n in (m, -m))
-        return lanes.jit(lambda f, i, stride: ahead(f, i, stride) + behind(f, i, stride))
-
-    return added(lanes, [far(lanes, axis, 0), *(pair(m) for m in range(1, terms + 1))])
+    pairs = (
+        shifted(lanes, axis, f, i, start + m, stride)
+        - shifted(lanes, axis, f, i, start - 1 - m, stride)
+        for m in range(len(weights))
+    )
+    return weighted(weights, pairs)
 
 
-@lru_cache
-def column_sum(lanes, width: int):
-    """w[0] f[i] + w[1] f[i+s] + ..., written out: the one-sided rows at the surface."""
-    return added(lanes, [far(lanes, "z", n) for n in range(width)])
+def centred_sum(lanes: Any, axis: str, f: Any, i: Any, stride: Any, weights: Sequence) -> Any:
+    """d[0] f[i] + d[1] (f[i+s] + f[i-s]) + ..."""
+
+    def pairs():
+        yield shifted(lanes, axis, f, i, 0, stride)
+        for m in range(1, len(weights)):
+            ahead = shifted(lanes, axis, f, i, m, stride)
+            yield ahead + shifted(lanes, axis, f, i, -m, stride)
+
+    return weighted(weights, pairs())
 
 
-@lru_cache
-def stride_of(lanes, axis: str):
-    """Make the function (place) -> the distance of a field's neighbours along an axis."""
-    return _distance(lanes, axis, lambda s: s.y_stride, lambda s: s.z_stride)
+def column_sum(lanes: Any, f: Any, i: Any, stride: Any, weights: Sequence) -> Any:
+    """w[0] f[i] + w[1] f[i+s] + ...: the one-sided rows at the surface."""
+    return weighted(weights, (lanes.level(f, i, n, stride) for n in range(len(weights))))
 
 
-@lru_cache
-def memory_stride_of(lanes, axis: str):
-    """Make the function (place) -> the same of layer memory."""
-    return _distance(lanes, axis, lambda s: s.memory_y, lambda s: s.memory_z)
-
-
-def _distance(lanes, axis: str, along_y, along_z):
-    one = lanes.index(1)
-    return lanes.jit({"x": lambda s: one, "y": along_y, "z": along_z}[axis])
-
-
-@lru_cache
-def profile_of(lanes, axis: str, half: bool):
-    """The layer's b, a and 1/kappa where this lane stands, at nodes or half points."""
-    load, jit, whole = lanes.load, lanes.jit, lanes.index
+def profile_of(lanes: Any, axis: str, half: bool, s: Place) -> tuple:
+    """Return the layer's b, a and 1/kappa where this lane stands, at nodes or half points."""
     k = 3 if half else 0
-    b, a, ikappa = whole(k), whole(k + 1), whole(k + 2)
     if axis == "x":
-
-        @jit
-        def profile(s):
-            n, x = s.x_length, s.x
-            return (
-                load(s.x_table, x + b * n),
-                load(s.x_table, x + a * n),
-                load(s.x_table, x + ikappa * n),
-            )
-    elif axis == "y":
-
-        @jit
-        def profile(s):
-            return s.y_row[k], s.y_row[k + 1], s.y_row[k + 2]
-    else:
-
-        @jit
-        def profile(s):
-            return s.z_row[k], s.z_row[k + 1], s.z_row[k + 2]
-
-    return profile
+        return tuple(lanes.load(s.x_table, s.x + n * s.x_length) for n in (k, k + 1, k + 2))
+    row = s.y_row if axis == "y" else s.z_row
+    return row[k], row[k + 1], row[k + 2]

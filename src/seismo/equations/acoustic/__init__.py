@@ -19,52 +19,17 @@ from seismo.equations.parameters import VP
 from seismo.equations.table import Field, Physics, SourceTerm, Stage, Term
 
 
-def _flux_2d(o):
-    x_flux, z_flux = o.x_flux, o.z_flux
-
-    @o.jit
-    def flux(i, s, p):
-        x_flux(p, i, s)
-        z_flux(p, i, s)
-
-    return flux
+def flux(cell):
+    """Update the fluxes dp/da of the absorbing layers."""
+    for a in cell.axes:
+        cell.flux(a, "p")
 
 
-def _flux_3d(o):
-    x_flux, y_flux, z_flux = o.x_flux, o.y_flux, o.z_flux
-
-    @o.jit
-    def flux(i, s, p):
-        x_flux(p, i, s)
-        y_flux(p, i, s)
-        z_flux(p, i, s)
-
-    return flux
-
-
-def _pressure_2d(o):
-    at, put, here, xx, zz = o.at, o.put, o.here, o.xx, o.zz
-    two = o.number(2)
-
-    @o.jit
-    def pressure(i, s, q, p, k):
-        past, factor = at(q, i), here(k, i, s)  # before layers store their memory
-        put(q, i, s, two * at(p, i) - past + factor * (xx(p, i, s) + zz(p, i, s)))
-
-    return pressure
-
-
-def _pressure_3d(o):
-    at, put, here, xx, yy, zz = o.at, o.put, o.here, o.xx, o.yy, o.zz
-    two = o.number(2)
-
-    @o.jit
-    def pressure(i, s, q, p, k):
-        past, factor = at(q, i), here(k, i, s)  # before layers store their memory
-        laplacian = xx(p, i, s) + yy(p, i, s) + zz(p, i, s)
-        put(q, i, s, two * at(p, i) - past + factor * laplacian)
-
-    return pressure
+def pressure(cell):
+    """p(n+1) = 2 p(n) - p(n-1) + c^2 dt^2 (xx + yy + zz), over p(n-1)."""
+    past, k = cell["p_old"], cell["k"]  # before layers store their memory
+    laplacian = cell.sum(cell.dd(a, "p") for a in cell.axes)
+    cell.put("p_old", 2.0 * cell["p"] - past + k * laplacian)
 
 
 def coefficients(medium: dict, dt: float) -> dict:
@@ -81,13 +46,12 @@ DRIVES: dict[str, tuple[SourceTerm, ...]] = {
 
 def tables(axes: str, options: None) -> Physics:
     """Return the table along some axes."""
-    flux, pressure = (_flux_3d, _pressure_3d) if "y" in axes else (_flux_2d, _pressure_2d)
     return Physics(
         axes=axes,
         fields=(Field("p", "", "Pa"), Field("p_old", "", "Pa", previous_of="p")),
         stages=(
-            Stage("flux", (), ("p",), (), flux, slots=2, where="layer"),
-            Stage("pressure", ("p_old",), ("p",), ("k",), pressure, slots=2, shares="flux"),
+            Stage("flux", (), ("p",), (), flux, where="layer"),
+            Stage("pressure", ("p_old",), ("p",), ("k",), pressure, shares="flux"),
         ),
         coefficients=coefficients,
         medium=("vp",),

@@ -23,98 +23,28 @@ from seismo.equations.parameters import RHO, VP
 from seismo.equations.table import Field, IsotropicPlanes, Physics, SourceTerm, Stage, Term
 
 
-def _motion_2d(o):
-    """Build the update of vx and vz; `mass` is the sum of the densities of two nodes."""
-    at, put, x_up, z_up, two = o.at, o.put, o.x_up, o.z_up, o.number(2)
-
-    @o.jit
-    def motion(i, s, vx, vz, p, mass_x, mass_z):
-        # v(n + 1/2) = v(n - 1/2) - dt / rho grad p
-        put(vx, i, s, at(vx, i) - two / mass_x * x_up(p, i, s, 0))
-        put(vz, i, s, at(vz, i) - two / mass_z * z_up(p, i, s, 0))
-
-    return motion
+def velocity(cell):
+    """v(n + 1/2) = v(n - 1/2) - dt / rho grad p, with a density for each component."""
+    for a in cell.axes:
+        _accelerate(cell, a, 2.0 * cell[f"rho_{a}"])
 
 
-def _velocity_2d(o):
-    motion, here, two = _motion_2d(o), o.here, o.number(2)
-
-    @o.jit
-    def velocity(i, s, vx, vz, p, rho_x, rho_z):
-        k = i - s.packed
-        mass_x = two * here(rho_x, k, s)
-        motion(i, s, vx, vz, p, mass_x, two * here(rho_z, k, s))
-
-    return velocity
+def isotropic_velocity(cell):
+    """The same with the mean density of two nodes."""
+    rho = cell["rho"]
+    for a in cell.axes:
+        _accelerate(cell, a, rho + cell.next("rho", a))
 
 
-def _even_velocity_2d(o):
-    motion, here, x_next, z_next = _motion_2d(o), o.here, o.x_next, o.z_next
-
-    @o.jit
-    def velocity(i, s, vx, vz, p, rho):
-        r = here(rho, i, s)
-        motion(i, s, vx, vz, p, r + x_next(rho, i, s), r + z_next(rho, i, s))
-
-    return velocity
+def _accelerate(cell, a: str, mass) -> None:
+    """v_a -= 2 / mass dp/da; `mass` is the sum of the densities of two nodes / dt."""
+    cell.put(f"v{a}", cell[f"v{a}"] - 2.0 / mass * cell.d(a, "p"))
 
 
-def _motion_3d(o):
-    at, put, x_up, y_up, z_up, two = o.at, o.put, o.x_up, o.y_up, o.z_up, o.number(2)
-
-    @o.jit
-    def motion(i, s, vx, vy, vz, p, mass_x, mass_y, mass_z):
-        put(vx, i, s, at(vx, i) - two / mass_x * x_up(p, i, s, 0))
-        put(vy, i, s, at(vy, i) - two / mass_y * y_up(p, i, s, 0))
-        put(vz, i, s, at(vz, i) - two / mass_z * z_up(p, i, s, 0))
-
-    return motion
-
-
-def _velocity_3d(o):
-    motion, here, two = _motion_3d(o), o.here, o.number(2)
-
-    @o.jit
-    def velocity(i, s, vx, vy, vz, p, rho_x, rho_y, rho_z):
-        k = i - s.packed
-        mass_x = two * here(rho_x, k, s)
-        mass_y = two * here(rho_y, k, s)
-        motion(i, s, vx, vy, vz, p, mass_x, mass_y, two * here(rho_z, k, s))
-
-    return velocity
-
-
-def _even_velocity_3d(o):
-    motion, here, x_next, y_next, z_next = _motion_3d(o), o.here, o.x_next, o.y_next, o.z_next
-
-    @o.jit
-    def velocity(i, s, vx, vy, vz, p, rho):
-        r = here(rho, i, s)
-        mass_x, mass_y = r + x_next(rho, i, s), r + y_next(rho, i, s)
-        motion(i, s, vx, vy, vz, p, mass_x, mass_y, r + z_next(rho, i, s))
-
-    return velocity
-
-
-def _pressure_2d(o):
-    at, put, here, x_dn, z_dn = o.at, o.put, o.here, o.x_dn, o.z_dn
-
-    @o.jit
-    def pressure(i, s, p, vx, vz, kappa):
-        put(p, i, s, at(p, i) - here(kappa, i, s) * (x_dn(vx, i, s, 0) + z_dn(vz, i, s, 0)))
-
-    return pressure
-
-
-def _pressure_3d(o):
-    at, put, here, x_dn, y_dn, z_dn = o.at, o.put, o.here, o.x_dn, o.y_dn, o.z_dn
-
-    @o.jit
-    def pressure(i, s, p, vx, vy, vz, kappa):
-        divergence = x_dn(vx, i, s, 0) + y_dn(vy, i, s, 0) + z_dn(vz, i, s, 0)
-        put(p, i, s, at(p, i) - here(kappa, i, s) * divergence)
-
-    return pressure
+def pressure(cell):
+    """p(n + 1) = p(n) - kappa dt div v."""
+    divergence = cell.sum(cell.d(a, f"v{a}") for a in cell.axes)
+    cell.put("p", cell["p"] - cell["kappa"] * divergence)
 
 
 def coefficients(medium: dict, dt: float) -> dict:
@@ -164,17 +94,13 @@ def tables(axes: str, options: None) -> Physics:
     """Return the table along some axes."""
     v = tuple(f"v{a}" for a in axes)
     densities = tuple(f"rho_{a}" for a in axes)
-    velocity, pressure = (_velocity_2d, _pressure_2d)
-    even = even_density(_even_velocity_2d)
-    if "y" in axes:
-        velocity, pressure = (_velocity_3d, _pressure_3d)
-        even = even_density(_even_velocity_3d)
+    even = even_density(isotropic_velocity)
     return Physics(
         axes=axes,
         fields=(Field("p", "", "Pa"), *(Field(f"v{a}", a, "m/s") for a in axes)),
         stages=(
-            Stage("velocity", v, ("p",), densities, velocity, slots=1, even=even),
-            Stage("pressure", ("p",), v, ("kappa",), pressure, slots=1),
+            Stage("velocity", v, ("p",), densities, velocity, even=even),
+            Stage("pressure", ("p",), v, ("kappa",), pressure),
         ),
         coefficients=coefficients,
         medium=("rho", "p_modulus"),

@@ -32,143 +32,11 @@ import numpy as np
 
 from seismo.equations.acoustic_variable_density import even_density, inertia, lightness
 from seismo.equations.declaration import Equation, LayeredWaves
-from seismo.equations.elastic.velocity import (
-    even_velocity_2d,
-    even_velocity_3d,
-    velocity_2d,
-    velocity_3d,
-)
+from seismo.equations.elastic import formulas
 from seismo.equations.parameters import RHO, VP, VS
 from seismo.equations.table import Field, IsotropicPlanes, Physics, SourceTerm, Stage, Term
 
 FLUID_Q = 1e30  # 1 / (mu dt) of a fluid: finite, since lanes assume no infinities
-
-
-def _stress_2d(o):
-    at, put, here, x_next, z_next = o.at, o.put, o.here, o.x_next, o.z_next
-    x_up, x_dn, z_up, z_dn, four = o.x_up, o.x_dn, o.z_up, o.z_dn, o.number(4)
-    corner = _corner(o, "z")
-    rounded = o.rounded
-
-    @o.jit
-    def stress(i, s, sxx, szz, sxz, vx, vz, c11, c13, c33, q):
-        k = i - s.packed
-        ex, ez = x_dn(vx, i, s, 0), z_dn(vz, i, s, 0)
-        c = here(c13, k, s)
-        all_round = rounded(c * (ex + ez))
-        put(sxx, i, s, at(sxx, i) + all_round + (here(c11, i, s) - c) * ex)
-        put(szz, i, s, at(szz, i) + all_round + (here(c33, k, s) - c) * ez)
-        total = here(q, i, s) + x_next(q, i, s) + z_next(q, i, s) + corner(q, i, s)
-        put(sxz, i, s, at(sxz, i) + four / total * (z_up(vx, i, s, 1) + x_up(vz, i, s, 1)))
-
-    return stress
-
-
-def _even_stress_2d(o):
-    at, put, here, x_next, z_next = o.at, o.put, o.here, o.x_next, o.z_next
-    x_up, x_dn, z_up, z_dn, two, four = o.x_up, o.x_dn, o.z_up, o.z_dn, o.number(2), o.number(4)
-    corner = _corner(o, "z")
-    rounded = o.rounded
-
-    @o.jit
-    def stress(i, s, sxx, szz, sxz, vx, vz, c11, q):
-        ex, ez = x_dn(vx, i, s, 0), z_dn(vz, i, s, 0)
-        p0 = here(q, i, s)
-        all_round, mu2 = rounded(here(c11, i, s) * (ex + ez)), two / p0
-        put(sxx, i, s, at(sxx, i) + all_round - mu2 * ez)
-        put(szz, i, s, at(szz, i) + all_round - mu2 * ex)
-        total = p0 + x_next(q, i, s) + z_next(q, i, s) + corner(q, i, s)
-        put(sxz, i, s, at(sxz, i) + four / total * (z_up(vx, i, s, 1) + x_up(vz, i, s, 1)))
-
-    return stress
-
-
-def _corner(o, axis: str):
-    """The coefficient one node further along x and along `axis`."""
-    x_next = o.x_next
-    if axis == "z":
-        return o.jit(lambda q, i, s: x_next(q, i + s.z_stride, s))
-    return o.jit(lambda q, i, s: x_next(q, i + s.y_stride, s))
-
-
-def _stress_3d(o):
-    at, put, here, x_next, y_next, z_next = o.at, o.put, o.here, o.x_next, o.y_next, o.z_next
-    x_up, x_dn, y_up, y_dn, z_up, z_dn = o.x_up, o.x_dn, o.y_up, o.y_dn, o.z_up, o.z_dn
-    two, four = o.number(2), o.number(4)
-    corner_y, corner_z = _corner(o, "y"), _corner(o, "z")
-    rounded = o.rounded
-
-    @o.jit
-    def stress(i, s, sxx, syy, szz, sxy, sxz, syz, vx, vy, vz, c11, c13, c33, q66, q):
-        ex, ey, ez = x_dn(vx, i, s, 0), y_dn(vy, i, s, 0), z_dn(vz, i, s, 0)
-        k = i - s.packed
-        c, p0 = here(c13, k, s), here(q66, k, s)
-        all_round, mu2 = rounded(c * (ex + ey + ez)), two / p0
-        level = (here(c11, i, s) - c) * (ex + ey)
-        put(sxx, i, s, at(sxx, i) + all_round + (level - mu2 * ey))
-        put(syy, i, s, at(syy, i) + all_round + (level - mu2 * ex))
-        put(szz, i, s, at(szz, i) + all_round + (here(c33, k, s) - c) * ez)
-        mu = four / (p0 + x_next(q66, k, s) + y_next(q66, k, s) + corner_y(q66, k, s))
-        put(sxy, i, s, at(sxy, i) + mu * (y_up(vx, i, s, 1) + x_up(vy, i, s, 1)))
-        q_xy = here(q, i, s) + z_next(q, i, s)
-        mu = four / (q_xy + x_next(q, i, s) + corner_z(q, i, s))
-        put(sxz, i, s, at(sxz, i) + mu * (z_up(vx, i, s, 1) + x_up(vz, i, s, 2)))
-        mu = four / (q_xy + y_next(q, i, s) + y_next(q, i + s.z_stride, s))
-        put(syz, i, s, at(syz, i) + mu * (z_up(vy, i, s, 2) + y_up(vz, i, s, 2)))
-
-    return stress
-
-
-def _even_stress_3d(o):
-    at, put, here, x_next, y_next, z_next = o.at, o.put, o.here, o.x_next, o.y_next, o.z_next
-    x_up, x_dn, y_up, y_dn, z_up, z_dn = o.x_up, o.x_dn, o.y_up, o.y_dn, o.z_up, o.z_dn
-    two, four = o.number(2), o.number(4)
-    corner_y, corner_z = _corner(o, "y"), _corner(o, "z")
-    rounded = o.rounded
-
-    @o.jit
-    def stress(i, s, sxx, syy, szz, sxy, sxz, syz, vx, vy, vz, c11, q):
-        ex, ey, ez = x_dn(vx, i, s, 0), y_dn(vy, i, s, 0), z_dn(vz, i, s, 0)
-        p0 = here(q, i, s)
-        all_round, mu2 = rounded(here(c11, i, s) * (ex + ey + ez)), two / p0
-        put(sxx, i, s, at(sxx, i) + all_round - mu2 * (ey + ez))
-        put(syy, i, s, at(syy, i) + all_round - mu2 * (ex + ez))
-        put(szz, i, s, at(szz, i) + all_round - mu2 * (ex + ey))
-        qx, qy, qz = x_next(q, i, s), y_next(q, i, s), z_next(q, i, s)
-        mu = four / (p0 + qx + qy + corner_y(q, i, s))
-        put(sxy, i, s, at(sxy, i) + mu * (y_up(vx, i, s, 1) + x_up(vy, i, s, 1)))
-        mu = four / (p0 + qx + qz + corner_z(q, i, s))
-        put(sxz, i, s, at(sxz, i) + mu * (z_up(vx, i, s, 1) + x_up(vz, i, s, 2)))
-        mu = four / (p0 + qy + qz + y_next(q, i + s.z_stride, s))
-        put(syz, i, s, at(syz, i) + mu * (z_up(vy, i, s, 2) + y_up(vz, i, s, 2)))
-
-    return stress
-
-
-def _surface_2d(o):
-    at, put, here = o.at, o.put, o.here
-
-    @o.jit
-    def surface(i, s, sxx, szz, c13, c33):
-        k = i - s.packed
-        excess, c = at(szz, i), here(c33, k, s)
-        put(sxx, i, s, at(sxx, i) - excess + (c - here(c13, k, s)) / c * excess)
-        put(szz, i, s, excess - excess)
-
-    return surface
-
-
-def _surface_3d(o):
-    at, put, here, surface_2d = o.at, o.put, o.here, _surface_2d(o)
-
-    @o.jit
-    def surface(i, s, sxx, syy, szz, c13, c33):
-        k = i - s.packed
-        excess, c = at(szz, i), here(c33, k, s)
-        put(syy, i, s, at(syy, i) - excess + (c - here(c13, k, s)) / c * excess)
-        surface_2d(i, s, sxx, szz, c13, c33)
-
-    return surface
 
 
 def coefficients(medium: dict, dt: float) -> dict:
@@ -252,18 +120,13 @@ def tables(axes: str, options: None) -> Physics:
     v, normal = [f"v{a}" for a in axes], [f"s{a}{a}" for a in axes]
     shear = [f"s{p}" for p in _pairs(axes)]
     n = len(axes)
-    velocity, even_velocity = velocity_2d, even_velocity_2d
-    stress, even_stress, surface = _stress_2d, _even_stress_2d, _surface_2d
-    if n == 3:
-        velocity, even_velocity = velocity_3d, even_velocity_3d
-        stress, even_stress, surface = _stress_3d, _even_stress_3d, _surface_3d
     stiffness = ("c11", "c13", "c33", *(("q66",) if n == 3 else ()), "q")
     densities = tuple(f"rho_{a}" for a in axes)
-    even = even_density(even_velocity)
+    even = even_density(formulas.isotropic_velocity)
     stresses = (*normal, *shear)
-    momentum = Stage("velocity", (*v,), stresses, densities, velocity, slots=n, even=even)
-    even = IsotropicPlanes(even_stress, ("c11", "q"), one_rock, attrgetter("uniform"))
-    hooke = Stage("stress", stresses, (*v,), stiffness, stress, slots=n, even=even)
+    momentum = Stage("velocity", (*v,), stresses, densities, formulas.velocity, even=even)
+    even = IsotropicPlanes(formulas.isotropic_stress, ("c11", "q"), one_rock, attrgetter("uniform"))
+    hooke = Stage("stress", stresses, (*v,), stiffness, formulas.stress, even=even)
     return Physics(
         axes=axes,
         fields=(
@@ -274,7 +137,7 @@ def tables(axes: str, options: None) -> Physics:
         stages=(
             momentum,
             hooke,
-            Stage("surface", (*normal,), (), ("c13", "c33"), surface, where="surface"),
+            Stage("surface", (*normal,), (), ("c13", "c33"), formulas.surface, where="surface"),
         ),
         coefficients=coefficients,
         medium=("rho", "c11", "c13", "c33", "c44", *(("c66",) if n == 3 else ())),

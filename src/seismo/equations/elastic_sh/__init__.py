@@ -23,49 +23,28 @@ from seismo.equations.parameters import RHO, VS
 from seismo.equations.table import Field, IsotropicPlanes, Physics, SourceTerm, Stage, Term
 
 
-def _velocity(o):
-    at, put, here, x_dn, z_dn = o.at, o.put, o.here, o.x_dn, o.z_dn
-
-    @o.jit
-    def velocity(i, s, vy, sxy, syz, rho):
-        put(vy, i, s, at(vy, i) + (x_dn(sxy, i, s, 0) + z_dn(syz, i, s, 0)) / here(rho, i, s))
-
-    return velocity
+def velocity(cell):
+    """Rho dvy/dt = d_x sxy + d_z syz."""
+    force = cell.d("x", "sxy") + cell.d("z", "syz")
+    cell.put("vy", cell["vy"] + force / cell["rho"])
 
 
-def _hooke(o):
-    """Build the update of both stresses; each yields by the sum of 1 / (mu dt) of two nodes."""
-    at, put, x_up, z_up, two = o.at, o.put, o.x_up, o.z_up, o.number(2)
-
-    @o.jit
-    def hooke(i, s, sxy, syz, vy, yield_xy, yield_yz):
-        put(sxy, i, s, at(sxy, i) + two / yield_xy * x_up(vy, i, s, 0))
-        put(syz, i, s, at(syz, i) + two / yield_yz * z_up(vy, i, s, 0))
-
-    return hooke
+def stress(cell):
+    """Hooke's law with a modulus for each stress."""
+    _shear(cell, "x", "sxy", cell["q_xy"] + cell.next("q_xy", "x"))
+    _shear(cell, "z", "syz", cell["q"] + cell.next("q", "z"))
 
 
-def _stress(o):
-    hooke, here, x_next, z_next = _hooke(o), o.here, o.x_next, o.z_next
-
-    @o.jit
-    def stress(i, s, sxy, syz, vy, q_xy, q):
-        k = i - s.packed
-        yield_xy = here(q_xy, k, s) + x_next(q_xy, k, s)
-        hooke(i, s, sxy, syz, vy, yield_xy, here(q, i, s) + z_next(q, i, s))
-
-    return stress
+def isotropic_stress(cell):
+    """Hooke's law where both stresses have one modulus."""
+    q = cell["q"]
+    _shear(cell, "x", "sxy", q + cell.next("q", "x"))
+    _shear(cell, "z", "syz", q + cell.next("q", "z"))
 
 
-def _even_stress(o):
-    hooke, here, x_next, z_next = _hooke(o), o.here, o.x_next, o.z_next
-
-    @o.jit
-    def stress(i, s, sxy, syz, vy, q):
-        q0 = here(q, i, s)
-        hooke(i, s, sxy, syz, vy, q0 + x_next(q, i, s), q0 + z_next(q, i, s))
-
-    return stress
+def _shear(cell, a: str, name: str, compliance) -> None:
+    """s_ya += mu d_a vy; `compliance` is the sum of 1 / (mu dt) of two nodes."""
+    cell.put(name, cell[name] + 2.0 / compliance * cell.d(a, "vy"))
 
 
 def coefficients(medium: dict, dt: float) -> dict:
@@ -85,7 +64,7 @@ def one_modulus(medium: dict) -> np.ndarray:
 
 def tables(axes: str, options: None) -> Physics:
     """Return the table in x and z."""
-    even = IsotropicPlanes(_even_stress, ("q",), one_modulus, attrgetter("uniform"))
+    even = IsotropicPlanes(isotropic_stress, ("q",), one_modulus, attrgetter("uniform"))
     return Physics(
         axes=axes,
         fields=(
@@ -94,8 +73,8 @@ def tables(axes: str, options: None) -> Physics:
             Field("syz", "z", "Pa", vanishes=True),
         ),
         stages=(
-            Stage("velocity", ("vy",), ("sxy", "syz"), ("rho",), _velocity, slots=1),
-            Stage("stress", ("sxy", "syz"), ("vy",), ("q_xy", "q"), _stress, slots=1, even=even),
+            Stage("velocity", ("vy",), ("sxy", "syz"), ("rho",), velocity),
+            Stage("stress", ("sxy", "syz"), ("vy",), ("q_xy", "q"), stress, even=even),
         ),
         coefficients=coefficients,
         medium=("rho", "mu_xy", "mu_yz"),

@@ -147,7 +147,9 @@ def memory_of(setup: Discretization, backend: Backend | None = None) -> Memory:
     grids = setup.grids
     ((subdomain,),) = subdomains(setup, fields.lane_width, number=grids - 1)  # has the most shots
     arrays = Fields(fields, physics, subdomain, setup.uneven, setup.reach)
-    names = {name for s in physics.stages for even in (0, 1) for name in s.on(bool(even))[1]}
+    names = {
+        name for s in physics.stages for even in (0, 1) for name in s.coefficients_in(bool(even))
+    }
     sizes = [size for size in map(arrays.size_of, names) if size]
     model = sum(sizes) * fields.item * grids
     recorder, points = _recorder(setup, fields.item)
@@ -179,7 +181,8 @@ def _layers(setup: Discretization, subdomain: Any, backend: Backend | None) -> i
     for stage in setup.physics.stages:
         owners.setdefault(stage.shares or stage.name, stage)
     for stage in owners.values():
-        LayerMemory(counting, stage, subdomain, regions, setup.pad)
+        slots = setup.physics.formula(stage, True).slots
+        LayerMemory(counting, stage, slots, subdomain, regions, setup.pad)
     return counting.bytes
 
 

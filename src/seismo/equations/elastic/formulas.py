@@ -1,0 +1,86 @@
+"""Updates of velocities and stresses, one text for space and for P-SV waves in a plane.
+
+Symbols are those of `seismo.equations.elastic`. Coefficients of planes that no contact cuts, where
+one rock fills the cells, are `rho`, `c11` and `q` alone (the functions `isotropic_...`).
+"""
+
+from __future__ import annotations
+
+from itertools import combinations
+
+
+def velocity(cell):
+    """rho_i dv_i/dt = d_j s_ij, with a density for each component, where it stands."""
+    for a in cell.axes:
+        _accelerate(cell, a, 2.0 * cell[f"rho_{a}"])
+
+
+def isotropic_velocity(cell):
+    """The same with the mean density of the two nodes beside a velocity (Moczo et al. 2002)."""
+    rho = cell["rho"]
+    for a in cell.axes:
+        _accelerate(cell, a, rho + cell.next("rho", a))
+
+
+def _accelerate(cell, a: str, mass) -> None:
+    """v_a += 2 / mass d_j s_aj; `mass` is the sum of the densities of two nodes / dt."""
+    force = cell.sum(cell.d(b, _stress(a, b)) for b in cell.axes)
+    cell.put(f"v{a}", cell[f"v{a}"] + 2.0 / mass * force)
+
+
+def stress(cell):
+    """Hooke's law of a medium that is transversely isotropic about z (Backus 1962).
+
+    s_aa += c13 div v + (c11 - c13) (e_x + e_y) - 2 mu66 e_b,  b the other horizontal axis,
+    s_zz += c13 div v + (c33 - c13) e_z.
+    """
+    horizontal = cell.axes[:-1]
+    strain = {a: cell.d(a, f"v{a}") for a in cell.axes}
+    c13 = cell["c13"]
+    pressure = cell.rounded(c13 * cell.sum(strain.values()))
+    for a in horizontal:
+        change = (cell["c11"] - c13) * cell.sum(strain[b] for b in horizontal)
+        for b in horizontal.replace(a, ""):
+            change = change - 2.0 / cell["q66"] * strain[b]
+        cell.put(f"s{a}{a}", cell[f"s{a}{a}"] + pressure + change)
+    change = (cell["c33"] - c13) * strain["z"]
+    cell.put("szz", cell["szz"] + pressure + change)
+    for a, b in combinations(cell.axes, 2):
+        near, far = (b, a) if b == "z" else (a, b)
+        _shear(cell, a, b, _compliance(cell, "q" if b == "z" else "q66", near, far))
+
+
+def isotropic_stress(cell):
+    """Hooke's law where one rock fills a cell: s_aa += c11 div v - 2 mu (e_b + e_c)."""
+    strain = {a: cell.d(a, f"v{a}") for a in cell.axes}
+    pressure = cell.rounded(cell["c11"] * cell.sum(strain.values()))
+    mu = 2.0 / cell["q"]  # twice the modulus
+    for a in cell.axes:
+        others = cell.sum(strain[b] for b in cell.axes if b != a)
+        cell.put(f"s{a}{a}", cell[f"s{a}{a}"] + pressure - mu * others)
+    for a, b in combinations(cell.axes, 2):
+        _shear(cell, a, b, _compliance(cell, "q", a, b))
+
+
+def _compliance(cell, q: str, a: str, b: str):
+    """Return the sum of 1 / (mu dt) of the four nodes around a shear stress (Moczo et al. 2002)."""
+    return cell[q] + cell.next(q, a) + cell.next(q, b) + cell.next(q, a + b)
+
+
+def _shear(cell, a: str, b: str, compliance) -> None:
+    """s_ab += mu (d_b v_a + d_a v_b), mu the harmonic mean of four nodes."""
+    name, mu = f"s{a}{b}", 4.0 / compliance
+    cell.put(name, cell[name] + mu * (cell.d(b, f"v{a}") + cell.d(a, f"v{b}")))
+
+
+def surface(cell):
+    """Szz = 0 on a free surface; s_aa gives back what a nonzero szz added, c13 / c33 szz."""
+    excess, c33 = cell["szz"], cell["c33"]
+    share = (c33 - cell["c13"]) / c33 * excess
+    for a in cell.axes[:-1]:
+        cell.put(f"s{a}{a}", cell[f"s{a}{a}"] - excess + share)
+    cell.put("szz", excess - excess)
+
+
+def _stress(a: str, b: str) -> str:
+    return f"s{min(a, b)}{max(a, b)}"
