@@ -15,6 +15,7 @@ from typing import Any
 import numpy as np
 
 from seismo.acquisition import receivers, trace_processing
+from seismo.acquisition.point_source import PointSource
 from seismo.acquisition.projection import Projection
 from seismo.equations.registry import PARAMETERS
 from seismo.grid.grid import AXES
@@ -129,7 +130,7 @@ def _units(setup: Discretization, kinds: set[str]) -> dict[str, str]:
     return {"moment": ("N m", "N")[flat], "force": ("N", "N/m")[flat]} | amplitude
 
 
-def _source_row(setup: Discretization, source: Any) -> dict[str, Any]:
+def _source_row(setup: Discretization, source: PointSource) -> dict[str, Any]:
     grid = setup.grid
     axes = [a for a in AXES if a in grid.axes]
     place = {a: float(p) for a, p in zip(AXES, source.position, strict=True) if a in axes}
@@ -220,7 +221,7 @@ def traces_of(
 
 def _traces(
     setup: Discretization,
-    group: Any,
+    group: receivers.ReceiverGroup,
     quantity: str,
     base: str,
     component: str,

@@ -24,10 +24,11 @@ from seismo.grid.coefficients import Stencil
 from seismo.grid.grid import Box, Grid
 from seismo.grid.surface_closure import SurfaceClosure
 from seismo.grid.time_step import Clock
-from seismo.model import Earth
+from seismo.model import Earth, Extremes
 from seismo.model.contact_depths import contact_depths
 from seismo.model.guides import BESIDE_BEDS, GuidedDamping, damping
 from seismo.model.stiffness import excess
+from seismo.scenario import Scenario
 from seismo.solver import cpml
 from seismo.solver.accuracy import choose_stencil, least_order, refuse_uncarried
 from seismo.solver.boundary_images import Face
@@ -90,11 +91,11 @@ class Discretization:
         even: by stage, of every plane z, whether its medium is even (`Even`) wherever one looks.
     """
 
-    scenario: Any
+    scenario: Scenario
     physics: Physics
     grid: Grid
     earth: Earth
-    extremes: Any
+    extremes: Extremes
     waves: Waves
     clock: Clock
     stencil: Stencil
@@ -275,7 +276,7 @@ def evenly(shots: int, each: int, grids: int = 1) -> int:
 
 
 def discretize(
-    scenario: Any, batch_points: int = BATCH_POINTS, share: Share | None = None
+    scenario: Scenario, batch_points: int = BATCH_POINTS, share: Share | None = None
 ) -> Discretization:
     """Work out grid, earth, time step and geometry of a scenario.
 

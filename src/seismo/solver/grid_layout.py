@@ -2,16 +2,15 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 from seismo.equations.table import Physics
 from seismo.grid.grid import AXES, Grid, triple
+from seismo.scenario import Scenario
 from seismo.solver.boundary_images import Face
 
 FACES = {"x": ("x_min", "x_max"), "y": ("y_min", "y_max"), "z": ("top", "bottom")}
 
 
-def make_grid(scenario: Any) -> Grid:
+def make_grid(scenario: Scenario) -> Grid:
     """Lay out the grid of a scenario, absorbing layers included."""
     spec, faces = scenario.grid, scenario.boundaries
     axes = "xyz" if scenario.dimensions == 3 else "xz"
@@ -37,7 +36,7 @@ def halo_of(order: int) -> int:
     return max(2, order // 2)
 
 
-def image_faces(scenario: Any, grid: Grid, physics: Physics) -> list[Face]:
+def image_faces(scenario: Scenario, grid: Grid, physics: Physics) -> list[Face]:
     """List the faces whose outside is an image of the inside."""
     found = []
     for axis, (first, last) in FACES.items():

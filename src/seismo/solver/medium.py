@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from itertools import pairwise
-from typing import Any
 
 import numpy as np
 
@@ -14,12 +13,13 @@ from seismo.errors import ModelError, ScenarioError
 from seismo.grid.grid import AXES, Grid
 from seismo.model import Earth, Extremes, build_earth, cell_average, extremes_of, plain_planes
 from seismo.model.media import MediaSample
+from seismo.scenario import Scenario
 
 EVEN_RUN = 8  # planes of even medium that are worth launches of their own
 
 
 def even_planes(
-    scenario: Any,
+    scenario: Scenario,
     physics: Physics,
     grid: Grid,
     earth: Earth,
@@ -53,7 +53,9 @@ def even_planes(
     return found
 
 
-def read_earth(scenario: Any, grid: Grid, physics: Physics) -> tuple[Earth, Extremes, MediaSample]:
+def read_earth(
+    scenario: Scenario, grid: Grid, physics: Physics
+) -> tuple[Earth, Extremes, MediaSample]:
     """Return the earth, its extremes on the grid and its media, from one pass over the nodes."""
     y_limits = grid.limits("y") if grid.dimensions == 3 else None
     clamp = (grid.limits("z"), y_limits, grid.limits("x"))

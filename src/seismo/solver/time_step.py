@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-from typing import Any
 
 from seismo.equations.table import Physics
 from seismo.errors import ScenarioError
@@ -13,11 +12,14 @@ from seismo.grid.surface_closure import SurfaceClosure
 from seismo.grid.time_step import Clock, choose_clock, stability_limit
 from seismo.model import Earth, Extremes
 from seismo.model.column import NODES
+from seismo.scenario import Scenario
 
 MOST_STEPS = 20_000_000  # what is due when is listed step by step
 
 
-def stable_part(scenario: Any, earth: Earth, extremes: Extremes, contacts: list[float]) -> float:
+def stable_part(
+    scenario: Scenario, earth: Earth, extremes: Extremes, contacts: list[float]
+) -> float:
     """Return the share of the limit of a uniform medium that the averages of this one leave.
 
     Sharp averages (`seismo.model.column`) are stiffer than any medium by their room at most, and
@@ -30,7 +32,7 @@ def stable_part(scenario: Any, earth: Earth, extremes: Extremes, contacts: list[
     return min(found, default=1.0)
 
 
-def make_clock(scenario: Any, limit: float, safe: float, intervals: list[float]) -> Clock:
+def make_clock(scenario: Scenario, limit: float, safe: float, intervals: list[float]) -> Clock:
     """Choose the time step below a limit in s, of which so much is safe, and count the steps."""
     spec = scenario.time
     share = min(1.0, spec.courant / safe)

@@ -23,6 +23,7 @@ from seismo.grid.dispersion import Operator, Spectra
 from seismo.grid.grid import AXES, Grid
 from seismo.grid.surface_closure import ClosureKind
 from seismo.model.media import RepresentativeMedium
+from seismo.scenario import Scenario
 
 _MOST_PAIRS = 2_000_000  # of sources and receivers whose distances are computed each
 _ISOTROPIC = {"pressure", "explosion"}
@@ -122,7 +123,7 @@ class Waves:
 
 
 def waves_of(
-    scenario: Any, physics: Physics, grid: Grid, layered: bool,
+    scenario: Scenario, physics: Physics, grid: Grid, layered: bool,
     media: Sequence[RepresentativeMedium], shots: Sequence[Shot],
     groups: Sequence[ReceiverGroup], surface: ClosureKind | None, near_surface: float,
 ) -> Waves:  # fmt: skip

@@ -42,7 +42,7 @@ def _line_moment(setup: Discretization) -> Lines:
     for source, given in zip(setup.shots[0].sources, setup.scenario.sources, strict=True):
         if given.type == "moment_tensor" and given.components is None:
             size = f"magnitude {given.magnitude:g}: " if given.magnitude is not None else ""
-            moment = given.moment or moment_of(given.magnitude)
+            moment = given.moment or moment_of(given.magnitude or 0.0)
             yield (
                 f"source {source.name}: {size}a moment of {moment:.3g} N m acts on each metre "
                 "along y in a 2-D run: give a fault's moment divided by its length, or run in 3-D"

@@ -24,7 +24,7 @@ from seismo.runs.resources.demands import (
 )
 from seismo.runs.resources.memory import Memory, OutputSize, memory_of, output_of
 from seismo.runs.resources.placement import chosen, shared, step_seconds
-from seismo.scenario import Origin, load
+from seismo.scenario import Origin, Scenario, load
 from seismo.solver.discretization import Discretization
 from seismo.solver.partition import Partition
 from seismo.solver.simulation import divide
@@ -169,7 +169,7 @@ def check(
 
 
 def make_plan(
-    scenario: Any,
+    scenario: Scenario,
     choice: BackendChoice | None = None,
     devices: int = 1,
     known: Discretization | None = None,

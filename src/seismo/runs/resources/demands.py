@@ -19,6 +19,7 @@ from seismo.backends.communicator import SerialCommunicator
 from seismo.errors import InsufficientMemoryError, StorageError
 from seismo.output.partial_files import run_folder
 from seismo.runs.resources.memory import PYTHON_BYTES, Memory, memory_of, output_of
+from seismo.scenario import Scenario
 from seismo.scenario.units import with_unit
 from seismo.solver.discretization import Discretization, discretize, evenly
 from seismo.solver.grid_layout import make_grid
@@ -99,7 +100,7 @@ def fewest(memory: Memory, backend: Backend, most: int = 1024) -> int | None:
 
 
 def prepared(
-    scenario: Any,
+    scenario: Scenario,
     backend: Backend,
     ranks: SerialCommunicator | None = None,
     share: Share | None = None,

@@ -10,7 +10,6 @@ from __future__ import annotations
 
 import math
 from itertools import count
-from typing import Any
 
 from seismo.acquisition.geometry import Geometry
 from seismo.equations.registry import physics_for
@@ -18,6 +17,7 @@ from seismo.errors import ScenarioError
 from seismo.grid.decomposition import decompose
 from seismo.grid.grid import Grid
 from seismo.runs.resources.placement import grids_of
+from seismo.scenario import Scenario
 from seismo.solver.accuracy import AUTO_ORDERS
 from seismo.solver.grid_layout import halo_of, image_faces, make_grid
 
@@ -30,7 +30,7 @@ class FeasibleRanks:
         shots: of the survey.
     """
 
-    def __init__(self, scenario: Any) -> None:
+    def __init__(self, scenario: Scenario) -> None:
         """Find out how often its grid can be cut.
 
         Raises:
@@ -76,7 +76,7 @@ def _most(grid: Grid, axis: str, halo: int) -> int:
     return parts - 1
 
 
-def _widest_halo(scenario: Any) -> int:
+def _widest_halo(scenario: Scenario) -> int:
     """Return the points that parts hold of their neighbours, at most where the order is open."""
     order = scenario.grid.order
     return halo_of(max(AUTO_ORDERS) if order == "auto" else order)

@@ -16,6 +16,8 @@ import numpy as np
 from seismo.acquisition.receivers import ReceiverGroup
 from seismo.backends.base import Backend
 from seismo.backends.cpu.vector_code import LANE_BYTES
+from seismo.equations.table import Stage
+from seismo.grid.decomposition import Subdomain
 from seismo.output.checkpoint import KEPT
 from seismo.output.pipeline import packing_bytes, ring_bytes
 from seismo.solver.channels import channel_points
@@ -174,10 +176,10 @@ def memory_of(setup: Discretization, backend: Backend | None = None) -> Memory:
     )
 
 
-def _layers(setup: Discretization, subdomain: Any, backend: Backend | None) -> int:
+def _layers(setup: Discretization, subdomain: Subdomain, backend: Backend | None) -> int:
     counting: Any = _Counting(setup.scenario.precision, backend)
     regions = setup.row_groups(counting.lane_width)
-    owners: dict[str, Any] = {}
+    owners: dict[str, Stage] = {}
     for stage in setup.physics.stages:
         owners.setdefault(stage.shares or stage.name, stage)
     for stage in owners.values():

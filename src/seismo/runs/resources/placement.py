@@ -33,6 +33,7 @@ from seismo.grid.grid import Box
 from seismo.runs.resources import speed
 from seismo.runs.resources.demands import HypotheticalRanks, MemoryDemand, demands, fitted, prepared
 from seismo.runs.resources.memory import memory_of
+from seismo.scenario import Scenario
 from seismo.scenario.units import with_unit
 from seismo.solver.discretization import Discretization, batched
 from seismo.solver.grid_layout import make_grid
@@ -129,11 +130,11 @@ def shared(
     return found, ""
 
 
-def _wanted(scenario: Any) -> str:
+def _wanted(scenario: Scenario) -> str:
     return "grid" if scenario.survey is None else scenario.survey.spread
 
 
-def grids_of(scenario: Any, ranks: int, shots: int) -> list[int]:
+def grids_of(scenario: Scenario, ranks: int, shots: int) -> list[int]:
     """List how many grids a scenario lets stand side by side.
 
     Raises:
@@ -244,7 +245,7 @@ def spared(setup: Discretization, backend: Backend, card: str) -> str:
 
 
 def chosen(
-    scenario: Any,
+    scenario: Scenario,
     backend: str = "auto",
     device: int | None = None,
     count: Any = None,
