@@ -70,12 +70,12 @@ class Formula:
     @cached_property
     def slots(self) -> int:
         """Layer memory variables that its derivatives take along one axis."""
-        counted = _Counting(self.axes)
+        counted = _DerivativeCounter(self.axes)
         self.update(counted)
         return max(counted.memories.values(), default=0)
 
 
-class _Counting:
+class _DerivativeCounter:
     """A cell that counts derivatives, of no numbers."""
 
     def __init__(self, axes: str) -> None:
