@@ -213,7 +213,7 @@ def test_new_writes_a_scenario_that_is_sound(seismo_of, tmp_path):
     (tmp_path / "mine.yaml").write_text("title: edited")
     code, _, err = seismo_of("new", "mine.yaml")
     assert code == 2
-    assert err == "mine.yaml: is there, and reads otherwise; --force replaces it\n"
+    assert err == "mine.yaml: exists with other content; use --force to replace it\n"
     assert (tmp_path / "mine.yaml").read_text() == "title: edited"
     assert seismo_of("new", "mine", "--force")[0] == 0
     assert seismo.load(tmp_path / "mine.yaml").physics == "elastic"

@@ -115,7 +115,7 @@ def test_a_sound_file_is_verified(sound, command_line):
         arrays = [file[name] for name in names if isinstance(file[name], h5py.Dataset)]
         count = sum(array.size for array in arrays if array.dtype.kind == "f")
     said = command_line("info", "--verify", sound)[1]
-    assert f"all {count:,} numbers are as written" in said
+    assert f"all {count:,} values match their checksums" in said
 
 
 @pytest.mark.parametrize("what", ["attribute", "trace"])
@@ -132,7 +132,7 @@ def test_traces_that_do_not_have_their_hash_are_not_verified(sound, tmp_path, co
             array[-1, -1, -1] += 1.0
     code, out, err = command_line("info", "--verify", path)
     assert code == ScenarioError.exit_code
-    assert "numbers are as written" not in out
+    assert "values match their checksums" not in out
     assert err.startswith(f"{path}: the hash of the traces is ")
     assert len(err.splitlines()) == 1
 

@@ -210,7 +210,7 @@ def test_an_edited_script_is_not_replaced(seismo_of, tmp_path):  # noqa: F811
     ours = script.read_text()
     script.write_text(ours + "# mine\n")
     assert seismo_of("submit", "pulse.yaml", "--dry-run") == (
-        2, "", "pulse.sbatch: is there, and reads otherwise; --force replaces it\n"
+        2, "", "pulse.sbatch: exists with other content; use --force to replace it\n"
     )  # fmt: skip
     assert script.read_text() == ours + "# mine\n"
     assert seismo_of("submit", "pulse.yaml", "--dry-run", "--force")[0] == 0

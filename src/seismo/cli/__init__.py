@@ -59,11 +59,11 @@ def _show_version(requested: bool) -> None:
 def options(
     version: Annotated[
         bool,
-        typer.Option("--version", callback=_show_version, is_eager=True, help="Say the version."),
+        typer.Option("--version", callback=_show_version, is_eager=True, help="Print the version."),
     ] = False,
     debug: Annotated[bool, typer.Option("--debug", help="Show the traceback of an error.")] = False,
 ) -> None:
-    """Hold what applies to every command; `main` reads --debug."""
+    """Options of every command; `main` reads --debug."""
 
 
 for _command in (runs.run, runs.resume, runs.submit):
@@ -78,9 +78,9 @@ def check(
     device: DeviceNumber = None,
     gpus: GpuCountOption = None,
 ) -> None:
-    """Validate a scenario and say what it will cost and how well it resolves the waves.
+    """Validate a scenario; report time step, resolution, expected error, memory and run time.
 
-    Exit code 1 if the grid does not carry the waves; that of `run` if it would not start here.
+    Exit code 1 if the grid does not resolve the waves; that of `run` if it would not start here.
     """
     from seismo.runs.check import make_plan
     from seismo.runs.resources.placement import chosen
@@ -108,18 +108,16 @@ def info(
     results: ResultsFile,
     verify: Annotated[
         bool,
-        typer.Option(
-            "--verify", help="Read all numbers too, and hold them to their checksums and hash."
-        ),
+        typer.Option("--verify", help="Also read all data and verify checksums and hash."),
     ] = False,
 ) -> None:
-    """Describe a results file: what, when, grid, steps, traces, peaks."""
+    """Describe a results file: scenario, versions, grid, steps, traces, peaks."""
     from seismo.output.results import open_results
 
     with open_results(results) as opened:
         print(*map(printable, opened.info().split("\n")), sep="\n")
         if verify:
-            print(f"  {'verified':<12}all {opened.verify():,} numbers are as written")
+            print(f"  {'verified':<12}all {opened.verify():,} values match their checksums")
 
 
 @app.command()
@@ -127,14 +125,14 @@ def compare(
     first: ResultsFile,
     second: Annotated[Path, typer.Argument(metavar="OTHER", help="Another results file.")],
 ) -> None:
-    """Describe how far apart two results files are. Exit code 1 if they are not identical."""
+    """Compare two results files. Exit code 1 if they are not identical."""
     from seismo.output import compare as comparison
     from seismo.output.results import open_results
 
     with open_results(first) as one, open_results(second) as other:
         differences = list(comparison.compare(one, other))
     if not differences:
-        raise ScenarioError(f"{first}, {second}: hold nothing to compare")
+        raise ScenarioError(f"{first}, {second}: no arrays to compare")
     if all(array.identical for array in differences):
         print(f"identical: {len(differences)} array{'s' * (len(differences) > 1)}")
         return
@@ -159,7 +157,7 @@ def plot(
         typer.Option(
             "--output",
             "-o",
-            help="A picture's name (of one kind), or a folder [default: beside RESULTS].",
+            help="File name of a single figure, or a folder [default: next to RESULTS].",
         ),
     ] = None,
     option: Annotated[
@@ -168,8 +166,8 @@ def plot(
             "--option",
             "-O",
             metavar="NAME=VALUE",
-            help="An option, such as field=vz, of those figures that know it; repeatable. A name "
-            "that none of them knows is an error, which lists them.",
+            help="An option such as field=vz of the figures that have it; repeatable. An unknown "
+            "name is an error that lists the known ones.",
         ),
     ] = None,
 ) -> None:
@@ -189,7 +187,7 @@ def plot(
             if why:
                 print(f"{results}: {why}", file=sys.stderr)
         if not chosen_kinds:
-            raise ScenarioError(f"{results}: holds nothing to draw")
+            raise ScenarioError(f"{results}: has no data to draw")
         for kind, own_options in shared(chosen_kinds, settings).items():
             name = picture_name(opened, kind, own_options)
             try:
@@ -197,12 +195,12 @@ def plot(
             except EmptyFigureError as error:
                 if kinds:
                     raise
-                print(f"{error}; {kind} is left out", file=sys.stderr)
+                print(f"{error}; {kind} is skipped", file=sys.stderr)
         _say_what_else(opened, chosen_kinds, settings)
 
 
 def _say_what_else(results: Any, kinds: list[str], settings: dict[str, Any]) -> None:
-    """Describe of which shots, sets and series one is shown, and how to see another."""
+    """Print which of several shots, sets and series is shown, and how to select another."""
     from seismo.output.figures import KINDS, alternatives
 
     # A series such as wavefield/shot_000 is of one shot.
@@ -217,7 +215,7 @@ def _say_what_else(results: Any, kinds: list[str], settings: dict[str, Any]) -> 
 
 @app.command()
 def paraview(results: ResultsFile) -> None:
-    """Write side files with which ParaView opens snapshots and maps, with times."""
+    """Write XDMF files for ParaView, of all snapshots and maps."""
     from seismo.output.paraview import write_xdmf
     from seismo.output.results import open_results
 
@@ -254,7 +252,7 @@ def new(
     name: Annotated[str, typer.Argument(metavar="NAME", help="Name of the scenario.")],
     force: ForceOption = False,
 ) -> None:
-    """Write a commented scenario to start from, NAME.yaml in the current folder."""
+    """Write a commented scenario as a starting point, NAME.yaml in the current folder."""
     from seismo.output.atomic_file import write_new
     from seismo.scenario import template
 
@@ -271,10 +269,10 @@ def schema(
         typer.Argument(metavar="[KEY]", help="A key, such as sources or time.step [default: all]."),
     ] = None,
     markdown: Annotated[
-        bool, typer.Option("--markdown", help="Print the reference for people, as Markdown.")
+        bool, typer.Option("--markdown", help="Print the reference as Markdown.")
     ] = False,
 ) -> None:
-    """Describe what a key of a scenario may hold; without one, print the JSON schema."""
+    """Describe a key of the scenario; without a key, print the JSON schema."""
     from seismo.scenario import json_schema
     from seismo.scenario.reference import reference, reference_of
 
@@ -324,7 +322,7 @@ def _is_closed_pipe(error: BaseException) -> bool:
 
 
 def _code_of(error: BaseException, debug: bool) -> int:
-    """Describe what went wrong on stderr and give the exit code."""
+    """Print the error to stderr and return the exit code."""
     if _is_closed_pipe(error):
         # Python flushes both once more at exit; let it go nowhere.
         nowhere = os.open(os.devnull, os.O_WRONLY)
@@ -342,7 +340,7 @@ def _code_of(error: BaseException, debug: bool) -> int:
         print(*map(printable, str(error).split("\n")), sep="\n", file=sys.stderr)
         return error.exit_code
     if isinstance(error, MemoryError):
-        print("out of memory; `seismo check` says what a run needs", file=sys.stderr)
+        print("out of memory; `seismo check` reports the memory of a run", file=sys.stderr)
         return InsufficientMemoryError.exit_code
     reason = printable(" ".join(f"{type(error).__name__}: {error}".split()))
     print(f"internal error, please report it (seismo --debug ...): {reason}", file=sys.stderr)

@@ -10,10 +10,10 @@ import typer
 ScenarioFile = Annotated[Path, typer.Argument(metavar="FILE", help="The scenario, a YAML file.")]
 BackendName = Annotated[
     Literal["auto", "cpu", "gpu"],
-    typer.Option("--backend", help="Where to run; auto takes a GPU if there is one that helps."),
+    typer.Option("--backend", help="Where to run; auto: a GPU if it is faster, else the CPU."),
 ]
 DeviceNumber = Annotated[
-    int | None, typer.Option(min=0, help="Number of the GPU [default: the first that will do].")
+    int | None, typer.Option(min=0, help="Number of the GPU [default: the first supported one].")
 ]
 
 
@@ -27,7 +27,7 @@ GpuCountOption = Annotated[
     Any,
     typer.Option(
         "--gpus", metavar="N|auto", parser=_count,
-        help="How many GPUs share the run; auto takes as many as help [default: one].",
+        help="Number of GPUs; auto: the number that is fastest [default: one].",
     ),
 ]  # fmt: skip
 ThreadCount = Annotated[
@@ -37,23 +37,21 @@ ResumeOption = Annotated[
     bool | None,
     typer.Option(
         "--resume/--no-resume",
-        help="Go on from a checkpoint if there is one; or start over [default: refuse to choose].",
+        help="Resume from a checkpoint if there is one, or start over [default: an error then].",
     ),
 ]
 TimeLimit = Annotated[
     str | None,
     typer.Option(
-        metavar="DURATION", help="Stop at a checkpoint before this is over, such as '4 h'."
+        metavar="DURATION", help="Stop at a checkpoint before this time is over, such as '4 h'."
     ),
 ]
-ForceOption = Annotated[
-    bool, typer.Option("--force", help="Replace a file of this name that reads otherwise.")
-]
+ForceOption = Annotated[bool, typer.Option("--force", help="Replace an existing file.")]
 ProfileOption = Annotated[
-    bool, typer.Option("--profile", help="Write a timeline beside the results (a Chrome trace).")
+    bool, typer.Option("--profile", help="Write a timeline next to the results (Chrome trace).")
 ]
-Quiet = Annotated[bool, typer.Option("--quiet", "-q", help="Say nothing but errors.")]
+Quiet = Annotated[bool, typer.Option("--quiet", "-q", help="Print errors only.")]
 ProgressShare = Annotated[
-    int, typer.Option("--progress", min=1, max=100, help="Per cent between two lines of a log.")
+    int, typer.Option("--progress", min=1, max=100, help="Percentage between two lines of a log.")
 ]
 ResultsFile = Annotated[Path, typer.Argument(metavar="RESULTS", help="A results file (.h5).")]

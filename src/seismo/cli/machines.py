@@ -1,4 +1,4 @@
-"""The commands about machines: what there is to compute on, how fast it is, and how to tune it."""
+"""The commands about machines: list devices, benchmark, tune."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from seismo.cli.arguments import BackendName, DeviceNumber
 
 
 def devices() -> None:
-    """Describe what there is to compute on, what is missing, and where --backend auto would go."""
+    """List devices, missing components, and the choice of --backend auto."""
     from seismo.backends.device_list import report
     from seismo.backends.gpu.detect import look
 
@@ -39,11 +39,11 @@ def bench(
     ladder: Annotated[
         bool,
         typer.Option(
-            "--ladder", help="Measure what each optimisation is worth instead (in the sources)."
+            "--ladder", help="Measure the gain of each optimisation instead (in the source folder)."
         ),
     ] = False,
 ) -> None:
-    """Measure how fast this machine steps, beside its memory bandwidth."""
+    """Measure the speed of this machine, and its memory bandwidth."""
     from seismo.backends.select import choose
     from seismo.runs import bench as benchmarks
 
@@ -95,11 +95,11 @@ def tune(
     ] = None,
     order: Annotated[
         Literal["4", "8"] | None,
-        typer.Option(help="Of the differences; others follow the nearest [default: both]."),
+        typer.Option(help="Of the differences; others use the closest [default: both]."),
     ] = None,
     device: DeviceNumber = None,
 ) -> None:
-    """Find what is fastest on a GPU, for its runs from now on. What is found is kept at once."""
+    """Find the fastest thread layouts of a GPU and store them for later runs."""
     from rich.console import Console
     from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn
 

@@ -1,4 +1,4 @@
-"""The commands that run scenarios: here and now, from a checkpoint, or as a batch job."""
+"""The commands that run scenarios: from the start, from a checkpoint, or as a batch job."""
 
 from __future__ import annotations
 
@@ -80,7 +80,7 @@ def resume(
     progress: ProgressShare = 5,
     profile: ProfileOption = False,
 ) -> None:
-    """Go on with an unfinished run from its last checkpoint. As `run`, on any number of ranks."""
+    """Resume an unfinished run from its last checkpoint, on any number of ranks."""
     from seismo.backends.communicator import join
     from seismo.runs.run import resume_on
 
@@ -95,7 +95,7 @@ def _run(
     execute: Any, source: Path, quiet: bool, share: int, time_limit: str | None, first: bool = True,
     **keys: Any,
 ) -> None:  # fmt: skip
-    """Run, listening to signals, and say how it went, on the first of several ranks."""
+    """Run with signal handlers; on rank 0 report progress and print the results' path."""
     from seismo.runs.request import Request, silent
     from seismo.runs.signals import Signals
     from seismo.scenario import units
@@ -135,7 +135,7 @@ def submit(
         typer.Option(metavar="FILE", help="A machine profile, such as configs/one_gpu.yaml."),
     ] = None,
     dry_run: Annotated[
-        bool, typer.Option("--dry-run", help="Write the batch script, and submit nothing.")
+        bool, typer.Option("--dry-run", help="Write the batch script without submitting it.")
     ] = False,
     force: ForceOption = False,
 ) -> None:

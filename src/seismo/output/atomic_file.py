@@ -1,8 +1,8 @@
-"""A file that is invisible until it is complete, and that HDF5 may write to on a full disk.
+"""A file that is hidden until it is complete, and that HDF5 can write to on a full disk.
 
-HDF5 keeps blocks it could not write and crashes the process at exit while trying again. Here a
-failed write is remembered and reported as done to HDF5, which then closes in good order; the
-caller asks for the `error` after every operation and gives the file up.
+HDF5 keeps blocks that it failed to write, retries at exit and crashes the process. Here a failed
+write is stored as `error` and reported as successful to HDF5, which then closes normally; the
+caller checks `error` after every operation and discards the file.
 """
 
 from __future__ import annotations
@@ -107,7 +107,7 @@ class HiddenFile:
         """Do nothing: every write goes to the operating system at once."""
 
     def publish(self) -> None:
-        """Put the file on the disk for good and give it its final name.
+        """Flush the file to disk and rename it to its final name.
 
         Raises:
             OSError: the disk is full or failing.
@@ -130,7 +130,7 @@ class HiddenFile:
 
 
 def sync_folder(path: Path) -> None:
-    """Put the names in a folder on the disk for good, where the file system can."""
+    """Flush the entries of a folder to disk, where the file system supports it."""
     with contextlib.suppress(OSError):
         folder = os.open(path, os.O_RDONLY)
         try:
@@ -140,7 +140,7 @@ def sync_folder(path: Path) -> None:
 
 
 def write_file(path: Path, data: bytes) -> None:
-    """Write a small file that exists whole or not at all.
+    """Write a small file atomically.
 
     Raises:
         OSError: the disk is full or failing.
@@ -156,10 +156,10 @@ def write_file(path: Path, data: bytes) -> None:
 
 
 def write_new(path: Path, text: str, replace: bool = False) -> None:
-    """Write a text for people to edit; an earlier one, which they may have edited, is kept.
+    """Write a text file; an existing one with other content, possibly edited, is kept.
 
     Raises:
-        ScenarioError: there is one that reads otherwise, and `replace` is not set; or as
+        ScenarioError: a file with other content exists, and `replace` is not set; or as
             `final_path` does.
         StorageError: the disk is full or failing.
     """
@@ -167,7 +167,7 @@ def write_new(path: Path, text: str, replace: bool = False) -> None:
     data = text.encode()
     try:
         if not replace and final.exists() and final.read_bytes() != data:
-            raise ScenarioError(f"{path}: is there, and reads otherwise; --force replaces it")
+            raise ScenarioError(f"{path}: exists with other content; use --force to replace it")
         write_file(final, data)
     except OSError as error:
         raise refusal(path, error) from error

@@ -1,11 +1,10 @@
-"""A checkpoint: the numbers a run goes on from, in one file that exists whole or not at all.
+"""Checkpoints: the state of a run in one file, complete or absent.
 
-It is a zip archive without compression, so that any tool can look inside. The archive keeps a
-CRC-32 of every member; `header.json`, which has a checksum of its own, comes first, then the
-arrays, cut along their first axis into members of about `BLOCK` bytes. The header says which
-numbers of the whole run each array holds, so that ranks with another cut of the grid can take them
-up. It is written under a hidden name, synchronised to the disk and renamed; the one before is kept,
-should the newest turn out damaged.
+The file is a zip archive without compression, with a CRC-32 of every member: `header.json`, which
+has its own checksum, then the arrays, split along their first axis into members of about `BLOCK`
+bytes. The header has the global indices of each array, so that another decomposition can read it.
+It is written under a hidden name, flushed to disk and renamed; the previous checkpoint is kept in
+case the newest is damaged.
 """
 
 from __future__ import annotations
@@ -81,13 +80,13 @@ def write(folder: Path, done: int, facts: Mapping[str, Any], state: State, fetch
 
 
 def checkpoint_files(folder: Path) -> list[Path]:
-    """List the checkpoints in a folder, newest first; a folder of such a name is none."""
+    """List the checkpoint files in a folder, newest first."""
     paths = sorted(folder.glob("checkpoint-*.zip"), reverse=True)
     return [path for path in paths if path.is_symlink() or not path.is_dir()]
 
 
 def header_of(path: Path) -> dict[str, Any]:
-    """Read what a checkpoint says of itself.
+    """Read the header of a checkpoint.
 
     Raises:
         DamagedError: it is damaged, or of another format.
@@ -122,13 +121,13 @@ def verify(path: Path) -> None:
 
 
 def fill(paths: Sequence[Path], own_path: Path, state: State, put: Callable) -> None:
-    """Put the numbers of a checkpoint in arrays.
+    """Read a checkpoint into arrays.
 
-    Where the file of this rank has the same arrays they come back as they were; else from wherever
-    the files of all ranks have them.
+    If the file of this rank has the same layout, its arrays are copied; else their blocks are
+    collected from the files of all ranks.
 
     Raises:
-        DamagedError: it does not hold what they need.
+        DamagedError: some of the numbers are missing.
     """
     layout = json.loads(json.dumps(_layout(state)))
     try:
@@ -142,7 +141,7 @@ def fill(paths: Sequence[Path], own_path: Path, state: State, put: Callable) -> 
 
 
 def _layout(state: State) -> dict[str, Any]:
-    """Return types, shapes and places of arrays."""
+    """Return types, shapes and global blocks of arrays."""
     return {
         "arrays": {name: [str(a.dtype), list(a.shape)] for name, (a, _) in state.items()},
         "places": {name: [asdict(p) for p in entry.blocks] for name, entry in state.items()},
@@ -157,7 +156,7 @@ def _fill_same_layout(path: Path, arrays: BackendArrays, put: Callable) -> None:
 
 
 def _fill_by_index(paths: Sequence[Path], state: State, put: Callable) -> None:
-    """Fill one array after the other with what others hold of it."""
+    """Fill one array after the other from the blocks in all files."""
     sources = [_BlockSource(path) for path in paths]
     for name, (array, blocks) in state.items():
         numbers = np.zeros(array.size, array.dtype)
@@ -165,12 +164,12 @@ def _fill_by_index(paths: Sequence[Path], state: State, put: Callable) -> None:
         for source in sources:
             source.copy_to(blocks, numbers, is_filled)
         if not all(block.block(is_filled).all() for block in blocks):
-            raise ValueError(f"nothing in it tells all of {name}")
+            raise ValueError(f"some values of {name} are missing")
         array[:] = put(numbers.reshape(array.shape))
 
 
 class _BlockSource:
-    """The file of one rank, to be read array by array."""
+    """The file of one rank, read array by array."""
 
     def __init__(self, path: Path) -> None:
         self._path = path
@@ -184,7 +183,7 @@ class _BlockSource:
     def copy_to(
         self, blocks: list[GlobalBlock], numbers: np.ndarray, is_filled: np.ndarray
     ) -> None:
-        """Copy what it has of some places, and mark it as found."""
+        """Copy the numbers common to some blocks, and mark them as filled."""
         for name, stored_blocks in self._blocks_of.items():
             overlaps = [
                 (own_block, stored_block, common)
@@ -206,9 +205,9 @@ class _BlockSource:
 
 
 def _blocks(arrays: BackendArrays) -> Iterator[tuple[str, Any]]:
-    """Cut arrays along their first axis; give each piece with the name of its member.
+    """Yield members of arrays, split along their first axis: name and rows.
 
-    There is none of an empty one, such as the record of a rank without receivers.
+    An empty array, such as the record of a rank without receivers, has none.
     """
     for name, array in ((n, a) for n, a in arrays.items() if a.size):
         row_count = max(1, BLOCK * len(array) // array.nbytes)

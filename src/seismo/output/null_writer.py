@@ -1,4 +1,4 @@
-"""What stands for file and pipeline on a rank that hands all it has found to the first one."""
+"""Null writer for ranks other than 0."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from seismo.backends.base import Copy
 
 
 class NullWriter:
-    """Take what would be written, and leave it."""
+    """Writer and pipeline of ranks other than 0, which write nothing."""
 
     def create_snapshots(self, name: str, **layout: Any) -> str:
         """Lay nothing out; see `ResultsWriter.create_snapshots`."""
@@ -23,7 +23,7 @@ class NullWriter:
 
     def send(self, array: Any, names: Sequence[str], index: int) -> Copy:
         """Send nothing; see `Pipeline.send`."""
-        raise ValueError("the first rank alone sends what all have")
+        raise ValueError("only rank 0 sends gathered arrays")
 
     def check(self) -> None:
         """Find nothing wrong; see `Pipeline.check`."""

@@ -1,11 +1,11 @@
-"""Output that never holds the time loop: a ring of buffers, threads that compress, one that writes.
+"""Asynchronous output: a ring of buffers, a pool of threads that compress, one that writes.
 
     time loop       device buffer -> copy on its own stream -> ring of (pinned) host memory
     pool            chunk by chunk: round, shuffle, deflate, outside HDF5
     writer thread   write_direct_chunk, in order; the only thread that calls HDF5 meanwhile
 
-The time loop waits for nothing but room in the ring, and says how often and how long it did. What
-goes wrong in a thread is raised in the time loop, by the next `check`.
+The time loop waits only for space in the ring; the number and time of such waits are reported.
+Errors in a thread are raised in the time loop, by the next `check`.
 """
 
 from __future__ import annotations
@@ -51,15 +51,15 @@ def _threads() -> int:
 
 
 class Ring:
-    """Memory that is taken piece by piece and given back in the same order.
+    """Ring buffer: memory segments are taken and released in the same order.
 
     Attributes:
-        stalls: how often somebody had to wait for room.
-        stalled: for how many seconds altogether.
+        stalls: number of waits for space.
+        stalled: their total time in s.
     """
 
     def __init__(self, memory: np.ndarray) -> None:
-        """Lay the ring over some bytes."""
+        """Use an array of bytes as the ring."""
         self._memory = memory
         self._taken: deque[tuple[int, int]] = deque()
         self._changed = threading.Condition()
@@ -67,7 +67,7 @@ class Ring:
         self.stalled = 0.0
 
     def take(self, size: int) -> np.ndarray:
-        """Return `size` bytes in one piece, as soon as there are any."""
+        """Return `size` contiguous bytes, waiting until they are free."""
         aligned = -(-size // _ALIGNMENT) * _ALIGNMENT
         if aligned > self._memory.size:
             raise ValueError(f"a frame of {size} bytes in a ring of {self._memory.size}")
@@ -91,7 +91,7 @@ class Ring:
 
     @property
     def used(self) -> int:
-        """Bytes that are taken."""
+        """Bytes in use."""
         with self._changed:
             return sum(end - start for start, end in self._taken)
 
@@ -149,7 +149,7 @@ class Pipeline:
         error: BaseException | None,
         trace: TracebackType | None,
     ) -> None:
-        """Store what is under way and stop the threads; after an error drop it."""
+        """Write all queued frames and stop the threads; after an error drop the frames."""
         if kind is not None:
             self._error = self._error or error
             self._pool.shutdown(cancel_futures=True)
@@ -160,7 +160,7 @@ class Pipeline:
             self._raise()
 
     def send(self, array: Any, names: Sequence[str], index: int) -> Copy:
-        """Send frame `index` of some datasets on its way: a flat array of the backend's."""
+        """Queue frame `index` of some datasets for writing, from a flat array of the backend."""
         shape, chunk, dtype = self._writer.frame(names[0])
         memory = self.ring.take(array.size * dtype.itemsize)
         host = memory.view(dtype)
@@ -181,7 +181,7 @@ class Pipeline:
         return copy
 
     def write(self, name: str, index: int, make: Callable[[], np.ndarray]) -> None:
-        """Let a thread of the pool make and pack a frame, to be stored in its turn."""
+        """Compute and compress a frame in a thread of the pool, and queue it for writing."""
 
         def packed() -> Callable[[], None]:
             with self._noted("compress"):
@@ -196,18 +196,18 @@ class Pipeline:
         self._jobs.put(store)
 
     def drain(self) -> None:
-        """Wait until all that was sent is stored."""
+        """Wait until all queued frames are written."""
         stored = threading.Event()
         self._jobs.put(stored.set)
         stored.wait()
         self._raise()
 
     def check(self) -> None:
-        """Raise what went wrong in a thread; that the disk is nearly full only once.
+        """Raise errors of the threads; a nearly full disk is raised once.
 
         Raises:
-            DiskSpaceError: there is room for the end of the run only.
-            StorageError: something could not be stored.
+            DiskSpaceError: the free space suffices only to end the run.
+            StorageError: a frame could not be written.
         """
         self._raise()
         low = self._low
@@ -216,24 +216,24 @@ class Pipeline:
             raise DiskSpaceError(low)
 
     def seal(self, until: int, marks: Mapping[str, object]) -> None:
-        """Wait until all that was sent is stored, and put it on the disk for good as a part.
+        """Wait until all queued frames are written, and close the partial file.
 
         Args:
-            until: steps that were taken by then, over all batches.
+            until: steps taken so far, over all batches.
             marks: see `ResultsWriter.seal`.
 
         Raises:
-            StorageError: it could not be.
+            StorageError: writing failed.
         """
         self.drain()
         self._writer.seal(until, marks)
 
     def waiting(self) -> dict[str, float]:
-        """Describe what is on its way, and how often the time loop had to wait."""
+        """Return the bytes queued for writing and the number of waits of the time loop."""
         return {"output_waiting": self.ring.used, "output_stalls": self.ring.stalls}
 
     def describe(self) -> dict[str, Any]:
-        """Describe what was stored, and whether the time loop had to wait."""
+        """Return the bytes written, and the number and time of waits of the time loop."""
         return {
             "snapshot_bytes": self._stored,
             "output_stalls": self.ring.stalls,
@@ -245,7 +245,7 @@ class Pipeline:
             raise self._error
 
     def _work(self) -> None:
-        """Do the jobs in turn; after a failure only give back what they hold."""
+        """Run the jobs in order; after a failure only release their memory."""
         while (job := self._jobs.get()) is not None:
             try:
                 job()

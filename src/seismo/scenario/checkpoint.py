@@ -1,4 +1,4 @@
-"""When a run stores what it can go on from."""
+"""When a run writes checkpoints."""
 
 from __future__ import annotations
 
@@ -8,11 +8,9 @@ from seismo.scenario.base import Field, Integer, PositiveTime, ScenarioSection
 
 
 class Checkpoint(ScenarioSection):
-    """How often a checkpoint is written, beside when a signal or the end of a job asks for one."""
+    """Interval of checkpoints; a signal or the end of a job requests one, too."""
 
-    wall_time: PositiveTime = Field(
-        1800.0, description="time on the clock on the wall between two checkpoints"
-    )
+    wall_time: PositiveTime = Field(1800.0, description="wall-clock time between two checkpoints")
     steps: Annotated[Integer, Field(ge=1)] | None = Field(
         None, description="steps between two checkpoints, whichever comes first"
     )

@@ -77,13 +77,11 @@ class Scenario(ScenarioSection):
         description="sources, acting together"
     )
     receivers: tuple[ReceiverSet, ...] = Field((), description="sets of receivers")
-    survey: Survey | None = Field(None, description="many shots with the one source")
-    output: Output = Field(Output(), description="what is written besides traces")
-    checkpoint: Checkpoint = Field(
-        Checkpoint(), description="how often the run stores what it can go on from"
-    )
+    survey: Survey | None = Field(None, description="many shots with one source")
+    output: Output = Field(Output(), description="output besides traces")
+    checkpoint: Checkpoint = Field(Checkpoint(), description="how often checkpoints are written")
     geographic: Geographic | None = Field(
-        None, description="place on the earth, for longitudes and latitudes"
+        None, description="geographic reference, for longitudes and latitudes"
     )
 
     _document: Document = PrivateAttr(default_factory=lambda: Document(""))
@@ -153,7 +151,7 @@ class Scenario(ScenarioSection):
 
     @property
     def results_path(self) -> pathlib.Path | None:
-        """Return where results go when nobody says otherwise; None for a scenario without a file.
+        """Return the default path of the results; None for a scenario without a file.
 
         `output.path`, or the scenario's own name in the current folder.
 
@@ -164,8 +162,8 @@ class Scenario(ScenarioSection):
             path = self.resolve(self.output.path)
             if not path.resolve().is_relative_to(self.base.resolve()):
                 raise ScenarioError(
-                    f"output.path {path}: a link leaves the scenario's folder; give such a place "
-                    "by --output"
+                    f"output.path {path}: a link leaves the scenario's folder; use --output for "
+                    "other folders"
                 )
             return path
         return None if self.path is None else pathlib.Path(f"{self.path.stem}.h5")

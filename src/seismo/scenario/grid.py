@@ -1,4 +1,4 @@
-"""The region of the earth, its sampling in space and time, and what happens at its faces."""
+"""The region, its sampling in space and time, and the boundary conditions."""
 
 from __future__ import annotations
 
@@ -65,7 +65,7 @@ class Origin(ScenarioSection):
 
 
 def or_one_length(schema: dict[str, Any]) -> None:
-    """Inform editors that one length may stand for all axes."""
+    """Extend the JSON schema: one length may be given for all axes."""
     number = {"type": "number", "exclusiveMinimum": 0}
     text = {"type": "string", "pattern": r"^\s*[-+]?[0-9.]", "examples": ["10 m"]}
     others = schema.pop("anyOf", None) or [{"$ref": schema.pop("$ref")}]
@@ -74,7 +74,7 @@ def or_one_length(schema: dict[str, Any]) -> None:
 
 
 def one_length(value: Any) -> float:
-    """Read a length that stands for all axes."""
+    """Read a length for all axes."""
     length = units.to_si(value, units.LENGTH)
     if length <= 0.0:
         raise ValueError("must be greater than 0 m")
@@ -93,21 +93,21 @@ class GridSpec(ScenarioSection):
     order: Orders = Field(
         8,
         description="order of the spatial differences, even; auto: the lowest of 8, 12 and 16 "
-        "whose dispersion keeps the accuracy, or is no more than what surfaces and contacts err by",
+        "whose dispersion error is within the accuracy, or below those of surfaces and contacts",
     )
     stencil: Literal["fitted", "taylor", "minmax"] = Field(
         "fitted",
         description="difference coefficients: fitted to the frequencies and paths of the run; "
-        "taylor; minmax is what releases before 0.2 called so: fitted to 0.1 % of the wave speed, "
-        "too little for long paths",
+        "taylor; minmax as in releases before 0.2: fitted to 0.1 % of the wave speed, inaccurate "
+        "for long paths",
     )
     accuracy: RelativeError = Field(
         0.01,
-        description="wanted error of the traces: what order auto keeps, and check measures the "
-        "grid by",
+        description="accepted error of the traces: the bound for order auto and for warnings of "
+        "check",
     )
     decomposition: SubdomainCounts = Field(
-        "auto", description="parts along z and y that ranks share; auto: one for each rank"
+        "auto", description="subdomains along z and y; auto: one for each rank"
     )
 
     @field_validator("spacing", mode="wrap")
@@ -123,11 +123,11 @@ class GridSpec(ScenarioSection):
 
 
 class TimeSpec(ScenarioSection):
-    """How long is simulated, and in what steps."""
+    """Duration of the simulation, and the time step."""
 
     duration: PositiveTime = Field(description="length of the simulated time")
     step: PositiveTime | None = Field(
-        None, description="time step; left out, `courant` of the stability limit"
+        None, description="time step; default: `courant` times the stability limit"
     )
     courant: Courant = Field(
         0.9, description="fraction of the exact stability limit that the step may take"
@@ -135,7 +135,7 @@ class TimeSpec(ScenarioSection):
     dispersion_removal: Truth = Field(
         True,
         description="remove the error of time stepping from sources and traces (exact transform); "
-        "snapshots and maps keep it",
+        "snapshots and maps keep the error",
     )
 
 
@@ -147,27 +147,26 @@ class AbsorbingLayer(ScenarioSection):
     )
     reflection: Reflection | None = Field(
         None,
-        description="theoretical reflection at normal incidence; left out, what suits the points",
+        description="theoretical reflection at normal incidence; default: by the points",
     )
     kappa: Kappa = Field(
         1.0,
-        description="largest real stretch (equations of first order in time only); above 1 reflects"
-        " more, several times at less than 7 points per wavelength",
+        description="largest real stretch (equations of first order in time only); values above 1 "
+        "increase reflections, several times at less than 7 points per wavelength",
     )
     alpha: FrequencyFromZero | None = Field(
         None,
-        description="frequency shift; left out, the lowest dominant frequency of the wavelets"
+        description="frequency shift; default: the lowest dominant frequency of the wavelets"
         + "".join(f", {times:g} times that of {name}" for name, times in _SHIFTS if times != 1.0),
     )
     power: PositiveNumber | None = Field(
         None,
-        description="power of the damping profile near its inner side; left out, what suits the "
-        "points",
+        description="power of the damping profile near its inner side; default: by the points",
     )
 
 
 class Boundaries(ScenarioSection):
-    """What each face of the region does to a wave that reaches it."""
+    """Boundary condition of each face of the region."""
 
     top: FaceKind = Field(
         "absorbing", description="face at the smallest z; the only one that may be a free surface"
@@ -181,10 +180,10 @@ class Boundaries(ScenarioSection):
 
 
 class Geographic(ScenarioSection):
-    """Where on the earth the grid lies: the place of grid x = 0, y = 0.
+    """Geographic position of grid x = 0, y = 0.
 
-    Mechanisms count from the north of each source's own place; `x_azimuth` in the results is the
-    direction of +x at each receiver, by which its components turn to north and east.
+    Mechanisms refer to north at the source; `x_azimuth` in the results is the direction of +x at
+    each receiver, for rotation of its components to north and east.
     """
 
     longitude: Longitude = Field(description="longitude of the grid's x = 0, y = 0")

@@ -64,24 +64,24 @@ def format_of(file: Any) -> str:
 class GriddedFile(ScenarioSection):
     """A file with one property on a regular grid, which is resampled to the grid of the run.
 
-    Values are linear from one point of the file to the next, but between a fluid (vs = 0) and a
-    solid: each of them reaches half way.
+    Values are interpolated linearly, except between a fluid (vs = 0) and a solid, where the value
+    of the closest point is used.
     """
 
     path: FilePath = Field(description="the file, relative to the scenario's folder")
     format: Literal["npy", "hdf5", "raw"] | None = Field(
-        None, description="told by the suffix when left out: .npy, .h5, .hdf5, .hdf, else raw"
+        None, description="default: by the suffix .npy, .h5, .hdf5 or .hdf, else raw"
     )
     dataset: FilePath | None = Field(
-        None, description="dataset of an HDF5 file; may be left out when it is the only one"
+        None, description="dataset of an HDF5 file; default: the only one"
     )
     shape: Annotated[tuple[PointCount, ...], Field(min_length=1, max_length=3)] | None = Field(
-        None, description="numbers of points, slowest axis first; needed by raw, checked otherwise"
+        None, description="numbers of points in C order; required for raw, else verified"
     )
     axes: Axes | None = Field(
         None,
-        description="axes of the file, slowest first, when not z, zx or zyx; "
-        "the file is the same along an axis that it lacks",
+        description="axes of the file in C order, if not z, zx or zyx; "
+        "values are constant along a missing axis",
     )
     dtype: Literal["float32", "float64", "int16", "uint16", "int32"] = Field(
         "float32", description="number type of a raw file"

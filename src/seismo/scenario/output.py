@@ -1,4 +1,4 @@
-"""What a run writes besides the traces."""
+"""Output of a run besides the traces."""
 
 from __future__ import annotations
 
@@ -39,25 +39,25 @@ class Plane(ScenarioSection):
 class Region(ScenarioSection):
     """A box within the grid, by the first and the last coordinate along each axis."""
 
-    x: Interval | None = Field(None, description="from, to; the whole grid when left out")
-    y: Interval | None = Field(None, description="from, to; the whole grid when left out")
-    z: Interval | None = Field(None, description="from, to; the whole grid when left out")
+    x: Interval | None = Field(None, description="from, to; default: the full grid")
+    y: Interval | None = Field(None, description="from, to; default: the full grid")
+    z: Interval | None = Field(None, description="from, to; default: the full grid")
 
 
 class Cut(ScenarioSection):
-    """Which points of the grid an output takes."""
+    """The grid points of an output."""
 
     decimate: Annotated[Integer, Field(ge=1, le=1000)] = Field(
         1, description="keep every n-th point of each axis"
     )
     plane: Plane | None = Field(
-        None, description="only this plane, moved to the nearest nodes (3-D only)"
+        None, description="only this plane, moved to the closest nodes (3-D only)"
     )
     box: Region | None = Field(None, description="only this part of the grid")
 
 
 class Snapshots(Cut):
-    """Pictures of fields at equal intervals of time."""
+    """Snapshots of fields at equal time intervals."""
 
     name: Name = Field("wavefield", description="name in the results; different for each entry")
     fields: Annotated[tuple[str, ...], Field(min_length=1)] = Field(
@@ -70,7 +70,7 @@ class Snapshots(Cut):
     start: TimeFromZero | None = Field(None, description="no snapshot before this time")
     stop: TimeFromZero | None = Field(None, description="no snapshot after this time")
     relative_error: RelativeError | None = Field(
-        None, description="round values to so much of themselves, for smaller files"
+        None, description="bound of the relative rounding error, for smaller files"
     )
 
     @model_validator(mode="after")
@@ -83,7 +83,7 @@ class Snapshots(Cut):
 
 
 class Maps(Cut):
-    """Largest values at every point over the whole run, found while it steps."""
+    """Largest values at every point over the run."""
 
     name: Name = Field("peaks", description="name in the results; different for each entry")
     quantities: Annotated[tuple[str, ...], Field(min_length=1)] = Field(
@@ -93,10 +93,10 @@ class Maps(Cut):
 
 
 def _inside(path: str) -> str:
-    """Refuse what could write anywhere: a scenario may come from somebody else."""
+    """Refuse paths outside the scenario's folder: scenarios may come from others."""
     pure_path = pathlib.PurePath(path)
     if pure_path.is_absolute() or ".." in pure_path.parts:
-        raise ValueError("leaves the scenario's folder; give such a place by --output")
+        raise ValueError("leaves the scenario's folder; use --output for other folders")
     return path
 
 
@@ -104,7 +104,7 @@ class Output(ScenarioSection):
     """The results file and its contents."""
 
     path: Annotated[FilePath, AfterValidator(_inside)] | None = Field(
-        None, description="results file, in the scenario's folder; its name with .h5 when left out"
+        None, description="results file, in the scenario's folder; default: its name with .h5"
     )
     snapshots: tuple[Snapshots, ...] = Field((), description="snapshots of the wavefield")
     maps: tuple[Maps, ...] = Field((), description="maps of largest values")

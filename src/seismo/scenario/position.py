@@ -1,4 +1,4 @@
-"""Where something is: in metres on the grid's axes, or by longitude, latitude and depth."""
+"""Positions: in metres on the grid's axes, or by longitude, latitude and depth."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Where and what a scenario records as traces."""
+"""Receivers of a scenario: positions and recorded quantities."""
 
 from __future__ import annotations
 
@@ -69,7 +69,7 @@ class _ReceiverSet(ScenarioSection):
         None, description=f"what to record; left out, {'; '.join(_defaults())}"
     )
     interval: PositiveTime | None = Field(
-        None, description="sampling interval, with an anti-alias filter; left out, every step"
+        None, description="sampling interval, with an anti-alias filter; default: every step"
     )
 
 

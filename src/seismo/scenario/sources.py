@@ -1,4 +1,4 @@
-"""The sources of a scenario, and the shots of a survey that moves its source about."""
+"""The sources of a scenario, and the shots of a survey."""
 
 from __future__ import annotations
 
@@ -197,7 +197,7 @@ Source = Annotated[
 
 
 class ShotSection(ScenarioSection):
-    """One place of a survey's source."""
+    """One position of a survey's source."""
 
     name: Name | None = Field(None, description="name of the shot in the results")
     position: AnyPosition = Field(description="where the source is for this shot")
@@ -219,12 +219,12 @@ class Survey(ScenarioSection):
     batch: Together = Field(
         "auto",
         description="shots that advance together on a device, or on those that share a grid; auto: "
-        "as many as the machine likes",
+        "the number that is fastest",
     )
     spread: Literal["auto", "shots", "grid"] = Field(
         "auto",
-        description="what devices or ranks share: the shots, each with the whole grid, or the grid "
-        "of every shot; auto: what is faster, or something between",
+        description="what devices or ranks share: the shots, each with the full grid, or the grid "
+        "of every shot; auto: the faster one, or a combination",
     )
 
     @model_validator(mode="after")

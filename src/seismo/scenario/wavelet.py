@@ -27,7 +27,7 @@ class _Shape(ScenarioSection):
 class _Pulse(_Shape):
     delay: Time | None = Field(
         None,
-        description="time of the wavelet's centre; left out, so late that it starts near zero",
+        description="time of the wavelet's centre; default: the earliest with a start near zero",
     )
 
 
@@ -76,11 +76,11 @@ class KuepperWavelet(_Shape):
 
 
 class GaussianRateWavelet(_Pulse):
-    """Gaussian moment rate, unit area: without corners, which radiate above what a grid carries."""
+    """Gaussian moment rate, unit area; smooth, so without energy above the grid's cut-off."""
 
     type: Literal["gaussian_rate"]
     half_duration: PositiveTime | None = Field(
-        None, description="of the triangle that it stands for, as catalogues give it; or `sigma`"
+        None, description="half duration of the equivalent triangle of catalogues; or `sigma`"
     )
     sigma: PositiveTime | None = Field(
         None, description="standard deviation, half_duration / (1.628 sqrt 2)"
