@@ -448,3 +448,12 @@ receivers: [{type: stations, path: stations.csv}]
         "sources[0].wavelet.path", "sources[1].wavelet.path", "receivers[0].path",
         "receivers[0].path",
     ]  # fmt: skip
+
+
+def test_an_hdf5_file_that_is_cut_short_is_called_so(tmp_path: Path):
+    path = tmp_path / "vp.h5"
+    with h5py.File(path, "w") as file:
+        file["vp"] = np.full((50, 50), 2000.0)
+    path.write_bytes(path.read_bytes()[:-5000])
+    with pytest.raises(ModelError, match=r"vp\.h5 is cut short; copy it again"):
+        earth_of(tmp_path, vp=grid_file(path, format="hdf5"))

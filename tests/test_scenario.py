@@ -171,7 +171,7 @@ def test_changes_take_parts_of_scenarios_and_lists():
         ("output.pth", None, r"^output\.pth: no value: unknown key; did you mean 'path'"),
         ("boundaries.bottom", "free_surface", r"^boundaries\.bottom: .*only the top"),
         ("sources.position.x", 1, r"^s\.yaml:[0-9:]+: sources: is a list of 1: name one"),
-        ("sources[1].position.x", 1, r"^s\.yaml:[0-9:]+: sources: is a list of 1: name one"),
+        ("sources[1].position.x", 1, r"^s\.yaml:[0-9:]+: sources: has no \[1\]: it is a list of 1"),
         ("physics.name", 1, r"^s\.yaml:[0-9:]+: physics: 'elastic': is one value as it is written"),
         ("sources[-1].type", 1, r"^'sources\[-1\]\.type': give a path of keys, such as 'sou"),
         (3, 1, r"^3: give a path of keys"),

@@ -10,6 +10,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from seismo.errors import ScenarioError
+from seismo.scenario import from_dict
 from seismo.scenario.reader import MAX_BYTES, MAX_NODES, read
 from seismo.scenario.yaml_text import to_text
 
@@ -158,3 +159,27 @@ def test_no_text_gives_anything_but_data_or_a_scenario_error(text):
         messages = tuple(problem for _, _, problem in document.mistakes)
         yaml.safe_dump(document.data)
     assert all("\n" not in message for message in messages)
+
+
+SOUND = {
+    "physics": "elastic",
+    "grid": {"extent": {"x": 400.0, "z": 400.0}, "spacing": 10.0},
+    "time": {"duration": 0.1},
+    "model": [{"type": "uniform", "vp": 2000.0, "vs": 1000.0, "rho": 2000.0}],
+    "sources": [{"type": "explosion", "moment": 1.0, "position": {"x": 200.0, "z": 200.0},
+                 "wavelet": {"type": "ricker", "frequency": 12.0}}],
+}  # fmt: skip
+
+
+@pytest.mark.parametrize(
+    ("changes", "said"),
+    [({"grid.spacing": [10, 10]}, "write {x: 10 m, z: 10 m}"),
+     ({"sources[0].wavelet.frequency": "-5 Hz"}, "must be positive"),
+     ({"sources[3].moment": 2.0}, "sources: has no [3]: it is a list of 1"),
+     ({"model[0].vs": None, "model[0].Vs": 1000.0}, "did you mean 'vs'?")],
+)  # fmt: skip
+def test_a_slip_gets_one_message_that_names_the_remedy(changes, said):
+    with pytest.raises(ScenarioError) as refused:
+        from_dict(SOUND).changed(changes)
+    (message,) = refused.value.messages
+    assert said in message

@@ -13,7 +13,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from seismo.scenario import units
-from seismo.scenario.units import UnitError, to_si
+from seismo.scenario.units import UnitError, to_si, with_unit
 
 
 @pytest.mark.parametrize(
@@ -131,3 +131,9 @@ def test_no_text_gives_anything_but_a_number_or_a_unit_error(text, dimension):
     for candidate in (text, f"1 {text}"):
         with contextlib.suppress(UnitError):
             assert math.isfinite(to_si(candidate, dimension))
+
+
+def test_a_number_that_rounds_up_takes_the_next_prefix():
+    """It was 1e+03 mm/s."""
+    assert with_unit(0.9997, "m/s") == "1 m/s"
+    assert with_unit(-9.999e-4, "m/s") == "-1 mm/s"

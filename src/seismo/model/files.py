@@ -64,6 +64,8 @@ def _read(
     try:
         array = READERS[form](path, spec)
     except MALFORMED as error:
+        if "truncated" in str(error):
+            raise ModelError(f"{path} is cut short; copy it again", "path") from None
         raise ModelError(
             f"{path} cannot be read as {form}: {brief(error)}; check `format`", "path"
         ) from None

@@ -246,7 +246,9 @@ def check(document: Document, base: pathlib.Path) -> Scenario:
                 m.path[:-1] for m in mistakes if m.problem.startswith(error_messages.UNKNOWN)
             }
             mistakes += [
-                mistake for mistake in _broken(draft) if mistake.path not in misspelt_sections
+                mistake
+                for mistake in _broken(draft)
+                if mistake.path not in misspelt_sections and not _misspelt(mistake, mistakes)
             ]
     if mistakes or document.mistakes:
         raise error_messages.scenario_error(document, mistakes)
@@ -254,6 +256,18 @@ def check(document: Document, base: pathlib.Path) -> Scenario:
     scenario._base = base
     scenario._checked = plain(scenario)
     return scenario
+
+
+def _misspelt(missing: Mistake, mistakes: list[Mistake]) -> bool:
+    """Whether a key is missing that stands beside it in another spelling, which is named."""
+    *section, key = missing.path or ("",)
+    meant = f"did you mean '{key}'?"
+    return any(
+        list(m.path[:-1]) == section
+        and m.problem.startswith(error_messages.UNKNOWN)
+        and meant in m.problem
+        for m in mistakes
+    )
 
 
 def _broken(draft: rules.Draft) -> list[Mistake]:

@@ -160,6 +160,8 @@ def _mistake(item: Any, model: type[BaseModel], data: Any) -> Mistake:
     if kind in ("union_tag_invalid", "union_tag_not_found"):
         return _type_mistake(path, item["input"], schema_text.tags(annotation))
     if kind == "value_error":
+        if path == ("grid", "spacing") and isinstance(item["input"], list):
+            return Mistake(path, "is a list: write {x: 10 m, z: 10 m}, or one length for all axes")
         return Mistake(path, str(item["ctx"]["error"]))
     if kind == "invalid_key":
         return Mistake(path, "a key must be a text")
@@ -179,7 +181,11 @@ def _mistake(item: Any, model: type[BaseModel], data: Any) -> Mistake:
         return Mistake(path, f"must be a mapping; write {{path: {shortened(item['input'])}}}")
     converted = _converted(value_at(data, path), item["input"], schema_text.quantity(annotation))
     hint = _listed(item["input"]) if kind == "tuple_type" else converted
-    return Mistake(path, f"must be {_with_keys(schema_text.allowed(annotation))}{hint}")
+    allowed = _with_keys(schema_text.allowed(annotation))
+    negative = str(item["input"]).lstrip().startswith("-")
+    if kind == "greater_than_equal" and negative and item["ctx"]["ge"] > 0.0:
+        allowed = f"positive: {allowed}"
+    return Mistake(path, f"must be {allowed}{hint}")
 
 
 def _array(path: KeyPath, allowed: str) -> str:

@@ -71,5 +71,7 @@ def _obstacle(data: Any, key: str | int) -> str:
     if isinstance(data, dict) or (isinstance(data, list) and key in range(len(data))):
         return ""
     if isinstance(data, list):
+        if isinstance(key, int):
+            return f"has no [{key}]: it is a list of {len(data)}; change all of it to add one"
         return f"is a list of {len(data)}: name one of them by its number, from [0], or change all"
     return "is one value as it is written: change it as a whole"

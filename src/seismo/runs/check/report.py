@@ -81,7 +81,9 @@ def _facts(plan: Plan) -> Iterator[tuple[str, str]]:
 
 def _coefficients(plan: Plan) -> str:
     tolerance = plan.setup.stencil.tolerance
-    return f"fitted to {100.0 * tolerance:g} % of wave speed" if tolerance else "taylor"
+    if not tolerance:
+        return "taylor coefficients"
+    return f"coefficients that keep wave speeds to {100.0 * tolerance:g} %"
 
 
 def _room(plan: Plan) -> Iterator[tuple[str, str]]:
