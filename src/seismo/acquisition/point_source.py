@@ -5,11 +5,11 @@ from __future__ import annotations
 import math
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 
 from seismo.acquisition import wavelets
+from seismo.scenario.wavelet import Wavelet
 
 
 @dataclass(frozen=True)
@@ -32,7 +32,7 @@ class PointSource:
     kind: str
     position: tuple[float, float, float]
     strength: dict[str, float]
-    wavelet: Any
+    wavelet: Wavelet
     delay: float
     derivative: int
     base: Path | None = None

@@ -10,12 +10,12 @@ from __future__ import annotations
 from dataclasses import dataclass
 from functools import lru_cache
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 
 from seismo.errors import ModelError
 from seismo.scenario.text_files import look_alike, read_lines, shown_word
+from seismo.scenario.wavelet import FileWavelet
 
 _LATEST = 1e9  # s: largest absolute time of a sample
 _CLOSEST = 1e-15  # s: least sampling interval, far below any time step
@@ -55,7 +55,7 @@ class WaveletSamples:
         return k, step, 1.0 - b, b, (t >= self.time[0]) & (t <= self.time[-1])
 
 
-def read_samples(spec: Any, base: Path | None) -> WaveletSamples:
+def read_samples(spec: FileWavelet, base: Path | None) -> WaveletSamples:
     """Read the file of a wavelet (`spec.path`, `spec.interval`), relative to `base`.
 
     A file that has not changed since is not read again.

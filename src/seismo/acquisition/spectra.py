@@ -11,12 +11,13 @@ from __future__ import annotations
 from collections.abc import Iterable
 from functools import lru_cache
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 
 from seismo.acquisition import wavelets
+from seismo.acquisition.point_source import PointSource
 from seismo.grid.dispersion import Spectra
+from seismo.scenario.wavelet import Wavelet
 
 MOST_SPECTRA = 16  # largest number of different wavelets that are evaluated
 _BINS = 500
@@ -26,12 +27,14 @@ _OF_MOMENTS = 2.0
 _OF_RECORDS = {"displacement": -1.0, "acceleration": 1.0}
 
 
-def derivatives_of(source: Any) -> float:
+def derivatives_of(source: PointSource) -> float:
     """Return the order of the time derivative of the wavelet in the 3-D far field of a source."""
     return _OF_SOURCES.get(source.kind, _OF_MOMENTS) - source.derivative
 
 
-def spectra_of(sources: Iterable[Any], quantities: Iterable[str], dimensions: int) -> Spectra:
+def spectra_of(
+    sources: Iterable[PointSource], quantities: Iterable[str], dimensions: int
+) -> Spectra:
     """Return the spectra of the traces of some sources (`seismo.solver.injection.PointSource`).
 
     Args:
@@ -57,7 +60,7 @@ def spectra_of(sources: Iterable[Any], quantities: Iterable[str], dimensions: in
 
 @lru_cache(maxsize=4 * MOST_SPECTRA)
 def _cumulative(
-    wavelet: Any, base: Path | None, derivatives: float
+    wavelet: Wavelet, base: Path | None, derivatives: float
 ) -> tuple[np.ndarray, np.ndarray]:
     """Return frequencies (n) in Hz and the share of the energy (n) up to each."""
     shape = wavelets.shape_of(wavelet, base)

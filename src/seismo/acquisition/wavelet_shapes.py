@@ -8,21 +8,33 @@ from __future__ import annotations
 import math
 from collections.abc import Callable
 from dataclasses import dataclass, replace
-from types import SimpleNamespace
 from typing import Any
 
 import numpy as np
 
+from seismo.scenario.wavelet import (
+    GaussianDerivativeWavelet,
+    GaussianWavelet,
+    KuepperWavelet,
+    OrmsbyWavelet,
+    RickerDerivativeWavelet,
+    RickerWavelet,
+    SmoothedRampWavelet,
+)
+
 _QUIET = 1.5  # delay of the Gaussian family in periods: starts at 1e-8 of the peak (Ricker)
 FLOOR = 0.01  # -40 dB of the spectral peak: defines the highest frequency of a wavelet
+
+
+SourceTimeFunction = Callable[[np.ndarray], np.ndarray]
 
 
 @dataclass(frozen=True)
 class WaveletShape:
     """A source time function of tau = t - delay, its rate of change, and its support."""
 
-    value: Callable[[np.ndarray], np.ndarray]
-    rate: Callable[[np.ndarray], np.ndarray]
+    value: SourceTimeFunction
+    rate: SourceTimeFunction
     start: float  # value is negligible (or zero) before this tau
     end: float  # and after this one (s)
     dominant: float  # frequency (Hz) near the spectral peak
@@ -30,7 +42,7 @@ class WaveletShape:
     points: int = 4096  # enough to sample it for a spectrum
 
 
-def _ricker(spec: Any) -> WaveletShape:
+def _ricker(spec: RickerWavelet) -> WaveletShape:
     """Ricker (1953, Geophysics 18, 10-40): (1 - 2 a) exp(-a), a = (pi f tau)^2."""
     k = math.pi * spec.frequency
 
@@ -47,9 +59,13 @@ def _ricker(spec: Any) -> WaveletShape:
     return _pulse(value, rate, spec.frequency, spec.frequency, highest)
 
 
-def _gaussian(spec: Any) -> WaveletShape:
+def _gaussian(spec: GaussianWavelet) -> WaveletShape:
+    return _gaussian_pulse(spec.frequency)
+
+
+def _gaussian_pulse(frequency: float) -> WaveletShape:
     """A Gaussian exp(-(pi f tau)^2), whose negated second derivative is the Ricker wavelet of f."""
-    k = math.pi * spec.frequency
+    k = math.pi * frequency
 
     def value(tau: np.ndarray) -> np.ndarray:
         return np.exp(-((k * tau) ** 2))
@@ -58,11 +74,11 @@ def _gaussian(spec: Any) -> WaveletShape:
         return -2.0 * k**2 * tau * np.exp(-((k * tau) ** 2))
 
     # The spectrum is exp(-x) of its peak at zero.
-    highest = spec.frequency * math.sqrt(-math.log(FLOOR))
-    return _pulse(value, rate, spec.frequency, 0.5 * spec.frequency, highest)
+    highest = frequency * math.sqrt(-math.log(FLOOR))
+    return _pulse(value, rate, frequency, 0.5 * frequency, highest)
 
 
-def _gaussian_derivative(spec: Any) -> WaveletShape:
+def _gaussian_derivative(spec: GaussianDerivativeWavelet) -> WaveletShape:
     """The first derivative of that Gaussian, scaled to extrema of +1 (first) and -1."""
     k = math.pi * spec.frequency
     scale = math.sqrt(2.0 * math.e) * k  # the extremum of tau exp(-(k tau)^2) is 1 / scale
@@ -80,7 +96,7 @@ def _gaussian_derivative(spec: Any) -> WaveletShape:
     return _pulse(value, rate, spec.frequency, peak, spec.frequency * math.sqrt(factor))
 
 
-def _ricker_derivative(spec: Any) -> WaveletShape:
+def _ricker_derivative(spec: RickerDerivativeWavelet) -> WaveletShape:
     """The first derivative of the Ricker wavelet, scaled to extrema of +1 (before 0) and -1.
 
     2 k^2 tau (2 a - 3) exp(-a), a = (k tau)^2, k = pi f; its extrema are those of
@@ -105,13 +121,17 @@ def _ricker_derivative(spec: Any) -> WaveletShape:
 
 
 def _pulse(
-    value: Any, rate: Any, frequency: float, dominant: float, highest: float
+    value: SourceTimeFunction,
+    rate: SourceTimeFunction,
+    frequency: float,
+    dominant: float,
+    highest: float,
 ) -> WaveletShape:
     half = _QUIET / frequency
     return WaveletShape(value, rate, -half, half, dominant, highest)
 
 
-def _ormsby(spec: Any) -> WaveletShape:
+def _ormsby(spec: OrmsbyWavelet) -> WaveletShape:
     """Zero-phase wavelet with a trapezoidal amplitude spectrum (Ormsby 1961; Ryan 1994).
 
     The trapezoid's corners make side lobes that fade only as 1/tau^2; a Hann window of half-length
@@ -128,7 +148,7 @@ def _ormsby(spec: Any) -> WaveletShape:
     peak = (f4 + f3) - (f2 + f1)
 
     def trapezoid(tau: np.ndarray) -> np.ndarray:
-        return sum(w * (f * np.sinc(f * tau)) ** 2 for f, w in terms) / peak
+        return np.asarray(sum(w * (f * np.sinc(f * tau)) ** 2 for f, w in terms)) / peak
 
     def trapezoid_rate(tau: np.ndarray) -> np.ndarray:
         return sum(2.0 * w * f**3 * np.sinc(f * tau) * _sinc_rate(f * tau) for f, w in terms) / peak
@@ -155,7 +175,7 @@ def _sinc_rate(x: np.ndarray) -> np.ndarray:
     return np.where(near_zero, -(np.pi**2) * x / 3.0, (np.cos(np.pi * x) - np.sinc(x)) / nonzero)
 
 
-def _kuepper(spec: Any) -> WaveletShape:
+def _kuepper(spec: KuepperWavelet) -> WaveletShape:
     """Kuepper's wavelet of n extrema and a finite duration T, scaled to a peak of 1.
 
     sin(n pi tau / T) - n / (n + 2) sin((n + 2) pi tau / T), 0 <= tau <= T
@@ -189,7 +209,7 @@ def _gaussian_rate(spec: Any) -> WaveletShape:
     et al. 2002, Science 298; SPECFEM3D).
     """
     sigma = spec.sigma or spec.half_duration / (1.628 * math.sqrt(2.0))
-    pulse = _gaussian(SimpleNamespace(frequency=1.0 / (math.sqrt(2.0) * math.pi * sigma)))
+    pulse = _gaussian_pulse(1.0 / (math.sqrt(2.0) * math.pi * sigma))
     peak = 1.0 / (math.sqrt(2.0 * math.pi) * sigma)
     return replace(
         pulse, value=lambda tau: peak * pulse.value(tau), rate=lambda tau: peak * pulse.rate(tau)
@@ -231,7 +251,7 @@ def _triangle(spec: Any) -> WaveletShape:
     return WaveletShape(value, rate, 0.0, 2.0 * half, 0.5 / half)
 
 
-def _smoothed_ramp(spec: Any) -> WaveletShape:
+def _smoothed_ramp(spec: SmoothedRampWavelet) -> WaveletShape:
     """Moment rate (1 - cos(2 pi tau / rise)) / rise within the rise time, unit area."""
     rise = spec.rise
     w = 2.0 * math.pi / rise

@@ -16,32 +16,33 @@ A specification is any object with the attributes of the scenario's wavelet: ``t
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import replace
 from functools import lru_cache
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 
 from seismo.acquisition.sampled_wavelet import WaveletSamples, read_samples
 from seismo.acquisition.wavelet_shapes import FLOOR, SHAPES, WaveletShape
+from seismo.scenario.wavelet import Wavelet
 
 
-def evaluate(spec: Any, t: np.ndarray, base: Path | None = None) -> np.ndarray:
+def evaluate(spec: Wavelet, t: np.ndarray, base: Path | None = None) -> np.ndarray:
     """Return the source time function (as t) at times t (s); paths of files start at `base`."""
     shape = shape_of(spec, base)
     tau = np.asarray(t, float) - _delay(spec, shape)
     return float(spec.amplitude) * shape.value(tau)
 
 
-def derivative(spec: Any, t: np.ndarray, base: Path | None = None) -> np.ndarray:
+def derivative(spec: Wavelet, t: np.ndarray, base: Path | None = None) -> np.ndarray:
     """Return the rate of change (as t) in 1/s of the source time function at times t (s)."""
     shape = shape_of(spec, base)
     tau = np.asarray(t, float) - _delay(spec, shape)
     return float(spec.amplitude) * shape.rate(tau)
 
 
-def delay(spec: Any, base: Path | None = None) -> float:
+def delay(spec: Wavelet, base: Path | None = None) -> float:
     """Return the delay in s that `evaluate` applies.
 
     The default makes the wavelet begin at t = 0: exactly for wavelets with a beginning, below 1e-4
@@ -50,24 +51,24 @@ def delay(spec: Any, base: Path | None = None) -> float:
     return _delay(spec, shape_of(spec, base))
 
 
-def start_time(spec: Any, base: Path | None = None) -> float:
+def start_time(spec: Wavelet, base: Path | None = None) -> float:
     """Return the time in s before which the wavelet is negligible."""
     shape = shape_of(spec, base)
     return _delay(spec, shape) + shape.start
 
 
-def end_time(spec: Any, base: Path | None = None) -> float:
+def end_time(spec: Wavelet, base: Path | None = None) -> float:
     """Return the time in s after which the wavelet is negligible."""
     shape = shape_of(spec, base)
     return _delay(spec, shape) + shape.end
 
 
-def dominant_frequency(spec: Any, base: Path | None = None) -> float:
+def dominant_frequency(spec: Wavelet, base: Path | None = None) -> float:
     """Return the dominant frequency in Hz, near the spectral peak."""
     return shape_of(spec, base).dominant
 
 
-def maximum_frequency(spec: Any, base: Path | None = None, rate: bool = False) -> float:
+def maximum_frequency(spec: Wavelet, base: Path | None = None, rate: bool = False) -> float:
     """Return the highest frequency in Hz with 1 % (-40 dB) of the spectral peak.
 
     Args:
@@ -82,7 +83,7 @@ def maximum_frequency(spec: Any, base: Path | None = None, rate: bool = False) -
 
 
 def energy_above(
-    spec: Any, frequency: float, derivatives: float, base: Path | None = None
+    spec: Wavelet, frequency: float, derivatives: float, base: Path | None = None
 ) -> float:
     """Return the share of the energy of a wavelet's derivative above a frequency in Hz."""
     shape = shape_of(spec, base)
@@ -91,7 +92,7 @@ def energy_above(
     return float(energy[frequencies > frequency].sum() / energy.sum())
 
 
-def shape_of(spec: Any, base: Path | None = None) -> WaveletShape:
+def shape_of(spec: Wavelet, base: Path | None = None) -> WaveletShape:
     """Build the shape that a specification describes.
 
     Raises:
@@ -102,7 +103,7 @@ def shape_of(spec: Any, base: Path | None = None) -> WaveletShape:
     return SHAPES[spec.type](spec)
 
 
-def _delay(spec: Any, shape: WaveletShape) -> float:
+def _delay(spec: Wavelet, shape: WaveletShape) -> float:
     return float(spec.delay) if spec.delay is not None else max(0.0, -shape.start)
 
 
@@ -119,7 +120,9 @@ def _from_samples(samples: WaveletSamples) -> WaveletShape:
     return replace(shape, dominant=max(peak, shape.dominant))
 
 
-def spectrum_of(function: Any, shape: WaveletShape) -> tuple[np.ndarray, np.ndarray]:
+def spectrum_of(
+    function: Callable[[np.ndarray], np.ndarray], shape: WaveletShape
+) -> tuple[np.ndarray, np.ndarray]:
     """Return finely spaced frequencies (Hz) and amplitudes of a shape's function."""
     length = shape.end - shape.start
     tau = shape.start + length * (np.arange(shape.points) + 0.5) / shape.points
@@ -128,6 +131,6 @@ def spectrum_of(function: Any, shape: WaveletShape) -> tuple[np.ndarray, np.ndar
     return np.fft.rfftfreq(size, length / shape.points), spectrum
 
 
-def _highest_frequency(function: Any, shape: WaveletShape) -> float:
+def _highest_frequency(function: Callable[[np.ndarray], np.ndarray], shape: WaveletShape) -> float:
     frequency, spectrum = spectrum_of(function, shape)
     return float(frequency[np.flatnonzero(spectrum >= FLOOR * spectrum.max())[-1]])

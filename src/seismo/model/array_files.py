@@ -19,6 +19,7 @@ import numpy as np
 
 from seismo.backends import machine
 from seismo.errors import InsufficientMemoryError, ModelError
+from seismo.scenario.model_files import GriddedFile
 from seismo.scenario.text_files import printable
 
 MOST_AXES = 3
@@ -33,7 +34,7 @@ _LISTED = 10  # names of a file that a message lists
 _SHOWN = 60  # characters of each
 
 
-def _read_npy(path: Path, spec: Any) -> np.ndarray:
+def _read_npy(path: Path, spec: GriddedFile) -> np.ndarray:
     """Read a .npy file, never a pickle; the header must agree with the size of the file."""
     with path.open("rb") as file:
         try:
@@ -63,13 +64,13 @@ def _read_npy(path: Path, spec: Any) -> np.ndarray:
     return np.load(path, allow_pickle=False)
 
 
-def _read_raw(path: Path, spec: Any) -> np.ndarray:
+def _read_raw(path: Path, spec: GriddedFile) -> np.ndarray:
     """Read bare numbers; their count must be that of the shape."""
     if spec.shape is None:
         raise ModelError(
             f"missing: the raw file {path} needs it, slowest axis first, like [101, 201]", "shape"
         )
-    dtype = np.dtype(spec.dtype).newbyteorder({"little": "<", "big": ">"}[spec.byte_order])
+    dtype = np.dtype(spec.dtype).newbyteorder(spec.byte_order)
     size = _size(tuple(spec.shape), dtype, path, "shape")
     available = path.stat().st_size
     if available != size:
@@ -83,7 +84,7 @@ def _read_raw(path: Path, spec: Any) -> np.ndarray:
     return array.reshape(spec.shape).astype(dtype.newbyteorder("="), copy=False)
 
 
-def _read_hdf5(path: Path, spec: Any) -> np.ndarray:
+def _read_hdf5(path: Path, spec: GriddedFile) -> np.ndarray:
     """Read one dataset of an HDF5 file, reached by hard links and stored in that file."""
     import h5py
 
@@ -203,7 +204,7 @@ def brief(what: object) -> str:
     return (text[:117] + "..." if len(text) > 120 else text) or type(what).__name__
 
 
-READERS: dict[str, Callable[[Path, Any], np.ndarray]] = {
+READERS: dict[str, Callable[[Path, GriddedFile], np.ndarray]] = {
     "npy": _read_npy,
     "hdf5": _read_hdf5,
     "raw": _read_raw,

@@ -12,13 +12,13 @@ from seismo.errors import ModelError
 from seismo.model.array_files import MALFORMED, READERS, brief, too_large
 from seismo.model.gridded import AXES, GridField
 from seismo.scenario.base import impossible
-from seismo.scenario.model_files import format_of
+from seismo.scenario.model_files import GriddedFile, format_of
 
 _FACTORS = {"m/s": 1.0, "km/s": 1e3, "kg/m3": 1.0, "g/cm3": 1e3}
 
 
 def read_grid(
-    spec: Any,
+    spec: GriddedFile,
     base: Path,
     key: tuple[str | int, ...],
     spacing: Mapping[str, float],
@@ -48,7 +48,7 @@ def read_grid(
 
 
 def _read(
-    spec: Any,
+    spec: GriddedFile,
     path: Path,
     key: tuple[str | int, ...],
     spacing: Mapping[str, float],
@@ -87,7 +87,7 @@ def _read(
     )
 
 
-def _axes(spec: Any, array: np.ndarray, path: Path) -> str:
+def _axes(spec: GriddedFile, array: np.ndarray, path: Path) -> str:
     axes = spec.axes or {1: "z", 2: "zx", 3: "zyx"}.get(array.ndim, "")
     if len(axes) != array.ndim or len(set(axes)) != len(axes) or set(axes) - set(AXES):
         raise ModelError(
@@ -108,7 +108,9 @@ def _along(section: Any, axis: str, default: Mapping[str, float], key: str, path
     return float(value)
 
 
-def _check_values(array: np.ndarray, factor: float, name: str, path: Path, spec: Any) -> None:
+def _check_values(
+    array: np.ndarray, factor: float, name: str, path: Path, spec: GriddedFile
+) -> None:
     low = float(array.min())
     high = float(array.max())
     if not np.isfinite([low, high]).all():
@@ -134,7 +136,7 @@ def _first(bad: np.ndarray) -> list[int]:
     return [int(k) for k in np.unravel_index(int(np.argmax(bad)), bad.shape)]
 
 
-def _swapped(array: np.ndarray, factor: float, name: str, spec: Any) -> str:
+def _swapped(array: np.ndarray, factor: float, name: str, spec: GriddedFile) -> str:
     """Return the hint to use the other byte order of a raw file, if that gives valid values."""
     if format_of(spec) != "raw":
         return ""
