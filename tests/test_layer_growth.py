@@ -15,6 +15,7 @@ from seismo.backends.reference import ReferenceBackend
 from seismo.grid.coefficients import centred, largest_second_symbol, staggered
 from seismo.grid.grid import Grid
 from seismo.model import guides
+from seismo.runs.assessment import remedy
 from seismo.runs.assessment.accuracy import layer_errors, sent_back
 from seismo.solver.cpml import PmlParameters, default_profile, least_shift, profile
 
@@ -357,3 +358,9 @@ def test_check_says_from_when_on_layers_are_damped() -> None:
     assert said == [(False, 1), (True, 2)]
     assert sent_back(plan.setup, 40) < sent_back(plan.setup)
     assert errors[1][1] > 2.0 * errors[0][1]
+    wanted = 0.4 * sent_back(plan.setup)
+    document["grid"] |= {"accuracy": wanted / 0.7}
+    plan = seismo.check(document | {"time": {"duration": 8.0}})
+    advice = remedy._thicker(plan.setup, 1.0)
+    points = int(advice.removeprefix("raise boundaries.layer.points to "))
+    assert sent_back(plan.setup, points) <= wanted < sent_back(plan.setup, points - 1)

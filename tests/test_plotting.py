@@ -774,11 +774,12 @@ def test_rounding_is_not_drawn_like_a_signal():
     ("kind", "name", "value", "words"),
     [
         ("gather", "clip", 200, "must be less than or equal to 100"),
-        ("gather", "clip", "abc", "must be a valid number"),
+        ("gather", "clip", "abc", "must be a number$"),
+        ("snapshot", "times", "abc", "must be a number; or a list of these$"),
         ("peaks", "quantities", [], "should have at least 1 item"),
         ("spectra", "most", 0, "must be greater than or equal to 1"),
         ("snapshot", "times", [], "should have at least 1 item"),
-        ("snapshot", "common_scale", "maybe", "must be a valid boolean"),
+        ("snapshot", "common_scale", "maybe", "must be true or false$"),
         ("movie", "frames_per_second", 0, "must be greater than 0"),
     ],
 )

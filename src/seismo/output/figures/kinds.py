@@ -72,7 +72,9 @@ class FigureKind:
             return kind.validate_python(value)
         except ValidationError as error:
             problems = "; or ".join(dict.fromkeys(problem["msg"] for problem in error.errors()))
-            words = problems.replace("Input should", "must").lower()
+            words = re.sub(r", unable to [^;]*", "", problems).replace("Input should", "must")
+            words = re.sub(r"'str' instances[^;]*", "a list of these", words.replace("valid ", ""))
+            words = words.replace("a boolean", "true or false").lower()
             raise ScenarioError(f"plot {self.name}: option {name}: {value!r}: {words}") from None
 
     def available(self, results: Results) -> bool:
