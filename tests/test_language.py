@@ -39,7 +39,7 @@ WORD = re.compile(r"[A-Z]?[a-z]+|[A-Z]+(?![a-z])|[0-9]+")
 TYPE_NAME = re.compile(r"_?[A-Z][a-z]\w*")
 TYPES_TWICE_YET = {"Key", "Lines", "Memory", "Plan", "Points", "Result", "Row", "Rows"}
 # Sections of the scenario are called as their YAML keys are; the other one is in NOT_YET.
-SCENARIO_TYPES = {"Origin", "Position", "Quantity", "Source"}
+SCENARIO_TYPES = {"Position", "Quantity", "Source"}
 
 TREES = {
     path: ast.parse(path.read_text(encoding="utf-8")) for path in sorted(PACKAGE.rglob("*.py"))

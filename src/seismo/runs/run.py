@@ -38,14 +38,14 @@ from seismo.runs.resources.memory import memory_of
 from seismo.runs.resources.placement import chosen, shared
 from seismo.runs.run_loop import Run
 from seismo.runs.signals import Signals
-from seismo.scenario import Origin, Scenario, load, parse
+from seismo.scenario import Scenario, ScenarioInput, load, parse
 from seismo.solver.discretization import Discretization
 
 _APART = "these GPUs do not all see one another's memory: halos go through the host's"
 
 
 def run(
-    scenario: Origin,
+    scenario: ScenarioInput,
     output: str | os.PathLike[str] | None = None,
     progress: Reporter | None = None,
     *,
@@ -104,7 +104,7 @@ def run(
     return results
 
 
-def run_on(ranks: SerialCommunicator, scenario: Origin, request: Request) -> Results | None:
+def run_on(ranks: SerialCommunicator, scenario: ScenarioInput, request: Request) -> Results | None:
     """Run a scenario on some ranks, all of which call this alike; give the results to the first.
 
     Args:

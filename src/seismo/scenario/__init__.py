@@ -16,12 +16,12 @@ from seismo.scenario.document import Scenario, check
 from seismo.scenario.reader import Document, read, read_file
 from seismo.scenario.template import template
 
-__all__ = ["Origin", "Scenario", "from_dict", "json_schema", "load", "parse", "template"]
+__all__ = ["Scenario", "ScenarioInput", "from_dict", "json_schema", "load", "parse", "template"]
 
-Origin = Scenario | Mapping[str, Any] | str | os.PathLike[str]
+ScenarioInput = Scenario | Mapping[str, Any] | str | os.PathLike[str]
 
 
-def load(scenario: Origin) -> Scenario:
+def load(scenario: ScenarioInput) -> Scenario:
     """Read and check a scenario.
 
     Args:

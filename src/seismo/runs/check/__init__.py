@@ -24,7 +24,7 @@ from seismo.runs.resources.demands import (
 )
 from seismo.runs.resources.memory import Memory, OutputSize, memory_of, output_of
 from seismo.runs.resources.placement import chosen, shared, step_seconds
-from seismo.scenario import Origin, Scenario, load
+from seismo.scenario import Scenario, ScenarioInput, load
 from seismo.solver.discretization import Discretization
 from seismo.solver.partition import Partition
 from seismo.solver.simulation import divide
@@ -144,7 +144,7 @@ class Plan:
 
 
 def check(
-    scenario: Origin,
+    scenario: ScenarioInput,
     *,
     backend: str = "auto",
     device: int | None = None,
