@@ -31,6 +31,7 @@ from seismo.backends.reference import ReferenceBackend
 from seismo.backends.select import BackendChoice
 from seismo.errors import StoppedError, UnstableError
 from seismo.grid.decomposition import LINE
+from seismo.model import guides
 from seismo.output import checkpoint
 from seismo.runs import run as runner
 from seismo.runs import run_loop
@@ -474,3 +475,23 @@ def test_an_unstable_run_is_told_one_look_later(tmp_path, monkeypatch, on_the_ca
     assert (caught.value.good, steps[-1]) == (10, 30)
     with seismo.open_results(tmp_path / "x.h5") as kept:
         assert kept.status == "unstable"
+
+
+def test_layers_of_a_run_are_damped_from_one_step_on(monkeypatch):
+    """Two programs, of other profiles and the same arrays; new shots begin with the first."""
+    monkeypatch.setattr(guides, "HARMLESS", 2)
+    layers = [{"top": 0.0, "vp": 600.0, "vs": 300.0, "rho": 2000.0},
+              {"top": 40.0, "vp": 3000.0, "vs": 1500.0, "rho": 2000.0}]  # fmt: skip
+    document = solver.plan(
+        "elastic", 2, cells=CELLS[2], model=[{"type": "layers", "layers": layers}], steps=STEPS,
+        boundaries=faces("free_surface", 2) | {"layer": {"points": 2}},
+    )  # fmt: skip
+    simulation = solver.build(document, backend=simulated)
+    assert [first for first, _ in simulation.setup.layer_phases] == [0, 2]
+    simulation.advance(STEPS)
+    first = solver.wavefield(simulation)
+    simulation.load(simulation.setup.shots)
+    simulation.advance(STEPS)
+    for name, values in solver.wavefield(simulation).items():
+        np.testing.assert_array_equal(values, first[name])
+    compare(document, ".")
