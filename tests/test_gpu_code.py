@@ -229,7 +229,7 @@ def test_kernels_are_compiled_elsewhere_and_kept(monkeypatch, tmp_path):
         texts = ptx_cache.keep(requests)
         assert texts == {request.name: ptx_cache._read(request.name) for request in requests}
         assert all(".visible .entry" in text for text in texts.values())
-        monkeypatch.setattr(ptx_cache, "compile_elsewhere", None)
+        monkeypatch.setattr(ptx_cache, "subprocess", None)
 
 
 @pytest.mark.parametrize(("cores", "program"), [(2, "/bin/false"), (1, "/nowhere")])

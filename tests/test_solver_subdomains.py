@@ -154,7 +154,9 @@ def test_other_shots_are_loaded_into_what_is_bound(parts, anew, tmp_path, monkey
         document["sources"] = [{**document["sources"][0], "position": spot}]
         wanted.append(solver.simulate(document, tmp_path, parts=parts))
     loaded = solver.build(document, tmp_path, parts=parts)
-    monkeypatch.setattr(Simulation, "_bind", lambda one, parity: bound.append(one) or bind(one, 0))
+    monkeypatch.setattr(
+        Simulation, "_bind", lambda one, *which: bound.append(one) or bind(one, *which)
+    )
     for one in [*wanted, *wanted]:
         loaded.load(one.setup.shots)
         loaded.advance(loaded.total_steps)

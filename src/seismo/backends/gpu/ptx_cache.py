@@ -5,8 +5,9 @@ what the kernel has built in, its argument types, the card's architecture and th
 scenario that ran before therefore starts without compiling, and a changed formula never meets old
 code.
 
-Numba compiles one kernel at a time, holding a lock. Several kernels are therefore handed to other
-Python processes, which set up nothing but what the kernels import (`python -m` this module).
+Numba compiles one kernel at a time, holding a lock. Several kernels that it has to type are handed
+to other Python processes, which set up nothing but what the kernels import (`python -m` this
+module). Meanwhile this one compiles those that are traced: it takes less than starting a process.
 """
 
 from __future__ import annotations
@@ -17,6 +18,7 @@ import pickle
 import subprocess
 import sys
 import threading
+from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import cache
 from importlib.metadata import version
@@ -27,11 +29,13 @@ from numba import cuda
 from numba.cuda import types
 
 from seismo.backends import machine
+from seismo.backends.gpu.kernels import SweepKernel
 from seismo.backends.kernel_cache import kept_code, kept_name
 from seismo.backends.source_hash import source_digest
 
 _ONE_BY_ONE = threading.Lock()  # cards of one process want the same kernels
-ALONE = 2  # kernels that this process compiles itself: another one takes as long to start
+ALONE = 2  # typed kernels that this process compiles itself: another one takes as long to start
+TRACED_HERE = 16  # and traced ones, of 0.1 s each
 
 
 class CompiledKernel(Protocol):
@@ -93,14 +97,25 @@ def keep(requests: list[CompileRequest]) -> dict[str, str]:
     with _ONE_BY_ONE:
         wanted = {request.name: request for request in requests}
         texts = {name: _read(name) for name in wanted}
-        missing = [name for name, text in texts.items() if not text]
-        if len(missing) > ALONE and machine.cores() > 1:
-            compile_elsewhere([wanted[name] for name in missing])
-        for name in missing:
-            texts[name] = _read(name) or _compile(wanted[name])
+        missing = {name: wanted[name] for name, text in texts.items() if not text}
+        spread = _elsewhere(missing) if machine.cores() > 1 else {}
+        with elsewhere(list(spread.values())):
+            for name, request in missing.items():
+                if name not in spread:
+                    texts[name] = _compile(request)
+        for name, request in spread.items():
+            texts[name] = _read(name) or _compile(request)
         if missing:
             kept_code().tidy()
         return texts
+
+
+def _elsewhere(missing: dict[str, CompileRequest]) -> dict[str, CompileRequest]:
+    """Return the kernels that other processes compile sooner: typed ones, and many of any kind."""
+    if len(missing) > TRACED_HERE + ALONE:
+        return missing
+    typed = {n: one for n, one in missing.items() if not isinstance(one.kernel, SweepKernel)}
+    return typed if len(typed) > ALONE else {}
 
 
 def _read(name: str) -> str:
@@ -108,8 +123,12 @@ def _read(name: str) -> str:
     return (kept_code().load(name) or b"").decode()
 
 
-def compile_elsewhere(requests: list[CompileRequest]) -> None:
-    """Share requests out between processes, which keep them; what fails is left undone."""
+@contextlib.contextmanager
+def elsewhere(requests: list[CompileRequest]) -> Iterator[None]:
+    """Share requests out between processes, which keep them, and wait for these at the end.
+
+    What fails is left undone.
+    """
     processes = min(len(requests), machine.cores())
     command = [sys.executable, "-m", __name__]
     environment = os.environ | {
@@ -117,21 +136,27 @@ def compile_elsewhere(requests: list[CompileRequest]) -> None:
         "SEISMO_CACHE_DIR": str(kept_code().folder),
     }
     started = []
-    for n in range(processes):
-        worker = subprocess.Popen(
-            command, stdin=subprocess.PIPE, stderr=subprocess.DEVNULL, env=environment
-        )
-        started.append((worker, pickle.dumps(requests[n::processes])))
     try:
-        for worker, text in started:
+        for n in range(processes):
+            worker = subprocess.Popen(
+                command, stdin=subprocess.PIPE, stderr=subprocess.DEVNULL, env=environment
+            )
+            started.append(worker)
             assert worker.stdin is not None
             with contextlib.suppress(BrokenPipeError), worker.stdin as given:  # it may have failed
-                given.write(text)
-        for worker, _ in started:
+                given.write(pickle.dumps(requests[n::processes]))
+        yield
+        for worker in started:
             worker.wait()
     finally:
-        for worker, _ in started:
+        for worker in started:
             worker.kill()  # after an interrupt nobody wants what they do
+
+
+def compile_elsewhere(requests: list[CompileRequest]) -> None:
+    """Share requests out between processes, which keep them; what fails is left undone."""
+    with elsewhere(requests):
+        pass
 
 
 def _work() -> None:
