@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import hashlib
+import os
 from functools import cache
 from pathlib import Path
 
@@ -11,9 +12,12 @@ import seismo.equations
 
 @cache
 def source_digest() -> str:
-    """Hash the text of every module that a compiled sweep or body can contain."""
-    folders = [str(Path(__file__).parent), *seismo.equations.__path__]
+    """Hash the name and text of every module that a compiled sweep or body can contain."""
     digest = hashlib.sha256()
-    for file in (file for folder in folders for file in sorted(Path(folder).glob("**/*.py"))):
-        digest.update(file.read_bytes())
+    for folder in (Path(__file__).parent, *map(Path, seismo.equations.__path__)):
+        walked = sorted(os.walk(folder, followlinks=True))  # as imports do
+        for file in (Path(at, name) for at, _, names in walked for name in sorted(names)):
+            if file.suffix == ".py":
+                text = file.read_bytes()
+                digest.update(f"{file.relative_to(folder)} {len(text)}\n".encode() + text)
     return digest.hexdigest()

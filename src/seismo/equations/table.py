@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 from collections import Counter
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field
@@ -57,6 +58,18 @@ class Formula:
     coefficients: tuple[str, ...]
     packed: tuple[str, ...]
 
+    def __post_init__(self) -> None:
+        """See that its name and its module's text tell all that it is: kernels are kept by these.
+
+        Raises:
+            TypeError: it is a closure, a lambda or the like.
+        """
+        name = getattr(self.update, "__qualname__", "")
+        if getattr(sys.modules[self.update.__module__], name, None) is not self.update:
+            raise TypeError(
+                f"{self.update}: a formula is a function of a module; options go into coefficients"
+            )
+
     def __str__(self) -> str:
         """Identify it among all formulas."""
         named = f"{self.update.__module__}.{self.update.__qualname__}"
@@ -80,12 +93,21 @@ class _DerivativeCounter:
 
     def __init__(self, axes: str) -> None:
         self.axes, self.memories = axes, Counter[str]()
+        self._kinds: dict[str, str] = {}
+
+    def _note(self, axis: str, kind: str) -> None:
+        if self._kinds.setdefault(axis, kind) != kind:
+            raise TypeError(
+                f"a formula takes first derivatives along {axis}, or second ones of one field"
+            )
 
     def d(self, axis: str, name: str) -> Nothing:
+        self._note(axis, "first")
         self.memories[axis] += 1
         return Nothing()
 
     def dd(self, axis: str, name: str) -> Nothing:
+        self._note(axis, f"second of {name}")
         self.memories[axis] = 2  # of the flux, and the outer derivative
         return Nothing()
 
@@ -291,6 +313,11 @@ class Physics:
             coefficients,
             tuple(name for name in coefficients if name in self.sparse),
         )
+
+    def slots(self, owner: str) -> int:
+        """Return the layer memory variables along one axis of a stage and those that share them."""
+        sharing = [stage for stage in self.stages if owner in (stage.name, stage.shares)]
+        return max(self.formula(s, even).slots for s in sharing for even in (False, True))
 
     def components(self, kind: str) -> tuple[str, ...]:
         """Return the components of a type of source that move anything."""

@@ -96,8 +96,9 @@ def _same_axis(one: Any, other: Any) -> bool:
     second = np.asarray(other)
     if not (first.dtype.kind in "fiu" and second.dtype.kind in "fiu") or not first.size:
         return np.array_equal(first, second)
+    largest = float(np.nanmax(np.abs(first), initial=0.0))
     steps = np.abs(np.diff(first.astype(float)))
-    step = min(steps[steps > 0.0], default=float(np.abs(first).max()))
+    step = min(steps[steps > _ROUNDING * largest], default=largest)
     return np.allclose(first, second, rtol=0.0, atol=_ROUNDING * step, equal_nan=True)
 
 

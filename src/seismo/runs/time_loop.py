@@ -133,7 +133,7 @@ class TimeLoop:
         points, last = simulation.setup.grid.size * shots, simulation.total_steps
         if not timer.started and stop > simulation.step:
             self._first_step()
-        is_settled = False
+        is_settled = simulation.step == last
         while simulation.step < stop:
             self._check()
             count = min(stop - simulation.step, timer.room if simulation.paced else stop)

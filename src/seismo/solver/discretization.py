@@ -88,7 +88,7 @@ class Discretization:
         facts: that have been derived of it, none of which depends on `batch` or `grids`.
         contacts: horizontal contacts of fluid and solid whose rows are corrected.
         interfaces: all of them.
-        even: by stage, of every plane z, whether its medium is even (`Even`) wherever one looks.
+        even: by stage, of every plane z, whether its medium is that of `IsotropicPlanes`.
     """
 
     scenario: Scenario

@@ -246,7 +246,7 @@ def bind_stages(
     for stage in stages:
         owner = stage.shares or stage.name
         if owner not in memories:
-            slots = common.fields.physics.formula(stage, True).slots
+            slots = common.fields.physics.slots(owner)
             memories[owner] = LayerMemory(
                 common.backend, stage, slots, common.subdomain, common.regions, pad
             )

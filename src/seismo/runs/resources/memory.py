@@ -182,8 +182,8 @@ def _layers(setup: Discretization, subdomain: Subdomain, backend: Backend | None
     owners: dict[str, Stage] = {}
     for stage in setup.physics.stages:
         owners.setdefault(stage.shares or stage.name, stage)
-    for stage in owners.values():
-        slots = setup.physics.formula(stage, True).slots
+    for owner, stage in owners.items():
+        slots = setup.physics.slots(owner)
         LayerMemory(counting, stage, slots, subdomain, regions, setup.pad)
     return counting.bytes
 
