@@ -4,10 +4,16 @@ from __future__ import annotations
 
 import hashlib
 import os
+from collections.abc import Callable
 from functools import cache
 from pathlib import Path
 
 import seismo.equations
+
+
+def function_name(function: Callable) -> str:
+    """Return the name of a function of a module, which with its text tells all that it is."""
+    return f"{function.__module__}.{function.__qualname__}"
 
 
 @cache

@@ -31,7 +31,7 @@ from seismo.backends.base import Variant
 from seismo.backends.cpu.tiles import TileCode
 from seismo.backends.cpu.vector_code import vector_lanes, written
 from seismo.backends.kernel_cache import kept_code, kept_name
-from seismo.backends.source_hash import source_digest
+from seismo.backends.source_hash import function_name, source_digest
 from seismo.equations.table import Formula
 
 OPTIONS: Any = {"fastmath": True, "error_model": "numpy", "nogil": True}
@@ -78,10 +78,6 @@ def _address_of(function: Callable, name: str) -> int:
     return compiled.address
 
 
-def _named(function: Callable) -> str:
-    return f"{function.__module__}.{function.__qualname__}"
-
-
 @lru_cache
 def sweep_function(
     formula: Formula, variant: Variant, precision: str, count: int, width: int
@@ -121,7 +117,7 @@ def _body_function(body: Callable, rows: bool, kinds: tuple, clocks: tuple[bool,
             for n in range(first, last):
                 item(n, *arguments)
 
-    return _address_of(loop, f"{_named(body)} {rows} {kinds} {clocks}")
+    return _address_of(loop, f"{function_name(body)} {rows} {kinds} {clocks}")
 
 
 def laid_out(arguments: tuple) -> np.ndarray:

@@ -33,6 +33,7 @@ from seismo.backends.gpu.layouts import LINE_LANES, BlockShape
 from seismo.backends.gpu.march import Constants, Spot, Sweep, marching
 from seismo.backends.gpu.march_x import across
 from seismo.backends.operators.derivatives import Operators
+from seismo.backends.source_hash import function_name
 from seismo.backends.traced import I32, IRValue, choose, smaller, when
 from seismo.equations.table import Formula
 
@@ -173,8 +174,8 @@ class SweepKernel:
         v, constants, shape = self.variant, self.constants, self.shape
         through = v.at_once and constants.stretched == "z" and shape.planes > 1
         bound = Operators(
-            lanes, v.order, v.axes, constants.stretched, v.slots, v.closed, v.at_once, through,
-            v.damped,
+            lanes, v.order, v.axes, constants.stretched, v.slots, v.closed, at_once=v.at_once,
+            across=through, damped=v.damped,
         )  # fmt: skip
         update = bound.bind(self.formula)
         if through:
@@ -189,10 +190,12 @@ class SweepKernel:
                 spot = replace(spot, x=self.turn.taken(spot.x, spot.y, lanes.width))
             march(Sweep(lanes, constants, addresses, arrays, spot), first, last)
 
-    def _own_planes(self) -> tuple[int, int]:
-        """Return how far apart the first planes of threads are, and how far a thread goes."""
-        planes = self.shape.planes
-        return (planes, planes) if planes > 1 else (1, self.shape.points(1)[2])
+    def _planes(self, thread: Any, start: IRValue, end: Any) -> tuple[IRValue, IRValue]:
+        """Return a thread's first plane z of a block's, and behind its last."""
+        per_block, own = self.shape.points(1)[2], self.shape.planes
+        apart, reach = (own, own) if own > 1 else (1, per_block)
+        first = start + thread.number("z") * apart
+        return first, smaller(smaller(start + per_block, end), first + reach)
 
     def _in_table(
         self, lanes: CudaLanes, thread: Any, addresses: Sequence[IRValue]
@@ -205,11 +208,9 @@ class SweepKernel:
         row = thread.block("x").wide() * BLOCK_COLUMNS
         columns = [lanes.integer(addresses[0], row + n) for n in range(BLOCK_COLUMNS)]
         x, y, start, x_end, y_end, z_end, *rest = columns
-        apart, reach = self._own_planes()
-        first = start + thread.number("z") * apart
-        last = smaller(smaller(z_end, start + self.shape.points(1)[2]), first + reach)
+        planes = self._planes(thread, start, z_end)
         x = x + thread.number("x") * lanes.width
-        return Spot(x, y + thread.number("y"), x_end, *rest), y_end, first, last
+        return Spot(x, y + thread.number("y"), x_end, *rest), y_end, *planes
 
     def _in_box(
         self, lanes: CudaLanes, thread: Any, addresses: Sequence[IRValue]
@@ -225,11 +226,8 @@ class SweepKernel:
         layer, shot = (block % layers).wide(), (block // layers).wide()
         if self.back:
             layer = layer * -1 + (layers - 1)
-        apart, reach = self._own_planes()
-        start = layer * per_block + z0
-        first = start + thread.number("z") * apart
-        last = smaller(smaller(start + per_block, z_end), first + reach)
-        return Spot(x, y, x_end, shot * self.volume, packed), y_end, first, last
+        planes = self._planes(thread, layer * per_block + z0, z_end)
+        return Spot(x, y, x_end, shot * self.volume, packed), y_end, *planes
 
 
 @dataclass(frozen=True)
@@ -241,16 +239,12 @@ class BodyKernel:
 
     def __str__(self) -> str:
         """Identify it among all kernels."""
-        return f"{_named(self.body)} {self.rows}"
+        return f"{function_name(self.body)} {self.rows}"
 
     def write(self, tools: Any) -> Callable:
         """Write the kernel."""
         body = tools.device_function(self.body)
         return row_kernel(body) if self.rows else body_kernel(body)
-
-
-def _named(function: Callable) -> str:
-    return f"{function.__module__}.{function.__qualname__}"
 
 
 def body_kernel(body: Callable) -> Callable:

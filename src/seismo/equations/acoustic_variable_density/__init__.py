@@ -23,21 +23,33 @@ from seismo.equations.parameters import RHO, VP
 from seismo.equations.table import Field, IsotropicPlanes, Physics, SourceTerm, Stage, Term
 
 
+def masses(cell):
+    """Yield each axis with twice the density / dt of the velocity along it, where it stands."""
+    for a in cell.axes:
+        yield a, 2.0 * cell[f"rho_{a}"]
+
+
+def mean_masses(cell):
+    """Yield the same from the two nodes beside a velocity (Moczo et al. 2002)."""
+    rho = cell["rho"]
+    for a in cell.axes:
+        yield a, rho + cell.next("rho", a)
+
+
 def velocity(cell):
     """v(n + 1/2) = v(n - 1/2) - dt / rho grad p, with a density for each component."""
-    for a in cell.axes:
-        _accelerate(cell, a, 2.0 * cell[f"rho_{a}"])
+    for a, mass in masses(cell):
+        _accelerate(cell, a, mass)
 
 
 def isotropic_velocity(cell):
     """The same with the mean density of two nodes."""
-    rho = cell["rho"]
-    for a in cell.axes:
-        _accelerate(cell, a, rho + cell.next("rho", a))
+    for a, mass in mean_masses(cell):
+        _accelerate(cell, a, mass)
 
 
 def _accelerate(cell, a: str, mass) -> None:
-    """v_a -= 2 / mass dp/da; `mass` is the sum of the densities of two nodes / dt."""
+    """v_a -= 2 / mass dp/da."""
     cell.put(f"v{a}", cell[f"v{a}"] - 2.0 / mass * cell.d(a, "p"))
 
 

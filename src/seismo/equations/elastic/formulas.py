@@ -8,22 +8,23 @@ from __future__ import annotations
 
 from itertools import combinations
 
+from seismo.equations.acoustic_variable_density import masses, mean_masses
+
 
 def velocity(cell):
     """rho_i dv_i/dt = d_j s_ij, with a density for each component, where it stands."""
-    for a in cell.axes:
-        _accelerate(cell, a, 2.0 * cell[f"rho_{a}"])
+    for a, mass in masses(cell):
+        _accelerate(cell, a, mass)
 
 
 def isotropic_velocity(cell):
     """The same with the mean density of the two nodes beside a velocity (Moczo et al. 2002)."""
-    rho = cell["rho"]
-    for a in cell.axes:
-        _accelerate(cell, a, rho + cell.next("rho", a))
+    for a, mass in mean_masses(cell):
+        _accelerate(cell, a, mass)
 
 
 def _accelerate(cell, a: str, mass) -> None:
-    """v_a += 2 / mass d_j s_aj; `mass` is the sum of the densities of two nodes / dt."""
+    """v_a += 2 / mass d_j s_aj."""
     force = cell.sum(cell.d(b, _stress(a, b)) for b in cell.axes)
     cell.put(f"v{a}", cell[f"v{a}"] + 2.0 / mass * force)
 
