@@ -46,3 +46,17 @@ class Parameter:
 VP = Parameter("vp", "P velocity", "m/s", (100.0, 20e3), always=True)
 VS = Parameter("vs", "S velocity", "m/s", (10.0, 20e3), zero="a fluid")
 RHO = Parameter("rho", "density", "kg/m3", (0.0, 30e3))
+
+# Thomsen (1986): `seismo.equations.elastic_constants` has the stiffness that they stand for.
+_THOMSEN = (-0.5, 2.0)
+EPSILON = Parameter("epsilon", "Thomsen's epsilon", "", _THOMSEN, default=0.0, mean="arithmetic")
+DELTA = Parameter("delta", "Thomsen's delta", "", _THOMSEN, default=0.0, mean="arithmetic")
+GAMMA = Parameter("gamma", "Thomsen's gamma", "", _THOMSEN, default=0.0, mean="arithmetic")
+THETA = Parameter(
+    "theta", "tilt of the symmetry axis from z", "deg", (-360.0, 360.0), default=0.0,
+    mean="arithmetic",
+)  # fmt: skip
+PHI = Parameter(
+    "phi", "azimuth to which the axis tilts, from x to y", "deg", (-360.0, 360.0), default=0.0,
+    mean="arithmetic",
+)  # fmt: skip

@@ -1,0 +1,242 @@
+"""Stiffness of anisotropic rock: its constants, rotation, wave speeds, and what no rock can be.
+
+A stiffness is a symmetric matrix (..., 6, 6) [Pa], or by name c11 ... c66, for the stresses and
+strains xx yy zz yz xz xy (Voigt), with z down; leading axes are those of many rocks. One that is
+transversely isotropic about z (VTI) has the five constants of Thomsen (1986, Geophysics 51, 1954),
+with vp, vs along the axis,
+
+    c33 = rho vp^2,  c44 = rho vs^2,  c11 = c33 (1 + 2 epsilon),  c66 = c44 (1 + 2 gamma),
+    c13 = sqrt(2 delta c33 (c33 - c44) + (c33 - c44)^2) - c44,    c12 = c11 - 2 c66
+
+and an orthorhombic one those of Tsvankin (1997, Geophysics 62, 1292), index 1 in the plane of y and
+z, 2 in that of x and z, 3 in that of x and y; vp and vs are along z, vs that of motion along x.
+
+A plane wave along the unit vector n has the speed c and the motion e of the Christoffel equation
+
+    c_ijkl n_j n_l e_k = rho c^2 e_i,    and the group velocity  V_j = c_ijkl e_i e_k n_l / (rho c)
+
+An absorbing layer along the axis a lets a wave grow where n_a V_a < 0 (Becache, Fauqueux & Joly
+2003, J. Comput. Phys. 188, 399): `growth` is the largest m of -n_a V_a / c, the rate of that in
+shares of the damping d. A layer that damps the other axes by a share p of d adds -p (1 + m) d at
+least, since n V = c, and ends it from p = m / (1 + m) on (Meza-Fajardo & Papageorgiou 2008, BSSA
+98, 1811).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+import numpy as np
+
+VTI = ("c11", "c13", "c33", "c44", "c66")
+VOIGT = np.array([[0, 5, 4], [5, 1, 3], [4, 3, 2]])  # of the components ij of a tensor
+_PAIRS = ((0, 0), (1, 1), (2, 2), (1, 2), (0, 2), (0, 1))
+_SPACE, _PLANE = 4000, 1440  # directions of half a sphere and of half a circle
+_TOGETHER = 64  # rocks
+
+Constants = dict[str, np.ndarray]
+
+
+def vti(
+    vp: np.ndarray, vs: np.ndarray, rho: np.ndarray, epsilon: np.ndarray | float = 0.0,
+    delta: np.ndarray | float = 0.0, gamma: np.ndarray | float = 0.0,
+) -> Constants:  # fmt: skip
+    """Return the five constants [Pa]; c13 is NaN where `delta` is too small for any.
+
+    Args:
+        vp: along the axis, as vs, m/s.
+        vs: m/s.
+        rho: kg/m3.
+        epsilon: Thomsen's parameters, as delta and gamma.
+        delta: see above.
+        gamma: see above.
+    """
+    c33, c44 = rho * vp**2, rho * vs**2
+    return {
+        "c11": c33 * (1.0 + 2.0 * epsilon),
+        "c13": _off_diagonal(c33, c44, delta),
+        "c33": c33,
+        "c44": c44,
+        "c66": c44 * (1.0 + 2.0 * gamma),
+    }
+
+
+def orthorhombic(
+    vp: float, vs: float, rho: float, epsilon: tuple[float, float],
+    delta: tuple[float, float, float], gamma: tuple[float, float],
+) -> np.ndarray:  # fmt: skip
+    """Return the stiffness (6, 6) [Pa] of Tsvankin's parameters, in the order of their indices."""
+    c33, c55 = rho * vp**2, rho * vs**2
+    c11, c22 = c33 * (1.0 + 2.0 * epsilon[1]), c33 * (1.0 + 2.0 * epsilon[0])
+    c66 = c55 * (1.0 + 2.0 * gamma[0])
+    c44 = c66 / (1.0 + 2.0 * gamma[1])
+    stiffness = np.diag([c11, c22, c33, c44, c55, c66])
+    pairs = {(1, 2): (c33, c44), (0, 2): (c33, c55), (0, 1): (c11, c66)}
+    for (place, moduli), thomsen in zip(pairs.items(), delta, strict=True):
+        stiffness[place] = stiffness[place[::-1]] = _off_diagonal(*moduli, thomsen)
+    return stiffness
+
+
+def _off_diagonal(normal: Any, shear: Any, delta: Any) -> Any:
+    """Return c13 of c33 and c44, or the like of another plane; NaN where there is none."""
+    with np.errstate(invalid="ignore"):
+        return np.sqrt(2.0 * delta * normal * (normal - shear) + (normal - shear) ** 2) - shear
+
+
+def matrix(constants: Mapping[str, np.ndarray | float]) -> np.ndarray:
+    """Return the stiffness (..., 6, 6) of named constants; of VTI rock five are enough.
+
+    Constants that are not named are 0, but for those that VTI rock has alike.
+    """
+    named = {name: np.asarray(value, float) for name, value in constants.items()}
+    if set(named) == set(VTI):
+        named |= {"c22": named["c11"], "c23": named["c13"], "c55": named["c44"]}
+        named["c12"] = named["c11"] - 2.0 * named["c66"]
+    shape = np.broadcast_shapes(*(value.shape for value in named.values()))
+    found = np.zeros((*shape, 6, 6))
+    for name, value in named.items():
+        i, j = sorted((int(name[1]) - 1, int(name[2]) - 1))
+        found[..., i, j] = found[..., j, i] = value
+    return found
+
+
+def rotation(theta: np.ndarray | float, phi: np.ndarray | float) -> np.ndarray:
+    """Return R (..., 3, 3) = R_z(phi) R_y(theta), which turns z to the axis of a rock.
+
+    Args:
+        theta: tilt of the axis from z, in degrees.
+        phi: azimuth towards which it tilts, from x to y, in degrees.
+
+    Returns:
+        R, with R z = (sin theta cos phi, sin theta sin phi, cos theta).
+    """
+    tilt, azimuth = np.broadcast_arrays(np.radians(theta), np.radians(phi))
+    ct, st, cp, sp = np.cos(tilt), np.sin(tilt), np.cos(azimuth), np.sin(azimuth)
+    rows = ((cp * ct, -sp, cp * st), (sp * ct, cp, sp * st), (-st, np.zeros_like(st), ct))
+    return np.stack([np.stack(row, -1) for row in rows], -2)
+
+
+def rotate(stiffness: np.ndarray, turn: np.ndarray) -> np.ndarray:
+    """Return the stiffness (..., 6, 6) of rock that is turned by R (..., 3, 3) (Bond's matrix)."""
+    bond = np.empty((*turn.shape[:-2], 6, 6))
+    for row, (i, j) in enumerate(_PAIRS):
+        for column, (k, m) in enumerate(_PAIRS):
+            both = turn[..., i, k] * turn[..., j, m] + turn[..., i, m] * turn[..., j, k]
+            bond[..., row, column] = both if k != m else 0.5 * both
+    return bond @ stiffness @ np.swapaxes(bond, -1, -2)
+
+
+def positive_definite(stiffness: np.ndarray) -> np.ndarray:
+    """Return which rocks (...) take energy for every strain, as all rocks do."""
+    known = np.isfinite(stiffness).all((-1, -2))
+    least = np.linalg.eigvalsh(np.where(known[..., None, None], stiffness, 0.0))[..., 0]
+    return known & (least > 0.0)
+
+
+def impossible(parameters: Mapping[str, np.ndarray]) -> tuple[np.ndarray, str]:
+    """Return which rocks (...) Thomsen's parameters make impossible, and why the first kind is so.
+
+    Args:
+        parameters: vp, vs (m/s), rho (kg/m3), epsilon, delta, gamma.
+
+    Returns:
+        A mask, all False where every rock is possible, and the reason that it stands for.
+    """
+    c = vti(*(parameters[k] for k in ("vp", "vs", "rho", "epsilon", "delta", "gamma")))
+    fluid = parameters["vs"] == 0.0
+    named = ((parameters[k] != 0.0) for k in ("epsilon", "delta", "gamma"))
+    excess = c["c33"] * (c["c11"] - c["c66"]) - c["c13"] ** 2
+    soft = (excess <= 0.0) | (c["c11"] <= c["c66"]) | (c["c66"] <= 0.0)
+    for mask, reason in (
+        (fluid & np.logical_or.reduce(tuple(named)),
+         "a fluid (vs is 0) has no epsilon, delta or gamma; set them to 0 where vs is 0"),
+        (np.isnan(c["c13"]), "delta is below -(1 - vs^2/vp^2) / 2, and c13 no real number; "
+         "raise delta"),
+        (~fluid & soft, "c33 (c11 - c66) is not above c13^2, and some strain would set energy "
+         "free; check epsilon, delta and gamma"),
+    ):  # fmt: skip
+        if mask.any():
+            return mask, reason
+    return np.zeros(np.shape(fluid), bool), ""
+
+
+def fastest(c: Constants, rho: np.ndarray) -> np.ndarray:
+    """Return the largest phase velocity (...) m/s of VTI rocks: the qP wave's, or the SH wave's.
+
+    With q = sin^2 of the angle from the axis, 2 rho c^2 = a + b q + sqrt(d q^2 + e q + f), whose
+    derivative vanishes where (b^2 - d)(4 d q^2 + 4 e q) + 4 f b^2 - e^2 = 0; at both ends of the
+    range, and where that falls inside, one of the values is the largest.
+    """
+    horizontal, vertical = c["c11"] - c["c44"], c["c33"] - c["c44"]
+    mixed = 4.0 * (c["c13"] + c["c44"]) ** 2
+    a, b = c["c33"] + c["c44"], c["c11"] - c["c33"]
+    d = (horizontal + vertical) ** 2 - mixed
+    e = mixed - 2.0 * vertical * (horizontal + vertical)
+    f = vertical**2
+    p, r = 4.0 * d * (b**2 - d), 4.0 * f * b**2 - e**2
+    with np.errstate(divide="ignore", invalid="ignore"):
+        half = -0.5 * e / d  # half the sum of both roots
+        root = np.sqrt(half**2 - r / p)
+        candidates = [half + root, half - root]
+    largest = np.maximum(c["c66"], np.maximum(c["c11"], c["c33"]))
+    for q in (np.clip(np.nan_to_num(found), 0.0, 1.0) for found in candidates):
+        speed = 0.5 * (a + b * q + np.sqrt(np.maximum(d * q**2 + e * q + f, 0.0)))
+        largest = np.maximum(largest, speed)
+    return np.sqrt(largest / rho)
+
+
+def directions(dimensions: int = 3) -> np.ndarray:
+    """Return unit vectors (n, 3) over half a sphere, or over half a circle of x and z."""
+    if dimensions == 2:
+        angle = np.pi * np.arange(_PLANE) / _PLANE
+        return np.stack([np.cos(angle), np.zeros(_PLANE), np.sin(angle)], 1)
+    number = np.arange(_SPACE) + 0.5
+    z, turn = number / _SPACE, np.pi * (1.0 + np.sqrt(5.0)) * number  # Fibonacci's lattice
+    radius = np.sqrt(1.0 - z**2)
+    return np.stack([radius * np.cos(turn), radius * np.sin(turn), z], 1)
+
+
+def waves(
+    stiffness: np.ndarray, rho: np.ndarray | float, n: np.ndarray
+) -> tuple[np.ndarray, np.ndarray]:
+    """Return phase speeds (..., direction, 3) m/s and group velocities (..., direction, 3, 3).
+
+    Args:
+        stiffness: (..., 6, 6) Pa, positive definite.
+        rho: (...) kg/m3.
+        n: (direction, 3) unit vectors.
+
+    Returns:
+        By wave, slowest first; the last axis of the group velocities is x, y, z.
+    """
+    tensor = stiffness[..., VOIGT[:, :, None, None], VOIGT[None, None]]
+    tensor = tensor / np.asarray(rho, float)[..., None, None, None, None]
+    half = np.einsum("...ijkl,al->...aijk", tensor, n)  # the part of n_l
+    squares, motion = np.linalg.eigh(np.einsum("...aijk,aj->...aik", half, n))
+    speed = np.sqrt(squares)
+    group = np.einsum("...aijk,...aim,...akm->...amj", half, motion, motion, optimize=True)
+    return speed, group / speed[..., None]
+
+
+def growth(stiffness: np.ndarray, rho: np.ndarray, dimensions: int = 3) -> np.ndarray:
+    """Return m (axis) of layers along x, y and z, the largest of some rocks; 0 where none grows.
+
+    Args:
+        stiffness: (rock, 6, 6) Pa.
+        rho: (rock) kg/m3.
+        dimensions: 2 for waves in the plane of x and z.
+    """
+    n = directions(dimensions)
+    largest = np.zeros(3)
+    for first in range(0, len(stiffness), _TOGETHER):
+        rocks = slice(first, first + _TOGETHER)
+        speed, group = waves(stiffness[rocks], rho[rocks], n)
+        against = -n[:, None, :] * group / speed[..., None]
+        largest = np.maximum(largest, against.reshape(-1, 3).max(0))
+    return np.where(largest > 1e-9, largest, 0.0)
+
+
+def layer_ratio(m: np.ndarray) -> np.ndarray:
+    """Return the least p (axis) of layers that end the growth m (axis)."""
+    return m / (1.0 + m)

@@ -1,0 +1,144 @@
+"""Constants, rotation and wave speeds of anisotropic rock, against literature and closed forms."""
+
+import numpy as np
+import pytest
+
+from seismo.equations import elastic_constants as constants
+
+# Crystals, and the models of Becache, Fauqueux & Joly (2003): c11, c33, c13, c44.
+PLANE = {
+    "I": (4.0, 20.0, 3.8, 2.0),
+    "II": (20.0, 20.0, 3.8, 2.0),
+    "III": (4.0, 20.0, 4.9, 2.0),
+    "IV": (4.0, 20.0, 7.5, 2.0),
+    "apatite": (16.7, 14.0, 6.6, 6.63),
+    "zinc": (16.5, 6.2, 5.0, 3.96),
+}
+GROWTH = {"I": 0.0, "II": 0.0, "III": 0.020, "IV": 0.342, "apatite": 0.033, "zinc": 0.091}
+SHALE = {"vp": 3000.0, "vs": 1500.0, "rho": 2300.0, "epsilon": 0.2, "delta": 0.1, "gamma": 0.1}
+
+
+def shale(**values) -> np.ndarray:
+    return constants.matrix(constants.vti(**{**SHALE, **values}))
+
+
+def random_rocks(count: int) -> dict[str, np.ndarray]:
+    generator = np.random.default_rng(3)
+    vp, rho = generator.uniform(2000.0, 6000.0, count), generator.uniform(1500.0, 3000.0, count)
+    rocks = {"vp": vp, "vs": vp * generator.uniform(0.2, 0.7, count), "rho": rho}
+    return rocks | {k: generator.uniform(-0.3, 0.6, count) for k in ("epsilon", "delta", "gamma")}
+
+
+@pytest.mark.parametrize("name", PLANE)
+def test_layers_let_grow_what_is_published(name):
+    """III and IV are unstable in perfectly matched layers, I and II are not (Becache et al.)."""
+    c11, c33, c13, c44 = PLANE[name]
+    rock = constants.matrix({"c11": c11, "c13": c13, "c33": c33, "c44": c44, "c66": 0.4 * c11})
+    m = constants.growth(rock[None], np.ones(1), 2)
+    assert m.max() == pytest.approx(GROWTH[name], abs=6e-4)
+    assert constants.layer_ratio(m).max() == pytest.approx(m.max() / (1.0 + m.max()))
+
+
+def test_nothing_grows_in_layers_beside_shale_with_an_upright_axis():
+    rocks = np.array([shale(), shale(epsilon=0.3, delta=-0.1, gamma=0.2)])
+    assert not constants.growth(rocks, np.full(2, 2300.0)).any()
+    leaning = constants.rotate(shale(), constants.rotation(45.0, 30.0))
+    assert 0.004 < constants.growth(leaning[None], np.full(1, 2300.0)).max() < 0.009
+
+
+def test_five_constants_are_those_of_thomsen():
+    """His definitions (1986, eqs. 8 and 17) give back the parameters."""
+    c = constants.vti(**SHALE)
+    assert (c["c11"] - c["c33"]) / (2 * c["c33"]) == pytest.approx(0.2)
+    assert (c["c66"] - c["c44"]) / (2 * c["c44"]) == pytest.approx(0.1)
+    square = (c["c13"] + c["c44"]) ** 2 - (c["c33"] - c["c44"]) ** 2
+    assert square / (2 * c["c33"] * (c["c33"] - c["c44"])) == pytest.approx(0.1)
+
+
+def test_orthorhombic_rock_of_equal_planes_is_transversely_isotropic():
+    c = constants.matrix(constants.vti(**SHALE))
+    in_plane = (c[0, 1] + c[5, 5]) ** 2 - (c[0, 0] - c[5, 5]) ** 2
+    third = in_plane / (2 * c[0, 0] * (c[0, 0] - c[5, 5]))
+    values = {key: SHALE[key] for key in ("vp", "vs", "rho")}
+    found = constants.orthorhombic(
+        **values, epsilon=(0.2, 0.2), delta=(0.1, 0.1, third), gamma=(0.1, 0.1)
+    )
+    assert found == pytest.approx(c, rel=1e-12)
+
+
+def test_isotropic_rock_has_its_two_speeds_whichever_way_it_is_turned():
+    rock = shale(epsilon=0.0, delta=0.0, gamma=0.0)
+    turned = constants.rotate(rock, constants.rotation(33.0, 70.0))
+    assert turned == pytest.approx(rock, abs=1e-6 * rock.max())
+    speed, group = constants.waves(rock, 2300.0, constants.directions())
+    assert speed == pytest.approx(np.tile([1500.0, 1500.0, 3000.0], (len(speed), 1)))
+    assert np.linalg.norm(group[:, 2], axis=1) == pytest.approx(speed[:, 2])
+
+
+def test_rotations_make_a_group_and_lead_the_axis_where_the_angles_say():
+    there = constants.rotation(np.array([20.0, 50.0]), np.array([30.0, -40.0]))
+    back = np.swapaxes(there, -1, -2)
+    assert there @ back == pytest.approx(np.tile(np.eye(3), (2, 1, 1)))
+    rock = np.stack([shale(), shale(delta=-0.1)])
+    assert constants.rotate(constants.rotate(rock, there), back) == pytest.approx(rock, abs=1e-2)
+    twice = constants.rotate(constants.rotate(rock, there[:1]), there[1:])
+    assert twice == pytest.approx(constants.rotate(rock, there[1:] @ there[:1]), abs=1e-2)
+    tilt, azimuth = np.radians(50.0), np.radians(-40.0)
+    axis = np.array([np.sin(tilt) * np.cos(azimuth), np.sin(tilt) * np.sin(azimuth), np.cos(tilt)])
+    assert there[1] @ [0.0, 0.0, 1.0] == pytest.approx(axis)
+    speed, _ = constants.waves(constants.rotate(rock[0], there[1]), 2300.0, axis[None])
+    assert speed[0] == pytest.approx([1500.0, 1500.0, 3000.0])
+
+
+def test_waves_travel_with_the_energy_velocity():
+    """Euler: n V = c. V is the gradient of c |k| as well: differences of it tell."""
+    rock, n = shale(epsilon=0.3), constants.directions()[::40]
+    speed, group = constants.waves(rock, 2300.0, n)
+    assert np.einsum("al,aml->am", n, group) == pytest.approx(speed)
+    step = 1e-4
+    for axis in range(3):
+        ends = []
+        for sign in (1, -1):
+            k = n + sign * step * np.eye(3)[axis]
+            length = np.linalg.norm(k, axis=1, keepdims=True)
+            ends.append(constants.waves(rock, 2300.0, k / length)[0] * length)
+        assert group[..., axis] == pytest.approx((ends[0] - ends[1]) / (2 * step), rel=1e-5, abs=1)
+
+
+def test_the_fastest_wave_is_that_of_many_directions():
+    rocks = random_rocks(2000)
+    bad, _ = constants.impossible(rocks)
+    c, rho = constants.vti(**rocks), rocks["rho"]
+    possible = constants.positive_definite(constants.matrix(c))
+    kept = {name: value[possible] for name, value in c.items()}
+    n = constants.directions(2)[::3]
+    speed, _ = constants.waves(constants.matrix(kept), rho[possible], n)
+    bound = constants.fastest(kept, rho[possible])
+    found = speed.max((1, 2)) / bound
+    assert found.max() <= 1.0 + 1e-12
+    assert found.min() > 1.0 - 1e-5
+    ends = np.sqrt(np.maximum(kept["c11"], kept["c33"]) / rho[possible])
+    assert (bound / ends).max() > 1.05  # some are fastest neither along the axis nor across it
+    assert bad.any()
+
+
+def test_what_no_rock_can_be_is_named():
+    """The first kind that is found stands for all; together they are what energy forbids."""
+    rocks = random_rocks(4000)
+    forbidden = ~constants.positive_definite(constants.matrix(constants.vti(**rocks)))
+    found = np.zeros(4000, bool)
+    reasons = []
+    while True:
+        mask, reason = constants.impossible(rocks)
+        if not reason:
+            break
+        reasons.append(reason[:5])
+        found |= mask
+        for key in ("epsilon", "delta", "gamma"):
+            rocks[key] = np.where(mask, 0.0, rocks[key])
+    assert np.array_equal(found, forbidden)
+    assert reasons == ["delta", "c33 ("]
+    wet = {key: np.array([value]) for key, value in {**SHALE, "vs": 0.0}.items()}
+    assert constants.impossible(wet)[1].startswith("a fluid")
+    plain = {**wet, **dict.fromkeys(("epsilon", "delta", "gamma"), np.zeros(1))}
+    assert constants.impossible(plain)[1] == ""
