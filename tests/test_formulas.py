@@ -7,8 +7,8 @@ import pytest
 
 import seismo.equations
 from seismo.backends import source_hash
+from seismo.equations.formula import Formula
 from seismo.equations.registry import VARIANTS, physics_for
-from seismo.equations.table import Formula
 
 
 def formula(update) -> Formula:

@@ -85,7 +85,7 @@ class Geometry:
     def __init__(self, scenario: Any, grid: Grid) -> None:
         self._scenario = scenario
         self._grid = grid
-        self._physics = physics_for(scenario.physics, grid.dimensions, scenario.options)
+        self._physics = physics_for(scenario.equation.name, grid.dimensions, scenario.options)
         geographic = scenario.geographic
         self._projection = Projection(geographic) if geographic is not None else None
 

@@ -17,7 +17,7 @@ from typing import Any, NamedTuple, Protocol
 import numpy as np
 
 from seismo.backends.operators.derivatives import Operators
-from seismo.equations.table import Formula
+from seismo.equations.formula import Formula
 
 BOX_COLUMNS = (
     "z0", "z1", "y0", "y1",  # the rows z0 <= z < z1, y0 <= y < y1
@@ -44,6 +44,7 @@ class SweepTables:
         strides: (2) distance of neighbours along y and z.
         first: (3, M) staggered coefficients / spacing along x, y, z.
         second: (3, M + 1) centred coefficients / spacing^2.
+        numbers: scalars of the run (`Physics.numbers`).
         profiles: layer profiles b, a, 1/kappa at nodes and at half points, and m, (7, length) each
             of x, y, z; the length is the padded array's, and along x two lines more. In place of m
             come the weights of second derivatives that are taken at once
@@ -56,6 +57,7 @@ class SweepTables:
     strides: np.ndarray
     first: np.ndarray
     second: np.ndarray
+    numbers: np.ndarray
     profiles: tuple[np.ndarray, np.ndarray, np.ndarray]
     inside: tuple[tuple[int, int], tuple[int, int], tuple[int, int]]
     up: np.ndarray

@@ -41,7 +41,7 @@ class Equation:
     """One wave equation; the `EQUATION` of its folder.
 
     Attributes:
-        name: value of `physics` in a scenario, and name of the folder.
+        name: of the folder; value of `physics` in a scenario, unless it extends another.
         parameters: that it takes of the earth model.
         tables: function(axes, options) -> its table along "xz" or "xyz".
         options: a frozen pydantic model in SI, all of whose keys have defaults: a section of the
@@ -53,6 +53,8 @@ class Equation:
         bandwidth_share: by backend and dimensions, the share of the bandwidth that it reaches.
         layered: its waves in horizontal layers as P-SV waves; without, `check` estimates what
             contacts err as where the earth varies sideways.
+        extends: name of the equation in whose place it is taken where the model gives parameters
+            that this one has besides (`seismo.equations.registry.equation_for`).
     """
 
     name: str
@@ -64,6 +66,7 @@ class Equation:
     nanoseconds: Mapping[str, Mapping[int, float]] = field(default_factory=dict)
     bandwidth_share: Mapping[str, Mapping[int, float]] = field(default_factory=dict)
     layered: LayeredWaves | None = None
+    extends: str = ""
 
     @property
     def needs(self) -> tuple[str, ...]:

@@ -58,13 +58,40 @@ def parameters_of(equations: Iterable[Equation]) -> dict[str, Parameter]:
 
 EQUATIONS = declared(seismo.equations.__path__)
 PARAMETERS = parameters_of(EQUATIONS.values())
-VARIANTS = tuple((e.name, n) for e in EQUATIONS.values() for n in e.dimensions)
+PHYSICS = tuple(e.name for e in EQUATIONS.values() if not e.extends)  # what a scenario names
+VARIANTS = tuple((name, n) for name in PHYSICS for n in EQUATIONS[name].dimensions)
+
+
+def equation_for(physics: str, dimensions: int | None, given: Iterable[str]) -> Equation:
+    """Return the equation of fewest parameters, of a physics, that takes what the model gives.
+
+    Parameters that none of the physics takes are ignored, as vs is in a fluid.
+
+    Args:
+        physics: one of `PHYSICS`.
+        dimensions: 2 or 3; any when None.
+        given: names of the parameters that the model gives other than their defaults.
+
+    Raises:
+        ScenarioError: no equation takes all of them.
+    """
+    of_physics = [e for e in EQUATIONS.values() if physics in (e.name, e.extends)]
+    taken = set(given) & {name for e in of_physics for name in e.needs}
+    able = [
+        e
+        for e in of_physics
+        if taken <= set(e.needs) and (dimensions is None or dimensions in e.dimensions)
+    ]
+    if not able:
+        further = ", ".join(sorted(taken - set(EQUATIONS[physics].needs)))
+        raise ScenarioError(f"no equation of {physics} takes {further} together; leave some out")
+    return min(able, key=lambda e: len(e.needs))
 
 
 @cache
 def physics_for(name: str, dimensions: int, options: Any = None) -> Physics:
     """Return the table of the wave equation of that name in 2 or 3 dimensions."""
-    if (name, dimensions) not in VARIANTS:
+    if name not in EQUATIONS or dimensions not in EQUATIONS[name].dimensions:
         known = ", ".join(f"{known} in {n}-D" for known, n in VARIANTS)
         raise ScenarioError(f"physics: {name} in {dimensions}-D does not exist; there are {known}")
     return EQUATIONS[name].physics(dimensions, options)

@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-import sys
-from collections import Counter
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
-from functools import cached_property
 from operator import attrgetter
-from typing import Any, Literal
+from typing import Literal
+
+from seismo.equations.formula import Formula
 
 Differences = Literal["first", "second"]
 
@@ -25,6 +24,7 @@ class Field:
             `Equation.physics`.
         previous_of: name of the field whose values one step before it holds, of an equation that is
             of second order in time: the two change places after every step.
+        remembers: whether it is a memory variable of the medium, which no output shows.
         vanishes: whether it stands half a cell below a free surface and vanishes on it, as shear
             stresses do: closed differences along z hold that (`seismo.grid.surface_closure`).
     """
@@ -35,110 +35,7 @@ class Field:
     late: bool = False
     previous_of: str = ""
     vanishes: bool = False
-
-
-@dataclass(frozen=True)
-class Formula:
-    """An update with the names of the arrays that it takes, as backends bind it.
-
-    Attributes:
-        update: function(cell), cell being what it sees of the points that it updates
-            (`seismo.backends.operators.derivatives.Cell`).
-        axes: "xz" or "xyz".
-        fields: those that it changes, then those that it differentiates.
-        half: of each of them, the axes along which it stands half a cell further.
-        coefficients: model arrays.
-        packed: those of the coefficients that are kept for some planes z only.
-    """
-
-    update: Callable
-    axes: str
-    fields: tuple[str, ...]
-    half: tuple[str, ...]
-    coefficients: tuple[str, ...]
-    packed: tuple[str, ...]
-
-    def __post_init__(self) -> None:
-        """See that its name and its module's text tell all that it is: kernels are kept by these.
-
-        Raises:
-            TypeError: it is a closure, a lambda or the like.
-        """
-        name = getattr(self.update, "__qualname__", "")
-        if getattr(sys.modules[self.update.__module__], name, None) is not self.update:
-            raise TypeError(
-                f"{self.update}: a formula is a function of a module; options go into coefficients"
-            )
-
-    def __str__(self) -> str:
-        """Identify it among all formulas."""
-        named = f"{self.update.__module__}.{self.update.__qualname__}"
-        return f"{named} {self.axes} {self.fields} {self.half} {self.coefficients} {self.packed}"
-
-    @cached_property
-    def staggered(self) -> dict[str, str]:
-        """Field -> the axes along which it stands half a cell further."""
-        return dict(zip(self.fields, self.half, strict=True))
-
-    @cached_property
-    def slots(self) -> int:
-        """Layer memory variables that its derivatives take along one axis."""
-        counted = _DerivativeCounter(self.axes)
-        self.update(counted)
-        return max(counted.memories.values(), default=0)
-
-
-class _DerivativeCounter:
-    """A cell that counts derivatives, of no numbers."""
-
-    def __init__(self, axes: str) -> None:
-        self.axes, self.memories = axes, Counter[str]()
-        self._kinds: dict[str, str] = {}
-
-    def _note(self, axis: str, kind: str) -> None:
-        if self._kinds.setdefault(axis, kind) != kind:
-            raise TypeError(
-                f"a formula takes first derivatives along {axis}, or second ones of one field"
-            )
-
-    def d(self, axis: str, name: str) -> Nothing:
-        self._note(axis, "first")
-        self.memories[axis] += 1
-        return Nothing()
-
-    def dd(self, axis: str, name: str) -> Nothing:
-        self._note(axis, f"second of {name}")
-        self.memories[axis] = 2  # of the flux, and the outer derivative
-        return Nothing()
-
-    flux = dd
-
-    def __getitem__(self, name: str) -> Nothing:
-        return Nothing()
-
-    def next(self, name: str, axes: str) -> Nothing:
-        return Nothing()
-
-    def put(self, name: str, value: Nothing) -> None:
-        """Write nothing."""
-
-    def sum(self, terms: Iterable[Nothing]) -> Nothing:
-        for _ in terms:
-            pass
-        return Nothing()
-
-    def rounded(self, value: Nothing) -> Nothing:
-        return value
-
-
-class Nothing:
-    """No number: what a formula makes of it is none, either."""
-
-    def __add__(self, other: Any) -> Nothing:
-        """Return no number."""
-        return self
-
-    __radd__ = __sub__ = __rsub__ = __mul__ = __rmul__ = __truediv__ = __rtruediv__ = __add__
+    remembers: bool = False
 
 
 @dataclass(frozen=True)
@@ -240,6 +137,7 @@ class Physics:
             (`seismo.equations.fluid_solid_contact`).
         fluid_force: axis -> what accelerates a fluid along it: factor * d field / d axis is
             rho dv/dt; where the inverse density is a tensor (`seismo.solver.slip_terms`).
+        numbers: scalars that formulas take, by name (`Cell.number`).
         needs: names of the parameters that the model gives; filled in by `Equation.physics`.
     """
 
@@ -254,6 +152,7 @@ class Physics:
     layer_shift: float = 1.0
     fluid_meets_solid: bool = False
     fluid_force: dict[str, Term] = field(default_factory=dict)
+    numbers: Mapping[str, float] = field(default_factory=dict)
     needs: tuple[str, ...] = ()
 
     @property
@@ -266,9 +165,10 @@ class Physics:
 
     @property
     def shown(self) -> tuple[str, ...]:
-        """What snapshots show: fields but for earlier time levels, and groups of them last."""
+        """What snapshots show: fields that are no memory, and groups of them last."""
         groups = (name for name in ("velocity", "pressure") if name in self.observables)
-        return (*(f.name for f in self.fields if not f.previous_of), *groups)
+        fields = (f.name for f in self.fields if not (f.previous_of or f.remembers))
+        return (*fields, *groups)
 
     @property
     def swap(self) -> tuple[str, str] | None:
@@ -312,6 +212,7 @@ class Physics:
             tuple(self.named(name).half for name in fields),
             coefficients,
             tuple(name for name in coefficients if name in self.sparse),
+            tuple(self.numbers),
         )
 
     def slots(self, owner: str) -> int:

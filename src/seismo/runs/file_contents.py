@@ -41,6 +41,7 @@ def attributes_of(setup: Discretization, assessment: Assessment) -> dict[str, An
     return {
         "title": scenario.title,
         "physics": scenario.physics,
+        "equation": scenario.equation.name,
         "dt": setup.clock.dt,
         "dt_limit": setup.clock.limit,
         "steps": setup.clock.steps,

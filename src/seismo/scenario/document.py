@@ -8,7 +8,6 @@ from typing import Annotated, Any, Literal
 
 from pydantic import (
     PrivateAttr,
-    TypeAdapter,
     ValidationError,
     ValidationInfo,
     field_validator,
@@ -17,13 +16,14 @@ from pydantic import (
 from pydantic_core import PydanticCustomError
 
 from seismo.equations.declaration import Equation
-from seismo.equations.registry import EQUATIONS
-from seismo.errors import KeyPath, ScenarioError
+from seismo.equations.registry import EQUATIONS, PHYSICS, equation_for
+from seismo.errors import ScenarioError
 from seismo.scenario import error_messages, physics_rules, rules
 from seismo.scenario.base import Field, Mistake, ScenarioSection, Text, with_keys
 from seismo.scenario.checkpoint import Checkpoint
+from seismo.scenario.draft import Draft, draft_of, draft_of_data
 from seismo.scenario.grid import Boundaries, Geographic, GridSpec, TimeSpec
-from seismo.scenario.model_parts import ModelPart
+from seismo.scenario.model_parts import ModelPart, given_parameters
 from seismo.scenario.output import Output
 from seismo.scenario.overrides import path_of, plain, put
 from seismo.scenario.reader import Document, tight
@@ -33,6 +33,7 @@ from seismo.scenario.yaml_text import to_text
 
 _RULES = (
     physics_rules.dimension,
+    physics_rules.combination,
     physics_rules.options,
     rules.geometry,
     rules.grid_receivers,
@@ -59,7 +60,7 @@ class Scenario(ScenarioSection):
     """Everything a run is: the earth, the waves, their sources and what is recorded; all in SI."""
 
     title: Text = Field("", description="a line for figures and results")
-    physics: Literal[tuple(EQUATIONS)] = Field(description="the wave equation")  # type: ignore[valid-type]
+    physics: Literal[PHYSICS] = Field(description="the wave equation")  # type: ignore[valid-type]
     precision: Literal["float32", "float64"] = Field(
         "float32", description="number type of the fields"
     )
@@ -100,7 +101,7 @@ class Scenario(ScenarioSection):
 
     @model_validator(mode="after")
     def _keep_rules(self) -> Scenario:
-        mistakes = _broken(_draft_of(self))
+        mistakes = _broken(draft_of(self))
         if mistakes:
             text = "; ".join(
                 f"{error_messages.key_path(item.path)}: {item.problem}" for item in mistakes
@@ -126,9 +127,14 @@ class Scenario(ScenarioSection):
         return 2 if self.grid.extent.y is None else 3
 
     @property
+    def equation(self) -> Equation:
+        """Return the wave equation: of the physics, the one that takes what the model gives."""
+        return equation_for(self.physics, self.dimensions, given_parameters(self.model))
+
+    @property
     def options(self) -> Any:
         """Return the options of the wave equation; None are its defaults, if it has any."""
-        return getattr(self, self.physics, None)
+        return getattr(self, self.equation.name, None)
 
     @property
     def base(self) -> pathlib.Path:
@@ -241,7 +247,7 @@ def check(document: Document, base: pathlib.Path) -> Scenario:
     except ValidationError as error:
         mistakes = error_messages.translate(error, Scenario, document)
         if all(item["type"] != error_messages.RULES for item in error.errors(include_url=False)):
-            draft = _draft_of_data(document.data, mistakes)
+            draft = draft_of_data(document.data, mistakes)
             misspelt_sections = {
                 m.path[:-1] for m in mistakes if m.problem.startswith(error_messages.UNKNOWN)
             }
@@ -270,85 +276,5 @@ def _misspelt(missing: Mistake, mistakes: list[Mistake]) -> bool:
     )
 
 
-def _broken(draft: rules.Draft) -> list[Mistake]:
+def _broken(draft: Draft) -> list[Mistake]:
     return [mistake for rule in _RULES for mistake in rule(draft)]
-
-
-def _draft_of(scenario: Scenario) -> rules.Draft:
-    return rules.Draft(
-        physics=scenario.physics,
-        grid=scenario.grid,
-        time=scenario.time,
-        boundaries=scenario.boundaries,
-        model=scenario.model,
-        sources=scenario.sources,
-        receivers=scenario.receivers,
-        survey=scenario.survey,
-        output=scenario.output,
-        has_geographic=scenario.geographic is not None,
-        options={
-            n: section for n in EQUATIONS if (section := getattr(scenario, n, None)) is not None
-        },
-    )
-
-
-def _draft_of_data(data: dict[str, Any], mistakes: list[Mistake]) -> rules.Draft:
-    """Return what can be read of a faulty scenario, leaving unknown keys out."""
-    unknown = {
-        mistake.path for mistake in mistakes if mistake.problem.startswith(error_messages.UNKNOWN)
-    }
-    above = {path[:depth] for path in unknown for depth in range(len(path))}
-    data = _without(data, unknown, above, ())
-    physics = data.get("physics")
-    return rules.Draft(
-        physics=physics if isinstance(physics, str) and physics in EQUATIONS else None,
-        grid=_try(GridSpec, data.get("grid")),
-        time=_try(TimeSpec, data.get("time")),
-        boundaries=_try(Boundaries, data.get("boundaries")),
-        model=_try_each(ModelPart, data.get("model")),
-        sources=_try_each(Source, data.get("sources")),
-        receivers=_try_each(ReceiverSet, data.get("receivers")),
-        survey=_try(Survey, data.get("survey")),
-        output=_try(Output, data.get("output")),
-        has_geographic="geographic" in data,
-        options={
-            name: _try(equation.options, data[name])
-            for name, equation in EQUATIONS.items()
-            if equation.options is not None and name in data
-        },
-    )
-
-
-def _without(data: Any, unknown: set[KeyPath], above: set[KeyPath], path: KeyPath) -> Any:
-    """Return a copy of `data` without the `unknown` keys, which are below those `above` them."""
-    if path not in above:
-        return data
-    if isinstance(data, dict):
-        return {
-            k: _without(v, unknown, above, (*path, k))
-            for k, v in data.items()
-            if (*path, k) not in unknown
-        }
-    if isinstance(data, list | tuple):
-        return [_without(item, unknown, above, (*path, i)) for i, item in enumerate(data)]
-    return data
-
-
-def _try(annotation: Any, data: Any) -> Any:
-    try:
-        return TypeAdapter(annotation).validate_python(data)
-    except ValidationError:
-        return None
-
-
-def _try_each(annotation: Any, data: Any) -> tuple[Any, ...] | None:
-    if not isinstance(data, list | tuple):
-        return None
-    adapter: TypeAdapter[Any] = TypeAdapter(annotation)
-    result: list[Any] = []
-    for item in data:
-        try:
-            result.append(adapter.validate_python(item))
-        except ValidationError:
-            result.append(None)
-    return tuple(result)

@@ -7,7 +7,7 @@ from typing import Annotated, Any, Literal
 
 from pydantic import ValidationInfo, ValidatorFunctionWrapHandler, field_validator
 
-from seismo.equations.registry import EQUATIONS
+from seismo.equations.registry import VARIANTS, physics_for
 from seismo.scenario import units
 from seismo.scenario.base import (
     Angle,
@@ -35,7 +35,7 @@ FaceKind = Literal["absorbing", "free_surface", "rigid", "periodic"]
 
 MOST_LAYER_POINTS = 500
 
-_SHIFTS = [(e.name, e.physics(e.dimensions[0]).layer_shift) for e in EQUATIONS.values()]
+_SHIFTS = [(name, physics_for(name, n).layer_shift) for name, n in VARIANTS]
 
 
 class Extent(ScenarioSection):

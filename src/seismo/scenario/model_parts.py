@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from functools import partial
 from itertools import pairwise
 from typing import Annotated, Any, Literal
@@ -222,6 +223,19 @@ class WaterPart(ScenarioSection):
     depth: Length = Field(description="z of the sea bed")
     vp: value_of(VP) = Field(1500.0, description="sound velocity")  # type: ignore[valid-type]
     rho: value_of(RHO) = Field(1000.0, description="density")  # type: ignore[valid-type]
+
+
+def given_parameters(model: Iterable[Any]) -> set[str]:
+    """Return the parameters that some part gives, other than the default of those that have one."""
+    own_names = set()
+    for model_part in model:
+        for section in getattr(model_part, "layers", (model_part,)):
+            for parameter in PARAMETERS.values():
+                value = getattr(section, parameter.name, None)
+                ends = (getattr(value, "top", value), getattr(value, "bottom", value))
+                if value is not None and any(end != parameter.default for end in ends):
+                    own_names.add(parameter.name)
+    return own_names
 
 
 def _enough(points: tuple[tuple[float, float], ...], least: int) -> None:

@@ -5,13 +5,14 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
-from seismo.equations.registry import EQUATIONS, VARIANTS, physics_for
+from seismo.equations.registry import EQUATIONS, VARIANTS, equation_for, physics_for
 from seismo.equations.table import Physics
-from seismo.errors import KeyPath
+from seismo.errors import KeyPath, ScenarioError
 from seismo.scenario import units
 from seismo.scenario.base import Mistake
-from seismo.scenario.model_parts import COLUMNS, LayersPart, TablePart
-from seismo.scenario.rules import Draft, Mistakes
+from seismo.scenario.draft import Draft
+from seismo.scenario.model_parts import COLUMNS, LayersPart, TablePart, given_parameters
+from seismo.scenario.rules import Mistakes
 from seismo.scenario.sources import FRAMES, ForceSource, MomentTensorSource
 from seismo.scenario.suggestions import closest_match
 
@@ -23,11 +24,12 @@ _WHOLE_GRID = ("uniform", "layers", "gradient", "table", "file")
 
 def table_of(draft: Draft) -> Physics | None:
     """Return the table of a scenario's wave equation, in a dimension that it exists in."""
-    if draft.physics is None:
+    equation = draft.equation
+    if equation is None:
         return None
-    known = EQUATIONS[draft.physics].dimensions
+    known = equation.dimensions
     dimensions = draft.dimensions if draft.dimensions in known else known[0]
-    return physics_for(draft.physics, dimensions, draft.options.get(draft.physics))
+    return physics_for(equation.name, dimensions, draft.options.get(equation.name))
 
 
 def _others(dimensions: int, suits: Callable[[Physics], bool]) -> str:
@@ -49,11 +51,24 @@ def dimension(draft: Draft) -> Mistakes:
         yield Mistake(("physics",), f"is {known.dimensions[0]}-D only: {remedy}")
 
 
+def combination(draft: Draft) -> Mistakes:
+    """Check that an equation takes all that the model gives."""
+    if draft.physics is None or not draft.model or None in draft.model:
+        return
+    try:
+        equation_for(draft.physics, None, given_parameters(draft.model))
+    except ScenarioError as error:
+        yield Mistake(("physics",), str(error))
+
+
 def options(draft: Draft) -> Mistakes:
     """Check that options are those of the wave equation."""
+    equation = draft.equation
+    if equation is None:
+        return
     for name in draft.options:
-        if draft.physics not in (name, None):
-            yield Mistake((name,), f"options of physics {name}, not {draft.physics}: leave it out")
+        if equation.name != name:
+            yield Mistake((name,), f"options of physics {name}, not {equation.name}: leave it out")
 
 
 def sources(draft: Draft) -> Mistakes:
@@ -219,12 +234,12 @@ def _inside(draft: Draft, path: KeyPath, axis: str, value: float | None) -> Mist
 def properties(draft: Draft) -> Mistakes:
     """Check that every property of the equation is given over the whole grid."""
     if (
-        draft.physics is None
+        draft.equation is None
         or not draft.model
         or any(model_part is None for model_part in draft.model)
     ):
         return
-    for key in (p.name for p in EQUATIONS[draft.physics].parameters if p.default is None):
+    for key in (p.name for p in draft.equation.parameters if p.default is None):
         gaps = [
             gap
             for index, model_part in enumerate(draft.model)

@@ -9,7 +9,7 @@ from typing import Annotated, Any, Literal
 
 from pydantic import BeforeValidator, Tag
 
-from seismo.equations.registry import EQUATIONS, VARIANTS, physics_for
+from seismo.equations.registry import EQUATIONS, PHYSICS, VARIANTS, physics_for
 from seismo.scenario.base import (
     Field,
     FilePath,
@@ -57,7 +57,7 @@ Ticks = Annotated[tuple[Length, Length, ReceiverCount], BeforeValidator(_one_val
 def _defaults() -> Iterator[str]:
     """Name what each equation records where the scenario does not say."""
     key = attrgetter("default_quantities")
-    for quantities, equations in groupby(sorted(EQUATIONS.values(), key=key), key):
+    for quantities, equations in groupby(sorted(map(EQUATIONS.__getitem__, PHYSICS), key=key), key):
         yield f"{', '.join(quantities)} ({', '.join(e.name for e in equations)})"
 
 

@@ -8,21 +8,26 @@ place does not hide a source outside the grid in another. What depends on the ph
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Iterator, Sequence
 from pathlib import PurePath
 from typing import Any
 
 from seismo.equations.registry import PARAMETERS
 from seismo.errors import KeyPath
 from seismo.scenario.base import Mistake
-from seismo.scenario.grid import Boundaries, GridSpec, TimeSpec
+from seismo.scenario.draft import Draft
+from seismo.scenario.grid import Boundaries, GridSpec
 from seismo.scenario.model_files import FORMATS, OTHERS, GriddedFile, format_of
-from seismo.scenario.model_parts import BlockPart, FilePart, GradientPart, LayersPart, SpherePart
-from seismo.scenario.output import Output
+from seismo.scenario.model_parts import (
+    BlockPart,
+    FilePart,
+    GradientPart,
+    LayersPart,
+    SpherePart,
+)
 from seismo.scenario.position import GeographicPosition, Position
 from seismo.scenario.receivers import CODE, GridReceivers, LineReceivers, PointReceivers
-from seismo.scenario.sources import SHOT_NAME, SOURCE_NAME, Survey
+from seismo.scenario.sources import SHOT_NAME, SOURCE_NAME
 
 Mistakes = Iterator[Mistake]
 AXES = ("x", "y", "z")
@@ -31,30 +36,6 @@ _MOST_ALONG = 1e7  # points of one axis, which are listed one by one
 _FARTHEST = 1e9  # spacings from zero to the origin: numbers of 16 digits keep 7 behind the point
 _MOST_RECEIVERS = 1_000_000
 _ROUNDING = 1e-9  # of the extent: a position typed in km may miss the face by its last bit
-
-
-@dataclass(frozen=True)
-class Draft:
-    """The parts of a scenario that could be read; None stands for one that could not."""
-
-    physics: str | None
-    grid: GridSpec | None
-    time: TimeSpec | None
-    boundaries: Boundaries | None
-    model: tuple[Any, ...] | None
-    sources: tuple[Any, ...] | None
-    receivers: tuple[Any, ...] | None
-    survey: Survey | None
-    output: Output | None
-    has_geographic: bool
-    options: Mapping[str, Any]  # sections of options, by their equations
-
-    @property
-    def dimensions(self) -> int | None:
-        """Return 2 or 3, or None where the grid could not be read."""
-        if self.grid is None:
-            return None
-        return 2 if self.grid.extent.y is None else 3
 
 
 def geometry(draft: Draft) -> Mistakes:

@@ -12,7 +12,7 @@ from typing import Any, get_args, get_origin
 
 from pydantic import BaseModel
 
-from seismo.equations.registry import EQUATIONS
+from seismo.equations.registry import EQUATIONS, PHYSICS
 from seismo.errors import KeyPath
 from seismo.scenario import schema_text
 
@@ -69,7 +69,7 @@ _VALUES = {  # what values are called elsewhere
         ("pml cpml", "absorbing"),
     )
     for name in names.split()
-} | {name: equation.name for equation in EQUATIONS.values() for name in equation.also_called}
+} | {name: physics for physics in PHYSICS for name in EQUATIONS[physics].also_called}
 _NOT_HERE = {  # what other programs have
     name: "there is no {} in seismo{}{}".format(*what.partition(": "))
     for names, what in (

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 
-from seismo.equations.registry import EQUATIONS
+from seismo.equations.registry import PHYSICS
 from seismo.errors import ScenarioError
 
 _NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,63}\Z")
@@ -74,4 +74,4 @@ def template(name: str) -> str:
             f"{name!r} is not a name for a scenario: use letters, digits, '.', '_' and '-', "
             "beginning with a letter or digit, at most 64 long"
         )
-    return _TEMPLATE.format(name=name, equations=" | ".join(EQUATIONS))
+    return _TEMPLATE.format(name=name, equations=" | ".join(PHYSICS))

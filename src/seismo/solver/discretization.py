@@ -289,7 +289,7 @@ def discretize(
         ScenarioError: a model file, position or time step will not do.
     """
     grid = make_grid(scenario)
-    physics = physics_for(scenario.physics, grid.dimensions, scenario.options)
+    physics = physics_for(scenario.equation.name, grid.dimensions, scenario.options)
     if physics.differences == "second" and scenario.boundaries.layer.kappa != 1:
         raise scenario.mistake(
             "boundaries", "layer", "kappa",

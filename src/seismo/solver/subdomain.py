@@ -56,6 +56,7 @@ def _tables(
         strides=np.array(subdomain.strides),
         first=first,
         second=second,
+        numbers=np.array(list(setup.physics.numbers.values()), float),
         profiles=(profiles[0], profiles[1], profiles[2]),
         inside=(x, y, z),
         up=up / grid.spacing[2],

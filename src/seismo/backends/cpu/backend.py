@@ -124,7 +124,9 @@ class CpuBackend(HostBackend):
         lengths = [profile.shape[1] for profile in tables.profiles]
         leads = self._leads(operands, variant, tables.strides)
         integers = [*tables.strides, tables.surface, rows, *lengths, *leads]
-        floats = (tables.first, tables.second, *tables.profiles, tables.up, tables.down)
+        floats = (
+            tables.first, tables.second, tables.numbers, *tables.profiles, tables.up, tables.down
+        )  # fmt: skip
         held = (
             tiles,
             np.array(integers, np.int64),

@@ -32,7 +32,7 @@ from seismo.backends.cpu.tiles import TileCode
 from seismo.backends.cpu.vector_code import vector_lanes, written
 from seismo.backends.kernel_cache import kept_code, kept_name
 from seismo.backends.source_hash import function_name, source_digest
-from seismo.equations.table import Formula
+from seismo.equations.formula import Formula
 
 OPTIONS: Any = {"fastmath": True, "error_model": "numpy", "nogil": True}
 _SIGNATURE = ((types.int64, types.int64, types.uint64, types.int64), types.void)
@@ -87,7 +87,8 @@ def sweep_function(
     `count` arrays take part; `width` is that of the surface weights.
     """
     lanes, v = vector_lanes(precision), variant
-    code = TileCode(lanes, *v.bind(formula, lanes), v.axes, v.order // 2, width, count)
+    both, numbers = v.bind(formula, lanes), len(formula.numbers)
+    code = TileCode(lanes, *both, v.axes, v.order // 2, width, count, numbers)
     return _address_of(written(code), f"{formula} {v} {precision} {count} {width}")
 
 

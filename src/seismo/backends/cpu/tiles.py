@@ -17,7 +17,8 @@ from seismo.backends.operators.stencils import Place
 from seismo.backends.traced import IRArray, IRValue, either, loop
 
 TABLES = (
-    "tiles", "integers", "first", "second", "x_table", "y_table", "z_table", "up", "down", "memory",
+    "tiles", "integers", "first", "second", "numbers", "x_table", "y_table", "z_table", "up",
+    "down", "memory",
 )  # fmt: skip
 INTEGERS = ("y_stride", "z_stride", "surface", "rows", "x_length", "y_length", "z_length")
 PROFILES = 7  # numbers of a layer profile: b, a, 1/kappa at nodes and at half points, m at nodes
@@ -34,16 +35,18 @@ class TileCode:
         terms: staggered coefficients along an axis.
         width: surface weights of a row.
         count: arrays that take part.
+        numbers: scalars of the run.
     """
 
     def __init__(
         self, lanes: VectorLanes, ends: Callable, middle: Callable, axes: str, terms: int,
-        width: int, count: int,
+        width: int, count: int, numbers: int,
     ) -> None:  # fmt: skip
         self._lanes, self._ends, self._middle = lanes, ends, middle
         # Memory is touched again in the next row: along y, or along z where there is no y.
         self._next_row = "memory_y" if "y" in axes else "memory_z"
         self._terms, self._width, self._count = terms, width, count
+        self._scalars = numbers
 
     def __call__(self, first: IRValue, last: IRValue, parameters: IRValue, step: IRValue) -> None:
         """Write all of it at the end of a builder: tiles first <= n < last, in any step."""
@@ -57,6 +60,7 @@ class TileCode:
         for name, terms in (("first", self._terms), ("second", self._terms + 1)):
             rows = [self._numbers(named[name], axis * terms, terms) for axis in range(3)]
             place[name] = tuple(rows)
+        place["numbers"] = self._numbers(named["numbers"], 0, self._scalars)
         pairs = list(zip(arrays, leads, strict=True))
         with loop(first, last) as n:
             tile = tiles.offset_by(n * len(BOX_COLUMNS))

@@ -35,7 +35,7 @@ from seismo.backends.gpu.march_x import across
 from seismo.backends.operators.derivatives import Operators
 from seismo.backends.source_hash import function_name
 from seismo.backends.traced import I32, IRValue, choose, smaller, when
-from seismo.equations.table import Formula
+from seismo.equations.formula import Formula
 
 BLOCK_COLUMNS = 12
 

@@ -47,7 +47,7 @@ class Constants:
     def __str__(self) -> str:
         """Name all that a kernel has built in; the profiles come as arguments."""
         t, digest = self.tables, hashlib.sha256()
-        for a in (t.strides, t.first, t.second):
+        for a in (t.strides, t.first, t.second, t.numbers):
             digest.update(np.ascontiguousarray(a).tobytes())
         shapes = [a.shape for a in (*t.profiles, t.up)]
         rest = (self.stretched, self.closed, self.masked, self.half, self.writes, self.reads)
@@ -134,6 +134,7 @@ class Sweep:
             z_stride=z_stride,
             first=[[float(c) for c in row] for row in t.first],
             second=[[float(c) for c in row] for row in t.second],
+            numbers=[float(c) for c in t.numbers],
             mask=spot.x_end - spot.x if self.constants.masked else None,
             medium=self._medium(z),
             packed=spot.packed,

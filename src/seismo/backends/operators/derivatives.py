@@ -9,6 +9,7 @@ A formula of an equation is a function of a `Cell`, what it sees of the lane tha
     cell.dd("x", "p")      second derivative on the spot
     cell.flux("x", "p")    update of the layer memory that second derivatives need first
     cell.next("rho", "x")  coefficient one node further along an axis, or along several ("xz")
+    cell.number("name")    scalar of the run (`Physics.numbers`)
 
 In a layer, d/dx becomes (1/kappa) d/dx + psi with the memory variable psi <- b psi + a d/dx
 (convolutional perfectly matched layer; Roden & Gedney 2000; Komatitsch & Martin 2007). A second
@@ -35,7 +36,7 @@ from seismo.backends.operators.stencils import (
     staggered_sum,
     stride_of,
 )
-from seismo.equations.table import Formula
+from seismo.equations.formula import Formula
 
 
 @dataclass(frozen=True)
@@ -144,12 +145,13 @@ class Cell:
 
     Attributes:
         axes: "xz" or "xyz".
+        numbers: names of the scalars of the run.
     """
 
     def __init__(
         self, operators: Operators, formula: Formula, i: Any, s: Place, arrays: Sequence
     ) -> None:  # fmt: skip
-        self.axes = operators.axes
+        self.axes, self.numbers = operators.axes, formula.numbers
         self._operators, self._lanes, self._formula = operators, operators.lanes, formula
         self._i, self._s = i, s
         names = (*formula.fields, *formula.coefficients)
@@ -173,6 +175,10 @@ class Cell:
         for axis in axes.replace("x", ""):
             i = i + stride_of(self._s, axis)
         return self._lanes.beside(array, i, 1) if "x" in axes else self._lanes.read(array, i)
+
+    def number(self, name: str) -> Any:
+        """Return a scalar of the run."""
+        return self._s.numbers[self.numbers.index(name)]
 
     def put(self, name: str, value: Any) -> None:
         """Write a field."""

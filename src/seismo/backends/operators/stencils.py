@@ -19,6 +19,7 @@ Place = namedtuple(
         "z_stride",
         "first",  # staggered coefficients / spacing, one tuple for each of x, y, z
         "second",  # centred coefficients / spacing^2, likewise
+        "numbers",  # scalars of the run
         "mask",  # which numbers of the lane lie inside the box
         "medium",  # from a point's coefficients to its fields: the model has no shots, and goes on
         # outwards in layers as it is at their inner edge

@@ -20,7 +20,6 @@ from typing import Any
 
 import numpy as np
 
-from seismo.equations.registry import EQUATIONS
 from seismo.equations.table import Field
 from seismo.grid.grid import AXES
 from seismo.grid.interpolation import axis_weights
@@ -93,7 +92,7 @@ def percent(error: float) -> str:
 def expected_error(setup: Discretization) -> Expected:
     """Predict the error of the traces of a run."""
     causes = [*_dispersion(setup), (PLACING, placing_error(setup))]
-    if setup.earth.layered and EQUATIONS[setup.scenario.physics].layered:
+    if setup.earth.layered and setup.scenario.equation.layered:
         contacts = layered_error(setup)
     else:
         contacts = Contacts(sideways_error(setup), False)

@@ -15,7 +15,6 @@ import numpy as np
 from seismo.equations.declaration import LayeredWaves
 from seismo.equations.fluid_solid_contact import Contact, Rock
 from seismo.equations.fluid_solid_operators import contact_operators
-from seismo.equations.registry import EQUATIONS
 from seismo.grid.grid import AXES
 from seismo.model.averaging import cell_average
 from seismo.model.earth import Earth
@@ -31,7 +30,7 @@ def stacks(setup: Discretization) -> list[tuple[float, ContactStack]]:
 
     None are where the equation does not declare its waves in layers.
     """
-    if EQUATIONS[setup.scenario.physics].layered is None:
+    if setup.scenario.equation.layered is None:
         return []
     depths, spacing = setup.contact_depths, setup.grid.spacing[2]
     reach = 2 * len(setup.stencil.first) * spacing
@@ -66,7 +65,7 @@ def _stack(setup: Discretization, depths: list[float], top: float | None) -> Con
 
 def layered_waves(setup: Discretization) -> LayeredWaves:
     """Return the P-SV waves that those of an equation are, where it has `stacks`."""
-    found = EQUATIONS[setup.scenario.physics].layered
+    found = setup.scenario.equation.layered
     assert found is not None  # else there are no stacks
     return found
 

@@ -99,6 +99,7 @@ class Plan:
         return {
             "title": setup.scenario.title,
             "physics": setup.scenario.physics,
+            "equation": setup.scenario.equation.name,
             "dimensions": grid.dimensions,
             "points": {a: points[a] for a in grid.axes},
             "grid_points": grid.size,

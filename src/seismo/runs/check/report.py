@@ -46,7 +46,7 @@ def _facts(plan: Plan) -> Iterator[tuple[str, str]]:
         yield "title", scenario.title
     yield (
         "physics",
-        f"{setup.scenario.physics}, {grid.dimensions}-D, order {setup.stencil.order} "
+        f"{setup.scenario.equation.name}, {grid.dimensions}-D, order {setup.stencil.order} "
         f"({_coefficients(plan)}), {scenario.precision}",
     )
     size = " x ".join(str(grid.points[AXES.index(a)]) for a in grid.axes)

@@ -37,7 +37,7 @@ class FeasibleRanks:
             ScenarioError: a position in it will not do.
         """
         self._scenario, grid = scenario, make_grid(scenario)
-        physics = physics_for(scenario.physics, grid.dimensions, scenario.options)
+        physics = physics_for(scenario.equation.name, grid.dimensions, scenario.options)
         faces = image_faces(scenario, grid, physics)
         whole = {face.axis for face in faces if face.kind == "periodic"}
         z, y = (1 if axis in whole else _most(grid, axis, _widest_halo(scenario)) for axis in "zy")

@@ -71,7 +71,7 @@ class Ideal:
 def points_per_second(setup: Discretization, backend: Machine) -> float:
     """Estimate the point updates a second on a backend (measures its bandwidth, 0.2 s)."""
     item = np.dtype(setup.scenario.precision).itemsize
-    declared = EQUATIONS[setup.scenario.physics].bandwidth_share.get(backend.name, {})
+    declared = setup.scenario.equation.bandwidth_share.get(backend.name, {})
     share = declared.get(setup.grid.dimensions, 1.0)
     moving = setup.physics.numbers_per_point * item / (share * backend.bandwidth())
     moving *= layer_factor(setup, backend)
@@ -92,7 +92,7 @@ def nanoseconds(setup: Discretization, backend: Machine) -> float:
     }
     dearest = max((each for _, each in known.values()), default=0.0)
     unknown = dearest * setup.physics.numbers_per_point, dearest
-    own, _ = known.get((setup.scenario.physics, setup.grid.dimensions), unknown)
+    own, _ = known.get((setup.scenario.equation.name, setup.grid.dimensions), unknown)
     relative = layer_factor(setup, backend) * (0.48 + 0.065 * setup.stencil.order)
     return own * relative / int(backend.describe().get("threads", 1))
 

@@ -1,0 +1,121 @@
+"""An update formula with the names of what it takes, and what can be told of it by calling it."""
+
+from __future__ import annotations
+
+import sys
+from collections import Counter
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any
+
+
+@dataclass(frozen=True)
+class Formula:
+    """An update with the names of the arrays that it takes, as backends bind it.
+
+    Attributes:
+        update: function(cell), cell being what it sees of the points that it updates
+            (`seismo.backends.operators.derivatives.Cell`).
+        axes: "xz" or "xyz".
+        fields: those that it changes, then those that it differentiates.
+        half: of each of them, the axes along which it stands half a cell further.
+        coefficients: model arrays.
+        packed: those of the coefficients that are kept for some planes z only.
+        numbers: scalars of the run.
+    """
+
+    update: Callable
+    axes: str
+    fields: tuple[str, ...]
+    half: tuple[str, ...]
+    coefficients: tuple[str, ...]
+    packed: tuple[str, ...]
+    numbers: tuple[str, ...] = ()
+
+    def __post_init__(self) -> None:
+        """See that its name and its module's text tell all that it is: kernels are kept by these.
+
+        Raises:
+            TypeError: it is a closure, a lambda or the like.
+        """
+        name = getattr(self.update, "__qualname__", "")
+        if getattr(sys.modules[self.update.__module__], name, None) is not self.update:
+            raise TypeError(
+                f"{self.update}: a formula is a function of a module; options go into coefficients"
+            )
+
+    def __str__(self) -> str:
+        """Identify it among all formulas."""
+        named = f"{self.update.__module__}.{self.update.__qualname__}"
+        arrays = f"{self.fields} {self.half} {self.coefficients} {self.packed}"
+        return f"{named} {self.axes} {arrays} {self.numbers}"
+
+    @cached_property
+    def staggered(self) -> dict[str, str]:
+        """Field -> the axes along which it stands half a cell further."""
+        return dict(zip(self.fields, self.half, strict=True))
+
+    @cached_property
+    def slots(self) -> int:
+        """Layer memory variables that its derivatives take along one axis."""
+        counted = _DerivativeCounter(self.axes, self.numbers)
+        self.update(counted)
+        return max(counted.memories.values(), default=0)
+
+
+class _DerivativeCounter:
+    """A cell that counts derivatives, of no numbers."""
+
+    def __init__(self, axes: str, numbers: tuple[str, ...]) -> None:
+        self.axes, self.numbers = axes, numbers
+        self.memories = Counter[str]()
+        self._kinds: dict[str, str] = {}
+
+    def _note(self, axis: str, kind: str) -> None:
+        if self._kinds.setdefault(axis, kind) != kind:
+            raise TypeError(
+                f"a formula takes first derivatives along {axis}, or second ones of one field"
+            )
+
+    def d(self, axis: str, name: str) -> Nothing:
+        self._note(axis, "first")
+        self.memories[axis] += 1
+        return Nothing()
+
+    def dd(self, axis: str, name: str) -> Nothing:
+        self._note(axis, f"second of {name}")
+        self.memories[axis] = 2  # of the flux, and the outer derivative
+        return Nothing()
+
+    flux = dd
+
+    def __getitem__(self, name: str) -> Nothing:
+        return Nothing()
+
+    def next(self, name: str, axes: str) -> Nothing:
+        return Nothing()
+
+    def number(self, name: str) -> Nothing:
+        return Nothing()
+
+    def put(self, name: str, value: Nothing) -> None:
+        """Write nothing."""
+
+    def sum(self, terms: Iterable[Nothing]) -> Nothing:
+        for _ in terms:
+            pass
+        return Nothing()
+
+    def rounded(self, value: Nothing) -> Nothing:
+        return value
+
+
+class Nothing:
+    """No number: what a formula makes of it is none, either."""
+
+    def __add__(self, other: Any) -> Nothing:
+        """Return no number."""
+        return self
+
+    __radd__ = __sub__ = __rsub__ = __mul__ = __rmul__ = __truediv__ = __rtruediv__ = __add__

@@ -1,0 +1,139 @@
+"""A scenario as far as it could be read, for rules between its keys."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from pydantic import TypeAdapter, ValidationError
+
+from seismo.equations.declaration import Equation
+from seismo.equations.registry import EQUATIONS, PHYSICS, equation_for
+from seismo.errors import KeyPath, ScenarioError
+from seismo.scenario import error_messages
+from seismo.scenario.base import Mistake
+from seismo.scenario.grid import Boundaries, GridSpec, TimeSpec
+from seismo.scenario.model_parts import ModelPart, given_parameters
+from seismo.scenario.output import Output
+from seismo.scenario.receivers import ReceiverSet
+from seismo.scenario.sources import Source, Survey
+
+
+@dataclass(frozen=True)
+class Draft:
+    """The parts of a scenario that could be read; None stands for one that could not."""
+
+    physics: str | None
+    grid: GridSpec | None
+    time: TimeSpec | None
+    boundaries: Boundaries | None
+    model: tuple[Any, ...] | None
+    sources: tuple[Any, ...] | None
+    receivers: tuple[Any, ...] | None
+    survey: Survey | None
+    output: Output | None
+    has_geographic: bool
+    options: Mapping[str, Any]  # sections of options, by their equations
+
+    @property
+    def equation(self) -> Equation | None:
+        """Return the wave equation; that of the physics alone where none takes all of the model.
+
+        None where the physics could not be read.
+        """
+        if self.physics is None:
+            return None
+        readable = [model_part for model_part in self.model or () if model_part is not None]
+        try:
+            return equation_for(self.physics, self.dimensions, given_parameters(readable))
+        except ScenarioError:
+            return EQUATIONS[self.physics]
+
+    @property
+    def dimensions(self) -> int | None:
+        """Return 2 or 3, or None where the grid could not be read."""
+        if self.grid is None:
+            return None
+        return 2 if self.grid.extent.y is None else 3
+
+
+def draft_of(scenario: Any) -> Draft:
+    """Return the parts of a sound scenario (`seismo.scenario.document.Scenario`)."""
+    return Draft(
+        physics=scenario.physics,
+        grid=scenario.grid,
+        time=scenario.time,
+        boundaries=scenario.boundaries,
+        model=scenario.model,
+        sources=scenario.sources,
+        receivers=scenario.receivers,
+        survey=scenario.survey,
+        output=scenario.output,
+        has_geographic=scenario.geographic is not None,
+        options={
+            n: section for n in EQUATIONS if (section := getattr(scenario, n, None)) is not None
+        },
+    )
+
+
+def draft_of_data(data: dict[str, Any], mistakes: list[Mistake]) -> Draft:
+    """Return what can be read of a faulty scenario, leaving unknown keys out."""
+    unknown = {
+        mistake.path for mistake in mistakes if mistake.problem.startswith(error_messages.UNKNOWN)
+    }
+    above = {path[:depth] for path in unknown for depth in range(len(path))}
+    data = _without(data, unknown, above, ())
+    physics = data.get("physics")
+    return Draft(
+        physics=physics if isinstance(physics, str) and physics in PHYSICS else None,
+        grid=_try(GridSpec, data.get("grid")),
+        time=_try(TimeSpec, data.get("time")),
+        boundaries=_try(Boundaries, data.get("boundaries")),
+        model=_try_each(ModelPart, data.get("model")),
+        sources=_try_each(Source, data.get("sources")),
+        receivers=_try_each(ReceiverSet, data.get("receivers")),
+        survey=_try(Survey, data.get("survey")),
+        output=_try(Output, data.get("output")),
+        has_geographic="geographic" in data,
+        options={
+            name: _try(equation.options, data[name])
+            for name, equation in EQUATIONS.items()
+            if equation.options is not None and name in data
+        },
+    )
+
+
+def _without(data: Any, unknown: set[KeyPath], above: set[KeyPath], path: KeyPath) -> Any:
+    """Return a copy of `data` without the `unknown` keys, which are below those `above` them."""
+    if path not in above:
+        return data
+    if isinstance(data, dict):
+        return {
+            k: _without(v, unknown, above, (*path, k))
+            for k, v in data.items()
+            if (*path, k) not in unknown
+        }
+    if isinstance(data, list | tuple):
+        return [_without(item, unknown, above, (*path, i)) for i, item in enumerate(data)]
+    return data
+
+
+def _try(annotation: Any, data: Any) -> Any:
+    try:
+        return TypeAdapter(annotation).validate_python(data)
+    except ValidationError:
+        return None
+
+
+def _try_each(annotation: Any, data: Any) -> tuple[Any, ...] | None:
+    if not isinstance(data, list | tuple):
+        return None
+    adapter: TypeAdapter[Any] = TypeAdapter(annotation)
+    result: list[Any] = []
+    for item in data:
+        try:
+            result.append(adapter.validate_python(item))
+        except ValidationError:
+            result.append(None)
+    return tuple(result)
