@@ -33,7 +33,8 @@ class ThreadBackend(CpuBackend):
     def sweep(self, formula, variant, tables, boxes, memory, operands, back=False):
         launches = super().sweep(formula, variant, tables, boxes, memory, operands, back)
         changed, read = _numbers((memory, operands.writes)), (operands.reads, operands.coefficients)
-        beyond = memory if operands.kind == "second" else ()  # the flux is differentiated
+        second = operands.writes and formula.kind == "second"
+        beyond = memory if second else ()  # the flux is differentiated
         return [Work(one, _numbers((read, beyond)), changed, self) for one in launches]
 
     def _work(self, launch, arguments, writes):

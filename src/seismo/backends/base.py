@@ -124,18 +124,6 @@ class Operands:
     coefficients: tuple
 
     @property
-    def kind(self) -> str:
-        """Return what kind of formula takes them.
-
-        "second" differences; or first differences, a "divergence" of more fields than it changes, a
-        "gradient" of fewer.
-        """
-        writes, reads = len(self.writes), len(self.reads)
-        if writes == reads == 1:
-            return "second"
-        return "divergence" if writes < reads else "gradient"
-
-    @property
     def all(self) -> tuple:
         """All of them."""
         return self.writes + self.reads + self.coefficients

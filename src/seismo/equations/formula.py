@@ -7,7 +7,10 @@ from collections import Counter
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Any
+from typing import Any, Literal
+
+# Second differences; or first ones: a divergence of more fields than change, a gradient of fewer.
+Kind = Literal["second", "divergence", "gradient"]
 
 
 @dataclass(frozen=True)
@@ -57,11 +60,28 @@ class Formula:
         return dict(zip(self.fields, self.half, strict=True))
 
     @cached_property
-    def slots(self) -> int:
-        """Layer memory variables that its derivatives take along one axis."""
+    def _counted(self) -> _DerivativeCounter:
         counted = _DerivativeCounter(self.axes, self.numbers)
         self.update(counted)
-        return max(counted.memories.values(), default=0)
+        return counted
+
+    @property
+    def slots(self) -> int:
+        """Layer memory variables that its derivatives take along one axis."""
+        return max(self._counted.memories.values(), default=0)
+
+    def along(self, axis: str) -> tuple[int, ...]:
+        """Return the numbers of the fields that it differentiates along an axis."""
+        names = self._counted.along[axis]
+        return tuple(n for n, name in enumerate(self.fields) if name in names)
+
+    @property
+    def kind(self) -> Kind:
+        """What kind of formula it is, of which backends lay out threads alike."""
+        if self._counted.second:
+            return "second"
+        writes = len(self._counted.written)
+        return "divergence" if writes < len(self.fields) - writes else "gradient"
 
 
 class _DerivativeCounter:
@@ -70,7 +90,14 @@ class _DerivativeCounter:
     def __init__(self, axes: str, numbers: tuple[str, ...]) -> None:
         self.axes, self.numbers = axes, numbers
         self.memories = Counter[str]()
+        self.along: dict[str, set[str]] = {axis: set() for axis in axes}
+        self.written: set[str] = set()
         self._kinds: dict[str, str] = {}
+
+    @property
+    def second(self) -> bool:
+        """Whether any of them is a second one."""
+        return any(kind != "first" for kind in self._kinds.values())
 
     def _note(self, axis: str, kind: str) -> None:
         if self._kinds.setdefault(axis, kind) != kind:
@@ -80,11 +107,13 @@ class _DerivativeCounter:
 
     def d(self, axis: str, name: str) -> Nothing:
         self._note(axis, "first")
+        self.along[axis].add(name)
         self.memories[axis] += 1
         return Nothing()
 
     def dd(self, axis: str, name: str) -> Nothing:
         self._note(axis, f"second of {name}")
+        self.along[axis].add(name)
         self.memories[axis] = 2  # of the flux, and the outer derivative
         return Nothing()
 
@@ -101,6 +130,7 @@ class _DerivativeCounter:
 
     def put(self, name: str, value: Nothing) -> None:
         """Write nothing."""
+        self.written.add(name)
 
     def sum(self, terms: Iterable[Nothing]) -> Nothing:
         for _ in terms:

@@ -171,10 +171,9 @@ class Physics:
         return (*fields, *groups)
 
     @property
-    def swap(self) -> tuple[str, str] | None:
-        """The pair of fields that change places after every step, if any."""
-        pairs = ((f.previous_of, f.name) for f in self.fields if f.previous_of)
-        return next(pairs, None)
+    def previous(self) -> dict[str, str]:
+        """Field -> the one that holds its values of a step before; they change places after it."""
+        return {f.previous_of: f.name for f in self.fields if f.previous_of}
 
     @property
     def late(self) -> frozenset[str]:
@@ -189,7 +188,7 @@ class Physics:
     @property
     def differences(self) -> Differences:
         """Which differences drive the waves: second ones of one field, or staggered first ones."""
-        return "second" if self.swap else "first"
+        return "second" if self.previous else "first"
 
     @property
     def closes_surface(self) -> bool:
@@ -241,13 +240,12 @@ class Physics:
     @property
     def parities(self) -> tuple[int, ...]:
         """The kinds of steps there are: 0, and 1 where the names of arrays alternate."""
-        return (0, 1) if self.swap else (0,)
+        return (0, 1) if self.previous else (0,)
 
     def stage_writing(self, name: str) -> str:
         """Return the first stage after which field `name` is new."""
-        if self.swap and name == self.swap[0]:
-            name = self.swap[1]
-        return next(s.name for s in self.stages if name in s.writes)
+        written = self.previous.get(name, name)
+        return next(s.name for s in self.stages if written in s.writes)
 
     def named(self, name: str) -> Field:
         """Return the field of that name."""

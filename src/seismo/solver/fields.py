@@ -124,16 +124,13 @@ class Fields:
     def arrays(self, parity: int) -> dict[str, np.ndarray]:
         """Name the arrays as a step of that parity sees them."""
         named = {**self.wavefield, **self._coefficients}
-        if self.physics.swap and parity:
-            a, b = self.physics.swap
-            named[a], named[b] = named[b], named[a]
+        for now, before in self.physics.previous.items() if parity else ():
+            named[now], named[before] = named[before], named[now]
         return named
 
     def written(self, name: str, parity: int) -> np.ndarray:
         """Return the array that holds field `name` once a step of that parity has updated it."""
-        if self.physics.swap and name == self.physics.swap[0]:
-            name = self.physics.swap[1]
-        return self.arrays(parity)[name]
+        return self.arrays(parity)[self.physics.previous.get(name, name)]
 
     @property
     def bytes(self) -> int:

@@ -190,7 +190,7 @@ class SubdomainSolver:
         self.fields.set_coefficients(
             physics.coefficients(medium, setup.clock.dt), lambda array: self._fill(faces, array)
         )
-        at_once = backend.at_once and physics.swap is not None
+        at_once = backend.at_once and physics.differences == "second"
         tables = [_tables(setup, subdomain, at_once, some) for some in setup.pml_profiles]
         first = Binding(
             backend, subdomain, self.fields, tables[0], setup.stencil.order,

@@ -163,7 +163,8 @@ class GpuBackend:
                 continue
             if variant.at_once and stretched.endswith("y"):
                 across = stretched.replace("y", "z")
-                launches.append(bind(tables.turned()).launch(across, filled[:, TURNED]))
+                sweep = bind(tables.turned(), turned=True)
+                launches.append(sweep.launch(across, filled[:, TURNED]))
             else:
                 launches.append(bind(tables).launch(stretched, filled))
         return launches
@@ -230,10 +231,10 @@ class _Sweep:
 
     def __init__(
         self, backend: GpuBackend, formula, variant: Variant, tables: SweepTables, memory,
-        operands: Operands, back: bool,
+        operands: Operands, back: bool, turned: bool = False,
     ) -> None:  # fmt: skip
         self._backend, self._formula, self._variant = backend, formula, variant
-        self._back = back
+        self._back, self._turned = back, turned
         self._tables, self._operands = tables, operands
         x, y, z = tables.profiles
         rows = (_whole_lanes(a, backend.lane_width) for a in (y.T, z.T, tables.up, tables.down))
@@ -247,7 +248,7 @@ class _Sweep:
         masked = bool((boxes[:, FIRST_SPAN + 1] % lanes.width).any())
         widest = int((boxes[:, FIRST_SPAN + 1] - boxes[:, FIRST_SPAN]).max())
         operands = self._operands
-        key = (variant.axes, operands.kind, box_of(stretched), variant.order)
+        key = (variant.axes, self._formula.kind, box_of(stretched), variant.order)
         shape = shape_for(backend.shapes, key).fitted(-(-widest // lanes.width))
         # Closed rows count planes from the surface; a march goes across layers taken at once.
         along = variant.at_once and stretched not in ("", "z")
@@ -255,7 +256,8 @@ class _Sweep:
             shape = replace(shape, planes=1)
         constants = Constants(
             self._tables, stretched, bool(variant.closed), masked, variant.order // 2,
-            len(operands.writes), len(operands.reads), len(operands.all),
+            len(operands.writes), len(operands.reads),
+            self._formula.along("y" if self._turned else "z"), len(operands.all),
             0 if variant.at_once else len(stretched) * variant.slots,
         )  # fmt: skip
         alone = not stretched and len(np.unique(np.delete(boxes, 4, axis=1), axis=0)) == 1
@@ -267,7 +269,7 @@ class _Sweep:
         turn = None if at_ends else turn_of(self._tables.strides, lanes.width, limits)
         kernel = SweepKernel(
             self._formula, variant, backend.precision, constants, shape, box, volume, self._back,
-            turn,
+            self._turned, turn,
         )  # fmt: skip
         memory = self._memory if stretched else self._addresses[:1] * 3
         kept = (memory[0], memory[2]) if stretched else ()

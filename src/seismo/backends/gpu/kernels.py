@@ -120,6 +120,7 @@ class SweepKernel:
         box: (x, x_end, y, y_end, z, z_end, packed), or None for a table.
         volume: from one shot's box to the next one's.
         back: whether the blocks go from the box's last planes to its first.
+        turned: whether the arrays are taken with y and z swapped.
         turn: of odd rows.
     """
 
@@ -131,12 +132,13 @@ class SweepKernel:
     box: tuple[int, ...] | None
     volume: int
     back: bool
+    turned: bool = False
     turn: Turn | None = None
 
     def __str__(self) -> str:
         """Identify it among all kernels."""
         built_in = (self.variant, self.precision, self.shape, self.box, self.volume, self.back)
-        return f"{self.formula} {built_in} {self.turn} {self.constants}"
+        return f"{self.formula} {built_in} {self.turn} {self.turned} {self.constants}"
 
     def write(self, tools: Any) -> Callable:
         """Write the kernel."""
@@ -175,7 +177,7 @@ class SweepKernel:
         through = v.at_once and constants.stretched == "z" and shape.planes > 1
         bound = Operators(
             lanes, v.order, v.axes, constants.stretched, v.slots, v.closed, at_once=v.at_once,
-            across=through, damped=v.damped,
+            across=through, damped=v.damped, turned=self.turned,
         )  # fmt: skip
         update = bound.bind(self.formula)
         if through:

@@ -30,6 +30,7 @@ class Constants:
         half: half the order of the differences.
         writes: arrays that the formula changes; they come first.
         reads: arrays that it differentiates; they follow.
+        columns: numbers of those that it differentiates along z.
         arrays: all arrays.
         memories: memory variables of a point, where derivatives pass through one after the other.
     """
@@ -41,6 +42,7 @@ class Constants:
     half: int
     writes: int
     reads: int
+    columns: tuple[int, ...]
     arrays: int
     memories: int
 
@@ -51,7 +53,7 @@ class Constants:
             digest.update(np.ascontiguousarray(a).tobytes())
         shapes = [a.shape for a in (*t.profiles, t.up)]
         rest = (self.stretched, self.closed, self.masked, self.half, self.writes, self.reads)
-        counts = self.arrays, self.memories
+        counts = self.arrays, self.memories, self.columns
         return f"{digest.hexdigest()} {t.surface} {shapes} {rest} {counts} {t.inside}"
 
 
@@ -107,10 +109,9 @@ class Sweep:
         return int(self.constants.tables.strides[1])
 
     @property
-    def read_fields(self) -> Sequence[IRValue]:
-        """The fields that the formula differentiates."""
-        first = self.constants.writes
-        return self.arrays[first : first + self.constants.reads]
+    def upright(self) -> list[IRValue]:
+        """The fields that the formula differentiates along z."""
+        return [self.arrays[n] for n in self.constants.columns]
 
     def index(self, z: IRValue) -> IRValue:
         """Return the index of the thread's lane in plane z of a field."""
@@ -195,23 +196,19 @@ class Sweep:
         """Read the lanes of each field from so many planes behind to so many ahead."""
         planes = range(-behind, ahead + 1)
         return [
-            [self.lanes.level(field, i, n, self.plane) for n in planes]
-            for field in self.read_fields
+            [self.lanes.level(field, i, n, self.plane) for n in planes] for field in self.upright
         ]
 
     def next_lanes(self, i: IRValue, ahead: int) -> list[IRValue]:
         """Read the lanes that so many planes further on bring."""
-        return [self.lanes.level(field, i, ahead, self.plane) for field in self.read_fields]
+        return [self.lanes.level(field, i, ahead, self.plane) for field in self.upright]
 
     def operands(self, columns: Sequence[Sequence[IRValue]]) -> list:
-        """Return what the formula takes: arrays, those that it differentiates with a column."""
-        first = self.constants.writes
-        pairs = zip(self.read_fields, columns, strict=True)
-        return [
-            *self.arrays[:first],
-            *(Column(field, lanes) for field, lanes in pairs),
-            *self.arrays[first + self.constants.reads :],
-        ]
+        """Return what the formula takes: arrays, those differentiated along z with a column."""
+        found: list[IRValue | Column] = list(self.arrays)
+        for n, lanes in zip(self.constants.columns, columns, strict=True):
+            found[n] = Column(self.arrays[n], lanes)
+        return found
 
     def ask_changed(self, i: IRValue, place: Place) -> None:
         """Ask the cache for what a layer's update changes.
@@ -234,10 +231,10 @@ class Sweep:
         """
         constants, later = self.constants, i + ahead * self.plane
         for n, array in enumerate(self.arrays):
-            if n < constants.writes:
-                self.lanes.ask(array, later)
-            elif n < constants.writes + constants.reads:
+            if n in constants.columns:
                 self.lanes.ask(array, later + constants.half * self.plane)
+            elif n < constants.writes + constants.reads:
+                self.lanes.ask(array, later)
             else:
                 self.lanes.ask(array, later - self.spot.shot)
 
@@ -256,7 +253,7 @@ def marching(update: Callable, shape: BlockShape) -> March:
     def march(sweep: Sweep, first: IRValue, last: IRValue) -> None:
         half, start = sweep.constants.half, sweep.index(first)
         queues = sweep.window(start, half, half - 1)
-        count = len(queues[0])
+        count = 2 * half
 
         def turn(z: IRValue, carried: list[IRValue]) -> list[IRValue]:
             i, *lanes = carried

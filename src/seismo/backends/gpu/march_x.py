@@ -35,7 +35,7 @@ def across(update: Callable, flux: Callable, ahead: int) -> March:
         ) -> tuple[Column, list[IRValue]]:  # fmt: skip
             """Take a plane up: return the field's column, and the fluxes with the one it brings."""
             queue, fluxes = carried[:count], carried[count:]
-            (lane,), (field,) = sweep.next_lanes(i, reach), sweep.read_fields
+            (lane,), (field,) = sweep.next_lanes(i, reach), sweep.upright
             column = Column(field, [*queue, lane])
             return column, [*fluxes[1:], flux(column, i, sweep.place(z))]
 
@@ -67,9 +67,13 @@ def across(update: Callable, flux: Callable, ahead: int) -> March:
 
 def _ask_row(sweep: Sweep, i: IRValue, z: IRValue) -> None:
     """Ask the cache for what changes in a row further on."""
-    place, spot = sweep.place(z), sweep.spot
-    sweep.lanes.ask(sweep.arrays[0], i)
+    place, spot, constants = sweep.place(z), sweep.spot, sweep.constants
+    fields = constants.writes + constants.reads
+    for n in range(fields):
+        if n not in constants.columns:
+            sweep.lanes.ask(sweep.arrays[n], i)
     with when(place.medium.equals(spot.shot)):  # else those of the row before, or of the next
-        sweep.lanes.ask(sweep.arrays[-1], i - place.medium)
+        for array in sweep.arrays[fields:]:
+            sweep.lanes.ask(array, i - place.medium)
     with when(place.kept[0]):
         sweep.lanes.ask(place.memory, place.j)

@@ -53,6 +53,7 @@ class Operators:
         at_once: whether second derivatives update their flux memory, too.
         across: whether a march along z does, across the layer; `flux_to_come` is what it brings.
         damped: whether `put` in a layer damps the field.
+        turned: whether the arrays are taken with y and z swapped.
     """
 
     lanes: Any
@@ -64,6 +65,7 @@ class Operators:
     at_once: bool = False
     across: bool = False
     damped: bool = False
+    turned: bool = False
 
     def bind(self, formula: Formula) -> Callable:
         """Return the update (index, place, *arrays) of a formula."""
@@ -144,19 +146,25 @@ class Cell:
     """What a formula sees of a lane of cells; fields and coefficients by their names.
 
     Attributes:
-        axes: "xz" or "xyz".
+        axes: "xz" or "xyz"; "xzy" where the arrays are taken turned: what a thread marches along
+            comes last.
         numbers: names of the scalars of the run.
     """
 
     def __init__(
         self, operators: Operators, formula: Formula, i: Any, s: Place, arrays: Sequence
     ) -> None:  # fmt: skip
-        self.axes, self.numbers = operators.axes, formula.numbers
         self._operators, self._lanes, self._formula = operators, operators.lanes, formula
         self._i, self._s = i, s
+        self._turn = str.maketrans("yz", "zy") if operators.turned else {}
+        self.axes, self.numbers = self._swept(operators.axes), formula.numbers
         names = (*formula.fields, *formula.coefficients)
         self._arrays = dict(zip(names, arrays, strict=True))
         self._memories = Counter[str]()
+
+    def _swept(self, axes: str) -> str:
+        """Return what axes are called where the arrays are taken turned."""
+        return axes.translate(self._turn)
 
     def _node(self, name: str) -> Any:
         """Return the index of a coefficient: where the model goes on, or keeps few planes."""
@@ -172,7 +180,7 @@ class Cell:
     def next(self, name: str, axes: str) -> Any:
         """Return a coefficient one node further along some axes."""
         i, array = self._node(name), self._arrays[name]
-        for axis in axes.replace("x", ""):
+        for axis in self._swept(axes.replace("x", "")):
             i = i + stride_of(self._s, axis)
         return self._lanes.beside(array, i, 1) if "x" in axes else self._lanes.read(array, i)
 
@@ -188,15 +196,16 @@ class Cell:
         """Return the derivative of a field, half a cell up or down the axis."""
         n, up = self._memories[axis], axis not in self._formula.staggered[name]
         self._memories[axis] += 1
-        return self._operators.first(axis, up, self._arrays[name], self._i, self._s, n)
+        place = self._arrays[name], self._i, self._s
+        return self._operators.first(self._swept(axis), up, *place, n)
 
     def dd(self, axis: str, name: str) -> Any:
         """Return the second derivative of a field."""
-        return self._operators.second(axis, self._arrays[name], self._i, self._s)
+        return self._operators.second(self._swept(axis), self._arrays[name], self._i, self._s)
 
     def flux(self, axis: str, name: str) -> None:
         """Update the flux memory of the second derivative."""
-        self._operators.flux(axis, self._arrays[name], self._i, self._s)
+        self._operators.flux(self._swept(axis), self._arrays[name], self._i, self._s)
 
     def sum(self, terms: Iterable) -> Any:
         """Add up from left to right."""
