@@ -9,6 +9,7 @@ function, the first at t = 0, and returns the response on the same times. Module
 laplace        the transform they all share
 acoustic       whole space and half-space, 2-D and 3-D
 whole_space    elastic forces and moment tensors, 2-D (P-SV) and 3-D
+anisotropic    the same in anisotropic rock, forces and moment tensors, 2-D and 3-D
 shear          SH in 2-D
 layered_plane  layers, free surface, fluids in 2-D (Lamb's problem)
 layered        the same in 3-D (Lamb's problem, LOH.1)
