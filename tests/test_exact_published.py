@@ -2,8 +2,9 @@
 
 The traces are not part of this package (other licences). Set SEISMO_REFDATA to a folder that holds
 sem2dpack_lamb2d/ and deepwave_lamb2d/ (EX2DDIR), specfem2d_fluid_solid2d/, specfem2d_mt2d/,
-specfem2d_visco2d/, specfem3d_aki_richards/ (files as in those repositories' examples, the last two
-gzipped) and sw4_loh1/; without it these tests are skipped.
+specfem2d_visco2d/, specfem2d_viscoacoustic2d/, specfem3d_visco3d/, specfem3d_aki_richards/ (files
+as in those repositories' examples, the last four gzipped) and sw4_loh1/; without it these tests are
+skipped.
 """
 
 import gzip
@@ -15,7 +16,7 @@ import pytest
 
 pytest.importorskip("scipy", reason="exact solutions need the validation extra")
 
-from seismo.exact import layered, layered_plane, metrics, whole_space
+from seismo.exact import acoustic, layered, layered_plane, metrics, viscoelastic, whole_space
 from seismo.exact.medium import Medium
 from seismo.exact.stack import Stack
 
@@ -118,6 +119,77 @@ def test_plane_force_of_carcione() -> None:
             [[500.0, 500.0]], [0, 1.0], ricker(t, 18.0, 0.0), dt, Medium(3297.849, 2222.536, 2000.0)
         )[0]
         assert metrics.relative_l2(u[axis, before:], data[:, 1]) < 1e-5
+
+
+CARCIONE_SIGMA = (8.841941282883074e-2, 8.841941282883074e-3, 8.841941282883074e-4)
+CARCIONE_BULK = (0.109527114743452, 1.070028707488438e-2, 1.132519034287800e-3)
+CARCIONE_SHEAR = (0.112028084581976, 1.093882462934487e-2, 1.167173427475064e-3)
+
+
+def started_before(data: np.ndarray, frequency: float, before: int) -> tuple[np.ndarray, float]:
+    """Return a Ricker wavelet that peaks at t = 0 of published times, and their step."""
+    dt = (data[-1, 0] - data[0, 0]) / (len(data) - 1)
+    return ricker(data[0, 0] + np.arange(-before, len(data)) * dt, frequency, 0.0), dt
+
+
+def test_plane_force_of_carcione_in_a_viscoelastic_medium() -> None:
+    """Carcione et al. (1988), absolute amplitude."""
+    medium = viscoelastic.of_bulk_and_shear(
+        Medium(3297.849, 2222.536, 2000.0),
+        viscoelastic.relaxation(CARCIONE_BULK, CARCIONE_SIGMA),
+        viscoelastic.relaxation(CARCIONE_SHEAR, CARCIONE_SIGMA),
+        2,
+    )
+    for axis, name in ((0, "x"), (1, "z")):
+        data = published(
+            "specfem2d_visco2d", f"U{name}_time_analytical_solution_viscoelastic.dat.gz"
+        )[:2560]
+        source, dt = started_before(data, 18.0, 400)
+        u = whole_space.force_response([[500.0, 500.0]], [0, 1.0], source, dt, medium)[
+            0, axis, 400:
+        ]
+        assert metrics.relative_l2(u, data[:, 1]) < 2e-6
+
+
+def test_point_force_of_carcione_in_a_viscoelastic_medium() -> None:
+    """SPECFEM3D's benchmark: velocities at 18 Hz, unrelaxed moduli a little larger."""
+    relaxed = Medium(3297.849, 2222.536, 2000.0)
+    bulk, shear = relaxed.bulk * 1.16340515510165, relaxed.mu * 1.0794101486097
+    vp, vs = np.sqrt((bulk + 4 / 3 * shear) / 2000), np.sqrt(shear / 2000)
+    sigma = (0.186873539567019, 0.02491998701168405, 0.003323133676931235)
+    medium = viscoelastic.of_bulk_and_shear(
+        Medium(vp, vs, 2000.0),
+        viscoelastic.relaxation(
+            (0.281966668348107, 0.03607809663879578, 0.005638875613224546), sigma
+        ),
+        viscoelastic.relaxation(
+            (0.233016592750913, 0.02994444382282767, 0.00428386248745502), sigma
+        ),
+        3,
+    )
+    for axis, name in ((0, "x"), (2, "z")):
+        data = published(
+            "specfem3d_visco3d", f"U{name}_time_analytical_solution_viscoelastic.dat.gz"
+        )[:2560]
+        source, dt = started_before(data, 18.0, 400)
+        u = whole_space.force_response([[500.0] * 3], [0, 0, 1.0], source, dt, medium)[
+            0, axis, 400:
+        ]
+        assert metrics.relative_l2(u, data[:, 1]) < 1e-6
+
+
+def test_pressure_of_carcione_in_a_viscoacoustic_medium() -> None:
+    """SPECFEM2D's example, of which the relaxation times are known to five digits."""
+    data = published(
+        "specfem2d_viscoacoustic2d",
+        "pressure_time_analytical_solution_viscoacoustic_800.dat.gz",
+    )[:7200]
+    modulus = viscoelastic.relaxation(
+        (3.3490e-2, 3.3205e-3, 3.3551e-4), (3.1831e-2, 3.1831e-3, 3.1831e-4)
+    )
+    source, dt = started_before(data, 50.0, 1000)
+    p = acoustic.pressure([[800.0, 0.0]], source, dt, viscoelastic.speed(2000.0, modulus))[0, 1000:]
+    assert metrics.relative_l2(4 * np.pi * p, data[:, 1]) < 3e-4
 
 
 @pytest.mark.parametrize(

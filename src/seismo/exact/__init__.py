@@ -11,6 +11,7 @@ acoustic       whole space and half-space, 2-D and 3-D
 whole_space    elastic forces and moment tensors, 2-D (P-SV) and 3-D
 anisotropic    the same in anisotropic rock, forces and moment tensors, 2-D and 3-D
 shear          SH in 2-D
+viscoelastic   media that attenuate, for all of these and for layers
 layered_plane  layers, free surface, fluids in 2-D (Lamb's problem)
 layered        the same in 3-D (Lamb's problem, LOH.1)
 interface      plane-wave coefficients (Zoeppritz), Rayleigh and Scholte speeds

@@ -7,7 +7,8 @@ First-order system with density, injecting volume at the rate q(t) [m3/s; m2/s i
     so that p solves the first equation with s(t) = rho q'(t).
 An explosion of moment M(t) in an elastic code whose vs is zero injects q = M'(t) / (rho c^2).
 
-c [m/s]; rho [kg/m3]; p [Pa]; v [m/s]. Accuracy: 1e-9 of the peak for a band-limited source.
+c [m/s], or a function of s where waves attenuate (``viscoelastic``); rho [kg/m3]; p [Pa]; v [m/s].
+Accuracy: 1e-9 of the peak for a band-limited source.
 Literature: Morse & Feshbach (1953) 7.3; Aki & Richards (2002) 4.1.
 """
 
@@ -16,70 +17,51 @@ from __future__ import annotations
 import numpy as np
 
 from seismo.exact.laplace import respond
+from seismo.exact.medium import Speed, speed_at
 from seismo.exact.scalar_green import gradient_tensor, radial_derivatives
 
 
-def pressure(offsets: np.ndarray, source: np.ndarray, dt: float, c: float) -> np.ndarray:
+def pressure(offsets: np.ndarray, source: np.ndarray, dt: float, c: Speed) -> np.ndarray:
     """Return p (receiver, time) Pa of p_tt/c^2 - lap p = s(t) delta in a whole space.
 
     offsets (receiver, 2 or 3) m: receiver minus source, not zero; source (time): s(t), in Pa m
     in 3-D and Pa in 2-D; dt in s.
     """
-    offsets = np.atleast_2d(offsets)
-    d = offsets.shape[1]
-    radii = np.linalg.norm(offsets, axis=1).tolist()
-    return respond(
-        lambda s: np.array([radial_derivatives(r, s / c, d, 0)[0] for r in radii]), source, dt
-    )
+    return respond(lambda s: _green(offsets, s, c, 0), source, dt)
 
 
 def velocity(
-    offsets: np.ndarray, source: np.ndarray, dt: float, c: float, rho: float
+    offsets: np.ndarray, source: np.ndarray, dt: float, c: Speed, rho: float
 ) -> np.ndarray:
     """Return v (receiver, component, time) m/s of the source s(t) on the right-hand side."""
-    offsets = np.atleast_2d(offsets)
-
-    def transfer(s: np.ndarray) -> np.ndarray:
-        gradients = [
-            gradient_tensor(x, radial_derivatives(float(np.linalg.norm(x)), s / c, len(x), 1), 1)
-            for x in offsets
-        ]
-        return -np.array(gradients) / (rho * s)
-
-    return respond(transfer, source, dt)
+    return respond(lambda s: -_green(offsets, s, c, 1) / (rho * s), source, dt)
 
 
 def injection_pressure(
-    offsets: np.ndarray, rate: np.ndarray, dt: float, c: float, rho: float
+    offsets: np.ndarray, rate: np.ndarray, dt: float, c: Speed, rho: float
 ) -> np.ndarray:
     """Return p (receiver, time) Pa for volume injected at rate (time) m3/s, or m2/s in 2-D."""
-    offsets = np.atleast_2d(offsets)
-    d = offsets.shape[1]
-    radii = np.linalg.norm(offsets, axis=1).tolist()
-    return respond(
-        lambda s: np.array([rho * s * radial_derivatives(r, s / c, d, 0)[0] for r in radii]),
-        rate,
-        dt,
-    )
+    return respond(lambda s: rho * s * _green(offsets, s, c, 0), rate, dt)
 
 
 def injection_velocity(
-    offsets: np.ndarray, rate: np.ndarray, dt: float, c: float, rho: float
+    offsets: np.ndarray, rate: np.ndarray, dt: float, c: Speed, rho: float
 ) -> np.ndarray:
     """Return v (receiver, component, time) m/s for volume injected at rate (time) m3/s."""
-    offsets = np.atleast_2d(offsets)
+    return respond(lambda s: -_green(offsets, s, c, 1), rate, dt)
 
-    def transfer(s: np.ndarray) -> np.ndarray:
-        return -np.array(
-            [
-                gradient_tensor(
-                    x, radial_derivatives(float(np.linalg.norm(x)), s / c, len(x), 1), 1
-                )
-                for x in offsets
-            ]
-        )
 
-    return respond(transfer, rate, dt)
+def _green(offsets: np.ndarray, s: np.ndarray, c: Speed, order: int) -> np.ndarray:
+    """Return phi (receiver, frequency), or with order 1 its gradient (receiver, d, frequency)."""
+    k = s / speed_at(c, s)
+    return np.array(
+        [
+            gradient_tensor(
+                x, radial_derivatives(float(np.linalg.norm(x)), k, len(x), order), order
+            )
+            for x in np.atleast_2d(offsets)
+        ]
+    )
 
 
 def half_space_pressure(
@@ -87,7 +69,7 @@ def half_space_pressure(
     position: np.ndarray,
     source: np.ndarray,
     dt: float,
-    c: float,
+    c: Speed,
     surface: float = 0.0,
     reflection: float = -1.0,
 ) -> np.ndarray:

@@ -167,15 +167,16 @@ def _scattered(
     weight_columns = np.flatnonzero(mixes[0].any(axis=0) | mixes[1].any(axis=0))
     polar = np.zeros((len(receivers), 1 if is_pressure else 3, spectrum.s.size), complex)
     for column, s in enumerate(spectrum.s):
-        for path in paths(s, stack.speeds, offsets, depths):
-            psv = solve(stack, position[2], s, path.k, "psv", mixes[0][:, weight_columns])
+        now = stack.at(s)
+        for path in paths(s, now.speeds, offsets, depths):
+            psv = solve(now, position[2], s, path.k, "psv", mixes[0][:, weight_columns])
             sh = (
-                solve(stack, position[2], s, path.k, "sh", mixes[1][:, weight_columns])
+                solve(now, position[2], s, path.k, "sh", mixes[1][:, weight_columns])
                 if mixes[1].any() and not is_pressure
                 else None
             )
             for index, z in enumerate(receivers[:, 2]):
-                in_fluid = stack.media[stack.layer_at(z)].vs == 0
+                in_fluid = stack.media[stack.layer_at(z)].is_fluid
                 transverse = None if sh is None or in_fluid else sh.field(z)[:, 0]
                 integrals = _Hankel(path, weight_columns, offsets[index], azimuths[index])
                 polar[index, :, column] += (
@@ -265,7 +266,7 @@ def _direct(
         (whole_space.moment_field(moment, medium), moment),
     ):
         if strength.any() and is_pressure:
-            total -= whole_space.stress_from_gradient(field(x, s, 1), medium)[2, 2]
+            total -= whole_space.stress_from_gradient(field(x, s, 1), medium.at(s))[2, 2]
         elif strength.any():
             total += field(x, s, 0)
     return total

@@ -135,8 +135,9 @@ def _scattered(
     mix = np.stack([weights * _EVEN, weights * ~_EVEN], -1)
     result = np.zeros((len(receivers), 2, spectrum.s.size), complex)
     for column, s in enumerate(spectrum.s):
-        for path in paths(s, stack.speeds, np.abs(x), depths):
-            waves = solve(stack, position[1], s, path.k, "psv", mix)
+        now = stack.at(s)
+        for path in paths(s, now.speeds, np.abs(x), depths):
+            waves = solve(now, position[1], s, path.k, "psv", mix)
             for z in np.unique(receivers[:, 1]):
                 indices = np.flatnonzero(receivers[:, 1] == z)
                 field = waves.field(z)[:, 2 * is_stress : 2 * is_stress + 2]
@@ -174,7 +175,7 @@ def _direct(
         (whole_space.moment_field(moment, medium), moment),
     ):
         if strength.any() and is_stress:
-            total += whole_space.stress_from_gradient(field(x, s, 1), medium)[1]
+            total += whole_space.stress_from_gradient(field(x, s, 1), medium.at(s))[1]
         elif strength.any():
             total += field(x, s, 0)
     return total

@@ -1,8 +1,9 @@
 """Exact 2-D SH waves: motion along y of line sources, in a whole space and under a free surface.
 
 rho u_tt = div(mu grad u) + f(t) delta(x) delta(z), the scalar wave equation once more.
-u [m]; f [N/m]; moment [N]; stress [Pa]. Literature: Aki & Richards (2002) problem 4.4; Eringen &
-Suhubi (1975) 5.12. Accuracy as in ``acoustic``: 1e-9 of the peak.
+u [m]; f [N/m]; moment [N]; stress [Pa]; vs [m/s], or a function of s where waves attenuate
+(``viscoelastic``). Literature: Aki & Richards (2002) problem 4.4; Eringen & Suhubi (1975) 5.12.
+Accuracy as in ``acoustic``: 1e-9 of the peak.
 """
 
 from __future__ import annotations
@@ -10,6 +11,7 @@ from __future__ import annotations
 import numpy as np
 
 from seismo.exact.laplace import respond
+from seismo.exact.medium import Speed, speed_at
 from seismo.exact.scalar_green import gradient_tensor, radial_derivatives
 
 
@@ -18,7 +20,7 @@ def force_response(
     position: np.ndarray,
     source: np.ndarray,
     dt: float,
-    vs: float,
+    vs: Speed,
     rho: float,
     quantity: str = "displacement",
     surface: float | None = None,
@@ -38,7 +40,7 @@ def moment_response(
     moment: np.ndarray,
     source: np.ndarray,
     dt: float,
-    vs: float,
+    vs: Speed,
     rho: float,
     quantity: str = "displacement",
     surface: float | None = None,
@@ -54,7 +56,7 @@ def _respond(
     moment: np.ndarray | None,
     source: np.ndarray,
     dt: float,
-    vs: float,
+    vs: Speed,
     rho: float,
     quantity: str,
     surface: float | None,
@@ -76,16 +78,16 @@ def _respond(
             )
             for x in receivers
         ]
-        return np.array(responses) * s**power / (1.0 if extra else rho * vs**2)
+        return np.array(responses) * s**power / (1.0 if extra else rho * speed_at(vs, s) ** 2)
 
     return respond(transfer, source, dt)
 
 
 def _green(
-    x: np.ndarray, moment: np.ndarray | None, s: np.ndarray, vs: float, extra: int
+    x: np.ndarray, moment: np.ndarray | None, s: np.ndarray, vs: Speed, extra: int
 ) -> np.ndarray:
     """Return mu times u (extra = 0) or its gradient (extra = 1), per unit source spectrum."""
     order = extra + (moment is not None)
-    radial = radial_derivatives(float(np.linalg.norm(x)), s / vs, 2, order)
+    radial = radial_derivatives(float(np.linalg.norm(x)), s / speed_at(vs, s), 2, order)
     tensor = gradient_tensor(x, radial, order)
     return tensor if moment is None else -np.tensordot(moment, tensor, (0, 0))

@@ -16,7 +16,7 @@ k [1/m], s [1/s], unit displacement spectra per unit force or moment.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 
@@ -61,8 +61,12 @@ class Stack:
 
     @property
     def speeds(self) -> list[float]:
-        """All body-wave speeds [m/s]."""
-        return [c for m in self.media for c in (m.vp, m.vs) if c > 0]
+        """All body-wave speeds [m/s]; of media that attenuate their magnitudes (see `at`)."""
+        return [abs(c) for m in self.media for c in (m.vp, m.vs) if c != 0]
+
+    def at(self, s: complex) -> Stack:
+        """Return the stack as it is for one Laplace variable s [1/s]."""
+        return replace(self, media=tuple(medium.at(s) for medium in self.media))
 
 
 def vertical(k: np.ndarray, s: complex, c: float) -> np.ndarray:
@@ -73,7 +77,7 @@ def vertical(k: np.ndarray, s: complex, c: float) -> np.ndarray:
 def psv_waves(medium: Medium, s: complex, k: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
     """Return the slopes nu (k, wave) and vectors (k, side, 4, wave) of P and SV; side 0 is down."""
     nu = vertical(k, s, medium.vp)
-    if medium.vs == 0:
+    if medium.is_fluid:
         vectors = np.zeros((k.size, 2, 4, 1), complex)
         vectors[:, :, 0, 0] = k[:, None]
         vectors[:, 0, 1, 0] = -nu
@@ -110,7 +114,7 @@ def sh_waves(medium: Medium, s: complex, k: np.ndarray) -> tuple[np.ndarray, np.
 def psv_source(medium: Medium, s: complex, k: np.ndarray) -> np.ndarray:
     """Return the amplitudes (k, side, wave, source) that each of PSV_SOURCES radiates."""
     nu = vertical(k, s, medium.vp)
-    waves = 1 if medium.vs == 0 else 2
+    waves = 1 if medium.is_fluid else 2
     amplitude = np.empty((k.size, 2, waves, len(PSV_SOURCES)), complex)
     for side, sign in ((0, 1), (1, -1)):
         p = (1j * k, -sign * nu, k**2, sign * 2j * k * nu, -(nu**2))
@@ -171,6 +175,8 @@ def solve(
 ) -> PlaneWaves:
     """Return the waves in the stack for one s and wavenumbers k; kind is "psv" or "sh".
 
+    Media that attenuate must be those at this s (`Stack.at`).
+
     mix (PSV_SOURCES or SH_SOURCES, column): each column is one combination of the unit sources.
     """
     source_layer = stack.layer_at(source_depth)
@@ -178,7 +184,7 @@ def solve(
     slopes = []
     vectors = []
     for medium in stack.media:
-        is_absent = not psv and medium.vs == 0
+        is_absent = not psv and medium.is_fluid
         wave = (None, None) if is_absent else (psv_waves if psv else sh_waves)(medium, s, k)
         slopes.append(wave[0])
         vectors.append(wave[1])

@@ -105,14 +105,15 @@ def _respond(
 
 
 def _scalars(x: np.ndarray, s: np.ndarray, medium: Medium, order: int) -> tuple:
-    """Return D^n of phi_vs / vs^2 and of (phi_vp - phi_vs) / s^2."""
+    """Return D^n of phi_vs / (rho vs^2) and of (phi_vp - phi_vs) / (rho s^2)."""
+    medium = medium.at(s)
     r = float(np.linalg.norm(x))
     d = len(x)
     compression = radial_derivatives(r, s / medium.vp, d, order)
-    if medium.vs == 0:
-        return np.zeros_like(compression), compression / s**2
+    if medium.is_fluid:
+        return np.zeros_like(compression), compression / (medium.rho * s**2)
     shear = radial_derivatives(r, s / medium.vs, d, order)
-    return shear / medium.vs**2, (compression - shear) / s**2
+    return shear / medium.mu, (compression - shear) / (medium.rho * s**2)
 
 
 def force_field(force: np.ndarray, medium: Medium) -> Callable[..., np.ndarray]:
@@ -122,7 +123,7 @@ def force_field(force: np.ndarray, medium: Medium) -> Callable[..., np.ndarray]:
         shear, difference = _scalars(x, s, medium, 2 + extra)
         first = np.multiply.outer(force, gradient_tensor(x, shear, extra))
         second = np.tensordot(force, gradient_tensor(x, difference, 2 + extra), (0, 0))
-        return (first + second) / medium.rho
+        return first + second
 
     return field
 
@@ -134,7 +135,7 @@ def moment_field(moment: np.ndarray, medium: Medium) -> Callable[..., np.ndarray
         shear, difference = _scalars(x, s, medium, 3 + extra)
         first = np.tensordot(moment, gradient_tensor(x, shear, 1 + extra), (1, 0))
         second = np.tensordot(moment, gradient_tensor(x, difference, 3 + extra), ((0, 1), (0, 1)))
-        return -(first + second) / medium.rho
+        return -(first + second)
 
     return field
 
@@ -146,6 +147,7 @@ def _quantity(
     if quantity in powers:
         return s ** powers[quantity] * field(x, s, 0)
     gradient = field(x, s, 1)
+    medium = medium.at(s)
     divergence = np.trace(gradient)
     rate = s if quantity in ("stress_rate", "velocity_divergence", "velocity_rotation") else 1.0
     if quantity == "gradient":
