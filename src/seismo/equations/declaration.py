@@ -35,6 +35,15 @@ class LayeredWaves:
     moduli: Callable
     rigid_surface: bool = False
 
+    def with_further(self, *defaults: float) -> LayeredWaves:
+        """Return those of an equation with further parameters, which they leave alone."""
+        own, count = self, len(defaults)
+        return replace(
+            self,
+            medium=lambda *values: own.medium(*values[:-count]),
+            parameters=lambda vp, vs, rho: (*own.parameters(vp, vs, rho), *defaults),
+        )
+
 
 @dataclass(frozen=True)
 class Equation:
@@ -72,6 +81,11 @@ class Equation:
     def needs(self) -> tuple[str, ...]:
         """Names of its parameters."""
         return tuple(parameter.name for parameter in self.parameters)
+
+    @property
+    def attenuates(self) -> bool:
+        """Whether its waves lose energy: `tables` is then called with a `Relaxation`."""
+        return bool({"qp", "qs"} & set(self.needs))
 
     @property
     def default_quantities(self) -> tuple[str, ...]:

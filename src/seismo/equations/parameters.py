@@ -6,6 +6,8 @@ import math
 from dataclasses import dataclass
 from typing import Literal
 
+from seismo.equations.relaxation import LEAST_QUALITY
+
 
 @dataclass(frozen=True)
 class Parameter:
@@ -40,12 +42,16 @@ class Parameter:
     @property
     def least(self) -> float:
         """What a value that is read of a file must exceed, or reach where 0 means something."""
-        return min(self.limits[0], 0.0)
+        return min(self.limits[0], 0.0) if self.unit else self.limits[0]
 
 
 VP = Parameter("vp", "P velocity", "m/s", (100.0, 20e3), always=True)
 VS = Parameter("vs", "S velocity", "m/s", (10.0, 20e3), zero="a fluid")
 RHO = Parameter("rho", "density", "kg/m3", (0.0, 30e3))
+# As far as mechanisms are fitted (`seismo.equations.relaxation`).
+_QUALITY = (LEAST_QUALITY, math.inf)
+QP = Parameter("qp", "P quality factor", "", _QUALITY, default=math.inf, mean="harmonic")
+QS = Parameter("qs", "S quality factor", "", _QUALITY, default=math.inf, mean="harmonic")
 
 # Thomsen (1986): `seismo.equations.elastic_constants` has the stiffness that they stand for.
 _THOMSEN = (-0.5, 2.0)

@@ -19,6 +19,7 @@ the wanted modulus at the frequencies of its results.
 
 from __future__ import annotations
 
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 
 import numpy as np
@@ -184,7 +185,9 @@ def warped(omega: np.ndarray, dt: float, dispersion_removed: bool) -> np.ndarray
     return 2 / dt * (half / np.sqrt(1 - half**2) if dispersion_removed else np.tan(half))
 
 
-def prescribed(times: dict[str, list[tuple[float, float]]], dimensions: int = 3) -> Relaxation:
+def prescribed(
+    times: Mapping[str, Sequence[tuple[float, float]]], dimensions: int = 3
+) -> Relaxation:
     """Return the mechanisms of relaxation times, for all rocks alike.
 
     times: {"p": pairs, "s": pairs} of lambda + 2 mu and mu, or {"bulk": pairs, "shear": pairs}, of
@@ -219,7 +222,7 @@ def as_tuples(weights: np.ndarray) -> Weights:
     return tuple((float(a), float(b), float(c)) for a, b, c in weights)
 
 
-def _pairs(name: str, pairs: list[tuple[float, float]]) -> list[tuple[float, float]]:
+def _pairs(name: str, pairs: Sequence[tuple[float, float]]) -> list[tuple[float, float]]:
     """Return the pairs. Raises SeismoError unless they are positive and relax at unlike times."""
     for pair in pairs:
         if len(pair) != 2 or not min(pair) > 0 or not np.isfinite(pair).all():
@@ -232,7 +235,7 @@ def _pairs(name: str, pairs: list[tuple[float, float]]) -> list[tuple[float, flo
     return list(pairs)
 
 
-def _weights(name: str, pairs: list[tuple[float, float]], rates: np.ndarray) -> np.ndarray:
+def _weights(name: str, pairs: Sequence[tuple[float, float]], rates: np.ndarray) -> np.ndarray:
     """Return Y_l of each rate. Raises SeismoError unless energy is lost at all frequencies."""
     weights = np.zeros(rates.size)
     total = sum(epsilon / sigma for epsilon, sigma in pairs)

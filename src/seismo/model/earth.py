@@ -12,14 +12,15 @@ from __future__ import annotations
 
 import itertools
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property, partial
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
-from seismo.equations.registry import PARAMETERS
+from seismo.equations.registry import DEFAULTS, PARAMETERS
+from seismo.equations.relaxation import LEAST_QUALITY, Relaxation
 from seismo.errors import ModelError, gathered
 from seismo.model.bodies import Block, Polygon, Sphere, beneath
 from seismo.model.files import read_grid
@@ -39,16 +40,38 @@ from seismo.model.tables import read_table
 Range = tuple[float, float] | None
 Clamp = tuple[Range, Range, Range]  # of z, y, x
 # Below vp / vs = sqrt(4/3) the bulk modulus is negative; rounding of float32 files is allowed for.
+STIFFER = 1e-5  # relative change of moduli by which losses are told
+_Y = np.linspace(0.0, 1.0 / (LEAST_QUALITY + 1.0), 1001)  # numbers y, as in `Relaxation`
 _LEAST_RATIO = np.sqrt(4.0 / 3.0) * (1.0 - 1e-6)
 
 
 @dataclass(frozen=True)
 class Earth:
-    """vp, vs and rho anywhere; see `build_earth`."""
+    """vp, vs and rho anywhere; see `build_earth`.
+
+    Attributes:
+        model_parts: painted one over the other.
+        needs: names of the parameters.
+        clamp: the interior, beyond which it goes on as at its edge.
+        relaxation: of a medium that attenuates; vp and vs are then the unrelaxed ones.
+        growth: moduli are larger by so many times their y.
+    """
 
     model_parts: tuple[EarthPart, ...]
     needs: tuple[str, ...]
     clamp: Clamp = (None, None, None)
+    relaxation: Relaxation | None = None
+    growth: float = 0.0
+
+    @cached_property
+    def stiffer(self) -> Earth:
+        """The same with moduli that are `STIFFER` times their y larger (`seismo.model.loss`)."""
+        return replace(self, growth=STIFFER)
+
+    @property
+    def as_given(self) -> Earth:
+        """The same with the velocities of the scenario, not the unrelaxed ones."""
+        return replace(self, relaxation=None)
 
     @cached_property
     def column_averages(self) -> dict[tuple[bytes, float], dict[str, np.ndarray]]:
@@ -89,6 +112,18 @@ class Earth:
         for model_part in self.model_parts:
             model_part.paint(fields, z, y, x)
         _check(fields, (z, y, x), self)
+        return fields if self.relaxation is None else self._unrelaxed(fields, self.relaxation)
+
+    def _unrelaxed(
+        self, fields: dict[str, np.ndarray], relaxation: Relaxation
+    ) -> dict[str, np.ndarray]:
+        """Return the fields with unrelaxed velocities, of moduli that may be made larger."""
+        vp, vs = fields.get("vp", 1.0), fields.get("vs", 0.0)
+        for wave, name, velocity in (("p", "vp", vp), ("s", "vs", vs)):
+            if name in fields:
+                y = relaxation.cell_value(wave, fields.get(f"q{wave}", np.inf), vp, vs)
+                ratio = np.interp(y, _Y, relaxation.velocity_ratio(wave, _Y))
+                fields[name] = velocity * ratio * np.sqrt(1.0 + self.growth * y)
         return fields
 
     def given_by(
@@ -209,7 +244,8 @@ def _build(
         case "polygon":
             return Polygon(section.points, _properties(section))
         case "water":
-            return Water(section.depth, {"vp": section.vp, "vs": 0.0, "rho": section.rho})
+            water = {"vp": section.vp, "vs": 0.0, "rho": section.rho}
+            return Water(section.depth, DEFAULTS | water)
         case "file":
             files = {
                 name: getattr(section, name)
@@ -272,7 +308,7 @@ def _check_layers(section: Any, key: tuple[str | int, ...]) -> None:
             )
     for name in PARAMETERS:
         missing = [k for k, layer in enumerate(section.layers) if getattr(layer, name) is None]
-        if missing and len(missing) < len(section.layers):
+        if PARAMETERS[name].default is None and missing and len(missing) < len(section.layers):
             raise ModelError(
                 "missing, but other layers give it; give it in all or none",
                 *key,

@@ -149,7 +149,8 @@ class DepthProfile:
         for name in self.at_tops:
             above = self.at(name, top)
             below = self.at(name, bottom, "left")
-            result |= np.abs(below - above) > SMOOTH * np.minimum(np.abs(above), np.abs(below))
+            smaller = np.minimum(np.abs(above), np.abs(below))
+            result |= (below != above) & (np.abs(_difference(below, above)) > SMOOTH * smaller)
         return result
 
     def _jumps(self) -> list[float]:
@@ -158,8 +159,16 @@ class DepthProfile:
         for name in self.at_tops:
             above = self.at(name, interfaces, "left")
             below = self.at(name, interfaces)
-            jump |= np.abs(below - above) > 1e-6 * np.abs(above)
+            jump |= np.abs(_difference(below, above)) > 1e-6 * np.minimum(
+                np.abs(above), np.abs(below)
+            )
         return interfaces[jump].tolist()
+
+
+def _difference(below: np.ndarray, above: np.ndarray) -> np.ndarray:
+    """Return below - above, 0 where both are the same infinity."""
+    difference = np.zeros(np.broadcast_shapes(below.shape, above.shape))
+    return np.subtract(below, above, out=difference, where=below != above)
 
 
 def from_layers(section: Any) -> DepthProfile:
@@ -188,7 +197,8 @@ def from_gradient(section: Any, z_top: float, z_bottom: float) -> DepthProfile:
         if range_of is None:
             continue
         values_at_top[name] = np.array([range_of.top, range_of.bottom], float)
-        slopes[name] = np.array([(range_of.bottom - range_of.top) / (z_bottom - z_top), 0.0])
+        rise = 0.0 if range_of.bottom == range_of.top else range_of.bottom - range_of.top
+        slopes[name] = np.array([rise / (z_bottom - z_top), 0.0])
     return DepthProfile(np.array([z_top, z_bottom], float), values_at_top, slopes)
 
 
@@ -208,4 +218,5 @@ def from_rows(table: np.ndarray, section: Any) -> DepthProfile:
 
 def _column(layers: Any, name: str) -> np.ndarray:
     layer_values = [getattr(layer, name) for layer in layers]
-    return np.array([np.nan if value is None else float(value) for value in layer_values])
+    left_out = PARAMETERS[name].start
+    return np.array([left_out if value is None else float(value) for value in layer_values])

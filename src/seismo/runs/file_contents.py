@@ -94,7 +94,7 @@ def model_of(
     count = max(1, SLAB // math.prod(shape[1:]))
     for first in range(0, shape[0], count):
         nodes = tensor(axes["z"][first : first + count], axes.get("y"), axes["x"])
-        for name, values in setup.earth.sample(*nodes).items():
+        for name, values in setup.earth.as_given.sample(*nodes).items():
             arrays[name][first : first + count] = values
     return axes, {name: (array, PARAMETERS[name].unit) for name, array in arrays.items()}
 

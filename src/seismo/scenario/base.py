@@ -7,6 +7,7 @@ schema and the reference what it accepts, so that each of these facts is written
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from itertools import pairwise
@@ -96,17 +97,25 @@ class Quantity:
     lt: float | None = None
     le: float | None = None
 
+    @property
+    def infinite(self) -> bool:
+        """Whether infinity is a value."""
+        return self.le == math.inf
+
     def bounds(self) -> dict[str, float]:
         """Return the bounds that are set, by pydantic's names."""
         all_bounds = {"gt": self.gt, "ge": self.ge, "lt": self.lt, "le": self.le}
-        return {name: value for name, value in all_bounds.items() if value is not None}
+        return {name: value for name, value in all_bounds.items() if value not in (None, math.inf)}
 
     def __get_pydantic_core_schema__(self, source: Any, handler: Any) -> core_schema.CoreSchema:
         """Convert first, then check the bounds."""
-        number = core_schema.float_schema(**self.bounds(), allow_inf_nan=False)  # type: ignore[arg-type]
-        return core_schema.no_info_before_validator_function(
-            lambda value: units.to_si(value, self.dimension), number
-        )
+        number = core_schema.float_schema(**self.bounds(), allow_inf_nan=self.infinite)  # type: ignore[arg-type]
+
+        def convert(value: Any) -> float:
+            endless = self.infinite and value in (math.inf, "inf", ".inf")
+            return math.inf if endless else units.to_si(value, self.dimension)
+
+        return core_schema.no_info_before_validator_function(convert, number)
 
     def __get_pydantic_json_schema__(self, schema: Any, handler: Any) -> dict[str, Any]:
         """Describe both spellings, and the unit of the plain number."""
@@ -279,6 +288,7 @@ Time = Annotated[float, Quantity(units.TIME)]
 PositiveTime = Annotated[float, Quantity(units.TIME, gt=0.0), AfterValidator(_not_tiny)]
 TimeFromZero = Annotated[float, Quantity(units.TIME, ge=0.0)]
 Frequency = Annotated[float, Quantity(units.FREQUENCY, ge=1e-9, le=1e9)]
+PositiveFrequency = Annotated[float, Quantity(units.FREQUENCY, gt=0.0)]
 FrequencyFromZero = Annotated[float, Quantity(units.FREQUENCY, ge=0.0)]
 Force = Annotated[float, Quantity(units.FORCE)]
 Moment = Annotated[float, Quantity(units.MOMENT)]

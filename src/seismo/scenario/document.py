@@ -19,6 +19,7 @@ from seismo.equations.declaration import Equation
 from seismo.equations.registry import EQUATIONS, PHYSICS, equation_for
 from seismo.errors import ScenarioError
 from seismo.scenario import error_messages, physics_rules, rules
+from seismo.scenario.attenuation import Attenuation, attenuated_by
 from seismo.scenario.base import Field, Mistake, ScenarioSection, Text, with_keys
 from seismo.scenario.checkpoint import Checkpoint
 from seismo.scenario.draft import Draft, draft_of, draft_of_data
@@ -35,6 +36,7 @@ _RULES = (
     physics_rules.dimension,
     physics_rules.combination,
     physics_rules.options,
+    physics_rules.attenuation,
     rules.geometry,
     rules.grid_receivers,
     rules.model_shapes,
@@ -69,6 +71,9 @@ class Scenario(ScenarioSection):
     boundaries: Boundaries = Field(Boundaries(), description="faces of the region")
     model: Annotated[tuple[ModelPart, ...], Field(min_length=1)] = Field(
         description="parts of the earth model, applied in order"
+    )
+    attenuation: Attenuation | None = Field(
+        None, description="how media that lose energy (qp, qs) do so"
     )
     averaging: Literal["effective", "point"] = Field(
         "effective",
@@ -129,7 +134,8 @@ class Scenario(ScenarioSection):
     @property
     def equation(self) -> Equation:
         """Return the wave equation: of the physics, the one that takes what the model gives."""
-        return equation_for(self.physics, self.dimensions, given_parameters(self.model))
+        asked = given_parameters(self.model) | attenuated_by(self.attenuation)
+        return equation_for(self.physics, self.dimensions, asked)
 
     @property
     def options(self) -> Any:

@@ -12,6 +12,7 @@ from seismo.equations.declaration import Equation
 from seismo.equations.registry import EQUATIONS, PHYSICS, equation_for
 from seismo.errors import KeyPath, ScenarioError
 from seismo.scenario import error_messages
+from seismo.scenario.attenuation import Attenuation, attenuated_by
 from seismo.scenario.base import Mistake
 from seismo.scenario.grid import Boundaries, GridSpec, TimeSpec
 from seismo.scenario.model_parts import ModelPart, given_parameters
@@ -34,7 +35,14 @@ class Draft:
     survey: Survey | None
     output: Output | None
     has_geographic: bool
+    attenuation: Attenuation | None
     options: Mapping[str, Any]  # sections of options, by their equations
+
+    @property
+    def asked(self) -> set[str]:
+        """Return the parameters that the equation has to take, as far as the model can be read."""
+        readable = [model_part for model_part in self.model or () if model_part is not None]
+        return given_parameters(readable) | attenuated_by(self.attenuation)
 
     @property
     def equation(self) -> Equation | None:
@@ -44,9 +52,8 @@ class Draft:
         """
         if self.physics is None:
             return None
-        readable = [model_part for model_part in self.model or () if model_part is not None]
         try:
-            return equation_for(self.physics, self.dimensions, given_parameters(readable))
+            return equation_for(self.physics, self.dimensions, self.asked)
         except ScenarioError:
             return EQUATIONS[self.physics]
 
@@ -66,6 +73,7 @@ def draft_of(scenario: Any) -> Draft:
         time=scenario.time,
         boundaries=scenario.boundaries,
         model=scenario.model,
+        attenuation=scenario.attenuation,
         sources=scenario.sources,
         receivers=scenario.receivers,
         survey=scenario.survey,
@@ -90,6 +98,7 @@ def draft_of_data(data: dict[str, Any], mistakes: list[Mistake]) -> Draft:
         grid=_try(GridSpec, data.get("grid")),
         time=_try(TimeSpec, data.get("time")),
         boundaries=_try(Boundaries, data.get("boundaries")),
+        attenuation=_try(Attenuation, data["attenuation"]) if "attenuation" in data else None,
         model=_try_each(ModelPart, data.get("model")),
         sources=_try_each(Source, data.get("sources")),
         receivers=_try_each(ReceiverSet, data.get("receivers")),

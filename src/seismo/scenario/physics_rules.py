@@ -11,7 +11,7 @@ from seismo.errors import KeyPath, ScenarioError
 from seismo.scenario import units
 from seismo.scenario.base import Mistake
 from seismo.scenario.draft import Draft
-from seismo.scenario.model_parts import COLUMNS, LayersPart, TablePart, given_parameters
+from seismo.scenario.model_parts import COLUMNS, LayersPart, TablePart
 from seismo.scenario.rules import Mistakes
 from seismo.scenario.sources import FRAMES, ForceSource, MomentTensorSource
 from seismo.scenario.suggestions import closest_match
@@ -56,7 +56,7 @@ def combination(draft: Draft) -> Mistakes:
     if draft.physics is None or not draft.model or None in draft.model:
         return
     try:
-        equation_for(draft.physics, None, given_parameters(draft.model))
+        equation_for(draft.physics, None, draft.asked)
     except ScenarioError as error:
         yield Mistake(("physics",), str(error))
 
@@ -69,6 +69,14 @@ def options(draft: Draft) -> Mistakes:
     for name in draft.options:
         if equation.name != name:
             yield Mistake((name,), f"options of physics {name}, not {equation.name}: leave it out")
+
+
+def attenuation(draft: Draft) -> Mistakes:
+    """Check that something attenuates where it is said how."""
+    equation = draft.equation
+    if equation and draft.attenuation and not equation.attenuates:
+        problem = "the model gives no quality factor that the waves feel: add qp or qs"
+        yield Mistake(("attenuation",), f"{problem}, or leave it out")
 
 
 def sources(draft: Draft) -> Mistakes:

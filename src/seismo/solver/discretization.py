@@ -11,9 +11,9 @@ from typing import Any, Generic, TypeVar
 
 import numpy as np
 
-from seismo.acquisition import wavelets
 from seismo.acquisition.geometry import Geometry, Share, Shot
 from seismo.acquisition.receivers import ReceiverGroup
+from seismo.acquisition.source_frequencies import dominant_frequency, highest_frequency
 from seismo.acquisition.trace_processing import extra_steps
 from seismo.equations.fluid_solid_contact import Contact, all_contacts, separate_contacts
 from seismo.equations.fluid_solid_operators import row_norms, stable_share
@@ -27,10 +27,12 @@ from seismo.grid.time_step import Clock
 from seismo.model import Earth, Extremes
 from seismo.model.contact_depths import contact_depths
 from seismo.model.guides import BESIDE_BEDS, GuidedDamping, damping
+from seismo.model.loss import without_losses
 from seismo.model.stiffness import excess
 from seismo.scenario import Scenario
 from seismo.solver import cpml
 from seismo.solver.accuracy import choose_stencil, least_order, refuse_uncarried
+from seismo.solver.attenuation import in_steps, relaxation_of
 from seismo.solver.boundary_images import Face
 from seismo.solver.closed_surface import free_surface, surface_of
 from seismo.solver.grid_layout import halo_of, image_faces, make_grid
@@ -190,18 +192,12 @@ class Discretization:
     @derived
     def highest_frequency(self) -> float:
         """Frequency in Hz above which all sources radiate less than 1 % of their peak."""
-        base, found = self.scenario.base, []
-        for source in self.scenario.sources:
-            # Where the wavelet is the moment itself, its rate is what radiates.
-            rate = getattr(source, "time_function", "moment_rate") == "moment"
-            found.append(wavelets.maximum_frequency(source.wavelet, base, rate=rate))
-        return max(found)
+        return highest_frequency(self.scenario)
 
     @derived
     def dominant_frequency(self) -> float:
         """The lowest of the sources' dominant frequencies in Hz."""
-        base = self.scenario.base
-        return min(wavelets.dominant_frequency(s.wavelet, base) for s in self.scenario.sources)
+        return dominant_frequency(self.scenario)
 
     @derived
     def contact_depths(self) -> np.ndarray:
@@ -289,7 +285,9 @@ def discretize(
         ScenarioError: a model file, position or time step will not do.
     """
     grid = make_grid(scenario)
-    physics = physics_for(scenario.equation.name, grid.dimensions, scenario.options)
+    relaxation = relaxation_of(scenario)
+    options = relaxation or scenario.options
+    physics = physics_for(scenario.equation.name, grid.dimensions, options)
     if physics.differences == "second" and scenario.boundaries.layer.kappa != 1:
         raise scenario.mistake(
             "boundaries", "layer", "kappa",
@@ -298,7 +296,7 @@ def discretize(
         )  # fmt: skip
     geometry = Geometry(scenario, grid)
     steps: tuple[Callable[[], Any], ...] = (
-        partial(read_earth, scenario, grid, physics), geometry.shots, geometry.groups
+        partial(read_earth, scenario, grid, physics, relaxation), geometry.shots, geometry.groups
     )  # fmt: skip
     (earth, extremes, sample), shots, groups = gathered(steps)
     surface = None
@@ -327,11 +325,16 @@ def discretize(
     shares = [stable_share(k, stencil.first, grid) * fastest / k.fastest for k in contacts]
     if physics.differences == "first":
         averaging = scenario.averaging
-        more = excess(earth, grid, stencil.first, physics.medium, averaging, extremes)
+        averages = without_losses(physics.medium)
+        more = excess(earth, grid, stencil.first, averages, averaging, extremes)
         shares.append(more**-0.5)
     clock = make_clock(scenario, limit, stable_part(scenario, earth, extremes, shares), intervals)
     if not scenario.time.dispersion_removal:
         waves = replace(waves, dt=clock.dt)
+    if relaxation is not None:
+        relaxation = in_steps(relaxation, scenario, clock.dt)
+        physics = physics_for(scenario.equation.name, grid.dimensions, relaxation)
+        earth = replace(earth, relaxation=relaxation)
     shots = shots if share is None else share.take(shots)
     even = even_planes(scenario, physics, grid, earth, extremes, contacts)
     found = Discretization(

@@ -35,6 +35,7 @@ from seismo.grid.interpolation import ON_GRID, RADIUS, Along, axis_weights, kais
 from seismo.model import Earth
 from seismo.model.averaging import cell_average
 from seismo.model.column import SAMPLES
+from seismo.model.loss import without_losses
 from seismo.solver.one_sided_reading import ON_CONTACT, below
 
 MARGIN = 24  # rows beyond the grid that sums begin in
@@ -317,7 +318,7 @@ def layers_of(
     """Return the rows of layers; None where the earth varies sideways, or nothing is averaged."""
     if not earth.layered or averaging == "point":
         return None
-    names = (*physics.medium, *(("rho_x",) if "rho" in earth.needs else ()))
+    names = (*without_losses(physics.medium), *(("rho_x",) if "rho" in earth.needs else ()))
     return Layers(earth, grid, names, tuple(first), contacts)
 
 

@@ -3,15 +3,18 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
 from itertools import pairwise
 
 import numpy as np
 
 from seismo.equations.fluid_solid_contact import Contact
+from seismo.equations.relaxation import Relaxation
 from seismo.equations.table import Physics
 from seismo.errors import ModelError, ScenarioError
 from seismo.grid.grid import AXES, Grid
-from seismo.model import Earth, Extremes, build_earth, cell_average, extremes_of, plain_planes
+from seismo.model import Earth, Extremes, build_earth, extremes_of, plain_planes
+from seismo.model.loss import effective_medium
 from seismo.model.media import MediaSample
 from seismo.scenario import Scenario
 
@@ -33,9 +36,9 @@ def even_planes(
     found = {}
     for stage, rule in [(s, s.even) for s in physics.stages if s.even]:
         if earth.layered:
-            column = cell_average(
+            column = effective_medium(
                 earth, z, y if y is None else y[:1], x[:1], spacing, (*physics.medium, *rule.asks),
-                scenario.averaging, dtype=np.float64,
+                scenario.averaging,
             )  # fmt: skip
             even = rule.where(column).reshape(-1)
         elif rule.everywhere(extremes):
@@ -54,7 +57,7 @@ def even_planes(
 
 
 def read_earth(
-    scenario: Scenario, grid: Grid, physics: Physics
+    scenario: Scenario, grid: Grid, physics: Physics, relaxation: Relaxation | None
 ) -> tuple[Earth, Extremes, MediaSample]:
     """Return the earth, its extremes on the grid and its media, from one pass over the nodes."""
     y_limits = grid.limits("y") if grid.dimensions == 3 else None
@@ -65,6 +68,7 @@ def read_earth(
     cells = scenario.averaging == "effective"
     try:
         earth = build_earth(scenario.model, scenario.base, physics.needs, clamp, spacing)
+        earth = replace(earth, relaxation=relaxation)
         sample = MediaSample(earth, grid)
         return earth, extremes_of(earth, z, y_nodes, x, spacing, cells, sample.take), sample
     except ModelError as error:

@@ -14,6 +14,7 @@ from seismo.grid import decomposition
 from seismo.grid.global_index import CheckpointArray
 from seismo.grid.grid import AXES
 from seismo.model import cell_average
+from seismo.model.loss import effective_medium
 from seismo.solver import cpml
 from seismo.solver.boundary_images import Face, bind_images, image, touching
 from seismo.solver.discretization import Discretization
@@ -85,9 +86,8 @@ def _medium(setup: Discretization, subdomain: decomposition.Subdomain) -> dict[s
     """Average the earth onto the nodes of a subdomain and its halo; one column if it is layered."""
     grid, (z, y, x) = setup.grid, _coordinates(setup, subdomain)
     spacing = dict(zip(AXES, grid.spacing, strict=True))
-    medium = cell_average(
-        setup.earth, z, y, x, spacing, setup.physics.medium, setup.scenario.averaging,
-        dtype=np.float64,
+    medium = effective_medium(
+        setup.earth, z, y, x, spacing, setup.physics.medium, setup.scenario.averaging
     )  # fmt: skip
     return {k: v[:, None, :] if v.ndim == 2 else v for k, v in medium.items()}
 

@@ -65,16 +65,17 @@ def _moduli(vp: np.ndarray) -> tuple[np.ndarray, ...]:
     return vp**2, vp**2, vp**2, none, one, one
 
 
+LAYERED = LayeredWaves(
+    averages=("vp",),
+    medium=lambda vp: (vp, 0.0, 1.0),
+    parameters=lambda vp, vs, rho: (vp,),
+    moduli=_moduli,
+)
 EQUATION = Equation(
     name="acoustic",
     parameters=(VP,),
     tables=tables,
     nanoseconds={"cpu": {2: 0.57, 3: 1.4}},
     bandwidth_share={"gpu": {2: 0.78, 3: 0.94}},
-    layered=LayeredWaves(
-        averages=("vp",),
-        medium=lambda vp: (vp, 0.0, 1.0),
-        parameters=lambda vp, vs, rho: (vp,),
-        moduli=_moduli,
-    ),
+    layered=LAYERED,
 )

@@ -130,16 +130,17 @@ def _moduli(rho: np.ndarray, bulk: np.ndarray) -> tuple[np.ndarray, ...]:
     return bulk, bulk, bulk, np.zeros_like(bulk), rho, rho
 
 
+LAYERED = LayeredWaves(
+    averages=("rho", "p_modulus"),
+    medium=lambda vp, rho: (vp, 0.0, rho),
+    parameters=lambda vp, vs, rho: (vp, rho),
+    moduli=_moduli,
+)
 EQUATION = Equation(
     name="acoustic_variable_density",
     parameters=(VP, RHO),
     tables=tables,
     nanoseconds={"cpu": {2: 1.4, 3: 2.6}},
     bandwidth_share={"gpu": {2: 0.68, 3: 0.80}},
-    layered=LayeredWaves(
-        averages=("rho", "p_modulus"),
-        medium=lambda vp, rho: (vp, 0.0, rho),
-        parameters=lambda vp, vs, rho: (vp, rho),
-        moduli=_moduli,
-    ),
+    layered=LAYERED,
 )

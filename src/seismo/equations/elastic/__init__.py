@@ -149,6 +149,12 @@ def tables(axes: str, options: None) -> Physics:
     )
 
 
+LAYERED = LayeredWaves(
+    averages=("c11", "c13", "c33", "c44", "rho"),
+    medium=lambda vp, vs, rho: (vp, vs, rho),
+    parameters=lambda vp, vs, rho: (vp, vs, rho),
+    moduli=lambda c11, c13, c33, c44, rho: (c11, c13, c33, c44, rho, rho),
+)
 EQUATION = Equation(
     name="elastic",
     parameters=(VP, VS, RHO),
@@ -156,10 +162,5 @@ EQUATION = Equation(
     also_called=("psv", "p_sv", "p-sv"),
     nanoseconds={"cpu": {2: 3.3, 3: 9.1}},
     bandwidth_share={"gpu": {2: 0.83, 3: 0.84}},
-    layered=LayeredWaves(
-        averages=("c11", "c13", "c33", "c44", "rho"),
-        medium=lambda vp, vs, rho: (vp, vs, rho),
-        parameters=lambda vp, vs, rho: (vp, vs, rho),
-        moduli=lambda c11, c13, c33, c44, rho: (c11, c13, c33, c44, rho, rho),
-    ),
+    layered=LAYERED,
 )

@@ -48,7 +48,7 @@ def stress(cell):
     cell.put("szz", cell["szz"] + pressure + change)
     for a, b in combinations(cell.axes, 2):
         near, far = (b, a) if b == "z" else (a, b)
-        _shear(cell, a, b, _compliance(cell, "q" if b == "z" else "q66", near, far))
+        _shear(cell, a, b, four_nodes(cell, "q" if b == "z" else "q66", near, far))
 
 
 def isotropic_stress(cell):
@@ -60,10 +60,10 @@ def isotropic_stress(cell):
         others = cell.sum(strain[b] for b in cell.axes if b != a)
         cell.put(f"s{a}{a}", cell[f"s{a}{a}"] + pressure - mu * others)
     for a, b in combinations(cell.axes, 2):
-        _shear(cell, a, b, _compliance(cell, "q", a, b))
+        _shear(cell, a, b, four_nodes(cell, "q", a, b))
 
 
-def _compliance(cell, q: str, a: str, b: str):
+def four_nodes(cell, q: str, a: str, b: str):
     """Return the sum of 1 / (mu dt) of the four nodes around a shear stress (Moczo et al. 2002)."""
     return cell[q] + cell.next(q, a) + cell.next(q, b) + cell.next(q, a + b)
 

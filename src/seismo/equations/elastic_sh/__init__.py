@@ -99,6 +99,13 @@ def _moduli(rho: np.ndarray, mu_xy: np.ndarray, mu_yz: np.ndarray) -> tuple[np.n
 
 
 # SH waves are those of the pressure in a fluid of density 1 / mu and bulk modulus 1 / rho.
+LAYERED = LayeredWaves(
+    averages=("rho", "mu_xy", "mu_yz"),
+    medium=lambda vs, rho: (vs, 0.0, 1.0 / (rho * vs**2)),
+    parameters=lambda vp, vs, rho: (vp, 1.0 / (rho * vp**2)),
+    moduli=_moduli,
+    rigid_surface=True,
+)
 EQUATION = Equation(
     name="elastic_sh",
     parameters=(VS, RHO),
@@ -107,11 +114,5 @@ EQUATION = Equation(
     also_called=("sh",),
     nanoseconds={"cpu": {2: 1.4}},
     bandwidth_share={"gpu": {2: 0.68}},
-    layered=LayeredWaves(
-        averages=("rho", "mu_xy", "mu_yz"),
-        medium=lambda vs, rho: (vs, 0.0, 1.0 / (rho * vs**2)),
-        parameters=lambda vp, vs, rho: (vp, 1.0 / (rho * vp**2)),
-        moduli=_moduli,
-        rigid_surface=True,
-    ),
+    layered=LAYERED,
 )

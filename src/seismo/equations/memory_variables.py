@@ -1,0 +1,113 @@
+"""Memory variables of media that lose energy, one for each strain and relaxation mechanism.
+
+    ds_I/dt = sum_J [ C_IJ e_J - sum_l A^l_IJ xi^l_J ],    d xi^l_J/dt + w_l xi^l_J = w_l e_J
+
+C: unrelaxed stiffness (Pa); e_J strain rates and xi^l_J memory variables (1/s), which stand where
+e_J does, at t = n dt; A^l = Y_l C, with weights Y_l for P and for S moduli
+(`seismo.equations.relaxation`). The variables know of no material (Kristek & Moczo 2003), so that
+nothing has to be averaged where media meet. A step (Cayley, second order, stable by itself):
+
+    xi(n + 1) = a_l xi(n) + b_l e(n + 1/2),    A^l acts on [xi(n + 1) + xi(n)] / 2
+
+`decay_l` = a_l, `gain_l` = b_l; `p_constant_l`, `p_linear_l`, `p_quadratic_l` give Y_l / 2 of P
+moduli from the number y of a node, and `s_...` those of shear moduli.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+import numpy as np
+
+from seismo.equations.relaxation import Relaxation
+from seismo.equations.table import Field
+
+_POWERS = ("constant", "linear", "quadratic")
+# Tables of a scenario that is not yet a run: mechanisms without frequencies.
+UNKNOWN = Relaxation((1.0,) * 3, ((0.0,) * 3,) * 3, ((0.0,) * 3,) * 3)
+
+
+def names_of(strain: str, relaxation: Relaxation) -> tuple[str, ...]:
+    """Return the names of a strain's memory variables."""
+    return tuple(f"memory_{strain}_{n}" for n in range(1, relaxation.mechanisms + 1))
+
+
+def memory_fields(strains: Mapping[str, str], relaxation: Relaxation) -> tuple[Field, ...]:
+    """Return the memory variables of strains, each with the axes along which it stands between."""
+    return tuple(
+        Field(name, half, "1/s", remembers=True)
+        for strain, half in strains.items()
+        for name in names_of(strain, relaxation)
+    )
+
+
+def numbers_of(relaxation: Relaxation, waves: str) -> dict[str, float]:
+    """Return the scalars of the mechanisms, for the moduli "p", "s" or "ps"."""
+    decays, gains = relaxation.decay(relaxation.dt)
+    numbers: dict[str, float] = {}
+    for n, (decay, gain) in enumerate(zip(decays, gains, strict=True), 1):
+        numbers |= {f"decay_{n}": float(decay), f"gain_{n}": float(gain)}
+        for wave in waves:
+            weights = getattr(relaxation, wave)[n - 1]
+            pairs = zip(_POWERS, weights, strict=True)
+            numbers |= {f"{wave}_{power}_{n}": 0.5 * weight for power, weight in pairs}
+    return numbers
+
+
+def remember(cell: Any, strain: str, rate: Any) -> list[Any]:
+    """Update the memory variables of a strain (A4); return the sums of old and new of each."""
+    sums = []
+    for n in _mechanisms(cell):
+        name = f"memory_{strain}_{n}"
+        before = cell[name]
+        after = cell.number(f"decay_{n}") * before + cell.number(f"gain_{n}") * rate
+        cell.put(name, after)
+        sums.append(before + after)
+    return sums
+
+
+def added(*memories: Sequence[Any]) -> list[Any]:
+    """Return the sums of several strains' memories, by mechanism."""
+    return [sum(rest, first) for first, *rest in zip(*memories, strict=True)]
+
+
+def loss(cell: Any, wave: str, y: Any, memory: Sequence[Any]) -> Any:
+    """Return sum of Y_l xi^l: what a strain rate lacks, in a stress of a "p" or "s" modulus."""
+    return cell.sum(_half_weight(cell, wave, y, n) * memory[n - 1] for n in _mechanisms(cell))
+
+
+def loss_between(cell: Any, wave: str, y: Any, other: Any, memory: Sequence[Any]) -> Any:
+    """Return the same of the difference of two weights, Y_l(y) - Y_l(other)."""
+    return cell.sum(
+        (_half_weight(cell, wave, y, n) - _half_weight(cell, wave, other, n)) * memory[n - 1]
+        for n in _mechanisms(cell)
+    )
+
+
+def at_once(cell: Any, wave: str, y: Any) -> Any:
+    """Return the share of a stiffness that a strain within one step does not feel: Y_l b_l / 2."""
+    return cell.sum(
+        _half_weight(cell, wave, y, n) * cell.number(f"gain_{n}") for n in _mechanisms(cell)
+    )
+
+
+def drive(cell: Any, strain: str, rate: Any) -> None:
+    """Let a strain rate that is known later than `remember` act on the same step."""
+    for n in _mechanisms(cell):
+        name = f"memory_{strain}_{n}"
+        cell.put(name, cell[name] + cell.number(f"gain_{n}") * rate)
+
+
+def at_reference(relaxation: Relaxation, wave: str, y: np.ndarray) -> np.ndarray:
+    """Return the modulus of the given velocity over the unrelaxed one, of nodes that hold y."""
+    return relaxation.velocity_ratio(wave, y) ** -2
+
+
+def _mechanisms(cell: Any) -> range:
+    return range(1, 1 + sum(name.startswith("decay") for name in cell.numbers))
+
+
+def _half_weight(cell: Any, wave: str, y: Any, n: int) -> Any:
+    constant, linear, quadratic = (cell.number(f"{wave}_{power}_{n}") for power in _POWERS)
+    return constant + y * (linear + y * quadratic)

@@ -1,0 +1,81 @@
+"""Acoustic waves of constant density in a fluid that attenuates, second order in time.
+
+    d2p/dt2 = c^2 (div grad p less what its memory lacks),    density constant
+
+In place of `seismo.equations.acoustic`, whose grid it has, where the model gives qp. What is
+remembered is q = d2p/dx2 + d2p/dy2 + d2p/dz2 at t = n dt (p_tt = M / rho div grad p with rho
+constant); the memory variables stand half a step later, in units of q:
+
+    xi(n + 1/2) = a_l xi(n - 1/2) + b_l q(n),    A^l acts on [xi(n + 1/2) + xi(n - 1/2)] / 2
+
+(`seismo.equations.memory_variables`). `k` = unrelaxed c^2 dt^2; `y` the number of its loss.
+"""
+
+from __future__ import annotations
+
+import math
+
+from seismo.equations import acoustic
+from seismo.equations.declaration import Equation
+from seismo.equations.memory_variables import (
+    UNKNOWN,
+    at_reference,
+    loss,
+    memory_fields,
+    names_of,
+    numbers_of,
+    remember,
+)
+from seismo.equations.parameters import QP, VP
+from seismo.equations.relaxation import Relaxation
+from seismo.equations.table import Physics, SourceTerm, Stage
+
+
+def pressure(cell):
+    """p(n+1) = 2 p(n) - p(n-1) + c^2 dt^2 (xx + yy + zz - sum Y_l xi^l), over p(n-1)."""
+    past, k = cell["p_old"], cell["k"]  # before layers store their memory
+    laplacian = cell.sum(cell.dd(a, "p") for a in cell.axes)
+    memory = remember(cell, "curvature", laplacian)
+    lasting = laplacian - loss(cell, "p", cell["y"], memory)
+    cell.put("p_old", 2.0 * cell["p"] - past + k * lasting)
+
+
+def coefficients(medium: dict, dt: float) -> dict:
+    """Return `k` and `y`; see above."""
+    return acoustic.coefficients(medium, dt) | {"y": medium["y_vp"]}
+
+
+def tables(axes: str, options: Relaxation | None) -> Physics:
+    """Return the table along some axes."""
+    relaxation, plain = options or UNKNOWN, acoustic.tables(axes, None)
+    flux, advance = plain.stages
+    remembered = names_of("curvature", relaxation)
+
+    def scale(mean, dt):  # s acts with the velocity that is given
+        return mean("k") * at_reference(relaxation, "p", mean("y"))
+
+    return Physics(
+        axes=axes,
+        fields=(*plain.fields, *memory_fields({"curvature": ""}, relaxation)),
+        stages=(
+            flux,
+            Stage(
+                "pressure", ("p_old", *remembered), advance.reads, ("k", "y"), pressure,
+                shares="flux",
+            ),
+        ),
+        coefficients=coefficients,
+        medium=("vp", "y_vp"),
+        observables=plain.observables,
+        drives=plain.drives | {"pressure": (SourceTerm("p", "", scale),)},
+        numbers=numbers_of(relaxation, "p"),
+    )  # fmt: skip
+
+
+EQUATION = Equation(
+    name="viscoacoustic",
+    parameters=(VP, QP),
+    tables=tables,
+    extends="acoustic",
+    layered=acoustic.LAYERED.with_further(math.inf),
+)

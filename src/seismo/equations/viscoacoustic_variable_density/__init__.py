@@ -1,0 +1,83 @@
+"""Acoustic waves of variable density in a fluid that attenuates.
+
+    rho dv/dt = -grad p,    dp/dt = -kappa (div v less what its memory lacks)
+
+In place of `seismo.equations.acoustic_variable_density`, whose grid and density it has, where the
+model gives qp (`seismo.equations.memory_variables`). On the nodes stand unrelaxed `kappa` dt and
+the number `y` of its loss.
+"""
+
+from __future__ import annotations
+
+import math
+
+from seismo.equations import acoustic_variable_density as lossless
+from seismo.equations.declaration import Equation
+from seismo.equations.memory_variables import (
+    UNKNOWN,
+    at_reference,
+    loss,
+    memory_fields,
+    names_of,
+    numbers_of,
+    remember,
+)
+from seismo.equations.parameters import QP, RHO, VP
+from seismo.equations.relaxation import Relaxation
+from seismo.equations.table import Physics, SourceTerm, Stage
+
+
+def pressure(cell):
+    """p(n + 1) = p(n) - kappa dt (div v - sum Y_l xi^l)."""
+    divergence = cell.sum(cell.d(a, f"v{a}") for a in cell.axes)
+    memory = remember(cell, "volume", divergence)
+    lasting = divergence - loss(cell, "p", cell["y"], memory)
+    cell.put("p", cell["p"] - cell["kappa"] * lasting)
+
+
+def coefficients(medium: dict, dt: float) -> dict:
+    """Return the arrays that formulas take; see above."""
+    return lossless.coefficients(medium, dt) | {"y": medium["y_p_modulus"]}
+
+
+def drives(axes: str, relaxation: Relaxation) -> dict:
+    """Name the sources; what depends on kappa takes that of the given velocity."""
+    named = lossless.drives(axes)
+
+    def given(term: SourceTerm) -> SourceTerm:
+        def scale(mean, dt):
+            return term.scale(mean, dt) * at_reference(relaxation, "p", mean("y"))
+
+        return SourceTerm(term.field, term.component, scale, term.derivative)
+
+    return named | {kind: tuple(map(given, named[kind])) for kind in ("pressure", "volume_rate")}
+
+
+def tables(axes: str, options: Relaxation | None) -> Physics:
+    """Return the table along some axes."""
+    relaxation, plain = options or UNKNOWN, lossless.tables(axes, None)
+    momentum, squeeze = plain.stages
+    remembered = names_of("volume", relaxation)
+    return Physics(
+        axes=axes,
+        fields=(*plain.fields, *memory_fields({"volume": ""}, relaxation)),
+        stages=(
+            momentum,
+            Stage("pressure", ("p", *remembered), squeeze.reads, ("kappa", "y"), pressure),
+        ),
+        coefficients=coefficients,
+        medium=(*plain.medium, "y_p_modulus"),
+        observables=plain.observables,
+        drives=drives(axes, relaxation),
+        fluid_force=plain.fluid_force,
+        numbers=numbers_of(relaxation, "p"),
+    )
+
+
+EQUATION = Equation(
+    name="viscoacoustic_variable_density",
+    parameters=(VP, RHO, QP),
+    tables=tables,
+    extends="acoustic_variable_density",
+    layered=lossless.LAYERED.with_further(math.inf),
+)

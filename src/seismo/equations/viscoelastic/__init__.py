@@ -1,0 +1,127 @@
+"""Elastic isotropic waves in rock that attenuates: velocity, stress and memory variables.
+
+    rho dv_i/dt = d_j s_ij,    ds_ij/dt = c_ijkl d_k v_l less what the medium remembers
+
+2-D (P-SV) and 3-D, in place of `seismo.equations.elastic`, whose grid, density, effective media and
+free surface it has, where the model gives qp or qs. P moduli relax with the weights of P waves,
+shear moduli with those of S waves (`seismo.equations.memory_variables`).
+
+Model arrays stand on the nodes: unrelaxed c11 dt, `slack` = (c33 - c13) dt, which is 2 mu dt in one
+rock and 0 in a fluid, `q` = 1 / (c44 dt), `q66` = 1 / (c66 dt); and the numbers y of their losses:
+`y11`, `y33`, `y_slack`, `qy` = q times that of c44, `qy66`. In a cell that a contact cuts they are
+exact to first order in 1/Q (`seismo.model.loss`). Where none cuts, c11, q, y11 and qy tell all.
+"""
+
+from __future__ import annotations
+
+import math
+from functools import partial
+from operator import attrgetter
+
+import numpy as np
+
+from seismo.equations import elastic
+from seismo.equations.acoustic_variable_density import even_density
+from seismo.equations.declaration import Equation
+from seismo.equations.elastic.formulas import isotropic_velocity, velocity
+from seismo.equations.memory_variables import (
+    UNKNOWN,
+    at_reference,
+    memory_fields,
+    names_of,
+    numbers_of,
+)
+from seismo.equations.parameters import QP, QS, RHO, VP, VS
+from seismo.equations.relaxation import Relaxation
+from seismo.equations.table import IsotropicPlanes, Physics, SourceTerm, Stage
+from seismo.equations.viscoelastic import formulas
+
+
+def coefficients(medium: dict, dt: float) -> dict:
+    """Return the arrays that formulas take; see above.
+
+    Args:
+        medium: those of `seismo.equations.elastic`, and `y_c11`, ... of its stiffnesses.
+        dt: time step [s].
+    """
+    named = elastic.coefficients(medium, dt)
+    named["slack"] = named["c33"] - named.pop("c13")
+    named |= {"y11": medium["y_c11"], "y33": medium["y_c33"], "y_slack": medium["y_slack"]}
+    named["qy"] = named["q"] * medium["y_c44"]
+    if "q66" in named:
+        named["qy66"] = named["q66"] * medium["y_c66"]
+    return named
+
+
+def one_rock(medium: dict) -> np.ndarray:
+    """Return where one rock fills a cell, so that y of c11 and of the shear modulus tell all."""
+    close = partial(np.isclose, rtol=1e-6, atol=1e-9)
+    alike = close(medium["y_c33"], medium["y_c11"]) & close(medium["y_slack"], medium["y_c44"])
+    return elastic.one_rock(medium) & alike
+
+
+def drives(axes: str, relaxation: Relaxation) -> dict:
+    """Name the sources; what depends on c11 takes that of the given velocity."""
+    named = elastic.drives(axes)
+
+    def given(term: SourceTerm) -> SourceTerm:
+        def scale(mean, dt):
+            return term.scale(mean, dt) * at_reference(relaxation, "p", mean("y11"))
+
+        return SourceTerm(term.field, term.component, scale, term.derivative)
+
+    return named | {kind: tuple(map(given, named[kind])) for kind in ("pressure", "volume_rate")}
+
+
+def tables(axes: str, options: Relaxation | None) -> Physics:
+    """Return the table along some axes: in 2-D that of P-SV waves."""
+    relaxation, plain = options or UNKNOWN, elastic.tables(axes, None)
+    momentum, hooke, _ = plain.stages
+    in_space = len(axes) == 3
+    memories = {name[1:]: names_of(name[1:], relaxation) for name in hooke.writes}
+    remembered = tuple(name for names in memories.values() for name in names)
+    strains = (*hooke.writes, *remembered)
+    halves = {strain: plain.named(f"s{strain}").half for strain in memories}
+    stiffness = ("c11", "c33", "slack", "q", "y11", "y33", "y_slack", "qy")
+    even = IsotropicPlanes(
+        formulas.isotropic_stress, ("c11", "q", "y11", "qy"), one_rock, attrgetter("uniform")
+    )
+    normal = tuple(f"s{a}{a}" for a in axes)
+    at_surface = ("c33", "slack", "y33", "y_slack")
+    return Physics(
+        axes=axes,
+        fields=(*plain.fields, *memory_fields(halves, relaxation)),
+        stages=(
+            Stage(
+                "velocity", momentum.writes, momentum.reads, momentum.coefficients, velocity,
+                even=even_density(isotropic_velocity),
+            ),
+            Stage(
+                "stress", strains, hooke.reads,
+                (*stiffness, *(("q66", "qy66") if in_space else ())), formulas.stress, even=even,
+            ),
+            Stage(
+                "surface", (*normal, *memories["zz"]), (), at_surface, formulas.surface,
+                where="surface",
+            ),
+        ),
+        coefficients=coefficients,
+        medium=(
+            *plain.medium, "y_c11", "y_c33", "y_slack", "y_c44", *(("y_c66",) if in_space else ())
+        ),
+        observables=plain.observables,
+        drives=drives(axes, relaxation),
+        layer_shift=plain.layer_shift,
+        fluid_meets_solid=True,
+        fluid_force=plain.fluid_force,
+        numbers=numbers_of(relaxation, "ps"),
+    )  # fmt: skip
+
+
+EQUATION = Equation(
+    name="viscoelastic",
+    parameters=(VP, VS, RHO, QP, QS),
+    tables=tables,
+    extends="elastic",
+    layered=elastic.LAYERED.with_further(math.inf, math.inf),
+)

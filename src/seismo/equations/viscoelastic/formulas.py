@@ -1,0 +1,101 @@
+"""Updates of stresses in rock that attenuates, one text for space and for P-SV waves in a plane.
+
+Symbols are those of `seismo.equations.viscoelastic`; the velocities are those of
+`seismo.equations.elastic`. Each shear modulus acts on its strain rate less what the memory of that
+lacks: mu (e - sum Y_l xi^l).
+"""
+
+from __future__ import annotations
+
+from itertools import combinations
+
+from seismo.equations.elastic.formulas import four_nodes
+from seismo.equations.memory_variables import (
+    added,
+    at_once,
+    drive,
+    loss,
+    loss_between,
+    remember,
+)
+
+
+def isotropic_stress(cell):
+    """Hooke's law where one rock fills a cell: s_aa += M div v - 2 mu (e_b + e_c)."""
+    strain, memory = _normal(cell)
+    total = cell.sum(strain.values()) - loss(cell, "p", cell["y11"], added(*memory.values()))
+    pressure = cell.rounded(cell["c11"] * total)
+    mu = 2.0 / cell["q"]  # twice the modulus
+    y = 0.5 * mu * cell["qy"]
+    for a in cell.axes:
+        others = [b for b in cell.axes if b != a]
+        change = cell.sum(strain[b] for b in others)
+        change = change - loss(cell, "s", y, added(*(memory[b] for b in others)))
+        cell.put(f"s{a}{a}", cell[f"s{a}{a}"] + pressure - mu * change)
+    for a, b in combinations(cell.axes, 2):
+        _shear(cell, a, b, "q", "qy", a, b)
+
+
+def stress(cell):
+    """Hooke's law of a medium that is transversely isotropic about z (Backus 1962).
+
+    With d = c33 - c13: s_zz += c33 div v - d (e_x + e_y),
+    s_aa += c33 div v - d e_z + (c11 - c33) (e_x + e_y) - 2 mu66 e_b, b the other horizontal axis.
+    In a fluid d, c11 - c33 and mu66 are zero.
+    """
+    strain, memory = _normal(cell)
+    horizontal = cell.axes[:-1]
+    c33, c11, slack = cell["c33"], cell["c11"], cell["slack"]
+    y33, y11 = cell["y33"], cell["y11"]
+    total = cell.sum(strain.values()) - loss(cell, "p", y33, added(*memory.values()))
+    pressure = cell.rounded(c33 * total)
+    along = cell.sum(strain[b] for b in horizontal)
+    remembered = added(*(memory[b] for b in horizontal))
+    lacking = along - loss(cell, "s", cell["y_slack"], remembered)
+    cell.put("szz", cell["szz"] + pressure - slack * lacking)
+    # What is common to the horizontal stresses.
+    change = (c11 - c33) * (along - loss(cell, "p", y33, remembered))
+    change = change - c11 * loss_between(cell, "p", y11, y33, remembered)
+    vertical = strain["z"] - loss(cell, "s", cell["y_slack"], memory["z"])
+    change = change - slack * vertical
+    for a in horizontal:
+        own = change
+        for b in horizontal.replace(a, ""):
+            mu = 2.0 / cell["q66"]  # twice the modulus
+            own = own - mu * (strain[b] - loss(cell, "s", 0.5 * mu * cell["qy66"], memory[b]))
+        cell.put(f"s{a}{a}", cell[f"s{a}{a}"] + pressure + own)
+    for a, b in combinations(cell.axes, 2):
+        near, far = (b, a) if b == "z" else (a, b)
+        q, qy = ("q", "qy") if b == "z" else ("q66", "qy66")
+        _shear(cell, a, b, q, qy, near, far)
+
+
+def _normal(cell) -> tuple[dict, dict]:
+    """Return the normal strain rates and what is remembered of them."""
+    strain = {a: cell.d(a, f"v{a}") for a in cell.axes}
+    return strain, {a: remember(cell, a + a, rate) for a, rate in strain.items()}
+
+
+def _shear(cell, a: str, b: str, q: str, qy: str, near: str, far: str) -> None:
+    """s_ab += mu (d_b v_a + d_a v_b), mu the harmonic mean of four nodes, y weighted with 1/mu."""
+    rate = cell.d(b, f"v{a}") + cell.d(a, f"v{b}")
+    memory = remember(cell, a + b, rate)
+    compliance = four_nodes(cell, q, near, far)
+    y = four_nodes(cell, qy, near, far) / compliance
+    name, mu = f"s{a}{b}", 4.0 / compliance
+    cell.put(name, cell[name] + mu * (rate - loss(cell, "s", y, memory)))
+
+
+def surface(cell):
+    """Szz = 0 on a free surface: e_z is such that it is, and acts on s_aa and the memory, too.
+
+    Within a step stiffnesses are c (1 - sum Y_l b_l / 2).
+    """
+    excess = cell["szz"]
+    c33 = cell["c33"] * (1.0 - at_once(cell, "p", cell["y33"]))
+    slack = cell["slack"] * (1.0 - at_once(cell, "s", cell["y_slack"]))
+    share = slack / c33 * excess
+    for a in cell.axes[:-1]:
+        cell.put(f"s{a}{a}", cell[f"s{a}{a}"] - excess + share)
+    cell.put("szz", excess - excess)
+    drive(cell, "zz", -1.0 / c33 * excess)

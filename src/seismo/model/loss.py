@@ -1,0 +1,78 @@
+"""The loss of effective media: the number y of each of their stiffnesses.
+
+Media that attenuate have complex moduli M (1 - sum Y_l w_l / (w_l + i w)), with Y_l nearly
+proportional to y (`seismo.equations.relaxation`). What a cell of several media has follows from the
+averages of `seismo.model.averaging` by the correspondence principle. To first order in 1/Q that is
+
+    y of c = d ln c / d eps,  every modulus M of the earth being M (1 + eps y)
+
+which is y itself where one medium fills the cell. Symbols as in `seismo.model.averaging`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any, Literal
+
+import numpy as np
+
+from seismo.model.averaging import cell_average
+from seismo.model.cells import Samples
+from seismo.model.earth import STIFFER, Earth
+
+PREFIX = "y_"
+
+# What is averaged, and the modulus, of those whose loss is asked for that are no average.
+_MODULI: dict[str, tuple[tuple[str, ...], Callable[[Samples], np.ndarray]]] = {
+    "slack": (("c33", "c13"), lambda m: m["c33"] - m["c13"]),
+    "vp": (("vp",), lambda m: m["vp"] ** 2),
+}
+
+
+def _modulus(name: str) -> tuple[tuple[str, ...], Callable[[Samples], np.ndarray]]:
+    return _MODULI.get(name, ((name,), lambda m: m[name]))
+
+
+def without_losses(parameters: Sequence[str]) -> tuple[str, ...]:
+    """Return those of the averages that are no losses."""
+    return tuple(name for name in parameters if not name.startswith(PREFIX))
+
+
+def effective_medium(
+    earth: Earth,
+    z: np.ndarray,
+    y: np.ndarray | None,
+    x: np.ndarray,
+    spacing: Mapping[str, float],
+    parameters: Sequence[str],
+    averaging: Literal["effective", "point"] = "effective",
+    dtype: Any = np.float64,
+) -> dict[str, np.ndarray]:
+    """Return averages and losses ("y_c33", ...) at the points of a grid.
+
+    See `seismo.model.averaging.cell_average`.
+    """
+    plain = without_losses(parameters)
+    lossy = {name: _modulus(name.removeprefix(PREFIX))
+             for name in parameters if name.startswith(PREFIX)}  # fmt: skip
+    if not lossy:
+        return cell_average(earth, z, y, x, spacing, plain, averaging, dtype=dtype)
+    needed = tuple(dict.fromkeys(name for names, _ in lossy.values() for name in names))
+    everything = tuple(dict.fromkeys((*plain, *needed)))
+    before = cell_average(earth, z, y, x, spacing, everything, averaging, dtype=np.float64)
+    after = cell_average(earth.stiffer, z, y, x, spacing, needed, averaging, dtype=np.float64)
+    medium = {name: before[name].astype(dtype) for name in plain}
+    for name, (_, modulus) in lossy.items():
+        soft, hard = modulus(before), modulus(after)
+        medium[name] = _growth(soft, hard).astype(dtype)
+    return medium
+
+
+def _growth(soft: np.ndarray, hard: np.ndarray) -> np.ndarray:
+    """Return the relative change for a whole eps, 0 where there is no modulus.
+
+    It is none but rounding where media lose nothing.
+    """
+    with np.errstate(divide="ignore", invalid="ignore"):
+        growth = np.where(soft > 0.0, (hard / soft - 1.0) / STIFFER, 0.0)
+    return np.where(np.abs(growth) < 1e-9, 0.0, growth)

@@ -1,0 +1,53 @@
+"""The relaxation mechanisms of a run: from what its scenario says and what its sources radiate."""
+
+from __future__ import annotations
+
+from seismo.acquisition.source_frequencies import dominant_frequency, highest_frequency
+from seismo.equations.attenuation_laws import Law
+from seismo.equations.relaxation import Relaxation, prescribed
+from seismo.equations.relaxation_fit import fit
+from seismo.errors import SeismoError
+from seismo.scenario import Scenario
+from seismo.scenario.attenuation import Attenuation
+
+DECADE = 10.0  # the band reaches at least so far down from the highest frequency
+BELOW = 3.0  # and so far below the lowest dominant one
+
+
+def relaxation_of(scenario: Scenario) -> Relaxation | None:
+    """Return the mechanisms, as in continuous time; None where no medium attenuates.
+
+    Raises:
+        ScenarioError: no mechanisms are as asked.
+    """
+    if not scenario.equation.attenuates:
+        return None
+    spec = scenario.attenuation or Attenuation()
+    try:
+        if spec.relaxation is not None:
+            return prescribed(spec.relaxation.times, scenario.dimensions)
+        reference = spec.reference_frequency or dominant_frequency(scenario)
+        law = Law(spec.law, reference, spec.corner or 0.0, spec.exponent or 0.0)
+        return fit(law, spec.band or _band(scenario), spec.mechanisms)
+    except SeismoError as error:
+        raise scenario.mistake("attenuation", problem=str(error)) from None
+
+
+def in_steps(relaxation: Relaxation, scenario: Scenario, dt: float) -> Relaxation:
+    """Return mechanisms that a run of time step dt s has, fitted for what time stepping does.
+
+    Raises:
+        ScenarioError: the step is too long for the band.
+    """
+    removed = scenario.time.dispersion_removal
+    if relaxation.law is None:
+        return relaxation.with_step(dt, removed)
+    try:
+        return fit(relaxation.law, relaxation.band, relaxation.mechanisms, dt, removed)
+    except SeismoError as error:
+        raise scenario.mistake("attenuation", "band", problem=str(error)) from None
+
+
+def _band(scenario: Scenario) -> tuple[float, float]:
+    highest = highest_frequency(scenario)
+    return min(highest / DECADE, dominant_frequency(scenario) / BELOW), highest
