@@ -11,7 +11,7 @@ pytest.importorskip("scipy", reason="exact solutions need the validation extra")
 from seismo.equations import elastic_constants as constants
 from seismo.errors import SeismoError
 from seismo.exact import acoustic, anisotropic, whole_space
-from seismo.exact.anisotropic import Rock
+from seismo.exact.anisotropic import Solid
 from seismo.exact.medium import Medium
 
 DT = 4e-3
@@ -34,7 +34,7 @@ def close(found: np.ndarray, wanted: np.ndarray, tolerance: float = 1e-8) -> boo
 @pytest.mark.parametrize("d", [2, 3])
 def test_isotropic_rock_is_no_exception(d):
     medium = Medium(3000.0, 1700.0, 2300.0)
-    rock = Rock(constants.matrix(constants.vti(medium.vp, medium.vs, medium.rho)), medium.rho)
+    rock = Solid(constants.matrix(constants.vti(medium.vp, medium.vs, medium.rho)), medium.rho)
     place = np.array(OFFSET[d])
     for quantity in ("velocity", "stress"):
         case = (place, FORCE[d], SOURCE, DT)
@@ -58,7 +58,7 @@ def test_rock_whose_components_part_has_scalar_waves(d):
     speeds = np.sqrt(np.array([c[[0, 5, 4]], c[[5, 1, 3]], c[[4, 3, 2]]]) / rho)
     if d == 2:
         speeds = speeds[::2, ::2]
-    rock, place = Rock(stiffness, rho), np.array(OFFSET[d])
+    rock, place = Solid(stiffness, rho), np.array(OFFSET[d])
     found = anisotropic.force_response(place, FORCE[d], SOURCE, DT, rock)
     wanted = [
         strength * acoustic.pressure(place / v, SOURCE, DT, 1.0) / (rho * v.prod())
@@ -88,16 +88,16 @@ def test_stored_traces(name):
     phase = (np.pi * 8.0 * (time - 0.18)) ** 2
     found = anisotropic.force_response(
         stored["receivers"][::5], [6e11, -3e11, 8e11], (1.0 - 2.0 * phase) * np.exp(-phase),
-        time[1] - time[0], Rock(stored["C"], 2300.0), "velocity",
+        time[1] - time[0], Solid(stored["C"], 2300.0), "velocity",
     )  # fmt: skip
     assert close(found, stored["traces"][::5], 1e-3)
 
 
 def test_what_cannot_be_asked():
-    rock = Rock(np.eye(6), 1.0)
+    rock = Solid(np.eye(6), 1.0)
     with pytest.raises(SeismoError, match="quantity"):
         anisotropic.force_response(OFFSET[2], FORCE[2], SOURCE, DT, rock, "pressure")
     with pytest.raises(SeismoError, match="offsets"):
         anisotropic.force_response([[0.0, 0.0]], FORCE[2], SOURCE, DT, rock)
     with pytest.raises(SeismoError, match="positive definite"):
-        anisotropic.force_response(OFFSET[2], FORCE[2], SOURCE, DT, Rock(-np.eye(6), 1.0))
+        anisotropic.force_response(OFFSET[2], FORCE[2], SOURCE, DT, Solid(-np.eye(6), 1.0))

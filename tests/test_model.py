@@ -7,7 +7,6 @@ import numpy as np
 import pytest
 from pydantic import TypeAdapter
 
-from seismo.equations.registry import PARAMETERS
 from seismo.errors import ModelError
 from seismo.model import build_earth, extremes_of
 from seismo.model.earth import Earth
@@ -225,6 +224,7 @@ def test_a_file_finer_than_the_grid_may_be_faster_between_the_nodes(tmp_path: Pa
     assert extremes_of(earth, axis, None, axis, SPACING).vp_max == pytest.approx(3000.0)
 
 
+GIVEN = ("vp", "vs", "rho")
 WATER, ROCK_BELOW = (1500.0, 0.0, 1000.0), (2400.0, 1000.0, 2100.0)
 
 
@@ -239,7 +239,7 @@ def from_files(folder: Path, width: float, *names: str) -> Earth:
 def save_sea_bed(folder: Path, bed: float, across: int) -> None:
     """Write files of water above a depth and rock below."""
     z = np.arange(0.0, 101.0, 5.0)
-    for name, above, below in zip(PARAMETERS, WATER, ROCK_BELOW, strict=True):
+    for name, above, below in zip(GIVEN, WATER, ROCK_BELOW, strict=True):
         values = np.where(z < bed, above, below)
         np.save(folder / f"{name}.npy", np.repeat(values[:, None], across, 1).squeeze())
 
@@ -248,10 +248,10 @@ def save_sea_bed(folder: Path, bed: float, across: int) -> None:
 def test_nothing_lies_between_the_water_and_the_rock_of_a_file(tmp_path: Path, across):
     """The bed is half way: linear values are a slow mud, in which no grid has enough points."""
     save_sea_bed(tmp_path, 50.0, across)
-    earth = from_files(tmp_path, 5.0 * across, *PARAMETERS)
+    earth = from_files(tmp_path, 5.0 * across, *GIVEN)
     z = np.array([44.0, 47.4, 47.6, 50.0, 55.0])
     found = earth.sample(z[:, None], None, np.array([[2.0, 7.0]]))
-    for name, above, below in zip(PARAMETERS, WATER, ROCK_BELOW, strict=True):
+    for name, above, below in zip(GIVEN, WATER, ROCK_BELOW, strict=True):
         assert (found[name] == np.where(z < 47.5, above, below)[:, None]).all()
     assert earth.layered
 
@@ -262,7 +262,7 @@ def test_a_sloping_bed_of_a_file_has_steps(tmp_path: Path):
     vs = np.load(tmp_path / "vs.npy")
     vs[9, 2:] = 1000.0  # from x = 10 m on the rock begins one point higher
     np.save(tmp_path / "vs.npy", vs)
-    earth = from_files(tmp_path, 15.0, *PARAMETERS)
+    earth = from_files(tmp_path, 15.0, *GIVEN)
     found = earth.sample(np.linspace(0, 100, 201)[:, None], None, np.linspace(0, 15, 31))["vs"]
     assert set(np.unique(found)) == {0.0, 1000.0}
     assert not earth.layered

@@ -161,10 +161,10 @@ def test_a_key_of_another_name_or_place_is_led_to_the_right_one(old, new, key):
         ("count: 5", "count: 5, quantities: [vz]", "rotation; did you mean 'velocity'?"),
         ("spacing: 10 m", "spacing: 10 m, accuracy: 0.5", "10 %; write 0.5 %, or 0.005, if"),
         ("type: uniform", "type: homogeneous", "water; did you mean 'uniform'?"),
-        ("physics: elastic", "physics: viscoelastic", "sh; there is no attenuation in seismo"),
+        ("physics: elastic", "physics: viscoelastic", "sh; media attenuate where the model"),
         (
             "rho: 2200", "rho: 2200, Qp: 50",
-            "Qp: 50: unknown key; there is no attenuation in seismo",
+            "Qp: 50: unknown key; did you mean 'qp'?",
         ),
     ],
 )  # fmt: skip
@@ -374,13 +374,16 @@ def test_python_data_that_is_too_deep_is_refused():
             from_dict({"physics": "elastic", "model": deep})
 
 
-@pytest.mark.parametrize("name", ["delta", "theta", "tilt", "epsilon", "tau_sigma", "tau_s", "Qmu"])
+@pytest.mark.parametrize("name", ["delta", "theta", "tilt", "epsilon"])
 def test_what_other_programs_have_is_known_by_its_name(name):
     (message,) = mistakes(FLAT.replace(UNIFORM, UNIFORM.replace("}", f", {name}: 0.1}}")))
-    what = (
-        "attenuation" if name.lower()[0] in "tq" and name not in ("theta", "tilt") else "anisotropy"
-    )
-    assert f"unknown key; there is no {what} in seismo: leave it out" in message
+    assert "unknown key; there is no anisotropy in seismo: leave it out" in message
+
+
+@pytest.mark.parametrize("name", ["tau_sigma", "tau_s", "Qmu"])
+def test_attenuation_under_other_names_is_led_to_quality_factors(name):
+    (message,) = mistakes(FLAT.replace(UNIFORM, UNIFORM.replace("}", f", {name}: 0.1}}")))
+    assert "unknown key; media attenuate where the model gives qp or qs" in message
 
 
 def test_a_finite_fault_is_led_to_its_subfaults():

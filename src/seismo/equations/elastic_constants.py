@@ -35,13 +35,13 @@ _PAIRS = ((0, 0), (1, 1), (2, 2), (1, 2), (0, 2), (0, 1))
 _SPACE, _PLANE = 4000, 1440  # directions of half a sphere and of half a circle
 _TOGETHER = 64  # rocks
 
-Constants = dict[str, np.ndarray]
+ElasticConstants = dict[str, np.ndarray]
 
 
 def vti(
     vp: np.ndarray, vs: np.ndarray, rho: np.ndarray, epsilon: np.ndarray | float = 0.0,
     delta: np.ndarray | float = 0.0, gamma: np.ndarray | float = 0.0,
-) -> Constants:  # fmt: skip
+) -> ElasticConstants:  # fmt: skip
     """Return the five constants [Pa]; c13 is NaN where `delta` is too small for any.
 
     Args:
@@ -87,7 +87,7 @@ def _off_diagonal(normal: Any, shear: Any, delta: Any) -> Any:
 def matrix(constants: Mapping[str, np.ndarray | float]) -> np.ndarray:
     """Return the stiffness (..., 6, 6) of named constants; of VTI rock five are enough.
 
-    Constants that are not named are 0, but for those that VTI rock has alike.
+    ElasticConstants that are not named are 0, but for those that VTI rock has alike.
     """
     named = {name: np.asarray(value, float) for name, value in constants.items()}
     if set(named) == set(VTI):
@@ -161,7 +161,7 @@ def impossible(parameters: Mapping[str, np.ndarray]) -> tuple[np.ndarray, str]:
     return np.zeros(np.shape(fluid), bool), ""
 
 
-def fastest(c: Constants, rho: np.ndarray) -> np.ndarray:
+def fastest(c: ElasticConstants, rho: np.ndarray) -> np.ndarray:
     """Return the largest phase velocity (...) m/s of VTI rocks: the qP wave's, or the SH wave's.
 
     With q = sin^2 of the angle from the axis, 2 rho c^2 = a + b q + sqrt(d q^2 + e q + f), whose

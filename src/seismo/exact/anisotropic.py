@@ -36,7 +36,7 @@ _GRADING = 5  # power of the crowding in 2-D
 
 
 @dataclass(frozen=True)
-class Rock:
+class Solid:
     """A homogeneous anisotropic solid: stiffness (6, 6) [Pa] and rho [kg/m3]."""
 
     stiffness: np.ndarray
@@ -65,7 +65,7 @@ class Rock:
 
 
 def force_response(
-    offsets: np.ndarray, force: np.ndarray, source: np.ndarray, dt: float, rock: Rock,
+    offsets: np.ndarray, force: np.ndarray, source: np.ndarray, dt: float, rock: Solid,
     quantity: str = "displacement",
 ) -> np.ndarray:  # fmt: skip
     """Return what a force f(t) at the origin does at each offset: (receiver, component, time).
@@ -87,7 +87,7 @@ def force_response(
 
 
 def moment_response(
-    offsets: np.ndarray, moment: np.ndarray, source: np.ndarray, dt: float, rock: Rock,
+    offsets: np.ndarray, moment: np.ndarray, source: np.ndarray, dt: float, rock: Solid,
     quantity: str = "displacement", time_function: str = "moment",
 ) -> np.ndarray:  # fmt: skip
     """Return what a moment tensor at the origin does at each offset: (receiver, component, time).
@@ -103,12 +103,12 @@ def moment_response(
 
 
 def _respond(
-    offsets: np.ndarray, strength: np.ndarray, source: np.ndarray, dt: float, rock: Rock,
+    offsets: np.ndarray, strength: np.ndarray, source: np.ndarray, dt: float, rock: Solid,
     quantity: str, power: int = 0,
 ) -> np.ndarray:  # fmt: skip
     if quantity not in _POWERS:
         raise SeismoError(f"quantity is {quantity!r}; it can be {', '.join(_POWERS)}")
-    places = _checked(offsets, len(strength))
+    positions = _checked(offsets, len(strength))
     power += _POWERS[quantity]
 
     def field(x: np.ndarray, s: np.ndarray) -> np.ndarray:
@@ -116,7 +116,7 @@ def _respond(
             return np.einsum("ijf,j->if", _green(x, s, rock, False), strength)
         return -np.einsum("ijkf,jk->if", _green(x, s, rock, True), strength)
 
-    return respond(lambda s: np.array([s**power * field(x, s) for x in places]), source, dt)
+    return respond(lambda s: np.array([s**power * field(x, s) for x in positions]), source, dt)
 
 
 def _checked(offsets: np.ndarray, d: int) -> np.ndarray:
@@ -126,7 +126,7 @@ def _checked(offsets: np.ndarray, d: int) -> np.ndarray:
     return offsets
 
 
-def _green(x: np.ndarray, s: np.ndarray, rock: Rock, gradient: bool) -> np.ndarray:
+def _green(x: np.ndarray, s: np.ndarray, rock: Solid, gradient: bool) -> np.ndarray:
     """Return G_ij (d, d, frequency), or d_k G_ij (d, d, d, frequency), at x (d) m."""
     d = len(x)
     slowest = rock.modes(_spread(d))[0].min()
@@ -154,7 +154,7 @@ def _about(x: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
     return along, other, np.cross(along, other)
 
 
-def _static(x: np.ndarray, rock: Rock, gradient: bool) -> np.ndarray:
+def _static(x: np.ndarray, rock: Solid, gradient: bool) -> np.ndarray:
     """Return the ring's part in 3-D, which is the static displacement."""
     along, u, v = _about(x)
     angle = np.pi * (np.arange(240) + 0.5) / 240  # half of it: Gamma is that of -n, too
@@ -169,7 +169,7 @@ def _static(x: np.ndarray, rock: Rock, gradient: bool) -> np.ndarray:
     return (turned - inverse.mean(0)[..., None] * along) / (4.0 * np.pi * r**2)
 
 
-def _space(x: np.ndarray, s: np.ndarray, rock: Rock, gradient: bool, nodes: int) -> np.ndarray:
+def _space(x: np.ndarray, s: np.ndarray, rock: Solid, gradient: bool, nodes: int) -> np.ndarray:
     """Return the half sphere's part in 3-D, by Gauss-Legendre and trapezium rules."""
     along, u, v = _about(x)
     angle = 2.0 * np.pi * (np.arange(2 * nodes) + 0.5) / (2 * nodes)
@@ -181,11 +181,11 @@ def _space(x: np.ndarray, s: np.ndarray, rock: Rock, gradient: bool, nodes: int)
     speed, dyads = rock.modes(n)
     factor = np.repeat(weights, 2 * nodes)[:, None] / speed**3
     delays = ((n @ x)[:, None] / speed).ravel()
-    parts = dyads * factor[..., None, None]
+    terms = dyads * factor[..., None, None]
     if gradient:
-        parts = parts[..., None] * (n[:, None, :] / speed[..., None])[:, :, None, None, :]
+        terms = terms[..., None] * (n[:, None, :] / speed[..., None])[:, :, None, None, :]
     factor = (s**2 if gradient else -s) / (8.0 * np.pi**2)
-    return _summed(parts, _exponentials(s, delays), factor)
+    return _summed(terms, _exponentials(s, delays), factor)
 
 
 def _exponentials(s: np.ndarray, delays: np.ndarray) -> Iterator[np.ndarray]:
@@ -199,7 +199,7 @@ def _exponentials(s: np.ndarray, delays: np.ndarray) -> Iterator[np.ndarray]:
         yield current
 
 
-def _plane(x: np.ndarray, s: np.ndarray, rock: Rock, gradient: bool, nodes: int) -> np.ndarray:
+def _plane(x: np.ndarray, s: np.ndarray, rock: Solid, gradient: bool, nodes: int) -> np.ndarray:
     """Return the half circle's integral in 2-D, of nodes that crowd about directions across x."""
     points, weights = np.polynomial.legendre.leggauss(nodes)
     points, weights = 0.5 * (points + 1.0), 0.5 * weights
@@ -211,12 +211,12 @@ def _plane(x: np.ndarray, s: np.ndarray, rock: Rock, gradient: bool, nodes: int)
     n = np.sin(angle)[:, None] * along + np.cos(angle)[:, None] * np.array([-along[1], along[0]])
     speed, dyads = rock.modes(n)
     path = np.sin(angle)[:, None] * r  # n.x, exact where it is small
-    parts = dyads * (weights[:, None] / speed**2)[..., None, None]
+    terms = dyads * (weights[:, None] / speed**2)[..., None, None]
     delays = (np.abs(path) / speed).ravel()
     if gradient:
-        parts = parts[..., None] * (n / path)[:, None, None, None, :]
+        terms = terms[..., None] * (n / path)[:, None, None, None, :]
     wave = _sine if gradient else _cosine
-    return _summed(parts, (wave(one * delays) for one in s), 1.0 / (4.0 * np.pi**2))
+    return _summed(terms, (wave(one * delays) for one in s), 1.0 / (4.0 * np.pi**2))
 
 
 def _cosine(z: np.ndarray) -> np.ndarray:
@@ -230,10 +230,10 @@ def _sine(z: np.ndarray) -> np.ndarray:
 
 
 def _summed(
-    parts: np.ndarray, waves: Iterable[np.ndarray], factor: np.ndarray | float
+    terms: np.ndarray, waves: Iterable[np.ndarray], factor: np.ndarray | float
 ) -> np.ndarray:
-    """Return factor times the sum over directions and modes of parts * wave, by frequency."""
-    shape = parts.shape[2:]
-    flat = parts.reshape(-1, int(np.prod(shape)))
+    """Return factor times the sum over directions and modes of terms * wave, by frequency."""
+    shape = terms.shape[2:]
+    flat = terms.reshape(-1, int(np.prod(shape)))
     sums = np.array([wave.real @ flat + 1j * (wave.imag @ flat) for wave in waves])
     return np.moveaxis(sums.reshape(-1, *shape), 0, -1) * factor

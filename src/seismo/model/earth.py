@@ -10,32 +10,21 @@ Symbols: vp, vs velocities of P and S waves (m/s), rho density (kg/m3); z depth 
 
 from __future__ import annotations
 
-import itertools
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import dataclass, replace
-from functools import cached_property, partial
-from pathlib import Path
-from typing import Any
+from functools import cached_property
 
 import numpy as np
 
-from seismo.equations.registry import DEFAULTS, PARAMETERS
+from seismo.equations.registry import PARAMETERS
 from seismo.equations.relaxation import LEAST_QUALITY, Relaxation
-from seismo.errors import ModelError, gathered
-from seismo.model.bodies import Block, Polygon, Sphere, beneath
-from seismo.model.files import read_grid
-from seismo.model.gridded import Gridded, GridField, turned, turned_round
+from seismo.errors import ModelError
+from seismo.model.gridded import Gridded, turned
 from seismo.model.layered import (
     Bounds,
     DepthProfile,
     EarthPart,
-    Uniform,
-    Water,
-    from_gradient,
-    from_layers,
-    from_rows,
 )
-from seismo.model.tables import read_table
 
 Range = tuple[float, float] | None
 Clamp = tuple[Range, Range, Range]  # of z, y, x
@@ -178,156 +167,8 @@ class Earth:
         return _clip(z, limits_z), None if y is None else _clip(y, limits_y), _clip(x, limits_x)
 
 
-def build_earth(
-    sections: Sequence[Any],
-    base: Path,
-    needs: Sequence[str] = ("vp", "vs", "rho"),
-    clamp: Clamp = (None, None, None),
-    spacing: Mapping[str, float] | None = None,
-) -> Earth:
-    """Build the earth from the parts of a scenario, reading the files they name.
-
-    Args:
-        sections: parts of the scenario's model, in order.
-        base: folder that relative paths start from.
-        needs: parameters that the physics takes.
-        clamp: interior as ((z_min, z_max), (y_min, y_max), (x_min, x_max)) in m; None for an axis
-            without limits. Also gives a gradient and a file their default extent and origin.
-        spacing: spacing of the run's grid in m by axis name, for files that give none.
-
-    Raises:
-        ModelError: a file is missing or malformed, or a required parameter is not given.
-    """
-    origin = {
-        axis: limits[0] for axis, limits in zip("zyx", clamp, strict=True) if limits is not None
-    }
-    built = tuple(
-        gathered(
-            partial(_build, section, ("model", k), Path(base), clamp, spacing or {}, origin)
-            for k, section in enumerate(sections)
-        )
-    )
-    for name in needs:
-        is_given = any(name in section.parameters for section in built)
-        if not is_given and PARAMETERS[name].default is None:
-            raise ModelError(
-                f"no part gives {name} everywhere; add `{name}` to the first part", "model"
-            )
-    return Earth(built, tuple(needs), clamp)
-
-
-def _build(
-    section: Any,
-    key: tuple[str | int, ...],
-    base: Path,
-    clamp: Clamp,
-    spacing: Mapping[str, float],
-    origin: Mapping[str, float],
-) -> EarthPart:
-    match section.type:
-        case "uniform":
-            return Uniform(_properties(section))
-        case "layers":
-            _check_layers(section, key)
-            return from_layers(section)
-        case "gradient":
-            return from_gradient(section, *_gradient_range(section, key, clamp[0]))
-        case "table":
-            return from_rows(_rows(section, key, base), section)
-        case "block":
-            return Block(section.z, section.y, section.x, _properties(section))
-        case "sphere":
-            centre = section.center
-            return Sphere(centre.z, centre.y or 0.0, centre.x, section.radius, _properties(section))
-        case "interface":
-            return beneath(section.points, _properties(section))
-        case "polygon":
-            return Polygon(section.points, _properties(section))
-        case "water":
-            water = {"vp": section.vp, "vs": 0.0, "rho": section.rho}
-            return Water(section.depth, DEFAULTS | water)
-        case "file":
-            files = {
-                name: getattr(section, name)
-                for name in PARAMETERS
-                if getattr(section, name) is not None
-            }
-            read = gathered(
-                partial(read_grid, spec, base, (*key, name), spacing, origin)
-                for name, spec in files.items()
-            )
-            grids = dict(zip(files, read, strict=True))
-            _check_order(files, grids, key, clamp)
-            return Gridded(grids)
-    raise ModelError(f"{section.type!r} is not known", *key, "type")
-
-
-def _check_order(
-    files: Mapping[str, Any],
-    grids: Mapping[str, GridField],
-    key: tuple[str | int, ...],
-    clamp: Clamp,
-) -> None:
-    """Refuse files whose order of axes is not given, and seems to be the opposite one."""
-    region = {axis: limits for axis, limits in zip("zyx", clamp, strict=True) if limits}
-    for name, grid in grids.items():
-        is_explicit = files[name].axes is not None or files[name].origin is not None
-        known = not is_explicit and set(grid.axes) <= set(region)
-        if problem := turned_round(grid, region) if known else "":
-            raise ModelError(problem, *key, name, "axes")
-
-
-def _rows(section: Any, key: tuple[str | int, ...], base: Path) -> np.ndarray:
-    if section.path is None:
-        return np.array(section.rows, float)
-    try:
-        return read_table(base / section.path)
-    except ModelError as error:
-        raise error.below(*key) from None
-
-
 def _clip(coordinate: np.ndarray, limits: Range) -> np.ndarray:
     return coordinate if limits is None else np.clip(coordinate, *limits)
-
-
-def _properties(section: Any) -> dict[str, float]:
-    by_name = {name: getattr(section, name, None) for name in PARAMETERS}
-    return {name: float(value) for name, value in by_name.items() if value is not None}
-
-
-def _check_layers(section: Any, key: tuple[str | int, ...]) -> None:
-    tops = [layer.top for layer in section.layers]
-    for k, (above, below) in enumerate(itertools.pairwise(tops), 1):
-        if below <= above:
-            raise ModelError(
-                f"{below:g} m is not below the layer above ({above:g} m); list them downwards",
-                *key,
-                "layers",
-                k,
-                "top",
-            )
-    for name in PARAMETERS:
-        missing = [k for k, layer in enumerate(section.layers) if getattr(layer, name) is None]
-        if PARAMETERS[name].default is None and missing and len(missing) < len(section.layers):
-            raise ModelError(
-                "missing, but other layers give it; give it in all or none",
-                *key,
-                "layers",
-                missing[0],
-                name,
-            )
-
-
-def _gradient_range(section: Any, key: tuple[str | int, ...], limits: Range) -> tuple[float, float]:
-    top = section.z_top if section.z_top is not None else limits and limits[0]
-    bottom = section.z_bottom if section.z_bottom is not None else limits and limits[1]
-    if top is None or bottom is None:
-        raise ModelError("a gradient needs z_top and z_bottom", *key)
-    if bottom <= top:
-        raise ModelError(
-            f"{bottom:g} m is not below z_top ({top:g} m); z points down", *key, "z_bottom"
-        )
-    return float(top), float(bottom)
 
 
 def _check(fields: Mapping[str, np.ndarray], coordinates: Bounds, earth: Earth) -> None:

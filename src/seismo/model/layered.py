@@ -175,7 +175,9 @@ def from_layers(section: Any) -> DepthProfile:
     """Build the profile of a part of type layers."""
     layers = section.layers
     names = [
-        name for name in PARAMETERS if any(getattr(layer, name) is not None for layer in layers)
+        name
+        for name in PARAMETERS
+        if any(getattr(layer, name, None) is not None for layer in layers)
     ]
     # A parameter that only some layers give is refused when the earth is built.
     values_at_top = {name: _column(layers, name) for name in names}
@@ -193,7 +195,7 @@ def from_gradient(section: Any, z_top: float, z_bottom: float) -> DepthProfile:
     values_at_top = {}
     slopes = {}
     for name in PARAMETERS:
-        range_of = getattr(section, name)
+        range_of = getattr(section, name, None)
         if range_of is None:
             continue
         values_at_top[name] = np.array([range_of.top, range_of.bottom], float)
@@ -217,6 +219,6 @@ def from_rows(table: np.ndarray, section: Any) -> DepthProfile:
 
 
 def _column(layers: Any, name: str) -> np.ndarray:
-    layer_values = [getattr(layer, name) for layer in layers]
+    layer_values = [getattr(layer, name, None) for layer in layers]
     left_out = PARAMETERS[name].start
     return np.array([left_out if value is None else float(value) for value in layer_values])

@@ -46,26 +46,28 @@ def effective_medium(
     spacing: Mapping[str, float],
     parameters: Sequence[str],
     averaging: Literal["effective", "point"] = "effective",
-    dtype: Any = np.float64,
+    **how: Any,
 ) -> dict[str, np.ndarray]:
-    """Return averages and losses ("y_c33", ...) at the points of a grid.
+    """Return averages and losses ("y_c33", ...) at the points of a grid, in float64.
 
-    See `seismo.model.averaging.cell_average`.
+    Arguments are those of `seismo.model.averaging.cell_average`.
     """
     plain = without_losses(parameters)
     lossy = {name: _modulus(name.removeprefix(PREFIX))
              for name in parameters if name.startswith(PREFIX)}  # fmt: skip
+
+    def average(earth: Earth, names: Sequence[str]) -> dict[str, np.ndarray]:
+        return cell_average(earth, z, y, x, spacing, names, averaging, dtype=np.float64, **how)
+
     if not lossy:
-        return cell_average(earth, z, y, x, spacing, plain, averaging, dtype=dtype)
+        return average(earth, plain)
     needed = tuple(dict.fromkeys(name for names, _ in lossy.values() for name in names))
     everything = tuple(dict.fromkeys((*plain, *needed)))
-    before = cell_average(earth, z, y, x, spacing, everything, averaging, dtype=np.float64)
-    after = cell_average(earth.stiffer, z, y, x, spacing, needed, averaging, dtype=np.float64)
-    medium = {name: before[name].astype(dtype) for name in plain}
-    for name, (_, modulus) in lossy.items():
-        soft, hard = modulus(before), modulus(after)
-        medium[name] = _growth(soft, hard).astype(dtype)
-    return medium
+    before, after = average(earth, everything), average(earth.stiffer, needed)
+    losses = {
+        name: _growth(modulus(before), modulus(after)) for name, (_, modulus) in lossy.items()
+    }
+    return {name: before[name] for name in plain} | losses
 
 
 def _growth(soft: np.ndarray, hard: np.ndarray) -> np.ndarray:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Annotated, Literal
+from typing import Annotated, Any, Literal
 
 from pydantic import model_validator
 
@@ -73,7 +73,7 @@ class Attenuation(ScenarioSection):
         description="[from, to] within which the law is followed; default: a decade or more, up "
         "to the highest frequency of the sources",
     )
-    mechanisms: Annotated[int | str, AutoOrCount(choices=tuple(range(1, _MOST + 1)))] = Field(
+    mechanisms: Annotated[Any, AutoOrCount(choices=tuple(range(1, _MOST + 1)))] = Field(
         "auto", description="relaxation mechanisms; auto: as few as keep 1/Q within 1.5 % at Q 20"
     )
     relaxation: RelaxationTimes | None = Field(

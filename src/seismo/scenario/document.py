@@ -134,8 +134,8 @@ class Scenario(ScenarioSection):
     @property
     def equation(self) -> Equation:
         """Return the wave equation: of the physics, the one that takes what the model gives."""
-        asked = given_parameters(self.model) | attenuated_by(self.attenuation)
-        return equation_for(self.physics, self.dimensions, asked)
+        required = given_parameters(self.model) | attenuated_by(self.attenuation)
+        return equation_for(self.physics, self.dimensions, required)
 
     @property
     def options(self) -> Any:

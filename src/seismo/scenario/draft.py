@@ -39,7 +39,7 @@ class Draft:
     options: Mapping[str, Any]  # sections of options, by their equations
 
     @property
-    def asked(self) -> set[str]:
+    def required(self) -> set[str]:
         """Return the parameters that the equation has to take, as far as the model can be read."""
         readable = [model_part for model_part in self.model or () if model_part is not None]
         return given_parameters(readable) | attenuated_by(self.attenuation)
@@ -53,7 +53,7 @@ class Draft:
         if self.physics is None:
             return None
         try:
-            return equation_for(self.physics, self.dimensions, self.asked)
+            return equation_for(self.physics, self.dimensions, self.required)
         except ScenarioError:
             return EQUATIONS[self.physics]
 

@@ -56,7 +56,7 @@ def combination(draft: Draft) -> Mistakes:
     if draft.physics is None or not draft.model or None in draft.model:
         return
     try:
-        equation_for(draft.physics, None, draft.asked)
+        equation_for(draft.physics, None, draft.required)
     except ScenarioError as error:
         yield Mistake(("physics",), str(error))
 

@@ -73,13 +73,20 @@ _VALUES = {  # what values are called elsewhere
 _NOT_HERE = {  # what other programs have
     name: "there is no {} in seismo{}{}".format(*what.partition(": "))
     for names, what in (
-        ("q qp qs qmu qkappa q_p q_s q_mu q_kappa attenuation viscoelastic viscoacoustic anelastic "
-         "tau tau_p tau_s tau_sigma tau_epsilon tau_e relaxation sls", "attenuation"),
         ("vti tti hti anisotropic anisotropy epsilon delta gamma eta theta phi tilt dip_angle "
          "thomsen c11 c12 c13 c22 c23 c33 c44 c55 c66", "anisotropy"),
         ("topography topo dem", "topography"),
         ("srf finite_fault finite_source kinematic rupture",
          "finite fault: give its subfaults as sources of type moment_tensor, each with its delay"),
+    )
+    for name in names.split()
+}  # fmt: skip
+_GIVEN_OTHERWISE = {  # what is said in other words here
+    name: what
+    for names, what in (
+        ("q qmu qkappa q_p q_s q_mu q_kappa viscoelastic viscoacoustic anelastic tau tau_p tau_s "
+         "tau_sigma tau_epsilon tau_e sls",
+         "media attenuate where the model gives qp or qs; see the section attenuation"),
     )
     for name in names.split()
 }  # fmt: skip
@@ -89,8 +96,8 @@ def closest_match(word: object, known: Iterable[str]) -> str:
     """Return ``"; did you mean 'x'?"`` for the nearest of the `known` words, or nothing."""
     by_lower = {name.lower(): name for name in known}
     lower = str(word).lower()[:64]
-    if lower in _NOT_HERE:
-        return f"; {_NOT_HERE[lower]}"
+    if remark := _NOT_HERE.get(lower) or _GIVEN_OTHERWISE.get(lower):
+        return f"; {remark}"
     if _VALUES.get(lower) in by_lower:
         return f"; did you mean '{_VALUES[lower]}'?"
     matches = difflib.get_close_matches(lower, by_lower, 1, 0.6)

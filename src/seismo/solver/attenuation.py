@@ -12,6 +12,7 @@ from seismo.scenario.attenuation import Attenuation
 
 DECADE = 10.0  # the band reaches at least so far down from the highest frequency
 BELOW = 3.0  # and so far below the lowest dominant one
+CARRIED = 0.29  # of the sampling rate: frequencies that time steps carry
 
 
 def relaxation_of(scenario: Scenario) -> Relaxation | None:
@@ -42,8 +43,11 @@ def in_steps(relaxation: Relaxation, scenario: Scenario, dt: float) -> Relaxatio
     removed = scenario.time.dispersion_removal
     if relaxation.law is None:
         return relaxation.with_step(dt, removed)
+    low, high = relaxation.band
+    if scenario.attenuation is None or scenario.attenuation.band is None:
+        high = min(high, CARRIED / dt)
     try:
-        return fit(relaxation.law, relaxation.band, relaxation.mechanisms, dt, removed)
+        return fit(relaxation.law, (low, high), relaxation.mechanisms, dt, removed)
     except SeismoError as error:
         raise scenario.mistake("attenuation", "band", problem=str(error)) from None
 

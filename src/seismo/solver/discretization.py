@@ -15,7 +15,7 @@ from seismo.acquisition.geometry import Geometry, Share, Shot
 from seismo.acquisition.receivers import ReceiverGroup
 from seismo.acquisition.source_frequencies import dominant_frequency, highest_frequency
 from seismo.acquisition.trace_processing import extra_steps
-from seismo.equations.fluid_solid_contact import Contact, all_contacts, separate_contacts
+from seismo.equations.fluid_solid_contact import Contact
 from seismo.equations.fluid_solid_operators import row_norms, stable_share
 from seismo.equations.registry import physics_for
 from seismo.equations.table import Physics, Stage
@@ -35,6 +35,7 @@ from seismo.solver.accuracy import choose_stencil, least_order, refuse_uncarried
 from seismo.solver.attenuation import in_steps, relaxation_of
 from seismo.solver.boundary_images import Face
 from seismo.solver.closed_surface import free_surface, surface_of
+from seismo.solver.fluid_contacts import contacts_of
 from seismo.solver.grid_layout import halo_of, image_faces, make_grid
 from seismo.solver.layered_reading import layers_of
 from seismo.solver.medium import even_planes, read_earth
@@ -315,12 +316,7 @@ def discretize(
     fastest = physics.fastest(extremes)
     intervals = [r.interval for r in scenario.receivers if r.interval is not None]
     intervals += [s.interval for s in scenario.output.snapshots if s.interval is not None]
-    interfaces: list[Contact] = []
-    contacts: tuple[Contact, ...] = ()
-    if physics.fluid_meets_solid and scenario.averaging == "effective":
-        interfaces = all_contacts(earth, grid)
-        surface_rows = closure.rows if closure else 0
-        contacts = separate_contacts(interfaces, grid, stencil.order // 2, surface_rows)
+    interfaces, contacts = contacts_of(scenario, physics, earth, grid, stencil, closure)
     limit = limit_of(physics, grid, stencil, closure, fastest)
     shares = [stable_share(k, stencil.first, grid) * fastest / k.fastest for k in contacts]
     if physics.differences == "first":

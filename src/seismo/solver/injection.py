@@ -178,7 +178,8 @@ class Injection:
         strains = self._around.strains(place) if place else None
         if strains is None:
             return _mean_at(self._fields, field, x, y, z)
-        own = self._around.physics.coefficients(strains.medium, self._clock.dt)
+        medium = strains.medium | strains.losses
+        own = self._around.physics.coefficients(medium, self._clock.dt)
         return lambda name: own[name]
 
     def _table(

@@ -33,9 +33,8 @@ from seismo.equations.table import Physics
 from seismo.grid.grid import AXES, Grid
 from seismo.grid.interpolation import ON_GRID, RADIUS, Along, axis_weights, kaiser_window, powers_of
 from seismo.model import Earth
-from seismo.model.averaging import cell_average
 from seismo.model.column import SAMPLES
-from seismo.model.loss import without_losses
+from seismo.model.loss import effective_medium, without_losses
 from seismo.solver.one_sided_reading import ON_CONTACT, below
 
 MARGIN = 24  # rows beyond the grid that sums begin in
@@ -96,6 +95,7 @@ class Layers:
         names: of the averages that the equation has.
         first: staggered coefficients of the differences.
         contacts: of fluid and solid, where the rows of either side end.
+        losses: of the medium that the equation has, too.
     """
 
     earth: Earth
@@ -103,6 +103,7 @@ class Layers:
     names: tuple[str, ...]
     first: tuple[float, ...]
     contacts: tuple[Contact, ...]
+    losses: tuple[str, ...] = ()
 
     @cached_property
     def _rows(self) -> np.ndarray:
@@ -130,9 +131,9 @@ class Layers:
         spacing["z"] *= part
         across = np.zeros(1) if self.grid.dimensions == 3 else None
         averaging: Literal["effective", "point"] = "effective" if part else "point"
-        medium = cell_average(
-            self.earth, z, across, np.zeros(1), spacing, names or self.names, averaging, samples,
-            np.float64,
+        medium = effective_medium(
+            self.earth, z, across, np.zeros(1), spacing, names or self.names, averaging,
+            subsamples=samples,
         )  # fmt: skip
         return {name: values.ravel() for name, values in medium.items()}
 
@@ -170,13 +171,18 @@ class Layers:
 
         On a contact of fluid and solid of the solid.
         """
-        return self._once(self._medium, place)
+        return self._once(self._medium, place, self.names)
 
-    def _medium(self, place: float) -> Values:
+    def losses_at(self, place: float) -> Values:
+        """Return the losses (1) of the same medium."""
+        return self._once(self._medium, place, self.losses)
+
+    def _medium(self, place: float, names: tuple[str, ...]) -> Values:
         on = [c for c in self.contacts if abs(c.place - place) <= ON_CONTACT]
         above = any(not below(contact, place) for contact in on)
         nudge = -2 * ON_CONTACT if above else 2 * ON_CONTACT
-        return self._average(self.grid.coordinate("z", np.array([place + nudge])), 0.0)
+        z = self.grid.coordinate("z", np.array([place + nudge]))
+        return self._average(z, 0.0, names=names) if names else {}
 
     def uneven(self, place: float) -> bool:
         """Whether the medium varies in the rows about a place, and is all solid or fluid."""
@@ -318,8 +324,10 @@ def layers_of(
     """Return the rows of layers; None where the earth varies sideways, or nothing is averaged."""
     if not earth.layered or averaging == "point":
         return None
-    names = (*without_losses(physics.medium), *(("rho_x",) if "rho" in earth.needs else ()))
-    return Layers(earth, grid, names, tuple(first), contacts)
+    averages = without_losses(physics.medium)
+    losses = tuple(name for name in physics.medium if name not in averages)
+    names = (*averages, *(("rho_x",) if "rho" in earth.needs else ()))
+    return Layers(earth, grid, names, tuple(first), contacts, losses)
 
 
 def _inverse(first: tuple[float, ...]) -> np.ndarray:

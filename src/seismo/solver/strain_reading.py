@@ -42,6 +42,7 @@ class StrainReading:
         """Take the layers, the equation, a place in rows, and what gives points there."""
         self._physics, self._read = physics, read
         self.medium = layers.at(place)
+        self.losses = layers.losses_at(place)
         self._rows = layers.rows(place)
         self._own = {name: float(one[0]) for name, one in moduli(self.medium).items()}
         self.wet = self._own["c44"] == 0.0

@@ -1,0 +1,128 @@
+"""Media that attenuate: what is chosen, lossless limits, exact decay, contacts, surface, energy."""
+
+import math
+
+import numpy as np
+import pytest
+
+import solver
+from seismo.equations.registry import EQUATIONS, physics_for
+from seismo.model.loss import effective_medium
+from seismo.scenario import from_dict
+from seismo.solver.discretization import discretize
+from test_solver_backends import compare
+
+LOSSY = [e.name for e in EQUATIONS.values() if e.attenuates]
+PLANES = [name for name in LOSSY if 2 in EQUATIONS[name].dimensions]
+LOSSLESS = {"qp": 1e12, "qs": 1e12}
+
+
+def without_loss(document: dict) -> dict:
+    """Leave the quality factors of a model out."""
+    model = [{k: v for k, v in part.items() if k not in LOSSLESS} for part in document["model"]]
+    return {**document, "model": model}
+
+
+@pytest.mark.parametrize("name", PLANES)
+def test_the_model_decides_whether_waves_lose_energy(name):
+    document = solver.plan(name, 2, steps=5)
+    assert from_dict(document).equation.name == name
+    lossless = EQUATIONS[name].extends
+    assert from_dict(without_loss(document)).equation.name == lossless
+    for key in LOSSLESS.keys() & document["model"][0].keys():
+        document["model"][0][key] = math.inf
+    assert from_dict(document).equation.name == lossless
+
+
+@pytest.mark.parametrize("case", ["layers", "free_surface"])
+@pytest.mark.parametrize("name", PLANES)
+def test_lanes_equal_numpy(name, case, tmp_path):
+    compare(name, 2, tmp_path, case)
+
+
+LAYERS = {
+    "rock on rock": [(0.0, 2000.0, 1100.0, 2000.0), (133.0, 3000.0, 1500.0, 2300.0)],
+    "sea bed": [(0.0, 1500.0, 0.0, 1000.0), (133.0, 3000.0, 1500.0, 2300.0)],
+}
+
+
+@pytest.mark.parametrize("layers", LAYERS)
+@pytest.mark.parametrize("name", PLANES)
+def test_hardly_any_loss_is_none(name, layers):
+    """With Q = 1e12 traces are those of the lossless equation, under a free surface, too."""
+    needs = physics_for(name, 2).needs
+    if "vs" in needs and "vp" not in needs and "sea" in layers:
+        pytest.skip("a fluid has no SH waves")
+    document = solver.plan(name, 2, steps=60, boundaries=solver.faces(2, top="free_surface"))
+    rocks = [dict(zip(("top", "vp", "vs", "rho"), layer, strict=True)) for layer in LAYERS[layers]]
+    document["model"] = [{"type": "layers", "layers": [rock | LOSSLESS for rock in rocks]}]
+    plain = {**document, "model": [{"type": "layers", "layers": rocks}]}
+    assert from_dict(plain).equation.name == EQUATIONS[name].extends
+    found, wanted = (solver.simulate(one) for one in (document, plain))
+    assert found.setup.physics.numbers
+    assert solver.difference(solver.records(found), solver.records(wanted)) < 1e-9
+
+
+@pytest.mark.parametrize("name", PLANES)
+def test_parts_give_the_same_bits(name):
+    document = solver.plan(name, 2, steps=40, precision="float32")
+    whole, cut = (solver.simulate(document, parts=parts) for parts in ((1, 1), (2, 1)))
+    assert solver.difference(solver.records(whole), solver.records(cut)) == 0.0
+
+
+def test_contacts_take_the_loss_of_effective_moduli():
+    """Half a cell of each of two rocks: compliances add up across, and losses with them."""
+    rocks = [
+        {"top": 0.0, "vp": 2000.0, "vs": 1000.0, "rho": 2000.0, "qp": 30.0, "qs": 20.0},
+        {"top": 126.0, "vp": 4000.0, "vs": 2000.0, "rho": 2000.0, "qp": 90.0, "qs": 60.0},
+    ]
+    document = solver.plan("viscoelastic", 2, steps=5)
+    document["model"] = [{"type": "layers", "layers": rocks}, {"type": "block", "z": [300.0, 309.0],
+                          "x": [0.0, 9.0], "rho": 2001.0}]  # fmt: skip
+    earth = discretize(from_dict(document)).earth
+    z, x, spacing = np.array([126.0]), np.array([100.0]), {"x": 10.0, "z": 9.0}
+    medium = effective_medium(earth, z, None, x, spacing, ("y_c33", "y_c44", "y_c11"))
+    sample = earth.sample(np.array([100.0, 200.0]), None, np.array([100.0, 100.0]))
+    for wave, name in (("p", "y_c33"), ("s", "y_c44")):
+        compliance = 1.0 / (sample["rho"] * sample[f"v{wave}"] ** 2)
+        losses = earth.relaxation.cell_value(wave, sample[f"q{wave}"], 1.0, 0.0)
+        expected = (losses * compliance).sum() / compliance.sum()
+        assert medium[name].item() == pytest.approx(expected, rel=1e-3)
+
+
+def test_a_plane_wave_decays_as_its_quality_factor_says():
+    """SH waves of Q = 30 down a column: amplitude exp(-pi f t / Q) against the lossless run."""
+    frequency, quality, speed = 10.0, 30.0, 1200.0
+    document = {
+        "physics": "elastic_sh",
+        "precision": "float64",
+        "grid": {"extent": {"x": 40.0, "z": 1500.0}, "spacing": 10.0, "order": 8},
+        "time": {"duration": 1.6, "step": 0.004},
+        "boundaries": {"x_min": "periodic", "x_max": "periodic"},
+        "model": [{"type": "uniform", "vp": 2.0 * speed, "vs": speed, "rho": 2000.0}],
+        "sources": [
+            solver.source(
+                physics_for("elastic_sh", 2), "force", {"x": x, "z": 100.0},
+                wavelet={"type": "ricker", "frequency": frequency},
+            )
+            for x in (0.0, 10.0, 20.0, 30.0)
+        ],
+        "receivers": [solver.points([{"x": 20.0, "z": z} for z in (200.0, 1400.0)])],
+    }  # fmt: skip
+    lossy = {
+        **document,
+        "model": [{**document["model"][0], "qs": quality}],
+        "attenuation": {"reference_frequency": frequency},
+    }
+    spectra = []
+    for one in (document, lossy):
+        simulation = solver.simulate(one)
+        traces = solver.records(simulation)["receivers.vy"]
+        near, far = np.fft.rfft(traces, 4096)
+        spectra.append(far / near)
+    f = np.fft.rfftfreq(4096, simulation.setup.clock.dt)
+    band = (f > 4.0) & (f < 22.0)
+    gamma = math.atan(1.0 / quality) / math.pi
+    slowness = (1j * f[band] / frequency) ** -gamma / np.real(1j**-gamma) / speed
+    expected = np.exp(-2j * np.pi * f[band] * 1200.0 * (slowness - 1.0 / speed))
+    assert np.abs(spectra[1][band] / spectra[0][band] - expected).max() < 0.02
