@@ -31,7 +31,8 @@ PLANE_EQUATIONS = [pytest.param(name, d, id=name) for name, d in VARIANTS if d =
 
 # Steps differ along the axes, so that no axis can stand for another.
 SPACING = {"x": 10.0, "y": 11.0, "z": 9.0}
-VALUES = {"vp": 2000.0, "vs": 1200.0, "rho": 2200.0, "qp": 40.0, "qs": 25.0}
+VALUES = {"vp": 2000.0, "vs": 1200.0, "rho": 2200.0}
+FURTHER = {"qp": 40.0, "qs": 25.0}  # of equations that stand in for others
 RANGES = {
     "vp": (1900.0, 4000.0), "vs": (500.0, 1300.0), "rho": (1000.0, 3000.0),
     "qp": (20.0, 60.0), "qs": (10.0, 40.0),
@@ -53,7 +54,7 @@ def faces(dimensions: int, kind: str = "absorbing", **named: str) -> dict[str, A
 
 def uniform(physics: Physics, **values: float) -> list[dict[str, Any]]:
     """Give a homogeneous model of what the equation needs."""
-    given = {**VALUES, **values}
+    given = {**VALUES, **FURTHER, **values}
     keys = [key for key in dict.fromkeys(("vp", *physics.needs)) if key in given]  # always vp
     return [{"type": "uniform", **{key: given[key] for key in keys}}]
 

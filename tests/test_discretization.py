@@ -89,7 +89,7 @@ def calls(monkeypatch):
         watch(discretization, name)
     for name in ("profile", "regions"):
         watch(cpml, name)
-    watch(discretization.wavelets, "maximum_frequency")
+    watch(discretization, "highest_frequency")
     return counted
 
 
