@@ -15,8 +15,9 @@ STEP = 0.0008  # 0.32 of a spacing at 4 km/s: stable in every code, in 2-D and i
 FREQUENCY = 20.0
 LAYER_POINTS = 20
 WARM_UP_STEPS = 4
-UPPER = {"vp": 2500.0, "vs": 1400.0, "rho": 2100.0}
-LOWER = {"vp": 4000.0, "vs": 2300.0, "rho": 2500.0}
+UPPER = {"vp": 2500.0, "vs": 1400.0, "rho": 2100.0, "qp": 80.0, "qs": 40.0}
+LOWER = {"vp": 4000.0, "vs": 2300.0, "rho": 2500.0, "qp": 200.0, "qs": 100.0}
+MECHANISMS = 3  # of media that attenuate
 
 
 @dataclass(frozen=True)
@@ -30,9 +31,13 @@ class Case:
 
 
 def _case(
-    name: str, physics: str, dimensions: int, total: int, order: int, steps: int, shots: int = 1
-) -> Case:
-    """Build the scenario of a cube (or square) of `total` points a side, layers included."""
+    name: str, physics: str, dimensions: int, total: int, order: int, steps: int, shots: int = 1,
+    further: tuple[str, ...] = (),
+) -> Case:  # fmt: skip
+    """Build the scenario of a cube (or square) of `total` points a side, layers included.
+
+    The model gives `further` parameters beside those of the physics.
+    """
     nodes = total - 2 * LAYER_POINTS
     axes = ("x", "z") if dimensions == 2 else ("x", "y", "z")
     scenario: dict[str, Any] = {
@@ -46,8 +51,10 @@ def _case(
         },
         "time": {"duration": (steps + 2 * WARM_UP_STEPS) * STEP, "step": STEP},
         "boundaries": {"layer": {"points": LAYER_POINTS}},
-        **_medium_and_geometry(physics, axes, nodes),
+        **_medium_and_geometry((*EQUATIONS[physics].needs, *further), axes, nodes),
     }
+    if {"qp", "qs"} & set(further):
+        scenario["attenuation"] = {"mechanisms": MECHANISMS}
     if shots > 1:
         first = scenario["sources"][0]["position"]
         columns = [number * (nodes - 1) // (shots - 1) for number in range(shots)]
@@ -57,9 +64,10 @@ def _case(
     return Case(name, steps, total**dimensions * shots, scenario)
 
 
-def _medium_and_geometry(physics: str, axes: tuple[str, ...], nodes: int) -> dict[str, Any]:
+def _medium_and_geometry(
+    keys: tuple[str, ...], axes: tuple[str, ...], nodes: int
+) -> dict[str, Any]:
     """Return model, sources and receivers: two layers, one source, a line of up to 1000 nodes."""
-    keys = EQUATIONS[physics].needs
     middle = SPACING * (nodes // 2)
     across = {"y": middle} if "y" in axes else {}
     count = min(nodes, 1000)
@@ -110,6 +118,10 @@ CARD_CASES: dict[str, Case] = {
         _case("G6", "elastic", 2, 1541, 4, 4000),
         _case("G7", "acoustic", 2, 340, 8, 20000),
         _case("G8", "acoustic", 2, 340, 8, 2000, shots=64),
+        _case("G9", "elastic", 3, 424, 4, 60, further=("qp", "qs")),
+        _case("G10", "acoustic_variable_density", 3, 552, 8, 100, further=("qp",)),
+        _case("G11", "acoustic_variable_density", 3, 552, 8, 200),
+        _case("G12", "acoustic", 3, 552, 8, 200, further=("qp",)),
     )
 }
 _USUAL = {"gpu": CARD_CASES}
