@@ -32,10 +32,15 @@ PLANE_EQUATIONS = [pytest.param(name, d, id=name) for name, d in VARIANTS if d =
 # Steps differ along the axes, so that no axis can stand for another.
 SPACING = {"x": 10.0, "y": 11.0, "z": 9.0}
 VALUES = {"vp": 2000.0, "vs": 1200.0, "rho": 2200.0}
-FURTHER = {"qp": 40.0, "qs": 25.0}  # of equations that stand in for others
+FURTHER = {
+    "qp": 40.0,
+    "qs": 25.0,
+    "epsilon": 0.2,
+    "delta": 0.1,
+}  # of equations that stand in for others
 RANGES = {
     "vp": (1900.0, 4000.0), "vs": (500.0, 1300.0), "rho": (1000.0, 3000.0),
-    "qp": (20.0, 60.0), "qs": (10.0, 40.0),
+    "qp": (20.0, 60.0), "qs": (10.0, 40.0), "epsilon": (0.1, 0.3), "delta": (-0.1, 0.05),
 }  # fmt: skip
 FREQUENCY = 40.0  # reaches its peak within some 15 steps
 ORDER = {2: 8, 3: 4}  # one for all tests that do not ask for another: each compiles anew

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Literal
 
@@ -43,6 +44,21 @@ class Parameter:
     def least(self) -> float:
         """What a value that is read of a file must exceed, or reach where 0 means something."""
         return min(self.limits[0], 0.0) if self.unit else self.limits[0]
+
+
+@dataclass(frozen=True)
+class Condition:
+    """What an equation asks of its parameters together, wherever it samples the earth.
+
+    Attributes:
+        holds: function(samples by name) -> where it does.
+        names: of the parameters; a mistake is that of the one which the latest part gives.
+        problem: where it does not hold, and the remedy.
+    """
+
+    holds: Callable
+    names: tuple[str, ...]
+    problem: str
 
 
 VP = Parameter("vp", "P velocity", "m/s", (100.0, 20e3), always=True)

@@ -59,6 +59,7 @@ def parameters_of(equations: Iterable[Equation]) -> dict[str, Parameter]:
 EQUATIONS = declared(seismo.equations.__path__)
 PARAMETERS = parameters_of(EQUATIONS.values())
 DEFAULTS = {p.name: p.default for p in PARAMETERS.values() if p.default is not None}
+_DISPENSABLE = {"vp", "vs", "rho", "gamma", "qs"}  # by SH waves, or fluids of one density
 PHYSICS = tuple(e.name for e in EQUATIONS.values() if not e.extends)  # what a scenario names
 VARIANTS = tuple((name, n) for name in PHYSICS for n in EQUATIONS[name].dimensions)
 

@@ -8,6 +8,7 @@ from operator import attrgetter
 from typing import Literal
 
 from seismo.equations.formula import Formula
+from seismo.equations.parameters import Condition
 
 Differences = Literal["first", "second"]
 
@@ -130,8 +131,13 @@ class Physics:
         medium: averages that `coefficients` takes (see `seismo.model.averaging`).
         observables: quantity -> component -> terms.
         drives: type of source -> how it acts.
+        derived: further numbers whose extremes are known: name -> function(samples of parameters).
         fastest: function(extremes) -> the fastest wave in m/s, which limits the time step
             (`seismo.model.extremes.Extremes`).
+        fastest_along: the same of waves along single axes, where these are slower.
+        conditions: what the parameters have to fulfil together.
+        smooth_across_layers: whether its fields are taken for smooth across contacts of layers,
+            where receivers read them (else `seismo.solver.layered_reading`).
         layer_shift: frequency shift of its absorbing layers, in dominant frequencies of the source.
         fluid_meets_solid: whether fluid and solid may share an earth, and slip on their contact
             (`seismo.equations.fluid_solid_contact`).
@@ -148,7 +154,11 @@ class Physics:
     medium: tuple[str, ...]
     observables: dict[str, dict[str, tuple[Term, ...]]] = field(default_factory=dict)
     drives: dict[str, tuple[SourceTerm, ...]] = field(default_factory=dict)
+    derived: Mapping[str, Callable] = field(default_factory=dict)
     fastest: Callable = attrgetter("vp_max")
+    fastest_along: Mapping[str, Callable] = field(default_factory=dict)
+    conditions: tuple[Condition, ...] = ()
+    smooth_across_layers: bool = False
     layer_shift: float = 1.0
     fluid_meets_solid: bool = False
     fluid_force: dict[str, Term] = field(default_factory=dict)

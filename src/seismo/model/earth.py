@@ -16,6 +16,7 @@ from functools import cached_property
 
 import numpy as np
 
+from seismo.equations.parameters import Condition
 from seismo.equations.registry import PARAMETERS
 from seismo.equations.relaxation import LEAST_QUALITY, Relaxation
 from seismo.errors import ModelError
@@ -49,6 +50,7 @@ class Earth:
     model_parts: tuple[EarthPart, ...]
     needs: tuple[str, ...]
     clamp: Clamp = (None, None, None)
+    conditions: tuple[Condition, ...] = ()
     relaxation: Relaxation | None = None
     growth: float = 0.0
 
@@ -201,6 +203,25 @@ def _check(fields: Mapping[str, np.ndarray], coordinates: Bounds, earth: Earth) 
                 f"negative: {earth.turned(_LEAST_RATIO) or 'check vp, vs and the order of parts'}",
                 *max(keys, key=lambda key: key[1]),  # of the part laid over the other
             )
+    for condition in earth.conditions:
+        fulfilled = np.asarray(condition.holds(fields))
+        if not fulfilled.all():
+            _refuse(condition, fields, ~fulfilled, coordinates, earth)
+
+
+def _refuse(
+    condition: Condition, fields: Mapping[str, np.ndarray], is_bad: np.ndarray, coordinates: Bounds,
+    earth: Earth,
+) -> None:  # fmt: skip
+    """Raise for what does not fulfil a condition, with the first position."""
+    first_ones = [_first(is_bad, fields[name], coordinates) for name in condition.names]
+    first_bad = first_ones[0][0]
+    named = (f"{n} is {v:g}" for n, (_, v) in zip(condition.names, first_ones, strict=True))
+    keys = [earth.given_by(name, **first_bad) for name in condition.names]
+    raise ModelError(
+        f"{' and '.join(named)} at {_named(first_bad)}; {condition.problem}",
+        *max(keys, key=lambda key: key[1:2]),  # of the part laid over the others
+    )
 
 
 def _first(

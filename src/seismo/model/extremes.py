@@ -24,7 +24,7 @@ from seismo.model.gridded import Gridded
 class Extremes:
     """Smallest and greatest values of a region; `vs_min` leaves fluids out (0 if all is fluid).
 
-    `others` has those of parameters that single equations declare.
+    `others` has those of parameters that single equations declare, and of what these derive.
     `fluid_rho_min`, `fluid_rho_max` are those of fluids alone, where the physics knows density.
     """
 
@@ -65,6 +65,7 @@ def extremes_of(
     spacing: Mapping[str, float],
     cells: bool = True,
     take: Callable[[slice, Samples], object] = lambda rows, samples: None,
+    derived: Mapping[str, Callable[[Samples], np.ndarray]] | None = None,
 ) -> Extremes:
     """Return the extremes over a grid, from one pass over its nodes.
 
@@ -76,11 +77,12 @@ def extremes_of(
         spacing: of the grid in m by axis name.
         cells: whether the cells about the nodes count, or the nodes alone.
         take: given the rows z and the samples of every slab of nodes, for other statistics.
+        derived: further numbers, by name, made of samples.
     """
     if earth.layered:
         y = None
         x = x[:1]
-    bounds = _Bounds()
+    bounds = _Bounds(derived or {})
     for samples in _at_nodes(earth, z, y, x, spacing, cells, take):
         bounds.include(samples)
     if cells and _hidden(earth, bounds.extremes):
@@ -139,7 +141,8 @@ def _inside_files(
 class _Bounds:
     """Extremes of the samples that it has been given."""
 
-    def __init__(self) -> None:
+    def __init__(self, derived: Mapping[str, Callable[[Samples], np.ndarray]]) -> None:
+        self._derived = derived
         self._low: dict[str, float] = {}
         self._high: dict[str, float] = {}
         self._ratio = float("inf")
@@ -154,6 +157,8 @@ class _Bounds:
             solid = samples[samples > 0.0] if name == "vs" else samples
             self._fluid = self._fluid or solid.size < samples.size
             self._widen(name, solid)
+        for name, made_of in self._derived.items():
+            self._widen(name, made_of(fields))
         if "vp" in fields and "vs" in fields:
             solid = fields["vs"] > 0.0
             if solid.any():

@@ -73,8 +73,8 @@ _VALUES = {  # what values are called elsewhere
 _NOT_HERE = {  # what other programs have
     name: "there is no {} in seismo{}{}".format(*what.partition(": "))
     for names, what in (
-        ("vti tti hti anisotropic anisotropy epsilon delta gamma eta theta phi tilt dip_angle "
-         "thomsen c11 c12 c13 c22 c23 c33 c44 c55 c66", "anisotropy"),
+        ("vti tti hti anisotropic anisotropy eta theta phi tilt dip_angle thomsen "
+         "c11 c12 c13 c22 c23 c33 c44 c55 c66", "anisotropy of this kind"),
         ("topography topo dem", "topography"),
         ("srf finite_fault finite_source kinematic rupture",
          "finite fault: give its subfaults as sources of type moment_tensor, each with its delay"),

@@ -317,7 +317,7 @@ def discretize(
     intervals = [r.interval for r in scenario.receivers if r.interval is not None]
     intervals += [s.interval for s in scenario.output.snapshots if s.interval is not None]
     interfaces, contacts = contacts_of(scenario, physics, earth, grid, stencil, closure)
-    limit = limit_of(physics, grid, stencil, closure, fastest)
+    limit = limit_of(physics, grid, stencil, closure, extremes)
     shares = [stable_share(k, stencil.first, grid) * fastest / k.fastest for k in contacts]
     if physics.differences == "first":
         averaging = scenario.averaging

@@ -322,7 +322,7 @@ def layers_of(
     first: np.ndarray, contacts: tuple[Contact, ...],
 ) -> Layers | None:  # fmt: skip
     """Return the rows of layers; None where the earth varies sideways, or nothing is averaged."""
-    if not earth.layered or averaging == "point":
+    if not earth.layered or averaging == "point" or physics.smooth_across_layers:
         return None
     averages = without_losses(physics.medium)
     losses = tuple(name for name in physics.medium if name not in averages)

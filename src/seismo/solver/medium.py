@@ -68,9 +68,10 @@ def read_earth(
     cells = scenario.averaging == "effective"
     try:
         earth = build_earth(scenario.model, scenario.base, physics.needs, clamp, spacing)
-        earth = replace(earth, relaxation=relaxation)
+        earth = replace(earth, conditions=physics.conditions, relaxation=relaxation)
         sample = MediaSample(earth, grid)
-        return earth, extremes_of(earth, z, y_nodes, x, spacing, cells, sample.take), sample
+        extremes = extremes_of(earth, z, y_nodes, x, spacing, cells, sample.take, physics.derived)
+        return earth, extremes, sample
     except ModelError as error:
         placed = [scenario.mistake(*e.key, problem=e.problem) for e in (error, *error.others)]
         kind = ScenarioError if error.others else ModelError

@@ -50,14 +50,18 @@ def make_clock(scenario: Scenario, limit: float, safe: float, intervals: list[fl
 
 
 def limit_of(
-    physics: Physics, grid: Grid, stencil: Stencil, closure: SurfaceClosure | None, fastest: float
-) -> float:
+    physics: Physics, grid: Grid, stencil: Stencil, closure: SurfaceClosure | None,
+    extremes: Extremes,
+) -> float:  # fmt: skip
     """Return the stability limit in s of a uniform medium."""
     if physics.differences == "second":
         symbol = math.sqrt(largest_second_symbol(stencil.second))
     else:
         symbol = largest_symbol(stencil.first)
-    growth = {"z": closure.growth} if closure is not None else {}
+    fastest = physics.fastest(extremes)
+    factors = {a: of(extremes) / fastest for a, of in physics.fastest_along.items()}
+    if closure is not None:
+        factors["z"] = factors.get("z", 1.0) * closure.growth
     return stability_limit(
-        fastest, [(symbol * growth.get(a, 1.0), grid.spacing[AXES.index(a)]) for a in grid.axes]
+        fastest, [(symbol * factors.get(a, 1.0), grid.spacing[AXES.index(a)]) for a in grid.axes]
     )

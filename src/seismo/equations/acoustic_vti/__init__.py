@@ -1,0 +1,141 @@
+"""Acoustic waves in transversely isotropic rock whose axis is vertical; density is constant.
+
+p and r are the horizontal and the vertical pressure of an elastic medium without S velocity along
+its axis (Duveneck & Bakker 2011), second order in time (Zhang, Zhang & Zhang 2011)::
+
+    d2p/dt2 = vp^2 [ (1 + 2 epsilon) H p + sqrt(1 + 2 delta) Z r ],   H = d2/dx2 + d2/dy2
+    d2r/dt2 = vp^2 [ sqrt(1 + 2 delta) H p + Z r ],                   Z = d2/dz2
+
+with vp along the axis and Thomsen's (1986) epsilon and delta. With w = k (root H p + Z r), and all
+at t = n dt on the nodes::
+
+    p(n+1) = 2 p(n) - p(n-1) + root w + rest H p,    r(n+1) = 2 r(n) - r(n-1) + w
+
+p, r [Pa], k = vp^2 dt^2 [m^2], root = sqrt(1 + 2 delta), rest = 2 (epsilon - delta) k [m^2]. So
+the matrix of the right side is k (root, 1)^T (root, 1) + rest (1, 0)^T (1, 0), positive however its
+numbers are rounded, and diag(H, Z) is negative: nothing grows if epsilon >= delta. Where they are
+equal p = root r, and an ellipse is what waves spread on; where both are 0 this is `acoustic`.
+
+Pressure is the mean stress. A source of volume, `pressure`, adds to strains what receivers of
+pressure weigh them by, so that both may change places; an explosion adds to both stresses.
+
+Where epsilon > delta sources also send waves of the second kind, S waves as it were: slow, the
+slowest of them shorter than any grid resolves. They are part of these equations. None come from
+where epsilon = delta, as in water.
+"""
+
+from __future__ import annotations
+
+from functools import partial
+from operator import attrgetter
+
+import numpy as np
+
+from seismo.equations.declaration import Equation
+from seismo.equations.parameters import DELTA, EPSILON, VP, Condition
+from seismo.equations.table import Field, Physics, SourceTerm, Stage, Term
+
+
+def differentiated(axis: str) -> str:
+    """Name the field whose second derivative along an axis drives both."""
+    return "r" if axis == "z" else "p"
+
+
+def flux(cell):
+    """Update the fluxes dp/dx, dp/dy and dr/dz of the absorbing layers."""
+    for a in cell.axes:
+        cell.flux(a, differentiated(a))
+
+
+def pressures(cell):
+    """p(n+1) = 2 p(n) - p(n-1) + root w + rest H p, r(n+1) = 2 r(n) - r(n-1) + w."""
+    p, r, past_p, past_r = (cell[name] for name in ("p", "r", "p_old", "r_old"))
+    k, root, rest = cell["k"], cell["root"], cell["rest"]  # before layers store their memory
+    second = {a: cell.dd(a, differentiated(a)) for a in cell.axes}
+    horizontal = cell.sum(second[a] for a in cell.axes if a != "z")
+    w = k * (root * horizontal + second["z"])
+    cell.put("p_old", 2.0 * p - past_p + root * w + rest * horizontal)
+    cell.put("r_old", 2.0 * r - past_r + w)
+
+
+def coefficients(medium: dict, dt: float) -> dict:
+    """Return k [m^2], root and rest [m^2] from `vp` [m/s], `epsilon` and `delta`.
+
+    Sharp averages of layers reach beyond the values on either side of a contact
+    (`seismo.model.column`): epsilon is no less than delta there, either.
+    """
+    k = (medium["vp"] * dt) ** 2
+    delta = medium["delta"]
+    rest = 2.0 * np.maximum(medium["epsilon"] - delta, 0.0) * k
+    return {"k": k, "root": np.sqrt(1.0 + 2.0 * delta), "rest": rest}
+
+
+def horizontal_velocity(samples: dict) -> np.ndarray:
+    """Return vp sqrt(1 + 2 epsilon) [m/s], that of the fastest wave."""
+    return samples["vp"] * np.sqrt(1.0 + 2.0 * samples["epsilon"])
+
+
+def _volume(share: float, mean, dt: float):
+    """Return what a source of volume adds to p [m^2]."""
+    return mean("root") * _volume_down(share, mean, dt) + share * mean("rest")
+
+
+def _volume_down(share: float, mean, dt: float):
+    """Return what it adds to r [m^2]; so much of it is horizontal."""
+    return mean("k") * (share * mean("root") + 1.0 - share)
+
+
+def _moment(mean, dt: float) -> float:
+    return dt**2
+
+
+def tables(axes: str, options: None) -> Physics:
+    """Return the table along some axes."""
+    share = 1.0 - 1.0 / len(axes)  # of the mean stress that p has
+    now, before = ("p", "r"), ("p_old", "r_old")
+    return Physics(
+        axes=axes,
+        fields=(
+            *(Field(name, "", "Pa") for name in now),
+            *(
+                Field(old, "", "Pa", previous_of=name)
+                for name, old in zip(now, before, strict=True)
+            ),
+        ),
+        stages=(
+            Stage("flux", (), now, (), flux, where="layer"),
+            Stage("pressure", before, now, ("k", "root", "rest"), pressures, shares="flux"),
+        ),
+        coefficients=coefficients,
+        medium=("vp", "epsilon", "delta"),
+        observables={"pressure": {"pressure": (Term("p", share), Term("r", 1.0 - share))}},
+        # s acts as in `acoustic`, and so does the moment of an explosion.
+        drives={
+            "pressure": (
+                SourceTerm("p", "", partial(_volume, share)),
+                SourceTerm("r", "", partial(_volume_down, share)),
+            ),
+            "explosion": tuple(SourceTerm(name, "", _moment, derivative=2) for name in now),
+        },
+        derived={"horizontal": horizontal_velocity},
+        fastest=lambda found: max(found.vp_max, found.others["horizontal"][1]),
+        fastest_along=dict.fromkeys(axes[:-1], lambda found: found.others["horizontal"][1])
+        | {"z": attrgetter("vp_max")},
+        smooth_across_layers=True,
+        conditions=(
+            Condition(
+                lambda samples: samples["epsilon"] >= samples["delta"],
+                ("epsilon", "delta"),
+                "waves would grow where epsilon is less than delta: raise epsilon, or lower delta, "
+                "or use physics: elastic",
+            ),
+        ),
+    )
+
+
+EQUATION = Equation(
+    name="acoustic_vti",
+    parameters=(VP, EPSILON, DELTA),
+    tables=tables,
+    extends="acoustic",
+)
