@@ -40,31 +40,34 @@ def scenario(physics: str, order: int, kind: str) -> dict:
     }  # fmt: skip
 
 
-def predicted(physics: str, stencil: Stencil, wave: tuple[int, int], dt: float) -> float:
-    """Give w dt of the discrete equations."""
+def symbol(physics: str, stencil: Stencil, wave: tuple[int, int]) -> float:
+    """Give the square of the wavenumber, times SPACING^2, as the differences see it."""
     kh = 2 * np.pi * np.array(wave) / POINTS
     if physics == "acoustic":
         d = stencil.second
         m = np.arange(1, len(d))
-        square = sum(-(d[0] + 2 * np.sum(d[1:] * np.cos(m * k))) for k in kh)
-    else:
-        c = stencil.first
-        m = np.arange(1, len(c) + 1)
-        square = sum((2 * np.sum(c * np.sin((m - 0.5) * k))) ** 2 for k in kh)
+        return float(sum(-(d[0] + 2 * np.sum(d[1:] * np.cos(m * k))) for k in kh))
+    c = stencil.first
+    m = np.arange(1, len(c) + 1)
+    return float(sum((2 * np.sum(c * np.sin((m - 0.5) * k))) ** 2 for k in kh))
+
+
+def predicted(physics: str, stencil: Stencil, wave: tuple[int, int], dt: float) -> float:
+    """Give w dt of the discrete equations."""
+    square = symbol(physics, stencil, wave)
     return float(2 * np.arcsin(0.5 * VELOCITY * dt / SPACING * np.sqrt(square)))
 
 
-def measured(
-    physics: str, order: int, kind: str, wave: tuple[int, int]
-) -> tuple[float, Discretization]:
-    """Run a standing wave; return its w dt and the set-up."""
-    simulation = build(from_dict(scenario(physics, order, kind)))
+def standing_wave(
+    document: dict, names: tuple[str, ...], wave: tuple[int, int]
+) -> tuple[np.ndarray, Discretization]:
+    """Set fields to a standing wave; return the first at one node (step), and the set-up."""
+    simulation = build(from_dict(document))
     part = simulation.parts[0]
     kh = 2 * np.pi * np.array(wave) / POINTS
     n = np.arange(POINTS)
     shape = np.cos(kh[0] * n[None, :] + kh[1] * n[:, None] + 0.3)
     simulation.load([replace(simulation.setup.shots[0], sources=())])  # nothing but the wave
-    names = ("p", "p_old") if physics == "acoustic" else ("p",)
     for name in names:
         part.subdomain.inside(part.fields.arrays(0)[name])[0, :, 0, :] = shape
     for images in reversed(part.images):
@@ -73,10 +76,18 @@ def measured(
     series = []
     for _ in range(simulation.total_steps):
         simulation.advance(1)
-        series.append(float(simulation.field("p")[0, 7, 0, 3]))
-    p = np.array(series)
+        series.append(float(simulation.field(names[0])[0, 7, 0, 3]))
+    return np.array(series), simulation.setup
+
+
+def measured(
+    physics: str, order: int, kind: str, wave: tuple[int, int]
+) -> tuple[float, Discretization]:
+    """Run a standing wave; return its w dt and the set-up."""
+    names = ("p", "p_old") if physics == "acoustic" else ("p",)
+    p, setup = standing_wave(scenario(physics, order, kind), names, wave)
     cosine = np.sum((p[2:] + p[:-2]) * p[1:-1]) / (2 * np.sum(p[1:-1] ** 2))
-    return float(np.arccos(cosine)), simulation.setup
+    return float(np.arccos(cosine)), setup
 
 
 def case(quick: bool) -> list[cases.Row]:

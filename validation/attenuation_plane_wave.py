@@ -1,0 +1,83 @@
+"""Plane waves that attenuate, against the modulus that the time steps are said to have.
+
+A standing wave in a periodic box. With S = (z^1/2 - z^-1/2) / dt and i W = 2/dt (z - 1) / (z + 1),
+the discrete equations are S^2 = -K^2 M(W) / rho, K the wavenumber that the differences see: a
+polynomial in z of degree N + 2 for N mechanisms, whose coefficients are the recurrence that the
+wave at a node must follow from step to step. What it misses it by is the error, over the elastic
+term; the model is stored in single precision. Then the root of that polynomial gives the decay in
+time, to be that of Kjartansson's law with the quality of the scenario.
+"""
+
+from __future__ import annotations
+
+from functools import reduce
+
+import cases
+import numpy as np
+import scheme_dispersion as box
+
+from seismo.equations.relaxation import Relaxation
+
+QUALITY, RATE = 20.0, 33.3  # qp; reference frequency in Hz
+WAVES = ((4, 0), (4, 2), (3, 3), (1, 4))
+
+
+def scenario(physics: str) -> dict:
+    """Make the periodic box of a rock that attenuates."""
+    document = box.scenario(physics, 8, "taylor")
+    document["model"][0]["qp"] = QUALITY
+    document["attenuation"] = {"reference_frequency": RATE, "band": [8.0, 60.0]}
+    return document
+
+
+def recurrence(relaxation: Relaxation, y: float, square: float, dt: float) -> np.ndarray:
+    """Give the polynomial in z, of (z - 1)^2 + z square M(W)/M_U times all denominators."""
+    half = np.array(relaxation.frequencies) * dt / 2
+    weights = relaxation.anelastic("p", y)
+    factors = [np.array([h + 1, h - 1]) for h in half]  # h (z + 1) + (z - 1)
+    together = reduce(np.polymul, factors)
+    relaxed = together
+    for n, (h, weight) in enumerate(zip(half, weights, strict=True)):
+        others = reduce(np.polymul, factors[:n] + factors[n + 1 :], np.array([1.0]))
+        relaxed = relaxed - weight * h * np.polymul([1.0, 1.0], others)
+    inertia = np.polymul([1.0, -2.0, 1.0], together)
+    return np.polyadd(inertia, square * np.polymul([1.0, 0.0], relaxed))
+
+
+def compare(physics: str) -> tuple[float, float]:
+    """Return the worst misfit of the recurrence, and of Q at the waves' own frequencies."""
+    names = ("p", "p_old") if physics == "acoustic" else ("p",)
+    misfits, losses = [], []
+    for wave in WAVES:
+        p, setup = box.standing_wave(scenario(physics), names, wave)
+        relaxation, dt = setup.earth.relaxation, setup.clock.dt
+        y = float(relaxation.cell_value("p", QUALITY, box.VELOCITY, 0.0))
+        speed = box.VELOCITY * float(relaxation.velocity_ratio("p", y))
+        square = box.symbol(physics, setup.stencil, wave) * (speed * dt / box.SPACING) ** 2
+        coefficients = recurrence(relaxation, y, square, dt)
+        missed = np.convolve(p, coefficients, "valid")
+        misfits.append(np.abs(missed).max() / (square * np.abs(p).max()))
+        root = max(np.roots(coefficients), key=lambda z: z.imag)
+        # A wave of real wavenumber fades in time: s^2 ~ s^(2 gamma) gives the angle of s.
+        gamma = np.arctan(1 / QUALITY) / np.pi
+        s = np.log(root)
+        losses.append(abs(-s.real / s.imag / np.tan(np.pi / 2 * gamma / (1 - gamma)) - 1))
+    return max(misfits), max(losses)
+
+
+def case(quick: bool) -> list[cases.Row]:
+    """Compare standing waves with the recurrence of their modulus."""
+    rows = []
+    for physics in ("acoustic", "acoustic_variable_density"):
+        misfit, loss = compare(physics)
+        name = physics.replace("_", " ")
+        sampling = f"order 8, {len(WAVES)} angles"
+        rows.append(cases.Row(f"plane wave, visco-{name}", sampling, misfit, 1e-7, "",
+                              reference="its complex modulus"))  # fmt: skip
+        rows.append(cases.Row(f"plane wave, visco-{name}, decay in time", sampling, loss, 0.02,
+                              reference="Q = 20"))  # fmt: skip
+    return rows
+
+
+if __name__ == "__main__":
+    cases.main(case)
