@@ -5,6 +5,7 @@ import pytest
 
 pytest.importorskip("scipy", reason="exact solutions need the validation extra")
 
+import seismo
 import solver
 from seismo.errors import ScenarioError, SeismoError
 from seismo.exact import acoustic
@@ -146,6 +147,16 @@ def test_epsilon_below_delta_is_refused_where_it_is() -> None:
         "would grow where epsilon is less than delta: raise epsilon, or lower delta, or use "
         "physics: elastic"
     )
+
+
+def test_check_says_that_a_source_in_rock_sends_slow_waves(tmp_path) -> None:
+    document = solver.plan("acoustic_vti", 2, cells=60, steps=100)
+    document["sources"] = document["sources"][:1]
+    slow = [line for line in seismo.check(from_dict(document)).warnings if "slow waves" in line]
+    assert len(slow) == 1
+    assert "stands at epsilon 0.2, delta 0.1: behind P it sends slow waves" in slow[0]
+    document["model"][0]["delta"] = 0.2
+    assert not [w for w in seismo.check(from_dict(document)).warnings if "slow waves" in w]
 
 
 @pytest.mark.parametrize("dimensions", [2, 3])

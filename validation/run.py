@@ -35,6 +35,7 @@ from seismo.backends.select import choose
 ROOT = HERE.parent
 CASES = {  # in the order of the page
     "acoustic_whole_space": "Acoustic whole space",
+    "acoustic_anisotropy": "Acoustic waves in VTI rock",
     "long_paths": "Long paths",
     "acoustic_half_space": "Acoustic half-space",
     "elastic_whole_space": "Elastic whole space",

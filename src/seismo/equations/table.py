@@ -136,6 +136,7 @@ class Physics:
             (`seismo.model.extremes.Extremes`).
         fastest_along: the same of waves along single axes, where these are slower.
         conditions: what the parameters have to fulfil together.
+        about_sources: what the medium at a source should fulfil, else `check` says the problem.
         smooth_across_layers: whether its fields are taken for smooth across contacts of layers,
             where receivers read them (else `seismo.solver.layered_reading`).
         layer_shift: frequency shift of its absorbing layers, in dominant frequencies of the source.
@@ -158,6 +159,7 @@ class Physics:
     fastest: Callable = attrgetter("vp_max")
     fastest_along: Mapping[str, Callable] = field(default_factory=dict)
     conditions: tuple[Condition, ...] = ()
+    about_sources: tuple[Condition, ...] = ()
     smooth_across_layers: bool = False
     layer_shift: float = 1.0
     fluid_meets_solid: bool = False

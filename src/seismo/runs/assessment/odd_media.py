@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable
+from itertools import product
 
 import numpy as np
 
@@ -38,6 +39,17 @@ def _sources_in_air(setup: Discretization, layers: list[LayerResolution]) -> Lin
                 "anything of it reaches the ground, and what is recorded in air is the motion of "
                 "air; move it below the surface, or use a free surface instead of air"
             )
+
+
+def _about_sources(setup: Discretization, layers: list[LayerResolution]) -> Lines:
+    """Name sources whose medium the equation would have otherwise, and why."""
+    sources = {s.name: s for shot in setup.shots for s in shot.sources}.values()
+    for condition, source in product(setup.physics.about_sources, sources):
+        x, y, z = (np.array([place]) for place in source.position)
+        medium = setup.earth.sample(z, y if setup.grid.dimensions == 3 else None, x)
+        if not np.all(condition.holds(medium)):
+            named = (f"{name} {float(medium[name][0]):g}" for name in condition.names)
+            yield f"source {source.name}: stands at {', '.join(named)}: {condition.problem}"
 
 
 def _ratio(setup: Discretization, layers: list[LayerResolution]) -> Lines:
@@ -89,5 +101,6 @@ def _thin(setup: Discretization, layers: list[LayerResolution]) -> Lines:
 
 
 ODD_MEDIA: tuple[Callable[[Discretization, list[LayerResolution]], Lines], ...] = (
-    _sources_in_air, _ratio, _density, _uneven_bed, _thin,
+    _sources_in_air,
+    _about_sources, _ratio, _density, _uneven_bed, _thin,
 )  # fmt: skip
