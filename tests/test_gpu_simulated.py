@@ -86,6 +86,8 @@ PLANES = [
     ("elastic", "free_surface"),
     ("elastic", "closed"),
     ("elastic_sh", "layers"),
+    ("viscoelastic", "free_surface"),
+    ("viscoacoustic", "layers"),
 ]
 
 

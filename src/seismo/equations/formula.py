@@ -10,7 +10,7 @@ from functools import cached_property
 from typing import Any, Literal
 
 # Second differences; or first ones: a divergence of more fields than change, a gradient of fewer.
-Kind = Literal["second", "divergence", "gradient"]
+Kind = Literal["second", "divergence", "gradient", "memory"]
 
 
 @dataclass(frozen=True)
@@ -81,7 +81,10 @@ class Formula:
         if self._counted.second:
             return "second"
         writes = len(self._counted.written)
-        return "divergence" if writes < len(self.fields) - writes else "gradient"
+        reads = len(self.fields) - writes
+        if writes >= 4 * reads > 0:
+            return "memory"
+        return "divergence" if writes < reads else "gradient"
 
 
 class _DerivativeCounter:

@@ -55,15 +55,20 @@ def numbers_of(relaxation: Relaxation, waves: str) -> dict[str, float]:
     return numbers
 
 
-def remember(cell: Any, strain: str, rate: Any) -> list[Any]:
-    """Update the memory variables of a strain (A4); return the sums of old and new of each."""
-    sums = []
-    for n in _mechanisms(cell):
-        name = f"memory_{strain}_{n}"
-        before = cell[name]
-        after = cell.number(f"decay_{n}") * before + cell.number(f"gain_{n}") * rate
-        cell.put(name, after)
-        sums.append(before + after)
+def remember(cell: Any, rates: Mapping[str, Any]) -> dict[str, list[Any]]:
+    """Update the memory variables of some strain rates; return the sums of old and new of each.
+
+    All are read before one is written: a processor then waits for them but once.
+    """
+    names = {strain: [f"memory_{strain}_{n}" for n in _mechanisms(cell)] for strain in rates}
+    before = {strain: [cell[name] for name in names[strain]] for strain in rates}
+    sums: dict[str, list[Any]] = {}
+    for strain, rate in rates.items():
+        sums[strain] = []
+        for n, (name, old) in enumerate(zip(names[strain], before[strain], strict=True), 1):
+            new = cell.number(f"decay_{n}") * old + cell.number(f"gain_{n}") * rate
+            cell.put(name, new)
+            sums[strain].append(old + new)
     return sums
 
 

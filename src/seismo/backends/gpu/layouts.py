@@ -111,6 +111,9 @@ H200: Shapes = {
     ("xyz", "gradient", "inner", 8): BlockShape((32, 8, 1), 1, 3),
     **_alike("gradient", "layer edge", BlockShape((32, 8, 1), 1, 3)),
     **_alike("gradient", "side corner", BlockShape((8, 8, 2), 1, 4)),
+    **_alike("memory", "inner", BlockShape((32, 4, 1), 1, 3)),
+    **_alike("memory", "layer edge", BlockShape((32, 4, 1), 1, 2)),
+    **_alike("memory", "side corner", BlockShape((8, 8, 2), 1, 4)),
     **_alike("second", "inner", BlockShape((32, 1, 8), 1, 4), "xz"),
     **_alike("second", "layer", BlockShape((16, 1, 8), 1, 6), "xz"),
     **_alike("second", "side corner", BlockShape((8, 1, 16), 1, 4), "xz"),
@@ -120,6 +123,9 @@ H200: Shapes = {
     **_alike("gradient", "inner", BlockShape((32, 1, 4), 1, 8), "xz"),
     **_alike("gradient", "layer", BlockShape((32, 1, 4), 1, 2), "xz"),
     **_alike("gradient", "side corner", BlockShape((8, 1, 16), 1, 2), "xz"),
+    **_alike("memory", "inner", BlockShape((32, 1, 4), 1, 4), "xz"),
+    **_alike("memory", "layer", BlockShape((32, 1, 4), 1, 2), "xz"),
+    **_alike("memory", "side corner", BlockShape((8, 1, 16), 1, 2), "xz"),
 }
 
 

@@ -35,7 +35,7 @@ def pressure(cell):
     """p(n+1) = 2 p(n) - p(n-1) + c^2 dt^2 (xx + yy + zz - sum Y_l xi^l), over p(n-1)."""
     past, k = cell["p_old"], cell["k"]  # before layers store their memory
     laplacian = cell.sum(cell.dd(a, "p") for a in cell.axes)
-    memory = remember(cell, "curvature", laplacian)
+    (memory,) = remember(cell, {"curvature": laplacian}).values()
     lasting = laplacian - loss(cell, "p", cell["y"], memory)
     cell.put("p_old", 2.0 * cell["p"] - past + k * lasting)
 

@@ -30,7 +30,7 @@ from seismo.equations.table import Physics, SourceTerm, Stage
 def pressure(cell):
     """p(n + 1) = p(n) - kappa dt (div v - sum Y_l xi^l)."""
     divergence = cell.sum(cell.d(a, f"v{a}") for a in cell.axes)
-    memory = remember(cell, "volume", divergence)
+    (memory,) = remember(cell, {"volume": divergence}).values()
     lasting = divergence - loss(cell, "p", cell["y"], memory)
     cell.put("p", cell["p"] - cell["kappa"] * lasting)
 

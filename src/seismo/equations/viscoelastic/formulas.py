@@ -22,7 +22,8 @@ from seismo.equations.memory_variables import (
 
 def isotropic_stress(cell):
     """Hooke's law where one rock fills a cell: s_aa += M div v - 2 mu (e_b + e_c)."""
-    strain, memory = _normal(cell)
+    before = _normal_stresses(cell)
+    strain, memory = _normal_strains(cell)
     total = cell.sum(strain.values()) - loss(cell, "p", cell["y11"], added(*memory.values()))
     pressure = cell.rounded(cell["c11"] * total)
     mu = 2.0 / cell["q"]  # twice the modulus
@@ -31,9 +32,8 @@ def isotropic_stress(cell):
         others = [b for b in cell.axes if b != a]
         change = cell.sum(strain[b] for b in others)
         change = change - loss(cell, "s", y, added(*(memory[b] for b in others)))
-        cell.put(f"s{a}{a}", cell[f"s{a}{a}"] + pressure - mu * change)
-    for a, b in combinations(cell.axes, 2):
-        _shear(cell, a, b, "q", "qy", a, b)
+        cell.put(f"s{a}{a}", before[a] + pressure - mu * change)
+    _shear_stresses(cell, {a + b: ("q", "qy") for a, b in combinations(cell.axes, 2)})
 
 
 def stress(cell):
@@ -43,7 +43,8 @@ def stress(cell):
     s_aa += c33 div v - d e_z + (c11 - c33) (e_x + e_y) - 2 mu66 e_b, b the other horizontal axis.
     In a fluid d, c11 - c33 and mu66 are zero.
     """
-    strain, memory = _normal(cell)
+    before = _normal_stresses(cell)
+    strain, memory = _normal_strains(cell)
     horizontal = cell.axes[:-1]
     c33, c11, slack = cell["c33"], cell["c11"], cell["slack"]
     y33, y11 = cell["y33"], cell["y11"]
@@ -52,7 +53,7 @@ def stress(cell):
     along = cell.sum(strain[b] for b in horizontal)
     remembered = added(*(memory[b] for b in horizontal))
     lacking = along - loss(cell, "s", cell["y_slack"], remembered)
-    cell.put("szz", cell["szz"] + pressure - slack * lacking)
+    cell.put("szz", before["z"] + pressure - slack * lacking)
     # What is common to the horizontal stresses.
     change = (c11 - c33) * (along - loss(cell, "p", y33, remembered))
     change = change - c11 * loss_between(cell, "p", y11, y33, remembered)
@@ -63,27 +64,36 @@ def stress(cell):
         for b in horizontal.replace(a, ""):
             mu = 2.0 / cell["q66"]  # twice the modulus
             own = own - mu * (strain[b] - loss(cell, "s", 0.5 * mu * cell["qy66"], memory[b]))
-        cell.put(f"s{a}{a}", cell[f"s{a}{a}"] + pressure + own)
-    for a, b in combinations(cell.axes, 2):
-        near, far = (b, a) if b == "z" else (a, b)
-        q, qy = ("q", "qy") if b == "z" else ("q66", "qy66")
-        _shear(cell, a, b, q, qy, near, far)
+        cell.put(f"s{a}{a}", before[a] + pressure + own)
+    pairs = combinations(cell.axes, 2)
+    _shear_stresses(cell, {a + b: ("q", "qy") if b == "z" else ("q66", "qy66") for a, b in pairs})
 
 
-def _normal(cell) -> tuple[dict, dict]:
+def _normal_stresses(cell) -> dict:
+    return {a: cell[f"s{a}{a}"] for a in cell.axes}
+
+
+def _normal_strains(cell) -> tuple[dict, dict]:
     """Return the normal strain rates and what is remembered of them."""
     strain = {a: cell.d(a, f"v{a}") for a in cell.axes}
-    return strain, {a: remember(cell, a + a, rate) for a, rate in strain.items()}
+    memory = remember(cell, {a + a: rate for a, rate in strain.items()})
+    return strain, {a: memory[a + a] for a in strain}
 
 
-def _shear(cell, a: str, b: str, q: str, qy: str, near: str, far: str) -> None:
-    """s_ab += mu (d_b v_a + d_a v_b), mu the harmonic mean of four nodes, y weighted with 1/mu."""
-    rate = cell.d(b, f"v{a}") + cell.d(a, f"v{b}")
-    memory = remember(cell, a + b, rate)
-    compliance = four_nodes(cell, q, near, far)
-    y = four_nodes(cell, qy, near, far) / compliance
-    name, mu = f"s{a}{b}", 4.0 / compliance
-    cell.put(name, cell[name] + mu * (rate - loss(cell, "s", y, memory)))
+def _shear_stresses(cell, arrays: dict) -> None:
+    """s_ab += mu (d_b v_a + d_a v_b), mu the harmonic mean of four nodes, y weighted with 1/mu.
+
+    `arrays` names 1 / (mu dt) and that times y, for each pair of axes.
+    """
+    before = {ab: cell[f"s{ab}"] for ab in arrays}
+    rate = {ab: cell.d(ab[1], f"v{ab[0]}") + cell.d(ab[0], f"v{ab[1]}") for ab in arrays}
+    memory = remember(cell, rate)
+    for ab, (q, qy) in arrays.items():
+        near, far = ab[::-1] if ab[1] == "z" else ab
+        compliance = four_nodes(cell, q, near, far)
+        y = four_nodes(cell, qy, near, far) / compliance
+        change = 4.0 / compliance * (rate[ab] - loss(cell, "s", y, memory[ab]))
+        cell.put(f"s{ab}", before[ab] + change)
 
 
 def surface(cell):

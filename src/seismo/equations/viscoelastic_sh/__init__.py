@@ -45,7 +45,7 @@ def isotropic_stress(cell):
 def _shear(cell, a: str, strain: str, q: str, qy: str) -> None:
     """s_ya += mu d_a vy, mu the harmonic mean of two nodes, y weighted with 1/mu."""
     rate = cell.d(a, "vy")
-    memory = remember(cell, strain, rate)
+    (memory,) = remember(cell, {strain: rate}).values()
     compliance = cell[q] + cell.next(q, a)
     y = (cell[qy] + cell.next(qy, a)) / compliance
     name, mu = f"s{strain}", 2.0 / compliance
