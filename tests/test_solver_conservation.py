@@ -184,6 +184,8 @@ ENERGIES = {
     "acoustic_variable_density": fluid_energy,
     "elastic": elastic_energy,
     "elastic_sh": sh_energy,
+    "elastic_sh_vti": sh_energy,
+    "elastic_vti": elastic_energy,
 }
 CONSERVING = [case for case in solver.EVERY_EQUATION if case.values[0] in ENERGIES]
 # Waves without stiffness move on: their energy is what is left of numbers 10,000 times as large.

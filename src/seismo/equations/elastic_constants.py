@@ -78,6 +78,47 @@ def orthorhombic(
     return stiffness
 
 
+def constants_of(medium: Mapping[str, Any]) -> ElasticConstants:
+    """Return the five constants [Pa] of a medium's vp, vs, rho and Thomsen parameters, if any."""
+    thomsen = (medium.get(name, 0.0) for name in ("epsilon", "delta", "gamma"))
+    return vti(medium["vp"], medium["vs"], medium["rho"], *thomsen)
+
+
+def isotropic(medium: Mapping[str, Any]) -> Any:
+    """Return where Thomsen's parameters are 0."""
+    return np.logical_and.reduce([medium.get(k, 0.0) == 0.0 for k in ("epsilon", "delta", "gamma")])
+
+
+def thin_stretch(medium: Mapping[str, Any]) -> Any:
+    """Return c13 / c33: exactly 1 in a fluid."""
+    if "epsilon" not in medium:
+        return 1.0 - 2.0 * (medium["vs"] / medium["vp"]) ** 2
+    c = constants_of(medium)
+    return c["c13"] / c["c33"]
+
+
+def plate(medium: Mapping[str, Any]) -> Any:
+    """Return c11 - c13^2 / c33 [Pa], the stiffness along a plate: exactly 0 in a fluid."""
+    if "epsilon" not in medium:
+        return 4.0 * medium["rho"] * medium["vs"] ** 2 * (1.0 - (medium["vs"] / medium["vp"]) ** 2)
+    c = constants_of(medium)
+    return c["c11"] - c["c13"] * (c["c13"] / c["c33"])
+
+
+def level_shear(medium: Mapping[str, Any]) -> Any:
+    """Return c66 [Pa]."""
+    shear = medium["rho"] * medium["vs"] ** 2
+    return shear * (1.0 + 2.0 * medium["gamma"]) if "gamma" in medium else shear
+
+
+def speeds(medium: Mapping[str, Any]) -> tuple[Any, Any]:
+    """Return the slowest and the fastest wave (...) m/s, of SH waves where there is no vp."""
+    if "vp" in medium:
+        return extreme_speeds(constants_of(medium), medium["rho"])
+    level = medium["vs"] * np.sqrt(1.0 + 2.0 * medium["gamma"])
+    return np.minimum(medium["vs"], level), np.maximum(medium["vs"], level)
+
+
 def _off_diagonal(normal: Any, shear: Any, delta: Any) -> Any:
     """Return c13 of c33 and c44, or the like of another plane; NaN where there is none."""
     with np.errstate(invalid="ignore"):
@@ -87,7 +128,7 @@ def _off_diagonal(normal: Any, shear: Any, delta: Any) -> Any:
 def matrix(constants: Mapping[str, np.ndarray | float]) -> np.ndarray:
     """Return the stiffness (..., 6, 6) of named constants; of VTI rock five are enough.
 
-    ElasticConstants that are not named are 0, but for those that VTI rock has alike.
+    Constants that are not named are 0, but for those that VTI rock has alike.
     """
     named = {name: np.asarray(value, float) for name, value in constants.items()}
     if set(named) == set(VTI):
@@ -134,39 +175,24 @@ def positive_definite(stiffness: np.ndarray) -> np.ndarray:
     return known & (least > 0.0)
 
 
-def impossible(parameters: Mapping[str, np.ndarray]) -> tuple[np.ndarray, str]:
-    """Return which rocks (...) Thomsen's parameters make impossible, and why the first kind is so.
-
-    Args:
-        parameters: vp, vs (m/s), rho (kg/m3), epsilon, delta, gamma.
-
-    Returns:
-        A mask, all False where every rock is possible, and the reason that it stands for.
-    """
-    c = vti(*(parameters[k] for k in ("vp", "vs", "rho", "epsilon", "delta", "gamma")))
-    fluid = parameters["vs"] == 0.0
-    named = ((parameters[k] != 0.0) for k in ("epsilon", "delta", "gamma"))
-    excess = c["c33"] * (c["c11"] - c["c66"]) - c["c13"] ** 2
-    soft = (excess <= 0.0) | (c["c11"] <= c["c66"]) | (c["c66"] <= 0.0)
-    for mask, reason in (
-        (fluid & np.logical_or.reduce(tuple(named)),
-         "a fluid (vs is 0) has no epsilon, delta or gamma; set them to 0 where vs is 0"),
-        (np.isnan(c["c13"]), "delta is below -(1 - vs^2/vp^2) / 2, and c13 no real number; "
-         "raise delta"),
-        (~fluid & soft, "c33 (c11 - c66) is not above c13^2, and some strain would set energy "
-         "free; check epsilon, delta and gamma"),
-    ):  # fmt: skip
-        if mask.any():
-            return mask, reason
-    return np.zeros(np.shape(fluid), bool), ""
+def has_c13(medium: Mapping[str, Any]) -> np.ndarray:
+    """Return for which media (...) delta leaves c13 a real number."""
+    return np.isfinite(constants_of(medium)["c13"])
 
 
-def fastest(c: ElasticConstants, rho: np.ndarray) -> np.ndarray:
-    """Return the largest phase velocity (...) m/s of VTI rocks: the qP wave's, or the SH wave's.
+def takes_energy(medium: Mapping[str, Any]) -> np.ndarray:
+    """Return which media (...) take energy for every strain; fluids and isotropic ones may."""
+    c = constants_of(medium)
+    sound = (c["c33"] * (c["c11"] - c["c66"]) > c["c13"] ** 2) & (c["c11"] > c["c66"])
+    return sound | isotropic(medium)
 
-    With q = sin^2 of the angle from the axis, 2 rho c^2 = a + b q + sqrt(d q^2 + e q + f), whose
-    derivative vanishes where (b^2 - d)(4 d q^2 + 4 e q) + 4 f b^2 - e^2 = 0; at both ends of the
-    range, and where that falls inside, one of the values is the largest.
+
+def extreme_speeds(c: ElasticConstants, rho: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """Return the smallest and the largest phase velocity (...) m/s of all waves in VTI rocks.
+
+    With q = sin^2 of the angle from the axis, 2 rho c^2 = a + b q +- sqrt(d q^2 + e q + f) of qP
+    and qSV, whose derivatives vanish where (b^2 - d)(4 d q^2 + 4 e q) + 4 f b^2 - e^2 = 0: one of
+    the values there, at either end of the range, and of SH (c66, c44) is the extreme.
     """
     horizontal, vertical = c["c11"] - c["c44"], c["c33"] - c["c44"]
     mixed = 4.0 * (c["c13"] + c["c44"]) ** 2
@@ -179,11 +205,13 @@ def fastest(c: ElasticConstants, rho: np.ndarray) -> np.ndarray:
         half = -0.5 * e / d  # half the sum of both roots
         root = np.sqrt(half**2 - r / p)
         candidates = [half + root, half - root]
-    largest = np.maximum(c["c66"], np.maximum(c["c11"], c["c33"]))
+    least = np.minimum(c["c44"], c["c66"])
+    largest = np.maximum(c["c11"], c["c33"])
     for q in (np.clip(np.nan_to_num(found), 0.0, 1.0) for found in candidates):
-        speed = 0.5 * (a + b * q + np.sqrt(np.maximum(d * q**2 + e * q + f, 0.0)))
-        largest = np.maximum(largest, speed)
-    return np.sqrt(largest / rho)
+        apart = np.sqrt(np.maximum(d * q**2 + e * q + f, 0.0))
+        least = np.minimum(least, 0.5 * (a + b * q - apart))
+        largest = np.maximum(largest, 0.5 * (a + b * q + apart))
+    return np.sqrt(np.maximum(least, 0.0) / rho), np.sqrt(largest / rho)
 
 
 def directions(dimensions: int = 3) -> np.ndarray:

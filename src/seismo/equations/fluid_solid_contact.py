@@ -18,12 +18,13 @@ counted from the first of the grid.
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, fields, replace
 from itertools import pairwise
 from typing import Any
 
 import numpy as np
 
+from seismo.equations import elastic_constants
 from seismo.equations.fluid_solid_closure import closed_rows
 from seismo.grid.grid import Grid
 
@@ -36,31 +37,52 @@ _TIE = 1e-9  # cells: a contact so close to a node counts as on it, and the node
 
 @dataclass(frozen=True)
 class Rock:
-    """A medium beside a contact: vp, vs (m/s) and rho (kg/m3)."""
+    """A medium beside a contact: vp, vs (m/s), rho (kg/m3) and Thomsen's parameters."""
 
     vp: float
     vs: float
     rho: float
+    epsilon: float = 0.0
+    delta: float = 0.0
+    gamma: float = 0.0
+
+    @property
+    def _medium(self) -> dict[str, float]:
+        values = vars(self)
+        if elastic_constants.isotropic(values):
+            return {name: values[name] for name in ("vp", "vs", "rho")}
+        return values
+
+    @property
+    def fastest(self) -> float:
+        """The speed of the fastest wave [m/s]."""
+        medium = self._medium
+        return float(elastic_constants.speeds(medium)[1]) if "epsilon" in medium else self.vp
 
     @property
     def shear(self) -> float:
-        """The shear modulus mu [Pa]."""
+        """The shear modulus mu, or c44 [Pa]."""
         return self.rho * self.vs**2
 
     @property
+    def level_shear(self) -> float:
+        """The shear modulus mu, or c66 [Pa]."""
+        return float(elastic_constants.level_shear(self._medium))
+
+    @property
     def stiffness(self) -> float:
-        """Return lambda + 2 mu [Pa]."""
+        """Return lambda + 2 mu, or c33 [Pa]."""
         return self.rho * self.vp**2
 
     @property
     def thin_stretch(self) -> float:
-        """Return l = lambda / (lambda + 2 mu)."""
-        return 1.0 - 2.0 * (self.vs / self.vp) ** 2
+        """Return l = lambda / (lambda + 2 mu), or c13 / c33."""
+        return float(elastic_constants.thin_stretch(self._medium))
 
     @property
     def plate(self) -> float:
-        """Return E = 4 mu (lambda + mu) / (lambda + 2 mu) [Pa]."""
-        return 4.0 * self.shear * (1.0 - (self.vs / self.vp) ** 2)
+        """Return E = 4 mu (lambda + mu) / (lambda + 2 mu), or c11 - c13^2 / c33 [Pa]."""
+        return float(elastic_constants.plate(self._medium))
 
 
 @dataclass(frozen=True)
@@ -100,7 +122,7 @@ class Contact:
     @property
     def fastest(self) -> float:
         """Return the speed of the faster medium [m/s]."""
-        return max(self.own.vp, self.other.vp)
+        return max(self.own.fastest, self.other.fastest)
 
     @property
     def half(self) -> int:
@@ -227,7 +249,8 @@ def _contact(earth: Any, grid: Grid, place: float, fluid_above: bool) -> Contact
     # The part of the other medium may be empty: ask a little beyond the contact.
     middle[1 if own_above else 0] = place + (0.25 if own_above else -0.25)
     values = earth.sample(grid.coordinate("z", middle), None)
-    above, below = (Rock(*(float(values[p][k]) for p in ("vp", "vs", "rho"))) for k in (0, 1))
+    names = [field.name for field in fields(Rock) if field.name in values]
+    above, below = (Rock(**{name: float(values[name][k]) for name in names}) for k in (0, 1))
     own, other = (above, below) if own_above else (below, above)
     share, part = 0.5 - abs(offset), min(abs(offset), 1.0)
     density = part * own.rho + (1.0 - part) * other.rho

@@ -52,6 +52,7 @@ class IsotropicPlanes:
             they stand between.
         everywhere: function(extremes) -> whether it is throughout an earth of those
             (`seismo.model.extremes.Extremes`).
+        simple: function(samples of the parameters) -> which media are such; all when None.
     """
 
     update: Callable
@@ -60,6 +61,7 @@ class IsotropicPlanes:
     everywhere: Callable
     asks: tuple[str, ...] = ()
     of_density: bool = False
+    simple: Callable | None = None
 
 
 @dataclass(frozen=True)

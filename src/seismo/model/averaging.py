@@ -9,20 +9,10 @@ mean, those that multiply a common stress the harmonic mean:
     rho vp^2, rho vs^2  harmonic           (stress on the interface is continuous)
     1 / vp^2  arithmetic                   (density constant: compliance is proportional to it)
 
-A cell cut by a horizontal contact is transversely isotropic as a whole (Backus 1962, eq. 13): with
-l = 1 - 2 vs^2 / vp^2 = lambda / (lambda + 2 mu) and angle brackets for arithmetic means,
+(`seismo.model.effective_stiffness` has the tensor of a cell that a contact cuts.)
 
-    c33 = 1 / <1 / (rho vp^2)>,   c13 = <l> c33,   c11 = <4 rho vs^2 (1 - vs^2 / vp^2)> + <l> c13,
-    c44 = 1 / <1 / (rho vs^2)>,   c66 = <rho vs^2>
-
-(`_stiffness` has the tensor of a dipping contact.)
-
-The shear modulus is 0 in any cell with fluid: a fluid-solid contact transmits no shear. But c44,
-from which the stiffness between nodes is computed, is that of the solid where this fills more than
-half of the cell, and 0 elsewhere: between a fluid and a solid node it vanishes, and the solid keeps
-its shear stiffness up to the contact (`seismo.equations.fluid_solid_contact` treats
-horizontal contacts). The average is over a box of one grid spacing about each point; where the
-earth varies with z only, a sharper kernel is used (`seismo.model.column`).
+The average is over a box of one grid spacing about each point; where the earth varies with z only,
+a sharper kernel is used (`seismo.model.column`).
 
 Symbols: z, y, x coordinates (m), vp, vs (m/s), rho (kg/m3), moduli (Pa).
 """
@@ -31,13 +21,11 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from functools import partial
-from operator import itemgetter
 from typing import Any, Literal
 
 import numpy as np
 
-from seismo.model import column, effective_density, plain_means
+from seismo.model import column, effective_density, effective_stiffness, plain_means
 from seismo.model.cells import (
     GRIDDED,
     SLAB,
@@ -56,87 +44,24 @@ from seismo.model.layered import Bounds
 
 _COLUMN = column.CELLS * column.SAMPLES  # samples per point where the earth varies with z only
 
-# What is averaged, from samples of vp, vs, rho; a fluid's shear compliance is infinite.
+# What is averaged, from samples of vp, vs, rho, ...
 _MEANS: dict[str, Callable[[Samples], np.ndarray]] = {
-    "compliance": lambda s: 1.0 / (s["rho"] * s["vp"] ** 2),
-    "shear_compliance": lambda s: 1.0 / (s["rho"] * s["vs"] ** 2),
-    "thin_stretch": lambda s: 1.0 - 2.0 * (s["vs"] / s["vp"]) ** 2,
-    "plate": lambda s: 4.0 * s["rho"] * s["vs"] ** 2 * (1.0 - (s["vs"] / s["vp"]) ** 2),
-    "shear": lambda s: s["rho"] * s["vs"] ** 2,
-    "solid": lambda s: (s["vs"] > 0.0) * 1.0,
-    "solid_compliance": lambda s: np.where(s["vs"] > 0.0, 1.0 / (s["rho"] * s["vs"] ** 2), 0.0),
     "square_slowness": lambda s: s["vp"] ** -2,
+    **effective_stiffness.MEANS,
+    **effective_stiffness.VTI_MEANS,
     **effective_density.MEANS,
     **plain_means.MEANS,
-    "tilt": lambda s: np.zeros_like(s["rho"]),  # computed for cut cells only, by `tilt`
-    "slips": lambda s: np.zeros_like(s["rho"]),  # computed by `_straighten`
 }
 # Down a column: what formulas average once more, from the nodes to the points between them, and
 # what resists strains along the contacts of layers.
+_VTI = effective_stiffness.VTI_MEANS.keys()
 _KERNELS = {"solid_compliance": column.BETWEEN, "plate": column.ALONG, "shear": column.ALONG}
-# What is asked for, from those averages.
-_STIFFNESS = (
-    "compliance", "shear_compliance", "plate", "thin_stretch", "shear", "solid",
-    "solid_compliance", "tilt", "slips",
-)  # fmt: skip
-
-
-def _stiffness(m: Samples) -> dict[str, np.ndarray]:
-    """Return Backus' stiffness of a cell, rotated by the dip of its contact (sin^2: `tilt`).
-
-    The other components of such a tensor (c15, c35 in 2-D) are neglected. Harmonic means in all
-    directions are used for steep contacts in 3-D (`tilt` is 2), and in cells with fluid and solid.
-    """
-    normal = 1.0 / m["compliance"]
-    shear_normal = 1.0 / m["shear_compliance"]
-    coupling = m["thin_stretch"] * normal
-    in_plane = m["plate"] + m["thin_stretch"] * coupling
-    is_isotropic = (m["tilt"] > 1.0) | (m["slips"] > 0.0)
-    sin2 = np.where(is_isotropic, 0.0, m["tilt"])
-    cos2 = 1.0 - sin2
-    sin2_cos2 = sin2 * (1.0 - sin2)
-    mixed = 2.0 * sin2_cos2 * (coupling + 2.0 * shear_normal)
-    return {
-        "c33": np.where(is_isotropic, normal, normal * cos2**2 + in_plane * sin2**2 + mixed),
-        "c11": np.where(is_isotropic, normal, in_plane * cos2**2 + normal * sin2**2 + mixed),
-        "c13": np.where(
-            is_isotropic,
-            normal - 2.0 * shear_normal,
-            coupling * (1.0 - 2.0 * sin2_cos2)
-            + (in_plane + normal - 4.0 * shear_normal) * sin2_cos2,
-        ),
-        "c66": np.where(is_isotropic, shear_normal, m["shear"]),
-        "c44": np.where(
-            m["solid"] > 0.5,
-            m["solid"] / m["solid_compliance"] * (1.0 - 4.0 * sin2_cos2)
-            + (in_plane + normal - 2.0 * coupling) * sin2_cos2,
-            0.0,
-        ),
-    }
-
-
-_MODULI = ("solid_compliance", "shear", "solid", "tilt")
-
-
-def _moduli(is_zz: bool, m: Samples) -> np.ndarray:
-    """Return M_xx, or M_zz (`across`), of the tensor M that gives SH stresses their strains.
-
-    M = n n^T / <1 / mu> + (1 - n n^T) <mu>, n normal to the contact, less M_xz; 0 where there is
-    fluid. In 2-D.
-    """
-    normal = 1.0 - m["tilt"] if is_zz else m["tilt"]
-    modulus = normal / m["solid_compliance"] + (1.0 - normal) * m["shear"]
-    return np.where(np.isclose(m["solid"], 1.0), modulus, 0.0)
-
-
 _RESULTS: dict[str, tuple[tuple[str, ...], Callable[[Samples], np.ndarray]]] = {
     "rho": (("density",), lambda m: m["density"]),
     **effective_density.RESULTS,
     **plain_means.RESULTS,
     "p_modulus": (("compliance",), lambda m: 1.0 / m["compliance"]),
-    "mu_xy": (_MODULI, partial(_moduli, False)),
-    "mu_yz": (_MODULI, partial(_moduli, True)),
-    **{name: (_STIFFNESS, itemgetter(name)) for name in ("c33", "c13", "c11", "c44", "c66")},
+    **effective_stiffness.RESULTS,
     "vp": (("density", "compliance"), lambda m: (m["density"] * m["compliance"]) ** -0.5),
     "vs": (
         ("density", "shear_compliance"),
@@ -175,8 +100,9 @@ def cell_average(
         Each parameter as an array (nz, [ny,] nx), in SI.
     """
     rules = _RESULTS if "rho" in earth.needs else _RESULTS | _CONSTANT_DENSITY
+    rules = rules | effective_stiffness.results(earth.needs)
     formulas = {name: rules[name] for name in parameters}
-    needs_stiffness = any(needed is _STIFFNESS for needed, _ in formulas.values())
+    needs_stiffness = bool({"c11", "c13", "c33", "c44", "c66"} & formulas.keys())
     means = sorted({mean for needed, _ in formulas.values() for mean in needed})
     # Points beyond the interior repeat those at its edge.
     (z, y, x), indices = unique_axes(earth.inside(np.asarray(z, float), y, np.asarray(x, float)))
@@ -187,7 +113,7 @@ def cell_average(
         target = np.flatnonzero((indices[0] >= z_slice.start) & (indices[0] < z_slice.stop))
         source = np.ix_(indices[0][target] - z_slice.start, *indices[1:])
         with np.errstate(divide="ignore", invalid="ignore"):
-            inputs = averages | (_stiffness(averages) if needs_stiffness else {})
+            inputs = averages | (effective_stiffness.stiffness(averages) if needs_stiffness else {})
             evaluated = {name: formula(inputs) for name, (_, formula) in formulas.items()}
         for name, averaged in evaluated.items():
             broadcast = np.broadcast_to(
@@ -200,15 +126,22 @@ def cell_average(
 def plain_planes(
     earth: Earth, z: np.ndarray, y: np.ndarray | None, x: np.ndarray, spacing: Mapping[str, float],
     averaging: Literal["effective", "point"] = "effective", density: bool = False,
+    simple: Callable[[Samples], np.ndarray] | None = None,
 ) -> np.ndarray:  # fmt: skip
     """Return which planes z (nz) have isotropic averages only; see `cell_average`.
+
+    With `simple` the media on them have to be such, too.
 
     For `density` alone, files that vary gently count as plain (`Earth.varies`). No averages are
     computed; where the earth varies with z only, these reach beyond a cell (`seismo.model.column`).
     """
     (z, y, x), indices = unique_axes(earth.inside(np.asarray(z, float), y, np.asarray(x, float)))
     sampler = _Sampler(earth, spacing, (), averaging == "effective", None)
-    is_plain = [sampler.plain(tensor(z[k : k + 1], y, x), density) for k in range(z.size)]
+    planes = (tensor(z[k : k + 1], y, x) for k in range(z.size))
+    is_plain = [
+        sampler.plain(axes, density) and (simple is None or simple(earth.sample(*axes)).all())
+        for axes in planes
+    ]
     return np.array(is_plain)[indices[0]]
 
 
@@ -266,15 +199,19 @@ class _Sampler:
         They continue so in absorbing layers, where waves grow in cells that slip and transmit
         shear: c13 + 2 c44 exceeds the root of c11 c33 (Becache et al. 2003).
         """
+        at_ends = self._at_ends(axes)
+        if "tilt" in averages:
+            averages["slips"] = (averages["solid"] > 0.0) & (averages["solid"] < 1.0) & ~at_ends
+        if effective_density.NORMALS[0] in averages:
+            effective_density.straighten(averages, at_ends)
+
+    def _at_ends(self, axes: Bounds) -> np.ndarray:
+        """Return which points (broadcastable) are at the ends of the interior, or beyond."""
         at_ends = np.zeros((), bool)
         for axis, limits in zip(axes, self.earth.clamp, strict=True):
             if axis is not None and limits is not None:
                 at_ends = at_ends | (axis <= limits[0]) | (axis >= limits[1])
-        if "tilt" in averages:
-            averages["slips"] = (averages["solid"] > 0.0) & (averages["solid"] < 1.0) & ~at_ends
-            averages["tilt"] = np.where(at_ends, np.round(averages["tilt"]), averages["tilt"])
-        if effective_density.NORMALS[0] in averages:
-            effective_density.straighten(averages, at_ends)
+        return at_ends
 
     def plain(self, axes: Bounds, density: bool) -> bool:
         """Whether no cell of a plane z needs to be averaged."""
@@ -305,7 +242,7 @@ class _Sampler:
             is_one_phase = np.asarray(solid.all(1) | ~solid.any(1))
             needed = set(self.means)
             if {"vp", "vs", "rho"} <= samples.keys():
-                needed |= _MEANS.keys() - plain_means.MEANS.keys()
+                needed |= _MEANS.keys() - plain_means.MEANS.keys() - _VTI
             for name in needed:
                 kernel = _KERNELS.get(name, column.NODES)
                 averages = np.array(_MEANS[name](alone))
@@ -353,8 +290,22 @@ class _Sampler:
             for name, cell_samples in means.items():
                 averages[name][cells] = cell_samples.mean(1)
             if "tilt" in means:
-                cell_samples = means["compliance" if "compliance" in means else "shear"]
-                averages["tilt"][cells] = tilt(cell_samples.clip(min=TINY), points)
+                self._tilt(averages, cells, samples, points, self._at_ends(axes))
             if effective_density.NORMALS[0] in means:
                 for name, squares in effective_density.normals(means["density"], points).items():
                     averages[name][cells] = squares
+
+    def _tilt(
+        self, averages: dict[str, np.ndarray], cells: tuple[np.ndarray, ...], samples: Samples,
+        points: np.ndarray, at_ends: np.ndarray,
+    ) -> None:  # fmt: skip
+        """Find the dip of the contacts that cut some cells, and the stiffness of VTI rock there."""
+        vti = not _VTI.isdisjoint(self.means)
+        name = "compliance" if "compliance" in self.means else "shear"
+        varied = effective_stiffness.contrast(samples) if vti else _MEANS[name](samples)
+        dip = tilt(varied.clip(min=TINY), points)
+        ends = np.broadcast_to(at_ends, averages["tilt"].shape)[cells]
+        dip = averages["tilt"][cells] = np.where(ends, np.round(dip), dip)
+        if vti and len(cells) == 2:
+            for name, means in effective_stiffness.turned(samples, dip).items():
+                averages[name][cells] = means

@@ -8,6 +8,7 @@ from dataclasses import dataclass, field
 
 import numpy as np
 
+from seismo.equations import elastic_constants
 from seismo.grid.grid import AXES, Grid
 from seismo.model.cells import Samples
 from seismo.model.earth import Earth
@@ -47,7 +48,24 @@ class RepresentativeMedium:
     @property
     def slowest(self) -> float:
         """Velocity of the slowest wave in m/s."""
-        return self.vs or self.vp or math.nan
+        return self._speeds[0] if self.anisotropic else self.vs or self.vp or math.nan
+
+    @property
+    def fastest(self) -> float:
+        """Velocity of the fastest wave in m/s."""
+        return self._speeds[1] if self.anisotropic else self.vp or self.slowest
+
+    @property
+    def anisotropic(self) -> bool:
+        """Whether it has the constants of anisotropic rock."""
+        return bool(self.vs) and "gamma" in self.others
+
+    @property
+    def _speeds(self) -> tuple[float, float]:
+        velocities = {name: getattr(self, name) for name in ("vp", "vs", "rho")}
+        medium = {name: value for name, value in velocities.items() if value is not None}
+        slowest, fastest = elastic_constants.speeds({**medium, **self.others})
+        return float(slowest), float(fastest)
 
 
 class MediaSample:

@@ -34,7 +34,7 @@ MediumArrays = Mapping[str, np.ndarray]
 
 def excess(
     earth: Earth, grid: Grid, first: np.ndarray, parameters: tuple[str, ...],
-    averaging: Literal["effective", "point"], extremes: Extremes,
+    averaging: Literal["effective", "point"], extremes: Extremes, fastest: float,
 ) -> float:  # fmt: skip
     """Return L relative to that of the fastest rock alone, at least 1.
 
@@ -45,6 +45,7 @@ def excess(
         parameters: of the effective medium that the equation takes (`Physics.medium`).
         averaging: "effective" or "point".
         extremes: of the earth on the grid.
+        fastest: speed of its fastest wave in m/s.
     """
     if extremes.uniform:
         return 1.0
@@ -70,7 +71,6 @@ def excess(
         )  # fmt: skip
         bounds = _bounds(medium, grid, first)
         largest = max(largest, float(bounds[start - low :][:slab_rows].max()))
-    fastest = extremes.vs_max if "mu_yz" in parameters else extremes.vp_max
     squares = sum(h**-2 for a, h in zip(AXES, grid.spacing, strict=True) if a in grid.axes)
     ratio = largest / (fastest**2 * squares)
     return ratio if ratio > 1.0 + 1e-9 else 1.0

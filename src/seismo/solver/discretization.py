@@ -322,7 +322,7 @@ def discretize(
     if physics.differences == "first":
         averaging = scenario.averaging
         averages = without_losses(physics.medium)
-        more = excess(earth, grid, stencil.first, averages, averaging, extremes)
+        more = excess(earth, grid, stencil.first, averages, averaging, extremes, fastest)
         shares.append(more**-0.5)
     clock = make_clock(scenario, limit, stable_part(scenario, earth, extremes, shares), intervals)
     if not scenario.time.dispersion_removal:

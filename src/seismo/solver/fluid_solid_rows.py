@@ -37,8 +37,9 @@ class ContactRows:
                 medium["rho"][k] = own.rho
                 medium["c13"][k] = own.thin_stretch * c33
                 medium["c11"][k] = own.plate + own.thin_stretch**2 * c33
-                for name in {"c44", "c66"} & medium.keys():
-                    medium[name][k] = own.shear
+                medium["c44"][k] = own.shear
+                if "c66" in medium:
+                    medium["c66"][k] = own.level_shear
 
     def correct(
         self, backend: Backend, phases: list[tuple[list, SweepTables]], medium: dict, arrays: dict,

@@ -44,7 +44,8 @@ def even_planes(
         elif rule.everywhere(extremes):
             even = np.ones(z.size, bool)
         else:
-            even = plain_planes(earth, z, y, x, spacing, scenario.averaging, rule.of_density)
+            averaging, density = scenario.averaging, rule.of_density
+            even = plain_planes(earth, z, y, x, spacing, averaging, density, rule.simple)
         if rule.of_density:
             even[:-1] &= even[1:].copy()
         else:

@@ -18,6 +18,7 @@ from typing import NamedTuple
 
 import numpy as np
 
+from seismo.equations import elastic_constants
 from seismo.grid.coefficients import staggered
 from seismo.grid.grid import AXES, Grid
 from seismo.grid.interpolation import Surface, axis_weights, slope_share
@@ -61,11 +62,11 @@ class SurfaceSlope:
     halo: int
 
     def ratio(self, y: np.ndarray, x: np.ndarray) -> np.ndarray:
-        """Return lambda / (lambda + 2 mu) at the surface (broadcast shape of indices y, x)."""
+        """Return c13 / c33 at the surface (broadcast shape of indices y, x)."""
         across = self.grid.coordinate("y", y) if self.grid.dimensions == 3 else None
         top = np.array(self.grid.coordinate("z", 0))
         medium = self.earth.sample(top, across, self.grid.coordinate("x", x))
-        ratio = 1.0 - 2.0 * (medium["vs"] / medium["vp"]) ** 2
+        ratio = elastic_constants.thin_stretch(medium)
         return np.broadcast_to(ratio, np.broadcast_shapes(np.shape(y), np.shape(x)))
 
     @property

@@ -81,7 +81,7 @@ class Waves:
     def fastest(self) -> float:
         """Velocity of the fastest wave in m/s."""
         media = [passage.medium for passage in self.passages]
-        return max(medium.vp or medium.slowest for medium in media)
+        return max(medium.fastest for medium in media)
 
     @property
     def slowest(self) -> float:
@@ -145,6 +145,7 @@ def waves_of(
     everywhere = not groups or bool(scenario.output.maps)
     longest = _longest_path(grid, sources, groups, everywhere)
     shear = len(media) > 1 or surface is not None or not {s.kind for s in sources} <= _ISOTROPIC
+    shear = shear or any(medium.anisotropic for medium in media)  # explosions make S waves there
     depths = [np.array([s.position[2] for s in sources])]
     depths += [group.positions[:, 2] for group in groups]
     ends = np.concatenate(depths)

@@ -1,0 +1,66 @@
+"""Elastic SH waves in 2-D in rock that is transversely isotropic about z (VTI).
+
+The equations, fields and formulas are those of `seismo.equations.elastic_sh`, with the moduli
+
+    dsxy/dt = c66 d_x vy,    dsyz/dt = c44 d_z vy,    c44 = rho vs^2,  c66 = c44 (1 + 2 gamma)
+
+where vs is that along the axis (Thomsen 1986). Wavefronts are ellipses. Planes z of isotropic rock
+alone keep one modulus, all others both.
+"""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+from seismo.equations import elastic_constants as constants
+from seismo.equations import elastic_sh
+from seismo.equations.declaration import Equation
+from seismo.equations.parameters import GAMMA, RHO, VS
+from seismo.equations.table import Physics
+
+
+def fastest(medium: dict):
+    """Return the speed (...) m/s of the fastest wave of rocks."""
+    return constants.speeds(medium)[1]
+
+
+def isotropic_throughout(extremes) -> bool:
+    """Whether an earth of these extremes is one isotropic medium."""
+    return extremes.uniform and extremes.others[GAMMA.name] == (0.0, 0.0)
+
+
+def tables(axes: str, options: None) -> Physics:
+    """Return the table in x and z."""
+    table = elastic_sh.tables(axes, None)
+    velocity, stress = table.stages
+    assert stress.even is not None
+    even = replace(stress.even, everywhere=isotropic_throughout, simple=constants.isotropic)
+    return replace(
+        table,
+        stages=(velocity, replace(stress, even=even)),
+        derived={"fastest": fastest},
+        fastest=lambda found: found.others["fastest"][1],
+    )
+
+
+def _like(vs, rho, gamma):
+    """Return the P-SV medium of isotropic rock, whose contacts tell what those err, roughly."""
+    return _LAYERED.medium(vs, rho)
+
+
+def _plain(vp, vs, rho):
+    return (*_LAYERED.parameters(vp, vs, rho), 0.0)
+
+
+_LAYERED = elastic_sh.EQUATION.layered
+assert _LAYERED is not None
+EQUATION = Equation(
+    name="elastic_sh_vti",
+    parameters=(VS, RHO, GAMMA),
+    tables=tables,
+    dimensions=(2,),
+    nanoseconds={"cpu": {2: 1.6}},
+    bandwidth_share={"gpu": {2: 0.68}},
+    layered=replace(_LAYERED, medium=_like, parameters=_plain),
+    extends="elastic_sh",
+)
