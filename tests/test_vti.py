@@ -207,3 +207,31 @@ def test_water_over_shale_is_plain_water() -> None:
     assert setup.scenario.equation.name == "elastic_vti"
     assert setup.earth.sample(np.array([30.0]), None)["epsilon"] == 0.0
     assert [contact.solid.epsilon for contact in setup.contacts or setup.interfaces] == [0.2]
+
+
+@pytest.mark.parametrize(
+    "c", [(16.7, 14.0, 6.6, 6.63), (4.0, 20.0, 7.5, 2.0)], ids=["apatite", "IV"]
+)
+def test_layers_damp_what_they_would_let_grow(c, monkeypatch) -> None:
+    """Crystals whose energy runs back: apatite, and model IV of Becache et al. (2003)."""
+    c11, c33, c13, c44 = (1e10 * modulus for modulus in c)
+    rock = {"vp": (c33 / 2500.0) ** 0.5, "vs": (c44 / 2500.0) ** 0.5, "rho": 2500.0}
+    rock |= {"epsilon": (c11 - c33) / (2 * c33), "gamma": -0.4}
+    rock["delta"] = ((c13 + c44) ** 2 - (c33 - c44) ** 2) / (2 * c33 * (c33 - c44))
+    boundaries = {**solver.faces(2), "layer": {"points": 12}}
+    document = solver.plan(
+        "elastic_vti", 2, cells=40, steps=3000, boundaries=boundaries,
+        model=[{"type": "uniform", **rock}],
+    )  # fmt: skip
+    document["sources"] = document["sources"][:1]
+    document["sources"][0]["wavelet"]["frequency"] = rock["vs"] / 220.0
+    late = []
+    for share in (1.5, 0.0):
+        monkeypatch.setattr("seismo.model.guides.SAFE_OF_ROCKS", share)
+        simulation = solver.build(document)
+        simulation.advance(1000)
+        before = np.abs(solver.wavefield(simulation)["vx"]).max()
+        simulation.advance(simulation.total_steps - 1000)
+        late.append(np.abs(solver.wavefield(simulation)["vx"]).max() / before)
+    assert late[0] < 0.1
+    assert late[1] > 10.0

@@ -16,6 +16,8 @@ cells on rock waves grew from 1:1.6 on, most of them from 1:8 on, and stopped at
 0.008 (1:5) and 0.01 (to 1:180); in ground of 1 to 5 cells at 0.015 (1:40 to 1:100), 0.055
 (1:130) and 0.05 (1:170).
 
+Rock may be so anisotropic that energy runs against the phase in it: `_of_rocks` has the p of that.
+
 Waves of ground need time to grow, so that layers begin matched, and reflect less, up to a step that
 does not depend on the duration of a run. With layers of 8 to 24 points, by step 3000 they had grown
 to 1 % of the peak at most, by 2000 where the modulus rises 1:140 (14 % by 3000); with 40 points,
@@ -30,6 +32,7 @@ from itertools import product
 
 import numpy as np
 
+from seismo.equations import elastic_constants
 from seismo.grid.grid import AXES, Grid
 from seismo.model import column
 from seismo.model.cells import tensor
@@ -54,6 +57,8 @@ MOST_OF_GROUND = 0.06
 HARMLESS = 3000  # steps in which waves of ground grow to 1 % of the peak at most,
 HARMLESS_RISE = 60.0  # up to that contrast,
 HARMLESS_POINTS = 24  # and so many points of a layer
+SAFE_OF_ROCKS = 1.5  # times the least p of anisotropic rocks
+MOST_ROCKS = 200  # that are looked at on a face
 # p = PER_JUMP (a - SMOOTH), at most MOST
 SMOOTH = 0.55
 PER_JUMP = 0.07
@@ -125,15 +130,17 @@ def damping(earth: Earth, grid: Grid, free_surface: bool) -> GuidedDamping:
     contrast = 1.0
     rise = 1.0
     jump = 0.0
+    rocks = 0.0
     for (a, k), _ in faces:
         shear = _shear(earth, nodes | {a: nodes[a][[k]]})
+        rocks = max(rocks, _of_rocks(earth, nodes | {a: nodes[a][[k]]}, grid.dimensions))
         contrast = max(contrast, _contrast(shear))
         rise = max(rise, _rise(shear) if free_surface else 1.0)
         jump = max(jump, _jump(shear[::samples]))
     beds = _beside_beds(contrast)
     ground = _of_ground(rise)
     uneven = min(MOST, PER_JUMP * (jump - SMOOTH))
-    early = max(beds, uneven) if beds else 0.0
+    early = max(beds, uneven, rocks) if beds else rocks
     late = max(early, ground, uneven) if ground else early
     points = max((width for _, width in faces), default=1)
     return GuidedDamping(early, late, rise, points)
@@ -154,6 +161,23 @@ def _of_ground(rise: float) -> float:
     thick = min(THICK * rise, BESIDE_BEDS)
     thin = min(BESIDE_BEDS * (rise / THIN_RISE) ** THIN_POWER, MOST_OF_GROUND)
     return max(LEAST_OF_GROUND, thick, thin)
+
+
+def _of_rocks(earth: Earth, nodes: dict[str, np.ndarray], dimensions: int) -> float:
+    """Return the p that anisotropic rocks of a face ask for: more than their waves grow by.
+
+    These grow by m d (`seismo.equations.elastic_constants.growth`), and p damps them by p d.
+    """
+    if "gamma" not in earth.needs:
+        return 0.0
+    samples = earth.sample(*tensor(nodes["z"], nodes.get("y"), nodes["x"]))
+    kinds = np.unique(np.stack([samples[name].ravel() for name in earth.needs], 1), axis=0)
+    media = dict(zip(earth.needs, kinds[:: 1 + len(kinds) // MOST_ROCKS].T, strict=True))
+    solid = (media["vs"] > 0.0) & ~elastic_constants.isotropic(media)
+    media = {name: samples[solid] for name, samples in media.items()}
+    stiffness = elastic_constants.matrix(elastic_constants.constants_of(media))
+    m = elastic_constants.growth(stiffness, media["rho"], dimensions)
+    return SAFE_OF_ROCKS * float(m.max())
 
 
 def _shear(earth: Earth, nodes: dict[str, np.ndarray]) -> np.ndarray:
