@@ -159,6 +159,29 @@ def test_check_says_that_a_source_in_rock_sends_slow_waves(tmp_path) -> None:
     assert not [w for w in seismo.check(from_dict(document)).warnings if "slow waves" in w]
 
 
+def test_wide_reflections_of_layers_are_those_of_fine_grids() -> None:
+    """A bed between nodes, at an offset of 4 depths; measured 0.16 %.
+
+    Means of epsilon in place of those of the anellipticity give 0.45 %.
+    """
+    layers = [{"top": 0, "vp": 1500.0}, {"top": 153.0, **SHALE._asdict()}]
+    layers[0] |= {"epsilon": 0.0, "delta": 0.0}
+    found = [
+        solver.traces(solver.simulate(solver.plan(
+            "acoustic_vti", 2, steps=None,
+            grid={"extent": {"x": 840.0, "z": 360.0}, "spacing": h}, time={"duration": 0.6},
+            boundaries=solver.faces(2) | {"layer": {"points": round(90.0 / h)}},
+            model=[{"type": "layers", "layers": layers}],
+            sources=[{"type": "pressure", "position": {"x": 120.0, "z": 60.0}, "amplitude": 1.0,
+                      "wavelet": WAVELET}],
+            receivers=[solver.points([{"x": 720.0, "z": 48.0}], interval=0.005)],
+        )))["pressure"][0]
+        for h in (6.0, 2.0)
+    ]  # fmt: skip
+    count = min(map(len, found))
+    assert relative_l2(found[0][:count], found[1][:count]) < 3e-3
+
+
 @pytest.mark.parametrize("dimensions", [2, 3])
 def test_every_backend_and_any_cut_give_the_same(dimensions, tmp_path) -> None:
     """In a random medium with layers; a free surface above."""

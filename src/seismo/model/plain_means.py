@@ -1,11 +1,15 @@
 """Cell averages of parameters that have a mean of their own: arithmetic, or harmonic.
 
-Of vp, vs and rho effective media are made (`seismo.model.averaging`).
+`anellipticity` is that of vp^2 (epsilon - delta) (1 + 2 delta), which waves of one density feel
+where they cross thin layers aslant (`seismo.equations.acoustic_vti`). Of vp, vs and rho effective
+media are made (`seismo.model.averaging`).
 """
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from functools import partial
+from operator import itemgetter
 
 import numpy as np
 
@@ -17,10 +21,19 @@ def _power(name: str, power: float, samples: Samples) -> np.ndarray:
     return samples[name] ** power
 
 
+def _anellipticity(samples: Samples) -> np.ndarray:
+    epsilon, delta = samples["epsilon"], samples["delta"]
+    return samples["vp"] ** 2 * (epsilon - delta) * (1.0 + 2.0 * delta)
+
+
 _POWERS = {p.name: 1.0 if p.mean == "arithmetic" else -1.0 for p in PARAMETERS.values() if p.mean}
 # What is averaged, from samples, and what is asked for, from those averages.
-MEANS = {f"mean_{name}": partial(_power, name, power) for name, power in _POWERS.items()}
-RESULTS = {
+MEANS: dict[str, Callable[[Samples], np.ndarray]] = {
+    f"mean_{name}": partial(_power, name, power) for name, power in _POWERS.items()
+}
+MEANS["anellipticity"] = _anellipticity
+RESULTS: dict[str, tuple[tuple[str, ...], Callable[[Samples], np.ndarray]]] = {
     name: ((f"mean_{name}",), partial(_power, f"mean_{name}", power))
     for name, power in _POWERS.items()
 }
+RESULTS["anellipticity"] = (("anellipticity",), itemgetter("anellipticity"))

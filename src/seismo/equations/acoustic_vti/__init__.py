@@ -59,15 +59,20 @@ def pressures(cell):
 
 
 def coefficients(medium: dict, dt: float) -> dict:
-    """Return k [m^2], root and rest [m^2] from `vp` [m/s], `epsilon` and `delta`.
+    """Return k [m^2], root and rest [m^2] from `vp` [m/s], `delta` and `anellipticity` [m^2/s^2].
 
-    Sharp averages of layers reach beyond the values on either side of a contact
-    (`seismo.model.column`): epsilon is no less than delta there, either.
+    A wave of horizontal slowness q crosses thin layers as it does the mean of
+
+        (1 - vp^2 (1 + 2 epsilon) q^2) / (vp^2 (1 - 2 vp^2 (epsilon - delta) q^2))
+          = 1 / vp^2 - (1 + 2 delta) q^2 - 2 vp^2 (epsilon - delta) (1 + 2 delta) q^4 - ...
+
+    so that these three are averaged, the last by the name of anellipticity. Sharp averages of
+    layers reach beyond the values on either side (`seismo.model.column`), but not below 0 here.
     """
     k = (medium["vp"] * dt) ** 2
-    delta = medium["delta"]
-    rest = 2.0 * np.maximum(medium["epsilon"] - delta, 0.0) * k
-    return {"k": k, "root": np.sqrt(1.0 + 2.0 * delta), "rest": rest}
+    square = 1.0 + 2.0 * medium["delta"]
+    rest = 2.0 * np.maximum(medium["anellipticity"], 0.0) / square * dt**2
+    return {"k": k, "root": np.sqrt(square), "rest": rest}
 
 
 def horizontal_velocity(samples: dict) -> np.ndarray:
@@ -107,7 +112,7 @@ def tables(axes: str, options: None) -> Physics:
             Stage("pressure", before, now, ("k", "root", "rest"), pressures, shares="flux"),
         ),
         coefficients=coefficients,
-        medium=("vp", "epsilon", "delta"),
+        medium=("vp", "delta", "anellipticity"),
         observables={"pressure": {"pressure": (Term("p", share), Term("r", 1.0 - share))}},
         # s acts as in `acoustic`, and so does the moment of an explosion.
         drives={
