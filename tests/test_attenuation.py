@@ -6,7 +6,10 @@ import numpy as np
 import pytest
 
 import solver
+from seismo import check
 from seismo.equations.registry import EQUATIONS, physics_for
+from seismo.exact import whole_space
+from seismo.exact.viscoelastic import AttenuatingMedium, constant_q
 from seismo.model.loss import effective_medium
 from seismo.scenario import from_dict
 from seismo.solver.discretization import discretize
@@ -126,3 +129,36 @@ def test_a_plane_wave_decays_as_its_quality_factor_says():
     slowness = (1j * f[band] / frequency) ** -gamma / np.real(1j**-gamma) / speed
     expected = np.exp(-2j * np.pi * f[band] * 1200.0 * (slowness - 1.0 / speed))
     assert np.abs(spectra[1][band] / spectra[0][band] - expected).max() < 0.02
+
+
+def test_check_says_what_the_mechanisms_err_by():
+    """The trace against the exact one of constant Q, 6 wavelengths of a fluid away."""
+    speed, frequency, quality = 2000.0, 10.0, 30.0
+    document = {
+        "physics": "acoustic",
+        "precision": "float64",
+        "grid": {"extent": {"x": 1800.0, "z": 600.0}, "spacing": 8.0, "order": 8},
+        "time": {"duration": 1.0},
+        "model": [{"type": "uniform", "vp": speed, "qp": quality}],
+        "attenuation": {"reference_frequency": frequency},
+        "sources": [
+            solver.source(
+                physics_for("acoustic", 2), "explosion", {"x": 300.0, "z": 300.0},
+                wavelet={"type": "ricker", "frequency": frequency},
+            )
+        ],
+        "receivers": [solver.points([{"x": 1500.0, "z": 300.0}], quantities=["pressure"])],
+    }  # fmt: skip
+    simulation = solver.simulate(document)
+    dt, trace = simulation.setup.clock.dt, solver.traces(simulation)["pressure"][0]
+    source = solver.wavelet(simulation)
+    fluid = AttenuatingMedium(speed, 0.0, 1000.0, constant_q(quality, frequency))
+    (exact,) = whole_space.moment_response(
+        [[1200.0, 0.0]], np.eye(2), source, dt, fluid, "pressure", "moment_rate"
+    )
+    measured = np.linalg.norm(trace - exact) / np.linalg.norm(exact)
+    plan = check(document, backend="cpu")
+    assert 0.5 < plan.expected.error / measured < 2.0
+    assert plan.expected.causes[0][0].startswith("relaxation")
+    assert plan.attenuation.loss < 0.015
+    assert "3 mechanisms keep 1/Q" in str(plan.attenuation)

@@ -12,6 +12,7 @@ from seismo.output.atomic_file import HiddenFile
 from seismo.output.results import results_target
 from seismo.runs.assessment import assess
 from seismo.runs.assessment.accuracy import Expected
+from seismo.runs.assessment.attenuation import AttenuationFit, attenuation_fit
 from seismo.runs.assessment.remedy import points_needed, uncarried
 from seismo.runs.assessment.resolution import LayerResolution
 from seismo.runs.resources import speed
@@ -46,6 +47,7 @@ class Plan:
         layers: media of the earth and how the grid carries their waves.
         points_needed: points per wavelength with which dispersion keeps to the wanted accuracy.
         expected: error of the traces, and what it comes from.
+        attenuation: how well media attenuate, None where none does.
         memory: bytes in memory.
         demands: what is needed of each memory that takes part, and free there.
         output: bytes on the disk.
@@ -67,6 +69,7 @@ class Plan:
     layers: list[LayerResolution]
     points_needed: float
     expected: Expected
+    attenuation: AttenuationFit | None
     memory: Memory
     demands: list[MemoryDemand]
     output: OutputSize
@@ -128,6 +131,7 @@ class Plan:
             "order": setup.stencil.order,
             "stencil_tolerance": setup.stencil.tolerance,
             "expected": self.expected.as_dict(),
+            "attenuation": self.attenuation and self.attenuation.as_dict(),
             "memory_bytes": self.memory.as_dict(),
             "memory_needed": [demand.as_dict() for demand in self.demands],
             "output_bytes": self.output.as_dict(),
@@ -200,7 +204,8 @@ def make_plan(
     refusals = [text for _, text in refused]
     return Plan(
         setup, assessment.f_max, setup.dominant_frequency, layers,
-        points_needed(setup, layers), assessment.expected, memory, needs, output,
+        points_needed(setup, layers), assessment.expected, attenuation_fit(setup), memory, needs,
+        output,
         backend.describe()["device"], division, sharing, together,
         speed.seconds(setup, together, backend), speed.map_seconds(setup, backend),
         assessment.warnings + refusals, list(uncarried(setup, layers)), refusals,

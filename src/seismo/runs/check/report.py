@@ -67,6 +67,8 @@ def _facts(plan: Plan) -> Iterator[tuple[str, str]]:
     yield "frequency", f"up to {plan.f_max:.4g} Hz (-40 dB), dominant {plan.f_dominant:.4g} Hz"
     yield "resolution", _resolution(plan)
     yield "accuracy", _accuracy(plan)
+    if plan.attenuation:
+        yield "attenuation", str(plan.attenuation)
     (_, early), *later = layer_errors(setup)
     for time, error in later:
         yield (
