@@ -162,3 +162,22 @@ def test_check_says_what_the_mechanisms_err_by():
     assert plan.expected.causes[0][0].startswith("relaxation")
     assert plan.attenuation.loss < 0.015
     assert "3 mechanisms keep 1/Q" in str(plan.attenuation)
+
+
+def test_shear_loss_alone_does_not_make_waves_grow(tmp_path):
+    """Where qp is left out, or too large, the bulk modulus loses nothing; else noise grows 1e19."""
+    document = solver.plan(
+        "viscoelastic", 2, cells=24, steps=6000, precision="float32", random_medium=tmp_path,
+        boundaries=solver.faces(2, top="free_surface"),
+    )  # fmt: skip
+    np.save(tmp_path / "qs.npy", np.full((25, 25), 6.0))
+    np.save(tmp_path / "qp.npy", np.full((25, 25), 1e9))
+    simulation = solver.build(document, tmp_path)
+    solver.silence(simulation)
+    solver.add_noise(simulation)
+    simulation.advance(1500)
+    early = np.abs(solver.wavefield(simulation)["vx"]).max()
+    simulation.advance(4000)
+    assert np.abs(solver.wavefield(simulation)["vx"]).max() < early
+    plan = check(from_dict(document, tmp_path), backend="cpu")
+    assert any("qp 1e+09 beside qs 6 would let the bulk modulus gain" in w for w in plan.warnings)

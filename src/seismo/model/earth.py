@@ -13,12 +13,13 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from functools import cached_property
+from typing import Any
 
 import numpy as np
 
 from seismo.equations.parameters import Condition
 from seismo.equations.registry import PARAMETERS
-from seismo.equations.relaxation import LEAST_QUALITY, Relaxation
+from seismo.equations.relaxation import LEAST_QUALITY, SHEAR_PART, Relaxation
 from seismo.errors import ModelError
 from seismo.model.gridded import Gridded, turned
 from seismo.model.layered import (
@@ -110,6 +111,8 @@ class Earth:
     ) -> dict[str, np.ndarray]:
         """Return the fields with unrelaxed velocities, of moduli that may be made larger."""
         vp, vs = fields.get("vp", 1.0), fields.get("vs", 0.0)
+        if {"qp", "qs"} <= fields.keys():
+            fields["qp"] = np.minimum(fields["qp"], most_qp(vp, vs, fields["qs"]))
         for wave, name, velocity in (("p", "vp", vp), ("s", "vs", vs)):
             if name in fields:
                 y = relaxation.cell_value(wave, fields.get(f"q{wave}", np.inf), vp, vs)
@@ -167,6 +170,12 @@ class Earth:
         """Return coordinates moved into the interior."""
         limits_z, limits_y, limits_x = self.clamp
         return _clip(z, limits_z), None if y is None else _clip(y, limits_y), _clip(x, limits_x)
+
+
+def most_qp(vp: Any, vs: Any, qs: np.ndarray) -> np.ndarray:
+    """Return the qp of media whose bulk modulus loses nothing: with more it would gain energy."""
+    with np.errstate(divide="ignore"):
+        return qs * (vp / vs) ** 2 / SHEAR_PART[3]
 
 
 def _clip(coordinate: np.ndarray, limits: Range) -> np.ndarray:

@@ -8,12 +8,15 @@ from itertools import product
 
 import numpy as np
 
+from seismo.model.cells import tensor
+from seismo.model.earth import most_qp
 from seismo.runs.assessment.resolution import LayerResolution
 from seismo.runs.assessment.timing_checks import Lines
 from seismo.scenario.error_messages import key_path
 from seismo.solver.discretization import Discretization
 
 WATER = (1350.0, 1650.0)  # velocities of it, in m/s
+_TRIED = 32  # points along an axis at which quality factors are compared
 AIR_VELOCITY, AIR_DENSITY = 400.0, 10.0  # less of both, and no shear, is air or the like
 
 
@@ -100,7 +103,24 @@ def _thin(setup: Discretization, layers: list[LayerResolution]) -> Lines:
             )
 
 
+def _bulk_loss(setup: Discretization, layers: list[LayerResolution]) -> Lines:
+    """Name a qp that would let the bulk modulus gain energy, and is not taken."""
+    if not {"vp", "qp", "qs"} <= set(setup.earth.needs):
+        return
+    axes = {a: np.linspace(*setup.grid.limits(a), _TRIED) for a in setup.grid.axes}
+    medium = setup.earth.as_given.sample(*tensor(axes["z"], axes.get("y"), axes["x"]))
+    most = most_qp(medium["vp"], medium["vs"], medium["qs"])
+    broken = np.isfinite(medium["qp"]) & (medium["qp"] > most * (1.0 + 1e-3))
+    if broken.any():
+        first = np.argmax(broken)
+        qp, qs, limit = (float(a.ravel()[first]) for a in (medium["qp"], medium["qs"], most))
+        yield (
+            f"model: qp {qp:g} beside qs {qs:g} would let the bulk modulus gain energy: "
+            f"{limit:.4g} is taken, 3/4 (vp/vs)^2 qs, as where qp is left out; give at most that"
+        )
+
+
 ODD_MEDIA: tuple[Callable[[Discretization, list[LayerResolution]], Lines], ...] = (
     _sources_in_air,
-    _about_sources, _ratio, _density, _uneven_bed, _thin,
+    _about_sources, _ratio, _density, _bulk_loss, _uneven_bed, _thin,
 )  # fmt: skip
