@@ -39,6 +39,7 @@ CASES = {  # in the order of the page
     "long_paths": "Long paths",
     "acoustic_half_space": "Acoustic half-space",
     "elastic_whole_space": "Elastic whole space",
+    "anisotropic_whole_space": "Elastic waves in VTI rock",
     "lamb_2d": "Lamb's problem, 2-D",
     "lamb_3d": "Lamb's problem, 3-D",
     "shallow": "Shallow sources and shallow contacts",
