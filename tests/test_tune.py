@@ -77,7 +77,7 @@ def test_entries_and_candidates():
         for order in (4, 8)
         for key in tuning.entries(physics, axes, order)
     ]
-    assert sorted(tuned) == sorted(MEASURED)
+    assert sorted(tuned) == sorted(key for key in MEASURED if key[1] != "memory")
     for key in tuned:
         assert H200[key] in tuning.candidates(key)
         for shape in tuning.candidates(key):

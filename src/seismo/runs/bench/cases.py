@@ -16,6 +16,7 @@ FREQUENCY = 20.0
 LAYER_POINTS = 20
 WARM_UP_STEPS = 4
 UPPER = {"vp": 2500.0, "vs": 1400.0, "rho": 2100.0, "qp": 80.0, "qs": 40.0}
+THOMSEN = {"epsilon": 0.2, "delta": 0.1, "gamma": 0.1}
 LOWER = {"vp": 4000.0, "vs": 2300.0, "rho": 2500.0, "qp": 200.0, "qs": 100.0}
 MECHANISMS = 3  # of media that attenuate
 
@@ -72,8 +73,8 @@ def _medium_and_geometry(
     across = {"y": middle} if "y" in axes else {}
     count = min(nodes, 1000)
     layers = [
-        {"top": 0.0} | {key: UPPER[key] for key in keys},
-        {"top": middle} | {key: LOWER[key] for key in keys},
+        {"top": 0.0} | {key: (UPPER | THOMSEN)[key] for key in keys},
+        {"top": middle} | {key: (LOWER | THOMSEN)[key] for key in keys},
     ]
     source = {
         "type": "explosion" if "vs" in keys else "pressure",
@@ -122,6 +123,8 @@ CARD_CASES: dict[str, Case] = {
         _case("G10", "acoustic_variable_density", 3, 552, 8, 100, further=("qp",)),
         _case("G11", "acoustic_variable_density", 3, 552, 8, 200),
         _case("G12", "acoustic", 3, 552, 8, 200, further=("qp",)),
+        _case("G13", "elastic", 3, 424, 4, 100, further=("epsilon", "delta", "gamma")),
+        _case("G14", "acoustic", 3, 552, 8, 200, further=("epsilon", "delta")),
     )
 }
 _USUAL = {"gpu": CARD_CASES}

@@ -1,9 +1,9 @@
 """Find the layouts of threads that are fastest on a card, and keep them for its runs.
 
-The table that seismo brings was measured on one kind of card. Here each of its entries in turn is
-replaced by others, and a case of the benchmark takes some steps with each. What is faster stays, if
-it is so again beside what is known. What counts are whole steps: kernels run beside one another,
-and what is fastest alone need not be so there.
+The table that seismo brings was measured on one kind of card. Here each of its entries in turn, but
+those for memory variables, is replaced by others, and a case of the benchmark takes some steps with
+each. What is faster stays, if it is so again beside what is known. What counts are whole steps:
+kernels run beside one another, and what is fastest alone need not be so there.
 
 A kernel takes seconds to compile, and a fraction of one to time. A kernel depends on one entry
 only: what all layouts of a case need is compiled before the first of them is timed, side by side.
