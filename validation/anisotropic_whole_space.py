@@ -68,7 +68,7 @@ def case(quick: bool) -> list[cases.Row]:
     for dimensions, ppw in ((2, 10), (2, 5), (3, 10), (3, 5)):
         for name, (part, strength) in mechanisms(dimensions).items():
             if dimensions == 3 and (
-                name not in ("Fx", "Mxz") or quick and (name, ppw) != ("Fx", 5)
+                name not in ("Fx", "Mxz") or (quick and (name, ppw) != ("Fx", 5))
             ):
                 continue
             run, trace, exact = compare(dimensions, part, strength, ppw, quick)
