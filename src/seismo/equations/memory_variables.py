@@ -15,13 +15,13 @@ moduli from the number y of a node, and `s_...` those of shear moduli.
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 import numpy as np
 
 from seismo.equations.relaxation import Relaxation
-from seismo.equations.table import Field
+from seismo.equations.table import Field, SourceTerm
 
 _POWERS = ("constant", "linear", "quadratic")
 # Tables of a scenario that is not yet a run: mechanisms without frequencies.
@@ -102,6 +102,34 @@ def drive(cell: Any, strain: str, rate: Any) -> None:
     for n in _mechanisms(cell):
         name = f"memory_{strain}_{n}"
         cell.put(name, cell[name] + cell.number(f"gain_{n}") * rate)
+
+
+def strain_source(
+    term: SourceTerm, rate: Callable, strain: str, relaxation: Relaxation
+) -> tuple[SourceTerm, ...]:
+    """Return a source of pressure that acts as a strain rate does: on the memory, too.
+
+    Args:
+        term: the source without loss, a modulus times `rate`.
+        rate: function(mean, dt) -> strain rate in 1/s of its amplitude.
+        strain: which the memory variables remember.
+        relaxation: the mechanisms.
+    """
+    gains = relaxation.decay(relaxation.dt)[1]
+
+    def scale(mean, dt):
+        lost = np.tensordot(gains, relaxation.anelastic("p", mean("y")), 1) / 2.0
+        return term.scale(mean, dt) * (1.0 - lost)
+
+    def remembered(gain: float) -> Callable:
+        return lambda mean, dt: gain * rate(mean, dt) + 0.0 * mean("y")
+
+    names = names_of(strain, relaxation)
+    memories = (
+        SourceTerm(name, term.component, remembered(float(gain)), term.derivative)
+        for name, gain in zip(names, gains, strict=True)
+    )
+    return SourceTerm(term.field, term.component, scale, term.derivative), *memories
 
 
 def at_reference(relaxation: Relaxation, wave: str, y: np.ndarray) -> np.ndarray:

@@ -66,7 +66,7 @@ VS = Parameter("vs", "S velocity", "m/s", (10.0, 20e3), zero="a fluid")
 RHO = Parameter("rho", "density", "kg/m3", (0.0, 30e3))
 # As far as mechanisms are fitted (`seismo.equations.relaxation`).
 _QUALITY = (LEAST_QUALITY, math.inf)
-# Where qs is given alone, bulk moduli lose nothing (`seismo.model.earth.most_qp`).
+# Where qs is given alone, bulk moduli lose nothing (`seismo.model.earth.Earth`).
 QP = Parameter("qp", "P quality factor", "", _QUALITY, default=math.inf, mean="harmonic")
 QS = Parameter("qs", "S quality factor", "", _QUALITY, default=math.inf, mean="harmonic")
 

@@ -106,13 +106,22 @@ class Earth:
         _check(fields, (z, y, x), self)
         return fields if self.relaxation is None else self._unrelaxed(fields, self.relaxation)
 
+    def most_qp(self, vp: Any, vs: Any, qs: np.ndarray) -> np.ndarray:
+        """Return the qp of media whose bulk modulus (`relaxation`) loses nothing.
+
+        With more it would gain energy, and waves could grow. In 2-D it is lambda + mu.
+        """
+        dimensions = 2 if self.clamp[1] is None else 3
+        with np.errstate(divide="ignore"):
+            return qs * (vp / vs) ** 2 / SHEAR_PART[dimensions]
+
     def _unrelaxed(
         self, fields: dict[str, np.ndarray], relaxation: Relaxation
     ) -> dict[str, np.ndarray]:
         """Return the fields with unrelaxed velocities, of moduli that may be made larger."""
         vp, vs = fields.get("vp", 1.0), fields.get("vs", 0.0)
         if {"qp", "qs"} <= fields.keys():
-            fields["qp"] = np.minimum(fields["qp"], most_qp(vp, vs, fields["qs"]))
+            fields["qp"] = np.minimum(fields["qp"], self.most_qp(vp, vs, fields["qs"]))
         for wave, name, velocity in (("p", "vp", vp), ("s", "vs", vs)):
             if name in fields:
                 y = relaxation.cell_value(wave, fields.get(f"q{wave}", np.inf), vp, vs)
@@ -170,12 +179,6 @@ class Earth:
         """Return coordinates moved into the interior."""
         limits_z, limits_y, limits_x = self.clamp
         return _clip(z, limits_z), None if y is None else _clip(y, limits_y), _clip(x, limits_x)
-
-
-def most_qp(vp: Any, vs: Any, qs: np.ndarray) -> np.ndarray:
-    """Return the qp of media whose bulk modulus loses nothing: with more it would gain energy."""
-    with np.errstate(divide="ignore"):
-        return qs * (vp / vs) ** 2 / SHEAR_PART[3]
 
 
 def _clip(coordinate: np.ndarray, limits: Range) -> np.ndarray:

@@ -19,16 +19,16 @@ from seismo.equations import acoustic
 from seismo.equations.declaration import Equation
 from seismo.equations.memory_variables import (
     UNKNOWN,
-    at_reference,
     loss,
     memory_fields,
     names_of,
     numbers_of,
     remember,
+    strain_source,
 )
 from seismo.equations.parameters import QP, VP
 from seismo.equations.relaxation import Relaxation
-from seismo.equations.table import Physics, SourceTerm, Stage
+from seismo.equations.table import Physics, Stage
 
 
 def pressure(cell):
@@ -51,9 +51,6 @@ def tables(axes: str, options: Relaxation | None) -> Physics:
     flux, advance = plain.stages
     remembered = names_of("curvature", relaxation)
 
-    def scale(mean, dt):  # s acts with the velocity that is given
-        return mean("k") * at_reference(relaxation, "p", mean("y"))
-
     return Physics(
         axes=axes,
         fields=(*plain.fields, *memory_fields({"curvature": ""}, relaxation)),
@@ -67,7 +64,11 @@ def tables(axes: str, options: Relaxation | None) -> Physics:
         coefficients=coefficients,
         medium=("vp", "y_vp"),
         observables=plain.observables,
-        drives=plain.drives | {"pressure": (SourceTerm("p", "", scale),)},
+        drives=plain.drives | {
+            "pressure": strain_source(
+                plain.drives["pressure"][0], lambda mean, dt: 1.0, "curvature", relaxation
+            )
+        },
         numbers=numbers_of(relaxation, "p"),
     )  # fmt: skip
 

@@ -15,16 +15,16 @@ from seismo.equations import acoustic_variable_density as lossless
 from seismo.equations.declaration import Equation
 from seismo.equations.memory_variables import (
     UNKNOWN,
-    at_reference,
     loss,
     memory_fields,
     names_of,
     numbers_of,
     remember,
+    strain_source,
 )
 from seismo.equations.parameters import QP, RHO, VP
 from seismo.equations.relaxation import Relaxation
-from seismo.equations.table import Physics, SourceTerm, Stage
+from seismo.equations.table import Physics, Stage
 
 
 def pressure(cell):
@@ -41,16 +41,16 @@ def coefficients(medium: dict, dt: float) -> dict:
 
 
 def drives(axes: str, relaxation: Relaxation) -> dict:
-    """Name the sources; what depends on kappa takes that of the given velocity."""
+    """Name the sources; volume that comes out of a point is a strain of the fluid."""
     named = lossless.drives(axes)
-
-    def given(term: SourceTerm) -> SourceTerm:
-        def scale(mean, dt):
-            return term.scale(mean, dt) * at_reference(relaxation, "p", mean("y"))
-
-        return SourceTerm(term.field, term.component, scale, term.derivative)
-
-    return named | {kind: tuple(map(given, named[kind])) for kind in ("pressure", "volume_rate")}
+    rates = {
+        "pressure": lambda mean, dt: -1.0 / (mean("rho") * dt),
+        "volume_rate": lambda mean, dt: -1.0,
+    }
+    return named | {
+        kind: strain_source(named[kind][0], rate, "volume", relaxation)
+        for kind, rate in rates.items()
+    }
 
 
 def tables(axes: str, options: Relaxation | None) -> Physics:
