@@ -52,8 +52,10 @@ def gradient(**keys):
     return Spec(type="gradient", **(dict.fromkeys(("z_top", "z_bottom", "vp", "vs", "rho")) | keys))
 
 
-def table(rows=None, path=None, interpolation="linear"):
-    return Spec(type="table", rows=rows, path=path, interpolation=interpolation)
+def table(rows=None, path=None, interpolation="linear", attenuates=False):
+    return Spec(
+        type="table", rows=rows, path=path, interpolation=interpolation, attenuates=attenuates
+    )
 
 
 def water(depth):
@@ -332,6 +334,45 @@ def test_a_malformed_table_is_refused(tmp_path: Path, text, message):
     (tmp_path / "t.csv").write_text(text)
     with pytest.raises(ModelError, match=message):
         build_earth([table(path="t.csv")], tmp_path)
+
+
+LOSSY_ROWS = [
+    [0.0, 2000.0, 1000.0, 2000.0, 80.0, 40.0],
+    [100.0, 3000.0, 1500.0, 2100.0, 160.0, 60.0],
+    [100.0, 5000.0, 2800.0, 2700.0, np.inf, np.inf],
+]
+
+
+def test_tables_with_quality_factors(tmp_path: Path):
+    """Linear in Q between rows; lossless from a row of that depth on; alike from a file."""
+    needs = ("vp", "vs", "rho", "qp", "qs")
+    z = np.array([0.0, 50.0, 100.0, 400.0])
+    found = build_earth([table(LOSSY_ROWS)], HERE, needs).sample(z, None)
+    assert found["qp"].tolist() == [80.0, 120.0, np.inf, np.inf]
+    assert found["qs"].tolist() == [40.0, 50.0, np.inf, np.inf]
+    lines = [" ".join(f"{row[k]:g}" for k in (5, 4, 0, 1, 2, 3)) for row in LOSSY_ROWS]
+    (tmp_path / "t.csv").write_text("\n".join(["qs qp z vp vs rho", *lines]))
+    again = build_earth([table(path="t.csv", attenuates=True)], tmp_path, needs).sample(z, None)
+    for name in needs:
+        assert np.array_equal(again[name], found[name])
+
+
+@pytest.mark.parametrize(
+    ("text", "attenuates", "message"),
+    [
+        ("0 200 20 30 80 40\n", False, ":1: 6 columns; .* for 6 columns write attenuates: true"),
+        ("z vp vs rho qp qs\n", False, ":1: columns z, .* for 6 columns write attenuates: true"),
+        ("0 200 20 30\n", True, ":1: 4 columns; .* qp, qs .* for 4 columns write attenuates: false"),
+        ("0 2000 900 2100 80\n", True, ":1: 5 columns; expected rows of z, vp, vs, rho, qp, qs in SI"),
+        ("0 2000 900 2100 80 3\n", True, ":1: qs: 3 is no S quality factor"),
+        ("0 inf 900 2100 80 30\n", True, ":1: 'inf' is not a number"),
+        ("0 2000 900 2100 80 30\n9 2000 900 2100 inf 30\n", True, "between z = 0 and 9 m a quality"),
+    ],
+)
+def test_a_malformed_table_of_quality_factors_is_refused(tmp_path: Path, text, attenuates, message):
+    (tmp_path / "t.csv").write_text(text)
+    with pytest.raises(ModelError, match=message):
+        build_earth([table(path="t.csv", attenuates=attenuates)], tmp_path)
 
 
 def test_the_parts_of_a_scenario_are_understood(tmp_path: Path):

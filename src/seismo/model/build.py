@@ -131,11 +131,29 @@ def _check_order(
 
 def _rows(section: Any, key: tuple[str | int, ...], base: Path) -> np.ndarray:
     if section.path is None:
-        return np.array(section.rows, float)
-    try:
-        return read_table(base / section.path)
-    except ModelError as error:
-        raise error.below(*key) from None
+        table = np.array(section.rows, float)
+    else:
+        try:
+            table = read_table(base / section.path, section.attenuates)
+        except ModelError as error:
+            raise error.below(*key) from None
+    _check_quality(table, section, key)
+    return table
+
+
+def _check_quality(table: np.ndarray, section: Any, key: tuple[str | int, ...]) -> None:
+    """Refuse rows between which a quality factor grows to infinity."""
+    begins_or_ends = np.isinf(table[1:]) != np.isinf(table[:-1])
+    steep = begins_or_ends.any(axis=1) & (np.diff(table[:, 0]) > 0.0)
+    if section.interpolation == "linear" and steep.any():
+        row = int(np.argmax(steep))
+        raise ModelError(
+            f"between z = {table[row, 0]:g} and {table[row + 1, 0]:g} m a quality factor would be "
+            "interpolated with infinity: give a further row of the same depth where loss begins or "
+            "ends, or interpolation: constant",
+            *key,
+            "rows" if section.path is None else "path",
+        )
 
 
 def _properties(section: Any) -> dict[str, float]:

@@ -17,7 +17,7 @@ from typing import Any, Protocol
 import numpy as np
 
 from seismo.equations.registry import PARAMETERS
-from seismo.scenario.model_parts import COLUMNS
+from seismo.scenario.model_parts import COLUMNS, QUALITY_COLUMNS
 
 SMOOTH = 0.02  # relative change within a box that is left to the value at its middle
 
@@ -205,15 +205,22 @@ def from_gradient(section: Any, z_top: float, z_bottom: float) -> DepthProfile:
 
 
 def from_rows(table: np.ndarray, section: Any) -> DepthProfile:
-    """Build the profile of table rows (n, 4), depth m and `COLUMNS`, of a part of type table."""
+    """Build the profile of table rows of a part of type table.
+
+    Args:
+        table: depth m and `COLUMNS`, with or without `QUALITY_COLUMNS` (n, 4 or 6).
+        section: the part.
+    """
     tops = table[:, 0]
     step = np.diff(tops)
-    values_at_top = {name: table[:, 1 + k] for k, name in enumerate(p.name for p in COLUMNS)}
+    columns = zip((*COLUMNS, *QUALITY_COLUMNS), table.T[1:], strict=False)
+    values_at_top = {parameter.name: column for parameter, column in columns}
     slopes = {}
     for name, column in values_at_top.items():
         slope = np.zeros(column.size)
         if section.interpolation == "linear":  # two rows of one depth are a jump
-            np.divide(np.diff(column), step, out=slope[:-1], where=step > 0.0)
+            rise = _difference(column[1:], column[:-1])
+            np.divide(rise, step, out=slope[:-1], where=step > 0.0)
         slopes[name] = slope
     return DepthProfile(tops, values_at_top, slopes, "rows" if section.path is None else "path")
 

@@ -2,16 +2,18 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterable
 from functools import partial
 from itertools import pairwise
 from typing import Annotated, Any, Literal
 
-from pydantic import Tag, create_model, model_validator
+from pydantic import Discriminator, Tag, create_model, model_validator
 
-from seismo.equations.parameters import RHO, VP, VS, Parameter
+from seismo.equations.parameters import QP, QS, RHO, VP, VS, Parameter
 from seismo.equations.registry import PARAMETERS
 from seismo.scenario.base import (
+    TAG,
     Field,
     FilePath,
     Interval,
@@ -28,9 +30,29 @@ from seismo.scenario.model_files import FILES, GriddedFile
 MOST_POINTS = 1000  # of an outline: every point of the grid is compared with each
 OutlinePoint = tuple[Length, Length]
 COLUMNS = (VP, VS, RHO)  # of tables, after the depth
-TableRow: Any = tuple[(Length, *map(value_of, COLUMNS))]  # type: ignore[misc]
+QUALITY_COLUMNS = (QP, QS)  # after those, if any
 Keys = dict[str, tuple[Any, Any]]  # type and `Field` by key
 with_parameters = partial(with_keys, PARAMETERS.values())
+
+
+def headings(columns: Iterable[Parameter]) -> str:
+    """Return the names of a table's columns, as people list them."""
+    return ", ".join(("z", *(parameter.name for parameter in columns)))
+
+
+def _row(columns: tuple[Parameter, ...]) -> Any:
+    row = tuple[(Length, *map(value_of, columns))]  # type: ignore[misc]
+    return Annotated[row, Tag(f"{TAG}[{headings(columns)}]")]
+
+
+def _branch_of_row(value: Any) -> str:
+    is_longer = isinstance(value, list | tuple) and len(value) > 1 + len(COLUMNS)
+    return f"{TAG}[{headings((*COLUMNS, *QUALITY_COLUMNS) if is_longer else COLUMNS)}]"
+
+
+TableRow: Any = Annotated[
+    _row(COLUMNS) | _row((*COLUMNS, *QUALITY_COLUMNS)), Discriminator(_branch_of_row)
+]
 
 
 def _keys(parameter: Parameter, kind: Any, description: str, optional: bool = False) -> Keys:
@@ -109,13 +131,20 @@ class GradientPart(ScenarioSection):
 
 
 class TablePart(ScenarioSection):
-    """A 1-D model as rows of depth, vp, vs, rho; two rows of one depth make a discontinuity."""
+    """A 1-D model as rows of depth, vp, vs, rho and, in media that attenuate, qp and qs.
+
+    Two rows of one depth make a discontinuity.
+    """
 
     type: Literal["table"]
     rows: Annotated[tuple[TableRow, ...], Field(min_length=1)] | None = Field(
-        None, description="rows of [z, vp, vs, rho], listed downwards"
+        None,
+        description="rows of [z, vp, vs, rho] or [z, vp, vs, rho, qp, qs], listed downwards",
     )
     path: FilePath | None = Field(None, description="CSV file of such rows, instead of `rows`")
+    attenuates: bool = Field(
+        False, description="whether the file of `path` has columns qp and qs, too"
+    )
     interpolation: Literal["linear", "constant"] = Field(
         "linear", description="between rows: linear, or constant down to the next row"
     )
@@ -124,9 +153,27 @@ class TablePart(ScenarioSection):
     def _one_origin(self) -> TablePart:
         if (self.rows is None) == (self.path is None):
             raise ValueError("a table needs exactly one of 'rows' and 'path'")
+        if self.rows and self.attenuates:
+            raise ValueError("attenuates says what a file holds; leave it out beside 'rows'")
         if self.rows and any(a[0] > b[0] for a, b in pairwise(self.rows)):
             raise ValueError("rows must be listed downwards, z never decreasing")
+        for number, row in enumerate(self.rows or ()):
+            if self.rows and len(row) != len(self.rows[0]):
+                raise ValueError(
+                    f"rows[{number}] has {len(row)} values, rows[0] {len(self.rows[0])}: give qp "
+                    "and qs in all rows, .inf where nothing is lost, or in none"
+                )
         return self
+
+    @property
+    def quality_factors(self) -> set[str]:
+        """Return those of qp and qs by which it attenuates."""
+        names = [parameter.name for parameter in QUALITY_COLUMNS]
+        if self.rows is None:
+            return set(names) if self.attenuates else set()
+        columns = list(zip(*self.rows, strict=True))[1 + len(COLUMNS) :]
+        lossy = (any(map(math.isfinite, column)) for column in columns)
+        return {name for name, is_lossy in zip(names, lossy, strict=False) if is_lossy}
 
 
 @with_parameters(partial(_value, optional=True))
@@ -227,8 +274,9 @@ class WaterPart(ScenarioSection):
 
 def given_parameters(model: Iterable[Any]) -> set[str]:
     """Return the parameters that some part gives, other than the default of those that have one."""
-    own_names = set()
+    own_names: set[str] = set()
     for model_part in model:
+        own_names |= getattr(model_part, "quality_factors", set())
         for section in getattr(model_part, "layers", (model_part,)):
             for parameter in PARAMETERS.values():
                 value = getattr(section, parameter.name, None)

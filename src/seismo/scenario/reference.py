@@ -99,7 +99,7 @@ def _below(path: str, annotation: Any) -> Iterator[ReferenceSection]:
     bare = schema_text.unwrapped(members[0])
     if len(members) == 1 and get_origin(bare) is tuple and get_args(bare)[-1] is Ellipsis:
         yield from _below(f"{path}[]", get_args(bare)[0])
-    elif len(members) > 1:
+    elif len(members) > 1 and schema_text.model_at(members[0]):
         for name, member in zip(schema_text.tags(annotation), members, strict=True):
             kind = schema_text.unwrapped(member)
             key = "type: " if "type" in kind.model_fields else ""

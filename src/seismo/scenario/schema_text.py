@@ -172,10 +172,6 @@ def _pattern(annotation: Any) -> Any:
 
 def _list(inner: tuple[Any, ...]) -> str:
     if inner[-1] is Ellipsis:
-        return (
-            "a list"
-            if model_at(inner[0]) or tags(inner[0])
-            else f"a list, each {allowed(inner[0])}"
-        )
+        return "a list" if model_at(branches(inner[0])[0]) else f"a list, each {allowed(inner[0])}"
     kinds = dict.fromkeys(allowed(item) for item in inner)
     return f"a list of {len(inner)} values: {'; '.join(kinds)}"

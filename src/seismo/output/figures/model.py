@@ -81,7 +81,8 @@ def _draw_parameter(
     ]
     low = min(np.nanmin(c) for c in planes_of_values)
     high = max(np.nanmax(c) for c in planes_of_values)
-    label = f"{symbol(name)} ({pretty_unit(results.model.unit(name))})"
+    unit = pretty_unit(results.model.unit(name))
+    label = f"{symbol(name)} ({unit})" if unit else symbol(name)
     for plane, panel, section_values in zip(planes, row, planes_of_values, strict=True):
         image = draw_image(
             panel, plane, section_values, axes, scale, cmap=SEQUENTIAL, vmin=low, vmax=high
