@@ -149,6 +149,17 @@ def test_epsilon_below_delta_is_refused_where_it_is() -> None:
     )
 
 
+@pytest.mark.parametrize("name", ["epsilon", "delta"])
+def test_anisotropy_that_no_equation_takes_is_refused(name) -> None:
+    document = solver.plan("acoustic_variable_density", 2, cells=20)
+    document["model"][0][name] = -0.1
+    with pytest.raises(ScenarioError, match=f"no equation of acoustic_var.* takes {name}; leave"):
+        from_dict(document)
+    document = solver.plan("elastic_sh", 2, cells=20)
+    document["model"][0][name] = -0.1
+    assert from_dict(document).equation.name == "elastic_sh"  # waves that do not feel it
+
+
 def test_check_says_that_a_source_in_rock_sends_slow_waves(tmp_path) -> None:
     document = solver.plan("acoustic_vti", 2, cells=60, steps=100)
     document["sources"] = document["sources"][:1]

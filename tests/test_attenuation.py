@@ -8,6 +8,7 @@ import pytest
 import solver
 from seismo import check
 from seismo.equations.registry import EQUATIONS, physics_for
+from seismo.errors import SeismoError
 from seismo.exact import whole_space
 from seismo.exact.viscoelastic import AttenuatingMedium, constant_q
 from seismo.model.loss import effective_medium
@@ -181,3 +182,16 @@ def test_shear_loss_alone_does_not_make_waves_grow(tmp_path):
     assert np.abs(solver.wavefield(simulation)["vx"]).max() < early
     plan = check(from_dict(document, tmp_path), backend="cpu")
     assert any("qp 1e+09 beside qs 6 would let the bulk modulus gain" in w for w in plan.warnings)
+
+
+def test_a_gradient_to_no_loss_at_all_is_refused():
+    ends = {"vp": (2000.0, 3000.0), "qp": (20.0, math.inf)}
+    document = solver.plan("acoustic", 2, cells=20)
+    document["model"] = [{"type": "gradient"}]
+    document["model"][0] |= {
+        k: dict(zip(("top", "bottom"), v, strict=True)) for k, v in ends.items()
+    }
+    with pytest.raises(SeismoError, match=r"model\[0\].qp.bottom: inf: nothing changes linearly"):
+        discretize(from_dict(document))
+    document["model"][0]["qp"]["top"] = math.inf
+    assert not from_dict(document).equation.attenuates

@@ -59,7 +59,8 @@ def parameters_of(equations: Iterable[Equation]) -> dict[str, Parameter]:
 EQUATIONS = declared(seismo.equations.__path__)
 PARAMETERS = parameters_of(EQUATIONS.values())
 DEFAULTS = {p.name: p.default for p in PARAMETERS.values() if p.default is not None}
-_DISPENSABLE = {"vp", "vs", "rho", "gamma", "qs"}  # by SH waves, or fluids of one density
+# What changes waves of a velocity, and goes for nothing only where that velocity does.
+_CHANGED_BY = {"vp": {"qp", "epsilon", "delta"}, "vs": {"qs", "gamma"}}
 PHYSICS = tuple(e.name for e in EQUATIONS.values() if not e.extends)  # what a scenario names
 VARIANTS = tuple((name, n) for name in PHYSICS for n in EQUATIONS[name].dimensions)
 
@@ -67,7 +68,7 @@ VARIANTS = tuple((name, n) for name in PHYSICS for n in EQUATIONS[name].dimensio
 def equation_for(physics: str, dimensions: int | None, given: Iterable[str]) -> Equation:
     """Return the equation of fewest parameters, of a physics, that takes what the model gives.
 
-    Parameters that none of the physics takes are ignored, as vs is in a fluid.
+    Parameters of waves that the physics does not have are ignored, as vs and qs are in a fluid.
 
     Args:
         physics: one of `PHYSICS`.
@@ -78,7 +79,11 @@ def equation_for(physics: str, dimensions: int | None, given: Iterable[str]) -> 
         ScenarioError: no equation takes all of them.
     """
     of_physics = [e for e in EQUATIONS.values() if physics in (e.name, e.extends)]
-    taken = set(given) & {name for e in of_physics for name in e.needs}
+    known = {name for e in of_physics for name in e.needs}
+    felt = {name for velocity in known & _CHANGED_BY.keys() for name in _CHANGED_BY[velocity]}
+    if lost := sorted((set(given) & felt) - known):
+        raise ScenarioError(f"no equation of {physics} takes {', '.join(lost)}; leave it out")
+    taken = set(given) & known
     able = [
         e
         for e in of_physics

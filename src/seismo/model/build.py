@@ -83,6 +83,7 @@ def _build(
             _check_layers(section, key)
             return from_layers(section)
         case "gradient":
+            _check_ends(section, key)
             return from_gradient(section, *_gradient_range(section, key, clamp[0]))
         case "table":
             return from_rows(_rows(section, key, base), section)
@@ -184,6 +185,17 @@ def _check_layers(section: Any, key: tuple[str | int, ...]) -> None:
                 missing[0],
                 name,
             )
+
+
+def _check_ends(section: Any, key: tuple[str | int, ...]) -> None:
+    """Refuse a gradient between a quality factor and inf: no line leads from one to the other."""
+    for name in PARAMETERS:
+        ends = getattr(section, name, None)
+        if ends is not None and np.isinf(ends.top) != np.isinf(ends.bottom):
+            raise ModelError(
+                "nothing changes linearly up to inf: give a large number, as 1e4, in its place",
+                *key, name, "top" if np.isinf(ends.top) else "bottom",
+            )  # fmt: skip
 
 
 def _gradient_range(section: Any, key: tuple[str | int, ...], limits: Range) -> tuple[float, float]:

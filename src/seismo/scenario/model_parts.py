@@ -41,7 +41,7 @@ def headings(columns: Iterable[Parameter]) -> str:
 
 
 def _row(columns: tuple[Parameter, ...]) -> Any:
-    row = tuple[(Length, *map(value_of, columns))]  # type: ignore[misc]
+    row = tuple[(Length, *map(value_of, columns))]  # type: ignore[misc, valid-type]
     return Annotated[row, Tag(f"{TAG}[{headings(columns)}]")]
 
 
