@@ -38,6 +38,22 @@ def test_the_model_decides_whether_waves_lose_energy(name):
     assert from_dict(document).equation.name == lossless
 
 
+@pytest.mark.parametrize(
+    ("quality", "name"),
+    [((), "elastic"), ((math.inf, math.inf), "elastic"), ((80.0, math.inf), "viscoelastic")],
+)
+def test_the_rows_of_a_table_decide_too(quality, name):
+    rows = [[z, 2000.0, 1000.0, 2000.0, *quality] for z in (0.0, 100.0)]
+    document = solver.plan("elastic", 2, steps=5) | {"model": [{"type": "table", "rows": rows}]}
+    assert from_dict(document).equation.name == name
+
+
+def test_a_file_says_that_it_attenuates():
+    document = solver.plan("elastic", 2, steps=5)
+    document["model"] = [{"type": "table", "path": "t.csv", "attenuates": True}]
+    assert from_dict(document).equation.name == "viscoelastic"
+
+
 @pytest.mark.parametrize("case", ["layers", "free_surface"])
 @pytest.mark.parametrize("name", PLANES)
 def test_lanes_equal_numpy(name, case, tmp_path):

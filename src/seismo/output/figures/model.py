@@ -81,8 +81,8 @@ def _draw_parameter(
     ]
     low = min(np.nanmin(c) for c in planes_of_values)
     high = max(np.nanmax(c) for c in planes_of_values)
-    unit = pretty_unit(results.model.unit(name))
-    label = f"{symbol(name)} ({unit})" if unit else symbol(name)
+    own_unit = pretty_unit(results.model.unit(name))
+    label = f"{symbol(name)} ({own_unit})" if own_unit else symbol(name)
     for plane, panel, section_values in zip(planes, row, planes_of_values, strict=True):
         image = draw_image(
             panel, plane, section_values, axes, scale, cmap=SEQUENTIAL, vmin=low, vmax=high
