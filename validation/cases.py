@@ -140,6 +140,46 @@ def points(positions: np.ndarray, quantities: list[str], axes: str = "xz") -> di
     return {"type": "points", "positions": named, "quantities": quantities}
 
 
+def whole_space(
+    title: str, rock: dict[str, float], frequency: float, offset: np.ndarray, spacing: float,
+    mechanism: dict[str, Any], layer: dict[str, Any],
+) -> dict[str, Any]:  # fmt: skip
+    """Put one source and one receiver, both off the nodes, in a box around them."""
+    axes = "xyz" if offset.size == 3 else "xz"
+    margin = 12 * spacing
+    extent = [np.ceil((abs(o) + 2 * margin) / spacing) * spacing for o in offset]
+    start = np.where(offset > 0, margin, np.array(extent) - margin) + 0.3 * spacing
+    return {
+        "title": title, "physics": "elastic", "precision": "float64",
+        "grid": {"extent": place(extent, axes), "spacing": spacing, "order": 8},
+        "time": {"duration": float(np.linalg.norm(offset) / rock["vs"] + 3.2 / frequency),
+                 "dispersion_removal": True},
+        "boundaries": {"layer": layer},
+        "model": [{"type": "uniform", **rock}],
+        "sources": [{**mechanism, "position": place(start, axes),
+                     "wavelet": {"type": "ricker", "frequency": frequency}}],
+        "receivers": [points(start + offset, ["velocity"], axes)],
+    }  # fmt: skip
+
+
+def forces_and_moments(dimensions: int) -> dict[str, tuple[dict, np.ndarray]]:
+    """Name every force and moment component: scenario part, and vector or matrix."""
+    axes = "xyz" if dimensions == 3 else "xz"
+    found = {}
+    for n, a in enumerate(axes):
+        force = np.eye(dimensions)[n] * 1e9
+        found[f"F{a}"] = ({"type": "force", "force": place(force, axes)}, force)
+    for n, a in enumerate(axes):
+        for m, b in enumerate(axes[n:], n):
+            moment = np.zeros((dimensions, dimensions))
+            moment[n, m] = moment[m, n] = 1e12
+            found[f"M{a}{b}"] = (
+                {"type": "moment_tensor", "components": {a + b: 1e12}, "time_function": "moment"},
+                moment,
+            )
+    return found
+
+
 def place(position: np.ndarray, axes: str = "xz") -> dict[str, float]:
     """Write a position (axis) m."""
     return dict(zip(axes, map(float, position), strict=True))

@@ -22,48 +22,15 @@ OFFSET = {2: np.array([412.0, 305.0]), 3: np.array([231.0, 137.0, -182.0])}
 SPECFEM = {3: "SPECFEM3D 0.13-0.34 %", 2: "SPECFEM2D 0.6-0.84 %"}
 
 
-def scenario(offset: np.ndarray, mechanism: dict, layer: dict) -> dict:
-    """Put one source and one receiver, both off the nodes, in a box around them."""
-    axes = "xyz" if offset.size == 3 else "xz"
-    margin = 12 * SPACING
-    extent = [np.ceil((abs(o) + 2 * margin) / SPACING) * SPACING for o in offset]
-    start = np.where(offset > 0, margin, np.array(extent) - margin) + 0.3 * SPACING
-    return {
-        "title": "elastic whole space", "physics": "elastic", "precision": "float64",
-        "grid": {"extent": cases.place(extent, axes), "spacing": SPACING, "order": 8},
-        "time": {"duration": float(np.linalg.norm(offset) / MEDIUM.vs + 3.2 / FREQUENCY),
-                 "dispersion_removal": True},
-        "boundaries": {"layer": layer},
-        "model": [{"type": "uniform", "vp": MEDIUM.vp, "vs": MEDIUM.vs, "rho": MEDIUM.rho}],
-        "sources": [{**mechanism, "position": cases.place(start, axes),
-                     "wavelet": {"type": "ricker", "frequency": FREQUENCY}}],
-        "receivers": [cases.points(start + offset, ["velocity"], axes)],
-    }  # fmt: skip
-
-
-def mechanisms(dimensions: int) -> dict[str, tuple[dict, np.ndarray]]:
-    """Name every force and moment component: scenario part, and vector or matrix."""
-    axes = "xyz" if dimensions == 3 else "xz"
-    found = {}
-    for n, a in enumerate(axes):
-        force = np.eye(dimensions)[n] * 1e9
-        found[f"F{a}"] = ({"type": "force", "force": cases.place(force, axes)}, force)
-    for n, a in enumerate(axes):
-        for m, b in enumerate(axes[n:], n):
-            moment = np.zeros((dimensions, dimensions))
-            moment[n, m] = moment[m, n] = 1e12
-            found[f"M{a}{b}"] = (
-                {"type": "moment_tensor", "components": {a + b: 1e12}, "time_function": "moment"},
-                moment,
-            )
-    return found
-
-
 def compare(dimensions: int, part: dict, strength: np.ndarray, quick: bool):
     """Run one mechanism; give the run, traces and exact velocities (component, time)."""
     small = quick and dimensions == 3
     offset = OFFSET[dimensions] * (0.6 if small else 1.0)
-    run = cases.simulate(scenario(offset, part, {"points": 12} if small else {}))
+    rock = {"vp": MEDIUM.vp, "vs": MEDIUM.vs, "rho": MEDIUM.rho}
+    layer = {"points": 12} if small else {}
+    run = cases.simulate(
+        cases.whole_space("elastic whole space", rock, FREQUENCY, offset, SPACING, part, layer)
+    )
     offset = offset[None]
     if strength.ndim == 1:
         exact = whole_space.force_response(offset, strength, run.source, run.dt, MEDIUM, "velocity")
@@ -79,7 +46,7 @@ def case(quick: bool) -> list[cases.Row]:
     """Compare every force and moment component in 2-D and 3-D."""
     rows, panels = [], []
     for dimensions, bar in ((2, 0.008), (3, 0.005)):
-        for name, (part, strength) in mechanisms(dimensions).items():
+        for name, (part, strength) in cases.forces_and_moments(dimensions).items():
             if quick and dimensions == 3 and name not in ("Fx", "Mxz"):
                 continue
             run, trace, exact = compare(dimensions, part, strength, quick)

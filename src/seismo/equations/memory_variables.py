@@ -122,7 +122,7 @@ def strain_source(
         return term.scale(mean, dt) * (1.0 - lost)
 
     def remembered(gain: float) -> Callable:
-        return lambda mean, dt: gain * rate(mean, dt) + 0.0 * mean("y")
+        return lambda mean, dt: gain * rate(mean, dt)
 
     names = names_of(strain, relaxation)
     memories = (
@@ -130,11 +130,6 @@ def strain_source(
         for name, gain in zip(names, gains, strict=True)
     )
     return SourceTerm(term.field, term.component, scale, term.derivative), *memories
-
-
-def at_reference(relaxation: Relaxation, wave: str, y: np.ndarray) -> np.ndarray:
-    """Return the modulus of the given velocity over the unrelaxed one, of nodes that hold y."""
-    return relaxation.velocity_ratio(wave, y) ** -2
 
 
 def _mechanisms(cell: Any) -> range:

@@ -12,7 +12,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
-from functools import cached_property
+from functools import cached_property, lru_cache
 from typing import Any
 
 import numpy as np
@@ -30,9 +30,9 @@ from seismo.model.layered import (
 
 Range = tuple[float, float] | None
 Clamp = tuple[Range, Range, Range]  # of z, y, x
-# Below vp / vs = sqrt(4/3) the bulk modulus is negative; rounding of float32 files is allowed for.
 STIFFER = 1e-5  # relative change of moduli by which losses are told
 _Y = np.linspace(0.0, 1.0 / (LEAST_QUALITY + 1.0), 1001)  # numbers y, as in `Relaxation`
+# Below vp / vs = sqrt(4/3) the bulk modulus is negative; rounding of float32 files is allowed for.
 _LEAST_RATIO = np.sqrt(4.0 / 3.0) * (1.0 - 1e-6)
 
 
@@ -125,7 +125,7 @@ class Earth:
         for wave, name, velocity in (("p", "vp", vp), ("s", "vs", vs)):
             if name in fields:
                 y = relaxation.cell_value(wave, fields.get(f"q{wave}", np.inf), vp, vs)
-                ratio = np.interp(y, _Y, relaxation.velocity_ratio(wave, _Y))
+                ratio = np.interp(y, _Y, _ratios(relaxation, wave))
                 fields[name] = velocity * ratio * np.sqrt(1.0 + self.growth * y)
         return fields
 
@@ -179,6 +179,12 @@ class Earth:
         """Return coordinates moved into the interior."""
         limits_z, limits_y, limits_x = self.clamp
         return _clip(z, limits_z), None if y is None else _clip(y, limits_y), _clip(x, limits_x)
+
+
+@lru_cache
+def _ratios(relaxation: Relaxation, wave: str) -> np.ndarray:
+    """Return unrelaxed over given velocities at the numbers `_Y`, once for all samples."""
+    return relaxation.velocity_ratio(wave, _Y)
 
 
 def _clip(coordinate: np.ndarray, limits: Range) -> np.ndarray:

@@ -21,12 +21,9 @@ from operator import attrgetter
 import numpy as np
 
 from seismo.equations import elastic
-from seismo.equations.acoustic_variable_density import even_density
 from seismo.equations.declaration import Equation
-from seismo.equations.elastic.formulas import isotropic_velocity, velocity
 from seismo.equations.memory_variables import (
     UNKNOWN,
-    at_reference,
     memory_fields,
     names_of,
     numbers_of,
@@ -66,7 +63,7 @@ def drives(axes: str, relaxation: Relaxation) -> dict:
 
     def given(term: SourceTerm) -> SourceTerm:
         def scale(mean, dt):
-            return term.scale(mean, dt) * at_reference(relaxation, "p", mean("y11"))
+            return term.scale(mean, dt) / relaxation.velocity_ratio("p", mean("y11")) ** 2
 
         return SourceTerm(term.field, term.component, scale, term.derivative)
 
@@ -92,10 +89,7 @@ def tables(axes: str, options: Relaxation | None) -> Physics:
         axes=axes,
         fields=(*plain.fields, *memory_fields(halves, relaxation)),
         stages=(
-            Stage(
-                "velocity", momentum.writes, momentum.reads, momentum.coefficients, velocity,
-                even=even_density(isotropic_velocity),
-            ),
+            momentum,
             Stage(
                 "stress", strains, hooke.reads,
                 (*stiffness, *(("q66", "qy66") if in_space else ())), formulas.stress, even=even,
