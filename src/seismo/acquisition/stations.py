@@ -1,4 +1,4 @@
-"""Station lists: CSV files with codes and positions of stations.
+"""Station lists: CSV and STATIONS files with codes and positions of stations.
 
     network, station, location, longitude, latitude, depth
     CI, PAS, 00, -118.17, 34.15, 0
@@ -9,6 +9,9 @@ default 0), or x, (y,) z on the grid's axes in m (in a 2-D run y may be present,
 station's code is NET.STA.LOC, or STA without network and location, and must be unique. Of the other
 columns in lists of data centres, names of sites, times and elevations are ignored: the surface is
 flat, and elevations are not depths.
+
+STATIONS files of SPECFEM3D are read as they are: lines of station, network, latitude, longitude,
+elevation and burial depth in m between blanks, without a header (manual, "The STATIONS file").
 """
 
 from __future__ import annotations
@@ -33,6 +36,7 @@ _CALLED = {  # common names of columns -> names used here
 _UPWARDS = ("elevation", "elev", "height", "altitude")
 _NOT_USED = ("sitename", "starttime", "endtime", "start", "end", "site", *_UPWARDS)
 _SPECFEM = re.compile(r"\S+\s+\S+(\s+[-+.0-9eEdD]+){4}")
+_SPECFEM_HEADER = ["station", "network", "latitude", "longitude", "elevation", "depth"]
 _DEGREES = {"longitude": (-180.0, 360.0), "latitude": (-90.0, 90.0)}
 _PLAUSIBLE = re.compile(r"[\w .+()|-]{1,80}")  # names of columns, or a line of them
 _PART = re.compile(r"[A-Za-z0-9_-]{0,16}\Z")
@@ -66,22 +70,16 @@ def read_stations(path: Path, axes: str) -> list[Station]:
     expected += f", or {', '.join(axes)}"
     lines = read_lines(path, expected)
     first_line = lines[0][1] if lines else ""
-    of_specfem = _SPECFEM.fullmatch(first_line)
+    of_specfem = bool(_SPECFEM.fullmatch(first_line))
     if len(lines) < 2 and not of_specfem and "|" not in first_line:
         raise ModelError(f"{path} lists no station; {expected}, and a line for each", "path")
-    if of_specfem:
-        raise ModelError(
-            f"{path}:{lines[0][0]}: {first_line[:40]!r} is a line of a STATIONS file of SPECFEM; "
-            "insert a first line 'station, network, latitude, longitude, elevation, depth' and "
-            "separate the values by commas",
-            "path",
-        )
     header, *station_lines = _rows([line for _, line in lines])
     _check_header(header, axes, f"{path}:{lines[0][0]}", expected)
+    numbers = [number for number, _ in (lines if of_specfem else lines[1:])]
     stations: list[Station] = []
     line_of_code: dict[str, int] = {}
     problems = []
-    for (number, _), row in zip(lines[1:], station_lines, strict=True):
+    for number, row in zip(numbers, station_lines, strict=True):
         try:
             station = _station(number, header, row, axes)
             if line_of_code.setdefault(station.code, number) != number:
@@ -98,12 +96,14 @@ def read_stations(path: Path, axes: str) -> list[Station]:
 
 def elevations(path: Path) -> str:
     """Return the name of a list's column of elevations, "" without one."""
-    (header,) = _rows([read_lines(path, "")[0][1]])
+    header, *_ = _rows([read_lines(path, "")[0][1]])
     return next((name for name in header if name in _UPWARDS), "")
 
 
 def _rows(lines: list[str]) -> list[list[str]]:
-    """Return the lines split into columns, with the names in lower case."""
+    """Return the names of the columns in lower case, and the lines split into them."""
+    if _SPECFEM.fullmatch(lines[0]):
+        return [_SPECFEM_HEADER, *map(str.split, lines)]
     delimiter = ";" if ";" in lines[0] else ","
     header, *station_lines = (
         [
@@ -165,7 +165,7 @@ def _renamed(unknown: list[str], header: list[str], known: tuple[str, ...]) -> s
 def _station(line: int, header: list[str], row: list[str], axes: str) -> Station:
     """Read one line; raises ValueError."""
     if len(row) != len(header):
-        raise ValueError(f"{len(row)} values, the first line names {len(header)} columns")
+        raise ValueError(f"{len(row)} values, expected {len(header)}: {', '.join(header)}")
     by_column = {name: text for name, text in zip(header, row, strict=True) if _is_used(name)}
     code_parts = [by_column.pop(name, "") for name in CODE]
     if "y" not in axes and _number("y", by_column.pop("y", "") or "0") != 0.0:

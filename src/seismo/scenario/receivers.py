@@ -101,12 +101,12 @@ class GridReceivers(_ReceiverSet):
 
 
 class StationReceivers(_ReceiverSet):
-    """Receivers from a CSV file with network, station, location and their coordinates."""
+    """Receivers from a list of stations with their codes and coordinates."""
 
     type: Literal["stations"]
     path: FilePath = Field(
         description="CSV file; its first line names the columns: network, station, location and "
-        "longitude, latitude, depth or x, (y,) z"
+        "longitude, latitude, depth or x, (y,) z; or a STATIONS file of SPECFEM3D in degrees"
     )
 
 
