@@ -211,3 +211,50 @@ def test_a_gradient_to_no_loss_at_all_is_refused():
         discretize(from_dict(document))
     document["model"][0]["qp"]["top"] = math.inf
     assert not from_dict(document).equation.attenuates
+
+
+SHEAR_TIMES = [[0.012, 0.01]]
+
+
+def test_times_of_shear_alone_leave_the_bulk_modulus_without_loss():
+    document = solver.plan("elastic", 2, steps=5)
+    document["attenuation"] = {"relaxation": {"s": SHEAR_TIMES}}
+    setup = discretize(from_dict(document))
+    relaxation, omega = setup.earth.relaxation, 100.0
+    y = relaxation.cell_value("p", math.inf, 2000.0, 1000.0)
+    p, s = (relaxation.modulus(wave, y, omega).imag for wave, y in (("p", y), ("s", 0.0)))
+    assert p == pytest.approx(s / 4.0, rel=1e-12)
+    assert not relaxation.anelastic("p", relaxation.cell_value("p", 1.0, 1500.0, 0.0)).any()
+    assert not any("relaxation" in line for line in check(document, backend="cpu").warnings)
+    document["attenuation"]["relaxation"]["p"] = [[0.0101, 0.01]]
+    (line,) = (w for w in check(document, backend="cpu").warnings if "relaxation" in w)
+    assert "the bulk modulus gains energy" in line
+
+
+@pytest.mark.parametrize(
+    ("name", "wave", "other"), [("acoustic", "s", "p"), ("elastic_sh", "p", "s")]
+)
+def test_times_of_waves_that_are_not_there_are_refused(name, wave, other):
+    document = solver.plan(name, 2, steps=5) | {"attenuation": {"relaxation": {wave: SHEAR_TIMES}}}
+    message = rf"relaxation.{wave}: .*: physics {name} has no {wave.upper()} waves: give {other}"
+    with pytest.raises(SeismoError, match=message):
+        from_dict(document)
+
+
+def test_the_least_quality_is_taken():
+    document = solver.plan("elastic", 2, steps=5)
+    document["model"] = [{"type": "uniform", "vp": 2000.0, "vs": 1000.0, "rho": 2000.0,
+                          "qp": 5.0, "qs": 5.0}]  # fmt: skip
+    assert check(document, backend="cpu").attenuation.least == 5.0
+    document["model"][0]["qs"] = 4.9
+    with pytest.raises(SeismoError, match=r"model\[0\].qs: .*5"):
+        from_dict(document)
+
+
+def test_where_loss_begins_is_a_contact():
+    document = solver.plan("elastic", 2, steps=5)
+    rock = {"vp": 2000.0, "vs": 1000.0, "rho": 2000.0}
+    document["model"] = [{"type": "layers", "layers": [
+        {"top": 0.0, **rock}, {"top": 101.0, **rock, "qp": 50.0, "qs": 40.0},
+        {"top": 203.0, **rock, "qp": 50.0, "qs": 20.0}]}]  # fmt: skip
+    assert discretize(from_dict(document)).contact_depths == pytest.approx([101.0, 203.0], abs=1e-3)

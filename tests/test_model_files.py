@@ -457,3 +457,23 @@ def test_an_hdf5_file_that_is_cut_short_is_called_so(tmp_path: Path):
     path.write_bytes(path.read_bytes()[:-5000])
     with pytest.raises(ModelError, match=r"vp\.h5 is cut short; copy it again"):
         earth_of(tmp_path, vp=grid_file(path, format="hdf5"))
+
+
+def test_quality_factors_may_be_infinite(tmp_path):
+    """Nothing lies between loss and none: there the closest point counts."""
+    np.save(tmp_path / "vp.npy", np.full((3, 4), 2000.0, "f4"))
+    quality = np.array([[20.0, 40.0, np.inf, np.inf]] * 3, "f4")
+    np.save(tmp_path / "q.npy", quality)
+    at = {"spacing": SPACING, "origin": ORIGIN}
+    earth = earth_of(
+        tmp_path, ("vp", "qp"), vp=grid_file("vp.npy", **at), qp=grid_file("q.npy", **at)
+    )
+    x = np.array([0.0, 5.0, 10.0, 14.0, 16.0, 20.0, 25.0, 30.0])
+    found = earth.sample(np.array([[5.0], [20.0]]), None, x[None])["qp"]
+    expected = [20.0, 30.0, 40.0, 40.0, np.inf, np.inf, np.inf, np.inf]
+    assert (found == expected).all()
+    assert (earth.sample(np.full(8, 5.0), None, x)["qp"] == expected).all()
+    for wrong, message in ((np.nan, "holds 1 of 12 values that are no numbers"), (-np.inf, "-inf")):
+        np.save(tmp_path / "q.npy", np.where(np.arange(12).reshape(3, 4) == 5, wrong, quality))
+        with pytest.raises(ModelError, match=message):
+            earth_of(tmp_path, ("qp",), qp=grid_file("q.npy", **at))

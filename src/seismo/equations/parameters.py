@@ -19,6 +19,7 @@ class Parameter:
         meaning: in words.
         unit: SI, "" for a plain number.
         limits: every medium lies above the first, and is at most the second.
+        reached: whether a medium may have the first of them, too.
         zero: what 0 means where it is allowed besides.
         default: value where the model gives none; None where it has to.
         mean: of a cell that several media share; without, averages are those of effective media,
@@ -31,6 +32,7 @@ class Parameter:
     unit: str
     limits: tuple[float, float]
     zero: str = ""
+    reached: bool = False
     default: float | None = None
     mean: Literal["", "arithmetic", "harmonic"] = ""
     always: bool = False
@@ -39,6 +41,11 @@ class Parameter:
     def start(self) -> float:
         """The value before any part of the model gives one."""
         return math.nan if self.default is None else self.default
+
+    @property
+    def has_least(self) -> bool:
+        """Whether `least` is itself a value of media, not only below all of them."""
+        return bool(self.zero) or self.reached
 
     @property
     def least(self) -> float:
@@ -67,8 +74,12 @@ RHO = Parameter("rho", "density", "kg/m3", (0.0, 30e3))
 # As far as mechanisms are fitted (`seismo.equations.relaxation`).
 _QUALITY = (LEAST_QUALITY, math.inf)
 # Where qs is given alone, bulk moduli lose nothing (`seismo.model.earth.Earth`).
-QP = Parameter("qp", "P quality factor", "", _QUALITY, default=math.inf, mean="harmonic")
-QS = Parameter("qs", "S quality factor", "", _QUALITY, default=math.inf, mean="harmonic")
+QP = Parameter(
+    "qp", "P quality factor", "", _QUALITY, reached=True, default=math.inf, mean="harmonic"
+)
+QS = Parameter(
+    "qs", "S quality factor", "", _QUALITY, reached=True, default=math.inf, mean="harmonic"
+)
 
 # Thomsen (1986): `seismo.equations.elastic_constants` has the stiffness that they stand for.
 _THOMSEN = (-0.5, 2.0)

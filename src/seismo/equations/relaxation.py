@@ -9,8 +9,8 @@ with M_U the unrelaxed modulus, which velocities and the time step of a run belo
 number y per cell and modulus (`Relaxation.cell_value`; 0 where nothing is lost):
     fitted to a law       y = 1 / (Q + 1): Y(1/Q) bends so strongly for Q < 10 that a quadratic in
                           1/Q errs by 4 % of 1/Q, one in 1/(Q + 1) by 1 %
-    times of p and s      y = 0: the whole model relaxes alike
-    times of bulk, shear  y of p = (the shear modulus's part of the P modulus, unrelaxed) =
+    times of p, or p, s   y = 0: the whole model relaxes alike
+    bulk, shear; or s     y of p = (the shear modulus's part of the P modulus, unrelaxed) =
                           (vs/vp)^2 in 2-D, 4/3 (vs/vp)^2 in 3-D; y of s = 0
 A run advances memory variables by Cayley's step, which evaluates M at W = 2/dt tan(w dt/2) in place
 of w. Where `dt` is given, the fit and all methods here take that into account, so that a run has
@@ -192,7 +192,8 @@ def prescribed(
 
     times: {"p": pairs, "s": pairs} of lambda + 2 mu and mu, or {"bulk": pairs, "shear": pairs}, of
     (tau_epsilon, tau_sigma) [s], with M(w) = M_U sum_l (1 + i w tau_epsilon) / (1 + i w tau_sigma)
-    over sum_l tau_epsilon / tau_sigma. In 2-D bulk is lambda + mu (Carcione et al. 1988), else K.
+    over sum_l tau_epsilon / tau_sigma. In 2-D bulk is lambda + mu (Carcione et al. 1988), else K;
+    of times of s alone it loses nothing, as where qs is given alone.
     A pair with tau_epsilon < tau_sigma gains energy; others of that modulus must lose more at all
     frequencies. Raises SeismoError where they do not, and for other keys or times.
     """
@@ -203,17 +204,17 @@ def prescribed(
     rates = sorted({1 / sigma for name in times for _, sigma in _pairs(name, times[name])})
     of = {name: _weights(name, pairs, np.array(rates)) for name, pairs in times.items()}
     none = np.zeros(len(rates))
-    if "bulk" in of:
-        p = np.stack([of["bulk"], of["shear"] - of["bulk"], none], -1)
-        s = of["shear"]
+    s = of.get("shear", of.get("s", none))
+    if "p" in of:
+        p = np.stack([of["p"], none, none], -1)
     else:
-        p = np.stack([of.get("p", none), none, none], -1)
-        s = of.get("s", none)
+        bulk = of.get("bulk", none)
+        p = np.stack([bulk, s - bulk, none], -1)
     return Relaxation(
         tuple(rates),
         as_tuples(p),
         as_tuples(np.stack([s, none, none], -1)),
-        shear_part=SHEAR_PART[dimensions] if "bulk" in of else 0.0,
+        shear_part=0.0 if "p" in of else SHEAR_PART[dimensions],
     )
 
 

@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+import math
+
 import numpy as np
 
+from seismo.equations.registry import PARAMETERS
 from seismo.grid.grid import Grid
 from seismo.model.earth import Earth
 
@@ -37,5 +40,11 @@ def contact_depths(earth: Earth, grid: Grid) -> np.ndarray:
 
 
 def _profiles(earth: Earth, z: np.ndarray) -> np.ndarray:
+    """Return the parameters (name, depth); of those that may be infinite the inverse."""
     samples = earth.sample(z, None)
-    return np.array([samples[name] for name in earth.needs])
+    return np.array(
+        [
+            1.0 / samples[name] if math.isinf(PARAMETERS[name].limits[1]) else samples[name]
+            for name in earth.needs
+        ]
+    )

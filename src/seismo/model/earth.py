@@ -197,7 +197,7 @@ def _check(fields: Mapping[str, np.ndarray], coordinates: Bounds, earth: Earth) 
         # A comparison with NaN is false: one pass finds both the missing and the impossible.
         parameter = PARAMETERS[name]
         least = parameter.least
-        is_valid = samples >= least if parameter.zero else samples > least
+        is_valid = samples >= least if parameter.has_least else samples > least
         if not is_valid.all():
             first_bad, value = _first(~is_valid, samples, coordinates)
             if np.isnan(value):
@@ -206,7 +206,7 @@ def _check(fields: Mapping[str, np.ndarray], coordinates: Bounds, earth: Earth) 
                     "region",
                     "model",
                 )
-            limit = f"at least {least:g}" if parameter.zero else f"above {least:g}"
+            limit = f"at least {least:g}" if parameter.has_least else f"above {least:g}"
             problem = f"{name} is {value:g} at {_named(first_bad)}; must be {limit}"
             raise ModelError(problem, *earth.given_by(name, **first_bad))
     if "vp" in fields and "vs" in fields:

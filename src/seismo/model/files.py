@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
+from seismo.equations.registry import PARAMETERS
 from seismo.errors import ModelError
 from seismo.model.array_files import MALFORMED, READERS, brief, too_large
 from seismo.model.gridded import AXES, GridField
@@ -113,10 +115,12 @@ def _check_values(
 ) -> None:
     low = float(array.min())
     high = float(array.max())
-    if not np.isfinite([low, high]).all():
-        is_bad = ~np.isfinite(array)
+    may_be_inf = math.isinf(PARAMETERS[name].limits[1])
+    if np.isnan([low, high]).any() or not (may_be_inf or np.isfinite([low, high]).all()):
+        is_bad = np.isnan(array) if may_be_inf else ~np.isfinite(array)
+        kind = "no numbers" if may_be_inf else "not finite"
         raise ModelError(
-            f"{path} holds {is_bad.sum()} of {array.size} values that are not finite, the first at "
+            f"{path} holds {is_bad.sum()} of {array.size} values that are {kind}, the first at "
             f"index {_first(is_bad)}; {_swapped(array, factor, name, spec) or 'fill the gaps'}",
             "path",
         )

@@ -1,9 +1,10 @@
 """A parameter on the regular grid of a file, interpolated to any coordinate.
 
-Interpolation is linear along each axis, except between fluid and solid, where the value of the
-closest point is used; beyond the edges of the file its outermost values continue (in absorbing
-layers, for example). On a tensor grid (each coordinate varying along its own axis) it is done one
-axis after the other, several times faster than point by point.
+Interpolation is linear along each axis, except between fluid and solid, and between a quality
+factor and inf, where the value of the closest point is used; beyond the edges of the file its
+outermost values continue (in absorbing layers, for example). On a tensor grid (each coordinate
+varying along its own axis) it is done one axis after the other, several times faster than point by
+point.
 """
 
 from __future__ import annotations
@@ -82,7 +83,7 @@ class GridField:
             ModelError: the file has the axis y and the run is 2-D.
         """
         rank = max(np.ndim(z), np.ndim(x), 0 if y is None else np.ndim(y))
-        indices = []
+        indices: list[np.ndarray] = []
         for name, start, step in zip(self.axes, self.origin, self.spacing, strict=True):
             index = {"z": z, "y": y, "x": x}[name]
             if index is None:
@@ -92,9 +93,14 @@ class GridField:
                     *self.key,
                 )
             index = (np.asarray(index, float) - start) / step
-            index = np.floor(index + 0.5) if nearest else index
             indices.append(index.reshape((1,) * (rank - index.ndim) + index.shape))
-        interpolated = self._tensor(indices) if _on_own_axes(indices) else self._points(indices)
+        if nearest:
+            return self._nearest(indices) * self.factor
+        with np.errstate(invalid="ignore"):
+            interpolated = self._tensor(indices) if _on_own_axes(indices) else self._points(indices)
+        infinite = ~np.isfinite(interpolated)
+        if infinite.any():
+            interpolated = np.where(infinite, self._nearest(indices), interpolated)
         return interpolated * self.factor
 
     def varies(self, top: float, bottom: float) -> bool:
@@ -135,6 +141,14 @@ class GridField:
             above = result.take(low + 1, axis, mode="clip")
             result = below * (1.0 - weight) + above * weight
         return result.reshape(np.broadcast_shapes(*(index.shape for index in indices)))
+
+    def _nearest(self, indices: list[np.ndarray]) -> np.ndarray:
+        """Return the values of the closest points."""
+        last = np.subtract(self.samples.shape, 1)
+        rounded = (np.floor(index + 0.5) for index in indices)
+        return self.samples[
+            tuple(np.clip(k, 0, n).astype(np.intp) for k, n in zip(rounded, last, strict=True))
+        ]
 
     def _points(self, indices: list[np.ndarray]) -> np.ndarray:
         """Interpolate point by point, from the corners of each point's cell."""

@@ -24,11 +24,12 @@ class RelaxationTimes(ScenarioSection):
     """Relaxation times of the moduli; vp and vs are then the unrelaxed velocities.
 
     Pairs [tau_epsilon, tau_sigma] of lambda + 2 mu and mu (`p`, `s`), or of the bulk and the shear
-    modulus. They hold for the whole model, whatever its quality factors.
+    modulus. They hold for the whole model, whatever its quality factors. Where `s` is given alone
+    the bulk modulus loses nothing, and fluids neither.
     """
 
     p: Pairs | None = Field(None, description="pairs [tau_epsilon, tau_sigma] of lambda + 2 mu")
-    s: Pairs | None = Field(None, description="pairs of mu")
+    s: Pairs | None = Field(None, description="pairs of mu; alone: the bulk modulus loses nothing")
     bulk: Pairs | None = Field(None, description="pairs of the bulk modulus (2-D: lambda + mu)")
     shear: Pairs | None = Field(None, description="pairs of mu, beside `bulk`")
 

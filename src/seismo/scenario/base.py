@@ -197,10 +197,12 @@ def impossible(name: str, value: float) -> str:
             f"{value:g} kg/m3 is too light for ground and water, and too heavy for air ({limits}); "
             f"did you mean '{value:g} g/cm3'?"
         )
-    if low < value <= high or (parameter.zero and value == 0.0):
+    reached = value == (0.0 if parameter.zero else low) and parameter.has_least
+    if low < value <= high or reached:
         return ""
     if parameter.unit != units.VELOCITY.symbol:
-        limits = f"above {low:g}, at most {high:g} {parameter.unit}".rstrip()
+        first = "from" if parameter.reached else "above"
+        limits = f"{first} {low:g}, at most {high:g} {parameter.unit}".rstrip()
         return f"{value:g} {parameter.unit}".rstrip() + f" is no {parameter.meaning} ({limits})"
     too_slow = value <= low
     suggestion = f"{value:g} km/s" if too_slow else f"{value / 1e3:g} m/s"
@@ -223,7 +225,7 @@ def _possible(name: str) -> AfterValidator:
 
 def value_of(parameter: Parameter) -> Any:
     """Return the type of a parameter's values; velocities beyond its limits get a hint."""
-    bounds: dict[str, float] = {"ge" if parameter.zero else "gt": parameter.least}
+    bounds: dict[str, float] = {"ge" if parameter.has_least else "gt": parameter.least}
     if parameter.unit != units.VELOCITY.symbol:
         bounds["le"] = parameter.limits[1]
     number = Quantity(units.DIMENSIONS[parameter.unit], **bounds)

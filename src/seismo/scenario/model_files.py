@@ -64,8 +64,8 @@ def format_of(file: Any) -> str:
 class GriddedFile(ScenarioSection):
     """A file with one property on a regular grid, which is resampled to the grid of the run.
 
-    Values are interpolated linearly, except between a fluid (vs = 0) and a solid, where the value
-    of the closest point is used.
+    Values are interpolated linearly, except between a fluid (vs = 0) and a solid, and between a
+    quality factor and inf, where the value of the closest point is used.
     """
 
     path: FilePath = Field(description="the file, relative to the scenario's folder")

@@ -77,6 +77,13 @@ def attenuation(draft: Draft) -> Mistakes:
     if equation and draft.attenuation and not equation.attenuates:
         problem = "the model gives no quality factor that the waves feel: add qp or qs"
         yield Mistake(("attenuation",), f"{problem}, or leave it out")
+    if equation is None or draft.attenuation is None or draft.attenuation.relaxation is None:
+        return
+    moduli = set(draft.attenuation.relaxation.times)
+    for wave, other in ("ps", "sp"):
+        if moduli == {wave} and f"q{wave}" not in equation.needs:
+            problem = f"physics {draft.physics} has no {wave.upper()} waves: give {other}"
+            yield Mistake(("attenuation", "relaxation", wave), problem)
 
 
 def sources(draft: Draft) -> Mistakes:

@@ -8,6 +8,7 @@ from itertools import product
 
 import numpy as np
 
+from seismo.equations.relaxation import SHEAR_PART
 from seismo.model.cells import tensor
 from seismo.runs.assessment.resolution import LayerResolution
 from seismo.runs.assessment.timing_checks import Lines
@@ -119,7 +120,23 @@ def _bulk_loss(setup: Discretization, layers: list[LayerResolution]) -> Lines:
         )
 
 
+def _bulk_gain(setup: Discretization, layers: list[LayerResolution]) -> Lines:
+    """Name relaxation times of P moduli that lose less than the shear modulus in them."""
+    relaxation, ratio = setup.earth.relaxation, setup.extremes.ratio_min
+    if relaxation is None or relaxation.law or not {"qp", "qs"} <= set(setup.earth.needs):
+        return
+    omega = np.geomspace(*np.multiply((1e-2, 1e2), np.array(relaxation.frequencies)[[0, -1]]))
+    y = relaxation.cell_value("p", math.inf, ratio, 1.0)
+    p, s = (relaxation.modulus(wave, y, omega).imag for wave, y in (("p", y), ("s", 0.0)))
+    if (p < SHEAR_PART[setup.grid.dimensions] / ratio**2 * s - 1e-9).any():
+        yield (
+            f"attenuation.relaxation: where vp/vs is {ratio:.3g} the moduli of p lose less than "
+            "the shear modulus in them: the bulk modulus gains energy, and waves may grow; give "
+            "p a longer tau_epsilon, leave p out (bulk loses nothing), or give bulk and shear"
+        )
+
+
 ODD_MEDIA: tuple[Callable[[Discretization, list[LayerResolution]], Lines], ...] = (
     _sources_in_air,
-    _about_sources, _ratio, _density, _bulk_loss, _uneven_bed, _thin,
+    _about_sources, _ratio, _density, _bulk_loss, _bulk_gain, _uneven_bed, _thin,
 )  # fmt: skip
