@@ -75,7 +75,7 @@ def write_elastic_2d(path: Path) -> Path:
             "stations": (
                 np.array([150.0, 480.0, 900.0, 1290.0, 1750.0]),
                 np.full(5, 20.0),
-                [f"CI.{code}." for code in ("PAS", "OLI", "CHN", "SRN", "LFP")],
+                [f"CI.{code}" for code in ("PAS", "OLI", "CHN", "SRN", "LFP")],
             ),
         }
         for name, (rx, rz, codes) in sets.items():
@@ -141,7 +141,7 @@ def write_elastic_3d(path: Path) -> Path:
         writer.write_wavelets(time, ricker(time - 1.2, 1.0)[None], ["main"])
         _write_telemetry(writer)
         places = np.array([[4, 5], [9, 18], [16, 6], [20, 15], [26, 9], [12, 12]]) * 1e3
-        codes = [f"XX.S{k:02d}." for k in range(len(places))]
+        codes = [f"XX.S{k:02d}" for k in range(len(places))]
         px, py = places.T
         pz = np.zeros(px.size)
         positions = {"x": px, "y": py, "z": pz}

@@ -122,7 +122,7 @@ def test_the_default_name_stands_beside_the_results(two):
 )  # fmt: skip
 def test_the_default_name_says_what_is_shown(two, kind, options, name):
     assert picture_name(two, kind, options) == name
-    assert len(picture_name(two, "traces", {"codes": ["CI.PAS."] * 99})) < 150
+    assert len(picture_name(two, "traces", {"codes": ["CI.PAS"] * 99})) < 150
 
 
 def test_figures_of_two_shots_do_not_replace_each_other(two, tmp_path):
@@ -167,7 +167,7 @@ def test_a_file_without_the_data_is_refused_in_one_line(empty, kind, tmp_path):
         ("gather", {"receivers": "lines"}, "did you mean 'line'"),
         ("gather", {"mode": "picture"}, "image or wiggle"),
         ("gather", {"by": "azimuth"}, "distance"),
-        ("traces", {"codes": "CI.XXX."}, "there is no"),
+        ("traces", {"codes": "CI.XXX"}, "there is no"),
         ("traces", {"scale": "log"}, "individual or common"),
         ("model", {"parameters": "qp"}, "available: vp, vs, rho"),
         ("spectra", {"quantities": "vz,p"}, "there is no 'p'"),
@@ -801,7 +801,7 @@ def test_peaks_of_accelerations_have_a_prefix_too():
     [
         ("plot_snapshots.py", ["--field", "vx"], "s.png"),
         ("record_section.py", ["--set", "line", "--velocity", "3000"], "r.png"),
-        ("spectra.py", ["--set", "stations", "--receivers", "CI.PAS.", "CI.LFP."], "f.png"),
+        ("spectra.py", ["--set", "stations", "--receivers", "CI.PAS", "CI.LFP"], "f.png"),
         ("animate.py", [], "a.gif"),
     ],
 )

@@ -4,6 +4,7 @@ import copy
 import json
 import pickle
 import re
+from datetime import datetime
 from pathlib import Path
 
 import numpy as np
@@ -82,6 +83,17 @@ def test_every_kind_of_part_is_read_into_si():
     assert scenario.receivers[0].positions[0].code == "CI.PAS.00"
     assert scenario.receivers[2].z == (100.0, 100.0, 1)
     assert scenario.geographic.azimuth == 20.0
+    assert (scenario.event.time, scenario.event.at) == ("2008-07-29T18:42:15.500000Z", 3.5)
+    assert (scenario.event.id, scenario.event.name) == ("ci14383980", "Chino Hills")
+
+
+def test_an_origin_time_is_in_utc_unless_it_says_otherwise():
+    for time in ("2008-07-29 18:42:15", datetime(2008, 7, 29, 18, 42, 15), "2008-07-29T18:42:15Z"):
+        event = {"time": time, "id": "", "name": ""}
+        scenario = from_dict(parse(template("a")).model_dump() | {"event": event})
+        assert scenario.event.time == "2008-07-29T18:42:15Z"
+    with pytest.raises(ScenarioError, match=r"event\.time: .*write ISO 8601 in UTC, such as 2008"):
+        parse(template("a") + "event: {time: 29.7.2008}\n")
 
 
 def test_a_scenario_written_out_loads_back_equal():

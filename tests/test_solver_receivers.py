@@ -130,7 +130,7 @@ def test_stations_of_a_list(tmp_path) -> None:
     document = solver.plan("elastic", 2, cells=10, steps=2)
     document["receivers"] = [{"type": "stations", "path": "stations.csv"}]
     (group,) = solver.build(document, tmp_path).setup.groups
-    assert group.codes == ("CI.PAS.00", "CI.USC.")
+    assert group.codes == ("CI.PAS.00", "CI.USC")
     np.testing.assert_allclose(group.positions, [[20.5, 0, 18], [40, 0, 9]])
 
 

@@ -35,13 +35,13 @@ def placed(tmp_path: Path, text: str, extra: str = ""):
 def test_columns_come_in_any_order_and_comments_and_blank_lines_do_not_count(tmp_path):
     text = '\ufeff# ours\nZ, X, Station, network\n\n20, 100, AB_1, XX  # a well\n-100, 50, "C",\n'
     group = placed(tmp_path, text)
-    assert group.codes == ("XX.AB_1.", "C")
+    assert group.codes == ("XX.AB_1", "C")
     assert group.positions.tolist() == [[100, 0, 20], [50, 0, -100]]
 
 
 def test_semicolons_between_columns_are_read(tmp_path):
     group = placed(tmp_path, "network;station;x; z\nXX;A;100;20\n;B;50;0\n")
-    assert group.codes == ("XX.A.", "B")
+    assert group.codes == ("XX.A", "B")
     assert group.positions.tolist() == [[100, 0, 20], [50, 0, 0]]
 
 
@@ -156,7 +156,7 @@ def test_stations_of_specfem_are_those_of_the_same_table(tmp_path):
         "CI,PAS,-118.1711,34.1484,20\n\nCI,RUS,-118.08,34.05,0\n"
     )
     stations = read_stations(specfem, "xyz")
-    assert [(s.line, s.code) for s in stations] == [(1, "CI.PAS."), (3, "CI.RUS.")]
+    assert [(s.line, s.code) for s in stations] == [(1, "CI.PAS"), (3, "CI.RUS")]
     assert [s.coordinates for s in stations] == [s.coordinates for s in read_stations(table, "xyz")]
     assert elevations(specfem) == "elevation"
     assert elevations(table) == ""

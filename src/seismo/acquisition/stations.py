@@ -6,9 +6,9 @@
 The first line names the columns, in any order, separated by commas or semicolons. Required are
 `station` and a position: longitude and latitude in degrees (with `depth` below the surface in m,
 default 0), or x, (y,) z on the grid's axes in m (in a 2-D run y may be present, empty or 0). A
-station's code is NET.STA.LOC, or STA without network and location, and must be unique. Of the other
-columns in lists of data centres, names of sites, times and elevations are ignored: the surface is
-flat, and elevations are not depths.
+station's code is NET.STA.LOC, without a location NET.STA, without a network, too, STA; it must be
+unique. Of the other columns in lists of data centres, names of sites, times and elevations are
+ignored: the surface is flat, and elevations are not depths.
 
 STATIONS files of SPECFEM3D are read as they are: lines of station, network, latitude, longitude,
 elevation and burial depth in m between blanks, without a header (manual, "The STATIONS file").
@@ -177,8 +177,15 @@ def _station(line: int, header: list[str], row: list[str], axes: str) -> Station
             raise ValueError(
                 f"the code {code_part[:20]!r} may hold letters, digits, '_' and '-' only"
             )
-    code = ".".join(code_parts) if code_parts[0] or code_parts[2] else code_parts[1]
+    code = _code(*code_parts)
     return Station(line, code, {name: _number(name, t) for name, t in by_column.items()})
+
+
+def _code(network: str, station: str, location: str) -> str:
+    """Return NET.STA.LOC without what is empty at its ends; `.STA.LOC` has no network."""
+    if location:
+        return f"{network}.{station}.{location}"
+    return f"{network}.{station}" if network else station
 
 
 def _number(name: str, text: str) -> float:

@@ -23,7 +23,6 @@ import numpy as np
 import yaml
 
 from seismo.errors import ScenarioError
-from seismo.output import checkpoint
 from seismo.output.arrays import (
     AGAIN,
     MapSet,
@@ -38,14 +37,11 @@ from seismo.output.arrays import (
     reading,
     text_attribute,
 )
-from seismo.output.atomic_file import final_path
-from seismo.output.partial_files import MANIFEST
+from seismo.output.opening import opened
 from seismo.output.report import report
-from seismo.output.results_file import COMPLETE, FORMAT, FORMAT_VERSION
+from seismo.output.results_file import COMPLETE
 from seismo.output.trace_hash import hash_of_file
 from seismo.output.verify import verified
-
-_FOREIGN = "not an HDF5 file; name what `seismo run` wrote, or copy it again"
 
 
 def open_results(path: str | os.PathLike[str]) -> Results:
@@ -74,7 +70,7 @@ class Results:
     def __init__(self, path: str | os.PathLike[str]) -> None:
         """Open the file and check that it is ours."""
         self.path = Path(path)
-        self._file = _opened(self.path)
+        self._file = opened(self.path)
 
     def __enter__(self) -> Results:
         """Return itself; the file is closed on leaving."""
@@ -141,8 +137,13 @@ class Results:
     @property
     def azimuth(self) -> float | None:
         """Azimuth of +x at x = 0, y = 0 in degrees; None where the grid has no place on earth."""
-        geographic = (yaml.safe_load(self.scenario) or {}).get("geographic")
-        return None if geographic is None else float(geographic["azimuth"])
+        geographic = self._section("geographic")
+        return float(geographic["azimuth"]) if geographic else None
+
+    @property
+    def event(self) -> dict[str, Any]:
+        """The event of the scenario: time (UTC, ISO 8601), at (s), id, name; empty without one."""
+        return self._section("event")
 
     @property
     def provenance(self) -> dict[str, Any]:
@@ -250,6 +251,10 @@ class Results:
                 f"the attribute traces_sha256: one of them was changed; {AGAIN}"
             )
 
+    def _section(self, name: str) -> dict[str, Any]:
+        """Return a section of the scenario, empty where it has none."""
+        return (yaml.safe_load(self.scenario) or {}).get(name) or {}
+
     def _json(self, name: str, default: Any) -> Any:
         """Read an attribute of the root that is JSON of the type of `default`."""
         try:
@@ -263,90 +268,3 @@ class Results:
 
     def _group(self, name: str) -> h5py.Group | None:
         return dict(children(self._file, h5py.Group)).get(name)
-
-
-def results_target(path: str | os.PathLike[str]) -> Path:
-    """Return the file that results go to: a new one, or one that holds results.
-
-    Raises:
-        ScenarioError: as `final_path` does, or it holds something else, which would be lost.
-    """
-    final = final_path(path)
-    if final.exists() and final.stat().st_size and not _holds_results(final):
-        raise ScenarioError(
-            f"{final}: is there and holds no results of seismo that can be read; "
-            "choose another name, or remove it"
-        )
-    return final
-
-
-def _holds_results(path: Path) -> bool:
-    try:
-        with _opened_file(path) as file:
-            return text_attribute(file, "format") == FORMAT
-    except (OSError, ValueError, ScenarioError):
-        return False
-
-
-def _opened_file(path: Path) -> h5py.File:
-    try:
-        # HDF5's default, so that xarray can open the same file in the same process.
-        return h5py.File(path, "r")
-    except OSError:
-        # A published file is never written again: where the file system has no locks, or another
-        # program holds one, reading without is safe.
-        return h5py.File(path, "r", locking=False)
-
-
-def _folder(path: Path) -> str:
-    if not (path / MANIFEST).exists():
-        return "is a folder; name a file, such as results.h5"
-    onwards = f"`seismo resume {path}` goes on with it"
-    if not checkpoint.checkpoint_files(path):
-        onwards = "it holds no checkpoint to go on from"
-    return (
-        f"is the folder of a run that has not ended; {onwards}, and "
-        "its parts (part-000.h5, ...) open by themselves"
-    )
-
-
-def _opened(path: Path) -> h5py.File:
-    try:
-        file = _opened_file(path)
-    except FileNotFoundError as error:
-        raise ScenarioError(f"{path}: no such file; run the scenario first") from error
-    except IsADirectoryError as error:
-        raise ScenarioError(f"{path}: {_folder(path)}") from error
-    except (OSError, ValueError) as error:
-        number = getattr(error, "errno", None)
-        reason = os.strerror(number) if number else _FOREIGN
-        if "truncated" in str(error):
-            reason = "it is cut short; copy it again, or run the scenario again"
-        raise ScenarioError(f"{path}: cannot be opened as results: {reason}") from error
-    try:
-        if text_attribute(file, "format") != FORMAT:
-            raise ScenarioError(f"{path}: {_unlike_ours(file)}")
-        version = text_attribute(file, "format_version")
-        if version != str(FORMAT_VERSION):
-            raise ScenarioError(
-                f"{path}: results of format {version or '?'}, this version reads {FORMAT_VERSION}; "
-                "use the seismo that wrote it"
-            )
-    except BaseException:
-        file.close()
-        raise
-    return file
-
-
-def _unlike_ours(file: h5py.File) -> str:
-    """Explain why a file without our mark is none of ours, or which attribute is damaged.
-
-    Raises:
-        ScenarioError: the attributes cannot be listed.
-    """
-    with reading(file):
-        names = list(file.attrs)
-    if "seismo_version" not in names:
-        return "is an HDF5 file, but not one that seismo wrote"
-    written = repr(text_attribute(file, "format")) if "format" in names else "missing"
-    return f"is damaged: the attribute format is {written}, not {FORMAT!r}; {AGAIN}"

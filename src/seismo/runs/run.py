@@ -25,7 +25,8 @@ from seismo.backends.select import BackendChoice
 from seismo.errors import ScenarioError
 from seismo.output.lock import Lock
 from seismo.output.partial_files import run_folder
-from seismo.output.results import Results, open_results, results_target
+from seismo.output.opening import results_target
+from seismo.output.results import Results, open_results
 from seismo.output.results_file import COMPLETE
 from seismo.runs.checkpoints import Checkpoints, last_header, remove_later, take_up
 from seismo.runs.compatibility import digest, identity_of, refuse_another, refuse_results, replaced

@@ -23,6 +23,7 @@ from seismo.scenario.attenuation import Attenuation, attenuated_by
 from seismo.scenario.base import Field, Mistake, ScenarioSection, Text, with_keys
 from seismo.scenario.checkpoint import Checkpoint
 from seismo.scenario.draft import Draft, draft_of, draft_of_data
+from seismo.scenario.event import Event
 from seismo.scenario.grid import Boundaries, Geographic, GridSpec, TimeSpec
 from seismo.scenario.model_parts import ModelPart, given_parameters
 from seismo.scenario.output import Output
@@ -89,6 +90,7 @@ class Scenario(ScenarioSection):
     geographic: Geographic | None = Field(
         None, description="geographic reference, for longitudes and latitudes"
     )
+    event: Event | None = Field(None, description="origin time and identifier of the event")
 
     _document: Document = PrivateAttr(default_factory=lambda: Document(""))
     _base: pathlib.Path = PrivateAttr(default_factory=pathlib.Path)

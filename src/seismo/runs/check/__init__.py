@@ -9,7 +9,7 @@ from typing import Any, Literal
 from seismo.backends.select import BackendChoice, choose
 from seismo.errors import InsufficientMemoryError, SeismoError, StorageError
 from seismo.output.atomic_file import HiddenFile
-from seismo.output.results import results_target
+from seismo.output.opening import results_target
 from seismo.runs.assessment import assess
 from seismo.runs.assessment.accuracy import Expected
 from seismo.runs.assessment.attenuation import AttenuationFit, attenuation_fit
