@@ -17,8 +17,8 @@ import pytest
 from seismo.errors import ScenarioError, SeismoError, StorageError
 from seismo.output import ResultsWriter, open_results, provenance
 from seismo.output.chunks import LARGEST_CHUNK_BYTES, Frame, chunk_shape, create_frames, write_block
-from seismo.output.provenance import RECORDED_VARIABLES, commit
 from seismo.output.opening import results_target
+from seismo.output.provenance import RECORDED_VARIABLES, commit
 from seismo.scenario.units import readable, with_unit
 from synthetic_results import SHOTS, write_elastic_2d, write_elastic_3d
 

@@ -24,8 +24,8 @@ from seismo.backends.device_threads import spread
 from seismo.backends.select import BackendChoice
 from seismo.errors import ScenarioError
 from seismo.output.lock import Lock
-from seismo.output.partial_files import run_folder
 from seismo.output.opening import results_target
+from seismo.output.partial_files import run_folder
 from seismo.output.results import Results, open_results
 from seismo.output.results_file import COMPLETE
 from seismo.runs.checkpoints import Checkpoints, last_header, remove_later, take_up

@@ -21,7 +21,8 @@ def _in_utc(value: Any) -> str:
     try:
         time = datetime.fromisoformat(text)
     except (TypeError, ValueError):
-        raise ValueError(f"not a date and time: write ISO 8601 in UTC, such as {_EXAMPLE}") from None
+        problem = f"not a date and time: write ISO 8601 in UTC, such as {_EXAMPLE}"
+        raise ValueError(problem) from None
     time = time.replace(tzinfo=UTC) if time.tzinfo is None else time.astimezone(UTC)
     return time.isoformat().replace("+00:00", "Z")
 
