@@ -32,7 +32,7 @@ import numpy as np
 VTI = ("c11", "c13", "c33", "c44", "c66")
 VOIGT = np.array([[0, 5, 4], [5, 1, 3], [4, 3, 2]])  # of the components ij of a tensor
 _PAIRS = ((0, 0), (1, 1), (2, 2), (1, 2), (0, 2), (0, 1))
-_SPACE, _PLANE = 4000, 1440  # directions of half a sphere and of half a circle
+_SPACE, _PLANE = 1000, 360  # directions of half a sphere and of half a circle
 _TOGETHER = 64  # rocks
 
 ElasticConstants = dict[str, np.ndarray]

@@ -133,7 +133,7 @@ def damping(earth: Earth, grid: Grid, free_surface: bool) -> GuidedDamping:
     rocks = 0.0
     for (a, k), _ in faces:
         shear = _shear(earth, nodes | {a: nodes[a][[k]]})
-        rocks = max(rocks, _of_rocks(earth, nodes | {a: nodes[a][[k]]}, grid.dimensions))
+        rocks = max(rocks, _of_rocks(earth, nodes | {a: nodes[a][[k]]}))
         contrast = max(contrast, _contrast(shear))
         rise = max(rise, _rise(shear) if free_surface else 1.0)
         jump = max(jump, _jump(shear[::samples]))
@@ -163,7 +163,7 @@ def _of_ground(rise: float) -> float:
     return max(LEAST_OF_GROUND, thick, thin)
 
 
-def _of_rocks(earth: Earth, nodes: dict[str, np.ndarray], dimensions: int) -> float:
+def _of_rocks(earth: Earth, nodes: dict[str, np.ndarray]) -> float:
     """Return the p that anisotropic rocks of a face ask for: more than their waves grow by.
 
     These grow by m d (`seismo.equations.elastic_constants.growth`), and p damps them by p d.
@@ -176,7 +176,8 @@ def _of_rocks(earth: Earth, nodes: dict[str, np.ndarray], dimensions: int) -> fl
     solid = (media["vs"] > 0.0) & ~elastic_constants.isotropic(media)
     media = {name: samples[solid] for name, samples in media.items()}
     stiffness = elastic_constants.matrix(elastic_constants.constants_of(media))
-    m = elastic_constants.growth(stiffness, media["rho"], dimensions)
+    # About a vertical axis nothing grows more than in a vertical plane.
+    m = elastic_constants.growth(stiffness, media["rho"], 2)
     return SAFE_OF_ROCKS * float(m.max())
 
 
