@@ -1,6 +1,7 @@
 """Media that attenuate: what is chosen, lossless limits, exact decay, contacts, surface, energy."""
 
 import math
+import re
 
 import numpy as np
 import pytest
@@ -148,10 +149,8 @@ def test_a_plane_wave_decays_as_its_quality_factor_says():
     assert np.abs(spectra[1][band] / spectra[0][band] - expected).max() < 0.02
 
 
-def test_check_says_what_the_mechanisms_err_by():
-    """The trace against the exact one of constant Q, 6 wavelengths of a fluid away."""
-    speed, frequency, quality = 2000.0, 10.0, 30.0
-    document = {
+def six_wavelengths_of_fluid(speed, frequency, quality):
+    return {
         "physics": "acoustic",
         "precision": "float64",
         "grid": {"extent": {"x": 1800.0, "z": 600.0}, "spacing": 8.0, "order": 8},
@@ -166,6 +165,32 @@ def test_check_says_what_the_mechanisms_err_by():
         ],
         "receivers": [solver.points([{"x": 1500.0, "z": 300.0}], quantities=["pressure"])],
     }  # fmt: skip
+
+
+@pytest.mark.parametrize(
+    ("keys", "said"),
+    [
+        ({}, ""),
+        ({"band": [15.0, 25.0]}, "attenuation: .* widen attenuation.band to 2.76 .. 27.6 Hz"),
+        ({"mechanisms": 1}, "1 mechanism keeps 1/Q to 40 % only .* attenuation.mechanisms: 3 to 1"),
+        (
+            {"law": "power", "corner": 10.0, "exponent": 1.0},
+            "no number of mechanisms does better at the corner",
+        ),
+    ],
+)
+def test_check_names_what_follows_the_law_better(keys, said):
+    document = six_wavelengths_of_fluid(2000.0, 10.0, 10.0)
+    document["attenuation"] |= keys
+    warnings = check(document, backend="cpu").warnings
+    assert bool(warnings) == bool(said)
+    assert re.search(said, "\n".join(warnings))
+
+
+def test_check_says_what_the_mechanisms_err_by():
+    """The trace against the exact one of constant Q."""
+    speed, frequency, quality = 2000.0, 10.0, 30.0
+    document = six_wavelengths_of_fluid(speed, frequency, quality)
     simulation = solver.simulate(document)
     dt, trace = simulation.setup.clock.dt, solver.traces(simulation)["pressure"][0]
     source = solver.wavelet(simulation)

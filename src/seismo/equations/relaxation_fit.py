@@ -13,6 +13,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from functools import cached_property, lru_cache
+from itertools import pairwise
 
 import numpy as np
 
@@ -36,6 +37,7 @@ _HIGHEST_POWER = 16.0
 _FLOOR = 1e-4  # of damping, relative to the trace of the curvature
 _BEYOND = np.log(10.0)  # how far outside the band rates may lie
 _LONGEST = 0.4  # change of a logarithm in one step
+_SMALL = 0.05  # of the sum of Y_l, that a further mechanism begins with
 _LARGEST_SUM = 0.98  # of all Y_l
 
 
@@ -67,10 +69,7 @@ def fit(
         raise SeismoError(
             f"mechanisms is {mechanisms!r}; it can be 1 to {MOST_MECHANISMS}, or auto"
         )
-    omega = 2 * np.pi * np.geomspace(low, high, _FREQUENCIES)
-    rates = warped(omega, dt, dispersion_removed)
-    wanted = np.log(law.modulus(1 / _QUALITIES[:, None], omega))
-    fitted = _minimised(_Misfit(rates, wanted), mechanisms)
+    fitted = _fitted(law, band, mechanisms, dt, dispersion_removed)
     return _relaxation(fitted, law, band, dt, dispersion_removed)
 
 
@@ -90,6 +89,28 @@ def _fewest(law: Law, band: tuple[float, float], dt: float, removed: bool) -> Re
             break
         best = more
     return best
+
+
+@lru_cache(maxsize=64)
+def _fitted(
+    law: Law, band: tuple[float, float], mechanisms: int, dt: float, removed: bool
+) -> np.ndarray:
+    """Return the unknowns (3, mechanism), a law that bends having starts beside the even one."""
+    misfit = _misfit(law, band, dt, removed)
+    if law.name == "power" and dt:
+        return _minimised(misfit, _fitted(law, band, mechanisms, 0.0, False))
+    starts = [_start(misfit, mechanisms)]
+    if law.name == "power" and mechanisms > 1:
+        starts += _extended(misfit, _fitted(law, band, mechanisms - 1, dt, removed))
+        starts = [_minimised(misfit, start, _SQUARES) for start in starts]
+    return _minimised(misfit, min(starts, key=lambda start: np.square(misfit(start)).sum()))
+
+
+@lru_cache(maxsize=4)
+def _misfit(law: Law, band: tuple[float, float], dt: float, removed: bool) -> _Misfit:
+    omega = 2 * np.pi * np.geomspace(*band, _FREQUENCIES)
+    wanted = np.log(law.modulus(1 / _QUALITIES[:, None], omega))
+    return _Misfit(warped(omega, dt, removed), wanted)
 
 
 def _relaxation(
@@ -180,11 +201,20 @@ def _start(misfit: _Misfit, mechanisms: int) -> np.ndarray:
     return np.array([rates, weights, weights])
 
 
-def _minimised(misfit: _Misfit, mechanisms: int) -> np.ndarray:
+def _extended(misfit: _Misfit, unknowns: np.ndarray) -> list[np.ndarray]:
+    """Return unknowns with a further, small mechanism below, between or above the others."""
+    rates, *weights = unknowns[:, np.argsort(unknowns[0])]
+    low, high = np.log(misfit.rates[[0, -1]])
+    around = [min(low, rates[0]) - 1.0, *rates, max(high, rates[-1]) + 1.0]
+    small = [np.log(_SMALL * np.exp(weight).sum()) for weight in weights]
+    further = (np.reshape([(a + b) / 2, *small], (3, 1)) for a, b in pairwise(around))
+    return [misfit.allowed(np.hstack([unknowns, one])) for one in further]
+
+
+def _minimised(misfit: _Misfit, unknowns: np.ndarray, steps: int = _STEPS) -> np.ndarray:
     """Return the unknowns (3, mechanism) of least misfit, by damped Newton steps."""
-    unknowns = _start(misfit, mechanisms)
     damping = 1e-3
-    for step in range(_STEPS):
+    for step in range(steps):
         power = min(2 + 0.5 * max(step - _SQUARES, 0), _HIGHEST_POWER)
         now = misfit(unknowns)
         largest = np.abs(now).max()

@@ -29,7 +29,7 @@ def relaxation_of(scenario: Scenario) -> Relaxation | None:
             return prescribed(spec.relaxation.times, scenario.dimensions)
         reference = spec.reference_frequency or dominant_frequency(scenario)
         law = Law(spec.law, reference, spec.corner or 0.0, spec.exponent or 0.0)
-        return fit(law, spec.band or _band(scenario), spec.mechanisms)
+        return fit(law, spec.band or band_of(scenario), spec.mechanisms)
     except SeismoError as error:
         raise scenario.mistake("attenuation", problem=str(error)) from None
 
@@ -52,6 +52,7 @@ def in_steps(relaxation: Relaxation, scenario: Scenario, dt: float) -> Relaxatio
         raise scenario.mistake("attenuation", "band", problem=str(error)) from None
 
 
-def _band(scenario: Scenario) -> tuple[float, float]:
+def band_of(scenario: Scenario) -> tuple[float, float]:
+    """Return the band [Hz] in which a law is followed where the scenario gives none."""
     highest = highest_frequency(scenario)
     return min(highest / DECADE, dominant_frequency(scenario) / BELOW), highest

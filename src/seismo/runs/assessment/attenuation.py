@@ -3,18 +3,24 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from functools import lru_cache
 
 import numpy as np
 
 from seismo.equations.attenuation_laws import Law
 from seismo.equations.registry import EQUATIONS, physics_for
-from seismo.equations.relaxation import Relaxation, inverse_quality
+from seismo.equations.relaxation import Relaxation
+from seismo.equations.relaxation_fit import MOST_MECHANISMS, fit
+from seismo.runs.assessment.resolution import LayerResolution
+from seismo.solver.attenuation import band_of
 from seismo.solver.discretization import Discretization
 from seismo.solver.waves import Passage
 
 _QUALITIES = np.array([1.0, 1.5, 2.5, 5.0, 20.0])  # over the least one, at which the fit is tried
+_LOOSE = 0.05  # errors of 1/Q that are warned of
+_CLOSER, _ENOUGH = 0.8, 0.5  # of an error, that is less of it; of the wanted error
 
 
 @dataclass(frozen=True)
@@ -47,8 +53,8 @@ class AttenuationFit:
             return f"{count} given relaxation times; vp and vs are the unrelaxed ones; {cost}"
         low, high = self.relaxation.band
         return (
-            f"law {law.name}, vp and vs at {law.reference_frequency:.4g} Hz; {count} mechanisms "
-            f"keep 1/Q to {100.0 * self.loss:.2g} % and phase velocities to "
+            f"law {law.name}, vp and vs at {law.reference_frequency:.4g} Hz; {_counted(count)} "
+            f"1/Q to {_percent(self.loss)} and phase velocities to "
             f"{100.0 * self.velocity:.1g} % from {low:.3g} to {high:.3g} Hz (Q {self.least:g} and "
             f"more); unrelaxed velocities are up to {100.0 * (self.rise - 1.0):.2g} % higher; "
             f"{cost}"
@@ -76,38 +82,113 @@ def attenuation_fit(setup: Discretization) -> AttenuationFit | None:
         return None
     lows = [setup.extremes.others[name][0] for name in ("qp", "qs") if name in setup.earth.needs]
     least = min(lows)
-    errors, rise = [(0.0, 0.0)], 1.0
+    loss, velocity, rise = 0.0, 0.0, 1.0
     if relaxation.law and math.isfinite(least):
-        y = relaxation.cell_value("p", least * _QUALITIES, 1.0, 0.0)
-        errors = [relaxation.errors(float(one)) for one in y]
+        loss, velocity = _law_errors(relaxation, least)
+        y = relaxation.cell_value("p", least, 1.0, 0.0)
         rise = float(max(relaxation.velocity_ratio(wave, y).max() for wave in ("p", "s")))
     lossless = physics_for(EQUATIONS[equation.extends].name, setup.grid.dimensions)
-    loss, velocity = (max(column) for column in zip(*errors, strict=True))
     return AttenuationFit(
         relaxation, least, loss, velocity, rise,
         setup.physics.numbers_per_point, lossless.numbers_per_point,
     )  # fmt: skip
 
 
-def fit_error(setup: Discretization) -> float:
-    """Return the relative error of the traces by mechanisms that are no law, of all passages."""
-    relaxation = setup.earth.relaxation
-    if relaxation is None or relaxation.law is None:
+def fit_error(setup: Discretization, other: Relaxation | None = None) -> float:
+    """Return the relative error of the traces by mechanisms that are no law, of all passages.
+
+    Args:
+        setup: of the run.
+        other: mechanisms of the same law, in place of its own.
+    """
+    own = setup.earth.relaxation
+    if own is None or own.law is None:
         return 0.0
-    return math.hypot(*_passage_errors(setup, relaxation, relaxation.law))
+    return math.hypot(*_passage_errors(setup, own, other or own, own.law))
 
 
-def _passage_errors(setup: Discretization, relaxation: Relaxation, law: Law) -> Iterator[float]:
+def follows_loosely(setup: Discretization, layers: Sequence[LayerResolution]) -> Iterator[str]:
+    """Name mechanisms that are far from the law inside their band, and how many are nearer."""
+    fitted = attenuation_fit(setup)
+    if fitted is None or fitted.loss <= _LOOSE:
+        return
+    relaxation = fitted.relaxation
+    errors = {n: _law_errors(other, fitted.least)[0] for n, other in _others(relaxation)}
+    closer = [n for n, error in errors.items() if error < _CLOSER * fitted.loss]
+    best = next((n for n in closer if errors[n] <= _LOOSE), None) or (
+        min(closer, key=lambda n: errors[n]) if closer else 0
+    )
+    if best:
+        remedy = f"attenuation.mechanisms: {best} to {_percent(errors[best])}"
+    elif relaxation.law and relaxation.law.name == "power":
+        remedy = (
+            "no number of mechanisms does better at the corner of law: power; take a smaller "
+            "exponent, or a band that keeps away from the corner"
+        )
+    else:
+        remedy = "take a narrower attenuation.band"
+    low, high = relaxation.band
+    yield (
+        f"attenuation: {_counted(relaxation.mechanisms)} 1/Q to {_percent(fitted.loss)} only from "
+        f"{low:.3g} to {high:.3g} Hz; {remedy}"
+    )
+
+
+def fit_remedy(setup: Discretization) -> str:
+    """Return what makes traces err less by their mechanisms, "" where nothing does."""
+    relaxation, error = setup.earth.relaxation, fit_error(setup)
+    if relaxation is None or relaxation.law is None or not error:
+        return ""
+    low, high = band_of(setup.scenario)
+    wider = min(low, relaxation.band[0]), max(high, relaxation.band[1])
+    if wider != relaxation.band and fit_error(setup, fit(relaxation.law, wider)) < _CLOSER * error:
+        return f"widen attenuation.band to {wider[0]:.3g} .. {wider[1]:.3g} Hz, or leave it out"
+    errors = {n: fit_error(setup, other) for n, other in _others(relaxation)}
+    best = min(errors, key=lambda n: errors[n])
+    if errors[best] >= _CLOSER * error:
+        return ""
+    wanted = max(_ENOUGH * setup.scenario.grid.accuracy, errors[best])
+    count = next(n for n, left in errors.items() if left <= wanted)
+    return f"take attenuation.mechanisms: {count}"
+
+
+def _others(relaxation: Relaxation) -> Iterator[tuple[int, Relaxation]]:
+    """Iterate over fits of the same law and band by all numbers of mechanisms."""
+    for count in range(1, MOST_MECHANISMS + 1):
+        if relaxation.law:
+            yield count, fit(relaxation.law, relaxation.band, count)
+
+
+@lru_cache(maxsize=64)
+def _law_errors(relaxation: Relaxation, least: float) -> tuple[float, float]:
+    """Return the largest errors of 1/Q and of velocities of all qualities from the least on."""
+    return relaxation.errors(relaxation.cell_value("p", least * _QUALITIES, 1.0, 0.0))
+
+
+def _counted(mechanisms: int) -> str:
+    return "1 mechanism keeps" if mechanisms == 1 else f"{mechanisms} mechanisms keep"
+
+
+def _percent(error: float) -> str:
+    return f"{100.0 * error:.2g} %"
+
+
+def _passage_errors(
+    setup: Discretization, own: Relaxation, relaxation: Relaxation, law: Law
+) -> Iterator[float]:
+    """Return the error of each passage that loses energy; `own` is of the velocities there."""
     frequency, energy = setup.waves.spectra.frequency, setup.waves.spectra.energy
     omega = 2.0 * math.pi * np.maximum(frequency, 1e-3 * frequency.max())
-    for passage in setup.waves.passages:
+    lossy = [passage for passage in setup.waves.passages if math.isfinite(_wave(passage)[1])]
+    loss = np.array([1.0 / _wave(passage)[1] for passage in lossy])
+    slownesses = law.modulus(loss[:, None], omega) ** -0.5
+    for passage, of_law in zip(lossy, slownesses, strict=True):
         wave, quality = _wave(passage)
-        if not math.isfinite(quality):
-            continue
         y = float(relaxation.cell_value(wave, quality, 1.0, 0.0))
-        as_given = passage.velocity / relaxation.velocity_ratio(wave, y)
-        slowness = law.modulus(inverse_quality(y), omega) ** -0.5 / as_given
-        run = relaxation.modulus(wave, y, omega) ** -0.5 / passage.velocity
+        as_given = passage.velocity / own.velocity_ratio(wave, y)
+        slowness = of_law / as_given
+        unrelaxed = as_given * relaxation.velocity_ratio(wave, y)
+        run = relaxation.modulus(wave, y, omega) ** -0.5 / unrelaxed
         decayed = energy * np.exp(2.0 * omega * slowness.imag * passage.distance)
         change = np.exp(-1j * omega * (run - slowness) * passage.distance) - 1.0
         squares = (decayed * np.abs(change) ** 2).sum(axis=1) / decayed.sum(axis=1)

@@ -4,7 +4,7 @@ At another spacing dispersion, the free surface and the weights between grid poi
 points per wavelength there. What contacts leave falls with the square of the spacing at least
 (measured powers are 2 to 3.2). Absorbing layers, and sources beside contacts where the earth varies
 sideways, err by what their thickness and distance in points are: a finer grid mends neither for
-sure.
+sure. What mechanisms err by that are no law is the same on any grid.
 """
 
 from __future__ import annotations
@@ -21,6 +21,7 @@ from seismo.grid.grid import AXES
 from seismo.runs.assessment.accuracy import (
     BESIDE,
     CONTACTS,
+    FITTED,
     PLACING,
     READ_BESIDE,
     SENT_BACK,
@@ -32,6 +33,7 @@ from seismo.runs.assessment.accuracy import (
     placing_error,
     sent_back,
 )
+from seismo.runs.assessment.attenuation import fit_remedy
 from seismo.runs.assessment.near_contacts import reads_layers
 from seismo.runs.assessment.odd_media import medium_name
 from seismo.runs.assessment.resolution import LayerResolution
@@ -84,7 +86,8 @@ def inaccurate(setup: Discretization, layers: list[LayerResolution], expected: E
     elif dispersion > spec.accuracy:
         yield _dispersed(setup, layers, expected, dispersion)
     elif expected.error > min(_LARGE, _LARGER * spec.accuracy):
-        yield f"grid.spacing: the traces will err by {expected}; {_remedy(setup, expected)}"
+        key = "attenuation" if expected.causes[0][0] == FITTED else "grid.spacing"
+        yield f"{key}: the traces will err by {expected}; {_remedy(setup, expected)}"
 
 
 def _dispersed(
@@ -115,10 +118,13 @@ def _remedy(setup: Discretization, expected: Expected) -> str:
             f"use a grid.spacing of about {spacing:g} m{higher} or a dominant frequency of about "
             f"{lower:g} Hz instead of {frequency:.4g} Hz"
         )
-    known = _moves(setup) | {SENT_BACK: _thicker(setup, spacing / max(setup.waves.spacing))}
-    moves = [known[what] for what, error in left.causes if what in known and error > 0.5 * wanted]
+    known = _moves(setup) | {
+        SENT_BACK: _thicker(setup, spacing / max(setup.waves.spacing)),
+        FITTED: fit_remedy(setup),
+    }
+    moves = [known[what] for what, error in left.causes if known.get(what) and error > 0.5 * wanted]
     named = moves + named if expected.causes[0][0] in known else named + moves
-    return f"for {percent(wanted)} {', and '.join(named)}"
+    return f"for {percent(wanted)} {', and '.join(named) or 'take another attenuation.law'}"
 
 
 def _thicker(setup: Discretization, coarser: float) -> str:
@@ -173,7 +179,7 @@ def _moves(setup: Discretization) -> dict[str, str]:
 
 def _mended(setup: Discretization, expected: Expected) -> Expected:
     """Return what is expected of causes that a finer grid mends."""
-    moves = {SENT_BACK, *_moves(setup)}
+    moves = {SENT_BACK, FITTED, *_moves(setup)}
     return Expected(tuple(cause for cause in expected.causes if cause[0] not in moves))
 
 

@@ -16,6 +16,7 @@ from seismo.grid.interpolation import ON_GRID
 from seismo.grid.surface_closure import MOMENT_ROWS
 from seismo.model.bodies import Body
 from seismo.runs.assessment.accuracy import Expected
+from seismo.runs.assessment.attenuation import follows_loosely
 from seismo.runs.assessment.coverage_checks import otherwise, uncovered
 from seismo.runs.assessment.geography import depths, directions
 from seismo.runs.assessment.moment_checks import MOMENTS
@@ -306,7 +307,9 @@ def _nothing_recorded(setup: Discretization) -> Lines:
         yield "receivers: none, nor snapshots or maps: nothing of the waves will be recorded"
 
 
-_EARTH: tuple[Callable[[Discretization, list[LayerResolution]], Lines], ...] = (_beyond, *ODD_MEDIA)
+_EARTH: tuple[Callable[[Discretization, list[LayerResolution]], Lines], ...] = (
+    _beyond, follows_loosely, *ODD_MEDIA,
+)  # fmt: skip
 
 
 _GEOMETRY: tuple[Callable[[Discretization], Lines], ...] = (
