@@ -19,7 +19,7 @@ from typing import Annotated, Any, NoReturn
 import typer
 
 from seismo.backends.communicator import end_all
-from seismo.cli import machines, runs
+from seismo.cli import exports, machines, runs
 from seismo.cli.arguments import (
     BackendName,
     DeviceNumber,
@@ -289,6 +289,7 @@ def schema(
     Console().print(Markdown(text))
 
 
+app.command()(exports.export)
 app.command()(machines.devices)
 app.command()(machines.bench)
 app.command()(machines.tune)

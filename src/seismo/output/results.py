@@ -137,13 +137,13 @@ class Results:
     @property
     def azimuth(self) -> float | None:
         """Azimuth of +x at x = 0, y = 0 in degrees; None where the grid has no place on earth."""
-        geographic = self._section("geographic")
+        geographic = self.section("geographic")
         return float(geographic["azimuth"]) if geographic else None
 
     @property
     def event(self) -> dict[str, Any]:
         """The event of the scenario: time (UTC, ISO 8601), at (s), id, name; empty without one."""
-        return self._section("event")
+        return self.section("event")
 
     @property
     def provenance(self) -> dict[str, Any]:
@@ -251,7 +251,7 @@ class Results:
                 f"the attribute traces_sha256: one of them was changed; {AGAIN}"
             )
 
-    def _section(self, name: str) -> dict[str, Any]:
+    def section(self, name: str) -> dict[str, Any]:
         """Return a section of the scenario, empty where it has none."""
         return (yaml.safe_load(self.scenario) or {}).get(name) or {}
 

@@ -1,0 +1,45 @@
+"""The command that writes results in the formats of other programs."""
+
+from __future__ import annotations
+
+import sys
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from seismo.cli.arguments import ResultsFile
+
+
+def export(
+    results: ResultsFile,
+    format_name: Annotated[
+        str,
+        typer.Argument(metavar="FORMAT", help="miniseed or sac."),
+    ],
+    output: Annotated[
+        Path | None,
+        typer.Option("--output", "-o", help="Folder of the files [default: next to RESULTS]."),
+    ] = None,
+    receivers: Annotated[
+        str | None, typer.Option(metavar="NAME", help="A set of receivers [default: all].")
+    ] = None,
+    shot: Annotated[str | None, typer.Option(metavar="NAME", help="A shot [default: all].")] = None,
+    quantity: Annotated[
+        str | None,
+        typer.Option(metavar="NAME", help="Such as velocity or pressure [default: all]."),
+    ] = None,
+) -> None:
+    """Write traces, maps and fields in formats of other programs."""
+    from seismo.output import export as formats
+    from seismo.output.results import open_results
+
+    with open_results(results) as opened:
+        if opened.message:
+            print(f"{results}: {opened.status}: {opened.message}", file=sys.stderr)
+        for remark in formats.remarks(opened, format_name, quantity):
+            print(f"{results}: {remark}", file=sys.stderr)
+        for path in formats.export(
+            opened, format_name, output, receivers=receivers, shot=shot, quantity=quantity
+        ):
+            print(path)

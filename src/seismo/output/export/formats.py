@@ -1,0 +1,95 @@
+"""The formats by name, and the one call that writes any of them."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from pathlib import Path
+
+from seismo.errors import ScenarioError
+from seismo.output.arrays import choose
+from seismo.output.atomic_file import final_path, refusal, write_file
+from seismo.output.export.obspy_stream import SEISMIC, miniseed
+from seismo.output.export.sac import sac
+from seismo.output.export.selection import ExportSelection, FilesOfFormat, quantities_of
+from seismo.output.results import Results
+
+
+@dataclass(frozen=True)
+class ExportFormat:
+    """A format: its name, what it is of, and the function that returns its files.
+
+    `quantities` are those that it can hold, all of them if None; `dated` formats hold dates.
+    """
+
+    name: str
+    summary: str
+    files: Callable[[ExportSelection], FilesOfFormat]
+    quantities: tuple[str, ...] | None = None
+    dated: bool = True
+
+
+FORMATS: dict[str, ExportFormat] = {
+    one.name: one
+    for one in (
+        ExportFormat(
+            "miniseed", "seismograms in miniSEED, stations in StationXML", miniseed, SEISMIC
+        ),
+        ExportFormat("sac", "seismograms in SAC, a file for each component", sac, SEISMIC),
+    )
+}
+
+
+def export(
+    results: Results,
+    format_name: str,
+    folder: str | os.PathLike[str] | None = None,
+    *,
+    receivers: str | None = None,
+    shot: str | None = None,
+    quantity: str | None = None,
+) -> Iterator[Path]:
+    """Write results in the format of other programs; return the paths, one by one.
+
+    Args:
+        results: the results file.
+        format_name: a name in FORMATS.
+        folder: of the files (default: that of the results).
+        receivers: name of a receiver set (default: all, with a file for each).
+        shot: name of a shot (default: all).
+        quantity: velocity, displacement, acceleration, rotation, or a trace such as pressure
+            (default: all that the format has room for).
+
+    Raises:
+        ScenarioError: the format, set, shot or quantity does not exist, the format cannot hold
+            them, a package is not installed, or the folder does not exist.
+        StorageError: a file cannot be written.
+    """
+    chosen: ExportFormat = choose(FORMATS, format_name, "formats")
+    directory = results.path.parent if folder is None else Path(folder)
+    if not directory.is_dir():
+        raise ScenarioError(f"{directory}: is no folder; create it first")
+    selection = ExportSelection(results, receivers, shot, quantity)
+    for file in chosen.files(selection):
+        path = directory / file.name
+        try:
+            path.parent.mkdir(exist_ok=True)
+            write_file(final_path(path), file.data)
+        except OSError as error:
+            raise refusal(path, error) from error
+        yield path
+
+
+def remarks(results: Results, format_name: str, quantity: str | None = None) -> Iterator[str]:
+    """Return what an exported file does not hold, or holds in place of what is missing."""
+    chosen: ExportFormat = choose(FORMATS, format_name, "formats")
+    if chosen.dated and not results.event:
+        yield (
+            "the scenario has no event: t = 0 is 1970-01-01T00:00:00Z in the files; add "
+            "event: {time: ...} for dates"
+        )
+    if chosen.quantities is not None and quantity is None:
+        available = {name for traces in results.traces.values() for name in quantities_of(traces)}
+        if left_out := sorted(available - set(chosen.quantities)):
+            yield f"{chosen.name} has no codes for {', '.join(left_out)}, which are left out"

@@ -1,0 +1,121 @@
+"""Seismograms as ObsPy has them: a Stream with the metadata of stations in an Inventory."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from io import BytesIO
+from itertools import groupby
+from operator import attrgetter
+from typing import Any
+
+from seismo.output.export.optional import optional_package
+from seismo.output.export.seismograms import (
+    CodeLengths,
+    Recording,
+    Seismogram,
+    recordings,
+    start_date,
+)
+from seismo.output.export.selection import (
+    QUANTITIES,
+    ExportFile,
+    ExportSelection,
+    FilesOfFormat,
+)
+
+SEISMIC = (*QUANTITIES, "pressure")  # what has codes of channels
+_LETTERS = CodeLengths(2, 5, 2)  # of miniSEED 2
+_UNITS = {"m/s": "M/S", "m": "M", "m/s^2": "M/S**2", "Pa": "PA", "rad/s": "RAD/S"}  # of StationXML
+_WORDS = {"M/S": "velocity", "M": "displacement", "M/S**2": "acceleration", "PA": "pressure",
+          "RAD/S": "rotation rate"}  # fmt: skip
+
+
+def stream_of(recording: Recording, seismograms: Iterable[Seismogram]) -> Any:
+    """Return an ``obspy.Stream``; the positions of a trace are in its ``stats.seismo``.
+
+    These are x, (y,) z in m of the receiver, the unit, the quantity and the shot.
+
+    Raises:
+        ScenarioError: ObsPy is not installed.
+    """
+    obspy = _obspy("obspy")
+    start = obspy.UTCDateTime(start_date(recording.results, float(recording.traces.time[0])))
+    columns = {a: recording.traces.column(a) for a in "xyz"}
+    stream = obspy.Stream()
+    for seismogram in seismograms:
+        trace = obspy.Trace(
+            seismogram.samples,
+            {
+                "network": seismogram.name.network,
+                "station": seismogram.name.station,
+                "location": seismogram.name.location,
+                "channel": seismogram.channel,
+                "delta": recording.interval,
+                "starttime": start,
+            },
+        )
+        places_m = {a: float(c[seismogram.receiver]) for a, c in columns.items() if c is not None}
+        facts = {"unit": recording.unit, "quantity": recording.quantity, "shot": recording.shot}
+        trace.stats.seismo = obspy.core.AttribDict(places_m | facts)
+        stream.append(trace)
+    return stream
+
+
+def inventory_of(recording: Recording, seismograms: Iterable[Seismogram]) -> Any:
+    """Return an ``obspy.Inventory`` of the stations: all on a surface at 0 m of elevation.
+
+    Its responses are 1: samples are in SI units.
+
+    Raises:
+        ScenarioError: stations have no longitude and latitude, or ObsPy is not installed.
+    """
+    module = _obspy("obspy.core.inventory")
+    by_station = groupby(seismograms, attrgetter("receiver"))
+    networks: dict[str, Any] = {}
+    for receiver, group in by_station:
+        channels = list(group)
+        name = channels[0].name
+        network = networks.setdefault(name.network, module.Network(name.network, stations=[]))
+        position = recording.position(receiver)
+        station = next((s for s in network if s.code == name.station), None)
+        if station is None:
+            coordinates = {key: position[key] for key in ("latitude", "longitude", "elevation")}
+            station = module.Station(name.station, **coordinates, channels=[])
+            network.stations.append(station)
+        station.channels += [_channel(module, recording, one, position) for one in channels]
+    return module.Inventory(list(networks.values()), source="seismo")
+
+
+def miniseed(selection: ExportSelection) -> FilesOfFormat:
+    """Return the files of miniSEED: one for each recording, with its stations in StationXML.
+
+    Raises:
+        ScenarioError: a code is longer than miniSEED has room for, or as `stream_of` does.
+    """
+    for words, recording in recordings(selection, SEISMIC):
+        recording.check_codes("miniSEED", _LETTERS)
+        channels = list(recording.seismograms())
+        data = BytesIO()
+        stream_of(recording, channels).write(data, format="MSEED", encoding="FLOAT32")
+        yield ExportFile(selection.file_name(words, suffix=".mseed"), data.getvalue())
+        if recording.on_earth:
+            data = BytesIO()
+            inventory_of(recording, channels).write(data, format="STATIONXML")
+            yield ExportFile(selection.file_name(words, suffix=".xml"), data.getvalue())
+
+
+def _channel(module: Any, recording: Recording, one: Seismogram, position: dict[str, float]) -> Any:
+    unit = _UNITS[recording.unit]
+    sensitivity = module.InstrumentSensitivity(
+        value=1.0, frequency=1.0, input_units=unit, output_units=unit,
+        input_units_description=_WORDS[unit],
+    )  # fmt: skip
+    return module.Channel(
+        one.channel, one.name.location, **position, azimuth=one.azimuth, dip=one.dip,
+        sample_rate=1.0 / recording.interval,
+        response=module.Response(instrument_sensitivity=sensitivity),
+    )  # fmt: skip
+
+
+def _obspy(module: str) -> Any:
+    return optional_package(module, "seismology", "the export to ObsPy's formats")

@@ -1,0 +1,114 @@
+"""SAC files: a folder for each recording, a file for each component of each station.
+
+The reference time of the header is the origin time (iztype io). Coordinates are those of stations
+and of the source that begins first; distance, azimuth and back azimuth follow from them on the
+WGS84 ellipsoid. Without longitudes the distance is that on the grid. Samples stay in SI, whose unit
+is in kuser0: SAC's own idep would say nanometres. (SAC manual, "SAC data file format".)
+"""
+
+from __future__ import annotations
+
+import math
+from datetime import datetime
+from io import BytesIO
+from typing import Any
+
+from seismo.output.export.obspy_stream import SEISMIC
+from seismo.output.export.optional import optional_package
+from seismo.output.export.seismograms import (
+    CodeLengths,
+    Recording,
+    Seismogram,
+    between_180,
+    hypocentre,
+    origin_date,
+    recordings,
+    start_date,
+    surface,
+)
+from seismo.output.export.selection import ExportFile, ExportSelection, FilesOfFormat
+
+_LETTERS = CodeLengths(8, 8, 8)
+_LONGEST_NAME = 16  # of an event
+
+
+def sac(selection: ExportSelection) -> FilesOfFormat:
+    """Return the SAC files, in a folder for each recording.
+
+    Raises:
+        ScenarioError: a code is longer than SAC has room for, or ObsPy is not installed.
+    """
+    module = optional_package("obspy.io.sac", "seismology", "the export to SAC")
+    for words, recording in recordings(selection, SEISMIC):
+        recording.check_codes("SAC", _LETTERS)
+        shared = _event(recording)
+        folder = selection.file_name(words, "sac")
+        for one in recording.seismograms():
+            header = shared | _channel(one) | _station(recording, one.receiver)
+            data = BytesIO()
+            module.SACTrace(data=one.samples, **header).write(data)
+            name = one.name
+            code = ".".join((name.network, name.station, name.location, one.channel))
+            yield ExportFile(f"{folder}/{code}.sac", data.getvalue())
+
+
+def _event(recording: Recording) -> dict[str, Any]:
+    """Return the header fields of a recording: times and the hypocentre."""
+    # The reference time has whole milliseconds; `o` and `b` have the rest.
+    origin = origin_date(recording.results)
+    reference = origin.replace(microsecond=origin.microsecond // 1000 * 1000)
+    start = start_date(recording.results, float(recording.traces.time[0]))
+    event = recording.results.event
+    header = {
+        "delta": recording.interval,
+        **_date(reference),
+        "iztype": "io",
+        "o": (origin - reference).total_seconds(),
+        "b": (start - reference).total_seconds(),
+        "kevnm": (event.get("id") or event.get("name") or "")[:_LONGEST_NAME] or "seismo",
+        "kuser0": recording.unit,
+    }
+    source = hypocentre(recording.results, recording.shot)
+    if {"longitude", "latitude"} <= source.keys():
+        header |= {"evlo": between_180(source["longitude"]), "evla": source["latitude"]}
+    if "z" in source:
+        header["evdp"] = (source["z"] - surface(recording.results)) / 1e3
+    return header
+
+
+def _channel(one: Seismogram) -> dict[str, Any]:
+    header = {
+        "kstnm": one.name.station,
+        "knetwk": one.name.network,
+        "khole": one.name.location,
+        "kcmpnm": one.channel,
+        "cmpaz": one.azimuth,
+        "cmpinc": None if one.dip is None else 90.0 + one.dip,  # from the vertical
+    }
+    return {key: value for key, value in header.items() if value not in (None, "")}
+
+
+def _station(recording: Recording, receiver: int) -> dict[str, Any]:
+    """Return the header fields of a station; distances of the grid where it is not on earth."""
+    column = recording.traces.numbers
+    header = {"stdp": float(column("z")[receiver]) - surface(recording.results), "lcalda": True}
+    if recording.on_earth:
+        position = recording.position(receiver)
+        names = {"latitude": "stla", "longitude": "stlo", "elevation": "stel"}
+        return header | {field: position[name] for name, field in names.items()}
+    source = hypocentre(recording.results, recording.shot)
+    axes = [axis for axis in "xy" if axis in source]
+    offsets = [float(column(axis)[receiver]) - source[axis] for axis in axes]
+    return header | {"lcalda": False, "dist": math.hypot(*offsets) / 1e3}
+
+
+def _date(reference: datetime) -> dict[str, int]:
+    """Return the fields of SAC's reference time."""
+    return {
+        "nzyear": reference.year,
+        "nzjday": reference.timetuple().tm_yday,
+        "nzhour": reference.hour,
+        "nzmin": reference.minute,
+        "nzsec": reference.second,
+        "nzmsec": reference.microsecond // 1000,
+    }

@@ -1,0 +1,278 @@
+"""Seismograms as seismologists exchange them: components N, E, Z with NET.STA.LOC.CHA and dates.
+
+Results have components along the grid's x, y and z, z down. Here Z is up: Z = -z. Where the grid
+has a position on the earth, x points along the azimuth a at a station (clockwise from north), and
+
+    N = x cos a - y sin a,    E = x sin a + y cos a.
+
+Elsewhere, and in 2-D, horizontal components keep their names X and Y. A channel is the band code
+that belongs to the sampling rate, X of synthetic records (D of pressure, J of rotation), and the
+component (FDSN, Source Identifiers, 2019; SEED manual 2.4, appendix A).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from datetime import UTC, datetime, timedelta
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+
+from seismo.acquisition.projection import north_east
+from seismo.errors import ScenarioError
+from seismo.output.arrays import TraceSet
+from seismo.output.export.selection import ExportSelection
+from seismo.output.results import Results
+
+NO_NETWORK = "XX"  # of receivers without one; FDSN keeps the code for tests
+NO_DATE = datetime(1970, 1, 1, tzinfo=UTC)  # of t = 0 where the scenario has no event
+_BANDS = ((5000, "J"), (1000, "F"), (250, "C"), (80, "H"), (10, "B"), (1.05, "M"),
+          (0.95, "L"), (0.1, "V"), (0.01, "U"), (0.0, "W"))  # least rate (Hz), code  # fmt: skip
+_INSTRUMENTS = {"pressure": "D", "rotation": "J"}
+_SYNTHETIC = "X"
+_HYDROPHONE = "H"
+_ROUND = 1e-9  # relative: rates such as 1 / 0.0125 s are on one side of a limit
+
+
+@dataclass(frozen=True)
+class StationName:
+    """Network, station and location of a receiver."""
+
+    network: str
+    station: str
+    location: str
+
+
+@dataclass(frozen=True)
+class CodeLengths:
+    """Most letters of network, station and location in a format."""
+
+    network: int
+    station: int
+    location: int
+
+
+@dataclass(frozen=True)
+class Seismogram:
+    """One component at one station.
+
+    Attributes:
+        receiver: its index in the receiver set.
+        name: network, station, location.
+        channel: band, instrument and component.
+        samples: (time) in the unit of the recording.
+        azimuth: of the component in degrees from north, None where the grid has no north.
+        dip: of the component in degrees below the horizontal, -90 upwards; None without direction.
+    """
+
+    receiver: int
+    name: StationName
+    channel: str
+    samples: np.ndarray
+    azimuth: float | None
+    dip: float | None
+
+
+@dataclass(frozen=True)
+class Recording:
+    """One quantity at one receiver set in one shot.
+
+    Attributes:
+        results: the results file.
+        traces: the receiver set.
+        shot: name of the shot.
+        quantity: such as velocity.
+        components: axis -> name of the trace.
+    """
+
+    results: Results
+    traces: TraceSet
+    shot: str
+    quantity: str
+    components: dict[str, str]
+
+    @property
+    def unit(self) -> str:
+        """SI unit of the samples."""
+        return self.traces.unit(next(iter(self.components.values())))
+
+    @cached_property
+    def interval(self) -> float:
+        """Sampling interval in s.
+
+        Raises:
+            ScenarioError: there is one sample only.
+        """
+        time = self.traces.time
+        if len(time) < 2:
+            raise ScenarioError(
+                f"receivers {self.traces.name}: one sample in every trace is nothing to export; "
+                "give an interval shorter than time.duration"
+            )
+        return float(time[-1] - time[0]) / (len(time) - 1)
+
+    @cached_property
+    def names(self) -> list[StationName]:
+        """Network, station and location of each receiver."""
+        return [station_name(code) for code in self.traces.codes]
+
+    @property
+    def on_earth(self) -> bool:
+        """Whether stations have longitudes and latitudes."""
+        return self.traces.column("longitude") is not None
+
+    def check_codes(self, format_name: str, letters: CodeLengths) -> None:
+        """Raise ScenarioError where a code is longer than the numbers of letters of a format."""
+        long = [
+            f"{key} {code!r} (at most {most})"
+            for name in self.names
+            for (key, code), most in zip(vars(name).items(), vars(letters).values(), strict=True)
+            if len(code) > most
+        ]
+        if long:
+            some = ", ".join(dict.fromkeys(long[:3]))
+            raise ScenarioError(
+                f"receivers {self.traces.name}: {format_name} cannot hold the {some}; give shorter "
+                "codes NET.STA.LOC"
+            )
+
+    def position(self, receiver: int) -> dict[str, float]:
+        """Return latitude, longitude (degrees), elevation and depth (m) of a receiver.
+
+        All stand on a surface of elevation 0.
+
+        Raises:
+            ScenarioError: receivers have no longitude and latitude.
+        """
+        if not self.on_earth:
+            raise ScenarioError(
+                f"receivers {self.traces.name}: stations need longitudes and latitudes; add the "
+                "section geographic to the scenario"
+            )
+        column = self.traces.numbers
+        return {
+            "latitude": float(column("latitude")[receiver]),
+            "longitude": between_180(float(column("longitude")[receiver])),
+            "elevation": 0.0,
+            "depth": float(column("z")[receiver]) - surface(self.results),
+        }
+
+    def seismograms(self) -> Iterator[Seismogram]:
+        """Return the seismograms, station by station."""
+        components = self._rotated()
+        azimuths = self._azimuths(list(components))
+        prefix = _band(1.0 / self.interval) + _INSTRUMENTS.get(self.quantity, _SYNTHETIC)
+        dips = dict.fromkeys("NEXY", 0.0) | {"Z": -90.0}
+        for receiver, name in enumerate(self.names):
+            for component, samples in components.items():
+                yield Seismogram(
+                    receiver, name, prefix + component, samples[receiver],
+                    azimuths[component][receiver], dips.get(component),
+                )  # fmt: skip
+
+    def _rotated(self) -> dict[str, np.ndarray]:
+        """Return component -> (receiver, time) of what is along the axes, z up."""
+        index = self.traces.shots.index(self.shot)
+        along = {a: self.traces.values_of(n, index) for a, n in self.components.items()}
+        if "" in along:
+            return {_HYDROPHONE: along[""]}
+        up = {"Z": -along["z"]} if "z" in along else {}
+        azimuth = self.traces.column("x_azimuth")
+        if azimuth is None or not {"x", "y"} <= along.keys():
+            return {axis.upper(): along[axis] for axis in along if axis != "z"} | up
+        north, east = north_east(along["x"], along["y"], azimuth[:, None])
+        return {"N": north.astype(along["x"].dtype), "E": east.astype(along["x"].dtype)} | up
+
+    def _azimuths(self, components: list[str]) -> dict[str, list[float | None]]:
+        """Return the azimuths (receiver) of components."""
+        count = len(self.names)
+        azimuth = self.traces.column("x_azimuth")
+        known: dict[str, Any] = {"N": [0.0] * count, "E": [90.0] * count, "Z": [0.0] * count}
+        if azimuth is not None:
+            known |= {"X": (azimuth % 360.0).tolist(), "Y": ((azimuth + 90.0) % 360.0).tolist()}
+        return {name: known.get(name, [None] * count) for name in components}
+
+
+def recordings(
+    selection: ExportSelection, allowed: tuple[str, ...] | None = None
+) -> Iterator[tuple[str, Recording]]:
+    """Return each selected recording with the words that distinguish its files.
+
+    Args:
+        selection: what is exported.
+        allowed: quantities that the format has room for, all of them if None; others are left out.
+
+    Raises:
+        ScenarioError: nothing is selected that the format has room for.
+    """
+    count = 0
+    for name, traces in selection.sets.items():
+        for shot in selection.shots(traces, traces.shots):
+            for quantity, components in selection.quantities(traces).items():
+                if allowed is None or quantity in allowed:
+                    words = (name, shot if len(traces.shots) > 1 else "", quantity)
+                    recording = Recording(selection.results, traces, shot, quantity, components)
+                    count += 1
+                    yield "-".join(filter(None, words)), recording
+    if not count and allowed:
+        raise ScenarioError(
+            f"{selection.results.path}: holds no {', '.join(allowed)} of the selected receivers; "
+            "the format netcdf holds every quantity"
+        )
+
+
+def station_name(code: str) -> StationName:
+    """Return network, station and location of NET.STA.LOC, NET.STA or STA.
+
+    Raises:
+        ScenarioError: the code is none of these.
+    """
+    words = code.rstrip(".").split(".")
+    if len(words) > 3 or not words[-1]:
+        raise ScenarioError(
+            f"receiver {code!r}: is not NET.STA.LOC, NET.STA or STA; give it such a code"
+        )
+    network, station, location = {
+        1: ("", *words, ""),
+        2: (*words, ""),
+        3: tuple(words),
+    }[len(words)]
+    return StationName(network or NO_NETWORK, station, location)
+
+
+def start_date(results: Results, time: float = 0.0) -> datetime:
+    """Return the date, in UTC, of a time (s) of the run: 1970 where its scenario has no event."""
+    event = results.event
+    if not event:
+        return NO_DATE + timedelta(seconds=time)
+    return origin_date(results) + timedelta(seconds=time - float(event["at"]))
+
+
+def origin_date(results: Results) -> datetime:
+    """Return the origin time in UTC: that of t = 0 in 1970 where the scenario has no event."""
+    event = results.event
+    return datetime.fromisoformat(event["time"]) if event else NO_DATE
+
+
+def hypocentre(results: Results, shot: str) -> dict[str, Any]:
+    """Return the source of a shot that begins first; empty without sources."""
+    sources = results.sources_of(shot)
+    return min(sources, key=lambda source: float(source.get("start", 0.0)), default={})
+
+
+def between_180(longitude: float) -> float:
+    """Return a longitude from -180 to below 180 degrees."""
+    return (longitude + 180.0) % 360.0 - 180.0
+
+
+def surface(results: Results) -> float:
+    """Return z of the top of the grid in m, where depths count from."""
+    grid = results.section("grid")
+    return float((grid.get("origin") or {}).get("z") or 0.0)
+
+
+def _band(rate: float) -> str:
+    """Return the band code of a sampling rate in Hz."""
+    return next(code for least, code in _BANDS if rate >= least * (1.0 - _ROUND))

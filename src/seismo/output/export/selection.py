@@ -1,0 +1,107 @@
+"""What of a results file is exported: its receiver sets, shots and quantities.
+
+A quantity is one of `QUANTITIES`, a vector whose components are traces (velocity: vx, vy, vz), or
+the name of a single trace such as pressure or sxz.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from functools import cached_property
+
+from seismo.errors import ScenarioError
+from seismo.output.arrays import NamedArrays, TraceSet, choose
+from seismo.output.results import Results
+
+QUANTITIES = {  # vectors: names of their components in the results
+    "velocity": "v{}",
+    "displacement": "u{}",
+    "acceleration": "a{}",
+    "rotation": "rotation_{}",
+}
+
+
+@dataclass(frozen=True)
+class ExportSelection:
+    """The receiver sets, shots and quantities to export, all of them where None.
+
+    Attributes:
+        results: the results file.
+        receivers: name of a receiver set.
+        shot: name of a shot.
+        quantity: velocity, displacement, acceleration, rotation, or a trace such as pressure.
+    """
+
+    results: Results
+    receivers: str | None = None
+    shot: str | None = None
+    quantity: str | None = None
+
+    @cached_property
+    def sets(self) -> Mapping[str, TraceSet]:
+        """The receiver sets by name.
+
+        Raises:
+            ScenarioError: there is no such set, or none at all.
+        """
+        sets = {name: traces for name, traces in self.results.traces.items() if len(traces)}
+        if not sets:
+            raise ScenarioError(
+                f"{self.results.path}: holds no traces; add receivers to the scenario"
+            )
+        if self.receivers is None:
+            return sets
+        return {self.receivers: choose(sets, self.receivers, "receivers")}
+
+    def quantities(self, traces: TraceSet) -> dict[str, dict[str, str]]:
+        """Return quantity -> axis ("" of a single trace) -> name of the trace."""
+        available = quantities_of(traces)
+        if self.quantity is None:
+            return available
+        where = f"quantities of {traces.name}"
+        return {self.quantity: choose(available, self.quantity, where)}
+
+    def shots(self, traces: NamedArrays, names: list[str]) -> dict[str, int]:
+        """Return the index of each shot of a group of arrays that has stored values.
+
+        Raises:
+            ScenarioError: there is no such shot, or no values.
+        """
+        indices = {shot: index for index, shot in enumerate(names)}
+        if self.shot is not None:
+            indices = {self.shot: choose(indices, self.shot, "shots")}
+        stored = {index for name in traces for index in traces.stored(name)}
+        complete = {shot: index for shot, index in indices.items() if index in stored}
+        if not complete:
+            raise ScenarioError(
+                f"{self.results.path}: {traces.name} has no values yet: shots are stored when they "
+                "are complete; resume the run"
+            )
+        return complete
+
+    def file_name(self, *words: str, suffix: str = "") -> str:
+        """Return ``<results>-<words><suffix>``, without the words that are empty."""
+        return "-".join([self.results.path.stem, *filter(None, words)]) + suffix
+
+
+def quantities_of(traces: TraceSet) -> dict[str, dict[str, str]]:
+    """Return quantity -> axis ("" of a single trace) -> name of the trace, of a receiver set."""
+    quantities: dict[str, dict[str, str]] = {}
+    for quantity, pattern in QUANTITIES.items():
+        components = {a: pattern.format(a) for a in "xyz" if pattern.format(a) in traces}
+        if components:
+            quantities[quantity] = components
+    vectors = {name for components in quantities.values() for name in components.values()}
+    return quantities | {name: {"": name} for name in traces if name not in vectors}
+
+
+@dataclass(frozen=True)
+class ExportFile:
+    """A file to write: its name, below the folder of all, and its content."""
+
+    name: str
+    data: bytes
+
+
+FilesOfFormat = Iterator[ExportFile]
