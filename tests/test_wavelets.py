@@ -22,13 +22,18 @@ SHAPES = [
     spec("gaussian_derivative", frequency=5.0), spec("ricker_derivative", frequency=5.0),
     spec("ormsby", corners=(2.0, 5.0, 20.0, 30.0)), spec("kuepper", duration=0.5, n=1, delay=0.0),
     spec("kuepper", duration=0.5, n=2, delay=0.0), spec("kuepper", duration=0.5, n=5, delay=0.0),
+    spec("klauder", frequencies=(5.0, 30.0), duration=2.0, taper=0.4),
 ]  # fmt: skip
 RATES = [
     spec("gaussian_rate", half_duration=0.3), spec("gaussian_rate", sigma=0.1, delay=0.8),
     spec("brune", corner_frequency=4.0, delay=0.0), spec("brune", rise=0.1, delay=0.2),
     spec("triangle", half_duration=0.3, delay=0.0), spec("smoothed_ramp", rise=0.4, delay=0.1),
 ]  # fmt: skip
-ALL = SHAPES + RATES
+SWEEPS = [
+    spec("sweep", frequencies=(5.0, 30.0), duration=2.0, taper=0.4),
+    spec("sweep", frequencies=(30.0, 5.0), duration=1.0),
+]
+ALL = SHAPES + RATES + SWEEPS
 
 
 def name(one):
@@ -104,6 +109,33 @@ def test_the_gaussian_family_is_one_of_derivatives():
     second = wavelets.derivative(spec("gaussian_derivative", **common), t)
     ricker = wavelets.evaluate(spec("ricker", **common), t)
     assert np.allclose(second, -ricker * np.sqrt(2.0 * np.e) * k, atol=1e-11 * k)
+
+
+def test_a_klauder_wavelet_is_what_correlation_makes_of_a_sweep():
+    """Convolved with the reflection at 0.7 s, then correlated with the sweep, by plain sums."""
+    keys = {"frequencies": (10.0, 40.0), "duration": 3.0, "taper": 0.5}
+    dt = 1e-3
+    swept = wavelets.evaluate(spec("sweep", **keys), np.arange(3001) * dt)
+    record = np.zeros(5000)
+    record[700:3701] = swept
+    correlated = np.correlate(record, swept, "valid")[:1400] / np.sum(swept**2)
+    klauder = wavelets.evaluate(spec("klauder", **keys, delay=0.7), np.arange(1400) * dt)
+    # what is left out beyond the last lobe that counts, and sums in steps of 1 / 25 period
+    assert np.abs(klauder - correlated).max() < 2e-4
+    begins, ends = np.searchsorted(np.cumsum(swept**2) / np.sum(swept**2), [0.02, 0.98]) * dt
+    rising = np.flatnonzero(np.diff(np.sign(swept)))  # twice a period
+    count = np.sum((rising * dt > begins) & (rising * dt < ends))
+    assert count == pytest.approx(2 * (10.0 + 40.0) / 2 * (ends - begins), abs=1.0)
+
+
+@pytest.mark.parametrize(
+    ("keys", "message"),
+    [({"frequencies": (5, 5)}, "both are the same"), ({"taper": 2.0}, "half of that at most"),
+     ({"duration": 1e6}, "periods")],
+)  # fmt: skip
+def test_sweeps_that_are_none_are_refused(keys, message):
+    with pytest.raises(ValueError, match=message):
+        spec("sweep", **({"frequencies": (5, 50), "duration": 3.0} | keys))
 
 
 def test_ormsby_spectrum_is_its_trapezoid():

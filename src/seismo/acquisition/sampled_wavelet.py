@@ -55,6 +55,11 @@ class WaveletSamples:
         return k, step, 1.0 - b, b, (t >= self.time[0]) & (t <= self.time[-1])
 
 
+def natural_spline(time: np.ndarray, amplitudes: np.ndarray) -> WaveletSamples:
+    """Return the natural spline through amplitudes (n) at increasing times (n) s, n >= 2."""
+    return WaveletSamples(time, amplitudes, _natural_curvature(time, amplitudes))
+
+
 def read_samples(spec: FileWavelet, base: Path | None) -> WaveletSamples:
     """Read the file of a wavelet (`spec.path`, `spec.interval`), relative to `base`.
 
@@ -83,7 +88,7 @@ def _read(path: Path, interval: float | None, changed: object) -> WaveletSamples
     amplitudes = np.ascontiguousarray(table[:, -1])
     if problem := _beyond_reason(time, amplitudes):
         raise ModelError(f"{path}: {problem}", "path" if has_times else "interval")
-    return WaveletSamples(time, amplitudes, _natural_curvature(time, amplitudes))
+    return natural_spline(time, amplitudes)
 
 
 def _beyond_reason(time: np.ndarray, amplitudes: np.ndarray) -> str:

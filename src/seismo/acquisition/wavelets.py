@@ -1,8 +1,8 @@
 """Source time functions.
 
-Two families. *Shapes* (ricker, gaussian, their first derivatives, ormsby, kuepper) have a peak of 1
-and no unit; as the wavelet of a force they are f(t), as that of a moment tensor the moment rate in
-1/s.
+Two families. *Shapes* (ricker, gaussian, their first derivatives, ormsby, kuepper, sweep, klauder)
+have a peak of 1 and no unit; as the wavelet of a force they are f(t), as that of a moment tensor
+the moment rate in 1/s.
 *Moment rates* (gaussian_rate, brune, triangle, smoothed_ramp) have unit area, so that the moment
 grows from 0 to the scalar moment of the source. `evaluate` returns the function itself,
 `derivative` its exact rate of change, which a solver that injects moment rate needs where the
@@ -24,6 +24,7 @@ from pathlib import Path
 import numpy as np
 
 from seismo.acquisition.sampled_wavelet import WaveletSamples, read_samples
+from seismo.acquisition.sweep import SWEEPS
 from seismo.acquisition.wavelet_shapes import FLOOR, SHAPES, WaveletShape
 from seismo.scenario.wavelet import Wavelet
 
@@ -100,7 +101,7 @@ def shape_of(spec: Wavelet, base: Path | None = None) -> WaveletShape:
     """
     if spec.type == "file":
         return _from_samples(read_samples(spec, base))
-    return SHAPES[spec.type](spec)
+    return (SHAPES | SWEEPS)[spec.type](spec)
 
 
 def _delay(spec: Wavelet, shape: WaveletShape) -> float:

@@ -19,6 +19,8 @@ from seismo.scenario.base import (
     by_type,
 )
 
+_LEAST_CYCLES, _MOST_CYCLES = 2, 20_000  # of a sweep
+
 
 class _Shape(ScenarioSection):
     amplitude: Factor = Field(1.0, description="factor on the whole wavelet")
@@ -73,6 +75,55 @@ class KuepperWavelet(_Shape):
     duration: PositiveTime = Field(description="length of the wavelet")
     n: Annotated[Integer, Field(ge=1, le=20)] = Field(2, description="number of extrema")
     delay: Time = Field(0.0, description="time of the wavelet's beginning")
+
+
+class _Vibration(_Shape):
+    frequencies: tuple[Frequency, Frequency] = Field(
+        description="at the beginning and at the end of the sweep"
+    )
+    duration: PositiveTime = Field(description="length of the sweep")
+    taper: PositiveTime | None = Field(
+        None, description="time within which it rises and falls; default: duration / 20"
+    )
+
+    @property
+    def taper_length(self) -> float:
+        """Return the length of a taper in s."""
+        return self.duration / 20.0 if self.taper is None else self.taper
+
+    @model_validator(mode="after")
+    def _sweeps(self) -> _Vibration:
+        if self.frequencies[0] == self.frequencies[1]:
+            raise ValueError("frequencies: both are the same; give the first and the last one")
+        if self.taper_length > 0.5 * self.duration:
+            raise ValueError(
+                f"taper: {self.taper_length:g} s at both ends is longer than the sweep "
+                f"({self.duration:g} s); give half of that at most"
+            )
+        cycles = max(self.frequencies) * self.duration
+        if not _LEAST_CYCLES <= cycles <= _MOST_CYCLES:
+            raise ValueError(
+                f"duration: {self.duration:g} s are {cycles:.3g} periods of "
+                f"{max(self.frequencies):g} Hz; a sweep has {_LEAST_CYCLES} to {_MOST_CYCLES}"
+            )
+        return self
+
+
+class SweepWavelet(_Vibration):
+    """Linear sweep of a vibrator, amplitude 1; it lasts exactly `duration`."""
+
+    type: Literal["sweep"]
+    delay: Time = Field(0.0, description="time of the sweep's beginning")
+
+
+class KlauderWavelet(_Vibration):
+    """The autocorrelation of that sweep, peak 1: what correlated records show of an impulse."""
+
+    type: Literal["klauder"]
+    delay: Time | None = Field(
+        None,
+        description="time of the wavelet's centre; default: the earliest with a start near zero",
+    )
 
 
 class GaussianRateWavelet(_Pulse):
@@ -155,6 +206,8 @@ Wavelet = Annotated[
     | Annotated[RickerDerivativeWavelet, Tag("|ricker_derivative")]
     | Annotated[OrmsbyWavelet, Tag("|ormsby")]
     | Annotated[KuepperWavelet, Tag("|kuepper")]
+    | Annotated[SweepWavelet, Tag("|sweep")]
+    | Annotated[KlauderWavelet, Tag("|klauder")]
     | Annotated[GaussianRateWavelet, Tag("|gaussian_rate")]
     | Annotated[BruneWavelet, Tag("|brune")]
     | Annotated[TriangleWavelet, Tag("|triangle")]
