@@ -283,3 +283,24 @@ def test_where_loss_begins_is_a_contact():
         {"top": 0.0, **rock}, {"top": 101.0, **rock, "qp": 50.0, "qs": 40.0},
         {"top": 203.0, **rock, "qp": 50.0, "qs": 20.0}]}]  # fmt: skip
     assert discretize(from_dict(document)).contact_depths == pytest.approx([101.0, 203.0], abs=1e-3)
+
+
+@pytest.mark.parametrize("kind", ["volume_rate", "pressure"])
+def test_sources_of_volume_are_the_same_in_fluids_of_both_equations(kind):
+    """What acts on stresses relaxes with their modulus: that at one frequency errs by 1/Q."""
+
+    def pressure(name):
+        document = solver.plan(name, 2, cells=30, steps=80)
+        document["model"] = [
+            {"type": "uniform", "vp": 2000.0, "vs": 0.0, "rho": 2000.0, "qp": 20.0}
+        ]
+        if name != "elastic":
+            del document["model"][0]["vs"]
+        at = document["sources"][0]["position"]
+        wavelet = {"type": "ricker", "frequency": 20.0}
+        document["sources"] = [solver.source(physics_for(name, 2), kind, at, wavelet=wavelet)]
+        document["receivers"] = [solver.points([{"x": 200.0, "z": 100.0}], quantities=["pressure"])]
+        return solver.traces(solver.simulate(document))["pressure"]
+
+    found, wanted = map(pressure, ("elastic", "acoustic_variable_density"))
+    assert np.linalg.norm(found - wanted) < 1e-3 * np.linalg.norm(wanted)

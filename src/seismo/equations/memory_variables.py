@@ -16,6 +16,7 @@ moduli from the number y of a node, and `s_...` those of shear moduli.
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -130,6 +131,32 @@ def strain_source(
         for name, gain in zip(names, gains, strict=True)
     )
     return SourceTerm(term.field, term.component, scale, term.derivative), *memories
+
+
+def relaxing_source(term: SourceTerm, y: str, relaxation: Relaxation) -> tuple[SourceTerm, ...]:
+    """Return a source of stress whose strength is a P modulus: what is lost of it follows it.
+
+    Args:
+        term: the source without loss, of the unrelaxed modulus.
+        y: coefficient that holds the number y of that modulus.
+        relaxation: the mechanisms.
+    """
+
+    def lost(n: int) -> Callable:
+        return lambda mean, dt: -term.scale(mean, dt) * relaxation.anelastic("p", mean(y))[n]
+
+    rates = enumerate(relaxation.frequencies)
+    return term, *(replace(term, scale=lost(n), rate=rate) for n, rate in rates)
+
+
+def relaxed(signal: np.ndarray, rate: float, dt: float) -> np.ndarray:
+    """Return the means of old and new xi in each step that a signal drives (Cayley's step)."""
+    half, old, means = rate * dt / 2, 0.0, np.empty_like(signal)
+    for n, now in enumerate(signal.tolist()):
+        new = ((1 - half) * old + 2 * half * now) / (1 + half)
+        means[n] = (old + new) / 2
+        old = new
+    return means
 
 
 def _mechanisms(cell: Any) -> range:

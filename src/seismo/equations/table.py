@@ -113,12 +113,15 @@ class SourceTerm:
             to the field's points; mean(name, own=True) that for its axis, where planes have it.
         derivative: time derivative of the source's moment (or force, or amplitude) that acts;
             -1 is its integral.
+        rate: w in rad/s, with which the signal s relaxes: xi of dxi/dt + w xi = w s acts in its
+            place; 0 where it acts itself.
     """
 
     field: str
     component: str
     scale: Callable
     derivative: int = 0
+    rate: float = 0.0
 
 
 @dataclass(frozen=True)

@@ -16,6 +16,7 @@ from seismo.acquisition import time_dispersion
 from seismo.acquisition.point_source import PointSource
 from seismo.backends.base import Backend, Launch
 from seismo.backends.kernels.points import amount, inject
+from seismo.equations.memory_variables import relaxed
 from seismo.equations.table import Field, SourceTerm
 from seismo.errors import ScenarioError
 from seismo.grid.grid import AXES
@@ -223,7 +224,13 @@ class Injection:
         """Return the number of each row's signal, and the samples (signal, step) of all."""
         numbers, samples, found = dict[tuple, int](), list[np.ndarray](), list[int]()
         for _, source, drive, _ in rows:
-            key = (id(source.wavelet), source.delay, source.derivative, drive.derivative)
+            key = (
+                id(source.wavelet),
+                source.delay,
+                source.derivative,
+                drive.derivative,
+                drive.rate,
+            )
             if key not in numbers:
                 numbers[key] = len(samples)
                 samples.append(self._samples(field, source, drive, steps))
@@ -239,7 +246,8 @@ class Injection:
         offset = 0.5 if driven_late else 0.0
         dt = self._clock.dt
         signal = source.signal((np.arange(steps) + offset) * dt, drive.derivative)
-        return time_dispersion.add(signal, dt, offset) if self._removal else signal
+        signal = time_dispersion.add(signal, dt, offset) if self._removal else signal
+        return relaxed(signal, drive.rate, dt) if drive.rate else signal
 
     def worked_out(self) -> list[Launch]:
         """Return what works out what a step injects, before any stage needs it."""

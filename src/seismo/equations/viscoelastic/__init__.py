@@ -27,10 +27,11 @@ from seismo.equations.memory_variables import (
     memory_fields,
     names_of,
     numbers_of,
+    relaxing_source,
 )
 from seismo.equations.parameters import QP, QS, RHO, VP, VS
 from seismo.equations.relaxation import Relaxation
-from seismo.equations.table import IsotropicPlanes, Physics, SourceTerm, Stage
+from seismo.equations.table import IsotropicPlanes, Physics, Stage
 from seismo.equations.viscoelastic import formulas
 
 
@@ -58,16 +59,12 @@ def one_rock(medium: dict) -> np.ndarray:
 
 
 def drives(axes: str, relaxation: Relaxation) -> dict:
-    """Name the sources; what depends on c11 takes that of the given velocity."""
+    """Name the sources; what depends on c11 feels its loss."""
     named = elastic.drives(axes)
-
-    def given(term: SourceTerm) -> SourceTerm:
-        def scale(mean, dt):
-            return term.scale(mean, dt) / relaxation.velocity_ratio("p", mean("y11")) ** 2
-
-        return SourceTerm(term.field, term.component, scale, term.derivative)
-
-    return named | {kind: tuple(map(given, named[kind])) for kind in ("pressure", "volume_rate")}
+    return named | {
+        kind: tuple(t for term in named[kind] for t in relaxing_source(term, "y11", relaxation))
+        for kind in ("pressure", "volume_rate")
+    }
 
 
 def tables(axes: str, options: Relaxation | None) -> Physics:
