@@ -11,12 +11,15 @@ import numpy as np
 import obspy
 import pyproj
 import pytest
+import segyio
+import segyio.su
 
 from seismo import open_results
 from seismo.acquisition.projection import Projection
 from seismo.errors import ScenarioError
 from seismo.output import ResultsWriter
 from seismo.output.export import export
+from seismo.output.export.segy import scalar_of
 from seismo.output.export.seismograms import station_name
 from synthetic_results import write_elastic_2d
 
@@ -152,6 +155,96 @@ def test_what_cannot_be_exported_is_named(quake, choice, message):
     with open_results(quake.path) as results, pytest.raises(ScenarioError) as caught:
         list(export(results, **choice))
     assert message in str(caught.value)
+
+
+def check_geometry(head, shot, receiver, sx):
+    """Compare a trace header, by segyio's keys, with the geometry of the synthetic survey."""
+    field = segyio.TraceField
+    x = 20.0 * receiver
+    assert head[field.FieldRecord] == head[field.EnergySourcePoint] == shot + 1
+    assert head[field.TraceNumber] == receiver + 1
+    assert head[field.offset] == round(x - sx)
+    assert (head[field.SourceGroupScalar], head[field.ElevationScalar]) == (1, 1)
+    assert (head[field.SourceX], head[field.GroupX], head[field.SourceY]) == (sx, x, 0)
+    assert (head[field.SourceDepth], head[field.ReceiverGroupElevation]) == (300, -20)
+    assert (head[field.TRACE_SAMPLE_COUNT], head[field.TRACE_SAMPLE_INTERVAL]) == (401, 2000)
+
+
+def test_segy_and_su_are_read_back(tmp_path):
+    path = write_elastic_2d(tmp_path / "two.h5")
+    with open_results(path) as results:
+        line = {name: results.traces["line"].values_of(name) for name in ("vx", "vz")}
+    for name, suffix in (("segy", ".segy"), ("su", ".su")):
+        files = exported(path, tmp_path, name, receivers="line")
+        assert [file.name for file in files] == [f"two-line-{v}{suffix}" for v in line]
+        for file, samples in zip(files, line.values(), strict=True):
+            by_obspy = obspy.read(file, format=name.upper(), unpack_trace_headers=True)
+            opened = {"segy": segyio.open, "su": segyio.su.open}[name]
+            order = {"segy": "big", "su": sys.byteorder}[name]
+            with opened(str(file), ignore_geometry=True, endian=order) as read:
+                np.testing.assert_allclose(read.samples, 2.0 * np.arange(401), atol=1e-9)
+                np.testing.assert_array_equal(read.trace.raw[:], samples.reshape(-1, 401))
+                for index, (head, trace) in enumerate(zip(read.header, by_obspy, strict=True)):
+                    shot, receiver = divmod(index, 101)
+                    check_geometry(head, shot, receiver, (600, 1500)[shot])
+                    np.testing.assert_array_equal(trace.data, samples[shot, receiver])
+                    assert trace.stats.delta == 0.002
+                if name == "segy":
+                    assert int(read.format) == 5
+                    assert read.bin[segyio.BinField.SEGYRevision] == 1
+                    assert head[segyio.TraceField.CDP_X] == (1500 + 2000) / 2
+                    assert head[segyio.TraceField.TraceValueMeasurementUnit] == 6
+                    assert b"TRACES: vz in m/s, Z POINTS DOWN" in read.text[0] or "vx" in file.name
+
+
+def test_segy_of_a_network_has_coordinates_with_scalars_and_dates(quake, tmp_path):
+    (path,) = exported(quake.path, tmp_path, "segy", quantity="pressure")
+    field = segyio.TraceField
+    with segyio.open(str(path), ignore_geometry=True) as read:
+        for receiver, head in enumerate(read.header):
+            assert head[field.GroupX] == X[receiver]
+            assert head[field.GroupY] == Y[receiver]
+            assert head[field.ReceiverGroupElevation] == -Z[receiver]
+            assert (head[field.SourceDepth], head[field.SourceSurfaceElevation]) == (14700, 100)
+            assert head[field.offset] == round(np.hypot(X[receiver] - 500, Y[receiver] + 250))
+            date = [head[key] for key in (157, 159, 161, 163, 165, 167)]
+            assert date == [2008, 211, 18, 42, 11, 4]
+
+
+@pytest.mark.parametrize(
+    ("lengths", "scalar"),
+    [([[100.0, 3.0]], 1), ([[0.0], [0.5]], -10), ([[1 / 3, 2e5]], -10000), ([[1 / 3, 3e5]], -1000),
+     ([[12.25]], -100), ([[5e9]], 1)],
+)  # fmt: skip
+def test_scalars_of_coordinates_round_nothing_or_as_little_as_they_can(lengths, scalar):
+    assert scalar_of(lengths) == scalar
+
+
+@pytest.mark.parametrize(
+    ("count", "dt", "name", "message"),
+    [
+        (32768, 0.001, "segy", "SEG-Y holds at most 32767 samples a trace, not 32768; set an "
+         "interval of 2 ms"),
+        (65536, 0.001, "su", "SU holds at most 65535 samples"),
+        (10, 0.05, "segy", "holds intervals of 1 to 32767 microseconds, not 50 ms"),
+        (10, 0.07, "su", "holds intervals of 1 to 65535 microseconds, not 70 ms"),
+        (3000, 0.0017361, "segy", "with 1736 for 1736.1 the last sample is 300 \N{MICRO SIGN}s "
+         "off; set an interval such as 1700 us"),
+    ],
+)  # fmt: skip
+def test_what_segy_cannot_hold_is_refused(tmp_path, count, dt, name, message):
+    path = tmp_path / "long.h5"
+    with ResultsWriter(path, scenario_text="", resolved="", attributes={}) as writer:
+        one = {"x": [0.0], "z": [0.0]}
+        writer.create_traces(
+            "set", shots=["a"], codes=["A"], positions=one, requested=one,
+            time=dt * np.arange(count), quantities={"vz": "m/s"},
+        )  # fmt: skip
+        writer.write("traces/set/vz", 0, np.zeros((1, count), "f4"))
+    with pytest.raises(ScenarioError) as caught:
+        exported(path, tmp_path, name)
+    assert message in str(caught.value)
+    assert not list(tmp_path.glob(f"*.{name}"))
 
 
 def test_what_is_left_out_is_said(quake, tmp_path, command_line, monkeypatch):

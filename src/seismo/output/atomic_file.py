@@ -12,6 +12,7 @@ import errno
 import os
 import stat
 import uuid
+from collections.abc import Callable
 from pathlib import Path
 
 from seismo.errors import ScenarioError, SeismoError, StorageError
@@ -145,9 +146,18 @@ def write_file(path: Path, data: bytes) -> None:
     Raises:
         OSError: the disk is full or failing.
     """
+    write_hidden(path, lambda hidden: hidden.write(memoryview(data)))
+
+
+def write_hidden(path: Path, write: Callable[[HiddenFile], object]) -> None:
+    """Write a file atomically by a function of the hidden one.
+
+    Raises:
+        OSError: the disk is full or failing.
+    """
     hidden = HiddenFile(path)
     try:
-        hidden.write(memoryview(data))
+        write(hidden)
         if hidden.error is not None:
             raise hidden.error
         hidden.publish()

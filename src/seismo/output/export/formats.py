@@ -9,9 +9,10 @@ from pathlib import Path
 
 from seismo.errors import ScenarioError
 from seismo.output.arrays import choose
-from seismo.output.atomic_file import final_path, refusal, write_file
+from seismo.output.atomic_file import final_path, refusal, write_hidden
 from seismo.output.export.obspy_stream import SEISMIC, miniseed
 from seismo.output.export.sac import sac
+from seismo.output.export.segy import segy, su
 from seismo.output.export.selection import ExportSelection, FilesOfFormat, quantities_of
 from seismo.output.results import Results
 
@@ -37,6 +38,8 @@ FORMATS: dict[str, ExportFormat] = {
             "miniseed", "seismograms in miniSEED, stations in StationXML", miniseed, SEISMIC
         ),
         ExportFormat("sac", "seismograms in SAC, a file for each component", sac, SEISMIC),
+        ExportFormat("segy", "gathers in SEG-Y rev 1, by components", segy, dated=False),
+        ExportFormat("su", "gathers in Seismic Unix, by components", su, dated=False),
     )
 }
 
@@ -75,7 +78,7 @@ def export(
         path = directory / file.name
         try:
             path.parent.mkdir(exist_ok=True)
-            write_file(final_path(path), file.data)
+            write_hidden(final_path(path), file.write)
         except OSError as error:
             raise refusal(path, error) from error
         yield path

@@ -97,11 +97,11 @@ def miniseed(selection: ExportSelection) -> FilesOfFormat:
         channels = list(recording.seismograms())
         data = BytesIO()
         stream_of(recording, channels).write(data, format="MSEED", encoding="FLOAT32")
-        yield ExportFile(selection.file_name(words, suffix=".mseed"), data.getvalue())
+        yield ExportFile.of_bytes(selection.file_name(words, suffix=".mseed"), data.getvalue())
         if recording.on_earth:
             data = BytesIO()
             inventory_of(recording, channels).write(data, format="STATIONXML")
-            yield ExportFile(selection.file_name(words, suffix=".xml"), data.getvalue())
+            yield ExportFile.of_bytes(selection.file_name(words, suffix=".xml"), data.getvalue())
 
 
 def _channel(module: Any, recording: Recording, one: Seismogram, position: dict[str, float]) -> Any:

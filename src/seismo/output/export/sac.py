@@ -49,7 +49,7 @@ def sac(selection: ExportSelection) -> FilesOfFormat:
             module.SACTrace(data=one.samples, **header).write(data)
             name = one.name
             code = ".".join((name.network, name.station, name.location, one.channel))
-            yield ExportFile(f"{folder}/{code}.sac", data.getvalue())
+            yield ExportFile.of_bytes(f"{folder}/{code}.sac", data.getvalue())
 
 
 def _event(recording: Recording) -> dict[str, Any]:

@@ -6,12 +6,13 @@ the name of a single trace such as pressure or sxz.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from functools import cached_property
 
 from seismo.errors import ScenarioError
 from seismo.output.arrays import NamedArrays, TraceSet, choose
+from seismo.output.atomic_file import HiddenFile
 from seismo.output.results import Results
 
 QUANTITIES = {  # vectors: names of their components in the results
@@ -98,10 +99,15 @@ def quantities_of(traces: TraceSet) -> dict[str, dict[str, str]]:
 
 @dataclass(frozen=True)
 class ExportFile:
-    """A file to write: its name, below the folder of all, and its content."""
+    """A file to write: its name, below the folder of all, and the function that writes it."""
 
     name: str
-    data: bytes
+    write: Callable[[HiddenFile], object]
+
+    @classmethod
+    def of_bytes(cls, name: str, data: bytes) -> ExportFile:
+        """Return a file with this content."""
+        return cls(name, lambda hidden: hidden.write(memoryview(data)))
 
 
 FilesOfFormat = Iterator[ExportFile]

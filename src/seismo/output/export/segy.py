@@ -1,0 +1,299 @@
+"""SEG-Y rev 1 and Seismic Unix: a file for each component, with the traces of all shots.
+
+Traces are in the order of shots, then receivers, as IEEE floats (format 5). Coordinates are those
+of the grid in m: elevations are -z, the depth of a source counts from the top of the grid. They
+are integers times a scalar (bytes 69-72), the coarsest of 1, 1/10, ..., 1/10000 m that rounds
+nothing, or the finest that fits. An offset is a whole number of metres: of 2-D lines x of the
+receiver minus x of the source, else the horizontal distance. Dates need `event`.
+
+SEG Technical Standards Committee (2002), SEG Y rev 1 Data Exchange format, tables 2 and 3; of SU
+the same bytes 1 to 180 in the byte order of the machine, without file headers (Cohen & Stockwell,
+CWP/SU, `segy.h`), with d1, the interval in s, in bytes 181 to 184.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterator
+from dataclasses import dataclass
+from datetime import datetime
+from functools import cached_property, partial
+from typing import Any
+
+import numpy as np
+
+from seismo.errors import ScenarioError
+from seismo.output.arrays import TraceSet
+from seismo.output.atomic_file import HiddenFile
+from seismo.output.export.seismograms import hypocentre, start_date, surface
+from seismo.output.export.selection import ExportFile, ExportSelection, FilesOfFormat
+from seismo.scenario.units import with_unit
+
+_FIELDS = {  # of a trace header: first byte, type
+    "number_in_line": (1, "i4"), "number_in_file": (5, "i4"), "shot": (9, "i4"),
+    "receiver": (13, "i4"), "source_point": (17, "i4"), "ensemble": (21, "i4"),
+    "identification": (29, "i2"), "summed": (31, "i2"), "stacked": (33, "i2"), "use": (35, "i2"),
+    "offset": (37, "i4"), "receiver_elevation": (41, "i4"), "source_elevation": (45, "i4"),
+    "source_depth": (49, "i4"), "elevation_scalar": (69, "i2"), "coordinate_scalar": (71, "i2"),
+    "source_x": (73, "i4"), "source_y": (77, "i4"), "receiver_x": (81, "i4"),
+    "receiver_y": (85, "i4"), "coordinate_unit": (89, "i2"), "samples": (115, "u2"),
+    "interval": (117, "u2"), "year": (157, "i2"), "day": (159, "i2"), "hour": (161, "i2"),
+    "minute": (163, "i2"), "second": (165, "i2"), "time_basis": (167, "i2"),
+}  # fmt: skip
+_ONLY_SEGY = {
+    "midpoint_x": (181, "i4"), "midpoint_y": (185, "i4"), "shotpoint": (197, "i4"),
+    "measurement_unit": (203, "i2"),
+}  # fmt: skip
+_ONLY_SU = {"d1": (181, "f4")}
+_BINARY = {  # of the file
+    "job": (1, "i4"), "line": (5, "i4"), "reel": (9, "i4"), "traces": (13, "i2"),
+    "interval": (17, "u2"), "interval_recorded": (19, "u2"), "samples": (21, "u2"),
+    "samples_recorded": (23, "u2"), "format": (25, "i2"), "fold": (27, "i2"),
+    "sorting": (29, "i2"), "measurement_system": (55, "i2"), "revision": (301, "u2"),
+    "fixed_length": (303, "i2"),
+}  # fmt: skip
+_SCALARS = (1, -10, -100, -1000, -10000)  # negative ones divide
+_LARGEST = 2**31 - 1
+_MEASUREMENT_UNITS = {"Pa": 1, "m": 5, "m/s": 6, "m/s^2": 7}
+_IEEE, _METRES, _AS_RECORDED, _REVISION_1, _UTC = 5, 1, 1, 0x0100, 4
+_MOST_SHIFT = 0.1  # of a sample, by the rounding of intervals to whole microseconds
+
+
+@dataclass(frozen=True)
+class TraceFormat:
+    """SEG-Y or SU: its name, trace header, and the largest number of samples and interval (us)."""
+
+    name: str
+    suffix: str
+    header: np.dtype
+    most: int
+
+
+def _header(fields: dict[str, tuple[int, str]], size: int, order: str) -> np.dtype:
+    """Return the type of a header of so many bytes, from the first byte of each field."""
+    return np.dtype(
+        {
+            "names": list(fields),
+            "formats": [order + kind for _, kind in fields.values()],
+            "offsets": [first - 1 for first, _ in fields.values()],
+            "itemsize": size,
+        }
+    )
+
+
+_SEGY = TraceFormat("SEG-Y", ".segy", _header(_FIELDS | _ONLY_SEGY, 240, ">"), 32767)
+_SU = TraceFormat("SU", ".su", _header(_FIELDS | _ONLY_SU, 240, "="), 65535)
+
+
+@dataclass(frozen=True)
+class Gather:
+    """The traces of one name at one receiver set, in some shots.
+
+    Attributes:
+        selection: what is exported.
+        traces: the receiver set.
+        name: of the traces, such as vz.
+        shots: index by name.
+        layout: the format.
+    """
+
+    selection: ExportSelection
+    traces: TraceSet
+    name: str
+    shots: dict[str, int]
+    layout: TraceFormat
+
+    @cached_property
+    def interval(self) -> int:
+        """Sampling interval in whole microseconds.
+
+        Raises:
+            ScenarioError: the format cannot hold the number of samples or the interval.
+        """
+        count = len(self.traces.time)
+        most = self.layout.most
+        span = float(self.traces.time[-1] - self.traces.time[0])  # s
+        interval = span / max(1, count - 1) * 1e6
+        rounded = round(interval)
+        shift = abs(interval - rounded) * (count - 1)  # of the last sample, in microseconds
+        problem = ""
+        if count > most:
+            wider = with_unit(interval * 1e-6 * -(-(count - 1) // (most - 1)), "s")
+            problem = f"at most {most} samples a trace, not {count}; set an interval of {wider}"
+        elif not 1 <= rounded <= most:
+            written = with_unit(interval * 1e-6, "s")
+            problem = f"intervals of 1 to {most} microseconds, not {written}; set another interval"
+        elif shift > _MOST_SHIFT * interval:
+            late = with_unit(shift * 1e-6, "s")
+            rounder = f"{max(1, round(interval / 100)) * 100} us"
+            problem = (
+                f"intervals of whole microseconds: with {rounded} for {interval:.6g} the last "
+            )
+            problem += f"sample is {late} off; set an interval such as {rounder}"
+        if problem:
+            name = self.traces.name
+            raise ScenarioError(f"receivers {name}: {self.layout.name} holds {problem}")
+        return rounded
+
+    def blocks(self) -> Iterator[bytes]:
+        """Return headers and samples, shot by shot."""
+        order = self.layout.header["samples"].str[0]
+        size = self.layout.header.itemsize
+        for number, (shot, index) in enumerate(self.shots.items()):
+            samples = self.traces.values_of(self.name, index)
+            block = np.zeros((len(samples), size + 4 * samples.shape[1]), np.uint8)
+            headers = self._headers(number, shot, index)
+            block[:, :size] = headers.view(np.uint8).reshape(len(samples), size)
+            block[:, size:] = samples.astype(f"{order}f4").view(np.uint8).reshape(len(samples), -1)
+            yield block.tobytes()
+
+    def _headers(self, number: int, shot: str, index: int) -> np.ndarray:
+        """Return the headers (receiver) of a shot, the `number`-th of the file."""
+        count = len(self.traces.codes)
+        receiver = np.arange(count)
+        headers = np.zeros(count, self.layout.header)
+        fields: dict[str, Any] = {
+            "number_in_line": number * count + receiver + 1,
+            "number_in_file": number * count + receiver + 1,
+            "shot": index + 1,
+            "source_point": index + 1,
+            "ensemble": index + 1,
+            "receiver": receiver + 1,
+            "identification": 1,
+            "summed": 1,
+            "stacked": 1,
+            "use": 1,
+            "coordinate_unit": _METRES,
+            "samples": len(self.traces.time),
+            "interval": self.interval,
+            "shotpoint": index + 1,
+            "measurement_unit": _MEASUREMENT_UNITS.get(self.traces.unit(self.name), 0),
+            "d1": self.interval * 1e-6,
+        }
+        fields |= self._coordinates(shot) | self._date()
+        for name in fields.keys() & set(self.layout.header.names or ()):
+            headers[name] = fields[name]
+        return headers
+
+    def _coordinates(self, shot: str) -> dict[str, Any]:
+        """Return the fields of positions, in units of their scalars."""
+        source = hypocentre(self.selection.results, shot)
+        zero = np.zeros(len(self.traces.codes))
+        x, y, z = ((c if (c := self.traces.column(a)) is not None else zero) for a in "xyz")
+        sx, sy, sz = (float(source.get(axis, 0.0)) for axis in "xyz")
+        top = surface(self.selection.results)
+        is_line = self.traces.column("y") is None
+        horizontal = {"source_x": sx, "source_y": sy, "receiver_x": x, "receiver_y": y}
+        midpoints = {"midpoint_x": 0.5 * (x + sx), "midpoint_y": 0.5 * (y + sy)}
+        vertical = {"receiver_elevation": -z, "source_elevation": -top, "source_depth": sz - top}
+        horizontal_scalar = scalar_of(horizontal.values())
+        vertical_scalar = scalar_of(vertical.values())
+        fields: dict[str, Any] = {
+            "coordinate_scalar": horizontal_scalar,
+            "elevation_scalar": vertical_scalar,
+            "offset": np.rint(x - sx if is_line else np.hypot(x - sx, y - sy)),
+        }
+        fields |= {k: scaled(v, horizontal_scalar) for k, v in (horizontal | midpoints).items()}
+        return fields | {k: scaled(v, vertical_scalar) for k, v in vertical.items()}
+
+    def _date(self) -> dict[str, int]:
+        """Return the fields of the date of t = 0, none without an event."""
+        if not self.selection.results.event:
+            return {}
+        date: datetime = start_date(self.selection.results, float(self.traces.time[0]))
+        return {
+            "year": date.year,
+            "day": date.timetuple().tm_yday,
+            "hour": date.hour,
+            "minute": date.minute,
+            "second": date.second,
+            "time_basis": _UTC,
+        }
+
+
+def segy(selection: ExportSelection) -> FilesOfFormat:
+    """Return the SEG-Y files: one for each receiver set and trace name."""
+    for gather in _gathers(selection, _SEGY):
+        yield _file(gather, partial(_write_segy, gather))
+
+
+def su(selection: ExportSelection) -> FilesOfFormat:
+    """Return the files of Seismic Unix: one for each receiver set and trace name."""
+    for gather in _gathers(selection, _SU):
+        yield _file(gather, partial(_write_blocks, gather))
+
+
+def scalar_of(lengths: Collection[Any]) -> int:
+    """Return the scalar of SEG-Y for lengths in m: of the coarsest unit that rounds none of them.
+
+    If none of the units does that, it is the finest in which all fit.
+    """
+    largest = max(float(np.abs(length).max(initial=0.0)) for length in lengths)
+    fitting = [s for s in _SCALARS if largest * abs(s) <= _LARGEST] or [_SCALARS[0]]
+    exact = [
+        s
+        for s in fitting
+        if all(np.allclose(scaled(v, s), np.asarray(v) * abs(s), 0, 1e-6) for v in lengths)
+    ]
+    return (exact or fitting[-1:])[0]
+
+
+def scaled(length: Any, scalar: int) -> np.ndarray:
+    """Return lengths in m as whole numbers of 1 / |scalar| m."""
+    return np.rint(np.asarray(length) * abs(scalar))
+
+
+def _gathers(selection: ExportSelection, layout: TraceFormat) -> Iterator[Gather]:
+    for traces in selection.sets.values():
+        shots = selection.shots(traces, traces.shots)
+        for components in selection.quantities(traces).values():
+            for name in components.values():
+                yield Gather(selection, traces, name, shots, layout)
+
+
+def _file(gather: Gather, write: Any) -> ExportFile:
+    _ = gather.interval  # refuse before a file is begun
+    shot = gather.selection.shot or ""
+    words = (gather.traces.name, shot, gather.name)
+    return ExportFile(gather.selection.file_name(*words, suffix=gather.layout.suffix), write)
+
+
+def _write_segy(gather: Gather, file: HiddenFile) -> None:
+    header = np.zeros(1, _header(_BINARY, 400, ">"))
+    count = len(gather.traces.codes)
+    fields = {
+        "job": 1, "line": 1, "reel": 1, "traces": count if count <= _SEGY.most else 0,
+        "interval": gather.interval, "interval_recorded": gather.interval,
+        "samples": len(gather.traces.time), "samples_recorded": len(gather.traces.time),
+        "format": _IEEE, "fold": 1, "sorting": _AS_RECORDED, "measurement_system": _METRES,
+        "revision": _REVISION_1, "fixed_length": 1,
+    }  # fmt: skip
+    for name, value in fields.items():
+        header[name] = value
+    file.write(memoryview(_text(gather) + header.tobytes()))
+    _write_blocks(gather, file)
+
+
+def _write_blocks(gather: Gather, file: HiddenFile) -> None:
+    for block in gather.blocks():
+        file.write(memoryview(block))
+
+
+def _text(gather: Gather) -> bytes:
+    """Return the textual header: 40 lines of 80 letters in EBCDIC."""
+    results = gather.selection.results
+    unit = gather.traces.unit(gather.name)
+    signs = {"z": "Z POINTS DOWN", "pressure": "POSITIVE IN COMPRESSION"}
+    sign = signs.get(gather.name, signs["z"] if gather.name.endswith("z") else "ALONG THE GRID")
+    lines = [
+        "SYNTHETIC SEISMOGRAMS OF SEISMO " + str(results.attributes.get("seismo_version", "")),
+        f"TITLE: {results.title}",
+        f"TRACES: {gather.name} in {unit}, {sign}",
+        f"RECEIVERS: {gather.traces.name}; {len(gather.shots)} SHOTS, ONE AFTER THE OTHER",
+        "COORDINATES: OF THE GRID, IN M, TIMES THE SCALARS IN BYTES 69 AND 71",
+        "ELEVATION: -Z IN BYTES 41, 45; SOURCE DEPTH BELOW THE TOP OF THE GRID IN 49",
+        "OFFSET: BYTES 37, WHOLE M; OF 2-D LINES WITH THE SIGN OF X",
+        "TIME 0: BEGIN OF THE RUN; ITS DATE IN BYTES 157 TO 168, 0 IF NONE",
+    ]
+    lines += [""] * (38 - len(lines)) + ["SEG Y REV1", "END TEXTUAL HEADER"]
+    rows = [f"C{number:2d} {line}"[:80].ljust(80) for number, line in enumerate(lines, 1)]
+    return "".join(rows).encode("cp037", "replace")
