@@ -8,7 +8,6 @@ from itertools import groupby
 from operator import attrgetter
 from typing import Any
 
-from seismo.output.export.optional import optional_package
 from seismo.output.export.seismograms import (
     CodeLengths,
     Recording,
@@ -22,6 +21,7 @@ from seismo.output.export.selection import (
     ExportSelection,
     FilesOfFormat,
 )
+from seismo.scenario.optional_package import optional_package
 
 SEISMIC = (*QUANTITIES, "pressure")  # what has codes of channels
 _LETTERS = CodeLengths(2, 5, 2)  # of miniSEED 2

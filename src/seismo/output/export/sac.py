@@ -14,7 +14,6 @@ from io import BytesIO
 from typing import Any
 
 from seismo.output.export.obspy_stream import SEISMIC
-from seismo.output.export.optional import optional_package
 from seismo.output.export.seismograms import (
     CodeLengths,
     Recording,
@@ -27,6 +26,7 @@ from seismo.output.export.seismograms import (
     surface,
 )
 from seismo.output.export.selection import ExportFile, ExportSelection, FilesOfFormat
+from seismo.scenario.optional_package import optional_package
 
 _LETTERS = CodeLengths(8, 8, 8)
 _LONGEST_NAME = 16  # of an event

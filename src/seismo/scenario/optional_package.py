@@ -1,4 +1,4 @@
-"""Packages that single formats need: imported when used, named with their extra when missing."""
+"""Packages that single files need: imported when used, named with their extra when missing."""
 
 from __future__ import annotations
 
