@@ -38,11 +38,14 @@ FURTHER = {
     "epsilon": 0.2,
     "delta": 0.1,
     "gamma": 0.15,
+    "theta": 30.0,
+    "phi": 25.0,
 }  # of equations that stand in for others
 RANGES = {
     "vp": (1900.0, 4000.0), "vs": (500.0, 1300.0), "rho": (1000.0, 3000.0),
     "qp": (20.0, 60.0), "qs": (10.0, 40.0),
     "epsilon": (0.1, 0.3), "delta": (-0.1, 0.05), "gamma": (0.0, 0.2),
+    "theta": (-90.0, 90.0), "phi": (-180.0, 180.0),
 }  # fmt: skip
 FREQUENCY = 40.0  # reaches its peak within some 15 steps
 ORDER = {2: 8, 3: 4}  # one for all tests that do not ask for another: each compiles anew

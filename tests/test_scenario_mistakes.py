@@ -374,7 +374,7 @@ def test_python_data_that_is_too_deep_is_refused():
             from_dict({"physics": "elastic", "model": deep})
 
 
-@pytest.mark.parametrize("name", ["c66", "theta", "tilt"])
+@pytest.mark.parametrize("name", ["c66", "eta", "tilt"])
 def test_what_other_programs_have_is_known_by_its_name(name):
     (message,) = mistakes(FLAT.replace(UNIFORM, UNIFORM.replace("}", f", {name}: 0.1}}")))
     assert "unknown key; there is no anisotropy of this kind in seismo: leave it out" in message

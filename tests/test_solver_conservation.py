@@ -180,6 +180,7 @@ def pressures_energy(energy: Energy, before, now) -> float:
 
 ENERGIES = {
     "acoustic": pressure_energy,
+    "acoustic_tti": pressures_energy,
     "acoustic_vti": pressures_energy,
     "acoustic_variable_density": fluid_energy,
     "elastic": elastic_energy,
@@ -189,7 +190,7 @@ ENERGIES = {
 }
 CONSERVING = [case for case in solver.EVERY_EQUATION if case.values[0] in ENERGIES]
 # Waves without stiffness move on: their energy is what is left of numbers 10,000 times as large.
-ROUNDING = {"acoustic_vti": 1e-9}
+ROUNDING = {"acoustic_vti": 1e-9, "acoustic_tti": 1e-9}
 
 
 def drift(name: str, dimensions: int, case: str, base, steps: int, **changes) -> float:

@@ -25,7 +25,7 @@ def amplitude(simulation) -> float:
 
 
 # Waves without stiffness, along the axes of the medium, move on as they began.
-DRIFT = {"acoustic_vti": 400}
+DRIFT = {"acoustic_vti": 400, "acoustic_tti": 400}
 # The limit is that of the fastest wave in all directions: none along the diagonals of cells is.
 LOUD = {"elastic_vti": 1.2, "elastic_sh_vti": 1.2}
 
@@ -77,6 +77,8 @@ def strong_contrasts(physics, shape: tuple[int, ...], seed: int) -> dict[str, np
     epsilon = generator.uniform(0.0, 0.4, shape)
     delta = epsilon - generator.uniform(0.0, 0.5, shape)
     values = {"vp": vp, "vs": vs, "rho": rho, "epsilon": epsilon, "delta": delta}
+    values["theta"] = generator.uniform(-90.0, 90.0, shape)
+    values["phi"] = generator.uniform(-180.0, 180.0, shape)
     if "gamma" in physics.needs:  # fluids have none of these
         for key, least, most in (("epsilon", 0.0, 0.3), ("delta", -0.1, 0.0), ("gamma", 0.0, 0.2)):
             values[key] = np.where(vs > 0.0, generator.uniform(least, most, shape), 0.0)

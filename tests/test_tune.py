@@ -72,7 +72,7 @@ def test_entries_and_candidates():
     """Every entry that was measured is tuned, by layouts that a card can take."""
     tuned = [
         key
-        for physics in ("acoustic", "elastic")
+        for physics in ("acoustic", "elastic", "acoustic_tti")
         for axes in ("xz", "xyz")
         for order in (4, 8)
         for key in tuning.entries(physics, axes, order)
@@ -87,7 +87,7 @@ def test_entries_and_candidates():
             assert "y" in key[0] or shape.threads[1] == 1
 
 
-@pytest.mark.parametrize("physics", ["acoustic", "elastic"])
+@pytest.mark.parametrize("physics", ["acoustic", "elastic", "acoustic_tti"])
 @pytest.mark.parametrize("axes", ["xz", "xyz"])
 def test_cases_are_valid_scenarios(physics, axes):
     case = tuning_case(physics, axes, 8)

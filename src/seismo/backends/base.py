@@ -44,6 +44,7 @@ class SweepTables:
         strides: (2) distance of neighbours along y and z.
         first: (3, M) staggered coefficients / spacing along x, y, z.
         second: (3, M + 1) centred coefficients / spacing^2.
+        on_nodes: (3, M) coefficients of first derivatives on the nodes / spacing.
         numbers: scalars of the run (`Physics.numbers`).
         profiles: layer profiles b, a, 1/kappa at nodes and at half points, and m, (7, length) each
             of x, y, z; the length is the padded array's, and along x two lines more. In place of m
@@ -57,6 +58,7 @@ class SweepTables:
     strides: np.ndarray
     first: np.ndarray
     second: np.ndarray
+    on_nodes: np.ndarray
     numbers: np.ndarray
     profiles: tuple[np.ndarray, np.ndarray, np.ndarray]
     inside: tuple[tuple[int, int], tuple[int, int], tuple[int, int]]
@@ -69,7 +71,7 @@ class SweepTables:
         swapped, (x, y, z), (within_x, within_y, within_z) = [0, 2, 1], self.profiles, self.inside
         return replace(
             self, strides=self.strides[::-1], first=self.first[swapped],
-            second=self.second[swapped], profiles=(x, z, y),
+            second=self.second[swapped], on_nodes=self.on_nodes[swapped], profiles=(x, z, y),
             inside=(within_x, within_z, within_y),
         )  # fmt: skip
 

@@ -107,7 +107,8 @@ def _place(tables: SweepTables, box, memory, z: int, y: int, span: int) -> tuple
     row = min(max(z - tables.surface, 0), len(tables.up) - 1)
     px, py, pz = tables.profiles
     place = Place(
-        y_stride, z_stride, tables.first, tables.second, tables.numbers, None, shot, packed,
+        y_stride, z_stride, tables.first, tables.second, tables.on_nodes, tables.numbers, shot,
+        None, shot, packed,
         memory, base + z * memory_z + y * memory_y + x, memory_y, memory_z, slot,
         memory_y, x, px.ravel(), px.shape[1], py[:, y], pz[:, z],
         tables.up[row], tables.down[row], (z - tables.surface) * z_stride,

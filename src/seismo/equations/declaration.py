@@ -46,6 +46,20 @@ class LayeredWaves:
 
 
 @dataclass(frozen=True)
+class Collar:
+    """Another medium in absorbing layers, for one whose waves would grow there.
+
+    Attributes:
+        points: of the layers, at their inner side, in which the medium changes and nothing damps.
+        change: function(coefficients, share) -> coefficients, with a share from 0, where the medium
+            is as given, to 1, where layers damp.
+    """
+
+    points: int
+    change: Callable
+
+
+@dataclass(frozen=True)
 class Equation:
     """One wave equation; the `EQUATION` of its folder.
 
@@ -64,6 +78,7 @@ class Equation:
             contacts err as where the earth varies sideways.
         extends: name of the equation in whose place it is taken where the model gives parameters
             that this one has besides (`seismo.equations.registry.equation_for`).
+        beside_layers: what its medium is made in absorbing layers.
     """
 
     name: str
@@ -76,6 +91,7 @@ class Equation:
     bandwidth_share: Mapping[str, Mapping[int, float]] = field(default_factory=dict)
     layered: LayeredWaves | None = None
     extends: str = ""
+    beside_layers: Collar | None = None
 
     @property
     def needs(self) -> tuple[str, ...]:

@@ -142,6 +142,13 @@ def matrix(constants: Mapping[str, np.ndarray | float]) -> np.ndarray:
     return found
 
 
+def axis_of(theta: Any, phi: Any) -> dict[str, Any]:
+    """Return the components of a unit vector along the symmetry axis, of its angles in degrees."""
+    tilt, azimuth = np.radians(theta), np.radians(phi)
+    across = np.sin(tilt)
+    return {"x": across * np.cos(azimuth), "y": across * np.sin(azimuth), "z": np.cos(tilt)}
+
+
 def rotation(theta: np.ndarray | float, phi: np.ndarray | float) -> np.ndarray:
     """Return R (..., 3, 3) = R_z(phi) R_y(theta), which turns z to the axis of a rock.
 

@@ -9,8 +9,10 @@ from dataclasses import dataclass
 from functools import cached_property
 from typing import Any, Literal
 
-# Second differences; or first ones: a divergence of more fields than change, a gradient of fewer.
-Kind = Literal["second", "divergence", "gradient", "memory"]
+# Second differences, or these and first ones on the nodes, or these alone; else staggered ones: a
+# divergence of more fields than change, a gradient of fewer.
+Kind = Literal["second", "mixed", "centred", "divergence", "gradient", "memory"]
+SECOND_SLOTS = 2  # layer memory variables of a second derivative: of the flux, and the outer one
 
 
 @dataclass(frozen=True)
@@ -71,13 +73,15 @@ class Formula:
         return max(self._counted.memories.values(), default=0)
 
     def along(self, axis: str) -> tuple[int, ...]:
-        """Return the numbers of the fields that it differentiates along an axis."""
-        names = self._counted.along[axis]
-        return tuple(n for n, name in enumerate(self.fields) if name in names)
+        """Return the numbers of the arrays that it differentiates along an axis."""
+        names, arrays = self._counted.along[axis], (*self.fields, *self.coefficients)
+        return tuple(n for n, name in enumerate(arrays) if name in names)
 
     @property
     def kind(self) -> Kind:
         """What kind of formula it is, of which backends lay out threads alike."""
+        if self._counted.centred_ones:
+            return "mixed" if self._counted.second else "centred"
         if self._counted.second:
             return "second"
         writes = len(self._counted.written)
@@ -95,6 +99,7 @@ class _DerivativeCounter:
         self.memories = Counter[str]()
         self.along: dict[str, set[str]] = {axis: set() for axis in axes}
         self.written: set[str] = set()
+        self.centred_ones = 0
         self._kinds: dict[str, str] = {}
 
     @property
@@ -117,10 +122,18 @@ class _DerivativeCounter:
     def dd(self, axis: str, name: str) -> Nothing:
         self._note(axis, f"second of {name}")
         self.along[axis].add(name)
-        self.memories[axis] = 2  # of the flux, and the outer derivative
+        if self.centred_ones:
+            raise TypeError("a formula takes second derivatives first, then centred ones")
+        self.memories[axis] = SECOND_SLOTS
         return Nothing()
 
     flux = dd
+
+    def centred(self, axis: str, name: str, of: str = "") -> Nothing:
+        self.along[axis] |= {name, of} - {""}
+        self.memories[axis] += 1
+        self.centred_ones += 1
+        return Nothing()
 
     def __getitem__(self, name: str) -> Nothing:
         return Nothing()

@@ -59,8 +59,9 @@ def parameters_of(equations: Iterable[Equation]) -> dict[str, Parameter]:
 EQUATIONS = declared(seismo.equations.__path__)
 PARAMETERS = parameters_of(EQUATIONS.values())
 DEFAULTS = {p.name: p.default for p in PARAMETERS.values() if p.default is not None}
+_AXIS = ("theta", "phi")
 # What changes waves of a velocity, and goes for nothing only where that velocity does.
-_CHANGED_BY = {"vp": {"qp", "epsilon", "delta"}, "vs": {"qs", "gamma"}}
+_CHANGED_BY = {"vp": {"qp", "epsilon", "delta", *_AXIS}, "vs": {"qs", "gamma", *_AXIS}}
 PHYSICS = tuple(e.name for e in EQUATIONS.values() if not e.extends)  # what a scenario names
 VARIANTS = tuple((name, n) for name in PHYSICS for n in EQUATIONS[name].dimensions)
 

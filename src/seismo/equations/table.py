@@ -26,6 +26,8 @@ class Field:
         previous_of: name of the field whose values one step before it holds, of an equation that is
             of second order in time: the two change places after every step.
         remembers: whether it is a memory variable of the medium, which no output shows.
+        slope: whether it is a derivative on the nodes, which only serves a later stage: mirror
+            faces give its images the other sign than the field's, and no output shows it.
         vanishes: whether it stands half a cell below a free surface and vanishes on it, as shear
             stresses do: closed differences along z hold that (`seismo.grid.surface_closure`).
     """
@@ -37,6 +39,7 @@ class Field:
     previous_of: str = ""
     vanishes: bool = False
     remembers: bool = False
+    slope: bool = False
 
 
 @dataclass(frozen=True)
@@ -184,7 +187,8 @@ class Physics:
     def shown(self) -> tuple[str, ...]:
         """What snapshots show: fields that are no memory, and groups of them last."""
         groups = (name for name in ("velocity", "pressure") if name in self.observables)
-        fields = (f.name for f in self.fields if not (f.previous_of or f.remembers))
+        hidden = (f.previous_of or f.remembers or f.slope for f in self.fields)
+        fields = (f.name for f, out in zip(self.fields, hidden, strict=True) if not out)
         return (*fields, *groups)
 
     @property
@@ -194,7 +198,12 @@ class Physics:
 
     @property
     def late(self) -> frozenset[str]:
-        """Fields that a later stage of the step reads as new: they stand half a step later."""
+        """Fields that a later stage of the step reads as new: they stand half a step later.
+
+        In equations of second order in time all stand at whole steps.
+        """
+        if self.previous:
+            return frozenset()
         written: set[str] = set()
         found: set[str] = set()
         for stage in self.stages:
@@ -208,6 +217,14 @@ class Physics:
         return "second" if self.previous else "first"
 
     @property
+    def at_once(self) -> bool:
+        """Whether layers' second derivatives may update both their memory variables at once.
+
+        Where first ones on the nodes take some besides they do not.
+        """
+        return not any(self.formula(stage, False).kind == "mixed" for stage in self.stages)
+
+    @property
     def closes_surface(self) -> bool:
         """Whether the free surface closes the differences along z; else it is mirrored."""
         return any(f.vanishes for f in self.fields)
@@ -216,7 +233,8 @@ class Physics:
     def numbers_per_point(self) -> int:
         """Numbers that a perfect kernel moves for one point and step, in isotropic planes."""
         stages = [stage for stage in self.stages if stage.where == "everywhere"]
-        return sum(2 * len(s.writes) + len(s.reads) + len(s.coefficients_in(True)) for s in stages)
+        changed = sum(2 - self.named(n).slope for s in stages for n in s.writes)  # slopes are new
+        return changed + sum(len(s.reads) + len(s.coefficients_in(True)) for s in stages)
 
     def formula(self, stage: Stage, even: bool) -> Formula:
         """Return a stage's formula for planes of one kind."""

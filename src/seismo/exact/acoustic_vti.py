@@ -1,4 +1,4 @@
-"""Exact acoustic waves in a transversely isotropic whole space with a vertical axis, 2-D and 3-D.
+"""Exact acoustic waves in a transversely isotropic whole space, 2-D and 3-D.
 
 With vp along the axis, epsilon and delta (Thomsen 1986), root = sqrt(1 + 2 delta), and H, Z the
 second derivatives across and along the axis, the two pressures of Duveneck & Bakker (2011) solve
@@ -13,7 +13,8 @@ For a horizontal wavenumber k and the Laplace variable s, d = epsilon - delta,
 
 and what is left is an integral over k, with cos(k x) / pi in 2-D and k J0(k x) / 2 pi in 3-D. Where
 d > 0 both kinds of waves are in it: E vanishes for the second at k = -i s / (vp sqrt(2 d)), beyond
-which g tends to a constant. Where d = 0 it is the isotropic solution, stretched along x and y.
+which g tends to a constant. Where d = 0 it is the isotropic solution, stretched across the axis.
+Here z is along the axis: a tilted one sees the offsets turned.
 
 `pressure` is the mean stress. A `volume` source adds strains by the weights of that mean, so that
 p_tt / vp^2 - laplacian p = f(t) delta(x) in an isotropic fluid; a `moment` adds f(t) to both.
@@ -32,11 +33,23 @@ from seismo.exact.wavenumber import paths
 
 
 class VtiRock(NamedTuple):
-    """vp along the axis in m/s, Thomsen's epsilon and delta."""
+    """vp along the axis in m/s, Thomsen's epsilon and delta, and where the axis points.
+
+    It tilts by theta from z, towards the azimuth phi from x to y, in degrees.
+    """
 
     vp: float
     epsilon: float
     delta: float
+    theta: float = 0.0
+    phi: float = 0.0
+
+    @property
+    def axis(self) -> np.ndarray:
+        """Return the unit vector along it, x, y, z."""
+        tilt, azimuth = np.radians(self.theta), np.radians(self.phi)
+        across = np.sin(tilt)
+        return np.array([across * np.cos(azimuth), across * np.sin(azimuth), np.cos(tilt)])
 
     def matrix(self) -> np.ndarray:
         """Return what multiplies H p and Z r, (p and r, p and r) m2/s2."""
@@ -51,24 +64,26 @@ def pressure(
     """Return the pressure (receiver, time) Pa of a point source at the origin.
 
     Args:
-        offsets: (receiver, 2 or 3) m, receiver minus source, x and y not both 0.
+        offsets: (receiver, 2 or 3) m, receiver minus source, not along the axis.
         source: (time) samples of f(t).
         dt: s between them.
-        rock: the medium, epsilon >= delta.
+        rock: the medium, epsilon >= delta; its axis lies in the plane in 2-D.
         kind: how the source acts.
 
     Raises:
-        SeismoError: a receiver lies above or below the source, or epsilon < delta.
+        SeismoError: a receiver lies on the axis through the source, or epsilon < delta.
     """
     offsets = np.atleast_2d(np.asarray(offsets, float))
     dimensions = offsets.shape[1]
-    across = np.linalg.norm(offsets[:, :-1], axis=1)
+    axis = rock.axis if dimensions == 3 else rock.axis[::2]
+    along = offsets @ axis
+    across = np.linalg.norm(offsets - along[:, None] * axis, axis=1)
     if rock.epsilon < rock.delta or (across == 0.0).any():
         raise SeismoError("needs epsilon >= delta, and receivers that lie beside the source")
     share = 1.0 - 1.0 / dimensions
     weights = np.array([share, 1.0 - share])
     strengths = rock.matrix() @ weights if kind == "volume" else np.ones(2)
-    down = np.abs(offsets[:, -1])
+    down = np.abs(along)
 
     def transfer(s: np.ndarray) -> np.ndarray:
         columns = [_response(x, down, across, rock, strengths, weights, dimensions) for x in s]

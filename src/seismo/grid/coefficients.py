@@ -8,6 +8,13 @@ Second derivative, on a sample::
 
     f''(0) ~ d_0 f(0) + sum_m d_m [f(m) + f(-m)]
 
+First derivative, on a sample::
+
+    f'(0) ~ sum_m e_m [f(m) - f(-m)]
+
+whose symbol squared never exceeds that of the second one: what second derivatives along other
+directions than the axes are made of, they leave a Laplacian that no wave of any length makes grow.
+
 *Taylor* coefficients are exact for polynomials of the highest possible degree (Fornberg 1988).
 *Fitted* ones keep the error of the phase velocity below a tolerance up to the largest possible
 wavenumber (Holberg 1987; Liu 2014). A `Stencil` is an order and such a tolerance, 0 for Taylor.
@@ -27,6 +34,8 @@ from numpy.polynomial import chebyshev
 ORDERS = tuple(range(2, 17, 2))
 TOLERANCES = (1e-3, 5e-4, 2e-4, 1e-4, 5e-5, 2e-5, 1e-5, 5e-6, 2e-6, 0.0)  # of the phase velocity
 _SAMPLES = 1001  # wavenumbers of a band at which the error is evaluated
+_CENTRED_BAND = 0.8  # of that of second derivatives: where first ones on the samples are fitted
+_MARGIN = 1.0 + 1e-7  # between their symbols, for wavenumbers between those looked at
 _SECANTS = 20  # largest number of secant steps
 _CLOSE = 1e-14  # largest distance of the error from the tolerance
 _DECIMALS = 12  # of fitted coefficients: the same with any linear-algebra library
@@ -55,6 +64,11 @@ class Stencil:
         """Coefficients d_0 .. d_M of the centred second derivative."""
         return centred(self.order, self.tolerance)
 
+    @property
+    def on_nodes(self) -> np.ndarray:
+        """Coefficients e_1 .. e_M of the first derivative on a sample."""
+        return centred_first(self.order, self.tolerance)
+
 
 def _products(squares: np.ndarray) -> np.ndarray:
     """Return prod of s / (s - s_m) over all other s, for each s_m (Fornberg 1988)."""
@@ -74,11 +88,14 @@ def _taylor_centred(terms: int) -> np.ndarray:
     return _products(squares) / squares
 
 
-def _equal_ripple(terms: int, band: float, power: int) -> tuple[np.ndarray, float]:
+def _equal_ripple(
+    terms: int, band: float, power: int, on_nodes: bool = False
+) -> tuple[np.ndarray, float]:
     """Fit the symbol's ratio to 1 over wavenumbers 0 .. band with the least maximum error.
 
     With x = sin^2(k / 2) the ratio of numerical and true derivative is w(k) p(x), where
-    w = (2 sin(k / 2) / k)^power and p is a polynomial of degree M - 1. The error of the best p has
+    w = (2 sin(k / 2) / k)^power, or sin(k) / k of first derivatives that are taken on the nodes,
+    and p is a polynomial of degree M - 1. The error of the best p has
     the same size, with alternating sign, at M + 1 wavenumbers, which the exchange algorithm of
     Remez (1934) determines.
 
@@ -86,6 +103,7 @@ def _equal_ripple(terms: int, band: float, power: int) -> tuple[np.ndarray, floa
         terms: M.
         band: largest wavenumber in radians per sample.
         power: 1 for the first derivative, 2 for the second.
+        on_nodes: whether it is the first derivative on a sample.
 
     Returns:
         p (M) at cos k = Chebyshev points of the first kind, and the largest error.
@@ -94,7 +112,8 @@ def _equal_ripple(terms: int, band: float, power: int) -> tuple[np.ndarray, floa
     edge = math.sin(0.5 * band) ** 2
     x = 0.5 * edge * (1.0 - np.cos(np.linspace(0.0, np.pi, _SAMPLES)))
     # Basis w(k) T_j(x), with T_j the Chebyshev polynomials on 0 .. edge.
-    weight = np.sinc(np.arcsin(np.sqrt(x)) / np.pi) ** power
+    k = 2.0 * np.arcsin(np.sqrt(x))
+    weight = np.sinc(k / np.pi) if on_nodes else np.sinc(0.5 * k / np.pi) ** power
     basis = chebyshev.chebvander(2.0 * x / edge - 1.0, terms - 1) * weight[:, None]
     extrema = np.linspace(0, _SAMPLES - 1, terms + 1).round().astype(int)
     signs = (-1.0) ** np.arange(terms + 1)
@@ -181,6 +200,41 @@ def centred(order: int, tolerance: float = 0.0) -> np.ndarray:
     else:
         terms = _fitted_centred(order // 2, tolerance).round(_DECIMALS)
     return np.concatenate([[-2 * terms.sum()], terms])
+
+
+@lru_cache
+def centred_first(order: int, tolerance: float = 0.0) -> np.ndarray:
+    """Return e_1 .. e_M of the first derivative on a sample.
+
+    They are fitted to most of the band in which the second derivative of the same order keeps the
+    tolerance, and made so much smaller that their symbol squared stays below its symbol.
+
+    Args:
+        order: 2, 4, ... 16.
+        tolerance: see `Stencil`.
+
+    Returns:
+        coefficients (order / 2) in units of 1 / spacing.
+    """
+    m, second = np.arange(1, order // 2 + 1), centred(order, tolerance)
+    k = np.linspace(1e-3, np.pi - 1e-3, 4001)
+    squares = 2 * (1 - np.cos(np.outer(k, m))) @ second[1:]
+    if tolerance == 0.0:
+        return np.cumprod(-(order // 2 + 1 - m) / (order // 2 + m)) / -m
+    outside = np.abs(np.sqrt(squares) / k - 1.0) > 1.01 * tolerance
+    fitted = _fitted_first(order // 2, _CENTRED_BAND * float(k[np.argmax(outside)]))
+    excess = np.max(4 * (np.sin(np.outer(k, m)) @ fitted) ** 2 / squares)
+    return (fitted / math.sqrt(max(1.0, excess * _MARGIN))).round(_DECIMALS)
+
+
+def _fitted_first(terms: int, band: float) -> np.ndarray:
+    """Return e_m from 2 sum e_m sin(m k) = sin(k) p."""
+    # 2 sin(k) cos(j k) = sin((j + 1) k) - sin((j - 1) k), term by term.
+    ratio, _ = _equal_ripple(terms, band, 1, on_nodes=True)
+    a = np.pad(chebyshev.chebfit(chebyshev.chebpts1(terms), ratio, terms - 1), (0, 2))
+    e = 0.25 * (a[:-2] - a[2:])
+    e[0] += 0.25 * a[0]
+    return e
 
 
 def largest_symbol(coefficients: np.ndarray) -> float:

@@ -11,7 +11,7 @@ point, inside the absorbing layer if there is one; the scenario's extent begins 
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 
@@ -64,6 +64,7 @@ class Grid:
         origin: coordinate [m] of the first point of the extent.
         low: points of the absorbing layer before it, along x, y, z.
         high: points of the absorbing layer behind the last point of the extent.
+        collar: points of every layer, at its inner side, that do not damp yet.
     """
 
     axes: str
@@ -72,6 +73,7 @@ class Grid:
     origin: tuple[float, float, float]
     low: Triple
     high: Triple
+    collar: int = 0
 
     @property
     def dimensions(self) -> int:
@@ -93,6 +95,14 @@ class Grid:
     def extent(self) -> Box:
         """The points outside the absorbing layers."""
         return Box(self.low, triple(np.subtract(self.points, self.high)))
+
+    @property
+    def damped(self) -> Grid:
+        """The same points, of which only those count as layers that damp."""
+        low, high = (
+            triple(max(0, n - self.collar) for n in ends) for ends in (self.low, self.high)
+        )
+        return replace(self, low=low, high=high, collar=0)
 
     @property
     def cell(self) -> float:

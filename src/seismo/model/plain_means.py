@@ -1,8 +1,10 @@
 """Cell averages of parameters that have a mean of their own: arithmetic, or harmonic.
 
 `anellipticity` is that of vp^2 (epsilon - delta) (1 + 2 delta), which waves of one density feel
-where they cross thin layers aslant (`seismo.equations.acoustic_vti`). Of vp, vs and rho effective
-media are made (`seismo.model.averaging`).
+where they cross thin layers aslant (`seismo.equations.acoustic_vti`). `axis_x`, `axis_y` and
+`axis_z` are components of a unit vector along the symmetry axis: the principal axis of the mean of
+n n^T, where rock counts by how anisotropic it is, and an axis as its opposite. Of vp, vs and rho
+effective media are made (`seismo.model.averaging`).
 """
 
 from __future__ import annotations
@@ -13,6 +15,7 @@ from operator import itemgetter
 
 import numpy as np
 
+from seismo.equations.elastic_constants import axis_of
 from seismo.equations.registry import PARAMETERS
 from seismo.model.cells import Samples
 
@@ -26,6 +29,33 @@ def _anellipticity(samples: Samples) -> np.ndarray:
     return samples["vp"] ** 2 * (epsilon - delta) * (1.0 + 2.0 * delta)
 
 
+_LEAST_ANISOTROPY = 1e-6  # that isotropic rock counts as: its axis is none
+_SQUARINGS = 4  # of the mean products: the 16th power, in which the principal axis is all
+_PRODUCTS = ("xx", "yy", "zz", "xy", "xz", "yz")  # of the components of n
+
+
+def _product(pair: str, samples: Samples) -> np.ndarray:
+    n = axis_of(samples["theta"], samples["phi"])
+    strength = np.abs(samples["epsilon"]) + np.abs(samples["delta"]) + _LEAST_ANISOTROPY
+    return strength * n[pair[0]] * n[pair[1]]
+
+
+def _principal(axis: str, samples: Samples) -> np.ndarray:
+    """Return a component of the principal axis of the mean products: a column of a high power."""
+    m = np.stack([np.asarray(samples[f"axis_{pair}"], float) for pair in _PRODUCTS])
+    for _ in range(_SQUARINGS):
+        xx, yy, zz, xy, xz, yz = m / np.abs(m[:3]).sum(0)
+        m = np.stack([
+            xx * xx + xy * xy + xz * xz, xy * xy + yy * yy + yz * yz, xz * xz + yz * yz + zz * zz,
+            xy * (xx + yy) + xz * yz, xz * (xx + zz) + xy * yz, yz * (yy + zz) + xy * xz,
+        ])  # fmt: skip
+    rows = {"x": m[[0, 3, 4]], "y": m[[3, 1, 5]], "z": m[[4, 5, 2]]}
+    # The column of the largest component of n, divided by its length.
+    largest = m[:3].argmax(0)[None]
+    column = np.stack([np.take_along_axis(rows[a], largest, 0)[0] for a in "xyz"])
+    return column["xyz".index(axis)] / np.sqrt((column**2).sum(0))
+
+
 _POWERS = {p.name: 1.0 if p.mean == "arithmetic" else -1.0 for p in PARAMETERS.values() if p.mean}
 # What is averaged, from samples, and what is asked for, from those averages.
 MEANS: dict[str, Callable[[Samples], np.ndarray]] = {
@@ -37,3 +67,8 @@ RESULTS: dict[str, tuple[tuple[str, ...], Callable[[Samples], np.ndarray]]] = {
     for name, power in _POWERS.items()
 }
 RESULTS["anellipticity"] = (("anellipticity",), itemgetter("anellipticity"))
+MEANS |= {f"axis_{pair}": partial(_product, pair) for pair in _PRODUCTS}
+RESULTS |= {
+    f"axis_{a}": (tuple(f"axis_{pair}" for pair in _PRODUCTS), partial(_principal, a))
+    for a in "xyz"
+}

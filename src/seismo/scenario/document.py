@@ -47,7 +47,6 @@ _RULES = (
     physics_rules.cuts,
     rules.snapshot_times,
     rules.names,
-    rules.source_files,
     rules.survey,
 )
 

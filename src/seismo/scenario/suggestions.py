@@ -73,7 +73,7 @@ _VALUES = {  # what values are called elsewhere
 _NOT_HERE = {  # what other programs have
     name: "there is no {} in seismo{}{}".format(*what.partition(": "))
     for names, what in (
-        ("vti tti hti anisotropic anisotropy eta theta phi tilt dip_angle thomsen "
+        ("vti tti hti anisotropic anisotropy eta tilt dip_angle thomsen "
          "c11 c12 c13 c22 c23 c33 c44 c55 c66", "anisotropy of this kind"),
         ("topography topo dem", "topography"),
         ("srf finite_fault finite_source kinematic rupture",

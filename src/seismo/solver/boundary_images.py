@@ -7,6 +7,8 @@ A face on the outermost nodes is filled before the next stage reads it::
     rigid      even          odd       (the motion across the face vanishes on it)
     periodic   copies from the far side
 
+Derivatives on the nodes (`Field.slope`) are even at free and odd at rigid faces.
+
 Elastic free surfaces need no images: the operators in the rows below are closed
 (`seismo.grid.surface_closure`).
 """
@@ -112,7 +114,8 @@ def image(
     first = subdomain.offset[a] + subdomain.owned.lo[a]
     last = first + subdomain.owned.shape[a] - 1
     half = field is not None and axis in field.half
-    odd = field is not None and half == (face.kind == "rigid") and face.kind != "periodic"
+    turned = half or (field is not None and field.slope)
+    odd = field is not None and turned == (face.kind == "rigid") and face.kind != "periodic"
     mirrored_half = half and face.kind != "periodic"
     outside, inside = [], []
     for depth in range(1, subdomain.halo + 1):

@@ -244,12 +244,14 @@ class Discretization:
         """In each phase, the profile (7, points) of the layers along each axis (`cpml.profile`)."""
         layers = [self.pml(damping) for _, damping in self.layer_phases]
         dt = self.clock.dt
-        return [{a: cpml.profile(self.grid, a, pml, dt) for a in self.grid.axes} for pml in layers]
+        grid = self.grid.damped
+        return [{a: cpml.profile(grid, a, pml, dt) for a in grid.axes} for pml in layers]
 
     @derived
     def row_groups(self) -> Callable[[int], list[cpml.RowGroup]]:
         """Return regions of one kind of row each, for lanes of so many numbers."""
-        return cache(lambda lane: cpml.regions(self.grid, lane, self.closed_rows, self.reach))
+        grid = self.grid.damped
+        return cache(lambda lane: cpml.regions(grid, lane, self.closed_rows, self.reach))
 
     @derived
     def interpolation(self) -> PointInterpolation:

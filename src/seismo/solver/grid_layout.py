@@ -13,13 +13,15 @@ FACES = {"x": ("x_min", "x_max"), "y": ("y_min", "y_max"), "z": ("top", "bottom"
 def make_grid(scenario: Scenario) -> Grid:
     """Lay out the grid of a scenario, absorbing layers included."""
     spec, faces = scenario.grid, scenario.boundaries
+    change = scenario.equation.beside_layers
+    collar = change.points if change else 0
     axes = "xyz" if scenario.dimensions == 3 else "xz"
     points, low, high = [1, 1, 1], [0, 0, 0], [0, 0, 0]
     for axis, (first, last) in FACES.items():
         if axis not in axes:
             continue
         a = AXES.index(axis)
-        width = faces.layer.points
+        width = faces.layer.points + collar
         low[a] = width if getattr(faces, first) == "absorbing" else 0
         high[a] = width if getattr(faces, last) == "absorbing" else 0
         cells = round(getattr(spec.extent, axis) / getattr(spec.spacing, axis))
@@ -28,7 +30,7 @@ def make_grid(scenario: Scenario) -> Grid:
         points[a] = inner + low[a] + high[a]
     spacing = (spec.spacing.x, spec.spacing.y or 1.0, spec.spacing.z)
     origin = (spec.origin.x, spec.origin.y, spec.origin.z)
-    return Grid(axes, triple(points), spacing, origin, triple(low), triple(high))
+    return Grid(axes, triple(points), spacing, origin, triple(low), triple(high), collar)
 
 
 def halo_of(order: int) -> int:

@@ -43,9 +43,10 @@ class LayerMemory:
         subdomain: Subdomain,
         regions: list[RowGroup],
         pad: int,
+        at_once: bool,
     ) -> None:
         self._layout: dict[tuple[RowGroup, int], tuple[int, ...]] = {}
-        self.at_once = backend.at_once and stage.where == "layer"
+        self.at_once = at_once and stage.where == "layer"
         self.slots, arrays = (1, 3) if self.at_once else (slots, 1)
         places, size = list[GlobalBlock](), LINE  # where the first row begins, more is looked at
         layer = spans(subdomain.grid, backend.lane_width, 0)
@@ -248,8 +249,9 @@ def bind_stages(
         if owner not in memories:
             slots = common.fields.physics.slots(owner)
             memories[owner] = LayerMemory(
-                common.backend, stage, slots, common.subdomain, common.regions, pad
-            )
+                common.backend, stage, slots, common.subdomain, common.regions, pad,
+                common.backend.at_once and common.fields.physics.at_once,
+            )  # fmt: skip
     return [
         [
             BoundStage(binding, stage, memories[stage.shares or stage.name], n)

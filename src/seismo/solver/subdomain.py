@@ -21,6 +21,7 @@ from seismo.solver.discretization import Discretization
 from seismo.solver.fields import Fields
 from seismo.solver.fluid_solid_rows import ContactRows
 from seismo.solver.injection import Injection
+from seismo.solver.layer_collar import changed
 from seismo.solver.slip_terms import Neighbourhood, SlipTerms
 from seismo.solver.stages import Binding, BoundStage, bind_stages
 
@@ -35,6 +36,7 @@ def _tables(
     spacing = np.array(grid.spacing)[:, None]
     first = setup.stencil.first[None, :] / spacing
     second = setup.stencil.second[None, :] / spacing**2
+    on_nodes = setup.stencil.on_nodes[None, :] / spacing
     nz, ny, nx = subdomain.shape
     profiles = []
     # x counts from before the first row; a lane may reach behind its end.
@@ -49,7 +51,7 @@ def _tables(
         if at_once and axis != "x":
             padded = np.concatenate([padded[:6], cpml.coupled(padded, first[a], second[a])])
         profiles.append(padded)
-    within, closure = subdomain.owned & grid.extent, setup.closure
+    within, closure = subdomain.owned & grid.damped.extent, setup.closure
     ends = zip(within.lo, within.hi, subdomain.offset, strict=True)
     x, y, z = ((lo + shift, hi + shift) for lo, hi, shift in ends)
     up, down = (closure.up, closure.down) if closure else (np.zeros((1, 1)), np.zeros((1, 1)))
@@ -57,6 +59,7 @@ def _tables(
         strides=np.array(subdomain.strides),
         first=first,
         second=second,
+        on_nodes=on_nodes,
         numbers=np.array(list(setup.physics.numbers.values()), float),
         profiles=(profiles[0], profiles[1], profiles[2]),
         inside=(x, y, z),
@@ -187,10 +190,12 @@ class SubdomainSolver:
         if "rho" in medium:
             medium |= _own_densities(setup, subdomain, medium["rho"])
         faces = setup.image_faces
-        self.fields.set_coefficients(
-            physics.coefficients(medium, setup.clock.dt), lambda array: self._fill(faces, array)
-        )
-        at_once = backend.at_once and physics.differences == "second"
+        coefficients = physics.coefficients(medium, setup.clock.dt)
+        collar = scenario.equation.beside_layers
+        if collar:
+            coefficients = changed(coefficients, collar, setup.grid, subdomain)
+        self.fields.set_coefficients(coefficients, lambda array: self._fill(faces, array))
+        at_once = backend.at_once and physics.at_once and physics.differences == "second"
         tables = [_tables(setup, subdomain, at_once, some) for some in setup.pml_profiles]
         first = Binding(
             backend, subdomain, self.fields, tables[0], setup.stencil.order,

@@ -125,7 +125,8 @@ class CpuBackend(HostBackend):
         leads = self._leads(operands, variant, tables.strides)
         integers = [*tables.strides, tables.surface, rows, *lengths, *leads]
         floats = (
-            tables.first, tables.second, tables.numbers, *tables.profiles, tables.up, tables.down
+            tables.first, tables.second, tables.on_nodes, tables.numbers, *tables.profiles,
+            tables.up, tables.down,
         )  # fmt: skip
         held = (
             tiles,

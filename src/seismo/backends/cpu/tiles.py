@@ -17,8 +17,8 @@ from seismo.backends.operators.stencils import Place
 from seismo.backends.traced import IRArray, IRValue, either, loop
 
 TABLES = (
-    "tiles", "integers", "first", "second", "numbers", "x_table", "y_table", "z_table", "up",
-    "down", "memory",
+    "tiles", "integers", "first", "second", "on_nodes", "numbers", "x_table", "y_table", "z_table",
+    "up", "down", "memory",
 )  # fmt: skip
 INTEGERS = ("y_stride", "z_stride", "surface", "rows", "x_length", "y_length", "z_length")
 PROFILES = 7  # numbers of a layer profile: b, a, 1/kappa at nodes and at half points, m at nodes
@@ -57,14 +57,15 @@ class TileCode:
         arrays = [addresses[len(TABLES) + k] for k in range(self._count)]
         leads = [integers[len(INTEGERS) + k] for k in range(self._count)]
         place: dict[str, Any] = {name: named[name] for name in Place._fields if name in named}
-        for name, terms in (("first", self._terms), ("second", self._terms + 1)):
+        count = self._terms
+        for name, terms in (("first", count), ("second", count + 1), ("on_nodes", count)):
             rows = [self._numbers(named[name], axis * terms, terms) for axis in range(3)]
             place[name] = tuple(rows)
         place["numbers"] = self._numbers(named["numbers"], 0, self._scalars)
         pairs = list(zip(arrays, leads, strict=True))
         with loop(first, last) as n:
             tile = tiles.offset_by(n * len(BOX_COLUMNS))
-            place |= {"medium": tile[4], "packed": tile[5]}
+            place |= {"shot": tile[4], "medium": tile[4], "packed": tile[5]}
             with loop(tile[0], tile[1]) as z:
                 self._plane(tile, named, place, z, pairs)
 

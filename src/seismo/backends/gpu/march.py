@@ -30,7 +30,7 @@ class Constants:
         half: half the order of the differences.
         writes: arrays that the formula changes; they come first.
         reads: arrays that it differentiates; they follow.
-        columns: numbers of those that it differentiates along z.
+        columns: numbers of the arrays that it differentiates along z.
         arrays: all arrays.
         memories: memory variables of a point, where derivatives pass through one after the other.
     """
@@ -49,7 +49,7 @@ class Constants:
     def __str__(self) -> str:
         """Name all that a kernel has built in; the profiles come as arguments."""
         t, digest = self.tables, hashlib.sha256()
-        for a in (t.strides, t.first, t.second, t.numbers):
+        for a in (t.strides, t.first, t.second, t.on_nodes, t.numbers):
             digest.update(np.ascontiguousarray(a).tobytes())
         shapes = [a.shape for a in (*t.profiles, t.up)]
         rest = (self.stretched, self.closed, self.masked, self.half, self.writes, self.reads)
@@ -110,8 +110,15 @@ class Sweep:
 
     @property
     def upright(self) -> list[IRValue]:
-        """The fields that the formula differentiates along z."""
+        """The arrays that the formula differentiates along z."""
         return [self.arrays[n] for n in self.constants.columns]
+
+    def lane(self, column: int, i: IRValue, n: int) -> IRValue:
+        """Read the lane n planes further of one of them; the model has no shots."""
+        number, constants = self.constants.columns[column], self.constants
+        of_model = number >= constants.writes + constants.reads
+        start = i - self.spot.shot if of_model else i
+        return self.lanes.level(self.arrays[number], start, n, self.plane)
 
     def index(self, z: IRValue) -> IRValue:
         """Return the index of the thread's lane in plane z of a field."""
@@ -135,6 +142,8 @@ class Sweep:
             z_stride=z_stride,
             first=[[float(c) for c in row] for row in t.first],
             second=[[float(c) for c in row] for row in t.second],
+            on_nodes=[[float(c) for c in row] for row in t.on_nodes],
+            shot=spot.shot,
             numbers=[float(c) for c in t.numbers],
             mask=spot.x_end - spot.x if self.constants.masked else None,
             medium=self._medium(z),
@@ -195,13 +204,12 @@ class Sweep:
     def window(self, i: IRValue, behind: int, ahead: int) -> list[list[IRValue]]:
         """Read the lanes of each field from so many planes behind to so many ahead."""
         planes = range(-behind, ahead + 1)
-        return [
-            [self.lanes.level(field, i, n, self.plane) for n in planes] for field in self.upright
-        ]
+        columns = range(len(self.constants.columns))
+        return [[self.lane(column, i, n) for n in planes] for column in columns]
 
     def next_lanes(self, i: IRValue, ahead: int) -> list[IRValue]:
         """Read the lanes that so many planes further on bring."""
-        return [self.lanes.level(field, i, ahead, self.plane) for field in self.upright]
+        return [self.lane(column, i, ahead) for column in range(len(self.constants.columns))]
 
     def operands(self, columns: Sequence[Sequence[IRValue]]) -> list:
         """Return what the formula takes: arrays, those differentiated along z with a column."""
@@ -231,8 +239,10 @@ class Sweep:
         """
         constants, later = self.constants, i + ahead * self.plane
         for n, array in enumerate(self.arrays):
+            of_model = n >= constants.writes + constants.reads
             if n in constants.columns:
-                self.lanes.ask(array, later + constants.half * self.plane)
+                start = later - self.spot.shot if of_model else later
+                self.lanes.ask(array, start + constants.half * self.plane)
             elif n < constants.writes + constants.reads:
                 self.lanes.ask(array, later)
             else:

@@ -8,6 +8,8 @@ A formula of an equation is a function of a `Cell`, what it sees of the lane tha
                            the nodes of that axis, and down where it stands between them
     cell.dd("x", "p")      second derivative on the spot
     cell.flux("x", "p")    update of the layer memory that second derivatives need first
+    cell.centred("x", "p") first derivative on the spot; of a coefficient times a field with
+                           `of="n_x"`; after the second derivatives
     cell.next("rho", "x")  coefficient one node further along an axis, or along several ("xz")
     cell.number("name")    scalar of the run (`Physics.numbers`)
 
@@ -32,11 +34,12 @@ from seismo.backends.operators.stencils import (
     centred_sum,
     column_sum,
     memory_stride_of,
+    odd_sum,
     profile_of,
     staggered_sum,
     stride_of,
 )
-from seismo.equations.formula import Formula
+from seismo.equations.formula import SECOND_SLOTS, Formula
 
 
 @dataclass(frozen=True)
@@ -116,6 +119,12 @@ class Operators:
         correction = staggered_sum(lanes, axis, s.memory, along, stride, s.first[a], 0)
         total = centred_sum(lanes, axis, f, i, stride_of(s, axis), s.second[a])
         return self._relaxed(total + correction, axis, False, s, 1)
+
+    def centred(self, axis: str, f: Any, i: Any, s: Place, shares: Any, n: int) -> Any:
+        """Return a first derivative on the spot, of a coefficient times a field if there is one."""
+        weights, node = s.on_nodes[AXES.index(axis)], i - s.shot
+        d = odd_sum(self.lanes, axis, f, i, stride_of(s, axis), weights, shares, node)
+        return self._relaxed(d, axis, False, s, n) if axis in self.stretched else d
 
     def flux(self, axis: str, f: Any, i: Any, s: Place) -> None:
         """Update the flux memory of a second derivative; nothing outside the layer."""
@@ -199,8 +208,17 @@ class Cell:
         place = self._arrays[name], self._i, self._s
         return self._operators.first(self._swept(axis), up, *place, n)
 
+    def centred(self, axis: str, name: str, of: str = "") -> Any:
+        """Return the first derivative of a field on the spot, or of a coefficient times it."""
+        n, shares = self._memories[axis], self._arrays[of] if of else None
+        self._memories[axis] += 1
+        return self._operators.centred(
+            self._swept(axis), self._arrays[name], self._i, self._s, shares, n
+        )
+
     def dd(self, axis: str, name: str) -> Any:
         """Return the second derivative of a field."""
+        self._memories[axis] = SECOND_SLOTS
         return self._operators.second(self._swept(axis), self._arrays[name], self._i, self._s)
 
     def flux(self, axis: str, name: str) -> None:

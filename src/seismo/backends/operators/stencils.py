@@ -19,10 +19,12 @@ Place = namedtuple(
         "z_stride",
         "first",  # staggered coefficients / spacing, one tuple for each of x, y, z
         "second",  # centred coefficients / spacing^2, likewise
+        "on_nodes",  # coefficients of first derivatives on the nodes / spacing, likewise
         "numbers",  # scalars of the run
+        "shot",  # from a point of the model to its fields, which has no shots
         "mask",  # which numbers of the lane lie inside the box
-        "medium",  # from a point's coefficients to its fields: the model has no shots, and goes on
-        # outwards in layers as it is at their inner edge
+        "medium",  # the same for a point's own coefficients: in layers the model goes on outwards
+        # as it is at their inner edge
         "packed",  # offset of coefficients that are kept for some planes z only
         "memory",  # layer memory: array or address, index of this point, strides, slot size
         "j",
@@ -99,6 +101,29 @@ def centred_sum(lanes: Any, axis: str, f: Any, i: Any, stride: Any, weights: Seq
             yield ahead + shifted(lanes, axis, f, i, -m, stride)
 
     return weighted(weights, pairs())
+
+
+def odd_sum(
+    lanes: Any, axis: str, f: Any, i: Any, stride: Any, weights: Sequence, shares: Any, node: Any
+) -> Any:  # fmt: skip
+    """e[0] (n[i+s] f[i+s] - n[i-s] f[i-s]) + ...; without n where `shares` is None.
+
+    Args:
+        lanes: of a backend.
+        axis: along which.
+        f: the field.
+        i: index of the lane.
+        stride: distance of neighbours.
+        weights: e.
+        shares: the coefficient n.
+        node: index of its lane.
+    """
+
+    def term(n: int) -> Any:
+        value = shifted(lanes, axis, f, i, n, stride)
+        return value if shares is None else shifted(lanes, axis, shares, node, n, stride) * value
+
+    return weighted(weights, (term(m) - term(-m) for m in range(1, len(weights) + 1)))
 
 
 def column_sum(lanes: Any, f: Any, i: Any, stride: Any, weights: Sequence) -> Any:

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from seismo.backends.select import BackendChoice
-from seismo.equations.registry import EQUATIONS
+from seismo.equations.registry import EQUATIONS, equation_for
 from seismo.errors import ScenarioError
 
 SPACING = 10.0
@@ -16,7 +16,7 @@ FREQUENCY = 20.0
 LAYER_POINTS = 20
 WARM_UP_STEPS = 4
 UPPER = {"vp": 2500.0, "vs": 1400.0, "rho": 2100.0, "qp": 80.0, "qs": 40.0}
-THOMSEN = {"epsilon": 0.2, "delta": 0.1, "gamma": 0.1}
+THOMSEN = {"epsilon": 0.2, "delta": 0.1, "gamma": 0.1, "theta": 30.0, "phi": 20.0}
 LOWER = {"vp": 4000.0, "vs": 2300.0, "rho": 2500.0, "qp": 200.0, "qs": 100.0}
 MECHANISMS = 3  # of media that attenuate
 
@@ -39,7 +39,8 @@ def _case(
 
     The model gives `further` parameters beside those of the physics.
     """
-    nodes = total - 2 * LAYER_POINTS
+    collar = equation_for(physics, dimensions, further).beside_layers
+    nodes = total - 2 * (LAYER_POINTS + (collar.points if collar else 0))
     axes = ("x", "z") if dimensions == 2 else ("x", "y", "z")
     scenario: dict[str, Any] = {
         "title": f"benchmark {name}",
@@ -125,12 +126,14 @@ CARD_CASES: dict[str, Case] = {
         _case("G12", "acoustic", 3, 552, 8, 200, further=("qp",)),
         _case("G13", "elastic", 3, 424, 4, 100, further=("epsilon", "delta", "gamma")),
         _case("G14", "acoustic", 3, 552, 8, 200, further=("epsilon", "delta")),
+        _case("G16", "acoustic", 3, 584, 8, 100, further=("epsilon", "delta", "theta", "phi")),
     )
 }
 _USUAL = {"gpu": CARD_CASES}
 _TUNING = {  # points along an axis, of the cases above, and steps: few, for many layouts
     ("acoustic", "xz"): (2041, 1000), ("acoustic", "xyz"): (552, 20),
     ("elastic", "xz"): (1541, 500), ("elastic", "xyz"): (424, 10),
+    ("acoustic_tti", "xz"): (2073, 500), ("acoustic_tti", "xyz"): (584, 10),
 }  # fmt: skip
 TUNED = tuple(dict.fromkeys(physics for physics, _ in _TUNING))  # their equations
 
@@ -138,7 +141,11 @@ TUNED = tuple(dict.fromkeys(physics for physics, _ in _TUNING))  # their equatio
 def tuning_case(physics: str, axes: str, order: int) -> Case:
     """Return the case that layouts of threads are compared by."""
     points, steps = _TUNING[physics, axes]
-    return _case(f"{physics} {len(axes)}-D order {order}", physics, len(axes), points, order, steps)
+    equation = EQUATIONS[physics]
+    base = equation.extends or physics
+    further = tuple(name for name in equation.needs if name not in EQUATIONS[base].needs)
+    name = f"{physics} {len(axes)}-D order {order}"
+    return _case(name, base, len(axes), points, order, steps, further=further)
 
 
 def usual(choice: BackendChoice) -> list[str]:

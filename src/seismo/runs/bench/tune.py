@@ -33,7 +33,6 @@ from seismo.solver.simulation import Simulation
 
 BETTER = 0.99  # of the time: less is noise
 REPEATS = 5
-KINDS = {"second": ("second",), "first": ("divergence", "gradient")}  # of stages
 BOXES = {
     "xz": ("inner", "layer", "side", "corner"),
     "xyz": ("inner", "layer", "edge", "side", "corner"),
@@ -57,6 +56,11 @@ _ACROSS = [
     for x, y, blocks in ((32, 4, 3), (32, 8, 2), (32, 2, 6), (16, 8, 3))
     for ahead in (0, 1)
 ]
+_MARCHING = {  # by kind of formula and of box
+    "second": {"inner": _MARCHES + _ASKING, "layer": _ACROSS},
+    "centred": {"inner": _MARCHES + _ASKING},
+    "mixed": {"inner": _MARCHES + _ASKING},
+}
 _SOLIDS = _plain(
     (32, 8, 1, 3), (32, 4, 2, 2), (32, 4, 2, 3), (32, 4, 2, 4), (16, 8, 2, 3), (16, 4, 4, 3),
     (16, 4, 4, 4), (32, 4, 4, 3), (32, 2, 4, 3),
@@ -77,13 +81,15 @@ def candidates(key: Key) -> list[BlockShape]:
         return known + (_NARROW_SOLIDS if volume else _NARROW_PLATES)
     if not volume:
         return known + _PLATES
-    marches = {"inner": _MARCHES + _ASKING, "layer": _ACROSS} if kind == "second" else {}
+    marches = _MARCHING.get(kind, {})
     return known + _SOLIDS + marches.get(box, [])
 
 
 def entries(physics: str, axes: str, order: int) -> list[Key]:
     """List the entries of the table that a case depends on."""
-    kinds = KINDS[physics_for(physics, len(axes)).differences]
+    table = physics_for(physics, len(axes))
+    stages = [stage for stage in table.stages if stage.where == "everywhere"]
+    kinds = dict.fromkeys(table.formula(stage, even=True).kind for stage in stages)
     return [(axes, *pair, order) for pair in product(kinds, BOXES[axes])]
 
 

@@ -184,7 +184,8 @@ def _layers(setup: Discretization, subdomain: Subdomain, backend: Backend | None
         owners.setdefault(stage.shares or stage.name, stage)
     for owner, stage in owners.items():
         slots = setup.physics.slots(owner)
-        LayerMemory(counting, stage, slots, subdomain, regions, setup.pad)
+        at_once = counting.at_once and setup.physics.at_once
+        LayerMemory(counting, stage, slots, subdomain, regions, setup.pad, at_once)
     return counting.bytes
 
 

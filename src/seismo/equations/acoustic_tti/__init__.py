@@ -1,0 +1,120 @@
+"""Acoustic waves in transversely isotropic rock whose axis is tilted; density is constant.
+
+`acoustic_vti` about an axis n that may change from point to point, in the self-adjoint form of
+Zhang, Zhang & Zhang (2011, Geophysics 76, WA3)::
+
+    d2p/dt2 = vp^2 [ (1 + 2 epsilon) H p + sqrt(1 + 2 delta) N r ]
+    d2r/dt2 = vp^2 [ sqrt(1 + 2 delta) H p + N r ]
+
+    N = div n n . grad,    H = laplacian - N,    n = (n_x, n_y, n_z)
+
+p, r [Pa] are the stresses across and along the axis. Two stages: the slopes along the axis, all on
+the nodes at t = n dt, and the pressures::
+
+    p_n = n . grad p,    r_n = n . grad r                                 [Pa/m]
+    N p = d_a (n_a p_n),    N r = d_a (n_a r_n),    H p = (xx + yy + zz) p - N p
+
+with w = k (root H p + N r), and k, root, rest of `acoustic_vti`::
+
+    p(n+1) = 2 p(n) - p(n-1) + root w + rest H p,    r(n+1) = 2 r(n) - r(n-1) + w
+
+First differences are centred on the nodes, so that N is minus the square of what p_n is made by.
+The Laplacian is that of second differences, which is at least as large for every wavenumber
+(`seismo.grid.coefficients.centred_first`) and |n| <= 1: N and H are symmetric and negative whatever
+n does from one point to the next, and nothing grows if epsilon >= delta. Where the axis is upright
+all over, `acoustic_vti` takes its place, whose differences along z are compact.
+
+Beside waves of the first kind there are slow ones (`acoustic_vti`); in absorbing layers, where the
+axis is oblique, these would grow. Layers therefore have delta = epsilon, with which there are none:
+the medium turns to that over the first points of a layer, which damp nothing.
+"""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import numpy as np
+
+from seismo.equations import acoustic_vti
+from seismo.equations.declaration import Collar, Equation
+from seismo.equations.parameters import DELTA, EPSILON, PHI, THETA, VP
+from seismo.equations.table import Field, Physics, Stage
+
+COLLAR_POINTS = 16
+# Of the length of n, so that its rounded square is no more than 1.
+_LENGTH = 1.0 - 1e-6
+
+
+def slopes(cell):
+    """p_n = n_x dp/dx + n_y dp/dy + n_z dp/dz, and r_n alike."""
+    for name in "pr":
+        cell.put(f"{name}_n", cell.sum(cell[f"n_{a}"] * cell.centred(a, name) for a in cell.axes))
+
+
+def flux(cell):
+    """Update the fluxes dp/dx, dp/dy and dp/dz of the absorbing layers."""
+    for a in cell.axes:
+        cell.flux(a, "p")
+
+
+def pressures(cell):
+    """p(n+1) = 2 p(n) - p(n-1) + root w + rest H p, r(n+1) = 2 r(n) - r(n-1) + w."""
+    p, r, past_p, past_r = (cell[name] for name in ("p", "r", "p_old", "r_old"))
+    k, root, rest = cell["k"], cell["root"], cell["rest"]  # before layers store their memory
+    laplacian = cell.sum(cell.dd(a, "p") for a in cell.axes)
+    # N p and N r
+    along_p, along_r = (
+        cell.sum(cell.centred(a, f"{name}_n", of=f"n_{a}") for a in cell.axes) for name in "pr"
+    )
+    across = laplacian - along_p
+    w = k * (root * across + along_r)
+    cell.put("p_old", 2.0 * p - past_p + root * w + rest * across)
+    cell.put("r_old", 2.0 * r - past_r + w)
+
+
+def coefficients(medium: dict, dt: float) -> dict:
+    """Return those of `acoustic_vti`, and n of the mean axis."""
+    axes = {name: medium[name] for name in medium if name.startswith("axis_")}
+    n = {f"n_{name[-1]}": _LENGTH * component for name, component in axes.items()}
+    return acoustic_vti.coefficients(medium, dt) | n
+
+
+def elliptic(coefficients: dict, share: np.ndarray) -> dict:
+    """Return coefficients with delta moved by a share (0 to 1) of the way to epsilon.
+
+    root^2 + rest / k is 1 + 2 epsilon, which stays.
+    """
+    k, root, rest = (coefficients[name] for name in ("k", "root", "rest"))
+    kept = {name: value + 0.0 * share for name, value in coefficients.items()}
+    return kept | {"root": np.sqrt(root**2 + share * rest / k), "rest": (1.0 - share) * rest}
+
+
+def tables(axes: str, options: None) -> Physics:
+    """Return the table along some axes."""
+    upright = acoustic_vti.tables(axes, options)
+    now, before, along = ("p", "r"), ("p_old", "r_old"), ("p_n", "r_n")
+    n = tuple(f"n_{a}" for a in axes)
+    return replace(
+        upright,
+        fields=(*upright.fields, *(Field(name, "", "Pa/m", slope=True) for name in along)),
+        stages=(
+            Stage("axis", along, now, n, slopes),
+            Stage("flux", (), ("p",), (), flux, where="layer"),
+            Stage(
+                "pressure", before, (*now, *along), ("k", "root", "rest", *n), pressures,
+                shares="flux",
+            ),
+        ),
+        coefficients=coefficients,
+        medium=(*upright.medium, *(f"axis_{a}" for a in axes)),
+        fastest_along={},
+    )  # fmt: skip
+
+
+EQUATION = Equation(
+    name="acoustic_tti",
+    parameters=(VP, EPSILON, DELTA, THETA, PHI),
+    tables=tables,
+    extends="acoustic",
+    beside_layers=Collar(COLLAR_POINTS, elliptic),
+)
