@@ -15,10 +15,12 @@ from typing import Any
 
 import numpy as np
 
-from seismo.acquisition import moment_tensor, wavelets
+from seismo.acquisition import moment_tensor
+from seismo.acquisition.event_files import action_of
 from seismo.acquisition.point_source import PointSource
 from seismo.acquisition.projection import Projection
 from seismo.acquisition.receivers import ReceiverGroup
+from seismo.acquisition.source_frequencies import wavelet_of
 from seismo.acquisition.stations import Station, read_stations
 from seismo.equations.registry import physics_for
 from seismo.errors import KeyPath, ModelError, ScenarioError, gathered
@@ -124,15 +126,37 @@ class Geometry:
         ]
 
     def _placed_source(self, source: Any, number: int) -> PointSource:
+        if source.type == "event":
+            return self._event(source, number)
         position = self._position(source.position, "sources", number, "position")
         return self._source(source, number, position)
 
-    def _source(self, source: Any, number: int, position: Coordinates) -> PointSource:
+    def _event(self, source: Any, number: int) -> PointSource:
+        key = ("sources", number)
+        wavelet_of(self._scenario, number)  # raises what is wrong with it
         try:
-            wavelets.shape_of(source.wavelet, self._scenario.base)
+            action = action_of(source, self._scenario.base, self._scenario.event)
         except ModelError as error:
-            key = ("sources", number, "wavelet", *error.key)
-            raise self._mistakes(key, [error.problem]) from None
+            raise self._mistakes((*key, *error.key), [error.problem]) from None
+        position = self._on_earth(action.degrees)
+        if problem := self._outside(position, action.degrees):
+            degrees = "longitude {longitude:g}, latitude {latitude:g}, depth {depth:g} m"
+            event = degrees.format(**action.degrees)
+            raise self._scenario.mistake(*key, "path", problem=f"its event ({event}): {problem}")
+        azimuth = self._azimuth(position)
+        return PointSource(
+            name=source.name or SOURCE_NAME.format(number),
+            kind="moment_tensor",
+            position=position,
+            strength=_components(moment_tensor.to_grid(action.tensor, azimuth)),
+            wavelet=action.wavelet,
+            delay=action.delay,
+            derivative=1,
+            base=self._scenario.base,
+        )
+
+    def _source(self, source: Any, number: int, position: Coordinates) -> PointSource:
+        wavelet = wavelet_of(self._scenario, number)
         moment = source.type in ("explosion", "moment_tensor")
         rate = moment and source.time_function == "moment_rate"
         strength = self._strength(source, position)
@@ -143,7 +167,7 @@ class Geometry:
             kind=source.type,
             position=position,
             strength=strength,
-            wavelet=source.wavelet,
+            wavelet=wavelet,
             delay=source.delay,
             derivative=1 if rate else 0,
             base=self._scenario.base,
@@ -153,18 +177,14 @@ class Geometry:
         if source.type == "force":
             return {a: getattr(source.force, a) for a in AXES}
         if source.type == "moment_tensor":
-            # North of a mechanism is that at its source, not at the grid's origin.
-            projection = self._projection
-            azimuth = (
-                float(projection.x_azimuth(position[0], position[1]))
-                if projection is not None
-                else 0.0
-            )
-            tensor = moment_tensor.tensor_of(source, azimuth)
-            # What is left of a zero, such as that of cos 90 degrees, must not radiate.
-            tensor[np.abs(tensor) < _ROUNDING * np.abs(tensor).max()] = 0.0
-            return {name: float(tensor[i, j]) for name, i, j in _MOMENT_KEYS}
+            return _components(moment_tensor.tensor_of(source, self._azimuth(position)))
         return {"": source.moment if source.type == "explosion" else source.amplitude}
+
+    def _azimuth(self, position: Coordinates) -> float:
+        """Return the azimuth of x: north of a mechanism is that at its source."""
+        if self._projection is None:
+            return 0.0
+        return float(self._projection.x_azimuth(position[0], position[1]))
 
     def _refuse_silent(self, source: Any, number: int, strength: dict[str, float]) -> None:
         """Raise ScenarioError if no component of a force or moment acts in the wave equation."""
@@ -283,6 +303,16 @@ class Geometry:
         """Return the error of several problems at one key."""
         errors = [self._scenario.mistake(*key, problem=problem) for problem in problems]
         return ScenarioError(*(message for error in errors for message in error.messages))
+
+
+def _components(tensor: np.ndarray) -> dict[str, float]:
+    """Return the components of a moment tensor (3, 3) N m in grid axes.
+
+    What is left of a zero, such as that of cos 90 degrees, must not radiate.
+    """
+    least = _ROUNDING * np.abs(tensor).max()
+    clean = np.where(np.abs(tensor) < least, 0.0, tensor)
+    return {name: float(clean[i, j]) for name, i, j in _MOMENT_KEYS}
 
 
 def _otherwise(degrees: Degrees) -> Iterator[tuple[str, float, float]]:

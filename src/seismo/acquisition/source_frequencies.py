@@ -1,21 +1,52 @@
-"""Frequencies of all sources of a scenario together."""
+"""Wavelets of a scenario's sources, and the frequencies of all of them together."""
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+from typing import Any
+
 from seismo.acquisition import wavelets
+from seismo.acquisition.event_files import event_wavelet
+from seismo.errors import ModelError
 from seismo.scenario import Scenario
+from seismo.scenario.wavelet import Wavelet
+
+
+def wavelet_of(scenario: Any, number: int) -> Wavelet:
+    """Return the wavelet of a source of a scenario: its own, or that of its file.
+
+    Raises:
+        ScenarioError: a file is missing or malformed, or lacks it.
+    """
+    source = scenario.sources[number]
+    key: tuple[str, ...] = ()
+    try:
+        from_file = source.type == "event"
+        wavelet = event_wavelet(source, scenario.base) if from_file else source.wavelet
+        key = ("wavelet",)
+        wavelets.shape_of(wavelet, scenario.base)
+    except ModelError as error:
+        raise scenario.mistake("sources", number, *key, *error.key, problem=error.problem) from None
+    return wavelet
 
 
 def highest_frequency(scenario: Scenario) -> float:
     """Return the frequency in Hz above which all sources radiate less than 1 % of their peak."""
-    base, highest = scenario.base, []
-    for source in scenario.sources:
+    highest = []
+    for number, source in enumerate(scenario.sources):
         # Where the wavelet is the moment itself, its rate is what radiates.
         rate = getattr(source, "time_function", "moment_rate") == "moment"
-        highest.append(wavelets.maximum_frequency(source.wavelet, base, rate=rate))
+        wavelet = wavelet_of(scenario, number)
+        highest.append(wavelets.maximum_frequency(wavelet, scenario.base, rate=rate))
     return max(highest)
 
 
 def dominant_frequency(scenario: Scenario) -> float:
     """Return the lowest of the sources' dominant frequencies in Hz."""
-    return min(wavelets.dominant_frequency(s.wavelet, scenario.base) for s in scenario.sources)
+    return min(dominant_frequencies(scenario))
+
+
+def dominant_frequencies(scenario: Scenario) -> Iterator[float]:
+    """Yield the dominant frequency of every source in Hz."""
+    for number in range(len(scenario.sources)):
+        yield wavelets.dominant_frequency(wavelet_of(scenario, number), scenario.base)

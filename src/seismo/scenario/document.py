@@ -47,6 +47,7 @@ _RULES = (
     physics_rules.cuts,
     rules.snapshot_times,
     rules.names,
+    rules.source_files,
     rules.survey,
 )
 

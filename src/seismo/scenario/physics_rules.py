@@ -93,7 +93,7 @@ def sources(draft: Draft) -> Mistakes:
         return
     for index, source in enumerate(draft.sources or ()):
         path: KeyPath = ("sources", index)
-        if source is not None and source.type not in table.drives:
+        if source is not None and getattr(source, "acts_as", source.type) not in table.drives:
             offers = ", ".join(table.drives)
             yield Mistake((*path, "type"), f"physics {draft.physics} has the sources {offers}")
         elif isinstance(source, ForceSource):

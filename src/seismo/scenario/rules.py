@@ -111,7 +111,7 @@ def _faces(boundaries: Boundaries, dimensions: int | None) -> Mistakes:
 def positions(draft: Draft) -> Iterator[tuple[KeyPath, Any]]:
     """Yield the path and the value of every position of sources, receivers and shots."""
     for index, source in enumerate(draft.sources or ()):
-        if source is not None:
+        if hasattr(source, "position"):
             yield ("sources", index, "position"), source.position
     for index, group in enumerate(draft.receivers or ()):
         if isinstance(group, PointReceivers):
@@ -310,6 +310,27 @@ def _unique(path: KeyPath, names_in_order: Sequence[str | None], key: str = "nam
                 f"the {key} {name!r} is taken by {path[-1]}[{first[name]}]; give each its own {key}"
             )
             yield Mistake((*path, index, key), problem)
+
+
+def source_files(draft: Draft) -> Mistakes:
+    """Check that sources with longitudes and latitudes in files have a grid on the earth, in 3-D.
+
+    A 2-D run would take their moments per metre.
+    """
+    for index, source in enumerate(draft.sources or ()):
+        if not hasattr(source, "acts_as"):
+            continue
+        if not draft.has_geographic:
+            yield Mistake(
+                ("sources", index, "path"),
+                "needs the section 'geographic': longitude, latitude of the grid's x = 0, y = 0",
+            )
+        if draft.dimensions == 2:
+            problem = "needs a 3-D grid: give grid.extent.y"
+            yield Mistake(("sources", index, "type"), problem)
+        if draft.survey is not None:
+            problem = f"moves its source, and one of type {source.type} stays where its file says"
+            yield Mistake(("survey",), f"{problem}: leave survey out")
 
 
 def survey(draft: Draft) -> Mistakes:

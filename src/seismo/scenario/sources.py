@@ -26,6 +26,7 @@ from seismo.scenario.base import (
     by_type,
 )
 from seismo.scenario.position import AnyPosition, Position
+from seismo.scenario.source_files import EventSource
 from seismo.scenario.wavelet import Wavelet
 
 # of those that have none
@@ -191,7 +192,8 @@ Source = Annotated[
     | Annotated[PressureSource, Tag("|pressure")]
     | Annotated[VolumeRateSource, Tag("|volume_rate")]
     | Annotated[ForceSource, Tag("|force")]
-    | Annotated[MomentTensorSource, Tag("|moment_tensor")],
+    | Annotated[MomentTensorSource, Tag("|moment_tensor")]
+    | Annotated[EventSource, Tag("|event")],
     by_type(),
 ]
 

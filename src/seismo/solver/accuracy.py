@@ -20,7 +20,7 @@ from typing import Any
 
 import numpy as np
 
-from seismo.acquisition import wavelets
+from seismo.acquisition.source_frequencies import dominant_frequencies
 from seismo.grid.coefficients import TOLERANCES, Stencil
 from seismo.grid.surface_closure import ClosureKind
 from seismo.solver.waves import Passage, Waves
@@ -162,7 +162,7 @@ def refuse_uncarried(scenario: Any, waves: Waves) -> None:
     """
     if waves.carried >= LEAST_CARRIED:
         return
-    highest = [wavelets.dominant_frequency(s.wavelet, scenario.base) for s in scenario.sources]
+    highest = list(dominant_frequencies(scenario))
     number = highest.index(max(highest))
     place = scenario.where("sources", number, "wavelet")
     raise scenario.mistake(

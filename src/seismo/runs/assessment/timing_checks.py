@@ -125,7 +125,7 @@ def _begun_source(setup: Discretization) -> Lines:
         size = np.abs(wavelets.evaluate(source.wavelet, times - source.delay, source.base))
         begun = size[times < 0.0].max(initial=0.0) / size.max()
         if begun > MOST_BEGUN:
-            own = "delay" in given.wavelet.model_fields_set
+            own = given.wavelet is not None and "delay" in given.wavelet.model_fields_set
             remedy = f"leave sources[{k}].wavelet.delay out, or " if own else ""
             yield (
                 f"source {source.name}: acts before the run begins, with {begun:.0%} of its "

@@ -1,0 +1,58 @@
+"""An earthquake as catalogues describe it: a moment tensor, its origins and its duration.
+
+A hypocentre is where and when a rupture began, a centroid where and when its moment was released
+on average. The half duration of catalogues is that of a triangle.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from datetime import datetime
+
+import numpy as np
+
+from seismo.acquisition.moment_tensor import scalar_moment
+
+
+@dataclass(frozen=True)
+class EventOrigin:
+    """Where and when: degrees, m below the surface, UTC."""
+
+    longitude: float
+    latitude: float
+    depth: float
+    time: datetime
+
+
+@dataclass(frozen=True, eq=False)
+class CatalogueEvent:
+    """One event of a file.
+
+    Attributes:
+        id: in its catalogue.
+        tensor: moment tensor (3, 3) N m in north, east, down.
+        hypocentre: None where only the centroid is known.
+        centroid: None where only the hypocentre is known; one of both is.
+        half_duration: s, or None.
+    """
+
+    id: str
+    tensor: np.ndarray
+    hypocentre: EventOrigin | None
+    centroid: EventOrigin | None
+    half_duration: float | None
+
+    def origin(self, kind: str) -> tuple[EventOrigin, bool]:
+        """Return the centroid or hypocentre, the other one where it lacks, and if a centroid."""
+        centroid = self.centroid is not None and (kind == "centroid" or self.hypocentre is None)
+        origin = self.centroid if centroid else self.hypocentre
+        assert origin is not None  # one of both is known
+        return origin, centroid
+
+    @property
+    def usual_half_duration(self) -> float:
+        """Return the half duration in s that follows the moment in the GCMT catalogue.
+
+        Literature: Ekstrom, Nettles & Dziewonski (2012, PEPI 200-201, 1-9), M0 in dyn cm.
+        """
+        return float(1.05e-8 * (scalar_moment(self.tensor) * 1e7) ** (1.0 / 3.0))

@@ -1,0 +1,131 @@
+"""Sources that are events of files: what acts, where, and when in the run.
+
+A centroid's time is when the moment rate has its centre of gravity. With the section `event` of
+the scenario it is `at` plus its distance from the origin time; without, the moment rate begins
+as the run does.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from datetime import datetime
+from functools import lru_cache
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from seismo.acquisition import wavelets
+from seismo.acquisition.catalogue_event import CatalogueEvent
+from seismo.acquisition.cmtsolution import read_cmtsolution
+from seismo.acquisition.quakeml import read_quakeml
+from seismo.errors import ModelError
+from seismo.scenario.source_files import EventSource
+from seismo.scenario.text_files import LARGEST, printable
+from seismo.scenario.wavelet import GaussianRateWavelet, Wavelet
+
+_SHOWN = 5  # events of a file, in messages
+
+
+@dataclass(frozen=True, eq=False)
+class EventAction:
+    """What an event does.
+
+    Attributes:
+        degrees: its longitude and latitude, and its depth in m.
+        tensor: moment tensor (3, 3) N m in north, east, down.
+        wavelet: moment rate.
+        delay: s, added to the wavelet's own.
+    """
+
+    degrees: dict[str, float]
+    tensor: np.ndarray
+    wavelet: Wavelet
+    delay: float
+
+
+def action_of(source: EventSource, base: Path | None, reference: Any) -> EventAction:
+    """Return what an event does.
+
+    Args:
+        source: of the scenario.
+        base: folder at which paths start.
+        reference: the scenario's section `event`, or None.
+
+    Raises:
+        ModelError: the file is missing, malformed, or lacks what is needed.
+    """
+    event = read_event(source, base)
+    origin, is_centroid = event.origin(source.origin)
+    wavelet = event_wavelet(source, base)
+    degrees = {"longitude": origin.longitude, "latitude": origin.latitude, "depth": origin.depth}
+    delay = source.delay
+    if reference is not None:
+        since = origin.time - datetime.fromisoformat(reference.time)
+        delay += reference.at + since.total_seconds()
+        delay -= _to_origin(wavelet, base, is_centroid)
+    return EventAction(degrees, event.tensor, wavelet, delay)
+
+
+def event_wavelet(source: EventSource, base: Path | None) -> Wavelet:
+    """Return the moment rate of an event.
+
+    Raises:
+        ModelError: neither the source nor its file has one, or as `read_event`.
+    """
+    if source.wavelet is not None:
+        return source.wavelet
+    event = read_event(source, base)
+    if event.half_duration is None:
+        raise ModelError(
+            f"missing: {source.path} has no half duration; give wavelet, such as {{type: "
+            f"gaussian_rate, half_duration: {event.usual_half_duration:.2g} s}} (what the GCMT "
+            "catalogue takes for this moment)",
+            "wavelet",
+        )
+    return GaussianRateWavelet(type="gaussian_rate", half_duration=event.half_duration)
+
+
+def read_event(source: EventSource, base: Path | None) -> CatalogueEvent:
+    """Return the event of a source.
+
+    Raises:
+        ModelError: the file is missing or malformed, or none or several events are meant.
+    """
+    path = Path(base or ".") / source.path
+    if not path.is_file():
+        raise ModelError(f"no such file as {path}; give QuakeML or CMTSOLUTION", "path")
+    status = path.stat()
+    events = _read(path, (status.st_mtime_ns, status.st_size))
+    named = [e for e in events if source.id is None or e.id.endswith(source.id)]
+    if len(named) == 1:
+        return named[0]
+    names = ", ".join(printable(event.id) for event in (named or events)[:_SHOWN])
+    names += ", ..." if len(named or events) > _SHOWN else ""
+    if source.id is None:
+        problem = f"{path} has {len(events)} events: give id, the end of one of {names}"
+        raise ModelError(problem, "path")
+    many = "several" if named else "none"
+    raise ModelError(f"{path}: {many} of its events end so; it has {names}", "id")
+
+
+@lru_cache(maxsize=8)
+def _read(path: Path, changed: object) -> list[CatalogueEvent]:
+    if path.stat().st_size > LARGEST:
+        raise ModelError(f"{path} is larger than {LARGEST >> 20} MB", "path")
+    with path.open("rb") as stream:
+        is_xml = stream.read(200).lstrip(b"\xef\xbb\xbf \t\r\n").startswith(b"<")
+    return read_quakeml(path) if is_xml else read_cmtsolution(path)
+
+
+def _to_origin(wavelet: Wavelet, base: Path | None, is_centroid: bool) -> float:
+    """Return when in s a wavelet has its centre of gravity, or begins.
+
+    A delay of its own, where it is written, remains: the wavelet is later by that.
+    """
+    shape = wavelets.shape_of(wavelet, base)
+    tau = np.linspace(shape.start, shape.end, shape.points)
+    size = np.abs(shape.value(tau))
+    centre = float(np.sum(tau * size) / np.sum(size)) if is_centroid else shape.start
+    written = "delay" in wavelet.model_fields_set and wavelet.delay is not None
+    return centre + (0.0 if written else wavelets.delay(wavelet, base))

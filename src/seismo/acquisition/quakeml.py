@@ -1,0 +1,97 @@
+"""Events of QuakeML, by ObsPy: the preferred moment tensor, or the angles of a nodal plane."""
+
+from __future__ import annotations
+
+import warnings
+from datetime import UTC
+from pathlib import Path
+from types import SimpleNamespace
+from typing import Any
+
+import numpy as np
+
+from seismo.acquisition.catalogue_event import CatalogueEvent, EventOrigin
+from seismo.acquisition.moment_tensor import double_couple, from_components, moment_of
+from seismo.errors import ModelError
+from seismo.scenario.optional_package import optional_package
+from seismo.scenario.text_files import printable
+
+_TENSOR = ("rr", "tt", "pp", "rt", "rp", "tp")
+
+
+def read_quakeml(path: Path) -> list[CatalogueEvent]:
+    """Return the events of a file.
+
+    Raises:
+        ModelError: it is no QuakeML, or an event has no mechanism or origin.
+        ScenarioError: ObsPy is not installed.
+    """
+    obspy = optional_package("obspy", "seismology", f"{path}: QuakeML")
+    try:
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")
+            events = obspy.read_events(str(path), format="QUAKEML")
+    except Exception as error:  # of any kind, as files may hold anything
+        problem = printable(str(error).partition("\n")[0][:200])
+        raise ModelError(f"{path}: not read as QuakeML: {problem}", "path") from None
+    return [_event(path, event) for event in events]
+
+
+def _event(path: Path, event: Any) -> CatalogueEvent:
+    name = printable(event.resource_id.id if event.resource_id else "")
+    mechanism = event.preferred_focal_mechanism() or next(iter(event.focal_mechanisms), None)
+    if mechanism is None:
+        raise ModelError(f"{path}: event {name} has no focal mechanism", "path")
+    moment_tensor = mechanism.moment_tensor
+    hypocentre, centroid = _origins(event, mechanism)
+    if hypocentre is centroid is None:
+        raise ModelError(
+            f"{path}: event {name} has no origin with longitude, latitude, depth and time", "path"
+        )
+    function = moment_tensor and moment_tensor.source_time_function
+    duration = function.duration if function and function.duration else None
+    return CatalogueEvent(
+        name, _tensor(path, name, event, mechanism), hypocentre, centroid,
+        duration / 2.0 if duration else None,
+    )  # fmt: skip
+
+
+def _tensor(path: Path, name: str, event: Any, mechanism: Any) -> np.ndarray:
+    """Return the moment tensor (3, 3) N m in north, east, down."""
+    moment_tensor = mechanism.moment_tensor
+    if moment_tensor is not None and moment_tensor.tensor is not None:
+        components = {c: getattr(moment_tensor.tensor, f"m_{c}") for c in _TENSOR}
+        if None not in components.values() and any(components.values()):
+            return from_components(SimpleNamespace(**components), "gcmt")
+    planes = mechanism.nodal_planes
+    plane = planes and (planes.nodal_plane_1 or planes.nodal_plane_2)
+    moment = moment_tensor.scalar_moment if moment_tensor else None
+    magnitude = event.preferred_magnitude() or next(iter(event.magnitudes), None)
+    if not moment and magnitude and (magnitude.magnitude_type or "").lower().startswith("mw"):
+        moment = moment_of(magnitude.mag)
+    if not plane or not moment:
+        raise ModelError(
+            f"{path}: event {name} has no moment tensor, nor a nodal plane with scalar moment or "
+            "Mw; give its angles as a source of type moment_tensor",
+            "path",
+        )
+    return double_couple(plane.strike, plane.dip, plane.rake, moment)
+
+
+def _origins(event: Any, mechanism: Any) -> tuple[EventOrigin | None, EventOrigin | None]:
+    """Return hypocentre and centroid, as far as they are known."""
+    moment_tensor = mechanism.moment_tensor
+    derived = moment_tensor.derived_origin_id if moment_tensor else None
+    centroid = hypocentre = None
+    preferred = event.preferred_origin()
+    for origin in [*event.origins, *([preferred] if preferred else [])]:  # the preferred one last
+        if None in (origin.longitude, origin.latitude, origin.depth, origin.time):
+            continue
+        time = origin.time.datetime.replace(tzinfo=UTC)
+        described = EventOrigin(origin.longitude, origin.latitude, origin.depth, time)
+        derives = derived is not None and origin.resource_id == derived
+        if derives or origin.origin_type == "centroid":
+            centroid = described
+        else:
+            hypocentre = described
+    return hypocentre, centroid

@@ -1,0 +1,146 @@
+"""Events of catalogues as sources: the same as the moment tensor that they hold, at its time."""
+
+import numpy as np
+import pytest
+
+import solver
+from seismo.errors import ScenarioError
+from seismo.solver.discretization import discretize
+
+CMT = """ PDE 2008 07 29 18 42 15.71 33.9530 -117.7610 14.7 5.4 5.4 SOMEWHERE
+event name:     c2008
+time shift:     1.5000
+half duration:  1.2100
+latitude:       33.9500
+longitude:     -117.7700
+depth:          15.5
+Mrr:       8.44d+23
+Mtt:      -1.450000e+24
+Mpp:       0.606000e+24
+Mrt:      -0.198000e+24
+Mrp:       0.689000e+24
+Mtp:      -0.495000e+24
+"""
+# The same by ObsPy 1.5, but for what seismo does not read.
+QUAKEML = """<?xml version='1.0' encoding='utf-8'?>
+<q:quakeml xmlns="http://quakeml.org/xmlns/bed/1.2" xmlns:q="http://quakeml.org/xmlns/quakeml/1.2">
+<eventParameters publicID="smi:local/catalog"><event publicID="smi:local/c2008">
+<origin publicID="smi:local/cmt"><time><value>2008-07-29T18:42:17.21Z</value></time>
+<latitude><value>33.95</value></latitude><longitude><value>-117.77</value></longitude>
+<depth><value>15500.0</value></depth><type>centroid</type></origin>
+<origin publicID="smi:local/first"><time><value>2008-07-29T18:42:15.71Z</value></time>
+<latitude><value>33.953</value></latitude><longitude><value>-117.761</value></longitude>
+<depth><value>14700.0</value></depth><type>hypocenter</type></origin>
+<magnitude publicID="smi:local/mw"><mag><value>5.4</value></mag><type>Mww</type></magnitude>
+<focalMechanism publicID="smi:local/mechanism">{planes}
+<momentTensor publicID="smi:local/tensor"><derivedOriginID>smi:local/cmt</derivedOriginID>
+{tensor}<sourceTimeFunction><type>triangle</type><duration>2.42</duration></sourceTimeFunction>
+</momentTensor></focalMechanism></event></eventParameters></q:quakeml>
+"""
+COMPONENTS = {
+    "rr": 8.44e16, "tt": -1.45e17, "pp": 0.606e17, "rt": -1.98e16, "rp": 6.89e16, "tp": -4.95e16
+}  # fmt: skip
+TENSOR = "".join(f"<M{k}><value>{v}</value></M{k}>" for k, v in COMPONENTS.items())
+PLANES = "".join(
+    f"<{k}><value>{v}</value></{k}>" for k, v in {"strike": 291, "dip": 59, "rake": 142}.items()
+)
+
+
+def quakeml(tensor=True):
+    planes = f"<nodalPlanes><nodalPlane1>{PLANES}</nodalPlane1></nodalPlanes>"
+    return QUAKEML.format(planes=planes, tensor=f"<tensor>{TENSOR}</tensor>" if tensor else "")
+
+
+def sources_of(folder, source, event=None, **changes):
+    document = {
+        "physics": "elastic",
+        "geographic": {"longitude": -117.7, "latitude": 33.9, "azimuth": 30.0},
+        "grid": {"extent": {"x": "40 km", "y": "40 km", "z": "20 km"}, "spacing": "1 km",
+                 "origin": {"x": "-20 km", "y": "-20 km", "z": 0}},
+        "time": {"duration": "3 s"},
+        "model": [{"type": "uniform", "vp": 6000.0, "vs": 3500.0, "rho": 2700.0}],
+        "sources": [source],
+    } | ({"event": event} if event else {}) | changes  # fmt: skip
+    scenario = solver.from_dict(document, base=folder)
+    return list(discretize(scenario).shots[0].sources)
+
+
+def as_tensor(**keys):
+    return {
+        "type": "moment_tensor", "frame": "gcmt", "components": COMPONENTS,
+        "position": {"longitude": -117.77, "latitude": 33.95, "depth": "15.5 km"},
+        "wavelet": {"type": "gaussian_rate", "half_duration": 1.21},
+    } | keys  # fmt: skip
+
+
+@pytest.mark.parametrize("text", [CMT, quakeml()], ids=["CMTSOLUTION", "QuakeML"])
+def test_an_event_is_the_moment_tensor_it_holds(tmp_path, text):
+    (tmp_path / "event").write_text(text)
+    (event,) = sources_of(tmp_path, {"type": "event", "path": "event"})
+    (tensor,) = sources_of(tmp_path, as_tensor())
+    assert event.position == pytest.approx(tensor.position, abs=1e-6)
+    for name, moment in tensor.strength.items():
+        assert event.strength[name] == pytest.approx(moment, rel=1e-12)
+    times = np.arange(0.0, 12.0, 0.05)
+    assert np.array_equal(event.signal(times, 1), tensor.signal(times, 1))
+
+
+@pytest.mark.parametrize("text", [CMT, quakeml()], ids=["CMTSOLUTION", "QuakeML"])
+def test_the_centroid_comes_its_shift_after_the_origin_time(tmp_path, text):
+    """At 4 s + 1.5 s of the run; a source at the hypocentre begins at 4 s."""
+    (tmp_path / "event").write_text(text)
+    reference = {"time": "2008-07-29T18:42:15.71Z", "at": "4 s"}
+    source = {"type": "event", "path": "event"}
+    (event,) = sources_of(tmp_path, source, reference)
+    times = np.arange(0.0, 12.0, 1e-3)
+    rate = event.signal(times, 1)
+    assert np.sum(rate) * 1e-3 == pytest.approx(1.0, abs=1e-6)
+    assert np.sum(times * rate) * 1e-3 == pytest.approx(5.5, abs=1e-4)
+    triangle = {"type": "triangle", "half_duration": 1.0}
+    (first,) = sources_of(
+        tmp_path, source | {"origin": "hypocentre", "wavelet": triangle}, reference
+    )
+    assert first.start == pytest.approx(4.0, abs=1e-9)
+    assert first.position[2] == 14.7e3
+
+
+def test_a_nodal_plane_and_a_magnitude_do_for_a_tensor(tmp_path):
+    (tmp_path / "event.xml").write_text(quakeml(tensor=False))
+    (event,) = sources_of(tmp_path, {"type": "event", "path": "event.xml", "id": "c2008"})
+    angles = {"strike": 291.0, "dip": 59.0, "rake": 142.0, "magnitude": 5.4}
+    del (keys := as_tensor())["components"], keys["frame"]
+    (tensor,) = sources_of(tmp_path, keys | angles)
+    assert event.strength == pytest.approx(tensor.strength, rel=1e-9)
+
+
+@pytest.mark.parametrize(
+    ("text", "keys", "message"),
+    [
+        (CMT.replace("1.2100", "0.0"), {}, r"\.wavelet: missing: .* half_duration: 1.2 s"),
+        (CMT + CMT.replace("c2008", "c2009"), {}, r"has 2 events: give id, .* c2008, c2009"),
+        (CMT, {"id": "c2010"}, r"sources\[0\].id: .*none of its events end so; it has c2008"),
+        (CMT.replace("33.9500", "abc"), {}, r"event:5: 'abc' is no number"),
+        (CMT.replace("PDE 2008", "PDE"), {}, r"event:1: is no"),
+        (CMT.replace("Mtt", "Mxx"), {}, r"event:1: the event lacks mtt"),
+        (CMT.replace("-117.7700", "-110.0"), {}, r"path: .*its event \(longitude -110.*outside"),
+        (CMT.replace("15.5", "-1.5"), {}, r"its event .*z = -1500 m lies outside the grid"),
+        ("<xml>", {}, "not read as QuakeML"),
+        ("", {}, "does not begin with a date"),
+    ],
+)  # fmt: skip
+def test_files_that_do_not_do_are_refused(tmp_path, text, keys, message):
+    (tmp_path / "event").write_text(text)
+    with pytest.raises(ScenarioError, match=message):
+        sources_of(tmp_path, {"type": "event", "path": "event"} | keys)
+
+
+@pytest.mark.parametrize(
+    ("changes", "message"),
+    [({"geographic": None}, r"sources\[0\].path: .*needs the section 'geographic'"),
+     ({"grid": {"extent": {"x": 1e4, "z": 1e4}, "spacing": 1e3}}, "needs a 3-D grid"),
+     ({"survey": {"shots": [{"position": {"x": 0, "y": 0, "z": 0}}]}}, "stays where its")],
+)  # fmt: skip
+def test_an_event_needs_a_grid_on_the_earth(tmp_path, changes, message):
+    (tmp_path / "event").write_text(CMT)
+    with pytest.raises(ScenarioError, match=message):
+        sources_of(tmp_path, {"type": "event", "path": "event"}, **changes)
