@@ -209,7 +209,8 @@ def add_noise(simulation) -> None:
     """Begin with noise in every field at every point, halos too, in about equal energy."""
     generator, (nx, ny, nz) = np.random.default_rng(5), simulation.setup.grid.points
     for field in simulation.setup.physics.fields:
-        noise = generator.standard_normal((simulation.setup.batch, nz, ny, nx)) * 1e-6**field.late
+        scale = 1e-7 if field.remembers else 1e-6**field.late  # strain rates of such velocities
+        noise = generator.standard_normal((simulation.setup.batch, nz, ny, nx)) * scale
         for subdomain, fields in ((p.subdomain, p.fields) for p in simulation.parts):
             (_, oy, oz), held = subdomain.offset, subdomain.padded & subdomain.grid.box
             ox = subdomain.halo

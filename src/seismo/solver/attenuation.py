@@ -2,11 +2,15 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+
 from seismo.acquisition.source_frequencies import dominant_frequency, highest_frequency
 from seismo.equations.attenuation_laws import Law
 from seismo.equations.relaxation import Relaxation, prescribed
 from seismo.equations.relaxation_fit import fit
 from seismo.errors import SeismoError
+from seismo.grid.time_step import Clock
+from seismo.model import Extremes
 from seismo.scenario import Scenario
 from seismo.scenario.attenuation import Attenuation
 
@@ -32,6 +36,38 @@ def relaxation_of(scenario: Scenario) -> Relaxation | None:
         return fit(law, spec.band or band_of(scenario), spec.mechanisms)
     except SeismoError as error:
         raise scenario.mistake("attenuation", problem=str(error)) from None
+
+
+def stepping(
+    relaxation: Relaxation | None, scenario: Scenario, extremes: Extremes,
+    clock_of: Callable[..., Clock],
+) -> tuple[Clock, Relaxation | None]:  # fmt: skip
+    """Return the clock of a run and the mechanisms that its steps have.
+
+    The modulus that steps evaluate (`relaxation.warped`) reaches higher frequencies than the band,
+    so that the unrelaxed one is larger than in continuous time, and the limit lower. It is that of
+    the first choice of a step, at most.
+
+    Args:
+        relaxation: as in continuous time.
+        scenario: of the run.
+        extremes: of the earth.
+        clock_of: function(faster=1.0) -> the clock where waves are so many times as fast.
+
+    Raises:
+        ScenarioError: no step will do, or it is too long for the band.
+    """
+    clock = clock_of()
+    if relaxation is None:
+        return clock, None
+    stepped = in_steps(relaxation, scenario, clock.dt)
+    wave = "p" if "qp" in extremes.others else "s"  # the fastest
+    y = relaxation.cell_value(wave, extremes.others[f"q{wave}"][0], 1.0, 0.0)
+    faster = float(stepped.velocity_ratio(wave, y) / relaxation.velocity_ratio(wave, y))
+    if faster > 1.0:
+        clock = clock_of(faster=faster)
+        stepped = in_steps(relaxation, scenario, clock.dt)
+    return clock, stepped
 
 
 def in_steps(relaxation: Relaxation, scenario: Scenario, dt: float) -> Relaxation:

@@ -32,7 +32,7 @@ from seismo.model.stiffness import excess
 from seismo.scenario import Scenario
 from seismo.solver import cpml
 from seismo.solver.accuracy import choose_stencil, least_order, refuse_uncarried
-from seismo.solver.attenuation import in_steps, relaxation_of
+from seismo.solver.attenuation import relaxation_of, stepping
 from seismo.solver.boundary_images import Face
 from seismo.solver.closed_surface import free_surface, surface_of
 from seismo.solver.fluid_contacts import contacts_of
@@ -326,11 +326,12 @@ def discretize(
         averages = without_losses(physics.medium)
         more = excess(earth, grid, stencil.first, averages, averaging, extremes, fastest)
         shares.append(more**-0.5)
-    clock = make_clock(scenario, limit, stable_part(scenario, earth, extremes, shares), intervals)
+    safe = stable_part(scenario, earth, extremes, shares)
+    clock_of = partial(make_clock, scenario, limit, safe, intervals)
+    clock, relaxation = stepping(relaxation, scenario, extremes, clock_of)
     if not scenario.time.dispersion_removal:
         waves = replace(waves, dt=clock.dt)
     if relaxation is not None:
-        relaxation = in_steps(relaxation, scenario, clock.dt)
         physics = physics_for(scenario.equation.name, grid.dimensions, relaxation)
         earth = replace(earth, relaxation=relaxation)
     shots = shots if share is None else share.take(shots)
