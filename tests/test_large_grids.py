@@ -79,7 +79,7 @@ def corner(
 class Untouched(CpuBackend):
     """Memory that is there once it is written to, and reads as zeros until then."""
 
-    def zeros(self, size: int) -> np.ndarray:
+    def zeros(self, size: int, short: bool = False) -> np.ndarray:
         """Reserve addresses, with a page before the first number."""
         item, page = np.dtype(self.precision).itemsize, mmap.PAGESIZE
         flags = mmap.MAP_PRIVATE | mmap.MAP_ANONYMOUS | getattr(mmap, "MAP_NORESERVE", 0x4000)
@@ -143,7 +143,7 @@ def test_a_corner_beyond_2_to_the_32_points(the_corner_alone):
 class Unallocated(Device):
     """A card on which nothing is allocated."""
 
-    def zeros(self, size: int) -> np.ndarray:
+    def zeros(self, size: int, short: bool = False) -> np.ndarray:
         """Refuse it."""
         raise AssertionError(f"{size} numbers were allocated")
 

@@ -29,6 +29,7 @@ BOX_COLUMNS = (
 )  # fmt: skip
 SPAN_COLUMNS = 6
 FIRST_SPAN = 6
+SHORT = "float16"  # in which fields of 16 bits are kept
 
 # Time of a point in an absorbing layer over that of an interior point, by backend and kind of
 # differences, measured at order 8: on an AMD EPYC by runs of all equations with layers of 4 and of
@@ -224,8 +225,8 @@ class Backend(Protocol):
     looks_ahead: int  # searches (`largest`) that may be under way while it steps
     measured_from: float  # s of stepping: a shorter run says little about the machine
 
-    def zeros(self, size: int) -> Any:
-        """Allocate `size` zeros, aligned for lanes."""
+    def zeros(self, size: int, short: bool = False) -> Any:
+        """Allocate `size` zeros, of 16 bits if `short`, aligned for lanes."""
 
     def array(self, values: np.ndarray) -> Any:
         """Copy an array to the machine, in its own type."""

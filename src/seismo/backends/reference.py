@@ -6,7 +6,7 @@ from itertools import product
 
 import numpy as np
 
-from seismo.backends.base import FIRST_SPAN, SPAN_COLUMNS, Operands, SweepTables, Variant
+from seismo.backends.base import FIRST_SPAN, SHORT, SPAN_COLUMNS, Operands, SweepTables, Variant
 from seismo.backends.numpy_arrays import HostBackend
 from seismo.backends.operators.stencils import Place
 
@@ -21,6 +21,10 @@ class _Lanes:
     read = load
 
     @staticmethod
+    def load_short(f: np.ndarray, i: np.ndarray) -> np.ndarray:
+        return f[i].astype(np.float32)
+
+    @staticmethod
     def beside(f: np.ndarray, i: np.ndarray, n: int) -> np.ndarray:
         return f[i + n]
 
@@ -33,6 +37,8 @@ class _Lanes:
     @staticmethod
     def store(f: np.ndarray, i: np.ndarray, value: np.ndarray, mask: None) -> None:
         f[i] = value
+
+    store_short = store
 
     @staticmethod
     def fetch(f: np.ndarray, i: np.ndarray) -> None:
@@ -53,9 +59,9 @@ class ReferenceBackend(HostBackend):
         super().__init__(precision)
         self.lanes = _Lanes()
 
-    def zeros(self, size: int) -> np.ndarray:
+    def zeros(self, size: int, short: bool = False) -> np.ndarray:
         """Allocate zeros."""
-        return np.zeros(size, self.precision)
+        return np.zeros(size, SHORT if short else self.precision)
 
     def sweep(
         self,

@@ -94,6 +94,16 @@ class IRValue:
         """Return a 32-bit integer that is not negative in 64 bits."""
         return self.then(self.builder.zext(self.value, INTEGER))
 
+    def converted(self, kind: ir.Type) -> IRValue:
+        """Return floating-point numbers, or lanes of them, in a wider or a narrower kind.
+
+        To nearest, ties to even; what is too large for a narrower one becomes infinite.
+        """
+        element = getattr(kind, "element", kind)
+        narrower = isinstance(element, ir.HalfType)
+        convert = self.builder.fptrunc if narrower else self.builder.fpext
+        return self.then(convert(self.value, kind))
+
     def clip(self, low: IRValue | int, high: IRValue | int) -> IRValue:
         """Return the integer, at least `low` and at most `high`."""
         return smaller(choose(self < low, low, self), high)

@@ -28,6 +28,7 @@ class Formula:
         coefficients: model arrays.
         packed: those of the coefficients that are kept for some planes z only.
         numbers: scalars of the run.
+        short: those of the fields that are kept in 16 bits.
     """
 
     update: Callable
@@ -37,6 +38,7 @@ class Formula:
     coefficients: tuple[str, ...]
     packed: tuple[str, ...]
     numbers: tuple[str, ...] = ()
+    short: tuple[str, ...] = ()
 
     def __post_init__(self) -> None:
         """See that its name and its module's text tell all that it is: kernels are kept by these.
@@ -54,12 +56,17 @@ class Formula:
         """Identify it among all formulas."""
         named = f"{self.update.__module__}.{self.update.__qualname__}"
         arrays = f"{self.fields} {self.half} {self.coefficients} {self.packed}"
-        return f"{named} {self.axes} {arrays} {self.numbers}"
+        return f"{named} {self.axes} {arrays} {self.numbers} {self.short}"
 
     @cached_property
     def staggered(self) -> dict[str, str]:
         """Field -> the axes along which it stands half a cell further."""
         return dict(zip(self.fields, self.half, strict=True))
+
+    @property
+    def is_short(self) -> tuple[bool, ...]:
+        """Whether each of its arrays is kept in 16 bits."""
+        return tuple(name in self.short for name in (*self.fields, *self.coefficients))
 
     @cached_property
     def _counted(self) -> _DerivativeCounter:

@@ -10,7 +10,9 @@ nothing has to be averaged where media meet. A step (Cayley, second order, stabl
     xi(n + 1) = a_l xi(n) + b_l e(n + 1/2),    A^l acts on [xi(n + 1) + xi(n)] / 2
 
 `decay_l` = a_l, `gain_l` = b_l; `p_constant_l`, `p_linear_l`, `p_quadratic_l` give Y_l / 2 of P
-moduli from the number y of a node, and `s_...` those of shear moduli.
+moduli from the number y of a node, and `s_...` those of shear moduli. Variables that are kept in
+16 bits are xi times a power of two (`Relaxation.scale`): `gain_l` is then b_l times that, and the
+constants of Y_l / 2 are divided by it.
 """
 
 from __future__ import annotations
@@ -37,7 +39,7 @@ def names_of(strain: str, relaxation: Relaxation) -> tuple[str, ...]:
 def memory_fields(strains: Mapping[str, str], relaxation: Relaxation) -> tuple[Field, ...]:
     """Return the memory variables of strains, each with the axes along which it stands between."""
     return tuple(
-        Field(name, half, "1/s", remembers=True)
+        Field(name, half, "1/s", remembers=True, short=relaxation.scale > 0)
         for strain, half in strains.items()
         for name in names_of(strain, relaxation)
     )
@@ -46,13 +48,14 @@ def memory_fields(strains: Mapping[str, str], relaxation: Relaxation) -> tuple[F
 def numbers_of(relaxation: Relaxation, waves: str) -> dict[str, float]:
     """Return the scalars of the mechanisms, for the moduli "p", "s" or "ps"."""
     decays, gains = relaxation.decay(relaxation.dt)
+    scale = relaxation.scale or 1.0
     numbers: dict[str, float] = {}
     for n, (decay, gain) in enumerate(zip(decays, gains, strict=True), 1):
-        numbers |= {f"decay_{n}": float(decay), f"gain_{n}": float(gain)}
+        numbers |= {f"decay_{n}": float(decay), f"gain_{n}": float(gain) * scale}
         for wave in waves:
             weights = getattr(relaxation, wave)[n - 1]
             pairs = zip(_POWERS, weights, strict=True)
-            numbers |= {f"{wave}_{power}_{n}": 0.5 * weight for power, weight in pairs}
+            numbers |= {f"{wave}_{power}_{n}": 0.5 / scale * weight for power, weight in pairs}
     return numbers
 
 

@@ -46,6 +46,8 @@ class Relaxation:
         shear_part: of unrelaxed mu in the unrelaxed P modulus, where y of p has to be that; 0 else.
         dt: [s] time step whose modulus is meant; 0 for continuous time.
         dispersion_removed: whether results are corrected for the time dispersion of the leapfrog.
+        scale: times which memory variables are kept in 16 bits; 0 where they are kept in the
+            precision of the run.
     """
 
     frequencies: tuple[float, ...]
@@ -56,6 +58,7 @@ class Relaxation:
     shear_part: float = 0.0
     dt: float = 0.0
     dispersion_removed: bool = False
+    scale: float = 0.0
 
     @property
     def mechanisms(self) -> int:

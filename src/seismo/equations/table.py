@@ -28,6 +28,7 @@ class Field:
         remembers: whether it is a memory variable of the medium, which no output shows.
         slope: whether it is a derivative on the nodes, which only serves a later stage: mirror
             faces give its images the other sign than the field's, and no output shows it.
+        short: whether it is kept in 16 bits; it is then read and written on the spot alone.
         vanishes: whether it stands half a cell below a free surface and vanishes on it, as shear
             stresses do: closed differences along z hold that (`seismo.grid.surface_closure`).
     """
@@ -40,6 +41,7 @@ class Field:
     vanishes: bool = False
     remembers: bool = False
     slope: bool = False
+    short: bool = False
 
 
 @dataclass(frozen=True)
@@ -231,10 +233,20 @@ class Physics:
 
     @property
     def numbers_per_point(self) -> int:
-        """Numbers that a perfect kernel moves for one point and step, in isotropic planes."""
+        """Numbers that a perfect kernel moves for one point and step, in isotropic planes.
+
+        Two of 16 bits, one read and one written, count as one.
+        """
         stages = [stage for stage in self.stages if stage.where == "everywhere"]
-        changed = sum(2 - self.named(n).slope for s in stages for n in s.writes)  # slopes are new
+        changed = sum(
+            2 - self.named(n).slope - self.named(n).short for s in stages for n in s.writes
+        )  # slopes are new
         return changed + sum(len(s.reads) + len(s.coefficients_in(True)) for s in stages)
+
+    @property
+    def short(self) -> frozenset[str]:
+        """Names of the fields that are kept in 16 bits."""
+        return frozenset(f.name for f in self.fields if f.short)
 
     def formula(self, stage: Stage, even: bool) -> Formula:
         """Return a stage's formula for planes of one kind."""
@@ -247,6 +259,7 @@ class Physics:
             coefficients,
             tuple(name for name in coefficients if name in self.sparse),
             tuple(self.numbers),
+            tuple(name for name in fields if name in self.short),
         )
 
     def slots(self, owner: str) -> int:

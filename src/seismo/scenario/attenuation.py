@@ -77,6 +77,9 @@ class Attenuation(ScenarioSection):
     mechanisms: Annotated[Any, AutoOrCount(choices=tuple(range(1, _MOST + 1)))] = Field(
         "auto", description="relaxation mechanisms; auto: as few as keep 1/Q within 1.5 % at Q 20"
     )
+    storage: Annotated[Any, AutoOrCount(choices=(16, 32))] = Field(
+        "auto", description="bits of a memory variable, 16 or 32; auto: 16 in 3-D elastic media"
+    )
     relaxation: RelaxationTimes | None = Field(
         None, description="relaxation times of the whole model, in place of a law"
     )

@@ -39,6 +39,7 @@ from seismo.solver.fluid_contacts import contacts_of
 from seismo.solver.grid_layout import halo_of, image_faces, make_grid
 from seismo.solver.layered_reading import layers_of
 from seismo.solver.medium import even_planes, read_earth
+from seismo.solver.memory_storage import with_storage
 from seismo.solver.one_sided_reading import fluid_density
 from seismo.solver.peak_maps import PeakMapSet, make_maps
 from seismo.solver.point_weights import PointInterpolation
@@ -85,8 +86,7 @@ class Discretization:
         shots: the sources of every shot.
         groups: the receiver sets.
         batch: shots that advance together.
-        guided_damping: of the fields in all of the absorbing layers, where the medium guides waves
-            that grow there.
+        guided_damping: of fields in absorbing layers, whose medium guides waves that grow there.
         grids: that stand side by side, each with some of these shots, on as many of the ranks.
         facts: that have been derived of it, none of which depends on `batch` or `grids`.
         contacts: horizontal contacts of fluid and solid whose rows are corrected.
@@ -303,8 +303,8 @@ def discretize(
     )  # fmt: skip
     (earth, extremes, sample), shots, groups = gathered(steps)
     surface = None
+    sources = [source for shot in shots for source in shot.sources]
     if scenario.boundaries.top == "free_surface":
-        sources = [source for shot in shots for source in shot.sources]
         read = np.array([z for group in groups for z in group.positions[:, 2]])
         surface = free_surface(physics, earth, grid, sources, read, sample.wet)
     kind = surface.kind(least_order(scenario.grid)) if surface else None
@@ -322,9 +322,8 @@ def discretize(
     limit = limit_of(physics, grid, stencil, closure, extremes)
     shares = [stable_share(k, stencil.first, grid) * fastest / k.fastest for k in contacts]
     if physics.differences == "first":
-        averaging = scenario.averaging
-        averages = without_losses(physics.medium)
-        more = excess(earth, grid, stencil.first, averages, averaging, extremes, fastest)
+        averages, rule = without_losses(physics.medium), scenario.averaging
+        more = excess(earth, grid, stencil.first, averages, rule, extremes, fastest)
         shares.append(more**-0.5)
     safe = stable_part(scenario, earth, extremes, shares)
     clock_of = partial(make_clock, scenario, limit, safe, intervals)
@@ -332,6 +331,7 @@ def discretize(
     if not scenario.time.dispersion_removal:
         waves = replace(waves, dt=clock.dt)
     if relaxation is not None:
+        relaxation = with_storage(relaxation, scenario, physics, earth, grid, sources)
         physics = physics_for(scenario.equation.name, grid.dimensions, relaxation)
         earth = replace(earth, relaxation=relaxation)
     shots = shots if share is None else share.take(shots)

@@ -46,7 +46,8 @@ class Fields:
         # Layers at the faces, taken at once, look at points beyond the halo, with weights of 0.
         beyond = reach * subdomain.strides[1] if backend.at_once and physics.at_once else 0
         self.wavefield = {
-            f.name: backend.zeros(size + 2 * beyond)[beyond : beyond + size] for f in physics.fields
+            f.name: backend.zeros(size + 2 * beyond, f.short)[beyond : beyond + size]
+            for f in physics.fields
         }
         self._coefficients: dict[str, np.ndarray] = {}
         self._backend = backend

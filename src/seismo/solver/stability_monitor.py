@@ -119,10 +119,17 @@ class StabilityMonitor:
         medium = self._simulation.setup.earth.sample(place["z"], place.get("y"), place["x"])
         around = {name: float(np.ravel(v)[0]) for name, v in medium.items()}
         where = ", ".join(f"{a} = {v:.6g} m" for a, v in place.items())
-        return f"{when}: {said} at {where} ({_described(around)}); {self._cause(index, around)}"
+        return (
+            f"{when}: {said} at {where} ({_described(around)}); {self._cause(index, around, peak)}"
+        )
 
-    def _cause(self, index: tuple[int, int, int], around: dict[str, float]) -> str:
+    def _cause(self, index: Index, around: dict[str, float], peak: float) -> str:
         """Name the likeliest cause and what to do."""
+        if not math.isfinite(peak) and self._simulation.setup.physics.short:
+            return (
+                "memory variables may have outgrown 16 bits beside a source: try "
+                "attenuation.storage: 32; else lower time.courant"
+            )
         inner = self._grid.extent
         outside = [
             a

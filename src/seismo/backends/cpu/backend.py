@@ -12,7 +12,15 @@ from itertools import pairwise, product
 import numba
 import numpy as np
 
-from seismo.backends.base import FIRST_SPAN, SPAN_COLUMNS, Operands, Step, SweepTables, Variant
+from seismo.backends.base import (
+    FIRST_SPAN,
+    SHORT,
+    SPAN_COLUMNS,
+    Operands,
+    Step,
+    SweepTables,
+    Variant,
+)
 from seismo.backends.cpu.c_functions import body_function, laid_out, sweep_function
 from seismo.backends.cpu.schedule import Calls, program
 from seismo.backends.cpu.vector_code import LANE_BYTES
@@ -82,15 +90,16 @@ class CpuBackend(HostBackend):
         """Threads that share the tiles."""
         return numba.get_num_threads()
 
-    def zeros(self, size: int) -> np.ndarray:
+    def zeros(self, size: int, short: bool = False) -> np.ndarray:
         """Allocate zeros, aligned to lanes and staggered against cache conflicts.
 
         A lane before the first number and some behind the last may be read.
         """
-        item = np.dtype(self.precision).itemsize
+        kind = np.dtype(SHORT if short else self.precision)
+        item = kind.itemsize
         shift = (self._arrays % 16) * _STAGGER + LANE_BYTES
         self._arrays += 1
-        raw = np.zeros(size + (shift + LANE_BYTES) // item + 4 * self.lane_width, self.precision)
+        raw = np.zeros(size + (shift + LANE_BYTES) // item + 4 * self.lane_width, kind)
         start = (-raw.ctypes.data % LANE_BYTES + shift) // item
         return raw[start : start + size + self.lane_width]
 
@@ -120,7 +129,7 @@ class CpuBackend(HostBackend):
         """Bind a formula; see `Backend.sweep`."""
         (memory,), (rows, width) = memory, tables.up.shape
         arrays, tiles = operands.all, _tiles(boxes, variant)
-        function = sweep_function(formula, variant, self.precision, len(arrays), width)
+        function = sweep_function(formula, variant, self.precision, width)
         lengths = [profile.shape[1] for profile in tables.profiles]
         leads = self._leads(operands, variant, tables.strides)
         integers = [*tables.strides, tables.surface, rows, *lengths, *leads]

@@ -79,17 +79,15 @@ def _address_of(function: Callable, name: str) -> int:
 
 
 @lru_cache
-def sweep_function(
-    formula: Formula, variant: Variant, precision: str, count: int, width: int
-) -> int:
+def sweep_function(formula: Formula, variant: Variant, precision: str, width: int) -> int:
     """Compile the loops over tiles for one formula in one variant; give the address.
 
-    `count` arrays take part; `width` is that of the surface weights.
+    `width` is that of the surface weights.
     """
     lanes, v = vector_lanes(precision), variant
     both, numbers = v.bind(formula, lanes), len(formula.numbers)
-    code = TileCode(lanes, *both, v.axes, v.order // 2, width, count, numbers)
-    return _address_of(written(code), f"{formula} {v} {precision} {count} {width}")
+    code = TileCode(lanes, *both, v.axes, v.order // 2, width, formula.is_short, numbers)
+    return _address_of(written(code), f"{formula} {v} {precision} {width}")
 
 
 def body_function(body: Callable, rows: bool, arguments: tuple, clock: np.ndarray) -> int:

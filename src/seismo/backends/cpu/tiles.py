@@ -8,7 +8,7 @@ coefficients, profiles, weights, layer memory (`TABLES`), and the arrays.
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import Any
 
 from seismo.backends.base import BOX_COLUMNS, FIRST_SPAN, SPAN_COLUMNS
@@ -34,18 +34,18 @@ class TileCode:
         axes: "xz" or "xyz".
         terms: staggered coefficients along an axis.
         width: surface weights of a row.
-        count: arrays that take part.
+        short: of each array that takes part, whether it is kept in 16 bits.
         numbers: scalars of the run.
     """
 
     def __init__(
         self, lanes: VectorLanes, ends: Callable, middle: Callable, axes: str, terms: int,
-        width: int, count: int, numbers: int,
+        width: int, short: Sequence[bool], numbers: int,
     ) -> None:  # fmt: skip
         self._lanes, self._ends, self._middle = lanes, ends, middle
         # Memory is touched again in the next row: along y, or along z where there is no y.
         self._next_row = "memory_y" if "y" in axes else "memory_z"
-        self._terms, self._width, self._count = terms, width, count
+        self._terms, self._width, self._short = terms, width, short
         self._scalars = numbers
 
     def __call__(self, first: IRValue, last: IRValue, parameters: IRValue, step: IRValue) -> None:
@@ -54,8 +54,8 @@ class TileCode:
         named = {name: addresses[k] for k, name in enumerate(TABLES)}
         integers, tiles = IRArray(named["integers"]), IRArray(named["tiles"])
         named |= {name: integers[k] for k, name in enumerate(INTEGERS)}
-        arrays = [addresses[len(TABLES) + k] for k in range(self._count)]
-        leads = [integers[len(INTEGERS) + k] for k in range(self._count)]
+        arrays = [addresses[len(TABLES) + k] for k in range(len(self._short))]
+        leads = [integers[len(INTEGERS) + k] for k in range(len(self._short))]
         place: dict[str, Any] = {name: named[name] for name in Place._fields if name in named}
         count = self._terms
         for name, terms in (("first", count), ("second", count + 1), ("on_nodes", count)):
@@ -101,8 +101,9 @@ class TileCode:
             with loop(x0, x1, self._lanes.width) as x:
                 here = {"x": x, "j": j + x, "mask": self._lanes.first(x1 - x)}
                 here |= {name: place[name].opaque() for name in ("y_stride", "z_stride")}
-                for array, lead in arrays:
-                    self._lanes.fetch(array, start + x + lead)
+                for (array, lead), short in zip(arrays, self._short, strict=True):
+                    there = start + x + lead
+                    self._lanes.fetch(array, there // 2 if short else there)
                 formula(start + x, Place(**(place | here)), *(array for array, _ in arrays))
 
         if self._ends is self._middle:

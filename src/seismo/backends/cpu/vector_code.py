@@ -58,11 +58,20 @@ class VectorLanes:
         self.width = LANE_BYTES // self.size
         self.kind = _NUMBERS[precision]
         self._vector = ir.VectorType(self.kind, self.width)
+        self._short = ir.VectorType(ir.HalfType(), self.width)
 
     def load(self, source: IRValue, index: IRValue) -> IRValue:
         """Read the lane that begins at number `index` behind an address."""
-        value = index.builder.load(pointer(source, index, self._vector))
-        value.align = self.size
+        return self._load(source, index, self._vector, self.size)
+
+    def load_short(self, source: IRValue, index: IRValue) -> IRValue:
+        """Read a lane of numbers of 16 bits."""
+        return self._load(source, index, self._short, 2).converted(self._vector)
+
+    @staticmethod
+    def _load(source: IRValue, index: IRValue, kind: ir.Type, align: int) -> IRValue:
+        value = index.builder.load(pointer(source, index, kind))
+        value.align = align
         return index.then(value)
 
     read = load  # of what the stage does not write
@@ -94,10 +103,25 @@ class VectorLanes:
 
     def store(self, target: IRValue, index: IRValue, value: IRValue, where: IRValue) -> None:
         """Write a lane where its mask says so."""
-        align = ir.Constant(I32, self.size)
-        place = pointer(target, index, self._vector)
-        name = f"llvm.masked.store.v{self.width}f{8 * self.size}.p0"
-        _call(index.builder, name, [value.value, place, align, where.value])
+        self._store(target, index, value, where, f"f{8 * self.size}", self.size)
+
+    def store_short(self, target: IRValue, index: IRValue, value: IRValue, where: IRValue) -> None:
+        """Write a lane in 16 bits where its mask says so.
+
+        As integers: of these every processor that stores some of a lane stores some.
+        """
+        integers = ir.VectorType(ir.IntType(16), self.width)
+        short = value.converted(self._short)
+        bits = short.then(short.builder.bitcast(short.value, integers))
+        self._store(target, index, bits, where, "i16", 2)
+
+    def _store(
+        self, target: IRValue, index: IRValue, value: IRValue, where: IRValue, kind: str, size: int
+    ) -> None:  # fmt: skip
+        place = pointer(target, index, value.value.type)
+        name = f"llvm.masked.store.v{self.width}{kind}.p0"
+        arguments = [value.value, place, ir.Constant(I32, size), where.value]
+        _call(index.builder, name, arguments)
 
     def fetch(self, address: IRValue, index: IRValue) -> None:
         """Ask for the cache line of number `index` behind an address, in the second-level cache.

@@ -17,6 +17,7 @@ import numpy as np
 from seismo.backends.base import (
     FIRST_SPAN,
     PML_COST,
+    SHORT,
     SPAN_COLUMNS,
     Copy,
     Group,
@@ -77,9 +78,9 @@ class GpuBackend:
         self.lane_width = self.lanes.width
         self.clock = card.array(np.zeros(1, np.int64))
 
-    def zeros(self, size: int) -> Any:
+    def zeros(self, size: int, short: bool = False) -> Any:
         """Allocate zeros, some more than asked for: lanes are read whole."""
-        return self.card.zeros(size + 8 * self.lane_width, self.precision)
+        return self.card.zeros(size + 8 * self.lane_width, SHORT if short else self.precision)
 
     def array(self, values: np.ndarray) -> Any:
         """Copy an array to the card."""
@@ -258,7 +259,7 @@ class _Sweep:
             self._tables, stretched, bool(variant.closed), masked, variant.order // 2,
             len(operands.writes), len(operands.reads),
             self._formula.along("y" if self._turned else "z"), len(operands.all),
-            0 if variant.at_once else len(stretched) * variant.slots,
+            0 if variant.at_once else len(stretched) * variant.slots, self._formula.is_short,
         )  # fmt: skip
         alone = not stretched and len(np.unique(np.delete(boxes, 4, axis=1), axis=0)) == 1
         at_ends, limits = "x" in stretched, boxes[:, FIRST_SPAN : FIRST_SPAN + 2]

@@ -61,10 +61,11 @@ class CudaLanes:
         self.width = LANE_BYTES // self.size
         self.kind = _NUMBERS[precision]
         self._vector = ir.VectorType(self.kind, self.width)
+        self._short = ir.VectorType(ir.HalfType(), self.width)
 
     def _load(self, address: IRValue, index: IRValue, kind: ir.Type, unchanging: bool) -> IRValue:
         value = index.builder.load(pointer(address, index, kind, self.space))
-        value.align = LANE_BYTES if kind is self._vector else INTEGER.width // 8
+        value.align = LANE_BYTES if kind is self._vector else 8  # a short lane, or an integer
         if unchanging:
             value.set_metadata("invariant.load", index.builder.module.add_metadata([]))
         return index.then(value)
@@ -74,6 +75,10 @@ class CudaLanes:
         if isinstance(source, Column):
             return source[0]
         return self._load(source, index, self._vector, False)
+
+    def load_short(self, address: IRValue, index: IRValue) -> IRValue:
+        """Read a lane of numbers of 16 bits, which the kernel may have written."""
+        return self._load(address, index, self._short, False).converted(self._vector)
 
     def read(self, source: IRValue | Column, index: IRValue) -> IRValue:
         """Read a lane of what the kernel does not write."""
@@ -87,17 +92,23 @@ class CudaLanes:
         """Return the n-th number of a lane."""
         return lane.then(lane.builder.extract_element(lane.value, I32(n)))
 
+    def store_short(
+        self, target: IRValue, index: IRValue, value: IRValue, mask: IRValue | None
+    ) -> None:
+        """Write a lane in 16 bits, or its first `mask` numbers."""
+        self.store(target, index, value.converted(self._short), mask)
+
     def store(self, target: IRValue, index: IRValue, value: IRValue, mask: IRValue | None) -> None:
         """Write a lane, or its first `mask` numbers."""
-        builder = index.builder
+        builder, lane = index.builder, value.value.type
 
         def whole() -> None:
-            place = pointer(target, index, self._vector, self.space)
-            builder.store(value.value, place).align = LANE_BYTES
+            place = pointer(target, index, lane, self.space)
+            builder.store(value.value, place).align = LANE_BYTES if lane == self._vector else 8
 
         def number(n: int) -> None:
             builder.store(
-                self.part(value, n).value, pointer(target, index + n, self.kind, self.space)
+                self.part(value, n).value, pointer(target, index + n, lane.element, self.space)
             )
 
         if mask is None:

@@ -33,6 +33,7 @@ class Constants:
         columns: numbers of the arrays that it differentiates along z.
         arrays: all arrays.
         memories: memory variables of a point, where derivatives pass through one after the other.
+        short: whether each array is kept in 16 bits.
     """
 
     tables: SweepTables
@@ -45,6 +46,7 @@ class Constants:
     columns: tuple[int, ...]
     arrays: int
     memories: int
+    short: tuple[bool, ...]
 
     def __str__(self) -> str:
         """Name all that a kernel has built in; the profiles come as arguments."""
@@ -53,7 +55,7 @@ class Constants:
             digest.update(np.ascontiguousarray(a).tobytes())
         shapes = [a.shape for a in (*t.profiles, t.up)]
         rest = (self.stretched, self.closed, self.masked, self.half, self.writes, self.reads)
-        counts = self.arrays, self.memories, self.columns
+        counts = self.arrays, self.memories, self.columns, self.short
         return f"{digest.hexdigest()} {t.surface} {shapes} {rest} {counts} {t.inside}"
 
 
@@ -228,8 +230,12 @@ class Sweep:
             return
         for n in range(self.constants.memories):
             self.lanes.ask(place.memory, place.j + place.slot * n)
-        for array in self.arrays[: self.constants.writes]:
-            self.lanes.ask(array, i)
+        for n in range(self.constants.writes):
+            self._ask(n, i)
+
+    def _ask(self, n: int, index: IRValue) -> None:
+        """Ask the cache for number `index` of the n-th array."""
+        self.lanes.ask(self.arrays[n], index // 2 if self.constants.short[n] else index)
 
     def ask_plane(self, i: IRValue, ahead: int) -> None:
         """Ask the cache for what a later plane brings.
@@ -238,15 +244,15 @@ class Sweep:
         This takes none.
         """
         constants, later = self.constants, i + ahead * self.plane
-        for n, array in enumerate(self.arrays):
+        for n in range(constants.arrays):
             of_model = n >= constants.writes + constants.reads
             if n in constants.columns:
                 start = later - self.spot.shot if of_model else later
-                self.lanes.ask(array, start + constants.half * self.plane)
+                self._ask(n, start + constants.half * self.plane)
             elif n < constants.writes + constants.reads:
-                self.lanes.ask(array, later)
+                self._ask(n, later)
             else:
-                self.lanes.ask(array, later - self.spot.shot)
+                self._ask(n, later - self.spot.shot)
 
 
 March = Callable[[Sweep, IRValue, IRValue], None]  # planes z, from the first, to behind the last

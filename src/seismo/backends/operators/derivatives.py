@@ -47,7 +47,8 @@ class Operators:
     """The operators of one variant.
 
     Attributes:
-        lanes: the lanes of a backend (load, read, store, beside, row, level, rounded).
+        lanes: the lanes of a backend (load, read, store, load_short, store_short, beside, row,
+            level, rounded).
         order: 2, 4, ... 16.
         axes: "xz" or "xyz".
         stretched: the axes whose derivatives pass through layer memory, e.g. "xz".
@@ -135,7 +136,7 @@ class Operators:
         """Return the flux that a plane brings to a march across the layer."""
         return fused_pml.flux_to_come(self.lanes, self.order, f, i, s, self.slot("z"))
 
-    def put(self, f: Any, i: Any, s: Place, value: Any) -> None:
+    def put(self, f: Any, i: Any, s: Place, value: Any, short: bool) -> None:
         """Write a field; a layer that damps it keeps m f, with the m of each stretched axis."""
         if self.damped and self.stretched:
             kept = None
@@ -143,7 +144,8 @@ class Operators:
                 m = self._kept(axis, s)
                 kept = m if kept is None else kept * m
             value = value * kept
-        self.lanes.store(f, i, value, s.mask)
+        store = self.lanes.store_short if short else self.lanes.store
+        store(f, i, value, s.mask)
 
     def _kept(self, axis: str, s: Place) -> Any:
         if axis == "x":
@@ -182,6 +184,8 @@ class Cell:
 
     def __getitem__(self, name: str) -> Any:
         """Return a field's own value, or that of a coefficient on the node."""
+        if name in self._formula.short:
+            return self._lanes.load_short(self._arrays[name], self._i)
         if name in self._formula.staggered:
             return self._lanes.load(self._arrays[name], self._i)
         return self._lanes.level(self._arrays[name], self._node(name), 0, self._s.z_stride)
@@ -199,7 +203,8 @@ class Cell:
 
     def put(self, name: str, value: Any) -> None:
         """Write a field."""
-        self._operators.put(self._arrays[name], self._i, self._s, value)
+        short = name in self._formula.short
+        self._operators.put(self._arrays[name], self._i, self._s, value, short)
 
     def d(self, axis: str, name: str) -> Any:
         """Return the derivative of a field, half a cell up or down the axis."""

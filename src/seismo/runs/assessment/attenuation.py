@@ -48,7 +48,8 @@ class AttenuationFit:
     def __str__(self) -> str:
         """Describe it in a line."""
         law, count = self.relaxation.law, self.relaxation.mechanisms
-        cost = f"{self.numbers} numbers a point and step instead of {self.lossless}"
+        bits = "memory variables in 16 bits; " if self.relaxation.scale else ""
+        cost = f"{bits}{self.numbers} numbers a point and step instead of {self.lossless}"
         if law is None:
             return f"{count} given relaxation times; vp and vs are the unrelaxed ones; {cost}"
         low, high = self.relaxation.band
@@ -72,6 +73,7 @@ class AttenuationFit:
             "loss_error": self.loss,
             "velocity_error": self.velocity,
             "unrelaxed_over_given": self.rise,
+            "storage": 16 if self.relaxation.scale else 32,
         }
 
 

@@ -33,11 +33,11 @@ class Case:
 
 def _case(
     name: str, physics: str, dimensions: int, total: int, order: int, steps: int, shots: int = 1,
-    further: tuple[str, ...] = (),
+    further: tuple[str, ...] = (), bits: int = 32,
 ) -> Case:  # fmt: skip
     """Build the scenario of a cube (or square) of `total` points a side, layers included.
 
-    The model gives `further` parameters beside those of the physics.
+    The model gives `further` parameters beside those of the physics; memory variables have `bits`.
     """
     collar = equation_for(physics, dimensions, further).beside_layers
     nodes = total - 2 * (LAYER_POINTS + (collar.points if collar else 0))
@@ -56,7 +56,7 @@ def _case(
         **_medium_and_geometry((*EQUATIONS[physics].needs, *further), axes, nodes),
     }
     if {"qp", "qs"} & set(further):
-        scenario["attenuation"] = {"mechanisms": MECHANISMS}
+        scenario["attenuation"] = {"mechanisms": MECHANISMS, "storage": bits}
     if shots > 1:
         first = scenario["sources"][0]["position"]
         columns = [number * (nodes - 1) // (shots - 1) for number in range(shots)]
@@ -127,6 +127,7 @@ CARD_CASES: dict[str, Case] = {
         _case("G13", "elastic", 3, 424, 4, 100, further=("epsilon", "delta", "gamma")),
         _case("G14", "acoustic", 3, 552, 8, 200, further=("epsilon", "delta")),
         _case("G16", "acoustic", 3, 584, 8, 100, further=("epsilon", "delta", "theta", "phi")),
+        _case("G17", "elastic", 3, 424, 4, 80, further=("qp", "qs"), bits=16),
     )
 }
 _USUAL = {"gpu": CARD_CASES}

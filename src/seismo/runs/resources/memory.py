@@ -14,7 +14,7 @@ from typing import Any
 import numpy as np
 
 from seismo.acquisition.receivers import ReceiverGroup
-from seismo.backends.base import Backend
+from seismo.backends.base import SHORT, Backend
 from seismo.backends.cpu.vector_code import LANE_BYTES
 from seismo.equations.table import Stage
 from seismo.grid.decomposition import Subdomain
@@ -136,10 +136,11 @@ class _Counting:
         self.at_once = backend is not None and backend.at_once
         self.bytes = 0
 
-    def zeros(self, size: int) -> np.ndarray:
+    def zeros(self, size: int, short: bool = False) -> np.ndarray:
         """Count the bytes of an array."""
-        self.bytes += size * self.item
-        return np.empty(0, self.precision)
+        kind = np.dtype(SHORT if short else self.precision)
+        self.bytes += size * kind.itemsize
+        return np.empty(0, kind)
 
 
 def memory_of(setup: Discretization, backend: Backend | None = None) -> Memory:

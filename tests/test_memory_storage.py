@@ -1,0 +1,105 @@
+"""Memory variables in 16 bits: who keeps them so, what that changes, on every backend and cut."""
+
+import math
+
+import numpy as np
+import pytest
+
+import solver
+import test_gpu_simulated
+import test_solver_backends
+from seismo import check
+from seismo.errors import ScenarioError, UnstableError
+from seismo.scenario import from_dict
+from seismo.solver import memory_storage
+from seismo.solver.discretization import discretize
+from seismo.solver.stability_monitor import StabilityMonitor
+from test_solver_state import assert_goes_on
+
+SHORT = {"precision": "float32", "attenuation": {"storage": 16}}
+
+
+def plan(dimensions: int = 2, name: str = "viscoelastic", **changes) -> dict:
+    return solver.plan(name, dimensions, **{"steps": 5, **SHORT, **changes})
+
+
+def scale(document: dict) -> float:
+    return discretize(from_dict(document)).earth.relaxation.scale
+
+
+@pytest.mark.parametrize(
+    ("dimensions", "storage", "short"),
+    [(2, "auto", False), (3, "auto", True), (2, 16, True), (3, 32, False)],
+)
+def test_who_keeps_them_in_16_bits(dimensions, storage, short):
+    assert bool(scale(plan(dimensions, attenuation={"storage": storage}))) is short
+
+
+@pytest.mark.parametrize(
+    ("changes", "problem"),
+    [
+        ({"precision": "float64"}, "precision is float64"),
+        ({"name": "viscoacoustic"}, "P-SV waves alone"),
+        ({"attenuation": {"storage": 16, "band": [1e-4, 60.0]}}, "begins too low"),
+    ],
+)
+def test_where_they_will_not_do(changes, problem):
+    with pytest.raises(ScenarioError, match=rf"attenuation\.storage: 16: too few bits.*{problem}"):
+        scale(plan(**changes))
+
+
+def test_a_point_and_step_take_fewer_bytes_and_check_says_so():
+    numbers = {bits: check(plan(attenuation={"storage": bits})) for bits in (16, 32)}
+    assert "memory variables in 16 bits" in str(numbers[16])
+    assert numbers[32].memory.wavefield > 1.3 * numbers[16].memory.wavefield
+
+
+@pytest.mark.parametrize("case", ["layers", "free_surface"])
+def test_lanes_equal_numpy(case, tmp_path):
+    test_solver_backends.compare("viscoelastic", 2, tmp_path, case, **SHORT)
+
+
+def test_the_cards_lanes_equal_numpy(tmp_path):
+    document = test_gpu_simulated.planned("viscoelastic", 2, tmp_path, **SHORT)
+    test_gpu_simulated.compare(document, tmp_path)
+
+
+def test_a_run_goes_on_to_the_same_bits(tmp_path):
+    document = plan(steps=24, random_medium=tmp_path, cells=(30, 26))
+    assert_goes_on(document, tmp_path, (5, 13), parts=(2, 1))
+
+
+def test_traces_hardly_change():
+    """Through rock whose Q is 10, on a coarse grid: measured 4e-5 and 4e-4."""
+    model = [{"type": "uniform", "vp": 2000.0, "vs": 1100.0, "rho": 2000.0, "qp": 20.0, "qs": 10.0}]
+    read = [solver.points([solver.place(2, (90.3, 12.0))], quantities=["velocity"])]
+    keys = {"cells": (100, 24), "steps": 420, "model": model, "receivers": read}
+    short, whole = (
+        solver.records(solver.simulate(plan(**keys, attenuation={"storage": bits})))
+        for bits in (16, 32)
+    )
+    for name, wanted in whole.items():
+        change = np.linalg.norm(short[name] - wanted) / np.linalg.norm(wanted)
+        assert 1e-7 < change < 6e-4
+
+
+@pytest.mark.parametrize("kind", ["force", "moment_tensor", "explosion", "volume_rate"])
+def test_the_largest_ones_are_far_from_both_ends(kind):
+    """16 bits reach from 6e-5 to 65504."""
+    document = plan(steps=60, name="viscoelastic")
+    document["sources"] = [one for one in document["sources"] if one["type"] == kind]
+    simulation, largest = solver.build(document), 0.0
+    while simulation.step < simulation.total_steps:
+        simulation.advance(8)
+        views = (view for _, view in simulation.views("memory_xx_3"))
+        largest = max(largest, *(float(np.abs(view[...]).max()) for view in views))
+    assert 30.0 < largest < 6000.0
+
+
+def test_what_is_too_large_ends_the_run(monkeypatch):
+    monkeypatch.setattr(memory_storage, "strain_rate", lambda *_: 1e-9)
+    simulation = solver.build(plan(steps=60))
+    monitor = StabilityMonitor(simulation, "vx", math.inf)
+    simulation.advance(simulation.total_steps)
+    with pytest.raises(UnstableError, match=r"attenuation\.storage: 32"):
+        monitor.confirm(simulation.step)
