@@ -8,11 +8,13 @@ import pytest
 
 import solver
 from seismo import check
+from seismo.backends.cpu.backend import CpuBackend
 from seismo.equations.registry import EQUATIONS, physics_for
 from seismo.errors import SeismoError
 from seismo.exact import whole_space
 from seismo.exact.viscoelastic import AttenuatingMedium, constant_q
 from seismo.model.loss import effective_medium
+from seismo.runs.compatibility import identity_of, refuse_another
 from seismo.scenario import from_dict
 from seismo.solver.discretization import discretize
 from test_solver_backends import compare
@@ -321,3 +323,50 @@ def test_no_wave_grows_just_below_the_limit_of_the_time_step():
     early = np.abs(solver.wavefield(simulation)["p"]).max()
     simulation.advance(100)
     assert np.abs(solver.wavefield(simulation)["p"]).max() < early
+
+
+@pytest.mark.parametrize("steps", [10_000, pytest.param(100_000, marks=pytest.mark.slow)])
+@pytest.mark.parametrize("name", PLANES)
+def test_no_wave_grows_in_a_wild_medium(name, steps, tmp_path):
+    """Q of 5 to 1000 and velocities anew at every node, a closed box, near the limit of the step.
+
+    Only loss takes energy away: of velocities and pressure, less what stands still in a fluid.
+    """
+    document = solver.plan(
+        name, 2, cells=24, steps=2 * steps, precision="float32", random_medium=tmp_path,
+        boundaries=closed_box("free", 2),
+        time={"duration": 1.0, "courant": 0.98, "dispersion_removal": False},
+    )  # fmt: skip
+    generator = np.random.default_rng(7)
+    for key in LOSSLESS.keys() & set(physics_for(name, 2).needs):
+        quality = np.exp(generator.uniform(np.log(5.0), np.log(1000.0), (25, 25)))
+        np.save(tmp_path / f"{key}.npy", quality)
+    simulation = solver.build(document, tmp_path)
+    solver.silence(simulation)
+    solver.add_noise(simulation)
+    field, largest = "vy" if "sh" in name else "vx" if "elastic" in name else "p", []
+    for _ in range(20):
+        simulation.advance(steps // 20)
+        largest.append(np.abs(solver.wavefield(simulation)[field]).max())
+    assert max(largest[-5:]) < 0.7 * max(largest[:5])
+
+
+@pytest.mark.parametrize(
+    ("keys", "named"),
+    [
+        ({"mechanisms": 4}, "attenuation.mechanisms"),
+        ({"band": [10.0, 90.0]}, r"attenuation.band"),
+        ({"law": "kolsky"}, "attenuation.law"),
+    ],
+)
+def test_another_attenuation_is_another_run(keys, named):
+    """What a checkpoint is of: it is not gone on with."""
+    own = solver.plan("viscoacoustic", 2, cells=16, steps=5)
+    document = {**own, "attenuation": {"mechanisms": 3, "band": [9.0, 90.0]}}
+    other = {**own, "attenuation": document["attenuation"] | keys}
+    backend = CpuBackend("float64")
+    before, now = (discretize(from_dict(one)) for one in (document, other))
+    identities = [identity_of(setup, backend) for setup in (before, now)]
+    refuse_another(identities[0], identities[0], before.scenario)
+    with pytest.raises(SeismoError, match=named):
+        refuse_another(*identities, now.scenario)

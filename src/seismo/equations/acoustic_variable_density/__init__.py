@@ -141,6 +141,6 @@ EQUATION = Equation(
     parameters=(VP, RHO),
     tables=tables,
     nanoseconds={"cpu": {2: 1.4, 3: 2.6}},
-    bandwidth_share={"gpu": {2: 0.68, 3: 0.80}},
+    bandwidth_share={"gpu": {2: 0.68, 3: 0.88}},
     layered=LAYERED,
 )

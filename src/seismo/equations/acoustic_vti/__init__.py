@@ -152,4 +152,6 @@ EQUATION = Equation(
     parameters=(VP, EPSILON, DELTA),
     tables=tables,
     extends="acoustic",
+    nanoseconds={"cpu": {2: 1.3, 3: 2.9}},
+    bandwidth_share={"gpu": {2: 0.78, 3: 1.0}},
 )

@@ -78,5 +78,7 @@ EQUATION = Equation(
     parameters=(VP, QP),
     tables=tables,
     extends="acoustic",
+    nanoseconds={"cpu": {2: 1.5, 3: 3.9}},
+    bandwidth_share={"gpu": {2: 0.78, 3: 0.89}},
     layered=acoustic.LAYERED.with_further(math.inf),
 )

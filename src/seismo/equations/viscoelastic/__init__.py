@@ -114,5 +114,7 @@ EQUATION = Equation(
     parameters=(VP, VS, RHO, QP, QS),
     tables=tables,
     extends="elastic",
+    nanoseconds={"cpu": {2: 6.4, 3: 30.0}},
+    bandwidth_share={"gpu": {2: 0.83, 3: 0.90}},
     layered=elastic.LAYERED.with_further(math.inf, math.inf),
 )

@@ -100,5 +100,7 @@ EQUATION = Equation(
     tables=tables,
     dimensions=(2,),
     extends="elastic_sh",
+    nanoseconds={"cpu": {2: 2.8}},
+    bandwidth_share={"gpu": {2: 0.68}},
     layered=elastic_sh.LAYERED.with_further(math.inf),
 )

@@ -3,11 +3,12 @@
 An equation declares how long one core computes on a point at order 8, outside absorbing layers
 (`Equation.nanoseconds`). A point in a layer takes `PML_COST` times as long, and other orders
 (0.48 + 0.065 order) times. Measured on two cores of an AMD EPYC: the acoustic and elastic equations
-from the cases of `seismo bench` (benchmarks/results/comparison.json), the other two by their ratio
-to these. What is moved follows from the bandwidth of the backend, with the same factor for layers;
-a GPU moves what it computes, and reaches inside the part of its bandwidth that the equation
-declares: on an H200 the mean of these cases (benchmarks/results/h200.json) times their layers'
-factor, and about that for the other two equations, which were not measured.
+from the cases of `seismo bench` (benchmarks/results/comparison.json), others by their ratio to
+these on one core, with three mechanisms where they attenuate. What is moved follows from the
+bandwidth of the backend, with the same factor for layers; a GPU moves what it computes, and reaches
+inside the part of its bandwidth that the equation declares: on an H200 the mean of these cases
+(benchmarks/results/h200.json) times their layers' factor, in 3-D that of the one case there is for
+others (benchmarks/README.md), and in 2-D that of the equation without attenuation.
 
 Maps of largest values cost by what they read of every point of the map at every step, a component
 at the nodes (`MAP_NANOSECONDS`, measured in 2-D) more than one where it stands.
