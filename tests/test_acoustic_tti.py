@@ -20,21 +20,23 @@ from test_acoustic_vti import STRENGTH, VP, WAVELENGTH, WAVELET
 from test_gpu_simulated import compare, planned
 from test_solver_stability import growth
 
-ELLIPTIC, SHALE = VtiRock(VP, 0.2, 0.2, 35.0), VtiRock(VP, 0.2, 0.15, 35.0)
-ASLANT = VtiRock(VP, 0.2, 0.15, 50.0, 30.0)
-# In wavelengths, aslant to the axis: along it, and across it, short slow waves go.
+ELLIPTIC, SHALE = VtiRock(VP, 0.2, 0.2, 35.0), VtiRock(VP, 0.2, 0.1, 35.0)
+ASLANT = VtiRock(VP, 0.2, 0.1, 50.0, 30.0)
+# In wavelengths; slow waves of a length that the grid carries come later than any trace ends.
 OFFSETS = {
-    2: np.array([[1.7, 0.3], [-0.6, 1.6]]),
+    2: np.array([[1.7, 0.3], [0.0, 1.8], [1.4, 1.1]]),
     3: np.array([[0.1, 0.0, 0.9], [0.9, -0.1, -0.1]]),
 }
+
+MARGIN = 1.2  # wavelengths, beside them
 
 
 def whole_space(rock: VtiRock, kind: str, dimensions: int, points: float = 10.0, **changes):
     """Give found and exact pressure, at so many points in the shortest wavelength of qP."""
     h, axes = WAVELENGTH / 2.5 / points, solver.axes_of(dimensions)
     offsets = OFFSETS[dimensions] * WAVELENGTH
-    start = 0.8 * WAVELENGTH - offsets.min(axis=0).clip(max=0.0)
-    extent = np.ceil((start + offsets.max(axis=0) + 0.8 * WAVELENGTH) / h) * h
+    start = MARGIN * WAVELENGTH - offsets.min(axis=0).clip(max=0.0)
+    extent = np.ceil((start + offsets.max(axis=0) + MARGIN * WAVELENGTH) / h) * h
     place = lambda at: dict(zip(axes, map(float, at), strict=True))  # noqa: E731
     document = solver.plan(
         "acoustic_tti", dimensions, steps=None,
@@ -56,16 +58,17 @@ def whole_space(rock: VtiRock, kind: str, dimensions: int, points: float = 10.0,
 
 @pytest.mark.parametrize("kind", STRENGTH)
 def test_waves_in_a_plane_are_exact(kind) -> None:
-    """At 10 points per shortest wavelength of qP, ellipses: measured 1e-4."""
+    """At 10 points per shortest wavelength of qP, on ellipses: measured 9e-5."""
     found, wanted = whole_space(ELLIPTIC, kind, 2)
     assert max(map(relative_l2, found, wanted)) < 4e-4
 
 
 @pytest.mark.parametrize(("rock", "dimensions"), [(SHALE, 2), (ASLANT, 3)])
 def test_waves_in_shale_are_exact(rock, dimensions) -> None:
-    """At 10 points in 2-D, 6 in 3-D; measured 1.6e-3 and 2.3e-3."""
+    """At 10 points in 2-D, 6 in 3-D; measured 8e-4 and 8e-3; without broad sources 8e-2."""
     found, wanted = whole_space(rock, "pressure", dimensions, 10.0 if dimensions == 2 else 6.0)
-    assert max(map(relative_l2, found, wanted)) < 5e-3
+    bar = 5e-3 if dimensions == 2 else 2e-2
+    assert max(map(relative_l2, found, wanted)) < bar
 
 
 def test_errors_vanish_with_the_order() -> None:

@@ -6,7 +6,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from seismo.grid import interpolation
-from seismo.grid.interpolation import Surface, axis_weights, point_weights
+from seismo.grid.interpolation import Surface, axis_weights, broad_weights, point_weights
 
 POSITIONS = st.floats(6.0, 30.0)
 
@@ -80,3 +80,16 @@ def test_point_weights_are_products() -> None:
         for k, wk in zip(*along[2], strict=True):
             assert table[i, 7, k] == pytest.approx(wi * wk, abs=1e-15)
     assert w.sum() == pytest.approx(1.0, abs=1e-12)
+
+
+def test_broad_weights_pass_long_waves_alone() -> None:
+    """Of 8 points within 1e-3, of 2.7 next to nothing. Above a surface they are mirrored."""
+    x, y, z, w = broad_weights((20.3, None, 30.7))
+    assert len(w) == 16 * 16
+    assert not y.any()
+    for points, share, error in ((10.0, 1.0, 1e-3), (8.0, 1.0, 1e-3), (2.7, 0.0, 2e-3)):
+        wave = np.exp(2j * np.pi * (x - 20.3) / points)
+        assert abs((w * wave).sum() - share) < error
+    x, _, z, w = broad_weights((20.0, None, 2.4), Surface(-1, vanishes=True))
+    assert z.min() >= 0
+    assert (w * z).sum() == pytest.approx(2.4)

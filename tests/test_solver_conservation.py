@@ -19,6 +19,7 @@ import pytest
 
 import solver
 from seismo.equations.registry import VARIANTS, physics_for
+from seismo.solver.point_weights import PointInterpolation
 
 CLOSED = {  # of faces along x, y and z
     "rigid": (("rigid", "rigid"), ("rigid", "rigid"), ("rigid", "rigid")),
@@ -292,8 +293,12 @@ def asymmetry(name, dimensions, base, a: dict, b: dict, **changes) -> float:
 
 
 @pytest.mark.parametrize(("name", "dimensions"), solver.EVERY_EQUATION)
-def test_source_and_receiver_change_places(name, dimensions, tmp_path) -> None:
-    """In single precision, whose kernels are others, in the plane alone."""
+def test_source_and_receiver_change_places(name, dimensions, tmp_path, monkeypatch) -> None:
+    """In single precision, whose kernels are others, in the plane alone.
+
+    Broad sources differ from what receivers read: here they are as narrow.
+    """
+    monkeypatch.setattr(PointInterpolation, "spreading", PointInterpolation.reading)
     a, b = spots(dimensions)
     for precision, tolerance in (("float64", 1e-10), ("float32", 1e-4))[: 4 - dimensions]:
         assert asymmetry(name, dimensions, tmp_path, a, b, precision=precision) < tolerance

@@ -147,6 +147,8 @@ class Physics:
         fastest_along: the same of waves along single axes, where these are slower.
         conditions: what the parameters have to fulfil together.
         about_sources: what the medium at a source should fulfil, else `check` says the problem.
+        broad_sources: whether sources are spread so broadly that they send no waves too short for
+            the grid, where there are such at all frequencies.
         smooth_across_layers: whether its fields are taken for smooth across contacts of layers,
             where receivers read them (else `seismo.solver.layered_reading`).
         layer_shift: frequency shift of its absorbing layers, in dominant frequencies of the source.
@@ -170,6 +172,7 @@ class Physics:
     fastest_along: Mapping[str, Callable] = field(default_factory=dict)
     conditions: tuple[Condition, ...] = ()
     about_sources: tuple[Condition, ...] = ()
+    broad_sources: bool = False
     smooth_across_layers: bool = False
     layer_shift: float = 1.0
     fluid_meets_solid: bool = False

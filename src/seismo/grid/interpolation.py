@@ -7,6 +7,9 @@ Next to a closed surface (elastic), with no points above, the polynomial through
 the surface is used, which includes the zero of a field that vanishes there. Where the surface
 prescribes a field's slope (`seismo.solver.surface_slope`) the polynomial has that slope there, and
 needs fewer rows. A position on a grid point has weight one.
+
+Sources of equations that have waves of any shortness are spread over 16 points along each axis
+instead, which pass 0.999 of waves of 8 points, 0.96 of 6, 0.84 of 5, and none of 2.7 and less.
 """
 
 from __future__ import annotations
@@ -19,6 +22,8 @@ import numpy as np
 RADIUS = 4
 KAISER_B = 6.31
 EXACT_DEGREE = 3
+BROAD_RADIUS = 8
+BROAD_BAND = 0.5  # in half of which, of all wavenumbers, broad weights pass waves
 SURFACE_POINTS = 6
 SLOPE_ROWS = 4  # least number of rows next to a prescribed slope
 ON_GRID = 1e-9  # cells within which a position counts as on a grid point
@@ -43,11 +48,11 @@ class Surface:
     sloped: int = 0
 
 
-def kaiser_window(distance: np.ndarray) -> np.ndarray:
+def kaiser_window(distance: np.ndarray, radius: int = RADIUS) -> np.ndarray:
     """Return the window at distances in rows."""
     # Hicks (2002), eq. 7: I0(b sqrt(1 - (d / r)^2)) / I0(b) within the radius r.
-    inside = np.clip(1 - (distance / RADIUS) ** 2, 0, None)
-    return np.i0(KAISER_B * np.sqrt(inside)) / np.i0(KAISER_B) * (np.abs(distance) <= RADIUS)
+    inside = np.clip(1 - (distance / radius) ** 2, 0, None)
+    return np.i0(KAISER_B * np.sqrt(inside)) / np.i0(KAISER_B) * (np.abs(distance) <= radius)
 
 
 def powers_of(distance: np.ndarray) -> np.ndarray:
@@ -55,10 +60,10 @@ def powers_of(distance: np.ndarray) -> np.ndarray:
     return distance[None, :] ** np.arange(EXACT_DEGREE + 1)[:, None]
 
 
-def _kaiser_sinc(distance: np.ndarray) -> np.ndarray:
-    window = kaiser_window(distance)
+def _kaiser_sinc(distance: np.ndarray, radius: int = RADIUS, band: float = 1.0) -> np.ndarray:
+    window = kaiser_window(distance, radius)
     powers = powers_of(distance)
-    weights = np.sinc(distance) * window
+    weights = band * np.sinc(band * distance) * window
     # Moment conditions sum w_i d_i^k = delta_k0, k = 0 .. 3, met by window * polynomial.
     defect = np.eye(EXACT_DEGREE + 1)[0] - powers @ weights
     correction = np.linalg.solve((powers * window) @ powers.T, defect)
@@ -189,11 +194,42 @@ def axis_weights(
         return np.arange(first, first + weights.size), weights
     if surface.sign == 0:
         return _one_sided(position, shift, first, surface.vanishes)
-    # Image surface: rows above it are mirrored, with the sign of the field's continuation.
     weights = _kaiser_sinc(position - shift - rows)
+    return _mirrored(rows, weights, half, first, surface.sign)
+
+
+def _mirrored(rows: np.ndarray, weights: np.ndarray, half: bool, first: int, sign: int) -> Along:
+    """Return rows and weights of an image surface.
+
+    Rows above it are mirrored, with the sign of the field's continuation.
+    """
     above = rows < first
     mirrored = np.where(above, 2 * first - rows - int(half), rows)
-    return mirrored, np.where(above, surface.sign * weights, weights)
+    return mirrored, np.where(above, sign * weights, weights)
+
+
+def broad_weights(position, surface: Surface | None = None):
+    """Return the nodes about a position over which a source of long waves is spread.
+
+    Args:
+        position: x, y, z in grid indices, None along an absent axis.
+        surface: how the field continues above row 0, as an image, or None.
+
+    Returns:
+        x, y, z (n) int indices and weights (n), those outside other faces included.
+    """
+    along = []
+    for axis, at in zip("xyz", position, strict=True):
+        if at is None:
+            along.append((np.zeros(1, int), np.ones(1)))
+            continue
+        start = int(np.floor(at)) - BROAD_RADIUS + 1
+        rows = np.arange(start, start + 2 * BROAD_RADIUS)
+        weights = _kaiser_sinc(at - rows, BROAD_RADIUS, BROAD_BAND)
+        if axis == "z" and surface is not None:
+            rows, weights = _mirrored(rows, weights, False, 0, surface.sign)
+        along.append((rows, weights))
+    return _product(along)
 
 
 def point_weights(
@@ -217,7 +253,11 @@ def point_weights(
     ]
     if side is not None:
         along[2] = side
-    # Tensor product of the weights along the axes.
+    return _product(along)
+
+
+def _product(along: list[Along]):
+    """Return x, y, z and the tensor product of the weights along the axes."""
     x, y, z = np.meshgrid(*(a[0] for a in along), indexing="ij")
     wx, wy, wz = np.meshgrid(*(a[1] for a in along), indexing="ij")
     return x.ravel(), y.ravel(), z.ravel(), (wx * wy * wz).ravel()

@@ -107,10 +107,10 @@ class Injection:
         return found
 
     def _reading(self, field: str, position: tuple[float, float, float]) -> dict[str, Points]:
-        """Return the points that read a field: a source there acts on all of them."""
+        """Return the points that a source which acts on a field there acts on."""
         if (field, position) not in self._readings:
             named = self._around.physics.named(field)
-            self._readings[field, position] = self._around.reading(named, position)
+            self._readings[field, position] = self._around.spreading(named, position)
         return self._readings[field, position]
 
     def load(self, tables: dict[Key, InjectionTable]) -> bool:

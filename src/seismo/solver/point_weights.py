@@ -18,6 +18,7 @@ from seismo.grid.interpolation import (
     RADIUS,
     Surface,
     axis_weights,
+    broad_weights,
     derivative_weights,
     point_weights,
     slope_share,
@@ -147,6 +148,17 @@ class PointInterpolation:
         found = {field.name: Points(*self.weights(field, position))}
         columns = self.columns(field, position)
         return found | (self.slope.points(columns) if self.slope and columns else {})
+
+    def spreading(self, field: Field, position) -> dict[str, Points]:
+        """Return the points, by their field, that a source at a position in m acts on.
+
+        They are those that read the field there, unless the equation asks for broad sources.
+        """
+        if not self.physics.broad_sources:
+            return self.reading(field, position)
+        index = [p if a in self.grid.axes else None
+                 for a, p in zip(AXES, self._index(position), strict=True)]  # fmt: skip
+        return {field.name: Points(*broad_weights(index, self.surface(field)))}
 
     def derivative(self, field: Field, position) -> tuple[Points, dict[str, Points]] | None:
         """Return what reads d_z of a velocity under a surface that prescribes it; None without one.

@@ -108,6 +108,7 @@ def tables(axes: str, options: None) -> Physics:
         coefficients=coefficients,
         medium=(*upright.medium, *(f"axis_{a}" for a in axes)),
         fastest_along={},
+        broad_sources=True,
     )  # fmt: skip
 
 
