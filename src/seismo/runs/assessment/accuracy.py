@@ -23,7 +23,7 @@ import numpy as np
 from seismo.equations.table import Field
 from seismo.grid.grid import AXES
 from seismo.grid.interpolation import axis_weights
-from seismo.runs.assessment.attenuation import fit_error
+from seismo.runs.assessment.attenuation import fit_error, step_error
 from seismo.runs.assessment.layered_error import Contacts, layered_error
 from seismo.runs.assessment.near_contacts import (
     NearReceivers,
@@ -49,6 +49,7 @@ PLACING, SURFACE = "sources and receivers between grid points", "the free surfac
 CONTACTS, BESIDE = "contacts of media", "sources beside contacts"
 READ_BESIDE, THIN = "receivers beside contacts", "thin solids on fluids"
 SENT_BACK, FITTED = "absorbing layers", "relaxation mechanisms in place of a law"
+STEPPED = "relaxation times in time steps"
 
 
 @dataclass(frozen=True)
@@ -93,6 +94,7 @@ def percent(error: float) -> str:
 def expected_error(setup: Discretization) -> Expected:
     """Predict the error of the traces of a run."""
     causes = [*_dispersion(setup), (PLACING, placing_error(setup)), (FITTED, fit_error(setup))]
+    causes.append((STEPPED, step_error(setup)))
     if setup.earth.layered and setup.scenario.equation.layered:
         contacts = layered_error(setup)
     else:

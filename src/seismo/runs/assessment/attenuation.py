@@ -179,8 +179,7 @@ def _passage_errors(
     setup: Discretization, own: Relaxation, relaxation: Relaxation, law: Law
 ) -> Iterator[float]:
     """Return the error of each passage that loses energy; `own` is of the velocities there."""
-    frequency, energy = setup.waves.spectra.frequency, setup.waves.spectra.energy
-    omega = 2.0 * math.pi * np.maximum(frequency, 1e-3 * frequency.max())
+    omega = _frequencies(setup)
     lossy = [passage for passage in setup.waves.passages if math.isfinite(_wave(passage)[1])]
     loss = np.array([1.0 / _wave(passage)[1] for passage in lossy])
     slownesses = law.modulus(loss[:, None], omega) ** -0.5
@@ -188,13 +187,42 @@ def _passage_errors(
         wave, quality = _wave(passage)
         y = float(relaxation.cell_value(wave, quality, 1.0, 0.0))
         as_given = passage.velocity / own.velocity_ratio(wave, y)
-        slowness = of_law / as_given
         unrelaxed = as_given * relaxation.velocity_ratio(wave, y)
         run = relaxation.modulus(wave, y, omega) ** -0.5 / unrelaxed
-        decayed = energy * np.exp(2.0 * omega * slowness.imag * passage.distance)
-        change = np.exp(-1j * omega * (run - slowness) * passage.distance) - 1.0
-        squares = (decayed * np.abs(change) ** 2).sum(axis=1) / decayed.sum(axis=1)
-        yield float(np.sqrt(squares.max()))
+        yield _trace_error(setup, passage, of_law / as_given, run)
+
+
+def step_error(setup: Discretization) -> float:
+    """Return the relative error of the traces by relaxation times whose modulus steps change."""
+    relaxation, omega, errors = setup.earth.relaxation, _frequencies(setup), []
+    if relaxation is None or relaxation.law:
+        return 0.0
+    for passage in setup.waves.passages:
+        wave, medium = _wave(passage)[0], passage.medium
+        y = float(relaxation.cell_value(wave, math.inf, medium.vp or 1.0, medium.vs or 0.0))
+        wanted, run = (
+            one.modulus(wave, y, omega) ** -0.5 / passage.velocity
+            for one in (relaxation.with_step(0.0), relaxation)
+        )
+        errors.append(_trace_error(setup, passage, wanted, run))
+    return math.hypot(*errors)
+
+
+def _frequencies(setup: Discretization) -> np.ndarray:
+    """Return the angular frequencies [rad/s] of the traces' spectra, above 0."""
+    frequency = setup.waves.spectra.frequency
+    return 2.0 * math.pi * np.maximum(frequency, 1e-3 * frequency.max())
+
+
+def _trace_error(
+    setup: Discretization, passage: Passage, wanted: np.ndarray, run: np.ndarray
+) -> float:
+    """Return the relative error of traces after a passage with a complex slowness of a run."""
+    omega, energy = _frequencies(setup), setup.waves.spectra.energy
+    decayed = energy * np.exp(2.0 * omega * wanted.imag * passage.distance)
+    change = np.exp(-1j * omega * (run - wanted) * passage.distance) - 1.0
+    squares = (decayed * np.abs(change) ** 2).sum(axis=1) / decayed.sum(axis=1)
+    return float(np.sqrt(squares.max()))
 
 
 def _wave(passage: Passage) -> tuple[str, float]:

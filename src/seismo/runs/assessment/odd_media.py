@@ -65,10 +65,11 @@ def _ratio(setup: Discretization, layers: list[LayerResolution]) -> Lines:
         key = setup.earth.given_by("vs", 0.5 * (worst.top + worst.bottom))
         place = setup.scenario.where(*key)
         where = f"{key_path(key)}{place and f' ({place})'}"
+    kind = "unrelaxed " if setup.earth.relaxation else ""
     yield (
-        f"{where}: vp/vs falls to {ratio:.3f}, below sqrt(2) (a negative Poisson ratio), between "
-        f"z = {worst.top:.6g} and {worst.bottom:.6g} m: rocks have 1.5 to 2.2, sediments more; "
-        f"{setup.earth.turned(math.sqrt(2.0)) or 'check vs'}"
+        f"{where}: {kind}vp/vs falls to {ratio:.3f}, below sqrt(2) (a negative Poisson ratio), "
+        f"between z = {worst.top:.6g} and {worst.bottom:.6g} m: rocks have 1.5 to 2.2, sediments "
+        f"more; {setup.earth.turned(math.sqrt(2.0)) or 'check vs'}"
     )
 
 

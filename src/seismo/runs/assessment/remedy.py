@@ -25,6 +25,7 @@ from seismo.runs.assessment.accuracy import (
     PLACING,
     READ_BESIDE,
     SENT_BACK,
+    STEPPED,
     SURFACE,
     THIN,
     Expected,
@@ -185,7 +186,7 @@ def _mended(setup: Discretization, expected: Expected) -> Expected:
 
 def _disperses(expected: Expected, order: int) -> bool:
     """Whether dispersion errs most, and there is an order that has less of it."""
-    known = (PLACING, SURFACE, BESIDE, READ_BESIDE, THIN, SENT_BACK)
+    known = (PLACING, SURFACE, BESIDE, READ_BESIDE, THIN, SENT_BACK, STEPPED)
     what = expected.causes[0][0]
     return order < 16 and what not in known and not what.startswith(CONTACTS)
 

@@ -208,6 +208,8 @@ def _layers(plan: Plan) -> Table:
     title = f"resolution at {plan.f_max:.4g} Hz"
     if many:
         title += ": the slowest, the median and the fastest of many media (no layers)"
+    if plan.attenuation and plan.attenuation.rise > 1.0:
+        title += ", by unrelaxed velocities"
     table = Table(title=title, title_justify="left")
     depth = "depths of such media (m)" if many else "depth (m)"
     others = plan.layers[0].others
