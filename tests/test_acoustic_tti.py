@@ -5,6 +5,7 @@ import pytest
 
 pytest.importorskip("scipy", reason="exact solutions need the validation extra")
 
+import seismo
 import solver
 from seismo.equations.registry import equation_for
 from seismo.errors import ScenarioError
@@ -86,6 +87,19 @@ def test_an_upright_axis_takes_the_equation_for_it() -> None:
     document["model"][0] |= {"theta": 0.0, "phi": 0.0}
     assert from_dict(document).equation.name == "acoustic_vti"
     assert equation_for("acoustic", 2, ["theta"]).name == "acoustic_tti"
+
+
+def test_check_says_that_contacts_make_slow_waves() -> None:
+    document = solver.plan("acoustic_tti", 2, cells=40)
+    rocks = [{"top": 0.0, "vp": VP, "epsilon": 0.1, "delta": 0.1, "theta": 30.0}]
+    rocks.append({**rocks[0], "top": 100.0, "epsilon": 0.25})
+    for shown in (True, False):
+        document["model"] = [{"type": "layers", "layers": rocks}]
+        said = [w for w in seismo.check(from_dict(document)).warnings if "slow waves, 0.3" in w]
+        assert len(said) == shown
+        if shown:
+            assert "epsilon changes by 0.15 from one node to the next at z = 99 m: where" in said[0]
+        rocks[1]["epsilon"] = 0.12
 
 
 def test_epsilon_below_delta_is_refused_where_it_is() -> None:

@@ -68,6 +68,21 @@ class Condition:
     problem: str
 
 
+@dataclass(frozen=True)
+class Gradual:
+    """How little parameters should change from node to node.
+
+    Attributes:
+        names: of the parameters.
+        most: change of any of them.
+        problem: what comes of more, and the remedy.
+    """
+
+    names: tuple[str, ...]
+    most: float
+    problem: str
+
+
 VP = Parameter("vp", "P velocity", "m/s", (100.0, 20e3), always=True)
 VS = Parameter("vs", "S velocity", "m/s", (10.0, 20e3), zero="a fluid")
 RHO = Parameter("rho", "density", "kg/m3", (0.0, 30e3))

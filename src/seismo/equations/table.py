@@ -8,7 +8,7 @@ from operator import attrgetter
 from typing import Literal
 
 from seismo.equations.formula import Formula
-from seismo.equations.parameters import Condition
+from seismo.equations.parameters import Condition, Gradual
 
 Differences = Literal["first", "second"]
 
@@ -147,6 +147,7 @@ class Physics:
         fastest_along: the same of waves along single axes, where these are slower.
         conditions: what the parameters have to fulfil together.
         about_sources: what the medium at a source should fulfil, else `check` says the problem.
+        gradual: what should not jump from node to node, else `check` says the problem.
         broad_sources: whether sources are spread so broadly that they send no waves too short for
             the grid, where there are such at all frequencies.
         smooth_across_layers: whether its fields are taken for smooth across contacts of layers,
@@ -172,6 +173,7 @@ class Physics:
     fastest_along: Mapping[str, Callable] = field(default_factory=dict)
     conditions: tuple[Condition, ...] = ()
     about_sources: tuple[Condition, ...] = ()
+    gradual: Gradual | None = None
     broad_sources: bool = False
     smooth_across_layers: bool = False
     layer_shift: float = 1.0

@@ -9,6 +9,7 @@ from itertools import product
 import numpy as np
 
 from seismo.equations.relaxation import SHEAR_PART
+from seismo.grid.grid import AXES
 from seismo.model.cells import tensor
 from seismo.runs.assessment.resolution import LayerResolution
 from seismo.runs.assessment.timing_checks import Lines
@@ -53,6 +54,33 @@ def _about_sources(setup: Discretization, layers: list[LayerResolution]) -> Line
         if not np.all(condition.holds(medium)):
             named = (f"{name} {float(medium[name][0]):g}" for name in condition.names)
             yield f"source {source.name}: stands at {', '.join(named)}: {condition.problem}"
+
+
+def _sudden(setup: Discretization, layers: list[LayerResolution]) -> Lines:
+    """Name the largest change of what should change little from node to node."""
+    rule, grid = setup.physics.gradual, setup.grid
+    if rule is None or setup.extremes.uniform:
+        return
+    nodes = {a: grid.coordinate(a, np.arange(grid.extent.lo[k], grid.extent.hi[k]))
+             for k, a in enumerate(AXES) if a in grid.axes}  # fmt: skip
+    some = {a: c[:: -(-c.size // _TRIED)] for a, c in nodes.items()}
+    changes = []
+    for axis in "z" if setup.earth.layered else grid.axes:
+        places = some | {axis: nodes[axis]}
+        samples = setup.earth.sample(*tensor(places["z"], places.get("y"), places["x"]))
+        along = [a for a in "zyx" if a in grid.axes].index(axis)
+        for name in rule.names:
+            jumps = np.abs(np.diff(samples[name], axis=along)).max(
+                tuple(n for n in range(grid.dimensions) if n != along)
+            )
+            at = int(jumps.argmax())
+            changes.append((float(jumps[at]), name, axis, float(nodes[axis][at])))
+    largest, name, axis, where = max(changes)
+    if largest > rule.most:
+        yield (
+            f"model: {name} changes by {largest:.2g} from one node to the next at {axis} = "
+            f"{where:.6g} m: {rule.problem}"
+        )
 
 
 def _ratio(setup: Discretization, layers: list[LayerResolution]) -> Lines:
@@ -139,5 +167,5 @@ def _bulk_gain(setup: Discretization, layers: list[LayerResolution]) -> Lines:
 
 ODD_MEDIA: tuple[Callable[[Discretization, list[LayerResolution]], Lines], ...] = (
     _sources_in_air,
-    _about_sources, _ratio, _density, _bulk_loss, _bulk_gain, _uneven_bed, _thin,
+    _about_sources, _sudden, _ratio, _density, _bulk_loss, _bulk_gain, _uneven_bed, _thin,
 )  # fmt: skip
