@@ -12,7 +12,7 @@ import numpy as np
 import pytest
 
 from seismo.acquisition import trace_processing, wavelets
-from seismo.acquisition.geometry import Shot
+from seismo.acquisition.shots import Shot
 from seismo.backends.cpu.backend import CpuBackend
 from seismo.backends.reference import ReferenceBackend
 from seismo.equations.registry import EQUATIONS, PARAMETERS, VARIANTS, physics_for

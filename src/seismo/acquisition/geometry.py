@@ -7,9 +7,7 @@ read, and all positions checked to lie inside the grid.
 from __future__ import annotations
 
 import math
-import re
 from collections.abc import Iterable, Iterator, Mapping
-from dataclasses import dataclass
 from functools import partial
 from typing import Any
 
@@ -17,9 +15,16 @@ import numpy as np
 
 from seismo.acquisition import moment_tensor
 from seismo.acquisition.event_files import action_of
+from seismo.acquisition.finite_fault import (
+    PlacedFault,
+    read_rupture,
+    unit_tensors,
+)
 from seismo.acquisition.point_source import PointSource
 from seismo.acquisition.projection import Projection
 from seismo.acquisition.receivers import ReceiverGroup
+from seismo.acquisition.rupture import Rupture
+from seismo.acquisition.shots import Shot
 from seismo.acquisition.source_frequencies import wavelet_of
 from seismo.acquisition.stations import Station, read_stations
 from seismo.equations.registry import physics_for
@@ -28,57 +33,9 @@ from seismo.grid.grid import AXES, Grid
 from seismo.scenario.receivers import CODE
 from seismo.scenario.sources import SHOT_NAME, SOURCE_NAME
 
-_ROUNDING = 1e-12  # of the largest component of a moment tensor: less is no component
-_MOMENT_KEYS = (("xx", 0, 0), ("yy", 1, 1), ("zz", 2, 2), ("xy", 0, 1), ("xz", 0, 2), ("yz", 1, 2))
+_MOST_NAMED = 5  # subfaults outside the grid, in a message
 Coordinates = tuple[float, float, float]  # x, y, z in m
 Degrees = Mapping[str, float]  # longitude and latitude in degrees, optionally depth in m
-
-
-@dataclass(frozen=True)
-class Shot:
-    """One shot: its name and the sources that act in it."""
-
-    name: str
-    sources: tuple[PointSource, ...]
-
-
-@dataclass(frozen=True)
-class Share:
-    """One of several nearly equal shares of a survey's shots, counted from 1: "2/4"."""
-
-    number: int
-    of: int
-
-    @staticmethod
-    def read(text: str) -> Share:
-        """Read a share such as "2/4".
-
-        Raises:
-            ScenarioError: the text is not a share.
-        """
-        match = re.fullmatch(r"([0-9]{1,6})/([0-9]{1,6})", text)
-        number, of = map(int, match.groups()) if match else (0, 0)
-        if not 1 <= number <= of:
-            prefix = f"{number} is more than {of}; " if number > of else ""
-            raise ScenarioError(
-                f"--shots {text}: {prefix}give a share such as 2/4, the second of four"
-            )
-        return Share(number, of)
-
-    def __str__(self) -> str:
-        """Format it as `read` expects it."""
-        return f"{self.number}/{self.of}"
-
-    def take(self, shots: list[Shot]) -> list[Shot]:
-        """Return the shots of this share, in order.
-
-        Raises:
-            ScenarioError: there are fewer shots than shares.
-        """
-        if self.of > len(shots):
-            raise ScenarioError(f"--shots {self}: the scenario has {len(shots)}; use fewer shares")
-        start, stop = (len(shots) * n // self.of for n in (self.number - 1, self.number))
-        return shots[start:stop]
 
 
 class Geometry:
@@ -92,7 +49,7 @@ class Geometry:
         self._projection = Projection(geographic) if geographic is not None else None
 
     def shots(self) -> list[Shot]:
-        """Return all shots; a scenario without a survey has one."""
+        """Return all shots, with faults as they are (`with_subfaults`); without a survey one."""
         sources = self._scenario.sources
         if self._scenario.survey is None:
             points = gathered(partial(self._placed_source, s, n) for n, s in enumerate(sources))
@@ -125,9 +82,11 @@ class Geometry:
             for n, shot in enumerate(survey.shots)
         ]
 
-    def _placed_source(self, source: Any, number: int) -> PointSource:
+    def _placed_source(self, source: Any, number: int) -> Any:
         if source.type == "event":
             return self._event(source, number)
+        if source.type == "finite_fault":
+            return self._fault(source, number)
         position = self._position(source.position, "sources", number, "position")
         return self._source(source, number, position)
 
@@ -148,12 +107,48 @@ class Geometry:
             name=source.name or SOURCE_NAME.format(number),
             kind="moment_tensor",
             position=position,
-            strength=_components(moment_tensor.to_grid(action.tensor, azimuth)),
+            strength=moment_tensor.grid_components(moment_tensor.to_grid(action.tensor, azimuth)),
             wavelet=action.wavelet,
             delay=action.delay,
             derivative=1,
             base=self._scenario.base,
         )
+
+    def _fault(self, source: Any, number: int) -> PlacedFault:
+        wavelet_of(self._scenario, number)  # raises what is wrong with the file
+        rupture = read_rupture(source, self._scenario.base)
+        assert self._projection is not None  # the rules of the scenario
+        slips = rupture.slips
+        x, y = self._projection.to_grid(
+            np.array([s.longitude for s in slips]), np.array([s.latitude for s in slips])
+        )
+        z = np.array([s.depth for s in slips]) + self._grid.origin[2]
+        positions = np.stack([x, y, z], axis=1)
+        self._refuse_outside(rupture, positions, number)
+        event = self._scenario.event
+        return PlacedFault(
+            rupture, source, source.name or SOURCE_NAME.format(number), positions,
+            unit_tensors(rupture, self._projection.x_azimuth(x, y)),
+            source.delay + (event.at if event else 0.0),
+        )  # fmt: skip
+
+    def _refuse_outside(self, rupture: Rupture, positions: np.ndarray, number: int) -> None:
+        """Raise ScenarioError with the first subfaults that lie outside the grid."""
+        outside: dict[int, str] = {}
+        for slip, position in zip(rupture.slips, positions.tolist(), strict=True):
+            degrees = {"longitude": slip.longitude, "latitude": slip.latitude, "depth": slip.depth}
+            if self._beyond(position):
+                problem = self._outside(position, degrees)
+                if slip.depth < 0.0:
+                    problem = f"lies {-slip.depth:g} m above the surface; move it down"
+                outside[slip.subfault] = (
+                    f"{rupture.path}:{slip.line}: subfault {slip.subfault + 1}: {problem}"
+                )
+        if outside:
+            problems = list(outside.values())[:_MOST_NAMED]
+            if len(outside) > _MOST_NAMED:
+                problems.append(f"so do {len(outside)} of {rupture.count} subfaults in all")
+            raise self._mistakes(("sources", number, "path"), problems)
 
     def _source(self, source: Any, number: int, position: Coordinates) -> PointSource:
         wavelet = wavelet_of(self._scenario, number)
@@ -177,7 +172,9 @@ class Geometry:
         if source.type == "force":
             return {a: getattr(source.force, a) for a in AXES}
         if source.type == "moment_tensor":
-            return _components(moment_tensor.tensor_of(source, self._azimuth(position)))
+            return moment_tensor.grid_components(
+                moment_tensor.tensor_of(source, self._azimuth(position))
+            )
         return {"": source.moment if source.type == "explosion" else source.amplitude}
 
     def _azimuth(self, position: Coordinates) -> float:
@@ -303,16 +300,6 @@ class Geometry:
         """Return the error of several problems at one key."""
         errors = [self._scenario.mistake(*key, problem=problem) for problem in problems]
         return ScenarioError(*(message for error in errors for message in error.messages))
-
-
-def _components(tensor: np.ndarray) -> dict[str, float]:
-    """Return the components of a moment tensor (3, 3) N m in grid axes.
-
-    What is left of a zero, such as that of cos 90 degrees, must not radiate.
-    """
-    least = _ROUNDING * np.abs(tensor).max()
-    clean = np.where(np.abs(tensor) < least, 0.0, tensor)
-    return {name: float(clean[i, j]) for name, i, j in _MOMENT_KEYS}
 
 
 def _otherwise(degrees: Degrees) -> Iterator[tuple[str, float, float]]:

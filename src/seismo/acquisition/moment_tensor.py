@@ -21,6 +21,8 @@ from typing import Any
 
 import numpy as np
 
+_ROUNDING = 1e-12  # of the largest component of a moment tensor: less is no component
+_GRID_NAMES = (("xx", 0, 0), ("yy", 1, 1), ("zz", 2, 2), ("xy", 0, 1), ("xz", 0, 2), ("yz", 1, 2))
 _GUTENBERG = 9.1  # log10 of the moment in N m at magnitude 0, IASPEI (2013)
 
 # Rows are the axes north, east and down in the frame of each catalogue.
@@ -97,6 +99,16 @@ def grid_axes(azimuth: float = 0.0) -> np.ndarray:
     return np.array(
         [[math.cos(a), math.sin(a), 0.0], [-math.sin(a), math.cos(a), 0.0], [0.0, 0.0, 1.0]]
     )
+
+
+def grid_components(tensor: np.ndarray) -> dict[str, float]:
+    """Return the components xx .. yz of a moment tensor (3, 3) N m in grid axes.
+
+    What is left of a zero, such as that of cos 90 degrees, must not radiate.
+    """
+    least = _ROUNDING * np.abs(tensor).max()
+    clean = np.where(np.abs(tensor) < least, 0.0, tensor)
+    return {name: float(clean[i, j]) for name, i, j in _GRID_NAMES}
 
 
 def tensor_of(source: Any, azimuth: float = 0.0) -> np.ndarray:

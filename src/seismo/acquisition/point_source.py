@@ -9,7 +9,7 @@ from pathlib import Path
 import numpy as np
 
 from seismo.acquisition import wavelets
-from seismo.scenario.wavelet import Wavelet
+from seismo.acquisition.slip_rate import SlipRate
 
 
 @dataclass(frozen=True)
@@ -21,7 +21,7 @@ class PointSource:
         kind: type in the scenario: "force", "moment_tensor", ...
         position: x, y, z in m.
         strength: component -> number: {"z": N}, {"xx": N m, ...} or {"": amplitude}.
-        wavelet: the scenario's wavelet.
+        wavelet: the scenario's wavelet, or the moment rate of a subfault.
         delay: s, added to the wavelet's own.
         derivative: which time derivative of the moment (or force) the wavelet describes: 1 for a
             moment rate, else 0.
@@ -32,7 +32,7 @@ class PointSource:
     kind: str
     position: tuple[float, float, float]
     strength: dict[str, float]
-    wavelet: Wavelet
+    wavelet: wavelets.SourceWavelet
     delay: float
     derivative: int
     base: Path | None = None
@@ -41,6 +41,8 @@ class PointSource:
         """Evaluate a time derivative (-1: the integral) of the moment or force at times in s."""
         order = derivative - self.derivative
         t = times - self.delay
+        if isinstance(self.wavelet, SlipRate) and order in (-1, 0):
+            return self.wavelet.integral(t) if order < 0 else self.wavelet.resampled(t)
         if order == 0:
             return wavelets.evaluate(self.wavelet, t, self.base)
         if order == 1:

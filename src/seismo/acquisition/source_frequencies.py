@@ -3,16 +3,17 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from pathlib import Path
 from typing import Any
 
 from seismo.acquisition import wavelets
 from seismo.acquisition.event_files import event_wavelet
+from seismo.acquisition.finite_fault import read_rupture
 from seismo.errors import ModelError
 from seismo.scenario import Scenario
-from seismo.scenario.wavelet import Wavelet
 
 
-def wavelet_of(scenario: Any, number: int) -> Wavelet:
+def wavelet_of(scenario: Any, number: int) -> Any:
     """Return the wavelet of a source of a scenario: its own, or that of its file.
 
     Raises:
@@ -21,13 +22,20 @@ def wavelet_of(scenario: Any, number: int) -> Wavelet:
     source = scenario.sources[number]
     key: tuple[str, ...] = ()
     try:
-        from_file = source.type == "event"
-        wavelet = event_wavelet(source, scenario.base) if from_file else source.wavelet
+        wavelet: Any = _wavelet(source, scenario.base)
         key = ("wavelet",)
         wavelets.shape_of(wavelet, scenario.base)
     except ModelError as error:
         raise scenario.mistake("sources", number, *key, *error.key, problem=error.problem) from None
     return wavelet
+
+
+def _wavelet(source: Any, base: Path | None) -> Any:
+    if source.type == "event":
+        return event_wavelet(source, base)
+    if source.type == "finite_fault":
+        return read_rupture(source, base).rate
+    return source.wavelet
 
 
 def highest_frequency(scenario: Scenario) -> float:

@@ -17,7 +17,6 @@ import numpy as np
 from seismo.acquisition import wavelets
 from seismo.acquisition.point_source import PointSource
 from seismo.grid.dispersion import Spectra
-from seismo.scenario.wavelet import Wavelet
 
 MOST_SPECTRA = 16  # largest number of different wavelets that are evaluated
 _BINS = 500
@@ -60,7 +59,7 @@ def spectra_of(
 
 @lru_cache(maxsize=4 * MOST_SPECTRA)
 def _cumulative(
-    wavelet: Wavelet, base: Path | None, derivatives: float
+    wavelet: wavelets.SourceWavelet, base: Path | None, derivatives: float
 ) -> tuple[np.ndarray, np.ndarray]:
     """Return frequencies (n) in Hz and the share of the energy (n) up to each."""
     shape = wavelets.shape_of(wavelet, base)

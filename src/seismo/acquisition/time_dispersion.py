@@ -46,14 +46,15 @@ _STRETCH = 3.0  # more than 1 / cos(arcsin(_TAPER[1])): the latest arrival of a 
 _BLOCK = 1 << 22  # complex numbers of one work array
 
 
-def add(signal: np.ndarray, dt: float, offset: float = 0.0) -> np.ndarray:
+def add(signal: np.ndarray, dt: float, offset: float | np.ndarray = 0.0) -> np.ndarray:
     """Return a source signal with the time dispersion that `remove` takes away.
 
     Args:
         signal: signal (..., time), sampled at t = (n + offset) dt; beyond its end it is extended by
             its last value, faded to zero.
         dt: time step in s.
-        offset: time of the first sample in steps (0, or 0.5 for half steps).
+        offset: time of the first sample in steps (0, or 0.5 for half steps), of all signals or
+            (signal, 1) of each.
 
     Returns:
         The signal (..., time) to inject, at the same times and of the same dtype.
@@ -116,7 +117,7 @@ class _Plan:
     source: np.ndarray
     target: np.ndarray
     gain: np.ndarray
-    offset: float
+    offset: float | np.ndarray
 
 
 def _apply(plan: _Plan, signals: np.ndarray) -> np.ndarray:
@@ -128,10 +129,15 @@ def _apply(plan: _Plan, signals: np.ndarray) -> np.ndarray:
     signal_rows = signals.reshape(-1, plan.samples)
     result = np.empty(signal_rows.shape, dtype)
     reader = _SpectrumReader(plan.samples + plan.fade, plan.source)
-    phase = np.exp(1j * plan.offset * (plan.target - plan.source)) * plan.gain
+    offsets = np.asarray(plan.offset, float).reshape(-1, 1)
+    alike = bool(np.all(offsets == offsets[0]))
+    shift = plan.target - plan.source
+    phase = np.exp(1j * offsets[0] * shift) * plan.gain
     block = max(1, _BLOCK // plan.size)
     for first in range(0, len(signal_rows), block):
         extended = _held_and_faded(np.asarray(signal_rows[first : first + block], float), plan.fade)
+        if not alike:
+            phase = np.exp(1j * offsets[first : first + block] * shift) * plan.gain
         spectrum = np.zeros((len(extended), plan.size // 2 + 1), complex)
         spectrum[:, : plan.source.size] = reader(extended) * phase
         result[first : first + block] = np.fft.irfft(spectrum, plan.size)[:, : plan.samples]

@@ -208,12 +208,17 @@ def _gaussian_rate(spec: Any) -> WaveletShape:
     In the place of a triangle it is exp(-(1.628 tau / half_duration)^2), up to its area (Komatitsch
     et al. 2002, Science 298; SPECFEM3D).
     """
-    sigma = spec.sigma or spec.half_duration / (1.628 * math.sqrt(2.0))
+    sigma = spec.sigma or sigma_of(spec.half_duration)
     pulse = _gaussian_pulse(1.0 / (math.sqrt(2.0) * math.pi * sigma))
     peak = 1.0 / (math.sqrt(2.0 * math.pi) * sigma)
     return replace(
         pulse, value=lambda tau: peak * pulse.value(tau), rate=lambda tau: peak * pulse.rate(tau)
     )
+
+
+def sigma_of(half_duration: float) -> float:
+    """Return the standard deviation of the Gaussian that replaces a triangle (`_gaussian_rate`)."""
+    return half_duration / (1.628 * math.sqrt(2.0))
 
 
 def _brune(spec: Any) -> WaveletShape:

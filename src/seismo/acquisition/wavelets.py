@@ -24,26 +24,29 @@ from pathlib import Path
 import numpy as np
 
 from seismo.acquisition.sampled_wavelet import WaveletSamples, read_samples
+from seismo.acquisition.slip_rate import SlipRate
 from seismo.acquisition.sweep import SWEEPS
 from seismo.acquisition.wavelet_shapes import FLOOR, SHAPES, WaveletShape
 from seismo.scenario.wavelet import Wavelet
 
+SourceWavelet = Wavelet | SlipRate
 
-def evaluate(spec: Wavelet, t: np.ndarray, base: Path | None = None) -> np.ndarray:
+
+def evaluate(spec: SourceWavelet, t: np.ndarray, base: Path | None = None) -> np.ndarray:
     """Return the source time function (as t) at times t (s); paths of files start at `base`."""
     shape = shape_of(spec, base)
     tau = np.asarray(t, float) - _delay(spec, shape)
     return float(spec.amplitude) * shape.value(tau)
 
 
-def derivative(spec: Wavelet, t: np.ndarray, base: Path | None = None) -> np.ndarray:
+def derivative(spec: SourceWavelet, t: np.ndarray, base: Path | None = None) -> np.ndarray:
     """Return the rate of change (as t) in 1/s of the source time function at times t (s)."""
     shape = shape_of(spec, base)
     tau = np.asarray(t, float) - _delay(spec, shape)
     return float(spec.amplitude) * shape.rate(tau)
 
 
-def delay(spec: Wavelet, base: Path | None = None) -> float:
+def delay(spec: SourceWavelet, base: Path | None = None) -> float:
     """Return the delay in s that `evaluate` applies.
 
     The default makes the wavelet begin at t = 0: exactly for wavelets with a beginning, below 1e-4
@@ -52,24 +55,24 @@ def delay(spec: Wavelet, base: Path | None = None) -> float:
     return _delay(spec, shape_of(spec, base))
 
 
-def start_time(spec: Wavelet, base: Path | None = None) -> float:
+def start_time(spec: SourceWavelet, base: Path | None = None) -> float:
     """Return the time in s before which the wavelet is negligible."""
     shape = shape_of(spec, base)
     return _delay(spec, shape) + shape.start
 
 
-def end_time(spec: Wavelet, base: Path | None = None) -> float:
+def end_time(spec: SourceWavelet, base: Path | None = None) -> float:
     """Return the time in s after which the wavelet is negligible."""
     shape = shape_of(spec, base)
     return _delay(spec, shape) + shape.end
 
 
-def dominant_frequency(spec: Wavelet, base: Path | None = None) -> float:
+def dominant_frequency(spec: SourceWavelet, base: Path | None = None) -> float:
     """Return the dominant frequency in Hz, near the spectral peak."""
     return shape_of(spec, base).dominant
 
 
-def maximum_frequency(spec: Wavelet, base: Path | None = None, rate: bool = False) -> float:
+def maximum_frequency(spec: SourceWavelet, base: Path | None = None, rate: bool = False) -> float:
     """Return the highest frequency in Hz with 1 % (-40 dB) of the spectral peak.
 
     Args:
@@ -84,7 +87,7 @@ def maximum_frequency(spec: Wavelet, base: Path | None = None, rate: bool = Fals
 
 
 def energy_above(
-    spec: Wavelet, frequency: float, derivatives: float, base: Path | None = None
+    spec: SourceWavelet, frequency: float, derivatives: float, base: Path | None = None
 ) -> float:
     """Return the share of the energy of a wavelet's derivative above a frequency in Hz."""
     shape = shape_of(spec, base)
@@ -93,18 +96,20 @@ def energy_above(
     return float(energy[frequencies > frequency].sum() / energy.sum())
 
 
-def shape_of(spec: Wavelet, base: Path | None = None) -> WaveletShape:
+def shape_of(spec: SourceWavelet, base: Path | None = None) -> WaveletShape:
     """Build the shape that a specification describes.
 
     Raises:
         ModelError: a wavelet file is missing or malformed.
     """
+    if isinstance(spec, SlipRate):
+        return spec.shape()
     if spec.type == "file":
         return _from_samples(read_samples(spec, base))
     return (SHAPES | SWEEPS)[spec.type](spec)
 
 
-def _delay(spec: Wavelet, shape: WaveletShape) -> float:
+def _delay(spec: SourceWavelet, shape: WaveletShape) -> float:
     return float(spec.delay) if spec.delay is not None else max(0.0, -shape.start)
 
 

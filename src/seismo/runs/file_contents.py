@@ -102,7 +102,7 @@ def model_of(
 def write_sources(writer: ResultsWriter, setup: Discretization) -> None:
     """Store where the sources are, what they are, and their wavelets at the solver's steps."""
     several = len(setup.shots) > 1
-    shots = [(shot, source) for shot in setup.shots for source in shot.sources]
+    shots = [(shot, source) for shot in setup.shots for source in shot.summaries]
     places = places_of(setup, np.array([source.position for _, source in shots]))
     writer.write_sources(
         [
@@ -114,7 +114,7 @@ def write_sources(writer: ResultsWriter, setup: Discretization) -> None:
     )
     times = np.arange(setup.clock.steps + 1) * setup.clock.dt
     # Every shot of a survey has the same source.
-    sources = setup.shots[0].sources
+    sources = setup.shots[0].summaries
     samples = np.array([source.signal(times, source.derivative) for source in sources])
     # A moment rate is a share of the moment a second; of other sources the strength has the unit.
     units = {"1/s" if source.derivative else "1" for source in sources}

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from concurrent.futures import Future, ThreadPoolExecutor
 
-from seismo.acquisition.geometry import Shot
+from seismo.acquisition.shots import Shot
 from seismo.solver.simulation import Prepared, Simulation
 
 

@@ -1,4 +1,4 @@
-"""Sources that are files: events of catalogues."""
+"""Sources that are files: events of catalogues, finite faults."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ from typing import Annotated, Literal
 
 from pydantic import StringConstraints
 
-from seismo.scenario.base import Field, FilePath, Name, ScenarioSection, Time
+from seismo.scenario.base import Field, FilePath, Name, PositiveTime, ScenarioSection, Time
 from seismo.scenario.wavelet import Wavelet
 
 EventId = Annotated[str, StringConstraints(min_length=1, max_length=200)]
@@ -28,6 +28,32 @@ class EventSource(ScenarioSection):
     )
     name: Name | None = Field(None, description="name in messages and results")
     delay: Time = Field(0.0, description="time added to that of the centroid")
+
+    @property
+    def acts_as(self) -> str:
+        """Return the type of what it is made of."""
+        return "moment_tensor"
+
+
+class FiniteFaultSource(ScenarioSection):
+    """A rupture: many subfaults, each with its mechanism, onset and slip rate."""
+
+    type: Literal["finite_fault"]
+    path: FilePath = Field(
+        description="Standard Rupture Format (.srf, .srf.gz), relative to the scenario's folder"
+    )
+    rigidity: Literal["auto", "file", "model"] = Field(
+        "auto",
+        description="shear modulus that makes slip a moment: the file's (SRF 2.0), or that of the "
+        "model at each subfault; auto: the file's if it has one",
+    )
+    smoothing: PositiveTime | None = Field(
+        None,
+        description="half duration of the Gaussian (as of gaussian_rate) that smooths all slip "
+        "rates, whose jumps no grid carries; default: none",
+    )
+    name: Name | None = Field(None, description="name in messages and results")
+    delay: Time = Field(0.0, description="time added to the onsets")
 
     @property
     def acts_as(self) -> str:

@@ -26,7 +26,7 @@ from seismo.scenario.base import (
     by_type,
 )
 from seismo.scenario.position import AnyPosition, Position
-from seismo.scenario.source_files import EventSource
+from seismo.scenario.source_files import EventSource, FiniteFaultSource
 from seismo.scenario.wavelet import Wavelet
 
 # of those that have none
@@ -193,7 +193,8 @@ Source = Annotated[
     | Annotated[VolumeRateSource, Tag("|volume_rate")]
     | Annotated[ForceSource, Tag("|force")]
     | Annotated[MomentTensorSource, Tag("|moment_tensor")]
-    | Annotated[EventSource, Tag("|event")],
+    | Annotated[EventSource, Tag("|event")]
+    | Annotated[FiniteFaultSource, Tag("|finite_fault")],
     by_type(),
 ]
 

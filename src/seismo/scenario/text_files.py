@@ -29,8 +29,7 @@ _FORMATS = (  # texts that are no tables: by what they begin with, their names a
      "write these as a table"),
     (re.compile(r"\s*<(\?xml|!DOCTYPE|\w+)"), "XML, which is not read"),
     (re.compile(r"\s*(#[^\n]*\n\s*)*\d\.\d+\s*\n(\s*#[^\n]*\n)*\s*(PLANE|POINTS)\s+\d+"),
-     "SRF, a finite fault, which is not read: give its subfaults as sources of type moment_tensor, "
-     "each with its wavelet and delay"),
+     "SRF, a finite fault: give it as a source of type finite_fault"),
 )  # fmt: skip
 _LOOK_ALIKES = {  # what word processors and web pages make of characters of a number
     **dict.fromkeys("\u2010\u2011\u2012\u2013\u2014\u2015\u2212\ufe63\uff0d", "-"),

@@ -11,8 +11,9 @@ from typing import Any, Generic, TypeVar
 
 import numpy as np
 
-from seismo.acquisition.geometry import Geometry, Share, Shot
+from seismo.acquisition.geometry import Geometry
 from seismo.acquisition.receivers import ReceiverGroup
+from seismo.acquisition.shots import Share, Shot, with_subfaults
 from seismo.acquisition.source_frequencies import dominant_frequency, highest_frequency
 from seismo.acquisition.trace_processing import extra_steps
 from seismo.equations.fluid_solid_contact import Contact
@@ -50,7 +51,6 @@ from seismo.solver.time_step import limit_of, make_clock, stable_part
 from seismo.solver.waves import Waves, waves_of
 
 BATCH_POINTS = 1 << 20  # small shots advance together up to so many points; see `Backend`
-
 
 Fact = TypeVar("Fact")
 
@@ -302,8 +302,8 @@ def discretize(
         partial(read_earth, scenario, grid, physics, relaxation), geometry.shots, geometry.groups
     )  # fmt: skip
     (earth, extremes, sample), shots, groups = gathered(steps)
-    surface = None
-    sources = [source for shot in shots for source in shot.sources]
+    shots = [with_subfaults(shot, earth, grid.dimensions) for shot in shots]
+    sources, surface = [source for shot in shots for source in shot.sources], None
     if scenario.boundaries.top == "free_surface":
         read = np.array([z for group in groups for z in group.positions[:, 2]])
         surface = free_surface(physics, earth, grid, sources, read, sample.wet)

@@ -7,6 +7,7 @@ volume that a point stands for.
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable
 from typing import Any, NamedTuple
 
@@ -14,9 +15,9 @@ import numpy as np
 
 from seismo.acquisition import time_dispersion
 from seismo.acquisition.point_source import PointSource
+from seismo.acquisition.slip_rate import SlipRate
 from seismo.backends.base import Backend, Launch
 from seismo.backends.kernels.points import amount, inject
-from seismo.equations.memory_variables import relaxed
 from seismo.equations.table import Field, SourceTerm
 from seismo.errors import ScenarioError
 from seismo.grid.grid import AXES
@@ -24,6 +25,9 @@ from seismo.solver.boundary_images import Face, folded
 from seismo.solver.fields import Fields
 from seismo.solver.point_weights import PointInterpolation
 from seismo.solver.surface_slope import Points
+
+_MARGIN = 32  # steps before and after a signal, in which its transform rings
+_EARLIER = 0.25
 
 
 def _mean_at(fields: Fields, field: Field, x, y, z) -> Callable[..., np.ndarray]:
@@ -63,6 +67,7 @@ class InjectionTable(NamedTuple):
     starts: np.ndarray
     weights: np.ndarray
     signals: np.ndarray
+    begins: np.ndarray
     samples: np.ndarray
 
     @property
@@ -87,31 +92,25 @@ class Injection:
         self._around, self._fields = around, fields
         self._clock, self._removal = clock, removal
         self._held: dict[Key, InjectionTable] = {}
-        self._readings: dict[tuple[str, tuple[float, float, float]], dict[str, Points]] = {}
         self._due: dict[Key, tuple[Any, Any]] = {}  # places and amounts of the step
 
     def tables(self, shots: list[list[PointSource]], steps: int) -> dict[Key, InjectionTable]:
         """Work out what to inject for the sources of each shot of a batch, in a number of steps."""
+        physics, rows = self._around.physics, dict[str, list[Row]]()
+        for shot, sources in enumerate(shots):
+            for source in sources:
+                for drive in physics.drives.get(source.kind, ()):
+                    if not source.strength.get(drive.component):
+                        continue
+                    field = physics.named(drive.field)
+                    acted_on = self._around.spreading(field, source.position)
+                    for name, points in acted_on.items():
+                        rows.setdefault(name, []).append((shot, source, drive, points))
         found: dict[Key, InjectionTable] = {}
-        for field in self._around.physics.fields:
-            rows = [
-                (shot, source, drive, points[field.name])
-                for shot, sources in enumerate(shots)
-                for source in sources
-                for drive in self._around.physics.drives.get(source.kind, ())
-                if source.strength.get(drive.component)
-                and field.name in (points := self._reading(drive.field, source.position))
-            ]
-            if rows:
-                found |= self._tables(field, rows, steps)
+        for field in physics.fields:
+            if field.name in rows:  # which are no longer needed then
+                found |= self._tables(field, rows.pop(field.name), steps)
         return found
-
-    def _reading(self, field: str, position: tuple[float, float, float]) -> dict[str, Points]:
-        """Return the points that a source which acts on a field there acts on."""
-        if (field, position) not in self._readings:
-            named = self._around.physics.named(field)
-            self._readings[field, position] = self._around.spreading(named, position)
-        return self._readings[field, position]
 
     def load(self, tables: dict[Key, InjectionTable]) -> bool:
         """Take tables; tell whether what is bound already works on them."""
@@ -133,13 +132,14 @@ class Injection:
         precision = self._fields.arrays(0)[field.name].dtype
         own = [self._points(field, points) for *_, points in rows]
         x, y, z, weights = (np.concatenate(part) for part in zip(*own, strict=True))
-        row = np.repeat(np.arange(len(rows)), [w.size for *_, w in own])
+        sizes = np.array([w.size for *_, w in own])
+        row, ends = np.repeat(np.arange(len(rows)), sizes), np.cumsum(sizes)
         for (drive, place), numbers in self._alike(rows).items():
-            some = np.isin(row, numbers)
+            some = np.concatenate([np.arange(ends[n] - sizes[n], ends[n]) for n in numbers])
             mean = self._mean(field, place, x[some], y[some], z[some])
             weights[some] *= drive.scale(mean, self._clock.dt)
         weights *= np.array([source.strength[d.component] for _, source, d, _ in rows])[row]
-        number, signals = self._signals(field, rows, steps)
+        number, begins, signals = self._signals(field, rows, steps)
         # A power of two rounds nothing, so that no bit depends on how long the signals last.
         scale = np.exp2(np.frexp(np.maximum(np.abs(signals).max(axis=1), 1e-300))[1])
         signal = number[row]
@@ -154,9 +154,10 @@ class Injection:
         shot = np.array([shot for shot, *_ in rows], np.int64)[row]
         entries = (subdomain.flat(x, y, z), shot, strengths.astype(precision), signal)
         samples, inner = (signals / scale[:, None]).astype(precision), subdomain.in_core(y, z)
+        table = (begins, samples)
         return {
             (field.name, core): self._table(
-                self._held.get((field.name, core)), samples, *(a[inner == core] for a in entries)
+                self._held.get((field.name, core)), *table, *(a[inner == core] for a in entries)
             )
             for core in np.unique(inner).tolist()
         }
@@ -184,13 +185,14 @@ class Injection:
         return lambda name: own[name]
 
     def _table(
-        self, room: InjectionTable | None, samples: np.ndarray, at: np.ndarray, shot: np.ndarray,
-        weights: np.ndarray, signals: np.ndarray,
+        self, room: InjectionTable | None, begins: np.ndarray, samples: np.ndarray,
+        at: np.ndarray, shot: np.ndarray, weights: np.ndarray, signals: np.ndarray,
     ) -> InjectionTable:  # fmt: skip
         """Sort entries by the cell they act on, with as much room as there is already.
 
         Args:
             room: what is bound now.
+            begins: (signal) step of the first sample.
             samples: (signal, step) of the signals.
             at: (entry) the cell in the first shot's array.
             shot: (entry) whose it is.
@@ -210,7 +212,7 @@ class Injection:
         spare = (0, max(0, len(room.weights) - at.size if room else 0))
         return InjectionTable(
             placed, np.cumsum(ends), np.pad(weights[order], spare),
-            np.pad(signals[order], spare), samples,
+            np.pad(signals[order], spare), begins, samples,
         )  # fmt: skip
 
     def _points(self, field: Field, points: Points):
@@ -220,39 +222,59 @@ class Injection:
         x, y, z, w = x[own], y[own], z[own], w[own]
         return x, y, z, w / (self._around.grid.cell * self._around.norm(field, z))
 
-    def _signals(self, field: Field, rows: list[Row], steps: int) -> tuple[np.ndarray, np.ndarray]:
-        """Return the number of each row's signal, and the samples (signal, step) of all."""
-        numbers, samples, found = dict[tuple, int](), list[np.ndarray](), list[int]()
-        for _, source, drive, _ in rows:
-            key = (
-                id(source.wavelet),
-                source.delay,
-                source.derivative,
-                drive.derivative,
-                drive.rate,
-            )
-            if key not in numbers:
-                numbers[key] = len(samples)
-                samples.append(self._samples(field, source, drive, steps))
-            found.append(numbers[key])
-        return np.array(found), np.array(samples)
+    def _signals(
+        self, field: Field, rows: list[Row], steps: int
+    ) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+        """Return the number of each row's signal, and the first step and samples of all.
 
-    def _samples(
-        self, field: Field, source: PointSource, drive: SourceTerm, steps: int
-    ) -> np.ndarray:
+        Returns:
+            (row) numbers; (signal) steps; (signal, step) samples, zero at the ends of those that
+            do not last as long as the run.
+        """
+        numbers, sources, found = dict[tuple, int](), list[tuple](), list[int]()
+        for _, source, drive, _ in rows:
+            key = (id(source.wavelet), source.delay, source.derivative, drive.derivative)
+            if key not in numbers:
+                numbers[key] = len(sources)
+                sources.append((source, drive))
+            found.append(numbers[key])
         # A late field is driven at whole steps; the others, updated after it, at half steps. A
         # second-order field is driven at whole steps too.
         driven_late = not field.late and self._around.physics.differences == "first"
-        offset = 0.5 if driven_late else 0.0
-        dt = self._clock.dt
-        signal = source.signal((np.arange(steps) + offset) * dt, drive.derivative)
-        signal = time_dispersion.add(signal, dt, offset) if self._removal else signal
-        return relaxed(signal, drive.rate, dt) if drive.rate else signal
+        offset, dt = 0.5 if driven_late else 0.0, self._clock.dt
+        lasting = [self._lasting(source, offset, steps) for source, _ in sources]
+        begins = np.array([first for first, _ in lasting], np.int64)
+        length = max(stop - first for first, stop in lasting)
+        if length == steps:
+            begins[:] = 0
+        times = (np.arange(length) + offset) * dt
+        samples = np.array(
+            [s.signal(times + first * dt, drive.derivative)
+             for (s, drive), first in zip(sources, begins.tolist(), strict=True)]
+        )  # fmt: skip
+        if self._removal:
+            samples = time_dispersion.add(samples, dt, (offset + begins)[:, None])
+        if length < steps:
+            samples, begins = np.pad(samples, ((0, 0), (1, 1))), begins - 1
+        return np.array(found), begins, samples
+
+    def _lasting(self, source: PointSource, offset: float, steps: int) -> tuple[int, int]:
+        """Return the steps in which a source acts: all, but for the short ones of a fault.
+
+        What is added for `time_dispersion.remove` comes earlier, by `_EARLIER` of its time at most
+        for waves of 4.5 steps a period and longer ones.
+        """
+        if not isinstance(source.wavelet, SlipRate):
+            return 0, steps
+        first, last = (t / self._clock.dt - offset for t in (source.start, source.end))
+        early = _MARGIN + (_EARLIER * max(first, 0.0) if self._removal else 0.0)
+        first = min(max(0, math.floor(first - early)), steps)
+        return first, max(first + 1, min(steps, math.ceil(last + _MARGIN)))
 
     def worked_out(self) -> list[Launch]:
         """Return what works out what a step injects, before any stage needs it."""
         return [
-            self._each(amount, key, (*table, self._backend.clock, *self._due[key]), (6, 7))
+            self._each(amount, key, (*table, self._backend.clock, *self._due[key]), (7, 8))
             for key, table in self._held.items()
         ]
 

@@ -21,7 +21,7 @@ from typing import Any
 
 import numpy as np
 
-from seismo.acquisition.geometry import Shot
+from seismo.acquisition.shots import Shot
 from seismo.backends.base import Backend, Group, Launch, Search, Step
 from seismo.backends.communicator import SerialCommunicator
 from seismo.backends.select import BackendChoice, choose

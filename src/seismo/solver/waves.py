@@ -14,8 +14,8 @@ from typing import Any
 
 import numpy as np
 
-from seismo.acquisition.geometry import Shot
 from seismo.acquisition.receivers import ReceiverGroup
+from seismo.acquisition.shots import Shot
 from seismo.acquisition.spectra import spectra_of
 from seismo.equations.table import Physics
 from seismo.grid.coefficients import Stencil
@@ -164,8 +164,9 @@ def waves_of(
             crossed = min(max(crossed, 2.0 * (high - low)), velocity * scenario.time.duration)
         passages.append(Passage(medium, velocity, crossed))
     spacing = tuple(grid.spacing[AXES.index(axis)] for axis in grid.axes)
+    radiating = (source for shot in shots for source in shot.summaries)
     return Waves(
-        spectra_of(sources, quantities, grid.dimensions), tuple(passages), spacing,
+        spectra_of(radiating, quantities, grid.dimensions), tuple(passages), spacing,
         physics.differences == "second", longest, surface, near_surface,
         float(depths[0].min() - grid.origin[2] + recorded),
         scenario.time.duration, layered, scenario.boundaries.top != "absorbing",

@@ -8,16 +8,19 @@ every n (`seismo.backends.base.Backend.each`).
 from __future__ import annotations
 
 
-def amount(n, cells, starts, weights, signals, samples, clock, places, amounts):
-    """Sum weights[k] * samples[signals[k], step] over all entries k of cell n.
+def amount(n, cells, starts, weights, signals, begins, samples, clock, places, amounts):
+    """Sum weights[k] * samples[signals[k], step - begin] over all entries k of cell n.
 
-    Without entries it is no cell, and has no place: another one may stand for the same.
+    A signal is its first sample before its `begin`, and its last one after its samples. Without
+    entries it is no cell, and has no place: another one may stand for the same.
     """
-    first, step = starts[n], clock[0]
+    first, step, last = starts[n], clock[0], samples.shape[1] - 1
     if first < starts[n + 1]:
-        total = weights[first] * samples[signals[first], step]
+        signal = signals[first]
+        total = weights[first] * samples[signal, min(max(step - begins[signal], 0), last)]
         for k in range(first + 1, starts[n + 1]):
-            total += weights[k] * samples[signals[k], step]
+            signal = signals[k]
+            total += weights[k] * samples[signal, min(max(step - begins[signal], 0), last)]
         places[n], amounts[n] = cells[n], total
     else:
         places[n] = -1

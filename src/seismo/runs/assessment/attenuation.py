@@ -20,6 +20,7 @@ from seismo.solver.waves import Passage
 
 _QUALITIES = np.array([1.0, 1.5, 2.5, 5.0, 20.0])  # over the least one, at which the fit is tried
 _LOOSE = 0.05  # errors of 1/Q that are warned of
+_STEPPED = 0.3  # of the sampling frequency: with w dt > 2 a leapfrog steps nothing
 _CLOSER, _ENOUGH = 0.8, 0.5  # of an error, that is less of it; of the wanted error
 
 
@@ -209,8 +210,8 @@ def step_error(setup: Discretization) -> float:
 
 
 def _frequencies(setup: Discretization) -> np.ndarray:
-    """Return the angular frequencies [rad/s] of the traces' spectra, above 0."""
-    frequency = setup.waves.spectra.frequency
+    """Return the angular frequencies [rad/s] of the traces' spectra, above 0, that steps carry."""
+    frequency = np.minimum(setup.waves.spectra.frequency, _STEPPED / setup.clock.dt)
     return 2.0 * math.pi * np.maximum(frequency, 1e-3 * frequency.max())
 
 

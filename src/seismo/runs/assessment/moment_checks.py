@@ -11,6 +11,7 @@ from collections.abc import Callable
 
 import numpy as np
 
+from seismo.acquisition.finite_fault import FaultSummary
 from seismo.acquisition.moment_tensor import moment_of
 from seismo.acquisition.point_source import PointSource
 from seismo.runs.assessment.timing_checks import Lines
@@ -24,7 +25,7 @@ def _lost_moment(setup: Discretization) -> Lines:
     """In the plane of x and z nothing moves along y, nor changes along it."""
     if setup.grid.dimensions == 3 or "xx" not in setup.physics.components("moment_tensor"):
         return
-    for source in (s for s in setup.shots[0].sources if s.kind == "moment_tensor"):
+    for source in (s for s in setup.shots[0].summaries if s.kind == "moment_tensor"):
         lost = {name: m for name, m in source.strength.items() if "y" in name}
         largest = max(map(abs, source.strength.values()))
         if max(map(abs, lost.values())) > 0.01 * largest:
@@ -39,7 +40,7 @@ def _line_moment(setup: Discretization) -> Lines:
     """Catalogues give the moment of a fault, not of each metre of a line."""
     if setup.grid.dimensions == 3:
         return
-    for source, given in zip(setup.shots[0].sources, setup.scenario.sources, strict=True):
+    for source, given in zip(setup.shots[0].summaries, setup.scenario.sources, strict=True):
         if given.type == "moment_tensor" and given.components is None:
             size = f"magnitude {given.magnitude:g}: " if given.magnitude is not None else ""
             moment = given.moment or moment_of(given.magnitude or 0.0)
@@ -51,7 +52,7 @@ def _line_moment(setup: Discretization) -> Lines:
 
 def _lasting_moment(setup: Discretization) -> Lines:
     """Name a magnitude whose moment the wavelet does not reach, or does not keep."""
-    for source, given in zip(setup.shots[0].sources, setup.scenario.sources, strict=True):
+    for source, given in zip(setup.shots[0].summaries, setup.scenario.sources, strict=True):
         if given.type != "moment_tensor" or given.magnitude is None:
             continue
         share, moment = _reached(source), moment_of(given.magnitude)
@@ -73,8 +74,26 @@ def _reached(source: PointSource) -> float:
     return 0.0 if abs(share) < 1e-3 else share
 
 
+def _fault_moments(setup: Discretization) -> Lines:
+    """Name faults whose moment is another one by the file than by the model or its slip rates."""
+    for fault in (s for s in setup.shots[0].summaries if isinstance(s, FaultSummary)):
+        of_file, of_model = fault.moments
+        if of_file > 0.0 and of_model > 0.0 and abs(of_model / of_file - 1.0) > MOST_OFF:
+            yield (
+                f"source {fault.name}: its slip makes a moment of {of_file:.3g} N m by the file's "
+                f"rigidity, {of_model:.3g} by the model's: {fault.moment:.3g} act; the other one "
+                "by sources.rigidity: model or file"
+            )
+        if abs(fault.mismatch) > MOST_OFF:
+            yield (
+                f"source {fault.name}: its slip rates amount to {fault.mismatch:+.0%} of the slip "
+                "that the file states beside them: the rates act"
+            )
+
+
 MOMENTS: tuple[Callable[[Discretization], Lines], ...] = (
     _lost_moment,
     _line_moment,
     _lasting_moment,
+    _fault_moments,
 )

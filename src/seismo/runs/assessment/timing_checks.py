@@ -103,7 +103,7 @@ def _long_gone(setup: Discretization) -> Lines:
 
 def _cut_source(setup: Discretization) -> Lines:
     duration, period = setup.scenario.time.duration, 1.0 / setup.dominant_frequency
-    for source in setup.shots[0].sources:
+    for source in setup.shots[0].summaries:
         if source.end > duration * (1.0 + 1e-9):
             yield (
                 f"time.duration: {duration:.4g} s ends before source {source.name} does "
@@ -119,13 +119,14 @@ def _cut_source(setup: Discretization) -> Lines:
 def _begun_source(setup: Discretization) -> Lines:
     """A source that acts before t = 0 begins with a jump."""
     for k, (source, given) in enumerate(
-        zip(setup.shots[0].sources, setup.scenario.sources, strict=True)
+        zip(setup.shots[0].summaries, setup.scenario.sources, strict=True)
     ):
         times = np.linspace(source.start, source.end, 2000)
         size = np.abs(wavelets.evaluate(source.wavelet, times - source.delay, source.base))
         begun = size[times < 0.0].max(initial=0.0) / size.max()
         if begun > MOST_BEGUN:
-            own = given.wavelet is not None and "delay" in given.wavelet.model_fields_set
+            wavelet = getattr(given, "wavelet", None)
+            own = wavelet is not None and "delay" in wavelet.model_fields_set
             remedy = f"leave sources[{k}].wavelet.delay out, or " if own else ""
             yield (
                 f"source {source.name}: acts before the run begins, with {begun:.0%} of its "

@@ -54,7 +54,7 @@ def _beyond(setup: Discretization, layers: list[LayerResolution]) -> Lines:
     carried = slowest / (LEAST_POINTS * setup.coarsest_spacing)
     if carried < setup.highest_frequency:
         return  # `inaccurate` has said so
-    for source in setup.shots[0].sources:
+    for source in setup.shots[0].summaries:
         lost = wavelets.energy_above(source.wavelet, carried, derivatives_of(source), source.base)
         if lost > MOST_LOST:
             yield (
@@ -116,9 +116,10 @@ def _outside(setup: Discretization) -> Lines:
 
 
 def _edges(setup: Discretization) -> Lines:
-    places: list[tuple[str, Any]] = [
-        (f"source {s.name}", [s.position]) for s in setup.shots[0].sources
-    ]
+    acting: dict[str, list[Any]] = {}
+    for source in setup.shots[0].sources:
+        acting.setdefault(f"source {source.name}", []).append(source.position)
+    places: list[tuple[str, Any]] = list(acting.items())
     if len(setup.shots) > 1:
         places = [("shots", [s.position for shot in setup.shots for s in shot.sources])]
     places += [(f"receivers {g.name}", g.positions) for g in setup.groups]
@@ -167,9 +168,11 @@ def _close_receivers(setup: Discretization) -> Lines:
     for group in setup.groups:
         close = 0
         for shot in setup.shots:
+            beside = np.zeros(len(group.positions), bool)
             for source in shot.sources:
                 offset = group.positions[:, axes] - np.array(source.position)[axes]
-                close += int((np.linalg.norm(offset, axis=1) < least).sum())
+                beside |= np.linalg.norm(offset, axis=1) < least
+            close += int(beside.sum())
         if close:
             yield (
                 f"receivers {group.name}: {close} within {CLOSE_POINTS:g} points of a source, "

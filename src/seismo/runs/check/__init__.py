@@ -121,7 +121,7 @@ class Plan:
                     "start": s.start,
                     "centre": s.centre,
                 }
-                for s in setup.shots[0].sources
+                for s in setup.shots[0].summaries
             ],
             "receivers": {g.name: len(g.positions) for g in setup.groups},
             "f_max": self.f_max,

@@ -7,6 +7,8 @@ from collections.abc import Iterator
 from rich.console import Console
 from rich.table import Table
 
+from seismo.acquisition.finite_fault import FaultSummary
+from seismo.acquisition.moment_tensor import magnitude_of
 from seismo.grid.grid import AXES
 from seismo.model.gridded import Gridded
 from seismo.output.quantities import timing
@@ -168,7 +170,7 @@ def _geometry(plan: Plan) -> Iterator[tuple[str, str]]:
     text = f"{shots} shot{'s' * (shots > 1)}"
     if shots > 1:
         text += f", {together} at a time"
-    sources = setup.shots[0].sources
+    sources = setup.shots[0].summaries
     acts = [
         f"{s.name} ({s.kind}, {s.wavelet.type} {timing(s.start, s.centre)})"
         for s in sources[:MOST_SOURCES]
@@ -178,8 +180,20 @@ def _geometry(plan: Plan) -> Iterator[tuple[str, str]]:
         "sources",
         f"{text}, {len(sources)} source{'s' * (len(sources) > 1)} each: {', '.join(acts)}",
     )
+    for fault in (s for s in sources if isinstance(s, FaultSummary)):
+        yield "fault", _fault(fault)
     groups = [f"{len(g.positions)} {g.name} ({', '.join(g.quantities)})" for g in setup.groups]
     yield "receivers", "; ".join(groups) or "none"
+
+
+def _fault(fault: FaultSummary) -> str:
+    """Describe a finite fault: its moment, and those of its file's slip by either rigidity."""
+    sizes = [(fault.moment, "acts")]
+    sizes += zip(
+        fault.moments, ("slip, area and rigidity of the file", "by the model"), strict=True
+    )
+    named = [f"{m:.4g} N m (Mw {magnitude_of(m):.2f}) {what}" for m, what in sizes if m > 0.0]
+    return f"{fault.name}: {fault.subfaults} subfaults that slip; M0 {', '.join(named)}"
 
 
 def _files(plan: Plan) -> Iterator[tuple[str, str]]:

@@ -12,7 +12,7 @@ from typing import Any
 
 import numpy as np
 
-from seismo.acquisition.geometry import Share
+from seismo.acquisition.shots import Share
 from seismo.backends import machine
 from seismo.backends.base import Backend
 from seismo.backends.communicator import SerialCommunicator

@@ -23,7 +23,7 @@ from typing import Any
 
 import numpy as np
 
-from seismo.acquisition.geometry import Share
+from seismo.acquisition.shots import Share
 from seismo.backends.base import Backend
 from seismo.backends.communicator import SerialCommunicator
 from seismo.backends.select import BackendChoice, choose_all, optional_gpu

@@ -1,0 +1,155 @@
+"""Finite faults on the grid: each subfault a moment tensor with its own moment rate.
+
+    M_ij(t) = mu A (n_i d_j + n_j d_i) u(t),
+
+mu the rigidity, A the area, n and d the directions of the fault's normal and of the slip u, in the
+axes of the grid, whose north is that at the subfault. Area times slip, the potency, is the file's;
+a rigidity is the file's, or that of the model where the subfault lies.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import lru_cache
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from seismo.acquisition.moment_tensor import double_couple, grid_components, to_grid
+from seismo.acquisition.point_source import PointSource
+from seismo.acquisition.rupture import Rupture
+from seismo.acquisition.srf import read_srf
+from seismo.acquisition.wavelet_shapes import sigma_of
+from seismo.errors import ModelError
+from seismo.model import Earth
+from seismo.scenario.source_files import FiniteFaultSource
+
+
+@dataclass(frozen=True)
+class FaultSummary(PointSource):
+    """A fault as one point: at the centroid, with the sum of the moment tensors and rates.
+
+    Attributes:
+        subfaults: that slip.
+        moment: sum of the subfaults' scalar moments in N m, as they act.
+        moments: the same with the rigidity of the file, NaN without, and of the model.
+        mismatch: slip that the rates amount to over that of the file, less 1.
+    """
+
+    subfaults: int = 0
+    moment: float = 0.0
+    moments: tuple[float, float] = (0.0, 0.0)
+    mismatch: float = 0.0
+
+
+@dataclass(frozen=True, eq=False)
+class PlacedFault:
+    """A rupture on the grid, before its rigidity is known.
+
+    Attributes:
+        rupture: as the file has it.
+        source: of the scenario.
+        name: in messages and results.
+        positions: x, y, z (slip, 3) m.
+        tensors: per unit of scalar moment (slip, 3, 3).
+        delay: s, added to the onsets.
+    """
+
+    rupture: Rupture
+    source: FiniteFaultSource
+    name: str
+    positions: np.ndarray
+    tensors: np.ndarray
+    delay: float
+
+
+def read_rupture(source: FiniteFaultSource, base: Path | None) -> Rupture:
+    """Return the rupture of a source; a file that has not changed since is not read again.
+
+    Raises:
+        ModelError: it is missing or malformed, or has no rigidity that is asked for.
+    """
+    path = Path(base or ".") / source.path
+    if not path.is_file():
+        raise ModelError(f"no such file as {path}; give a rupture in SRF", "path")
+    status = path.stat()
+    sigma = sigma_of(source.smoothing) if source.smoothing else 0.0
+    rupture = _read(path, sigma, (status.st_mtime_ns, status.st_size))
+    if source.rigidity == "file" and rupture.rigidities is None:
+        raise ModelError(
+            f"{path} has no shear velocities and densities (VS, DEN of SRF 2.0): use model",
+            "rigidity",
+        )
+    return rupture
+
+
+@lru_cache(maxsize=2)
+def _read(path: Path, sigma: float, changed: object) -> Rupture:
+    rupture = read_srf(path)
+    return rupture.smoothed(sigma) if sigma else rupture
+
+
+def unit_tensors(rupture: Rupture, azimuths: np.ndarray) -> np.ndarray:
+    """Return the moment tensors (slip, 3, 3) per scalar moment; x points along azimuths (slip)."""
+    return np.array(
+        [
+            to_grid(double_couple(s.strike, s.dip, s.rake), azimuth)
+            for s, azimuth in zip(rupture.slips, azimuths.tolist(), strict=True)
+        ]
+    )
+
+
+def acting(
+    fault: PlacedFault, earth: Earth, dimensions: int
+) -> tuple[FaultSummary, list[PointSource]]:
+    """Return a fault as one point, and the points that act for it.
+
+    Args:
+        fault: on the grid.
+        earth: the medium that it lies in.
+        dimensions: of the grid.
+    """
+    rupture = fault.rupture
+    model = rigidities(fault.positions, earth, dimensions)
+    of_file = rupture.rigidities
+    uses_model = fault.source.rigidity == "model" or of_file is None
+    moments = rupture.potencies * (model if uses_model else of_file)
+    sizes = np.array([s.area * s.size for s in rupture.slips])
+    moduli = (np.full_like(model, np.nan) if of_file is None else of_file), model
+    tensors = moments[:, None, None] * fault.tensors
+    common: dict[str, Any] = {"name": fault.name, "kind": "moment_tensor", "derivative": 1}
+    points = [
+        PointSource(
+            position=tuple(position), strength=grid_components(tensor), wavelet=slip.rate,
+            delay=fault.delay, **common,
+        )
+        for slip, position, tensor in zip(
+            rupture.slips, fault.positions.tolist(), tensors, strict=True
+        )
+    ]  # fmt: skip
+    weights = np.abs(moments) / np.abs(moments).sum()
+    summary = FaultSummary(
+        position=tuple((weights @ fault.positions).tolist()),
+        strength=grid_components(tensors.sum(axis=0)), wavelet=rupture.rate, delay=fault.delay,
+        subfaults=len({s.subfault for s in rupture.slips}), moment=_total(rupture, moments),
+        moments=(_total(rupture, sizes * moduli[0]), _total(rupture, sizes * moduli[1])),
+        mismatch=_total(rupture, rupture.potencies) / max(_total(rupture, sizes), 1e-300) - 1.0,
+        **common,
+    )  # fmt: skip
+    return summary, points
+
+
+def rigidities(positions: np.ndarray, earth: Earth, dimensions: int) -> np.ndarray:
+    """Return the model's rigidity rho vs^2 (n) Pa at positions (n, 3) m, NaN where it has none."""
+    if not {"vs", "rho"} <= set(earth.needs):
+        return np.full(len(positions), np.nan)
+    x, y, z = positions.T
+    medium = earth.as_given.sample(z, y if dimensions == 3 else None, x)
+    return np.asarray(medium["rho"] * medium["vs"] ** 2)
+
+
+def _total(rupture: Rupture, sizes: np.ndarray) -> float:
+    """Return the sum over subfaults of what slip along and across the rake amounts to together."""
+    subfaults = np.array([s.subfault for s in rupture.slips])
+    return float(np.sqrt(np.bincount(subfaults, sizes**2)).sum())

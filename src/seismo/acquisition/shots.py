@@ -1,0 +1,83 @@
+"""Shots: the sources that act together, and shares of many shots."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+
+from seismo.acquisition.finite_fault import PlacedFault, acting
+from seismo.acquisition.point_source import PointSource
+from seismo.errors import ScenarioError
+from seismo.model import Earth
+
+
+@dataclass(frozen=True)
+class Shot:
+    """One shot: its name and the sources that act in it.
+
+    Attributes:
+        name: for the results.
+        sources: all points that act.
+        summaries: a point for each source of the scenario; those of faults do not act.
+    """
+
+    name: str
+    sources: tuple[PointSource, ...]
+    summaries: tuple[PointSource, ...] = ()
+
+
+@dataclass(frozen=True)
+class Share:
+    """One of several nearly equal shares of a survey's shots, counted from 1: "2/4"."""
+
+    number: int
+    of: int
+
+    @staticmethod
+    def read(text: str) -> Share:
+        """Read a share such as "2/4".
+
+        Raises:
+            ScenarioError: the text is not a share.
+        """
+        match = re.fullmatch(r"([0-9]{1,6})/([0-9]{1,6})", text)
+        number, of = map(int, match.groups()) if match else (0, 0)
+        if not 1 <= number <= of:
+            prefix = f"{number} is more than {of}; " if number > of else ""
+            raise ScenarioError(
+                f"--shots {text}: {prefix}give a share such as 2/4, the second of four"
+            )
+        return Share(number, of)
+
+    def __str__(self) -> str:
+        """Format it as `read` expects it."""
+        return f"{self.number}/{self.of}"
+
+    def take(self, shots: list[Shot]) -> list[Shot]:
+        """Return the shots of this share, in order.
+
+        Raises:
+            ScenarioError: there are fewer shots than shares.
+        """
+        if self.of > len(shots):
+            raise ScenarioError(f"--shots {self}: the scenario has {len(shots)}; use fewer shares")
+        start, stop = (len(shots) * n // self.of for n in (self.number - 1, self.number))
+        return shots[start:stop]
+
+
+def with_subfaults(shot: Shot, earth: Earth, dimensions: int) -> Shot:
+    """Return a shot with the subfaults of its finite faults as points that act.
+
+    Raises:
+        ScenarioError: slip makes no moment, as the model has no rigidity there.
+    """
+    sources, summaries = list[PointSource](), list[PointSource]()
+    for source in shot.sources:
+        if isinstance(source, PlacedFault):
+            summary, points = acting(source, earth, dimensions)
+            summaries.append(summary)
+            sources += points
+        else:
+            summaries.append(source)
+            sources.append(source)
+    return Shot(shot.name, tuple(sources), tuple(summaries))

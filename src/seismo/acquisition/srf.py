@@ -1,0 +1,139 @@
+"""Standard Rupture Format, versions 1.0 and 2.0 (Graves 2014): a fault as points with slip rates.
+
+    2.0
+    PLANE 1                                          headers of segments, which are not needed here
+      ELON ELAT NSTK NDIP LEN WID
+      STK DIP DTOP SHYP DHYP
+    POINTS 2500                                      one block for each segment, all are read
+      LON LAT DEP STK DIP AREA TINIT DT [VS DEN]     deg, km, deg, cm2, s, in 2.0 cm/s and g/cm3
+      RAKE SLIP1 NT1 SLIP2 NT2 SLIP3 NT3             deg, cm; 1 along the rake, 2 at rake + 90, 3
+      SR1[1] SR1[2] ...                              opens the fault; cm/s, from TINIT in steps DT
+
+Points stand for the centres of subfaults. Files that say 2.0 without VS and DEN exist.
+"""
+
+from __future__ import annotations
+
+import gzip
+import zlib
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from seismo.acquisition.rupture import Rupture, Slip
+from seismo.errors import ModelError
+from seismo.scenario.text_files import shown_word
+
+_CM = 1e-2
+_LARGEST = 2 << 30  # bytes of text
+_EXPECTED = "expected SRF 1.0 or 2.0, a finite fault (PLANE, POINTS)"
+
+Lines = Iterator[tuple[int, str]]
+
+
+def read_srf(path: Path) -> Rupture:
+    """Return the slip of all points of all segments.
+
+    Raises:
+        ModelError: a line is missing or malformed, with its number.
+    """
+    lines = _lines(path)
+    number, version = next(lines, (1, ""))
+    if version.strip() not in ("1.0", "2.0"):
+        raise _wrong(path, number, f"no version 1.0 or 2.0: {_EXPECTED}")
+    slips, count = list[Slip](), 0
+    for number, line in lines:
+        words = line.split()
+        if words[0] == "PLANE":
+            for _ in range(2 * _count(path, number, words)):
+                next(lines, None)
+        elif words[0] == "POINTS":
+            for _ in range(_count(path, number, words)):
+                slips += _point(path, lines, count)
+                count += 1
+        else:
+            raise _wrong(path, number, f"expected PLANE or POINTS; {_EXPECTED}")
+    if not slips:
+        raise ModelError(f"{path}: none of its {count} subfaults slips; {_EXPECTED}", "path")
+    return Rupture(path, count, tuple(slips))
+
+
+def _lines(path: Path) -> Lines:
+    """Yield the lines that are neither empty nor comments, with their numbers."""
+    try:
+        if path.stat().st_size > _LARGEST:
+            raise ModelError(f"{path} is larger than {_LARGEST >> 30} GB; {_EXPECTED}", "path")
+        opened: Any = gzip.open if path.suffix == ".gz" else open
+        with opened(path, "rt", encoding="utf-8") as stream:
+            for number, line in enumerate(stream, 1):
+                text = line.strip()
+                if text and not text.startswith("#"):
+                    yield number, text
+    except (OSError, EOFError, zlib.error, UnicodeDecodeError) as error:
+        problem = getattr(error, "strerror", None) or "is no text, or damaged"
+        raise ModelError(f"{path} cannot be read: {problem}; {_EXPECTED}", "path") from None
+
+
+def _count(path: Path, number: int, words: list[str]) -> int:
+    if len(words) != 2 or not words[1].isdigit():
+        raise _wrong(path, number, f"expected {words[0]} and a number of them")
+    return int(words[1])
+
+
+def _point(path: Path, lines: Lines, index: int) -> list[Slip]:
+    """Return the slip of a point along its rake and across it, where there is any."""
+    number, line = next(lines, (0, ""))
+    about = _numbers(path, number, line, "LON LAT DEP STK DIP AREA TINIT DT [VS DEN]", (8, 10))
+    _, second = next(lines, (0, ""))
+    sizes = _numbers(path, number + 1, second, "RAKE SLIP1 NT1 SLIP2 NT2 SLIP3 NT3", (7,))
+    counts = [int(sizes[k]) for k in (2, 4, 6)]
+    samples = _samples(path, lines, number, sum(counts))
+    if np.any(samples[counts[0] + counts[1] :]):
+        raise _wrong(
+            path, number, f"subfault {index + 1} opens (SLIP3): only slip along a fault is taken"
+        )
+    longitude, latitude, depth, strike, dip, area, onset, step = about[:8]
+    if (counts[0] or counts[1]) and not (step > 0.0 and area > 0.0):
+        raise _wrong(path, number, f"subfault {index + 1}: AREA and DT have to be above 0")
+    rigidity = 1e3 * about[9] * (_CM * about[8]) ** 2 if len(about) == 10 else None
+    common = (index, number, longitude, latitude, 1e3 * depth, strike, dip)
+    rates = np.split(_CM * samples, np.cumsum(counts)[:2])
+    return [
+        Slip(*common, sizes[0] + turn, _CM**2 * area, onset, step, _CM * sizes[k], rate, rigidity)
+        for k, turn, rate in ((1, 0.0, rates[0]), (3, 90.0, rates[1]))
+        if rate.sum() != 0.0
+    ]
+
+
+def _samples(path: Path, lines: Lines, number: int, count: int) -> np.ndarray:
+    samples: list[float] = []
+    while len(samples) < count:
+        number, line = next(lines, (0, ""))
+        samples += _numbers(path, number, line, "slip rates in cm/s", None)
+    if len(samples) > count:
+        raise _wrong(path, number, f"{len(samples)} slip rates of a subfault, {count} expected")
+    return np.array(samples)
+
+
+def _numbers(
+    path: Path, number: int, line: str, expected: str, counts: tuple[int, ...] | None
+) -> list[float]:
+    """Return the numbers of a line; `counts` are how many there may be."""
+    if not line:
+        raise ModelError(f"{path}: ends before all subfaults were read; it is cut short", "path")
+    words = line.split()
+    try:
+        numbers = [float(word) for word in words]
+    except ValueError:
+        raise _wrong(
+            path, number, f"{shown_word(words[0], True)} ...: expected {expected}"
+        ) from None
+    if not np.isfinite(numbers).all() or (counts and len(numbers) not in counts):
+        raise _wrong(path, number, f"{len(numbers)} numbers: expected {expected}")
+    return numbers
+
+
+def _wrong(path: Path, number: int, problem: str) -> ModelError:
+    return ModelError(f"{path}:{number}: {problem}", "path")
