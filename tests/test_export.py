@@ -13,6 +13,7 @@ import pyproj
 import pytest
 import segyio
 import segyio.su
+import xarray
 
 from seismo import open_results
 from seismo.acquisition.projection import Projection
@@ -21,7 +22,7 @@ from seismo.output import ResultsWriter
 from seismo.output.export import export
 from seismo.output.export.segy import scalar_of
 from seismo.output.export.seismograms import station_name
-from synthetic_results import write_elastic_2d
+from synthetic_results import write_elastic_2d, write_elastic_3d
 
 RESOLVED = """\
 grid: {origin: {x: -5000.0, y: -5000.0, z: -100.0}}
@@ -245,6 +246,63 @@ def test_what_segy_cannot_hold_is_refused(tmp_path, count, dt, name, message):
         exported(path, tmp_path, name)
     assert message in str(caught.value)
     assert not list(tmp_path.glob(f"*.{name}"))
+
+
+def test_a_stream_of_obspy_has_components_distances_and_coordinates(quake):
+    with open_results(quake.path) as results:
+        stream = results.to_obspy(quantity="velocity")
+    (trace,) = stream.select(id="CI.USC..HXE")
+    np.testing.assert_allclose(trace.data, north_east_up(quake, 1)["E"], rtol=0, atol=1e-6)
+    assert trace.stats.distance == np.hypot(X[1] - 500.0, Y[1] + 250.0)
+    assert trace.stats.coordinates.latitude == quake.latitude[1]
+    assert trace.stats.seismo == {
+        "x": X[1], "y": Y[1], "z": Z[1], "unit": "m/s", "quantity": "velocity", "shot": "shot_000"
+    }  # fmt: skip
+
+
+def test_a_tree_of_xarray_has_shots_offsets_and_lazy_arrays(tmp_path, monkeypatch):
+    with open_results(write_elastic_2d(tmp_path / "two.h5")) as results:
+        tree = results.to_xarray()
+        line = tree["traces/line"]
+        assert line["vz"].dims == ("shot", "receiver", "time")
+        np.testing.assert_array_equal(line["offset"][1], 20.0 * np.arange(101) - 1500.0)
+        assert [str(code) for code in line["code"][:2].values] == ["R000", "R001"]
+        assert line["receiver"].dtype.kind == "i", "or sections could not be drawn"
+        waves = tree["snapshots/wavefield"]
+        assert dict(waves.sizes) == {"shot": 2, "time": 12, "z": 101, "x": 201}
+        frame = results.snapshots["wavefield/shot_001"].frame("vz", 5)
+        np.testing.assert_array_equal(waves["vz"].sel(shot="shot_b")[5], frame)
+        np.testing.assert_array_equal(waves["vz"][:, 5, 3, ::7][1], frame[3, ::7])
+        assert waves["z"].attrs["standard_name"] == "depth"
+        assert dict(tree["model"].sizes) == {"z": 101, "x": 201}
+        assert tree["maps/peaks/pgv"].attrs["units"] == "m/s"
+        monkeypatch.setitem(sys.modules, "xarray", None)
+        with pytest.raises(ScenarioError, match=r"pip install 'seismo\[xarray\]'"):
+            results.to_xarray()
+
+
+def test_netcdf_is_read_back(quake, tmp_path):
+    (path,) = exported(quake.path, tmp_path, "netcdf")
+    assert path.name == "quake.nc"
+    with xarray.open_datatree(path, engine="h5netcdf") as tree:
+        assert tree.attrs["Conventions"] == "CF-1.11"
+        net = tree["traces/net"]
+        for name, samples in quake.traces.items():
+            np.testing.assert_array_equal(net[name][0], samples)
+        assert net["sxz"].attrs["units"] == "Pa"
+        begin = np.datetime64("2008-07-29T18:42:11.750500000")
+        steps = (net["time"].values - begin) / np.timedelta64(1, "ns")
+        np.testing.assert_allclose(steps, 12.5e6 * np.arange(400), atol=1)
+        np.testing.assert_array_equal(net["latitude"], quake.latitude)
+        np.testing.assert_array_equal(net["source_z"], [14600.0])
+        np.testing.assert_array_equal(net["offset"][0], np.hypot(X - 500.0, Y + 250.0))
+    (path,) = exported(write_elastic_3d(tmp_path / "three.h5"), tmp_path, "netcdf")
+    with open_results(tmp_path / "three.h5") as results, xarray.open_datatree(path) as tree:
+        frames = results.snapshots["volume"].values_of("vz")
+        np.testing.assert_array_equal(tree["snapshots/volume/vz"][0], frames)
+        np.testing.assert_array_equal(tree["model/vp"], results.model.values_of("vp"))
+        assert float(tree["maps/ground/z"]) == 0.0
+        assert tree["snapshots/volume/time"].attrs["units"] == "s"
 
 
 def test_what_is_left_out_is_said(quake, tmp_path, command_line, monkeypatch):

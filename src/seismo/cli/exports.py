@@ -15,7 +15,7 @@ def export(
     results: ResultsFile,
     format_name: Annotated[
         str,
-        typer.Argument(metavar="FORMAT", help="miniseed, sac, segy or su."),
+        typer.Argument(metavar="FORMAT", help="miniseed, sac, segy, su or netcdf."),
     ],
     output: Annotated[
         Path | None,

@@ -84,6 +84,10 @@ class NamedArrays(Mapping[str, Any]):
         """Return the shape of an array."""
         return tuple(self._dataset(name).shape)
 
+    def type_of(self, name: str) -> np.dtype:
+        """Return the number type of an array."""
+        return np.dtype(self._dataset(name).dtype)
+
     def dimensions(self, name: str) -> tuple[str, ...]:
         """Return the names of an array's axes."""
         dataset = self._dataset(name)

@@ -224,6 +224,33 @@ class Results:
         """Return the sources that fire in one shot (None: all of them)."""
         return [s for s in self.sources if shot is None or s.get("shot", shot) == shot]
 
+    def to_obspy(
+        self, receivers: str | None = None, shot: str | None = None, quantity: str | None = None
+    ) -> Any:
+        """Return an ``obspy.Stream`` with components N, E, Z, of all sets, shots and quantities.
+
+        Args:
+            receivers: name of one receiver set.
+            shot: name of one shot; others differ in ``trace.stats.seismo.shot``.
+            quantity: velocity, displacement, acceleration, rotation or pressure.
+
+        Raises:
+            ScenarioError: there is no such thing, or ObsPy is not installed.
+        """
+        from seismo.output.export.obspy_stream import stream_of_all
+
+        return stream_of_all(self, receivers, shot, quantity)
+
+    def to_xarray(self) -> Any:
+        """Return an ``xarray.DataTree`` of traces, snapshots, maps and model, read when used.
+
+        Raises:
+            ScenarioError: xarray is not installed.
+        """
+        from seismo.output.export.datasets import datatree_of
+
+        return datatree_of(self)
+
     def info(self) -> str:
         """Describe the file in plain text: what, when, by which version, grid, steps, peaks."""
         return report(self)

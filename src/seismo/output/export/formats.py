@@ -10,6 +10,7 @@ from pathlib import Path
 from seismo.errors import ScenarioError
 from seismo.output.arrays import choose
 from seismo.output.atomic_file import final_path, refusal, write_hidden
+from seismo.output.export.datasets import netcdf
 from seismo.output.export.obspy_stream import SEISMIC, miniseed
 from seismo.output.export.sac import sac
 from seismo.output.export.segy import segy, su
@@ -40,6 +41,7 @@ FORMATS: dict[str, ExportFormat] = {
         ExportFormat("sac", "seismograms in SAC, a file for each component", sac, SEISMIC),
         ExportFormat("segy", "gathers in SEG-Y rev 1, by components", segy, dated=False),
         ExportFormat("su", "gathers in Seismic Unix, by components", su, dated=False),
+        ExportFormat("netcdf", "everything, in NetCDF by the CF conventions", netcdf, dated=False),
     )
 }
 

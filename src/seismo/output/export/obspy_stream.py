@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterable
 from io import BytesIO
 from itertools import groupby
@@ -12,6 +13,7 @@ from seismo.output.export.seismograms import (
     CodeLengths,
     Recording,
     Seismogram,
+    hypocentre,
     recordings,
     start_date,
 )
@@ -21,6 +23,7 @@ from seismo.output.export.selection import (
     ExportSelection,
     FilesOfFormat,
 )
+from seismo.output.results import Results
 from seismo.scenario.optional_package import optional_package
 
 SEISMIC = (*QUANTITIES, "pressure")  # what has codes of channels
@@ -31,9 +34,11 @@ _WORDS = {"M/S": "velocity", "M": "displacement", "M/S**2": "acceleration", "PA"
 
 
 def stream_of(recording: Recording, seismograms: Iterable[Seismogram]) -> Any:
-    """Return an ``obspy.Stream``; the positions of a trace are in its ``stats.seismo``.
+    """Return an ``obspy.Stream``.
 
-    These are x, (y,) z in m of the receiver, the unit, the quantity and the shot.
+    A trace's ``stats.seismo`` has x, (y,) z in m of the receiver, the unit, the quantity and the
+    shot; ``stats.distance`` is the horizontal distance from the source in m, and
+    ``stats.coordinates`` has latitude and longitude where there are any.
 
     Raises:
         ScenarioError: ObsPy is not installed.
@@ -41,6 +46,7 @@ def stream_of(recording: Recording, seismograms: Iterable[Seismogram]) -> Any:
     obspy = _obspy("obspy")
     start = obspy.UTCDateTime(start_date(recording.results, float(recording.traces.time[0])))
     columns = {a: recording.traces.column(a) for a in "xyz"}
+    source = hypocentre(recording.results, recording.shot)
     stream = obspy.Stream()
     for seismogram in seismograms:
         trace = obspy.Trace(
@@ -54,10 +60,25 @@ def stream_of(recording: Recording, seismograms: Iterable[Seismogram]) -> Any:
                 "starttime": start,
             },
         )
-        places_m = {a: float(c[seismogram.receiver]) for a, c in columns.items() if c is not None}
+        receiver = seismogram.receiver
+        metres = {a: float(c[receiver]) for a, c in columns.items() if c is not None}
         facts = {"unit": recording.unit, "quantity": recording.quantity, "shot": recording.shot}
-        trace.stats.seismo = obspy.core.AttribDict(places_m | facts)
+        trace.stats.seismo = obspy.core.AttribDict(metres | facts)
+        if {"x"} <= source.keys() & metres.keys():
+            trace.stats.distance = math.hypot(*(metres[a] - source[a] for a in "xy" if a in metres))
+        if recording.on_earth:
+            trace.stats.coordinates = obspy.core.AttribDict(recording.position(receiver))
         stream.append(trace)
+    return stream
+
+
+def stream_of_all(
+    results: Results, receivers: str | None, shot: str | None, quantity: str | None
+) -> Any:
+    """Return the ``obspy.Stream`` of all recordings that are selected, as `stream_of` does."""
+    stream = _obspy("obspy").Stream()
+    for _, recording in recordings(ExportSelection(results, receivers, shot, quantity), SEISMIC):
+        stream += stream_of(recording, recording.seismograms())
     return stream
 
 

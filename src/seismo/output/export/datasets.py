@@ -1,0 +1,227 @@
+"""Results as xarray has them: a DataTree of datasets with the attributes of the CF conventions.
+
+Each receiver set, series of snapshots and set of maps, and the model, is a dataset, all but the
+last with an axis `shot`. Arrays are read when they are used, as far as they are indexed. Receivers
+are numbered, so that sections can be drawn; their codes are the coordinate `code`.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping, Sequence
+from functools import cache
+from itertools import groupby
+from types import SimpleNamespace
+from typing import Any
+
+import numpy as np
+
+from seismo.acquisition.projection import Projection
+from seismo.output.arrays import MapSet, NamedArrays, SnapshotSeries, TraceSet
+from seismo.output.atomic_file import HiddenFile
+from seismo.output.dimension_scales import unit_of
+from seismo.output.export.seismograms import hypocentre, start_date
+from seismo.output.export.selection import ExportFile, ExportSelection, FilesOfFormat
+from seismo.output.quantities import long_name
+from seismo.output.results import Results
+from seismo.scenario.optional_package import optional_package
+
+_CONVENTIONS = "CF-1.11"
+_DESCRIPTIONS = {  # of coordinates that results files do not have
+    "receiver": ("number of the receiver", ""),
+    "code": ("code of the receiver", ""),
+    "offset": ("horizontal distance from the source, on lines with the sign of x", "m"),
+    "source_x": ("x of the source", "m"),
+    "source_y": ("y of the source", "m"),
+    "source_z": ("z of the source, positive down", "m"),
+}
+_STANDARD_NAMES = {"longitude": "longitude", "latitude": "latitude", "time": "time", "z": "depth"}
+_AXES = {"x": "X", "y": "Y", "z": "Z", "time": "T"}
+_COMPRESSED = {"zlib": True, "complevel": 4, "shuffle": True}
+
+CoordinateEntries = dict[str, tuple[Any, Any]]  # name -> (dimensions, numbers or texts)
+
+
+def datatree_of(results: Results) -> Any:
+    """Return an ``xarray.DataTree`` with the groups traces, snapshots, maps and model.
+
+    Raises:
+        ScenarioError: xarray is not installed.
+    """
+    xarray = optional_package("xarray", "xarray", "the export to xarray")
+    datasets = {f"traces/{name}": _traces(results, t) for name, t in results.traces.items()}
+    for name, group in groupby(results.snapshots.items(), lambda item: item[0].partition("/")[0]):
+        datasets[f"snapshots/{name}"] = _snapshots(results, [series for _, series in group])
+    datasets |= {f"maps/{name}": _maps(results, maps) for name, maps in results.maps.items()}
+    if len(results.model):
+        datasets["model"] = _dataset(results, [results.model], (), dict(results.model.axes))
+    tree = xarray.DataTree.from_dict(datasets)
+    tree.attrs = {
+        "Conventions": _CONVENTIONS,
+        "title": results.title,
+        "source": f"seismo {results.attributes.get('seismo_version', '')}".strip(),
+        "history": f"{results.attributes.get('created', '')} run of seismo".strip(),
+        "comment": "SI units; axes of the grid, z positive down",
+        "scenario": results.scenario,
+    }
+    return tree
+
+
+def netcdf(selection: ExportSelection) -> FilesOfFormat:
+    """Return one NetCDF file (netCDF-4) of all there is; with an event, times are dates.
+
+    Raises:
+        ScenarioError: xarray or h5netcdf is not installed.
+    """
+    optional_package("h5netcdf", "xarray", "the export to NetCDF")
+    tree = datatree_of(selection.results)
+    if selection.results.event:
+        for node in tree.subtree:
+            if "time" in node.coords:
+                date = start_date(selection.results).isoformat().replace("+00:00", "Z")
+                node["time"].attrs["units"] = f"seconds since {date}"
+    yield ExportFile(selection.file_name("", suffix=".nc"), lambda file: _write(tree, file))
+
+
+def _write(tree: Any, file: HiddenFile) -> None:
+    nodes = {node.path: node.dataset for node in tree.subtree}
+    encoding: dict[str, dict[str, Any]] = {
+        path: {name: dict(_COMPRESSED) for name in node.data_vars}
+        | {name: {"_FillValue": None} for name, c in node.coords.items() if c.dtype.kind == "f"}
+        for path, node in nodes.items()
+    }
+    tree.to_netcdf(file.path, engine="h5netcdf", encoding=encoding)
+
+
+def _traces(results: Results, traces: TraceSet) -> Any:
+    """Return the dataset of a receiver set: (shot, receiver, time)."""
+    sources = [hypocentre(results, shot) for shot in traces.shots]
+    coordinates: CoordinateEntries = {
+        "shot": ("shot", _texts(traces.shots)),
+        "receiver": ("receiver", np.arange(len(traces.codes))),
+        "time": ("time", traces.time),
+        "code": ("receiver", _texts(traces.codes)),
+    }
+    for name in traces.columns:
+        if name not in coordinates:
+            coordinates[name] = ("receiver", traces.column(name))
+    for axis in "xyz":
+        if all(axis in source for source in sources):
+            position = np.array([float(source[axis]) for source in sources])
+            coordinates[f"source_{axis}"] = ("shot", position)
+    if "source_x" in coordinates and "x" in coordinates:
+        along, across = (_differences(coordinates, axis) for axis in "xy")
+        offset = along if across is None else np.hypot(along, across)
+        coordinates["offset"] = (("shot", "receiver"), offset)
+    return _dataset(results, [traces], ("shot", "receiver", "time"), coordinates)
+
+
+def _differences(coordinates: CoordinateEntries, axis: str) -> Any:
+    """Return the distances (shot, receiver) along an axis from source to receiver, None without."""
+    if not {axis, f"source_{axis}"} <= coordinates.keys():
+        return None
+    return coordinates[axis][1] - coordinates[f"source_{axis}"][1][:, None]
+
+
+def _snapshots(results: Results, several: Sequence[SnapshotSeries]) -> Any:
+    """Return the dataset of a series of snapshots in one or several shots: (shot, time, ...)."""
+    first = several[0]
+    shots = [series.shot or next(iter(results.shots), "shot_000") for series in several]
+    coordinates: CoordinateEntries = {"shot": ("shot", _texts(shots)), "time": ("time", first.time)}
+    coordinates |= _grid_coordinates(results, first)
+    return _dataset(results, several, ("shot", "time"), coordinates, stacked=True)
+
+
+def _maps(results: Results, maps: MapSet) -> Any:
+    """Return the dataset of a set of maps: (shot, ...)."""
+    coordinates: CoordinateEntries = {"shot": ("shot", _texts(maps.shots))}
+    return _dataset(results, [maps], ("shot",), coordinates | _grid_coordinates(results, maps))
+
+
+def _grid_coordinates(results: Results, frames: SnapshotSeries | MapSet) -> CoordinateEntries:
+    """Return the axes of frames, the plane that they are on, and its longitudes and latitudes."""
+    coordinates: CoordinateEntries = {axis: (axis, ticks) for axis, ticks in frames.axes.items()}
+    geographic = results.section("geographic")
+    if geographic and {"x", "y"} <= coordinates.keys():
+        x, y = np.meshgrid(coordinates["x"][1], coordinates["y"][1])
+        longitude, latitude = Projection(SimpleNamespace(**geographic)).to_geographic(x, y)
+        coordinates["longitude"] = (("y", "x"), longitude)
+        coordinates["latitude"] = (("y", "x"), latitude)
+    return coordinates | {axis: ((), position) for axis, position in frames.plane.items()}
+
+
+def _dataset(
+    results: Results,
+    groups: Sequence[NamedArrays],
+    leading: tuple[str, ...],
+    coordinates: Mapping[str, Any],
+    stacked: bool = False,
+) -> Any:
+    """Return a dataset of arrays that are read when used; `stacked` groups are one shot each."""
+    import xarray
+
+    first = groups[0]
+    # Snapshots stand half a cell further along these axes.
+    half_cells = json.loads(results.attributes.get("half_cell", "{}")) if stacked else {}
+    arrays = {}
+    for name in first:
+        dimensions = (*leading[:1], *first.dimensions(name)) if stacked else first.dimensions(name)
+        lazy = xarray.core.indexing.LazilyIndexedArray(_stored_array(groups, name, stacked))
+        facts = {"units": first.unit(name), "long_name": long_name(name)}
+        facts |= {"half_cell": half_cells[name]} if name in half_cells else {}
+        arrays[name] = xarray.Variable(dimensions, lazy, facts)
+    described = {}
+    for name, entry in coordinates.items():
+        dimensions, numbers = entry if isinstance(entry, tuple) else (name, entry)
+        described[name] = xarray.Variable(dimensions, numbers, _description(results, name))
+    return xarray.Dataset(arrays, described)
+
+
+def _description(results: Results, name: str) -> dict[str, str]:
+    """Return the attributes of a coordinate."""
+    words, unit = _DESCRIPTIONS.get(name, (long_name(name), unit_of(name)))
+    facts = {"long_name": words, "units": unit, "axis": _AXES.get(name, "")}
+    facts["standard_name"] = _STANDARD_NAMES.get(name, "")
+    if name == "z":
+        facts["positive"] = "down"
+    return {key: text for key, text in facts.items() if text}
+
+
+def _texts(names: Sequence[str]) -> np.ndarray:
+    return np.array(names, dtype=str)
+
+
+@cache
+def _array_type() -> type:
+    """Return the class of arrays in results files, whose base is xarray's."""
+    from xarray.backends import BackendArray
+    from xarray.core import indexing
+
+    class StoredArray(BackendArray):
+        """An array of a results file, or one of each of several groups stacked."""
+
+        def __init__(self, groups: Sequence[NamedArrays], name: str, stacked: bool) -> None:
+            shape = groups[0].shape(name)
+            self._groups = groups
+            self._name = name
+            self._stacked = stacked
+            self.shape = (len(groups), *shape) if stacked else shape
+            self.dtype = np.dtype(groups[0].type_of(name))
+
+        def __getitem__(self, key: Any) -> np.ndarray:
+            support = indexing.IndexingSupport.BASIC
+            return indexing.explicit_indexing_adapter(key, self.shape, support, self._read)
+
+        def _read(self, key: tuple[Any, ...]) -> np.ndarray:
+            if not self._stacked:
+                return self._groups[0].values_of(self._name, key)
+            shots, rest = key[0], key[1:]
+            if isinstance(shots, int | np.integer):
+                return self._groups[int(shots)].values_of(self._name, rest)
+            return np.stack([g.values_of(self._name, rest) for g in self._groups[shots]])
+
+    return StoredArray
+
+
+def _stored_array(groups: Sequence[NamedArrays], name: str, stacked: bool) -> Any:
+    return _array_type()(groups, name, stacked)
