@@ -1,5 +1,6 @@
 """Finite faults: files of ruptures, moments, and what subfaults act together as."""
 
+import h5py
 import numpy as np
 import pytest
 
@@ -176,6 +177,53 @@ def test_short_signals_take_time_dispersion_as_long_ones_do():
     assert np.abs(window[0] - whole[begin:2100]).max() < 1e-4
     assert np.abs(whole[:begin]).max() < 3e-4  # the corners of the pulse
     assert np.array_equal(window[1], np.zeros(2100 - begin))
+
+
+POINTS = (
+    *((n, "f4") for n in ["LON", "LAT", "DEP", "STK", "DIP", "AREA", "TINIT", "DT", "VS", "DEN"]),
+    ("RAKE", "f4"), ("SLIP1", "f4"),
+    ("NT1", "i4"), ("SLIP2", "f4"), ("NT2", "i4"), ("SLIP3", "f4"), ("NT3", "i4"),
+)  # fmt: skip
+
+
+def as_hdf5(path, texts, across):
+    """Write subfaults as SW4 does, with the slip across the rake or without."""
+    rows, rates = list[tuple](), (list[float](), list[float]())
+    for text in texts:
+        about, sizes, *lines = text.split("\n")
+        rows.append(tuple(float(word) for word in (about + " " + sizes).split()))
+        samples = [float(word) for line in lines for word in line.split()]
+        rates[0].extend(samples[: RATE.size])
+        rates[1].extend(samples[RATE.size :])
+    with h5py.File(path, "w") as file:
+        file.attrs["VERSION"] = np.float32(2.0)
+        file["POINTS"] = np.array(rows, list(POINTS))
+        file["SR1"] = np.array(rates[0], "f4")
+        if across:
+            file["SR2"] = np.array(rates[1], "f4")
+
+
+def test_srf_hdf5_is_the_srf_it_was_made_of(tmp_path):
+    """To the rounding of its float32: 0.4 m in longitude."""
+    texts = [point(120, 140, 95, across=0.2), point(131, 144, 99, slip=0.3, onset=0.03)]
+    exact = sources_of(tmp_path, srf(texts))
+    as_hdf5(tmp_path / "fault.h5", texts, True)
+    source = {"type": "finite_fault", "path": "fault.h5"}
+    shot = discretize(from_dict(elastic([source]), tmp_path)).shots[0]
+    times = np.arange(0.0, 0.12, 1e-3)
+    assert len(shot.sources) == len(exact.sources) == 3
+    for one, other in zip(shot.sources, exact.sources, strict=True):
+        assert one.position == pytest.approx(other.position, abs=0.5)
+        assert one.strength == pytest.approx(other.strength, rel=1e-5)
+        # onsets differ by 1e-9 s, intervals by 1e-8 of them
+        assert one.signal(times, 1) == pytest.approx(other.signal(times, 1), abs=1e-3)
+    as_hdf5(tmp_path / "fault.h5", texts, False)
+    with pytest.raises(ScenarioError, match="subfault 1: NT1 to NT3 are more slip rates"):
+        discretize(from_dict(elastic([source]), tmp_path))
+    with h5py.File(tmp_path / "fault.h5", "w") as file:
+        file["SR1"] = np.zeros(3)
+    with pytest.raises(ScenarioError, match="no datasets POINTS and SR1"):
+        discretize(from_dict(elastic([source]), tmp_path))
 
 
 LINE = point(120, 140, 95).split("\n")

@@ -14,12 +14,14 @@ from functools import lru_cache
 from pathlib import Path
 from typing import Any
 
+import h5py
 import numpy as np
 
 from seismo.acquisition.moment_tensor import double_couple, grid_components, to_grid
 from seismo.acquisition.point_source import PointSource
 from seismo.acquisition.rupture import Rupture
 from seismo.acquisition.srf import read_srf
+from seismo.acquisition.srf_hdf5 import read_srf_hdf5
 from seismo.acquisition.wavelet_shapes import sigma_of
 from seismo.errors import ModelError
 from seismo.model import Earth
@@ -86,7 +88,7 @@ def read_rupture(source: FiniteFaultSource, base: Path | None) -> Rupture:
 
 @lru_cache(maxsize=2)
 def _read(path: Path, sigma: float, changed: object) -> Rupture:
-    rupture = read_srf(path)
+    rupture = read_srf_hdf5(path) if h5py.is_hdf5(path) else read_srf(path)
     return rupture.smoothed(sigma) if sigma else rupture
 
 

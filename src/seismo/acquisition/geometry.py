@@ -141,9 +141,7 @@ class Geometry:
                 problem = self._outside(position, degrees)
                 if slip.depth < 0.0:
                     problem = f"lies {-slip.depth:g} m above the surface; move it down"
-                outside[slip.subfault] = (
-                    f"{rupture.path}:{slip.line}: subfault {slip.subfault + 1}: {problem}"
-                )
+                outside[slip.subfault] = f"{slip.where}: subfault {slip.subfault + 1}: {problem}"
         if outside:
             problems = list(outside.values())[:_MOST_NAMED]
             if len(outside) > _MOST_NAMED:

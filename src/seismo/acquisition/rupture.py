@@ -17,7 +17,7 @@ class Slip:
 
     Attributes:
         subfault: number in the file, from 0.
-        line: of the file.
+        where: file and line, for messages.
         longitude: of the centre, in degrees.
         latitude: of the centre, in degrees.
         depth: of the centre in m below the surface.
@@ -34,7 +34,7 @@ class Slip:
     """
 
     subfault: int
-    line: int
+    where: str
     longitude: float
     latitude: float
     depth: float

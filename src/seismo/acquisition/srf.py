@@ -16,7 +16,7 @@ from __future__ import annotations
 
 import gzip
 import zlib
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -90,21 +90,43 @@ def _point(path: Path, lines: Lines, index: int) -> list[Slip]:
     sizes = _numbers(path, number + 1, second, "RAKE SLIP1 NT1 SLIP2 NT2 SLIP3 NT3", (7,))
     counts = [int(sizes[k]) for k in (2, 4, 6)]
     samples = _samples(path, lines, number, sum(counts))
-    if np.any(samples[counts[0] + counts[1] :]):
-        raise _wrong(
-            path, number, f"subfault {index + 1} opens (SLIP3): only slip along a fault is taken"
+    rates = np.split(samples, np.cumsum(counts)[:2])
+    return slips_of(f"{path}:{number}", index, about, sizes, rates)
+
+
+def slips_of(
+    where: str, index: int, about: Sequence[float], sizes: Sequence[float],
+    rates: Sequence[np.ndarray],
+) -> list[Slip]:  # fmt: skip
+    """Return the slip of a subfault along its rake and across it, where there is any.
+
+    Args:
+        where: file and line, for messages.
+        index: number of the subfault, from 0.
+        about: LON LAT DEP STK DIP AREA TINIT DT [VS DEN], in the units of SRF.
+        sizes: RAKE SLIP1 NT1 SLIP2 NT2 SLIP3 NT3.
+        rates: slip rates cm/s in the three directions.
+
+    Raises:
+        ModelError: the fault opens, or has no area or interval.
+    """
+    if np.any(rates[2]):
+        raise ModelError(
+            f"{where}: subfault {index + 1} opens (SLIP3): only slip along a fault is taken", "path"
         )
     longitude, latitude, depth, strike, dip, area, onset, step = about[:8]
-    if (counts[0] or counts[1]) and not (step > 0.0 and area > 0.0):
-        raise _wrong(path, number, f"subfault {index + 1}: AREA and DT have to be above 0")
+    if (sizes[2] or sizes[4]) and not (step > 0.0 and area > 0.0):
+        raise ModelError(f"{where}: subfault {index + 1}: AREA and DT have to be above 0", "path")
     rigidity = 1e3 * about[9] * (_CM * about[8]) ** 2 if len(about) == 10 else None
-    common = (index, number, longitude, latitude, 1e3 * depth, strike, dip)
-    rates = np.split(_CM * samples, np.cumsum(counts)[:2])
+    common = (index, where, longitude, latitude, 1e3 * depth, strike, dip)
     return [
-        Slip(*common, sizes[0] + turn, _CM**2 * area, onset, step, _CM * sizes[k], rate, rigidity)
+        Slip(
+            *common, sizes[0] + turn, _CM**2 * area, onset, step, _CM * sizes[k], _CM * rate,
+            rigidity,
+        )
         for k, turn, rate in ((1, 0.0, rates[0]), (3, 90.0, rates[1]))
         if rate.sum() != 0.0
-    ]
+    ]  # fmt: skip
 
 
 def _samples(path: Path, lines: Lines, number: int, count: int) -> np.ndarray:

@@ -40,7 +40,8 @@ class FiniteFaultSource(ScenarioSection):
 
     type: Literal["finite_fault"]
     path: FilePath = Field(
-        description="Standard Rupture Format (.srf, .srf.gz), relative to the scenario's folder"
+        description="Standard Rupture Format (.srf, .srf.gz) or SRF-HDF5, relative to the "
+        "scenario's folder"
     )
     rigidity: Literal["auto", "file", "model"] = Field(
         "auto",

@@ -1,0 +1,69 @@
+"""SRF-HDF5, as SW4's srf2hdf5 writes it: the numbers of an SRF file, in its units.
+
+    POINTS   a compound for each subfault: LON LAT DEP STK DIP AREA TINIT DT VS DEN RAKE SLIP1 ...
+    SR1      the slip rates of all, one after the other; SR2, SR3 where a file has them
+
+VS and DEN of 0, or missing, are not known.
+"""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import h5py
+import numpy as np
+
+from seismo.acquisition.rupture import Rupture, Slip
+from seismo.acquisition.srf import slips_of
+from seismo.errors import ModelError
+
+_ABOUT = ("LON", "LAT", "DEP", "STK", "DIP", "AREA", "TINIT", "DT")
+_SIZES = ("RAKE", "SLIP1", "NT1", "SLIP2", "NT2", "SLIP3", "NT3")
+
+
+def read_srf_hdf5(path: Path) -> Rupture:
+    """Return the slip of all subfaults.
+
+    Raises:
+        ModelError: a dataset or a number is missing, or does not fit the others.
+    """
+    try:
+        with h5py.File(path, "r") as file:
+            points, rates = _datasets(path, file)
+    except OSError as error:
+        raise ModelError(f"{path} cannot be read: {error}", "path") from None
+    slips, starts = list[Slip](), np.zeros(3, np.int64)
+    for index, row in enumerate(points):
+        counts = np.array([row["NT1"], row["NT2"], row["NT3"]], np.int64)
+        ends = starts + counts
+        if np.any(counts < 0) or any(e > r.size for e, r in zip(ends, rates, strict=True)):
+            raise ModelError(
+                f"{path}: subfault {index + 1}: NT1 to NT3 are more slip rates than SR1 to SR3 "
+                "have; convert it from its SRF file with all slip rates, or give that",
+                "path",
+            )
+        about = [float(row[name]) for name in _ABOUT]
+        if row["VS"] > 0.0 and row["DEN"] > 0.0:
+            about += [float(row["VS"]), float(row["DEN"])]
+        sizes = [float(row[name]) for name in _SIZES]
+        rows = [rate[a:b] for rate, a, b in zip(rates, starts, ends, strict=True)]
+        if not np.isfinite([*about, *sizes, *np.concatenate(rows)]).all():
+            raise ModelError(f"{path}: subfault {index + 1}: a number is not finite", "path")
+        slips += slips_of(str(path), index, about, sizes, rows)
+        starts = ends
+    if not slips:
+        raise ModelError(f"{path}: none of its {len(points)} subfaults slips", "path")
+    return Rupture(path, len(points), tuple(slips))
+
+
+def _datasets(path: Path, file: Any) -> tuple[np.ndarray, list[np.ndarray]]:
+    """Return the subfaults, and the slip rates cm/s in three directions."""
+    if not isinstance(file.get("POINTS"), h5py.Dataset) or "SR1" not in file:
+        raise ModelError(f"{path} has no datasets POINTS and SR1: no SRF-HDF5", "path")
+    points = file["POINTS"][...]
+    needed = {*_ABOUT, *_SIZES, "VS", "DEN"}
+    if missing := sorted(needed - set(points.dtype.names or ())):
+        raise ModelError(f"{path}: POINTS lacks {', '.join(missing)}", "path")
+    names = ("SR1", "SR2", "SR3")
+    return points, [np.asarray(file[n][...] if n in file else [], float).ravel() for n in names]
