@@ -9,13 +9,14 @@ from typing import Annotated
 import typer
 
 from seismo.cli.arguments import ResultsFile
+from seismo.errors import ScenarioError
 
 
 def export(
     results: ResultsFile,
     format_name: Annotated[
         str,
-        typer.Argument(metavar="FORMAT", help="miniseed, sac, segy, su or netcdf."),
+        typer.Argument(metavar="FORMAT", help="miniseed, sac, segy, su, netcdf or ground-motion."),
     ],
     output: Annotated[
         Path | None,
@@ -29,6 +30,11 @@ def export(
         str | None,
         typer.Option(metavar="NAME", help="Such as velocity or pressure [default: all]."),
     ] = None,
+    periods: Annotated[
+        str | None,
+        typer.Option(metavar="LIST", help="Periods of spectra in s, such as 0.3,1,3."),
+    ] = None,
+    damping: Annotated[float, typer.Option(min=0.0, max=0.99, help="Damping of spectra.")] = 0.05,
 ) -> None:
     """Write traces, maps and fields in formats of other programs."""
     from seismo.output import export as formats
@@ -40,6 +46,17 @@ def export(
         for remark in formats.remarks(opened, format_name, quantity):
             print(f"{results}: {remark}", file=sys.stderr)
         for path in formats.export(
-            opened, format_name, output, receivers=receivers, shot=shot, quantity=quantity
-        ):
+            opened, format_name, output, receivers=receivers, shot=shot, quantity=quantity,
+            periods=_numbers(periods), damping=damping,
+        ):  # fmt: skip
             print(path)
+
+
+def _numbers(text: str | None) -> list[float] | None:
+    """Return the numbers of a list such as 0.3,1,3."""
+    if text is None:
+        return None
+    try:
+        return [float(word) for word in text.split(",")]
+    except ValueError:
+        raise ScenarioError(f"--periods {text}: give numbers in s, such as 0.3,1,3") from None

@@ -12,7 +12,7 @@ from __future__ import annotations
 
 import json
 import os
-from collections.abc import Collection, Mapping
+from collections.abc import Collection, Mapping, Sequence
 from functools import cached_property
 from itertools import chain
 from pathlib import Path
@@ -240,6 +240,33 @@ class Results:
         from seismo.output.export.obspy_stream import stream_of_all
 
         return stream_of_all(self, receivers, shot, quantity)
+
+    def ground_motion(
+        self,
+        receivers: str | None = None,
+        shot: str | None = None,
+        periods: Sequence[float] | None = None,
+        damping: float = 0.05,
+    ) -> list[dict[str, Any]]:
+        """Return ground-motion measures, a row for each station and component.
+
+        PGA, PGV, PGD, SA, RotD50 and RotD100, Arias intensity, CAV and significant durations, as
+        far as acceleration, velocity and displacement are recorded.
+
+        Args:
+            receivers: name of one receiver set.
+            shot: name of one shot.
+            periods: of SA in s; by default the usual ones that the grid resolves.
+            damping: of SA, as a share of the critical one.
+
+        Raises:
+            ScenarioError: nothing of this is recorded, or there is no such set or shot.
+        """
+        from seismo.output.export.ground_motion_table import ground_motion_of
+        from seismo.output.export.selection import ExportSelection
+
+        chosen = None if periods is None else tuple(periods)
+        return ground_motion_of(ExportSelection(self, receivers, shot, None, chosen, damping))
 
     def to_xarray(self) -> Any:
         """Return an ``xarray.DataTree`` of traces, snapshots, maps and model, read when used.

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -11,11 +11,14 @@ from seismo.errors import ScenarioError
 from seismo.output.arrays import choose
 from seismo.output.atomic_file import final_path, refusal, write_hidden
 from seismo.output.export.datasets import netcdf
+from seismo.output.export.ground_motion_table import ground_motion, missing_motions
 from seismo.output.export.obspy_stream import SEISMIC, miniseed
 from seismo.output.export.sac import sac
 from seismo.output.export.segy import segy, su
 from seismo.output.export.selection import ExportSelection, FilesOfFormat, quantities_of
 from seismo.output.results import Results
+
+GROUND_MOTION = "ground-motion"
 
 
 @dataclass(frozen=True)
@@ -41,6 +44,12 @@ FORMATS: dict[str, ExportFormat] = {
         ExportFormat("sac", "seismograms in SAC, a file for each component", sac, SEISMIC),
         ExportFormat("segy", "gathers in SEG-Y rev 1, by components", segy, dated=False),
         ExportFormat("su", "gathers in Seismic Unix, by components", su, dated=False),
+        ExportFormat(
+            GROUND_MOTION,
+            "peaks, spectra, intensities at stations, CSV",
+            ground_motion,
+            dated=False,
+        ),
         ExportFormat("netcdf", "everything, in NetCDF by the CF conventions", netcdf, dated=False),
     )
 }
@@ -54,6 +63,8 @@ def export(
     receivers: str | None = None,
     shot: str | None = None,
     quantity: str | None = None,
+    periods: Sequence[float] | None = None,
+    damping: float = 0.05,
 ) -> Iterator[Path]:
     """Write results in the format of other programs; return the paths, one by one.
 
@@ -65,6 +76,8 @@ def export(
         shot: name of a shot (default: all).
         quantity: velocity, displacement, acceleration, rotation, or a trace such as pressure
             (default: all that the format has room for).
+        periods: of response spectra in s, in the format ground-motion.
+        damping: of these, as a share of the critical one.
 
     Raises:
         ScenarioError: the format, set, shot or quantity does not exist, the format cannot hold
@@ -75,7 +88,10 @@ def export(
     directory = results.path.parent if folder is None else Path(folder)
     if not directory.is_dir():
         raise ScenarioError(f"{directory}: is no folder; create it first")
-    selection = ExportSelection(results, receivers, shot, quantity)
+    if periods is not None and format_name != GROUND_MOTION:
+        raise ScenarioError(f"periods: {format_name} has no spectra; {GROUND_MOTION} has")
+    chosen_periods = None if periods is None else tuple(periods)
+    selection = ExportSelection(results, receivers, shot, quantity, chosen_periods, damping)
     for file in chosen.files(selection):
         path = directory / file.name
         try:
@@ -98,3 +114,8 @@ def remarks(results: Results, format_name: str, quantity: str | None = None) -> 
         available = {name for traces in results.traces.values() for name in quantities_of(traces)}
         if left_out := sorted(available - set(chosen.quantities)):
             yield f"{chosen.name} has no codes for {', '.join(left_out)}, which are left out"
+    if format_name == GROUND_MOTION and (missing := missing_motions(results)):
+        yield (
+            f"measures of {', '.join(missing)} are left out; add it to the receivers' quantities "
+            "(acceleration for SA, Arias intensity, CAV and durations)"
+        )

@@ -32,12 +32,16 @@ class ExportSelection:
         receivers: name of a receiver set.
         shot: name of a shot.
         quantity: velocity, displacement, acceleration, rotation, or a trace such as pressure.
+        periods: of response spectra in s, None for the usual ones.
+        damping: of response spectra, as a share of the critical one.
     """
 
     results: Results
     receivers: str | None = None
     shot: str | None = None
     quantity: str | None = None
+    periods: tuple[float, ...] | None = None
+    damping: float = 0.05
 
     @cached_property
     def sets(self) -> Mapping[str, TraceSet]:

@@ -1,0 +1,162 @@
+"""A table of ground-motion measures: a row for each station and component, all in SI units.
+
+Components are those of the exported seismograms, N, E and Z, or X, Y and Z. Stations with two
+horizontal ones also have the rows RotD50 and RotD100. A measure needs the motion that it is of:
+peaks those of acceleration, velocity and displacement, all others acceleration.
+"""
+
+from __future__ import annotations
+
+import csv
+import io
+import math
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+
+from seismo.acquisition import ground_motion as measures
+from seismo.errors import ScenarioError
+from seismo.output.export.seismograms import Recording, hypocentre, recordings
+from seismo.output.export.selection import (
+    ExportFile,
+    ExportSelection,
+    FilesOfFormat,
+    quantities_of,
+)
+from seismo.output.results import Results
+
+PERIODS = (0.05, 0.1, 0.2, 0.3, 0.5, 0.75, 1.0, 1.5, 2.0, 3.0, 4.0, 5.0, 7.5, 10.0)  # s
+_PEAKS = {
+    "acceleration": ("pga", "m/s^2"),
+    "velocity": ("pgv", "m/s"),
+    "displacement": ("pgd", "m"),
+}
+_HORIZONTAL = ("NE", "XY")
+_ROTATED = ("RotD50", "RotD100")
+
+_BLOCK = 16  # receivers at once
+
+TableRow = dict[str, Any]
+Components = dict[str, np.ndarray]  # component -> (receiver, time)
+MeasureTable = dict[str, dict[str, np.ndarray]]  # component -> title -> (receiver)
+
+
+def ground_motion_of(selection: ExportSelection) -> list[TableRow]:
+    """Return a row for each shot, station and component.
+
+    Its keys are set, shot, code, component, the coordinates, `distance` (m, horizontal), and the
+    measures with their units, such as `pga (m/s^2)` and `sa_0.5s (m/s^2)`; NaN where a component
+    has none.
+
+    Raises:
+        ScenarioError: no ground motion is recorded, or a period or the damping is no such thing.
+    """
+    periods = _periods(selection)
+    table: dict[tuple[str, ...], TableRow] = {}
+    for _, recording in recordings(selection, tuple(_PEAKS)):
+        components = _components(recording)
+        for first in range(0, len(recording.names), _BLOCK):
+            block = {name: motion[first : first + _BLOCK] for name, motion in components.items()}
+            by_component = _measures(recording, block, periods, selection.damping)
+            for receiver, code in enumerate(recording.traces.codes[first : first + _BLOCK]):
+                for component, columns in by_component.items():
+                    key = (recording.traces.name, recording.shot, code, component)
+                    if key not in table:
+                        table[key] = _station_columns(recording, first + receiver, component)
+                    table[key] |= {name: float(array[receiver]) for name, array in columns.items()}
+    titles = dict.fromkeys(title for row in table.values() for title in row)
+    return [{title: row.get(title, math.nan) for title in titles} for row in table.values()]
+
+
+def ground_motion(selection: ExportSelection) -> FilesOfFormat:
+    """Return one CSV file of `ground_motion_of`; cells of what there is not are empty."""
+    table = ground_motion_of(selection)
+    text = io.StringIO()
+    writer = csv.writer(text, lineterminator="\n")
+    writer.writerow(table[0])
+    writer.writerows([_cell(value) for value in row.values()] for row in table)
+    name = selection.file_name(selection.receivers or "", selection.shot or "", "ground-motion")
+    yield ExportFile.of_bytes(f"{name}.csv", text.getvalue().encode())
+
+
+def _periods(selection: ExportSelection) -> Sequence[float]:
+    """Return the periods of spectra: as requested, or the usual ones that the grid resolves."""
+    if not 0.0 <= selection.damping < 1.0:
+        raise ScenarioError(f"damping {selection.damping:g}: give a share of 0 to below 1")
+    if selection.periods is None:
+        highest = float(selection.results.attributes.get("f_max", math.inf))
+        return [period for period in PERIODS if period * highest >= 1.0]
+    if not all(0.0 < period < math.inf for period in selection.periods):
+        raise ScenarioError(f"periods {selection.periods}: give numbers above 0, in s")
+    return selection.periods
+
+
+def _components(recording: Recording) -> Components:
+    """Return component -> (receiver, time)."""
+    stacked: dict[str, list[np.ndarray]] = {}
+    for one in recording.seismograms():
+        stacked.setdefault(one.channel[-1], []).append(one.samples.astype(float))
+    return {component: np.array(traces) for component, traces in stacked.items()}
+
+
+def _measures(
+    recording: Recording, motions: Components, periods: Sequence[float], damping: float
+) -> MeasureTable:
+    """Return component -> title of a column -> measure (receiver)."""
+    name, unit = _PEAKS[recording.quantity]
+    table = _peaks(f"{name} ({unit})", motions)
+    if recording.quantity != "acceleration":
+        return table
+    interval = recording.interval
+    accelerations = np.array(list(motions.values()))
+    for period in periods:
+        responses = measures.spectral_response(accelerations, interval, period, damping)
+        by_component = dict(zip(motions, responses, strict=True))
+        for component, column in _peaks(f"sa_{period:g}s (m/s^2)", by_component).items():
+            table[component] |= column
+    for title, (unit, function) in measures.INTENSITIES.items():
+        for component, motion in motions.items():
+            table[component][f"{title} ({unit})"] = function(motion, interval)
+    return table
+
+
+def _peaks(title: str, motions: Components) -> MeasureTable:
+    """Return component -> its peaks; RotD50 and RotD100 of two horizontal components, too."""
+    table = {name: {title: measures.peak(motion)} for name, motion in motions.items()}
+    for pair in _HORIZONTAL:
+        if set(pair) <= motions.keys():
+            rotated = measures.rotated_peaks(*(motions[component] for component in pair))
+            table |= {name: {title: p} for name, p in zip(_ROTATED, rotated, strict=True)}
+    return table
+
+
+def _station_columns(recording: Recording, receiver: int, component: str) -> TableRow:
+    """Return what says which row it is."""
+    traces = recording.traces
+    row: TableRow = {
+        "set": traces.name,
+        "shot": recording.shot,
+        "code": traces.codes[receiver],
+        "component": component,
+    }
+    for name, column in (("longitude", "longitude (deg)"), ("latitude", "latitude (deg)")):
+        if traces.column(name) is not None:
+            row[column] = float(traces.numbers(name)[receiver])
+    position = {a: float(traces.numbers(a)[receiver]) for a in "xyz" if a in traces.columns}
+    row |= {f"{axis} (m)": coordinate for axis, coordinate in position.items()}
+    source = hypocentre(recording.results, recording.shot)
+    offsets = [position[a] - source[a] for a in "xy" if a in position and a in source]
+    return row | ({"distance (m)": math.hypot(*offsets)} if offsets else {})
+
+
+def _cell(value: Any) -> str:
+    if isinstance(value, float):
+        return "" if math.isnan(value) else f"{value:.7g}"
+    return str(value)
+
+
+def missing_motions(results: Results) -> list[str]:
+    """Return the motions that are not recorded, whose measures are left out."""
+    recorded = {name for traces in results.traces.values() for name in quantities_of(traces)}
+    return [quantity for quantity in _PEAKS if quantity not in recorded]
