@@ -83,6 +83,18 @@ def test_traces_hardly_change():
         assert 1e-7 < change < 6e-4
 
 
+def test_the_softest_ground_of_all_sources_counts():
+    soft = {"vp": 400.0, "vs": 100.0, "rho": 1600.0}
+    model = [{"type": "block", "x": [0.0, 100.0], **soft, "qp": 40.0, "qs": 20.0}]
+    document = plan(cells=40, receivers=[solver.points([solver.place(2, 30.0)])])
+    ends = [dict(document["sources"][0], position=solver.place(2, (n, 20.0))) for n in (5.0, 30.0)]
+    scales = [
+        scale(document | {"model": document["model"] + model, "sources": some})
+        for some in (ends[:1], ends, ends[1:])
+    ]
+    assert scales[0] == scales[1] < scales[2] / 10.0
+
+
 @pytest.mark.parametrize("kind", ["force", "moment_tensor", "explosion", "volume_rate"])
 def test_the_largest_ones_are_far_from_both_ends(kind):
     """16 bits reach from 6e-5 to 65504."""

@@ -10,7 +10,7 @@ is a million times weaker has all of its bits.
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from dataclasses import replace
 
 import numpy as np
@@ -18,9 +18,8 @@ import numpy as np
 from seismo.acquisition.point_source import PointSource
 from seismo.equations.relaxation import Relaxation
 from seismo.equations.table import Physics, SourceTerm
-from seismo.grid.grid import AXES, Grid
+from seismo.grid.grid import Grid
 from seismo.model import Earth
-from seismo.model.loss import effective_medium
 from seismo.scenario import Scenario
 
 LEAST_DECAY = 5e-4  # w_l dt: what a step takes of a variable must not be lost in its rounding
@@ -47,7 +46,7 @@ def with_storage(
         )
     if problem or (asked == "auto" and grid.dimensions == 2):
         return relaxation
-    peak = strain_rate(physics, earth, grid, sources, relaxation.dt)
+    peak = strain_rate(physics, earth, sources, grid.cell, relaxation.dt)
     return replace(relaxation, scale=2.0 ** (_PEAK - math.frexp(peak)[1]))
 
 
@@ -67,45 +66,44 @@ def _problem(relaxation: Relaxation, scenario: Scenario, physics: Physics) -> st
 
 
 def strain_rate(
-    physics: Physics, earth: Earth, grid: Grid, sources: Sequence[PointSource], dt: float
+    physics: Physics, earth: Earth, sources: Sequence[PointSource], cell: float, dt: float
 ) -> float:
-    """Estimate the largest strain rate in 1/s, which is that of the cell of the strongest source.
+    """Estimate the largest strain rate in 1/s: that of the cell of a source.
 
     A stress that changes by ds in every step spreads into a strain rate ds / (M dt), a velocity
     that changes by dv into dv / (c dt), with the smallest modulus M and its wave's velocity c.
+
+    Args:
+        physics: of elastic waves.
+        earth: where the sources are.
+        sources: of all shots.
+        cell: volume of a cell in m^3 (2-D: area in m^2).
+        dt: time step in s.
     """
-    spacing = dict(zip(AXES, grid.spacing, strict=True))
-    rates = [0.0]
-    for source, term, peak in _strongest(physics, sources):
-        x, y, z = np.array(source.position)[:, None]
-        across = y if grid.dimensions == 3 else None
-        medium = effective_medium(earth, z, across, x, spacing, physics.medium)
-        arrays = physics.coefficients(medium, dt)
+    x, y, z = np.array([source.position for source in sources]).T
+    rock = earth.sample(z, y if len(physics.axes) == 3 else None, x)
+    rho, p, s = rock["rho"], rock["rho"] * rock["vp"] ** 2, rock["rho"] * rock["vs"] ** 2
+    known = {"rho": rho, "c11": p, "c33": p, "c13": p - 2.0 * s, "c44": s, "c66": s}
+    medium = {name: known.get(name, 0.0 * rho) for name in physics.medium}  # lossless
+    arrays = physics.coefficients(medium, dt)
+    modulus = np.where(s > 0.0, s, p)
+    signals: dict[tuple[int, int, int], float] = {}
+    largest = 0.0
+    for kind in {source.kind for source in sources}:
+        for term in physics.drives[kind]:
+            peaks = [_peak(one, term, signals) if one.kind == kind else 0.0 for one in sources]
+            scale = term.scale(lambda name, own=False: arrays[name], dt)
+            resistance = modulus if term.field.startswith("s") else np.sqrt(modulus / rho)
+            rates = np.abs(scale) * np.array(peaks) / (cell * resistance * dt)
+            largest = max(largest, float(rates.max()))
+    return largest or 1.0
 
-        def mean(name: str, own: bool = False, arrays: dict = arrays) -> np.ndarray:
-            return arrays[name]
 
-        change = float(np.max(np.abs(term.scale(mean, dt)))) * peak / grid.cell
-        modulus = float(np.max(np.where(medium["c44"] > 0, medium["c44"], medium["c33"])))
-        velocity = math.sqrt(modulus / float(np.max(medium["rho"])))
-        rates.append(change / (dt * (velocity if term.field.startswith("v") else modulus)))
-    return max(rates) or 1.0
-
-
-def _strongest(
-    physics: Physics, sources: Sequence[PointSource]
-) -> Iterable[tuple[PointSource, SourceTerm, float]]:
-    """Return the strongest source of every kind and way to act, and its peak strength."""
-    best: dict[tuple, tuple[float, PointSource, SourceTerm]] = {}
-    peaks: dict[tuple, float] = {}
-    for source in sources:
-        for term in physics.drives.get(source.kind, ()):
-            key = (id(source.wavelet), source.derivative, term.derivative)
-            if key not in peaks:
-                times = np.linspace(source.start, source.end, _SAMPLES)
-                peaks[key] = float(np.abs(source.signal(times, term.derivative)).max())
-            size = abs(source.strength.get(term.component, 0.0)) * peaks[key]
-            kind = (source.kind, term.field)
-            if kind not in best or size > best[kind][0]:
-                best[kind] = (size, source, term)
-    return [(source, term, size) for size, source, term in best.values()]
+def _peak(source: PointSource, term: SourceTerm, known: dict[tuple[int, int, int], float]) -> float:
+    """Return the largest magnitude of strength times signal; those of signals are kept."""
+    strength = abs(source.strength.get(term.component, 0.0))
+    key = id(source.wavelet), source.derivative, term.derivative
+    if strength and key not in known:
+        times = np.linspace(source.start, source.end, _SAMPLES)
+        known[key] = float(np.abs(source.signal(times, term.derivative)).max())
+    return strength and strength * known[key]
