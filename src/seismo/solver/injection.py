@@ -18,6 +18,7 @@ from seismo.acquisition.point_source import PointSource
 from seismo.acquisition.slip_rate import SlipRate
 from seismo.backends.base import Backend, Launch
 from seismo.backends.kernels.points import amount, inject
+from seismo.equations.memory_variables import relaxed
 from seismo.equations.table import Field, SourceTerm
 from seismo.errors import ScenarioError
 from seismo.grid.grid import AXES
@@ -233,7 +234,8 @@ class Injection:
         """
         numbers, sources, found = dict[tuple, int](), list[tuple](), list[int]()
         for _, source, drive, _ in rows:
-            key = (id(source.wavelet), source.delay, source.derivative, drive.derivative)
+            how = (drive.derivative, drive.rate)
+            key = (id(source.wavelet), source.delay, source.derivative, *how)
             if key not in numbers:
                 numbers[key] = len(sources)
                 sources.append((source, drive))
@@ -254,6 +256,9 @@ class Injection:
         )  # fmt: skip
         if self._removal:
             samples = time_dispersion.add(samples, dt, (offset + begins)[:, None])
+        for n, (_, drive) in enumerate(sources):
+            if drive.rate:
+                samples[n] = relaxed(samples[n], drive.rate, dt)
         if length < steps:
             samples, begins = np.pad(samples, ((0, 0), (1, 1))), begins - 1
         return np.array(found), begins, samples
