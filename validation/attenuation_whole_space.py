@@ -156,11 +156,35 @@ def constant_q(quality: float, physics: str) -> tuple[cases.Row, list[cases.Pane
                              exact[-1])]  # fmt: skip
 
 
+def volume(quality: float) -> tuple[cases.Row, list[cases.Panel]]:
+    """Compare volume that comes out of a point of a solid: the moment rate M_P(w) q(w)."""
+    offset = np.array([320.0, 160.0])
+    run = cases.simulate(scenario(
+        GIVEN, offset, SPACING, FREQUENCY, False, physics="elastic",
+        source={"type": "volume_rate"}, quality={"qp": quality, "qs": 0.5 * quality},
+        attenuation={"reference_frequency": FREQUENCY},
+    ))  # fmt: skip
+    p, s = (viscoelastic.constant_q(q, FREQUENCY) for q in (quality, 0.5 * quality))
+    padded = 16 * run.source.size
+    omega = 2 * np.pi * np.fft.rfftfreq(padded, run.dt)
+    omega[0] = 1e-3 * omega[1]
+    rate = DENSITY * GIVEN.vp**2 * p(1j * omega) * np.fft.rfft(run.source, padded)
+    moment_rate = np.fft.irfft(rate, padded)[: run.source.size]
+    rock = viscoelastic.AttenuatingMedium(GIVEN.vp, GIVEN.vs, DENSITY, p, s)
+    exact = whole_space.moment_response(
+        [offset], np.eye(2), moment_rate, run.dt, rock, "velocity", "moment_rate"
+    )[0]
+    trace = run.components("vx", "vz")[0]
+    row = cases.Row(f"constant Q, P-SV, Qp = {quality:g}, volume rate, vector L2", f"{PPW} ppw",
+                    metrics.relative_l2(trace, exact), 0.01)  # fmt: skip
+    return row, []
+
+
 def case(quick: bool) -> list[cases.Row]:
     """Compare prescribed relaxation times, then constant Q, with exact traces."""
     parts = [carcione(2, quick), carcione(3, quick), carcione_acoustic(quick)]
     parts += [constant_q(q, "p-sv") for q in ((20.0,) if quick else (20.0, 50.0, 200.0))]
-    parts += [constant_q(20.0, "sh")]
+    parts += [constant_q(20.0, "sh"), volume(20.0)]
     panels = [panel for _, drawn in parts for panel in drawn]
     cases.draw_traces("attenuation_whole_space", "Whole spaces that attenuate", panels, "m/s or Pa")
     return [row for row, _ in parts]
