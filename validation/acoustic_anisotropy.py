@@ -39,7 +39,8 @@ def compare(name: str, kind: str, dimensions: int, ppw: float, distance: float, 
     rock, axes = (MEDIA | TILTED)[name], "xyz" if dimensions == 3 else "xz"
     h = WAVELENGTH / 2.5 / ppw
     offsets = DIRECTIONS[dimensions] * distance * WAVELENGTH
-    margin = (1.6 if name in TILTED and dimensions == 2 else 0.8) * WAVELENGTH
+    # Layers beside rock of tilted axis send some of what grazes them back.
+    margin = (max(1.6, 0.4 * distance) if name in TILTED else 0.8) * WAVELENGTH
     start = np.full(dimensions, margin) + (0.0 if grid else 0.37 * h)
     extent = h * np.ceil((offsets.max(axis=0) + 2.0 * margin) / h)
     run = cases.simulate({

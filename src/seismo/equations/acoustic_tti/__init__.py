@@ -45,6 +45,11 @@ from seismo.equations.parameters import DELTA, EPSILON, PHI, THETA, VP, Gradual
 from seismo.equations.table import Field, Physics, Stage
 
 COLLAR_POINTS = 16
+SLOW_WAVES = (
+    "behind P it sends slow waves of S kind, which rock does not have (epsilon 0.2, delta 0.1, two "
+    "wavelengths away: half of P along the axis, 25 % across it, 2 to 7 % elsewhere); a sphere of "
+    "half a wavelength about it with delta = epsilon leaves none, and changes P by 3 to 7 %"
+)
 SUDDEN = Gradual(
     ("epsilon", "delta"),
     0.03,
@@ -119,6 +124,7 @@ def tables(axes: str, options: None) -> Physics:
         coefficients=coefficients,
         medium=(*upright.medium, *(f"axis_{a}" for a in axes)),
         fastest_along={},
+        about_sources=tuple(replace(c, problem=SLOW_WAVES) for c in upright.about_sources),
         broad_sources=True,
         gradual=SUDDEN,
     )  # fmt: skip
