@@ -8,9 +8,12 @@ import solver
 from seismo.acquisition import time_dispersion
 from seismo.acquisition.projection import Projection
 from seismo.acquisition.slip_rate import SlipRate, weighted_sum
+from seismo.backends.cpu.backend import CpuBackend
 from seismo.errors import ScenarioError
+from seismo.runs.resources.memory import memory_of
 from seismo.scenario import from_dict
 from seismo.solver.discretization import discretize
+from seismo.solver.simulation import Simulation
 
 GEOGRAPHIC = {"longitude": -118.0, "latitude": 34.0, "azimuth": 20.0}
 RHO, VS = 2200.0, 1200.0  # of `solver.uniform`
@@ -88,6 +91,18 @@ def test_one_subfault_is_the_point_source_of_its_moment(tmp_path, version):
     assert np.isnan(summary.moments[0]) == (version == 1)
 
 
+def test_memory_holds_the_points_of_all_subfaults(tmp_path):
+    """Three components of each tensor at least, 512 points each, 4 or 8 bytes and a number."""
+    texts = [point(120 + k, 140, 95) for k in range(3)]
+    setup = discretize(from_dict(elastic([fault(tmp_path, srf(texts))]), tmp_path))
+    simulation = Simulation(setup, CpuBackend(setup.scenario.precision), (1, 1))
+    (tables,) = simulation.prepare(setup.shots)
+    held = sum(table.weights.nbytes + table.signals.nbytes for table in tables.values())
+    assert memory_of(setup).sources == held
+    acting = next(iter(tables.values())).acting
+    assert -1 <= acting[0] < acting[1] < setup.clock.steps
+
+
 def test_slip_across_the_rake_adds_as_a_vector(tmp_path):
     shot = sources_of(tmp_path, srf([point(120, 140, 95, slip=0.3, across=0.4)]))
     turned = sources_of(
@@ -109,11 +124,13 @@ def test_a_fault_is_the_sum_of_its_subfaults(tmp_path):
     time = {"duration": 0.16, "step": 1.1e-3, "dispersion_removal": True}
     layers = {"layer": {"points": 4, "alpha": 20.0}}
 
-    def run(text):
+    def run(text, **how):
         document = elastic([fault(tmp_path, text)], time=time, boundaries=layers, cells=20)
-        return solver.traces(solver.simulate(document, tmp_path))
+        return solver.traces(solver.simulate(document, tmp_path, **how))
 
     together = run(srf(texts[:2], texts[2:]))
+    cut = run(srf(texts[:2], texts[2:]), parts=(2, 2))
+    assert all(np.array_equal(cut[name], trace) for name, trace in together.items())
     singles = [run(srf([text])) for text in texts]
     for name in ("vx", "vy", "vz"):
         total = sum(single[name] for single in singles)

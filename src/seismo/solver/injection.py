@@ -70,6 +70,7 @@ class InjectionTable(NamedTuple):
     signals: np.ndarray
     begins: np.ndarray
     samples: np.ndarray
+    acting: np.ndarray
 
     @property
     def shapes(self) -> list[tuple[int, ...]]:
@@ -214,6 +215,7 @@ class Injection:
         return InjectionTable(
             placed, np.cumsum(ends), np.pad(weights[order], spare),
             np.pad(signals[order], spare), begins, samples,
+            np.array([begins.min(), begins.max() + samples.shape[1] - 1]),
         )  # fmt: skip
 
     def _points(self, field: Field, points: Points):
@@ -279,7 +281,7 @@ class Injection:
     def worked_out(self) -> list[Launch]:
         """Return what works out what a step injects, before any stage needs it."""
         return [
-            self._each(amount, key, (*table, self._backend.clock, *self._due[key]), (7, 8))
+            self._each(amount, key, (*table, self._backend.clock, *self._due[key]), (8, 9))
             for key, table in self._held.items()
         ]
 

@@ -8,14 +8,15 @@ every n (`seismo.backends.base.Backend.each`).
 from __future__ import annotations
 
 
-def amount(n, cells, starts, weights, signals, begins, samples, clock, places, amounts):
+def amount(n, cells, starts, weights, signals, begins, samples, acting, clock, places, amounts):
     """Sum weights[k] * samples[signals[k], step - begin] over all entries k of cell n.
 
-    A signal is its first sample before its `begin`, and its last one after its samples. Without
-    entries it is no cell, and has no place: another one may stand for the same.
+    A signal is its first sample before its `begin`, and its last one after its samples; all of them
+    are zero but in the steps from acting[0] to acting[1]. Without entries, or out of these steps,
+    it is no cell, and has no place: another one may stand for the same.
     """
     first, step, last = starts[n], clock[0], samples.shape[1] - 1
-    if first < starts[n + 1]:
+    if first < starts[n + 1] and acting[0] <= step <= acting[1]:
         signal = signals[first]
         total = weights[first] * samples[signal, min(max(step - begins[signal], 0), last)]
         for k in range(first + 1, starts[n + 1]):

@@ -98,7 +98,7 @@ def _room(plan: Plan) -> Iterator[tuple[str, str]]:
         "memory",
         f"{', '.join(needed)} (wavefield {with_unit(memory.wavefield, 'B')}, "
         f"model {with_unit(memory.model, 'B')}, layers {with_unit(memory.layers, 'B')}, "
-        f"traces {with_unit(memory.recorder, 'B')}, "
+        f"sources {with_unit(memory.sources, 'B')}, traces {with_unit(memory.recorder, 'B')}, "
         f"snapshots and maps {with_unit(memory.snapshots + memory.maps + memory.ring, 'B')}; "
         "while preparing "
         f"{with_unit(preparing, 'B')} on the host; the rest for Python and its packages)",

@@ -18,6 +18,7 @@ from seismo.backends.base import SHORT, Backend
 from seismo.backends.cpu.vector_code import LANE_BYTES
 from seismo.equations.table import Stage
 from seismo.grid.decomposition import Subdomain
+from seismo.grid.interpolation import BROAD_RADIUS, RADIUS
 from seismo.output.checkpoint import KEPT
 from seismo.output.pipeline import packing_bytes, ring_bytes
 from seismo.solver.channels import channel_points
@@ -42,6 +43,7 @@ class Memory:
         wavefield: the fields of all shots of a batch.
         model: the coefficients of the equations.
         layers: memory variables of the absorbing layers.
+        sources: points that they act on, and their signals.
         recorder: the traces as recorded.
         maps: peaks, and the values they are peaks of.
         snapshots: cuts of the fields on their way to the host.
@@ -57,6 +59,7 @@ class Memory:
     wavefield: int
     model: int
     layers: int
+    sources: int
     recorder: int
     maps: int
     snapshots: int
@@ -70,7 +73,7 @@ class Memory:
     @property
     def stepping(self) -> int:
         """Bytes while it steps."""
-        arrays = self.wavefield + self.model + self.layers
+        arrays = self.wavefield + self.model + self.layers + self.sources
         return arrays + self.recorder + self.maps + self.snapshots + self.ring + self.blocks
 
     @property
@@ -91,7 +94,7 @@ class Memory:
     @property
     def resident(self) -> int:
         """Bytes on a device with memory of its own, one array on its way to or from it included."""
-        arrays = self.wavefield + self.model + self.layers + self.recorder
+        arrays = self.wavefield + self.model + self.layers + self.sources + self.recorder
         return arrays + self.maps + self.snapshots + max(self.array, self.recorder)
 
     @property
@@ -160,11 +163,13 @@ def memory_of(setup: Discretization, backend: Backend | None = None) -> Memory:
     averaged = 0 if setup.earth.layered else (len(physics.medium) + len(sizes)) * node_bytes
     wavefield = fields.bytes * grids
     images = wavefield if setup.image_faces else 0
-    recording, output = recorder + points * PREPARED_POINT_BYTES, output_of(setup)
+    acted_on, output = _acted_on(setup), output_of(setup)
+    recording = recorder + max(points, acted_on) * PREPARED_POINT_BYTES
     return Memory(
         wavefield=wavefield,
         model=model,
         layers=_layers(setup, subdomain, backend) * grids,
+        sources=acted_on * (fields.item + 8),
         recorder=recorder + points * POINT_BYTES,
         maps=sum(fields.item * m.numbers() * m.cut.points for m in setup.maps) * setup.batch,
         snapshots=sum(4 * n for n in _frames(setup)),
@@ -188,6 +193,19 @@ def _layers(setup: Discretization, subdomain: Subdomain, backend: Backend | None
         at_once = counting.at_once and setup.physics.at_once
         LayerMemory(counting, stage, slots, subdomain, regions, setup.pad, at_once)
     return counting.bytes
+
+
+def _acted_on(setup: Discretization) -> int:
+    """Return the number of points that the sources of a batch act on, in all fields."""
+    radius = BROAD_RADIUS if setup.physics.broad_sources else RADIUS
+    drives = setup.physics.drives
+    fields = sum(
+        bool(source.strength.get(drive.component))
+        for shot in setup.shots[: setup.batch]
+        for source in shot.sources
+        for drive in drives.get(source.kind, ())
+    )
+    return int(fields * (2 * radius) ** setup.grid.dimensions)
 
 
 def _recorder(setup: Discretization, item: int) -> tuple[int, int]:
