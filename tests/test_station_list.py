@@ -136,8 +136,14 @@ def test_a_bad_line_is_named_with_its_number(tmp_path, text, message):
             "is StationXML, which is not read: obspy.read_inventory has its codes",
         ),
         ("<html><body>no such file</body></html>", "is XML, which is not read"),
-        ("2.0\n# made by hand\nPLANE 1\n", "is SRF, a finite fault, which is not read: give its"),
-        ("1.0\nPOINTS 2\n10.0 50.0\n", "is SRF, a finite fault"),
+        (
+            "2.0\n# made by hand\nPLANE 1\n",
+            "is SRF, a finite fault: give it as a source of type finite_fault",
+        ),
+        (
+            "1.0\nPOINTS 2\n10.0 50.0\n",
+            "is SRF, a finite fault: give it as a source of type finite_fault",
+        ),
     ],
 )
 def test_files_of_other_formats_are_named(tmp_path, text, message):
