@@ -103,6 +103,9 @@ def test_miniseed_and_stationxml_are_read_back(quake, tmp_path):
     response = inventory.get_response("CI.PAS.00.HXZ", obspy.UTCDateTime())
     assert response.instrument_sensitivity.value == 1.0
     assert response.instrument_sensitivity.input_units == "M/S"
+    (trace,) = stream.select(id="CI.PAS.00.HXZ")
+    without = trace.copy().remove_sensitivity(inventory)
+    np.testing.assert_array_equal(without.data, trace.data)
     (trace,) = obspy.read(tmp_path / names[2]).select(id="XX.A..HDH")
     np.testing.assert_array_equal(trace.data, quake.traces["pressure"][2])
 

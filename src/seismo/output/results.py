@@ -307,7 +307,12 @@ class Results:
 
     def section(self, name: str) -> dict[str, Any]:
         """Return a section of the scenario, empty where it has none."""
-        return (yaml.safe_load(self.scenario) or {}).get(name) or {}
+        return self._resolved.get(name) or {}
+
+    @cached_property
+    def _resolved(self) -> dict[str, Any]:
+        """The scenario with every default filled in."""
+        return yaml.safe_load(self.scenario) or {}
 
     def _json(self, name: str, default: Any) -> Any:
         """Read an attribute of the root that is JSON of the type of `default`."""

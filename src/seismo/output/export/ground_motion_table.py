@@ -17,7 +17,7 @@ import numpy as np
 
 from seismo.acquisition import ground_motion as measures
 from seismo.errors import ScenarioError
-from seismo.output.export.seismograms import Recording, hypocentre, recordings
+from seismo.output.export.seismograms import Recording, recordings
 from seismo.output.export.selection import (
     ExportFile,
     ExportSelection,
@@ -140,14 +140,11 @@ def _station_columns(recording: Recording, receiver: int, component: str) -> Tab
         "code": traces.codes[receiver],
         "component": component,
     }
-    for name, column in (("longitude", "longitude (deg)"), ("latitude", "latitude (deg)")):
-        if traces.column(name) is not None:
-            row[column] = float(traces.numbers(name)[receiver])
-    position = {a: float(traces.numbers(a)[receiver]) for a in "xyz" if a in traces.columns}
-    row |= {f"{axis} (m)": coordinate for axis, coordinate in position.items()}
-    source = hypocentre(recording.results, recording.shot)
-    offsets = [position[a] - source[a] for a in "xy" if a in position and a in source]
-    return row | ({"distance (m)": math.hypot(*offsets)} if offsets else {})
+    units = {"longitude": "deg", "latitude": "deg"}
+    for name, column in recording.coordinates.items():
+        row[f"{name} ({units.get(name, 'm')})"] = column[receiver]
+    distance = recording.distance(receiver)
+    return row if distance is None else row | {"distance (m)": distance}
 
 
 def _cell(value: Any) -> str:

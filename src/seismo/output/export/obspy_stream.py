@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Iterable
 from io import BytesIO
 from itertools import groupby
@@ -13,7 +12,6 @@ from seismo.output.export.seismograms import (
     CodeLengths,
     Recording,
     Seismogram,
-    hypocentre,
     recordings,
     start_date,
 )
@@ -45,8 +43,6 @@ def stream_of(recording: Recording, seismograms: Iterable[Seismogram]) -> Any:
     """
     obspy = _obspy("obspy")
     start = obspy.UTCDateTime(start_date(recording.results, float(recording.traces.time[0])))
-    columns = {a: recording.traces.column(a) for a in "xyz"}
-    source = hypocentre(recording.results, recording.shot)
     stream = obspy.Stream()
     for seismogram in seismograms:
         trace = obspy.Trace(
@@ -61,11 +57,13 @@ def stream_of(recording: Recording, seismograms: Iterable[Seismogram]) -> Any:
             },
         )
         receiver = seismogram.receiver
-        metres = {a: float(c[receiver]) for a, c in columns.items() if c is not None}
+        position = {
+            a: recording.coordinates[a][receiver] for a in "xyz" if a in recording.coordinates
+        }
         facts = {"unit": recording.unit, "quantity": recording.quantity, "shot": recording.shot}
-        trace.stats.seismo = obspy.core.AttribDict(metres | facts)
-        if {"x"} <= source.keys() & metres.keys():
-            trace.stats.distance = math.hypot(*(metres[a] - source[a] for a in "xy" if a in metres))
+        trace.stats.seismo = obspy.core.AttribDict(position | facts)
+        if (distance := recording.distance(receiver)) is not None:
+            trace.stats.distance = distance
         if recording.on_earth:
             trace.stats.coordinates = obspy.core.AttribDict(recording.position(receiver))
         stream.append(trace)
@@ -131,10 +129,15 @@ def _channel(module: Any, recording: Recording, one: Seismogram, position: dict[
         value=1.0, frequency=1.0, input_units=unit, output_units=unit,
         input_units_description=_WORDS[unit],
     )  # fmt: skip
+    # A stage that changes nothing: remove_response and remove_sensitivity ask for one.
+    stage = module.PolesZerosResponseStage(
+        1, 1.0, 1.0, unit, unit, "LAPLACE (RADIANS/SECOND)", 1.0, [], []
+    )
+    response = module.Response(instrument_sensitivity=sensitivity, response_stages=[stage])
     return module.Channel(
         one.channel, one.name.location, **position, azimuth=one.azimuth, dip=one.dip,
         sample_rate=1.0 / recording.interval,
-        response=module.Response(instrument_sensitivity=sensitivity),
+        response=response,
     )  # fmt: skip
 
 

@@ -8,7 +8,6 @@ is in kuser0: SAC's own idep would say nanometres. (SAC manual, "SAC data file f
 
 from __future__ import annotations
 
-import math
 from datetime import datetime
 from io import BytesIO
 from typing import Any
@@ -19,7 +18,6 @@ from seismo.output.export.seismograms import (
     Recording,
     Seismogram,
     between_180,
-    hypocentre,
     origin_date,
     recordings,
     start_date,
@@ -68,7 +66,7 @@ def _event(recording: Recording) -> dict[str, Any]:
         "kevnm": (event.get("id") or event.get("name") or "")[:_LONGEST_NAME] or "seismo",
         "kuser0": recording.unit,
     }
-    source = hypocentre(recording.results, recording.shot)
+    source = recording.hypocentre
     if {"longitude", "latitude"} <= source.keys():
         header |= {"evlo": between_180(source["longitude"]), "evla": source["latitude"]}
     if "z" in source:
@@ -90,16 +88,13 @@ def _channel(one: Seismogram) -> dict[str, Any]:
 
 def _station(recording: Recording, receiver: int) -> dict[str, Any]:
     """Return the header fields of a station; distances of the grid where it is not on earth."""
-    column = recording.traces.numbers
-    header = {"stdp": float(column("z")[receiver]) - surface(recording.results), "lcalda": True}
+    header: dict[str, Any] = {"stdp": recording.depth(receiver), "lcalda": recording.on_earth}
     if recording.on_earth:
         position = recording.position(receiver)
         names = {"latitude": "stla", "longitude": "stlo", "elevation": "stel"}
         return header | {field: position[name] for name, field in names.items()}
-    source = hypocentre(recording.results, recording.shot)
-    axes = [axis for axis in "xy" if axis in source]
-    offsets = [float(column(axis)[receiver]) - source[axis] for axis in axes]
-    return header | {"lcalda": False, "dist": math.hypot(*offsets) / 1e3}
+    distance = recording.distance(receiver)
+    return header if distance is None else header | {"dist": distance / 1e3}
 
 
 def _date(reference: datetime) -> dict[str, int]:

@@ -12,6 +12,7 @@ component (FDSN, Source Identifiers, 2019; SEED manual 2.4, appendix A).
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterator
 from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
@@ -118,10 +119,27 @@ class Recording:
         """Network, station and location of each receiver."""
         return [station_name(code) for code in self.traces.codes]
 
+    @cached_property
+    def coordinates(self) -> dict[str, list[float]]:
+        """Name -> (receiver): x, (y,) z in m, and longitude and latitude in degrees if any."""
+        names = ("x", "y", "z", "longitude", "latitude")
+        return {n: self.traces.numbers(n).tolist() for n in names if n in self.traces.columns}
+
+    @cached_property
+    def hypocentre(self) -> dict[str, Any]:
+        """The source of the shot that begins first; empty without sources."""
+        return hypocentre(self.results, self.shot)
+
+    def distance(self, receiver: int) -> float | None:
+        """Return the horizontal distance in m from the source that begins first, None without."""
+        axes = [a for a in "xy" if a in self.coordinates and a in self.hypocentre]
+        offsets = [self.coordinates[a][receiver] - self.hypocentre[a] for a in axes]
+        return math.hypot(*offsets) if offsets else None
+
     @property
     def on_earth(self) -> bool:
         """Whether stations have longitudes and latitudes."""
-        return self.traces.column("longitude") is not None
+        return "longitude" in self.coordinates
 
     def check_codes(self, format_name: str, letters: CodeLengths) -> None:
         """Raise ScenarioError where a code is longer than the numbers of letters of a format."""
@@ -151,13 +169,16 @@ class Recording:
                 f"receivers {self.traces.name}: stations need longitudes and latitudes; add the "
                 "section geographic to the scenario"
             )
-        column = self.traces.numbers
         return {
-            "latitude": float(column("latitude")[receiver]),
-            "longitude": between_180(float(column("longitude")[receiver])),
+            "latitude": self.coordinates["latitude"][receiver],
+            "longitude": between_180(self.coordinates["longitude"][receiver]),
             "elevation": 0.0,
-            "depth": float(column("z")[receiver]) - surface(self.results),
+            "depth": self.depth(receiver),
         }
+
+    def depth(self, receiver: int) -> float:
+        """Return the depth of a receiver below the top of the grid in m."""
+        return self.coordinates["z"][receiver] - surface(self.results)
 
     def seismograms(self) -> Iterator[Seismogram]:
         """Return the seismograms, station by station."""
