@@ -31,7 +31,8 @@ class Wavefield:
         self.step, self._magnitude = 0, magnitude
         self.backend, self.ranks = SimpleNamespace(looks_ahead=ahead), SerialCommunicator()
         earth = SimpleNamespace(sample=lambda z, y, x: medium or {"vp": 2000.0, "vs": 1000.0})
-        self.setup = SimpleNamespace(grid=GRID, earth=earth)
+        physics = SimpleNamespace(short=frozenset())
+        self.setup = SimpleNamespace(grid=GRID, earth=earth, physics=physics)
         self.array = np.zeros((1, 7, 1, 9))
         self.place = (3, 0, 4)
 

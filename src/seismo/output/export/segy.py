@@ -182,8 +182,10 @@ class Gather:
         sx, sy, sz = (float(source.get(axis, 0.0)) for axis in "xyz")
         top = surface(self.selection.results)
         is_line = self.traces.column("y") is None
-        horizontal = {"source_x": sx, "source_y": sy, "receiver_x": x, "receiver_y": y}
-        midpoints = {"midpoint_x": 0.5 * (x + sx), "midpoint_y": 0.5 * (y + sy)}
+        horizontal = {
+            "source_x": sx, "source_y": sy, "receiver_x": x, "receiver_y": y,
+            "midpoint_x": 0.5 * (x + sx), "midpoint_y": 0.5 * (y + sy),
+        }  # fmt: skip
         vertical = {"receiver_elevation": -z, "source_elevation": -top, "source_depth": sz - top}
         horizontal_scalar = scalar_of(horizontal.values())
         vertical_scalar = scalar_of(vertical.values())
@@ -192,7 +194,7 @@ class Gather:
             "elevation_scalar": vertical_scalar,
             "offset": np.rint(x - sx if is_line else np.hypot(x - sx, y - sy)),
         }
-        fields |= {k: scaled(v, horizontal_scalar) for k, v in (horizontal | midpoints).items()}
+        fields |= {k: scaled(v, horizontal_scalar) for k, v in horizontal.items()}
         return fields | {k: scaled(v, vertical_scalar) for k, v in vertical.items()}
 
     def _date(self) -> dict[str, int]:
