@@ -9,7 +9,7 @@ import seismo
 import solver
 from seismo.equations.registry import equation_for
 from seismo.errors import ScenarioError
-from seismo.exact.acoustic_vti import VtiRock, pressure
+from seismo.exact.acoustic_vti import VtiRock
 from seismo.exact.metrics import relative_l2
 from seismo.grid import coefficients
 from seismo.grid.grid import Grid
@@ -17,7 +17,7 @@ from seismo.model import cell_average
 from seismo.scenario import from_dict
 from seismo.solver.discretization import discretize
 from seismo.solver.layer_collar import share_along
-from test_acoustic_vti import STRENGTH, VP, WAVELENGTH, WAVELET
+from test_acoustic_vti import STRENGTH, VP, compared
 from test_gpu_simulated import compare, planned
 from test_solver_stability import growth
 
@@ -33,28 +33,10 @@ MARGIN = 1.2  # wavelengths, beside them
 
 
 def whole_space(rock: VtiRock, kind: str, dimensions: int, points: float = 10.0, **changes):
-    """Give found and exact pressure, at so many points in the shortest wavelength of qP."""
-    h, axes = WAVELENGTH / 2.5 / points, solver.axes_of(dimensions)
-    offsets = OFFSETS[dimensions] * WAVELENGTH
-    start = MARGIN * WAVELENGTH - offsets.min(axis=0).clip(max=0.0)
-    extent = np.ceil((start + offsets.max(axis=0) + MARGIN * WAVELENGTH) / h) * h
-    place = lambda at: dict(zip(axes, map(float, at), strict=True))  # noqa: E731
-    document = solver.plan(
-        "acoustic_tti", dimensions, steps=None,
-        grid={"extent": place(extent), "spacing": h, "order": 8, "stencil": "taylor"},
-        time={"duration": 0.38 if dimensions == 2 else 0.22},
-        boundaries=solver.faces(dimensions) | {"layer": {"points": 10}},
-        model=[{"type": "uniform", **rock._asdict()}],
-        sources=[{"type": kind, "position": place(start), "wavelet": WAVELET, **STRENGTH[kind]}],
-        receivers=[solver.points([place(start + o) for o in offsets])],
-        **changes,
+    return compared(
+        "acoustic_tti", rock, kind, OFFSETS[dimensions], points,
+        0.38 if dimensions == 2 else 0.22, MARGIN, 10, **changes,
     )  # fmt: skip
-    simulation = solver.simulate(document)
-    (source,) = simulation.setup.shots[0].sources
-    signal = source.signal(solver.times(simulation), 2 if kind == "explosion" else 0)
-    action = "moment" if kind == "explosion" else "volume"
-    wanted = pressure(offsets, signal, simulation.dt, rock, action)
-    return solver.traces(simulation)["pressure"], wanted
 
 
 @pytest.mark.parametrize("kind", STRENGTH)

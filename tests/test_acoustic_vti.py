@@ -26,21 +26,26 @@ OFFSETS = {
     2: np.array([[1.6, 0.9], [0.7, 1.5], [1.9, 0.2]]),
     3: np.array([[0.8, 0.7, 0.6], [0.5, 0.4, 1.2]]),
 }
-LENGTHS = {2: 1.3, 3: 0.8}  # times the farthest offset, beside it
 
 
-def whole_space(rock: VtiRock, kind: str, dimensions: int, points: float = 10.0, **changes):
-    """Give found and exact pressure, at so many points in the shortest wavelength of qP."""
-    h, axes = WAVELENGTH / 2.5 / points, solver.axes_of(dimensions)
-    offsets = OFFSETS[dimensions] * WAVELENGTH
-    start = np.full(dimensions, WAVELENGTH)
-    extent = np.ceil((offsets.max(axis=0) + 2.0 * WAVELENGTH) / h) * h
+def compared(
+    name: str, rock: VtiRock, kind: str, offsets: np.ndarray, points: float, duration: float,
+    margin: float = 1.0, layer: int = 12, **changes,
+):  # fmt: skip
+    """Give found and exact pressure, at so many points in the shortest wavelength of qP.
+
+    Offsets and the margin beside all points are in wavelengths of vp.
+    """
+    h, axes = WAVELENGTH / 2.5 / points, solver.axes_of(offsets.shape[1])
+    offsets = offsets * WAVELENGTH
+    start = margin * WAVELENGTH - offsets.min(axis=0).clip(max=0.0)
+    extent = np.ceil((start + offsets.max(axis=0) + margin * WAVELENGTH) / h) * h
     place = lambda at: dict(zip(axes, map(float, at), strict=True))  # noqa: E731
     document = solver.plan(
-        "acoustic_vti", dimensions, steps=None,
+        name, len(axes), steps=None,
         grid={"extent": place(extent), "spacing": h, "order": 8, "stencil": "taylor"},
-        time={"duration": 0.38 if dimensions == 2 else 0.3},
-        boundaries=solver.faces(dimensions) | {"layer": {"points": 12}},
+        time={"duration": duration},
+        boundaries=solver.faces(len(axes)) | {"layer": {"points": layer}},
         model=[{"type": "uniform", **rock._asdict()}],
         sources=[{"type": kind, "position": place(start), "wavelet": WAVELET, **STRENGTH[kind]}],
         receivers=[solver.points([place(start + o) for o in offsets])],
@@ -52,6 +57,12 @@ def whole_space(rock: VtiRock, kind: str, dimensions: int, points: float = 10.0,
     action = "moment" if kind == "explosion" else "volume"
     wanted = pressure(offsets, signal, simulation.dt, rock, action)
     return solver.traces(simulation)["pressure"], wanted
+
+
+def whole_space(rock: VtiRock, kind: str, dimensions: int, points: float = 10.0, **changes):
+    duration = 0.38 if dimensions == 2 else 0.3
+    offsets = OFFSETS[dimensions]
+    return compared("acoustic_vti", rock, kind, offsets, points, duration, **changes)
 
 
 @pytest.mark.parametrize("rock", [ELLIPTIC, SHALE, STRONG], ids=str)

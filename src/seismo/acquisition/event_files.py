@@ -21,7 +21,7 @@ from seismo.acquisition.cmtsolution import read_cmtsolution
 from seismo.acquisition.quakeml import read_quakeml
 from seismo.errors import ModelError
 from seismo.scenario.source_files import EventSource
-from seismo.scenario.text_files import LARGEST, printable
+from seismo.scenario.text_files import LARGEST, printable, version_of
 from seismo.scenario.wavelet import GaussianRateWavelet, Wavelet
 
 _SHOWN = 5  # events of a file, in messages
@@ -93,10 +93,10 @@ def read_event(source: EventSource, base: Path | None) -> CatalogueEvent:
         ModelError: the file is missing or malformed, or none or several events are meant.
     """
     path = Path(base or ".") / source.path
-    if not path.is_file():
+    version = version_of(path)
+    if version is None:
         raise ModelError(f"no such file as {path}; give QuakeML or CMTSOLUTION", "path")
-    status = path.stat()
-    events = _read(path, (status.st_mtime_ns, status.st_size))
+    events = _read(path, version)
     named = [e for e in events if source.id is None or e.id.endswith(source.id)]
     if len(named) == 1:
         return named[0]

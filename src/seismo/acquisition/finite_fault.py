@@ -26,6 +26,7 @@ from seismo.acquisition.wavelet_shapes import sigma_of
 from seismo.errors import ModelError
 from seismo.model import Earth
 from seismo.scenario.source_files import FiniteFaultSource
+from seismo.scenario.text_files import version_of
 
 
 @dataclass(frozen=True)
@@ -73,11 +74,11 @@ def read_rupture(source: FiniteFaultSource, base: Path | None) -> Rupture:
         ModelError: it is missing or malformed, or has no rigidity that is asked for.
     """
     path = Path(base or ".") / source.path
-    if not path.is_file():
+    version = version_of(path)
+    if version is None:
         raise ModelError(f"no such file as {path}; give a rupture in SRF", "path")
-    status = path.stat()
     sigma = sigma_of(source.smoothing) if source.smoothing else 0.0
-    rupture = _read(path, sigma, (status.st_mtime_ns, status.st_size))
+    rupture = _read(path, sigma, version)
     if source.rigidity == "file" and rupture.rigidities is None:
         raise ModelError(
             f"{path} has no shear velocities and densities (VS, DEN of SRF 2.0): use model",

@@ -14,7 +14,7 @@ from pathlib import Path
 import numpy as np
 
 from seismo.errors import ModelError
-from seismo.scenario.text_files import look_alike, read_lines, shown_word
+from seismo.scenario.text_files import look_alike, read_lines, shown_word, version_of
 from seismo.scenario.wavelet import FileWavelet
 
 _LATEST = 1e9  # s: largest absolute time of a sample
@@ -69,8 +69,7 @@ def read_samples(spec: FileWavelet, base: Path | None) -> WaveletSamples:
         ModelError: the file is missing, not a table of numbers, or its times do not increase.
     """
     path = Path(base or ".") / spec.path
-    status = path.stat() if path.is_file() else None
-    return _read(path, spec.interval, status and (status.st_mtime_ns, status.st_size))
+    return _read(path, spec.interval, version_of(path))
 
 
 @lru_cache(maxsize=8)

@@ -2,11 +2,10 @@
 
 Between the samples of a file a rate is linear, and it rises from zero and falls to zero within one
 interval: its integral is the sum of the samples times the interval. A run samples it once a step.
-Values of
-the rate itself at those times would alias what lies above half the sampling frequency, and change
-the moment where the step is long. Means over each step do neither: of frequencies near a multiple
-of 1 / dt, which alias to zero, the mean is zero, and the sum of means is the integral. A mean is
-the rate times sinc(f dt), which differences of the means take back:
+Values of the rate itself at those times would alias what lies above half the sampling frequency,
+and change the moment where the step is long. Means over each step do neither: of frequencies near a
+multiple of 1 / dt, which alias to zero, the mean is zero, and the sum of means is the integral. A
+mean is the rate times sinc(f dt), which differences of the means take back:
 
     rate = (1 - d2 / 24 + 3 d4 / 640 - 5 d6 / 7168) mean,   d2 = m[n + 1] - 2 m[n] + m[n - 1],
 

@@ -30,6 +30,7 @@ from seismo.acquisition.wavelet_shapes import FLOOR, SHAPES, WaveletShape
 from seismo.scenario.wavelet import Wavelet
 
 SourceWavelet = Wavelet | SlipRate
+_SHAPES = SHAPES | SWEEPS
 
 
 def evaluate(spec: SourceWavelet, t: np.ndarray, base: Path | None = None) -> np.ndarray:
@@ -106,7 +107,7 @@ def shape_of(spec: SourceWavelet, base: Path | None = None) -> WaveletShape:
         return spec.shape()
     if spec.type == "file":
         return _from_samples(read_samples(spec, base))
-    return (SHAPES | SWEEPS)[spec.type](spec)
+    return _SHAPES[spec.type](spec)
 
 
 def _delay(spec: SourceWavelet, shape: WaveletShape) -> float:

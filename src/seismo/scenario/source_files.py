@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Annotated, Literal
+from typing import Annotated, ClassVar, Literal
 
 from pydantic import StringConstraints
 
@@ -15,6 +15,7 @@ EventId = Annotated[str, StringConstraints(min_length=1, max_length=200)]
 class EventSource(ScenarioSection):
     """An earthquake of a catalogue: its moment tensor where its centroid is, at its time."""
 
+    acts_as: ClassVar = "moment_tensor"  # the type of what it is made of
     type: Literal["event"]
     path: FilePath = Field(description="QuakeML, or CMTSOLUTION, relative to the scenario's folder")
     id: EventId | None = Field(
@@ -29,15 +30,11 @@ class EventSource(ScenarioSection):
     name: Name | None = Field(None, description="name in messages and results")
     delay: Time = Field(0.0, description="time added to that of the centroid")
 
-    @property
-    def acts_as(self) -> str:
-        """Return the type of what it is made of."""
-        return "moment_tensor"
-
 
 class FiniteFaultSource(ScenarioSection):
     """A rupture: many subfaults, each with its mechanism, onset and slip rate."""
 
+    acts_as: ClassVar = "moment_tensor"
     type: Literal["finite_fault"]
     path: FilePath = Field(
         description="Standard Rupture Format (.srf, .srf.gz) or SRF-HDF5, relative to the "
@@ -55,8 +52,3 @@ class FiniteFaultSource(ScenarioSection):
     )
     name: Name | None = Field(None, description="name in messages and results")
     delay: Time = Field(0.0, description="time added to the onsets")
-
-    @property
-    def acts_as(self) -> str:
-        """Return the type of what it is made of."""
-        return "moment_tensor"

@@ -41,6 +41,14 @@ _NUMBER_LIKE = re.compile(rf"[-+.{''.join(_LOOK_ALIKES)}]*\d")
 _UTF_16 = (b"\xff\xfe", b"\xfe\xff")
 
 
+def version_of(path: Path) -> tuple[int, int] | None:
+    """Return what changes when a file does, its time and size; None where there is no file."""
+    if not path.is_file():
+        return None
+    status = path.stat()
+    return status.st_mtime_ns, status.st_size
+
+
 def read_lines(path: Path, expected: str) -> list[tuple[int, str]]:
     """Return the lines that are not empty with their numbers, without comments.
 
