@@ -1,6 +1,7 @@
 """What who runs from Python is told: warnings, and the plan that the command line prints."""
 
 import copy
+import html
 import subprocess
 import sys
 import warnings
@@ -71,6 +72,16 @@ def test_a_plan_prints_as_the_command_does(tmp_path):
     page = str(plan)
     assert page.startswith("physics     acoustic, 2-D, order 8")
     assert all(f"warning {line}" in page for line in plan.warnings)
+
+
+def test_a_notebook_shows_a_plan_as_its_page_and_an_error_as_its_lines():
+    plan = seismo.check(SCENARIO)
+    assert plan._repr_html_() == f"<pre>{html.escape(str(plan))}</pre>"
+    assert repr(plan).startswith("<Plan ''")
+    assert len(repr(plan)) < 200
+    error = seismo.ScenarioError("a.yaml:1: first", "a.yaml:2: second")
+    assert error._render_traceback_() == ["ScenarioError: a.yaml:1: first", "a.yaml:2: second"]
+    assert dir(seismo) == sorted(seismo.__all__)
 
 
 def test_check_lists_all_mistakes():

@@ -102,6 +102,19 @@ def test_every_kind_is_drawn_whole_and_leaves_nothing_else(kind, dimensions, req
     assert pixels[0].min() > 200, "something is cut off at the upper edge"
 
 
+def test_a_notebook_shows_figures_and_the_description(two):
+    figure = two.plot("gather", shot="shot_b", mode="image")
+    assert "shot_b" in figure.get_suptitle()
+    assert figure._repr_png_().startswith(b"\x89PNG")
+    assert two._repr_html_().startswith(f"<pre>{two.path}")
+    with pytest.raises(ScenarioError, match="movie: is a file"):
+        two.plot("movie")
+    with pytest.raises(ScenarioError, match="gather"):
+        two.plot("gathers")
+    with pytest.raises(ScenarioError, match="options of gather"):
+        two.plot("gather", colour="red")
+
+
 def test_the_default_name_stands_beside_the_results(two):
     path = draw(two, "traces")
     assert path == two.path.with_name("two-traces.png")

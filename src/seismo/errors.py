@@ -21,6 +21,10 @@ class SeismoError(Exception):
 
     exit_code = 70
 
+    def _render_traceback_(self) -> list[str]:
+        """Return what IPython and Jupyter show: the message, one line a mistake."""
+        return f"{type(self).__name__}: {self}".split("\n")
+
 
 class ScenarioError(SeismoError):
     """The scenario cannot be run as written; holds every mistake found, one line each."""

@@ -14,6 +14,7 @@ import json
 import os
 from collections.abc import Collection, Mapping, Sequence
 from functools import cached_property
+from html import escape
 from itertools import chain
 from pathlib import Path
 from typing import Any
@@ -277,6 +278,24 @@ class Results:
         from seismo.output.export.datasets import datatree_of
 
         return datatree_of(self)
+
+    def plot(self, kind: str, **options: Any) -> Any:
+        """Return a figure of Matplotlib, which notebooks show: "gather", "snapshot", "peaks", ...
+
+        Args:
+            kind: one of those that `seismo plot` draws, but for the movie.
+            options: of that figure, such as ``shot="shot_003"`` (`seismo.output.figures`).
+
+        Raises:
+            ScenarioError: there is no such kind or option, or nothing of it in the file.
+        """
+        from seismo.output.figures import figure_of
+
+        return figure_of(self, kind, **options)
+
+    def _repr_html_(self) -> str:
+        """Return the description as notebooks show it."""
+        return f"<pre>{escape(self.info())}</pre>"
 
     def info(self) -> str:
         """Describe the file in plain text: what, when, by which version, grid, steps, peaks."""

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from seismo.output.figures.choice import EmptyFigureError, alternatives, too_short
 from seismo.output.figures.gather import gather
-from seismo.output.figures.kinds import KINDS, FigureKind, draw, picture_name, shared
+from seismo.output.figures.kinds import KINDS, FigureKind, draw, figure_of, picture_name, shared
 from seismo.output.figures.model import model
 from seismo.output.figures.movie import movie
 from seismo.output.figures.peaks import peaks
@@ -19,6 +19,7 @@ __all__ = [
     "FigureKind",
     "alternatives",
     "draw",
+    "figure_of",
     "gather",
     "model",
     "movie",

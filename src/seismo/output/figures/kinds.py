@@ -139,6 +139,26 @@ def picture_name(results: Results, kind: str, options: Mapping[str, Any]) -> str
     return f"{results.path.stem}-{kind}{words[:_LONGEST]}{KINDS[kind].suffix}"
 
 
+def figure_of(results: Results, kind: str, **options: Any) -> Figure:
+    """Return one kind of figure, for notebooks and for changes by its caller.
+
+    Args:
+        results: the results file.
+        kind: a name in KINDS, but for those that write themselves (the movie).
+        options: keyword arguments of the kind's function.
+
+    Raises:
+        ScenarioError: the kind or an option does not exist, or the file does not hold what is to
+            be drawn.
+    """
+    still = {name: each for name, each in KINDS.items() if not each.writes_itself}
+    if kind in KINDS and kind not in still:
+        raise ScenarioError(f"plot {kind}: is a file; write it with `seismo plot`")
+    figure_kind = choose(still, kind, "plot")
+    checked = {name: figure_kind.checked(name, value) for name, value in options.items()}
+    return figure_kind.function(results, **checked)
+
+
 def draw(
     results: Results, kind: str, output_path: str | os.PathLike[str] | None = None, **options: Any
 ) -> Path:

@@ -6,6 +6,7 @@ Figures are built without pyplot: no global state, no window system, and nothing
 from __future__ import annotations
 
 import functools
+import io
 import re
 from collections.abc import Callable, Iterable
 from typing import Any, ParamSpec, TypeVar
@@ -73,11 +74,21 @@ class SettledLayout(ConstrainedLayoutEngine):
             super().execute(fig)
 
 
+class Page(Figure):
+    """A figure that notebooks show where it is the last line of a cell, without pyplot."""
+
+    def _repr_png_(self) -> bytes:
+        """Return the figure as a PNG file."""
+        page = io.BytesIO()
+        self.savefig(page, format="png")
+        return page.getvalue()
+
+
 def panels(
     row_count: int, columns: int, height: float, *, width: float = WIDTH, **options: Any
 ) -> tuple[Figure, np.ndarray]:
     """Return a figure of `width` x `height` inches and its axes (rows, columns)."""
-    figure = Figure(figsize=(width, height), layout=SettledLayout())
+    figure = Page(figsize=(width, height), layout=SettledLayout())
     FigureCanvasAgg(figure)
     return figure, figure.subplots(row_count, columns, squeeze=False, **options)
 

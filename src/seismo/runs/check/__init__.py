@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import io
 from dataclasses import dataclass
+from html import escape
 from typing import Any, Literal
 
 from seismo.backends.select import BackendChoice, choose
@@ -36,7 +37,7 @@ __all__ = ["Plan", "check", "make_plan"]
 PAGE = 100  # characters of a table's line
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, repr=False)
 class Plan:
     """What a scenario comes down to.
 
@@ -93,6 +94,20 @@ class Plan:
         page = io.StringIO()
         print_plan(self, Console(file=page, width=PAGE))
         return page.getvalue().rstrip()
+
+    def __repr__(self) -> str:
+        """Name the plan, its grid and its expected error in a line."""
+        setup = self.setup
+        size = " x ".join(str(n) for n in self.as_dict()["points"].values())
+        count = len(self.warnings)
+        return (
+            f"<Plan {setup.scenario.title!r}: {size} points, {setup.clock.steps} steps, expected "
+            f"trace error {self.expected}, {count} warning{'s' * (count != 1)}>"
+        )
+
+    def _repr_html_(self) -> str:
+        """Return the page as notebooks show it."""
+        return f"<pre>{escape(str(self))}</pre>"
 
     def as_dict(self) -> dict[str, Any]:
         """Plain data for JSON."""
