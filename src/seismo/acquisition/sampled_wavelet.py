@@ -1,4 +1,4 @@
-"""Wavelets from text files: one column of values at an interval, or columns of time and value.
+"""Sampled wavelets: of text files (values at an interval, or times and values), of arrays.
 
 Between its samples the wavelet is a cubic spline with zero curvature at both ends (a natural
 spline, exact to fourth order for smooth data), so that it can be evaluated and differentiated at
@@ -15,7 +15,7 @@ import numpy as np
 
 from seismo.errors import ModelError
 from seismo.scenario.text_files import look_alike, read_lines, shown_word, version_of
-from seismo.scenario.wavelet import FileWavelet
+from seismo.scenario.wavelet import ArrayWavelet, FileWavelet
 
 _LATEST = 1e9  # s: largest absolute time of a sample
 _CLOSEST = 1e-15  # s: least sampling interval, far below any time step
@@ -85,8 +85,36 @@ def _read(path: Path, interval: float | None, changed: object) -> WaveletSamples
     with np.errstate(over="ignore"):
         time = table[:, 0] if has_times else np.arange(len(table)) * float(interval or 0.0)
     amplitudes = np.ascontiguousarray(table[:, -1])
+    return _checked(time, amplitudes, f"{path}: ", "path", "path" if has_times else "interval")
+
+
+@lru_cache(maxsize=8)
+def samples_of(spec: ArrayWavelet) -> WaveletSamples:
+    """Return the samples of a wavelet from Python.
+
+    Raises:
+        ModelError: they are not here any more, not finite, or beyond the limits.
+    """
+    array, first, step = spec.samples, 0.0, spec.interval
+    if array.origin and array.spacing:
+        first, step = array.origin[0], array.spacing[0]
+    amplitudes = array.samples.astype(float)
+    if not np.isfinite(amplitudes).all():
+        at = int(np.argmin(np.isfinite(amplitudes)))
+        raise ModelError(f"{amplitudes[at]} at index {at} is not finite", "samples")
+    with np.errstate(over="ignore"):
+        time = first + np.arange(amplitudes.size) * float(step or 0.0)
+    return _checked(time, amplitudes, "", "samples", "samples" if array.spacing else "interval")
+
+
+def _checked(
+    time: np.ndarray, amplitudes: np.ndarray, where: str, key: str, time_key: str
+) -> WaveletSamples:
+    """Return the spline through amplitudes (n) at times (n) s, if they are a wavelet's."""
+    if not amplitudes.any():
+        raise ModelError(f"{where}all values are 0; give a wavelet that is not zero", key)
     if problem := _beyond_reason(time, amplitudes):
-        raise ModelError(f"{path}: {problem}", "path" if has_times else "interval")
+        raise ModelError(f"{where}{problem}", time_key)
     return natural_spline(time, amplitudes)
 
 
@@ -114,10 +142,7 @@ def _read_table(path: Path) -> np.ndarray:
             raise ModelError(f"{path}:{number}: {problem}", "path")
     if len(samples) < 2:
         raise ModelError(f"{path} has {len(samples)} samples, 2 at least; {_EXPECTED}", "path")
-    table = np.array(samples)
-    if not table[:, -1].any():
-        raise ModelError(f"{path}: all values are 0; give a wavelet that is not zero", "path")
-    return table
+    return np.array(samples)
 
 
 def _append(samples: list[list[float]], words: list[str]) -> str:

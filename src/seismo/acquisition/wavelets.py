@@ -23,7 +23,7 @@ from pathlib import Path
 
 import numpy as np
 
-from seismo.acquisition.sampled_wavelet import WaveletSamples, read_samples
+from seismo.acquisition.sampled_wavelet import WaveletSamples, read_samples, samples_of
 from seismo.acquisition.slip_rate import SlipRate
 from seismo.acquisition.sweep import SWEEPS
 from seismo.acquisition.wavelet_shapes import FLOOR, SHAPES, WaveletShape
@@ -107,6 +107,8 @@ def shape_of(spec: SourceWavelet, base: Path | None = None) -> WaveletShape:
         return spec.shape()
     if spec.type == "file":
         return _from_samples(read_samples(spec, base))
+    if spec.type == "array":
+        return _from_samples(samples_of(spec))
     return _SHAPES[spec.type](spec)
 
 

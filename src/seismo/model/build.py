@@ -15,6 +15,7 @@ import numpy as np
 
 from seismo.equations.registry import DEFAULTS, PARAMETERS
 from seismo.errors import ModelError, gathered
+from seismo.model.arrays import grid_of_array
 from seismo.model.bodies import Block, Polygon, Sphere, beneath
 from seismo.model.earth import Clamp, Earth, Range
 from seismo.model.files import read_grid
@@ -112,6 +113,13 @@ def _build(
             grids = dict(zip(files, read, strict=True))
             _check_order(files, grids, key, clamp)
             return Gridded(grids)
+        case "array":
+            region = {axis: ends for axis, ends in zip("zyx", clamp, strict=True) if ends}
+            names = [name for name in PARAMETERS if getattr(section, name, None) is not None]
+            taken = gathered(
+                partial(grid_of_array, section, (*key, name), region, spacing) for name in names
+            )
+            return Gridded(dict(zip(names, taken, strict=True)))
     raise ModelError(f"{section.type!r} is not known", *key, "type")
 
 

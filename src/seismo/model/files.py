@@ -2,17 +2,16 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
-from seismo.equations.registry import PARAMETERS
 from seismo.errors import ModelError
 from seismo.model.array_files import MALFORMED, READERS, brief, too_large
 from seismo.model.gridded import AXES, GridField
+from seismo.model.sample_limits import check_values
 from seismo.scenario.base import impossible
 from seismo.scenario.model_files import GriddedFile, format_of
 
@@ -77,7 +76,9 @@ def _read(
     order = [axes.index(axis) for axis in AXES if axis in axes]
     sorted_axes = "".join(axes[k] for k in order)
     factor = _FACTORS[spec.units] if hasattr(spec, "units") else 1.0
-    _check_values(array, factor, str(key[-1]), path, spec)
+    check_values(
+        array, factor, str(key[-1]), f"{path}", lambda: _swapped(array, factor, str(key[-1]), spec)
+    )
     return GridField(
         np.ascontiguousarray(array.transpose(order)),
         sorted_axes,
@@ -86,6 +87,7 @@ def _read(
         factor,
         str(path),
         (*key, "path"),
+        spec.spacing is not None,
     )
 
 
@@ -108,36 +110,6 @@ def _along(section: Any, axis: str, default: Mapping[str, float], key: str, path
             key,
         )
     return float(value)
-
-
-def _check_values(
-    array: np.ndarray, factor: float, name: str, path: Path, spec: GriddedFile
-) -> None:
-    low = float(array.min())
-    high = float(array.max())
-    may_be_inf = math.isinf(PARAMETERS[name].limits[1])
-    if np.isnan([low, high]).any() or not (may_be_inf or np.isfinite([low, high]).all()):
-        is_bad = np.isnan(array) if may_be_inf else ~np.isfinite(array)
-        kind = "no numbers" if may_be_inf else "not finite"
-        raise ModelError(
-            f"{path} holds {is_bad.sum()} of {array.size} values that are {kind}, the first at "
-            f"index {_first(is_bad)}; {_swapped(array, factor, name, spec) or 'fill the gaps'}",
-            "path",
-        )
-    for extreme, value in (("smallest", low), ("largest", high)):
-        if problem := impossible(name, value * factor):
-            is_bad = array == value
-            count = f"{is_bad.sum()} of {array.size} values, the first " if is_bad.sum() > 1 else ""
-            remedy = "fill the gaps" if value <= 0.0 else "check `units`, `dtype` and `byte_order`"
-            raise ModelError(
-                f"{path}: its {extreme} value ({count}at index {_first(is_bad)}): {problem}; "
-                f"{_swapped(array, factor, name, spec) or remedy}",
-                "path",
-            )
-
-
-def _first(bad: np.ndarray) -> list[int]:
-    return [int(k) for k in np.unravel_index(int(np.argmax(bad)), bad.shape)]
 
 
 def _swapped(array: np.ndarray, factor: float, name: str, spec: GriddedFile) -> str:

@@ -38,6 +38,7 @@ class GridField:
     factor: float
     source: str  # the file it came from, for messages
     key: tuple[str | int, ...] = ()  # the scenario's keys that name it
+    spaced: bool = False  # whether its spacing is its own, not the grid's
 
     @property
     def largest(self) -> float:

@@ -123,6 +123,9 @@ def refuse_another(
         ScenarioError: they differ; it names where and how.
     """
     for path, before, _ in differences(stored.get("scenario"), own["scenario"]):
+        if path[-1] == "sha256":
+            problem = f"{what} of a run with another array; give that, or {_OVER}"
+            raise scenario.mistake(*path[:-1], problem=problem)
         value = "nothing" if before is None else json.dumps(before)
         raise scenario.mistake(
             *path, problem=f"{what} of a run with {value}; write that, or {_OVER}"

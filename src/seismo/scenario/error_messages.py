@@ -15,6 +15,7 @@ from pydantic import BaseModel, ValidationError
 from seismo.equations.registry import PARAMETERS
 from seismo.errors import KeyPath, ScenarioError
 from seismo.scenario import schema_text
+from seismo.scenario.arrays import PythonArray
 from seismo.scenario.base import Mistake, Quantity
 from seismo.scenario.reader import AMBIGUOUS, Document, shortened, tight
 from seismo.scenario.suggestions import closest_match, intended_key
@@ -145,7 +146,8 @@ def _mistake(item: Any, model: type[BaseModel], data: Any) -> Mistake:
     kind = item["type"]
     path = schema_text.plain_path(loc)
     annotation = schema_text.at(model, loc)
-    if isinstance(item["input"], np.ndarray) and kind != "extra_forbidden":
+    takes_arrays = schema_text.model_at(annotation) is PythonArray
+    if isinstance(item["input"], np.ndarray) and kind != "extra_forbidden" and not takes_arrays:
         path = path[:1] if path[0] == "model" and len(path) == 2 else path  # its rows, one by one
         return Mistake(
             path, _array(path, schema_text.allowed(annotation) if annotation else "one value")
@@ -193,8 +195,8 @@ def _array(path: KeyPath, allowed: str) -> str:
     name = "vp" if path == ("model",) else str(path[-1])
     if path[0] == "model" and name in PARAMETERS:
         return (
-            f"an array of values belongs in a file: numpy.save('{name}.npy', array), axes z, (y,) "
-            f"x, and a part of the model {{type: file, {name}: {{path: {name}.npy}}}}"
+            f"an array of values, axes z, (y,) x, is a part of the model {{'type': 'array', "
+            f"'{name}': array}}; in YAML {{type: file, ...}} reads it from a file"
         )
     return f"must be {_with_keys(allowed)}"
 

@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from pathlib import PurePath
 from typing import Annotated, Any, Literal
 
-from pydantic import ValidatorFunctionWrapHandler, field_validator
+from pydantic import ValidatorFunctionWrapHandler, WrapValidator
 
 from seismo.scenario.base import Field, FilePath, Integer, Length, PositiveLength, ScenarioSection
 from seismo.scenario.grid import one_length, or_one_length
@@ -38,6 +38,14 @@ class FileSpacing(ScenarioSection):
         return self.x == self.y == self.z
 
 
+def _same_on_all_axes(value: Any, check: ValidatorFunctionWrapHandler) -> Any:
+    if value is None or isinstance(value, Mapping | FileSpacing):
+        return check(value)
+    length = one_length(value)
+    return FileSpacing(x=length, y=length, z=length)
+
+
+SampleSpacing = Annotated[FileSpacing | None, WrapValidator(_same_on_all_axes)]
 FORMATS = {".npy": "npy", ".h5": "hdf5", ".hdf5": "hdf5", ".hdf": "hdf5"}  # by suffix, else raw
 
 
@@ -87,7 +95,7 @@ class GriddedFile(ScenarioSection):
         "float32", description="number type of a raw file"
     )
     byte_order: Literal["little", "big"] = Field("little", description="byte order of a raw file")
-    spacing: FileSpacing | None = Field(
+    spacing: SampleSpacing = Field(
         None,
         description="spacing of the file's points: one length for all axes, or x, z (and y); "
         "the grid's by default",
@@ -96,14 +104,6 @@ class GriddedFile(ScenarioSection):
     origin: FileOrigin | None = Field(
         None, description="coordinates of the file's first point; the grid's by default"
     )
-
-    @field_validator("spacing", mode="wrap")
-    @classmethod
-    def _same_on_all_axes(cls, value: Any, check: ValidatorFunctionWrapHandler) -> Any:
-        if value is None or isinstance(value, Mapping | FileSpacing):
-            return check(value)
-        length = one_length(value)
-        return FileSpacing(x=length, y=length, z=length)
 
 
 class VelocityFile(GriddedFile):

@@ -12,6 +12,7 @@ from pydantic import Discriminator, Tag, create_model, model_validator
 
 from seismo.equations.parameters import QP, QS, RHO, VP, VS, Parameter
 from seismo.equations.registry import PARAMETERS
+from seismo.scenario.arrays import PythonArray
 from seismo.scenario.base import (
     TAG,
     Field,
@@ -25,7 +26,8 @@ from seismo.scenario.base import (
     value_of,
     with_keys,
 )
-from seismo.scenario.model_files import FILES, GriddedFile
+from seismo.scenario.grid import or_one_length
+from seismo.scenario.model_files import FILES, Axes, FileOrigin, GriddedFile, SampleSpacing
 
 MOST_POINTS = 1000  # of an outline: every point of the grid is compared with each
 OutlinePoint = tuple[Length, Length]
@@ -91,6 +93,11 @@ def _range(parameter: Parameter) -> Keys:
 def _file(parameter: Parameter) -> Keys:
     kind = FILES.get(parameter.unit, GriddedFile)
     return _keys(parameter, kind, parameter.meaning, optional=True)
+
+
+def _array(parameter: Parameter) -> Keys:
+    description = f"{parameter.meaning}{parameter.unit and f' in {parameter.unit}'}"
+    return _keys(parameter, PythonArray, description, optional=True)
 
 
 @with_parameters(_value)
@@ -263,6 +270,36 @@ class FilePart(ScenarioSection):
         return self
 
 
+@with_parameters(_array)
+class ArrayPart(ScenarioSection):
+    """Properties in arrays from Python, resampled as gridded files are.
+
+    Coordinates and units of an xarray.DataArray count; of a NumPy array, or without them, the keys
+    here, and SI.
+    """
+
+    type: Literal["array"]
+    axes: Axes | None = Field(
+        None,
+        description="axes of the arrays in C order, if not z, zx or zyx; "
+        "values are constant along a missing axis",
+    )
+    spacing: SampleSpacing = Field(
+        None,
+        description="spacing of the arrays' points: one length for all axes, or x, z (and y); "
+        "the grid's by default, whose points they have to be then",
+        json_schema_extra=or_one_length,
+    )
+    origin: FileOrigin | None = Field(
+        None, description="coordinates of the arrays' first point; the grid's by default"
+    )
+
+    @model_validator(mode="after")
+    def _changes_something(self) -> ArrayPart:
+        _some_property(self)
+        return self
+
+
 class WaterPart(ScenarioSection):
     """Sea water (vs = 0) from the top of the grid down to a depth."""
 
@@ -307,6 +344,7 @@ ModelPart = Annotated[
     | Annotated[InterfacePart, Tag("|interface")]
     | Annotated[PolygonPart, Tag("|polygon")]
     | Annotated[FilePart, Tag("|file")]
+    | Annotated[ArrayPart, Tag("|array")]
     | Annotated[WaterPart, Tag("|water")],
     by_type(),
 ]

@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 
 from seismo.errors import KeyPath, ScenarioError
+from seismo.scenario.arrays import PythonArray
 from seismo.scenario.base import Mistake, ScenarioSection
 from seismo.scenario.reader import MAX_DEPTH
 
@@ -19,13 +20,15 @@ _PART = re.compile(r"\[([0-9]+)\]|([^.\[\]]+)")
 def plain(value: Any, depth: int = 0) -> Any:
     """Return a copy of parts, mappings and lists as dicts and lists, without parts' empty keys.
 
-    Numbers of NumPy's become Python's, arrays of no axes too.
+    Numbers of NumPy's become Python's, arrays of no axes too; other arrays are not copied.
 
     Raises ScenarioError where it is deeper than any scenario, or contains itself; `depth` says how
     deep a value is.
     """
     if depth > MAX_DEPTH:
         raise ScenarioError(f"scenario: nested deeper than {MAX_DEPTH} levels, or contains itself")
+    if isinstance(value, PythonArray):
+        return value
     if isinstance(value, ScenarioSection):
         value = {
             key: item_value for key, item_value in value.__dict__.items() if item_value is not None

@@ -19,7 +19,7 @@ from seismo.scenario.suggestions import closest_match
 _PEAKS = ("pgv", "pga")
 _PER_METRE = {"pressure": units.PRESSURE_STRENGTH, "volume_rate": units.VOLUME_RATE}
 _SUGGESTED = 100  # entries of a list for which the likeliest meaning is looked for
-_WHOLE_GRID = ("uniform", "layers", "gradient", "table", "file")
+_WHOLE_GRID = ("uniform", "layers", "gradient", "table", "file", "array")
 
 
 def table_of(draft: Draft) -> Physics | None:

@@ -6,6 +6,7 @@ from typing import Annotated, Literal
 
 from pydantic import Tag, model_validator
 
+from seismo.scenario.arrays import PythonArray
 from seismo.scenario.base import (
     Corners,
     Factor,
@@ -199,6 +200,29 @@ class FileWavelet(_Shape):
     delay: Time = Field(0.0, description="time added to the file's")
 
 
+class ArrayWavelet(_Shape):
+    """Samples from Python: a NumPy array and its interval, or an xarray.DataArray with times."""
+
+    type: Literal["array"]
+    samples: PythonArray = Field(description="the samples, along one axis")
+    interval: PositiveTime | None = Field(
+        None, description="sampling interval, for samples without times"
+    )
+    delay: Time = Field(0.0, description="time added to the samples'")
+
+    @model_validator(mode="after")
+    def _one_interval(self) -> ArrayWavelet:
+        if len(self.samples.shape) != 1 or self.samples.shape[0] < 2:
+            raise ValueError(f"samples: {self.samples}; give one axis of 2 or more samples")
+        if (self.interval is None) == (self.samples.spacing is None):
+            raise ValueError(
+                "interval: missing; the samples have no times"
+                if self.interval is None
+                else "interval: the samples have times; leave it out"
+            )
+        return self
+
+
 Wavelet = Annotated[
     Annotated[RickerWavelet, Tag("|ricker")]
     | Annotated[GaussianWavelet, Tag("|gaussian")]
@@ -212,6 +236,7 @@ Wavelet = Annotated[
     | Annotated[BruneWavelet, Tag("|brune")]
     | Annotated[TriangleWavelet, Tag("|triangle")]
     | Annotated[SmoothedRampWavelet, Tag("|smoothed_ramp")]
-    | Annotated[FileWavelet, Tag("|file")],
+    | Annotated[FileWavelet, Tag("|file")]
+    | Annotated[ArrayWavelet, Tag("|array")],
     by_type(),
 ]

@@ -44,8 +44,7 @@ def otherwise(setup: Discretization) -> Lines:
     """Name each file that reaches beyond the region, but fits it if read in another way."""
     region = {axis: setup.grid.limits(axis) for axis in setup.grid.axes}
     for k, name, field in _fields(setup):
-        given = getattr(setup.scenario.model[k], name).spacing is not None
-        meant = _too_far(field, region) if given else _finer(field, region)
+        meant = _too_far(field, region) if field.spaced else _finer(field, region)
         problem = _flattened(field, region) or meant
         if problem:
             yield f"{_named(setup, k, name, field)} {problem}"
@@ -96,7 +95,7 @@ def _finer(field: GridField, region: Mapping[str, tuple[float, float]]) -> str:
 
 def _named(setup: Discretization, k: int, name: str, field: GridField) -> str:
     place = setup.scenario.where("model", k, name)
-    return f"{key_path(field.key[:-1])}{place and f' ({place})'}: {field.source}"
+    return f"{key_path(('model', k, name))}{place and f' ({place})'}: {field.source}"
 
 
 def _fields(setup: Discretization) -> Iterator[tuple[int, str, GridField]]:
@@ -139,22 +138,22 @@ def _remedy(
     field: GridField,
     region: Mapping[str, tuple[float, float]],
 ) -> str:
-    spec = getattr(setup.scenario.model[k], name)
+    section = setup.scenario.model[k]
     points = dict(zip(field.axes, field.samples.shape, strict=True))
     needed = {
         axis: (last - first) / field.spacing[field.axes.index(axis)] - _SLACK + 1.0
         for axis, (first, last) in region.items()
         if axis in field.axes
     }
-    if spec.spacing is not None and (meant := _other_unit(field, region, 1e3)):
+    if field.spaced and (meant := _other_unit(field, region, 1e3)):
         return f"its spacing seems to be in km: write {meant}, which covers the region"
-    written = spec.axes or field.axes
+    written = (section if section.type == "array" else getattr(section, name)).axes or field.axes
     for turned in permutations(written):
         if all(points[a] >= needed[b] for a, b in zip(written, turned, strict=True)):
             if "".join(turned) == written:
                 return f"check its origin ({_place(field)})"
             return f"if it is transposed, give axes: {''.join(turned)}"
-    if spec.spacing is None and min(points.values()) > 1:
+    if not field.spaced and min(points.values()) > 1:
         fitting = _fitting(field, region)
         return f"give its spacing (the grid's is taken; {fitting} fill the region), or extend it"
     return "check its spacing and origin, or extend it"

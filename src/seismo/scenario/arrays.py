@@ -1,0 +1,179 @@
+"""Arrays that scenarios from Python hold: of NumPy's, of xarray's with their coordinates.
+
+They are not copied. Of an array the scenario as text keeps its shape, type and SHA-256, which are
+what two scenarios, checkpoints and results are compared by; its values have to be given again.
+"""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Mapping
+from typing import Annotated, Any
+
+import numpy as np
+from pydantic import ModelWrapValidatorHandler, PrivateAttr, StringConstraints, model_validator
+
+from seismo.errors import ModelError
+from seismo.scenario.base import Field, Integer, ScenarioSection
+
+_KINDS = "fiu"
+_UNEVEN = 0.01  # of the spacing, by which coordinates may be off a regular grid
+_LENGTHS = {"": 1.0, "m": 1.0, "metre": 1.0, "meter": 1.0, "metres": 1.0, "meters": 1.0,
+            "km": 1e3, "kilometre": 1e3, "kilometer": 1e3,
+            "s": 1.0, "seconds": 1.0, "ms": 1e-3}  # fmt: skip
+_NAMES = {"depth": "z"}  # of axes, besides their own
+_SPELLINGS = {"m s-1": "m/s", "m.s-1": "m/s", "km s-1": "km/s", "km.s-1": "km/s",
+              "kg m-3": "kg/m3", "kg.m-3": "kg/m3", "kg/m^3": "kg/m3", "kg/m**3": "kg/m3",
+              "g cm-3": "g/cm3", "g.cm-3": "g/cm3", "g/cm^3": "g/cm3", "g/cm**3": "g/cm3",
+              "degree": "deg", "degrees": "deg", "1": "", "dimensionless": ""}  # fmt: skip
+
+
+class PythonArray(ScenarioSection):
+    """An array from Python (of NumPy's or xarray's); as text, what it is known by.
+
+    The labels of an xarray.DataArray (axes, coordinates, units) are kept with it.
+    """
+
+    shape: tuple[Annotated[Integer, Field(ge=1)], ...] = Field(description="numbers of points")
+    dtype: str = Field(description="number type")
+    sha256: Annotated[str, StringConstraints(pattern=r"^[0-9a-f]{64}\z")] = Field(
+        description="SHA-256 of its type, shape and values"
+    )
+    axes: tuple[str, ...] | None = Field(None, description="names of labelled axes")
+    origin: tuple[float, ...] | None = Field(
+        None, description="first coordinates (m, s) of labelled axes"
+    )
+    spacing: tuple[float, ...] | None = Field(
+        None, description="spacing of the coordinates (m, s) of labelled axes"
+    )
+    units: str | None = Field(None, description="unit of labelled values")
+
+    _samples: np.ndarray | None = PrivateAttr(None)
+
+    @model_validator(mode="wrap")
+    @classmethod
+    def _from_python(cls, value: Any, check: ModelWrapValidatorHandler[PythonArray]) -> PythonArray:
+        if isinstance(value, PythonArray | Mapping):
+            if isinstance(value, Mapping) and "sha256" not in value:
+                raise ValueError(
+                    "arrays come from Python; here write {type: file, ...} with the path of one"
+                )
+            return check(value)
+        if not hasattr(value, "__array__"):
+            raise ValueError(
+                "must be an array from Python, such as numpy.array(...), or xarray.DataArray; "
+                "here {type: file, ...} reads one from its path"
+            )
+        samples, labels = _labelled(value)
+        if samples.dtype.kind not in _KINDS:
+            raise ValueError(f"has type {samples.dtype}; must be real numbers")
+        if not 1 <= samples.ndim <= 3 or not samples.size:
+            raise ValueError(f"has the shape {list(samples.shape)}; give 1 to 3 axes of points")
+        view = samples.view()
+        view.flags.writeable = False
+        known_by = {"shape": view.shape, "dtype": str(view.dtype), "sha256": _digest(view)}
+        section = check(known_by | labels)
+        section._samples = view
+        return section
+
+    def __eq__(self, other: object) -> bool:
+        """Compare what the arrays are known by."""
+        return isinstance(other, PythonArray) and self.__dict__ == other.__dict__
+
+    def __hash__(self) -> int:
+        """Return a hash of what it is known by."""
+        return hash(tuple(self.__dict__.values()))
+
+    def __str__(self) -> str:
+        """Return it for messages."""
+        return f"array of shape {list(self.shape)}"
+
+    @property
+    def is_here(self) -> bool:
+        """Whether its values are here, not only what it is known by."""
+        return self._samples is not None
+
+    @property
+    def samples(self) -> np.ndarray:
+        """Return the values (shape), which nothing may be written to.
+
+        Raises:
+            ModelError: they are not here, or were changed since the scenario was made.
+        """
+        if self._samples is None:
+            raise ModelError(
+                f"was an {self} from Python, and its values are not kept with the scenario; run it "
+                "from Python with that array"
+            )
+        if _digest(self._samples) != self.sha256:
+            raise ModelError(
+                f"the {self} was changed since the scenario was made of it; make the scenario "
+                "again, or give it a copy"
+            )
+        return self._samples
+
+
+def _digest(samples: np.ndarray) -> str:
+    """Return the SHA-256 of an array's type, shape and values in C order."""
+    digest = hashlib.sha256(f"{samples.dtype} {samples.shape} ".encode())
+    slabs = (samples,) if samples.flags.c_contiguous else samples
+    for slab in slabs:
+        digest.update(np.ascontiguousarray(slab).data)
+    return digest.hexdigest()
+
+
+def _labelled(value: Any) -> tuple[np.ndarray, dict[str, Any]]:
+    """Return the values of an array in the machine's byte order, and what its labels say.
+
+    Axes of one point are left out, and axes along which coordinates fall turned round.
+
+    Raises:
+        ValueError: coordinates are not regular, some are missing, or a unit is not known.
+    """
+    samples = np.asarray(value)
+    if samples.dtype.kind in _KINDS:
+        samples = samples.astype(samples.dtype.newbyteorder("="), copy=False)
+    names = [_NAMES.get(str(name), str(name)) for name in getattr(value, "dims", ())]
+    if not names or all(name.startswith("dim_") for name in names):
+        return samples, {}
+    unit = str(value.attrs.get("units", "")).strip()
+    labels: dict[str, Any] = {"units": _SPELLINGS.get(unit, unit)} if unit else {}
+    ticks = [value.coords.get(name) for name in value.dims]
+    kept = [k for k, count in enumerate(samples.shape) if count > 1]
+    bare = [names[k] for k in kept if ticks[k] is None]
+    if 0 < len(bare) < len(kept):
+        raise ValueError(
+            f"has no coordinates along {', '.join(bare)}, but along its other axes; give all"
+        )
+    if not bare:
+        regular = [_regular(ticks[k], names[k]) for k in kept]
+        falls = {k for k, (_, step) in zip(kept, regular, strict=True) if step < 0.0}
+        samples = samples[
+            tuple(slice(None, None, -1 if k in falls else 1) for k in range(len(names)))
+        ]
+        lasts = (
+            (samples.shape[k] - 1) * min(step, 0.0)
+            for k, (_, step) in zip(kept, regular, strict=True)
+        )
+        labels["origin"] = [first + last for (first, _), last in zip(regular, lasts, strict=True)]
+        labels["spacing"] = [abs(step) for _, step in regular]
+    return samples.reshape([samples.shape[k] for k in kept]), labels | {
+        "axes": [names[k] for k in kept]
+    }
+
+
+def _regular(tick: Any, name: str) -> tuple[float, float]:
+    """Return the first coordinate and the spacing (m or s) of coordinates along an axis."""
+    unit = str(tick.attrs.get("units", "")).strip()
+    if unit not in _LENGTHS:
+        raise ValueError(f"its coordinates {name} are in {unit!r}; give m or km (times: s or ms)")
+    along = np.asarray(tick, float) * _LENGTHS[unit]
+    step = float(along[-1] - along[0]) / (along.size - 1)
+    off = np.abs(along - (along[0] + step * np.arange(along.size)))
+    if not (off <= _UNEVEN * abs(step)).all() or step == 0.0:
+        at = int(np.argmax(~(off <= _UNEVEN * abs(step))))
+        raise ValueError(
+            f"its coordinates {name} are not evenly spaced: {along[at]:g} at index {at}; "
+            f"interpolate it to a regular grid, array.interp({name}=...)"
+        )
+    return float(along[0]), step
