@@ -115,6 +115,14 @@ def test_a_notebook_shows_figures_and_the_description(two):
         two.plot("gather", colour="red")
 
 
+def test_a_map_whose_colours_saturate_says_its_largest_value(three):
+    figure = three.plot("peaks", maps="ground", quantities="pga", clip=50)
+    (panel,) = [panel for panel in figure.axes if panel.images and panel.get_xlabel()]
+    shown = float(panel.images[0].get_array().max())
+    assert panel.get_title().endswith(f", at most {shown:.3g}")
+    assert panel.images[0].norm.vmax < shown
+
+
 def test_the_default_name_stands_beside_the_results(two):
     path = draw(two, "traces")
     assert path == two.path.with_name("two-traces.png")

@@ -47,7 +47,7 @@ def peaks(
     section: str | None = None,
     clip: Percentile = 97.0,
 ) -> Figure:
-    """Draw maps of largest values.
+    """Draw maps of largest values, each with the largest of all that it shows.
 
     Args:
         results: the results file.
@@ -86,7 +86,8 @@ def peaks(
         )  # fmt: skip
         draw_geometry(panel, plane, results, axes, scale, fired)
         frame_section(panel, plane, axes, scale, unit)
-        panel.set_title(label)
+        largest = np.nanmax(map_values, initial=0.0) * factor
+        panel.set_title(f"{label}, at most {largest:.3g}")
         side_bar(panel, image, extend="max")
     outer_labels(grid, len(names))
     plane_texts = [f"{axis} = {value:.6g} m" for axis, value in map_group.plane.items()]
