@@ -1,10 +1,14 @@
 """Events of catalogues as sources: the same as the moment tensor that they hold, at its time."""
 
+import re
+
 import numpy as np
 import pytest
 
 import solver
+from seismo.acquisition.event_files import read_event
 from seismo.errors import ScenarioError
+from seismo.scenario.source_files import EventSource
 from seismo.solver.discretization import discretize
 
 CMT = """ PDE 2008 07 29 18 42 15.71 33.9530 -117.7610 14.7 5.4 5.4 SOMEWHERE
@@ -144,3 +148,36 @@ def test_an_event_needs_a_grid_on_the_earth(tmp_path, changes, message):
     (tmp_path / "event").write_text(CMT)
     with pytest.raises(ScenarioError, match=message):
         sources_of(tmp_path, {"type": "event", "path": "event"}, **changes)
+
+
+def test_the_centroid_is_that_of_the_moment_tensor(tmp_path):
+    """Whatever other centroid stands behind it."""
+    ends = QUAKEML.index("<origin "), QUAKEML.index("<origin", QUAKEML.index("<origin ") + 1)
+    other = QUAKEML[slice(*ends)].replace("local/cmt", "local/else").replace("15500", "3000")
+    text = quakeml().replace("<magnitude ", other + "<magnitude ")
+    (tmp_path / "event.xml").write_text(text)
+    (event,) = sources_of(tmp_path, {"type": "event", "path": "event.xml"})
+    assert event.position[2] == 15.5e3
+
+
+def test_an_event_without_mechanism_refuses_itself_alone(tmp_path):
+    plain = '<event publicID="smi:local/plain"></event></eventParameters>'
+    (tmp_path / "events.xml").write_text(quakeml().replace("</eventParameters>", plain))
+    source = {"type": "event", "path": "events.xml"}
+    assert sources_of(tmp_path, source | {"id": "c2008"})[0].position[2] == 15.5e3
+    with pytest.raises(ScenarioError, match="event smi:local/plain has no focal mechanism"):
+        sources_of(tmp_path, source | {"id": "plain"})
+
+
+@pytest.mark.parametrize(
+    ("text", "warned"),
+    [(CMT, ""), (CMT.replace("+23", "+16").replace("+24", "+17"), "0.7, and .* 5.4"),
+     (CMT.replace(" 5.4 5.4 ", " 0.0 0.0 "), ""), (CMT.replace(" 5.4 5.4 SOMEWHERE", ""), ""),
+     (quakeml().replace("<value>5.4<", "<value>6.4<"), "5.4, and .* 6.4")],
+)  # fmt: skip
+def test_a_magnitude_that_is_not_that_of_the_tensor_is_said(tmp_path, text, warned):
+    """Moments in N m under the header of a CMTSOLUTION are 4.7 magnitudes off."""
+    (tmp_path / "event").write_text(text)
+    source = EventSource(type="event", path="event")
+    assert re.search(warned, said := read_event(source, tmp_path).contradiction)
+    assert bool(said) is bool(warned)

@@ -144,6 +144,21 @@ def test_sac_is_read_back(quake, tmp_path):
             assert (head.nzjday, head.nzmsec) == (211, 250)
 
 
+@pytest.mark.parametrize("name", ["miniseed", "sac"])
+def test_codes_that_become_one_are_refused(tmp_path, name):
+    """One SAC file of two would be lost, and traces of miniSEED share their name."""
+    path = tmp_path / "equal.h5"
+    with ResultsWriter(path, scenario_text="", resolved="", attributes={"dt": DT}) as writer:
+        writer.create_traces(
+            "net", shots=["shot_000"], codes=["R1", "XX.R1"], time=DT * np.arange(9),
+            positions={"x": X[:2], "z": Z[:2]}, requested={"x": X[:2], "z": Z[:2]},
+            quantities={"vz": "m/s"},
+        )  # fmt: skip
+        writer.write("traces/net/vz", 0, np.zeros((2, 9), "f4"))
+    with pytest.raises(ScenarioError, match=r"'R1' and 'XX.R1' would both be written as XX.R1"):
+        exported(path, tmp_path, name)
+
+
 @pytest.mark.parametrize(
     ("choice", "message"),
     [

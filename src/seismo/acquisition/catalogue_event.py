@@ -11,7 +11,10 @@ from datetime import datetime
 
 import numpy as np
 
-from seismo.acquisition.moment_tensor import scalar_moment
+from seismo.acquisition.moment_tensor import magnitude_of, scalar_moment
+from seismo.errors import ModelError
+
+MOST_APART = 0.5  # of magnitude: moments in another unit are 4.7 off
 
 
 @dataclass(frozen=True)
@@ -24,6 +27,14 @@ class EventOrigin:
     time: datetime
 
 
+@dataclass(frozen=True)
+class EventProblem:
+    """An event that cannot act, and what it lacks."""
+
+    id: str
+    problem: ModelError
+
+
 @dataclass(frozen=True, eq=False)
 class CatalogueEvent:
     """One event of a file.
@@ -34,6 +45,7 @@ class CatalogueEvent:
         hypocentre: None where only the centroid is known.
         centroid: None where only the hypocentre is known; one of both is.
         half_duration: s, or None.
+        magnitude: that the file says beside the tensor, or None.
     """
 
     id: str
@@ -41,6 +53,7 @@ class CatalogueEvent:
     hypocentre: EventOrigin | None
     centroid: EventOrigin | None
     half_duration: float | None
+    magnitude: float | None = None
 
     def origin(self, kind: str) -> tuple[EventOrigin, bool]:
         """Return the centroid or hypocentre, the other one where it lacks, and if a centroid."""
@@ -56,3 +69,15 @@ class CatalogueEvent:
         Literature: Ekstrom, Nettles & Dziewonski (2012, PEPI 200-201, 1-9), M0 in dyn cm.
         """
         return float(1.05e-8 * (scalar_moment(self.tensor) * 1e7) ** (1.0 / 3.0))
+
+    @property
+    def contradiction(self) -> str:
+        """Return what magnitude of the file does not fit its tensor, "" where none."""
+        moment = scalar_moment(self.tensor)
+        size = magnitude_of(moment)
+        if self.magnitude is None or abs(size - self.magnitude) <= MOST_APART:
+            return ""
+        return (
+            f"the moment tensor, {moment:.2g} N m, is of magnitude {size:.1f}, and the magnitude "
+            f"beside it {self.magnitude:.1f}"
+        )

@@ -29,7 +29,7 @@ _NUMBER = r"([-+]?[0-9.]+)"
 _FIRST = re.compile(
     r"\s*[A-Za-z_]*\s*([0-9]{4})\s+([0-9]+)\s+([0-9]+)\s+([0-9]+)\s+([0-9]+)"
     + rf"\s+{_NUMBER}" * 4
-    + r"(\s|$)"
+    + r"(?:\s|$)(.*)"
 )
 _TENSOR = ("rr", "tt", "pp", "rt", "rp", "tp")
 _KEYS = ("timeshift", "halfduration", "latitude", "longitude", "depth", *(f"m{c}" for c in _TENSOR))
@@ -73,8 +73,9 @@ def _event(path: Path, block: list[Line]) -> CatalogueEvent:
     )  # fmt: skip
     half_duration = numbers["halfduration"] if numbers["halfduration"] > 0.0 else None
     return CatalogueEvent(
-        name, from_components(tensor, "gcmt"), hypocentre, centroid, half_duration
-    )
+        name, from_components(tensor, "gcmt"), hypocentre, centroid, half_duration,
+        _magnitude(first),
+    )  # fmt: skip
 
 
 def _hypocentre(path: Path, number: int, line: str) -> EventOrigin:
@@ -88,6 +89,14 @@ def _hypocentre(path: Path, number: int, line: str) -> EventOrigin:
     except ValueError as error:
         raise ModelError(f"{path}:{number}: is no {error}; {_EXPECTED}", "path") from None
     return EventOrigin(longitude, latitude, 1e3 * depth, time)
+
+
+def _magnitude(line: str) -> float | None:
+    """Return the largest of body and surface wave magnitude, which are 0 where unknown."""
+    match = _FIRST.match(line)
+    words = match.groups()[-1].split()[:2] if match else []
+    sizes = [float(word) for word in words if re.fullmatch(r"[0-9]{1,2}(\.[0-9]*)?", word)]
+    return max(sizes, default=0.0) or None
 
 
 def _number(path: Path, number: int, text: str) -> float:

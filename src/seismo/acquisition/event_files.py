@@ -7,6 +7,7 @@ as the run does.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import datetime
 from functools import lru_cache
@@ -16,7 +17,7 @@ from typing import Any
 import numpy as np
 
 from seismo.acquisition import wavelets
-from seismo.acquisition.catalogue_event import CatalogueEvent
+from seismo.acquisition.catalogue_event import CatalogueEvent, EventProblem
 from seismo.acquisition.cmtsolution import read_cmtsolution
 from seismo.acquisition.quakeml import read_quakeml
 from seismo.errors import ModelError
@@ -99,6 +100,8 @@ def read_event(source: EventSource, base: Path | None) -> CatalogueEvent:
     events = _read(path, version)
     named = [e for e in events if source.id is None or e.id.endswith(source.id)]
     if len(named) == 1:
+        if isinstance(named[0], EventProblem):
+            raise named[0].problem
         return named[0]
     names = ", ".join(printable(event.id) for event in (named or events)[:_SHOWN])
     names += ", ..." if len(named or events) > _SHOWN else ""
@@ -110,7 +113,7 @@ def read_event(source: EventSource, base: Path | None) -> CatalogueEvent:
 
 
 @lru_cache(maxsize=8)
-def _read(path: Path, changed: object) -> list[CatalogueEvent]:
+def _read(path: Path, changed: object) -> Sequence[CatalogueEvent | EventProblem]:
     if path.stat().st_size > LARGEST:
         raise ModelError(f"{path} is larger than {LARGEST >> 20} MB", "path")
     with path.open("rb") as stream:

@@ -10,7 +10,7 @@ from typing import Any
 
 import numpy as np
 
-from seismo.acquisition.catalogue_event import CatalogueEvent, EventOrigin
+from seismo.acquisition.catalogue_event import CatalogueEvent, EventOrigin, EventProblem
 from seismo.acquisition.moment_tensor import double_couple, from_components, moment_of
 from seismo.errors import ModelError
 from seismo.scenario.optional_package import optional_package
@@ -19,11 +19,11 @@ from seismo.scenario.text_files import printable
 _TENSOR = ("rr", "tt", "pp", "rt", "rp", "tp")
 
 
-def read_quakeml(path: Path) -> list[CatalogueEvent]:
-    """Return the events of a file.
+def read_quakeml(path: Path) -> list[CatalogueEvent | EventProblem]:
+    """Return the events of a file; what an event lacks is said where it is meant.
 
     Raises:
-        ModelError: it is no QuakeML, or an event has no mechanism or origin.
+        ModelError: it is no QuakeML.
         ScenarioError: ObsPy is not installed.
     """
     obspy = optional_package("obspy", "seismology", f"{path}: QuakeML")
@@ -34,11 +34,18 @@ def read_quakeml(path: Path) -> list[CatalogueEvent]:
     except Exception as error:  # of any kind, as files may hold anything
         problem = printable(str(error).partition("\n")[0][:200])
         raise ModelError(f"{path}: not read as QuakeML: {problem}", "path") from None
-    return [_event(path, event) for event in events]
+    return [_described(path, event) for event in events]
 
 
-def _event(path: Path, event: Any) -> CatalogueEvent:
+def _described(path: Path, event: Any) -> CatalogueEvent | EventProblem:
     name = printable(event.resource_id.id if event.resource_id else "")
+    try:
+        return _event(path, name, event)
+    except ModelError as problem:
+        return EventProblem(name, problem)
+
+
+def _event(path: Path, name: str, event: Any) -> CatalogueEvent:
     mechanism = event.preferred_focal_mechanism() or next(iter(event.focal_mechanisms), None)
     if mechanism is None:
         raise ModelError(f"{path}: event {name} has no focal mechanism", "path")
@@ -52,7 +59,7 @@ def _event(path: Path, event: Any) -> CatalogueEvent:
     duration = function.duration if function and function.duration else None
     return CatalogueEvent(
         name, _tensor(path, name, event, mechanism), hypocentre, centroid,
-        duration / 2.0 if duration else None,
+        duration / 2.0 if duration else None, _magnitude(event),
     )  # fmt: skip
 
 
@@ -66,9 +73,9 @@ def _tensor(path: Path, name: str, event: Any, mechanism: Any) -> np.ndarray:
     planes = mechanism.nodal_planes
     plane = planes and (planes.nodal_plane_1 or planes.nodal_plane_2)
     moment = moment_tensor.scalar_moment if moment_tensor else None
-    magnitude = event.preferred_magnitude() or next(iter(event.magnitudes), None)
-    if not moment and magnitude and (magnitude.magnitude_type or "").lower().startswith("mw"):
-        moment = moment_of(magnitude.mag)
+    magnitude = _magnitude(event)
+    if not moment and magnitude is not None:
+        moment = moment_of(magnitude)
     if not plane or not moment:
         raise ModelError(
             f"{path}: event {name} has no moment tensor, nor a nodal plane with scalar moment or "
@@ -78,20 +85,33 @@ def _tensor(path: Path, name: str, event: Any, mechanism: Any) -> np.ndarray:
     return double_couple(plane.strike, plane.dip, plane.rake, moment)
 
 
+def _magnitude(event: Any) -> float | None:
+    """Return the moment magnitude, if the preferred magnitude is one."""
+    magnitude = event.preferred_magnitude() or next(iter(event.magnitudes), None)
+    if magnitude is None or not (magnitude.magnitude_type or "").lower().startswith("mw"):
+        return None
+    return float(magnitude.mag)
+
+
 def _origins(event: Any, mechanism: Any) -> tuple[EventOrigin | None, EventOrigin | None]:
-    """Return hypocentre and centroid, as far as they are known."""
+    """Return hypocentre and centroid, as far as they are known.
+
+    The centroid is the origin that the moment tensor was derived at; without it the event's last
+    one of that type, the preferred origin last of all. So is the hypocentre of all other origins.
+    """
     moment_tensor = mechanism.moment_tensor
     derived = moment_tensor.derived_origin_id if moment_tensor else None
-    centroid = hypocentre = None
+    derives = centroid = hypocentre = None
     preferred = event.preferred_origin()
-    for origin in [*event.origins, *([preferred] if preferred else [])]:  # the preferred one last
+    for origin in [*event.origins, *([preferred] if preferred else [])]:
         if None in (origin.longitude, origin.latitude, origin.depth, origin.time):
             continue
         time = origin.time.datetime.replace(tzinfo=UTC)
         described = EventOrigin(origin.longitude, origin.latitude, origin.depth, time)
-        derives = derived is not None and origin.resource_id == derived
-        if derives or origin.origin_type == "centroid":
+        if derived is not None and origin.resource_id == derived:
+            derives = described
+        elif origin.origin_type == "centroid":
             centroid = described
         else:
             hypocentre = described
-    return hypocentre, centroid
+    return hypocentre, derives or centroid

@@ -142,7 +142,8 @@ class Recording:
         return "longitude" in self.coordinates
 
     def check_codes(self, format_name: str, letters: CodeLengths) -> None:
-        """Raise ScenarioError where a code is longer than the numbers of letters of a format."""
+        """Raise ScenarioError where a format cannot hold the codes, or tell them apart."""
+        self._refuse_equal_names()
         long = [
             f"{key} {code!r} (at most {most})"
             for name in self.names
@@ -155,6 +156,17 @@ class Recording:
                 f"receivers {self.traces.name}: {format_name} cannot hold the {some}; give shorter "
                 "codes NET.STA.LOC"
             )
+
+    def _refuse_equal_names(self) -> None:
+        """Raise ScenarioError where codes that differ become one, as R and XX.R do."""
+        codes = dict[StationName, str]()
+        for name, code in zip(self.names, self.traces.codes, strict=True):
+            if (other := codes.setdefault(name, code)) != code:
+                written = ".".join((name.network, name.station, name.location)).rstrip(".")
+                raise ScenarioError(
+                    f"receivers {self.traces.name}: {other!r} and {code!r} would both be written "
+                    f"as {written}; give one of them another code NET.STA.LOC"
+                )
 
     def position(self, receiver: int) -> dict[str, float]:
         """Return latitude, longitude (degrees), elevation and depth (m) of a receiver.

@@ -11,6 +11,7 @@ from collections.abc import Callable
 
 import numpy as np
 
+from seismo.acquisition.event_files import read_event
 from seismo.acquisition.finite_fault import FaultSummary
 from seismo.acquisition.moment_tensor import moment_of
 from seismo.acquisition.point_source import PointSource
@@ -67,6 +68,18 @@ def _lasting_moment(setup: Discretization) -> Lines:
             )
 
 
+def _event_moments(setup: Discretization) -> Lines:
+    """Name events whose file says another magnitude than its moment tensor has."""
+    for source, entry in zip(setup.shots[0].summaries, setup.scenario.sources, strict=True):
+        if entry.type != "event":
+            continue
+        if problem := read_event(entry, setup.scenario.base).contradiction:
+            yield (
+                f"source {source.name}: {entry.path}: {problem}: the tensor acts; CMTSOLUTION has "
+                "moments in dyn cm (1e-7 N m), QuakeML in N m"
+            )
+
+
 def _reached(source: PointSource) -> float:
     """Return the moment that a source ends with, as a share of its strength."""
     times = np.linspace(source.start, source.end, _SAMPLES)
@@ -95,5 +108,6 @@ MOMENTS: tuple[Callable[[Discretization], Lines], ...] = (
     _lost_moment,
     _line_moment,
     _lasting_moment,
+    _event_moments,
     _fault_moments,
 )
