@@ -5,22 +5,15 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-import numpy as np
-
 from seismo.equations.registry import PARAMETERS
 from seismo.errors import ModelError
-from seismo.model.gridded import AXES, GridField, Limits
-from seismo.model.sample_limits import check_values
+from seismo.model.gridded import AXES, USUAL_AXES, GridField, Limits, in_order
+from seismo.model.sample_limits import FACTORS, check_values
 from seismo.scenario.arrays import PythonArray
-
-_FACTORS = {  # by unit of SI, of the units that arrays may have
-    "m/s": {"m/s": 1.0, "km/s": 1e3},
-    "kg/m3": {"kg/m3": 1.0, "g/cm3": 1e3},
-    "rad": {"rad": 1.0, "deg": np.pi / 180.0},
-}
 
 
 def grid_of_array(
+    array: PythonArray,
     section: Any,
     key: tuple[str | int, ...],
     region: Mapping[str, Limits],
@@ -29,6 +22,7 @@ def grid_of_array(
     """Take one parameter from an array; what is in C order, axes zyx, is not copied.
 
     Args:
+        array: the array.
         section: the part of the model that holds it (`seismo.scenario.model_parts.ArrayPart`).
         key: of the array in the scenario, such as ("model", 0, "vp"); the last names the parameter.
         region: limits of the grid in m by axis name.
@@ -37,7 +31,6 @@ def grid_of_array(
     Raises:
         ModelError: its shape, axes or coordinates do not fit, or no medium has its values.
     """
-    array: PythonArray = getattr(section, str(key[-1]))
     try:
         return _grid_of(array, section, key, region, spacing)
     except ModelError as error:
@@ -67,12 +60,11 @@ def _grid_of(
     _check_points(array, axes, alone, region, spacing)
     factor = _factor(array.units, name)
     check_values(samples, factor, name, f"the {array}", lambda: "", (), "give SI")
-    order = [axes.index(axis) for axis in AXES if axis in axes]
-    sorted_axes = "".join(axes[k] for k in order)
+    samples, sorted_axes = in_order(samples, axes)
     origins = (of_axes["origin"][axis] for axis in sorted_axes)
     steps = (of_axes["spacing"][axis] for axis in sorted_axes)
     return GridField(
-        np.ascontiguousarray(samples.transpose(order)),
+        samples,
         sorted_axes,
         tuple(region[a][0] if o is None else o for a, o in zip(sorted_axes, origins, strict=True)),
         tuple(spacing[a] if s is None else s for a, s in zip(sorted_axes, steps, strict=True)),
@@ -89,7 +81,7 @@ def _axes(array: PythonArray, written: str | None, run: str) -> str:
     `run` are those of the run.
     """
     labelled = "".join(array.axes or ())
-    axes = labelled or written or {1: "z", 2: "zx", 3: "zyx"}[len(array.shape)]
+    axes = labelled or written or USUAL_AXES[len(array.shape)]
     if array.axes is not None and (set(array.axes) - set(AXES) or len(set(axes)) != len(axes)):
         raise ModelError(
             f"has the axes {', '.join(array.axes)}; name them z (or depth), y, x, in m: "
@@ -145,7 +137,7 @@ def _check_points(
 def _factor(unit: str | None, name: str) -> float:
     """Return the factor from the unit of an array's label to SI."""
     si_unit = PARAMETERS[name].unit
-    known = _FACTORS.get(si_unit, {si_unit: 1.0})
+    known = FACTORS.get(si_unit, {si_unit: 1.0})
     if unit is not None and unit not in known:
         allowed = " or ".join(filter(None, known)) or "none"
         raise ModelError(f"has the unit {unit!r} by its attributes; {name} has {allowed}")

@@ -101,11 +101,7 @@ def _build(
             water = {"vp": section.vp, "vs": 0.0, "rho": section.rho}
             return Water(section.depth, DEFAULTS | water)
         case "file":
-            files = {
-                name: file
-                for name in PARAMETERS
-                if (file := getattr(section, name, None)) is not None
-            }
+            files = _written(section)
             read = gathered(
                 partial(read_grid, spec, base, (*key, name), spacing, origin)
                 for name, spec in files.items()
@@ -115,12 +111,19 @@ def _build(
             return Gridded(grids)
         case "array":
             region = {axis: ends for axis, ends in zip("zyx", clamp, strict=True) if ends}
-            names = [name for name in PARAMETERS if getattr(section, name, None) is not None]
+            arrays = _written(section)
             taken = gathered(
-                partial(grid_of_array, section, (*key, name), region, spacing) for name in names
+                partial(grid_of_array, array, section, (*key, name), region, spacing)
+                for name, array in arrays.items()
             )
-            return Gridded(dict(zip(names, taken, strict=True)))
+            return Gridded(dict(zip(arrays, taken, strict=True)))
     raise ModelError(f"{section.type!r} is not known", *key, "type")
+
+
+def _written(section: Any) -> dict[str, Any]:
+    """Return what a part gives of parameters, by their names."""
+    by_name = {name: getattr(section, name, None) for name in PARAMETERS}
+    return {name: value for name, value in by_name.items() if value is not None}
 
 
 def _check_order(
@@ -166,8 +169,7 @@ def _check_quality(table: np.ndarray, section: Any, key: tuple[str | int, ...]) 
 
 
 def _properties(section: Any) -> dict[str, float]:
-    by_name = {name: getattr(section, name, None) for name in PARAMETERS}
-    return {name: float(value) for name, value in by_name.items() if value is not None}
+    return {name: float(value) for name, value in _written(section).items()}
 
 
 def _check_layers(section: Any, key: tuple[str | int, ...]) -> None:

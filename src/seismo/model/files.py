@@ -10,12 +10,12 @@ import numpy as np
 
 from seismo.errors import ModelError
 from seismo.model.array_files import MALFORMED, READERS, brief, too_large
-from seismo.model.gridded import AXES, GridField
-from seismo.model.sample_limits import check_values
+from seismo.model.gridded import AXES, USUAL_AXES, GridField, in_order
+from seismo.model.sample_limits import FACTORS, check_values
 from seismo.scenario.base import impossible
 from seismo.scenario.model_files import GriddedFile, format_of
 
-_FACTORS = {"m/s": 1.0, "km/s": 1e3, "kg/m3": 1.0, "g/cm3": 1e3}
+_FACTORS = FACTORS["m/s"] | FACTORS["kg/m3"]
 
 
 def read_grid(
@@ -73,14 +73,15 @@ def _read(
     axes = _axes(spec, array, path)
     if spec.shape is not None and tuple(spec.shape) != array.shape:
         raise ModelError(f"{path} has shape {list(array.shape)}; write that, or nothing", "shape")
-    order = [axes.index(axis) for axis in AXES if axis in axes]
-    sorted_axes = "".join(axes[k] for k in order)
+    name = str(key[-1])
     factor = _FACTORS[spec.units] if hasattr(spec, "units") else 1.0
     check_values(
-        array, factor, str(key[-1]), f"{path}", lambda: _swapped(array, factor, str(key[-1]), spec)
-    )
+        array, factor, name, str(path), lambda: _swapped(array, factor, name, spec), ("path",),
+        "check `units`, `dtype` and `byte_order`",
+    )  # fmt: skip
+    samples, sorted_axes = in_order(array, axes)
     return GridField(
-        np.ascontiguousarray(array.transpose(order)),
+        samples,
         sorted_axes,
         tuple(_along(spec.origin, axis, origin, "origin", path) for axis in sorted_axes),
         tuple(_along(spec.spacing, axis, spacing, "spacing", path) for axis in sorted_axes),
@@ -92,7 +93,7 @@ def _read(
 
 
 def _axes(spec: GriddedFile, array: np.ndarray, path: Path) -> str:
-    axes = spec.axes or {1: "z", 2: "zx", 3: "zyx"}.get(array.ndim, "")
+    axes = spec.axes or USUAL_AXES.get(array.ndim, "")
     if len(axes) != array.ndim or len(set(axes)) != len(axes) or set(axes) - set(AXES):
         raise ModelError(
             f"{path} has {array.ndim} axes; name each of zyx once, slowest first (C order)", "axes"

@@ -22,9 +22,16 @@ from seismo.errors import ModelError
 from seismo.model.layered import Bounds, ParameterFields
 
 AXES = "zyx"
+USUAL_AXES = {1: "z", 2: "zx", 3: "zyx"}  # by their number
 GENTLE = 1.1  # ratio of densities at neighbouring points that makes no contact
 _ROUNDING = 1e-9  # of weights that add up to 1
 Limits = tuple[float, float]
+
+
+def in_order(samples: np.ndarray, axes: str) -> tuple[np.ndarray, str]:
+    """Return values with their axes in the order of `AXES`, and these; C order is not copied."""
+    order = [axes.index(axis) for axis in AXES if axis in axes]
+    return np.ascontiguousarray(samples.transpose(order)), "".join(axes[k] for k in order)
 
 
 @dataclass(frozen=True)

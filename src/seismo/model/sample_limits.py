@@ -11,6 +11,11 @@ from seismo.equations.registry import PARAMETERS
 from seismo.errors import ModelError
 from seismo.scenario.base import impossible
 
+FACTORS = {  # by unit of SI, of the units that values may have
+    "m/s": {"m/s": 1.0, "km/s": 1e3},
+    "kg/m3": {"kg/m3": 1.0, "g/cm3": 1e3},
+}
+
 
 def check_values(
     array: np.ndarray,
@@ -18,8 +23,8 @@ def check_values(
     name: str,
     where: str,
     remedy: Callable[[], str],
-    key: tuple[str, ...] = ("path",),
-    otherwise: str = "check `units`, `dtype` and `byte_order`",
+    key: tuple[str, ...],
+    otherwise: str,
 ) -> None:
     """Check the values of one parameter.
 

@@ -89,11 +89,6 @@ class PythonArray(ScenarioSection):
         return f"array of shape {list(self.shape)}"
 
     @property
-    def is_here(self) -> bool:
-        """Whether its values are here, not only what it is known by."""
-        return self._samples is not None
-
-    @property
     def samples(self) -> np.ndarray:
         """Return the values (shape), which nothing may be written to.
 

@@ -183,19 +183,25 @@ class TablePart(ScenarioSection):
         return {name for name, is_lossy in zip(names, lossy, strict=False) if is_lossy}
 
 
+class ChangingPart(ScenarioSection):
+    """A part that gives one property at least, and keeps those that it leaves out."""
+
+    @model_validator(mode="after")
+    def _changes_something(self) -> ChangingPart:
+        if all(getattr(self, name) is None for name in PARAMETERS):
+            known = ", ".join(f"'{name}'" for name in PARAMETERS)
+            raise ValueError(f"changes nothing: give at least one of {known}")
+        return self
+
+
 @with_parameters(partial(_value, optional=True))
-class BlockPart(ScenarioSection):
+class BlockPart(ChangingPart):
     """A box; an axis left out is covered whole, a property left out is kept."""
 
     type: Literal["block"]
     x: Interval | None = Field(None, description="[from, to] along x")
     y: Interval | None = Field(None, description="[from, to] along y (3-D only)")
     z: Interval | None = Field(None, description="[from, to] along z")
-
-    @model_validator(mode="after")
-    def _changes_something(self) -> BlockPart:
-        _some_property(self)
-        return self
 
 
 class Centre(ScenarioSection):
@@ -207,21 +213,16 @@ class Centre(ScenarioSection):
 
 
 @with_parameters(partial(_value, optional=True))
-class SpherePart(ScenarioSection):
+class SpherePart(ChangingPart):
     """A sphere in 3-D, a disc in 2-D; a property left out is kept."""
 
     type: Literal["sphere"]
     center: Centre = Field(description="the centre")
     radius: PositiveLength = Field(description="the radius")
 
-    @model_validator(mode="after")
-    def _changes_something(self) -> SpherePart:
-        _some_property(self)
-        return self
-
 
 @with_parameters(partial(_value, optional=True))
-class InterfacePart(ScenarioSection):
+class InterfacePart(ChangingPart):
     """All beneath an interface that dips or bends; several, listed downwards, make such layers.
 
     Where a lower one rises above an upper one, the layer between them pinches out.
@@ -235,7 +236,6 @@ class InterfacePart(ScenarioSection):
 
     @model_validator(mode="after")
     def _goes_on(self) -> InterfacePart:
-        _some_property(self)
         _enough(self.points, 2)
         if any(one[0] >= other[0] for one, other in pairwise(self.points)):
             raise ValueError("points must be listed with x increasing; a polygon may turn back")
@@ -243,7 +243,7 @@ class InterfacePart(ScenarioSection):
 
 
 @with_parameters(partial(_value, optional=True))
-class PolygonPart(ScenarioSection):
+class PolygonPart(ChangingPart):
     """A body with corners in the plane of x and z; a property left out is kept."""
 
     type: Literal["polygon"]
@@ -253,25 +253,19 @@ class PolygonPart(ScenarioSection):
 
     @model_validator(mode="after")
     def _has_corners(self) -> PolygonPart:
-        _some_property(self)
         _enough(self.points, 3)
         return self
 
 
 @with_parameters(_file)
-class FilePart(ScenarioSection):
+class FilePart(ChangingPart):
     """Properties read from gridded files, each with its own format."""
 
     type: Literal["file"]
 
-    @model_validator(mode="after")
-    def _changes_something(self) -> FilePart:
-        _some_property(self)
-        return self
-
 
 @with_parameters(_array)
-class ArrayPart(ScenarioSection):
+class ArrayPart(ChangingPart):
     """Properties in arrays from Python, resampled as gridded files are.
 
     Coordinates and units of an xarray.DataArray count; of a NumPy array, or without them, the keys
@@ -293,11 +287,6 @@ class ArrayPart(ScenarioSection):
     origin: FileOrigin | None = Field(
         None, description="coordinates of the arrays' first point; the grid's by default"
     )
-
-    @model_validator(mode="after")
-    def _changes_something(self) -> ArrayPart:
-        _some_property(self)
-        return self
 
 
 class WaterPart(ScenarioSection):
@@ -326,12 +315,6 @@ def given_parameters(model: Iterable[Any]) -> set[str]:
 def _enough(points: tuple[tuple[float, float], ...], least: int) -> None:
     if not least <= len(points) <= MOST_POINTS:
         raise ValueError(f"has {len(points)} points; give {least} to {MOST_POINTS}")
-
-
-def _some_property(section: ScenarioSection) -> None:
-    if all(getattr(section, name) is None for name in PARAMETERS):
-        known = ", ".join(f"'{name}'" for name in PARAMETERS)
-        raise ValueError(f"changes nothing: give at least one of {known}")
 
 
 ModelPart = Annotated[

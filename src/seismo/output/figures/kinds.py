@@ -154,9 +154,8 @@ def figure_of(results: Results, kind: str, **options: Any) -> Figure:
     still = {name: each for name, each in KINDS.items() if not each.writes_itself}
     if kind in KINDS and kind not in still:
         raise ScenarioError(f"plot {kind}: is a file; write it with `seismo plot`")
-    figure_kind = choose(still, kind, "plot")
-    checked = {name: figure_kind.checked(name, value) for name, value in options.items()}
-    return figure_kind.function(results, **checked)
+    figure_kind, options = _chosen(still, kind, options)
+    return figure_kind.function(results, **options)
 
 
 def draw(
@@ -176,8 +175,7 @@ def draw(
             hold what is to be drawn.
         StorageError: the picture cannot be written.
     """
-    figure_kind = choose(KINDS, kind, "plot")
-    options = {name: figure_kind.checked(name, value) for name, value in options.items()}
+    figure_kind, options = _chosen(KINDS, kind, options)
     default = results.path.with_name(picture_name(results, kind, options))
     path = final_path(output_path or default)
     _check_suffix(path, figure_kind)
@@ -195,6 +193,14 @@ def draw(
         with contextlib.suppress(OSError):  # a read-only file system says so of what is not there
             hidden.unlink()
     return path
+
+
+def _chosen(
+    kinds: Mapping[str, FigureKind], kind: str, options: Mapping[str, Any]
+) -> tuple[FigureKind, dict[str, Any]]:
+    """Return one of some kinds and its options as they are meant."""
+    figure_kind = choose(kinds, kind, "plot")
+    return figure_kind, {name: figure_kind.checked(name, v) for name, v in options.items()}
 
 
 def _check_suffix(path: Path, kind: FigureKind) -> None:
