@@ -24,6 +24,7 @@ LineColumn = tuple[int, int]  # line and column, both from 1
 MAX_BYTES = 1 << 20
 MAX_DEPTH = 32
 MAX_NODES = 100_000
+_TOO_DEEP = f"nested deeper than {MAX_DEPTH} levels"
 _INTEGER = re.compile(r"[-+]?[0-9]+\Z")
 _FLOAT = re.compile(r"[-+]?(\.[0-9]+|[0-9]+(\.[0-9]*)?)([eE][-+]?[0-9]+)?\Z")
 _TIGHT = re.compile(
@@ -107,7 +108,7 @@ def _check_events(text: str, name: str) -> None:
         depth += isinstance(event, yaml.CollectionStartEvent)
         depth -= isinstance(event, yaml.CollectionEndEvent)
         if depth > MAX_DEPTH:
-            raise ScenarioError(f"{location}: nested deeper than {MAX_DEPTH} levels")
+            raise ScenarioError(f"{location}: {_TOO_DEEP}")
         if count > MAX_NODES:
             raise ScenarioError(
                 f"{location}: more than {MAX_NODES} values; put long tables in a file"
@@ -226,6 +227,8 @@ def _syntax(name: str, text: str, error: yaml.MarkedYAMLError) -> str:
         problem = "a tab or another character that YAML cannot begin with; indent with spaces"
     elif "mapping values are not allowed" in problem:
         problem = "a key where none can stand; check the indentation and the line above"
+    elif "maximum nesting depth" in problem:  # LibYAML's limit, which it meets first from 0.2.6 on
+        return f"{name}{location}: {_TOO_DEEP}"
     return f"{name}{location}: not readable as YAML: {_one_line(problem)}"
 
 
