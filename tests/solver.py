@@ -64,7 +64,8 @@ def faces(dimensions: int, kind: str = "absorbing", **named: str) -> dict[str, A
 
 def uniform(physics: Physics, **values: float) -> list[dict[str, Any]]:
     """Give a homogeneous model of what the equation needs."""
-    given = {**VALUES, **FURTHER, **values}
+    plane = {"phi": 0.0} if len(physics.axes) == 2 else {}  # axes lie in the plane
+    given = {**VALUES, **FURTHER, **plane, **values}
     keys = [key for key in dict.fromkeys(("vp", *physics.needs)) if key in given]  # always vp
     return [{"type": "uniform", **{key: given[key] for key in keys}}]
 
@@ -73,6 +74,8 @@ def random_arrays(physics: Physics, shape: tuple[int, ...], seed: int = 1) -> di
     """Draw each parameter of each node on its own, uniform within its range."""
     generator = np.random.default_rng(seed)
     ranges = {key: RANGES.get(key) or PARAMETERS[key].limits for key in physics.needs}
+    if len(physics.axes) == 2:
+        ranges |= {"phi": (0.0, 0.0)} if "phi" in ranges else {}
     return {key: generator.uniform(*ends, shape) for key, ends in ranges.items()}
 
 

@@ -52,7 +52,8 @@ class SweepTables:
             come the weights of second derivatives that are taken at once
             (`seismo.solver.cpml.coupled`).
         inside: along x, y, z, the first point that is owned and in no layer, and behind the last.
-        up: (rows, width) surface weights for node values / spacing, with `down` for half points.
+        up: (rows, width) surface weights for node values / spacing, with `down` for half points; of
+            equations that interpolate, those of the values half a cell further behind them.
         surface: array index of the surface row along z.
     """
 

@@ -79,6 +79,11 @@ class Formula:
         """Layer memory variables that its derivatives take along one axis."""
         return max(self._counted.memories.values(), default=0)
 
+    @property
+    def interpolates(self) -> bool:
+        """Whether it takes fields half a cell from where they stand."""
+        return self._counted.means
+
     def along(self, axis: str) -> tuple[int, ...]:
         """Return the numbers of the arrays that it differentiates along an axis."""
         names, arrays = self._counted.along[axis], (*self.fields, *self.coefficients)
@@ -107,6 +112,7 @@ class _DerivativeCounter:
         self.along: dict[str, set[str]] = {axis: set() for axis in axes}
         self.written: set[str] = set()
         self.centred_ones = 0
+        self.means = False
         self._kinds: dict[str, str] = {}
 
     @property
@@ -140,6 +146,10 @@ class _DerivativeCounter:
         self.along[axis] |= {name, of} - {""}
         self.memories[axis] += 1
         self.centred_ones += 1
+        return Nothing()
+
+    def mean(self, axes: str, name: str) -> Nothing:
+        self.means = True
         return Nothing()
 
     def __getitem__(self, name: str) -> Nothing:

@@ -158,6 +158,7 @@ class Physics:
         fluid_force: axis -> what accelerates a fluid along it: factor * d field / d axis is
             rho dv/dt; where the inverse density is a tensor (`seismo.solver.slip_terms`).
         numbers: scalars that formulas take, by name (`Cell.number`).
+        odd: axis -> coefficients that a mirror across it turns: they vanish on rigid faces.
         needs: names of the parameters that the model gives; filled in by `Equation.physics`.
     """
 
@@ -180,6 +181,7 @@ class Physics:
     fluid_meets_solid: bool = False
     fluid_force: dict[str, Term] = field(default_factory=dict)
     numbers: Mapping[str, float] = field(default_factory=dict)
+    odd: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
     needs: tuple[str, ...] = ()
 
     @property
@@ -230,6 +232,11 @@ class Physics:
         Where first ones on the nodes take some besides they do not.
         """
         return not any(self.formula(stage, False).kind == "mixed" for stage in self.stages)
+
+    @property
+    def interpolates(self) -> bool:
+        """Whether some stage takes fields half a cell from where they stand."""
+        return any(self.formula(stage, False).interpolates for stage in self.stages)
 
     @property
     def closes_surface(self) -> bool:

@@ -33,6 +33,7 @@ from numpy.polynomial import chebyshev
 
 ORDERS = tuple(range(2, 17, 2))
 TOLERANCES = (1e-3, 5e-4, 2e-4, 1e-4, 5e-5, 2e-5, 1e-5, 5e-6, 2e-6, 0.0)  # of the phase velocity
+MIDPOINT = (9 / 16, -1 / 16)  # of pairs of samples for the value half-way, exact to the third power
 _SAMPLES = 1001  # wavenumbers of a band at which the error is evaluated
 _CENTRED_BAND = 0.8  # of that of second derivatives: where first ones on the samples are fitted
 _MARGIN = 1.0 + 1e-7  # between their symbols, for wavenumbers between those looked at

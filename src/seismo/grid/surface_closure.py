@@ -42,7 +42,7 @@ from importlib.resources import files
 
 import numpy as np
 
-from seismo.grid.coefficients import Stencil, largest_symbol
+from seismo.grid.coefficients import MIDPOINT, Stencil, largest_symbol
 
 MOMENT_ROWS = (0.25, 9.0)  # depths in cells at which a moment is among a fitted closure's rows
 CONTACT_ORDER = 8  # order of the fits to contacts
@@ -290,3 +290,37 @@ def close(
         half_norm=half_norm[:node_rows],
         growth=max(1.0, float(growth)),
     )
+
+
+def midpoint_weights(closure: SurfaceClosure) -> tuple[np.ndarray, np.ndarray]:
+    """Return (rows, width) weights of node values at half points, and of half points at nodes.
+
+    The interpolations P (half points -> nodes) and P' are each other's adjoint in the norms of the
+    closure, H_node P = (H_half P')^T = M, so that what couples shear and normal strains keeps
+    energy. M is the nearest matrix to the interior's whose block of rows makes both exact for
+    straight lines.
+    """
+    rows, width = closure.up.shape
+    total = width + 2 * len(MIDPOINT)
+    offset = np.arange(total)[None, :] - np.arange(total)[:, None]  # half point less node
+    matrix = np.zeros((total, total))
+    for m, weight in enumerate(MIDPOINT):
+        matrix += weight * ((offset == m) | (offset == -1 - m))
+    node, half = np.ones(total), np.ones(total)
+    node[:rows], half[:rows] = closure.node_norm, closure.half_norm
+    nodes, halves = np.arange(total) * 1.0, np.arange(total) + 0.5
+    conditions, missing = [], []
+    for k in range(rows):
+        for power in (0, 1):
+            of_node = np.zeros((rows, rows))
+            of_node[k] = halves[:rows] ** power
+            conditions.append(of_node.ravel())
+            missing.append(node[k] * nodes[k] ** power - matrix[k] @ halves**power)
+            of_half = np.zeros((rows, rows))
+            of_half[:, k] = nodes[:rows] ** power
+            conditions.append(of_half.ravel())
+            missing.append(half[k] * halves[k] ** power - matrix[:, k] @ nodes**power)
+    change = np.linalg.lstsq(np.array(conditions), np.array(missing), rcond=1e-11)[0]
+    matrix[:rows, :rows] += change.reshape(rows, rows).round(_DECIMALS)
+    to_half, to_node = matrix.T / half[:, None], matrix / node[:, None]
+    return to_half[:rows, :width], to_node[:rows, :width]

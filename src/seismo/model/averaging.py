@@ -25,7 +25,13 @@ from typing import Any, Literal
 
 import numpy as np
 
-from seismo.model import column, effective_density, effective_stiffness, plain_means
+from seismo.model import (
+    column,
+    effective_density,
+    effective_stiffness,
+    plain_means,
+    tilted_stiffness,
+)
 from seismo.model.cells import (
     GRIDDED,
     SLAB,
@@ -51,11 +57,19 @@ _MEANS: dict[str, Callable[[Samples], np.ndarray]] = {
     **effective_stiffness.VTI_MEANS,
     **effective_density.MEANS,
     **plain_means.MEANS,
+    **tilted_stiffness.MEANS,
 }
 # Down a column: what formulas average once more, from the nodes to the points between them, and
 # what resists strains along the contacts of layers.
 _VTI = effective_stiffness.VTI_MEANS.keys()
-_KERNELS = {"solid_compliance": column.BETWEEN, "plate": column.ALONG, "shear": column.ALONG}
+_ANISOTROPIC = _VTI | tilted_stiffness.MEANS.keys()
+_KERNELS = {
+    "solid_compliance": column.BETWEEN,
+    "plate": column.ALONG,
+    "shear": column.ALONG,
+    **{n: column.BETWEEN for n in tilted_stiffness.MEANS if n.startswith("between")},
+    **{n: column.ALONG for n in tilted_stiffness.MEANS if n.startswith("rest")},
+}
 _RESULTS: dict[str, tuple[tuple[str, ...], Callable[[Samples], np.ndarray]]] = {
     "rho": (("density",), lambda m: m["density"]),
     **effective_density.RESULTS,
@@ -102,7 +116,6 @@ def cell_average(
     rules = _RESULTS if "rho" in earth.needs else _RESULTS | _CONSTANT_DENSITY
     rules = rules | effective_stiffness.results(earth.needs)
     formulas = {name: rules[name] for name in parameters}
-    needs_stiffness = bool({"c11", "c13", "c33", "c44", "c66"} & formulas.keys())
     means = sorted({mean for needed, _ in formulas.values() for mean in needed})
     # Points beyond the interior repeat those at its edge.
     (z, y, x), indices = unique_axes(earth.inside(np.asarray(z, float), y, np.asarray(x, float)))
@@ -113,7 +126,7 @@ def cell_average(
         target = np.flatnonzero((indices[0] >= z_slice.start) & (indices[0] < z_slice.stop))
         source = np.ix_(indices[0][target] - z_slice.start, *indices[1:])
         with np.errstate(divide="ignore", invalid="ignore"):
-            inputs = averages | (effective_stiffness.stiffness(averages) if needs_stiffness else {})
+            inputs = averages | effective_stiffness.stiffness(averages)
             evaluated = {name: formula(inputs) for name, (_, formula) in formulas.items()}
         for name, averaged in evaluated.items():
             broadcast = np.broadcast_to(
@@ -242,7 +255,7 @@ class _Sampler:
             is_one_phase = np.asarray(solid.all(1) | ~solid.any(1))
             needed = set(self.means)
             if {"vp", "vs", "rho"} <= samples.keys():
-                needed |= _MEANS.keys() - plain_means.MEANS.keys() - _VTI
+                needed |= _MEANS.keys() - plain_means.MEANS.keys() - _ANISOTROPIC
             for name in needed:
                 kernel = _KERNELS.get(name, column.NODES)
                 averages = np.array(_MEANS[name](alone))
@@ -291,6 +304,10 @@ class _Sampler:
                 averages[name][cells] = cell_samples.mean(1)
             if "tilt" in means:
                 self._tilt(averages, cells, samples, points, self._at_ends(axes))
+            if tilted_stiffness.MEANS.keys() & means.keys():
+                ends = np.broadcast_to(self._at_ends(axes), averages["across_33"].shape)[cells]
+                for name, mean in tilted_stiffness.turned(samples, points, ends).items():
+                    averages[name][cells] = mean
             if effective_density.NORMALS[0] in means:
                 for name, squares in effective_density.normals(means["density"], points).items():
                     averages[name][cells] = squares

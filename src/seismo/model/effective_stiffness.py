@@ -35,6 +35,7 @@ from operator import itemgetter
 import numpy as np
 
 from seismo.equations import elastic_constants
+from seismo.model import tilted_stiffness
 from seismo.model.cells import Samples
 
 Rule = tuple[tuple[str, ...], Callable[[Samples], np.ndarray]]
@@ -77,7 +78,14 @@ def _mixed(c: elastic_constants.ElasticConstants) -> np.ndarray:
 
 
 def stiffness(m: Samples) -> dict[str, np.ndarray]:
-    """Return the stiffness of a cell, rotated by the dip of its contact (sin^2: `tilt`).
+    """Return the stiffness of a cell, from what means there are of it; nothing without any."""
+    if "across_33" in m:
+        return tilted_stiffness.stiffness(m)
+    return _upright(m) if "plate" in m else {}
+
+
+def _upright(m: Samples) -> dict[str, np.ndarray]:
+    """Return that of rock with upright axes, rotated by the dip of its contact (sin^2: `tilt`).
 
     Harmonic means in all directions are used for steep contacts in 3-D (`tilt` is 2), and in cells
     with fluid and solid.
@@ -157,6 +165,8 @@ VTI_RESULTS: dict[str, Rule] = {
 
 def results(needs: Collection[str]) -> dict[str, Rule]:
     """Return what can be asked for of an earth of these parameters."""
+    if {"gamma", "theta"} <= set(needs):
+        return RESULTS | tilted_stiffness.RESULTS
     return VTI_RESULTS if "gamma" in needs else RESULTS
 
 

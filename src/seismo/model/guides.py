@@ -58,6 +58,7 @@ HARMLESS = 3000  # steps in which waves of ground grow to 1 % of the peak at mos
 HARMLESS_RISE = 60.0  # up to that contrast,
 HARMLESS_POINTS = 24  # and so many points of a layer
 SAFE_OF_ROCKS = 1.5  # times the least p of anisotropic rocks
+HARMLESS_GROWTH = 0.01  # m of rocks in which nothing grew in 40 000 steps
 MOST_ROCKS = 200  # that are looked at on a face
 # p = PER_JUMP (a - SMOOTH), at most MOST
 SMOOTH = 0.55
@@ -176,9 +177,12 @@ def _of_rocks(earth: Earth, nodes: dict[str, np.ndarray]) -> float:
     solid = (media["vs"] > 0.0) & ~elastic_constants.isotropic(media)
     media = {name: samples[solid] for name, samples in media.items()}
     stiffness = elastic_constants.matrix(elastic_constants.constants_of(media))
-    # About a vertical axis nothing grows more than in a vertical plane.
-    m = elastic_constants.growth(stiffness, media["rho"], 2)
-    return SAFE_OF_ROCKS * float(m.max())
+    dimensions = 2  # about a vertical axis nothing grows more than in a vertical plane
+    if "theta" in media:
+        turn = elastic_constants.rotation(media["theta"], media["phi"])
+        stiffness, dimensions = elastic_constants.rotate(stiffness, turn), len(nodes)
+    m = elastic_constants.growth(stiffness, media["rho"], dimensions)
+    return SAFE_OF_ROCKS * float(m.max()) if m.max() > HARMLESS_GROWTH else 0.0
 
 
 def _shear(earth: Earth, nodes: dict[str, np.ndarray]) -> np.ndarray:

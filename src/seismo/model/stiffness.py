@@ -27,6 +27,7 @@ from seismo.model.earth import Earth
 from seismo.model.extremes import Extremes
 
 ORDINARY = 3.0  # contrast of density below which the sideways variation of an earth is not sampled
+_INDEX = {"x": 1, "y": 2, "z": 3}
 _SLAB = 1 << 21  # nodes sampled at a time
 
 MediumArrays = Mapping[str, np.ndarray]
@@ -110,9 +111,11 @@ def _bounds(m: MediumArrays, grid: Grid, first: np.ndarray) -> np.ndarray:
 
 
 def _stiffness(m: MediumArrays, a: str, b: str) -> np.ndarray:
-    """Return c_ab of a medium that is transversely isotropic about z."""
+    """Return c_ab of a medium, by default one that is transversely isotropic about z."""
     if "p_modulus" in m:
         return m["p_modulus"]
+    if "c55" in m:
+        return m[f"c{min(_INDEX[a], _INDEX[b])}{max(_INDEX[a], _INDEX[b])}"]
     if a == b:
         return m["c33" if a == "z" else "c11"]
     return m["c13"] if "z" in (a, b) else m["c11"] - 2 * m["c66"]
@@ -134,6 +137,8 @@ def _shear(m: MediumArrays, a: str, b: str) -> np.ndarray:
     """Return mu_ab on the nodes."""
     if "p_modulus" in m:
         return np.zeros_like(m["p_modulus"])
+    if "c55" in m:
+        return m[f"c{(9 - _INDEX[a] - _INDEX[b]) * 11}"]
     return m["c44" if "z" in (a, b) else "c66"]
 
 

@@ -15,8 +15,9 @@ Elastic free surfaces need no images: the operators in the rows below are closed
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 
@@ -83,6 +84,33 @@ def folded(faces: list[Face], grid: Grid, field: Field, points):
         w = np.where(depth > 0, -w if half else w, w)
         index[a] = np.where(depth > 0, inside, index[a])
     return (*index, w)
+
+
+def turned_off(
+    coefficients: dict[str, np.ndarray], odd: Mapping[str, Sequence[str]], faces: list[Face],
+    subdomain: Subdomain,
+) -> dict[str, np.ndarray]:  # fmt: skip
+    """Return coefficients (z, y, x), those 0 on rigid faces that turn in the mirror there.
+
+    Args:
+        coefficients: at the nodes of a subdomain and of its halo along y and z.
+        odd: axis -> those that a mirror across it turns.
+        faces: of the grid that are images.
+        subdomain: whose nodes.
+    """
+    changed = dict(coefficients)
+    for face in touching([f for f in faces if f.kind == "rigid" and odd.get(f.axis)], subdomain):
+        halos = {"x": 0, "y": subdomain.halo if "y" in subdomain.grid.axes else 0}
+        halo = halos.get(face.axis, subdomain.halo)
+        nx, ny, nz = subdomain.owned.shape
+        shape = nz + 2 * subdomain.halo, ny + 2 * halos["y"], nx
+        k = "zyx".index(face.axis)
+        plane: list[Any] = [slice(None)] * 3
+        plane[k] = shape[k] - 1 - halo if face.high else halo
+        for name in odd[face.axis]:
+            changed[name] = np.broadcast_to(changed[name], shape).copy()
+            changed[name][tuple(plane)] = 0.0
+    return changed
 
 
 def _rows(subdomain: Subdomain, shots: int, axis: str, layers) -> np.ndarray:

@@ -111,7 +111,9 @@ def free_surface(
     """
     if not physics.closes_surface:
         return None
-    if not any(field.name == "vz" for field in physics.fields):  # what is fitted is P-SV motion
+    # What is fitted is P-SV motion of isotropic rock; about a tilted axis shear strains are part of
+    # the slope of vz.
+    if physics.interpolates or not any(field.name == "vz" for field in physics.fields):
         return FreeSurface(0, 0.0, False)
     acting = [(s, float(grid.index("z", s.position[2]))) for s in sources]
     moments, near = _shallow(acting)

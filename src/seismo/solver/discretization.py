@@ -37,7 +37,7 @@ from seismo.solver.attenuation import relaxation_of, stepping
 from seismo.solver.boundary_images import Face
 from seismo.solver.closed_surface import free_surface, surface_of
 from seismo.solver.fluid_contacts import contacts_of
-from seismo.solver.grid_layout import halo_of, image_faces, make_grid
+from seismo.solver.grid_layout import halo_of, image_faces, make_grid, refuse_unfit
 from seismo.solver.layered_reading import layers_of
 from seismo.solver.medium import even_planes, read_earth
 from seismo.solver.memory_storage import with_storage
@@ -291,12 +291,7 @@ def discretize(
     relaxation = relaxation_of(scenario)
     options = relaxation or scenario.options
     physics = physics_for(scenario.equation.name, grid.dimensions, options)
-    if physics.differences == "second" and scenario.boundaries.layer.kappa != 1:
-        raise scenario.mistake(
-            "boundaries", "layer", "kappa",
-            problem=f"the layers of {scenario.physics} waves, driven by second differences, do not "
-            "stretch; leave it out, or use another physics",
-        )  # fmt: skip
+    refuse_unfit(scenario, physics)
     geometry = Geometry(scenario, grid)
     steps: tuple[Callable[[], Any], ...] = (
         partial(read_earth, scenario, grid, physics, relaxation), geometry.shots, geometry.groups

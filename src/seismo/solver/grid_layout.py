@@ -38,6 +38,27 @@ def halo_of(order: int) -> int:
     return max(2, order // 2)
 
 
+def refuse_unfit(scenario: Scenario, physics: Physics) -> None:
+    """Refuse layers and orders that an equation does not go with.
+
+    Raises:
+        ScenarioError: it names the key, and what to write there.
+    """
+    if physics.differences == "second" and scenario.boundaries.layer.kappa != 1:
+        raise scenario.mistake(
+            "boundaries", "layer", "kappa",
+            problem=f"the layers of {scenario.physics} waves, driven by second differences, do not "
+            "stretch; leave it out, or use another physics",
+        )  # fmt: skip
+    free = scenario.boundaries.top == "free_surface"
+    if physics.interpolates and free and scenario.grid.order == 2:
+        raise scenario.mistake(
+            "grid", "order",
+            problem="of elastic waves about a tilted axis under a free surface is 4 at least; use "
+            "4, or auto",
+        )  # fmt: skip
+
+
 def image_faces(scenario: Scenario, grid: Grid, physics: Physics) -> list[Face]:
     """List the faces whose outside is an image of the inside."""
     found = []

@@ -13,10 +13,11 @@ from seismo.equations.table import Physics
 from seismo.grid import decomposition
 from seismo.grid.global_index import CheckpointArray
 from seismo.grid.grid import AXES
+from seismo.grid.surface_closure import midpoint_weights
 from seismo.model import cell_average
 from seismo.model.loss import effective_medium
 from seismo.solver import cpml
-from seismo.solver.boundary_images import Face, bind_images, image, touching
+from seismo.solver.boundary_images import Face, bind_images, image, touching, turned_off
 from seismo.solver.discretization import Discretization
 from seismo.solver.fields import Fields
 from seismo.solver.fluid_solid_rows import ContactRows
@@ -55,6 +56,10 @@ def _tables(
     ends = zip(within.lo, within.hi, subdomain.offset, strict=True)
     x, y, z = ((lo + shift, hi + shift) for lo, hi, shift in ends)
     up, down = (closure.up, closure.down) if closure else (np.zeros((1, 1)), np.zeros((1, 1)))
+    up, down = up / grid.spacing[2], down / grid.spacing[2]
+    if closure and setup.physics.interpolates:
+        means = midpoint_weights(closure)
+        up, down = (np.hstack(pair) for pair in zip((up, down), means, strict=True))
     return SweepTables(
         strides=np.array(subdomain.strides),
         first=first,
@@ -63,8 +68,8 @@ def _tables(
         numbers=np.array(list(setup.physics.numbers.values()), float),
         profiles=(profiles[0], profiles[1], profiles[2]),
         inside=(x, y, z),
-        up=up / grid.spacing[2],
-        down=down / grid.spacing[2],
+        up=up,
+        down=down,
         surface=subdomain.offset[2],
     )
 
@@ -191,6 +196,7 @@ class SubdomainSolver:
             medium |= _own_densities(setup, subdomain, medium["rho"])
         faces = setup.image_faces
         coefficients = physics.coefficients(medium, setup.clock.dt)
+        coefficients = turned_off(coefficients, physics.odd, faces, subdomain)
         collar = scenario.equation.beside_layers
         if collar:
             coefficients = changed(coefficients, collar, setup.grid, subdomain)

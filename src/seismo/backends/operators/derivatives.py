@@ -10,6 +10,7 @@ A formula of an equation is a function of a `Cell`, what it sees of the lane tha
     cell.flux("x", "p")    update of the layer memory that second derivatives need first
     cell.centred("x", "p") first derivative on the spot; of a coefficient times a field with
                            `of="n_x"`; after the second derivatives
+    cell.mean("xz", "sxz") field half a cell further along two axes, up or down as `d` goes
     cell.next("rho", "x")  coefficient one node further along an axis, or along several ("xz")
     cell.number("name")    scalar of the run (`Physics.numbers`)
 
@@ -34,12 +35,15 @@ from seismo.backends.operators.stencils import (
     centred_sum,
     column_sum,
     memory_stride_of,
+    midpoint_sum,
     odd_sum,
     profile_of,
     staggered_sum,
     stride_of,
+    weighted,
 )
 from seismo.equations.formula import SECOND_SLOTS, Formula
+from seismo.grid.coefficients import MIDPOINT
 
 
 @dataclass(frozen=True)
@@ -86,7 +90,8 @@ class Operators:
     def first(self, axis: str, up: bool, f: Any, i: Any, s: Place, n: int) -> Any:
         """Return a first derivative half a cell up or down; it takes the n-th memory variable."""
         if axis == "z" and self.closed:
-            return column_sum(self.lanes, f, i - s.depth, s.z_stride, s.up if up else s.down)
+            rows = (s.up if up else s.down)[: self.closed]
+            return column_sum(self.lanes, f, i - s.depth, s.z_stride, rows)
         d = self._difference(axis, up, f, i, s)
         return self._relaxed(d, axis, up, s, n) if axis in self.stretched else d
 
@@ -126,6 +131,21 @@ class Operators:
         weights, node = s.on_nodes[AXES.index(axis)], i - s.shot
         d = odd_sum(self.lanes, axis, f, i, stride_of(s, axis), weights, shares, node)
         return self._relaxed(d, axis, False, s, n) if axis in self.stretched else d
+
+    def mean(self, axes: str, f: Any, i: Any, s: Place, up: bool) -> Any:
+        """Return a field half a cell up or down two axes, of which x comes first, and z last."""
+        across, along = axes[0], axes[1]
+        stride, strides = stride_of(s, along), stride_of(s, across)
+
+        def row(n: int, start: Any) -> Any:
+            at = start + stride * n
+            return midpoint_sum(self.lanes, across, f, at, strides, MIDPOINT, int(up))
+
+        if along == "z" and self.closed:
+            weights = (s.up if up else s.down)[self.closed :]
+            return weighted(weights, (row(n, i - s.depth) for n in range(len(weights))))
+        pairs = (row(int(up) + m, i) + row(int(up) - 1 - m, i) for m in range(len(MIDPOINT)))
+        return weighted(MIDPOINT, pairs)
 
     def flux(self, axis: str, f: Any, i: Any, s: Place) -> None:
         """Update the flux memory of a second derivative; nothing outside the layer."""
@@ -220,6 +240,11 @@ class Cell:
         return self._operators.centred(
             self._swept(axis), self._arrays[name], self._i, self._s, shares, n
         )
+
+    def mean(self, axes: str, name: str) -> Any:
+        """Return a field half a cell further along two axes: between nodes, or on them."""
+        up = axes[0] not in self._formula.staggered[name]
+        return self._operators.mean(self._swept(axes), self._arrays[name], self._i, self._s, up)
 
     def dd(self, axis: str, name: str) -> Any:
         """Return the second derivative of a field."""

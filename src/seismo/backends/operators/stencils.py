@@ -126,6 +126,18 @@ def odd_sum(
     return weighted(weights, (term(m) - term(-m) for m in range(1, len(weights) + 1)))
 
 
+def midpoint_sum(
+    lanes: Any, axis: str, f: Any, i: Any, stride: Any, weights: Sequence, start: int
+) -> Any:  # fmt: skip
+    """w[0] (f[i+start] + f[i+start-1]) + w[1] (f[i+start+1] + f[i+start-2]) + ..."""
+    pairs = (
+        shifted(lanes, axis, f, i, start + m, stride)
+        + shifted(lanes, axis, f, i, start - 1 - m, stride)
+        for m in range(len(weights))
+    )
+    return weighted(weights, pairs)
+
+
 def column_sum(lanes: Any, f: Any, i: Any, stride: Any, weights: Sequence) -> Any:
     """w[0] f[i] + w[1] f[i+s] + ...: the one-sided rows at the surface."""
     return weighted(weights, (lanes.level(f, i, n, stride) for n in range(len(weights))))

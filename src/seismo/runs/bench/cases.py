@@ -126,6 +126,7 @@ CARD_CASES: dict[str, Case] = {
         _case("G12", "acoustic", 3, 552, 8, 200, further=("qp",)),
         _case("G13", "elastic", 3, 424, 4, 100, further=("epsilon", "delta", "gamma")),
         _case("G14", "acoustic", 3, 552, 8, 200, further=("epsilon", "delta")),
+        _case("G15", "elastic", 3, 424, 4, 60, further=tuple(THOMSEN)),
         _case("G16", "acoustic", 3, 584, 8, 100, further=("epsilon", "delta", "theta", "phi")),
         _case("G17", "elastic", 3, 424, 4, 80, further=("qp", "qs"), bits=16),
     )

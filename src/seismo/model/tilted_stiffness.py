@@ -1,0 +1,181 @@
+"""Effective stiffness of cells of transversely isotropic rock whose axis is tilted.
+
+With the axis n of a rock and its constants c11, c13, c33, c44, c66 about it
+(`seismo.equations.elastic_constants`)::
+
+    c_ijkl = (c11 - 2 c66) d_ij d_kl + c66 (d_ik d_jl + d_il d_jk)
+             + (c13 - c11 + 2 c66) (d_ij n_k n_l + n_i n_j d_kl)
+             + (c44 - c66) (d_ik n_j n_l + d_il n_j n_k + d_jk n_i n_l + d_jl n_i n_k)
+             + (c11 + c33 - 2 c13 - 4 c44) n_i n_j n_k n_l
+
+A cell that a contact cuts has the mean of Schoenberg & Muir (1989, Geophysics 54, 581): with N for
+the components zz, yz, xz across flat layers and T for xx, yy, xy along them::
+
+    C_NN = <C_NN^-1>^-1,   C_TN = <C_TN C_NN^-1> C_NN,
+    C_TT = <C_TT - C_TN C_NN^-1 C_NT> + <C_TN C_NN^-1> C_NN <C_NN^-1 C_NT>
+
+about the normal of the contact, turned back. c44 and c55 between nodes have the harmonic means of
+`seismo.model.effective_stiffness`. Symbols: as there; entries "34" of a matrix by their Voigt
+indices.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, MutableMapping
+from functools import partial, reduce
+from itertools import combinations_with_replacement
+from operator import itemgetter
+
+import numpy as np
+
+from seismo.equations import elastic_constants
+from seismo.model.cells import TINY, Samples, slopes
+
+Entries = dict[str, np.ndarray]
+
+_PAIRS = ((0, 0), (1, 1), (2, 2), (1, 2), (0, 2), (0, 1))  # of the indices 1 to 6
+_ACROSS, _ALONG = "345", "126"
+ENTRIES = tuple(i + j for i, j in combinations_with_replacement("123456", 2))
+_BETWEEN = ("44", "55")
+
+
+def _total(terms: Iterable[np.ndarray]) -> np.ndarray:
+    return reduce(np.add, terms)
+
+
+def _entry(i: str, j: str) -> str:
+    return min(i, j) + max(i, j)
+
+
+def stiffness_of(samples: Samples) -> Entries:
+    """Return the 21 constants (...) [Pa] of rocks, by the two indices of each."""
+    c = elastic_constants.constants_of(samples)
+    n = list(elastic_constants.axis_of(samples["theta"], samples["phi"]).values())
+    nn = {(i, j): n[i] * n[j] for i in range(3) for j in range(i, 3)}
+    level, mixed = c["c11"] - 2.0 * c["c66"], c["c13"] - c["c11"] + 2.0 * c["c66"]
+    turned = c["c44"] - c["c66"]
+    rest = c["c11"] + c["c33"] - 2.0 * c["c13"] - 4.0 * c["c44"]
+
+    def dyad(i: int, j: int) -> np.ndarray:
+        return nn[min(i, j), max(i, j)]
+
+    entries = {}
+    for name in ENTRIES:
+        (i, j), (k, m) = (_PAIRS[int(digit) - 1] for digit in name)
+        total = rest * (dyad(i, j) * dyad(k, m))
+        both = (i == k) * (j == m) + (i == m) * (j == k)
+        if both:
+            total = total + both * c["c66"]
+        if i == j and k == m:
+            total = total + level
+        if i == j:
+            total = total + mixed * dyad(k, m)
+        if k == m:
+            total = total + mixed * dyad(i, j)
+        for same, first, second in ((i == k, j, m), (i == m, j, k), (j == k, i, m), (j == m, i, k)):
+            if same:
+                total = total + turned * dyad(first, second)
+        entries[name] = total
+    return entries
+
+
+def _inverse(m: Entries, rows: str) -> Entries:
+    """Return the inverse of a symmetric matrix of three rows."""
+    a, b, c = tuple(rows)
+    get = lambda i, j: m[_entry(i, j)]  # noqa: E731
+    minors = {
+        _entry(i, j): get(k1, k2) * get(l1, l2) - get(k1, l2) * get(l1, k2)
+        for i, j, (k1, l1), (k2, l2) in (
+            (a, a, (b, c), (b, c)), (b, b, (a, c), (a, c)), (c, c, (a, b), (a, b)),
+            (a, b, (b, c), (c, a)), (a, c, (b, c), (a, b)), (b, c, (a, c), (b, a)),
+        )
+    }  # fmt: skip
+    determinant = _total(get(a, k) * minors[_entry(a, k)] for k in rows)
+    return {name: minor / determinant for name, minor in minors.items()}
+
+
+def layers_of(c: Entries) -> Entries:
+    """Return what has a mean over flat layers: "across", "share", "rest" and "between" entries."""
+    across = _inverse(c, _ACROSS)
+    entries = {f"across_{name}": value for name, value in across.items()}
+    share = {
+        t + n: _total(c[_entry(t, k)] * across[_entry(k, n)] for k in _ACROSS)
+        for t in _ALONG
+        for n in _ACROSS
+    }
+    entries |= {f"share_{name}": value for name, value in share.items()}
+    for i, j in combinations_with_replacement(_ALONG, 2):
+        entries[f"rest_{i}{j}"] = c[i + j] - _total(share[i + n] * c[_entry(j, n)] for n in _ACROSS)
+    return entries | {f"between_{name}": 1.0 / c[name] for name in _BETWEEN}
+
+
+def stiffness(m: Samples) -> Entries:
+    """Return the constants c11 ... c66 (...) of means, the inverse of `layers_of`."""
+    across = {name: m[f"across_{name}"] for name in ENTRIES if set(name) <= set(_ACROSS)}
+    entries = _inverse(across, _ACROSS)
+    mixed = {
+        t + n: _total(m[f"share_{t}{k}"] * entries[_entry(k, n)] for k in _ACROSS)
+        for t in _ALONG
+        for n in _ACROSS
+    }
+    for i, j in combinations_with_replacement(_ALONG, 2):
+        coupled = _total(mixed[i + n] * m[f"share_{j}{n}"] for n in _ACROSS)
+        entries[i + j] = m[f"rest_{i}{j}"] + coupled
+    entries |= {_entry(*name): value for name, value in mixed.items()}
+    entries |= {name: 1.0 / m[f"between_{name}"] for name in _BETWEEN}
+    return {f"c{name}": value for name, value in entries.items()}
+
+
+def _mean(name: str, samples: MutableMapping[str, np.ndarray]) -> np.ndarray:
+    """Return one of `layers_of`; all of some samples are worked out at once."""
+    if name not in samples:
+        samples.update(layers_of(stiffness_of(samples)))
+    return samples[name]
+
+
+_NAMES = (
+    *(f"across_{n}" for n in ENTRIES if set(n) <= set(_ACROSS)),
+    *(f"share_{t}{n}" for t in _ALONG for n in _ACROSS),
+    *(f"rest_{n}" for n in ENTRIES if set(n) <= set(_ALONG)),
+    *(f"between_{n}" for n in _BETWEEN),
+)
+MEANS = {name: partial(_mean, name) for name in _NAMES}
+RESULTS = {f"c{name}": (_NAMES, itemgetter(f"c{name}")) for name in ENTRIES}
+
+
+def turned(samples: Samples, points: np.ndarray, at_ends: np.ndarray) -> Entries:
+    """Return the means (cells) of cells that contacts cut, about the normals of these.
+
+    Args:
+        samples: (cells, samples) of the rocks.
+        points: (rank, samples) positions in cells from the centre; z first.
+        at_ends: (cells) whether a cell is at an end of the interior, or beyond: there contacts are
+            taken for parallel to an axis, as they go on in layers.
+    """
+    rocks = stiffness_of(samples)
+    across = slopes(sum(rocks[n + n] for n in "123456") + rocks["33"], points)
+    largest = np.abs(across) >= np.abs(across).max(0)
+    across = np.where(at_ends & ~largest, 0.0, across)
+    z, *horizontal = across / np.maximum(np.sqrt((across**2).sum(0)), TINY)
+    x, y = horizontal[-1], horizontal[0] if len(horizontal) == 2 else np.zeros_like(z)
+    upright = np.where(z + np.abs(x) + np.abs(y) == 0.0, 1.0, z)
+    tilt, azimuth = np.degrees(np.arctan2(np.hypot(x, y), upright)), np.degrees(np.arctan2(y, x))
+    turn = elastic_constants.rotation(tilt, azimuth)
+    back = np.swapaxes(turn, -1, -2)
+    matrix = elastic_constants.matrix({f"c{name}": value for name, value in rocks.items()})
+    about = elastic_constants.rotate(matrix, back[:, None])
+    means = {name: v.mean(1) for name, v in layers_of(_entries(about)).items()}
+    means |= {f"between_{n}": 1.0 / s for n, s in _flat_shear(means).items()}
+    tensor = elastic_constants.rotate(elastic_constants.matrix(stiffness(means)), turn)
+    return layers_of(_entries(tensor))
+
+
+def _flat_shear(means: Entries) -> Entries:
+    """Return c44 and c55 of means across layers themselves."""
+    across = {name: means[f"across_{name}"] for name in ENTRIES if set(name) <= set(_ACROSS)}
+    entries = _inverse(across, _ACROSS)
+    return {name: entries[name] for name in _BETWEEN}
+
+
+def _entries(matrix: np.ndarray) -> Entries:
+    return {name: matrix[..., int(name[0]) - 1, int(name[1]) - 1] for name in ENTRIES}
