@@ -187,6 +187,22 @@ def test_energy_stays_in_a_closed_box_of_random_rock(dimensions, kind, tmp_path)
     assert 0.7 < after / before < 1.4
 
 
+@pytest.mark.parametrize(("top", "fitted"), [(0.0, False), (50.0, False), (200.0, True)])
+def test_rows_of_upright_rock_keep_the_fitted_closure(top: float, fitted: bool) -> None:
+    """Tilted rock that begins in some depth: 50 m are among the rows of the closure, 200 m not."""
+    layers = [
+        {"top": 0.0, "vp": 2000.0, "vs": 1200.0, "rho": 2200.0},
+        {"top": top, **SHALE, "phi": 0.0},
+    ]
+    document = solver.plan(
+        "elastic_tti", 2, model=[{"type": "layers", "layers": layers[top == 0.0 :]}],
+        boundaries=solver.faces(2, top="free_surface"), steps=10, order=8, cells=40,
+    )  # fmt: skip
+    setup = discretize(from_dict(document))
+    assert setup.scenario.equation.name == "elastic_tti"
+    assert (setup.slope is not None) == fitted
+
+
 def test_what_does_not_go_together_is_refused() -> None:
     assert equation_for("elastic", 2, ["theta", "epsilon"]).name == "elastic_tti"
     out_of_plane = solver.plan("elastic_tti", 2)

@@ -13,8 +13,9 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from seismo.equations import elastic_constants
 from seismo.equations.table import Physics
-from seismo.grid.coefficients import Stencil
+from seismo.grid.coefficients import MIDPOINT, Stencil
 from seismo.grid.grid import AXES, Grid
 from seismo.grid.surface_closure import (
     CONTACT_ORDER,
@@ -29,6 +30,7 @@ from seismo.grid.surface_closure import (
 from seismo.grid.surface_modes import ROWS, slowest
 from seismo.model import Earth
 from seismo.model.averaging import cell_average
+from seismo.model.cells import tensor
 from seismo.solver.surface_slope import CONTACT, MOST_ROWS, SurfaceSlope, even_depths
 
 # A horizontal force among the rows wants the closure for moments down to this depth in cells, and
@@ -56,6 +58,7 @@ SHALLOWEST, SHALLOW, SOFTER = 1.0, 3.0, 2.0
 # these damped what such ground guides (`seismo.model.guides`).
 MUCH_SOFTER, DEEP, SOFTEST = 4.0, 2.0, 20.0
 BACKWARD = 0.005  # of the shear velocity of the surface: slower energy counts as still
+_TOGETHER = 1 << 22  # nodes that are sampled at once
 _FINE = 64  # samples per cell, in search of a contact
 
 
@@ -111,9 +114,9 @@ def free_surface(
     """
     if not physics.closes_surface:
         return None
-    # What is fitted is P-SV motion of isotropic rock; about a tilted axis shear strains are part of
-    # the slope of vz.
-    if physics.interpolates or not any(field.name == "vz" for field in physics.fields):
+    # What is fitted is P-SV motion; about a tilted axis shear strains are part of the slope of vz.
+    psv = any(field.name == "vz" for field in physics.fields)
+    if not psv or (physics.interpolates and _tilted(earth, grid, most_rows())):
         return FreeSurface(0, 0.0, False)
     acting = [(s, float(grid.index("z", s.position[2]))) for s in sources]
     moments, near = _shallow(acting)
@@ -136,6 +139,22 @@ def _shallow(sources: Sequence[tuple[Any, float]]) -> tuple[bool, float]:
     moments = [z for s, z in sources if s.kind != "force" and z < last]
     lowest = first < max(moments, default=0.0)
     return sideways or lowest, 1.0 if sideways or moments else VERTICAL * bool(forces)
+
+
+def _tilted(earth: Earth, grid: Grid, rows: int) -> bool:
+    """Whether rock whose axis is tilted reaches into so many rows, with what interpolates there."""
+    z, y, x = (
+        grid.coordinate(a, np.arange(n)) for a, n in zip("zyx", grid.points[::-1], strict=True)
+    )
+    z = z[: rows + len(MIDPOINT)]
+    if earth.layered:
+        y, x = y[:1], x[:1]
+    for some in np.array_split(y, -(-y.size * x.size * z.size // _TOGETHER)):
+        medium = earth.sample(*tensor(z, some if grid.dimensions == 3 else None, x))
+        upright = np.sin(np.radians(medium["theta"])) == 0.0
+        if not np.all(upright | elastic_constants.isotropic(medium)):
+            return True
+    return False
 
 
 def surface_of(

@@ -146,5 +146,7 @@ EQUATION = Equation(
     name="elastic_tti",
     parameters=(*elastic_vti.EQUATION.parameters, THETA, PHI),
     tables=tables,
+    nanoseconds={"cpu": {2: 8.5, 3: 15.0}},
+    bandwidth_share={"gpu": {3: 0.8}},
     extends="elastic",
 )
