@@ -17,6 +17,13 @@ from seismo.solver.stability_monitor import StabilityMonitor
 from test_solver_state import assert_goes_on
 
 SHORT = {"precision": "float32", "attenuation": {"storage": 16}}
+MOST_UNLIKE = memory_storage.MOST_UNLIKE
+
+
+@pytest.fixture(autouse=True)
+def unlike_sources(monkeypatch):
+    """Let sources of all kinds act at once, with one unit each."""
+    monkeypatch.setattr(memory_storage, "MOST_UNLIKE", math.inf)
 
 
 def plan(dimensions: int = 2, name: str = "viscoelastic", **changes) -> dict:
@@ -52,6 +59,24 @@ def test_a_point_and_step_take_fewer_bytes_and_check_says_so():
     numbers = {bits: check(plan(attenuation={"storage": bits})) for bits in (16, 32)}
     assert "memory variables in 16 bits" in str(numbers[16])
     assert numbers[32].memory.wavefield > 1.3 * numbers[16].memory.wavefield
+
+
+@pytest.mark.parametrize(
+    ("times", "delay", "bits"), [(100.0, 0.0, 16), (1e4, 0.0, 32), (1e4, 50.0, 16)]
+)
+def test_sources_that_are_much_weaker_than_others_take_32(monkeypatch, times, delay, bits):
+    """Whichever shot they are of; what begins after the end does not count."""
+    monkeypatch.setattr(memory_storage, "MOST_UNLIKE", MOST_UNLIKE)
+    place = solver.place(3, 9.3)
+    weak, strong = (
+        solver.source(solver.physics_for("viscoelastic", 3), "explosion", place, **changes)
+        for changes in ({}, {"moment": times, "delay": delay})
+    )
+    document = plan(3, sources=[weak, strong], attenuation={"storage": "auto"})
+    assert (scale(document) != 0.0) == (bits == 16)
+    if bits == 32:
+        with pytest.raises(ScenarioError, match=r"too few bits: source .* is 1.0e\+04 times"):
+            scale(document | {"attenuation": {"storage": 16}})
 
 
 @pytest.mark.parametrize("case", ["layers", "free_surface"])
@@ -109,7 +134,7 @@ def test_the_largest_ones_are_far_from_both_ends(kind):
 
 
 def test_what_is_too_large_ends_the_run(monkeypatch):
-    monkeypatch.setattr(memory_storage, "strain_rate", lambda *_: 1e-9)
+    monkeypatch.setattr(memory_storage, "strain_rates", lambda *a: np.full(len(a[2]), 1e-9))
     simulation = solver.build(plan(steps=60))
     monitor = StabilityMonitor(simulation, "vx", math.inf)
     simulation.advance(simulation.total_steps)

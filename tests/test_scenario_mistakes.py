@@ -386,9 +386,9 @@ def test_attenuation_under_other_names_is_led_to_quality_factors(name):
     assert "unknown key; media attenuate where the model gives qp or qs" in message
 
 
-def test_a_finite_fault_is_led_to_its_subfaults():
+def test_a_finite_fault_has_a_type_of_its_own():
     (message,) = mistakes(FLAT.replace("type: explosion", "type: srf"))
-    assert "there is no finite fault in seismo: give its subfaults as sources of type" in message
+    assert "did you mean 'finite_fault'?" in message
 
 
 GUN = "{{type: {kind}, amplitude: {amount}, position: {{x: 1 km, z: 1 km}}, wavelet: {wavelet}}}"

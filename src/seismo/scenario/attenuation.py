@@ -78,7 +78,9 @@ class Attenuation(ScenarioSection):
         "auto", description="relaxation mechanisms; auto: as few as keep 1/Q within 1.5 % at Q 20"
     )
     storage: Annotated[Any, AutoOrCount(choices=(16, 32))] = Field(
-        "auto", description="bits of a memory variable, 16 or 32; auto: 16 in 3-D elastic media"
+        "auto",
+        description="bits of a memory variable, 16 or 32; auto: 16 in 3-D elastic media whose "
+        "sources are not much unlike in strength",
     )
     relaxation: RelaxationTimes | None = Field(
         None, description="relaxation times of the whole model, in place of a law"

@@ -57,6 +57,7 @@ _VALUES = {  # what values are called elsewhere
     name: value
     for names, value in (
         ("v vel vx vy vz particle_velocity", "velocity"),
+        ("srf finite_source kinematic rupture", "finite_fault"),
         ("u disp ux uy uz", "displacement"),
         ("a acc accel ax ay az", "acceleration"),
         ("p hydrophone", "pressure"),
@@ -77,8 +78,6 @@ _NOT_HERE = {  # what other programs have
         ("vti tti hti anisotropic anisotropy eta tilt dip_angle thomsen "
          "c11 c12 c13 c22 c23 c33 c44 c55 c66", "anisotropy of this kind"),
         ("topography topo dem", "topography"),
-        ("srf finite_fault finite_source kinematic rupture",
-         "finite fault: give its subfaults as sources of type moment_tensor, each with its delay"),
     )
     for name in names.split()
 }  # fmt: skip

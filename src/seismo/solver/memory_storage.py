@@ -4,8 +4,10 @@ A 16-bit number has 11 bits and nine decades, from 6e-5 to 65504. A memory varia
 of order 1/Q of a strain rate, so that its rounding, 2^-12 of itself in every step, changes traces
 by some 1e-4. All are multiplied by one power of two, such that the strain rate next to the
 strongest source, as it is estimated, is near 2^`_PEAK`; those of runs are 1e2 to 5e3 there. Waves
-of much weaker sources have fewer bits, also where the strongest one does not act yet: beside one
-1e6 times as strong traces change by 6e-3, beside 1e8 times by 0.13.
+of much weaker sources have fewer bits, also where the strongest one does not act yet, or in other
+shots: beside one 1e2, 1e3, 1e4 and 1e5 times as strong their traces change by 6e-5, 5e-4, 5e-3 and
+3e-2 (45 cells away, Q 10). So they are kept where no source that acts is more than `MOST_UNLIKE`
+times as strong as another; the subfaults of a finite fault count as one, which is their strongest.
 """
 
 from __future__ import annotations
@@ -17,6 +19,7 @@ from dataclasses import replace
 import numpy as np
 
 from seismo.acquisition.point_source import PointSource
+from seismo.acquisition.slip_rate import SlipRate
 from seismo.equations.relaxation import Relaxation
 from seismo.equations.table import Physics, SourceTerm
 from seismo.grid.grid import Grid
@@ -24,6 +27,7 @@ from seismo.model import Earth
 from seismo.scenario import Scenario
 
 LEAST_DECAY = 5e-4  # w_l dt: what a step takes of a variable must not be lost in its rounding
+MOST_UNLIKE = 300.0  # times as strong: traces of the weaker source change by some 2e-4
 _PEAK = 13  # power of two
 _SAMPLES = 257  # of a signal, to find its peak
 
@@ -47,7 +51,20 @@ def with_storage(
         )
     if problem or (asked == "auto" and grid.dimensions == 2):
         return relaxation
-    peak = strain_rate(physics, earth, sources, grid.cell, relaxation.dt)
+    duration = scenario.time.duration
+    rates = strain_rates(physics, earth, sources, grid.cell, relaxation.dt, duration)
+    strongest, weakest = _ends(sources, rates)
+    if rates[strongest] > MOST_UNLIKE * rates[weakest]:
+        if asked == 16:
+            times = rates[strongest] / rates[weakest]
+            raise scenario.mistake(
+                "attenuation", "storage",
+                problem=f"too few bits: source {sources[strongest].name} is {times:.1e} times as "
+                f"strong as {sources[weakest].name}, and up to {MOST_UNLIKE:g} times are kept; "
+                "leave storage out, or run them one by one",
+            )  # fmt: skip
+        return relaxation
+    peak = rates[strongest] or 1.0
     return replace(relaxation, scale=2.0 ** (_PEAK - math.frexp(peak)[1]))
 
 
@@ -66,10 +83,22 @@ def _problem(relaxation: Relaxation, scenario: Scenario, physics: Physics) -> st
     return ""
 
 
-def strain_rate(
-    physics: Physics, earth: Earth, sources: Sequence[PointSource], cell: float, dt: float
-) -> float:
-    """Estimate the largest strain rate in 1/s: that of the cell of a source.
+def _ends(sources: Sequence[PointSource], rates: np.ndarray) -> tuple[int, int]:
+    """Return the numbers of the strongest and of the weakest source that act."""
+    strongest = dict[object, int]()
+    for n in map(int, np.flatnonzero(rates)):
+        key = sources[n].name if isinstance(sources[n].wavelet, SlipRate) else n
+        best = strongest.setdefault(key, n)
+        strongest[key] = n if rates[n] > rates[best] else best
+    ordered = sorted(strongest.values(), key=lambda n: rates[n]) or [0]
+    return ordered[-1], ordered[0]
+
+
+def strain_rates(
+    physics: Physics, earth: Earth, sources: Sequence[PointSource], cell: float, dt: float,
+    duration: float,
+) -> np.ndarray:  # fmt: skip
+    """Estimate the largest strain rates (source) in 1/s: those of the cells of the sources.
 
     A stress that changes by ds in every step spreads into a strain rate ds / (M dt), a velocity
     that changes by dv into dv / (c dt), with the smallest modulus M and its wave's velocity c.
@@ -80,6 +109,7 @@ def strain_rate(
         sources: of all shots.
         cell: volume of a cell in m^3 (2-D: area in m^2).
         dt: time step in s.
+        duration: of the run in s; sources that begin later have none.
     """
     x, y, z = np.array([source.position for source in sources]).T
     rock = earth.sample(z, y if len(physics.axes) == 3 else None, x)
@@ -90,23 +120,29 @@ def strain_rate(
     medium = {name: known.get(name, 0.0 * rho) for name in physics.medium}  # lossless
     arrays = physics.coefficients(medium, dt)
     modulus = np.where(s > 0.0, s, p)
-    signals: dict[tuple[int, int, int], float] = {}
-    largest = 0.0
+    signals: dict[tuple[int, int, float, int], float] = {}
+    largest = np.zeros(len(sources))
     for kind in {source.kind for source in sources}:
         for term in physics.drives[kind]:
-            peaks = [_peak(one, term, signals) if one.kind == kind else 0.0 for one in sources]
+            peaks = [
+                _peak(one, term, duration, signals) if one.kind == kind else 0.0 for one in sources
+            ]
             scale = term.scale(lambda name, own=False: arrays[name], dt)
             resistance = modulus if term.field.startswith("s") else np.sqrt(modulus / rho)
             rates = np.abs(scale) * np.array(peaks) / (cell * resistance * dt)
-            largest = max(largest, float(rates.max()))
-    return largest or 1.0
+            largest = np.maximum(largest, rates)
+    return largest
 
 
-def _peak(source: PointSource, term: SourceTerm, known: dict[tuple[int, int, int], float]) -> float:
+def _peak(
+    source: PointSource, term: SourceTerm, duration: float,
+    known: dict[tuple[int, int, float, int], float],
+) -> float:  # fmt: skip
     """Return the largest magnitude of strength times signal; those of signals are kept."""
     strength = abs(source.strength.get(term.component, 0.0))
-    key = id(source.wavelet), source.derivative, term.derivative
+    key = id(source.wavelet), source.derivative, source.delay, term.derivative
     if strength and key not in known:
         times = np.linspace(source.start, source.end, _SAMPLES)
-        known[key] = float(np.abs(source.signal(times, term.derivative)).max())
+        peak = float(np.abs(source.signal(times, term.derivative)).max())
+        known[key] = peak if source.start < duration else 0.0
     return strength and strength * known[key]
