@@ -74,8 +74,8 @@ def random_arrays(physics: Physics, shape: tuple[int, ...], seed: int = 1) -> di
     """Draw each parameter of each node on its own, uniform within its range."""
     generator = np.random.default_rng(seed)
     ranges = {key: RANGES.get(key) or PARAMETERS[key].limits for key in physics.needs}
-    if len(physics.axes) == 2:
-        ranges |= {"phi": (0.0, 0.0)} if "phi" in ranges else {}
+    if len(physics.axes) == 2 and "phi" in ranges:
+        ranges["phi"] = (0.0, 0.0)
     return {key: generator.uniform(*ends, shape) for key, ends in ranges.items()}
 
 

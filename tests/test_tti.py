@@ -1,30 +1,28 @@
 """Elastic waves in rock whose axis of symmetry is tilted: whole spaces, limits, media, energy."""
 
-from pathlib import Path
+from functools import partial
 
 import numpy as np
 import pytest
 
 pytest.importorskip("scipy", reason="exact solutions need the validation extra")
 
-from pydantic import TypeAdapter
-
 import solver
+import test_vti
 from seismo.equations import elastic_constants as constants
 from seismo.equations.registry import equation_for
 from seismo.errors import ModelError, ScenarioError
 from seismo.exact import anisotropic
 from seismo.grid.coefficients import Stencil
 from seismo.grid.surface_closure import ClosureKind, midpoint_weights, surface_closure
-from seismo.model import build_earth, cell_average, tilted_stiffness
+from seismo.model import tilted_stiffness
 from seismo.scenario import from_dict
-from seismo.scenario.model_parts import ModelPart
 from seismo.solver.discretization import discretize
 from test_solver_exact import by_component, check, stress_components, whole_space_case
+from test_vti import SAND, beneath
 
 NAMES = ("vp", "vs", "rho", "epsilon", "delta", "gamma", "theta", "phi")
 SHALE = {key: (solver.VALUES | solver.FURTHER)[key] for key in NAMES}
-SAND = {"vp": 3000.0, "vs": 1700.0, "rho": 2300.0, "epsilon": 0.05, "delta": -0.05, "gamma": 0.1}
 CONSTANTS = tuple(tilted_stiffness.RESULTS)
 
 
@@ -35,20 +33,7 @@ def rotated(rock: dict) -> np.ndarray:
     return constants.rotate(constants.matrix(upright), turn)
 
 
-def average(parts, z, x=0.0, three=False, names=NAMES, parameters=CONSTANTS):
-    """Give the averages of one point, by name."""
-    validated = [TypeAdapter(ModelPart).validate_python(part) for part in parts]
-    earth = build_earth(validated, Path(), names)
-    y = np.zeros(1) if three else None
-    spacing = dict.fromkeys("xyz", 10.0)
-    found = cell_average(
-        earth, np.array([z]), y, np.array([x]), spacing, parameters, dtype=np.float64
-    )
-    return {name: value.item() for name, value in found.items()}
-
-
-def matrix(found: dict[str, float]) -> np.ndarray:
-    return constants.matrix(found)
+average = partial(test_vti.average, names=NAMES, parameters=CONSTANTS)
 
 
 @pytest.mark.parametrize("dimensions", [2, pytest.param(3, marks=pytest.mark.slow)])
@@ -113,29 +98,28 @@ def test_rocks_have_the_constants_of_bonds_rotation() -> None:
     for theta, phi in ((30.0, 25.0), (-70.0, 140.0), (90.0, -30.0)):
         rock = SHALE | {"theta": theta, "phi": phi}
         found = average([{"type": "uniform", **rock}], 0.0)
-        np.testing.assert_allclose(matrix(found), rotated(rock), atol=1e-6 * 1e9, rtol=1e-9)
+        np.testing.assert_allclose(
+            constants.matrix(found), rotated(rock), atol=1e-6 * 1e9, rtol=1e-9
+        )
 
 
 def test_a_contact_within_one_rock_is_none() -> None:
     """Whatever its dip, in the plane and in space."""
     for dip, three in ((20.0, False), (-50.0, False), (35.0, True)):
-        slope = 1e4 * np.tan(np.radians(dip))
-        contact = {"type": "interface", "points": [[-1e4, -slope], [1e4, slope]]}
         denser = {**SHALE, "rho": SHALE["rho"] * (1.0 + 1e-9)}
-        found = average([{"type": "uniform", **SHALE}, {**contact, **denser}], 0.0, three=three)
-        np.testing.assert_allclose(matrix(found), rotated(SHALE), rtol=1e-7, atol=1e3)
+        found = average([{"type": "uniform", **SHALE}, beneath(dip, denser)], 0.0, three=three)
+        np.testing.assert_allclose(constants.matrix(found), rotated(SHALE), rtol=1e-7, atol=1e3)
 
 
 @pytest.mark.parametrize("dip", [30.0, -30.0])
 def test_a_dipping_stack_is_a_turned_flat_one(dip: float) -> None:
     """Both rocks upright about the contact: the mean is the flat mean, turned to the same side."""
-    slope = 1e4 * np.tan(np.radians(dip))
     tilted = {"theta": -dip, "phi": 0.0}  # z is down: a dip towards x turns the normal to -x
     parts = [
         {"type": "uniform", **SHALE, **tilted},
-        {"type": "interface", "points": [[-1e4, -slope], [1e4, slope]], **SAND, **tilted},
+        beneath(dip, SAND | tilted),
     ]
-    found = matrix(average(parts, 0.0))
+    found = constants.matrix(average(parts, 0.0))
     rocks = [rotated(rock | {"theta": 0.0, "phi": 0.0}) for rock in (SHALE, SAND)]
     names = tilted_stiffness.ENTRIES
     entries = [{n: np.array(rock[int(n[0]) - 1, int(n[1]) - 1]) for n in names} for rock in rocks]

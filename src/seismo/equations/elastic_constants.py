@@ -31,7 +31,8 @@ import numpy as np
 
 VTI = ("c11", "c13", "c33", "c44", "c66")
 VOIGT = np.array([[0, 5, 4], [5, 1, 3], [4, 3, 2]])  # of the components ij of a tensor
-_PAIRS = ((0, 0), (1, 1), (2, 2), (1, 2), (0, 2), (0, 1))
+INDEX = {"x": 1, "y": 2, "z": 3, "yz": 4, "xz": 5, "xy": 6}  # Voigt's, of components
+PAIRS = ((0, 0), (1, 1), (2, 2), (1, 2), (0, 2), (0, 1))
 _SPACE, _PLANE = 1000, 360  # directions of half a sphere and of half a circle
 _TOGETHER = 64  # rocks
 
@@ -60,6 +61,11 @@ def vti(
         "c44": c44,
         "c66": c44 * (1.0 + 2.0 * gamma),
     }
+
+
+def named(letter: str, *components: str) -> str:
+    """Name a constant of two components: c13 of x and z, a15 of x and xz, q5 of xz."""
+    return letter + "".join(str(n) for n in sorted(INDEX[c] for c in components))
 
 
 def orthorhombic(
@@ -168,8 +174,8 @@ def rotation(theta: np.ndarray | float, phi: np.ndarray | float) -> np.ndarray:
 def rotate(stiffness: np.ndarray, turn: np.ndarray) -> np.ndarray:
     """Return the stiffness (..., 6, 6) of rock that is turned by R (..., 3, 3) (Bond's matrix)."""
     bond = np.empty((*turn.shape[:-2], 6, 6))
-    for row, (i, j) in enumerate(_PAIRS):
-        for column, (k, m) in enumerate(_PAIRS):
+    for row, (i, j) in enumerate(PAIRS):
+        for column, (k, m) in enumerate(PAIRS):
             both = turn[..., i, k] * turn[..., j, m] + turn[..., i, m] * turn[..., j, k]
             bond[..., row, column] = both if k != m else 0.5 * both
     return bond @ stiffness @ np.swapaxes(bond, -1, -2)

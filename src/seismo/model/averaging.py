@@ -19,7 +19,7 @@ Symbols: z, y, x coordinates (m), vp, vs (m/s), rho (kg/m3), moduli (Pa).
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Container, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Literal
 
@@ -240,8 +240,9 @@ class _Sampler:
             return np.stack([axis.ravel() for axis in np.meshgrid(*axes, indexing="ij")])
         return lattice(rank)
 
-    def _means_of(self, samples: Samples) -> dict[str, np.ndarray]:
-        return {name: np.array(_MEANS[name](samples)) for name in self.means}
+    def _means_of(self, samples: Samples, without: Container[str] = ()) -> dict[str, np.ndarray]:
+        names = (name for name in self.means if name not in without)
+        return {name: np.array(_MEANS[name](samples)) for name in names}
 
     def _columns(self, z: np.ndarray) -> dict[str, np.ndarray]:
         """Average down the columns (`seismo.model.column`) that meet two media; once for all."""
@@ -299,12 +300,12 @@ class _Sampler:
     def _refine(self, averages: dict[str, np.ndarray], axes: Bounds, points: np.ndarray) -> None:
         """Replace the averages of the uneven cells only."""
         for cells, samples in uneven_cells(self.earth, axes, self.spacing, points):
-            means = self._means_of(samples)
+            means = self._means_of(samples, without=tilted_stiffness.MEANS)
             for name, cell_samples in means.items():
                 averages[name][cells] = cell_samples.mean(1)
             if "tilt" in means:
                 self._tilt(averages, cells, samples, points, self._at_ends(axes))
-            if tilted_stiffness.MEANS.keys() & means.keys():
+            if "across_33" in averages:
                 ends = np.broadcast_to(self._at_ends(axes), averages["across_33"].shape)[cells]
                 for name, mean in tilted_stiffness.turned(samples, points, ends).items():
                     averages[name][cells] = mean

@@ -196,7 +196,9 @@ def turned(samples: Samples, tilt: np.ndarray) -> dict[str, np.ndarray]:
         c = elastic_constants.constants_of(samples)
         rocks = _symmetric({(0, 0): c["c11"], (0, 1): c["c13"], (1, 1): c["c33"], (2, 2): c["c44"]})
         there, back = (_bond(cosine, sign * sine) for sign in (1.0, -1.0))
-        layers = _stacked(there[:, None] @ rocks @ np.swapaxes(there, 1, 2)[:, None], 1)
+        layers = tilted_stiffness.stacked(
+            there[:, None] @ rocks @ np.swapaxes(there, 1, 2)[:, None], 1
+        )
         tensor = back @ layers @ np.swapaxes(back, 1, 2)
         entries = ((0, 0), (0, 1), (1, 1), (2, 2))
         means = {name: tensor[:, i, j] for name, (i, j) in zip(_TURNED, entries, strict=True)}
@@ -209,7 +211,7 @@ def _turned_sh(samples: Samples, sine: np.ndarray, cosine: np.ndarray) -> np.nda
     turn = np.stack([np.stack([cosine, -sine], -1), np.stack([sine, cosine], -1)], -2)
     back = np.swapaxes(turn, 1, 2)
     rocks = _symmetric({(0, 0): level, (1, 1): upright})
-    return back @ _stacked(turn[:, None] @ rocks @ back[:, None], 1) @ turn
+    return back @ tilted_stiffness.stacked(turn[:, None] @ rocks @ back[:, None], 1) @ turn
 
 
 def _symmetric(entries: dict[tuple[int, int], np.ndarray]) -> np.ndarray:
@@ -230,18 +232,3 @@ def _bond(cosine: np.ndarray, sine: np.ndarray) -> np.ndarray:
         (c * s, -c * s, c**2 - s**2),
     )
     return np.stack([np.stack(row, -1) for row in rows], -2)
-
-
-def _stacked(rocks: np.ndarray, along: int) -> np.ndarray:
-    """Return the tensors (cells, n, n) of stacks of layers (cells, layers, n, n).
-
-    The first `along` components are those along the layers, the others those across.
-    """
-    across = np.linalg.inv(rocks[..., along:, along:])
-    share = rocks[..., :along, along:] @ across
-    rest = rocks[..., :along, :along] - share @ rocks[..., along:, :along]
-    normal = np.linalg.inv(across.mean(1))
-    mixed = share.mean(1) @ normal
-    level = rest.mean(1) + mixed @ np.swapaxes(share.mean(1), 1, 2)
-    lower = np.concatenate([np.swapaxes(mixed, 1, 2), normal], 2)
-    return np.concatenate([np.concatenate([level, mixed], 2), lower], 1)

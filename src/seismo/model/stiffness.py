@@ -21,13 +21,13 @@ from typing import Literal
 
 import numpy as np
 
+from seismo.equations.elastic_constants import named
 from seismo.grid.grid import AXES, Grid
 from seismo.model.averaging import cell_average
 from seismo.model.earth import Earth
 from seismo.model.extremes import Extremes
 
 ORDINARY = 3.0  # contrast of density below which the sideways variation of an earth is not sampled
-_INDEX = {"x": 1, "y": 2, "z": 3}
 _SLAB = 1 << 21  # nodes sampled at a time
 
 MediumArrays = Mapping[str, np.ndarray]
@@ -115,7 +115,7 @@ def _stiffness(m: MediumArrays, a: str, b: str) -> np.ndarray:
     if "p_modulus" in m:
         return m["p_modulus"]
     if "c55" in m:
-        return m[f"c{min(_INDEX[a], _INDEX[b])}{max(_INDEX[a], _INDEX[b])}"]
+        return m[named("c", a, b)]
     if a == b:
         return m["c33" if a == "z" else "c11"]
     return m["c13"] if "z" in (a, b) else m["c11"] - 2 * m["c66"]
@@ -138,7 +138,8 @@ def _shear(m: MediumArrays, a: str, b: str) -> np.ndarray:
     if "p_modulus" in m:
         return np.zeros_like(m["p_modulus"])
     if "c55" in m:
-        return m[f"c{(9 - _INDEX[a] - _INDEX[b]) * 11}"]
+        pair = min(a, b) + max(a, b)
+        return m[named("c", pair, pair)]
     return m["c44" if "z" in (a, b) else "c66"]
 
 

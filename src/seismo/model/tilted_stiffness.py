@@ -33,7 +33,6 @@ from seismo.model.cells import TINY, Samples, slopes
 
 Entries = dict[str, np.ndarray]
 
-_PAIRS = ((0, 0), (1, 1), (2, 2), (1, 2), (0, 2), (0, 1))  # of the indices 1 to 6
 _ACROSS, _ALONG = "345", "126"
 ENTRIES = tuple(i + j for i, j in combinations_with_replacement("123456", 2))
 _BETWEEN = ("44", "55")
@@ -61,7 +60,7 @@ def stiffness_of(samples: Samples) -> Entries:
 
     entries = {}
     for name in ENTRIES:
-        (i, j), (k, m) = (_PAIRS[int(digit) - 1] for digit in name)
+        (i, j), (k, m) = (elastic_constants.PAIRS[int(digit) - 1] for digit in name)
         total = rest * (dyad(i, j) * dyad(k, m))
         both = (i == k) * (j == m) + (i == m) * (j == k)
         if both:
@@ -164,18 +163,25 @@ def turned(samples: Samples, points: np.ndarray, at_ends: np.ndarray) -> Entries
     back = np.swapaxes(turn, -1, -2)
     matrix = elastic_constants.matrix({f"c{name}": value for name, value in rocks.items()})
     about = elastic_constants.rotate(matrix, back[:, None])
-    means = {name: v.mean(1) for name, v in layers_of(_entries(about)).items()}
-    means |= {f"between_{n}": 1.0 / s for n, s in _flat_shear(means).items()}
-    tensor = elastic_constants.rotate(elastic_constants.matrix(stiffness(means)), turn)
-    return layers_of(_entries(tensor))
+    order = [int(digit) - 1 for digit in _ALONG + _ACROSS]
+    tensor = np.empty((len(about), 6, 6))
+    rows, columns = np.ix_(order, order)
+    tensor[:, rows, columns] = stacked(about[..., rows, columns], len(_ALONG))
+    tensor = elastic_constants.rotate(tensor, turn)
+    entries = {name: tensor[:, int(name[0]) - 1, int(name[1]) - 1] for name in ENTRIES}
+    return layers_of(entries)
 
 
-def _flat_shear(means: Entries) -> Entries:
-    """Return c44 and c55 of means across layers themselves."""
-    across = {name: means[f"across_{name}"] for name in ENTRIES if set(name) <= set(_ACROSS)}
-    entries = _inverse(across, _ACROSS)
-    return {name: entries[name] for name in _BETWEEN}
+def stacked(rocks: np.ndarray, along: int) -> np.ndarray:
+    """Return the tensors (cells, n, n) of stacks of layers (cells, layers, n, n).
 
-
-def _entries(matrix: np.ndarray) -> Entries:
-    return {name: matrix[..., int(name[0]) - 1, int(name[1]) - 1] for name in ENTRIES}
+    The first `along` components are those along the layers, the others those across.
+    """
+    across = np.linalg.inv(rocks[..., along:, along:])
+    share = rocks[..., :along, along:] @ across
+    rest = rocks[..., :along, :along] - share @ rocks[..., along:, :along]
+    normal = np.linalg.inv(across.mean(1))
+    mixed = share.mean(1) @ normal
+    level = rest.mean(1) + mixed @ np.swapaxes(share.mean(1), 1, 2)
+    lower = np.concatenate([np.swapaxes(mixed, 1, 2), normal], 2)
+    return np.concatenate([np.concatenate([level, mixed], 2), lower], 1)

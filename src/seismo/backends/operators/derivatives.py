@@ -135,11 +135,10 @@ class Operators:
     def mean(self, axes: str, f: Any, i: Any, s: Place, up: bool) -> Any:
         """Return a field half a cell up or down two axes, of which x comes first, and z last."""
         across, along = axes[0], axes[1]
-        stride, strides = stride_of(s, along), stride_of(s, across)
 
         def row(n: int, start: Any) -> Any:
-            at = start + stride * n
-            return midpoint_sum(self.lanes, across, f, at, strides, MIDPOINT, int(up))
+            at, stride = start + stride_of(s, along) * n, stride_of(s, across)
+            return midpoint_sum(self.lanes, across, f, at, stride, MIDPOINT, int(up))
 
         if along == "z" and self.closed:
             weights = (s.up if up else s.down)[self.closed :]

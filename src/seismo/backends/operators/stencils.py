@@ -7,7 +7,7 @@ coefficients come from its `Place`. `lanes` are those of a backend.
 from __future__ import annotations
 
 from collections import namedtuple
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from typing import Any
 
 AXES = ("x", "y", "z")
@@ -79,16 +79,21 @@ def shifted(lanes: Any, axis: str, f: Any, i: Any, n: int, stride: Any) -> Any:
     return lanes.level(f, i, n, stride)
 
 
+def _about_midpoint(
+    lanes: Any, axis: str, f: Any, i: Any, stride: Any, count: int, start: int
+) -> Iterator[tuple[Any, Any]]:  # fmt: skip
+    """Yield f[i+start+m] and f[i+start-1-m] for m = 0, 1, ... count - 1."""
+    for m in range(count):
+        ahead = shifted(lanes, axis, f, i, start + m, stride)
+        yield ahead, shifted(lanes, axis, f, i, start - 1 - m, stride)
+
+
 def staggered_sum(
     lanes: Any, axis: str, f: Any, i: Any, stride: Any, weights: Sequence, start: int
 ) -> Any:  # fmt: skip
     """c[0] (f[i+start] - f[i+start-1]) + c[1] (f[i+start+1] - f[i+start-2]) + ..."""
-    pairs = (
-        shifted(lanes, axis, f, i, start + m, stride)
-        - shifted(lanes, axis, f, i, start - 1 - m, stride)
-        for m in range(len(weights))
-    )
-    return weighted(weights, pairs)
+    pairs = _about_midpoint(lanes, axis, f, i, stride, len(weights), start)
+    return weighted(weights, (ahead - behind for ahead, behind in pairs))
 
 
 def centred_sum(lanes: Any, axis: str, f: Any, i: Any, stride: Any, weights: Sequence) -> Any:
@@ -130,12 +135,8 @@ def midpoint_sum(
     lanes: Any, axis: str, f: Any, i: Any, stride: Any, weights: Sequence, start: int
 ) -> Any:  # fmt: skip
     """w[0] (f[i+start] + f[i+start-1]) + w[1] (f[i+start+1] + f[i+start-2]) + ..."""
-    pairs = (
-        shifted(lanes, axis, f, i, start + m, stride)
-        + shifted(lanes, axis, f, i, start - 1 - m, stride)
-        for m in range(len(weights))
-    )
-    return weighted(weights, pairs)
+    pairs = _about_midpoint(lanes, axis, f, i, stride, len(weights), start)
+    return weighted(weights, (ahead + behind for ahead, behind in pairs))
 
 
 def column_sum(lanes: Any, f: Any, i: Any, stride: Any, weights: Sequence) -> Any:

@@ -61,10 +61,6 @@ def one_rock(medium: dict) -> np.ndarray:
     return alike & close(medium["c66"], mu) if "c66" in medium else alike
 
 
-def _pairs(axes: str) -> list[str]:
-    return [a + b for n, a in enumerate(axes) for b in axes[n + 1 :]]
-
-
 def observables(axes: str) -> dict:
     """Name the velocity, stress, pressure, divergence and rotation of the elastic field."""
     normal = [f"s{a}{a}" for a in axes]
@@ -72,7 +68,7 @@ def observables(axes: str) -> dict:
     sign = {"x": (-1, 1), "y": (1, -1), "z": (-1, 1)}  # of d_c v_b and d_b v_c, b before c
     return {
         "velocity": {f"v{a}": (Term(f"v{a}"),) for a in axes},
-        "stress": {s: (Term(s),) for s in normal + [f"s{p}" for p in _pairs(axes)]},
+        "stress": {s: (Term(s),) for s in normal + [f"s{p}" for p in formulas.pairs(axes)]},
         "pressure": {"pressure": tuple(Term(s, -1.0 / len(axes)) for s in normal)},
         "divergence": {"divergence": tuple(Term(f"v{a}", along=a) for a in axes)},
         "rotation": {
@@ -96,7 +92,7 @@ def drives(axes: str) -> dict:
     A volume that comes out of a small sphere at a rate q has the isotropic dM/dt = c11 q (Mueller
     2001, JGR 106, B2); as in a fluid s = rho dq/dt.
     """
-    normal, shear = [a + a for a in axes], _pairs(axes)
+    normal, shear = [a + a for a in axes], formulas.pairs(axes)
     return {
         "force": tuple(SourceTerm(f"v{a}", a, lightness) for a in axes),
         "moment_tensor": tuple(
@@ -118,7 +114,7 @@ def drives(axes: str) -> dict:
 def tables(axes: str, options: None) -> Physics:
     """Return the table along some axes: in 2-D that of P-SV waves."""
     v, normal = [f"v{a}" for a in axes], [f"s{a}{a}" for a in axes]
-    shear = [f"s{p}" for p in _pairs(axes)]
+    shear = [f"s{p}" for p in formulas.pairs(axes)]
     n = len(axes)
     stiffness = ("c11", "c13", "c33", *(("q66",) if n == 3 else ()), "q")
     densities = tuple(f"rho_{a}" for a in axes)

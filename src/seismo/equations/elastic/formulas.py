@@ -11,6 +11,11 @@ from itertools import combinations
 from seismo.equations.acoustic_variable_density import masses, mean_masses
 
 
+def pairs(axes: str) -> list[str]:
+    """Return the shear components."""
+    return [a + b for a, b in combinations(sorted(axes), 2)]
+
+
 def velocity(cell):
     """rho_i dv_i/dt = d_j s_ij, with a density for each component, where it stands."""
     for a, mass in masses(cell):

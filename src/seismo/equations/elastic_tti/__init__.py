@@ -29,7 +29,7 @@ away: 0.6 % at 5, 0.1 % at 10 points per wavelength of the slowest wave.
 from __future__ import annotations
 
 from dataclasses import replace
-from itertools import combinations, combinations_with_replacement
+from itertools import combinations, combinations_with_replacement, product
 
 import numpy as np
 
@@ -37,8 +37,9 @@ from seismo.equations import elastic_constants as constants
 from seismo.equations import elastic_vti
 from seismo.equations.acoustic_variable_density import inertia
 from seismo.equations.declaration import Equation
+from seismo.equations.elastic.formulas import pairs
+from seismo.equations.elastic_constants import named
 from seismo.equations.elastic_tti import formulas
-from seismo.equations.elastic_tti.formulas import named, pairs
 from seismo.equations.parameters import PHI, THETA, Condition
 from seismo.equations.table import Field, Physics, Stage
 
@@ -59,26 +60,20 @@ IN_PLANE = Condition(
 )
 
 
-def _couplings(axes: str) -> tuple[tuple[str, ...], tuple[str, ...]]:
-    """Name the constants a of normal and shear strains, and b of two shear strains."""
+def _couplings(axes: str) -> dict[str, tuple[str, str]]:
+    """Name the constants a of normal and shear strains and b of two shear strains, and these."""
     shear = pairs(axes)
-    normal = tuple(named("a", a, pair) for a in axes for pair in shear)
-    return normal, tuple(named("b", *two) for two in combinations(shear, 2))
+    normal = {named("a", *two): two for two in product(axes, shear)}
+    return normal | {named("b", *two): two for two in combinations(shear, 2)}
 
 
-def _odd(axes: str) -> dict[str, tuple[str, ...]]:
-    """Return by axis the constants of which one component, not both, has it once."""
-    shear = pairs(axes)
-    every = combinations_with_replacement((*axes, *shear), 2)
-    couples = [two for two in every if two[0] != two[1] and two[1] in shear]
-    return {
-        axis: tuple(
-            named("a" if len(two[0]) == 1 else "b", *two)
-            for two in couples
-            if sum(c in shear and axis in c for c in two) == 1
-        )
-        for axis in axes
-    }
+def _odd(couplings: dict[str, tuple[str, str]], axis: str) -> tuple[str, ...]:
+    """Name those of which one shear strain, not two, has an axis: a mirror across it turns them."""
+    return tuple(
+        name
+        for name, strains in couplings.items()
+        if sum(len(strain) == 2 and axis in strain for strain in strains) == 1
+    )
 
 
 def coefficients(medium: dict, dt: float) -> dict:
@@ -110,7 +105,7 @@ def tables(axes: str, options: None) -> Physics:
     v, normal = momentum.writes, tuple(f"s{a}{a}" for a in axes)
     stresses, h, t = (tuple(f"{s}{p}" for p in shear) for s in ("s", "h_", "t_"))
     stiffness = tuple(named("c", *two) for two in combinations_with_replacement(axes, 2))
-    with_normal, with_shear = _couplings(axes)
+    couplings = _couplings(axes)
     q = tuple(named("q", pair) for pair in shear)
     every = combinations_with_replacement((*axes, *shear), 2)
     across = tuple(named("a", "z", pair) for pair in shear)
@@ -125,8 +120,7 @@ def tables(axes: str, options: None) -> Physics:
         stages=(
             momentum,
             Stage("strain", h, v, q, formulas.strain),
-            Stage("node", (*normal, *t), (*v, *h), (*stiffness, *with_normal, *with_shear),
-                  formulas.node),
+            Stage("node", (*normal, *t), (*v, *h), (*stiffness, *couplings), formulas.node),
             Stage("surface", (*normal, *t), (),
                   (*(named("c", a, "z") for a in axes), *across), formulas.surface,
                   where="surface"),
@@ -138,7 +132,7 @@ def tables(axes: str, options: None) -> Physics:
         smooth_across_layers=True,
         fluid_meets_solid=False,
         fluid_force={},
-        odd=_odd(axes),
+        odd={axis: _odd(couplings, axis) for axis in axes},
     )  # fmt: skip
 
 

@@ -5,21 +5,8 @@ Symbols are those of `seismo.equations.elastic_tti`. `pairs` of axes name shear 
 
 from __future__ import annotations
 
-from itertools import combinations
-
-from seismo.equations.elastic.formulas import four_nodes
-
-INDEX = {"x": 1, "y": 2, "z": 3, "yz": 4, "xz": 5, "xy": 6}  # Voigt's, of components
-
-
-def pairs(axes: str) -> list[str]:
-    """Return the shear components."""
-    return [a + b for a, b in combinations(sorted(axes), 2)]
-
-
-def named(letter: str, *components: str) -> str:
-    """Name a constant of two components: c13 of x and z, a15 of x and xz, q5 of xz."""
-    return letter + "".join(str(n) for n in sorted(INDEX[c] for c in components))
+from seismo.equations.elastic.formulas import four_nodes, pairs
+from seismo.equations.elastic_constants import named
 
 
 def _modulus(cell, pair: str):
