@@ -20,21 +20,23 @@ import numpy as np
 
 from seismo.acquisition.point_source import PointSource
 from seismo.acquisition.slip_rate import SlipRate
+from seismo.acquisition.trace_processing import extra_steps
 from seismo.equations.relaxation import Relaxation
 from seismo.equations.table import Physics, SourceTerm
 from seismo.grid.grid import Grid
+from seismo.grid.time_step import Clock
 from seismo.model import Earth
 from seismo.scenario import Scenario
 
 LEAST_DECAY = 5e-4  # w_l dt: what a step takes of a variable must not be lost in its rounding
-MOST_UNLIKE = 300.0  # times as strong: traces of the weaker source change by some 2e-4
+MOST_UNLIKE = 300.0  # times as strong: between 1e2 and 1e3, where traces change by 6e-5 and 5e-4
 _PEAK = 13  # power of two
 _SAMPLES = 257  # of a signal, to find its peak
 
 
 def with_storage(
     relaxation: Relaxation, scenario: Scenario, physics: Physics, earth: Earth, grid: Grid,
-    sources: Sequence[PointSource],
+    sources: Sequence[PointSource], clock: Clock,
 ) -> Relaxation:  # fmt: skip
     """Return the mechanisms with the scale of their variables, where these are kept in 16 bits.
 
@@ -42,29 +44,19 @@ def with_storage(
         ScenarioError: 16 bits are asked for, and will not do.
     """
     asked = scenario.attenuation.storage if scenario.attenuation else "auto"
-    if asked == 32:
+    if asked == 32 or (asked == "auto" and grid.dimensions == 2):
         return relaxation
-    problem = _problem(relaxation, scenario, physics)
+    problem, peak = _problem(relaxation, scenario, physics), 1.0
+    if not problem:
+        steps = clock.steps + extra_steps(clock.steps, scenario.time.dispersion_removal)
+        rates = strain_rates(physics, earth, sources, grid.cell, clock.dt, steps * clock.dt)
+        problem, peak = _unlike(sources, rates), float(rates.max()) or 1.0
     if asked == 16 and problem:
         raise scenario.mistake(
             "attenuation", "storage", problem=f"too few bits: {problem}; leave storage out"
         )
-    if problem or (asked == "auto" and grid.dimensions == 2):
+    if problem:
         return relaxation
-    duration = scenario.time.duration
-    rates = strain_rates(physics, earth, sources, grid.cell, relaxation.dt, duration)
-    strongest, weakest = _ends(sources, rates)
-    if rates[strongest] > MOST_UNLIKE * rates[weakest]:
-        if asked == 16:
-            times = rates[strongest] / rates[weakest]
-            raise scenario.mistake(
-                "attenuation", "storage",
-                problem=f"too few bits: source {sources[strongest].name} is {times:.1e} times as "
-                f"strong as {sources[weakest].name}, and up to {MOST_UNLIKE:g} times are kept; "
-                "leave storage out, or run them one by one",
-            )  # fmt: skip
-        return relaxation
-    peak = rates[strongest] or 1.0
     return replace(relaxation, scale=2.0 ** (_PEAK - math.frexp(peak)[1]))
 
 
@@ -83,20 +75,26 @@ def _problem(relaxation: Relaxation, scenario: Scenario, physics: Physics) -> st
     return ""
 
 
-def _ends(sources: Sequence[PointSource], rates: np.ndarray) -> tuple[int, int]:
-    """Return the numbers of the strongest and of the weakest source that act."""
+def _unlike(sources: Sequence[PointSource], rates: np.ndarray) -> str:
+    """Return which sources that act are too unlike for one scale; "" where none are."""
     strongest = dict[object, int]()
     for n in map(int, np.flatnonzero(rates)):
         key = sources[n].name if isinstance(sources[n].wavelet, SlipRate) else n
         best = strongest.setdefault(key, n)
         strongest[key] = n if rates[n] > rates[best] else best
     ordered = sorted(strongest.values(), key=lambda n: rates[n]) or [0]
-    return ordered[-1], ordered[0]
+    weak, strong = ordered[0], ordered[-1]
+    if rates[strong] <= MOST_UNLIKE * rates[weak]:
+        return ""
+    return (
+        f"source {sources[strong].name} is {rates[strong] / rates[weak]:.1e} times as strong as "
+        f"{sources[weak].name}, and up to {MOST_UNLIKE:g} times are kept in one run"
+    )
 
 
 def strain_rates(
     physics: Physics, earth: Earth, sources: Sequence[PointSource], cell: float, dt: float,
-    duration: float,
+    end: float,
 ) -> np.ndarray:  # fmt: skip
     """Estimate the largest strain rates (source) in 1/s: those of the cells of the sources.
 
@@ -109,7 +107,7 @@ def strain_rates(
         sources: of all shots.
         cell: volume of a cell in m^3 (2-D: area in m^2).
         dt: time step in s.
-        duration: of the run in s; sources that begin later have none.
+        end: of the last step in s; sources that begin later have none.
     """
     x, y, z = np.array([source.position for source in sources]).T
     rock = earth.sample(z, y if len(physics.axes) == 3 else None, x)
@@ -120,29 +118,24 @@ def strain_rates(
     medium = {name: known.get(name, 0.0 * rho) for name in physics.medium}  # lossless
     arrays = physics.coefficients(medium, dt)
     modulus = np.where(s > 0.0, s, p)
-    signals: dict[tuple[int, int, float, int], float] = {}
+    signals: dict[tuple[int, int, int], float] = {}
+    acts = np.array([source.start < end for source in sources])
     largest = np.zeros(len(sources))
     for kind in {source.kind for source in sources}:
         for term in physics.drives[kind]:
-            peaks = [
-                _peak(one, term, duration, signals) if one.kind == kind else 0.0 for one in sources
-            ]
+            peaks = [_peak(one, term, signals) if one.kind == kind else 0.0 for one in sources]
             scale = term.scale(lambda name, own=False: arrays[name], dt)
             resistance = modulus if term.field.startswith("s") else np.sqrt(modulus / rho)
             rates = np.abs(scale) * np.array(peaks) / (cell * resistance * dt)
             largest = np.maximum(largest, rates)
-    return largest
+    return acts * largest
 
 
-def _peak(
-    source: PointSource, term: SourceTerm, duration: float,
-    known: dict[tuple[int, int, float, int], float],
-) -> float:  # fmt: skip
+def _peak(source: PointSource, term: SourceTerm, known: dict[tuple[int, int, int], float]) -> float:
     """Return the largest magnitude of strength times signal; those of signals are kept."""
     strength = abs(source.strength.get(term.component, 0.0))
-    key = id(source.wavelet), source.derivative, source.delay, term.derivative
+    key = id(source.wavelet), source.derivative, term.derivative
     if strength and key not in known:
         times = np.linspace(source.start, source.end, _SAMPLES)
-        peak = float(np.abs(source.signal(times, term.derivative)).max())
-        known[key] = peak if source.start < duration else 0.0
+        known[key] = float(np.abs(source.signal(times, term.derivative)).max())
     return strength and strength * known[key]
