@@ -26,8 +26,9 @@ class Field:
         previous_of: name of the field whose values one step before it holds, of an equation that is
             of second order in time: the two change places after every step.
         remembers: whether it is a memory variable of the medium, which no output shows.
-        slope: whether it is a derivative on the nodes, which only serves a later stage: mirror
-            faces give its images the other sign than the field's, and no output shows it.
+        slope: whether it is new in every step and only serves a later stage, as a derivative on
+            the nodes does: mirror faces give images on nodes the other sign than a field's, and
+            no output shows it.
         short: whether it is kept in 16 bits; it is then read and written on the spot alone.
         vanishes: whether it stands half a cell below a free surface and vanishes on it, as shear
             stresses do: closed differences along z hold that (`seismo.grid.surface_closure`).
