@@ -4,7 +4,6 @@ from pathlib import Path
 
 import pytest
 
-from seismo.acquisition.stations import elevations, read_stations
 from seismo.errors import ScenarioError
 from seismo.runs.check import make_plan
 from seismo.scenario import load
@@ -91,8 +90,6 @@ def test_depth_is_counted_from_the_top_of_the_grid_as_in_the_scenario(tmp_path):
             "columns network, station, location and longitude, latitude, depth, or x, z, between "
             "commas or semicolons, not |, and the first line without #",
         ),
-        ("PAS CI 34.1 -118.2 314 0\nRUS CI 34.1\n", "2: 3 values, expected 6: station, network"),
-        ("A B 5000.0 200.0 0.0 0.0\n", "1: latitude is '5000.0'; give -90 to 90 degrees"),
         ("CI|PAS|34|-118|300|Pasadena\n", "1: one column, 'ci|pas|34|-118|300|pasadena'; expected"),
         ("station,latitude,longitude\nPAS,-118,34\n", "2: latitude is '-118'; give -90 to 90 deg"),
         (
@@ -131,10 +128,6 @@ def test_a_bad_line_is_named_with_its_number(tmp_path, text, message):
 @pytest.mark.parametrize(
     ("text", "message"),
     [
-        (
-            '<?xml version="1.0"?>\n<!-- a list -->\n<FDSNStationXML schemaVersion="1.2">',
-            "is StationXML, which is not read: obspy.read_inventory has its codes",
-        ),
         ("<html><body>no such file</body></html>", "is XML, which is not read"),
         (
             "2.0\n# made by hand\nPLANE 1\n",
@@ -151,21 +144,6 @@ def test_files_of_other_formats_are_named(tmp_path, text, message):
         placed(tmp_path, text)
     assert f"list.csv {message}" in str(caught.value)
     assert "\n" not in str(caught.value)
-
-
-def test_stations_of_specfem_are_those_of_the_same_table(tmp_path):
-    text = "PAS CI 34.1484 -118.1711 314.0 20.0\n\nRUS  CI  34.05 -118.08 0 0\n"
-    specfem, table = tmp_path / "STATIONS", tmp_path / "list.csv"
-    specfem.write_text(text)
-    table.write_text(
-        "network,station,longitude,latitude,depth\n"
-        "CI,PAS,-118.1711,34.1484,20\n\nCI,RUS,-118.08,34.05,0\n"
-    )
-    stations = read_stations(specfem, "xyz")
-    assert [(s.line, s.code) for s in stations] == [(1, "CI.PAS"), (3, "CI.RUS")]
-    assert [s.coordinates for s in stations] == [s.coordinates for s in read_stations(table, "xyz")]
-    assert elevations(specfem) == "elevation"
-    assert elevations(table) == ""
 
 
 def test_columns_of_data_centres_that_are_not_used_are_passed_over(tmp_path):

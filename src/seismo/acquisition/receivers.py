@@ -33,6 +33,7 @@ class ReceiverGroup:
         positions: (receivers, 3) x, y, z in m.
         quantities: what to record.
         interval: sampling interval in s, None for every step.
+        elevations: what its station list calls them, which are not used; "" without.
     """
 
     name: str
@@ -40,6 +41,7 @@ class ReceiverGroup:
     positions: np.ndarray
     quantities: tuple[str, ...]
     interval: float | None
+    elevations: str = ""
 
     def components(self, physics: Physics) -> dict[str, tuple[str, str, str]]:
         """Return each component's quantity, the base quantity recorded and the base component."""

@@ -7,7 +7,7 @@ from itertools import groupby
 from operator import attrgetter
 from typing import Annotated, Any, Literal
 
-from pydantic import BeforeValidator, Tag
+from pydantic import BeforeValidator, StringConstraints, Tag
 
 from seismo.equations.registry import EQUATIONS, PHYSICS, VARIANTS, physics_for
 from seismo.scenario.base import (
@@ -20,6 +20,7 @@ from seismo.scenario.base import (
     ScenarioSection,
     by_type,
 )
+from seismo.scenario.event import UtcTime
 from seismo.scenario.position import AnyPoint, Position
 
 CODE = "R{:04d}"  # of receivers that have none
@@ -34,6 +35,9 @@ _STANDARD = [
 ]
 _OTHERS = [name for known in VARIANTS for name in physics_for(*known).quantities]
 Trace: Any = Literal[tuple(dict.fromkeys(_STANDARD + _OTHERS))]
+ChannelPattern = Annotated[
+    str, StringConstraints(pattern=r"^[A-Za-z0-9_*?-]*(\.[A-Za-z0-9_*?-]*){3}$")
+]
 ReceiverCount = Annotated[Integer, Field(ge=1, le=100_000)]
 
 
@@ -105,8 +109,29 @@ class StationReceivers(_ReceiverSet):
 
     type: Literal["stations"]
     path: FilePath = Field(
-        description="CSV file; its first line names the columns: network, station, location and "
-        "longitude, latitude, depth or x, (y,) z; or a STATIONS file of SPECFEM3D in degrees"
+        description="CSV file, whose first line names the columns: network, station, location and "
+        "longitude, latitude, depth or x, (y,) z; StationXML; a STATIONS file of SPECFEM; or an "
+        "input file of SW4 (its rec lines)"
+    )
+    coordinates: Literal["degrees", "metres"] | None = Field(
+        None,
+        description="what a STATIONS file has; default: degrees if the scenario has the section "
+        "geographic",
+    )
+    surface: Length | None = Field(
+        None,
+        description="of a STATIONS file of SPECFEM2D, whose z points up: the z that the top of the "
+        "grid has there",
+    )
+    channels: tuple[ChannelPattern, ...] = Field(
+        (),
+        description="of StationXML: patterns such as CI.*.*.HN?, one of which has to match a "
+        "channel NET.STA.LOC.CHA; default: all",
+    )
+    time: UtcTime | None = Field(
+        None,
+        description="of StationXML: a time at which a station and its channel have to be open, "
+        "ISO 8601",
     )
 
 

@@ -23,10 +23,10 @@ _BINARY = {  # what is given by mistake, by its first bytes
     b"PK\x03\x04": "an archive, or a spreadsheet",
     b"\x93NUMPY": "an array of NumPy",
 }
+_STATION_XML = re.compile(r"\s*<.{0,2000}?<(\w+:)?FDSNStationXML|\s*<FDSNStationXML", re.DOTALL)
+_START = 5000  # characters, of which the first tell a format
 _FORMATS = (  # texts that are no tables: by what they begin with, their names and what to do
-    (re.compile(r"\s*<.{0,2000}?<(\w+:)?FDSNStationXML|\s*<FDSNStationXML", re.DOTALL),
-     "StationXML, which is not read: obspy.read_inventory has its codes, longitudes and latitudes; "
-     "write these as a table"),
+    (_STATION_XML, "StationXML: give it as receivers of type stations"),
     (re.compile(r"\s*<(\?xml|!DOCTYPE|\w+)"), "XML, which is not read"),
     (re.compile(r"\s*(#[^\n]*\n\s*)*\d\.\d+\s*\n(\s*#[^\n]*\n)*\s*(PLANE|POINTS)\s+\d+"),
      "SRF, a finite fault: give it as a source of type finite_fault"),
@@ -47,6 +47,14 @@ def version_of(path: Path) -> tuple[int, int] | None:
         return None
     status = path.stat()
     return status.st_mtime_ns, status.st_size
+
+
+def is_station_xml(path: Path) -> bool:
+    """Whether a file begins as StationXML does."""
+    if not path.is_file():
+        return False
+    with path.open("rb") as stream:
+        return bool(_STATION_XML.match(stream.read(_START).decode("utf-8-sig", "replace")))
 
 
 def read_lines(path: Path, expected: str) -> list[tuple[int, str]]:
@@ -72,7 +80,7 @@ def read_lines(path: Path, expected: str) -> list[tuple[int, str]]:
         problem = f"{path}{no_text(content, error.start)}; {expected}"
         raise ModelError(problem, "path") from None
     for begins, kind in _FORMATS:
-        if begins.match(text[:5000]):
+        if begins.match(text[:_START]):
             raise ModelError(f"{path} is {kind}; {expected}", "path")
     lines = enumerate((line.split("#")[0].strip() for line in text.splitlines()), 1)
     numbered_lines = [(number, line) for number, line in lines if line]

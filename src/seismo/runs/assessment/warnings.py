@@ -10,7 +10,6 @@ import numpy as np
 
 from seismo.acquisition import wavelets
 from seismo.acquisition.spectra import derivatives_of
-from seismo.acquisition.stations import elevations
 from seismo.grid.grid import AXES
 from seismo.grid.interpolation import ON_GRID
 from seismo.grid.surface_closure import MOMENT_ROWS
@@ -153,11 +152,10 @@ def _near_a_layer(setup: Discretization, positions: np.ndarray) -> tuple[int, li
 
 def _flat(setup: Discretization) -> Lines:
     """Stations of lists lie below a flat surface, whatever their elevation."""
-    for group in setup.scenario.receivers:
-        name = elevations(setup.scenario.resolve(group.path)) if group.type == "stations" else ""
-        if name:
+    for group in setup.groups:
+        if group.elevations:
             yield (
-                f"receivers {group.name}: the column {name} is passed over, as the surface is "
+                f"receivers {group.name}: {group.elevations} is passed over, as the surface is "
                 "flat: stations lie at their depth, or z"
             )
 

@@ -1,0 +1,120 @@
+"""STATIONS files of SPECFEM: lines of six columns between blanks, without a header.
+
+    SPECFEM3D, degrees:    station network latitude longitude elevation burial
+    SPECFEM3D, Cartesian:  station network y x elevation burial
+    SPECFEM2D:             station network x z elevation burial
+
+Elevation and burial depth are in m; z of SPECFEM2D points up, and its burial depth is not used
+(SPECFEM3D manual, "The STATIONS file"; SPECFEM2D, `locate_receivers`). A file does not say which it
+is: `coordinates` of the scenario does, or that the grid has a place on the earth.
+"""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+from typing import Any
+
+from seismo.acquisition.station import (
+    Station,
+    StationList,
+    coordinate,
+    from_lines,
+    station_code,
+)
+from seismo.errors import ModelError
+
+_LINE = re.compile(r"\S+\s+\S+(\s+[-+.0-9eEdD]+){4}")
+_COLUMNS = {
+    "degrees": ("latitude", "longitude", "elevation", "depth"),
+    "metres": ("y", "x", "elevation", "depth"),
+    "metres in 2-D": ("x", "z", "elevation", "burial"),
+}
+
+Lines = list[tuple[int, str]]
+
+
+def is_specfem(lines: Lines) -> bool:
+    """Whether the first of some numbered lines is one of a STATIONS file."""
+    return bool(lines and _LINE.fullmatch(lines[0][1]))
+
+
+def read_specfem(path: Path, lines: Lines, group: Any, axes: str, on_earth: bool) -> StationList:
+    """Return the stations of a file.
+
+    Args:
+        path: the file.
+        lines: its lines, with their numbers.
+        group: `StationReceivers` of the scenario.
+        axes: of the grid, "xz" or "xyz".
+        on_earth: whether the grid has a place there.
+
+    Raises:
+        ScenarioError: a line is malformed, or the file may be meant in more than one way.
+    """
+    kind = group.coordinates or ("degrees" if on_earth else "metres")
+    taken = "" if group.coordinates else _taken(kind, on_earth)
+    if kind == "metres" and "y" not in axes:
+        kind = "metres in 2-D"
+    _check_surface(path, group.surface, kind)
+
+    def station_of(where: str, line: str) -> Station:
+        try:
+            return _station(where, line, kind, group.surface)
+        except ValueError as error:
+            raise ValueError(f"{error}{taken}") from None
+
+    stations = from_lines(path, lines, station_of)
+    if kind == "metres" and taken and _may_be_degrees(stations):
+        raise ModelError(
+            f"missing: the numbers of {path} may be degrees, or metres: give degrees (with the "
+            "section geographic) or metres",
+            "coordinates",
+        )
+    elevated = any(station.elevation for station in stations)
+    return StationList(stations, "the elevation" if elevated else "", taken)
+
+
+def _taken(kind: str, on_earth: bool) -> str:
+    """Return what numbers were taken for, and the remedy if that is wrong."""
+    has, other = ("has the", "metres") if on_earth else ("has no", "degrees")
+    return (
+        f"; its numbers are taken for {kind}, as the scenario {has} section geographic: "
+        f"coordinates: {other} takes them for {other}"
+    )
+
+
+def _check_surface(path: Path, surface: float | None, kind: str) -> None:
+    """Raise ModelError where the z of the surface is missing, or means nothing."""
+    if surface is None and kind == "metres in 2-D":
+        problem = f"missing: z of {path}, a STATIONS file of SPECFEM2D, points up; give the z "
+        raise ModelError(problem + "that the top of the grid has there", "surface")
+    if surface is not None and kind != "metres in 2-D":
+        problem = f"{path} has depths: this is for STATIONS files of SPECFEM2D; leave it out"
+        raise ModelError(problem, "surface")
+
+
+def _station(where: str, line: str, kind: str, surface: float | None) -> Station:
+    """Read one line; raises ValueError."""
+    words = line.split()
+    if len(words) != 6:
+        names = ", ".join(_COLUMNS[kind])
+        raise ValueError(f"{len(words)} values, expected 6: station, network, {names}")
+    named = dict(zip(_COLUMNS[kind], map(_without_d, words[2:]), strict=True))
+    coordinates = {name: coordinate(name, text) for name, text in named.items()}
+    elevation = coordinates.pop("elevation")
+    if surface is not None:
+        del coordinates["burial"]
+        coordinates["depth"] = surface - coordinates.pop("z")
+    return Station(where, station_code(words[1], words[0]), coordinates, elevation)
+
+
+def _without_d(text: str) -> str:
+    """Return a number of Fortran, such as 1.0d3, as others write it."""
+    return text.lower().replace("d", "e")
+
+
+def _may_be_degrees(stations: list[Station]) -> bool:
+    """Whether all places in m would be some on the earth, in degrees."""
+    positions = [(s.coordinates["x"], s.coordinates["y"]) for s in stations]
+    return all(-180.0 <= x <= 360.0 and -90.0 <= y <= 90.0 for x, y in positions)

@@ -1,0 +1,137 @@
+"""A station as files describe it: its code and its coordinates, and the numbers of a line."""
+
+from __future__ import annotations
+
+import math
+import re
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TypeVar
+
+from seismo.errors import ScenarioError
+from seismo.scenario.text_files import look_alike
+
+Row = TypeVar("Row")
+
+CODE = ("network", "station", "location")
+GEOGRAPHIC = ("longitude", "latitude", "depth")
+_DEGREES = {"longitude": (-180.0, 360.0), "latitude": (-90.0, 90.0)}
+_PART = re.compile(r"[A-Za-z0-9_-]{0,16}\Z")
+
+
+@dataclass(frozen=True)
+class Station:
+    """One station.
+
+    Attributes:
+        where: it stands, as path:line, for messages.
+        code: NET.STA.LOC, NET.STA or STA.
+        coordinates: longitude and latitude in degrees, or x and y in m on the grid's axes; with
+            them either z in m on its axis, or depth in m below its top (0 where it is left out).
+        elevation: in m, where the file has one.
+    """
+
+    where: str
+    code: str
+    coordinates: dict[str, float]
+    elevation: float = 0.0
+
+    @property
+    def geographic(self) -> bool:
+        """Whether its position is in longitude and latitude, not on the grid's axes."""
+        return "longitude" in self.coordinates
+
+
+@dataclass(frozen=True)
+class StationList:
+    """The stations of a file.
+
+    Attributes:
+        stations: in its order.
+        elevations: what it calls them, as the surface is flat and they are not used; "" without.
+        taken: what its numbers were taken for, and why, where it does not say; "" where it does.
+    """
+
+    stations: list[Station]
+    elevations: str = ""
+    taken: str = ""
+
+
+def from_lines(
+    path: Path, rows: Iterable[tuple[int, Row]], station_of: Callable[[str, Row], Station]
+) -> list[Station]:
+    """Return the stations of the numbered rows of a file, whose codes differ.
+
+    Args:
+        path: the file.
+        rows: numbers of lines, and what they hold.
+        station_of: function(where, row), which raises ValueError.
+
+    Raises:
+        ScenarioError: with a message for each malformed line.
+    """
+    stations: list[Station] = []
+    line_of_code: dict[str, int] = {}
+    problems = []
+    for number, row in rows:
+        where = f"{path}:{number}"
+        try:
+            station = station_of(where, row)
+            if line_of_code.setdefault(station.code, number) != number:
+                problem = f"the code {station.code} is that of line {line_of_code[station.code]}"
+                raise ValueError(f"{problem}; give each station its own")
+        except ValueError as error:
+            problems.append(f"{where}: {error}")
+        else:
+            stations.append(station)
+    if problems:
+        raise ScenarioError(*problems)
+    return stations
+
+
+def station_code(network: str, station: str, location: str = "") -> str:
+    """Return NET.STA.LOC without what is empty at its ends; `.STA.LOC` has no network.
+
+    Raises:
+        ValueError: there is no station, or a part holds what a code may not.
+    """
+    if not station:
+        raise ValueError("the station has no code; fill the column station")
+    for code_part in (network, station, location):
+        if not _PART.match(code_part):
+            raise ValueError(
+                f"the code {code_part[:20]!r} may hold letters, digits, '_' and '-' only"
+            )
+    if location:
+        return f"{network}.{station}.{location}"
+    return f"{network}.{station}" if network else station
+
+
+def coordinate(name: str, text: str) -> float:
+    """Return the number of a coordinate; a depth that is left empty is 0.
+
+    Raises:
+        ValueError: it is no number, or a degree beyond the earth.
+    """
+    if name == "depth" and not text:
+        return 0.0
+    try:
+        value = float(text)
+    except ValueError:
+        value = math.nan
+    low, high = _DEGREES.get(name, (-math.inf, math.inf))
+    if not math.isfinite(value):
+        unit = "degrees" if name in _DEGREES else "m"
+        raise ValueError(
+            f"{name} is {text[:20]!r}; {look_alike(text) or f'give a number in {unit}'}"
+        )
+    if not low <= value <= high:
+        raise ValueError(f"{name} is {text[:20]!r}; give {low:g} to {high:g} degrees")
+    return value
+
+
+def refuse_y(axes: str, text: str) -> None:
+    """Raise ValueError for a y that a grid along some axes does not have."""
+    if "y" not in axes and coordinate("y", text or "0") != 0.0:
+        raise ValueError("y: a 2-D run has none; leave it empty, or give grid.extent.y")
