@@ -35,11 +35,12 @@ from seismo.backends.select import choose
 ROOT = HERE.parent
 CASES = {  # in the order of the page
     "acoustic_whole_space": "Acoustic whole space",
-    "acoustic_anisotropy": "Acoustic waves in VTI rock",
+    "acoustic_anisotropy": "Acoustic waves in VTI and TTI rock",
     "long_paths": "Long paths",
     "acoustic_half_space": "Acoustic half-space",
     "elastic_whole_space": "Elastic whole space",
-    "anisotropic_whole_space": "Elastic waves in VTI rock",
+    "anisotropic_whole_space": "Elastic waves in VTI and TTI rock",
+    "anisotropic_half_space": "TTI rock under a free surface",
     "lamb_2d": "Lamb's problem, 2-D",
     "lamb_3d": "Lamb's problem, 3-D",
     "shallow": "Shallow sources and shallow contacts",
