@@ -32,6 +32,7 @@ from pathlib import Path
 
 import h5py
 import numpy as np
+import segyio
 import yaml
 
 from seismo import cli
@@ -248,7 +249,7 @@ def table(chosen: random.Random, lines: list[str]) -> bytes:
 
 def file(folder: Path, chosen: random.Random) -> str:
     """Check a scenario with hostile files."""
-    name = chosen.choice(["vp.npy", "vp.h5", "vp.bin"])
+    name = chosen.choice(["vp.npy", "vp.h5", "vp.bin", "vp.sgy"])
     (folder / "s.yaml").write_text(FILES.replace("FILE", name))
     if name == "vp.npy" and chosen.random() < 0.6:
         (folder / name).write_bytes(npy(chosen))
@@ -257,6 +258,9 @@ def file(folder: Path, chosen: random.Random) -> str:
         (folder / name).write_bytes(flipped((folder / name).read_bytes(), chosen))
     elif name == "vp.h5":
         hdf5(folder / name, chosen)
+    elif name == "vp.sgy":
+        segyio.tools.from_array2D(folder / name, np.full((31, 21), 2000.0, np.float32), dt=10_000)
+        (folder / name).write_bytes(flipped((folder / name).read_bytes(), chosen, 8))
     else:
         (folder / name).write_bytes(chosen.randbytes(chosen.choice([0, 3, 2604])))
     rows = [f"{z},1500,800,{1900 + z}" for z in range(0, 300, 50)]

@@ -374,7 +374,7 @@ LINES = {  # file and keys in the scenario -> line:column: key, and the rest
         "m.npz",
         "shape: [3, 4]",
     ): r"8:7: {}.path: 'm.npz': an archive of arrays; models are read "
-    r"from .npy, HDF5 or " + _SAVE.format("m", r'numpy.load\("m.npz"\)\["vp"\]'),
+    r"from .npy, HDF5, SEG-Y or " + _SAVE.format("m", r'numpy.load\("m.npz"\)\["vp"\]'),
     ("a/b.CSV", ""): "8:7: .*: a text; .*"
     + _SAVE.format("a/b", r'numpy.loadtxt\("a/b.CSV", delimiter=","\)'),
     ("cube.npy", "axes: zx"): r"9:7: {}.axes: 'zx': .*cube.npy has 3 axes",

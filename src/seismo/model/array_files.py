@@ -60,7 +60,7 @@ def _read_npy(path: Path, spec: GriddedFile) -> np.ndarray:
             "save it again",
             "path",
         )
-    _refuse_what_does_not_fit(path, size)
+    refuse_what_does_not_fit(path, size)
     return np.load(path, allow_pickle=False)
 
 
@@ -79,7 +79,7 @@ def _read_raw(path: Path, spec: GriddedFile) -> np.ndarray:
             "check `shape` and `dtype`",
             "shape",
         )
-    _refuse_what_does_not_fit(path, size)
+    refuse_what_does_not_fit(path, size)
     array = np.fromfile(path, dtype)
     return array.reshape(spec.shape).astype(dtype.newbyteorder("="), copy=False)
 
@@ -106,7 +106,7 @@ def _read_hdf5(path: Path, spec: GriddedFile) -> np.ndarray:
                 "store it with gzip",
                 "dataset",
             )
-        _refuse_what_does_not_fit(where, size)
+        refuse_what_does_not_fit(where, size)
         return dataset[...]
 
 
@@ -184,7 +184,8 @@ def _size(shape: Any, dtype: np.dtype, where: Any, key: str = "path") -> int:
     return size
 
 
-def _refuse_what_does_not_fit(where: Any, size: int) -> None:
+def refuse_what_does_not_fit(where: Any, size: int) -> None:
+    """Raise for more bytes than there is free memory."""
     if size > (machine.available_memory() or size):
         raise too_large(where, size)
 

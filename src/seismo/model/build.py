@@ -29,6 +29,7 @@ from seismo.model.layered import (
     from_rows,
 )
 from seismo.model.tables import read_table
+from seismo.scenario.model_files import format_of
 
 
 def build_earth(
@@ -51,12 +52,9 @@ def build_earth(
     Raises:
         ModelError: a file is missing or malformed, or a required parameter is not given.
     """
-    origin = {
-        axis: limits[0] for axis, limits in zip("zyx", clamp, strict=True) if limits is not None
-    }
     built = tuple(
         gathered(
-            partial(_build, section, ("model", k), Path(base), clamp, spacing or {}, origin)
+            partial(_build, section, ("model", k), Path(base), clamp, spacing or {})
             for k, section in enumerate(sections)
         )
     )
@@ -75,8 +73,8 @@ def _build(
     base: Path,
     clamp: Clamp,
     spacing: Mapping[str, float],
-    origin: Mapping[str, float],
 ) -> EarthPart:
+    region = {axis: ends for axis, ends in zip("zyx", clamp, strict=True) if ends}
     match section.type:
         case "uniform":
             return Uniform(_properties(section))
@@ -103,14 +101,13 @@ def _build(
         case "file":
             files = _written(section)
             read = gathered(
-                partial(read_grid, spec, base, (*key, name), spacing, origin)
+                partial(read_grid, spec, base, (*key, name), spacing, region)
                 for name, spec in files.items()
             )
             grids = dict(zip(files, read, strict=True))
-            _check_order(files, grids, key, clamp)
+            _check_order(files, grids, key, region)
             return Gridded(grids)
         case "array":
-            region = {axis: ends for axis, ends in zip("zyx", clamp, strict=True) if ends}
             arrays = _written(section)
             taken = gathered(
                 partial(grid_of_array, array, section, (*key, name), region, spacing)
@@ -130,12 +127,12 @@ def _check_order(
     files: Mapping[str, Any],
     grids: Mapping[str, GridField],
     key: tuple[str | int, ...],
-    clamp: Clamp,
+    region: Mapping[str, tuple[float, float]],
 ) -> None:
     """Refuse files whose order of axes is not given, and seems to be the opposite one."""
-    region = {axis: limits for axis, limits in zip("zyx", clamp, strict=True) if limits}
     for name, grid in grids.items():
         is_explicit = files[name].axes is not None or files[name].origin is not None
+        is_explicit = is_explicit or format_of(files[name]) == "segy"
         known = not is_explicit and set(grid.axes) <= set(region)
         if problem := turned_round(grid, region) if known else "":
             raise ModelError(problem, *key, name, "axes")

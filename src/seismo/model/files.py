@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -10,12 +12,15 @@ import numpy as np
 
 from seismo.errors import ModelError
 from seismo.model.array_files import MALFORMED, READERS, brief, too_large
-from seismo.model.gridded import AXES, USUAL_AXES, GridField, in_order
+from seismo.model.gridded import AXES, USUAL_AXES, GridField, Limits, in_order
 from seismo.model.sample_limits import FACTORS, check_values
+from seismo.model.segy_files import read_segy
+from seismo.model.segy_header import other_floats
 from seismo.scenario.base import impossible
 from seismo.scenario.model_files import GriddedFile, format_of
 
 _FACTORS = FACTORS["m/s"] | FACTORS["kg/m3"]
+_AS_IEEE = 512.0  # are IBM's floats up to 4096, taken for IEEE's
 
 
 def read_grid(
@@ -23,7 +28,7 @@ def read_grid(
     base: Path,
     key: tuple[str | int, ...],
     spacing: Mapping[str, float],
-    origin: Mapping[str, float],
+    region: Mapping[str, Limits],
 ) -> GridField:
     """Read one parameter from a gridded file.
 
@@ -33,7 +38,7 @@ def read_grid(
         key: of the specification in the scenario, such as ("model", 0, "vp"); the last names the
             parameter.
         spacing: spacing in m by axis name where the specification gives none.
-        origin: coordinates in m of the first point where the specification gives none.
+        region: limits of the grid in m by axis name; where a file begins that does not say.
 
     Raises:
         ModelError: missing or malformed file, or physically impossible values.
@@ -41,7 +46,10 @@ def read_grid(
     """
     path = Path(base) / spec.path
     try:
-        return _read(spec, path, key, spacing, origin)
+        _refuse_no_file(path)
+        if format_of(spec) == "segy":
+            return _segy(spec, path, key, region)
+        return _read(spec, path, key, spacing, region)
     except ModelError as error:
         raise error.below(*key) from None
     except MemoryError:
@@ -53,33 +61,21 @@ def _read(
     path: Path,
     key: tuple[str | int, ...],
     spacing: Mapping[str, float],
-    origin: Mapping[str, float],
+    region: Mapping[str, Limits],
 ) -> GridField:
-    if path.is_dir():
-        raise ModelError(f"{path} is a folder; name the file in it", "path")
-    if not path.is_file():
-        raise ModelError(
-            f"no such file as {path}; paths begin at the folder of the scenario", "path"
-        )
-    form = format_of(spec)
-    try:
-        array = READERS[form](path, spec)
-    except MALFORMED as error:
-        if "truncated" in str(error):
-            raise ModelError(f"{path} is cut short; copy it again", "path") from None
-        raise ModelError(
-            f"{path} cannot be read as {form}: {brief(error)}; check `format`", "path"
-        ) from None
+    with _one_line_for_malformed(path, format_of(spec)):
+        array = READERS[format_of(spec)](path, spec)
     axes = _axes(spec, array, path)
     if spec.shape is not None and tuple(spec.shape) != array.shape:
         raise ModelError(f"{path} has shape {list(array.shape)}; write that, or nothing", "shape")
     name = str(key[-1])
-    factor = _FACTORS[spec.units] if hasattr(spec, "units") else 1.0
+    factor = _factor(spec)
     check_values(
         array, factor, name, str(path), lambda: _swapped(array, factor, name, spec), ("path",),
         "check `units`, `dtype` and `byte_order`",
     )  # fmt: skip
     samples, sorted_axes = in_order(array, axes)
+    origin = {axis: limits[0] for axis, limits in region.items()}
     return GridField(
         samples,
         sorted_axes,
@@ -90,6 +86,50 @@ def _read(
         (*key, "path"),
         spec.spacing is not None,
     )
+
+
+def _segy(
+    spec: GriddedFile, path: Path, key: tuple[str | int, ...], region: Mapping[str, Limits]
+) -> GridField:
+    with _one_line_for_malformed(path, "SEG-Y"):
+        samples, axes, origin, spacing = read_segy(path, spec, region)
+    name = str(key[-1])
+    factor = _factor(spec)
+    otherwise = partial(other_floats, path, lambda value: not impossible(name, value * factor))
+    check_values(samples, factor, name, str(path), otherwise, ("path",), "check `units`")
+    is_doubtful = samples.max() < _AS_IEEE  # no rock, or soft soil
+    samples, sorted_axes = in_order(samples, axes)
+    order = [axes.index(axis) for axis in sorted_axes]
+    return GridField(
+        samples, sorted_axes, tuple(origin[k] for k in order), tuple(spacing[k] for k in order),
+        factor, str(path), (*key, "path"), True, otherwise() if is_doubtful else "",
+    )  # fmt: skip
+
+
+def _refuse_no_file(path: Path) -> None:
+    if path.is_dir():
+        raise ModelError(f"{path} is a folder; name the file in it", "path")
+    if not path.is_file():
+        raise ModelError(
+            f"no such file as {path}; paths begin at the folder of the scenario", "path"
+        )
+
+
+@contextmanager
+def _one_line_for_malformed(path: Path, form: str) -> Iterator[None]:
+    """Raise what libraries say of a damaged file as one line."""
+    try:
+        yield
+    except MALFORMED as error:
+        if "truncated" in str(error):
+            raise ModelError(f"{path} is cut short; copy it again", "path") from None
+        raise ModelError(
+            f"{path} cannot be read as {form}: {brief(error)}; check `format`", "path"
+        ) from None
+
+
+def _factor(spec: GriddedFile) -> float:
+    return _FACTORS[spec.units] if hasattr(spec, "units") else 1.0
 
 
 def _axes(spec: GriddedFile, array: np.ndarray, path: Path) -> str:

@@ -46,6 +46,7 @@ class GridField:
     source: str  # the file it came from, for messages
     key: tuple[str | int, ...] = ()  # the scenario's keys that name it
     spaced: bool = False  # whether its spacing is its own, not the grid's
+    doubt: str = ""  # how else the file might be meant
 
     @property
     def largest(self) -> float:

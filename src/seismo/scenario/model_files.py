@@ -46,21 +46,15 @@ def _same_on_all_axes(value: Any, check: ValidatorFunctionWrapHandler) -> Any:
 
 
 SampleSpacing = Annotated[FileSpacing | None, WrapValidator(_same_on_all_axes)]
-FORMATS = {".npy": "npy", ".h5": "hdf5", ".hdf5": "hdf5", ".hdf": "hdf5"}  # by suffix, else raw
-
-
-_SEGY = (  # a plane; the cube of a volume is segyio.tools.cube(path).T
-    "a SEG-Y file",
-    'segyio.tools.collect(segyio.open("{path}", ignore_geometry=True).trace[:]).T',
-)
+FORMATS = {  # by suffix, else raw
+    ".npy": "npy", ".h5": "hdf5", ".hdf5": "hdf5", ".hdf": "hdf5", ".sgy": "segy", ".segy": "segy",
+}  # fmt: skip
 OTHERS = {  # by suffix: what none of these is, and how NumPy gets at the values
     ".npz": ("an archive of arrays", 'numpy.load("{path}")["{name}"]'),
     ".txt": ("a text", 'numpy.loadtxt("{path}")'),
     ".csv": ("a text", 'numpy.loadtxt("{path}", delimiter=",")'),
     ".mat": ("a MATLAB file", 'scipy.io.loadmat("{path}")["{name}"]'),
     ".nc": ("a NetCDF file", 'xarray.open_dataset("{path}")["{name}"]'),
-    ".sgy": _SEGY,
-    ".segy": _SEGY,
 }
 
 
@@ -77,8 +71,8 @@ class GriddedFile(ScenarioSection):
     """
 
     path: FilePath = Field(description="the file, relative to the scenario's folder")
-    format: Literal["npy", "hdf5", "raw"] | None = Field(
-        None, description="default: by the suffix .npy, .h5, .hdf5 or .hdf, else raw"
+    format: Literal["npy", "hdf5", "segy", "raw"] | None = Field(
+        None, description="default: by the suffix .npy, .h5, .hdf5, .hdf, .sgy or .segy, else raw"
     )
     dataset: FilePath | None = Field(
         None, description="dataset of an HDF5 file; default: the only one"
@@ -98,11 +92,13 @@ class GriddedFile(ScenarioSection):
     spacing: SampleSpacing = Field(
         None,
         description="spacing of the file's points: one length for all axes, or x, z (and y); "
-        "the grid's by default",
+        "the grid's by default, of SEG-Y that of its headers",
         json_schema_extra=or_one_length,
     )
     origin: FileOrigin | None = Field(
-        None, description="coordinates of the file's first point; the grid's by default"
+        None,
+        description="coordinates of the file's first point; the grid's by default, of SEG-Y "
+        "those of its headers",
     )
 
 

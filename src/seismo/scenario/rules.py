@@ -245,7 +245,7 @@ def _file(path: KeyPath, file: GriddedFile, dimensions: int | None) -> Mistakes:
         kind = foreign_format[0]
         expression = foreign_format[1].format(path=file.path, name=path[-1])
         saved = f'numpy.save("{PurePath(file.path).with_suffix(".npy")}", {expression})'
-        problem = f"{kind}; models are read from .npy, HDF5 or raw numbers: {saved}"
+        problem = f"{kind}; models are read from .npy, HDF5, SEG-Y or raw numbers: {saved}"
         yield Mistake((*path, "path"), problem)
     elif format_of(file) == "raw" and file.shape is None and (file.format or suffix):
         problem = "missing: a raw file needs its numbers of points, slowest axis first"

@@ -45,7 +45,7 @@ def otherwise(setup: Discretization) -> Lines:
     region = {axis: setup.grid.limits(axis) for axis in setup.grid.axes}
     for k, name, field in _fields(setup):
         meant = _too_far(field, region) if field.spaced else _finer(field, region)
-        problem = _flattened(field, region) or meant
+        problem = field.doubt or _flattened(field, region) or meant
         if problem:
             yield f"{_named(setup, k, name, field)} {problem}"
 
