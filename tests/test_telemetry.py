@@ -12,7 +12,7 @@ from seismo.equations.registry import physics_for
 from seismo.errors import ScenarioError
 from seismo.output.figures import KINDS, draw
 from seismo.runs import run_loop, telemetry
-from seismo.runs.progress import Progress, _facts
+from seismo.runs.progress import Progress, facts
 from seismo.runs.telemetry import Telemetry
 from test_run import SCENARIO
 
@@ -72,7 +72,7 @@ def test_too_many_samples_are_thinned_evenly(monkeypatch):
 
 def test_what_a_report_says():
     health = {"utilisation": 0.98, "memory": 3.2e9, "power": 611.6, "temperature": 61.0}
-    said = _facts(Progress("step", 5, 10, points_per_second=2e11, share=0.8, health=health))
+    said = facts(Progress("step", 5, 10, points_per_second=2e11, share=0.8, health=health))
     assert "200 Gpoint/s  80% of the copy bandwidth" in said
     assert said.endswith("98% busy, 3.2 GB, 612 W, 61 °C")
 

@@ -19,7 +19,7 @@ from typing import Annotated, Any, NoReturn
 import typer
 
 from seismo.backends.communicator import end_all
-from seismo.cli import exports, machines, runs
+from seismo.cli import exports, machines, runs, status
 from seismo.cli.arguments import (
     BackendName,
     DeviceNumber,
@@ -66,7 +66,7 @@ def options(
     """Options of every command; `main` reads --debug."""
 
 
-for _command in (runs.run, runs.resume, runs.submit):
+for _command in (runs.run, runs.resume, runs.submit, status.status, status.watch):
     app.command()(_command)
 
 
@@ -113,7 +113,16 @@ def info(
 ) -> None:
     """Describe a results file: scenario, versions, grid, steps, traces, peaks."""
     from seismo.output.results import open_results
+    from seismo.runs.status import results_named, unfinished
 
+    run_status = unfinished(results_named(results))
+    if run_status is not None:
+        print(*map(printable, str(run_status).split("\n")), sep="\n")
+        if results.is_dir() or not results.exists():
+            if verify:
+                raise ScenarioError(f"{results}: there are no results to verify before the end")
+            return
+        print("It is going to replace these results:")
     with open_results(results) as opened:
         print(*map(printable, opened.info().split("\n")), sep="\n")
         if verify:

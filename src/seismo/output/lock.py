@@ -82,7 +82,7 @@ class Lock:
             if not facts.st_nlink:
                 return False
             os.ftruncate(self._descriptor, 0)
-            os.pwrite(self._descriptor, json.dumps(_own_name()).encode(), 0)
+            os.pwrite(self._descriptor, json.dumps(process_name()).encode(), 0)
             self._opened = opened.pop_all()
         return True
 
@@ -113,24 +113,58 @@ class Lock:
         except OSError as error:
             if error.errno not in _WITHOUT_LOCKS:
                 raise
-            if self._path.stat().st_size and not _is_dead(self._holder()):
+            if self._path.stat().st_size and not _is_dead(_read_holder(self._descriptor)):
                 raise self._lock_error(f"if it is dead, remove {self._path}") from None
-
-    def _holder(self) -> dict[str, object]:
-        try:
-            return dict(json.loads(os.pread(self._descriptor, 1000, 0)))
-        except (ValueError, TypeError, RecursionError):  # it has just been made
-            return {}
 
     def _lock_error(self, remedy: str) -> ScenarioError:
         unknown = {"pid": "unknown", "host": "unknown", "since": "now", "job": ""}
-        entries = unknown | self._holder()
+        entries = unknown | _read_holder(self._descriptor)
         holder = {key: printable(value)[:_SHOWN] for key, value in entries.items()}
         job = f", job {holder['job']}" if holder["job"] else ""
         return ScenarioError(
             f"{self._folder}: another run writes here: process {holder['pid']} on "
             f"{holder['host']}{job}, since {holder['since']}; {remedy}"
         )
+
+
+def is_held(folder: Path) -> bool:
+    """Whether a process that this machine can see holds the lock of a folder.
+
+    Of a process on another machine that depends on the file system: not all share their locks.
+    """
+    try:
+        descriptor = os.open(folder / NAME, os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK)
+    except OSError:
+        return False
+    try:
+        fcntl.flock(descriptor, fcntl.LOCK_SH | fcntl.LOCK_NB)
+    except BlockingIOError:
+        return True
+    except OSError:  # a file system without locks
+        holder = _read_holder(descriptor)
+        return bool(holder) and holder.get("host") == socket.gethostname() and not _is_dead(holder)
+    finally:
+        os.close(descriptor)
+    return False
+
+
+def lock_holder(folder: Path) -> dict[str, object]:
+    """Return the process that the lock of a folder names, dead or alive; empty without one."""
+    try:
+        descriptor = os.open(folder / NAME, os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK)
+    except OSError:
+        return {}
+    try:
+        return _read_holder(descriptor)
+    finally:
+        os.close(descriptor)
+
+
+def _read_holder(descriptor: int) -> dict[str, object]:
+    try:
+        return dict(json.loads(os.pread(descriptor, 1000, 0)))
+    except (OSError, ValueError, TypeError, RecursionError):  # it has just been made
+        return {}
 
 
 def _opened(path: Path, how: int, inside: int | None = None) -> int:
@@ -160,8 +194,8 @@ def _of_another_kind(path: Path, kind: str) -> ScenarioError:
     )
 
 
-def _own_name() -> dict[str, object]:
-    """Describe who holds the lock."""
+def process_name() -> dict[str, object]:
+    """Return what names this process, as the lock does: pid, host, job, when it began."""
     return {
         "pid": os.getpid(),
         "host": socket.gethostname(),
@@ -173,7 +207,7 @@ def _own_name() -> dict[str, object]:
 
 def _is_dead(holder: dict[str, object]) -> bool:
     """Whether a process is known to be gone: of this machine, or of this very batch job."""
-    own_entries = _own_name()
+    own_entries = process_name()
     if (
         holder.get("job")
         and holder["job"] == own_entries["job"]

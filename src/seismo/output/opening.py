@@ -11,7 +11,7 @@ from seismo.errors import ScenarioError
 from seismo.output import checkpoint
 from seismo.output.arrays import AGAIN, reading, text_attribute
 from seismo.output.atomic_file import final_path
-from seismo.output.partial_files import MANIFEST
+from seismo.output.partial_files import MANIFEST, run_folder
 from seismo.output.results_file import FORMAT, FORMAT_VERSION
 
 _FOREIGN = "not an HDF5 file; name what `seismo run` wrote, or copy it again"
@@ -71,7 +71,10 @@ def opened(path: Path) -> h5py.File:
     try:
         file = _opened_file(path)
     except FileNotFoundError as error:
-        raise ScenarioError(f"{path}: no such file; run the scenario first") from error
+        reason = "no such file; run the scenario first"
+        if run_folder(path).is_dir():
+            reason = f"is not there yet: its run has not ended; see `seismo status {path}`"
+        raise ScenarioError(f"{path}: {reason}") from error
     except IsADirectoryError as error:
         raise ScenarioError(f"{path}: {_folder(path)}") from error
     except (OSError, ValueError) as error:

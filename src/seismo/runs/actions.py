@@ -14,8 +14,9 @@ from seismo.errors import StoppedError
 from seismo.runs import file_contents
 from seismo.runs.checkpoints import Checkpoints
 from seismo.runs.context import Batch, RunContext
-from seismo.runs.progress import Progress
+from seismo.runs.progress import Progress, WavefieldPeak
 from seismo.runs.telemetry import Telemetry
+from seismo.solver.stability_monitor import StabilityMonitor
 
 
 @dataclass(frozen=True)
@@ -68,6 +69,7 @@ class ReportProgress:
     context: RunContext
     batch: Batch
     telemetry: Telemetry
+    monitor: StabilityMonitor
 
     def __call__(self, step: int) -> None:
         """Act after a step."""
@@ -79,8 +81,15 @@ class ReportProgress:
             timer.stepping, timer.rate,
             f"shots {batch.first + 1}-{last} of {shots}" if shots > 1 else "",
             share=self.telemetry.share(timer.rate * simulation.bytes_per_point),
-            health=self.telemetry.health,
+            health=self.telemetry.health, peak=self._peak(),
         ))  # fmt: skip
+
+    def _peak(self) -> WavefieldPeak | None:
+        monitor = self.monitor
+        if not monitor.largest:
+            return None
+        unit = self.context.simulation.setup.physics.named(monitor.field).unit
+        return WavefieldPeak(monitor.field, unit, monitor.latest, monitor.largest)
 
 
 @dataclass(frozen=True)

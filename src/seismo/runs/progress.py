@@ -24,6 +24,28 @@ COMPILING = "compiling kernels (first run of this kind) ..."
 
 
 @dataclass(frozen=True)
+class WavefieldPeak:
+    """Largest absolute value of one field on the grid, as the stability check finds it.
+
+    Attributes:
+        field: such as vx.
+        unit: of it.
+        latest: at the last check.
+        largest: at all checks of the shots that advance now.
+    """
+
+    field: str
+    unit: str
+    latest: float
+    largest: float
+
+    def __str__(self) -> str:
+        """Name both."""
+        so_far = with_unit(self.largest, self.unit)
+        return f"largest {self.field} {with_unit(self.latest, self.unit)} now, {so_far} so far"
+
+
+@dataclass(frozen=True)
 class Progress:
     """Where a run is.
 
@@ -39,6 +61,7 @@ class Progress:
         shots: the shots that advance now, such as "shots 1-4 of 13"; empty with one.
         health: of the device (`seismo.backends.base.Backend.health`).
         note: what to say: in the phase "device" where the run goes, and why.
+        peak: of the wavefield; None before the first look.
     """
 
     phase: str
@@ -51,6 +74,7 @@ class Progress:
     note: str = ""
     share: float = 0.0
     health: Mapping[str, float] = field(default_factory=dict)
+    peak: WavefieldPeak | None = None
 
     @property
     def fraction(self) -> float:
@@ -98,7 +122,8 @@ _HEALTH: dict[str, Callable[[float], str]] = {
 }
 
 
-def _facts(progress: Progress) -> str:
+def facts(progress: Progress) -> str:
+    """Describe where a run is, and how fast, in one line."""
     speed = progress.points_per_second
     parts = [
         f"step {progress.step}/{progress.steps}",
@@ -160,7 +185,7 @@ class Bar:
             self._console.print(text, markup=False, highlight=False, soft_wrap=True)
         if self._task is None:
             self._task = self._bar.add_task("", total=1.0)
-        text = _PHASES.get(progress.phase) or _facts(progress)
+        text = _PHASES.get(progress.phase) or facts(progress)
         self._bar.update(self._task, completed=progress.fraction, description=text)
 
 
@@ -185,11 +210,11 @@ class Lines:
         elif progress.phase == "step" and progress.fraction >= self._due - 1e-9:
             done = math.floor(progress.fraction / self._share + 1e-9)
             self._due = (done + 1) * self._share
-            line = f"{100 * progress.fraction:3.0f} %  {_facts(progress)}"
+            line = f"{100 * progress.fraction:3.0f} %  {facts(progress)}"
             print(line, file=self._stream, flush=True)
 
 
-def closing_line(summary: dict[str, Any]) -> str:
+def closing_line(summary: Mapping[str, Any]) -> str:
     """Describe how fast a run was, from its summary."""
     line = (
         f"{summary['steps_taken']} steps in {clock_time(summary['elapsed_s'])}, all included; "

@@ -31,6 +31,7 @@ from seismo.output.results_file import COMPLETE
 from seismo.runs.checkpoints import Checkpoints, last_header, remove_later, take_up
 from seismo.runs.compatibility import digest, identity_of, refuse_another, refuse_results, replaced
 from seismo.runs.deadline import StopRequest, time_of_end
+from seismo.runs.heartbeat import Heartbeat
 from seismo.runs.profile import Unprofiled, watch
 from seismo.runs.progress import Progress, Reporter
 from seismo.runs.request import Request, silent, warning
@@ -204,7 +205,10 @@ def _run(
     final = results_target(path)
     folder = run_folder(final)
     own = identity_of(setup, backend)
-    with Lock(folder) if ranks.first else contextlib.nullcontext():
+    with (
+        Lock(folder) if ranks.first else contextlib.nullcontext(),
+        _with_heartbeat(ranks, choice, setup, final, report) as report,
+    ):
         start = take_up(folder, request.resume, report, ranks)
         if start.paths:
             refuse_another(start.header.get("identity", {}), own, checked)
@@ -234,6 +238,21 @@ def _run(
                     setup, memory, path, report, profile, ranks, digest(own), start, checkpoints
                 ).go()  # fmt: skip
     return open_results(path) if ranks.first else None
+
+
+def _with_heartbeat(
+    ranks: SerialCommunicator, choice: BackendChoice, setup: Discretization, final: Path,
+    report: Reporter,
+) -> contextlib.AbstractContextManager[Reporter]:  # fmt: skip
+    """Return the reporter of a rank; that of the first leaves signs of life in the run folder."""
+    if not ranks.first:
+        return contextlib.nullcontext(report)
+    facts = {
+        "results": final.name,
+        "device": choice.note.partition("; ")[0] + f", {ranks.count} ranks" * ranks.several,
+        "duration": setup.clock.steps * setup.clock.dt,
+    }
+    return Heartbeat(run_folder(final), facts, report)
 
 
 def _shared(

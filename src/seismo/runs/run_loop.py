@@ -11,7 +11,7 @@ Of several ranks the first writes what all have found; the others run along.
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from functools import partial
 from pathlib import Path
@@ -148,7 +148,15 @@ class Run:
         self.ranks.wait()
         if failure is not None:
             raise UnstableError(f"{failure}, in {self.path}", failure.good)
-        self.report(Progress("done", self.total, self.total, note=progress.closing_line(summary)))
+        self.report(self._ending(summary))
+
+    def _ending(self, summary: Mapping[str, Any]) -> Progress:
+        """Return the last report, with the speed of the whole run."""
+        return Progress(
+            "done", self.total, self.total, self.setup.clock.steps * self.setup.clock.dt,
+            self.timer.stepping, self.timer.rate, note=progress.closing_line(summary),
+            share=summary.get("bandwidth_share", 0.0), health=self.telemetry.health,
+        )  # fmt: skip
 
     def follow(self) -> None:
         """Run along with the first rank, until it has published the results."""
@@ -237,7 +245,7 @@ class Run:
             (
                 self.reports,
                 SampleTelemetry(context, telemetry),
-                ReportProgress(context, batch, telemetry),
+                ReportProgress(context, batch, telemetry, monitor),
             ),
             (AtSteps(checks), monitor.look),
             (AtSteps(context.snapshots.events), TakeSnapshots(context, batch)),

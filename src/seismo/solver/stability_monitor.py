@@ -31,6 +31,11 @@ class StabilityMonitor:
 
     The machine searches while it steps on; what it found is judged `Backend.looks_ahead` looks
     later, so that nobody waits.
+
+    Attributes:
+        field: that it looks at.
+        latest: its largest absolute value at the last look that was judged, in its unit.
+        largest: the same, of all looks.
     """
 
     def __init__(self, simulation: Any, field: str, quiet_after: float) -> None:
@@ -48,6 +53,7 @@ class StabilityMonitor:
         self._looks: deque[tuple[int, Callable[[], tuple[float, Index]]]] = deque()
         self._good, self._place = 0, (0, 0, 0)
         self._peak = 0.0
+        self.latest = self.largest = 0.0
 
     def found(self) -> dict[str, Any]:
         """Return what the looks so far have found, as JSON holds it."""
@@ -56,6 +62,7 @@ class StabilityMonitor:
     def recall(self, found: dict[str, Any]) -> None:
         """Go on from what an earlier watch has found."""
         self._good, self._peak = found["good"], found["peak"]
+        self.largest = self._peak
         self._place = triple(found["place"])
 
     def confirm(self, step: int) -> dict[str, Any]:
@@ -98,6 +105,8 @@ class StabilityMonitor:
         if time <= self._quiet_after or self._peak == 0.0:
             self._peak = max(self._peak, peak)
         self._good, self._place = step, place
+        self.latest = peak
+        self.largest = max(self.largest, peak)
 
     def _message(self, step: int, peak: float, index: Index) -> str:
         """Describe when and where it grew, and why.

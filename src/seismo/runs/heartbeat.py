@@ -1,0 +1,117 @@
+"""The sign of life of a run: a small file in its folder, for `seismo status`.
+
+    quickstart.h5.run/status.json    how far the run is, and when that was written
+
+A thread writes it every few seconds, so that a slow disk never delays the time loop, which only
+leaves its latest `Progress` here. What is half-written is never seen: the file is renamed when it
+is complete, and carries its checksum. A run that ends and leaves a checkpoint leaves the file too,
+with the reason; that of a killed run goes on to say "running", which the lock refutes.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import threading
+import time
+from collections.abc import Mapping
+from dataclasses import asdict
+from pathlib import Path
+from typing import Any
+
+from seismo.errors import StoppedError
+from seismo.output.checkpoint import checkpoint_files
+from seismo.output.lock import process_name
+from seismo.output.sealed_json import sealed, unsealed
+from seismo.runs.progress import Progress, Reporter
+
+NAME = "status.json"
+EVERY = 2.0  # s between two signs of life
+_REMARKS = ("device", "caution", "warning", "profile", "checkpoint")  # that do not say how far
+_FORMAT = {"format": "seismo status", "version": 1}
+
+
+class Heartbeat:
+    """Pass on the progress of a run, and keep its latest on disk; use as a context manager."""
+
+    def __init__(self, folder: Path, facts: Mapping[str, Any], report: Reporter) -> None:
+        """Prepare the file.
+
+        Args:
+            folder: the run directory, which is there and locked.
+            facts: what does not change during the run, as JSON holds it.
+            report: told of the progress, too.
+        """
+        self._folder, self._report = folder, report
+        self._facts = {**_FORMAT, **process_name(), **facts}
+        self._progress = Progress("device")
+        self._over = threading.Event()
+        self._thread = threading.Thread(target=self._beat, name="heartbeat", daemon=True)
+
+    def __enter__(self) -> Heartbeat:
+        """Start to write."""
+        self._thread.start()
+        return self
+
+    def __call__(self, progress: Progress) -> None:
+        """Keep the progress for the next sign of life, and pass it on."""
+        if progress.phase not in _REMARKS:
+            self._progress = progress
+        self._report(progress)
+
+    def __exit__(self, kind: type[BaseException] | None, error: object, _: object) -> None:
+        """Write how the run ended, or remove the file where nothing is left to go on from."""
+        self._over.set()
+        self._thread.join()
+        if kind is not None and checkpoint_files(self._folder):
+            self._write(_state_after(error), " ".join(str(error).split()))
+        else:
+            for name in (NAME, _new(NAME)):
+                with contextlib.suppress(OSError):
+                    (self._folder / name).unlink()
+
+    def _beat(self) -> None:
+        self._write("running")
+        while not self._over.wait(EVERY):
+            self._write("running")
+
+    def _write(self, state: str, message: str = "") -> None:
+        """Replace the file; a full disk costs a sign of life, not the run."""
+        latest = self._progress
+        progress = {**vars(latest), "health": dict(latest.health)}
+        progress["peak"] = None if latest.peak is None else asdict(latest.peak)
+        text = sealed(
+            self._facts
+            | {"state": state, "message": message, "updated": time.time(), "progress": progress}
+        )
+        new = self._folder / _new(NAME)
+        with contextlib.suppress(OSError):
+            new.unlink(missing_ok=True)  # what a dead run left; a link is not followed
+            with new.open("x", encoding="utf-8") as file:
+                file.write(text)
+            new.replace(self._folder / NAME)
+
+
+def read_heartbeat(folder: Path) -> dict[str, Any]:
+    """Return the latest sign of life in a run directory.
+
+    Raises:
+        OSError: there is none.
+        ValueError: it is damaged, or of another version.
+    """
+    beat = unsealed((folder / NAME).read_bytes())
+    if {key: beat.get(key) for key in _FORMAT} != _FORMAT:
+        raise ValueError("it is of another version of seismo")
+    return beat
+
+
+def _new(name: str) -> str:
+    return f"{name}.new"
+
+
+def _state_after(error: object) -> str:
+    """Return the state of a run that an exception ended; SIGTERM before the first step is one."""
+    if isinstance(error, StoppedError):
+        return "stopped"
+    if isinstance(error, Exception):
+        return "failed"
+    return "interrupted" if isinstance(error, KeyboardInterrupt) else "stopped"
