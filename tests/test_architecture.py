@@ -230,11 +230,12 @@ def test_only_backends_ask_for_the_device():
 
 
 def test_only_its_own_folder_names_an_equation():
-    """A case of the benchmark is a scenario, and says which equation it has."""
+    """A case of the benchmark or a verification is a scenario, and says which equation it has."""
+    cases = {"seismo.runs.bench.cases", "seismo.runs.verification.cases"}
     mistakes = []
     for path in files():
         module = dotted(path)
-        if top_name(module) != "equations" and module != "seismo.runs.bench.cases":
+        if top_name(module) != "equations" and module not in cases:
             mistakes += [f"{module}:{line}" for line in equations_named(tree(path))]
     assert not mistakes, every(mistakes)
 

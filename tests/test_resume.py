@@ -502,7 +502,7 @@ def test_an_error_keeps_the_last_checkpoint_and_nothing_else(tmp_path, every_ste
     names = sorted(path.name for path in (tmp_path / "x.h5.run").iterdir())
     assert names == [
         "checkpoint-000000000023.zip", "checkpoint-000000000046.zip", "manifest.json",
-        "part-000.h5", "part-001.h5",
+        "part-000.h5", "part-001.h5", "status.json",
     ]  # fmt: skip
     for name in ("part-000.h5", "part-001.h5"):
         assert contents(tmp_path / "x.h5.run" / name).keys() == wanted.keys()

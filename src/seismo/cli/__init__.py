@@ -300,6 +300,7 @@ def schema(
 
 app.command()(exports.export)
 app.command()(machines.devices)
+app.command()(machines.verify)
 app.command()(machines.bench)
 app.command()(machines.tune)
 

@@ -10,7 +10,9 @@ from typing import Annotated, Any, Literal
 
 import typer
 
-from seismo.cli.arguments import BackendName, DeviceNumber
+from seismo.cli.arguments import BackendName, DeviceNumber, ThreadCount
+
+WRONG = 1  # exit code of `verify`
 
 
 def devices() -> None:
@@ -20,6 +22,35 @@ def devices() -> None:
 
     for line in report(look()):
         print(line)
+
+
+def verify(
+    cases: Annotated[
+        list[str] | None,
+        typer.Argument(metavar="[CASE]...", help="Words of their names [default: all of them]."),
+    ] = None,
+    backend: BackendName = "auto",
+    device: DeviceNumber = None,
+    threads: ThreadCount = None,
+) -> None:
+    """Verify this installation: compare small runs with exact solutions, in one to two minutes.
+
+    On the CPU and, where there is one, on a GPU. Exit code 1 if an error exceeds its bar.
+    """
+    from seismo.runs import verification
+
+    selected = verification.select_cases(cases or ())
+    missed = 0
+    print(f"{'case':<44}{'backend':<9}{'error':>9}{'bar':>8}{'time':>8}")
+    for target in verification.targets_of(backend, device, threads):
+        print(target.note, file=sys.stderr)
+        for verdict in verification.verify(selected, target):
+            print(verdict, flush=True)
+            missed += not verdict.passed
+    if missed:
+        print(f"{missed} of the errors exceed their bars: do not trust results of this machine")
+        raise typer.Exit(WRONG)
+    print("all errors are below their bars")
 
 
 def bench(
