@@ -101,11 +101,7 @@ _THOMSEN = (-0.5, 2.0)
 EPSILON = Parameter("epsilon", "Thomsen's epsilon", "", _THOMSEN, default=0.0, mean="arithmetic")
 DELTA = Parameter("delta", "Thomsen's delta", "", _THOMSEN, default=0.0, mean="arithmetic")
 GAMMA = Parameter("gamma", "Thomsen's gamma", "", _THOMSEN, default=0.0, mean="arithmetic")
-THETA = Parameter(
-    "theta", "tilt of the symmetry axis from z", "deg", (-360.0, 360.0), default=0.0,
-    mean="arithmetic",
-)  # fmt: skip
+THETA = Parameter("theta", "tilt of the symmetry axis from z", "deg", (-360.0, 360.0), default=0.0)
 PHI = Parameter(
-    "phi", "azimuth to which the axis tilts, from x to y", "deg", (-360.0, 360.0), default=0.0,
-    mean="arithmetic",
-)  # fmt: skip
+    "phi", "azimuth to which the axis tilts, from x to y", "deg", (-360.0, 360.0), default=0.0
+)

@@ -16,6 +16,7 @@ import numpy as np
 from seismo.equations.registry import DEFAULTS, PARAMETERS
 from seismo.errors import ModelError, gathered
 from seismo.model.arrays import grid_of_array
+from seismo.model.axes import ANGLES, unlike
 from seismo.model.bodies import Block, Polygon, Sphere, beneath
 from seismo.model.earth import Clamp, Earth, Range
 from seismo.model.files import read_grid
@@ -106,15 +107,25 @@ def _build(
             )
             grids = dict(zip(files, read, strict=True))
             _check_order(files, grids, key, region)
-            return Gridded(grids)
+            return _on_grids(grids, key)
         case "array":
             arrays = _written(section)
             taken = gathered(
                 partial(grid_of_array, array, section, (*key, name), region, spacing)
                 for name, array in arrays.items()
             )
-            return Gridded(dict(zip(arrays, taken, strict=True)))
+            return _on_grids(dict(zip(arrays, taken, strict=True)), key)
     raise ModelError(f"{section.type!r} is not known", *key, "type")
+
+
+def _on_grids(grids: dict[str, GridField], key: tuple[str | int, ...]) -> Gridded:
+    if grids.keys() >= ANGLES.keys() and unlike(grids["theta"], grids["phi"]):
+        raise ModelError(
+            "stands on other points than theta, and an axis is interpolated by both of its angles: "
+            "give both the same shape, axes, origin and spacing",
+            *key, "phi",
+        )  # fmt: skip
+    return Gridded(grids)
 
 
 def _written(section: Any) -> dict[str, Any]:
@@ -195,9 +206,22 @@ def _check_layers(section: Any, key: tuple[str | int, ...]) -> None:
 
 
 def _check_ends(section: Any, key: tuple[str | int, ...]) -> None:
-    """Refuse a gradient between a quality factor and inf: no line leads from one to the other."""
+    """Refuse a gradient between a quality factor and inf: no line leads from one to the other.
+
+    So are axes that turn further than they need to.
+    """
     for name in PARAMETERS:
         ends = getattr(section, name, None)
+        if ends is not None and name in ANGLES:
+            turned = ends.bottom - ends.top
+            least = turned - ANGLES[name] * round(turned / ANGLES[name])
+            if abs(turned) > ANGLES[name] / 2.0:
+                raise ModelError(
+                    f"{name} would turn by {turned:g} deg from top to bottom, and {ends.top:g} and "
+                    f"{ends.top + least:g} deg are the same ends, {abs(least):g} deg apart: give "
+                    f"those, or gradients of at most {ANGLES[name] / 2.0:g} deg, one below another",
+                    *key, name, "bottom",
+                )  # fmt: skip
         if ends is not None and np.isinf(ends.top) != np.isinf(ends.bottom):
             raise ModelError(
                 "nothing changes linearly up to inf: give a large number, as 1e4, in its place",

@@ -1,7 +1,8 @@
 """A parameter on the regular grid of a file, interpolated to any coordinate.
 
 Interpolation is linear along each axis, except between fluid and solid, and between a quality
-factor and inf, where the value of the closest point is used; beyond the edges of the file its
+factor and inf, where the value of the closest point is used, and of symmetry axes, which are
+interpolated as such (`seismo.model.axes`); beyond the edges of the file its
 outermost values continue (in absorbing layers, for example). On a tensor grid (each coordinate
 varying along its own axis) it is done one axis after the other, several times faster than point by
 point.
@@ -19,6 +20,7 @@ from typing import Any
 import numpy as np
 
 from seismo.errors import ModelError
+from seismo.model.axes import ANGLES, angles_at
 from seismo.model.layered import Bounds, ParameterFields
 
 AXES = "zyx"
@@ -47,6 +49,7 @@ class GridField:
     key: tuple[str | int, ...] = ()  # the scenario's keys that name it
     spaced: bool = False  # whether its spacing is its own, not the grid's
     doubt: str = ""  # how else the file might be meant
+    above: int = 0  # points along z that are left out before the first
 
     @property
     def largest(self) -> float:
@@ -101,7 +104,7 @@ class GridField:
                     "axes zx, or grid.extent.y",
                     *self.key,
                 )
-            index = (np.asarray(index, float) - start) / step
+            index = (np.asarray(index, float) - start) / step - self.above * (name == "z")
             indices.append(index.reshape((1,) * (rank - index.ndim) + index.shape))
         if nearest:
             return self._nearest(indices) * self.factor
@@ -114,12 +117,12 @@ class GridField:
 
     def varies(self, top: float, bottom: float) -> bool:
         """Whether there is more than one value between two depths in m, anywhere."""
-        array = self._between(top, bottom)
+        array = self.between(top, bottom).samples
         return bool(array.min() != array.max())
 
     def steepest(self, top: float, bottom: float) -> float:
         """Return the largest ratio of neighbouring points between two depths in m."""
-        array = self._between(top, bottom)
+        array = self.between(top, bottom).samples
         largest = 1.0
         for axis in range(array.ndim):
             neighbours = (
@@ -131,14 +134,16 @@ class GridField:
                 largest = max(largest, float(ratio.max()), 1.0 / float(ratio.min()))
         return largest
 
-    def _between(self, top: float, bottom: float) -> np.ndarray:
+    def between(self, top: float, bottom: float) -> GridField:
         """Return the points that values between two depths in m come from."""
         if "z" not in self.axes:
-            return self.samples
-        axis = self.axes.index("z")
-        index = (np.array([top, bottom]) - self.origin[axis]) / self.spacing[axis]
-        first, last = np.clip(index, 0.0, self.samples.shape[axis] - 1.0)
-        return self.samples.take(range(math.floor(first), math.ceil(last) + 1), axis)
+            return self
+        a = self.axes.index("z")
+        index = (np.array([top, bottom]) - self.origin[a]) / self.spacing[a] - self.above
+        first, last = np.clip(index, 0.0, self.samples.shape[a] - 1.0)
+        begin, end = math.floor(first), math.ceil(last) + 1
+        samples = self.samples[(slice(None),) * a + (slice(begin, end),)]
+        return replace(self, samples=samples, above=self.above + begin)
 
     def _tensor(self, indices: list[np.ndarray]) -> np.ndarray:
         """Interpolate along one axis after the other."""
@@ -213,11 +218,17 @@ class Gridded:
         """Overwrite everything."""
         share = self.solid.at(z, y, x) if self.solid else np.zeros(())
         between = (share > _ROUNDING) & (share < 1.0 - _ROUNDING)
-        for name in self.thin.keys() & fields.keys():
-            grid = self.thin[name]
-            fields[name][...] = grid.at(z, y, x)
-            if between.any():
-                np.copyto(fields[name], grid.at(z, y, x, nearest=True), where=between)
+        for nearest, where in ((False, True), (True, between)):
+            if np.any(where):
+                read = {
+                    name: grid.at(z, y, x, nearest)
+                    for name, grid in self.thin.items()
+                    if name in fields and name not in ANGLES
+                }
+                if ANGLES.keys() & fields.keys():
+                    read |= angles_at(self.thin, z, y, x, nearest)
+                for name in read.keys() & fields.keys():
+                    np.copyto(fields[name], read[name], where=where)
 
     def uneven(self, low: Bounds, high: Bounds) -> np.ndarray:
         """Return False: files vary everywhere, which `Earth.gridded` tells."""

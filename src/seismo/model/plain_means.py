@@ -15,8 +15,8 @@ from operator import itemgetter
 
 import numpy as np
 
-from seismo.equations.elastic_constants import axis_of
 from seismo.equations.registry import PARAMETERS
+from seismo.model import axes
 from seismo.model.cells import Samples
 
 
@@ -30,30 +30,15 @@ def _anellipticity(samples: Samples) -> np.ndarray:
 
 
 _LEAST_ANISOTROPY = 1e-6  # that isotropic rock counts as: its axis is none
-_SQUARINGS = 4  # of the mean products: the 16th power, in which the principal axis is all
-_PRODUCTS = ("xx", "yy", "zz", "xy", "xz", "yz")  # of the components of n
 
 
 def _product(pair: str, samples: Samples) -> np.ndarray:
-    n = axis_of(samples["theta"], samples["phi"])
     strength = np.abs(samples["epsilon"]) + np.abs(samples["delta"]) + _LEAST_ANISOTROPY
-    return strength * n[pair[0]] * n[pair[1]]
+    return strength * axes.product(pair, samples["theta"], samples["phi"])
 
 
 def _principal(axis: str, samples: Samples) -> np.ndarray:
-    """Return a component of the principal axis of the mean products: a column of a high power."""
-    m = np.stack([np.asarray(samples[f"axis_{pair}"], float) for pair in _PRODUCTS])
-    for _ in range(_SQUARINGS):
-        xx, yy, zz, xy, xz, yz = m / np.abs(m[:3]).sum(0)
-        m = np.stack([
-            xx * xx + xy * xy + xz * xz, xy * xy + yy * yy + yz * yz, xz * xz + yz * yz + zz * zz,
-            xy * (xx + yy) + xz * yz, xz * (xx + zz) + xy * yz, yz * (yy + zz) + xy * xz,
-        ])  # fmt: skip
-    rows = {"x": m[[0, 3, 4]], "y": m[[3, 1, 5]], "z": m[[4, 5, 2]]}
-    # The column of the largest component of n, divided by its length.
-    largest = m[:3].argmax(0)[None]
-    column = np.stack([np.take_along_axis(rows[a], largest, 0)[0] for a in "xyz"])
-    return column["xyz".index(axis)] / np.sqrt((column**2).sum(0))
+    return axes.principal({pair: samples[f"axis_{pair}"] for pair in axes.PRODUCTS})[axis]
 
 
 _POWERS = {p.name: 1.0 if p.mean == "arithmetic" else -1.0 for p in PARAMETERS.values() if p.mean}
@@ -67,8 +52,8 @@ RESULTS: dict[str, tuple[tuple[str, ...], Callable[[Samples], np.ndarray]]] = {
     for name, power in _POWERS.items()
 }
 RESULTS["anellipticity"] = (("anellipticity",), itemgetter("anellipticity"))
-MEANS |= {f"axis_{pair}": partial(_product, pair) for pair in _PRODUCTS}
+MEANS |= {f"axis_{pair}": partial(_product, pair) for pair in axes.PRODUCTS}
 RESULTS |= {
-    f"axis_{a}": (tuple(f"axis_{pair}" for pair in _PRODUCTS), partial(_principal, a))
+    f"axis_{a}": (tuple(f"axis_{pair}" for pair in axes.PRODUCTS), partial(_principal, a))
     for a in "xyz"
 }

@@ -67,7 +67,8 @@ class GriddedFile(ScenarioSection):
     """A file with one property on a regular grid, which is resampled to the grid of the run.
 
     Values are interpolated linearly, except between a fluid (vs = 0) and a solid, and between a
-    quality factor and inf, where the value of the closest point is used.
+    quality factor and inf, where the value of the closest point is used. `theta` and `phi` are
+    interpolated as an axis: between tilts of 89 and -89 degrees lies 90; one part gives both.
     """
 
     path: FilePath = Field(description="the file, relative to the scenario's folder")
