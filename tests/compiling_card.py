@@ -13,8 +13,8 @@ import numpy as np
 from numba.cuda import types
 from numba.np.numpy_support import from_dtype
 
+from seismo.backends.gpu.code_cache import CompileRequest, Tools, compile_ptx
 from seismo.backends.gpu.kernels import SweepKernel
-from seismo.backends.gpu.ptx_cache import CompileRequest, Tools, compile_ptx
 
 
 @dataclass(frozen=True)

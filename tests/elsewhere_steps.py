@@ -90,11 +90,11 @@ def compiled() -> list[str]:
     from numba.cuda import dispatcher
 
     from compiling_card import CompilingCard, is_interior
-    from seismo.backends.gpu import ptx_cache
+    from seismo.backends.gpu import code_cache
     from seismo.backends.gpu.backend import GpuBackend
 
     kept = dispatcher.get_current_device
-    ptx_cache.without_card((9, 0))
+    code_cache.without_card((9, 0))
     card = CompilingCard((9, 0), is_interior)
     solver.build(SMALL, backend=lambda precision: GpuBackend(precision, card))
     codes = card.codes()

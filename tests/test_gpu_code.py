@@ -26,7 +26,7 @@ from numba.cuda import dispatcher  # noqa: E402
 
 from compiling_card import Code, CompilingCard, is_interior  # noqa: E402
 from seismo.backends.gpu import backend as gpu  # noqa: E402
-from seismo.backends.gpu import ptx_cache  # noqa: E402
+from seismo.backends.gpu import code_cache, compile_server  # noqa: E402
 from seismo.backends.gpu.backend import GpuBackend  # noqa: E402
 from seismo.backends.gpu.kernels import SweepKernel, turn_of  # noqa: E402
 from seismo.backends.kernels import slices  # noqa: E402
@@ -62,7 +62,7 @@ def compiler(monkeypatch):
     monkeypatch.setattr(dispatcher, "get_current_device", dispatcher.get_current_device)
 
     def compiled(architecture, *what, **how) -> list[Code]:
-        ptx_cache.without_card(architecture)
+        code_cache.without_card(architecture)
         return launched(architecture, *what, **how).codes()
 
     return compiled
@@ -206,66 +206,111 @@ def test_the_highest_order_is_not_too_deep_for_the_compiler(compiler):
 
     Even and odd steps have two kernels of one code: one of them is compiled.
     """
-    ptx_cache.without_card((9, 0))
+    code_cache.without_card((9, 0))
     for dimensions, axes in ((2, "xz"), (3, "z")):
         card = launched((9, 0), "acoustic", dimensions, "layers", order=16, wanted=layer(axes))
         even, _ = card.requests.values()
-        assert ".visible .entry" in ptx_cache.compile_ptx(even)
+        assert ".visible .entry" in code_cache.compile_ptx(even)
 
 
 def names_in(folder):
-    return {path.name for path in folder.glob("*.ptx")}
+    return {path.name for path in folder.iterdir() if path.suffix in (".ptx", ".cubin")}
 
 
-def test_kernels_are_compiled_elsewhere_and_kept(monkeypatch, tmp_path):
+def bodies() -> dict[str, code_cache.CompileRequest]:
+    """Return the kernels of bodies of a small case, by their names."""
+    card = launched((9, 0), "acoustic", 2, wanted=lambda kernel: not hasattr(kernel, "variant"))
+    return {request.name: request for request in card.requests.values()}
+
+
+def numbered(*kernels: str) -> list[code_cache.CompileRequest]:
+    """Return requests for kernels that are only names."""
+    return [code_cache.CompileRequest(kernel, (), None, False, (9, 0)) for kernel in kernels]
+
+
+@pytest.fixture
+def server(monkeypatch):
+    """Start a server of the test's own."""
+    monkeypatch.setattr(code_cache.machine, "cores", lambda: 2)
+    own = compile_server.CompileServer()
+    monkeypatch.setattr(code_cache, "compile_server", lambda: own)
+    return own
+
+
+def test_kernels_are_compiled_by_the_server_and_kept(monkeypatch, tmp_path, server):
     """Several kernels go to other processes; what is kept is not compiled again."""
     monkeypatch.setenv("SEISMO_CACHE_DIR", str(tmp_path / "kernels"))
-    bodies = launched((9, 0), "acoustic", 2, wanted=lambda kernel: not hasattr(kernel, "variant"))
-    requests = list(bodies.requests.values())
-    assert len(requests) > ptx_cache.ALONE
-    monkeypatch.setattr(ptx_cache, "compile_ptx", None)
-    monkeypatch.setattr(ptx_cache.machine, "cores", lambda: 2)
+    requests = bodies()
+    assert len(requests) > code_cache.ALONE
+    monkeypatch.setattr(code_cache, "compile_ptx", None)
     for _ in range(2):
-        texts = ptx_cache.keep(requests)
-        assert texts == {request.name: ptx_cache._read(request.name) for request in requests}
-        assert all(".visible .entry" in text for text in texts.values())
-        monkeypatch.setattr(ptx_cache, "subprocess", None)
+        codes = code_cache.load_or_compile(list(requests.values()))
+        assert codes.keys() == requests.keys() == names_in(tmp_path / "kernels")
+        monkeypatch.setattr(code_cache, "compile_server", None)
+
+
+def test_what_is_kept_is_the_code_of_the_card(monkeypatch, tmp_path):
+    """An ELF file where the assembler is there, else PTX; both hold the entry that is named."""
+    monkeypatch.setattr(dispatcher, "get_current_device", dispatcher.get_current_device)
+    code_cache.without_card((9, 0))
+    name, request = next(iter(bodies().items()))
+    for version, start in (("13.0", b"\x7fELF"), ("", b"//")):
+        monkeypatch.setenv("SEISMO_CACHE_DIR", str(tmp_path / (version or "none")))
+        monkeypatch.setattr(code_cache.assembler, "version", lambda version=version: version)
+        ((entry, code),) = code_cache.load_or_compile([request]).values()
+        assert code.lstrip().startswith(start)
+        assert entry.encode() in code
+    assert request.name != name  # the assembler is part of it
+
+
+def test_what_the_assembler_cannot_read_is_left_to_the_driver(monkeypatch, tmp_path):
+    monkeypatch.setenv("SEISMO_CACHE_DIR", str(tmp_path))
+    text = ".version 99.9\n.visible .entry later()"
+    monkeypatch.setattr(code_cache, "compile_ptx", lambda request: text)
+    assert [*code_cache.load_or_compile(numbered("a")).values()] == [("later", text.encode())]
 
 
 @pytest.mark.parametrize(("cores", "program"), [(2, "/bin/false"), (1, "/nowhere")])
-def test_what_other_processes_leave_undone_is_compiled_here(cores, program, monkeypatch, tmp_path):
-    """Processes that end before they have read what is wanted; on one core there are none."""
+def test_what_the_server_leaves_undone_is_compiled_here(cores, program, monkeypatch, tmp_path):
+    """It ends before it has read what is wanted; on one core there is none."""
     monkeypatch.setenv("SEISMO_CACHE_DIR", str(tmp_path))
-    monkeypatch.setattr(ptx_cache.machine, "cores", lambda: cores)
-    monkeypatch.setattr(ptx_cache.sys, "executable", program)
-    monkeypatch.setattr(ptx_cache, "compile_ptx", lambda request: "compiled here")
-    kernels = [f"{n}" * 2**20 for n in range(ptx_cache.ALONE + 1)]  # more than a pipe holds
-    requests = [ptx_cache.CompileRequest(kernel, (), None, False, (9, 0)) for kernel in kernels]
-    texts = ptx_cache.keep(requests)
-    assert texts == {request.name: "compiled here" for request in requests}
-    assert {name: ptx_cache._read(name) for name in names_in(tmp_path)} == texts
+    monkeypatch.setattr(code_cache.machine, "cores", lambda: cores)
+    monkeypatch.setattr(compile_server.sys, "executable", program)
+    compile_server.compile_server.cache_clear()
+    monkeypatch.setattr(code_cache, "compile_ptx", lambda request: ".visible .entry here()")
+    requests = numbered(*(f"{n}" * 2**20 for n in range(code_cache.ALONE + 1)))  # fills a pipe
+    codes = code_cache.load_or_compile(requests)
+    compile_server.compile_server.cache_clear()
+    assert [entry for entry, _ in codes.values()] == ["here"] * len(requests)
+    assert codes.keys() == names_in(tmp_path)
 
 
 def test_a_kernel_that_does_not_compile_leaves_others_alone(monkeypatch, tmp_path):
     """One process has all of them."""
     monkeypatch.setenv("SEISMO_CACHE_DIR", str(tmp_path))
-    monkeypatch.setattr(ptx_cache.machine, "cores", lambda: 1)
-    card = launched((9, 0), "acoustic", 2, wanted=lambda kernel: not hasattr(kernel, "variant"))
-    good = list(card.requests.values())
-    bad = ptx_cache.CompileRequest("nothing to write", (), None, False, (9, 0))
-    ptx_cache.compile_elsewhere([bad, *good])
-    assert names_in(tmp_path) == {request.name for request in good}
+    monkeypatch.setattr(compile_server.machine, "cores", lambda: 1)
+    good = bodies()
+    compile_server.compile_side_by_side({"bad": numbered("nothing to write")[0]} | good)
+    assert names_in(tmp_path) == good.keys()
+
+
+def test_the_server_ends_with_whoever_started_it(server):
+    process = server._process
+    assert process.poll() is None
+    server._process.stdin.close()
+    assert process.wait(timeout=20) == 0
 
 
 def test_kernels_that_nobody_uses_go_when_others_come(monkeypatch, tmp_path):
     monkeypatch.setenv("SEISMO_CACHE_DIR", str(tmp_path))
-    monkeypatch.setattr(ptx_cache, "compile_ptx", lambda request: "compiled")
-    old, used, new = (ptx_cache.CompileRequest(name, (), None, False, (9, 0)) for name in "abc")
-    ptx_cache.keep([old, used])
+    monkeypatch.setattr(code_cache, "compile_ptx", lambda request: ".visible .entry compiled()")
+    old, used, new = numbered("a", "b", "c")
+    monkeypatch.setattr(code_cache.machine, "cores", lambda: 1)
+    code_cache.load_or_compile([old, used])
     for path in tmp_path.iterdir():
         os.utime(path, (0, 0))
-    ptx_cache.keep([used])
-    ptx_cache.keep([new])
+    code_cache.load_or_compile([used])
+    code_cache.load_or_compile([new])
     assert names_in(tmp_path) == {used.name, new.name}
 
 
@@ -279,7 +324,7 @@ def test_bodies_of_output_and_halos(precision, compiler):
     backend, whole = GpuBackend(precision, card), np.uint32
     rows, field, found = np.zeros(4, np.int64), np.zeros(9, precision), np.zeros(9, np.float32)
     beside = (np.zeros((4, 8), np.int64), np.zeros((4, 8), precision))
-    ptx_cache.without_card((9, 0))
+    code_cache.without_card((9, 0))
     for body, arguments in (
         (slices.cut, (found, rows, field, rows, 2, field.dtype.type(3), 1)),
         (slices.cut_beside, (found, rows, field, rows, 2, *beside, 1)),

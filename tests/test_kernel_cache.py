@@ -12,7 +12,7 @@ import pytest
 
 from seismo.backends import kernel_cache
 from seismo.backends.cpu import c_functions
-from seismo.backends.gpu import ptx_cache
+from seismo.backends.gpu import code_cache
 from seismo.backends.kernel_cache import DAY, UNUSED, KeptCode, cache_folder
 
 NAMES = (f"{'0a' * 20}.ptx", f"{'1b' * 20}.ptx.{'0f' * 16}", f"{'2c' * 20}.obj")
@@ -231,14 +231,16 @@ def test_code_of_the_cpu_is_kept_and_compiled_again_where_it_is_damaged(monkeypa
 def test_a_kernel_of_a_gpu_is_compiled_again_where_it_is_damaged(monkeypatch, tmp_path):
     monkeypatch.setenv("SEISMO_CACHE_DIR", str(tmp_path))
     tmp_path.chmod(0o700)
-    monkeypatch.setattr(ptx_cache, "compile_ptx", lambda request: f"compiled {request.kernel}")
-    requests = [ptx_cache.CompileRequest(name, (), None, False, (9, 0)) for name in "ab"]
-    texts = ptx_cache.keep(requests)
+    monkeypatch.setattr(
+        code_cache, "compile_ptx", lambda request: f".visible .entry {request.kernel}()"
+    )
+    requests = [code_cache.CompileRequest(name, (), None, False, (9, 0)) for name in "ab"]
+    texts = code_cache.load_or_compile(requests)
     one, other = (tmp_path / request.name for request in requests)
     shutil.copy(one, other)
-    assert ptx_cache.keep(requests) == texts
+    assert code_cache.load_or_compile(requests) == texts
     one.write_bytes(b"\xff\xfe")
-    assert ptx_cache.keep(requests) == texts
+    assert code_cache.load_or_compile(requests) == texts
 
 
 SCENARIO = """\

@@ -160,7 +160,7 @@ ROWS = (
         ("backends/gpu/card.py:Card.launch",), CARD, ("launches", "measure")),
     Row(25, "D", "Compile once, then run over batches.",
         "kernels are kept on disk under a key of all that goes into them",
-        ("backends/gpu/ptx_cache.py:keep",), CARD, ("compiled_again", "measure")),
+        ("backends/gpu/code_cache.py:load_or_compile",), CARD, ("compiled_again", "measure")),
     Row(26, "D", "Work is dispatched asynchronously: wait before you stop the clock.",
         "every timing waits for the card or uses its events",
         ("runs/step_timer.py:StepTimer.settle", "backends/gpu/card.py:Card.bandwidth"),

@@ -15,7 +15,7 @@ import cupy
 from ladder.stand import Interior, Stand, difference, layered, run_of, simulate, whole
 from ladder.worth import Side, Worth
 from seismo.backends.gpu.backend import GpuBackend
-from seismo.backends.gpu.card import Card
+from seismo.backends.gpu.card import Card, load_together
 from seismo.backends.gpu.graphs import Graphs
 
 STEPS = 64
@@ -62,7 +62,7 @@ class OtherCard(Card):
 
     def program(self, members: list) -> Any:
         """Record steps."""
-        self.load()
+        load_together([self])
         return self.graphs(members).advance
 
 

@@ -15,7 +15,8 @@ from typing import Any, Literal, get_args
 
 from seismo.backends.base import Backend
 from seismo.backends.communicator import SerialCommunicator
-from seismo.backends.gpu.detect import Gpu, GpuEnvironment, Version, look, numbers, visible_gpus
+from seismo.backends.gpu.compile_server import look_ahead
+from seismo.backends.gpu.detect import Gpu, GpuEnvironment, Version, numbers, visible_gpus
 from seismo.errors import DeviceError
 
 Wanted = Literal["auto", "cpu", "gpu"]
@@ -54,7 +55,7 @@ def choose(
     threads: int | None = None,
     ranks: SerialCommunicator | None = None,
     *,
-    facts: Callable[[], GpuEnvironment] = look,
+    facts: Callable[[], GpuEnvironment] = look_ahead,
     opened: Callable[[int], Any] | None = None,
 ) -> BackendChoice:
     """Choose the backend of a run.
@@ -128,7 +129,7 @@ def choose_all(
     threads: int | None = None,
     ranks: SerialCommunicator | None = None,
     *,
-    facts: Callable[[], GpuEnvironment] = look,
+    facts: Callable[[], GpuEnvironment] = look_ahead,
     opened: Callable[[int], Any] | None = None,
 ) -> list[BackendChoice]:
     """Choose the backend of a run, or the GPUs that share it; each is made in a thread of its own.

@@ -9,14 +9,15 @@ standard filter ids (shuffle, deflate), so that any HDF5 library reads them with
 from __future__ import annotations
 
 import itertools
-from collections.abc import Callable, Iterator, Sequence
-from functools import cache
+from collections.abc import Iterator, Sequence
+from concurrent.futures import ThreadPoolExecutor
 from typing import Any, NamedTuple
 
 import h5py
 import numpy as np
 from isal import isal_zlib
-from numba import njit
+
+from seismo.backends import machine
 
 LEVEL = 1
 LARGEST_CHUNK_BYTES = 4 * 2**20
@@ -116,9 +117,14 @@ def completed(array: np.ndarray, frame: Frame) -> np.ndarray:
 def packed(
     block: np.ndarray, chunk: Sequence[int]
 ) -> Iterator[tuple[tuple[int, ...], bytes, float]]:
-    """Pack the chunks of a block one by one: give the corner, the data and the largest value."""
-    for corner in corners(block.shape, chunk):
-        yield corner, *pack_tile(block, corner, chunk)
+    """Pack the chunks of a block on all cores: give the corner, the data and the largest value."""
+    at_once = machine.cores()
+    waiting = corners(block.shape, chunk)
+    with ThreadPoolExecutor(at_once) as pool:
+        while group := list(itertools.islice(waiting, at_once)):
+            tiles = pool.map(lambda corner: pack_tile(block, corner, chunk), group)
+            for corner, tile in zip(group, tiles, strict=True):
+                yield corner, *tile
 
 
 def corners(shape: Sequence[int], chunk: Sequence[int]) -> Iterator[tuple[int, ...]]:
@@ -134,38 +140,20 @@ def pack_tile(
     It is shuffled and deflated as HDF5's filters 2 and 1 would; other threads run meanwhile.
     """
     tile = _tile(block, corner, chunk)
-    words = tile.view(f"u{tile.itemsize}").reshape(-1)
-    planes = np.empty((tile.itemsize, tile.size), np.uint8)
-    word = words.dtype.name
-    largest = np.array([_shuffler(word)(words, planes)], words.dtype)
-    return isal_zlib.compress(planes, LEVEL), float(largest.view(tile.dtype)[0])
+    planes = np.ascontiguousarray(tile.view(np.uint8).reshape(-1, tile.itemsize).T)
+    return isal_zlib.compress(planes, LEVEL), _largest_magnitude(tile)
 
 
-@cache
-def _shuffler(name: str) -> Callable[[np.ndarray, np.ndarray], int]:
-    """Compile what deals the bytes of numbers out to planes and finds the largest without sign.
+def _largest_magnitude(tile: np.ndarray) -> float:
+    """Return the largest absolute value of some floats, NaN if one of them is.
 
-    Magnitudes of floats are ordered as their bits are, and NaN comes last: a broken run must not
-    look like a calm one.
+    Magnitudes are ordered as their bits are, and NaN comes last: a broken run must not look like a
+    calm one.
     """
-    word: Any = np.dtype(name).type
-    magnitude_mask = word(2 ** (8 * word().itemsize - 1) - 1)
-    byte_bits = word(8)
-
-    def shuffle(words, planes):
-        shift = word(0)
-        largest = word(0)
-        for k in range(planes.shape[0]):
-            for n in range(words.size):
-                planes[k, n] = np.uint8(words[n] >> shift)
-            shift += byte_bits
-        for n in range(words.size):
-            largest = max(largest, words[n] & magnitude_mask)
-        return largest
-
-    # Processes that compile for two words at once would else name their code in one index alike.
-    shuffle.__qualname__ += f"_{name}"
-    return njit(nogil=True, cache=True)(shuffle)
+    bits = 8 * tile.itemsize
+    words = tile.view(f"u{tile.itemsize}")
+    largest = np.max(words & words.dtype.type(2 ** (bits - 1) - 1), keepdims=True)
+    return float(largest.view(tile.dtype).item())
 
 
 def _tile(block: np.ndarray, corner: Sequence[int], chunk: Sequence[int]) -> np.ndarray:

@@ -6,7 +6,6 @@ Launches go through CuPy (4 us each, against 16 us through Numba), with the argu
 from __future__ import annotations
 
 import contextlib
-import re
 import time
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
@@ -20,11 +19,17 @@ import numpy as np
 
 from seismo.backends.base import Copy, Rows
 from seismo.backends.gpu.arguments import arrays, type_of, words
+from seismo.backends.gpu.code_cache import (
+    CompiledKernel,
+    CompileRequest,
+    KernelCode,
+    Tools,
+    load_or_compile,
+)
 from seismo.backends.gpu.detect import cuda_version, driver_release
 from seismo.backends.gpu.graphs import Graphs
 from seismo.backends.gpu.health import health_of
 from seismo.backends.gpu.launch_order import Work
-from seismo.backends.gpu.ptx_cache import CompiledKernel, CompileRequest, Tools, keep
 
 FIRST = -5  # a stream's highest priority; CUDA takes the nearest that the card has
 TO_HOST, FROM_HOST, BETWEEN = 2, 1, 3  # kinds of copies, as CUDA numbers them
@@ -178,7 +183,7 @@ class Card(Tools):
 
     def _function(self, name: str) -> Any:
         if name not in self._functions:
-            self.load()
+            load_together([self])
         return self._functions[name][1]
 
     def take_requests(self) -> list[CompileRequest]:
@@ -186,20 +191,17 @@ class Card(Tools):
         wanted, self._wanted = self._wanted, []
         return wanted
 
-    def load(self) -> None:
-        """Compile and load all kernels that were bound since the last time."""
-        wanted = self.take_requests()
-        texts = keep([request for request in wanted if request.name not in self._functions])
-        with self.device:
-            self._load_modules(texts)
+    def missing(self) -> list[CompileRequest]:
+        """Return the kernels that were bound since the last time and are not loaded."""
+        return [one for one in self.take_requests() if one.name not in self._functions]
 
-    def _load_modules(self, texts: dict[str, str]) -> None:
-        for name, text in texts.items():
-            module = cupy.cuda.function.Module()
-            module.load(text.encode())
-            entry = re.search(r"\.visible \.entry (\S+?)\(", text)
-            assert entry is not None
-            self._functions[name] = (module, module.get_function(entry.group(1)))
+    def load_code(self, codes: dict[str, KernelCode]) -> None:
+        """Load compiled kernels."""
+        with self.device:
+            for name, kernel in codes.items():
+                module = cupy.cuda.function.Module()
+                module.load(kernel.code)
+                self._functions[name] = (module, module.get_function(kernel.entry))
 
     def program(self, members: list[Any]) -> Callable[[int, int], None]:
         """Record steps of this card and others; see `seismo.backends.base.Backend.program`.
@@ -207,8 +209,7 @@ class Card(Tools):
         Args:
             members: `seismo.backends.gpu.backend.Clocked` of each, this card's first.
         """
-        for member in members:
-            member.card.load()
+        load_together([member.card for member in members])
         return Graphs(members).advance
 
     def side(self, number: int, urgent: bool) -> Any:
@@ -323,6 +324,14 @@ class Card(Tools):
     def wait(self) -> None:
         """Return when the card has done all that was launched."""
         self.main.synchronize()
+
+
+def load_together(cards: list[Card]) -> None:
+    """Compile what cards miss side by side, and load it."""
+    missing = [card.missing() for card in cards]
+    codes = load_or_compile([request for requests in missing for request in requests])
+    for card, requests in zip(cards, missing, strict=True):
+        card.load_code({request.name: codes[request.name] for request in requests})
 
 
 def _pinned(size: int, kind: Any) -> np.ndarray:

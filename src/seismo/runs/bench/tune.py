@@ -19,8 +19,8 @@ from math import inf
 from typing import Any
 
 from seismo.backends.gpu.backend import GpuBackend
+from seismo.backends.gpu.code_cache import CompileRequest, compile_elsewhere
 from seismo.backends.gpu.layouts import H200, BlockShape, Key, Shapes
-from seismo.backends.gpu.ptx_cache import CompileRequest, compile_elsewhere
 from seismo.backends.kernel_cache import kept_code
 from seismo.equations.registry import physics_for
 from seismo.runs.bench import time_again
@@ -237,7 +237,7 @@ class _Binder(GpuBackend):
 
 def _layouts(
     bench: Bench, keys: list[Key], shapes: Shapes
-) -> tuple[dict[Key, list[BlockShape]], list[CompileRequest]]:
+) -> tuple[dict[Key, list[BlockShape]], dict[str, CompileRequest]]:
     """List the layouts that differ on the grid of a case, and the kernels of all of them."""
     binder = _Binder(bench.setup, bench.card, shapes)
     found: dict[Key, list[BlockShape]] = {key: [] for key in keys}
@@ -249,7 +249,7 @@ def _layouts(
                 known.add(kernels)
                 found[key].append(shape)
     binder.drop()
-    return found, list(binder.kernels.values())
+    return found, binder.kernels
 
 
 def tune(
@@ -275,7 +275,7 @@ def tune(
             continue
         keys = entries(physics, axes, order)
         layouts, requests = _layouts(bench, keys, shapes)
-        missing = [request for request in requests if not kept_code().has(request.name)]
+        missing = {name: one for name, one in requests.items() if not kept_code().has(name)}
         yield Wave(case.name, sum(map(len, layouts.values())), len(missing))
         compile_elsewhere(missing)
         best = min(timed(bench, shapes) for _ in range(2))  # a card that was idle speeds up

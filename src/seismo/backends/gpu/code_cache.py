@@ -1,0 +1,175 @@
+"""Kernels compiled to the instructions of a card, side by side, and kept on disk.
+
+The key of a kept kernel names all that goes into it: the text of every module that can take part,
+what the kernel has built in, its argument types, the card's architecture and the compilers. A
+scenario that ran before therefore starts without compiling, and a changed formula never meets old
+code.
+
+A formula becomes PTX by Numba, and PTX the card's instructions by `assembler`, in several processes
+(`compile_server`) or, where it is little, in this one.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import re
+import threading
+from dataclasses import dataclass
+from functools import cache
+from importlib.metadata import version
+from types import SimpleNamespace
+from typing import Any, NamedTuple, Protocol
+
+from numba import cuda
+from numba.cuda import types
+
+from seismo.backends import machine
+from seismo.backends.gpu import assembler
+from seismo.backends.gpu.compile_server import compile_server
+from seismo.backends.kernel_cache import kept_code, kept_name
+from seismo.backends.source_hash import source_digest
+
+_ONE_BY_ONE = threading.Lock()  # cards of one process want the same kernels
+ALONE = 1  # kernels that this process compiles itself: asking for them takes as long
+
+
+class CompiledKernel(Protocol):
+    """What a kernel is made of; it can be pickled, and its text names it."""
+
+    def write(self, tools: Any) -> Any:
+        """Write the Python function, with a card's `lanes` and `device_function`."""
+
+
+@dataclass(frozen=True)
+class CompileRequest:
+    """A kernel to compile.
+
+    Attributes:
+        kernel: what it is made of.
+        signature: types of its arguments.
+        bounds: threads of a block and blocks of a multiprocessor, or None.
+        fastmath: whether sums may be reordered and fused.
+        capability: of the card, such as (9, 0).
+    """
+
+    kernel: CompiledKernel
+    signature: Any
+    bounds: tuple[int, int] | None
+    fastmath: bool
+    capability: tuple[int, int]
+
+    @property
+    def name(self) -> str:
+        """Name of the file that its code is kept in."""
+        text = "\n".join(
+            (source_digest(), str(self.kernel), str(self.signature), str(self.bounds),
+             str(self.fastmath), str(self.capability), *_versions())
+        )  # fmt: skip
+        return kept_name(text, "cubin" if assembler.version() else "ptx")
+
+
+@cache
+def _versions() -> tuple[str, str, str]:
+    return version("numba-cuda"), version("numba"), assembler.version()
+
+
+class Tools:
+    """What kernels are written with: lanes, and plain functions that they can call."""
+
+    def lanes(self, precision: str) -> Any:
+        """Return the lanes of a precision."""
+        from seismo.backends.gpu.lanes import cuda_lanes
+
+        return cuda_lanes(precision)
+
+    def device_function(self, body: Any) -> Any:
+        """Let kernels call a plain function."""
+        return cuda.jit(device=True)(body)
+
+
+class KernelCode(NamedTuple):
+    """What a card loads: the name of the kernel's entry, and its code, or PTX for the driver."""
+
+    entry: str
+    code: bytes
+
+
+def load_or_compile(requests: list[CompileRequest]) -> dict[str, KernelCode]:
+    """Compile what is not kept yet; return the code of all by the names of their files."""
+    with _ONE_BY_ONE:
+        wanted = {request.name: request for request in requests}
+        kept = {name: kept_code().load(name) for name in wanted}
+        missing = {name: wanted[name] for name, data in kept.items() if not data}
+        compile_elsewhere(missing)
+        for name, request in missing.items():
+            kept[name] = kept_code().load(name) or compile_and_store(name, request)
+        if missing:
+            kept_code().tidy()
+        return {name: _unpacked(data) for name, data in kept.items() if data}
+
+
+def compile_elsewhere(missing: dict[str, CompileRequest]) -> None:
+    """Let the server compile and store kernels that are worth it; what fails is left undone."""
+    if len(missing) > ALONE and machine.cores() > 1:
+        compile_server().compile(str(kept_code().folder), missing)
+
+
+def compile_and_store(name: str, request: CompileRequest) -> bytes:
+    """Compile a kernel; keep the line of its entry's name, and its code behind it, as a file."""
+    ptx = compile_ptx(request)
+    entry = re.search(r"\.visible \.entry (\S+?)\(", ptx)
+    assert entry is not None
+    data = entry.group(1).encode() + b"\n" + _assembled(ptx, request.capability)
+    kept_code().store(name, data)
+    return data
+
+
+def _unpacked(data: bytes) -> KernelCode:
+    entry, code = data.split(b"\n", 1)
+    return KernelCode(entry.decode(), code)
+
+
+def _assembled(ptx: str, capability: tuple[int, int]) -> bytes:
+    """Return the card's code, or the PTX where the library cannot read what Numba wrote."""
+    if assembler.version():
+        with contextlib.suppress(Exception):  # the driver may be able to, or says why not
+            return assembler.assemble(ptx, capability)
+    return ptx.encode()
+
+
+def prepare() -> None:
+    """Load the compilers, and what kernels are made of, for all forks of a process."""
+    import seismo.backends.gpu.kernels
+    import seismo.equations.registry  # noqa: F401
+
+    without_card((9, 0))
+    compile_ptx(CompileRequest(_Nothing(), (), None, False, (9, 0)))
+
+
+class _Nothing:
+    """A kernel that does nothing."""
+
+    def write(self, tools: Any) -> Any:
+        """Write it."""
+
+        def kernel():
+            return
+
+        return kernel
+
+
+def without_card(capability: tuple[int, int]) -> None:
+    """Let this process compile for a card that it does not have."""
+    from numba.cuda import dispatcher
+
+    dispatcher.get_current_device = lambda: SimpleNamespace(compute_capability=capability)
+
+
+def compile_ptx(request: CompileRequest) -> str:
+    """Compile a kernel to PTX."""
+    code, _ = cuda.compile(
+        request.kernel.write(Tools()), types.void(*request.signature), device=False, abi="numba",
+        cc=request.capability, fastmath=request.fastmath, launch_bounds=request.bounds,
+        output="ptx",
+    )  # fmt: skip
+    return code if isinstance(code, str) else code.decode()
