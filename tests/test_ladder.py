@@ -14,8 +14,8 @@ from pathlib import Path
 import pytest
 from rich.console import Console
 
+from seismo import examples
 from seismo.backends.select import choose
-from seismo.errors import ScenarioError
 from seismo.runs.bench import ladder as way
 from seismo.runs.resources.demands import HypotheticalRanks
 from seismo.runs.resources.placement import step_seconds
@@ -177,12 +177,14 @@ def test_a_row_that_does_not_exist(command_line):
     assert "there is no row 33; choose from cpu, gpu, 1, 2" in err
 
 
-def test_without_the_sources_it_says_so(tmp_path, monkeypatch):
+def test_a_copy_of_the_ladder_comes_before_that_of_the_package(tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
-    monkeypatch.setattr(way, "__file__", str(tmp_path / "lib" / "seismo" / "bench" / "ladder.py"))
     monkeypatch.setattr(sys, "path", list(sys.path))
-    with pytest.raises(ScenarioError, match="needs benchmarks/ladder of seismo's sources"):
-        way.find()
+    way.find()
+    assert sys.path[0] == str(examples.HERE)
+    list(examples.copy_examples("ladder", tmp_path))
+    way.find()
+    assert sys.path[0] == str(tmp_path)
 
 
 def test_the_page_is_what_the_numbers_make():

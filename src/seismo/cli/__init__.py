@@ -19,7 +19,7 @@ from typing import Annotated, Any, NoReturn
 import typer
 
 from seismo.backends.communicator import end_all
-from seismo.cli import exports, machines, runs, status
+from seismo.cli import examples, exports, machines, runs, status
 from seismo.cli.arguments import (
     BackendName,
     DeviceNumber,
@@ -298,6 +298,7 @@ def schema(
     Console().print(Markdown(text))
 
 
+app.command()(examples.examples)
 app.command()(exports.export)
 app.command()(machines.devices)
 app.command()(machines.verify)

@@ -69,9 +69,7 @@ def bench(
     device: DeviceNumber = None,
     ladder: Annotated[
         bool,
-        typer.Option(
-            "--ladder", help="Measure the gain of each optimisation instead (in the source folder)."
-        ),
+        typer.Option("--ladder", help="Measure the gain of each optimisation instead."),
     ] = False,
 ) -> None:
     """Measure the speed of this machine, and its memory bandwidth."""

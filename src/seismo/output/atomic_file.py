@@ -183,6 +183,21 @@ def write_new(path: Path, text: str, replace: bool = False) -> None:
         raise refusal(path, error) from error
 
 
+def make_folder(path: Path) -> None:
+    """Make a folder, and those that it is in, where it is not there.
+
+    Raises:
+        ScenarioError: something else has its name, or nothing may be made there.
+        StorageError: the disk is full or failing.
+    """
+    try:
+        path.mkdir(parents=True, exist_ok=True)
+    except FileExistsError:
+        raise ScenarioError(f"{path}: is no folder; choose another name") from None
+    except OSError as error:
+        raise refusal(path, error) from error
+
+
 def final_path(path: str | os.PathLike[str]) -> Path:
     """Return the file that `path` stands for, links followed.
 
