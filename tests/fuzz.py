@@ -33,6 +33,7 @@ from pathlib import Path
 import h5py
 import numpy as np
 import segyio
+import xarray
 import yaml
 
 from seismo import cli
@@ -101,6 +102,7 @@ sources:
      wavelet: {type: file, path: wavelet.txt}}
 receivers: [{type: stations, path: stations.csv}]
 """
+NETCDF = "{type: file, vp: {path: FILE}}", "{type: volume, path: m.nc, vp: vp}"
 RUN = """\
 physics: acoustic
 grid: {extent: {x: 200 m, z: 200 m}, spacing: 10 m, order: 2}
@@ -249,8 +251,9 @@ def table(chosen: random.Random, lines: list[str]) -> bytes:
 
 def file(folder: Path, chosen: random.Random) -> str:
     """Check a scenario with hostile files."""
-    name = chosen.choice(["vp.npy", "vp.h5", "vp.bin", "vp.sgy"])
-    (folder / "s.yaml").write_text(FILES.replace("FILE", name))
+    name = chosen.choice(["vp.npy", "vp.h5", "vp.bin", "vp.sgy", "m.nc"])
+    text = FILES.replace(NETCDF[0], NETCDF[1]) if name == "m.nc" else FILES.replace("FILE", name)
+    (folder / "s.yaml").write_text(text)
     if name == "vp.npy" and chosen.random() < 0.6:
         (folder / name).write_bytes(npy(chosen))
     elif name == "vp.npy":
@@ -260,6 +263,11 @@ def file(folder: Path, chosen: random.Random) -> str:
         hdf5(folder / name, chosen)
     elif name == "vp.sgy":
         segyio.tools.from_array2D(folder / name, np.full((31, 21), 2000.0, np.float32), dt=10_000)
+        (folder / name).write_bytes(flipped((folder / name).read_bytes(), chosen, 8))
+    elif name == "m.nc":
+        values = xarray.DataArray(np.full((21, 31), 2000.0), dims=("z", "x"), name="vp")
+        values = values.assign_coords(z=10.0 * np.arange(21), x=10.0 * np.arange(31))
+        values.to_netcdf(folder / name, engine=chosen.choice(["h5netcdf", "scipy"]))
         (folder / name).write_bytes(flipped((folder / name).read_bytes(), chosen, 8))
     else:
         (folder / name).write_bytes(chosen.randbytes(chosen.choice([0, 3, 2604])))

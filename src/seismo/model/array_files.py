@@ -89,28 +89,43 @@ def _read_hdf5(path: Path, spec: GriddedFile) -> np.ndarray:
     import h5py
 
     with h5py.File(path, "r", locking="best-effort") as file:
-        dataset = _dataset(file, spec.dataset, path)
-        where = f"{path}:{printable(dataset.name)[:_SHOWN]}"
-        if dataset.external or dataset.is_virtual:
-            raise ModelError(
-                f"{where} stores its values in other files, which are not read; copy it into one",
-                "dataset",
-            )
-        _check_kind(dataset.dtype, where, "dataset")
+        dataset = dataset_of(file, spec.dataset, path)
+        where = check_dataset(dataset, path, "dataset")
         size = _size(dataset.shape, dataset.dtype, where, "dataset")
-        creation = dataset.id.get_create_plist()
-        filters = {creation.get_filter(k)[0] for k in range(creation.get_nfilters())}
-        if filters - _SAFE_FILTERS:
-            raise ModelError(
-                f"{where} is compressed by plugins {sorted(filters - _SAFE_FILTERS)}; "
-                "store it with gzip",
-                "dataset",
-            )
         refuse_what_does_not_fit(where, size)
         return dataset[...]
 
 
-def _dataset(file: Any, name: str | None, path: Path) -> Any:
+def check_dataset(dataset: Any, path: Path, key: str) -> str:
+    """Return the name of a dataset of HDF5 for messages, if it can be read safely.
+
+    Args:
+        dataset: of h5py.
+        path: of its file.
+        key: of the scenario, for messages.
+
+    Raises:
+        ModelError: it is stored in other files, needs a plugin, or holds no numbers.
+    """
+    where = f"{path}:{printable(dataset.name)[:_SHOWN]}"
+    if dataset.external or dataset.is_virtual:
+        raise ModelError(
+            f"{where} stores its values in other files, which are not read; copy it into one",
+            key,
+        )
+    _check_kind(dataset.dtype, where, key)
+    creation = dataset.id.get_create_plist()
+    filters = {creation.get_filter(k)[0] for k in range(creation.get_nfilters())}
+    if filters - _SAFE_FILTERS:
+        raise ModelError(
+            f"{where} is compressed by plugins {sorted(filters - _SAFE_FILTERS)}; "
+            "store it with gzip",
+            key,
+        )
+    return where
+
+
+def dataset_of(file: Any, name: str | None, path: Path) -> Any:
     """Follow hard links only, looking at each link before its target is touched."""
     import h5py
 
@@ -118,21 +133,21 @@ def _dataset(file: Any, name: str | None, path: Path) -> Any:
         names = list(islice(_datasets(file), _LISTED + 1))
         if len(names) != 1:
             raise ModelError(
-                f"missing: {path} has the datasets {_listing(names)}; name one", "dataset"
+                f"missing: {path} has the datasets {listing(names)}; name one", "dataset"
             )
         return file[names[0]]
     entry = file
     for member in name.strip("/").split("/"):
         if not isinstance(entry, h5py.Group) or member not in entry.keys():  # noqa: SIM118
-            listing = _listing(entry if isinstance(entry, h5py.Group) else ())
-            raise ModelError(f"no such dataset in {path}; available: {listing}", "dataset")
+            available = listing(entry if isinstance(entry, h5py.Group) else ())
+            raise ModelError(f"no such dataset in {path}; available: {available}", "dataset")
         if not isinstance(entry.get(member, getlink=True), h5py.HardLink):
             raise ModelError(
                 f"is a link in {path}, which is not followed; name the dataset itself", "dataset"
             )
         entry = entry[member]
     if not isinstance(entry, h5py.Dataset):
-        raise ModelError(f"is a group in {path}, of {_listing(entry)}; name a dataset", "dataset")
+        raise ModelError(f"is a group in {path}, of {listing(entry)}; name a dataset", "dataset")
     return entry
 
 
@@ -146,7 +161,7 @@ def _datasets(file: Any) -> Iterator[str]:
             yield name
 
 
-def _listing(names: Iterable[str]) -> str:
+def listing(names: Iterable[str]) -> str:
     """Format the first names of an iterable."""
     shown = [printable(name)[:_SHOWN] for name in islice(names, _LISTED + 1)]
     return ", ".join([*shown[:_LISTED], *["and others"] * (len(shown) > _LISTED)]) or "none"

@@ -5,10 +5,9 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-from seismo.equations.registry import PARAMETERS
 from seismo.errors import ModelError
 from seismo.model.gridded import AXES, USUAL_AXES, GridField, Limits, in_order
-from seismo.model.sample_limits import FACTORS, check_values
+from seismo.model.sample_limits import check_values, factor_of
 from seismo.scenario.arrays import PythonArray
 
 
@@ -58,7 +57,7 @@ def _grid_of(
     }
     alone = [axis for axis in axes if of_axes["spacing"][axis] is None]
     _check_points(array, axes, alone, region, spacing)
-    factor = _factor(array.units, name)
+    factor = factor_of(array.units, name)
     check_values(samples, factor, name, f"the {array}", lambda: "", (), "give SI")
     samples, sorted_axes = in_order(samples, axes)
     origins = (of_axes["origin"][axis] for axis in sorted_axes)
@@ -132,13 +131,3 @@ def _check_points(
     )
     fits = "" if turned else f" (grid.extent {{{extent}}} would fit)"
     raise ModelError(f"{problem}; {remedy}{fits}")
-
-
-def _factor(unit: str | None, name: str) -> float:
-    """Return the factor from the unit of an array's label to SI."""
-    si_unit = PARAMETERS[name].unit
-    known = FACTORS.get(si_unit, {si_unit: 1.0})
-    if unit is not None and unit not in known:
-        allowed = " or ".join(filter(None, known)) or "none"
-        raise ModelError(f"has the unit {unit!r} by its attributes; {name} has {allowed}")
-    return 1.0 if unit is None else known[unit]

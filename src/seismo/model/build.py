@@ -6,7 +6,7 @@ Depths z, coordinates x and y in m.
 from __future__ import annotations
 
 import itertools
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from functools import partial
 from pathlib import Path
 from typing import Any
@@ -30,6 +30,7 @@ from seismo.model.layered import (
     from_rows,
 )
 from seismo.model.tables import read_table
+from seismo.model.volume_files import read_volume
 from seismo.scenario.model_files import format_of
 
 
@@ -39,6 +40,7 @@ def build_earth(
     needs: Sequence[str] = ("vp", "vs", "rho"),
     clamp: Clamp = (None, None, None),
     spacing: Mapping[str, float] | None = None,
+    projection: Callable[[], Any] | None = None,
 ) -> Earth:
     """Build the earth from the parts of a scenario, reading the files they name.
 
@@ -49,13 +51,14 @@ def build_earth(
         clamp: interior as ((z_min, z_max), (y_min, y_max), (x_min, x_max)) in m; None for an axis
             without limits. Also gives a gradient and a file their default extent and origin.
         spacing: spacing of the run's grid in m by axis name, for files that give none.
+        projection: function() -> the map between the grid and the earth, None without one.
 
     Raises:
         ModelError: a file is missing or malformed, or a required parameter is not given.
     """
     built = tuple(
         gathered(
-            partial(_build, section, ("model", k), Path(base), clamp, spacing or {})
+            partial(_build, section, ("model", k), Path(base), clamp, spacing or {}, projection)
             for k, section in enumerate(sections)
         )
     )
@@ -74,6 +77,7 @@ def _build(
     base: Path,
     clamp: Clamp,
     spacing: Mapping[str, float],
+    projection: Callable[[], Any] | None,
 ) -> EarthPart:
     region = {axis: ends for axis, ends in zip("zyx", clamp, strict=True) if ends}
     match section.type:
@@ -108,6 +112,8 @@ def _build(
             grids = dict(zip(files, read, strict=True))
             _check_order(files, grids, key, region)
             return _on_grids(grids, key)
+        case "volume":
+            return read_volume(section, _written(section), base, key, region, projection)
         case "array":
             arrays = _written(section)
             taken = gathered(

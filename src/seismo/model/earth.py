@@ -27,6 +27,7 @@ from seismo.model.layered import (
     DepthProfile,
     EarthPart,
 )
+from seismo.model.volume import Volume
 
 Range = tuple[float, float] | None
 Clamp = tuple[Range, Range, Range]  # of z, y, x
@@ -78,7 +79,7 @@ class Earth:
     @property
     def gridded(self) -> bool:
         """Whether a part varies within cells anywhere, as files do."""
-        return any(isinstance(model_part, Gridded) for model_part in self.model_parts)
+        return any(isinstance(model_part, Gridded | Volume) for model_part in self.model_parts)
 
     def turned(self, least: float) -> str:
         """Describe which model file seems transposed where vp / vs falls below a least value."""
@@ -168,7 +169,7 @@ class Earth:
         """
         (top, *_) = self.inside(*low)
         (bottom, *_) = self.inside(*high)
-        gridded = [model_part for model_part in self.model_parts if isinstance(model_part, Gridded)]
+        gridded = [p for p in self.model_parts if isinstance(p, Gridded | Volume)]
         return any(
             model_part.steps(top.min(), bottom.max()) if density
             else model_part.varies(top.min(), bottom.max())

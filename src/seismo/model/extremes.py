@@ -18,6 +18,7 @@ from seismo.model import column
 from seismo.model.cells import GRIDDED, SLAB, Samples, lattice, offsets, tensor, uneven_cells
 from seismo.model.earth import Earth
 from seismo.model.gridded import Gridded
+from seismo.model.volume import Volume
 
 
 @dataclass(frozen=True)
@@ -112,14 +113,11 @@ def _at_nodes(
 
 def _hidden(earth: Earth, extremes: Extremes) -> bool:
     """Whether a file may be faster between the nodes than on any."""
-    grids = [
-        model_part.grids for model_part in earth.model_parts if isinstance(model_part, Gridded)
-    ]
     return any(
-        grid.largest > getattr(extremes, f"{name}_max") * (1.0 + 1e-9)
-        for by_name in grids
-        for name, grid in by_name.items()
-        if name in earth.needs and name in ("vp", "vs")
+        model_part.largest(name) > getattr(extremes, f"{name}_max") * (1.0 + 1e-9)
+        for model_part in earth.model_parts
+        if isinstance(model_part, Gridded | Volume)
+        for name in {"vp", "vs"} & set(earth.needs)
     )
 
 

@@ -46,7 +46,7 @@ def read_grid(
     """
     path = Path(base) / spec.path
     try:
-        _refuse_no_file(path)
+        refuse_no_file(path)
         if format_of(spec) == "segy":
             return _segy(spec, path, key, region)
         return _read(spec, path, key, spacing, region)
@@ -63,7 +63,7 @@ def _read(
     spacing: Mapping[str, float],
     region: Mapping[str, Limits],
 ) -> GridField:
-    with _one_line_for_malformed(path, format_of(spec)):
+    with one_line_for_malformed(path, format_of(spec)):
         array = READERS[format_of(spec)](path, spec)
     axes = _axes(spec, array, path)
     if spec.shape is not None and tuple(spec.shape) != array.shape:
@@ -91,7 +91,7 @@ def _read(
 def _segy(
     spec: GriddedFile, path: Path, key: tuple[str | int, ...], region: Mapping[str, Limits]
 ) -> GridField:
-    with _one_line_for_malformed(path, "SEG-Y"):
+    with one_line_for_malformed(path, "SEG-Y"):
         samples, axes, origin, spacing = read_segy(path, spec, region)
     name = str(key[-1])
     factor = _factor(spec)
@@ -106,7 +106,8 @@ def _segy(
     )  # fmt: skip
 
 
-def _refuse_no_file(path: Path) -> None:
+def refuse_no_file(path: Path) -> None:
+    """Raise where there is no file at a path."""
     if path.is_dir():
         raise ModelError(f"{path} is a folder; name the file in it", "path")
     if not path.is_file():
@@ -116,7 +117,7 @@ def _refuse_no_file(path: Path) -> None:
 
 
 @contextmanager
-def _one_line_for_malformed(path: Path, form: str) -> Iterator[None]:
+def one_line_for_malformed(path: Path, form: str) -> Iterator[None]:
     """Raise what libraries say of a damaged file as one line."""
     try:
         yield

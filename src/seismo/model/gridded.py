@@ -15,12 +15,12 @@ from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from functools import cached_property
 from itertools import permutations
-from typing import Any
 
 import numpy as np
 
 from seismo.errors import ModelError
 from seismo.model.axes import ANGLES, angles_at
+from seismo.model.interpolation import closest, interpolate
 from seismo.model.layered import Bounds, ParameterFields
 
 AXES = "zyx"
@@ -107,12 +107,12 @@ class GridField:
             index = (np.asarray(index, float) - start) / step - self.above * (name == "z")
             indices.append(index.reshape((1,) * (rank - index.ndim) + index.shape))
         if nearest:
-            return self._nearest(indices) * self.factor
+            return closest(self.samples, indices) * self.factor
         with np.errstate(invalid="ignore"):
-            interpolated = self._tensor(indices) if _on_own_axes(indices) else self._points(indices)
+            interpolated = interpolate(self.samples, indices)
         infinite = ~np.isfinite(interpolated)
         if infinite.any():
-            interpolated = np.where(infinite, self._nearest(indices), interpolated)
+            interpolated = np.where(infinite, closest(self.samples, indices), interpolated)
         return interpolated * self.factor
 
     def varies(self, top: float, bottom: float) -> bool:
@@ -144,39 +144,6 @@ class GridField:
         begin, end = math.floor(first), math.ceil(last) + 1
         samples = self.samples[(slice(None),) * a + (slice(begin, end),)]
         return replace(self, samples=samples, above=self.above + begin)
-
-    def _tensor(self, indices: list[np.ndarray]) -> np.ndarray:
-        """Interpolate along one axis after the other."""
-        result = self.samples
-        for axis, index in enumerate(indices):
-            low, weight = _cell(index.ravel(), self.samples.shape[axis])
-            weight = weight.reshape([-1 if a == axis else 1 for a in range(result.ndim)])
-            below = result.take(low, axis)
-            above = result.take(low + 1, axis, mode="clip")
-            result = below * (1.0 - weight) + above * weight
-        return result.reshape(np.broadcast_shapes(*(index.shape for index in indices)))
-
-    def _nearest(self, indices: list[np.ndarray]) -> np.ndarray:
-        """Return the values of the closest points."""
-        last = np.subtract(self.samples.shape, 1)
-        rounded = (np.floor(index + 0.5) for index in indices)
-        return self.samples[
-            tuple(np.clip(k, 0, n).astype(np.intp) for k, n in zip(rounded, last, strict=True))
-        ]
-
-    def _points(self, indices: list[np.ndarray]) -> np.ndarray:
-        """Interpolate point by point, from the corners of each point's cell."""
-        cells = [_cell(p, n) for p, n in zip(indices, self.samples.shape, strict=True)]
-        result: np.ndarray | float = 0.0
-        for corner in range(1 << len(cells)):
-            index: list[np.ndarray] = []
-            weight: Any = 1.0
-            for axis, (low, fraction) in enumerate(cells):
-                upper = corner >> axis & 1
-                index.append(np.minimum(low + upper, self.samples.shape[axis] - 1))
-                weight = weight * (fraction if upper else 1.0 - fraction)
-            result = result + self.samples[tuple(index)] * weight
-        return np.asarray(result)
 
 
 @dataclass(frozen=True)
@@ -212,6 +179,10 @@ class Gridded:
         """Whether every file varies along the axis z only."""
         return all(grid.axes == "z" for grid in self.thin.values())
 
+    def largest(self, name: str) -> float:
+        """Return the largest value of a parameter in the files, 0 if none has it."""
+        return self.grids[name].largest if name in self.grids else 0.0
+
     def paint(
         self, fields: ParameterFields, z: np.ndarray, y: np.ndarray | None, x: np.ndarray
     ) -> None:
@@ -245,22 +216,6 @@ class Gridded:
         """
         rho = self.grids.get("rho")
         return rho is not None and rho.steepest(top, bottom) > GENTLE
-
-
-def _cell(index: np.ndarray, points: int) -> tuple[np.ndarray, np.ndarray]:
-    """Return the point below each place and how far it is to the next, within the edges."""
-    index = np.clip(index, 0.0, points - 1.0)
-    low = np.minimum(index.astype(np.intp), max(points - 2, 0))
-    return low, index - low
-
-
-def _on_own_axes(indices: list[np.ndarray]) -> bool:
-    """Whether each coordinate varies along one axis only, in the order of the file's axes."""
-    varying = [[axis for axis, size in enumerate(p.shape) if size > 1] for p in indices]
-    if any(len(axes) > 1 for axes in varying):
-        return False
-    order = [axes[0] for axes in varying if axes]
-    return order == sorted(set(order))
 
 
 def turned_round(field: GridField, region: Mapping[str, Limits]) -> str:

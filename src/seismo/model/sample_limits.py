@@ -63,5 +63,19 @@ def check_values(
             )
 
 
+def factor_of(unit: str | None, name: str) -> float:
+    """Return the factor from the unit of labelled values of a parameter to SI.
+
+    Raises:
+        ModelError: it is none of the parameter's.
+    """
+    si_unit = PARAMETERS[name].unit
+    known = FACTORS.get(si_unit, {si_unit: 1.0})
+    if unit is not None and unit not in known:
+        allowed = " or ".join(filter(None, known)) or "none"
+        raise ModelError(f"has the unit {unit!r} by its attributes; {name} has {allowed}")
+    return 1.0 if unit is None else known[unit]
+
+
 def _first(bad: np.ndarray) -> list[int]:
     return [int(k) for k in np.unravel_index(int(np.argmax(bad)), bad.shape)]

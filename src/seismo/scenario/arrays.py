@@ -18,11 +18,11 @@ from seismo.scenario.base import Field, Integer, ScenarioSection
 
 _KINDS = "fiu"
 _UNEVEN = 0.01  # of the spacing, by which coordinates may be off a regular grid
-_LENGTHS = {"": 1.0, "m": 1.0, "metre": 1.0, "meter": 1.0, "metres": 1.0, "meters": 1.0,
-            "km": 1e3, "kilometre": 1e3, "kilometer": 1e3,
+LENGTHS = {"": 1.0, "m": 1.0, "metre": 1.0, "meter": 1.0, "metres": 1.0, "meters": 1.0,
+            "km": 1e3, "kilometre": 1e3, "kilometer": 1e3, "kilometres": 1e3, "kilometers": 1e3,
             "s": 1.0, "seconds": 1.0, "ms": 1e-3}  # fmt: skip
 _NAMES = {"depth": "z"}  # of axes, besides their own
-_SPELLINGS = {"m s-1": "m/s", "m.s-1": "m/s", "km s-1": "km/s", "km.s-1": "km/s",
+SPELLINGS = {"m s-1": "m/s", "m.s-1": "m/s", "km s-1": "km/s", "km.s-1": "km/s",
               "kg m-3": "kg/m3", "kg.m-3": "kg/m3", "kg/m^3": "kg/m3", "kg/m**3": "kg/m3",
               "g cm-3": "g/cm3", "g.cm-3": "g/cm3", "g/cm^3": "g/cm3", "g/cm**3": "g/cm3",
               "degree": "deg", "degrees": "deg", "1": "", "dimensionless": ""}  # fmt: skip
@@ -132,7 +132,7 @@ def _labelled(value: Any) -> tuple[np.ndarray, dict[str, Any]]:
     if not names or all(name.startswith("dim_") for name in names):
         return samples, {}
     unit = str(value.attrs.get("units", "")).strip()
-    labels: dict[str, Any] = {"units": _SPELLINGS.get(unit, unit)} if unit else {}
+    labels: dict[str, Any] = {"units": SPELLINGS.get(unit, unit)} if unit else {}
     ticks = [value.coords.get(name) for name in value.dims]
     kept = [k for k, count in enumerate(samples.shape) if count > 1]
     bare = [names[k] for k in kept if ticks[k] is None]
@@ -160,9 +160,9 @@ def _labelled(value: Any) -> tuple[np.ndarray, dict[str, Any]]:
 def _regular(tick: Any, name: str) -> tuple[float, float]:
     """Return the first coordinate and the spacing (m or s) of coordinates along an axis."""
     unit = str(tick.attrs.get("units", "")).strip()
-    if unit not in _LENGTHS:
+    if unit not in LENGTHS:
         raise ValueError(f"its coordinates {name} are in {unit!r}; give m or km (times: s or ms)")
-    along = np.asarray(tick, float) * _LENGTHS[unit]
+    along = np.asarray(tick, float) * LENGTHS[unit]
     step = float(along[-1] - along[0]) / (along.size - 1)
     off = np.abs(along - (along[0] + step * np.arange(along.size)))
     if not (off <= _UNEVEN * abs(step)).all() or step == 0.0:

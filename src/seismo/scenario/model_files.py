@@ -54,7 +54,6 @@ OTHERS = {  # by suffix: what none of these is, and how NumPy gets at the values
     ".txt": ("a text", 'numpy.loadtxt("{path}")'),
     ".csv": ("a text", 'numpy.loadtxt("{path}", delimiter=",")'),
     ".mat": ("a MATLAB file", 'scipy.io.loadmat("{path}")["{name}"]'),
-    ".nc": ("a NetCDF file", 'xarray.open_dataset("{path}")["{name}"]'),
 }
 
 

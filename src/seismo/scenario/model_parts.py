@@ -24,17 +24,16 @@ from seismo.scenario.base import (
     by_type,
     gradient_of,
     value_of,
-    with_keys,
 )
 from seismo.scenario.grid import or_one_length
 from seismo.scenario.model_files import FILES, Axes, FileOrigin, GriddedFile, SampleSpacing
+from seismo.scenario.part_keys import ChangingPart, Keys, keys_of, with_parameters
+from seismo.scenario.volume_part import VolumePart
 
 MOST_POINTS = 1000  # of an outline: every point of the grid is compared with each
 OutlinePoint = tuple[Length, Length]
 COLUMNS = (VP, VS, RHO)  # of tables, after the depth
 QUALITY_COLUMNS = (QP, QS)  # after those, if any
-Keys = dict[str, tuple[Any, Any]]  # type and `Field` by key
-with_parameters = partial(with_keys, PARAMETERS.values())
 
 
 def headings(columns: Iterable[Parameter]) -> str:
@@ -57,17 +56,10 @@ TableRow: Any = Annotated[
 ]
 
 
-def _keys(parameter: Parameter, kind: Any, description: str, optional: bool = False) -> Keys:
-    """Return the key of a parameter; those that are always given may be left out if `optional`."""
-    if parameter.always and not optional:
-        return {parameter.name: (kind, Field(description=description))}
-    return {parameter.name: (kind | None, Field(None, description=description))}
-
-
 def _value(parameter: Parameter, where: str = "", optional: bool = False) -> Keys:
     zero = f"; 0 is {parameter.zero}" if parameter.zero else ""
     description = f"{parameter.meaning}{where}{zero}"
-    return _keys(parameter, value_of(parameter), description, optional)
+    return keys_of(parameter, value_of(parameter), description, optional)
 
 
 def _gradient(parameter: Parameter) -> Keys:
@@ -87,17 +79,17 @@ def _range(parameter: Parameter) -> Keys:
         bottom=(value, Field(description=f"{name} at `z_bottom` and below")),
     )
     globals()[ends.__name__] = ends  # where pickle looks for it
-    return _keys(parameter, ends, f"{meaning} at top and bottom")
+    return keys_of(parameter, ends, f"{meaning} at top and bottom")
 
 
 def _file(parameter: Parameter) -> Keys:
     kind = FILES.get(parameter.unit, GriddedFile)
-    return _keys(parameter, kind, parameter.meaning, optional=True)
+    return keys_of(parameter, kind, parameter.meaning, optional=True)
 
 
 def _array(parameter: Parameter) -> Keys:
     description = f"{parameter.meaning}{parameter.unit and f' in {parameter.unit}'}"
-    return _keys(parameter, PythonArray, description, optional=True)
+    return keys_of(parameter, PythonArray, description, optional=True)
 
 
 @with_parameters(_value)
@@ -181,17 +173,6 @@ class TablePart(ScenarioSection):
         columns = list(zip(*self.rows, strict=True))[1 + len(COLUMNS) :]
         lossy = (any(map(math.isfinite, column)) for column in columns)
         return {name for name, is_lossy in zip(names, lossy, strict=False) if is_lossy}
-
-
-class ChangingPart(ScenarioSection):
-    """A part that gives one property at least, and keeps those that it leaves out."""
-
-    @model_validator(mode="after")
-    def _changes_something(self) -> ChangingPart:
-        if all(getattr(self, name) is None for name in PARAMETERS):
-            known = ", ".join(f"'{name}'" for name in PARAMETERS)
-            raise ValueError(f"changes nothing: give at least one of {known}")
-        return self
 
 
 @with_parameters(partial(_value, optional=True))
@@ -328,6 +309,7 @@ ModelPart = Annotated[
     | Annotated[PolygonPart, Tag("|polygon")]
     | Annotated[FilePart, Tag("|file")]
     | Annotated[ArrayPart, Tag("|array")]
+    | Annotated[VolumePart, Tag("|volume")]
     | Annotated[WaterPart, Tag("|water")],
     by_type(),
 ]

@@ -19,7 +19,7 @@ from seismo.scenario.suggestions import closest_match
 _PEAKS = ("pgv", "pga")
 _PER_METRE = {"pressure": units.PRESSURE_STRENGTH, "volume_rate": units.VOLUME_RATE}
 _SUGGESTED = 100  # entries of a list for which the likeliest meaning is looked for
-_WHOLE_GRID = ("uniform", "layers", "gradient", "table", "file", "array")
+_WHOLE_GRID = ("uniform", "layers", "gradient", "table", "file", "array", "volume")
 
 
 def table_of(draft: Draft) -> Physics | None:
@@ -272,6 +272,8 @@ def properties(draft: Draft) -> Mistakes:
 
 
 def _gives(model_part: Any, key: str) -> bool:
+    if not getattr(model_part, "everywhere", True):
+        return False
     if isinstance(model_part, LayersPart):
         return all(getattr(layer, key) is not None for layer in model_part.layers)
     if isinstance(model_part, TablePart):

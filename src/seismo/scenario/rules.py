@@ -28,6 +28,7 @@ from seismo.scenario.model_parts import (
 from seismo.scenario.position import GeographicPosition, Position
 from seismo.scenario.receivers import CODE, GridReceivers, LineReceivers, PointReceivers
 from seismo.scenario.sources import SHOT_NAME, SOURCE_NAME
+from seismo.scenario.volume_part import VOLUMES
 
 Mistakes = Iterator[Mistake]
 AXES = ("x", "y", "z")
@@ -247,6 +248,9 @@ def _file(path: KeyPath, file: GriddedFile, dimensions: int | None) -> Mistakes:
         saved = f'numpy.save("{PurePath(file.path).with_suffix(".npy")}", {expression})'
         problem = f"{kind}; models are read from .npy, HDF5, SEG-Y or raw numbers: {saved}"
         yield Mistake((*path, "path"), problem)
+    elif not file.format and suffix in VOLUMES:
+        problem = "a NetCDF file; write - {type: volume, path: " + file.path + ", " + str(path[-1])
+        yield Mistake((*path, "path"), problem + ": NAME OF ITS VARIABLE}")
     elif format_of(file) == "raw" and file.shape is None and (file.format or suffix):
         problem = "missing: a raw file needs its numbers of points, slowest axis first"
         if not file.format:

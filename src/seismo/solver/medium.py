@@ -4,10 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import replace
+from functools import partial
 from itertools import pairwise
 
 import numpy as np
 
+from seismo.acquisition.projection import Projection
 from seismo.equations.fluid_solid_contact import Contact
 from seismo.equations.relaxation import Relaxation
 from seismo.equations.table import Physics
@@ -68,7 +70,11 @@ def read_earth(
     y_nodes = y if grid.dimensions == 3 else None
     cells = scenario.averaging == "effective"
     try:
-        earth = build_earth(scenario.model, scenario.base, physics.needs, clamp, spacing)
+        place = scenario.geographic
+        projection = None if place is None else partial(Projection, place)
+        earth = build_earth(
+            scenario.model, scenario.base, physics.needs, clamp, spacing, projection
+        )
         earth = replace(earth, conditions=physics.conditions, relaxation=relaxation)
         sample = MediaSample(earth, grid)
         extremes = extremes_of(earth, z, y_nodes, x, spacing, cells, sample.take, physics.derived)

@@ -13,6 +13,7 @@ from itertools import permutations
 import numpy as np
 
 from seismo.model.gridded import Gridded, GridField
+from seismo.model.volume import Volume
 from seismo.runs.assessment.timing_checks import Lines
 from seismo.scenario.error_messages import key_path
 from seismo.solver.discretization import Discretization
@@ -37,6 +38,23 @@ def uncovered(setup: Discretization) -> Lines:
             yield (
                 f"{_named(setup, k, name, field)} covers {along}: {share:.3g} % of the region "
                 f"takes the values of its edges; {_remedy(setup, k, name, field, region)}"
+            )
+
+
+def outside(setup: Discretization) -> Lines:
+    """Name each volume that takes the values of its edges outside its file."""
+    region = {axis: setup.grid.limits(axis) for axis in setup.grid.axes}
+    count = _SAMPLED[setup.grid.dimensions]
+    ticks = {a: np.linspace(*region[a], count).reshape(_SHAPES[a]) for a in region}
+    for k, model_part in enumerate(setup.earth.model_parts):
+        if not isinstance(model_part, Volume) or model_part.outside != "nearest":
+            continue
+        share = 100.0 * model_part.share_outside(ticks["z"], ticks.get("y"), ticks["x"])
+        if share > 0.0:
+            place = setup.scenario.where("model", k)
+            yield (
+                f"{key_path(('model', k))}{place and f' ({place})'}: {model_part.source} has "
+                f"{model_part.described()}; {share:.3g} % of the region takes values of its edges"
             )
 
 

@@ -16,7 +16,7 @@ from seismo.grid.surface_closure import MOMENT_ROWS
 from seismo.model.bodies import Body
 from seismo.runs.assessment.accuracy import Expected
 from seismo.runs.assessment.attenuation import follows_loosely
-from seismo.runs.assessment.coverage_checks import otherwise, uncovered
+from seismo.runs.assessment.coverage_checks import otherwise, outside, uncovered
 from seismo.runs.assessment.geography import depths, directions
 from seismo.runs.assessment.moment_checks import MOMENTS
 from seismo.runs.assessment.near_contacts import DIFFERENTIATED, near_contacts
@@ -314,7 +314,8 @@ _EARTH: tuple[Callable[[Discretization, list[LayerResolution]], Lines], ...] = (
 
 
 _GEOMETRY: tuple[Callable[[Discretization], Lines], ...] = (
-    depths, directions, _ends, _moved, _outside, uncovered, otherwise, *MOMENTS, _edges, *TIMING,
-    _flat, _close_receivers, _above_sources, _differentiated, _close_maps, _at_the_surface, sea_bed,
+    depths, directions, _ends, _moved, _outside, uncovered, outside, otherwise, *MOMENTS, _edges,
+    *TIMING, _flat, _close_receivers, _above_sources, _differentiated, _close_maps,
+    _at_the_surface, sea_bed,
     _layer_strength,
 )  # fmt: skip

@@ -11,6 +11,7 @@ from seismo.acquisition.finite_fault import FaultSummary
 from seismo.acquisition.moment_tensor import magnitude_of
 from seismo.grid.grid import AXES
 from seismo.model.gridded import Gridded
+from seismo.model.volume import Volume
 from seismo.output.quantities import timing
 from seismo.runs.assessment.accuracy import layer_errors, percent
 from seismo.runs.check import Plan
@@ -200,6 +201,8 @@ def _files(plan: Plan) -> Iterator[tuple[str, str]]:
     """Describe how the axes of gridded files were taken, which their values do not tell."""
     setup, said = plan.setup, []
     for part, given in zip(setup.earth.model_parts, setup.scenario.model, strict=True):
+        if isinstance(part, Volume):
+            said.append(part.described())
         grids = part.grids if isinstance(part, Gridded) else {}
         for name, grid in grids.items():
             axes = getattr(given, name).axes or grid.axes

@@ -1,0 +1,315 @@
+"""Models in NetCDF files: of the IRIS Earth Model Collaboration, of UCVM, or in metres.
+
+    depth, latitude, longitude      in any order, of any names that say so, depths in m or km
+    z, y, x                         in m or km: those of the grid, or of a reference system (`crs`)
+
+Depths need not be even. Values are missing where the attributes say so (`_FillValue`,
+`missing_value`), where they are NaN, and where they are 99999, as in models of that collaboration.
+Classic files are read by scipy, those of version 4 by h5netcdf; only what a grid needs is read.
+"""
+
+from __future__ import annotations
+
+import warnings
+from collections.abc import Callable, Mapping
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from seismo.equations.registry import PARAMETERS
+from seismo.errors import ModelError
+from seismo.model.array_files import (
+    brief,
+    check_dataset,
+    dataset_of,
+    listing,
+    refuse_what_does_not_fit,
+)
+from seismo.model.placement import Placement, on_the_earth
+from seismo.model.sample_limits import check_values, factor_of
+from seismo.model.volume import Volume, VolumeBlock
+from seismo.scenario.arrays import LENGTHS, SPELLINGS
+from seismo.scenario.optional_package import optional_package
+from seismo.scenario.volume_part import VolumePart
+
+_MISSING = 99999.0
+_NAMES = {  # of coordinates, by what they are
+    "longitude": ("longitude", "lon", "degrees_east", "degree_east"),
+    "latitude": ("latitude", "lat", "degrees_north", "degree_north"),
+    "x": ("x", "easting", "utm_x", "x_utm", "projection_x_coordinate"),
+    "y": ("y", "northing", "utm_y", "y_utm", "projection_y_coordinate"),
+    "depth": ("depth", "z", "dep", "elevation", "altitude", "height", "level"),
+}
+
+
+class NetcdfAxis(NamedTuple):
+    """One axis of a file: what it is, its name there, and its rising coordinates in m or degrees.
+
+    `order` are their numbers in the file.
+    """
+
+    kind: str
+    name: str
+    ticks: np.ndarray
+    order: np.ndarray
+
+
+def read_netcdf(
+    path: Path,
+    section: VolumePart,
+    variables: Mapping[str, Any],
+    key: tuple[str | int, ...],
+    region: Mapping[str, tuple[float, float]],
+    projection: Callable[[], Any] | None,
+) -> Volume:
+    """Read what a region needs of a file.
+
+    Args:
+        path: the file.
+        section: the part of the scenario's model.
+        variables: those of the file, and their units, by parameter.
+        key: of the part in the scenario.
+        region: limits of the grid in m by axis name.
+        projection: function() -> the map between the grid and the earth, None without one.
+
+    Raises:
+        ModelError: it is no such file, or its axes, units or values do not fit.
+    """
+    xarray = optional_package("xarray", "xarray", f"{path}: a NetCDF file")
+    with path.open("rb") as file:
+        start = file.read(4)
+    if start[:3] != b"CDF" and start != b"\x89HDF":
+        raise ModelError(f"{path} is not a NetCDF file; check `format`", "path")
+    engine = "scipy" if start[:3] == b"CDF" else "h5netcdf"
+    if engine == "h5netcdf":
+        _check_links(path, variables)
+    optional_package(engine, "xarray", f"{path}: a NetCDF file")
+    with (
+        warnings.catch_warnings(action="ignore"),
+        xarray.open_dataset(path, engine=engine, decode_times=False) as dataset,
+    ):
+        arrays = {name: _variable(dataset, name, spec, path) for name, spec in variables.items()}
+        name = next(iter(arrays))
+        axes = _axes(dataset, arrays[name], section, path)
+        _refuse_other_axes(arrays, name, path)
+        placement = _placement(axes, section, region, path, projection)
+        kept = _needed(axes, placement, region)
+        refuse_what_does_not_fit(path, 8 * len(arrays) * int(np.prod([len(k) for k in kept])))
+        samples = {
+            name: _samples(array, name, variables[name], axes, kept, path)
+            for name, array in arrays.items()
+        }
+    if section.missing == "column":
+        samples = {name: _filled(array) for name, array in samples.items()}
+    ticks = tuple(axis.ticks[k] for axis, k in zip(axes, kept, strict=True))
+    names = tuple(_with_unit(axis) for axis in axes)
+    policies = (section.outside, "refuse" if section.missing == "column" else section.missing)
+    reach = tuple((float(axis.ticks[0]), float(axis.ticks[-1])) for axis in axes)
+    return Volume(
+        (VolumeBlock(ticks, samples),), placement, names, reach, *policies, str(path), key
+    )
+
+
+def _check_links(path: Path, variables: Mapping[str, Any]) -> None:
+    """Refuse an HDF5 file with anything that is stored elsewhere."""
+    import h5py
+
+    with h5py.File(path, "r", locking="best-effort") as file:
+        for name in file:
+            is_hard = isinstance(file.get(name, getlink=True), h5py.HardLink)
+            entry = file[name] if is_hard else None
+            if entry is None or (isinstance(entry, h5py.Dataset) and entry.external):
+                raise ModelError(
+                    f"{path}: {brief(name)} is stored elsewhere, which is not followed; copy it "
+                    "into one file",
+                    "path",
+                )
+        for name, spec in variables.items():
+            try:
+                check_dataset(dataset_of(file, spec.variable, path), path, "dataset")
+            except ModelError as error:
+                raise ModelError(error.problem, name) from None
+
+
+def _variable(dataset: Any, name: str, spec: Any, path: Path) -> Any:
+    """Return the variable of a parameter, without axes of one point that are none of space."""
+    if spec.variable not in dataset.data_vars:
+        known = listing(sorted(map(str, dataset.data_vars)))
+        raise ModelError(
+            f"{path} has no variable {spec.variable!r}; available: {known}", name, "variable"
+        )
+    array = dataset[spec.variable]
+    single = [d for d in array.dims if array.sizes[d] == 1 and not _kind(dataset, d)]
+    array = array.isel(dict.fromkeys(single, 0))
+    if array.dtype.kind not in "fiu":
+        raise ModelError(f"{path}: {spec.variable} has type {array.dtype}, no numbers", name)
+    return array
+
+
+def _kind(dataset: Any, dimension: Any) -> str:
+    """Return what a dimension is: longitude, latitude, x, y, depth, or ""."""
+    attributes = dataset[dimension].attrs if dimension in dataset.coords else {}
+    words = [str(dimension), *(str(attributes.get(k, "")) for k in ("standard_name", "units"))]
+    words = [word.strip().lower() for word in words]
+    kinds = [kind for kind, names in _NAMES.items() if not set(words).isdisjoint(names)]
+    return kinds[0] if kinds else "depth" if "positive" in attributes else ""
+
+
+def _axes(dataset: Any, array: Any, section: VolumePart, path: Path) -> list[NetcdfAxis]:
+    """Return the axes of a variable: depth, latitude or y, longitude or x."""
+    by_kind = {_kind(dataset, dimension): dimension for dimension in array.dims}
+    geographic = ["depth", "latitude", "longitude"]
+    plain = ["depth", "y", "x"]
+    wanted = next(
+        (w for w in (geographic, plain, ["depth", "x"]) if by_kind.keys() == set(w)), None
+    )
+    if wanted is None or len(array.dims) != len(wanted):
+        raise ModelError(
+            f"{path}: {array.name} has the axes {listing(map(str, array.dims))}; it needs depth, "
+            "latitude, longitude, or z, y, x, each with coordinates of its own",
+            "path",
+        )
+    return [_axis(dataset, kind, by_kind[kind], section, path) for kind in wanted]
+
+
+def _axis(dataset: Any, kind: str, name: Any, section: VolumePart, path: Path) -> NetcdfAxis:
+    if name not in dataset.coords:
+        raise ModelError(f"{path} has no coordinates along {name}; add them to the file", "path")
+    attributes = dataset[name].attrs
+    ticks = np.asarray(dataset[name].values, float)
+    if kind not in ("longitude", "latitude"):
+        unit = str(attributes.get("units", "")).strip().lower()
+        if unit not in LENGTHS:
+            raise ModelError(
+                f"{path}: its coordinates {name} are in {brief(unit)}; give them in m or km", "path"
+            )
+        ticks = ticks * LENGTHS[unit]
+    if kind == "depth" and _points_up(name, ticks, attributes, section, path):
+        ticks = -ticks
+    order = np.argsort(ticks, kind="stable")
+    rising = ticks[order]
+    if (
+        not np.isfinite(rising).all()
+        or (np.diff(rising) <= 0.0).any()
+        or ((np.diff(order) != 1).any() and (np.diff(order) != -1).any())
+    ):
+        raise ModelError(
+            f"{path}: its coordinates {name} neither rise nor fall from one to the next; sort them",
+            "path",
+        )
+    return NetcdfAxis(kind, str(name), rising, order)
+
+
+def _points_up(
+    name: Any, ticks: np.ndarray, attributes: Mapping[str, Any], section: VolumePart, path: Path
+) -> bool:
+    """Whether vertical coordinates grow upwards: as the scenario says, or the file, or its name."""
+    written = section.positive or str(attributes.get("positive", "")).strip().lower()
+    if written in ("up", "down"):
+        return written == "up"
+    if str(name).lower() in ("depth", "dep") or (str(name).lower() == "z" and ticks.min() >= 0.0):
+        return False
+    raise ModelError(
+        f"missing: {path} does not say where its coordinates {name} ({ticks.min():g} to "
+        f"{ticks.max():g} m) grow to; give positive: down, or up",
+        "positive",
+    )
+
+
+def _refuse_other_axes(arrays: Mapping[str, Any], first: str, path: Path) -> None:
+    """Refuse variables that are not on one grid."""
+    for name, array in arrays.items():
+        if set(array.dims) != set(arrays[first].dims):
+            raise ModelError(
+                f"{path}: {array.name} has the axes {listing(map(str, array.dims))}, "
+                f"{arrays[first].name} {listing(map(str, arrays[first].dims))}; give it by a part "
+                "of its own",
+                name,
+            )
+
+
+def _placement(
+    axes: list[NetcdfAxis], section: VolumePart, region: Mapping[str, Any], path: Path,
+    projection: Callable[[], Any] | None,
+) -> Placement:  # fmt: skip
+    if axes[-1].kind == "longitude":
+        if section.crs:
+            raise ModelError(f"{path} has longitudes and latitudes; leave it out", "crs")
+        return on_the_earth(projection, path)
+    if section.crs:
+        return on_the_earth(projection, path, section.crs)
+    if len(axes) - 1 != len(region) - 1:
+        expected = "depth and x" if len(region) == 2 else "depth, y and x"
+        raise ModelError(
+            f"{path} has the axes {', '.join(axis.name for axis in axes)}, and the grid is "
+            f"{len(region)}-D; give a file of {expected}",
+            "path",
+        )
+    return Placement()
+
+
+def _needed(
+    axes: list[NetcdfAxis], placement: Placement, region: Mapping[str, tuple[float, float]]
+) -> list[np.ndarray]:
+    """Return the numbers of the ticks along each axis that a region needs, and one more."""
+    across = placement.reach(region)
+    kept = []
+    for axis, (low, high) in zip(axes, [region["z"], *across[-len(axes) + 1 :]], strict=True):
+        low_tick, high_tick = low, high
+        if axis.kind == "longitude":  # of any turn
+            turns = 360.0 * np.round((0.5 * (low + high) - np.mean(axis.ticks[[0, -1]])) / 360.0)
+            low_tick, high_tick = low - turns, high - turns
+        first = max(0, int(np.searchsorted(axis.ticks, low_tick)) - 2)
+        last = min(axis.ticks.size, int(np.searchsorted(axis.ticks, high_tick)) + 2)
+        kept.append(np.arange(min(first, axis.ticks.size - 1), max(last, 1)))
+    return kept
+
+
+def _samples(
+    array: Any, name: str, spec: Any, axes: list[NetcdfAxis], kept: list[np.ndarray], path: Path
+) -> np.ndarray:
+    """Return the values of one parameter in SI, NaN where there are none."""
+    numbers = {axis.name: axis.order[k] for axis, k in zip(axes, kept, strict=True)}
+    slices = {
+        d: slice(int(n.min()), int(n.max()) + 1) for d, n in numbers.items()
+    }  # read in the file's order,
+    block = array.isel(slices).transpose(*numbers).values.astype(float)
+    flips = tuple(slice(None, None, -1 if n[0] > n[-1] else 1) for n in numbers.values())
+    samples = block[flips]  # turned where its coordinates fall
+    samples = np.where(samples == _MISSING, np.nan, samples)
+    unit = str(array.attrs.get("units", "")).strip()
+    unit = SPELLINGS.get(unit, unit)
+    written = getattr(spec, "units", None)
+    factor = factor_of(written or unit or None, name)
+    lacking = np.isnan(samples)
+    if lacking.all():
+        raise ModelError(
+            f"{path}: {array.name} has no values where the grid is; take another file", name
+        )
+    check_values(
+        np.where(lacking, samples[~lacking][0], samples), factor, name, f"{path}: {array.name}",
+        lambda: "", (name,), f"give its units ({' or '.join(_units(name))})",
+    )  # fmt: skip
+    return samples * factor
+
+
+def _units(name: str) -> list[str]:
+    unit = PARAMETERS[name].unit
+    return {"m/s": ["m/s", "km/s"], "kg/m3": ["kg/m3", "g/cm3"]}.get(unit, [unit or "none"])
+
+
+def _filled(samples: np.ndarray) -> np.ndarray:
+    """Return values (z, y, x) that are missing taken from the nearest above, or else below."""
+    known = ~np.isnan(samples)
+    number = np.arange(len(samples)).reshape(-1, *(1,) * (samples.ndim - 1))
+    above = np.maximum.accumulate(np.where(known, number, -1), 0)
+    below = np.minimum.accumulate(np.where(known, number, len(samples))[::-1], 0)[::-1]
+    take_below = (above < 0) | ((below < len(samples)) & (below - number < number - above))
+    nearest = np.clip(np.where(take_below, below, above), 0, len(samples) - 1)
+    return np.take_along_axis(samples, nearest, 0)
+
+
+def _with_unit(axis: NetcdfAxis) -> str:
+    """Return the name of an axis and the unit of its ticks."""
+    return f"{axis.kind} {'degrees' if axis.kind in ('longitude', 'latitude') else 'm'}"

@@ -1,0 +1,99 @@
+"""Where the points of a grid are in a file's own horizontal coordinates.
+
+    x, y  ->  longitude, latitude  ->  coordinates of a reference system  ->  own axes, turned
+
+Every point of the grid is placed by itself: nothing is resampled on the way.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+
+from seismo.errors import ModelError
+from seismo.scenario.optional_package import optional_package
+
+_EDGE = 257  # points along each edge of a region, whose extremes are looked for
+_PLANE = 33  # and along each axis of its inside
+
+Across = tuple[np.ndarray, ...]  # coordinates along a file's horizontal axes, second one last
+
+
+@dataclass(frozen=True)
+class Placement:
+    """The map from x, y of the grid (m) to a file's horizontal coordinates.
+
+    Attributes:
+        projection: of the scenario (`to_geographic`), None where the file's x, y are the grid's.
+        crs: reference system of the file's coordinates; "" are longitude and latitude.
+        origin: of the file's own axes in it.
+        azimuth: of the file's own y, degrees clockwise from the y of the reference system.
+    """
+
+    projection: Any = None
+    crs: str = ""
+    origin: tuple[float, float] = (0.0, 0.0)
+    azimuth: float = 0.0
+
+    def coordinates(self, y: np.ndarray | None, x: np.ndarray) -> Across:
+        """Return the second and the first horizontal coordinate (latitude or y, longitude or x)."""
+        across = np.zeros(()) if y is None else np.asarray(y, float)
+        if self.projection is None:
+            return across, np.asarray(x, float)
+        x, across = np.broadcast_arrays(x, across)
+        first, second = self.projection.to_geographic(x, across)
+        if not self.crs:
+            return second, first
+        east, north = self._transformer.transform(first, second)
+        east = np.asarray(east) - self.origin[0]
+        north = np.asarray(north) - self.origin[1]
+        cosine = math.cos(math.radians(self.azimuth))
+        sine = math.sin(math.radians(self.azimuth))
+        return east * sine + north * cosine, east * cosine - north * sine
+
+    def reach(self, region: Mapping[str, tuple[float, float]]) -> list[tuple[float, float]]:
+        """Return the extremes of a region's coordinates, in the order of `coordinates`."""
+        along = {axis: np.linspace(*region[axis], _EDGE) for axis in "yx" if axis in region}
+        inside = {axis: np.linspace(*region[axis], _PLANE) for axis in along}
+        if "y" not in region:
+            pieces = [self.coordinates(None, along["x"])]
+        else:
+            y, x = region["y"], along["x"]
+            pieces = [self.coordinates(np.full(_EDGE, edge), x) for edge in y]
+            pieces += [self.coordinates(along["y"], np.full(_EDGE, edge)) for edge in region["x"]]
+            pieces.append(self.coordinates(inside["y"][:, None], inside["x"]))
+        return [
+            (min(float(p[n].min()) for p in pieces), max(float(p[n].max()) for p in pieces))
+            for n in (0, 1)
+        ]
+
+    @cached_property
+    def _transformer(self) -> Any:
+        pyproj = optional_package("pyproj", "geo", f"the reference system {self.crs}")
+        try:
+            return pyproj.Transformer.from_crs("EPSG:4326", self.crs, always_xy=True)
+        except pyproj.exceptions.CRSError:
+            raise ModelError(
+                f"{self.crs!r} is no reference system that PROJ knows; write one as EPSG:32610",
+                "crs",
+            ) from None
+
+
+def on_the_earth(projection: Callable[[], Any] | None, path: Any, crs: str = "") -> Placement:
+    """Return the placement of a file that is placed on the earth.
+
+    Raises:
+        ModelError: the scenario's grid is not.
+    """
+    if projection is None:
+        raise ModelError(
+            f"{path} is placed on the earth; add the section `geographic`: longitude, latitude of "
+            "the grid's x = 0, y = 0",
+            "path",
+        )
+    return Placement(projection(), crs)

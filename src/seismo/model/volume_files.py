@@ -1,0 +1,55 @@
+"""Parts of the earth from one file with several parameters, by its format."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from pathlib import Path
+from typing import Any
+
+from seismo.errors import ModelError
+from seismo.model.array_files import too_large
+from seismo.model.files import one_line_for_malformed, refuse_no_file
+from seismo.model.netcdf_files import read_netcdf
+from seismo.model.volume import Volume
+from seismo.scenario.volume_part import VOLUMES, VolumePart, volume_format
+
+_READERS: dict[str, Callable[..., Volume]] = {"netcdf": read_netcdf}
+
+
+def read_volume(
+    section: VolumePart,
+    variables: Mapping[str, Any],
+    base: Path,
+    key: tuple[str | int, ...],
+    region: Mapping[str, tuple[float, float]],
+    projection: Callable[[], Any] | None,
+) -> Volume:
+    """Read a part of the earth from a file.
+
+    Args:
+        section: the part of the scenario's model.
+        variables: those of the file, and their units, by parameter.
+        base: folder that relative paths start from.
+        key: of the part in the scenario.
+        region: limits of the grid in m by axis name.
+        projection: function() -> the map between the grid and the earth, None without one.
+
+    Raises:
+        ModelError: missing or malformed file, or physically impossible values.
+        InsufficientMemoryError: what is needed of it is larger than the free memory.
+    """
+    path = Path(base) / section.path
+    form = volume_format(section)
+    try:
+        refuse_no_file(path)
+        if not form:
+            known = ", ".join(sorted(set(VOLUMES.values())))
+            raise ModelError(
+                f"missing: {path} ends in none of {', '.join(VOLUMES)}; give it ({known})", "format"
+            )
+        with one_line_for_malformed(path, form):
+            return _READERS[form](path, section, variables, key, region, projection)
+    except ModelError as error:
+        raise error.below(*key) from None
+    except MemoryError:
+        raise too_large(path, path.stat().st_size) from None

@@ -1,0 +1,33 @@
+"""What parts of the model have alike: keys of parameters, and that they change something."""
+
+from __future__ import annotations
+
+from functools import partial
+from typing import Any
+
+from pydantic import model_validator
+
+from seismo.equations.parameters import Parameter
+from seismo.equations.registry import PARAMETERS
+from seismo.scenario.base import Field, ScenarioSection, with_keys
+
+Keys = dict[str, tuple[Any, Any]]  # type and `Field` by key
+with_parameters = partial(with_keys, PARAMETERS.values())
+
+
+def keys_of(parameter: Parameter, kind: Any, description: str, optional: bool = False) -> Keys:
+    """Return the key of a parameter; those that are always given may be left out if `optional`."""
+    if parameter.always and not optional:
+        return {parameter.name: (kind, Field(description=description))}
+    return {parameter.name: (kind | None, Field(None, description=description))}
+
+
+class ChangingPart(ScenarioSection):
+    """A part that gives one property at least, and keeps those that it leaves out."""
+
+    @model_validator(mode="after")
+    def _changes_something(self) -> ChangingPart:
+        if all(getattr(self, name, None) is None for name in PARAMETERS):
+            known = ", ".join(f"'{name}'" for name in PARAMETERS)
+            raise ValueError(f"changes nothing: give at least one of {known}")
+        return self

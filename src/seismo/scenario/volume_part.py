@@ -1,0 +1,95 @@
+"""A part of the model from one file with several properties, placed on the earth or in metres."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from functools import partial
+from pathlib import PurePath
+from typing import Annotated, Any, Literal
+
+from pydantic import ValidatorFunctionWrapHandler, WrapValidator
+
+from seismo.equations.parameters import Parameter
+from seismo.scenario.base import Field, FilePath, ScenarioSection
+from seismo.scenario.part_keys import ChangingPart, Keys, keys_of, with_parameters
+
+VOLUMES = {".nc": "netcdf", ".nc4": "netcdf", ".cdf": "netcdf"}  # formats by suffix
+
+
+class VolumeVariable(ScenarioSection):
+    """A variable of a file, and its unit where the file does not say it, or says it wrongly."""
+
+    variable: FilePath = Field(description="its name in the file")
+
+
+class VelocityVariable(VolumeVariable):
+    """A velocity of a file."""
+
+    units: Literal["m/s", "km/s"] | None = Field(
+        None, description="unit of the values; default: the file's, or else m/s"
+    )
+
+
+class DensityVariable(VolumeVariable):
+    """A density of a file."""
+
+    units: Literal["kg/m3", "g/cm3"] | None = Field(
+        None, description="unit of the values; default: the file's, or else kg/m3"
+    )
+
+
+_VARIABLES = {"m/s": VelocityVariable, "kg/m3": DensityVariable}  # by SI unit
+
+
+def _named(kind: type[VolumeVariable], value: Any, check: ValidatorFunctionWrapHandler) -> Any:
+    bare = not isinstance(value, Mapping | VolumeVariable)
+    return check({"variable": value} if bare else value)
+
+
+def _variable(parameter: Parameter) -> Keys:
+    if parameter.unit == "deg":  # axes of rock, which are more than two numbers to interpolate
+        return {}
+    kind = _VARIABLES.get(parameter.unit, VolumeVariable)
+    checked = Annotated[kind, WrapValidator(partial(_named, kind))]  # type: ignore[valid-type]
+    return keys_of(parameter, checked, f"variable with the {parameter.meaning}", optional=True)
+
+
+@with_parameters(_variable)
+class VolumePart(ChangingPart):
+    """Several properties from one file, taken at the place of every point of the grid.
+
+    Files with longitudes and latitudes, or with a `crs`, need the section `geographic`.
+    """
+
+    type: Literal["volume"]
+    path: FilePath = Field(description="the file, relative to the scenario's folder")
+    format: Literal["netcdf"] | None = Field(
+        None, description="default: by the suffix .nc, .nc4 or .cdf"
+    )
+    crs: FilePath | None = Field(
+        None,
+        description="coordinate reference system of the file's x and y, such as EPSG:32610; "
+        "they are those of the grid by default",
+    )
+    positive: Literal["down", "up"] | None = Field(
+        None, description="where vertical coordinates grow to; default: as the file says"
+    )
+    outside: Literal["refuse", "nearest", "keep"] = Field(
+        "refuse",
+        description="points outside the file: an error, values of its edge, or the parts before",
+    )
+    missing: Literal["refuse", "column", "keep"] = Field(
+        "refuse",
+        description="values that the file lacks: an error, the nearest ones up or down, "
+        "or the parts before",
+    )
+
+    @property
+    def everywhere(self) -> bool:
+        """Whether it gives its properties over the whole grid."""
+        return "keep" not in (self.outside, self.missing)
+
+
+def volume_format(section: Any) -> str:
+    """Return the format of a volume: as it is given, or told by the suffix, "" if by neither."""
+    return section.format or VOLUMES.get(PurePath(section.path).suffix.lower(), "")
