@@ -324,3 +324,13 @@ def test_a_file_where_a_run_keeps_its_parts_is_the_users_mistake(seismo_of, tmp_
     assert (code, out) == (2, "")
     assert "pulse.h5.run: is a link, or no folder, where a run keeps what it has so far" in err
     assert (tmp_path / "pulse.h5.run").read_text() == "mine"
+
+
+def test_tables_are_not_cut_where_output_goes_to_a_file(seismo_of, tmp_path, monkeypatch):
+    """Rich takes 80 columns for what is no terminal; the table of layers has more in 3-D."""
+    from seismo.cli.console import WIDE, table_console
+
+    monkeypatch.delenv("COLUMNS", raising=False)
+    assert table_console().width == WIDE
+    monkeypatch.setenv("COLUMNS", "70")
+    assert table_console().width == 70

@@ -20,6 +20,7 @@ from seismo.acquisition.projection import Projection
 from seismo.errors import ScenarioError
 from seismo.output import ResultsWriter
 from seismo.output.export import export
+from seismo.output.export.formats import remarks
 from seismo.output.export.segy import scalar_of
 from seismo.output.export.seismograms import station_name
 from synthetic_results import write_elastic_2d, write_elastic_3d
@@ -106,6 +107,10 @@ def test_miniseed_and_stationxml_are_read_back(quake, tmp_path):
     (trace,) = stream.select(id="CI.PAS.00.HXZ")
     without = trace.copy().remove_sensitivity(inventory)
     np.testing.assert_array_equal(without.data, trace.data)
+    # ObsPy leaves the Nyquist frequency out, and by default changes the mean and both ends.
+    without = trace.copy().remove_response(inventory, zero_mean=False, taper=False)
+    nyquist = (without.data - trace.data) * (-1.0) ** np.arange(trace.stats.npts)
+    assert np.ptp(nyquist) < 1e-5 * np.abs(trace.data).max()
     (trace,) = obspy.read(tmp_path / names[2]).select(id="XX.A..HDH")
     np.testing.assert_array_equal(trace.data, quake.traces["pressure"][2])
 
@@ -167,7 +172,7 @@ def test_codes_that_become_one_are_refused(tmp_path, name):
         ({"format_name": "sac", "shot": "b"}, "available: shot_000"),
         ({"format_name": "sac", "quantity": "vx"}, "net: there is no 'vx' (available: v"),
         ({"format_name": "sac", "quantity": "sxz"}, "holds no velocity, displacement"),
-        ({"format_name": "sac", "folder": "/nowhere"}, "/nowhere: is no folder; create it"),
+        ({"format_name": "segy", "folder": __file__}, "test_export.py: is no folder"),
     ],
 )
 def test_what_cannot_be_exported_is_named(quake, choice, message):
@@ -228,6 +233,11 @@ def test_segy_of_a_network_has_coordinates_with_scalars_and_dates(quake, tmp_pat
             assert head[field.offset] == round(np.hypot(X[receiver] - 500, Y[receiver] + 250))
             date = [head[key] for key in (157, 159, 161, 163, 165, 167)]
             assert date == [2008, 211, 18, 42, 11, 4]
+            assert head[field.LagTimeA] == 750  # of 750.5 ms, to the even one
+        assert b"2008-07-29T18:42:11.750500+00:00" in read.text[0]
+    with open_results(quake.path) as results:
+        (said,) = [r for r in remarks(results, "segy", "pressure") if "lag time A" in r]
+        assert "t = 0 is 2008-07-29T18:42:11.750500+00:00, whose 750.5 ms are in lag time A" in said
 
 
 @pytest.mark.parametrize(
@@ -349,3 +359,21 @@ def test_codes_are_taken_apart(code, wanted):
     assert " ".join(vars(station_name(code)).values()) == wanted
     with pytest.raises(ScenarioError, match=r"is not NET\.STA\.LOC, NET\.STA or STA"):
         station_name("A.B.C.D")
+
+
+def test_quantities_of_a_station_have_codes_of_their_own(tmp_path):
+    """A reader of all files would merge traces of equal codes."""
+    path = tmp_path / "x.h5"
+    names = {"vz": "m/s", "az": "m/s^2", "uz": "m"}
+    with ResultsWriter(path, scenario_text="", resolved=RESOLVED, attributes={"dt": DT}) as writer:
+        writer.write_sources([SOURCE])
+        place = {"x": X[:1], "y": Y[:1], "z": Z[:1]}
+        writer.create_traces(
+            "net", shots=["shot_000"], codes=["CI.PAS.00"], time=DT * np.arange(400),
+            positions=place, requested=place, quantities=names,
+        )  # fmt: skip
+        for name in names:
+            writer.write(f"traces/net/{name}", 0, np.zeros((1, 400), "f4"))
+    files = exported(path, tmp_path / "new" / "folder", "miniseed")
+    assert {p.parent for p in files} == {tmp_path / "new" / "folder"}
+    assert sorted(obspy.read(p)[0].stats.channel for p in files) == ["HNZ", "HXZ", "HYZ"]

@@ -94,11 +94,10 @@ def check(
     if as_json:
         print(json.dumps(plan.as_dict(), indent=1))
     else:
-        from rich.console import Console
-
+        from seismo.cli.console import table_console
         from seismo.runs.check.report import print_plan
 
-        print_plan(plan, Console())
+        print_plan(plan, table_console())
     if plan.exit_code or plan.errors:
         raise typer.Exit(plan.exit_code or UNCARRIED)
 

@@ -20,7 +20,9 @@ def export(
     ],
     output: Annotated[
         Path | None,
-        typer.Option("--output", "-o", help="Folder of the files [default: next to RESULTS]."),
+        typer.Option(
+            "--output", "-o", help="Folder of the files; it is made [default: next to RESULTS]."
+        ),
     ] = None,
     receivers: Annotated[
         str | None, typer.Option(metavar="NAME", help="A set of receivers [default: all].")

@@ -74,6 +74,7 @@ def bench(
 ) -> None:
     """Measure the speed of this machine, and its memory bandwidth."""
     from seismo.backends.select import choose
+    from seismo.cli.console import table_console
     from seismo.runs import bench as benchmarks
 
     if ladder:
@@ -94,7 +95,7 @@ def bench(
         )
         if output is not None:
             benchmarks.write_json(output, measurements, yardstick, choice)
-    benchmarks.print_table(measurements)
+    benchmarks.print_table(measurements, table_console())
     print(f"memory bandwidth {yardstick.best:.1f} GB/s")
 
 
@@ -102,13 +103,15 @@ def _climb(row_names: list[str], output: Path | None, choose_backend: Callable[[
     """Measure rows of the ladder."""
     from rich.console import Console
 
+    from seismo.cli.console import table_console
     from seismo.runs.bench import ladder
 
     report = ladder.find()
     report.chosen(row_names)
     choice = choose_backend()
     print(choice.note, file=sys.stderr)
-    report.print_rows(report.climb(choice, row_names, output, Console(stderr=True)), Console())
+    rows = report.climb(choice, row_names, output, Console(stderr=True))
+    report.print_rows(rows, table_console())
 
 
 def tune(

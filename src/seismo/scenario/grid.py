@@ -157,7 +157,11 @@ class AbsorbingLayer(ScenarioSection):
     alpha: FrequencyFromZero | None = Field(
         None,
         description="frequency shift; default: the lowest dominant frequency of the wavelets"
-        + "".join(f", {times:g} times that of {name}" for name, times in _SHIFTS if times != 1.0),
+        + "".join(
+            f", {times:g} times that for {name} waves"
+            for name, times in dict.fromkeys(_SHIFTS)
+            if times != 1.0
+        ),
     )
     power: PositiveNumber | None = Field(
         None,

@@ -9,12 +9,13 @@ from pathlib import Path
 
 from seismo.errors import ScenarioError
 from seismo.output.arrays import choose
-from seismo.output.atomic_file import final_path, refusal, write_hidden
+from seismo.output.atomic_file import final_path, make_folder, refusal, write_hidden
 from seismo.output.export.datasets import netcdf
 from seismo.output.export.ground_motion_table import ground_motion, missing_motions
 from seismo.output.export.obspy_stream import SEISMIC, miniseed
 from seismo.output.export.sac import sac
 from seismo.output.export.segy import segy, su
+from seismo.output.export.seismograms import start_date
 from seismo.output.export.selection import ExportSelection, FilesOfFormat, quantities_of
 from seismo.output.results import Results
 
@@ -25,7 +26,8 @@ GROUND_MOTION = "ground-motion"
 class ExportFormat:
     """A format: its name, what it is of, and the function that returns its files.
 
-    `quantities` are those that it can hold, all of them if None; `dated` formats hold dates.
+    `quantities` are those that it can hold, all of them if None; `dated` formats hold dates;
+    those of some are `to_the_second`.
     """
 
     name: str
@@ -33,6 +35,7 @@ class ExportFormat:
     files: Callable[[ExportSelection], FilesOfFormat]
     quantities: tuple[str, ...] | None = None
     dated: bool = True
+    to_the_second: bool = False
 
 
 FORMATS: dict[str, ExportFormat] = {
@@ -42,8 +45,8 @@ FORMATS: dict[str, ExportFormat] = {
             "miniseed", "seismograms in miniSEED, stations in StationXML", miniseed, SEISMIC
         ),
         ExportFormat("sac", "seismograms in SAC, a file for each component", sac, SEISMIC),
-        ExportFormat("segy", "gathers in SEG-Y rev 1, by components", segy, dated=False),
-        ExportFormat("su", "gathers in Seismic Unix, by components", su, dated=False),
+        ExportFormat("segy", "gathers in SEG-Y rev 1, by components", segy, None, False, True),
+        ExportFormat("su", "gathers in Seismic Unix, by components", su, None, False, True),
         ExportFormat(
             GROUND_MOTION,
             "peaks, spectra, intensities at stations, CSV",
@@ -71,7 +74,7 @@ def export(
     Args:
         results: the results file.
         format_name: a name in FORMATS.
-        folder: of the files (default: that of the results).
+        folder: of the files, which is made (default: that of the results).
         receivers: name of a receiver set (default: all, with a file for each).
         shot: name of a shot (default: all).
         quantity: velocity, displacement, acceleration, rotation, or a trace such as pressure
@@ -81,21 +84,19 @@ def export(
 
     Raises:
         ScenarioError: the format, set, shot or quantity does not exist, the format cannot hold
-            them, a package is not installed, or the folder does not exist.
+            them, a package is not installed, or the folder cannot be made.
         StorageError: a file cannot be written.
     """
     chosen: ExportFormat = choose(FORMATS, format_name, "formats")
     directory = results.path.parent if folder is None else Path(folder)
-    if not directory.is_dir():
-        raise ScenarioError(f"{directory}: is no folder; create it first")
     if periods is not None and format_name != GROUND_MOTION:
         raise ScenarioError(f"periods: {format_name} has no spectra; {GROUND_MOTION} has")
     chosen_periods = None if periods is None else tuple(periods)
     selection = ExportSelection(results, receivers, shot, quantity, chosen_periods, damping)
     for file in chosen.files(selection):
         path = directory / file.name
+        make_folder(path.parent)
         try:
-            path.parent.mkdir(exist_ok=True)
             write_hidden(final_path(path), file.write)
         except OSError as error:
             raise refusal(path, error) from error
@@ -110,6 +111,13 @@ def remarks(results: Results, format_name: str, quantity: str | None = None) -> 
             "the scenario has no event: t = 0 is 1970-01-01T00:00:00Z in the files; add "
             "event: {time: ...} for dates"
         )
+    if chosen.to_the_second and results.event:
+        begin = start_date(results)
+        if begin.microsecond:
+            yield (
+                f"{chosen.name} holds dates to the second: t = 0 is {begin.isoformat()}, whose "
+                f"{begin.microsecond / 1000:g} ms are in lag time A (bytes 105, 106), whole ms"
+            )
     if chosen.quantities is not None and quantity is None:
         available = {name for traces in results.traces.values() for name in quantities_of(traces)}
         if left_out := sorted(available - set(chosen.quantities)):

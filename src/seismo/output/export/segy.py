@@ -4,7 +4,8 @@ Traces are in the order of shots, then receivers, as IEEE floats (format 5). Coo
 of the grid in m: elevations are -z, the depth of a source counts from the top of the grid. They
 are integers times a scalar (bytes 69-72), the coarsest of 1, 1/10, ..., 1/10000 m that rounds
 nothing, or the finest that fits. An offset is a whole number of metres: of 2-D lines x of the
-receiver minus x of the source, else the horizontal distance. Dates need `event`.
+receiver minus x of the source, else the horizontal distance. Dates need `event`; they have whole
+seconds, the rest, to the millisecond, is lag time A: from the date of the header to the time break.
 
 SEG Technical Standards Committee (2002), SEG Y rev 1 Data Exchange format, tables 2 and 3; of SU
 the same bytes 1 to 180 in the byte order of the machine, without file headers (Cohen & Stockwell,
@@ -35,9 +36,9 @@ _FIELDS = {  # of a trace header: first byte, type
     "offset": (37, "i4"), "receiver_elevation": (41, "i4"), "source_elevation": (45, "i4"),
     "source_depth": (49, "i4"), "elevation_scalar": (69, "i2"), "coordinate_scalar": (71, "i2"),
     "source_x": (73, "i4"), "source_y": (77, "i4"), "receiver_x": (81, "i4"),
-    "receiver_y": (85, "i4"), "coordinate_unit": (89, "i2"), "samples": (115, "u2"),
-    "interval": (117, "u2"), "year": (157, "i2"), "day": (159, "i2"), "hour": (161, "i2"),
-    "minute": (163, "i2"), "second": (165, "i2"), "time_basis": (167, "i2"),
+    "receiver_y": (85, "i4"), "coordinate_unit": (89, "i2"), "lag_a": (105, "i2"),
+    "samples": (115, "u2"), "interval": (117, "u2"), "year": (157, "i2"), "day": (159, "i2"),
+    "hour": (161, "i2"), "minute": (163, "i2"), "second": (165, "i2"), "time_basis": (167, "i2"),
 }  # fmt: skip
 _ONLY_SEGY = {
     "midpoint_x": (181, "i4"), "midpoint_y": (185, "i4"), "shotpoint": (197, "i4"),
@@ -208,6 +209,7 @@ class Gather:
             "hour": date.hour,
             "minute": date.minute,
             "second": date.second,
+            "lag_a": round(date.microsecond / 1000),
             "time_basis": _UTC,
         }
 
@@ -284,6 +286,7 @@ def _text(gather: Gather) -> bytes:
     """Return the textual header: 40 lines of 80 letters in EBCDIC."""
     results = gather.selection.results
     unit = gather.traces.unit(gather.name)
+    date = start_date(results, float(gather.traces.time[0]))
     signs = {"z": "Z POINTS DOWN", "pressure": "POSITIVE IN COMPRESSION"}
     sign = signs.get(gather.name, signs["z"] if gather.name.endswith("z") else "ALONG THE GRID")
     lines = [
@@ -295,6 +298,8 @@ def _text(gather: Gather) -> bytes:
         "ELEVATION: -Z IN BYTES 41, 45; SOURCE DEPTH BELOW THE TOP OF THE GRID IN 49",
         "OFFSET: BYTES 37, WHOLE M; OF 2-D LINES WITH THE SIGN OF X",
         "TIME 0: BEGIN OF THE RUN; ITS DATE IN BYTES 157 TO 168, 0 IF NONE",
+        f"DATE OF TIME 0: {date.isoformat() if results.event else 'NONE'}",
+        "FRACTION OF ITS SECOND: LAG TIME A, BYTES 105 TO 106, MS",
     ]
     lines += [""] * (38 - len(lines)) + ["SEG Y REV1", "END TEXTUAL HEADER"]
     rows = [f"C{number:2d} {line}"[:80].ljust(80) for number, line in enumerate(lines, 1)]

@@ -6,8 +6,9 @@ has a position on the earth, x points along the azimuth a at a station (clockwis
     N = x cos a - y sin a,    E = x sin a + y cos a.
 
 Elsewhere, and in 2-D, horizontal components keep their names X and Y. A channel is the band code
-that belongs to the sampling rate, X of synthetic records (D of pressure, J of rotation), and the
-component (FDSN, Source Identifiers, 2019; SEED manual 2.4, appendix A).
+that belongs to the sampling rate, X of synthetic velocity (N of acceleration, Y of displacement, D
+of pressure, J of rotation), and the component (FDSN, Source Identifiers, 2019; SEED manual 2.4,
+appendix A).
 """
 
 from __future__ import annotations
@@ -31,7 +32,7 @@ NO_NETWORK = "XX"  # of receivers without one; FDSN keeps the code for tests
 NO_DATE = datetime(1970, 1, 1, tzinfo=UTC)  # of t = 0 where the scenario has no event
 _BANDS = ((5000, "J"), (1000, "F"), (250, "C"), (80, "H"), (10, "B"), (1.05, "M"),
           (0.95, "L"), (0.1, "V"), (0.01, "U"), (0.0, "W"))  # least rate (Hz), code  # fmt: skip
-_INSTRUMENTS = {"pressure": "D", "rotation": "J"}
+_INSTRUMENTS = {"pressure": "D", "rotation": "J", "acceleration": "N", "displacement": "Y"}
 _SYNTHETIC = "X"
 _HYDROPHONE = "H"
 _ROUND = 1e-9  # relative: rates such as 1 / 0.0125 s are on one side of a limit
