@@ -40,12 +40,22 @@ FURTHER = {
     "gamma": 0.15,
     "theta": 30.0,
     "phi": 25.0,
+    "azimuth": 40.0,
+    "epsilon1": 0.25,
+    "epsilon2": 0.15,
+    "delta1": 0.1,
+    "delta2": 0.05,
+    "delta3": -0.1,
+    "gamma1": 0.2,
+    "gamma2": 0.05,
 }  # of equations that stand in for others
 RANGES = {
     "vp": (1900.0, 4000.0), "vs": (500.0, 1300.0), "rho": (1000.0, 3000.0),
     "qp": (20.0, 60.0), "qs": (10.0, 40.0),
     "epsilon": (0.1, 0.3), "delta": (-0.1, 0.05), "gamma": (0.0, 0.2),
-    "theta": (-90.0, 90.0), "phi": (-180.0, 180.0),
+    "theta": (-90.0, 90.0), "phi": (-180.0, 180.0), "azimuth": (-180.0, 180.0),
+    "epsilon1": (0.1, 0.3), "epsilon2": (0.1, 0.3), "delta1": (-0.1, 0.05),
+    "delta2": (-0.1, 0.05), "delta3": (-0.1, 0.1), "gamma1": (0.0, 0.2), "gamma2": (-0.1, 0.1),
 }  # fmt: skip
 FREQUENCY = 40.0  # reaches its peak within some 15 steps
 ORDER = {2: 8, 3: 4}  # one for all tests that do not ask for another: each compiles anew
@@ -64,7 +74,7 @@ def faces(dimensions: int, kind: str = "absorbing", **named: str) -> dict[str, A
 
 def uniform(physics: Physics, **values: float) -> list[dict[str, Any]]:
     """Give a homogeneous model of what the equation needs."""
-    plane = {"phi": 0.0} if len(physics.axes) == 2 else {}  # axes lie in the plane
+    plane = {"phi": 0.0, "azimuth": 0.0} if len(physics.axes) == 2 else {}  # axes lie in it
     given = {**VALUES, **FURTHER, **plane, **values}
     keys = [key for key in dict.fromkeys(("vp", *physics.needs)) if key in given]  # always vp
     return [{"type": "uniform", **{key: given[key] for key in keys}}]
@@ -74,8 +84,9 @@ def random_arrays(physics: Physics, shape: tuple[int, ...], seed: int = 1) -> di
     """Draw each parameter of each node on its own, uniform within its range."""
     generator = np.random.default_rng(seed)
     ranges = {key: RANGES.get(key) or PARAMETERS[key].limits for key in physics.needs}
-    if len(physics.axes) == 2 and "phi" in ranges:
-        ranges["phi"] = (0.0, 0.0)
+    for angle in ("phi", "azimuth"):
+        if len(physics.axes) == 2 and angle in ranges:
+            ranges[angle] = (0.0, 0.0)
     return {key: generator.uniform(*ends, shape) for key, ends in ranges.items()}
 
 

@@ -4,6 +4,7 @@ import numpy as np
 import pytest
 
 from seismo.equations import elastic_constants as constants
+from seismo.equations import wave_speeds
 
 # Crystals, and the models of Becache, Fauqueux & Joly (2003): c11, c33, c13, c44.
 PLANE = {
@@ -63,7 +64,7 @@ def test_orthorhombic_rock_of_equal_planes_is_transversely_isotropic():
     found = constants.orthorhombic(
         **values, epsilon=(0.2, 0.2), delta=(0.1, 0.1, third), gamma=(0.1, 0.1)
     )
-    assert found == pytest.approx(c, rel=1e-12)
+    assert constants.matrix(found) == pytest.approx(c, rel=1e-12)
 
 
 def test_isotropic_rock_has_its_two_speeds_whichever_way_it_is_turned():
@@ -112,7 +113,7 @@ def test_extreme_speeds_are_those_of_many_directions():
     kept = {name: value[possible] for name, value in c.items()}
     n = constants.directions(2)
     speed, _ = constants.waves(constants.matrix(kept), rho[possible], n)
-    least, largest = constants.extreme_speeds(kept, rho[possible])
+    least, largest = wave_speeds.extreme_speeds(kept, rho[possible])
     assert (speed.max((1, 2)) / largest).max() <= 1.0 + 1e-12
     assert (speed.max((1, 2)) / largest).min() > 1.0 - 1e-5
     assert (speed.min((1, 2)) / least).min() >= 1.0 - 1e-9

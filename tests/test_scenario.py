@@ -361,7 +361,7 @@ def test_the_json_schema_knows_every_key_of_a_full_scenario():
     assert json.loads(json.dumps(schema)) == schema
     definitions = schema["$defs"]
     assert definitions["GridSpec"]["properties"]["order"]["anyOf"][1]["enum"][-1] == 16
-    assert definitions["Layer"]["properties"]["vp"]["x-unit"] == "m/s"
+    assert definitions["Layer"]["properties"]["vp"]["anyOf"][0]["x-unit"] == "m/s"
     assert schema["additionalProperties"] is False
     for name, definition in [("Scenario", schema), *definitions.items()]:
         for key, item in definition["properties"].items():
@@ -396,7 +396,8 @@ def test_the_reference_of_no_key_names_the_nearest():
 def test_the_reference_lists_every_key_with_unit_default_and_range():
     text = reference()
     assert "| `courant` | a number, above 0, at most 1 | `0.9` |" in text
-    assert "| `vp` | a number in m/s, above 0 | *required* | P velocity |" in text
+    assert "| `vp` | a number in m/s, above 0 | *optional* | P velocity |" in text
+    assert "| `c11` | a number in Pa, above 0, at most 1e+13 | *optional* |" in text
     assert "## `model[]` (type: sphere)" in text
     assert "## `sources[].wavelet` (type: ricker)" in text
     keys = {

@@ -374,10 +374,22 @@ def test_python_data_that_is_too_deep_is_refused():
             from_dict({"physics": "elastic", "model": deep})
 
 
-@pytest.mark.parametrize("name", ["c66", "eta", "tilt"])
+@pytest.mark.parametrize("name", ["topo", "DEM"])
 def test_what_other_programs_have_is_known_by_its_name(name):
     (message,) = mistakes(FLAT.replace(UNIFORM, UNIFORM.replace("}", f", {name}: 0.1}}")))
-    assert "unknown key; there is no anisotropy of this kind in seismo: leave it out" in message
+    assert "unknown key; there is no topography in seismo: leave it out" in message
+
+
+@pytest.mark.parametrize("name", ["vti", "TTI", "thomsen", "orthorhombic", "eta"])
+def test_anisotropy_under_other_names_is_led_to_its_parameters(name):
+    (message,) = mistakes(FLAT.replace(UNIFORM, UNIFORM.replace("}", f", {name}: 0.1}}")))
+    assert "unknown key; media are anisotropic where the model gives epsilon, delta" in message
+
+
+@pytest.mark.parametrize("name", ["tilt", "dip_angle"])
+def test_a_tilt_is_theta(name):
+    (message,) = mistakes(FLAT.replace(UNIFORM, UNIFORM.replace("}", f", {name}: 20 deg}}")))
+    assert "did you mean 'theta' (of the symmetry axis from z)?" in message
 
 
 @pytest.mark.parametrize("name", ["tau_sigma", "tau_s", "Qmu"])

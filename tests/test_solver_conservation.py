@@ -18,6 +18,7 @@ import numpy as np
 import pytest
 
 import solver
+from seismo.equations.elastic_constants import named
 from seismo.equations.registry import VARIANTS, physics_for
 from seismo.solver.point_weights import PointInterpolation
 
@@ -129,6 +130,10 @@ def sh_energy(energy: Energy, before, after) -> float:
 
 def stiffness(energy: Energy) -> np.ndarray:
     """Give the matrix between normal strains and stresses at the nodes, (z, y, x, i, j)."""
+    if energy.simulation.setup.scenario.equation.name == "elastic_orthorhombic":
+        names = [[named("c", a, b) for b in energy.axes] for a in energy.axes]
+        rows = [[energy.coefficient(name, "", np.mean) for name in row] for row in names]
+        return np.moveaxis(np.array(rows), (0, 1), (-2, -1))
     c = {name: energy.coefficient(name, "", np.mean) for name in ("c11", "c13", "c33")}
     if len(energy.axes) == 2:
         rows = [[c["c11"], c["c13"]], [c["c13"], c["c33"]]]
@@ -150,7 +155,9 @@ def elastic_energy(energy: Energy, before, after) -> float:
     total = energy.kinetic(after) + 0.5 * np.sum(energy.weight("") * product)
     for name in (f.name for f in energy.physics.fields if len(f.half) == 2):
         half = name[1:]
-        compliance = energy.coefficient("q66" if half == "xy" else "q", half, np.mean)
+        known = {"q66" if half == "xy" else "q", named("q", half)}
+        (name,) = known & set(energy.physics.stages[1].coefficients)
+        compliance = energy.coefficient(name, half, np.mean)
         product = before[name] * after[name] * compliance
         total += 0.5 * np.sum(energy.weight(half) * product)
     return total
@@ -185,6 +192,7 @@ ENERGIES = {
     "acoustic_vti": pressures_energy,
     "acoustic_variable_density": fluid_energy,
     "elastic": elastic_energy,
+    "elastic_orthorhombic": elastic_energy,
     "elastic_sh": sh_energy,
     "elastic_sh_vti": sh_energy,
     "elastic_vti": elastic_energy,

@@ -32,9 +32,13 @@ def slowest(name: str) -> float:
 
 
 def whole_space_case(
-    name: str, dimensions: int, source: dict, quantities: list[str], timing=None, **layer
-):
-    """Run a source in a homogeneous region; give its traces, offsets in m and the wavelet."""
+    name: str, dimensions: int, source: dict, quantities: list[str], timing=None,
+    model=None, **layer,
+):  # fmt: skip
+    """Run a source in a homogeneous region; give its traces, offsets in m and the wavelet.
+
+    It is that of the equation, unless a `model` is given.
+    """
     h = slowest(name) / (2.5 * FREQUENCY) / 10
     axes = solver.axes_of(dimensions)
     order = ["xyz".index(a) for a in axes]
@@ -44,7 +48,7 @@ def whole_space_case(
     place = lambda at: dict(zip(axes, map(float, at), strict=True))  # noqa: E731
     duration = np.linalg.norm(offsets, axis=1).max() / slowest(name) + 2.4 / FREQUENCY
     document = solver.plan(
-        name, dimensions, steps=None,
+        name, dimensions, steps=None, **({"model": model} if model else {}),
         grid={"extent": place(extent), "spacing": h, "order": solver.ORDER[dimensions]},
         time=timing or {"duration": float(duration), "dispersion_removal": True},
         boundaries={

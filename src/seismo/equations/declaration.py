@@ -66,6 +66,8 @@ class Equation:
     Attributes:
         name: of the folder; value of `physics` in a scenario, unless it extends another.
         parameters: that it takes of the earth model.
+        instead: further ones, which parts of the model may give in their place; its tables convert
+            them (`seismo.equations.parameters.Conversion`).
         tables: function(axes, options) -> its table along "xz" or "xyz".
         options: a frozen pydantic model in SI, all of whose keys have defaults: a section of the
             scenario, with the name of the equation.
@@ -84,6 +86,7 @@ class Equation:
     name: str
     parameters: tuple[Parameter, ...]
     tables: Callable[[str, Any], Physics]
+    instead: tuple[Parameter, ...] = ()
     options: type[BaseModel] | None = None
     dimensions: tuple[int, ...] = (2, 3)
     also_called: tuple[str, ...] = ()
@@ -97,6 +100,11 @@ class Equation:
     def needs(self) -> tuple[str, ...]:
         """Names of its parameters."""
         return tuple(parameter.name for parameter in self.parameters)
+
+    @property
+    def takes(self) -> tuple[str, ...]:
+        """Names of all parameters that the model may give."""
+        return (*self.needs, *(parameter.name for parameter in self.instead))
 
     @property
     def attenuates(self) -> bool:

@@ -24,10 +24,12 @@ least, since n V = c, and ends it from p = m / (1 + m) on (Meza-Fajardo & Papage
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 import numpy as np
+
+from seismo.equations.parameters import CONSTANTS
 
 VTI = ("c11", "c13", "c33", "c44", "c66")
 VOIGT = np.array([[0, 5, 4], [5, 1, 3], [4, 3, 2]])  # of the components ij of a tensor
@@ -35,6 +37,8 @@ INDEX = {"x": 1, "y": 2, "z": 3, "yz": 4, "xz": 5, "xy": 6}  # Voigt's, of compo
 PAIRS = ((0, 0), (1, 1), (2, 2), (1, 2), (0, 2), (0, 1))
 _SPACE, _PLANE = 1000, 360  # directions of half a sphere and of half a circle
 _TOGETHER = 64  # rocks
+_ANISOTROPIC = {"epsilon", "c33"}  # of which the samples of such a medium have one
+_ALIKE = 1e-10  # relative difference of stiffnesses that is rounding
 
 ElasticConstants = dict[str, np.ndarray]
 
@@ -69,35 +73,68 @@ def named(letter: str, *components: str) -> str:
 
 
 def orthorhombic(
-    vp: float, vs: float, rho: float, epsilon: tuple[float, float],
-    delta: tuple[float, float, float], gamma: tuple[float, float],
-) -> np.ndarray:  # fmt: skip
-    """Return the stiffness (6, 6) [Pa] of Tsvankin's parameters, in the order of their indices."""
+    vp: np.ndarray, vs: np.ndarray, rho: np.ndarray, epsilon: Sequence[Any],
+    delta: Sequence[Any], gamma: Sequence[Any],
+) -> ElasticConstants:  # fmt: skip
+    """Return the nine constants [Pa] of Tsvankin's parameters, in the order of their indices.
+
+    One is NaN where a delta is too small for any.
+    """
     c33, c55 = rho * vp**2, rho * vs**2
     c11, c22 = c33 * (1.0 + 2.0 * epsilon[1]), c33 * (1.0 + 2.0 * epsilon[0])
     c66 = c55 * (1.0 + 2.0 * gamma[0])
     c44 = c66 / (1.0 + 2.0 * gamma[1])
-    stiffness = np.diag([c11, c22, c33, c44, c55, c66])
-    pairs = {(1, 2): (c33, c44), (0, 2): (c33, c55), (0, 1): (c11, c66)}
-    for (place, moduli), thomsen in zip(pairs.items(), delta, strict=True):
-        stiffness[place] = stiffness[place[::-1]] = _off_diagonal(*moduli, thomsen)
-    return stiffness
+    return {
+        "c11": c11, "c22": c22, "c33": c33,
+        "c12": _off_diagonal(c11, c66, delta[2]),
+        "c13": _off_diagonal(c33, c55, delta[1]),
+        "c23": _off_diagonal(c33, c44, delta[0]),
+        "c44": c44, "c55": c55, "c66": c66,
+    }  # fmt: skip
 
 
 def constants_of(medium: Mapping[str, Any]) -> ElasticConstants:
-    """Return the five constants [Pa] of a medium's vp, vs, rho and Thomsen parameters, if any."""
+    """Return the five constants [Pa] of a medium's vp, vs, rho and Thomsen parameters, if any.
+
+    Of a medium with constants of its own they are those of waves in the plane of x and z.
+    """
+    if "c33" in medium:
+        own = {name: medium[name] for name in ("c11", "c13", "c33")}
+        return own | {"c44": medium["c55"], "c66": medium.get("c66", medium["c55"])}
     thomsen = (medium.get(name, 0.0) for name in ("epsilon", "delta", "gamma"))
     return vti(medium["vp"], medium["vs"], medium["rho"], *thomsen)
 
 
+def stiffness_of(medium: Mapping[str, Any]) -> np.ndarray:
+    """Return the stiffness (..., 6, 6) [Pa] of a medium, about the axes of the grid."""
+    if "c33" in medium:
+        return matrix({name: medium[name] for name in medium if name in CONSTANTS})
+    upright = matrix(constants_of(medium))
+    if "theta" not in medium:
+        return upright
+    return rotate(upright, rotation(medium["theta"], medium["phi"]))
+
+
 def isotropic(medium: Mapping[str, Any]) -> Any:
-    """Return where Thomsen's parameters are 0."""
+    """Return where Thomsen's parameters are 0; rock of given constants is taken for anisotropic."""
+    if "c33" in medium:
+        return np.zeros(np.shape(medium["c33"]), bool)
     return np.logical_and.reduce([medium.get(k, 0.0) == 0.0 for k in ("epsilon", "delta", "gamma")])
+
+
+def upright(medium: Mapping[str, Any]) -> Any:
+    """Return where a medium is transversely isotropic about z, or isotropic."""
+    if "c33" not in medium:
+        level = np.sin(np.radians(medium.get("theta", 0.0))) == 0.0
+        return level | isotropic(medium)
+    five = matrix(constants_of(medium))
+    apart = np.abs(stiffness_of(medium) - five).max((-1, -2))
+    return apart <= _ALIKE * medium["c33"]
 
 
 def thin_stretch(medium: Mapping[str, Any]) -> Any:
     """Return c13 / c33: exactly 1 in a fluid."""
-    if "epsilon" not in medium:
+    if not _ANISOTROPIC & medium.keys():
         return 1.0 - 2.0 * (medium["vs"] / medium["vp"]) ** 2
     c = constants_of(medium)
     return c["c13"] / c["c33"]
@@ -105,7 +142,7 @@ def thin_stretch(medium: Mapping[str, Any]) -> Any:
 
 def plate(medium: Mapping[str, Any]) -> Any:
     """Return c11 - c13^2 / c33 [Pa], the stiffness along a plate: exactly 0 in a fluid."""
-    if "epsilon" not in medium:
+    if not _ANISOTROPIC & medium.keys():
         return 4.0 * medium["rho"] * medium["vs"] ** 2 * (1.0 - (medium["vs"] / medium["vp"]) ** 2)
     c = constants_of(medium)
     return c["c11"] - c["c13"] * (c["c13"] / c["c33"])
@@ -117,14 +154,6 @@ def level_shear(medium: Mapping[str, Any]) -> Any:
     return shear * (1.0 + 2.0 * medium["gamma"]) if "gamma" in medium else shear
 
 
-def speeds(medium: Mapping[str, Any]) -> tuple[Any, Any]:
-    """Return the slowest and the fastest wave (...) m/s, of SH waves where there is no vp."""
-    if "vp" in medium:
-        return extreme_speeds(constants_of(medium), medium["rho"])
-    level = medium["vs"] * np.sqrt(1.0 + 2.0 * medium["gamma"])
-    return np.minimum(medium["vs"], level), np.maximum(medium["vs"], level)
-
-
 def _off_diagonal(normal: Any, shear: Any, delta: Any) -> Any:
     """Return c13 of c33 and c44, or the like of another plane; NaN where there is none."""
     with np.errstate(invalid="ignore"):
@@ -134,12 +163,15 @@ def _off_diagonal(normal: Any, shear: Any, delta: Any) -> Any:
 def matrix(constants: Mapping[str, np.ndarray | float]) -> np.ndarray:
     """Return the stiffness (..., 6, 6) of named constants; of VTI rock five are enough.
 
-    Constants that are not named are 0, but for those that VTI rock has alike.
+    Constants that are not named are 0, but for those that VTI rock has alike, and where only those
+    of the plane of x and z are, others that couple no other motion to that in it.
     """
     named = {name: np.asarray(value, float) for name, value in constants.items()}
     if set(named) == set(VTI):
         named |= {"c22": named["c11"], "c23": named["c13"], "c55": named["c44"]}
         named["c12"] = named["c11"] - 2.0 * named["c66"]
+    elif "c22" not in named:
+        named |= {"c22": named["c11"], "c44": named["c55"], "c66": named["c55"]}
     shape = np.broadcast_shapes(*(value.shape for value in named.values()))
     found = np.zeros((*shape, 6, 6))
     for name, value in named.items():
@@ -155,20 +187,24 @@ def axis_of(theta: Any, phi: Any) -> dict[str, Any]:
     return {"x": across * np.cos(azimuth), "y": across * np.sin(azimuth), "z": np.cos(tilt)}
 
 
-def rotation(theta: np.ndarray | float, phi: np.ndarray | float) -> np.ndarray:
-    """Return R (..., 3, 3) = R_z(phi) R_y(theta), which turns z to the axis of a rock.
+def rotation(
+    theta: np.ndarray | float, phi: np.ndarray | float, azimuth: np.ndarray | float | None = None
+) -> np.ndarray:
+    """Return R (..., 3, 3) = R_z(phi) R_y(theta) R_z(azimuth), which turns z to a rock's axis.
 
     Args:
         theta: tilt of the axis from z, in degrees.
         phi: azimuth towards which it tilts, from x to y, in degrees.
+        azimuth: turn about the axis, from x to y, before it tilts, in degrees.
 
     Returns:
         R, with R z = (sin theta cos phi, sin theta sin phi, cos theta).
     """
-    tilt, azimuth = np.broadcast_arrays(np.radians(theta), np.radians(phi))
-    ct, st, cp, sp = np.cos(tilt), np.sin(tilt), np.cos(azimuth), np.sin(azimuth)
+    tilt, sideways = np.broadcast_arrays(np.radians(theta), np.radians(phi))
+    ct, st, cp, sp = np.cos(tilt), np.sin(tilt), np.cos(sideways), np.sin(sideways)
     rows = ((cp * ct, -sp, cp * st), (sp * ct, cp, sp * st), (-st, np.zeros_like(st), ct))
-    return np.stack([np.stack(row, -1) for row in rows], -2)
+    tilted = np.stack([np.stack(row, -1) for row in rows], -2)
+    return tilted if azimuth is None else tilted @ rotation(0.0, azimuth)
 
 
 def rotate(stiffness: np.ndarray, turn: np.ndarray) -> np.ndarray:
@@ -182,10 +218,17 @@ def rotate(stiffness: np.ndarray, turn: np.ndarray) -> np.ndarray:
 
 
 def positive_definite(stiffness: np.ndarray) -> np.ndarray:
-    """Return which rocks (...) take energy for every strain, as all rocks do."""
-    known = np.isfinite(stiffness).all((-1, -2))
-    least = np.linalg.eigvalsh(np.where(known[..., None, None], stiffness, 0.0))[..., 0]
-    return known & (least > 0.0)
+    """Return which rocks (...) take energy for every strain: all pivots are positive."""
+    least = _ALIKE * np.trace(stiffness, axis1=-2, axis2=-1)
+    sound = np.isfinite(stiffness).all((-1, -2))
+    rest = stiffness
+    with np.errstate(divide="ignore", invalid="ignore", over="ignore"):
+        while rest.shape[-1]:
+            pivot, column = rest[..., 0, 0], rest[..., 1:, 0]
+            sound = sound & (pivot > least)
+            share = column / pivot[..., None]
+            rest = rest[..., 1:, 1:] - share[..., :, None] * column[..., None, :]
+    return np.asarray(sound)
 
 
 def has_c13(medium: Mapping[str, Any]) -> np.ndarray:
@@ -198,33 +241,6 @@ def takes_energy(medium: Mapping[str, Any]) -> np.ndarray:
     c = constants_of(medium)
     sound = (c["c33"] * (c["c11"] - c["c66"]) > c["c13"] ** 2) & (c["c11"] > c["c66"])
     return sound | isotropic(medium)
-
-
-def extreme_speeds(c: ElasticConstants, rho: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    """Return the smallest and the largest phase velocity (...) m/s of all waves in VTI rocks.
-
-    With q = sin^2 of the angle from the axis, 2 rho c^2 = a + b q +- sqrt(d q^2 + e q + f) of qP
-    and qSV, whose derivatives vanish where (b^2 - d)(4 d q^2 + 4 e q) + 4 f b^2 - e^2 = 0: one of
-    the values there, at either end of the range, and of SH (c66, c44) is the extreme.
-    """
-    horizontal, vertical = c["c11"] - c["c44"], c["c33"] - c["c44"]
-    mixed = 4.0 * (c["c13"] + c["c44"]) ** 2
-    a, b = c["c33"] + c["c44"], c["c11"] - c["c33"]
-    d = (horizontal + vertical) ** 2 - mixed
-    e = mixed - 2.0 * vertical * (horizontal + vertical)
-    f = vertical**2
-    p, r = 4.0 * d * (b**2 - d), 4.0 * f * b**2 - e**2
-    with np.errstate(divide="ignore", invalid="ignore"):
-        half = -0.5 * e / d  # half the sum of both roots
-        root = np.sqrt(half**2 - r / p)
-        candidates = [half + root, half - root]
-    least = np.minimum(c["c44"], c["c66"])
-    largest = np.maximum(c["c11"], c["c33"])
-    for q in (np.clip(np.nan_to_num(found), 0.0, 1.0) for found in candidates):
-        apart = np.sqrt(np.maximum(d * q**2 + e * q + f, 0.0))
-        least = np.minimum(least, 0.5 * (a + b * q - apart))
-        largest = np.maximum(largest, 0.5 * (a + b * q + apart))
-    return np.sqrt(np.maximum(least, 0.0) / rho), np.sqrt(largest / rho)
 
 
 def directions(dimensions: int = 3) -> np.ndarray:

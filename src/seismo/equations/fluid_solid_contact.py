@@ -24,7 +24,7 @@ from typing import Any
 
 import numpy as np
 
-from seismo.equations import elastic_constants
+from seismo.equations import elastic_constants, wave_speeds
 from seismo.equations.fluid_solid_closure import closed_rows
 from seismo.grid.grid import Grid
 
@@ -57,7 +57,7 @@ class Rock:
     def fastest(self) -> float:
         """The speed of the fastest wave [m/s]."""
         medium = self._medium
-        return float(elastic_constants.speeds(medium)[1]) if "epsilon" in medium else self.vp
+        return float(wave_speeds.fastest(medium)) if "epsilon" in medium else self.vp
 
     @property
     def shear(self) -> float:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Callable
 from dataclasses import dataclass
+from itertools import combinations_with_replacement
 from typing import Literal
 
 from seismo.equations.relaxation import LEAST_QUALITY
@@ -24,7 +25,8 @@ class Parameter:
         default: value where the model gives none; None where it has to.
         mean: of a cell that several media share; without, averages are those of effective media,
             which `seismo.model.averaging` knows.
-        always: whether parts that cover the whole grid give it, whatever the equation.
+        always: whether parts that cover the whole grid give it, whatever the equation, or what
+            stands for it (`seismo.equations.given_rock.stands_for`).
     """
 
     name: str
@@ -69,6 +71,26 @@ class Condition:
 
 
 @dataclass(frozen=True)
+class Conversion:
+    """Parameters that an equation works with, of those that the model gives.
+
+    Attributes:
+        takes: names of those that the model gives.
+        names: of those that the equation works with; of 21 constants it may not need all.
+        complete: function(values as given, by name), which fills in velocities where other
+            parameters stand in their place.
+        convert: function(completed values by name) -> values by all of `names`.
+        conditions: that the values as given have to fulfil.
+    """
+
+    takes: tuple[str, ...]
+    names: tuple[str, ...]
+    complete: Callable
+    convert: Callable
+    conditions: tuple[Condition, ...] = ()
+
+
+@dataclass(frozen=True)
 class Gradual:
     """How little parameters should change from node to node.
 
@@ -105,3 +127,23 @@ THETA = Parameter("theta", "tilt of the symmetry axis from z", "deg", (-360.0, 3
 PHI = Parameter(
     "phi", "azimuth to which the axis tilts, from x to y", "deg", (-360.0, 360.0), default=0.0
 )
+AZIMUTH = Parameter(
+    "azimuth", "turn of the rock about its axis, from x to y, before the axis tilts", "deg",
+    (-360.0, 360.0), default=0.0,
+)  # fmt: skip
+
+# Tsvankin (1997): index 1 in the plane of y and z, 2 in that of x and z, 3 in that of x and y.
+TSVANKIN = tuple(
+    Parameter(name, f"Tsvankin's {name}", "", _THOMSEN, default=0.0, mean="arithmetic")
+    for name in ("epsilon1", "epsilon2", "delta1", "delta2", "delta3", "gamma1", "gamma2")
+)
+LEAST_CONSTANT = 1e4  # Pa; less is a number whose GPa was left out
+_STIFF = (LEAST_CONSTANT, 1e13)
+CONSTANTS = {  # 0 where the rock is given otherwise
+    name: Parameter(
+        name, f"elastic constant {name}", "Pa", _STIFF if i == j else (-_STIFF[1], _STIFF[1]),
+        default=0.0, mean="arithmetic",
+    )
+    for i, j in combinations_with_replacement("123456", 2)
+    for name in (f"c{i}{j}",)
+}  # fmt: skip

@@ -14,7 +14,7 @@ from typing import Any
 
 import seismo.equations
 from seismo.equations.declaration import Equation
-from seismo.equations.parameters import RHO, VP, VS, Parameter
+from seismo.equations.parameters import CONSTANTS, RHO, TSVANKIN, VP, VS, Parameter
 from seismo.equations.table import Physics
 from seismo.errors import ScenarioError
 
@@ -47,7 +47,7 @@ def parameters_of(equations: Iterable[Equation]) -> dict[str, Parameter]:
     """
     parameters = {parameter.name: parameter for parameter in (VP, VS, RHO)}
     for equation in equations:
-        for parameter in equation.parameters:
+        for parameter in (*equation.parameters, *equation.instead):
             if parameters.setdefault(parameter.name, parameter) != parameter:
                 raise ImportError(
                     f"equation {equation.name} declares the parameter {parameter.name} otherwise "
@@ -59,9 +59,13 @@ def parameters_of(equations: Iterable[Equation]) -> dict[str, Parameter]:
 EQUATIONS = declared(seismo.equations.__path__)
 PARAMETERS = parameters_of(EQUATIONS.values())
 DEFAULTS = {p.name: p.default for p in PARAMETERS.values() if p.default is not None}
-_AXIS = ("theta", "phi")
-# What changes waves of a velocity, and goes for nothing only where that velocity does.
-_CHANGED_BY = {"vp": {"qp", "epsilon", "delta", *_AXIS}, "vs": {"qs", "gamma", *_AXIS}}
+_ANISOTROPY = ("theta", "phi", "azimuth", *(p.name for p in TSVANKIN))
+# What changes waves of a velocity, and goes for nothing only where that velocity does. Of the
+# elastic constants some leave alone the motion along y of waves in the plane of x and z.
+_CHANGED_BY = {
+    "vp": {"qp", "epsilon", "delta", *_ANISOTROPY, *CONSTANTS},
+    "vs": {"qs", "gamma", *_ANISOTROPY, "c14", "c16", "c34", "c36", "c45", "c46", "c56"},
+}
 PHYSICS = tuple(e.name for e in EQUATIONS.values() if not e.extends)  # what a scenario names
 VARIANTS = tuple((name, n) for name in PHYSICS for n in EQUATIONS[name].dimensions)
 
@@ -80,7 +84,7 @@ def equation_for(physics: str, dimensions: int | None, given: Iterable[str]) -> 
         ScenarioError: no equation takes all of them.
     """
     of_physics = [e for e in EQUATIONS.values() if physics in (e.name, e.extends)]
-    known = {name for e in of_physics for name in e.needs}
+    known = {name for e in of_physics for name in e.takes}
     felt = {name for velocity in known & _CHANGED_BY.keys() for name in _CHANGED_BY[velocity]}
     if lost := sorted((set(given) & felt) - known):
         raise ScenarioError(f"no equation of {physics} takes {', '.join(lost)}; leave it out")
@@ -88,7 +92,7 @@ def equation_for(physics: str, dimensions: int | None, given: Iterable[str]) -> 
     able = [
         e
         for e in of_physics
-        if taken <= set(e.needs) and (dimensions is None or dimensions in e.dimensions)
+        if taken <= set(e.takes) and (dimensions is None or dimensions in e.dimensions)
     ]
     if not able:
         further = ", ".join(sorted(taken - set(EQUATIONS[physics].needs)))

@@ -8,7 +8,7 @@ from operator import attrgetter
 from typing import Literal
 
 from seismo.equations.formula import Formula
-from seismo.equations.parameters import Condition, Gradual
+from seismo.equations.parameters import Condition, Conversion, Gradual
 
 Differences = Literal["first", "second"]
 
@@ -146,6 +146,8 @@ class Physics:
         fastest: function(extremes) -> the fastest wave in m/s, which limits the time step
             (`seismo.model.extremes.Extremes`).
         fastest_along: the same of waves along single axes, where these are slower.
+        conversion: of parameters that the model gives to those that it works with; None where
+            these are the same.
         conditions: what the parameters have to fulfil together.
         about_sources: what the medium at a source should fulfil, else `check` says the problem.
         gradual: what should not jump from node to node, else `check` says the problem.
@@ -173,6 +175,7 @@ class Physics:
     derived: Mapping[str, Callable] = field(default_factory=dict)
     fastest: Callable = attrgetter("vp_max")
     fastest_along: Mapping[str, Callable] = field(default_factory=dict)
+    conversion: Conversion | None = None
     conditions: tuple[Condition, ...] = ()
     about_sources: tuple[Condition, ...] = ()
     gradual: Gradual | None = None

@@ -19,6 +19,7 @@ if TYPE_CHECKING:
     from seismo.model.gridded import GridField
 
 ANGLES = {"theta": 180.0, "phi": 360.0}  # by which they turn to the same axis
+TURNS = ANGLES | {"azimuth": 180.0}  # the same of rock with planes of symmetry
 PRODUCTS = ("xx", "yy", "zz", "xy", "xz", "yz")  # of the components of n
 _SQUARINGS = 4  # of the mean products: the 16th power, in which the principal axis is all
 
@@ -94,6 +95,18 @@ def angles_at(
     across = np.hypot(n["x"], n["y"])
     return {"theta": np.degrees(np.arctan2(across, n["z"])),
             "phi": np.degrees(np.arctan2(n["y"], n["x"]))}  # fmt: skip
+
+
+def azimuth_at(
+    grid: GridField, z: np.ndarray, y: np.ndarray | None, x: np.ndarray, nearest: bool = False
+) -> np.ndarray:
+    """Return the azimuths in degrees of planes of symmetry; arguments as of `angles_at`."""
+    double = 2.0 * np.radians(grid.samples * grid.factor)
+    sine, cosine = (
+        replace(grid, samples=wave(double), factor=1.0).at(z, y, x, nearest)
+        for wave in (np.sin, np.cos)
+    )
+    return 0.5 * np.degrees(np.arctan2(sine, cosine))
 
 
 def _along(grid: GridField, axes: list[str]) -> np.ndarray:

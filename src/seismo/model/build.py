@@ -7,21 +7,24 @@ from __future__ import annotations
 
 import itertools
 from collections.abc import Callable, Mapping, Sequence
+from dataclasses import replace
 from functools import partial
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
+from seismo.equations.given_rock import replaced, stands_for
 from seismo.equations.registry import DEFAULTS, PARAMETERS
 from seismo.errors import ModelError, gathered
 from seismo.model.arrays import grid_of_array
-from seismo.model.axes import ANGLES, unlike
+from seismo.model.axes import ANGLES, TURNS, unlike
 from seismo.model.bodies import Block, Polygon, Sphere, beneath
 from seismo.model.earth import Clamp, Earth, Range
 from seismo.model.files import read_grid
 from seismo.model.gridded import Gridded, GridField, turned_round
 from seismo.model.layered import (
+    DepthProfile,
     EarthPart,
     Uniform,
     Water,
@@ -30,8 +33,10 @@ from seismo.model.layered import (
     from_rows,
 )
 from seismo.model.tables import read_table
+from seismo.model.volume import Volume
 from seismo.model.volume_files import read_volume
 from seismo.scenario.model_files import format_of
+from seismo.scenario.model_parts import given_parameters
 
 
 def build_earth(
@@ -56,6 +61,7 @@ def build_earth(
     Raises:
         ModelError: a file is missing or malformed, or a required parameter is not given.
     """
+    used = given_parameters(sections)
     built = tuple(
         gathered(
             partial(_build, section, ("model", k), Path(base), clamp, spacing or {}, projection)
@@ -63,12 +69,27 @@ def build_earth(
         )
     )
     for name in needs:
-        is_given = any(name in section.parameters for section in built)
+        is_given = stands_for(name, used) or any(name in section.parameters for section in built)
         if not is_given and PARAMETERS[name].default is None:
             raise ModelError(
                 f"no part gives {name} everywhere; add `{name}` to the first part", "model"
             )
-    return Earth(built, tuple(needs), clamp)
+    return Earth(tuple(_of_one_kind(section, used) for section in built), tuple(needs), clamp)
+
+
+def _of_one_kind(model_part: Any, used: set[str]) -> EarthPart:
+    """Return a part that leaves nothing of rock given in another way, of parameters in use."""
+    if isinstance(model_part, Gridded):
+        return replace(model_part, removed=frozenset(replaced(model_part.grids) & used))
+    if isinstance(model_part, Volume):
+        names = model_part.blocks[0].samples
+        return replace(model_part, removed=frozenset(replaced(names) & used))
+    if not isinstance(model_part, DepthProfile):
+        zeros = dict.fromkeys(replaced(model_part.properties) & used, 0.0)
+        return replace(model_part, properties={**zeros, **model_part.properties})
+    at_tops, slopes = model_part.at_tops, model_part.slopes
+    columns = dict.fromkeys(replaced(at_tops) & used - at_tops.keys(), 0.0 * model_part.tops)
+    return replace(model_part, at_tops={**at_tops, **columns}, slopes={**slopes, **columns})
 
 
 def _build(
@@ -199,8 +220,9 @@ def _check_layers(section: Any, key: tuple[str | int, ...]) -> None:
             )
     for name in PARAMETERS:
         missing = [
-            k for k, layer in enumerate(section.layers) if getattr(layer, name, None) is None
-        ]
+            k for k, layer in enumerate(section.layers)
+            if getattr(layer, name, None) is None and not stands_for(name, _written(layer))
+        ]  # fmt: skip
         if PARAMETERS[name].default is None and missing and len(missing) < len(section.layers):
             raise ModelError(
                 "missing, but other layers give it; give it in all or none",
@@ -218,14 +240,14 @@ def _check_ends(section: Any, key: tuple[str | int, ...]) -> None:
     """
     for name in PARAMETERS:
         ends = getattr(section, name, None)
-        if ends is not None and name in ANGLES:
+        if ends is not None and name in TURNS:
             turned = ends.bottom - ends.top
-            least = turned - ANGLES[name] * round(turned / ANGLES[name])
-            if abs(turned) > ANGLES[name] / 2.0:
+            least = turned - TURNS[name] * round(turned / TURNS[name])
+            if abs(turned) > TURNS[name] / 2.0:
                 raise ModelError(
                     f"{name} would turn by {turned:g} deg from top to bottom, and {ends.top:g} and "
                     f"{ends.top + least:g} deg are the same ends, {abs(least):g} deg apart: give "
-                    f"those, or gradients of at most {ANGLES[name] / 2.0:g} deg, one below another",
+                    f"those, or gradients of at most {TURNS[name] / 2.0:g} deg, one below another",
                     *key, name, "bottom",
                 )  # fmt: skip
         if ends is not None and np.isinf(ends.top) != np.isinf(ends.bottom):

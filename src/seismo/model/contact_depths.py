@@ -13,6 +13,7 @@ from seismo.model.earth import Earth
 _SAMPLES = 8  # per cell
 _JUMP = 0.02  # relative change within a sample that counts as a contact
 _BISECTIONS = 30
+_ROUNDING = 1e3  # Pa, of constants of rock that has been turned
 
 
 def contact_depths(earth: Earth, grid: Grid) -> np.ndarray:
@@ -21,8 +22,10 @@ def contact_depths(earth: Earth, grid: Grid) -> np.ndarray:
     last = grid.points[2] - 1 - grid.high[2]
     z = grid.coordinate("z", np.arange(first, last, 1.0 / _SAMPLES) + 1.0 / (3 * _SAMPLES))
     profiles = _profiles(earth, z)
-    change = np.abs(np.diff(profiles, axis=1)) / np.maximum(profiles[:, 1:], profiles[:, :-1]).clip(
-        1e-9
+    least = np.array([_ROUNDING if PARAMETERS[n].unit == "Pa" else 1e-9 for n in earth.needs])
+    either = np.abs(profiles)
+    change = np.abs(np.diff(profiles, axis=1)) / np.maximum(
+        np.maximum(either[:, 1:], either[:, :-1]), least[:, None]
     )
     jumps = np.flatnonzero((change > _JUMP).any(axis=0))
     low = z[jumps]

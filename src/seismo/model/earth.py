@@ -10,14 +10,15 @@ Symbols: vp, vs velocities of P and S waves (m/s), rho density (kg/m3); z depth 
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, replace
 from functools import cached_property, lru_cache
 from typing import Any
 
 import numpy as np
 
-from seismo.equations.parameters import Condition
+from seismo.equations.distinct import different
+from seismo.equations.parameters import CONSTANTS, Condition, Conversion
 from seismo.equations.registry import PARAMETERS
 from seismo.equations.relaxation import LEAST_QUALITY, SHEAR_PART, Relaxation
 from seismo.errors import ModelError
@@ -45,6 +46,8 @@ class Earth:
         model_parts: painted one over the other.
         needs: names of the parameters.
         clamp: the interior, beyond which it goes on as at its edge.
+        conditions: what the parameters fulfil.
+        conversion: of what the parts give to these parameters.
         relaxation: of a medium that attenuates; vp and vs are then the unrelaxed ones.
         growth: moduli are larger by so many times their y.
     """
@@ -53,6 +56,7 @@ class Earth:
     needs: tuple[str, ...]
     clamp: Clamp = (None, None, None)
     conditions: tuple[Condition, ...] = ()
+    conversion: Conversion | None = None
     relaxation: Relaxation | None = None
     growth: float = 0.0
 
@@ -101,11 +105,30 @@ class Earth:
         """
         z, y, x = self.inside(np.asarray(z, float), y, np.asarray(x, float))
         shape = np.broadcast_shapes(z.shape, x.shape, () if y is None else y.shape)
-        fields = {name: np.full(shape, PARAMETERS[name].start) for name in self.needs}
+        names = self.conversion.takes if self.conversion else self.needs
+        fields = {name: np.full(shape, PARAMETERS[name].start) for name in names}
         for model_part in self.model_parts:
             model_part.paint(fields, z, y, x)
-        _check(fields, (z, y, x), self)
+        if self.conversion is None:
+            _check(fields, (z, y, x), self)
+        else:
+            fields = self._converted(fields, (z, y, x), self.conversion)
+        _fulfil(self.conditions, fields, fields, (z, y, x), self)
         return fields if self.relaxation is None else self._unrelaxed(fields, self.relaxation)
+
+    def _converted(
+        self, fields: dict[str, np.ndarray], coordinates: Bounds, conversion: Conversion
+    ) -> dict[str, np.ndarray]:
+        """Return the parameters of what has been painted; each different rock is converted once."""
+        conversion.complete(fields)
+        _check(fields, coordinates, self)
+        columns = np.array([fields[name].ravel() for name in conversion.takes])
+        rocks, inverse = different(columns)
+        shape = fields[conversion.takes[0]].shape
+        kinds = dict(zip(conversion.takes, rocks, strict=True))
+        _fulfil(conversion.conditions, kinds, fields, coordinates, self, inverse.reshape(shape))
+        converted = conversion.convert(kinds)
+        return {name: converted[name][inverse].reshape(shape) for name in conversion.names}
 
     def most_qp(self, vp: Any, vs: Any, qs: np.ndarray) -> np.ndarray:
         """Return the qp of media whose bulk modulus (`relaxation`) loses nothing.
@@ -195,6 +218,8 @@ def _clip(coordinate: np.ndarray, limits: Range) -> np.ndarray:
 def _check(fields: Mapping[str, np.ndarray], coordinates: Bounds, earth: Earth) -> None:
     """Raise for missing or impossible values, with the first position."""
     for name, samples in fields.items():
+        if name in CONSTANTS:
+            continue  # 0 where a rock is given otherwise
         # A comparison with NaN is false: one pass finds both the missing and the impossible.
         parameter = PARAMETERS[name]
         least = parameter.least
@@ -211,7 +236,8 @@ def _check(fields: Mapping[str, np.ndarray], coordinates: Bounds, earth: Earth) 
             problem = f"{name} is {value:g} at {_named(first_bad)}; must be {limit}"
             raise ModelError(problem, *earth.given_by(name, **first_bad))
     if "vp" in fields and "vs" in fields:
-        is_invalid = fields["vp"] < _LEAST_RATIO * fields["vs"]
+        velocities = np.equal(fields.get("c33", 0.0), 0.0)  # of constants other things are asked
+        is_invalid = velocities & (fields["vp"] < _LEAST_RATIO * fields["vs"])
         if is_invalid.any():
             first_bad, ratio = _first(
                 is_invalid, fields["vp"] / np.maximum(fields["vs"], 1e-30), coordinates
@@ -222,10 +248,19 @@ def _check(fields: Mapping[str, np.ndarray], coordinates: Bounds, earth: Earth) 
                 f"negative: {earth.turned(_LEAST_RATIO) or 'check vp, vs and the order of parts'}",
                 *max(keys, key=lambda key: key[1]),  # of the part laid over the other
             )
-    for condition in earth.conditions:
-        fulfilled = np.asarray(condition.holds(fields))
+
+
+def _fulfil(
+    conditions: Iterable[Condition], media: Mapping[str, np.ndarray],
+    fields: Mapping[str, np.ndarray], coordinates: Bounds, earth: Earth,
+    which: np.ndarray | None = None,
+) -> None:  # fmt: skip
+    """Raise for media that do not fulfil a condition, which are those of the fields or `which`."""
+    for condition in conditions:
+        fulfilled = np.asarray(condition.holds(media))
         if not fulfilled.all():
-            _refuse(condition, fields, ~fulfilled, coordinates, earth)
+            _refuse(condition, fields, ~(fulfilled if which is None else fulfilled[which]),
+                    coordinates, earth)  # fmt: skip
 
 
 def _refuse(

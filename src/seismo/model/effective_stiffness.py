@@ -165,7 +165,7 @@ VTI_RESULTS: dict[str, Rule] = {
 
 def results(needs: Collection[str]) -> dict[str, Rule]:
     """Return what can be asked for of an earth of these parameters."""
-    if {"gamma", "theta"} <= set(needs):
+    if "c55" in needs or {"gamma", "theta"} <= set(needs):
         return RESULTS | tilted_stiffness.RESULTS
     return VTI_RESULTS if "gamma" in needs else RESULTS
 

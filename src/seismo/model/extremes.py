@@ -20,6 +20,8 @@ from seismo.model.earth import Earth
 from seismo.model.gridded import Gridded
 from seismo.model.volume import Volume
 
+_STIFF = {"c11", "c22", "c33"}
+
 
 @dataclass(frozen=True)
 class Extremes:
@@ -114,11 +116,17 @@ def _at_nodes(
 def _hidden(earth: Earth, extremes: Extremes) -> bool:
     """Whether a file may be faster between the nodes than on any."""
     return any(
-        model_part.largest(name) > getattr(extremes, f"{name}_max") * (1.0 + 1e-9)
+        model_part.largest(name) > _largest(name, extremes) * (1.0 + 1e-9)
         for model_part in earth.model_parts
         if isinstance(model_part, Gridded | Volume)
-        for name in {"vp", "vs"} & set(earth.needs)
+        for name in ({"vp", "vs"} & set(earth.needs)) | _STIFF
     )
+
+
+def _largest(name: str, extremes: Extremes) -> float:
+    """Return the largest value of a parameter of the medium, 0 where it is not known."""
+    known = getattr(extremes, f"{name}_max", None)
+    return extremes.others.get(name, (0.0, 0.0))[1] if known is None else known
 
 
 def _inside_files(

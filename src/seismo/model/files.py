@@ -19,7 +19,7 @@ from seismo.model.segy_header import other_floats
 from seismo.scenario.base import impossible
 from seismo.scenario.model_files import GriddedFile, format_of
 
-_FACTORS = FACTORS["m/s"] | FACTORS["kg/m3"]
+_FACTORS = {unit: factor for units in FACTORS.values() for unit, factor in units.items()}
 _AS_IEEE = 512.0  # are IBM's floats up to 4096, taken for IEEE's
 
 

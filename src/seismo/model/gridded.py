@@ -19,7 +19,7 @@ from itertools import permutations
 import numpy as np
 
 from seismo.errors import ModelError
-from seismo.model.axes import ANGLES, angles_at
+from seismo.model.axes import ANGLES, TURNS, angles_at, azimuth_at
 from seismo.model.interpolation import closest, interpolate
 from seismo.model.layered import Bounds, ParameterFields
 
@@ -151,10 +151,11 @@ class Gridded:
     """The part of an earth model that comes from gridded files, one per parameter.
 
     Nothing lies between a fluid and a solid: from one point of the file to the next the earth is as
-    at the nearer of them where vs is 0 at one only.
+    at the nearer of them where vs is 0 at one only. What is `removed` is 0 everywhere.
     """
 
     grids: Mapping[str, GridField]
+    removed: frozenset[str] = frozenset()
 
     @cached_property
     def thin(self) -> dict[str, GridField]:
@@ -194,12 +195,16 @@ class Gridded:
                 read = {
                     name: grid.at(z, y, x, nearest)
                     for name, grid in self.thin.items()
-                    if name in fields and name not in ANGLES
+                    if name in fields and name not in TURNS
                 }
                 if ANGLES.keys() & fields.keys():
                     read |= angles_at(self.thin, z, y, x, nearest)
+                if "azimuth" in self.thin:
+                    read["azimuth"] = azimuth_at(self.thin["azimuth"], z, y, x, nearest)
                 for name in read.keys() & fields.keys():
                     np.copyto(fields[name], read[name], where=where)
+        for name in self.removed & fields.keys():
+            fields[name][...] = 0.0
 
     def uneven(self, low: Bounds, high: Bounds) -> np.ndarray:
         """Return False: files vary everywhere, which `Earth.gridded` tells."""

@@ -169,18 +169,16 @@ def _of_rocks(earth: Earth, nodes: dict[str, np.ndarray]) -> float:
 
     These grow by m d (`seismo.equations.elastic_constants.growth`), and p damps them by p d.
     """
-    if "gamma" not in earth.needs:
+    if not {"gamma", "c33"} & set(earth.needs):
         return 0.0
     samples = earth.sample(*tensor(nodes["z"], nodes.get("y"), nodes["x"]))
     kinds = np.unique(np.stack([samples[name].ravel() for name in earth.needs], 1), axis=0)
     media = dict(zip(earth.needs, kinds[:: 1 + len(kinds) // MOST_ROCKS].T, strict=True))
     solid = (media["vs"] > 0.0) & ~elastic_constants.isotropic(media)
     media = {name: samples[solid] for name, samples in media.items()}
-    stiffness = elastic_constants.matrix(elastic_constants.constants_of(media))
-    dimensions = 2  # about a vertical axis nothing grows more than in a vertical plane
-    if "theta" in media:
-        turn = elastic_constants.rotation(media["theta"], media["phi"])
-        stiffness, dimensions = elastic_constants.rotate(stiffness, turn), len(nodes)
+    # About a vertical axis nothing grows more than in a vertical plane.
+    dimensions = len(nodes) if {"theta", "c33"} & media.keys() else 2
+    stiffness = elastic_constants.stiffness_of(media)
     m = elastic_constants.growth(stiffness, media["rho"], dimensions)
     return SAFE_OF_ROCKS * float(m.max()) if m.max() > HARMLESS_GROWTH else 0.0
 

@@ -8,7 +8,8 @@ from dataclasses import dataclass, field
 
 import numpy as np
 
-from seismo.equations import elastic_constants
+from seismo.equations import wave_speeds
+from seismo.equations.distinct import different
 from seismo.grid.grid import AXES, Grid
 from seismo.model.cells import Samples
 from seismo.model.earth import Earth
@@ -58,13 +59,13 @@ class RepresentativeMedium:
     @property
     def anisotropic(self) -> bool:
         """Whether it has the constants of anisotropic rock."""
-        return bool(self.vs) and "gamma" in self.others
+        return bool(self.vs) and bool({"gamma", "c33"} & self.others.keys())
 
     @property
     def _speeds(self) -> tuple[float, float]:
         velocities = {name: getattr(self, name) for name in ("vp", "vs", "rho")}
         medium = {name: value for name, value in velocities.items() if value is not None}
-        slowest, fastest = elastic_constants.speeds({**medium, **self.others})
+        slowest, fastest = wave_speeds.speeds({**medium, **self.others})
         return float(slowest), float(fastest)
 
 
@@ -105,7 +106,7 @@ class MediaSample:
         """List the media from the top, or the slowest, median and fastest of many."""
         depths = np.concatenate(self._depths)
         columns = np.concatenate(self._columns, axis=1)
-        parameters, inverse = _different(columns)
+        parameters, inverse = different(columns)
         many = parameters.shape[1] > MOST_MEDIA
         if many:
             parameters, inverse = _typical(self._earth, columns)
@@ -125,19 +126,6 @@ class MediaSample:
                 RepresentativeMedium(top, bottom, vp, vs, rho, share, stands_for, properties)
             )
         return media if many else sorted(media, key=lambda medium: (medium.top, medium.slowest))
-
-
-def _different(columns: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    """Return the unique columns (needed, medium) in order, and the index (n) of each.
-
-    Rows are numbered one after the other, in a fifth of the time of sorting columns.
-    """
-    key = np.zeros(columns.shape[1], np.int64)
-    for row in columns:
-        unique_values, number = np.unique(row, return_inverse=True)
-        key = key * len(unique_values) + number
-    _, first, inverse = np.unique(key, return_index=True, return_inverse=True)
-    return columns[:, first], inverse
 
 
 def _typical(earth: Earth, columns: np.ndarray) -> tuple[np.ndarray, np.ndarray]:

@@ -27,7 +27,7 @@ from seismo.model.array_files import (
     refuse_what_does_not_fit,
 )
 from seismo.model.placement import Placement, on_the_earth
-from seismo.model.sample_limits import check_values, factor_of
+from seismo.model.sample_limits import FACTORS, check_values, factor_of
 from seismo.model.volume import Volume, VolumeBlock
 from seismo.scenario.arrays import LENGTHS, SPELLINGS
 from seismo.scenario.optional_package import optional_package
@@ -296,7 +296,7 @@ def _samples(
 
 def _units(name: str) -> list[str]:
     unit = PARAMETERS[name].unit
-    return {"m/s": ["m/s", "km/s"], "kg/m3": ["kg/m3", "g/cm3"]}.get(unit, [unit or "none"])
+    return list(FACTORS.get(unit, [unit or "none"]))
 
 
 def _filled(samples: np.ndarray) -> np.ndarray:

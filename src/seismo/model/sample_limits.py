@@ -14,6 +14,7 @@ from seismo.scenario.base import impossible
 FACTORS = {  # by unit of SI, of the units that values may have
     "m/s": {"m/s": 1.0, "km/s": 1e3},
     "kg/m3": {"kg/m3": 1.0, "g/cm3": 1e3},
+    "Pa": {"Pa": 1.0, "GPa": 1e9},
 }
 
 

@@ -1,6 +1,7 @@
-"""Effective stiffness of cells of transversely isotropic rock whose axis is tilted.
+"""Effective stiffness of cells of rock of any anisotropy.
 
-With the axis n of a rock and its constants c11, c13, c33, c44, c66 about it
+Its constants are given, or those of transversely isotropic rock whose axis is tilted: with the axis
+n of a rock and its constants c11, c13, c33, c44, c66 about it
 (`seismo.equations.elastic_constants`)::
 
     c_ijkl = (c11 - 2 c66) d_ij d_kl + c66 (d_ik d_jl + d_il d_jk)
@@ -48,6 +49,9 @@ def _entry(i: str, j: str) -> str:
 
 def stiffness_of(samples: Samples) -> Entries:
     """Return the 21 constants (...) [Pa] of rocks, by the two indices of each."""
+    if "c33" in samples:
+        tensor = elastic_constants.stiffness_of(samples)
+        return {name: tensor[..., int(name[0]) - 1, int(name[1]) - 1] for name in ENTRIES}
     c = elastic_constants.constants_of(samples)
     n = list(elastic_constants.axis_of(samples["theta"], samples["phi"]).values())
     nn = {(i, j): n[i] * n[j] for i in range(3) for j in range(i, 3)}

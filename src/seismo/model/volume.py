@@ -70,6 +70,7 @@ class Volume:
         source: the file, for messages.
         key: of the part in the scenario.
         depth: function(z of the grid, horizontal coordinates) -> vertical coordinate of the file.
+        removed: parameters that are 0 where the file has values.
     """
 
     blocks: tuple[VolumeBlock, ...]
@@ -82,6 +83,7 @@ class Volume:
     key: tuple[str | int, ...]
     depth: Callable[[np.ndarray, Across], np.ndarray] = lambda z, across: z
     layered: bool = False
+    removed: frozenset[str] = frozenset()
     _placed: dict[tuple[Any, ...], Across] = field(default_factory=dict, compare=False, repr=False)
 
     @property
@@ -106,6 +108,7 @@ class Volume:
         if outside.any() and self.outside == "refuse":
             self._refuse_outside(np.broadcast_to(outside, shape), (z, y, x), coordinates)
         painted = ~outside if self.outside == "keep" else np.ones((), bool)
+        complete = painted
         for name, sampled in self._sampled(coordinates, shape).items():
             if name not in fields:
                 continue
@@ -113,6 +116,9 @@ class Volume:
             if self.missing != "keep" and lacking.any():
                 self._refuse_missing(name, np.broadcast_to(lacking, shape), (z, y, x), coordinates)
             np.copyto(fields[name], sampled, where=painted & ~lacking)
+            complete = complete & ~lacking
+        for name in self.removed & fields.keys():
+            np.copyto(fields[name], 0.0, where=complete)
 
     def uneven(self, low: Bounds, high: Bounds) -> np.ndarray:
         """Return False: files vary everywhere, which `Earth.gridded` tells."""

@@ -26,7 +26,7 @@ from pydantic import (
 from pydantic import Field as Field
 from pydantic_core import core_schema
 
-from seismo.equations.parameters import RHO, Parameter
+from seismo.equations.parameters import CONSTANTS, LEAST_CONSTANT, RHO, Parameter
 from seismo.equations.registry import PARAMETERS
 from seismo.errors import KeyPath, ScenarioError
 from seismo.scenario import units
@@ -185,6 +185,7 @@ _LARGEST_ERROR = 0.1
 # kg/m3: no medium lies between, but g/cm3 of rocks
 _AIR = 1.5
 _LIGHTEST = 10.0
+_ROUNDING = 0.01  # Pa: of constants that were turned in double precision
 
 
 def impossible(name: str, value: float) -> str:
@@ -196,6 +197,11 @@ def impossible(name: str, value: float) -> str:
         return (
             f"{value:g} kg/m3 is too light for ground and water, and too heavy for air ({limits}); "
             f"did you mean '{value:g} g/cm3'?"
+        )
+    if name in CONSTANTS and _ROUNDING < abs(value) < LEAST_CONSTANT:
+        return (
+            f"{value:g} Pa is too little for any rock ({LEAST_CONSTANT:g} Pa at least); did you "
+            f"mean '{value:g} GPa'?"
         )
     reached = value == (0.0 if parameter.zero else low) and parameter.has_least
     if low < value <= high or reached:

@@ -18,7 +18,7 @@ from pydantic_core import PydanticCustomError
 from seismo.equations.declaration import Equation
 from seismo.equations.registry import EQUATIONS, PHYSICS, equation_for
 from seismo.errors import ScenarioError
-from seismo.scenario import error_messages, physics_rules, rules
+from seismo.scenario import error_messages, physics_rules, rock_rules, rules
 from seismo.scenario.attenuation import Attenuation, attenuated_by
 from seismo.scenario.base import Field, Mistake, ScenarioSection, Text, with_keys
 from seismo.scenario.checkpoint import Checkpoint
@@ -36,12 +36,14 @@ from seismo.scenario.yaml_text import to_text
 _RULES = (
     physics_rules.dimension,
     physics_rules.combination,
+    rock_rules.rocks,
+    rock_rules.gridded_angles,
     physics_rules.options,
     physics_rules.attenuation,
     rules.geometry,
     rules.grid_receivers,
     rules.model_shapes,
-    physics_rules.properties,
+    rock_rules.properties,
     physics_rules.sources,
     physics_rules.receivers,
     physics_rules.cuts,

@@ -114,4 +114,14 @@ class DensityFile(GriddedFile):
     units: Literal["kg/m3", "g/cm3"] = Field("kg/m3", description="unit of the values")
 
 
-FILES = {"m/s": VelocityFile, "kg/m3": DensityFile}  # by SI unit; others are in that
+class StiffnessFile(GriddedFile):
+    """An elastic constant on a regular grid."""
+
+    units: Literal["Pa", "GPa"] = Field("Pa", description="unit of the values")
+
+
+FILES = {
+    "m/s": VelocityFile,
+    "kg/m3": DensityFile,
+    "Pa": StiffnessFile,
+}  # by SI unit; others are in that

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 from functools import partial
 from itertools import pairwise
 from typing import Annotated, Any, Literal
@@ -56,10 +56,10 @@ TableRow: Any = Annotated[
 ]
 
 
-def _value(parameter: Parameter, where: str = "", optional: bool = False) -> Keys:
+def _value(parameter: Parameter, where: str = "") -> Keys:
     zero = f"; 0 is {parameter.zero}" if parameter.zero else ""
     description = f"{parameter.meaning}{where}{zero}"
-    return keys_of(parameter, value_of(parameter), description, optional)
+    return keys_of(parameter, value_of(parameter), description)
 
 
 def _gradient(parameter: Parameter) -> Keys:
@@ -84,12 +84,12 @@ def _range(parameter: Parameter) -> Keys:
 
 def _file(parameter: Parameter) -> Keys:
     kind = FILES.get(parameter.unit, GriddedFile)
-    return keys_of(parameter, kind, parameter.meaning, optional=True)
+    return keys_of(parameter, kind, parameter.meaning)
 
 
 def _array(parameter: Parameter) -> Keys:
     description = f"{parameter.meaning}{parameter.unit and f' in {parameter.unit}'}"
-    return keys_of(parameter, PythonArray, description, optional=True)
+    return keys_of(parameter, PythonArray, description)
 
 
 @with_parameters(_value)
@@ -175,7 +175,7 @@ class TablePart(ScenarioSection):
         return {name for name, is_lossy in zip(names, lossy, strict=False) if is_lossy}
 
 
-@with_parameters(partial(_value, optional=True))
+@with_parameters(_value)
 class BlockPart(ChangingPart):
     """A box; an axis left out is covered whole, a property left out is kept."""
 
@@ -193,7 +193,7 @@ class Centre(ScenarioSection):
     z: Length = Field(description="depth of the centre")
 
 
-@with_parameters(partial(_value, optional=True))
+@with_parameters(_value)
 class SpherePart(ChangingPart):
     """A sphere in 3-D, a disc in 2-D; a property left out is kept."""
 
@@ -202,7 +202,7 @@ class SpherePart(ChangingPart):
     radius: PositiveLength = Field(description="the radius")
 
 
-@with_parameters(partial(_value, optional=True))
+@with_parameters(_value)
 class InterfacePart(ChangingPart):
     """All beneath an interface that dips or bends; several, listed downwards, make such layers.
 
@@ -223,7 +223,7 @@ class InterfacePart(ChangingPart):
         return self
 
 
-@with_parameters(partial(_value, optional=True))
+@with_parameters(_value)
 class PolygonPart(ChangingPart):
     """A body with corners in the plane of x and z; a property left out is kept."""
 
@@ -279,17 +279,32 @@ class WaterPart(ScenarioSection):
     rho: value_of(RHO) = Field(1000.0, description="density")  # type: ignore[valid-type]
 
 
+def rock_sections(model: Iterable[Any]) -> Iterator[tuple[tuple[str | int, ...], Any]]:
+    """Yield the keys and the section of each part of a model, or of each of its layers."""
+    for index, model_part in enumerate(model):
+        layers = getattr(model_part, "layers", None)
+        if layers is None:
+            yield ("model", index), model_part
+        else:
+            yield from ((("model", index, "layers", n), one) for n, one in enumerate(layers))
+
+
+def given_in(section: Any) -> set[str]:
+    """Return the parameters that a part, or a layer, has values of."""
+    return {name for name in PARAMETERS if getattr(section, name, None) is not None}
+
+
 def given_parameters(model: Iterable[Any]) -> set[str]:
     """Return the parameters that some part gives, other than the default of those that have one."""
     own_names: set[str] = set()
     for model_part in model:
         own_names |= getattr(model_part, "quality_factors", set())
-        for section in getattr(model_part, "layers", (model_part,)):
-            for parameter in PARAMETERS.values():
-                value = getattr(section, parameter.name, None)
-                ends = (getattr(value, "top", value), getattr(value, "bottom", value))
-                if value is not None and any(end != parameter.default for end in ends):
-                    own_names.add(parameter.name)
+    for _, section in rock_sections(model):
+        for name in given_in(section):
+            value = getattr(section, name)
+            ends = (getattr(value, "top", value), getattr(value, "bottom", value))
+            if any(end != PARAMETERS[name].default for end in ends):
+                own_names.add(name)
     return own_names
 
 

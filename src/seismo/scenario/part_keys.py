@@ -7,7 +7,7 @@ from typing import Any
 
 from pydantic import model_validator
 
-from seismo.equations.parameters import Parameter
+from seismo.equations.parameters import CONSTANTS, Parameter
 from seismo.equations.registry import PARAMETERS
 from seismo.scenario.base import Field, ScenarioSection, with_keys
 
@@ -15,10 +15,8 @@ Keys = dict[str, tuple[Any, Any]]  # type and `Field` by key
 with_parameters = partial(with_keys, PARAMETERS.values())
 
 
-def keys_of(parameter: Parameter, kind: Any, description: str, optional: bool = False) -> Keys:
-    """Return the key of a parameter; those that are always given may be left out if `optional`."""
-    if parameter.always and not optional:
-        return {parameter.name: (kind, Field(description=description))}
+def keys_of(parameter: Parameter, kind: Any, description: str) -> Keys:
+    """Return the key of a parameter, which may be left out (`seismo.scenario.rock_rules`)."""
     return {parameter.name: (kind | None, Field(None, description=description))}
 
 
@@ -28,6 +26,6 @@ class ChangingPart(ScenarioSection):
     @model_validator(mode="after")
     def _changes_something(self) -> ChangingPart:
         if all(getattr(self, name, None) is None for name in PARAMETERS):
-            known = ", ".join(f"'{name}'" for name in PARAMETERS)
-            raise ValueError(f"changes nothing: give at least one of {known}")
+            known = ", ".join(f"'{name}'" for name in PARAMETERS if name not in CONSTANTS)
+            raise ValueError(f"changes nothing: give at least one of {known}, or elastic constants")
         return self

@@ -5,13 +5,17 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
-from seismo.equations.registry import EQUATIONS, VARIANTS, equation_for, physics_for
+from seismo.equations.registry import (
+    EQUATIONS,
+    VARIANTS,
+    equation_for,
+    physics_for,
+)
 from seismo.equations.table import Physics
 from seismo.errors import KeyPath, ScenarioError
 from seismo.scenario import units
 from seismo.scenario.base import Mistake
 from seismo.scenario.draft import Draft
-from seismo.scenario.model_parts import COLUMNS, LayersPart, TablePart
 from seismo.scenario.rules import Mistakes
 from seismo.scenario.sources import FRAMES, ForceSource, MomentTensorSource
 from seismo.scenario.suggestions import closest_match
@@ -19,7 +23,6 @@ from seismo.scenario.suggestions import closest_match
 _PEAKS = ("pgv", "pga")
 _PER_METRE = {"pressure": units.PRESSURE_STRENGTH, "volume_rate": units.VOLUME_RATE}
 _SUGGESTED = 100  # entries of a list for which the likeliest meaning is looked for
-_WHOLE_GRID = ("uniform", "layers", "gradient", "table", "file", "array", "volume")
 
 
 def table_of(draft: Draft) -> Physics | None:
@@ -244,52 +247,3 @@ def _inside(draft: Draft, path: KeyPath, axis: str, value: float | None) -> Mist
     if value is not None and length is not None and not low <= value <= low + length:
         problem = f"outside the grid: {axis} from {low:g} m to {low + length:g} m; move it inside"
         yield Mistake(path, problem)
-
-
-def properties(draft: Draft) -> Mistakes:
-    """Check that every property of the equation is given over the whole grid."""
-    if (
-        draft.equation is None
-        or not draft.model
-        or any(model_part is None for model_part in draft.model)
-    ):
-        return
-    for key in (p.name for p in draft.equation.parameters if p.default is None):
-        gaps = [
-            gap
-            for index, model_part in enumerate(draft.model)
-            for gap in _gaps(index, model_part, key)
-        ]
-        if any(
-            model_part.type in _WHOLE_GRID and _gives(model_part, key) for model_part in draft.model
-        ):
-            continue
-        remedy = (
-            f"missing: physics {draft.physics} needs {key} over the whole grid; no part gives it"
-        )
-        for gap in gaps or [("model", 0, key)]:
-            yield Mistake(gap, f"{remedy}; add {key} here")
-
-
-def _gives(model_part: Any, key: str) -> bool:
-    if not getattr(model_part, "everywhere", True):
-        return False
-    if isinstance(model_part, LayersPart):
-        return all(getattr(layer, key) is not None for layer in model_part.layers)
-    if isinstance(model_part, TablePart):
-        return key in (parameter.name for parameter in COLUMNS)
-    return getattr(model_part, key) is not None
-
-
-def _gaps(index: int, model_part: Any, key: str) -> list[KeyPath]:
-    """Return where a part that could give `key` everywhere does not."""
-    if isinstance(model_part, LayersPart):
-        missing = [
-            number for number, layer in enumerate(model_part.layers) if getattr(layer, key) is None
-        ]
-        return [("model", index, "layers", number, key) for number in missing]
-    return (
-        [("model", index, key)]
-        if model_part.type in _WHOLE_GRID and not _gives(model_part, key)
-        else []
-    )

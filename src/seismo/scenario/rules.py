@@ -2,7 +2,7 @@
 
 They run on a `Draft`, in which what could not be read at all is None, so that a misspelt key in one
 place does not hide a source outside the grid in another. What depends on the physics is in
-`seismo.scenario.physics_rules`.
+`seismo.scenario.physics_rules` and `rock_rules`.
 """
 
 from __future__ import annotations

@@ -12,6 +12,7 @@ from typing import Any, get_args, get_origin
 
 from pydantic import BaseModel
 
+from seismo.equations.parameters import CONSTANTS
 from seismo.equations.registry import EQUATIONS, PHYSICS
 from seismo.errors import KeyPath
 from seismo.scenario import schema_text
@@ -20,6 +21,7 @@ _STEPS = "a time, not a number of steps"
 _POINTS = "a length, of which grid.spacing makes points"
 _SURFACE = "write top: free_surface"
 _LAYER = "of the layers outside the region, which are there anyway"
+_TILT = "of the symmetry axis from z"
 _DEPTH = "the depth where it begins, not how thick it is"
 # What keys are called elsewhere, what they are here, and what is different about the last of these.
 # A key with its section is meant wherever it stands, another one where the part has it.
@@ -47,6 +49,8 @@ _CALLED = {
         ("nabs nbl absorb absorbing sponge", "boundaries.layer.points", _LAYER),
         ("src", "sources", ""),
         ("rec recorders stations", "receivers", ""),
+        ("tilt dip_angle", "theta", _TILT),
+        ("psi beta", "azimuth", ""),
         ("velocity velocity_model medium materials", "model", ""),
     )
     for name in names.split()
@@ -76,8 +80,6 @@ _VALUES = {  # what values are called elsewhere
 _NOT_HERE = {  # what other programs have
     name: "there is no {} in seismo{}{}".format(*what.partition(": "))
     for names, what in (
-        ("vti tti hti anisotropic anisotropy eta tilt dip_angle thomsen "
-         "c11 c12 c13 c22 c23 c33 c44 c55 c66", "anisotropy of this kind"),
         ("topography topo dem", "topography"),
     )
     for name in names.split()
@@ -88,6 +90,10 @@ _GIVEN_OTHERWISE = {  # what is said in other words here
         ("q qmu qkappa q_p q_s q_mu q_kappa viscoelastic viscoacoustic anelastic tau tau_p tau_s "
          "tau_sigma tau_epsilon tau_e sls",
          "media attenuate where the model gives qp or qs; see the section attenuation"),
+        ("vti tti hti orthorhombic ortho triclinic anisotropic anisotropy eta thomsen tsvankin "
+         "stiffness cij c_ij",
+         "media are anisotropic where the model gives epsilon, delta, gamma (Thomsen), "
+         "epsilon1 ... gamma2 (Tsvankin) or c11 ... c66, turned by theta, phi and azimuth"),
     )
     for name in names.split()
 }  # fmt: skip
@@ -130,13 +136,25 @@ def intended_key(path: KeyPath, owner: type[BaseModel] | None, root: type[BaseMo
         if other_keys := [other for other, same in deeper[1:] if same == word]:
             return (
                 f"; did you mean '{target_key}' (write {key}: {{{word}: ...}}, and so for "
-                f"{', '.join(other_keys)})?"
+                f"{_listed(other_keys)})?"
             )
     target_key = target_key or _elsewhere(path, root)
     if not target_key:
-        return f"; allowed are {', '.join(keys)}"
+        return f"; allowed are {_listed(keys)}"
     different = remark and target_key.rpartition(".")[2] == targets[-1].rpartition(".")[2]
     return f"; did you mean '{target_key}'{f' ({remark})' if different else ''}?"
+
+
+def _listed(keys: list[str]) -> str:
+    """Return keys as people list them: of all elastic constants the first and the last."""
+    shown = []
+    for key in keys:
+        constant, gradient, _ = key.partition("_gradient")
+        if constant not in CONSTANTS:
+            shown.append(key)
+        elif constant == "c11":
+            shown.append(f"c11{gradient} ... c66{gradient}")
+    return ", ".join(shown)
 
 
 def _relative_key(target: str, path: KeyPath, keys: list[str], root: type[BaseModel]) -> str:

@@ -38,7 +38,16 @@ class DensityVariable(VolumeVariable):
     )
 
 
-_VARIABLES = {"m/s": VelocityVariable, "kg/m3": DensityVariable}  # by SI unit
+class StiffnessVariable(VolumeVariable):
+    """An elastic constant of a file."""
+
+    units: Literal["Pa", "GPa"] | None = Field(
+        None, description="unit of the values; default: the file's, or else Pa"
+    )
+
+
+# By SI unit.
+_VARIABLES = {"m/s": VelocityVariable, "kg/m3": DensityVariable, "Pa": StiffnessVariable}
 
 
 def _named(kind: type[VolumeVariable], value: Any, check: ValidatorFunctionWrapHandler) -> Any:
@@ -51,7 +60,7 @@ def _variable(parameter: Parameter) -> Keys:
         return {}
     kind = _VARIABLES.get(parameter.unit, VolumeVariable)
     checked = Annotated[kind, WrapValidator(partial(_named, kind))]  # type: ignore[valid-type]
-    return keys_of(parameter, checked, f"variable with the {parameter.meaning}", optional=True)
+    return keys_of(parameter, checked, f"variable with the {parameter.meaning}")
 
 
 @with_parameters(_variable)

@@ -114,9 +114,10 @@ def free_surface(
     """
     if not physics.closes_surface:
         return None
-    # What is fitted is P-SV motion; about a tilted axis shear strains are part of the slope of vz.
+    # What is fitted is P-SV motion of rock alike in all directions along the surface, where shear
+    # strains are no part of the slope of vz.
     psv = any(field.name == "vz" for field in physics.fields)
-    if not psv or (physics.interpolates and _tilted(earth, grid, most_rows())):
+    if not psv or ({"theta", "c33"} & set(earth.needs) and _tilted(earth, grid, most_rows())):
         return FreeSurface(0, 0.0, False)
     acting = [(s, float(grid.index("z", s.position[2]))) for s in sources]
     moments, near = _shallow(acting)
@@ -142,7 +143,7 @@ def _shallow(sources: Sequence[tuple[Any, float]]) -> tuple[bool, float]:
 
 
 def _tilted(earth: Earth, grid: Grid, rows: int) -> bool:
-    """Whether rock whose axis is tilted reaches into so many rows, with what interpolates there."""
+    """Whether rock without an upright axis reaches into so many rows, or what they read."""
     z, y, x = (
         grid.coordinate(a, np.arange(n)) for a, n in zip("zyx", grid.points[::-1], strict=True)
     )
@@ -151,8 +152,7 @@ def _tilted(earth: Earth, grid: Grid, rows: int) -> bool:
         y, x = y[:1], x[:1]
     for some in np.array_split(y, -(-y.size * x.size * z.size // _TOGETHER)):
         medium = earth.sample(*tensor(z, some if grid.dimensions == 3 else None, x))
-        upright = np.sin(np.radians(medium["theta"])) == 0.0
-        if not np.all(upright | elastic_constants.isotropic(medium)):
+        if not np.all(elastic_constants.upright(medium)):
             return True
     return False
 

@@ -11,6 +11,7 @@ import numpy as np
 
 from seismo.acquisition.projection import Projection
 from seismo.equations.fluid_solid_contact import Contact
+from seismo.equations.parameters import Conversion
 from seismo.equations.relaxation import Relaxation
 from seismo.equations.table import Physics
 from seismo.errors import ModelError, ScenarioError
@@ -19,6 +20,7 @@ from seismo.model import Earth, Extremes, build_earth, extremes_of, plain_planes
 from seismo.model.loss import effective_medium
 from seismo.model.media import MediaSample
 from seismo.scenario import Scenario
+from seismo.scenario.model_parts import given_parameters
 
 EVEN_RUN = 8  # planes of even medium that are worth launches of their own
 
@@ -76,6 +78,8 @@ def read_earth(
             scenario.model, scenario.base, physics.needs, clamp, spacing, projection
         )
         earth = replace(earth, conditions=physics.conditions, relaxation=relaxation)
+        if (conversion := conversion_of(scenario, physics)) is not None:
+            earth = replace(earth, needs=conversion.names, conversion=conversion)
         sample = MediaSample(earth, grid)
         extremes = extremes_of(earth, z, y_nodes, x, spacing, cells, sample.take, physics.derived)
         return earth, extremes, sample
@@ -83,6 +87,14 @@ def read_earth(
         placed = [scenario.mistake(*e.key, problem=e.problem) for e in (error, *error.others)]
         kind = ScenarioError if error.others else ModelError
         raise kind(*(text for one in placed for text in one.messages)) from None
+
+
+def conversion_of(scenario: Scenario, physics: Physics) -> Conversion | None:
+    """Return how what the model gives becomes what the waves take; None where it is that."""
+    found = physics.conversion
+    if found is None or set(found.names) != set(physics.needs):
+        return found
+    return found if given_parameters(scenario.model) & set(found.takes) - set(found.names) else None
 
 
 def _nodes(grid: Grid, axis: str) -> np.ndarray:

@@ -4,8 +4,9 @@ The equations, fields and formulas are those of `seismo.equations.elastic_sh`, w
 
     dsxy/dt = c66 d_x vy,    dsyz/dt = c44 d_z vy,    c44 = rho vs^2,  c66 = c44 (1 + 2 gamma)
 
-where vs is that along the axis (Thomsen 1986). Wavefronts are ellipses. Planes z of isotropic rock
-alone keep one modulus, all others both.
+where vs is that along the axis (Thomsen 1986); c44 and c66 may be given, too, of any rock whose
+motion along y is not coupled to other motion in the plane of x and z. Wavefronts are ellipses.
+Planes z of isotropic rock alone keep one modulus, all others both.
 """
 
 from __future__ import annotations
@@ -13,15 +14,10 @@ from __future__ import annotations
 from dataclasses import replace
 
 from seismo.equations import elastic_constants as constants
-from seismo.equations import elastic_sh
+from seismo.equations import elastic_sh, given_rock, wave_speeds
 from seismo.equations.declaration import Equation
-from seismo.equations.parameters import GAMMA, RHO, VS
+from seismo.equations.parameters import CONSTANTS, GAMMA, RHO, VS
 from seismo.equations.table import Physics
-
-
-def fastest(medium: dict):
-    """Return the speed (...) m/s of the fastest wave of rocks."""
-    return constants.speeds(medium)[1]
 
 
 def isotropic_throughout(extremes) -> bool:
@@ -38,7 +34,8 @@ def tables(axes: str, options: None) -> Physics:
     return replace(
         table,
         stages=(velocity, replace(stress, even=even)),
-        derived={"fastest": fastest},
+        conversion=given_rock.sh(),
+        derived={"fastest": wave_speeds.fastest},
         fastest=lambda found: found.others["fastest"][1],
     )
 
@@ -58,6 +55,7 @@ EQUATION = Equation(
     name="elastic_sh_vti",
     parameters=(VS, RHO, GAMMA),
     tables=tables,
+    instead=tuple(CONSTANTS[name] for name in ("c44", "c66")),
     dimensions=(2,),
     nanoseconds={"cpu": {2: 1.6}},
     bandwidth_share={"gpu": {2: 0.68}},

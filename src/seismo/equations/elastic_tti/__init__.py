@@ -129,6 +129,7 @@ def tables(axes: str, options: None) -> Physics:
         ),
         coefficients=coefficients,
         medium=("rho", *sorted(named("c", *two) for two in every)),
+        conversion=None,
         conditions=(SOLID, *upright.conditions, *((IN_PLANE,) if len(axes) == 2 else ())),
         smooth_across_layers=True,
         fluid_meets_solid=False,

@@ -2,7 +2,7 @@
 
 The equations, fields, stages and formulas are those of `seismo.equations.elastic`, whose stiffness
 c11, c13, c33, c44, c66 is that of a stack of isotropic layers; here each rock has five constants of
-its own, from Thomsen's epsilon, delta and gamma (`seismo.equations.elastic_constants`)::
+its own, given or from Thomsen's epsilon, delta and gamma (`seismo.equations.given_rock`)::
 
     sxx = c11 exx + (c11 - 2 c66) eyy + c13 ezz,    szz = c13 (exx + eyy) + c33 ezz,
     syy = (c11 - 2 c66) exx + c11 eyy + c13 ezz,    sxz = 2 c44 exz,  syz = 2 c44 eyz,
@@ -17,7 +17,7 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from seismo.equations import elastic
+from seismo.equations import elastic, given_rock, wave_speeds
 from seismo.equations import elastic_constants as constants
 from seismo.equations.declaration import Equation
 from seismo.equations.parameters import DELTA, EPSILON, GAMMA, RHO, VP, VS, Condition
@@ -41,11 +41,6 @@ CONDITIONS = (
         "or lower delta",
     ),
 )
-
-
-def fastest(medium: dict):
-    """Return the speed (...) m/s of the fastest wave of rocks."""
-    return constants.speeds(medium)[1]
 
 
 def isotropic_throughout(extremes) -> bool:
@@ -77,7 +72,8 @@ def tables(axes: str, options: None) -> Physics:
     return replace(
         table,
         stages=tuple(map(_of_rocks, table.stages)),
-        derived={"fastest": fastest},
+        conversion=given_rock.vti(),
+        derived={"fastest": wave_speeds.fastest},
         fastest=lambda found: found.others["fastest"][1],
         conditions=CONDITIONS,
     )
@@ -89,6 +85,7 @@ EQUATION = Equation(
     name="elastic_vti",
     parameters=(VP, VS, RHO, EPSILON, DELTA, GAMMA),
     tables=tables,
+    instead=given_rock.OF_VTI,
     nanoseconds={"cpu": {2: 3.9, 3: 10.5}},
     bandwidth_share={"gpu": {2: 0.83, 3: 0.84}},
     layered=replace(_LAYERED, medium=_like, parameters=_plain),

@@ -9,6 +9,7 @@ from rich.table import Table
 
 from seismo.acquisition.finite_fault import FaultSummary
 from seismo.acquisition.moment_tensor import magnitude_of
+from seismo.equations.parameters import CONSTANTS
 from seismo.grid.grid import AXES
 from seismo.model.gridded import Gridded
 from seismo.model.volume import Volume
@@ -229,13 +230,15 @@ def _layers(plan: Plan) -> Table:
         title += ", by unrelaxed velocities"
     table = Table(title=title, title_justify="left")
     depth = "depths of such media (m)" if many else "depth (m)"
-    others = plan.layers[0].others
+    others = [name for name in plan.layers[0].others if name not in CONSTANTS]
+    speeds = ("slowest", "fastest") if len(others) < len(plan.layers[0].others) else ()
     parameters = ("vp", "vs", "rho", *others)
-    for heading in (depth, *parameters, "share", "points per wavelength", "phase error"):
+    for heading in (depth, *parameters, *speeds, "share", "points per wavelength", "phase error"):
         table.add_column(heading, justify="right")
     for layer in plan.layers:
         values = ["-" if v is None else f"{v:.0f}" for v in (layer.vp, layer.vs, layer.rho)]
         values += [f"{layer.others[name]:.3g}" for name in others]
+        values += [f"{getattr(layer, name):.0f}" for name in speeds]
         share = f"{layer.stands_for} {layer.share:.0%}".strip()
         table.add_row(
             f"{layer.top:.6g} to {layer.bottom:.6g}", *values, share,

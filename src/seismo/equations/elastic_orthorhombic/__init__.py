@@ -1,0 +1,73 @@
+"""Elastic waves in orthorhombic rock whose planes of symmetry are those of the axes.
+
+Hooke's law has nine constants, and normal stresses do not depend on shear strains::
+
+    sxx = c11 exx + c12 eyy + c13 ezz,    syz = 2 c44 eyz,
+    syy = c12 exx + c22 eyy + c23 ezz,    sxz = 2 c55 exz,
+    szz = c13 exx + c23 eyy + c33 ezz,    sxy = 2 c66 exy
+
+Rocks are given by vp, vs and Tsvankin's (1997) parameters, or by these constants
+(`seismo.equations.given_rock`); VTI and isotropic rocks may lie beside them. Fields stand where
+they do in `seismo.equations.elastic`; shear stiffnesses are harmonic means of four nodes, as there,
+those of cells that contacts cut are the means of Schoenberg & Muir
+(`seismo.model.tilted_stiffness`), whose couplings of normal and shear strains at contacts that dip
+are neglected. In 2-D the waves are those of VTI rock with the constants c11, c13, c33, c55.
+"""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from itertools import combinations_with_replacement
+
+from seismo.equations import elastic, given_rock, wave_speeds
+from seismo.equations.declaration import Equation
+from seismo.equations.elastic.formulas import pairs
+from seismo.equations.elastic_constants import named
+from seismo.equations.elastic_orthorhombic import formulas
+from seismo.equations.elastic_tti import coefficients
+from seismo.equations.parameters import RHO, TSVANKIN, VP, VS, Condition
+from seismo.equations.table import Physics, Stage
+
+SOLID = Condition(
+    lambda medium: medium["vs"] > 0.0,
+    ("vs",),
+    "fluids do not go together with rock of Tsvankin's parameters or of elastic constants other "
+    "than those of VTI rock: use VTI rock, or physics: acoustic",
+)
+
+
+def tables(axes: str, options: None) -> Physics:
+    """Return the table along some axes: in 2-D that of P-SV waves."""
+    table, shear = elastic.tables(axes, None), pairs(axes)
+    momentum, v = table.stages[0], table.stages[0].writes
+    normal = tuple(f"s{a}{a}" for a in axes)
+    stresses = (*normal, *(f"s{pair}" for pair in shear))
+    stiffness = tuple(named("c", *two) for two in combinations_with_replacement(axes, 2))
+    across = tuple(named("c", a, "z") for a in axes)
+    q = tuple(named("q", pair) for pair in shear)
+    return replace(
+        table,
+        stages=(
+            momentum,
+            Stage("stress", stresses, v, (*stiffness, *q), formulas.stress),
+            Stage("surface", normal, (), across, formulas.surface, where="surface"),
+        ),
+        coefficients=coefficients,
+        medium=("rho", *sorted((*stiffness, *(named("c", pair, pair) for pair in shear)))),
+        conversion=given_rock.orthorhombic(axes),
+        derived={"fastest": wave_speeds.fastest},
+        fastest=lambda found: found.others["fastest"][1],
+        conditions=(SOLID,),
+        smooth_across_layers=True,
+        fluid_meets_solid=False,
+        fluid_force={},
+    )
+
+
+EQUATION = Equation(
+    name="elastic_orthorhombic",
+    parameters=(VP, VS, RHO, *TSVANKIN),
+    tables=tables,
+    instead=(*given_rock.THOMSEN, *given_rock.OF_ORTHORHOMBIC),
+    extends="elastic",
+)

@@ -1,0 +1,32 @@
+"""Updates of stresses in orthorhombic rock, one text for space and for a plane.
+
+Symbols are those of `seismo.equations.elastic_orthorhombic`. `pairs` of axes name shear components.
+"""
+
+from __future__ import annotations
+
+from seismo.equations.elastic.formulas import four_nodes, pairs
+from seismo.equations.elastic_constants import named
+
+
+def stress(cell):
+    """s_aa += sum over b of c_ab e_b;  s_ab += c_I (d_b v_a + d_a v_b), c_I the harmonic mean."""
+    axes = sorted(cell.axes)
+    strains = {a: cell.d(a, f"v{a}") for a in axes}
+    for a in axes:
+        change = cell.sum(cell[named("c", a, b)] * strains[b] for b in axes)
+        cell.put(f"s{a}{a}", cell[f"s{a}{a}"] + change)
+    for pair in pairs(cell.axes):
+        a, b = pair
+        modulus = 4.0 / four_nodes(cell, named("q", pair), a, b)
+        change = modulus * (cell.d(b, f"v{a}") + cell.d(a, f"v{b}"))
+        cell.put(f"s{pair}", cell[f"s{pair}"] + change)
+
+
+def surface(cell):
+    """Szz = 0 on a free surface; s_aa gives back what a nonzero szz added, c_az / c33 szz."""
+    excess = cell["szz"]
+    strain = excess / cell["c33"]
+    for a in sorted(cell.axes)[:-1]:
+        cell.put(f"s{a}{a}", cell[f"s{a}{a}"] - cell[named("c", a, "z")] * strain)
+    cell.put("szz", excess - excess)

@@ -1,0 +1,37 @@
+"""Elastic waves in rock of any anisotropy: 21 constants, about axes that may be turned.
+
+The equations, fields, stages and formulas are those of `seismo.equations.elastic_tti`. Rocks are
+given by Thomsen's or Tsvankin's parameters, or by elastic constants, with theta, phi and azimuth
+(`seismo.equations.given_rock`).
+"""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+from seismo.equations import elastic_tti, given_rock, wave_speeds
+from seismo.equations.declaration import Equation
+from seismo.equations.elastic_orthorhombic import SOLID
+from seismo.equations.parameters import CONSTANTS, RHO, TSVANKIN, VP, VS
+from seismo.equations.table import Physics
+
+
+def tables(axes: str, options: None) -> Physics:
+    """Return the table along some axes: in 2-D that of P-SV waves."""
+    return replace(
+        elastic_tti.tables(axes, options),
+        conversion=given_rock.any_rock(axes),
+        derived={"fastest": wave_speeds.fastest},
+        conditions=(SOLID,),
+    )
+
+
+EQUATION = Equation(
+    name="elastic_triclinic",
+    parameters=(VP, VS, RHO, *TSVANKIN, *given_rock.ANGLES),
+    tables=tables,
+    instead=(*given_rock.THOMSEN, *CONSTANTS.values()),
+    nanoseconds=elastic_tti.EQUATION.nanoseconds,
+    bandwidth_share=elastic_tti.EQUATION.bandwidth_share,
+    extends="elastic",
+)

@@ -1,0 +1,107 @@
+"""Rules of what the model has to give: one rock in each part, and every property everywhere."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from seismo.equations import given_rock
+from seismo.equations.parameters import CONSTANTS
+from seismo.equations.registry import PARAMETERS
+from seismo.errors import KeyPath
+from seismo.scenario.base import Mistake
+from seismo.scenario.draft import Draft
+from seismo.scenario.model_parts import (
+    COLUMNS,
+    GradientPart,
+    Layer,
+    LayersPart,
+    TablePart,
+    UniformPart,
+    given_in,
+    given_parameters,
+    rock_sections,
+)
+from seismo.scenario.rules import Mistakes
+from seismo.scenario.schema_text import allowed, annotation_of
+
+_FILLING = (UniformPart, Layer, GradientPart)  # that leave no gap
+_FILLED = (UniformPart, LayersPart, GradientPart)
+_WHOLE_GRID = ("uniform", "layers", "gradient", "table", "file", "array", "volume")
+
+
+def rocks(draft: Draft) -> Mistakes:
+    """Check that each part gives one rock, in one way."""
+    for path, section in rock_sections(draft.model or ()):
+        mistake = given_rock.mistake(given_in(section), draft.dimensions)
+        if mistake is not None:
+            yield Mistake((*path, mistake[0]), mistake[1])
+        for parameter in PARAMETERS.values() if isinstance(section, _FILLING) else ():
+            if parameter.always and not _gives(section, parameter.name):
+                kind = allowed(annotation_of(type(section).model_fields[parameter.name]))
+                problem = f"missing: give {parameter.meaning} ({kind}), or elastic constants"
+                yield Mistake((*path, parameter.name), problem)
+
+
+def gridded_angles(draft: Draft) -> Mistakes:
+    """Check that angles of files and arrays are those of rock with planes of symmetry."""
+    model = [model_part for model_part in draft.model or () if model_part is not None]
+    couplings = (given_parameters(model) & CONSTANTS.keys()) - set(given_rock.ORTHORHOMBIC)
+    for path, section in rock_sections(draft.model or ()):
+        is_gridded = getattr(section, "type", "") in ("file", "array", "volume")
+        for angle in given_rock.ANGLES if couplings and is_gridded else ():
+            if angle.name in given_in(section):
+                problem = f"rock with {min(couplings)} has no planes of symmetry by which angles "
+                remedy = "could be interpolated: give constants about the axes of the grid"
+                yield Mistake((*path, angle.name), problem + remedy)
+
+
+def properties(draft: Draft) -> Mistakes:
+    """Check that every property of the equation is given over the whole grid."""
+    if (
+        draft.equation is None
+        or not draft.model
+        or any(model_part is None for model_part in draft.model)
+    ):
+        return
+    for key in (p.name for p in draft.equation.parameters if p.default is None):
+        gaps = [
+            gap
+            for index, model_part in enumerate(draft.model)
+            for gap in _gaps(index, model_part, key)
+        ]
+        if any(
+            model_part.type in _WHOLE_GRID and _gives(model_part, key) for model_part in draft.model
+        ):
+            continue
+        if PARAMETERS[key].always and any(
+            isinstance(draft.model[int(g[1])], _FILLED) for g in gaps
+        ):
+            continue  # `rocks` tells
+        remedy = (
+            f"missing: physics {draft.physics} needs {key} over the whole grid; no part gives it"
+        )
+        for gap in gaps or [("model", 0, key)]:
+            yield Mistake(gap, f"{remedy}; add {key} here")
+
+
+def _gives(model_part: Any, key: str) -> bool:
+    if not getattr(model_part, "everywhere", True):
+        return False
+    if isinstance(model_part, LayersPart):
+        return all(_gives(layer, key) for layer in model_part.layers)
+    if isinstance(model_part, TablePart):
+        return key in (parameter.name for parameter in COLUMNS)
+    names = given_in(model_part)
+    return key in names or given_rock.stands_for(key, names)
+
+
+def _gaps(index: int, model_part: Any, key: str) -> list[KeyPath]:
+    """Return where a part that could give `key` everywhere does not."""
+    if isinstance(model_part, LayersPart):
+        missing = [n for n, layer in enumerate(model_part.layers) if not _gives(layer, key)]
+        return [("model", index, "layers", number, key) for number in missing]
+    return (
+        [("model", index, key)]
+        if model_part.type in _WHOLE_GRID and not _gives(model_part, key)
+        else []
+    )
