@@ -32,6 +32,7 @@ from seismo.model.layered import (
     from_layers,
     from_rows,
 )
+from seismo.model.random_medium import RandomMedium, draw
 from seismo.model.tables import read_table
 from seismo.model.volume import Volume
 from seismo.model.volume_files import read_volume
@@ -68,6 +69,9 @@ def build_earth(
             for k, section in enumerate(sections)
         )
     )
+    for k, medium in enumerate(built):
+        if isinstance(medium, RandomMedium):
+            _check_perturbed(medium, k, needs, used)
     for name in needs:
         is_given = stands_for(name, used) or any(name in section.parameters for section in built)
         if not is_given and PARAMETERS[name].default is None:
@@ -77,8 +81,26 @@ def build_earth(
     return Earth(tuple(_of_one_kind(section, used) for section in built), tuple(needs), clamp)
 
 
+def _check_perturbed(medium: RandomMedium, k: int, needs: Sequence[str], used: set[str]) -> None:
+    """Refuse perturbations that rock does not feel."""
+    if medium.factors.keys().isdisjoint(needs):
+        raise ModelError(
+            f"perturbs {', '.join(medium.factors)} alone, which the waves of this physics do not "
+            f"feel; they feel {', '.join(needs)}",
+            "model", k, "properties",
+        )  # fmt: skip
+    if any(stands_for(name, used) for name in medium.factors):
+        raise ModelError(
+            "perturbs velocities, and rock of this model is given by elastic constants, which "
+            "stay; give that rock by velocities, too, or perturb rho alone",
+            "model", k, "properties",
+        )  # fmt: skip
+
+
 def _of_one_kind(model_part: Any, used: set[str]) -> EarthPart:
     """Return a part that leaves nothing of rock given in another way, of parameters in use."""
+    if isinstance(model_part, RandomMedium):
+        return model_part
     if isinstance(model_part, Gridded):
         return replace(model_part, removed=frozenset(replaced(model_part.grids) & used))
     if isinstance(model_part, Volume):
@@ -135,6 +157,8 @@ def _build(
             return _on_grids(grids, key)
         case "volume":
             return read_volume(section, _written(section), base, key, region, projection)
+        case "random":
+            return draw(section, key, region, spacing)
         case "array":
             arrays = _written(section)
             taken = gathered(

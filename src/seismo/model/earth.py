@@ -28,6 +28,7 @@ from seismo.model.layered import (
     DepthProfile,
     EarthPart,
 )
+from seismo.model.random_medium import RandomMedium
 from seismo.model.volume import Volume
 
 Range = tuple[float, float] | None
@@ -162,6 +163,8 @@ class Earth:
             np.array([z]), None if y is None else np.array([y]), np.array([x])
         )
         for k, model_part in enumerate(self.model_parts):
+            if isinstance(model_part, RandomMedium) and name in model_part.factors:
+                key = ("model", k, "properties", name)
             fields = {name: np.full(1, np.nan)}
             model_part.paint(fields, *coordinates)
             if not np.isnan(fields[name][0]):

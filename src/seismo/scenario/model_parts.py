@@ -28,6 +28,7 @@ from seismo.scenario.base import (
 from seismo.scenario.grid import or_one_length
 from seismo.scenario.model_files import FILES, Axes, FileOrigin, GriddedFile, SampleSpacing
 from seismo.scenario.part_keys import ChangingPart, Keys, keys_of, with_parameters
+from seismo.scenario.random_part import RandomPart
 from seismo.scenario.volume_part import VolumePart
 
 MOST_POINTS = 1000  # of an outline: every point of the grid is compared with each
@@ -325,6 +326,7 @@ ModelPart = Annotated[
     | Annotated[FilePart, Tag("|file")]
     | Annotated[ArrayPart, Tag("|array")]
     | Annotated[VolumePart, Tag("|volume")]
+    | Annotated[RandomPart, Tag("|random")]
     | Annotated[WaterPart, Tag("|water")],
     by_type(),
 ]

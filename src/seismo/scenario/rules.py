@@ -26,6 +26,7 @@ from seismo.scenario.model_parts import (
     SpherePart,
 )
 from seismo.scenario.position import GeographicPosition, Position
+from seismo.scenario.random_part import RandomPart
 from seismo.scenario.receivers import CODE, GridReceivers, LineReceivers, PointReceivers
 from seismo.scenario.sources import SHOT_NAME, SOURCE_NAME
 from seismo.scenario.volume_part import VOLUMES
@@ -183,6 +184,8 @@ def _needed_y(draft: Draft) -> Iterator[tuple[KeyPath, float | None]]:
     for index, model_part in enumerate(draft.model or ()):
         if isinstance(model_part, SpherePart):
             yield ("model", index, "center"), model_part.center.y
+        if isinstance(model_part, RandomPart) and not model_part.correlation.one_for_all:
+            yield ("model", index, "correlation"), model_part.correlation.y
 
 
 def _values_of_y(draft: Draft) -> Iterator[tuple[KeyPath, object]]:

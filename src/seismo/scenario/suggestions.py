@@ -68,6 +68,7 @@ _VALUES = {  # what values are called elsewhere
         ("sxx syy szz sxy sxz syz", "stress"),
         ("homogeneous homogenous constant halfspace half_space background", "uniform"),
         ("grid gridded npy hdf5 segy", "file"),
+        ("stochastic gaussian_random von_karman heterogeneity heterogeneous fractal", "random"),
         ("netcdf nc emc cvm ucvm", "volume"),
         ("numpy ndarray xarray dataarray", "array"),
         ("disc disk circle", "sphere"),

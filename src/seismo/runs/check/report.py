@@ -12,6 +12,7 @@ from seismo.acquisition.moment_tensor import magnitude_of
 from seismo.equations.parameters import CONSTANTS
 from seismo.grid.grid import AXES
 from seismo.model.gridded import Gridded
+from seismo.model.random_medium import RandomMedium
 from seismo.model.volume import Volume
 from seismo.output.quantities import timing
 from seismo.runs.assessment.accuracy import layer_errors, percent
@@ -212,6 +213,8 @@ def _files(plan: Plan) -> Iterator[tuple[str, str]]:
             said.append(f"{name} {shape} points, the slowest axis first: {', '.join(ends)}")
     if said:
         yield "files", "; ".join(said)
+    for medium in (p for p in setup.earth.model_parts if isinstance(p, RandomMedium)):
+        yield "random", medium.described()
 
 
 def _signed(value: float) -> str:
