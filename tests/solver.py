@@ -108,8 +108,7 @@ def mechanism(physics: Physics, kind: str) -> dict[str, Any]:
 
 def quantities(physics: Physics) -> list[str]:
     """Name all that the equation can record."""
-    found = list(physics.observables)
-    return found + (["displacement", "acceleration"] if "velocity" in found else [])
+    return list(physics.quantities)
 
 
 def place(dimensions: int, cells: tuple[float, ...] | float) -> dict[str, float]:
@@ -265,7 +264,7 @@ def traces(simulation, shot: int = 0, group: int = 0) -> dict[str, np.ndarray]:
     every = setup.clock.steps_between(chosen.interval)
     found = {}
     for name, (quantity, base, component) in chosen.components(physics).items():
-        late = all(physics.named(t.field).late for t in physics.observables[base][component])
+        late = all(physics.named(t.field).late for t in chosen.terms(physics, base, component))
         raw = simulation.recorder.raw(shot, chosen.name, component)
         found[name] = trace_processing.finish(
             raw, quantity, late, simulation.dt, simulation.steps, every, removal

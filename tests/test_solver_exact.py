@@ -93,6 +93,7 @@ def field_of(response, axes: str) -> dict[str, dict[str, np.ndarray]]:
         {"rotation_y": rotation} if len(axes) == 2 else by_component("rotation_", axes, rotation)
     )
     normal = [response("stress")[:, n, n] for n in range(len(axes))]
+    strain, rate = (strain_of(response(q), axes) for q in ("stress", "stress_rate"))
     return {
         "velocity": by_component("v", axes, response("velocity")),
         "displacement": by_component("u", axes, response("displacement")),
@@ -101,7 +102,17 @@ def field_of(response, axes: str) -> dict[str, dict[str, np.ndarray]]:
         "pressure": {"pressure": -sum(normal) / len(axes)},
         "divergence": {"divergence": response("velocity_divergence")},
         "rotation": rotation,
+        "strain": strain,
+        "strain_rate": {f"{name}_rate": values for name, values in rate.items()},
     }
+
+
+def strain_of(stress: np.ndarray, axes: str) -> dict[str, np.ndarray]:
+    """Give the strain of a stress (receiver, i, j, time), in 2-D a plane one."""
+    lame, n = MEDIUM.lame, len(axes)
+    share = lame / (n * lame + 2 * MEDIUM.mu) * np.trace(stress, axis1=1, axis2=2)
+    strain = (stress - np.eye(n)[:, :, None] * share[:, None, None]) / (2 * MEDIUM.mu)
+    return {f"e{name[1:]}": values for name, values in stress_components(axes, strain).items()}
 
 
 FLUIDS = [
@@ -206,7 +217,7 @@ def test_sh(source: str) -> None:
         document = {
             "type": "moment_tensor", "components": {source: 2.0}, "time_function": "moment",
         }  # fmt: skip
-    quantities = ["velocity", "displacement", "stress"]
+    quantities = ["velocity", "displacement", "stress", "strain"]
     found, offsets, s, dt = whole_space_case("elastic_sh", 2, document, quantities)
     zero, (vs, rho) = np.zeros(2), (MEDIUM.vs, MEDIUM.rho)
     if source == "force":
@@ -218,6 +229,8 @@ def test_sh(source: str) -> None:
     check(found, {"uy": response("displacement")}, TOLERANCE[2])
     stress = response("stress")
     check(found, {"sxy": stress[:, 0], "syz": stress[:, 1]}, TOLERANCE[2])
+    strain = stress / (2.0 * MEDIUM.mu)
+    check(found, {"exy": strain[:, 0], "eyz": strain[:, 1]}, TOLERANCE[2])
 
 
 LAYERS = {"stretched": {"kappa": 2.0}, "cubic": {"power": 3.0}, "unshifted": {"alpha": 0.0}}

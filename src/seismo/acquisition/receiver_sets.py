@@ -2,18 +2,20 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from functools import partial
 from typing import Any
 
 import numpy as np
 
+from seismo.acquisition.fibre import fibre_of, length_of
 from seismo.acquisition.locator import Coordinates, Locator, floats, xyz
 from seismo.acquisition.receivers import ReceiverGroup
 from seismo.acquisition.station import Station, StationList
-from seismo.acquisition.stations import read_stations
+from seismo.acquisition.stations import read_points, read_stations
 from seismo.errors import ModelError, ScenarioError, gathered
 from seismo.grid.grid import AXES
-from seismo.scenario.receivers import CODE
+from seismo.scenario.receivers import CODE, MOST_RECEIVERS
 
 Placed = tuple[list[str], list[Coordinates], str]  # codes, positions, name of elevations
 
@@ -29,6 +31,8 @@ def receiver_groups(locate: Locator) -> list[ReceiverGroup]:
 
 
 def _group(locate: Locator, group: Any, number: int) -> ReceiverGroup:
+    if group.type == "fibre":
+        return _fibre(locate, group, number)
     read = _stations if group.type == "stations" else _placed
     codes, positions, elevations = read(locate, group, number)
     return ReceiverGroup(
@@ -54,31 +58,62 @@ def _ticks(ticks: Any) -> tuple[float, float, int]:
     return (0.0, 0.0, 1) if ticks is None else (ticks[0], ticks[1], int(ticks[2]))
 
 
-def _stations(locate: Locator, group: Any, number: int) -> Placed:
+def _fibre(locate: Locator, group: Any, number: int) -> ReceiverGroup:
     key = ("receivers", number)
-    listed = _listed(locate, group, key)
+    if group.path is not None:
+        path, axes = locate.scenario.resolve(group.path), locate.grid.axes
+        listed = _listed(locate, number, lambda: read_points(path, axes))
+        points = _positions(locate, number, listed)
+    else:
+        points = [locate.position(p, *key, "points", n) for n, p in enumerate(group.points)]
+    line = np.array(points)
+    length = length_of(line)
+    if group.gauge_length > length:
+        problem = f"{group.gauge_length:g} m are longer than the fibre, {length:.6g} m; make it "
+        raise locate.scenario.mistake(*key, "gauge_length", problem=problem + "shorter")
+    if length > MOST_RECEIVERS * group.spacing:
+        problem = f"makes {length / group.spacing:.6g} channels, {MOST_RECEIVERS} is the limit"
+        raise locate.scenario.mistake(*key, "spacing", problem=f"{problem}; take fewer")
+    fibre, positions = fibre_of(line, group.spacing, group.gauge_length)
+    codes = tuple(CODE.format(n) for n in range(len(positions)))
+    return ReceiverGroup(
+        group.name, codes, positions, group.quantities, group.interval, fibre=fibre
+    )
+
+
+def _stations(locate: Locator, group: Any, number: int) -> Placed:
+    axes, on_earth = locate.grid.axes, locate.projection is not None
+    path = locate.scenario.resolve(group.path)
+    listed = _listed(locate, number, lambda: read_stations(path, group, axes, on_earth))
+    positions = _positions(locate, number, listed)
+    return [station.code for station in listed.stations], positions, listed.elevations
+
+
+def _listed(locate: Locator, number: int, read: Callable[[], StationList]) -> StationList:
+    """Read a list of places; what is wrong with it is told with the scenario's key."""
+    key = ("receivers", number)
+    try:
+        return read()
+    except ModelError as error:
+        raise locate.mistakes((*key, *error.key), [error.problem]) from None
+    except ScenarioError as error:
+        raise locate.mistakes((*key, "path"), error.messages) from None
+
+
+def _positions(locate: Locator, number: int, listed: StationList) -> list[Coordinates]:
+    """Return where the places of a list lie in the grid; raise ScenarioError for those outside."""
     positions, problems = list[Coordinates](), list[str]()
     if locate.projection is None and any(station.geographic for station in listed.stations):
         problems.append("its longitudes and latitudes need the section geographic")
     for station in listed.stations if not problems else ():
         position = _position(locate, station)
         if problem := locate.outside(position, station.coordinates):
-            problems.append(f"{station.where}: {station.code}: {problem}{listed.taken}")
+            code = f"{station.code}: " if station.code else ""
+            problems.append(f"{station.where}: {code}{problem}{listed.taken}")
         positions.append(position)
     if problems:
-        raise locate.mistakes((*key, "path"), problems)
-    return [station.code for station in listed.stations], positions, listed.elevations
-
-
-def _listed(locate: Locator, group: Any, key: tuple[str | int, ...]) -> StationList:
-    """Read a station list; what is wrong with it is told with the scenario's key."""
-    path = locate.scenario.resolve(group.path)
-    try:
-        return read_stations(path, group, locate.grid.axes, locate.projection is not None)
-    except ModelError as error:
-        raise locate.mistakes((*key, *error.key), [error.problem]) from None
-    except ScenarioError as error:
-        raise locate.mistakes((*key, "path"), error.messages) from None
+        raise locate.mistakes(("receivers", number, "path"), problems)
+    return positions
 
 
 def _position(locate: Locator, station: Station) -> Coordinates:

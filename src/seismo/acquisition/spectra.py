@@ -3,7 +3,7 @@
 Far from a source of wavelet s(t) the motion is a time derivative of s: none for a pressure source,
 the first for a force, the second for a moment (the first where s is a moment rate). Spreading from
 a line, as in 2-D, is half an integration; displacement is one integration more than velocity,
-acceleration one derivative.
+acceleration and the rate of strain are one derivative.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ _BINS = 500
 _NEGLIGIBLE = 1e-7  # of the energy, at either end
 _OF_SOURCES = {"pressure": 0.0, "force": 1.0, "volume_rate": 1.0}
 _OF_MOMENTS = 2.0
-_OF_RECORDS = {"displacement": -1.0, "acceleration": 1.0}
+_OF_RECORDS = {"displacement": -1.0, "acceleration": 1.0, "strain_rate": 1.0}
 
 
 def derivatives_of(source: PointSource) -> float:

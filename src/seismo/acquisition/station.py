@@ -26,7 +26,7 @@ class Station:
 
     Attributes:
         where: it stands, as path:line, for messages.
-        code: NET.STA.LOC, NET.STA or STA.
+        code: NET.STA.LOC, NET.STA or STA; "" of a point that is no station.
         coordinates: longitude and latitude in degrees, or x and y in m on the grid's axes; with
             them either z in m on its axis, or depth in m below its top (0 where it is left out).
         elevation: in m, where the file has one.
@@ -61,7 +61,7 @@ class StationList:
 def from_lines(
     path: Path, rows: Iterable[tuple[int, Row]], station_of: Callable[[str, Row], Station]
 ) -> list[Station]:
-    """Return the stations of the numbered rows of a file, whose codes differ.
+    """Return the stations of the numbered rows of a file, whose codes, if any, differ.
 
     Args:
         path: the file.
@@ -78,7 +78,7 @@ def from_lines(
         where = f"{path}:{number}"
         try:
             station = station_of(where, row)
-            if line_of_code.setdefault(station.code, number) != number:
+            if station.code and line_of_code.setdefault(station.code, number) != number:
                 problem = f"the code {station.code} is that of line {line_of_code[station.code]}"
                 raise ValueError(f"{problem}; give each station its own")
         except ValueError as error:

@@ -42,29 +42,30 @@ _PLAUSIBLE = re.compile(r"[\w .+()|-]{1,80}")  # names of columns, or a line of 
 Lines = list[tuple[int, str]]
 
 
-def expected_columns(axes: str) -> str:
-    """Return what a table should hold, for messages."""
-    return (
-        f"expected the columns {', '.join(CODE)} and {', '.join(GEOGRAPHIC)}, or {', '.join(axes)}"
-    )
+def expected_columns(axes: str, coded: bool = True) -> str:
+    """Return what a table should hold, for messages; its rows may be `coded`, as stations are."""
+    codes = f"{', '.join(CODE)} and " if coded else ""
+    return f"expected the columns {codes}{', '.join(GEOGRAPHIC)}, or {', '.join(axes)}"
 
 
-def read_table(path: Path, lines: Lines, axes: str) -> StationList:
-    """Return the stations of a table.
+def read_table(path: Path, lines: Lines, axes: str, coded: bool = True) -> StationList:
+    """Return the stations, or points, of a table.
 
     Args:
         path: the file.
         lines: its lines, with their numbers.
         axes: of the grid, "xz" or "xyz".
+        coded: whether it has codes, as stations do.
 
     Raises:
         ScenarioError: a line is malformed, with a message for each of them.
     """
-    expected = expected_columns(axes)
+    expected, kind = expected_columns(axes, coded), "station" if coded else "point"
     if len(lines) < 2 and "|" not in (lines[0][1] if lines else ""):
-        raise ModelError(f"{path} lists no station; {expected}, and a line for each", "path")
+        raise ModelError(f"{path} lists no {kind}; {expected}, and a line for each", "path")
     header, *rows = _rows([line for _, line in lines])
-    _check_header(header, axes, f"{path}:{lines[0][0]}", expected)
+    needed = CODE[1:2] if coded else ()
+    _check_header(header, axes, f"{path}:{lines[0][0]}", expected, needed)
     numbers = (number for number, _ in lines[1:])
     stations = from_lines(
         path, zip(numbers, rows, strict=True), lambda where, row: _station(where, header, row, axes)
@@ -90,10 +91,12 @@ def _is_used(name: str) -> bool:
     return name.replace("_", "").replace(" ", "") not in _NOT_USED
 
 
-def _check_header(header: list[str], axes: str, where: str, expected: str) -> None:
+def _check_header(
+    header: list[str], axes: str, where: str, expected: str, needed: tuple[str, ...]
+) -> None:
     geographic = "longitude" in header or not {"x", "z"} & set(header)
     known = (*CODE, *(GEOGRAPHIC if geographic else AXES))
-    required = {"station", *(GEOGRAPHIC[:2] if geographic else axes)}
+    required = {*needed, *(GEOGRAPHIC[:2] if geographic else axes)}
     unknown = [name or "(no name)" for name in header if name not in known and _is_used(name)]
     if unknown and not _is_table(header):
         raise ModelError(f"{where}: is not the header of a station list; {expected}", "path")
@@ -141,5 +144,5 @@ def _station(where: str, header: list[str], row: list[str], axes: str) -> Statio
     network, station, location = (by_column.pop(name, "") for name in CODE)
     if "y" not in axes:
         refuse_y(axes, by_column.pop("y", ""))
-    code = station_code(network, station, location)
+    code = station_code(network, station, location) if "station" in header else ""
     return Station(where, code, {name: coordinate(name, t) for name, t in by_column.items()})

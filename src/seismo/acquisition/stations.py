@@ -47,6 +47,15 @@ def read_stations(path: Path, group: Any, axes: str, on_earth: bool) -> StationL
     return read_table(path, lines, axes)
 
 
+def read_points(path: Path, axes: str) -> StationList:
+    """Read a table of points, which have no codes, for a grid along some axes.
+
+    Raises:
+        ScenarioError: the file is missing or malformed, with a message for each malformed line.
+    """
+    return read_table(path, read_lines(path, expected_columns(axes, False)), axes, False)
+
+
 def _refuse(group: Any, path: Path, *keys: str) -> None:
     """Raise ModelError for a key that says something of another format."""
     for key in keys:

@@ -1,8 +1,8 @@
 """Trace processing: quantity, time-dispersion removal, interpolation to integer steps, decimation.
 
-Velocities are recorded at half steps. Displacement and acceleration follow from them by the
-scheme's own time differences (exact once the time dispersion is removed), at integer steps like the
-stresses; velocity itself is interpolated to integer steps at the end.
+Velocities, and rates of strain, are recorded at half steps. Displacement, strain and acceleration
+follow from them by the scheme's own time differences (exact once the time dispersion is removed),
+at integer steps like the stresses; rates themselves are interpolated to integer steps at the end.
 """
 
 from __future__ import annotations
@@ -12,6 +12,7 @@ import numpy as np
 from seismo.acquisition import time_dispersion
 
 HALF_STEP_POINTS = 8
+INTEGRALS = ("displacement", "strain")  # of what is recorded, in time
 
 
 def extra_steps(steps: int, removal: bool) -> int:
@@ -64,7 +65,7 @@ def finish(
     if quantity == "acceleration":
         traces = np.diff(traces, axis=1, prepend=0.0) / dt
         half_step = False
-    elif quantity == "displacement":
+    elif quantity in INTEGRALS:
         traces = np.pad(np.cumsum(traces, axis=1) * dt, ((0, 0), (1, 0)))
         half_step = False
     elif not half_step:

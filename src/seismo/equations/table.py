@@ -11,6 +11,8 @@ from seismo.equations.formula import Formula
 from seismo.equations.parameters import Condition, Conversion, Gradual
 
 Differences = Literal["first", "second"]
+# Observables -> what their integral, or derivative, in time is called.
+FOLLOWING = {"velocity": ("displacement", "acceleration"), "strain_rate": ("strain",)}
 
 
 @dataclass(frozen=True)
@@ -190,10 +192,11 @@ class Physics:
 
     @property
     def quantities(self) -> tuple[str, ...]:
-        """What receivers record: the observables, and the motion that follows from velocity."""
+        """What receivers record: the observables, and what follows from them in time."""
         names = dict.fromkeys(self.observables)
-        if "velocity" in names:
-            names |= dict.fromkeys(("displacement", "acceleration"))
+        for rate, others in FOLLOWING.items():
+            if rate in names:
+                names |= dict.fromkeys(others)
         return tuple(names)
 
     @property

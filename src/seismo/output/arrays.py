@@ -99,6 +99,11 @@ class NamedArrays(Mapping[str, Any]):
         with reading(self._group):
             return self._dataset(array).attrs.get(attribute)
 
+    def fact(self, attribute: str) -> Any:
+        """Return an attribute of the group, None where it is absent."""
+        with reading(self._group):
+            return self._group.attrs.get(attribute) if self._group else None
+
     def stored(self, name: str) -> list[int]:
         """List the shots (or times) of an array with stored values; others are NaN."""
         dataset = self._dataset(name)
@@ -155,128 +160,6 @@ class NamedArrays(Mapping[str, Any]):
                 coordinates[column] = (dimension, read(dataset), {"units": unit} if unit else {})
         attributes = {"units": self.unit(name), "long_name": str(self.attribute(name, "long_name"))}
         return xarray.DataArray(array, coordinates, dimensions, name=name, attrs=attributes)
-
-
-class TraceSet(NamedArrays):
-    """The seismograms of one receiver set: quantity -> (shot, receiver, time)."""
-
-    @property
-    def x(self) -> np.ndarray | None:
-        """Receiver x (receiver) m as used."""
-        return self.column("x")
-
-    @property
-    def y(self) -> np.ndarray | None:
-        """Receiver y (receiver) m as used, None in 2-D."""
-        return self.column("y")
-
-    @property
-    def z(self) -> np.ndarray | None:
-        """Receiver z (receiver) m as used, positive down."""
-        return self.column("z")
-
-    @property
-    def codes(self) -> list[str]:
-        """Receiver codes."""
-        return _strings(self.column("receiver"))
-
-    @property
-    def shots(self) -> list[str]:
-        """Shot names."""
-        return _strings(self.column("shot"))
-
-    @property
-    def time(self) -> np.ndarray:
-        """Sample times (time) s."""
-        return self.numbers("time")
-
-
-class _Frames(NamedArrays):
-    """Arrays of frames, each over the axes of a slice of the grid."""
-
-    @property
-    def axes(self) -> dict[str, np.ndarray]:
-        """Coordinates in m by name, in the order of the array axes."""
-        return _axes(self, skip=1)
-
-    @property
-    def plane(self) -> dict[str, float]:
-        """The axis across the plane and its position (m), empty for the full grid."""
-        with reading(self._group):
-            positions = (
-                {a: self._group.attrs.get(f"plane_{a}") for a in "xyz"} if self._group else {}
-            )
-            return {axis: float(value) for axis, value in positions.items() if value is not None}
-
-
-class MapSet(_Frames):
-    """Largest values over the run: quantity -> (shot, [z, y, x])."""
-
-    @property
-    def shots(self) -> list[str]:
-        """Shot names."""
-        return _strings(self.column("shot"))
-
-
-class SnapshotSeries(_Frames):
-    """Snapshots of the wavefield: field -> (time, [z, y, x])."""
-
-    @property
-    def time(self) -> np.ndarray:
-        """Times of the snapshots (time) s."""
-        return self.numbers("time")
-
-    @property
-    def shot(self) -> str | None:
-        """The shot these snapshots belong to, None when the run has only one."""
-        return text_attribute(self._group, "shot") or None
-
-    def frame(self, field: str, index: int) -> np.ndarray:
-        """Read one snapshot of one field over the axes."""
-        return self.values_of(field, index)
-
-
-class Model(NamedArrays):
-    """The earth model on the grid: parameter -> (z, [y,] x)."""
-
-    @property
-    def axes(self) -> dict[str, np.ndarray]:
-        """Coordinates in m by name, in the order of the array axes."""
-        return _axes(self, skip=0)
-
-
-class Wavelets(NamedArrays):
-    """The source time functions as injected: ``wavelet`` (source, time)."""
-
-    @property
-    def time(self) -> np.ndarray:
-        """Sample times (time) s."""
-        return self.numbers("time")
-
-    @property
-    def names(self) -> list[str]:
-        """Source names."""
-        return _strings(self.column("source"))
-
-    @property
-    def samples(self) -> np.ndarray:
-        """Samples (source, time)."""
-        return self.values_of("wavelet")
-
-
-class TelemetryRecord(NamedArrays):
-    """Performance of a run over wall-clock time: quantity -> (time)."""
-
-    def __init__(self, group: h5py.Group | None, name: str) -> None:
-        """Look up the content of the group: all but the time are arrays, of one axis."""
-        super().__init__(group, name)
-        self._arrays = {k: d for k, d in self._columns.items() if k != "time"}
-        self._columns = {k: d for k, d in self._columns.items() if k == "time"}
-
-    @property
-    def time(self) -> np.ndarray:
-        """Seconds after the first step (time)."""
-        return self.numbers("time")
 
 
 def children(group: h5py.Group | None, kind: type) -> Iterator[tuple[str, Any]]:
@@ -346,14 +229,3 @@ def _location(item: h5py.HLObject) -> str:
 def _scale_name(dimension: Any) -> str:
     # The name stored in the scale: HDF5 would search the file for its path, damaged parts included.
     return str(dimension.keys()[0])
-
-
-def _axes(arrays: NamedArrays, skip: int) -> dict[str, np.ndarray]:
-    for name in arrays:
-        names = arrays.dimensions(name)[skip:]
-        return {axis: arrays.numbers(axis) for axis in names}
-    return {}
-
-
-def _strings(texts: np.ndarray | None) -> list[str]:
-    return [] if texts is None else [str(value) for value in texts]

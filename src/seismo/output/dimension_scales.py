@@ -38,12 +38,12 @@ def write_scale(
 
 
 def write_coordinate(
-    group: h5py.Group, name: str, coordinate: Sequence[str] | np.ndarray, scale: h5py.Dataset,
-    unit: str = "",
+    group: h5py.Group, name: str, coordinate: Sequence[str] | np.ndarray,
+    scales: Sequence[h5py.Dataset], unit: str = "",
 ) -> None:  # fmt: skip
-    """Store a property along an existing dimension, such as the x of every receiver."""
+    """Store a property along existing dimensions, such as the x of every receiver."""
     dataset = _write_column(group, name, coordinate)
-    attach_scales(dataset, [scale], unit or unit_of(name) if dataset.dtype.kind == "f" else "")
+    attach_scales(dataset, scales, unit or unit_of(name) if dataset.dtype.kind == "f" else "")
 
 
 def write_array(
@@ -84,7 +84,7 @@ def unit_of(name: str) -> str:
     base = name.removesuffix("_requested").removeprefix("offset_")
     if base.startswith("index_"):
         return "1"
-    return "m" if base in ("x", "y", "z", "depth") else _UNITS.get(base, "")
+    return "m" if base in ("x", "y", "z", "depth", "fibre_distance") else _UNITS.get(base, "")
 
 
 def write_table(
@@ -105,7 +105,7 @@ def write_table(
     for column in columns:
         cells = [row.get(column) for row in flat]
         unit = units.get(column.partition("_")[0], "")
-        write_coordinate(group, column, _cells(cells), scale, unit)
+        write_coordinate(group, column, _cells(cells), [scale], unit)
 
 
 def _flatten(row: Mapping[str, object], prefix: str = "") -> dict[str, object]:

@@ -14,7 +14,7 @@ import numpy as np
 
 from seismo.errors import ScenarioError
 from seismo.output.chunks import Frame, create_frames, frame_of
-from seismo.output.dimension_scales import attach_scales, unit_of, write_scale
+from seismo.output.dimension_scales import attach_scales, unit_of, write_coordinate, write_scale
 
 LayOut = Callable[[h5py.File], None]
 
@@ -52,6 +52,41 @@ class FileLayout:
             raise ScenarioError(f"{kind} name {name!r} is used twice; give each set its own name")
         self._groups[path] = number + 1
         return path if shot is None else f"{path}/shot_{number:03d}"
+
+    def traces(
+        self, set_name: str, axes: tuple[Sequence[str], Sequence[str], np.ndarray],
+        coordinates: Mapping[str, np.ndarray], units: Mapping[str, str],
+        facts: Mapping[str, object], dtype: Any,
+    ) -> LayOut:  # fmt: skip
+        """Describe the seismograms of a receiver set; give what makes their group.
+
+        Args:
+            set_name: name of the set.
+            axes: names of the shots, codes of the receivers, times in s.
+            coordinates: name -> (receiver), or (shot, receiver) of what differs between shots.
+            units: name of each dataset -> unit.
+            facts: attributes of the group.
+            dtype: float type on disk.
+        """
+        folder = self.claim("traces", set_name)
+        frame = frame_of((len(axes[1]), len(axes[2])), dtype, keep_last=True)
+        self.frames |= {f"{folder}/{name}": frame for name in units}
+
+        def lay_out(file: h5py.File) -> None:
+            group = new_group(file, folder)
+            group.attrs.update(facts)
+            scales = [
+                write_scale(group, "shot", axes[0]),
+                write_scale(group, "receiver", axes[1]),
+                write_scale(group, "time", axes[2], "s"),
+            ]
+            for name, coordinate in coordinates.items():
+                write_coordinate(group, name, coordinate, scales[2 - np.ndim(coordinate) : 2])
+            for name, unit in units.items():
+                dataset = create_frames(group, name, (len(axes[0]),), frame)
+                attach_scales(dataset, scales, unit, coordinates=coordinates)
+
+        return lay_out
 
     def series(
         self, folder: str, leading: tuple[str, Sequence[str] | np.ndarray],

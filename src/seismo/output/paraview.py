@@ -13,7 +13,7 @@ from xml.etree import ElementTree as Xml
 import numpy as np
 
 from seismo.errors import ScenarioError
-from seismo.output.arrays import MapSet, SnapshotSeries
+from seismo.output.array_sets import MapSet, SnapshotSeries
 from seismo.output.atomic_file import final_path, refusal, write_file
 from seismo.output.results import Results
 

@@ -16,6 +16,9 @@ _LONG_NAMES = {parameter.name: parameter.meaning for parameter in PARAMETERS.val
     "p": "pressure",
     "pressure": "pressure",
     "divergence": "divergence of the particle velocity",
+    "strain": "mean strain along the fibre over the gauge length",
+    "strain_rate": "rate of the mean strain along the fibre over the gauge length",
+    "fibre_distance": "distance along the fibre",
     "vp": "P-wave speed",
     "vs": "S-wave speed",
     "rho": "density",
@@ -59,6 +62,8 @@ def long_name(name: str) -> str:
         return f"{which}peak ground {'velocity' if match[1] == 'v' else 'acceleration'}"
     if match := re.fullmatch(r"rotation_([xyz])", name):
         return f"rotation rate about {match[1]}"
+    if match := re.fullmatch(r"e([xyz])([xyz])(_rate)?", name):
+        return f"{'strain rate' if match[3] else 'strain'} {match[1]}{match[2]}"
     return name.replace("_", " ")
 
 
@@ -69,9 +74,13 @@ def symbol(name: str) -> str:
         return f"${letter}_{{{match[2]}}}$"
     if match := re.fullmatch(r"rotation_([xyz])", name):
         return rf"$\dot\omega_{match[1]}$"
+    if match := re.fullmatch(r"e([xyz]{2})(_rate)?", name):
+        letter = r"\dot\varepsilon" if match[2] else r"\varepsilon"
+        return f"${letter}_{{{match[1]}}}$"
     if match := re.fullmatch(r"(pg[va])(?:_(\w+))?", name):
         return f"{match[1].upper()} {match[2] or ''}".rstrip()
-    return {"p": "pressure", "rho": r"$\rho$", "divergence": r"$\nabla\cdot v$"}.get(name, name)
+    words = {"p": "pressure", "rho": r"$\rho$", "divergence": r"$\nabla\cdot v$"}
+    return words.get(name, name.replace("_", " "))
 
 
 def pretty_unit(unit: str) -> str:

@@ -18,7 +18,8 @@ from seismo.output.results_file import COMPLETE, UNSTABLE
 from seismo.scenario.units import with_unit
 
 if TYPE_CHECKING:
-    from seismo.output.arrays import MapSet, NamedArrays, SnapshotSeries, TraceSet
+    from seismo.output.array_sets import MapSet, SnapshotSeries, TraceSet
+    from seismo.output.arrays import NamedArrays
     from seismo.output.results import Results
 
 _MOST_READ = 5e6  # points of a map: read within a tenth of a second

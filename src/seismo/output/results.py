@@ -24,20 +24,15 @@ import numpy as np
 import yaml
 
 from seismo.errors import ScenarioError
-from seismo.output.arrays import (
-    AGAIN,
+from seismo.output.array_sets import (
     MapSet,
     Model,
-    NamedArrays,
     SnapshotSeries,
     TelemetryRecord,
     TraceSet,
     Wavelets,
-    children,
-    choose,
-    reading,
-    text_attribute,
 )
+from seismo.output.arrays import AGAIN, NamedArrays, children, choose, reading, text_attribute
 from seismo.output.opening import opened
 from seismo.output.report import report
 from seismo.output.results_file import COMPLETE

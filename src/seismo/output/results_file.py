@@ -28,11 +28,10 @@ from seismo.output.chunks import Frame, completed, create_frames, frame_of, pack
 from seismo.output.dimension_scales import (
     attach_scales,
     write_array,
-    write_coordinate,
     write_scale,
     write_table,
 )
-from seismo.output.layout import FileLayout, LayOut, new_group, plane_attributes
+from seismo.output.layout import FileLayout, LayOut, plane_attributes
 from seismo.output.partial_files import PartialFiles
 from seismo.output.provenance import provenance
 from seismo.output.trace_hash import hash_of_all, hash_of_frame
@@ -198,6 +197,7 @@ class ResultsWriter:
         time: np.ndarray,
         quantities: Mapping[str, str],
         dtype: str | np.dtype = "float32",
+        facts: Mapping[str, object] | None = None,
     ) -> None:
         """Create the datasets of one receiver set's seismograms.
 
@@ -205,31 +205,20 @@ class ResultsWriter:
             set_name: name of the set.
             shots: names of the shots.
             codes: receiver codes, NET.STA.LOC where there is one.
-            positions: name -> (receiver); x, y, z in m as used, others in degrees.
+            positions: name -> (receiver), or (shot, receiver) of receivers that move; x, y, z in m
+                as used, others in degrees.
             requested: the same as given in the scenario.
             time: (time) s.
             quantities: name -> unit.
             dtype: float type on disk.
+            facts: attributes of the set.
         """
-        folder = self._layout.claim("traces", set_name)
-        frame = frame_of((len(codes), len(time)), dtype, keep_last=True)
-        self._layout.frames |= {f"{folder}/{name}": frame for name in quantities}
         coordinates = {**positions, **{f"{k}_requested": v for k, v in requested.items()}}
-
-        def lay_out(file: h5py.File) -> None:
-            group = new_group(file, folder)
-            scales = [
-                write_scale(group, "shot", shots),
-                write_scale(group, "receiver", codes),
-                write_scale(group, "time", time, "s"),
-            ]
-            for name, coordinate in coordinates.items():
-                write_coordinate(group, name, coordinate, scales[1])
-            for name, unit in quantities.items():
-                dataset = create_frames(group, name, (len(shots),), frame)
-                attach_scales(dataset, scales, unit, coordinates=coordinates)
-
-        self._lay_out(lay_out)
+        self._lay_out(
+            self._layout.traces(
+                set_name, (shots, codes, time), coordinates, quantities, facts or {}, dtype
+            )
+        )
 
     def create_snapshots(
         self,

@@ -179,6 +179,10 @@ def create_traces(writer: ResultsWriter, setup: Discretization) -> None:
         components = group.components(setup.physics)
         places = places_of(setup, group.positions)
         requested = {name: place for name, place in places.items() if name != "x_azimuth"}
+        facts = {}
+        if group.fibre is not None:
+            places["fibre_distance"] = group.fibre.distances
+            facts["gauge_length"] = group.fibre.gauge_length
         writer.create_traces(
             group.name,
             shots=[shot.name for shot in setup.shots],
@@ -189,6 +193,7 @@ def create_traces(writer: ResultsWriter, setup: Discretization) -> None:
             quantities={
                 name: receivers.unit_of(c[0], setup.physics) for name, c in components.items()
             },
+            facts=facts,
         )
 
 
@@ -230,7 +235,7 @@ def _traces(
     steps: int,
 ) -> np.ndarray:
     """Finish the traces (receiver, time) of one component, some receivers at a time."""
-    clock, terms = setup.clock, setup.physics.observables[base][component]
+    clock, terms = setup.clock, group.terms(setup.physics, base, component)
     late = setup.physics.named(terms[0].field).late
     every = clock.steps_between(group.interval)
     removal = setup.scenario.time.dispersion_removal

@@ -18,7 +18,7 @@ from pydantic_core import PydanticCustomError
 from seismo.equations.declaration import Equation
 from seismo.equations.registry import EQUATIONS, PHYSICS, equation_for
 from seismo.errors import ScenarioError
-from seismo.scenario import error_messages, physics_rules, rock_rules, rules
+from seismo.scenario import error_messages, physics_rules, receiver_rules, rock_rules, rules
 from seismo.scenario.attenuation import Attenuation, attenuated_by
 from seismo.scenario.base import Field, Mistake, ScenarioSection, Text, with_keys
 from seismo.scenario.checkpoint import Checkpoint
@@ -29,7 +29,7 @@ from seismo.scenario.model_parts import ModelPart, given_parameters
 from seismo.scenario.output import Output
 from seismo.scenario.overrides import path_of, plain, put
 from seismo.scenario.reader import Document, tight
-from seismo.scenario.receivers import ReceiverSet
+from seismo.scenario.receivers import ALONG_FIBRES, ReceiverSet
 from seismo.scenario.sources import Source, Survey
 from seismo.scenario.yaml_text import to_text
 
@@ -42,6 +42,7 @@ _RULES = (
     physics_rules.attenuation,
     rules.geometry,
     rules.grid_receivers,
+    receiver_rules.fibres,
     rules.model_shapes,
     rock_rules.properties,
     physics_rules.sources,
@@ -105,7 +106,11 @@ class Scenario(ScenarioSection):
         equation = EQUATIONS.get(info.data.get("physics", ""))
         default = equation and equation.default_quantities
         return tuple(
-            group.model_copy(update={"quantities": default}) if group.quantities is None else group
+            group.model_copy(
+                update={"quantities": ALONG_FIBRES[:1] if group.type == "fibre" else default}
+            )
+            if group.quantities is None
+            else group
             for group in sets
         )
 

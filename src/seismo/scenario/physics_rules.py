@@ -16,6 +16,7 @@ from seismo.errors import KeyPath, ScenarioError
 from seismo.scenario import units
 from seismo.scenario.base import Mistake
 from seismo.scenario.draft import Draft
+from seismo.scenario.receivers import ALONG_FIBRES
 from seismo.scenario.rules import Mistakes
 from seismo.scenario.sources import FRAMES, ForceSource, MomentTensorSource
 from seismo.scenario.suggestions import closest_match
@@ -173,7 +174,21 @@ def receivers(draft: Draft) -> Mistakes:
     offers = f"physics {draft.physics} records"
     for index, group in enumerate(draft.receivers or ()):
         names = (group and group.quantities) or ()
+        if group is not None and group.type == "fibre":
+            yield from _along_fibre(draft, table, ("receivers", index), names)
+            continue
         yield from _listed(("receivers", index, "quantities"), names, known, offers)
+
+
+def _along_fibre(draft: Draft, table: Physics, path: KeyPath, names: tuple[str, ...]) -> Mistakes:
+    """Check that a fibre records its strain, and the equation has the motion that strains it."""
+    yield from _listed((*path, "quantities"), names, ALONG_FIBRES, "a fibre records")
+    moving = table.observables.get("velocity", {})
+    if any(f"v{axis}" not in moving for axis in table.axes):
+        problem = f"physics {draft.physics} has no motion along a fibre: use physics elastic"
+        if table.fields[0].name == "p":
+            problem += ", or give rho in the model"
+        yield Mistake((*path, "type"), problem)
 
 
 def cuts(draft: Draft) -> Mistakes:

@@ -16,14 +16,16 @@ from seismo.scenario.base import (
     Integer,
     Length,
     Name,
+    PositiveLength,
     PositiveTime,
     ScenarioSection,
     by_type,
 )
 from seismo.scenario.event import UtcTime
-from seismo.scenario.position import AnyPoint, Position
+from seismo.scenario.position import AnyPoint, AnyPosition, Position
 
 CODE = "R{:04d}"  # of receivers that have none
+MOST_RECEIVERS = 1_000_000  # of a set
 _STANDARD = [
     "velocity",
     "displacement",
@@ -32,7 +34,10 @@ _STANDARD = [
     "stress",
     "divergence",
     "rotation",
+    "strain_rate",
+    "strain",
 ]
+ALONG_FIBRES = ("strain_rate", "strain")
 _OTHERS = [name for known in VARIANTS for name in physics_for(*known).quantities]
 Trace: Any = Literal[tuple(dict.fromkeys(_STANDARD + _OTHERS))]
 ChannelPattern = Annotated[
@@ -70,7 +75,9 @@ class _ReceiverSet(ScenarioSection):
         "receivers", description="name of the set in the results; different for each set"
     )
     quantities: Annotated[tuple[Trace, ...], Field(min_length=1)] | None = Field(
-        None, description=f"what to record; left out, {'; '.join(_defaults())}"
+        None,
+        description=f"what to record; left out, {'; '.join(_defaults())}; along fibres "
+        f"{' and '.join(ALONG_FIBRES)} alone, left out {ALONG_FIBRES[0]}",
     )
     interval: PositiveTime | None = Field(
         None, description="sampling interval, with an anti-alias filter; default: every step"
@@ -135,10 +142,30 @@ class StationReceivers(_ReceiverSet):
     )
 
 
+class FibreReceivers(_ReceiverSet):
+    """Channels along a fibre (DAS): the mean strain along it over the gauge length."""
+
+    type: Literal["fibre"]
+    points: Annotated[tuple[AnyPosition, ...], Field(min_length=2)] | None = Field(
+        None,
+        description="start, bends and end of the fibre: x, (y,) z or longitude, latitude, depth",
+    )
+    path: FilePath | None = Field(
+        None,
+        description="in their place a CSV file of them; its first line names the columns: "
+        "longitude, latitude, depth or x, (y,) z",
+    )
+    spacing: PositiveLength = Field(description="distance between channels along the fibre")
+    gauge_length: PositiveLength = Field(
+        description="length of fibre that each channel records the strain of"
+    )
+
+
 ReceiverSet = Annotated[
     Annotated[PointReceivers, Tag("|points")]
     | Annotated[LineReceivers, Tag("|line")]
     | Annotated[GridReceivers, Tag("|grid")]
-    | Annotated[StationReceivers, Tag("|stations")],
+    | Annotated[StationReceivers, Tag("|stations")]
+    | Annotated[FibreReceivers, Tag("|fibre")],
     by_type(),
 ]

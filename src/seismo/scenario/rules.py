@@ -27,7 +27,14 @@ from seismo.scenario.model_parts import (
 )
 from seismo.scenario.position import GeographicPosition, Position
 from seismo.scenario.random_part import RandomPart
-from seismo.scenario.receivers import CODE, GridReceivers, LineReceivers, PointReceivers
+from seismo.scenario.receivers import (
+    CODE,
+    MOST_RECEIVERS,
+    FibreReceivers,
+    GridReceivers,
+    LineReceivers,
+    PointReceivers,
+)
 from seismo.scenario.sources import SHOT_NAME, SOURCE_NAME
 from seismo.scenario.volume_part import VOLUMES
 
@@ -36,7 +43,6 @@ AXES = ("x", "y", "z")
 _MOST_POINTS = 1e12  # more than any machine holds
 _MOST_ALONG = 1e7  # points of one axis, which are listed one by one
 _FARTHEST = 1e9  # spacings from zero to the origin: numbers of 16 digits keep 7 behind the point
-_MOST_RECEIVERS = 1_000_000
 _ROUNDING = 1e-9  # of the extent: a position typed in km may miss the face by its last bit
 
 
@@ -122,6 +128,9 @@ def positions(draft: Draft) -> Iterator[tuple[KeyPath, Any]]:
         elif isinstance(group, LineReceivers):
             yield ("receivers", index, "start"), group.start
             yield ("receivers", index, "end"), group.end
+        elif isinstance(group, FibreReceivers):
+            for number, bend in enumerate(group.points or ()):
+                yield ("receivers", index, "points", number), bend
     if draft.survey is not None:
         for index, shot in enumerate(draft.survey.shots):
             yield ("survey", "shots", index, "position"), shot.position
@@ -160,8 +169,8 @@ def grid_receivers(draft: Draft) -> Mistakes:
         if not isinstance(group, GridReceivers):
             continue
         count = math.prod(ticks[2] for ticks in (group.x, group.y, group.z) if ticks)
-        if count > _MOST_RECEIVERS:
-            problem = f"makes {count} receivers, {_MOST_RECEIVERS} is the limit; take fewer"
+        if count > MOST_RECEIVERS:
+            problem = f"makes {count} receivers, {MOST_RECEIVERS} is the limit; take fewer"
             yield Mistake(("receivers", index, "x"), problem)
         if draft.grid is not None:
             for axis in AXES:

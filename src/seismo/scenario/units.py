@@ -281,6 +281,7 @@ def readable(value: float, unit: str) -> tuple[float, str]:
 
 def with_unit(value: float, unit: str) -> str:
     """Format a number with its unit, such as ``3.21 µm/s``, or ``2e-09 1/s`` without a prefix."""
+    unit = "" if unit == "1" else unit
     rounded = float(f"{value:.3g}")  # 999.7 mm/s is 1 m/s, not 1e+03 mm/s
     factor, name = readable(rounded, unit)
     if name.startswith("10^"):

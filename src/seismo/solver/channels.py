@@ -2,7 +2,8 @@
 
 Each is a sum of weighted points; divergence and rotation differentiate the interpolated field with
 the scheme's own differences. Among layers they are of the strains at the position, and stresses
-along the layers are of the position's own rock (`seismo.solver.strain_reading`).
+along the layers are of the position's own rock (`seismo.solver.strain_reading`). A channel of a
+fibre is a sum of velocities at several positions (`seismo.acquisition.fibre`).
 """
 
 from __future__ import annotations
@@ -12,12 +13,13 @@ from dataclasses import replace
 
 import numpy as np
 
+from seismo.acquisition.receivers import ReceiverGroup
 from seismo.equations.table import Field, Term
 from seismo.grid.coefficients import Stencil
 from seismo.grid.grid import AXES
 from seismo.grid.surface_closure import SurfaceClosure
 from seismo.solver.point_weights import PointInterpolation
-from seismo.solver.strain_reading import StrainReading
+from seismo.solver.strain_reading import StrainReading, joined
 from seismo.solver.surface_slope import Points
 
 
@@ -111,10 +113,13 @@ def _among_layers(
             axis = own if fluid else name[1]
             yield _derivative(around, f"v{axis}", axis, stencil, points)
     elif term.along == "z":
+        turns = "vz" in (f.name for f in around.physics.fields)  # SH waves: d_z vy = 2 e_yz
         for points in strains.strain(f"s{own}z").values():
             yield _derivative(around, term.field, "z", stencil, points)
-            yield _derivative(around, "vz", own, stencil, points)
-        yield _slope(around, "vz", own, position, stencil, -1.0)
+            if turns:
+                yield _derivative(around, "vz", own, stencil, points)
+        if turns:
+            yield _slope(around, "vz", own, position, stencil, -1.0)
     else:
         yield _slope(around, term.field, term.along, position, stencil, 1.0)
 
@@ -135,6 +140,33 @@ def _derivative(
     """Return the points, with their field, of a derivative that the scheme has at some points."""
     field = around.physics.named(name)
     return name, Points(*_along(around, field, axis, stencil, points))
+
+
+def receiver_points(
+    around: PointInterpolation,
+    group: ReceiverGroup,
+    number: int,
+    base: str,
+    component: str,
+    stencil: Stencil,
+) -> dict[str, Points]:
+    """Return the points, by their field, that read a base component at one receiver of a set."""
+    observables = around.physics.observables
+    if group.fibre is None:
+        terms = observables[base][component]
+        return channel_points(around, terms, group.positions[number], stencil)
+    found = dict[str, Points]()
+    ends = zip(group.fibre.ends[number], group.fibre.weights[number], strict=True)
+    for position, weights in ends:
+        shares = {f"v{a}": weights[AXES.index(a)] for a in around.physics.axes}
+        terms = tuple(
+            replace(term, factor=share * term.factor)
+            for name, share in shares.items()
+            for term in (observables["velocity"][name] if share else ())
+        )
+        for name, points in channel_points(around, terms, position, stencil).items():
+            found[name] = joined(found[name], points) if name in found else points.added_up()
+    return found
 
 
 def channel_points(

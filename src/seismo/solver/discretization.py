@@ -300,7 +300,7 @@ def discretize(
     shots = [with_subfaults(shot, earth, grid.dimensions) for shot in shots]
     sources, surface = [source for shot in shots for source in shot.sources], None
     if scenario.boundaries.top == "free_surface":
-        read = np.array([z for group in groups for z in group.positions[:, 2]])
+        read = np.array([z for group in groups for z in group.read_positions[:, 2]])
         surface = free_surface(physics, earth, grid, sources, read, sample.wet)
     kind = surface.kind(least_order(scenario.grid)) if surface else None
     near = surface.near if surface else 0.0

@@ -20,7 +20,7 @@ from seismo.backends.kernels import points as kernels
 from seismo.grid.coefficients import Stencil
 from seismo.grid.global_index import CheckpointArray, GlobalBlock, index_range, index_ranges
 from seismo.grid.grid import AXES
-from seismo.solver.channels import channel_points
+from seismo.solver.channels import receiver_points
 from seismo.solver.fields import Fields
 from seismo.solver.partition import Partition
 from seismo.solver.point_weights import PointInterpolation
@@ -98,11 +98,10 @@ class Recorder:
                         channel, channel + len(positions)
                     )
                     key = (group.name, component)
-                    terms = around.physics.observables[base][component]
                     if key not in points:  # the same for all shots
                         points[key] = [
-                            channel_points(around, terms, position, stencil)
-                            for position in positions
+                            receiver_points(around, group, n, base, component, stencil)
+                            for n in own[group.name]
                         ]
                     for found in points[key]:
                         for name, some in found.items():

@@ -62,7 +62,7 @@ def one_rock(medium: dict) -> np.ndarray:
 
 
 def observables(axes: str) -> dict:
-    """Name the velocity, stress, pressure, divergence and rotation of the elastic field."""
+    """Name the velocity, stress, pressure, divergence, rotation and strain of the elastic field."""
     normal = [f"s{a}{a}" for a in axes]
     curl = {a: [b for b in "xyz" if b != a] for a in ("xyz" if "y" in axes else "y")}
     sign = {"x": (-1, 1), "y": (1, -1), "z": (-1, 1)}  # of d_c v_b and d_b v_c, b before c
@@ -77,6 +77,11 @@ def observables(axes: str) -> dict:
                 Term(f"v{c}", 0.5 * sign[a][1], along=b),
             )
             for a, (b, c) in curl.items()
+        },
+        "strain_rate": {f"e{a}{a}_rate": (Term(f"v{a}", along=a),) for a in axes}
+        | {
+            f"e{ab}_rate": tuple(Term(f"v{ab[k]}", 0.5, along=ab[1 - k]) for k in (0, 1))
+            for ab in formulas.pairs(axes)
         },
     }
 

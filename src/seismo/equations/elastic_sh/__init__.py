@@ -81,6 +81,10 @@ def tables(axes: str, options: None) -> Physics:
         observables={
             "velocity": {"vy": (Term("vy"),)},
             "stress": {"sxy": (Term("sxy"),), "syz": (Term("syz"),)},
+            "strain_rate": {
+                "exy_rate": (Term("vy", 0.5, along="x"),),
+                "eyz_rate": (Term("vy", 0.5, along="z"),),
+            },
         },
         drives={
             "force": (SourceTerm("vy", "y", lambda mean, dt: 1 / mean("rho")),),

@@ -17,7 +17,8 @@ from typing import Any
 import numpy as np
 
 from seismo.acquisition.projection import Projection
-from seismo.output.arrays import MapSet, NamedArrays, SnapshotSeries, TraceSet
+from seismo.output.array_sets import MapSet, SnapshotSeries, TraceSet
+from seismo.output.arrays import NamedArrays
 from seismo.output.atomic_file import HiddenFile
 from seismo.output.dimension_scales import unit_of
 from seismo.output.export.seismograms import hypocentre, start_date

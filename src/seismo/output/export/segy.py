@@ -23,7 +23,7 @@ from typing import Any
 import numpy as np
 
 from seismo.errors import ScenarioError
-from seismo.output.arrays import TraceSet
+from seismo.output.array_sets import TraceSet
 from seismo.output.atomic_file import HiddenFile
 from seismo.output.export.seismograms import hypocentre, start_date, surface
 from seismo.output.export.selection import ExportFile, ExportSelection, FilesOfFormat
@@ -301,6 +301,11 @@ def _text(gather: Gather) -> bytes:
         f"DATE OF TIME 0: {date.isoformat() if results.event else 'NONE'}",
         "FRACTION OF ITS SECOND: LAG TIME A, BYTES 105 TO 106, MS",
     ]
+    if (gauge := gather.traces.gauge_length) is not None:
+        lines += [
+            f"FIBRE: MEAN STRAIN ALONG IT OVER A GAUGE LENGTH OF {gauge:.10g} M",
+            "COORDINATES OF RECEIVERS: OF THE MIDDLE OF THEIR GAUGE LENGTHS",
+        ]
     lines += [""] * (38 - len(lines)) + ["SEG Y REV1", "END TEXTUAL HEADER"]
     rows = [f"C{number:2d} {line}"[:80].ljust(80) for number, line in enumerate(lines, 1)]
     return "".join(rows).encode("cp037", "replace")

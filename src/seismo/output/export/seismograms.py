@@ -24,7 +24,7 @@ import numpy as np
 
 from seismo.acquisition.projection import north_east
 from seismo.errors import ScenarioError
-from seismo.output.arrays import TraceSet
+from seismo.output.array_sets import TraceSet
 from seismo.output.export.selection import ExportSelection
 from seismo.output.results import Results
 

@@ -11,7 +11,8 @@ from dataclasses import dataclass
 from functools import cached_property
 
 from seismo.errors import ScenarioError
-from seismo.output.arrays import NamedArrays, TraceSet, choose
+from seismo.output.array_sets import TraceSet
+from seismo.output.arrays import NamedArrays, choose
 from seismo.output.atomic_file import HiddenFile
 from seismo.output.results import Results
 

@@ -9,7 +9,8 @@ import numpy as np
 from pydantic import Field
 
 from seismo.errors import ScenarioError
-from seismo.output.arrays import MapSet, NamedArrays, SnapshotSeries, TraceSet, choose, listed
+from seismo.output.array_sets import MapSet, SnapshotSeries, TraceSet
+from seismo.output.arrays import NamedArrays, choose, listed
 from seismo.output.results import Results
 
 

@@ -10,7 +10,7 @@ from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
 from seismo.errors import ScenarioError
-from seismo.output.arrays import TraceSet
+from seismo.output.array_sets import TraceSet
 from seismo.output.figures.choice import (
     Names,
     Percentile,
@@ -68,7 +68,8 @@ def gather(
         quantities: which ones (default: all of the set, at most three).
         mode: ``image`` or ``wiggle`` (default: wiggle up to 60 receivers).
         by: ``x``, ``y``, ``z``, ``distance`` or, with a sign in 2-D, ``offset`` from the source,
-            or ``number``; by default the coordinate the receivers lie along, else the distance.
+            ``fibre`` (along it), or ``number``; by default the fibre, or the coordinate the
+            receivers lie along, else the distance.
         clip: percentile at which the colours of an image saturate; the median of the peaks of
             the traces is one spacing of wiggles, which are cut at one and a half.
         normalise: scale every trace to its own peak; by default where wiggles would be cut far
@@ -143,12 +144,14 @@ def abscissa(traces: TraceSet, source: dict[str, float], by: str | None) -> tupl
     """
     columns = {axis: traces.column(axis) for axis in "xyz"}
     coordinates = {axis: positions for axis, positions in columns.items() if positions is not None}
-    by = by or _natural(coordinates, source)
+    if (along := traces.column("fibre_distance")) is not None:
+        coordinates["fibre"] = along
+    by = by or ("fibre" if along is not None else _natural(coordinates, source))
     if by == "number":
         return np.arange(len(traces.codes), dtype=float), "receiver number"
     if by in coordinates:
         positions = coordinates[by]
-        words = by
+        words = "distance along the fibre" if by == "fibre" else by
     elif by in ("distance", "offset") and source:
         offsets = [v - source[a] for a, v in coordinates.items() if a in source and a != "z"]
         signed = by == "offset" and len(offsets) == 1

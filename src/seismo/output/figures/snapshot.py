@@ -17,7 +17,7 @@ from matplotlib.image import AxesImage
 from pydantic import Field
 
 from seismo.errors import ScenarioError
-from seismo.output.arrays import SnapshotSeries
+from seismo.output.array_sets import SnapshotSeries
 from seismo.output.figures.choice import (
     FigureCount,
     Percentile,

@@ -101,7 +101,7 @@ def length_unit(*coordinates: Iterable[float] | np.ndarray) -> tuple[float, str]
 
 def amplitude_label(name: str, unit: str, peak: float) -> tuple[float, str]:
     """Return the factor and the axis label that keep tick labels short, as ``vz (µm/s)``."""
-    factor, shown = readable(peak, unit)
+    factor, shown = readable(peak, "" if unit == "1" else unit)
     power = re.fullmatch(r"10\^(-?\d+) (.*)", shown)
     words = f"$10^{{{power[1]}}}$ {pretty_unit(power[2])}" if power else pretty_unit(shown)
     return factor, f"{symbol(name)} ({words.strip()})" if words.strip() else symbol(name)

@@ -245,10 +245,10 @@ def placing_error(setup: Discretization, coarser: float = 1.0) -> float:
         for kind, places in sources.items()
     ]
     reading = [
-        _weights_error(setup, group.positions, {
+        _weights_error(setup, group.read_positions, {
             physics.named(term.field)
             for _, base, component in group.components(physics).values()
-            for term in physics.observables[base][component]
+            for term in group.terms(physics, base, component)
         }, coarser)
         for group in setup.groups
     ]  # fmt: skip

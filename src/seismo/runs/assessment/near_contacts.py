@@ -9,9 +9,9 @@ ratio of moduli at a contact d cells away and p points in the shortest wavelengt
     receivers:              0.004 (r - 1) (10 / p)^2 exp(-1.5 d)
     receivers of strains:   0.012 (r - 1) (10 / p)^2 exp(-0.9 d)
 
-(divergence, rotation, stress and pressure of solids) within a factor of 2 to 3 of what was found
-(order 8, p = 6 to 20; r = 6 and 9.7, fluids and solids, d from 0 to 3, under a free surface, too;
-less on the softer side, and of shear moments; strains at p = 10, r = 1.7 to 9.7). Where the
+(divergence, rotation, strain, stress and pressure of solids) within a factor of 2 to 3 of what was
+found (order 8, p = 6 to 20; r = 6 and 9.7, fluids and solids, d from 0 to 3, under a free surface,
+too; less on the softer side, and of shear moments; strains at p = 10, r = 1.7 to 9.7). Where the
 earth varies sideways a moment is spread over both media and strains them by unlike amounts, and a
 force or a receiver meets a motion whose slope jumps, at any order and sampling::
 
@@ -51,7 +51,7 @@ class _Law(NamedTuple):
 _LAYERED = _Law(0.02, 1.25, 2.0), _Law(0.006, 1.5, 2.0)  # of moments, and of forces
 _SIDEWAYS = _Law(0.4, 1.25), _Law(0.02, 4.0)
 _READ = _Law(0.012, 0.9, 2.0), _Law(0.004, 1.5, 2.0)  # of strains, and of motion, among layers
-DIFFERENTIATED = ("divergence", "rotation")
+DIFFERENTIATED = ("divergence", "rotation", "strain_rate", "strain")
 _BENT = (*DIFFERENTIATED, "stress", "pressure")  # quantities that strains along layers are part of
 
 

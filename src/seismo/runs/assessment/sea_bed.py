@@ -190,7 +190,7 @@ def _receivers(setup: Discretization, contact: Contact, z: str) -> Lines:
         near = int((away < reach).sum())
         if near and any(quantity in DIFFERENTIATED for quantity in group.quantities):
             yield (
-                f"receivers {group.name}: {near} record divergence or rotation within {reach} "
-                f"points of the contact of fluid and solid at z = {z}: their differences reach "
-                "over it; move them away, or record velocity"
+                f"receivers {group.name}: {near} record divergence, rotation or strain within "
+                f"{reach} points of the contact of fluid and solid at z = {z}: their differences "
+                "reach over it; move them away, or record velocity"
             )

@@ -113,7 +113,7 @@ def _error(setup: Discretization, contact: Contact, cells: float, shear: np.ndar
 
 
 def _strained(setup: Discretization) -> list[float]:
-    """List the depths in m of moments, and of receivers of divergence or rotation."""
+    """List the depths in m of moments, and of receivers of divergence, rotation or strain."""
     sources = [source for shot in setup.shots for source in shot.sources]
     groups = [g for g in setup.groups if any(name in DIFFERENTIATED for name in g.quantities)]
     moments = [source.position[2] for source in sources if source.kind != "force"]

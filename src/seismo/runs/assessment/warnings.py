@@ -227,10 +227,10 @@ def _differentiated(setup: Discretization) -> Lines:
         near = int(((row > ON_GRID) & (row < rows)).sum())
         if near and any(quantity in DIFFERENTIATED for quantity in group.quantities):
             yield (
-                f"receivers {group.name}: {near} record divergence or rotation up to {rows} points "
-                "under the free surface, where they err by up to 5 % of the largest strain with 7 "
-                "points per wavelength, and 1.5 % with 10: move them to the surface, or use a "
-                "finer grid.spacing"
+                f"receivers {group.name}: {near} record divergence, rotation or strain up to "
+                f"{rows} points under the free surface, where they err by up to 5 % of the largest "
+                "strain with 7 points per wavelength, and 1.5 % with 10: move them to the surface, "
+                "or use a finer grid.spacing"
             )
 
 

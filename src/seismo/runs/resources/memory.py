@@ -21,7 +21,7 @@ from seismo.grid.decomposition import Subdomain
 from seismo.grid.interpolation import BROAD_RADIUS, RADIUS
 from seismo.output.checkpoint import KEPT
 from seismo.output.pipeline import packing_bytes, ring_bytes
-from seismo.solver.channels import channel_points
+from seismo.solver.channels import receiver_points
 from seismo.solver.discretization import Discretization
 from seismo.solver.fields import Fields
 from seismo.solver.stages import LayerMemory
@@ -225,12 +225,12 @@ def _points(
     component: str,
 ) -> int:
     """Count the points of a component at all receivers, from some of them."""
-    chosen = group.positions[:: -(-len(group.positions) // _SAMPLED_RECEIVERS)]
-    terms = setup.physics.observables[base][component]
+    chosen = range(0, len(group.positions), -(-len(group.positions) // _SAMPLED_RECEIVERS))
+    around, stencil = setup.interpolation, setup.stencil
     found = sum(
         points.weights.size
-        for position in chosen
-        for points in channel_points(setup.interpolation, terms, position, setup.stencil).values()
+        for number in chosen
+        for points in receiver_points(around, group, number, base, component, stencil).values()
     )
     return found * len(group.positions) // len(chosen)
 
