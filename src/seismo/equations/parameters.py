@@ -121,7 +121,8 @@ QS = Parameter(
 # Thomsen (1986): `seismo.equations.elastic_constants` has the stiffness that they stand for.
 _THOMSEN = (-0.5, 2.0)
 EPSILON = Parameter("epsilon", "Thomsen's epsilon", "", _THOMSEN, default=0.0, mean="arithmetic")
-DELTA = Parameter("delta", "Thomsen's delta", "", _THOMSEN, default=0.0, mean="arithmetic")
+# In metals more than 2; what no rock has is told by its energy (`elastic_constants.takes_energy`).
+DELTA = Parameter("delta", "Thomsen's delta", "", (-0.5, 20.0), default=0.0, mean="arithmetic")
 GAMMA = Parameter("gamma", "Thomsen's gamma", "", _THOMSEN, default=0.0, mean="arithmetic")
 THETA = Parameter("theta", "tilt of the symmetry axis from z", "deg", (-360.0, 360.0), default=0.0)
 PHI = Parameter(

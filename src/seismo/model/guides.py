@@ -77,12 +77,14 @@ class GuidedDamping:
         late: p from there on.
         rise: contrast of the ground, as `HARMLESS_RISE`.
         points: of a layer.
+        rocks: the p that anisotropic rocks ask for by themselves.
     """
 
     early: float = 0.0
     late: float = 0.0
     rise: float = 1.0
     points: int = 1
+    rocks: float = 0.0
 
     @property
     def onset(self) -> int:
@@ -144,7 +146,7 @@ def damping(earth: Earth, grid: Grid, free_surface: bool) -> GuidedDamping:
     early = max(beds, uneven, rocks) if beds else rocks
     late = max(early, ground, uneven) if ground else early
     points = max((width for _, width in faces), default=1)
-    return GuidedDamping(early, late, rise, points)
+    return GuidedDamping(early, late, rise, points, rocks)
 
 
 def _beside_beds(contrast: float) -> float:

@@ -153,7 +153,8 @@ def _phases(
     ends = [first for first, _ in phases[1:]] + [steps]
     found = []
     for (first, damping), end in zip(phases, ends, strict=True):
-        error = layer_error(waves, setup.scenario.boundaries, points, damping)
+        by_rocks = damping == setup.guided_damping.rocks
+        error = layer_error(waves, setup.scenario.boundaries, points, damping, by_rocks)
         error *= _grazing(setup) if damping else 1.0
         found.append(((end - first) / steps, error))
     return found
