@@ -7,13 +7,10 @@ import pytest
 import solver
 from seismo.acquisition import time_dispersion
 from seismo.acquisition.projection import Projection
-from seismo.acquisition.slip_rate import SlipRate, weighted_sum
-from seismo.backends.cpu.backend import CpuBackend
+from seismo.acquisition.slip_rate import SlipRate, SlipRates
 from seismo.errors import ScenarioError
-from seismo.runs.resources.memory import memory_of
 from seismo.scenario import from_dict
 from seismo.solver.discretization import discretize
-from seismo.solver.simulation import Simulation
 
 GEOGRAPHIC = {"longitude": -118.0, "latitude": 34.0, "azimuth": 20.0}
 RHO, VS = 2200.0, 1200.0  # of `solver.uniform`
@@ -91,18 +88,6 @@ def test_one_subfault_is_the_point_source_of_its_moment(tmp_path, version):
     assert np.isnan(summary.moments[0]) == (version == 1)
 
 
-def test_memory_holds_the_points_of_all_subfaults(tmp_path):
-    """Three components of each tensor at least, 512 points each, 4 or 8 bytes and a number."""
-    texts = [point(120 + k, 140, 95) for k in range(3)]
-    setup = discretize(from_dict(elastic([fault(tmp_path, srf(texts))]), tmp_path))
-    simulation = Simulation(setup, CpuBackend(setup.scenario.precision), (1, 1))
-    (tables,) = simulation.prepare(setup.shots)
-    held = sum(table.weights.nbytes + table.signals.nbytes for table in tables.values())
-    assert memory_of(setup).sources == held
-    acting = next(iter(tables.values())).acting
-    assert -1 <= acting[0] < acting[1] < setup.clock.steps
-
-
 def test_slip_across_the_rake_adds_as_a_vector(tmp_path):
     shot = sources_of(tmp_path, srf([point(120, 140, 95, slip=0.3, across=0.4)]))
     turned = sources_of(
@@ -173,8 +158,10 @@ def test_smoothing_is_the_convolution_with_a_gaussian():
 
 
 def test_the_sum_of_rates_has_the_sum_of_their_moments():
-    rates = [SlipRate.of(0.3 * k, 0.05, np.array([0.0, 1.0, 0.5])) for k in range(4)]
-    total = weighted_sum(rates, np.array([1.0, 2.0, 3.0, 4.0]))
+    onset, step, starts = 0.3 * np.arange(4), np.full(4, 0.05), 3 * np.arange(5)
+    many = SlipRates(onset, step, starts, np.tile([0.0, 1.0, 0.5], 4))
+    rates = [many.one(k) for k in range(4)]
+    total = many.weighted_sum(np.array([1.0, 2.0, 3.0, 4.0]))
     assert total.area == pytest.approx(10 * 1.5 * 0.05, rel=1e-12)
     t = np.array([0.31, 0.4, 1.5])
     exact = sum(w * r.integral(t) for w, r in zip((1, 2, 3, 4), rates, strict=True))

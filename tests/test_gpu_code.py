@@ -29,7 +29,7 @@ from seismo.backends.gpu import backend as gpu  # noqa: E402
 from seismo.backends.gpu import code_cache, compile_server  # noqa: E402
 from seismo.backends.gpu.backend import GpuBackend  # noqa: E402
 from seismo.backends.gpu.kernels import SweepKernel, turn_of  # noqa: E402
-from seismo.backends.kernels import slices  # noqa: E402
+from seismo.backends.kernels import faults, slices  # noqa: E402
 from seismo.backends.kernels.points import add_slopes  # noqa: E402
 from seismo.backends.kernels.rows import pack_rows, unpack_rows  # noqa: E402
 
@@ -324,6 +324,7 @@ def test_bodies_of_output_and_halos(precision, compiler):
     backend, whole = GpuBackend(precision, card), np.uint32
     rows, field, found = np.zeros(4, np.int64), np.zeros(9, precision), np.zeros(9, np.float32)
     beside = (np.zeros((4, 8), np.int64), np.zeros((4, 8), precision))
+    table, counts = np.zeros((4, 80), precision), np.zeros((4, 3), np.int32)
     code_cache.without_card((9, 0))
     for body, arguments in (
         (slices.cut, (found, rows, field, rows, 2, field.dtype.type(3), 1)),
@@ -332,13 +333,15 @@ def test_bodies_of_output_and_halos(precision, compiler):
         (slices.shorten, (found.view("u4"), rows, whole(1), whole(3), whole(7))),
         (slices.change, (field, field, field, rows)),
         (slices.raise_peaks, (found, field, rows, rows)),
+        (faults.spread, (table, *[counts] * 4, rows.astype("i4"), *[table] * 4, rows, rows)),
+        (faults.add_spread, (field, table, rows, rows, counts)),
         (pack_rows, (field, 3, 64, rows, rows, *[field] * 6)),
         (unpack_rows, (field, 3, 64, rows, rows, *[field] * 6)),
     ):
         backend.each_row(body, 4, 64, arguments, (0,))
     backend.each(add_slopes, 4, (field, field, rows, field, field, 1, 64, field), (0,))
     codes = card.codes()
-    assert len(codes) == 9
+    assert len(codes) == 11
     for code in codes:
         check(code, (9, 0), precision)
 

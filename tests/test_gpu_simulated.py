@@ -42,6 +42,7 @@ from seismo.solver.discretization import discretize
 from simulated_card import SHAPES, SimulatedBackend, SimulatedCard, simulated
 from test_contact import HARD, WATER, layers
 from test_isotropic_planes import BLOCK, ROCK, Z
+from test_many_subfaults import check_spreading
 from test_maps import check_polynomials
 from test_resume import contents
 from test_solver_backends import CASES, faces
@@ -457,6 +458,10 @@ def test_a_profiled_run_is_the_same_run(tmp_path, monkeypatch, on_the_card):
 
 def test_maps_run_on_the_card():
     check_polynomials(simulated("float32"), (1, 1), "z")
+
+
+def test_faults_are_spread_on_the_card(tmp_path):
+    check_spreading(simulated("float32"), tmp_path, 1e-6)
 
 
 def test_an_unstable_run_is_told_one_look_later(tmp_path, monkeypatch, on_the_card):

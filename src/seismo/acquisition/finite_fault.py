@@ -5,21 +5,29 @@
 mu the rigidity, A the area, n and d the directions of the fault's normal and of the slip u, in the
 axes of the grid, whose north is that at the subfault. Area times slip, the potency, is the file's;
 a rigidity is the file's, or that of the model where the subfault lies.
+
+There may be a million of them. They are kept in arrays, and what the run is checked against are
+those at the ends, and some between.
 """
 
 from __future__ import annotations
 
 from dataclasses import dataclass
-from functools import lru_cache
+from functools import cached_property, lru_cache
 from pathlib import Path
-from typing import Any
 
 import h5py
 import numpy as np
 
-from seismo.acquisition.moment_tensor import double_couple, grid_components, to_grid
+from seismo.acquisition.moment_tensor import (
+    component_arrays,
+    double_couple,
+    grid_components,
+    to_grid,
+)
 from seismo.acquisition.point_source import PointSource
 from seismo.acquisition.rupture import Rupture
+from seismo.acquisition.slip_rate import SlipRates
 from seismo.acquisition.srf import read_srf
 from seismo.acquisition.srf_hdf5 import read_srf_hdf5
 from seismo.acquisition.wavelet_shapes import sigma_of
@@ -27,6 +35,8 @@ from seismo.errors import ModelError
 from seismo.model import Earth
 from seismo.scenario.source_files import FiniteFaultSource
 from seismo.scenario.text_files import version_of
+
+MOST_SAMPLES = 2000  # subfaults that stand for all where a run is checked
 
 
 @dataclass(frozen=True)
@@ -93,20 +103,67 @@ def _read(path: Path, sigma: float, changed: object) -> Rupture:
     return rupture.smoothed(sigma) if sigma else rupture
 
 
+@dataclass(frozen=True, eq=False)
+class ActingFault:
+    """The subfaults that act, or slip along and across the rake of one.
+
+    Attributes:
+        name: of the source.
+        positions: x, y, z (slip, 3) m.
+        strengths: components (slip) N m of the moment tensors, by name.
+        rates: moment rates over moments, 1/s.
+        delay: s, added to their times.
+    """
+
+    name: str
+    positions: np.ndarray
+    strengths: dict[str, np.ndarray]
+    rates: SlipRates
+    delay: float
+
+    def __len__(self) -> int:
+        """Count them."""
+        return len(self.positions)
+
+    @property
+    def nbytes(self) -> int:
+        """Bytes of all arrays."""
+        rates = self.rates
+        arrays = [self.positions, rates.onset, rates.step, rates.starts, rates.samples]
+        return sum(a.nbytes for a in (*arrays, *self.strengths.values()))
+
+    def point(self, number: int) -> PointSource:
+        """Return one of them as a point."""
+        strength = {name: float(sizes[number]) for name, sizes in self.strengths.items()}
+        return PointSource(
+            self.name, "moment_tensor", tuple(self.positions[number].tolist()), strength,
+            self.rates.one(number), self.delay, 1,
+        )  # fmt: skip
+
+    @cached_property
+    def samples(self) -> list[PointSource]:
+        """Return all of few; of many those that are first and last in anything, and some between.
+
+        These are those farthest along each axis, first and last in time, and the strongest.
+        """
+        if len(self) <= MOST_SAMPLES:
+            return [self.point(n) for n in range(len(self))]
+        peaks = np.maximum.reduceat(np.abs(self.rates.samples), self.rates.starts[:-1])
+        sizes = np.max([np.abs(size) for size in self.strengths.values()], axis=0)
+        order = [*self.positions.T, *self.rates.ends, sizes * peaks]
+        chosen = {int(find(one)) for one in order for find in (np.argmin, np.argmax)}
+        chosen.update(range(0, len(self), -(-len(self) // MOST_SAMPLES)))
+        return [self.point(n) for n in sorted(chosen)]
+
+
 def unit_tensors(rupture: Rupture, azimuths: np.ndarray) -> np.ndarray:
     """Return the moment tensors (slip, 3, 3) per scalar moment; x points along azimuths (slip)."""
-    return np.array(
-        [
-            to_grid(double_couple(s.strike, s.dip, s.rake), azimuth)
-            for s, azimuth in zip(rupture.slips, azimuths.tolist(), strict=True)
-        ]
-    )
+    slips = rupture.slips
+    return to_grid(double_couple(slips.strike, slips.dip, slips.rake), azimuths)
 
 
-def acting(
-    fault: PlacedFault, earth: Earth, dimensions: int
-) -> tuple[FaultSummary, list[PointSource]]:
-    """Return a fault as one point, and the points that act for it.
+def acting(fault: PlacedFault, earth: Earth, dimensions: int) -> tuple[FaultSummary, ActingFault]:
+    """Return a fault as one point, and what acts for it.
 
     Args:
         fault: on the grid.
@@ -118,29 +175,20 @@ def acting(
     of_file = rupture.rigidities
     uses_model = fault.source.rigidity == "model" or of_file is None
     moments = rupture.potencies * (model if uses_model else of_file)
-    sizes = np.array([s.area * s.size for s in rupture.slips])
+    sizes = rupture.slips.area * rupture.slips.size
     moduli = (np.full_like(model, np.nan) if of_file is None else of_file), model
     tensors = moments[:, None, None] * fault.tensors
-    common: dict[str, Any] = {"name": fault.name, "kind": "moment_tensor", "derivative": 1}
-    points = [
-        PointSource(
-            position=tuple(position), strength=grid_components(tensor), wavelet=slip.rate,
-            delay=fault.delay, **common,
-        )
-        for slip, position, tensor in zip(
-            rupture.slips, fault.positions.tolist(), tensors, strict=True
-        )
-    ]  # fmt: skip
     weights = np.abs(moments) / np.abs(moments).sum()
     summary = FaultSummary(
+        name=fault.name, kind="moment_tensor", derivative=1,
         position=tuple((weights @ fault.positions).tolist()),
         strength=grid_components(tensors.sum(axis=0)), wavelet=rupture.rate, delay=fault.delay,
-        subfaults=len({s.subfault for s in rupture.slips}), moment=_total(rupture, moments),
+        subfaults=np.unique(rupture.slips.subfault).size, moment=_total(rupture, moments),
         moments=(_total(rupture, sizes * moduli[0]), _total(rupture, sizes * moduli[1])),
         mismatch=_total(rupture, rupture.potencies) / max(_total(rupture, sizes), 1e-300) - 1.0,
-        **common,
     )  # fmt: skip
-    return summary, points
+    strengths = component_arrays(tensors)
+    return summary, ActingFault(fault.name, fault.positions, strengths, rupture.rates, fault.delay)
 
 
 def rigidities(positions: np.ndarray, earth: Earth, dimensions: int) -> np.ndarray:
@@ -154,5 +202,4 @@ def rigidities(positions: np.ndarray, earth: Earth, dimensions: int) -> np.ndarr
 
 def _total(rupture: Rupture, sizes: np.ndarray) -> float:
     """Return the sum over subfaults of what slip along and across the rake amounts to together."""
-    subfaults = np.array([s.subfault for s in rupture.slips])
-    return float(np.sqrt(np.bincount(subfaults, sizes**2)).sum())
+    return float(np.sqrt(np.bincount(rupture.slips.subfault, sizes**2)).sum())

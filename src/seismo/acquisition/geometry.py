@@ -30,6 +30,7 @@ from seismo.errors import ModelError, gathered
 from seismo.grid.grid import AXES, Grid
 from seismo.scenario.sources import SHOT_NAME, SOURCE_NAME
 
+_DEGREES = ("longitude", "latitude", "depth")
 _MOST_NAMED = 5  # subfaults outside the grid, in a message
 
 
@@ -112,10 +113,8 @@ class Geometry:
         rupture = read_rupture(source, self._scenario.base)
         assert self._locate.projection is not None  # the rules of the scenario
         slips = rupture.slips
-        x, y = self._locate.projection.to_grid(
-            np.array([s.longitude for s in slips]), np.array([s.latitude for s in slips])
-        )
-        z = np.array([s.depth for s in slips]) + self._grid.origin[2]
+        x, y = self._locate.projection.to_grid(slips.longitude, slips.latitude)
+        z = slips.depth + self._grid.origin[2]
         positions = np.stack([x, y, z], axis=1)
         self._refuse_outside(rupture, positions, number)
         event = self._scenario.event
@@ -127,18 +126,23 @@ class Geometry:
 
     def _refuse_outside(self, rupture: Rupture, positions: np.ndarray, number: int) -> None:
         """Raise ScenarioError with the first subfaults that lie outside the grid."""
-        outside: dict[int, str] = {}
-        for slip, position in zip(rupture.slips, positions.tolist(), strict=True):
-            degrees = {"longitude": slip.longitude, "latitude": slip.latitude, "depth": slip.depth}
-            if self._locate.beyond(position):
-                problem = self._locate.outside(position, degrees)
-                if slip.depth < 0.0:
-                    problem = f"lies {-slip.depth:g} m above the surface; move it down"
-                outside[slip.subfault] = f"{slip.where}: subfault {slip.subfault + 1}: {problem}"
-        if outside:
-            problems = list(outside.values())[:_MOST_NAMED]
-            if len(outside) > _MOST_NAMED:
-                problems.append(f"so do {len(outside)} of {rupture.count} subfaults in all")
+        slips = rupture.slips
+        outside = np.zeros(len(slips), bool)
+        for axis in self._grid.axes:
+            low, high = self._locate.reach(axis)
+            along = positions[:, AXES.index(axis)]
+            outside |= ~((low <= along) & (along <= high))
+        numbers, firsts = np.unique(slips.subfault[outside], return_index=True)
+        problems = []
+        for n in np.flatnonzero(outside)[firsts[:_MOST_NAMED]].tolist():
+            degrees = {name: float(getattr(slips, name)[n]) for name in _DEGREES}
+            problem = self._locate.outside(tuple(positions[n].tolist()), degrees)
+            if slips.depth[n] < 0.0:
+                problem = f"lies {-slips.depth[n]:g} m above the surface; move it down"
+            problems.append(f"{rupture.where(n)}: subfault {slips.subfault[n] + 1}: {problem}")
+        if len(numbers) > _MOST_NAMED:
+            problems.append(f"so do {len(numbers)} of {rupture.count} subfaults in all")
+        if problems:
             raise self._locate.mistakes(("sources", number, "path"), problems)
 
     def _source(self, source: Any, number: int, position: Coordinates) -> PointSource:

@@ -70,14 +70,20 @@ class Locator:
         """Describe where a position lies outside the grid, "" if inside."""
         for axis in self.grid.axes:
             a = AXES.index(axis)
-            low, high = self.grid.limits(axis)
-            tolerance = 1e-6 * self.grid.spacing[a]
-            if not low - tolerance <= position[a] <= high + tolerance:
+            low, high = self.reach(axis)
+            if not low <= position[a] <= high:
+                low, high = self.grid.limits(axis)
                 return (
                     f"{axis} = {position[a]:.6g} m lies outside the grid ({low:.6g} to "
                     f"{high:.6g} m); move it or enlarge grid.extent"
                 )
         return ""
+
+    def reach(self, axis: str) -> tuple[float, float]:
+        """Return the ends in m of the grid along an axis, and what rounding may add."""
+        low, high = self.grid.limits(axis)
+        tolerance = 1e-6 * self.grid.spacing[AXES.index(axis)]
+        return low - tolerance, high + tolerance
 
     def mistakes(self, key: KeyPath, problems: Iterable[str]) -> ScenarioError:
         """Return the error of several problems at one key."""

@@ -47,13 +47,14 @@ class FaultPlane:
     rake: float
 
 
-def double_couple(strike: float, dip: float, rake: float, moment: float = 1.0) -> np.ndarray:
-    """Return the tensor (3, 3) N m in north-east-down of slip on a fault.
+def double_couple(strike: Any, dip: Any, rake: Any, moment: Any = 1.0) -> np.ndarray:
+    """Return the tensor (3, 3) N m in north-east-down of slip on a fault, or (n, 3, 3) of many.
 
     Literature: Aki & Richards (2002), box 4.4.
     """
     normal, slip = _normal_and_slip(strike, dip, rake)
-    return moment * (np.outer(normal, slip) + np.outer(slip, normal))
+    dyad = normal[..., :, None] * slip[..., None, :]
+    return np.asarray(moment)[..., None, None] * (dyad + np.swapaxes(dyad, -1, -2))
 
 
 def explosion(moment: float = 1.0) -> np.ndarray:
@@ -87,28 +88,36 @@ def to_gcmt(tensor: np.ndarray) -> dict[str, float]:
     return {names[i][j]: float(rotated[i, j]) for i in range(3) for j in range(i, 3)}
 
 
-def to_grid(tensor: np.ndarray, azimuth: float = 0.0) -> np.ndarray:
-    """Return a north-east-down tensor (3, 3) N m in grid axes whose x points along `azimuth`."""
+def to_grid(tensor: np.ndarray, azimuth: Any = 0.0) -> np.ndarray:
+    """Return a north-east-down tensor (3, 3) N m in grid axes whose x points along `azimuth`.
+
+    Of many tensors (n, 3, 3) and azimuths (n) it returns as many.
+    """
     rotation = grid_axes(azimuth)
-    return rotation @ tensor @ rotation.T
+    return rotation @ tensor @ np.swapaxes(rotation, -1, -2)
 
 
-def grid_axes(azimuth: float = 0.0) -> np.ndarray:
-    """Return the grid's axes x, y, z as rows (3, 3) in north-east-down."""
-    a = math.radians(azimuth)
-    return np.array(
-        [[math.cos(a), math.sin(a), 0.0], [-math.sin(a), math.cos(a), 0.0], [0.0, 0.0, 1.0]]
-    )
+def grid_axes(azimuth: Any = 0.0) -> np.ndarray:
+    """Return the grid's axes x, y, z as rows (3, 3), of many azimuths (n, 3, 3), in NED."""
+    a = np.radians(azimuth)
+    zero, one = np.zeros_like(a), np.ones_like(a)
+    rows = [[np.cos(a), np.sin(a), zero], [-np.sin(a), np.cos(a), zero], [zero, zero, one]]
+    return np.moveaxis(np.array(rows), (0, 1), (-2, -1))
 
 
 def grid_components(tensor: np.ndarray) -> dict[str, float]:
-    """Return the components xx .. yz of a moment tensor (3, 3) N m in grid axes.
+    """Return the components xx .. yz of a moment tensor (3, 3) N m in grid axes."""
+    return {name: float(size) for name, size in component_arrays(tensor).items()}
+
+
+def component_arrays(tensors: np.ndarray) -> dict[str, np.ndarray]:
+    """Return the components xx .. yz (...) of moment tensors (..., 3, 3) N m in grid axes.
 
     What is left of a zero, such as that of cos 90 degrees, must not radiate.
     """
-    least = _ROUNDING * np.abs(tensor).max()
-    clean = np.where(np.abs(tensor) < least, 0.0, tensor)
-    return {name: float(clean[i, j]) for name, i, j in _GRID_NAMES}
+    least = _ROUNDING * np.abs(tensors).max(axis=(-2, -1), keepdims=True)
+    clean = np.where(np.abs(tensors) < least, 0.0, tensors)
+    return {name: clean[..., i, j] for name, i, j in _GRID_NAMES}
 
 
 def tensor_of(source: Any, azimuth: float = 0.0) -> np.ndarray:
@@ -182,17 +191,17 @@ def shares(tensor: np.ndarray) -> dict[str, float]:
     return {name: float(value / total) for name, value in strengths.items()}
 
 
-def _normal_and_slip(strike: float, dip: float, rake: float) -> tuple[np.ndarray, np.ndarray]:
-    """Return the fault's upward normal and the hanging wall's slip (Aki & Richards 2002, ch. 4)."""
-    phi, delta, lam = (math.radians(angle) for angle in (strike, dip, rake))
-    along = np.array([math.cos(phi), math.sin(phi), 0.0])
-    up_dip = np.array(
-        [math.cos(delta) * math.sin(phi), -math.cos(delta) * math.cos(phi), -math.sin(delta)]
-    )
-    normal = np.array(
-        [-math.sin(delta) * math.sin(phi), math.sin(delta) * math.cos(phi), -math.cos(delta)]
-    )
-    return normal, math.cos(lam) * along + math.sin(lam) * up_dip
+def _normal_and_slip(strike: Any, dip: Any, rake: Any) -> tuple[np.ndarray, np.ndarray]:
+    """Return the fault's upward normal and the hanging wall's slip (Aki & Richards 2002, ch. 4).
+
+    Angles are in degrees; of n angles the vectors are (n, 3).
+    """
+    phi, delta, lam = np.radians(np.broadcast_arrays(strike, dip, rake))
+    cos, sin, zero = np.cos, np.sin, np.zeros_like(phi)
+    along = np.stack([cos(phi), sin(phi), zero], axis=-1)
+    up_dip = np.stack([cos(delta) * sin(phi), -cos(delta) * cos(phi), -sin(delta)], axis=-1)
+    normal = np.stack([-sin(delta) * sin(phi), sin(delta) * cos(phi), -cos(delta)], axis=-1)
+    return normal, cos(lam)[..., None] * along + sin(lam)[..., None] * up_dip
 
 
 def _plane(normal: np.ndarray, slip: np.ndarray) -> FaultPlane:

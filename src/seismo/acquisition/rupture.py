@@ -1,23 +1,27 @@
-"""A rupture as files have it: slip at points of a fault, in SI, not yet on a grid."""
+"""A rupture as files have it: slip at points of a fault, in SI, not yet on a grid.
+
+It may be of a million subfaults: all that they have is kept in arrays, one number for each slip.
+"""
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from array import array
+from dataclasses import dataclass, field, fields, replace
 from functools import cached_property
 from pathlib import Path
 
 import numpy as np
 
-from seismo.acquisition.slip_rate import SlipRate, weighted_sum
+from seismo.acquisition.slip_rate import SlipRate, SlipRates
 
 
 @dataclass(frozen=True, eq=False)
-class Slip:
-    """Slip of a subfault in one direction.
+class Slips:
+    """Slip of subfaults in one direction each: arrays (slip).
 
     Attributes:
         subfault: number in the file, from 0.
-        where: file and line, for messages.
+        line: of the file, for messages; 0 where it has none.
         longitude: of the centre, in degrees.
         latitude: of the centre, in degrees.
         depth: of the centre in m below the surface.
@@ -28,64 +32,108 @@ class Slip:
         onset: time of the first slip rate in s.
         step: s between slip rates.
         size: of the slip in m, as the file says.
-        rates: slip rates (n) m/s.
-        rigidity: Pa, None where the file says nothing about it.
-        sigma: standard deviation in s of the Gaussian that smooths its rate, 0 for none.
+        rigidity: Pa, NaN where the file says nothing about it.
     """
 
-    subfault: int
-    where: str
-    longitude: float
-    latitude: float
-    depth: float
-    strike: float
-    dip: float
-    rake: float
-    area: float
-    onset: float
-    step: float
-    size: float
-    rates: np.ndarray
-    rigidity: float | None
-    sigma: float = 0.0
+    subfault: np.ndarray
+    line: np.ndarray
+    longitude: np.ndarray
+    latitude: np.ndarray
+    depth: np.ndarray
+    strike: np.ndarray
+    dip: np.ndarray
+    rake: np.ndarray
+    area: np.ndarray
+    onset: np.ndarray
+    step: np.ndarray
+    size: np.ndarray
+    rigidity: np.ndarray
 
-    @cached_property
-    def slipped(self) -> float:
-        """Slip in m that its rates amount to."""
-        return float(self.rates.sum() * self.step)
-
-    @cached_property
-    def rate(self) -> SlipRate:
-        """Slip rate over the slip, 1/s: of unit area."""
-        rate = SlipRate.of(self.onset, self.step, self.rates / self.slipped)
-        return rate.smoothed(self.sigma) if self.sigma else rate
+    def __len__(self) -> int:
+        """Count them."""
+        return len(self.subfault)
 
 
 @dataclass(frozen=True, eq=False)
 class Rupture:
-    """All slip of a fault; `count` subfaults are in the file, with those that do not slip."""
+    """All slip of a fault.
+
+    Attributes:
+        path: of the file.
+        count: of subfaults in the file, with those that do not slip.
+        slips: of those that do.
+        slipped: (slip) m, that the slip rates amount to.
+        rates: slip rates over that slip, of unit area.
+    """
 
     path: Path
     count: int
-    slips: tuple[Slip, ...]
+    slips: Slips
+    slipped: np.ndarray
+    rates: SlipRates
 
     def smoothed(self, sigma: float) -> Rupture:
         """Return it with slip rates smoothed by a Gaussian of standard deviation s."""
-        return replace(self, slips=tuple(replace(slip, sigma=sigma) for slip in self.slips))
+        return replace(self, rates=replace(self.rates, sigma=sigma))
 
     @cached_property
     def potencies(self) -> np.ndarray:
         """Area times slip (slip) m3, which times a rigidity is a moment."""
-        return np.array([s.area * s.slipped for s in self.slips])
+        return self.slips.area * self.slipped
 
     @cached_property
     def rigidities(self) -> np.ndarray | None:
         """Rigidity (slip) Pa of the file, None where it lacks that of some."""
-        moduli = [s.rigidity for s in self.slips]
-        return None if None in moduli else np.array(moduli, float)
+        return None if np.isnan(self.slips.rigidity).any() else self.slips.rigidity
 
     @cached_property
     def rate(self) -> SlipRate:
         """Moment rate of all over their moment, 1/s; of one rigidity where the file has none."""
         moments = self.potencies * (1.0 if self.rigidities is None else self.rigidities)
-        return weighted_sum([s.rate for s in self.slips], moments / moments.sum())
+        return self.rates.weighted_sum(moments / moments.sum())
+
+    def where(self, slip: int) -> str:
+        """Return the file and line of a slip, for messages."""
+        line = int(self.slips.line[slip])
+        return f"{self.path}:{line}" if line else str(self.path)
+
+
+@dataclass
+class RuptureReader:
+    """Slip as it is read, subfault by subfault.
+
+    Attributes:
+        count: of subfaults read, with those that do not slip.
+    """
+
+    count: int = 0
+    _rows: array = field(default_factory=lambda: array("d"))
+    _slipped: array = field(default_factory=lambda: array("d"))
+    _rates: array = field(default_factory=lambda: array("f"))
+    _lengths: array = field(default_factory=lambda: array("q"))
+
+    def add(self, numbers: tuple[float, ...], slipped: float, shape: list[float]) -> None:
+        """Take slip in one direction.
+
+        Args:
+            numbers: what `Slips` has of it, in order.
+            slipped: m, that its rates amount to.
+            shape: rates (n) 1/s over that slip.
+        """
+        self._rows.extend(numbers)
+        self._slipped.append(slipped)
+        self._rates.extend(shape)
+        self._lengths.append(len(shape))
+
+    def rupture(self, path: Path) -> Rupture | None:
+        """Return what was read; None where nothing slips."""
+        if not self._lengths:
+            return None
+        names = [f.name for f in fields(Slips)]
+        columns = np.array(self._rows).reshape(-1, len(names)).T
+        named = dict(zip(names, columns.copy(), strict=True))
+        for name in ("subfault", "line"):
+            named[name] = named[name].astype(np.int64)
+        slips, starts = Slips(**named), np.concatenate([[0], np.cumsum(self._lengths)])
+        rates = SlipRates(slips.onset, slips.step, starts, np.array(self._rates))
+        return Rupture(path, self.count, slips, np.array(self._slipped), rates)

@@ -4,8 +4,11 @@ from __future__ import annotations
 
 import re
 from dataclasses import dataclass
+from functools import cached_property
+from itertools import chain
+from typing import Any
 
-from seismo.acquisition.finite_fault import PlacedFault, acting
+from seismo.acquisition.finite_fault import ActingFault, PlacedFault, acting
 from seismo.acquisition.point_source import PointSource
 from seismo.errors import ScenarioError
 from seismo.model import Earth
@@ -13,17 +16,24 @@ from seismo.model import Earth
 
 @dataclass(frozen=True)
 class Shot:
-    """One shot: its name and the sources that act in it.
+    """One shot: its name and what acts in it.
 
     Attributes:
         name: for the results.
-        sources: all points that act.
+        points: sources that act at a point each; faults, before their moments are known.
         summaries: a point for each source of the scenario; those of faults do not act.
+        faults: of many subfaults that act.
     """
 
     name: str
-    sources: tuple[PointSource, ...]
+    points: tuple[Any, ...]
     summaries: tuple[PointSource, ...] = ()
+    faults: tuple[ActingFault, ...] = ()
+
+    @cached_property
+    def sources(self) -> tuple[PointSource, ...]:
+        """All points, and subfaults that stand for all of their faults (`ActingFault.samples`)."""
+        return (*self.points, *chain.from_iterable(fault.samples for fault in self.faults))
 
 
 @dataclass(frozen=True)
@@ -66,18 +76,20 @@ class Share:
 
 
 def with_subfaults(shot: Shot, earth: Earth, dimensions: int) -> Shot:
-    """Return a shot with the subfaults of its finite faults as points that act.
+    """Return a shot with the moments of the subfaults of its finite faults.
 
     Raises:
         ScenarioError: slip makes no moment, as the model has no rigidity there.
     """
-    sources, summaries = list[PointSource](), list[PointSource]()
-    for source in shot.sources:
+    points = list[PointSource]()
+    summaries = list[PointSource]()
+    faults = list[ActingFault]()
+    for source in shot.points:
+        summary = source
         if isinstance(source, PlacedFault):
-            summary, points = acting(source, earth, dimensions)
-            summaries.append(summary)
-            sources += points
+            summary, fault = acting(source, earth, dimensions)
+            faults.append(fault)
         else:
-            summaries.append(source)
-            sources.append(source)
-    return Shot(shot.name, tuple(sources), tuple(summaries))
+            points.append(source)
+        summaries.append(summary)
+    return Shot(shot.name, tuple(points), tuple(summaries), tuple(faults))

@@ -15,9 +15,9 @@ the series of arcsin(x) / x at x^2 = -d2 / 4, exact to (pi f dt)^8 (1e-9 at 40 s
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
-from typing import ClassVar
+from typing import Any, ClassVar
 
 import numpy as np
 
@@ -27,6 +27,7 @@ _SERIES = (-1.0 / 24.0, 3.0 / 640.0, -5.0 / 7168.0)
 _PER_SIGMA = 6  # knots
 _SIGMAS = 4.5  # reach of a Gaussian: 4e-5 of its peak
 _MOST_SAMPLES = 1 << 20  # of the sum of many rates
+_BLOCK = 1 << 19  # numbers that are worked out together
 
 
 @dataclass(frozen=True, eq=False)
@@ -38,10 +39,13 @@ class SlipRate:
         step: s between the centres of B-splines.
         knots: (n) 1/s, their coefficients, of which `degree` at either end are zero.
         degree: 1, lines between knots, or 3, whose spectrum falls with the fourth power.
+
+    Several of as many knots each may be one: knots (rate, n), first and step (rate, 1), and all
+    times and values (rate, n).
     """
 
-    first: float
-    step: float
+    first: Any
+    step: Any
     knots: np.ndarray
     degree: int = 1
     sums: np.ndarray = field(init=False, repr=False)
@@ -51,26 +55,28 @@ class SlipRate:
 
     def __post_init__(self) -> None:
         """Sum up the coefficients before each knot."""
-        sums = np.concatenate([[0.0], np.cumsum(self.knots)])
+        zero = np.zeros((*self.knots.shape[:-1], 1))
+        sums = np.concatenate([zero, np.cumsum(self.knots, axis=-1)], axis=-1)
         object.__setattr__(self, "sums", sums)
 
     @staticmethod
-    def of(onset: float, step: float, samples: np.ndarray, degree: int = 1) -> SlipRate:
+    def of(onset: Any, step: Any, samples: np.ndarray, degree: int = 1) -> SlipRate:
         """Return the rate of samples (n) 1/s, the first of which is at the onset in s."""
-        rests = degree == 1 and samples[0] == 0.0
+        rests = degree == 1 and samples.ndim == 1 and samples[0] == 0.0
         before = degree - int(rests)
-        knots = np.concatenate([np.zeros(before), samples, np.zeros(degree)])
+        outside = [np.zeros((*samples.shape[:-1], n)) for n in (before, degree)]
+        knots = np.concatenate([outside[0], samples, outside[1]], axis=-1)
         return SlipRate(onset - before * step, step, knots, degree)
 
     @property
     def last(self) -> float:
         """Time of the last knot in s."""
-        return self.first + (self.knots.size - 1) * self.step
+        return self.first + (self.knots.shape[-1] - 1) * self.step
 
     @property
     def area(self) -> float:
         """The integral of the rate."""
-        return float(self.sums[-1]) * self.step
+        return float(self.sums[-1] * self.step)
 
     def value(self, t: np.ndarray) -> np.ndarray:
         """Return the rate (as t) at times t (s)."""
@@ -83,19 +89,19 @@ class SlipRate:
     def integral(self, t: np.ndarray) -> np.ndarray:
         """Return the share of the moment (as t) that is reached at times t (s)."""
         k, _ = self._interval_of(t)
-        return self.step * (self.sums[k] + self._splined(t, _INTEGRALS[self.degree]))
+        return self.step * (_taken(self.sums, k) + self._splined(t, _INTEGRALS[self.degree]))
 
     def resampled(self, t: np.ndarray) -> np.ndarray:
         """Return the rate (n) at equally spaced times (n) in s, without aliases; see above."""
-        dt = t[1] - t[0]
+        dt = t[..., 1:2] - t[..., :1]
         ahead = len(_SERIES)
-        edges = t[0] + dt * (np.arange(-ahead, t.size + ahead + 1) - 0.5)
+        edges = t[..., :1] + dt * (np.arange(-ahead, t.shape[-1] + ahead + 1) - 0.5)
         difference = np.diff(self.integral(edges)) / dt
-        rate = difference[ahead:-ahead].copy()
+        rate = difference[..., ahead:-ahead].copy()
         for order, factor in enumerate(_SERIES, 1):
             difference = np.diff(difference, 2)
             rest = ahead - order
-            rate += factor * difference[rest : difference.size - rest]
+            rate += factor * difference[..., rest : difference.shape[-1] - rest]
         return rate
 
     def smoothed(self, sigma: float) -> SlipRate:
@@ -103,13 +109,17 @@ class SlipRate:
 
         Means over steps and B-splines of degree 3 have variances of 1 / 12 and 1 / 3 step^2.
         """
-        refined = max(1, math.ceil(self.step * _PER_SIGMA / sigma))
+        refined = max(1, math.ceil(float(np.max(self.step)) * _PER_SIGMA / sigma))
         step = self.step / refined
-        width = math.sqrt(max(sigma**2 - 5.0 / 12.0 * step**2, 0.0)) / step
+        width = math.sqrt(max(sigma**2 - 5.0 / 12.0 * np.max(step) ** 2, 0.0)) / float(np.max(step))
         reach = math.ceil(_SIGMAS * width)
         kernel = np.exp(-0.5 * (np.arange(-reach, reach + 1) / width) ** 2)
-        edges = self.first + step * (np.arange((self.knots.size - 1) * refined + 2) - 0.5)
-        knots = np.convolve(np.diff(self.integral(edges)) / step, kernel / kernel.sum())
+        count = (self.knots.shape[-1] - 1) * refined + 2
+        edges = self.first + step * (np.arange(count) - 0.5)
+        means = np.diff(self.integral(edges)) / step
+        knots = np.zeros((*means.shape[:-1], means.shape[-1] + 2 * reach))
+        for n, share in enumerate(kernel / kernel.sum()):
+            knots[..., n : n + means.shape[-1]] += share * means
         return SlipRate.of(self.first - reach * step, step, knots, 3)
 
     def shape(self) -> WaveletShape:
@@ -124,13 +134,20 @@ class SlipRate:
         """Return the first of the knots (as t) whose B-splines reach times t, and how far in it."""
         behind = self.degree // 2
         along = (np.asarray(t, float) - self.first) / self.step
-        along = np.clip(along, behind, self.knots.size - 1 - behind)
-        k = np.minimum(along.astype(np.intp), self.knots.size - 2 - behind)
+        last = self.knots.shape[-1] - 1 - behind
+        along = np.clip(along, behind, last)
+        k = np.minimum(along.astype(np.intp), last - 1)
         return k - behind, along - k
 
     def _splined(self, t: np.ndarray, weights: SplineWeights) -> np.ndarray:
         k, b = self._interval_of(t)
-        return sum((self.knots[k + n] * w for n, w in enumerate(weights(b))), np.zeros(b.shape))
+        terms = (_taken(self.knots, k + n) * w for n, w in enumerate(weights(b)))
+        return sum(terms, np.zeros(b.shape))
+
+
+def _taken(knots: np.ndarray, k: np.ndarray) -> np.ndarray:
+    """Return what knots (n) or (rate, n) have at indices (m), or (rate, m)."""
+    return knots[k] if knots.ndim == 1 else np.take_along_axis(knots, k, -1)
 
 
 SplineWeights = Callable[[np.ndarray], Sequence[np.ndarray]]
@@ -162,17 +179,90 @@ def _area(b: np.ndarray) -> np.ndarray:
     return 1.0 / 24.0 + (b + 1.5 * b**2 + b**3 - 0.75 * b**4) / 6.0
 
 
-def weighted_sum(rates: Sequence[SlipRate], weights: np.ndarray) -> SlipRate:
-    """Return the weighted sum (n weights) of rates, by its means over half the shortest interval.
+@dataclass(frozen=True, eq=False)
+class SlipRates:
+    """Many rates, of samples at intervals of their own.
 
-    Those times are as many as `_MOST_SAMPLES` at most; the integral is that of the sum.
+    Attributes:
+        onset: (rate) s, of the first samples.
+        step: (rate) s between samples.
+        starts: (rate + 1) where the samples of each begin.
+        samples: of all, one after the other, in 1/s.
+        sigma: standard deviation in s of the Gaussian that smooths them, 0 for none.
     """
-    begin, end = min(r.first for r in rates), max(r.last for r in rates)
-    step = max(min(r.step for r in rates) / 2.0, (end - begin) / _MOST_SAMPLES)
-    total = np.zeros(int(np.ceil((end - begin) / step)) + 2)
-    for rate, weight in zip(rates, weights, strict=True):
-        low = int((rate.first - begin) / step)
-        high = min(total.size, int((rate.last - begin) / step) + 2)
-        edges = begin + step * (np.arange(low, high + 1) - 0.5)
-        total[low:high] += weight * np.diff(rate.integral(edges)) / step
-    return SlipRate.of(begin, step, total, min(r.degree for r in rates))
+
+    onset: np.ndarray
+    step: np.ndarray
+    starts: np.ndarray
+    samples: np.ndarray
+    sigma: float = 0.0
+
+    def one(self, number: int) -> SlipRate:
+        """Return one of them."""
+        samples = self.samples[self.starts[number] : self.starts[number + 1]].astype(float)
+        rate = SlipRate.of(float(self.onset[number]), float(self.step[number]), samples)
+        return rate.smoothed(self.sigma) if self.sigma else rate
+
+    @property
+    def ends(self) -> tuple[np.ndarray, np.ndarray]:
+        """Times (rate) in s before the first of which, and after the second, each is zero."""
+        reach = self.step + (_SIGMAS * self.sigma + self.step if self.sigma else 0.0)
+        last = self.onset + (np.diff(self.starts) - 1) * self.step
+        return self.onset - reach, last + reach
+
+    def resampled(self, numbers: np.ndarray, first: np.ndarray, count: int, dt: float):
+        """Return some of them (numbers, count), each `count` times at dt s from times first (s)."""
+        resampled = np.empty((numbers.size, count))
+        for rows in self._alike(numbers, count + 2 * len(_SERIES) + 1):
+            times = first[rows, None] + dt * np.arange(count)
+            resampled[rows] = self._together(numbers[rows]).resampled(times)
+        return resampled
+
+    def weighted_sum(self, weights: np.ndarray) -> SlipRate:
+        """Return the weighted sum (weights) of all, by its means over half the shortest interval.
+
+        Those times are as many as `_MOST_SAMPLES` at most; the integral is that of the sum.
+        """
+        starts, ends = self.ends
+        begin, end = float(starts.min()), float(ends.max())
+        step = max(float(self.step.min()) / 2.0, (end - begin) / _MOST_SAMPLES)
+        total = np.zeros(int(np.ceil((end - begin) / step)) + 3)
+        low = ((starts - begin) / step).astype(np.int64)
+        lasting = ((ends - begin) / step).astype(np.int64) + 2 - low
+        for count in np.unique(_rounded_up(lasting)).tolist():
+            numbers = np.flatnonzero(_rounded_up(lasting) == count)
+            for rows in self._alike(numbers, count):
+                some = numbers[rows]
+                edges = low[some, None] + np.arange(count + 1) - 0.5
+                reached = self._together(some).integral(begin + step * edges)
+                means = weights[some, None] * np.diff(reached, axis=1) / step
+                steps = np.minimum(low[some, None] + np.arange(count), total.size - 1)
+                total += np.bincount(steps.ravel(), means.ravel(), total.size)
+        return SlipRate.of(begin, step, total, 3 if self.sigma else 1)
+
+    def _alike(self, numbers: np.ndarray, times: int) -> Iterator[np.ndarray]:
+        """Yield the places, in numbers, of rates that can be worked out together."""
+        lengths = _rounded_up(np.diff(self.starts)[numbers])
+        kinds = np.stack([lengths, self.step[numbers]], axis=1) if self.sigma else lengths[:, None]
+        for kind in np.unique(kinds, axis=0):
+            rows = np.flatnonzero((kinds == kind).all(axis=1))
+            most = max(1, int(_BLOCK / max(times, kind[0])))
+            yield from np.split(rows, np.arange(most, rows.size, most))
+
+    def _together(self, numbers: np.ndarray) -> SlipRate:
+        """Return some rates, of alike lengths, as one whose knots are (rate, knot)."""
+        sizes = np.diff(self.starts)[numbers]
+        order = np.arange(sizes.max())
+        there = order < sizes[:, None]
+        at = np.where(there, self.starts[numbers, None] + order, 0)
+        samples = np.where(there, self.samples[at], 0.0)
+        step = self.step[numbers, None]
+        if not self.sigma:
+            return SlipRate.of(self.onset[numbers, None], step, samples)
+        rate = SlipRate.of(self.onset[numbers, None], step[:1], samples)
+        return rate.smoothed(self.sigma)
+
+
+def _rounded_up(counts: np.ndarray) -> np.ndarray:
+    """Return counts as multiples of 16, so that what differs little is worked out together."""
+    return -(-counts // 16) * 16

@@ -15,19 +15,19 @@ Points stand for the centres of subfaults. Files that say 2.0 without VS and DEN
 from __future__ import annotations
 
 import gzip
+import math
 import zlib
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
-import numpy as np
-
-from seismo.acquisition.rupture import Rupture, Slip
+from seismo.acquisition.rupture import Rupture, RuptureReader
 from seismo.errors import ModelError
 from seismo.scenario.text_files import shown_word
 
 _CM = 1e-2
 _LARGEST = 2 << 30  # bytes of text
+_RATES = "slip rates in cm/s"
 _EXPECTED = "expected SRF 1.0 or 2.0, a finite fault (PLANE, POINTS)"
 
 Lines = Iterator[tuple[int, str]]
@@ -43,7 +43,7 @@ def read_srf(path: Path) -> Rupture:
     number, version = next(lines, (1, ""))
     if version.strip() not in ("1.0", "2.0"):
         raise _wrong(path, number, f"no version 1.0 or 2.0: {_EXPECTED}")
-    slips, count = list[Slip](), 0
+    reader = RuptureReader()
     for number, line in lines:
         words = line.split()
         if words[0] == "PLANE":
@@ -51,13 +51,12 @@ def read_srf(path: Path) -> Rupture:
                 next(lines, None)
         elif words[0] == "POINTS":
             for _ in range(_count(path, number, words)):
-                slips += _point(path, lines, count)
-                count += 1
+                _read_point(path, lines, reader)
         else:
             raise _wrong(path, number, f"expected PLANE or POINTS; {_EXPECTED}")
-    if not slips:
-        raise ModelError(f"{path}: none of its {count} subfaults slips; {_EXPECTED}", "path")
-    return Rupture(path, count, tuple(slips))
+    if (rupture := reader.rupture(path)) is None:
+        raise ModelError(f"{path}: none of its {reader.count} subfaults slips; {_EXPECTED}", "path")
+    return rupture
 
 
 def _lines(path: Path) -> Lines:
@@ -82,27 +81,32 @@ def _count(path: Path, number: int, words: list[str]) -> int:
     return int(words[1])
 
 
-def _point(path: Path, lines: Lines, index: int) -> list[Slip]:
-    """Return the slip of a point along its rake and across it, where there is any."""
+def _read_point(path: Path, lines: Lines, reader: RuptureReader) -> None:
+    """Read the slip of a point along its rake and across it, where there is any."""
     number, line = next(lines, (0, ""))
     about = _numbers(path, number, line, "LON LAT DEP STK DIP AREA TINIT DT [VS DEN]", (8, 10))
     _, second = next(lines, (0, ""))
     sizes = _numbers(path, number + 1, second, "RAKE SLIP1 NT1 SLIP2 NT2 SLIP3 NT3", (7,))
-    counts = [int(sizes[k]) for k in (2, 4, 6)]
-    samples = _samples(path, lines, number, sum(counts))
-    rates = np.split(samples, np.cumsum(counts)[:2])
-    return slips_of(f"{path}:{number}", index, about, sizes, rates)
+    first, across, opening = int(sizes[2]), int(sizes[4]), int(sizes[6])
+    if min(first, across, opening) < 0:
+        raise _wrong(path, number + 1, "NT1 to NT3 have to be 0 or more")
+    samples = _samples(path, lines, number, first + across + opening)
+    if not math.isfinite(sum(samples)):
+        raise _wrong(path, number, "a slip rate of this subfault is not finite")
+    rates = samples[:first], samples[first : first + across], samples[first + across :]
+    add_subfault(reader, f"{path}:{number}", number, about, sizes, rates)
 
 
-def slips_of(
-    where: str, index: int, about: Sequence[float], sizes: Sequence[float],
-    rates: Sequence[np.ndarray],
-) -> list[Slip]:  # fmt: skip
-    """Return the slip of a subfault along its rake and across it, where there is any.
+def add_subfault(
+    reader: RuptureReader, where: str, line: int, about: Sequence[float], sizes: Sequence[float],
+    rates: Sequence[list[float]],
+) -> None:  # fmt: skip
+    """Add the slip of a subfault along its rake and across it, where there is any.
 
     Args:
+        reader: takes it.
         where: file and line, for messages.
-        index: number of the subfault, from 0.
+        line: of the file, 0 where it has none.
         about: LON LAT DEP STK DIP AREA TINIT DT [VS DEN], in the units of SRF.
         sizes: RAKE SLIP1 NT1 SLIP2 NT2 SLIP3 NT3.
         rates: slip rates cm/s in the three directions.
@@ -110,33 +114,39 @@ def slips_of(
     Raises:
         ModelError: the fault opens, or has no area or interval.
     """
-    if np.any(rates[2]):
+    index = reader.count
+    reader.count += 1
+    if any(rates[2]):
         raise ModelError(
             f"{where}: subfault {index + 1} opens (SLIP3): only slip along a fault is taken", "path"
         )
     longitude, latitude, depth, strike, dip, area, onset, step = about[:8]
     if (sizes[2] or sizes[4]) and not (step > 0.0 and area > 0.0):
         raise ModelError(f"{where}: subfault {index + 1}: AREA and DT have to be above 0", "path")
-    rigidity = 1e3 * about[9] * (_CM * about[8]) ** 2 if len(about) == 10 else None
-    common = (index, where, longitude, latitude, 1e3 * depth, strike, dip)
-    return [
-        Slip(
-            *common, sizes[0] + turn, _CM**2 * area, onset, step, _CM * sizes[k], _CM * rate,
-            rigidity,
-        )
-        for k, turn, rate in ((1, 0.0, rates[0]), (3, 90.0, rates[1]))
-        if rate.sum() != 0.0
-    ]  # fmt: skip
+    rigidity = 1e3 * about[9] * (_CM * about[8]) ** 2 if len(about) == 10 else math.nan
+    for k, turn, rate in ((1, 0.0, rates[0]), (3, 90.0, rates[1])):
+        if (slipped := _CM * sum(rate) * step) != 0.0:
+            rake = sizes[0] + turn
+            reader.add(
+                (index, line, longitude, latitude, 1e3 * depth, strike, dip, rake, _CM**2 * area,
+                 onset, step, _CM * sizes[k], rigidity),
+                slipped, [_CM / slipped * size for size in rate],
+            )  # fmt: skip
 
 
-def _samples(path: Path, lines: Lines, number: int, count: int) -> np.ndarray:
+def _samples(path: Path, lines: Lines, number: int, count: int) -> list[float]:
     samples: list[float] = []
     while len(samples) < count:
         number, line = next(lines, (0, ""))
-        samples += _numbers(path, number, line, "slip rates in cm/s", None)
+        try:
+            samples += map(float, line.split())
+        except ValueError:
+            _numbers(path, number, line, _RATES, None)  # tells what is wrong
+        if not line:
+            _numbers(path, number, line, _RATES, None)
     if len(samples) > count:
         raise _wrong(path, number, f"{len(samples)} slip rates of a subfault, {count} expected")
-    return np.array(samples)
+    return samples
 
 
 def _numbers(
@@ -152,7 +162,7 @@ def _numbers(
         raise _wrong(
             path, number, f"{shown_word(words[0], True)} ...: expected {expected}"
         ) from None
-    if not np.isfinite(numbers).all() or (counts and len(numbers) not in counts):
+    if not all(map(math.isfinite, numbers)) or (counts and len(numbers) not in counts):
         raise _wrong(path, number, f"{len(numbers)} numbers: expected {expected}")
     return numbers
 

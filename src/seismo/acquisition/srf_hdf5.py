@@ -14,8 +14,8 @@ from typing import Any
 import h5py
 import numpy as np
 
-from seismo.acquisition.rupture import Rupture, Slip
-from seismo.acquisition.srf import slips_of
+from seismo.acquisition.rupture import Rupture, RuptureReader
+from seismo.acquisition.srf import add_subfault
 from seismo.errors import ModelError
 
 _ABOUT = ("LON", "LAT", "DEP", "STK", "DIP", "AREA", "TINIT", "DT")
@@ -33,7 +33,8 @@ def read_srf_hdf5(path: Path) -> Rupture:
             points, rates = _datasets(path, file)
     except OSError as error:
         raise ModelError(f"{path} cannot be read: {error}", "path") from None
-    slips, starts = list[Slip](), np.zeros(3, np.int64)
+    reader = RuptureReader()
+    starts = np.zeros(3, np.int64)
     for index, row in enumerate(points):
         counts = np.array([row["NT1"], row["NT2"], row["NT3"]], np.int64)
         ends = starts + counts
@@ -50,11 +51,11 @@ def read_srf_hdf5(path: Path) -> Rupture:
         rows = [rate[a:b] for rate, a, b in zip(rates, starts, ends, strict=True)]
         if not np.isfinite([*about, *sizes, *np.concatenate(rows)]).all():
             raise ModelError(f"{path}: subfault {index + 1}: a number is not finite", "path")
-        slips += slips_of(str(path), index, about, sizes, rows)
+        add_subfault(reader, str(path), 0, about, sizes, [row.tolist() for row in rows])
         starts = ends
-    if not slips:
+    if (rupture := reader.rupture(path)) is None:
         raise ModelError(f"{path}: none of its {len(points)} subfaults slips", "path")
-    return Rupture(path, len(points), tuple(slips))
+    return rupture
 
 
 def _datasets(path: Path, file: Any) -> tuple[np.ndarray, list[np.ndarray]]:

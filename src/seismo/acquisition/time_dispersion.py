@@ -43,7 +43,7 @@ _WIDTH = 12  # points of the interpolation kernel
 _BETA = 2.30 * _WIDTH  # its shape, for twofold oversampling (Beatty, Nishimura & Pauly 2005)
 _TAPER = (0.85, 0.94)  # of 2 / dt: passed below, stopped above
 _STRETCH = 3.0  # more than 1 / cos(arcsin(_TAPER[1])): the latest arrival of a passed frequency
-_BLOCK = 1 << 22  # complex numbers of one work array
+_BLOCK = 1 << 17  # complex numbers of one work array: they stay in the caches
 
 
 def add(signal: np.ndarray, dt: float, offset: float | np.ndarray = 0.0) -> np.ndarray:

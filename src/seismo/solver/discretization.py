@@ -46,6 +46,7 @@ from seismo.solver.peak_maps import PeakMapSet, make_maps
 from seismo.solver.point_weights import PointInterpolation
 from seismo.solver.snapshot_series import Series, make_series
 from seismo.solver.stages import reached
+from seismo.solver.subfaults import placed_faults
 from seismo.solver.surface_slope import SurfaceSlope
 from seismo.solver.time_step import limit_of, make_clock, stable_part
 from seismo.solver.waves import Waves, waves_of
@@ -220,6 +221,8 @@ class Discretization:
     def maps(self) -> list[PeakMapSet]:
         """The maps of largest values that are written."""
         return [make_maps(m, self.grid, self.physics) for m in self.scenario.output.maps]
+
+    subfaults = derived(placed_faults)  # of the only shot that has any
 
     def pml(self, damping: float) -> cpml.PmlParameters:
         """Return the strength of layers that damp the fields by a share `damping` of their d."""

@@ -30,6 +30,7 @@ from seismo.grid.decomposition import best_parts
 from seismo.grid.global_index import CheckpointArray
 from seismo.grid.grid import Box
 from seismo.solver.discretization import Discretization, discretize
+from seismo.solver.fault_signals import WINDOW
 from seismo.solver.halo import Halo
 from seismo.solver.injection import InjectionTable, Key
 from seismo.solver.partition import Partition
@@ -118,11 +119,17 @@ class Simulation:
     def load(self, shots: list[Shot]) -> None:
         """Start over with other shots, at most a batch of them on all grids together."""
         self.start(self.prepare(shots))
+        self._faults = [f for p in self.parts for f in p.faults if any(s.faults for s in shots)]
+        for fault in (f for p in self.parts for f in p.faults if not self._faults):
+            fault.silence()
 
     def prepare(self, shots: list[Shot]) -> Prepared:
         """Work out what shots need while others may be under way, in any thread."""
         own = self.division.shots
-        sources = [list(shot.sources) for shot in shots[own.start : own.stop]]
+        sources = [
+            [*shot.points, *(s for one in self.setup.subfaults if shot.faults for s in one.lone)]
+            for shot in shots[own.start : own.stop]
+        ]
         return [part.injection.tables(sources, self.total_steps) for part in self.parts]
 
     def start(self, prepared: Prepared) -> None:
@@ -174,8 +181,22 @@ class Simulation:
         while self.step < last:
             phase = bisect(starts, self.step) - 1
             end = min(last, *starts[phase + 1 : phase + 2], self.total_steps)
+            if self._faults:
+                end = min(end, self.step - self.step % WINDOW + WINDOW)
+                self._load_window()
             self._programs[phase](self.step, end - self.step)
             self.step = end
+
+    def _load_window(self) -> None:
+        """Let faults take what acts in the window of this step, once all before it is done."""
+        if all(fault.holds(self.step) for fault in self._faults):
+            return
+        self.ranks.wait()
+        self.backend.wait()
+        self.ranks.wait()
+        for fault in self._faults:
+            fault.load(self.step, self.total_steps)
+        self.backend.wait()
 
     def _bind(self, parity: int, phase: int = 0) -> Step:
         """List what a step launches: in order, beside one another within a list.
@@ -184,11 +205,18 @@ class Simulation:
         cut act before their points travel to the neighbour.
         """
         schedule = _each([one for p in self.parts for one in p.injection.worked_out()], "sources")
+        spread = [one for p in self.parts for f in p.faults for one in f.worked_out()]
+        schedule += _each(spread, "sources")
         for n, stage in enumerate(self.setup.physics.stages):
             bound = [part.phases[phase][n] for part in self.parts]
             halo = self._halos[parity][n]
             near, far = (
-                [i for p in self.parts for i in p.injection.bound(stage.name, inner, parity)]
+                [
+                    launch
+                    for p in self.parts
+                    for bound_of in (p.injection.bound, *(f.bound for f in p.faults))
+                    for launch in bound_of(stage.name, inner, parity)
+                ]
                 for inner in (False, True)
             )
             images = [fill for part in self.parts for fill in part.images[parity][stage.name]]

@@ -19,6 +19,7 @@ from seismo.model.loss import effective_medium
 from seismo.solver import cpml
 from seismo.solver.boundary_images import Face, bind_images, image, touching, turned_off
 from seismo.solver.discretization import Discretization
+from seismo.solver.fault_injection import FaultInjection, FaultPieces
 from seismo.solver.fields import Fields
 from seismo.solver.fluid_solid_rows import ContactRows
 from seismo.solver.injection import Injection
@@ -224,6 +225,10 @@ class SubdomainSolver:
             backend, setup.interpolation, self.fields, faces, setup.clock,
             scenario.time.dispersion_removal,
         )  # fmt: skip
+        self.faults = [
+            FaultInjection(backend, self.fields, FaultPieces(subfaults, subdomain))
+            for subfaults in setup.subfaults
+        ]
         self.images = [
             {s.name: self._images(faces, physics, s.writes, parity) for s in physics.stages}
             for parity in physics.parities

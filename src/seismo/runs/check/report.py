@@ -96,12 +96,14 @@ def _coefficients(plan: Plan) -> str:
 def _room(plan: Plan) -> Iterator[tuple[str, str]]:
     memory = plan.memory
     needed = [f"{with_unit(need.need, 'B')} on {need.where}" for need in plan.demands]
+    faults = f", faults on the host {with_unit(memory.faults, 'B')}" if memory.faults else ""
     preparing = memory.beside if len(plan.demands) > 1 else memory.preparing
     yield (
         "memory",
         f"{', '.join(needed)} (wavefield {with_unit(memory.wavefield, 'B')}, "
         f"model {with_unit(memory.model, 'B')}, layers {with_unit(memory.layers, 'B')}, "
-        f"sources {with_unit(memory.sources, 'B')}, traces {with_unit(memory.recorder, 'B')}, "
+        f"sources {with_unit(memory.sources, 'B')}{faults}, "
+        f"traces {with_unit(memory.recorder, 'B')}, "
         f"snapshots and maps {with_unit(memory.snapshots + memory.maps + memory.ring, 'B')}; "
         "while preparing "
         f"{with_unit(preparing, 'B')} on the host; the rest for Python and its packages)",

@@ -23,6 +23,7 @@ from seismo.output.checkpoint import KEPT
 from seismo.output.pipeline import packing_bytes, ring_bytes
 from seismo.solver.channels import receiver_points
 from seismo.solver.discretization import Discretization
+from seismo.solver.fault_injection import FaultPieces
 from seismo.solver.fields import Fields
 from seismo.solver.stages import LayerMemory
 from seismo.solver.subdomain import subdomains
@@ -44,6 +45,7 @@ class Memory:
         model: the coefficients of the equations.
         layers: memory variables of the absorbing layers.
         sources: points that they act on, and their signals.
+        faults: slip rates and places of all subfaults, on the host.
         recorder: the traces as recorded.
         maps: peaks, and the values they are peaks of.
         snapshots: cuts of the fields on their way to the host.
@@ -60,6 +62,7 @@ class Memory:
     model: int
     layers: int
     sources: int
+    faults: int
     recorder: int
     maps: int
     snapshots: int
@@ -74,7 +77,8 @@ class Memory:
     def stepping(self) -> int:
         """Bytes while it steps."""
         arrays = self.wavefield + self.model + self.layers + self.sources
-        return arrays + self.recorder + self.maps + self.snapshots + self.ring + self.blocks
+        arrays += self.faults + self.recorder + self.maps
+        return arrays + self.snapshots + self.ring + self.blocks
 
     @property
     def total(self) -> int:
@@ -101,7 +105,7 @@ class Memory:
     def beside(self) -> int:
         """Bytes of the host beside such a device; of the model, the one array that is sent."""
         model = self.averages + self.array * (self.averages > 0) + WORK_BYTES
-        return max(model, self.recording, self.recorder + self.ring + self.blocks)
+        return self.faults + max(model, self.recording, self.recorder + self.ring + self.blocks)
 
     def as_dict(self) -> dict[str, int]:
         """Plain data, sums included."""
@@ -164,12 +168,15 @@ def memory_of(setup: Discretization, backend: Backend | None = None) -> Memory:
     wavefield = fields.bytes * grids
     images = wavefield if setup.image_faces else 0
     acted_on, output = _acted_on(setup), output_of(setup)
+    pieces = [FaultPieces(subfaults, subdomain) for subfaults in setup.subfaults]
+    windows = sum(one.nbytes(fields.item) for one in pieces)
     recording = recorder + max(points, acted_on) * PREPARED_POINT_BYTES
     return Memory(
         wavefield=wavefield,
         model=model,
         layers=_layers(setup, subdomain, backend) * grids,
-        sources=acted_on * (fields.item + 8),
+        sources=acted_on * (fields.item + 8) + windows,
+        faults=windows + sum(one.host_bytes for one in pieces),
         recorder=recorder + points * POINT_BYTES,
         maps=sum(fields.item * m.numbers() * m.cut.points for m in setup.maps) * setup.batch,
         snapshots=sum(4 * n for n in _frames(setup)),
@@ -199,10 +206,11 @@ def _acted_on(setup: Discretization) -> int:
     """Return the number of points that the sources of a batch act on, in all fields."""
     radius = BROAD_RADIUS if setup.physics.broad_sources else RADIUS
     drives = setup.physics.drives
+    lone = [source for subfaults in setup.subfaults for source in subfaults.lone]
     fields = sum(
         bool(source.strength.get(drive.component))
         for shot in setup.shots[: setup.batch]
-        for source in shot.sources
+        for source in (*shot.points, *lone)
         for drive in drives.get(source.kind, ())
     )
     return int(fields * (2 * radius) ** setup.grid.dimensions)

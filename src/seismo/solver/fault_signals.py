@@ -1,0 +1,122 @@
+"""Moment rates of subfaults, worked out for a window of steps and for those that act in it.
+
+A subfault acts from shortly before its onset to shortly after its end, in which the transform of
+`time_dispersion.add` rings. That transform moves waves of f dt periods a step to earlier steps, by
+the share 1 - sqrt(1 - (pi f dt)^2) of their time. Subfaults begin early enough for waves of twice
+the highest frequency of their rates, as it is of a few of them (1 % of the peak of the spectrum),
+and of 4.5 steps a period at most.
+"""
+
+from __future__ import annotations
+
+import math
+from copy import copy
+from functools import cached_property
+
+import numpy as np
+
+from seismo.acquisition import time_dispersion, wavelets
+from seismo.acquisition.finite_fault import ActingFault
+
+WINDOW = 128  # steps
+_MARGIN = 32  # steps before and after a signal
+_BEYOND = 2.0  # times the highest frequency
+_LEAST_STEPS = 4.5  # a period
+_MEASURED = 12  # subfaults
+_LENGTHS = 64  # steps: lengths are multiples, so that many signals are worked out together
+
+
+class FaultSignals:
+    """The signals of a fault, some of which are kept from window to window."""
+
+    def __init__(
+        self, fault: ActingFault, dt: float, steps: int, removal: bool, precision: str,
+        offset: float,
+    ) -> None:  # fmt: skip
+        """Take a fault and the steps of a run.
+
+        Args:
+            fault: the fault.
+            dt: time step in s.
+            steps: of the run.
+            removal: whether traces will be freed from time dispersion.
+            precision: of the numbers that are kept.
+            offset: of the times of signals, in steps.
+        """
+        self._rates, self._dt, self._offset = fault.rates, dt, offset
+        self._delay, self._removal = fault.delay, removal
+        self._kind = np.dtype(precision)
+        starts, ends = ((t + fault.delay) / dt - offset for t in fault.rates.ends)
+        self._starts, self._ends, self._steps = starts, ends, steps
+        early = _MARGIN + self._earlier * np.maximum(starts, 0.0)
+        self.first = np.clip(np.floor(starts - early), 0, steps).astype(np.int64)
+        last = np.minimum(np.ceil(ends + _MARGIN), steps)
+        self.stop = np.where(last > self.first, last, self.first).astype(np.int64)
+        self._blocks: list[tuple[np.ndarray, np.ndarray]] = []  # numbers, signals
+
+    def alone(self) -> FaultSignals:
+        """Return the same signals, of which it keeps those of its own windows."""
+        found = copy(self)
+        found._blocks = []
+        return found
+
+    def kept_bytes(self, most: int) -> int:
+        """Return the bytes of signals that are kept, of so many subfaults together at most."""
+        length = (self.stop - self.first).max(initial=0) + _LENGTHS
+        return int(most * length) * self._kind.itemsize
+
+    @cached_property
+    def _earlier(self) -> float:
+        """By what share of their time signals begin before their onsets."""
+        late = np.flatnonzero((self._starts > 0.0) & (self._starts < self._steps))
+        if not (self._removal and late.size):
+            return 0.0
+        some = late[np.linspace(0, late.size - 1, _MEASURED).astype(int)]
+        highest = max(wavelets.maximum_frequency(self._rates.one(int(n))) for n in some)
+        sine = min(math.pi * _BEYOND * highest * self._dt, math.pi / _LEAST_STEPS)
+        return 1.0 - math.sqrt(1.0 - sine**2)
+
+    def acting(self, begin: int, numbers: np.ndarray) -> np.ndarray:
+        """Return those of some subfaults that act in the window that begins with a step."""
+        some = (self.first[numbers] < begin + WINDOW) & (self.stop[numbers] > begin)
+        return numbers[some]
+
+    def most(self, numbers: np.ndarray) -> int:
+        """Return how many of some subfaults act in one window at most."""
+        some = numbers[self.stop[numbers] > self.first[numbers]]
+        size = self._steps // WINDOW + 2
+        begun = np.bincount(self.first[some] // WINDOW, minlength=size)
+        ended = np.bincount((self.stop[some] - 1) // WINDOW + 1, minlength=size)
+        return int(np.cumsum(begun[:size] - ended[:size]).max(initial=0))
+
+    def window(self, begin: int, numbers: np.ndarray) -> np.ndarray:
+        """Return the signals (step, subfault) of a window, for subfaults of increasing numbers."""
+        self._blocks = [b for b in self._blocks if (self.stop[b[0]] > begin).any()]
+        known = np.concatenate([b[0] for b in self._blocks] or [np.zeros(0, np.int64)])
+        self._work_out(np.setdiff1d(numbers, known))
+        found = np.zeros((numbers.size, WINDOW), self._kind)
+        for some, signals in self._blocks:
+            rows = np.searchsorted(numbers, some).clip(max=numbers.size - 1)
+            here = numbers[rows] == some
+            at = begin + np.arange(WINDOW) - self.first[some[here], None]
+            length = (self.stop - self.first)[some[here], None]
+            inside = (at >= 0) & (at < length)
+            taken = np.take_along_axis(signals[here], np.where(inside, at, 0), 1)
+            found[rows[here]] = np.where(inside, taken, 0.0)
+        return found.T
+
+    def _work_out(self, numbers: np.ndarray) -> None:
+        """Keep the signals of subfaults; none depends on which others are among them."""
+        lengths = -(-(self.stop - self.first)[numbers] // _LENGTHS) * _LENGTHS
+        for length in np.unique(lengths).tolist():
+            some = numbers[lengths == length]
+            signals = self._signals(some, self.first[some], length).astype(self._kind)
+            self._blocks.append((some, signals))
+
+    def _signals(self, numbers: np.ndarray, first: np.ndarray, count: int) -> np.ndarray:
+        """Return moment rates (subfault, step) in 1/s, of so many steps from the first of each."""
+        dt, times = self._dt, (first + self._offset) * self._dt - self._delay
+        signals = self._rates.resampled(numbers, times, count, dt)
+        if self._removal:
+            signals = time_dispersion.add(signals, dt, (first + self._offset)[:, None])
+        return signals

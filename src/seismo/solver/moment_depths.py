@@ -1,0 +1,230 @@
+"""Weights along z of many moments: how those of one point source depend on its depth.
+
+A moment acts on the points that read the strain at its place (`point_weights`). Along x and y they
+are those of even media. Along z they are those where no surface and no contact is near, and others
+elsewhere; there a component may act on the stresses of several. In each half row between contacts
+the weights change smoothly with depth: where many subfaults lie in it, those of `_NODES` depths are
+found, and the others by the polynomial through them.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+import numpy as np
+
+from seismo.equations.table import Field
+from seismo.grid.grid import AXES
+from seismo.grid.interpolation import RADIUS, axis_weights
+from seismo.grid.many_weights import WIDTH, even_weights
+from seismo.solver.point_weights import PointInterpolation
+
+_NODES = 8  # depths of a half row, whose polynomial errs by 1e-7 of the weights
+_NEAR = RADIUS + 1  # rows from a contact of fluid and solid that sees it
+_SAME = 1e-6  # rows
+
+
+@dataclass(frozen=True)
+class _HalfRow:
+    """Subfaults between two half rows.
+
+    Attributes:
+        first: number of the first of its depths.
+        nodes: depths (node) in rows.
+    """
+
+    first: int
+    nodes: np.ndarray
+
+
+class MomentDepths:
+    """The weights along z of moments at many places.
+
+    Attributes:
+        fields: that moments act on, by component.
+        width: rows that one acts on.
+    """
+
+    def __init__(
+        self, around: PointInterpolation, positions: np.ndarray,
+        strengths: Mapping[str, np.ndarray], breaks: np.ndarray,
+    ) -> None:  # fmt: skip
+        """Take places and moments.
+
+        Args:
+            around: the grid and its medium.
+            positions: x, y, z (moment, 3) m.
+            strengths: components (moment) in N m.
+            breaks: depths (n) in m where the medium of a layered earth ends suddenly.
+        """
+        self._around, self._strengths = around, strengths
+        drives = around.physics.drives["moment_tensor"]
+        acting = [d for d in drives if np.any(strengths[d.component])]
+        self.fields = {d.component: around.physics.named(d.field) for d in acting}
+        self._places = np.asarray(around.grid.index("z", positions[:, 2]), float)
+        self._even = self._even_places()
+        self._half_rows: list[_HalfRow] = []
+        self._of = np.full(len(positions), -1)  # half row of each, -1 where the medium is even
+        ends = [c.place for c in around.contacts]
+        ends += np.atleast_1d(around.grid.index("z", breaks)).tolist()
+        depths = self._sorted_out(np.sort(np.array(ends, float)))
+        self._parts = [self._parts_at(place) for place in depths]
+        self._first = self._first_rows()
+        self._profiles: dict[tuple[str, str, int], np.ndarray] = {}
+        self.width = max([WIDTH, *(self._last_row(t) for t in self.targets)])
+
+    @property
+    def targets(self) -> list[Field]:
+        """The fields that any moment acts on, in the order of the equation."""
+        return [f for f in self._around.physics.fields if f.name in self._names]
+
+    @property
+    def _names(self) -> set[str]:
+        return {f.name for f in self.fields.values()} | {
+            name for parts in self._parts for found in parts.values() for name in found
+        }
+
+    def first(self, field: Field) -> np.ndarray:
+        """Return the first row (moment) of a field that each acts on."""
+        rows = np.floor(self._places - 0.5 * ("z" in field.half)).astype(np.int64) - RADIUS + 1
+        near = self._of >= 0
+        rows[near] = self._first[field.name][self._of[near]]
+        return rows
+
+    def weights(self, field: Field, numbers: np.ndarray) -> np.ndarray:
+        """Return the weights (n, width) of some moments from their first rows, in N m."""
+        found = np.zeros((numbers.size, self.width))
+        own = self._of[numbers]
+        for component, its in self.fields.items():
+            if its.name == field.name:
+                even = numbers[own < 0]
+                _, some = even_weights(self._places[even], "z" in field.half)
+                found[own < 0, :WIDTH] = self._strengths[component][even, None] * some
+        for which in np.unique(own[own >= 0]).tolist():
+            rows = np.flatnonzero(own == which)
+            half_row = self._half_rows[which]
+            shares = _shares(half_row.nodes, self._places[numbers[rows]])
+            for component in self.fields:
+                profile = self._profile(field.name, component, which)
+                if profile.any():
+                    strength = self._strengths[component][numbers[rows], None]
+                    for n, weights in enumerate(profile):
+                        found[rows] += strength * shares[:, n, None] * weights
+        return found
+
+    def _even_places(self) -> np.ndarray:
+        """Return (moment) whether no surface, contact or layer changes the weights."""
+        around, places = self._around, self._places
+        even = np.ones(places.size, bool)
+        if around.closure is not None or around.imaged:
+            even &= places >= RADIUS - 0.5
+        for contact in around.contacts:
+            even &= np.abs(places - contact.place) > _NEAR
+        if around.layers is not None:
+            rows, row = np.unique(np.floor(places), return_inverse=True)
+            uneven = np.array([around.layers.uneven(float(r) + 0.25) for r in rows], bool)
+            even &= ~uneven[row]
+        return even
+
+    def _sorted_out(self, breaks: np.ndarray) -> list[float]:
+        """Group uneven places between half rows; return the depths whose weights it takes."""
+        depths: list[float] = []
+        near = np.flatnonzero(~self._even)
+        places = self._places[near]
+        on = np.isclose(places[:, None], breaks[None], 0.0, _SAME).any(axis=1)
+        kinds = np.stack([np.floor(2.0 * places), np.searchsorted(breaks, places), on], axis=1)
+        which, kind = np.unique(kinds, axis=0, return_inverse=True)
+        for n in range(len(which)):
+            own = near[kind.ravel() == n]
+            exact = np.unique(self._places[own].round(9))
+            if exact.size <= _NODES or which[n][2]:
+                for place in exact.tolist():
+                    self._of[own[self._places[own].round(9) == place]] = len(self._half_rows)
+                    self._half_rows.append(_HalfRow(len(depths), np.array([place])))
+                    depths.append(place)
+                continue
+            angle = np.pi * (np.arange(_NODES) + 0.5) / _NODES
+            middle, half = 0.5 * (exact[0] + exact[-1]), 0.5 * (exact[-1] - exact[0])
+            nodes = middle + half * np.cos(angle)
+            self._of[own] = len(self._half_rows)
+            self._half_rows.append(_HalfRow(len(depths), nodes))
+            depths += nodes.tolist()
+        return depths
+
+    def _parts_at(self, place: float) -> dict[str, dict[str, tuple[np.ndarray, np.ndarray]]]:
+        """Return by component, and by the field that it acts on, rows and weights at a depth.
+
+        They are those of a source on a node in the middle of the grid, of its column alone.
+        """
+        grid = self._around.grid
+        middle = [n // 2 for n in grid.points]
+        position = [float(grid.coordinate(a, middle[AXES.index(a)])) for a in "xy"]
+        position.append(float(grid.coordinate("z", place)))
+        found: dict[str, dict[str, tuple[np.ndarray, np.ndarray]]] = {}
+        for component, field in self.fields.items():
+            found[component] = {}
+            for name, points in self._around.spreading(field, tuple(position)).items():
+                column, share = np.ones(points.z.size, bool), 1.0
+                for axis, at in zip("xy", middle, strict=False):
+                    if axis in grid.axes:
+                        half = axis in self._around.physics.named(name).half
+                        rows, weights = axis_weights(float(at), half)
+                        nearest = int(np.argmax(np.abs(weights)))
+                        column &= getattr(points, axis) == rows[nearest]
+                        share *= float(weights[nearest])
+                found[component][name] = points.z[column], points.weights[column] / share
+        return found
+
+    def _rows_of(self, name: str, which: int) -> list[tuple[np.ndarray, np.ndarray]]:
+        """Return what all components have on a field, at all depths of a half row."""
+        half_row = self._half_rows[which]
+        parts = self._parts[half_row.first : half_row.first + half_row.nodes.size]
+        return [found[name] for own in parts for found in own.values() if name in found]
+
+    def _first_rows(self) -> dict[str, np.ndarray]:
+        """Return by field the first row that each half row's moments act on."""
+        return {
+            field.name: np.array(
+                [
+                    min((rows.min() for rows, _ in self._rows_of(field.name, n)), default=0)
+                    for n in range(len(self._half_rows))
+                ],
+                np.int64,
+            )
+            for field in self.targets
+        }
+
+    def _last_row(self, field: Field) -> int:
+        """Return how many rows the moments of any half row act on."""
+        found = [
+            rows.max() + 1 - self._first[field.name][n]
+            for n in range(len(self._half_rows))
+            for rows, _ in self._rows_of(field.name, n)
+        ]
+        return int(max(found, default=0))
+
+    def _profile(self, name: str, component: str, which: int) -> np.ndarray:
+        """Return the weights (node, width) of a component on a field, in a half row."""
+        key = name, component, which
+        if key not in self._profiles:
+            self._profiles[key] = self._made_profile(*key)
+        return self._profiles[key]
+
+    def _made_profile(self, name: str, component: str, which: int) -> np.ndarray:
+        half_row, first = self._half_rows[which], self._first[name][which]
+        found = np.zeros((half_row.nodes.size, self.width))
+        for n in range(half_row.nodes.size):
+            rows, weights = self._parts[half_row.first + n][component].get(
+                name, (np.zeros(0, int), np.zeros(0))
+            )
+            np.add.at(found[n], rows - first, weights)
+        return found
+
+
+def _shares(nodes: np.ndarray, places: np.ndarray) -> np.ndarray:
+    """Return what nodes have of the polynomial at places, (place, node) (Lagrange)."""
+    distinct = ~np.eye(nodes.size, dtype=bool)
+    apart = np.where(distinct, nodes[:, None] - nodes, 1.0)
+    off = np.where(distinct, places[:, None, None] - nodes, 1.0)
+    return np.prod(off / apart, axis=2)

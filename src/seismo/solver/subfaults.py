@@ -1,0 +1,142 @@
+"""The subfaults of a run on its grid: which points each acts on, and when.
+
+Those whose points all lie inside the grid, away from faces that are images, are spread by weights
+along each axis (`seismo.backends.kernels.faults`). The few others act as lone points do.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from functools import partial
+from typing import Any
+
+import numpy as np
+
+from seismo.acquisition.finite_fault import ActingFault
+from seismo.acquisition.point_source import PointSource
+from seismo.equations.table import Field
+from seismo.grid.grid import AXES
+from seismo.grid.many_weights import WIDTH, even_weights
+from seismo.solver.boundary_images import Face
+from seismo.solver.fault_signals import FaultSignals
+from seismo.solver.moment_depths import MomentDepths
+from seismo.solver.point_weights import PointInterpolation
+
+NUMBERS_PLACED = 48  # of 8 bytes: where a subfault acts, and when, and what its file says of it
+
+
+@dataclass(frozen=True)
+class SpreadWeights:
+    """What some subfaults give to a field: their weights, in (subfault, n) each.
+
+    Attributes:
+        along: of the points along x.
+        across: along y.
+        down: along z, times strength, time step and cells.
+    """
+
+    along: np.ndarray
+    across: np.ndarray
+    down: np.ndarray
+
+
+class Subfaults:
+    """The subfaults of one fault.
+
+    Attributes:
+        fault: the fault.
+        spread: numbers of those that are spread by weights along each axis.
+        signals: moment rates.
+        depths: weights along z.
+    """
+
+    def __init__(
+        self, fault: ActingFault, around: PointInterpolation, faces: list[Face],
+        breaks: np.ndarray, dt: float, make_signals: Callable[[float], FaultSignals],
+    ) -> None:  # fmt: skip
+        """Place a fault on a grid.
+
+        Args:
+            fault: the fault.
+            around: the grid and its medium.
+            faces: that are images.
+            breaks: depths (n) in m where the medium of a layered earth ends suddenly.
+            dt: time step in s.
+            make_signals: makes its signals, of times that are so many steps late.
+        """
+        self.fault, self._around, self._dt = fault, around, dt
+        self.depths = MomentDepths(around, fault.positions, fault.strengths, breaks)
+        fields = self.depths.targets
+        late = any(f.late for f in fields) or around.physics.differences != "first"
+        self.signals = make_signals(0.0 if late else 0.5)
+        self._places = {
+            a: np.asarray(around.grid.index(a, fault.positions[:, AXES.index(a)]), float)
+            for a in around.grid.axes
+        }
+        self.spread = np.flatnonzero(self._inside({f.axis for f in faces}, fields))
+
+    @property
+    def fields(self) -> list[Field]:
+        """The fields that they act on."""
+        return self.depths.targets
+
+    @property
+    def lone(self) -> list[PointSource]:
+        """The others, which act as points."""
+        others = np.setdiff1d(np.arange(len(self.fault)), self.spread)
+        return [self.fault.point(n) for n in others.tolist()]
+
+    def first(self, field: Field, axis: str) -> np.ndarray:
+        """Return the first point (subfault) of a field along an axis that each acts on."""
+        if axis not in self._places:
+            return np.zeros(len(self.fault), np.int64)
+        if axis == "z":
+            return self.depths.first(field)
+        along = np.floor(self._places[axis] - 0.5 * (axis in field.half))
+        return along.astype(np.int64) - WIDTH // 2 + 1
+
+    def weights(self, field: Field, numbers: np.ndarray) -> SpreadWeights:
+        """Return what some subfaults give to a field per unit of their signals."""
+        # A moment rate dM/dt acts on a stress as -dM/dt / cell (stress glut).
+        drives = self._around.physics.drives["moment_tensor"]
+        scale = drives[0].scale(lambda name: 1.0, self._dt) / self._around.grid.cell
+        down = scale * self.depths.weights(field, numbers)
+        rows = self.depths.first(field)[numbers, None] + np.arange(down.shape[1])
+        norm = self._around.norm(field, rows.ravel()).reshape(rows.shape)
+        return SpreadWeights(self._level(field, "x", numbers), self._level(field, "y", numbers),
+                       down / norm)  # fmt: skip
+
+    def _level(self, field: Field, axis: str, numbers: np.ndarray) -> np.ndarray:
+        if axis not in self._places:
+            return np.eye(1, WIDTH).repeat(numbers.size, axis=0)
+        return even_weights(self._places[axis][numbers], axis in field.half)[1]
+
+    def _inside(self, imaged: set[str], fields: list[Field]) -> np.ndarray:
+        """Return (subfault) whether all points lie in the grid, beside no face that is an image."""
+        grid = self._around.grid
+        inside = np.full(len(self.fault), not self._around.physics.broad_sources)
+        for field in fields:
+            for axis in grid.axes:
+                first, margin = self.first(field, axis), int(axis in imaged)
+                count = self.depths.width if axis == "z" else WIDTH
+                last = grid.points[AXES.index(axis)] - 1 - margin
+                inside &= (first >= margin) & (first + count - 1 <= last)
+        return inside
+
+
+def placed_faults(run: Any) -> list[Subfaults]:
+    """Return the faults of a run on its grid (`seismo.solver.discretization.Discretization`)."""
+    faults = [fault for shot in run.shots for fault in shot.faults]
+    if not faults:
+        return []
+    breaks = run.contact_depths if run.earth.layered else np.zeros(0)
+    dt, removal = run.clock.dt, run.scenario.time.dispersion_removal
+    kept = run.total_steps, removal, run.scenario.precision
+    return [
+        Subfaults(
+            fault, run.interpolation, run.image_faces, breaks, dt,
+            partial(FaultSignals, fault, dt, *kept),
+        )
+        for fault in faults
+    ]  # fmt: skip
