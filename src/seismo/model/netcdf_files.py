@@ -17,7 +17,6 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from seismo.equations.registry import PARAMETERS
 from seismo.errors import ModelError
 from seismo.model.array_files import (
     brief,
@@ -27,9 +26,9 @@ from seismo.model.array_files import (
     refuse_what_does_not_fit,
 )
 from seismo.model.placement import Placement, on_the_earth
-from seismo.model.sample_limits import FACTORS, check_values, factor_of
 from seismo.model.volume import Volume, VolumeBlock
-from seismo.scenario.arrays import LENGTHS, SPELLINGS
+from seismo.model.volume_values import fill_columns, in_si
+from seismo.scenario.arrays import LENGTHS
 from seismo.scenario.optional_package import optional_package
 from seismo.scenario.volume_part import VolumePart
 
@@ -101,7 +100,7 @@ def read_netcdf(
             for name, array in arrays.items()
         }
     if section.missing == "column":
-        samples = {name: _filled(array) for name, array in samples.items()}
+        samples = {name: fill_columns(array) for name, array in samples.items()}
     ticks = tuple(axis.ticks[k] for axis, k in zip(axes, kept, strict=True))
     names = tuple(_with_unit(axis) for axis in axes)
     policies = (section.outside, "refuse" if section.missing == "column" else section.missing)
@@ -278,36 +277,12 @@ def _samples(
     flips = tuple(slice(None, None, -1 if n[0] > n[-1] else 1) for n in numbers.values())
     samples = block[flips]  # turned where its coordinates fall
     samples = np.where(samples == _MISSING, np.nan, samples)
-    unit = str(array.attrs.get("units", "")).strip()
-    unit = SPELLINGS.get(unit, unit)
-    written = getattr(spec, "units", None)
-    factor = factor_of(written or unit or None, name)
-    lacking = np.isnan(samples)
-    if lacking.all():
+    if np.isnan(samples).all():
         raise ModelError(
             f"{path}: {array.name} has no values where the grid is; take another file", name
         )
-    check_values(
-        np.where(lacking, samples[~lacking][0], samples), factor, name, f"{path}: {array.name}",
-        lambda: "", (name,), f"give its units ({' or '.join(_units(name))})",
-    )  # fmt: skip
-    return samples * factor
-
-
-def _units(name: str) -> list[str]:
-    unit = PARAMETERS[name].unit
-    return list(FACTORS.get(unit, [unit or "none"]))
-
-
-def _filled(samples: np.ndarray) -> np.ndarray:
-    """Return values (z, y, x) that are missing taken from the nearest above, or else below."""
-    known = ~np.isnan(samples)
-    number = np.arange(len(samples)).reshape(-1, *(1,) * (samples.ndim - 1))
-    above = np.maximum.accumulate(np.where(known, number, -1), 0)
-    below = np.minimum.accumulate(np.where(known, number, len(samples))[::-1], 0)[::-1]
-    take_below = (above < 0) | ((below < len(samples)) & (below - number < number - above))
-    nearest = np.clip(np.where(take_below, below, above), 0, len(samples) - 1)
-    return np.take_along_axis(samples, nearest, 0)
+    unit = str(array.attrs.get("units", ""))
+    return in_si(samples, name, unit, getattr(spec, "units", None), f"{path}: {array.name}")
 
 
 def _with_unit(axis: NetcdfAxis) -> str:

@@ -16,6 +16,7 @@ from typing import Any
 import numpy as np
 
 from seismo.errors import ModelError
+from seismo.model.array_files import brief
 from seismo.scenario.optional_package import optional_package
 
 _EDGE = 257  # points along each edge of a region, whose extremes are looked for
@@ -76,12 +77,20 @@ class Placement:
     def _transformer(self) -> Any:
         pyproj = optional_package("pyproj", "geo", f"the reference system {self.crs}")
         try:
-            return pyproj.Transformer.from_crs("EPSG:4326", self.crs, always_xy=True)
+            system = pyproj.CRS.from_user_input(self.crs)
         except pyproj.exceptions.CRSError:
             raise ModelError(
-                f"{self.crs!r} is no reference system that PROJ knows; write one as EPSG:32610",
+                f"{brief(self.crs)} is no reference system that PROJ knows; write EPSG:32610, say",
                 "crs",
             ) from None
+        units = {axis.unit_name for axis in system.axis_info[:2]}
+        if units != {"metre"}:
+            raise ModelError(
+                f"{brief(self.crs)} counts in {' and '.join(sorted(units)) or 'nothing'}; only "
+                "reference systems in metres are read",
+                "crs",
+            )
+        return pyproj.Transformer.from_crs("EPSG:4326", system, always_xy=True)
 
 
 def on_the_earth(projection: Callable[[], Any] | None, path: Any, crs: str = "") -> Placement:

@@ -95,7 +95,9 @@ class Volume:
     def largest(self, name: str) -> float:
         """Return the largest value of a parameter in the file, 0 if it has none."""
         arrays = [block.samples[name] for block in self.blocks if name in block.samples]
-        return max((float(np.nanmax(array)) for array in arrays), default=0.0)
+        return max(
+            (float(np.fmax.reduce(array, None, initial=0.0)) for array in arrays), default=0.0
+        )
 
     def paint(
         self, fields: ParameterFields, z: np.ndarray, y: np.ndarray | None, x: np.ndarray

@@ -9,11 +9,15 @@ from typing import Any
 from seismo.errors import ModelError
 from seismo.model.array_files import too_large
 from seismo.model.files import one_line_for_malformed, refuse_no_file
+from seismo.model.geomodelgrids import read_geomodelgrids
 from seismo.model.netcdf_files import read_netcdf
 from seismo.model.volume import Volume
 from seismo.scenario.volume_part import VOLUMES, VolumePart, volume_format
 
-_READERS: dict[str, Callable[..., Volume]] = {"netcdf": read_netcdf}
+_READERS: dict[str, Callable[..., Volume]] = {
+    "netcdf": read_netcdf,
+    "geomodelgrids": read_geomodelgrids,
+}
 
 
 def read_volume(

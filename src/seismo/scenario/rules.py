@@ -260,7 +260,7 @@ def _file(path: KeyPath, file: GriddedFile, dimensions: int | None) -> Mistakes:
         saved = f'numpy.save("{PurePath(file.path).with_suffix(".npy")}", {expression})'
         problem = f"{kind}; models are read from .npy, HDF5, SEG-Y or raw numbers: {saved}"
         yield Mistake((*path, "path"), problem)
-    elif not file.format and suffix in VOLUMES:
+    elif not file.format and VOLUMES.get(suffix) == "netcdf":
         problem = "a NetCDF file; write - {type: volume, path: " + file.path + ", " + str(path[-1])
         yield Mistake((*path, "path"), problem + ": NAME OF ITS VARIABLE}")
     elif format_of(file) == "raw" and file.shape is None and (file.format or suffix):

@@ -13,7 +13,10 @@ from seismo.equations.parameters import Parameter
 from seismo.scenario.base import Field, FilePath, ScenarioSection
 from seismo.scenario.part_keys import ChangingPart, Keys, keys_of, with_parameters
 
-VOLUMES = {".nc": "netcdf", ".nc4": "netcdf", ".cdf": "netcdf"}  # formats by suffix
+VOLUMES = {  # formats by suffix
+    ".nc": "netcdf", ".nc4": "netcdf", ".cdf": "netcdf",
+    ".h5": "geomodelgrids", ".hdf5": "geomodelgrids",
+}  # fmt: skip
 
 
 class VolumeVariable(ScenarioSection):
@@ -72,8 +75,8 @@ class VolumePart(ChangingPart):
 
     type: Literal["volume"]
     path: FilePath = Field(description="the file, relative to the scenario's folder")
-    format: Literal["netcdf"] | None = Field(
-        None, description="default: by the suffix .nc, .nc4 or .cdf"
+    format: Literal["netcdf", "geomodelgrids"] | None = Field(
+        None, description="default: by the suffix .nc, .nc4 or .cdf, .h5 or .hdf5"
     )
     crs: FilePath | None = Field(
         None,

@@ -1,0 +1,229 @@
+"""Models in GeoModelGrids files (HDF5; Aagaard, US Geological Survey), by depth below ground.
+
+    /                     crs, origin_x, origin_y, y_azimuth, dim_x, dim_y, dim_z [m], data_values,
+                          data_units
+    /blocks/NAME          (x, y, downwards, value): x_resolution, y_resolution, z_resolution, z_top
+    /surfaces/top_surface (x, y) elevation of the ground [m]: x_resolution, y_resolution
+
+A file is warped to its ground: a point d below the elevation g of the ground is at the depth
+
+    d dim_z / (g + dim_z)
+
+of its blocks. The grid of a run is flat: its z is d.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from seismo.errors import ModelError
+from seismo.model.array_files import (
+    brief,
+    check_dataset,
+    dataset_of,
+    listing,
+    refuse_what_does_not_fit,
+)
+from seismo.model.interpolation import interpolate
+from seismo.model.placement import Across, on_the_earth
+from seismo.model.volume import Volume, VolumeBlock
+from seismo.model.volume_values import fill_columns, in_si
+from seismo.scenario.volume_part import VolumePart
+
+_NO_DATA = -1e19  # and less: -1e20 in files, rounded
+_NUMBERS = ("origin_x", "origin_y", "y_azimuth", "dim_x", "dim_y", "dim_z")
+_RESOLUTIONS = {"x": "resolution_horiz", "y": "resolution_horiz", "z": "resolution_vert"}
+_AXES = ("depth m", "y m", "x m")
+
+
+@dataclass(frozen=True)
+class WarpedDepth:
+    """The map from depths below ground to those of the blocks, by the elevation of the ground."""
+
+    elevation: np.ndarray
+    resolution: tuple[float, float]
+    thickness: float
+
+    def __call__(self, z: np.ndarray, across: Across) -> np.ndarray:
+        """Return depths of the blocks at depths z m below ground."""
+        sizes = zip(across, self.resolution, self.elevation.shape, strict=True)
+        indices = [np.clip(c / step, 0.0, count - 1.0) for c, step, count in sizes]
+        ground = interpolate(self.elevation, np.broadcast_arrays(*indices))
+        return z * (self.thickness / (ground + self.thickness))
+
+
+def read_geomodelgrids(
+    path: Path,
+    section: VolumePart,
+    variables: Mapping[str, Any],
+    key: tuple[str | int, ...],
+    region: Mapping[str, tuple[float, float]],
+    projection: Callable[[], Any] | None,
+) -> Volume:
+    """Read what a region needs of a file.
+
+    Args:
+        path: the file.
+        section: the part of the scenario's model.
+        variables: those of the file, and their units, by parameter.
+        key: of the part in the scenario.
+        region: limits of the grid in m by axis name.
+        projection: function() -> the map between the grid and the earth, None without one.
+
+    Raises:
+        ModelError: it is no such file, or its values do not fit.
+    """
+    import h5py
+
+    _refuse_keys(section, path)
+    with h5py.File(path, "r", locking="best-effort") as file:
+        numbers = {name: _number(file, name, path) for name in _NUMBERS}
+        if _text(file, "data_layout", path, "vertex") != "vertex":
+            raise ModelError(f"{path} has values of cells; only those at vertices are read", "path")
+        placement = replace(
+            on_the_earth(projection, path, _text(file, "crs", path)),
+            origin=(numbers["origin_x"], numbers["origin_y"]),
+            azimuth=numbers["y_azimuth"],
+        )
+        warp = _warp(file, numbers["dim_z"], path)
+        depths = _depths(region["z"], warp, numbers["dim_z"])
+        limits = (depths, *placement.reach(region))
+        columns = _columns(file, variables, path)
+        blocks = [_block(one, columns, variables, section, limits, path) for one in _sorted(file)]
+    kept = tuple(block for block in blocks if block is not None)
+    reach = tuple((0.0, numbers[f"dim_{axis}"]) for axis in "zyx")
+    if not kept:
+        raise ModelError(f"{path} has no block where the grid is", "path")
+    missing = "refuse" if section.missing == "column" else section.missing
+    volume = Volume(kept, placement, _AXES, reach, section.outside, missing, str(path), key)
+    return volume if warp is None else replace(volume, depth=warp)
+
+
+def _refuse_keys(section: VolumePart, path: Path) -> None:
+    for name in ("crs", "positive"):
+        if getattr(section, name) is not None:
+            raise ModelError(f"{path} says it itself; leave it out", name)
+
+
+def _number(group: Any, name: str, path: Path) -> float:
+    """Return a number from the attributes of a group or dataset."""
+    if name not in group.attrs:
+        raise ModelError(f"{path} has no attribute {name} of {brief(group.name)}", "path")
+    number = float(np.asarray(group.attrs[name]).reshape(-1)[0])
+    if not np.isfinite(number):
+        raise ModelError(f"{path}: its attribute {name} is {number}", "path")
+    return number
+
+
+def _text(file: Any, name: str, path: Path, default: str | None = None) -> str:
+    if name not in file.attrs and default is None:
+        raise ModelError(f"{path} has no attribute {name}; is it a GeoModelGrids file?", "path")
+    return _plain(file.attrs.get(name, default))
+
+
+def _plain(text: Any) -> str:
+    return text.decode("utf-8", "replace") if isinstance(text, bytes) else str(text)
+
+
+def _resolution(dataset: Any, axis: str, path: Path) -> float:
+    """Return the distance in m of points along an axis."""
+    name = f"{axis}_resolution"
+    if name not in dataset.attrs and _RESOLUTIONS[axis] not in dataset.attrs:
+        raise ModelError(
+            f"{path}: {brief(dataset.name)} has no {name}; of files with uneven points none is "
+            "read: make one with even ones",
+            "path",
+        )
+    step = _number(dataset, name if name in dataset.attrs else _RESOLUTIONS[axis], path)
+    if step <= 0.0:
+        raise ModelError(f"{path}: {name} of {brief(dataset.name)} is {step:g}", "path")
+    return step
+
+
+def _warp(file: Any, thickness: float, path: Path) -> WarpedDepth | None:
+    """Return the map to the depths of the blocks, None of a flat model."""
+    if "surfaces" not in file or "top_surface" not in file["surfaces"]:
+        return None
+    dataset = dataset_of(file, "surfaces/top_surface", path)
+    refuse_what_does_not_fit(check_dataset(dataset, path, "path"), 8 * dataset.size)
+    elevation = dataset[...].astype(float)
+    elevation = elevation.reshape(elevation.shape[:2]).T  # (y, x)
+    if not (elevation > -thickness).all():
+        raise ModelError(f"{path}: its ground lies below its bottom at {-thickness:g} m", "path")
+    resolution = (_resolution(dataset, "y", path), _resolution(dataset, "x", path))
+    return WarpedDepth(elevation, resolution, thickness)
+
+
+def _depths(
+    limits: tuple[float, float], warp: WarpedDepth | None, thickness: float
+) -> tuple[float, float]:
+    """Return the depths of blocks that may be needed."""
+    if warp is None:
+        return limits
+    scales = thickness / (np.array([warp.elevation.max(), warp.elevation.min()]) + thickness)
+    ends = np.outer(limits, scales)
+    return float(ends.min()), float(ends.max())
+
+
+def _columns(file: Any, variables: Mapping[str, Any], path: Path) -> dict[str, tuple[int, str]]:
+    """Return the number and the unit of each variable."""
+    names = [_plain(name) for name in np.asarray(file.attrs.get("data_values", ())).reshape(-1)]
+    units = [_plain(unit) for unit in np.asarray(file.attrs.get("data_units", ())).reshape(-1)]
+    if len(names) != len(units):
+        raise ModelError(f"{path} names {len(names)} values and {len(units)} units", "path")
+    for name, spec in variables.items():
+        if spec.variable not in names:
+            raise ModelError(
+                f"{path} has no values {spec.variable!r}; available: {listing(names)}",
+                name, "variable",
+            )  # fmt: skip
+    numbers = {name: names.index(spec.variable) for name, spec in variables.items()}
+    return {name: (number, units[number]) for name, number in numbers.items()}
+
+
+def _sorted(file: Any) -> list[Any]:
+    """Return the blocks from the top."""
+    if "blocks" not in file:
+        return []
+    path = Path(file.filename)
+    blocks = [dataset_of(file, f"blocks/{name}", path) for name in file["blocks"]]
+    return sorted(blocks, key=lambda block: -_number(block, "z_top", path))
+
+
+def _block(
+    dataset: Any, columns: Mapping[str, tuple[int, str]], variables: Mapping[str, Any],
+    section: VolumePart, limits: tuple[tuple[float, float], ...], path: Path,
+) -> VolumeBlock | None:  # fmt: skip
+    """Read what limits of depth, y, x (m) need of a block; None where that is nothing."""
+    where = check_dataset(dataset, path, "path")
+    if dataset.ndim != 4 or dataset.shape[3] <= max(number for number, _ in columns.values()):
+        raise ModelError(
+            f"{where} has the shape {dataset.shape}; a block has x, y, z and values", "path"
+        )
+    top = -_number(dataset, "z_top", path)
+    ticks = []
+    slices = []
+    for axis, first, (low, high) in zip("zyx", (top, 0.0, 0.0), limits, strict=True):
+        count = dataset.shape["xyz".index(axis)]
+        step = _resolution(dataset, axis, path)
+        begin = int(np.clip(np.floor((low - first) / step) - 1, 0, count - 1))
+        end = int(np.clip(np.ceil((high - first) / step) + 2, begin + 1, count))
+        if axis == "z" and (first + (count - 1) * step < low or first > high):
+            return None
+        ticks.append(first + step * np.arange(begin, end))
+        slices.append(slice(begin, end))
+    size = int(np.prod([tick.size for tick in ticks]))
+    refuse_what_does_not_fit(where, 16 * len(columns) * size)
+    samples = {}
+    for name, (number, unit) in columns.items():
+        array = dataset[slices[2], slices[1], slices[0], number].astype(float).transpose(2, 1, 0)
+        array = np.where(array <= _NO_DATA, np.nan, array)
+        written = getattr(variables[name], "units", None)
+        array = in_si(array, name, unit, written, f"{where}: {variables[name].variable}")
+        samples[name] = fill_columns(array) if section.missing == "column" else array
+    return VolumeBlock(tuple(ticks), samples)
