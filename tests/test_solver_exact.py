@@ -28,14 +28,20 @@ OFFSETS = np.array([[18.2, 9.4, 14.3], [-10.3, 21.0, 6.7]])  # receiver minus so
 
 
 def slowest(name: str) -> float:
-    return solver.VALUES["vs" if name.startswith("elastic") else "vp"]
+    return solver.VALUES["vs" if "elastic" in name else "vp"]
 
 
-def whole_space_case(
+def whole_space_case(*case, **how):
+    """Run a source in a homogeneous region; give its traces, offsets in m and the wavelet."""
+    simulation, offsets = whole_space_run(*case, **how)
+    return solver.traces(simulation), offsets, solver.wavelet(simulation), simulation.dt
+
+
+def whole_space_run(
     name: str, dimensions: int, source: dict, quantities: list[str], timing=None,
     model=None, **layer,
 ):  # fmt: skip
-    """Run a source in a homogeneous region; give its traces, offsets in m and the wavelet.
+    """Run a source in a homogeneous region; give the simulation and the offsets in m.
 
     It is that of the equation, unless a `model` is given.
     """
@@ -58,8 +64,7 @@ def whole_space_case(
         sources=[{"position": place(start), "wavelet": WAVELET, **source}],
         receivers=[solver.points([place(start + o) for o in offsets], quantities=quantities)],
     )  # fmt: skip
-    simulation = solver.simulate(document)
-    return solver.traces(simulation), offsets, solver.wavelet(simulation), simulation.dt
+    return solver.simulate(document), offsets
 
 
 def check(found: dict[str, np.ndarray], wanted: dict[str, np.ndarray], tolerance: float) -> None:

@@ -58,7 +58,7 @@ def bench(
         list[str] | None,
         typer.Argument(
             metavar="[CASE]...",
-            help="W1 to W5 [default on CPUs], G1 to G17 [default on GPUs]; of the ladder its rows.",
+            help="W1 to W5 [default on CPUs], G1 to G18 [default on GPUs]; of the ladder its rows.",
         ),
     ] = None,
     repeats: Annotated[int, typer.Option(min=1, help="Times each case is measured.")] = 3,

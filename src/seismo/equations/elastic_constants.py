@@ -166,14 +166,14 @@ def matrix(constants: Mapping[str, np.ndarray | float]) -> np.ndarray:
     Constants that are not named are 0, but for those that VTI rock has alike, and where only those
     of the plane of x and z are, others that couple no other motion to that in it.
     """
-    named = {name: np.asarray(value, float) for name, value in constants.items()}
+    named = {name: 1.0 * np.asarray(value) for name, value in constants.items()}
     if set(named) == set(VTI):
         named |= {"c22": named["c11"], "c23": named["c13"], "c55": named["c44"]}
         named["c12"] = named["c11"] - 2.0 * named["c66"]
     elif "c22" not in named:
         named |= {"c22": named["c11"], "c44": named["c55"], "c66": named["c55"]}
     shape = np.broadcast_shapes(*(value.shape for value in named.values()))
-    found = np.zeros((*shape, 6, 6))
+    found = np.zeros((*shape, 6, 6), np.result_type(*named.values()))
     for name, value in named.items():
         i, j = sorted((int(name[1]) - 1, int(name[2]) - 1))
         found[..., i, j] = found[..., j, i] = value

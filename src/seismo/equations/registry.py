@@ -100,6 +100,12 @@ def equation_for(physics: str, dimensions: int | None, given: Iterable[str]) -> 
     return min(able, key=lambda e: len(e.needs))
 
 
+def lossless(equation: Equation, dimensions: int) -> Equation:
+    """Return the equation of the same waves, without attenuation."""
+    given = set(equation.needs) - {"qp", "qs"}
+    return equation_for(equation.extends or equation.name, dimensions, given)
+
+
 @cache
 def physics_for(name: str, dimensions: int, options: Any = None) -> Physics:
     """Return the table of the wave equation of that name in 2 or 3 dimensions."""

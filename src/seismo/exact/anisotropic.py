@@ -14,13 +14,15 @@ integrand is log |n.x| near directions across x, and its derivative 1 / n.x: nod
 are symmetric about it, so that the principal value remains.
 
 Stiffness (6, 6) [Pa] for xx yy zz yz xz xy; the rest as in `seismo.exact.whole_space`. Accuracy:
-1e-9 of the peak.
+1e-9 of the peak. Rock that attenuates has a complex stiffness for each s (correspondence principle,
+`seismo.exact.viscoelastic`): speeds and A_m are those of its complex Christoffel matrix.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
+from functools import lru_cache
 
 import numpy as np
 from scipy.special import exp1, expi
@@ -32,6 +34,8 @@ _POWERS = {"displacement": 0, "velocity": 1, "acceleration": 2}
 _VOIGT = np.array([[0, 5, 4], [5, 1, 3], [4, 3, 2]])
 _LEAST_NODES = {2: 60, 3: 50}  # along an angle, and per radian of the shortest wave's phase
 _PER_RADIAN = {2: 0.8, 3: 0.55}
+_DIRECTIONS = 100  # in which the slowest wave is looked for
+_STEP = 10  # of the number of nodes
 _GRADING = 5  # power of the crowding in 2-D
 
 
@@ -41,6 +45,10 @@ class Solid:
 
     stiffness: np.ndarray
     rho: float
+
+    def at(self, s: np.ndarray) -> Iterator[tuple[np.ndarray, Solid]]:
+        """Yield Laplace variables s [1/s] together with the solid for them: all at once."""
+        yield s, self
 
     def tensor(self, d: int) -> np.ndarray:
         """Return c_ijkl of x, y, z, or of x, z where d is 2."""
@@ -53,19 +61,40 @@ class Solid:
         Raises:
             SeismoError: no rock is like that.
         """
-        squares, motion = np.linalg.eigh(self.christoffel(n, n) / self.rho)
-        if not squares.min() > 0.0:
+        gamma = self.christoffel(n, n) / self.rho
+        if np.isrealobj(gamma):
+            squares, motion = np.linalg.eigh(gamma)
+            inverse = np.swapaxes(motion, 1, 2)
+        else:
+            squares, motion = np.linalg.eig(gamma)
+            inverse = np.linalg.inv(motion)
+        if not squares.real.min() > 0.0:
             raise SeismoError("a stiffness has to be positive definite, and rho positive")
-        dyads = np.einsum("aim,ajm->amij", motion, motion) / self.rho
-        return np.sqrt(squares), dyads
+        return np.sqrt(squares), np.einsum("aim,amj->amij", motion, inverse) / self.rho
 
     def christoffel(self, n: np.ndarray, k: np.ndarray) -> np.ndarray:
         """Return c_ijkl n_j k_l (direction, d, d)."""
         return np.einsum("ijkl,aj,al->aik", self.tensor(n.shape[1]), n, k)
 
 
+@dataclass(frozen=True)
+class AttenuatingSolid:
+    """A homogeneous solid whose stiffness (6, 6) [Pa] is a function of s [1/s]; rho [kg/m3]."""
+
+    stiffness: Callable[[complex], np.ndarray]
+    rho: float
+
+    def at(self, s: np.ndarray) -> Iterator[tuple[np.ndarray, Solid]]:
+        """Yield Laplace variables s [1/s] together with the solid for them: one by one."""
+        for k, one in enumerate(s):
+            yield s[k : k + 1], Solid(np.asarray(self.stiffness(one)), self.rho)
+
+
+AnySolid = Solid | AttenuatingSolid
+
+
 def force_response(
-    offsets: np.ndarray, force: np.ndarray, source: np.ndarray, dt: float, rock: Solid,
+    offsets: np.ndarray, force: np.ndarray, source: np.ndarray, dt: float, rock: AnySolid,
     quantity: str = "displacement",
 ) -> np.ndarray:  # fmt: skip
     """Return what a force f(t) at the origin does at each offset: (receiver, component, time).
@@ -80,14 +109,19 @@ def force_response(
         return _respond(offsets, force, source, dt, rock, quantity)
 
     def stress(s: np.ndarray) -> np.ndarray:
-        gradients = [_green(x, s, rock, True) for x in _checked(offsets, force.size)]
-        return np.einsum("pqil,rijlf,j->rpqf", rock.tensor(force.size), gradients, force)
+        stresses = []
+        for some, solid in rock.at(s):
+            gradients = [_green(x, some, solid, True) for x in _checked(offsets, force.size)]
+            stresses.append(
+                np.einsum("pqil,rijlf,j->rpqf", solid.tensor(force.size), gradients, force)
+            )
+        return np.concatenate(stresses, -1)
 
     return respond(stress, source, dt)
 
 
 def moment_response(
-    offsets: np.ndarray, moment: np.ndarray, source: np.ndarray, dt: float, rock: Solid,
+    offsets: np.ndarray, moment: np.ndarray, source: np.ndarray, dt: float, rock: AnySolid,
     quantity: str = "displacement", time_function: str = "moment",
 ) -> np.ndarray:  # fmt: skip
     """Return what a moment tensor at the origin does at each offset: (receiver, component, time).
@@ -103,7 +137,7 @@ def moment_response(
 
 
 def _respond(
-    offsets: np.ndarray, strength: np.ndarray, source: np.ndarray, dt: float, rock: Solid,
+    offsets: np.ndarray, strength: np.ndarray, source: np.ndarray, dt: float, rock: AnySolid,
     quantity: str, power: int = 0,
 ) -> np.ndarray:  # fmt: skip
     if quantity not in _POWERS:
@@ -112,9 +146,13 @@ def _respond(
     power += _POWERS[quantity]
 
     def field(x: np.ndarray, s: np.ndarray) -> np.ndarray:
-        if strength.ndim == 1:
-            return np.einsum("ijf,j->if", _green(x, s, rock, False), strength)
-        return -np.einsum("ijkf,jk->if", _green(x, s, rock, True), strength)
+        is_force = strength.ndim == 1
+        green = np.concatenate(
+            [_green(x, some, solid, not is_force) for some, solid in rock.at(s)], -1
+        )
+        if is_force:
+            return np.einsum("ijf,j->if", green, strength)
+        return -np.einsum("ijkf,jk->if", green, strength)
 
     return respond(lambda s: np.array([s**power * field(x, s) for x in positions]), source, dt)
 
@@ -129,19 +167,24 @@ def _checked(offsets: np.ndarray, d: int) -> np.ndarray:
 def _green(x: np.ndarray, s: np.ndarray, rock: Solid, gradient: bool) -> np.ndarray:
     """Return G_ij (d, d, frequency), or d_k G_ij (d, d, d, frequency), at x (d) m."""
     d = len(x)
-    slowest = rock.modes(_spread(d))[0].min()
+    slowest = rock.modes(_spread(d))[0].real.min()
     nodes = _LEAST_NODES[d] + int(_PER_RADIAN[d] * np.abs(s).max() * np.linalg.norm(x) / slowest)
+    nodes += -nodes % _STEP
     if d == 2:
         return _plane(x, s, rock, gradient, nodes)
     return _static(x, rock, gradient)[..., None] + _space(x, s, rock, gradient, nodes)
 
 
+_gauss = lru_cache(np.polynomial.legendre.leggauss)
+
+
+@lru_cache
 def _spread(d: int) -> np.ndarray:
     """Return some directions (n, d)."""
-    turn = 2.4 * np.arange(400)  # about the golden angle
+    turn = 2.4 * np.arange(_DIRECTIONS)  # about the golden angle
     if d == 2:
         return np.stack([np.cos(turn), np.sin(turn)], 1)
-    z = np.linspace(-1.0, 1.0, 400)
+    z = np.linspace(-1.0, 1.0, _DIRECTIONS)
     radius = np.sqrt(1.0 - z**2)
     return np.stack([radius * np.cos(turn), radius * np.sin(turn), z], 1)
 
@@ -173,7 +216,7 @@ def _space(x: np.ndarray, s: np.ndarray, rock: Solid, gradient: bool, nodes: int
     """Return the half sphere's part in 3-D, by Gauss-Legendre and trapezium rules."""
     along, u, v = _about(x)
     angle = 2.0 * np.pi * (np.arange(2 * nodes) + 0.5) / (2 * nodes)
-    height, weights = np.polynomial.legendre.leggauss(nodes)
+    height, weights = _gauss(nodes)
     height, weights = 0.5 * (height + 1.0), 0.5 * weights * np.pi / nodes
     ring = np.cos(angle)[:, None] * u + np.sin(angle)[:, None] * v
     n = height[:, None, None] * along + np.sqrt(1.0 - height**2)[:, None, None] * ring
@@ -201,7 +244,7 @@ def _exponentials(s: np.ndarray, delays: np.ndarray) -> Iterator[np.ndarray]:
 
 def _plane(x: np.ndarray, s: np.ndarray, rock: Solid, gradient: bool, nodes: int) -> np.ndarray:
     """Return the half circle's integral in 2-D, of nodes that crowd about directions across x."""
-    points, weights = np.polynomial.legendre.leggauss(nodes)
+    points, weights = _gauss(nodes)
     points, weights = 0.5 * (points + 1.0), 0.5 * weights
     weights = np.tile(0.5 * np.pi * _GRADING * points ** (_GRADING - 1) * weights, 2)
     away = 0.5 * np.pi * points**_GRADING

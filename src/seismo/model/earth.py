@@ -13,10 +13,10 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, replace
 from functools import cached_property, lru_cache
-from typing import Any
 
 import numpy as np
 
+from seismo.equations.anisotropic_loss import scaled, shear_share
 from seismo.equations.distinct import different
 from seismo.equations.parameters import CONSTANTS, Condition, Conversion
 from seismo.equations.registry import PARAMETERS
@@ -131,14 +131,18 @@ class Earth:
         converted = conversion.convert(kinds)
         return {name: converted[name][inverse].reshape(shape) for name in conversion.names}
 
-    def most_qp(self, vp: Any, vs: Any, qs: np.ndarray) -> np.ndarray:
+    def most_qp(self, medium: Mapping[str, np.ndarray]) -> np.ndarray:
         """Return the qp of media whose bulk modulus (`relaxation`) loses nothing.
 
-        With more it would gain energy, and waves could grow. In 2-D it is lambda + mu.
+        With more it would gain energy, and waves could grow. In 2-D it is lambda + mu. In rock that
+        is anisotropic some strain loses nothing (`seismo.equations.anisotropic_loss`).
         """
-        dimensions = 2 if self.clamp[1] is None else 3
         with np.errstate(divide="ignore"):
-            return qs * (vp / vs) ** 2 / SHEAR_PART[dimensions]
+            return medium["qs"] / shear_share(medium, self._dimensions)
+
+    @property
+    def _dimensions(self) -> int:
+        return 2 if self.clamp[1] is None else 3
 
     def _unrelaxed(
         self, fields: dict[str, np.ndarray], relaxation: Relaxation
@@ -146,13 +150,15 @@ class Earth:
         """Return the fields with unrelaxed velocities, of moduli that may be made larger."""
         vp, vs = fields.get("vp", 1.0), fields.get("vs", 0.0)
         if {"qp", "qs"} <= fields.keys():
-            fields["qp"] = np.minimum(fields["qp"], self.most_qp(vp, vs, fields["qs"]))
-        for wave, name, velocity in (("p", "vp", vp), ("s", "vs", vs)):
-            if name in fields:
-                y = relaxation.cell_value(wave, fields.get(f"q{wave}", np.inf), vp, vs)
-                ratio = np.interp(y, _Y, _ratios(relaxation, wave))
-                fields[name] = velocity * ratio * np.sqrt(1.0 + self.growth * y)
-        return fields
+            fields["qp"] = np.minimum(fields["qp"], self.most_qp(fields))
+            share = shear_share(fields, self._dimensions)
+            vs = vp * np.sqrt(share / SHEAR_PART[self._dimensions])  # of isotropic rock like it
+        moduli = []
+        for wave in "ps":
+            y = relaxation.cell_value(wave, fields.get(f"q{wave}", np.inf), vp, vs)
+            ratio = np.interp(y, _Y, _ratios(relaxation, wave))
+            moduli.append(ratio**2 * (1.0 + self.growth * y))
+        return fields | scaled(fields, *moduli)
 
     def given_by(
         self, name: str, z: float, y: float | None = None, x: float = 0.0

@@ -24,7 +24,7 @@ PREFIX = "y_"
 
 # What is averaged, and the modulus, of those whose loss is asked for that are no average.
 _MODULI: dict[str, tuple[tuple[str, ...], Callable[[Samples], np.ndarray]]] = {
-    "slack": (("c33", "c13"), lambda m: m["c33"] - m["c13"]),
+    "slack": (("c11", "c33", "c13"), lambda m: np.sqrt(m["c11"] * m["c33"]) - m["c13"]),
     "vp": (("vp",), lambda m: m["vp"] ** 2),
 }
 

@@ -25,9 +25,8 @@ def isotropic_throughout(extremes) -> bool:
     return extremes.uniform and extremes.others[GAMMA.name] == (0.0, 0.0)
 
 
-def tables(axes: str, options: None) -> Physics:
-    """Return the table in x and z."""
-    table = elastic_sh.tables(axes, None)
+def of_rocks(table: Physics) -> Physics:
+    """Return the table of waves in these rocks, of that in isotropic rock."""
     velocity, stress = table.stages
     assert stress.even is not None
     even = replace(stress.even, everywhere=isotropic_throughout, simple=constants.isotropic)
@@ -38,6 +37,11 @@ def tables(axes: str, options: None) -> Physics:
         derived={"fastest": wave_speeds.fastest},
         fastest=lambda found: found.others["fastest"][1],
     )
+
+
+def tables(axes: str, options: None) -> Physics:
+    """Return the table in x and z."""
+    return of_rocks(elastic_sh.tables(axes, options))
 
 
 def _like(vs, rho, gamma):

@@ -66,9 +66,8 @@ def _of_rocks(stage: Stage) -> Stage:
     return replace(stage, even=even)
 
 
-def tables(axes: str, options: None) -> Physics:
-    """Return the table along some axes: in 2-D that of P-SV waves."""
-    table = elastic.tables(axes, None)
+def of_rocks(table: Physics) -> Physics:
+    """Return the table of waves in these rocks, of that in isotropic rock."""
     return replace(
         table,
         stages=tuple(map(_of_rocks, table.stages)),
@@ -77,6 +76,11 @@ def tables(axes: str, options: None) -> Physics:
         fastest=lambda found: found.others["fastest"][1],
         conditions=CONDITIONS,
     )
+
+
+def tables(axes: str, options: None) -> Physics:
+    """Return the table along some axes: in 2-D that of P-SV waves."""
+    return of_rocks(elastic.tables(axes, options))
 
 
 _LAYERED = elastic.EQUATION.layered

@@ -6,10 +6,11 @@
 free surface it has, where the model gives qp or qs. P moduli relax with the weights of P waves,
 shear moduli with those of S waves (`seismo.equations.memory_variables`).
 
-Model arrays stand on the nodes: unrelaxed c11 dt, `slack` = (c33 - c13) dt, which is 2 mu dt in one
-rock and 0 in a fluid, `q` = 1 / (c44 dt), `q66` = 1 / (c66 dt); and the numbers y of their losses:
-`y11`, `y33`, `y_slack`, `qy` = q times that of c44, `qy66`. In a cell that a contact cuts they are
-exact to first order in 1/Q (`seismo.model.loss`). Where none cuts, c11, q, y11 and qy tell all.
+Model arrays stand on the nodes: unrelaxed c11 dt, c33 dt, `common` = sqrt(c11 c33) dt, `slack` =
+`common` - c13 dt, which is 2 mu dt in one rock and 0 in a fluid, `q` = 1 / (c44 dt), `q66` = 1 /
+(c66 dt); and the numbers y of their losses: `y11`, `y33`, `y_slack`, `qy` = q times that of c44,
+`qy66`. In a cell that a contact cuts they are exact to first order in 1/Q (`seismo.model.loss`).
+Where none cuts, c11, q, y11 and qy tell all.
 """
 
 from __future__ import annotations
@@ -43,7 +44,8 @@ def coefficients(medium: dict, dt: float) -> dict:
         dt: time step [s].
     """
     named = elastic.coefficients(medium, dt)
-    named["slack"] = named["c33"] - named.pop("c13")
+    named["common"] = np.sqrt(named["c11"] * named["c33"])
+    named["slack"] = named["common"] - named.pop("c13")
     named |= {"y11": medium["y_c11"], "y33": medium["y_c33"], "y_slack": medium["y_slack"]}
     named["qy"] = named["q"] * medium["y_c44"]
     if "q66" in named:
@@ -76,12 +78,12 @@ def tables(axes: str, options: Relaxation | None) -> Physics:
     remembered = tuple(name for names in memories.values() for name in names)
     strains = (*hooke.writes, *remembered)
     halves = {strain: plain.named(f"s{strain}").half for strain in memories}
-    stiffness = ("c11", "c33", "slack", "q", "y11", "y33", "y_slack", "qy")
+    stiffness = ("c11", "c33", "common", "slack", "q", "y11", "y33", "y_slack", "qy")
     even = IsotropicPlanes(
         formulas.isotropic_stress, ("c11", "q", "y11", "qy"), one_rock, attrgetter("uniform")
     )
     normal = tuple(f"s{a}{a}" for a in axes)
-    at_surface = ("c33", "slack", "y33", "y_slack")
+    at_surface = ("c33", "common", "slack", "y11", "y33", "y_slack")
     return Physics(
         axes=axes,
         fields=(*plain.fields, *memory_fields(halves, relaxation)),

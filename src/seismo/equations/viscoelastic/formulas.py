@@ -37,28 +37,28 @@ def isotropic_stress(cell):
 
 
 def stress(cell):
-    """Hooke's law of a medium that is transversely isotropic about z (Backus 1962).
+    """Hooke's law of a medium that is transversely isotropic about z.
 
-    With d = c33 - c13: s_zz += c33 div v - d (e_x + e_y),
-    s_aa += c33 div v - d e_z + (c11 - c33) (e_x + e_y) - 2 mu66 e_b, b the other horizontal axis.
-    In a fluid d, c11 - c33 and mu66 are zero.
+    With the common P modulus g = sqrt(c11 c33) and d = g - c13, both horizontal stresses and szz:
+    s_zz += g div v + (c33 - g) e_z - d (e_x + e_y),
+    s_aa += g div v + (c11 - g) (e_x + e_y) - d e_z - 2 mu66 e_b, b the other horizontal axis.
+    In a fluid d, c11 - g, c33 - g and mu66 are zero.
     """
     before = _normal_stresses(cell)
     strain, memory = _normal_strains(cell)
     horizontal = cell.axes[:-1]
-    c33, c11, slack = cell["c33"], cell["c11"], cell["slack"]
-    y33, y11 = cell["y33"], cell["y11"]
-    total = cell.sum(strain.values()) - loss(cell, "p", y33, added(*memory.values()))
-    pressure = cell.rounded(c33 * total)
+    slack, y_slack = cell["slack"], cell["y_slack"]
+    y = _y_common(cell)
+    total = cell.sum(strain.values()) - loss(cell, "p", y, added(*memory.values()))
+    pressure = cell.rounded(cell["common"] * total)
     along = cell.sum(strain[b] for b in horizontal)
     remembered = added(*(memory[b] for b in horizontal))
-    lacking = along - loss(cell, "s", cell["y_slack"], remembered)
-    cell.put("szz", before["z"] + pressure - slack * lacking)
+    lacking = along - loss(cell, "s", y_slack, remembered)
+    change = _beyond_common(cell, "33", y, strain["z"], memory["z"]) - slack * lacking
+    cell.put("szz", before["z"] + pressure + change)
     # What is common to the horizontal stresses.
-    change = (c11 - c33) * (along - loss(cell, "p", y33, remembered))
-    change = change - c11 * loss_between(cell, "p", y11, y33, remembered)
-    vertical = strain["z"] - loss(cell, "s", cell["y_slack"], memory["z"])
-    change = change - slack * vertical
+    vertical = strain["z"] - loss(cell, "s", y_slack, memory["z"])
+    change = _beyond_common(cell, "11", y, along, remembered) - slack * vertical
     for a in horizontal:
         own = change
         for b in horizontal.replace(a, ""):
@@ -67,6 +67,18 @@ def stress(cell):
         cell.put(f"s{a}{a}", before[a] + pressure + own)
     pairs = combinations(cell.axes, 2)
     _shear_stresses(cell, {a + b: ("q", "qy") if b == "z" else ("q66", "qy66") for a, b in pairs})
+
+
+def _y_common(cell):
+    """Return y of sqrt(c11 c33), the mean of theirs."""
+    return 0.5 * (cell["y11"] + cell["y33"])
+
+
+def _beyond_common(cell, modulus: str, y_common, strain, memory):
+    """Return (c - g) e, each modulus with its own loss; `modulus` is "11" or "33"."""
+    c, y, g = cell[f"c{modulus}"], cell[f"y{modulus}"], cell["common"]
+    lossy = (c - g) * (strain - loss(cell, "p", y_common, memory))
+    return lossy - c * loss_between(cell, "p", y, y_common, memory)
 
 
 def _normal_stresses(cell) -> dict:
@@ -99,12 +111,13 @@ def _shear_stresses(cell, arrays: dict) -> None:
 def surface(cell):
     """Szz = 0 on a free surface: e_z is such that it is, and acts on s_aa and the memory, too.
 
-    Within a step stiffnesses are c (1 - sum Y_l b_l / 2).
+    s_aa gives back c13 / c33 szz. Within a step stiffnesses are c (1 - sum Y_l b_l / 2).
     """
     excess = cell["szz"]
     c33 = cell["c33"] * (1.0 - at_once(cell, "p", cell["y33"]))
+    common = cell["common"] * (1.0 - at_once(cell, "p", _y_common(cell)))
     slack = cell["slack"] * (1.0 - at_once(cell, "s", cell["y_slack"]))
-    share = slack / c33 * excess
+    share = (c33 - common + slack) / c33 * excess
     for a in cell.axes[:-1]:
         cell.put(f"s{a}{a}", cell[f"s{a}{a}"] - excess + share)
     cell.put("szz", excess - excess)

@@ -9,16 +9,20 @@ from functools import lru_cache
 
 import numpy as np
 
+from seismo.equations.anisotropic_loss import by_direction
 from seismo.equations.attenuation_laws import Law
-from seismo.equations.registry import EQUATIONS, physics_for
+from seismo.equations.registry import lossless
 from seismo.equations.relaxation import Relaxation
 from seismo.equations.relaxation_fit import MOST_MECHANISMS, fit
+from seismo.model.cells import tensor
 from seismo.runs.assessment.resolution import LayerResolution
 from seismo.solver.attenuation import band_of
 from seismo.solver.discretization import Discretization
 from seismo.solver.waves import Passage
 
 _QUALITIES = np.array([1.0, 1.5, 2.5, 5.0, 20.0])  # over the least one, at which the fit is tried
+_TRIED = 24  # points along an axis at which quality factors by direction are compared
+_ALIKE = 1e-3  # differences by direction that are not told
 _LOOSE = 0.05  # errors of 1/Q that are warned of
 _STEPPED = 0.3  # of the sampling frequency: with w dt > 2 a leapfrog steps nothing
 _CLOSER, _ENOUGH = 0.8, 0.5  # of an error, that is less of it; of the wanted error
@@ -34,6 +38,8 @@ class AttenuationFit:
         loss: largest relative error of 1/Q inside the band.
         velocity: largest relative error of phase velocities there.
         rise: largest ratio of unrelaxed to given velocities.
+        spread: largest relative differences of 1/Q of P and of SV waves, of any direction, from
+            1/qp and 1/qs.
         numbers: that a point and step move.
         lossless: the same without attenuation.
     """
@@ -43,6 +49,7 @@ class AttenuationFit:
     loss: float
     velocity: float
     rise: float
+    spread: tuple[float, float]
     numbers: int
     lossless: int
 
@@ -51,6 +58,9 @@ class AttenuationFit:
         law, count = self.relaxation.law, self.relaxation.mechanisms
         bits = "memory variables in 16 bits; " if self.relaxation.scale else ""
         cost = f"{bits}{self.numbers} numbers a point and step instead of {self.lossless}"
+        if max(self.spread) > _ALIKE:
+            p, s = map(_percent, self.spread)
+            cost = f"by direction 1/Q differs from 1/qp by up to {p}, from 1/qs by {s}; {cost}"
         if law is None:
             return f"{count} given relaxation times; vp and vs are the unrelaxed ones; {cost}"
         low, high = self.relaxation.band
@@ -74,6 +84,7 @@ class AttenuationFit:
             "loss_error": self.loss,
             "velocity_error": self.velocity,
             "unrelaxed_over_given": self.rise,
+            "difference_by_direction": self.spread,
             "storage": 16 if self.relaxation.scale else 32,
         }
 
@@ -90,11 +101,24 @@ def attenuation_fit(setup: Discretization) -> AttenuationFit | None:
         loss, velocity = _law_errors(relaxation, least)
         y = relaxation.cell_value("p", least, 1.0, 0.0)
         rise = float(max(relaxation.velocity_ratio(wave, y).max() for wave in ("p", "s")))
-    lossless = physics_for(EQUATIONS[equation.extends].name, setup.grid.dimensions)
+    plain = lossless(equation, setup.grid.dimensions)
     return AttenuationFit(
-        relaxation, least, loss, velocity, rise,
-        setup.physics.numbers_per_point, lossless.numbers_per_point,
+        relaxation, least, loss, velocity, rise, _spread(setup), setup.physics.numbers_per_point,
+        plain.physics(setup.grid.dimensions).numbers_per_point,
     )  # fmt: skip
+
+
+def _spread(setup: Discretization) -> tuple[float, float]:
+    """Return the largest differences of 1/Q from 1/qp and 1/qs, of all directions."""
+    if setup.earth.relaxation is None or not {"epsilon", "qp", "qs"} <= set(setup.earth.needs):
+        return 0.0, 0.0
+    axes = {a: np.linspace(*setup.grid.limits(a), _TRIED) for a in setup.grid.axes}
+    medium = setup.earth.sample(*tensor(axes["z"], axes.get("y"), axes["x"]))
+    lossy = np.isfinite(medium["qp"]) & np.isfinite(medium["qs"]) & (medium["vs"] > 0.0)
+    if not lossy.any():
+        return 0.0, 0.0
+    p, s = by_direction({name: values[lossy] for name, values in medium.items()})
+    return float(np.abs(p - 1.0).max()), float(np.abs(s - 1.0).max())
 
 
 def fit_error(setup: Discretization, other: Relaxation | None = None) -> float:

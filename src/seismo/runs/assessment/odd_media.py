@@ -8,6 +8,7 @@ from itertools import product
 
 import numpy as np
 
+from seismo.equations.anisotropic_loss import SHEAR_SHARE
 from seismo.equations.relaxation import SHEAR_PART
 from seismo.grid.grid import AXES
 from seismo.model.cells import tensor
@@ -138,7 +139,7 @@ def _bulk_loss(setup: Discretization, layers: list[LayerResolution]) -> Lines:
         return
     axes = {a: np.linspace(*setup.grid.limits(a), _TRIED) for a in setup.grid.axes}
     medium = setup.earth.as_given.sample(*tensor(axes["z"], axes.get("y"), axes["x"]))
-    most = setup.earth.most_qp(medium["vp"], medium["vs"], medium["qs"])
+    most = setup.earth.most_qp(medium)
     broken = np.isfinite(medium["qp"]) & (medium["qp"] > most * (1.0 + 1e-3))
     if broken.any():
         first = np.argmax(broken)
@@ -155,9 +156,11 @@ def _bulk_gain(setup: Discretization, layers: list[LayerResolution]) -> Lines:
     if relaxation is None or relaxation.law or not {"qp", "qs"} <= set(setup.earth.needs):
         return
     omega = np.geomspace(*np.multiply((1e-2, 1e2), np.array(relaxation.frequencies)[[0, -1]]))
-    y = relaxation.cell_value("p", math.inf, ratio, 1.0)
+    of_mu = SHEAR_PART[setup.grid.dimensions]
+    share = setup.extremes.others.get(SHEAR_SHARE, (0.0, of_mu / ratio**2))[1]
+    y = relaxation.cell_value("p", math.inf, 1.0, math.sqrt(share / of_mu))
     p, s = (relaxation.modulus(wave, y, omega).imag for wave, y in (("p", y), ("s", 0.0)))
-    if (p < SHEAR_PART[setup.grid.dimensions] / ratio**2 * s - 1e-9).any():
+    if (p < share * s - 1e-9).any():
         yield (
             f"attenuation.relaxation: where vp/vs is {ratio:.3g} the moduli of p lose less than "
             "the shear modulus in them: the bulk modulus gains energy, and waves may grow; give "

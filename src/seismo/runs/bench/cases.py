@@ -18,6 +18,7 @@ WARM_UP_STEPS = 4
 UPPER = {"vp": 2500.0, "vs": 1400.0, "rho": 2100.0, "qp": 80.0, "qs": 40.0}
 THOMSEN = {"epsilon": 0.2, "delta": 0.1, "gamma": 0.1, "theta": 30.0, "phi": 20.0}
 LOWER = {"vp": 4000.0, "vs": 2300.0, "rho": 2500.0, "qp": 200.0, "qs": 100.0}
+VTI_LOSS = ("epsilon", "delta", "gamma", "qp", "qs")
 MECHANISMS = 3  # of media that attenuate
 
 
@@ -129,6 +130,7 @@ CARD_CASES: dict[str, Case] = {
         _case("G15", "elastic", 3, 424, 4, 60, further=tuple(THOMSEN)),
         _case("G16", "acoustic", 3, 584, 8, 100, further=("epsilon", "delta", "theta", "phi")),
         _case("G17", "elastic", 3, 424, 4, 80, further=("qp", "qs"), bits=16),
+        _case("G18", "elastic", 3, 424, 4, 60, further=VTI_LOSS, bits=16),
     )
 }
 _USUAL = {"gpu": CARD_CASES}

@@ -1,0 +1,112 @@
+"""How transversely isotropic rock loses energy: its moduli as qp and qs have them relax.
+
+About the axis of the rock, with the ratios p(w) and s(w) of complex moduli of P and of S waves to
+unrelaxed ones (`seismo.equations.relaxation`)::
+
+    c11 p,   c33 p,   c44 s,   c66 s,   c13 -> g p - (g - c13) s,    g = sqrt(c11 c33)
+
+In isotropic rock g - c13 is 2 mu, and this is lambda. With v = (sqrt c11, sqrt c11, sqrt c33) for
+the strains xx, yy, zz and 0 for the others the stiffness is, in any frame, s C + (p - s) v v^T: S
+waves lose in the proportion of the stiffness, and v v^T is what P waves alone stretch. So S waves
+of any direction have the quality factor qs: exactly those of SH kind, and along the axis and across
+it, else but for squares of Thomsen's parameters. P waves have qp along the axis and across it, and
+between them, at the angle a from the axis, about
+
+    1/Q = 1/qp + 2 (1/qs - 1/qp) (delta - epsilon) sin^2 a cos^2 a
+
+A rock loses energy for every strain if loss matrices, C / qs + (1/qp - 1/qs) v v^T, have no
+eigenvalue below 0: 1/qp must be no less than the share 1 - 1 / (v C^-1 v) of 1/qs. That is
+4/3 (vs/vp)^2 in isotropic rock, of which it says that the bulk modulus gains nothing. In the plane
+of x and z strains yy are 0, and less is asked: (vs/vp)^2.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+import numpy as np
+
+from seismo.equations import elastic_constants
+from seismo.equations.relaxation import SHEAR_PART
+
+SHEAR_SHARE = "shear_share"  # name by which its extremes are known (`Physics.derived`)
+_DIRECTIONS = 19  # over a quarter of a circle
+
+
+def relaxed(c: Mapping[str, Any], p: Any, s: Any) -> dict[str, Any]:
+    """Return the five constants [Pa] of moduli of P and S waves that are p and s times as large."""
+    common = np.sqrt(c["c11"] * c["c33"])
+    return {
+        "c11": p * c["c11"],
+        "c13": p * common - s * (common - c["c13"]),
+        "c33": p * c["c33"],
+        "c44": s * c["c44"],
+        "c66": s * c["c66"],
+    }
+
+
+def scaled(medium: Mapping[str, Any], p: Any, s: Any) -> dict[str, Any]:
+    """Return parameters that change where P and S moduli are p and s times as large.
+
+    Those are vp, vs, and delta where there are both velocities: epsilon and gamma stay.
+    """
+    velocities = {"vp": np.sqrt(p), "vs": np.sqrt(s)}
+    changed = {name: medium[name] * ratio for name, ratio in velocities.items() if name in medium}
+    if "delta" not in medium or "vs" not in medium:
+        return changed
+    c = relaxed(elastic_constants.constants_of(medium), p, s)
+    apart = c["c33"] - c["c44"]
+    delta = ((c["c13"] + c["c44"]) ** 2 - apart**2) / (2.0 * c["c33"] * apart)
+    plain = elastic_constants.isotropic(medium)
+    return changed | {"delta": np.where(plain, medium["delta"], delta)}
+
+
+def shear_share(medium: Mapping[str, Any], dimensions: int) -> Any:
+    """Return the least 1/qp (...) of media that lose energy for every strain, over their 1/qs.
+
+    With d = g - c13 it is 2 d^2 / (2 d^2 + 2 c33 (c11 - c66) - 2 c13^2), in a plane d / 2 g.
+    """
+    isotropic = SHEAR_PART[dimensions] * (medium["vs"] / medium["vp"]) ** 2
+    if "epsilon" not in medium:
+        return isotropic
+    c = elastic_constants.constants_of(medium)
+    common = np.sqrt(c["c11"] * c["c33"])
+    apart = common - c["c13"]
+    if dimensions == 2:
+        share = 0.5 * apart / common
+    else:
+        rest = c["c33"] * (c["c11"] - c["c66"]) - c["c13"] ** 2
+        with np.errstate(divide="ignore", invalid="ignore"):
+            share = apart**2 / (apart**2 + rest)
+    return np.where(elastic_constants.isotropic(medium), isotropic, share)
+
+
+def by_direction(medium: Mapping[str, Any]) -> tuple[np.ndarray, np.ndarray]:
+    """Return 1/Q (..., direction) of qP waves over 1/qp, and of qSV waves over 1/qs, from loss.
+
+    To first order in 1/Q, from the axis to across it: e L(n) e / e C(n) e of the motion e of waves,
+    with the Christoffel matrices of the loss L and of C.
+    """
+    columns = {name: np.asarray(values, float)[..., None] for name, values in medium.items()}
+    c = elastic_constants.constants_of(columns)
+    p, s = 1.0 / columns["qp"], 1.0 / columns["qs"]
+    lost = {name: relaxed(c, 1.0 + 1j * p, 1.0 + 1j * s)[name].imag for name in c}
+    angle = np.radians(np.linspace(0.0, 90.0, _DIRECTIONS))
+    sine, cosine = np.sin(angle), np.cos(angle)
+
+    def entries(m: Mapping[str, Any]) -> tuple[Any, Any, Any]:
+        xx = m["c11"] * sine**2 + m["c44"] * cosine**2
+        zz = m["c44"] * sine**2 + m["c33"] * cosine**2
+        return xx, zz, (m["c13"] + m["c44"]) * sine * cosine
+
+    xx, zz, xz = entries(c)
+    turn = 0.5 * np.arctan2(2.0 * xz, xx - zz)  # of the motion of qP from x to z
+    ratios = []
+    for loss, motion in ((p, turn), (s, turn + 0.5 * np.pi)):
+        x, z = np.cos(motion), np.sin(motion)
+        whole, part = (
+            a * x**2 + b * z**2 + 2.0 * both * x * z for a, b, both in (entries(c), entries(lost))
+        )
+        ratios.append(part / whole / loss)
+    return ratios[0], ratios[1]

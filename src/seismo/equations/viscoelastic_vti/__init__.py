@@ -1,0 +1,40 @@
+"""Elastic waves in rock that is transversely isotropic about z (VTI) and attenuates.
+
+The equations, fields and formulas are those of `seismo.equations.viscoelastic`, with the rocks of
+`seismo.equations.elastic_vti`: c11 and c33 relax with the weights of P waves, c44 and c66 with
+those of S waves, and c13 = sqrt(c11 c33) - `slack` with both (`seismo.equations.anisotropic_loss`,
+which tells what quality factors waves then have by direction). Where the model gives qp or qs
+beside epsilon, delta or gamma, not beside constants c11 ... c66.
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import replace
+from functools import partial
+
+from seismo.equations import elastic_vti, viscoelastic
+from seismo.equations.anisotropic_loss import SHEAR_SHARE, shear_share
+from seismo.equations.declaration import Equation
+from seismo.equations.parameters import QP, QS
+from seismo.equations.relaxation import Relaxation
+from seismo.equations.table import Physics
+
+
+def tables(axes: str, options: Relaxation | None) -> Physics:
+    """Return the table along some axes: in 2-D that of P-SV waves."""
+    table = elastic_vti.of_rocks(viscoelastic.tables(axes, options))
+    share = partial(shear_share, dimensions=len(axes))
+    return replace(table, conversion=None, derived={**table.derived, SHEAR_SHARE: share})
+
+
+_LAYERED = elastic_vti.EQUATION.layered
+assert _LAYERED is not None
+EQUATION = Equation(
+    name="viscoelastic_vti",
+    parameters=(*elastic_vti.EQUATION.parameters, QP, QS),
+    tables=tables,
+    extends="elastic",
+    nanoseconds={"cpu": {2: 8.4, 3: 39.0}},
+    layered=_LAYERED.with_further(math.inf, math.inf),
+)
