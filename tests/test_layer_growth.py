@@ -454,3 +454,31 @@ def test_check_says_what_layers_beside_rock_send_back(monkeypatch, delta, tilt, 
                      / sum((matched[k] ** 2).sum(1) for k in found))  # fmt: skip
     ratio = sent_back(damped.setup) / errors.max()
     assert 1 / 3 < ratio < 3
+
+
+@pytest.mark.parametrize("points", [12, 20])
+def test_check_says_what_acoustic_layers_send_back_along_them(points) -> None:
+    """Constant density, 4 points beside a layer: to a factor of 3 of the worst trace."""
+    spacing, frequency, speed = 10.0, 8.0, 2000.0
+    found = []
+    for beyond, width in ((0, points), (100, 20)):
+        extent = {"x": 90 + 2 * beyond, "z": 20 + 2 * beyond}
+        place = lambda x, z, more=beyond: {  # noqa: E731
+            "x": (x + more) * spacing,
+            "z": (z + more) * spacing,
+        }
+        simulation = solver.simulate({
+            "physics": "acoustic", "precision": "float64",
+            "grid": {"extent": {a: n * spacing for a, n in extent.items()}, "spacing": spacing,
+                     "order": 8},
+            "time": {"duration": 0.9, "dispersion_removal": False},
+            "boundaries": {"layer": {"points": width}},
+            "model": [{"type": "uniform", "vp": speed}],
+            "sources": [{"type": "pressure", "position": place(10, 4), "amplitude": 1.0,
+                         "wavelet": {"type": "ricker", "frequency": frequency}}],
+            "receivers": [solver.points([place(80, 4), place(50, 4)], quantities=["pressure"])],
+        })  # fmt: skip
+        found.append((simulation.setup, *solver.records(simulation).values()))
+    (setup, near), (_, far) = found
+    errors = np.linalg.norm(near - far, axis=-1) / np.linalg.norm(far, axis=-1)
+    assert 1 / 3 < sent_back(setup) / errors.max() < 3

@@ -154,7 +154,8 @@ def _phases(
     found = []
     for (first, damping), end in zip(phases, ends, strict=True):
         by_rocks = damping == setup.guided_damping.rocks
-        error = layer_error(waves, setup.scenario.boundaries, points, damping, by_rocks)
+        second = setup.physics.differences == "second"
+        error = layer_error(waves, setup.scenario.boundaries, points, damping, by_rocks, second)
         error *= _grazing(setup) if damping else 1.0
         found.append(((end - first) / steps, error))
     return found
