@@ -11,6 +11,7 @@ from matplotlib.figure import Figure
 
 from seismo.errors import ScenarioError
 from seismo.output.array_sets import TraceSet
+from seismo.output.arrays import choose
 from seismo.output.figures.choice import (
     Names,
     Percentile,
@@ -20,6 +21,7 @@ from seismo.output.figures.choice import (
     shot_words,
     trace_set,
 )
+from seismo.output.figures.processing import reduced, reduction_velocity, with_gain
 from seismo.output.figures.section import source_position
 from seismo.output.figures.style import (
     DIVERGING,
@@ -40,7 +42,7 @@ from seismo.scenario.units import with_unit
 _MOST_WIGGLES = 60
 _MOST_CODES = 15
 _MOST_TICKS = 5
-_SWING = 1.5  # spacings of the traces: what exceeds it is cut
+_SWING = 2.5  # spacings of the traces: what exceeds it is cut
 _BOX = 5.0  # spacings: traces cut so far below their peaks are boxes
 _NOISE = 5e-5  # of the largest peak: on nodal lines, rounding and errors of the differences
 _LEAST_GAP = 0.02  # of the mean: closer traces cover each other
@@ -58,6 +60,9 @@ def gather(
     by: str | None = None,
     clip: Percentile = 99.0,
     normalise: bool | None = None,
+    gain: str | None = None,
+    reduction: str | float | None = None,
+    colours: str = "seismic",
 ) -> Figure:
     """Draw a record section per component, time down the page.
 
@@ -70,10 +75,15 @@ def gather(
         by: ``x``, ``y``, ``z``, ``distance`` or, with a sign in 2-D, ``offset`` from the source,
             ``fibre`` (along it), or ``number``; by default the fibre, or the coordinate the
             receivers lie along, else the distance.
+    from seismo.output.arrays import choose
         clip: percentile at which the colours of an image saturate; the median of the peaks of
-            the traces is one spacing of wiggles, which are cut at one and a half.
+            the traces is one spacing of wiggles, which are cut at two and a half.
         normalise: scale every trace to its own peak; by default where wiggles would be cut far
             below their peaks, in more than a tenth of the traces.
+        gain: ``agc`` or ``agc:0.3 s``, automatic gain control in such a window; ``t`` or
+            ``t:1.5``, a power of time. Each trace is scaled to its own peak then.
+        reduction: velocity, such as ``6 km/s``: times are less distance / velocity.
+        colours: of an image, ``seismic`` or ``grey``.
 
     Raises:
         ScenarioError: the file does not hold what is asked for.
@@ -81,30 +91,82 @@ def gather(
     traces = trace_set(results, receivers)
     names, shown = first_components(traces, quantities)
     index = shot_index(traces, shot)
-    positions, label = abscissa(traces, source_position(results, traces.shots[index]), by)
+    source = source_position(results, traces.shots[index])
+    is_survey = len(traces.shots) > 1 or bool(results.section("survey"))
+    if by is None and source and is_survey and _is_line(traces):
+        by = "offset"
+    positions, label = abscissa(traces, source, by)
     style = mode or ("wiggle" if len(positions) <= _MOST_WIGGLES else "image")
     draw = choose_mode(style)
+    choose(_COLOURS, colours, "colours")
     refuse_empty(results, traces, names, index)
     # Receivers at one place, but for rounding, keep their order.
     order = np.argsort(np.round(positions, _digits(positions)), kind="stable")
     positions, ticks = spread(positions[order])
     figure, grid = panels(1, len(names), 5.0, width=min(WIDTH, 1.5 + 3.3 * len(names)))
-    for panel, name in zip(grid[0], names, strict=True):
-        samples = np.nan_to_num(traces.values_of(name, index))[order]
-        samples = _normalised(samples) if normalise else samples
+    every = {name: np.nan_to_num(traces.values_of(name, index))[order] for name in names}
+    every, time_label = _processed(every, traces, source, order, gain, reduction)
+    normalise = True if gain is not None else normalise
+    codes = [traces.codes[k] for k in order]
+    for panel, (name, samples) in zip(grid[0], every.items(), strict=True):
+        # A component that is rounding beside others of its unit is not blown up.
+        alike = [v for n, v in every.items() if traces.unit(n) == traces.unit(name)]
+        least = _NOISE * max(float(np.abs(v).max(initial=0.0)) for v in alike)
+        samples = _normalised(samples, least) if normalise else samples
         unit = "" if normalise else traces.unit(name)
-        codes = [traces.codes[k] for k in order]
-        draw(panel, Record(name, unit, positions, codes, traces.time, samples, clip, normalise))
+        record = Record(
+            name, unit, positions, codes, traces.time, samples, clip, normalise, least, colours
+        )
+        draw(panel, record)
         panel.set_xlabel(f"{label}\nnot to scale" if ticks else label)
         if ticks:
             rotation = {"rotation": 60} if len(positions) <= _MOST_CODES else {}
             panel.set_xticks(list(ticks), list(ticks.values()), **rotation)
-        panel.set_ylabel("time (s)")
+        panel.set_ylabel(time_label)
         panel.set_ylim(traces.time[-1], traces.time[0])
     outer_labels(grid, len(names))
     shot_text = shot_words(results, traces.shots[index])
-    entitle(figure, results, traces.name, shown, shot_text)
+    entitle(figure, results, traces.name, shown, shot_text, f"gain {gain}" if gain else "")
     return figure
+
+
+def _processed(
+    every: dict[str, np.ndarray], traces: TraceSet, source: dict[str, float], order: np.ndarray,
+    gain: str | None, reduction: str | float | None,
+) -> tuple[dict[str, np.ndarray], str]:  # fmt: skip
+    """Return traces by component with gain at reduced times, and the label of the times.
+
+    Raises:
+        ScenarioError: one of the two is not understood, or there is no source to reduce by.
+    """
+    label = "time (s)"
+    if reduction is not None:
+        velocity = reduction_velocity(reduction)
+        offsets, words = _offsets(traces, source)
+        if words is None:
+            raise ScenarioError(f"reduction {reduction!r}: there is no source to count from")
+        label = f"time - distance / ({pretty_unit(with_unit(velocity, 'm/s'))}) (s)"
+        every = {n: reduced(v, traces.time, offsets[order], velocity) for n, v in every.items()}
+    if gain is not None:
+        every = {name: with_gain(v, traces.time, gain) for name, v in every.items()}
+    return every, label
+
+
+def _offsets(traces: TraceSet, source: dict[str, float]) -> tuple[np.ndarray, str | None]:
+    """Return the horizontal distances (receiver) m, signed in 2-D, and what they are called."""
+    along = {a: c for a in "xy" if (c := traces.column(a)) is not None}
+    offsets = [v - source[a] for a, v in along.items() if a in source]
+    if not offsets:
+        return np.zeros(len(traces.codes)), None
+    if len(along) == 1:
+        return offsets[0], "offset"
+    return np.sqrt(np.sum(np.square(offsets), axis=0)), "horizontal distance"
+
+
+def _is_line(traces: TraceSet) -> bool:
+    """Whether receivers of a 2-D run lie along x."""
+    columns = {a: c for a in "xyz" if (c := traces.column(a)) is not None}
+    return "y" not in columns and _natural(columns, {"x": 0.0}) == "x"
 
 
 @dataclass(frozen=True)
@@ -112,7 +174,8 @@ class Record:
     """One component of one shot: values (receiver, time) at `place` along the section.
 
     Those that are `normalised` are without a unit, shares of each trace's own peak; None leaves it
-    to the drawing.
+    to the drawing. Peaks below `least` are rounding, and are not scaled up; `colours` are those of
+    an image.
     """
 
     name: str
@@ -123,6 +186,8 @@ class Record:
     samples: np.ndarray
     clip: float
     normalised: bool | None
+    least: float = 0.0
+    colours: str = "seismic"
 
 
 def choose_mode(mode: str) -> Callable[[Axes, Record], None]:
@@ -153,10 +218,11 @@ def abscissa(traces: TraceSet, source: dict[str, float], by: str | None) -> tupl
         positions = coordinates[by]
         words = "distance along the fibre" if by == "fibre" else by
     elif by in ("distance", "offset") and source:
-        offsets = [v - source[a] for a, v in coordinates.items() if a in source and a != "z"]
-        signed = by == "offset" and len(offsets) == 1
-        positions = offsets[0] if signed else np.sqrt(np.sum(np.square(offsets), axis=0))
-        words = "offset" if signed else "horizontal distance"
+        positions, what = _offsets(traces, source)
+        words = what or "horizontal distance"
+        if by == "distance":
+            positions = np.abs(positions)
+            words = "horizontal distance"
     else:
         raise ScenarioError(
             f"by {by!r}: use {', '.join([*coordinates, 'distance', 'offset', 'number'])}"
@@ -201,17 +267,19 @@ def _natural(coordinates: dict[str, np.ndarray], source: dict[str, float]) -> st
     return longest if others < 0.05 * spans[longest] or not source else "distance"
 
 
-def _normalised(samples: np.ndarray) -> np.ndarray:
-    peak = np.abs(samples).max(axis=-1, keepdims=True)
+def _normalised(samples: np.ndarray, least: float) -> np.ndarray:
+    """Return traces to their own peaks, or to `least` where these are smaller."""
+    peak = np.maximum(np.abs(samples).max(axis=-1, keepdims=True), least)
     return samples / np.where(peak > 0, peak, 1.0)
 
 
 def _draw_image(panel: Axes, record: Record) -> None:
-    level = clip_level(record.samples, record.clip)
+    level = max(clip_level(record.samples, record.clip), 0.0 if record.normalised else record.least)
     factor, label = amplitude_label(record.name, record.unit, level)
     label += ", of each trace's peak" if record.normalised else ""
     image = panel.pcolormesh(
-        record.positions, record.time, record.samples.T * factor, shading="nearest", cmap=DIVERGING,
+        record.positions, record.time, record.samples.T * factor, shading="nearest",
+        cmap=_COLOURS[record.colours],
         vmin=-level * factor, vmax=level * factor, rasterized=True,
     )  # fmt: skip
     panel.figure.colorbar(
@@ -221,9 +289,10 @@ def _draw_image(panel: Axes, record: Record) -> None:
 
 def _draw_wiggles(panel: Axes, record: Record) -> None:
     peaks = np.abs(record.samples).max(axis=-1)
-    level = typical_peak(peaks)
+    level = 1.0 if record.normalised else typical_peak(peaks)
     individual = record.normalised is None and _uneven(peaks, level)
     levels = np.maximum(peaks, _NOISE * peaks.max()) if individual else np.full(peaks.size, level)
+    levels = levels if record.normalised else np.maximum(levels, record.least)
     steps = np.diff(record.positions)
     step = float(np.median(steps[steps > 0])) if (steps > 0).any() else 1.0
     for position, trace, trace_level in zip(record.positions, record.samples, levels, strict=True):
@@ -264,4 +333,5 @@ def _uneven(peaks: np.ndarray, level: float) -> bool:
     return bool(np.mean(peaks > _BOX * level) > 0.1)
 
 
+_COLOURS = {"seismic": DIVERGING, "grey": "gray_r"}
 _MODES = {"image": _draw_image, "wiggle": _draw_wiggles}

@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+from typing import Any, Literal
+
 import numpy as np
+from matplotlib.colors import LogNorm
 from matplotlib.figure import Figure
 
 from seismo.output.figures.choice import (
@@ -34,7 +37,11 @@ from seismo.output.figures.style import (
     side_bar,
     styled,
 )
+from seismo.output.quantities import symbol
 from seismo.output.results import Results
+
+_ENGINEERING = {"m": (1e2, "cm"), "m/s": (1e2, "cm/s"), "m/s^2": (1 / 9.80665, "g")}
+_DECADES = 1e3
 
 
 @styled
@@ -46,6 +53,8 @@ def peaks(
     quantities: Names | None = None,
     section: str | None = None,
     clip: Percentile = 97.0,
+    units: Literal["si", "engineering"] = "si",
+    scale: Literal["linear", "log"] = "linear",
 ) -> Figure:
     """Draw maps of largest values, each with the largest of all that it shows.
 
@@ -57,6 +66,8 @@ def peaks(
         section: the axis to cut a volume across, and where if not at the source: ``z:500``. By
             default y; of a volume under a free surface z, which is cut there.
         clip: percentile of the points at which the colours saturate: the source outshines all.
+        units: ``si``, or ``engineering``: cm, cm/s and g.
+        scale: ``linear`` from 0, or ``log``: three decades below the largest value, without clip.
 
     Raises:
         ScenarioError: the file does not hold what is asked for.
@@ -70,7 +81,7 @@ def peaks(
     surface = surface_of(results, axes)
     through = {**source_position(results, fired), **surface}
     plane = chosen_section(axes, through, section or ("z" if surface else None))
-    scale, unit = length_unit(*axes.values())
+    length_scale, unit = length_unit(*axes.values())
     columns = min(len(names), 2)
     row_count = -(-len(names) // columns)
     ratio = plane.shape_ratio(axes)
@@ -78,17 +89,23 @@ def peaks(
     figure, grid = panels(row_count, columns, float(np.clip(height, 2.2, 11.0)))
     for panel, name in zip(grid.flat, names, strict=False):
         map_values = plane.oriented(map_group.values_of(name, (number, *plane.index(axes))), axes)
-        level = clip_level(map_values, clip)
+        largest = float(np.nanmax(map_values, initial=0.0))
+        level = clip_level(map_values, clip) if scale == "linear" else largest
         factor, label = amplitude_label(name, map_group.unit(name), level)
+        if units == "engineering" and map_group.unit(name) in _ENGINEERING:
+            factor, shown = _ENGINEERING[map_group.unit(name)]
+            label = f"{symbol(name)} ({shown})"
+        colours: dict[str, Any] = {"vmin": 0.0, "vmax": level * factor}
+        if scale == "log" and largest > 0.0:
+            colours = {"norm": LogNorm(largest * factor / _DECADES, largest * factor, clip=True)}
+            map_values = np.fmax(map_values, largest / _DECADES)
         image = draw_image(
-            panel, plane, map_values * factor, axes, scale, cmap=SEQUENTIAL, vmin=0.0,
-            vmax=level * factor,
-        )  # fmt: skip
-        draw_geometry(panel, plane, results, axes, scale, fired)
-        frame_section(panel, plane, axes, scale, unit)
-        largest = np.nanmax(map_values, initial=0.0) * factor
-        panel.set_title(f"{label}, at most {largest:.3g}")
-        side_bar(panel, image, extend="max")
+            panel, plane, map_values * factor, axes, length_scale, cmap=SEQUENTIAL, **colours
+        )
+        draw_geometry(panel, plane, results, axes, length_scale, fired)
+        frame_section(panel, plane, axes, length_scale, unit)
+        panel.set_title(f"{label}, at most {largest * factor:.3g}")
+        side_bar(panel, image, extend="max" if scale == "linear" else "min")
     outer_labels(grid, len(names))
     plane_texts = [f"{axis} = {value:.6g} m" for axis, value in map_group.plane.items()]
     entitle(figure, results, shot_words(results, fired), plane.title(), *plane_texts)

@@ -13,19 +13,17 @@ from typing import Any
 
 import numpy as np
 import yaml
-from matplotlib import patheffects
 from matplotlib.axes import Axes
 from matplotlib.image import AxesImage
 from matplotlib.lines import Line2D
-from matplotlib.text import OffsetFrom
 
 from seismo.errors import ScenarioError
+from seismo.output.figures.map_marks import draw_map_marks
 from seismo.output.figures.style import RECEIVER_COLOUR, SOURCE_COLOUR, length_unit
 from seismo.output.results import Results
 from seismo.scenario import units
 
 _MOST_MARKERS = 40  # of a set of receivers
-_HALO = [patheffects.withStroke(linewidth=2.5, foreground="black")]
 
 
 @dataclass(frozen=True)
@@ -170,12 +168,12 @@ def draw_geometry(
 ) -> list[Line2D]:
     """Mark the sources (stars) and receivers (triangles) within `axes`, projected on the section.
 
-    Marks on an edge are drawn whole, so that nothing clips those which lie beyond. A map of a place
-    on earth has an arrow to the north.
+    Marks on an edge are drawn whole, so that nothing clips those which lie beyond. A map seen
+    from above has marks of its own (`map_marks`).
     """
     marks = []
-    if section.vertical == "x" and (azimuth := results.azimuth) is not None:
-        _point_north(panel, azimuth)
+    if section.vertical == "x":
+        draw_map_marks(panel, results, axes, scale, shot)
     positions = _receiver_positions(results, section, axes)
     if positions.size:
         size = 5 if positions.shape[1] < 20 else 3
@@ -199,18 +197,6 @@ def draw_geometry(
             label="source" if positions.shape[1] == 1 else "sources",
         )  # fmt: skip
     return marks
-
-
-def _point_north(panel: Axes, azimuth: float) -> None:
-    """Draw an arrow, where x points up the page, `azimuth` degrees clockwise from north."""
-    angle = np.radians(azimuth)
-    half = 13.0 * np.array([-np.sin(angle), np.cos(angle)])
-    corner = OffsetFrom(panel, (1.0, 1.0), "points")  # as far from it in panels of any size
-    panel.annotate(
-        "N", tuple(-24.0 - half), tuple(-24.0 + half), corner, corner, ha="center",
-        va="center", weight="bold", color=RECEIVER_COLOUR, path_effects=_HALO,
-        arrowprops={"arrowstyle": "<|-", "color": RECEIVER_COLOUR, "path_effects": _HALO},
-    )  # fmt: skip
 
 
 def source_position(results: Results, shot: str | None) -> dict[str, float]:

@@ -37,6 +37,7 @@ from seismo.output.figures.section import (
 from seismo.output.figures.style import (
     DIVERGING,
     GROUND,
+    REST,
     WIDTH,
     amplitude_label,
     clip_level,
@@ -48,6 +49,9 @@ from seismo.output.figures.style import (
 )
 from seismo.output.quantities import symbol
 from seismo.output.results import Results
+
+_MOST_READ = 24  # snapshots that are read to find those in which there is something to see
+_SEEN = 0.15  # of the upper quartile of their sizes
 
 
 @styled
@@ -70,7 +74,8 @@ def snapshot(
         series: name of the snapshot series (default: the first).
         shot: name or number of the shot (default: the first).
         field: name of the field (default: the pressure, else vz).
-        times: times in s (default: `count` spread over the run).
+        times: times in s (default: `count`, spread from the first to the last in which there is
+            something to see).
         count: number of times.
         section: the axis to cut a 3-D grid across (default y), at the source, or where it says:
             ``z:500``, ``z:1.5 km``.
@@ -134,11 +139,25 @@ class Scene:
         """
         if times is not None:
             return [self._frame_at(t) for t in np.atleast_1d(np.asarray(times, dtype=float))]
-        # Evenly spaced back from the last one, leaving out t = 0 where nothing has moved.
-        last = len(self.frames) - 1
-        stride = max(1, round(last / count))
-        selected = list(range(last, 0, -stride))[:count][::-1] or [last]
+        # Evenly spaced between the first and the last in which there is something to see.
+        first, last = self._moving(max(count, _MOST_READ))
+        selected = np.linspace(first, last, min(count, last - first + 1)).round().astype(int)
         return [self.frames[n] for n in selected]
+
+    def _moving(self, most: int) -> tuple[int, int]:
+        """Return the first and the last of the stored snapshots in which waves are seen.
+
+        What a hundredth of the points exceeds has to be a share of its upper quartile over the run.
+        The very first has nothing to show. Of many snapshots `most` are read.
+        """
+        stored = len(self.frames)
+        candidates = np.linspace(min(1, stored - 1), stored - 1, min(most, stored)).astype(int)
+        fields = (self.wavefield(self.frames[n]) for n in candidates)
+        sizes = np.array([np.percentile(np.abs(field), 99.0) for field in fields])
+        loud = sizes > REST * sizes.max()
+        typical = float(np.percentile(sizes[loud], 75.0)) if loud.any() else 0.0
+        seen = candidates[sizes >= _SEEN * typical]
+        return int(seen[0]), int(seen[-1])
 
     def _frame_at(self, requested_time: float) -> int:
         time = self.series.time[self.frames]
