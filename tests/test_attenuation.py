@@ -355,6 +355,8 @@ def test_no_wave_grows_in_a_wild_medium(name, steps, tmp_path):
     solver.silence(simulation)
     solver.add_noise(simulation)
     field, largest = "vy" if "sh" in name else "vx" if "elastic" in name else "p", []
+    if "acoustic_vti" in name:  # p that varies along z alone has no stiffness, and drifts
+        field = "memory_across_1"
     for _ in range(20):
         simulation.advance(steps // 20)
         largest.append(np.abs(solver.wavefield(simulation)[field]).max())

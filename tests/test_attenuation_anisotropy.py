@@ -10,7 +10,7 @@ from seismo import check
 from seismo.equations import anisotropic_loss
 from seismo.equations import elastic_constants as constants
 from seismo.equations.registry import EQUATIONS, equation_for
-from seismo.exact import anisotropic, shear
+from seismo.exact import acoustic, anisotropic, shear
 from seismo.model.loss import effective_medium
 from seismo.scenario import from_dict
 from seismo.solver.discretization import discretize
@@ -275,6 +275,7 @@ def test_the_model_chooses_the_equation() -> None:
     for key, name in known.items():
         assert equation_for("elastic", 3, ["qp", key]).name == name
     assert equation_for("elastic_sh", 2, ["qs", "gamma"]).name == "viscoelastic_sh_vti"
+    assert equation_for("acoustic", 3, ["qp", "delta"]).name == "viscoacoustic_vti"
 
 
 def test_p_waves_that_lose_too_little_are_named_and_lose_more() -> None:
@@ -316,3 +317,26 @@ def test_check_says_how_the_law_is_kept_and_q_by_direction() -> None:
     said = str(plan.attenuation)
     assert "mechanisms keep 1/Q" in said
     assert f"by direction 1/Q differs from 1/qp by up to {100 * p:.2g} %" in said
+
+
+def test_acoustic_waves_spread_on_ellipses_where_epsilon_is_delta() -> None:
+    """Lengths in units of the speeds along the axes make them circles, with one modulus for all.
+
+    p = root r; of a source s and of the pressure both have shares of one half.
+    """
+    rock = {"vp": 2000.0, "epsilon": 0.2, "delta": 0.2, "qp": 40.0}
+    simulation, offsets = whole_space_run(
+        "viscoacoustic_vti", 2, {"type": "pressure", "amplitude": 1.0}, ["pressure"],
+        model=[{"type": "uniform", **rock}],
+    )  # fmt: skip
+    relaxation = simulation.setup.earth.relaxation
+    y = float(relaxation.cell_value("p", rock["qp"], 1.0, 0.0))
+    unrelaxed = rock["vp"] * float(relaxation.velocity_ratio("p", y))
+
+    def speed(s: np.ndarray) -> np.ndarray:
+        return unrelaxed * np.sqrt(relaxation.modulus("p", y, -1j * s))
+
+    root = np.sqrt(1.0 + 2.0 * rock["delta"])
+    case = (offsets / [root, 1.0], solver.wavelet(simulation), simulation.dt, speed)
+    wanted = acoustic.pressure(*case) * (0.5 * (root + 1.0)) ** 2 / root
+    compare(solver.traces(simulation), {"pressure": wanted}, TOLERANCE[2])

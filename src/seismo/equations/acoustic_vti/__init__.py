@@ -49,12 +49,26 @@ def flux(cell):
 
 def pressures(cell):
     """p(n+1) = 2 p(n) - p(n-1) + root w + rest H p, r(n+1) = 2 r(n) - r(n-1) + w."""
-    p, r, past_p, past_r = (cell[name] for name in ("p", "r", "p_old", "r_old"))
-    k, root, rest = cell["k"], cell["root"], cell["rest"]  # before layers store their memory
+    before = present(cell)
+    advance(cell, before, *curvatures(cell))
+
+
+def present(cell):
+    """Return p, r, those of a step before, k, root and rest; before layers store their memory."""
+    return [cell[name] for name in ("p", "r", "p_old", "r_old", "k", "root", "rest")]
+
+
+def curvatures(cell):
+    """Return H p and Z r."""
     second = {a: cell.dd(a, differentiated(a)) for a in cell.axes}
-    horizontal = cell.sum(second[a] for a in cell.axes if a != "z")
-    w = k * (root * horizontal + second["z"])
-    cell.put("p_old", 2.0 * p - past_p + root * w + rest * horizontal)
+    return cell.sum(second[a] for a in cell.axes if a != "z"), second["z"]
+
+
+def advance(cell, before, across, along):
+    """Add w = k (root across + along) to both pressures, and rest across to p."""
+    p, r, past_p, past_r, k, root, rest = before
+    w = k * (root * across + along)
+    cell.put("p_old", 2.0 * p - past_p + root * w + rest * across)
     cell.put("r_old", 2.0 * r - past_r + w)
 
 

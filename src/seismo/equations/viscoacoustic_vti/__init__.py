@@ -1,0 +1,85 @@
+"""Acoustic waves in VTI rock that attenuates; density is constant, second order in time.
+
+The equations and fields are those of `seismo.equations.acoustic_vti`, where the model gives qp
+beside epsilon or delta. All moduli relax alike, so that Q is qp in all directions. What is
+remembered is H p, `across`, and Z r, `along`, at t = n dt, as in `seismo.equations.viscoacoustic`:
+with the memory xi of either,
+
+    H p - sum Y_l xi^l,    Z r - sum Y_l xi^l
+
+stand in their places. `y` is the number of the loss of vp^2.
+"""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+from seismo.equations import acoustic_vti
+from seismo.equations.declaration import Equation
+from seismo.equations.memory_variables import (
+    UNKNOWN,
+    loss,
+    memory_fields,
+    names_of,
+    numbers_of,
+    remember,
+    strain_source,
+)
+from seismo.equations.parameters import QP
+from seismo.equations.relaxation import Relaxation
+from seismo.equations.table import Physics, Stage
+
+CURVATURES = ("across", "along")
+
+
+def pressures(cell):
+    """Advance both pressures by what lasts of H p and Z r."""
+    before, y = acoustic_vti.present(cell), cell["y"]
+    rates = dict(zip(CURVATURES, acoustic_vti.curvatures(cell), strict=True))
+    memory = remember(cell, rates)
+    lasting = [rate - loss(cell, "p", y, memory[name]) for name, rate in rates.items()]
+    acoustic_vti.advance(cell, before, *lasting)
+
+
+def coefficients(medium: dict, dt: float) -> dict:
+    """Return those of `acoustic_vti`, and `y`."""
+    return acoustic_vti.coefficients(medium, dt) | {"y": medium["y_vp"]}
+
+
+def tables(axes: str, options: Relaxation | None) -> Physics:
+    """Return the table along some axes."""
+    relaxation, plain = options or UNKNOWN, acoustic_vti.tables(axes, None)
+    flux, advance = plain.stages
+    share = 1.0 - 1.0 / len(axes)  # of the mean stress that p has
+    shares = {"across": lambda mean, dt: share, "along": lambda mean, dt: 1.0 - share}
+    volume = zip(plain.drives["pressure"], shares.items(), strict=True)
+    remembered = tuple(name for strain in CURVATURES for name in names_of(strain, relaxation))
+    return replace(
+        plain,
+        fields=(*plain.fields, *memory_fields(dict.fromkeys(CURVATURES, ""), relaxation)),
+        stages=(
+            flux,
+            Stage(
+                "pressure", (*advance.writes, *remembered), advance.reads,
+                (*advance.coefficients, "y"), pressures, shares="flux",
+            ),
+        ),
+        coefficients=coefficients,
+        medium=(*plain.medium, "y_vp"),
+        drives=plain.drives | {
+            "pressure": tuple(
+                one
+                for term, (strain, rate) in volume
+                for one in strain_source(term, rate, strain, relaxation)
+            )
+        },
+        numbers=numbers_of(relaxation, "p"),
+    )  # fmt: skip
+
+
+EQUATION = Equation(
+    name="viscoacoustic_vti",
+    parameters=(*acoustic_vti.EQUATION.parameters, QP),
+    tables=tables,
+    extends="acoustic",
+)
