@@ -19,6 +19,7 @@ from pathlib import Path
 import h5py
 import numpy as np
 
+from seismo.acquisition.fsp import read_fsp
 from seismo.acquisition.moment_tensor import (
     component_arrays,
     double_couple,
@@ -48,12 +49,14 @@ class FaultSummary(PointSource):
         moment: sum of the subfaults' scalar moments in N m, as they act.
         moments: the same with the rigidity of the file, NaN without, and of the model.
         mismatch: slip that the rates amount to over that of the file, less 1.
+        assumed: what stands for what the file lacks, for messages.
     """
 
     subfaults: int = 0
     moment: float = 0.0
     moments: tuple[float, float] = (0.0, 0.0)
     mismatch: float = 0.0
+    assumed: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, eq=False)
@@ -99,7 +102,8 @@ def read_rupture(source: FiniteFaultSource, base: Path | None) -> Rupture:
 
 @lru_cache(maxsize=2)
 def _read(path: Path, sigma: float, changed: object) -> Rupture:
-    rupture = read_srf_hdf5(path) if h5py.is_hdf5(path) else read_srf(path)
+    text = read_fsp if path.suffix.lower() == ".fsp" else read_srf
+    rupture = read_srf_hdf5(path) if h5py.is_hdf5(path) else text(path)
     return rupture.smoothed(sigma) if sigma else rupture
 
 
@@ -186,6 +190,7 @@ def acting(fault: PlacedFault, earth: Earth, dimensions: int) -> tuple[FaultSumm
         subfaults=np.unique(rupture.slips.subfault).size, moment=_total(rupture, moments),
         moments=(_total(rupture, sizes * moduli[0]), _total(rupture, sizes * moduli[1])),
         mismatch=_total(rupture, rupture.potencies) / max(_total(rupture, sizes), 1e-300) - 1.0,
+        assumed=rupture.assumed,
     )  # fmt: skip
     strengths = component_arrays(tensors)
     return summary, ActingFault(fault.name, fault.positions, strengths, rupture.rates, fault.delay)

@@ -64,6 +64,7 @@ class Rupture:
         slips: of those that do.
         slipped: (slip) m, that the slip rates amount to.
         rates: slip rates over that slip, of unit area.
+        assumed: what stands for what the file lacks, for messages.
     """
 
     path: Path
@@ -71,6 +72,7 @@ class Rupture:
     slips: Slips
     slipped: np.ndarray
     rates: SlipRates
+    assumed: tuple[str, ...] = ()
 
     def smoothed(self, sigma: float) -> Rupture:
         """Return it with slip rates smoothed by a Gaussian of standard deviation s."""

@@ -37,13 +37,14 @@ class FiniteFaultSource(ScenarioSection):
     acts_as: ClassVar = "moment_tensor"
     type: Literal["finite_fault"]
     path: FilePath = Field(
-        description="Standard Rupture Format (.srf, .srf.gz) or SRF-HDF5, relative to the "
-        "scenario's folder"
+        description="Standard Rupture Format (.srf, .srf.gz), SRF-HDF5, or FSP of SRCMOD (.fsp), "
+        "relative to the scenario's folder"
     )
     rigidity: Literal["auto", "file", "model"] = Field(
         "auto",
-        description="shear modulus that makes slip a moment: the file's (SRF 2.0), or that of the "
-        "model at each subfault; auto: the file's if it has one",
+        description="shear modulus that makes slip a moment: the file's (SRF 2.0; of FSP that "
+        "which gives the moment of its header), or that of the model at each subfault; auto: the "
+        "file's if it has one",
     )
     smoothing: PositiveTime | None = Field(
         None,

@@ -90,6 +90,7 @@ def _reached(source: PointSource) -> float:
 def _fault_moments(setup: Discretization) -> Lines:
     """Name faults whose moment is another one by the file than by the model or its slip rates."""
     for fault in (s for s in setup.shots[0].summaries if isinstance(s, FaultSummary)):
+        yield from (f"source {fault.name}: {text}" for text in fault.assumed)
         of_file, of_model = fault.moments
         if of_file > 0.0 and of_model > 0.0 and abs(of_model / of_file - 1.0) > MOST_OFF:
             yield (
