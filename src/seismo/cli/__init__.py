@@ -299,6 +299,7 @@ def schema(
 
 app.command()(examples.examples)
 app.command()(exports.export)
+app.command()(exports.report)
 app.command()(machines.devices)
 app.command()(machines.verify)
 app.command()(machines.bench)

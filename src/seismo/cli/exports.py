@@ -1,4 +1,4 @@
-"""The command that writes results in the formats of other programs."""
+"""The commands that write results for others: formats of other programs, a report."""
 
 from __future__ import annotations
 
@@ -52,6 +52,21 @@ def export(
             periods=_numbers(periods), damping=damping,
         ):  # fmt: skip
             print(path)
+
+
+def report(
+    results: ResultsFile,
+    output: Annotated[
+        Path | None,
+        typer.Option("--output", "-o", help="The report [default: RESULTS-report.html]."),
+    ] = None,
+) -> None:
+    """Write one HTML file about a run: scenario, figures, accuracy, resources, provenance."""
+    from seismo.output.html_report import write_report
+    from seismo.output.results import open_results
+
+    with open_results(results) as opened:
+        print(write_report(opened, output))
 
 
 def _numbers(text: str | None) -> list[float] | None:
