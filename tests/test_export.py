@@ -294,6 +294,10 @@ def test_a_tree_of_xarray_has_shots_offsets_and_lazy_arrays(tmp_path, monkeypatc
         line = tree["traces/line"]
         assert line["vz"].dims == ("shot", "receiver", "time")
         np.testing.assert_array_equal(line["offset"][1], 20.0 * np.arange(101) - 1500.0)
+        alone = results.traces["line"]["vz"]
+        np.testing.assert_array_equal(alone.offset[1], line["offset"][1])
+        assert float(alone.source_x[1]) == 1500.0
+        assert alone.offset.attrs["units"] == "m"
         assert [str(code) for code in line["code"][:2].values] == ["R000", "R001"]
         assert line["receiver"].dtype.kind == "i", "or sections could not be drawn"
         waves = tree["snapshots/wavefield"]

@@ -158,7 +158,7 @@ def test_a_key_of_another_name_or_place_is_led_to_the_right_one(old, new, key):
 @pytest.mark.parametrize(
     ("old", "new", "said"),
     [
-        ("count: 5", "count: 5, quantities: [vz]", "rotation; did you mean 'velocity'?"),
+        ("count: 5", "count: 5, quantities: [vz]", "strain; did you mean 'velocity'?"),
         ("spacing: 10 m", "spacing: 10 m, accuracy: 0.5", "10 %; write 0.5 %, or 0.005, if"),
         ("type: uniform", "type: homogeneous", "water; did you mean 'uniform'?"),
         ("physics: elastic", "physics: viscoelastic", "sh; media attenuate where the model"),

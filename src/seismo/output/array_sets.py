@@ -2,14 +2,59 @@
 
 from __future__ import annotations
 
+import contextlib
+from collections.abc import Callable
+from typing import Any
+
 import h5py
 import numpy as np
 
+from seismo.errors import ScenarioError
 from seismo.output.arrays import NamedArrays, text_attribute
+
+Sources = list[dict[str, Any]]
 
 
 class TraceSet(NamedArrays):
     """The seismograms of one receiver set: quantity -> (shot, receiver, time)."""
+
+    def __init__(
+        self, group: h5py.Group | None, name: str, sources: Callable[[], Sources] = list
+    ) -> None:
+        """Look up the content of the group; `sources` returns those of the file, in rows."""
+        super().__init__(group, name)
+        self._sources = sources
+
+    @property
+    def geometry(self) -> dict[str, tuple[tuple[str, ...], np.ndarray]]:
+        """Where sources are: name -> axes, and numbers in m along them.
+
+        `source_x`, `source_y`, `source_z` (shot) of the source that begins first, and `offset`
+        (shot, receiver), horizontal, on lines with the sign of x; nothing where they are not known.
+        """
+        first: dict[Any, dict[str, Any]] = {}
+        for source in sorted(self._sources(), key=lambda row: float(row.get("start", 0.0))):
+            first.setdefault(source.get("shot"), source)
+        rows = [first.get(shot, first.get(None, {})) for shot in self.shots]
+        known = [axis for axis in "xyz" if rows and all(axis in row for row in rows)]
+        positions = {axis: np.array([float(row[axis]) for row in rows]) for axis in known}
+        named: dict[str, tuple[tuple[str, ...], np.ndarray]] = {
+            f"source_{axis}": (("shot",), position) for axis, position in positions.items()
+        }
+        columns = {axis: self.column(axis) for axis in "xy" if axis in positions}
+        away = [c - positions[a][:, None] for a, c in columns.items() if c is not None]
+        if away and self.x is not None:
+            offset = away[0] if len(away) == 1 else np.hypot(*away)
+            named["offset"] = (("shot", "receiver"), offset)
+        return named
+
+    def _labelled(self, name: str, array: np.ndarray) -> Any:
+        """Return an array with its coordinates; damaged sources leave theirs out."""
+        labelled = super()._labelled(name, array)
+        with contextlib.suppress(ScenarioError, TypeError, ValueError):
+            for coordinate, (axes, numbers) in self.geometry.items():
+                labelled = labelled.assign_coords({coordinate: (axes, numbers, {"units": "m"})})
+        return labelled
 
     @property
     def x(self) -> np.ndarray | None:

@@ -164,7 +164,9 @@ class Results:
     @cached_property
     def traces(self) -> Mapping[str, TraceSet]:
         """Receiver sets by name."""
-        return _Named("traces", {k: TraceSet(g, k) for k, g in self._groups("traces")})
+        groups = self._groups("traces")
+        sets = {name: TraceSet(group, name, lambda: self.sources) for name, group in groups}
+        return _Named("traces", sets)
 
     @cached_property
     def snapshots(self) -> Mapping[str, SnapshotSeries]:

@@ -21,7 +21,7 @@ from seismo.output.array_sets import MapSet, SnapshotSeries, TraceSet
 from seismo.output.arrays import NamedArrays
 from seismo.output.atomic_file import HiddenFile
 from seismo.output.dimension_scales import unit_of
-from seismo.output.export.seismograms import hypocentre, start_date
+from seismo.output.export.seismograms import start_date
 from seismo.output.export.selection import ExportFile, ExportSelection, FilesOfFormat
 from seismo.output.quantities import long_name
 from seismo.output.results import Results
@@ -96,7 +96,6 @@ def _write(tree: Any, file: HiddenFile) -> None:
 
 def _traces(results: Results, traces: TraceSet) -> Any:
     """Return the dataset of a receiver set: (shot, receiver, time)."""
-    sources = [hypocentre(results, shot) for shot in traces.shots]
     coordinates: CoordinateEntries = {
         "shot": ("shot", _texts(traces.shots)),
         "receiver": ("receiver", np.arange(len(traces.codes))),
@@ -106,22 +105,8 @@ def _traces(results: Results, traces: TraceSet) -> Any:
     for name in traces.columns:
         if name not in coordinates:
             coordinates[name] = ("receiver", traces.column(name))
-    for axis in "xyz":
-        if all(axis in source for source in sources):
-            position = np.array([float(source[axis]) for source in sources])
-            coordinates[f"source_{axis}"] = ("shot", position)
-    if "source_x" in coordinates and "x" in coordinates:
-        along, across = (_differences(coordinates, axis) for axis in "xy")
-        offset = along if across is None else np.hypot(along, across)
-        coordinates["offset"] = (("shot", "receiver"), offset)
+    coordinates |= traces.geometry
     return _dataset(results, [traces], ("shot", "receiver", "time"), coordinates)
-
-
-def _differences(coordinates: CoordinateEntries, axis: str) -> Any:
-    """Return the distances (shot, receiver) along an axis from source to receiver, None without."""
-    if not {axis, f"source_{axis}"} <= coordinates.keys():
-        return None
-    return coordinates[axis][1] - coordinates[f"source_{axis}"][1][:, None]
 
 
 def _snapshots(results: Results, several: Sequence[SnapshotSeries]) -> Any:
