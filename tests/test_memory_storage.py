@@ -140,3 +140,21 @@ def test_what_is_too_large_ends_the_run(monkeypatch):
     simulation.advance(simulation.total_steps)
     with pytest.raises(UnstableError, match=r"attenuation\.storage: 32"):
         monitor.confirm(simulation.step)
+
+
+@pytest.mark.parametrize(("quality", "short"), [(12.0, True), (5.0, False)])
+def test_receivers_that_hardly_anything_reaches_take_32(quality, short):
+    """Nine S wavelengths, 0.75 and 1.8 times Q; 16 bits are kept where they are asked for."""
+    document = plan(3, cells=(40, 12, 12), attenuation={"storage": "auto"})
+    wavelet = {"type": "ricker", "frequency": 10.0}
+    document["model"] = [{"type": "uniform", "vp": 3000.0, "vs": 1000.0, "rho": 2200.0,
+                          "qp": 2.0 * quality, "qs": quality}]  # fmt: skip
+    reach = 900.0
+    document["grid"] |= {"spacing": 25.0, "extent": {"x": 1000.0, "y": 300.0, "z": 300.0}}
+    middle = {"y": 150.0, "z": 150.0}
+    document["sources"] = [{"type": "force", "force": {"z": 1.0}, "wavelet": wavelet,
+                            "position": {"x": 50.0, **middle}}]  # fmt: skip
+    document["receivers"] = [solver.points([{"x": 50.0 + reach, **middle}])]
+    assert bool(scale(document)) is short
+    document["attenuation"] = {"storage": 16}
+    assert scale(document)

@@ -329,7 +329,9 @@ def discretize(
     if not scenario.time.dispersion_removal:
         waves = replace(waves, dt=clock.dt)
     if relaxation is not None:
-        relaxation = with_storage(relaxation, scenario, physics, earth, grid, sources, clock)
+        relaxation = with_storage(
+            relaxation, scenario, physics, earth, grid, sources, clock, groups
+        )
         physics = physics_for(scenario.equation.name, grid.dimensions, relaxation)
         earth = replace(earth, relaxation=relaxation)
     shots = shots if share is None else share.take(shots)

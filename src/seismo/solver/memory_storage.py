@@ -8,6 +8,11 @@ of much weaker sources have fewer bits, also where the strongest one does not ac
 shots: beside one 1e2, 1e3, 1e4 and 1e5 times as strong their traces change by 6e-5, 5e-4, 5e-3 and
 3e-2 (45 cells away, Q 10). So they are kept where no source that acts is more than `MOST_UNLIKE`
 times as strong as another; the subfaults of a finite fault count as one, which is their strongest.
+
+What rounding beside a source radiates reaches far receivers, where waves that lost most of their
+energy are weaker: 10 points per wavelength, Q 10, 8, 12, 16 and 20 wavelengths away, traces change
+by 5e-5, 1.2e-4, 4.7e-4 and 1.3e-3 (5 points: 4e-5 at most). So `auto` keeps 32 bits where S waves
+of the dominant frequency have more than `MOST_LOSSES` times Q wavelengths to go.
 """
 
 from __future__ import annotations
@@ -19,7 +24,9 @@ from dataclasses import replace
 import numpy as np
 
 from seismo.acquisition.point_source import PointSource
+from seismo.acquisition.receivers import ReceiverGroup
 from seismo.acquisition.slip_rate import SlipRate
+from seismo.acquisition.source_frequencies import dominant_frequencies
 from seismo.acquisition.trace_processing import extra_steps
 from seismo.equations.relaxation import Relaxation
 from seismo.equations.table import Physics, SourceTerm
@@ -30,13 +37,16 @@ from seismo.scenario import Scenario
 
 LEAST_DECAY = 5e-4  # w_l dt: what a step takes of a variable must not be lost in its rounding
 MOST_UNLIKE = 300.0  # times as strong: between 1e2 and 1e3, where traces change by 6e-5 and 5e-4
+MOST_LOSSES = 1.5  # wavelengths over Q on the way to a receiver: 4e-4 on its traces
+_PLACES = 33  # on that way
+_MOST_ENDS = 100  # sources, and receivers, that are looked at
 _PEAK = 13  # power of two
 _SAMPLES = 257  # of a signal, to find its peak
 
 
 def with_storage(
     relaxation: Relaxation, scenario: Scenario, physics: Physics, earth: Earth, grid: Grid,
-    sources: Sequence[PointSource], clock: Clock,
+    sources: Sequence[PointSource], clock: Clock, groups: Sequence[ReceiverGroup],
 ) -> Relaxation:  # fmt: skip
     """Return the mechanisms with the scale of their variables, where these are kept in 16 bits.
 
@@ -55,9 +65,40 @@ def with_storage(
         raise scenario.mistake(
             "attenuation", "storage", problem=f"too few bits: {problem}; leave storage out"
         )
+    if not problem and asked == "auto":
+        frequency = max(dominant_frequencies(scenario))
+        receivers = np.concatenate([np.zeros((0, 3)), *(group.positions for group in groups)])
+        if losses(earth, grid.dimensions, sources, receivers, frequency) > MOST_LOSSES:
+            return relaxation
     if problem:
         return relaxation
     return replace(relaxation, scale=2.0 ** (_PEAK - math.frexp(peak)[1]))
+
+
+def losses(
+    earth: Earth, dimensions: int, sources: Sequence[PointSource], receivers: np.ndarray,
+    frequency: float,
+) -> float:  # fmt: skip
+    """Return the largest sum of S wavelengths over Q from a source straight to a receiver.
+
+    Args:
+        earth: between them.
+        dimensions: 2 or 3.
+        sources: of all shots.
+        receivers: (receiver, 3) m, x, y, z.
+        frequency: of the waves [Hz].
+    """
+    if not len(receivers) or not len(sources):
+        return 0.0
+    some = slice(None, None, 1 + len(sources) // _MOST_ENDS)
+    ends = receivers[:: 1 + len(receivers) // _MOST_ENDS][None, :, None]
+    starts = np.array([source.position for source in sources[some]])[:, None, None]
+    share = (np.arange(_PLACES) + 0.5)[:, None] / _PLACES
+    x, y, z = np.moveaxis(starts + (ends - starts) * share, -1, 0)
+    rock = earth.as_given.sample(z, y if dimensions == 3 else None, x)
+    with np.errstate(divide="ignore"):
+        rate = np.where(rock["vs"] > 0.0, frequency / (rock["vs"] * rock["qs"]), 0.0)
+    return float((rate.mean(-1) * np.linalg.norm(ends - starts, axis=-1)[..., 0]).max())
 
 
 def _problem(relaxation: Relaxation, scenario: Scenario, physics: Physics) -> str:
