@@ -73,6 +73,11 @@ class Placement:
             for n in (0, 1)
         ]
 
+    def reference(self, longitude: float, latitude: float) -> tuple[float, float]:
+        """Return the coordinates of a place in the reference system."""
+        east, north = self._transformer.transform(longitude, latitude)
+        return float(east), float(north)
+
     @cached_property
     def _transformer(self) -> Any:
         pyproj = optional_package("pyproj", "geo", f"the reference system {self.crs}")

@@ -15,7 +15,7 @@ from seismo.scenario.part_keys import ChangingPart, Keys, keys_of, with_paramete
 
 VOLUMES = {  # formats by suffix
     ".nc": "netcdf", ".nc4": "netcdf", ".cdf": "netcdf",
-    ".h5": "geomodelgrids", ".hdf5": "geomodelgrids",
+    ".h5": "geomodelgrids", ".hdf5": "geomodelgrids", ".sfile": "sfile",
 }  # fmt: skip
 
 
@@ -75,13 +75,13 @@ class VolumePart(ChangingPart):
 
     type: Literal["volume"]
     path: FilePath = Field(description="the file, relative to the scenario's folder")
-    format: Literal["netcdf", "geomodelgrids"] | None = Field(
-        None, description="default: by the suffix .nc, .nc4 or .cdf, .h5 or .hdf5"
+    format: Literal["netcdf", "geomodelgrids", "sfile"] | None = Field(
+        None, description="default: by the suffix .nc, .nc4 or .cdf, .h5 or .hdf5, .sfile"
     )
     crs: FilePath | None = Field(
         None,
         description="coordinate reference system of the file's x and y, such as EPSG:32610; "
-        "they are those of the grid by default",
+        "they are those of the grid by default (of an sfile: the `proj` of SW4's input)",
     )
     positive: Literal["down", "up"] | None = Field(
         None, description="where vertical coordinates grow to; default: as the file says"
