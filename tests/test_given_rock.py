@@ -7,6 +7,7 @@ import pytest
 
 pytest.importorskip("scipy", reason="exact solutions need the validation extra")
 
+import seismo
 import solver
 from seismo.equations import elastic_constants as constants
 from seismo.equations import wave_speeds
@@ -343,3 +344,45 @@ def test_equations_take_what_the_model_gives() -> None:
         equation_for("acoustic", 2, ["c11"])
     with pytest.raises(ScenarioError, match="no equation of elastic_sh takes gamma1"):
         equation_for("elastic_sh", 2, ["gamma1"])
+
+
+@pytest.mark.parametrize(
+    ("dimensions", "top"), [(2, "absorbing"), (2, "free_surface"), (3, "free_surface")]
+)
+def test_layers_of_vti_rock_by_nine_constants_move_as_by_five(dimensions: int, top: str) -> None:
+    """The bar is 1e-5 away from the contact, beside which jumps of strain in VTI rock count.
+
+    Means of cells are those of Schoenberg & Muir in both, the rows under the surface are the same.
+    """
+    rocks = (
+        {**solver.VALUES, "epsilon": 0.1, "delta": 0.05, "gamma": 0.1},
+        {"vp": 2600.0, "vs": 1500.0, "rho": 2400.0, "epsilon": 0.2, "delta": 0.1, "gamma": 0.05},
+    )
+    runs = []
+    for names in (("c11", "c13", "c33", "c44", "c66"), NINE):
+        stiffness = [constants.matrix(constants.vti(**rock)) for rock in rocks]
+        layers = [
+            {"top": z, "rho": rock["rho"], **entries(c, names)}
+            for z, rock, c in zip((0.0, 75.0), rocks, stiffness, strict=True)
+        ]
+        document = solver.plan(
+            "elastic", dimensions, model=[{"type": "layers", "layers": layers}], cells=28,
+            steps=None, time={"duration": 0.06, "step": 1e-3, "dispersion_removal": False},
+            boundaries=solver.faces(dimensions, top=top),
+        )  # fmt: skip
+        places = [solver.place(dimensions, n) for n in (4, 22)]
+        document["receivers"] = [solver.points(places, quantities=["velocity"])]
+        far = solver.place(dimensions, 18.3)
+        document["sources"] = [part | {"position": far} for part in document["sources"]]
+        runs.append(solver.simulate(document))
+    assert runs[1].setup.scenario.equation.name == "elastic_orthorhombic"
+    assert (runs[0].setup.slope is None) == (runs[1].setup.slope is None)
+    assert differ(*runs) < 1e-5
+
+
+def test_results_hold_the_constants_about_the_axes_of_the_grid(tmp_path) -> None:
+    angles = {"theta": 20.0, "phi": 0.0, "azimuth": 90.0}
+    document = solver.plan("elastic", 2, model=uniform(FRACTURED | angles), cells=20, steps=4)
+    results = seismo.run(document, output=str(tmp_path / "run.h5"))
+    for name, value in entries(turned(**angles), PLANE).items():
+        assert np.asarray(results.model[name]) == pytest.approx(value, rel=1e-6)

@@ -127,9 +127,10 @@ def upright(medium: Mapping[str, Any]) -> Any:
     if "c33" not in medium:
         level = np.sin(np.radians(medium.get("theta", 0.0))) == 0.0
         return level | isotropic(medium)
-    five = matrix(constants_of(medium))
-    apart = np.abs(stiffness_of(medium) - five).max((-1, -2))
-    return apart <= _ALIKE * medium["c33"]
+    apart = np.abs(stiffness_of(medium) - matrix(constants_of(medium)))
+    if "c22" not in medium:
+        apart = apart[..., ::2, ::2]  # xx, zz and xz
+    return apart.max((-1, -2)) <= _ALIKE * medium["c33"]
 
 
 def thin_stretch(medium: Mapping[str, Any]) -> Any:
