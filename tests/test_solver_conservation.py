@@ -156,8 +156,8 @@ def elastic_energy(energy: Energy, before, after) -> float:
     for name in (f.name for f in energy.physics.fields if len(f.half) == 2):
         half = name[1:]
         known = {"q66" if half == "xy" else "q", named("q", half)}
-        (name,) = known & set(energy.physics.stages[1].coefficients)
-        compliance = energy.coefficient(name, half, np.mean)
+        (modulus,) = known & set(energy.physics.stages[1].coefficients)
+        compliance = energy.coefficient(modulus, half, np.mean)
         product = before[name] * after[name] * compliance
         total += 0.5 * np.sum(energy.weight(half) * product)
     return total
