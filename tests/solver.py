@@ -54,8 +54,8 @@ RANGES = {
     "qp": (20.0, 60.0), "qs": (10.0, 40.0),
     "epsilon": (0.1, 0.3), "delta": (-0.1, 0.05), "gamma": (0.0, 0.2),
     "theta": (-90.0, 90.0), "phi": (-180.0, 180.0), "azimuth": (-180.0, 180.0),
-    "epsilon1": (0.1, 0.3), "epsilon2": (0.1, 0.3), "delta1": (-0.1, 0.05),
-    "delta2": (-0.1, 0.05), "delta3": (-0.1, 0.1), "gamma1": (0.0, 0.05), "gamma2": (0.0, 0.1),
+    "epsilon1": (0.2, 0.25), "epsilon2": (0.2, 0.25), "delta1": (-0.1, 0.05),
+    "delta2": (-0.1, 0.05), "delta3": (-0.15, -0.05), "gamma1": (0.0, 0.05), "gamma2": (0.0, 0.1),
 }  # fmt: skip
 FREQUENCY = 40.0  # reaches its peak within some 15 steps
 ORDER = {2: 8, 3: 4}  # one for all tests that do not ask for another: each compiles anew
