@@ -136,7 +136,6 @@ def refused(base: Path, message: str, keys="", text=TEXT):
         ({"ground": lambda x, y: -11e3 + 0.0 * x + 0.0 * y}, "", r"its ground lies below its bott"),
         ({}, "crs: EPSG:26910", r"crs: .*says it itself; leave it out"),
     ],
-    ids=str,
 )  # fmt: skip
 def test_what_does_not_fit_is_named(tmp_path: Path, written, keys, message):
     write(tmp_path, **written)
