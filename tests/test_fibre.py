@@ -236,3 +236,20 @@ def test_results_of_a_fibre_say_its_distances_and_gauge_length(tmp_path):
         assert "GAUGE LENGTH OF 60 M" in header
         with pytest.raises(ScenarioError, match="the format netcdf holds every quantity"):
             list(export(results, "miniseed", tmp_path))
+
+
+def test_rounding_makes_no_pieces_of_a_gauge_length():
+    """A gauge length that ends on a bend, or with the fibre, has no further end beside it."""
+    generator = np.random.default_rng(1)
+    for _ in range(300):
+        angle, pieces = generator.uniform(0.0, 6.28), int(generator.integers(2, 60))
+        begin = generator.uniform(0.0, 1000.0, 3)
+        along = 10.0 * np.array([[np.cos(angle), np.sin(angle), 0.0]])
+        corner = begin + pieces * along
+        points = np.concatenate([begin[None], corner, corner + 3 * along[:, [1, 0, 2]]])
+        fibre, _ = fibre_of(points, 10.0, 10.0)
+        assert len(fibre.ends) == pieces + 3
+        for ends, weights in zip(fibre.ends, fibre.weights, strict=True):
+            assert len(ends) == 2
+            np.testing.assert_allclose(weights.sum(axis=0), 0.0, atol=1e-12)
+            np.testing.assert_allclose(np.linalg.norm(weights, axis=1), 0.1)

@@ -16,6 +16,7 @@ from dataclasses import dataclass
 import numpy as np
 
 _STRAIGHT = 1e-9  # change of direction that is none
+_SHORTEST = 1e-8  # of the length of a fibre: pieces that are none
 
 
 @dataclass(frozen=True)
@@ -71,7 +72,9 @@ def _channel(
     points: np.ndarray, along: np.ndarray, begin: float, end: float
 ) -> tuple[np.ndarray, np.ndarray]:
     """Return the ends and bends (n, 3) of a gauge length, and the weights (n, 3) of velocities."""
-    bends = along[(along > begin) & (along < end)]
+    # Rounding must not make pieces without a direction of ends that are bends.
+    least = _SHORTEST * along[-1]
+    bends = along[(along > begin + least) & (along < end - least)]
     corners = _at(points, along, np.concatenate([[begin], bends, [end]]))
     pieces = np.diff(corners, axis=0)
     directions = pieces / np.linalg.norm(pieces, axis=1, keepdims=True)
