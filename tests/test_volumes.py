@@ -163,6 +163,8 @@ def refused(base: Path, message: str, text=TEXT, keys=""):
         (lambda d: d.isel(depth=0), "", r"vp has the axes latitude, longitude; it needs depth"),
         (lambda d: d.assign_coords(depth=("depth", DEPTH, {"units": "hPa"})), "",
          r"its coordinates depth are in hpa; give them in m or km"),
+        (lambda d: d.assign_coords(depth=("depth", DEPTH, {"units": "s"})), "outside: nearest",
+         r"its coordinates depth are in s; give them in m or km"),
         (lambda d: d.assign_coords(longitude=LON[::-1] ** 2 % 3), "", "neither rise nor fall"),
         (lambda d: d.drop_vars("latitude"), "", r"no coordinates along latitude"),
         (lambda d: d.rename(depth="z").assign_coords(z=("z", DEPTH - 4, {"units": "km"})), "",

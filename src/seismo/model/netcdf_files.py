@@ -28,7 +28,7 @@ from seismo.model.array_files import (
 from seismo.model.placement import Placement, on_the_earth
 from seismo.model.volume import Volume, VolumeBlock
 from seismo.model.volume_values import fill_columns, in_si
-from seismo.scenario.arrays import LENGTHS
+from seismo.scenario.arrays import LENGTHS, TIMES
 from seismo.scenario.optional_package import optional_package
 from seismo.scenario.volume_part import VolumePart
 
@@ -179,7 +179,7 @@ def _axis(dataset: Any, kind: str, name: Any, section: VolumePart, path: Path) -
     ticks = np.asarray(dataset[name].values, float)
     if kind not in ("longitude", "latitude"):
         unit = str(attributes.get("units", "")).strip().lower()
-        if unit not in LENGTHS:
+        if unit not in LENGTHS or unit in TIMES:
             raise ModelError(
                 f"{path}: its coordinates {name} are in {brief(unit)}; give them in m or km", "path"
             )

@@ -21,6 +21,7 @@ _UNEVEN = 0.01  # of the spacing, by which coordinates may be off a regular grid
 LENGTHS = {"": 1.0, "m": 1.0, "metre": 1.0, "meter": 1.0, "metres": 1.0, "meters": 1.0,
             "km": 1e3, "kilometre": 1e3, "kilometer": 1e3, "kilometres": 1e3, "kilometers": 1e3,
             "s": 1.0, "seconds": 1.0, "ms": 1e-3}  # fmt: skip
+TIMES = ("s", "seconds", "ms")  # of them
 _NAMES = {"depth": "z"}  # of axes, besides their own
 SPELLINGS = {"m s-1": "m/s", "m.s-1": "m/s", "km s-1": "km/s", "km.s-1": "km/s",
               "kg m-3": "kg/m3", "kg.m-3": "kg/m3", "kg/m^3": "kg/m3", "kg/m**3": "kg/m3",
