@@ -63,7 +63,7 @@ def test_windows_of_several_segments_follow_one_another(tmp_path):
     )
     body += SEGMENT.format(n=2, strike=40) + (
         "%   LAT  LON  X==NS  Y==EW  Z  SLIP  RAKE  TW1  rakeTW1  TW2  rakeTW2\n"
-        " 34.0 -118.0 0 0 5 1.0 20 0 20 1.0 20\n"
+        " 34.0 -118.0 0 0 5 1.0 20 0 20 1.0 20\n 34.0 -118.0 0 0 7 0.0 20 0 20 0 20\n"
     )
     rupture = read_fsp(written(tmp_path, body))
     slips = rupture.slips
@@ -78,6 +78,7 @@ def test_windows_of_several_segments_follow_one_another(tmp_path):
     assert moment == pytest.approx(1.26e18)
 
 
+WINDOWS = "% Nsbfs = 1\n% LAT LON X==NS Y==EW Z SLIP RAKE TW1 TW2\n 34 -118 0 0 5 2 20 1 1\n"
 BARE = "%   Nsbfs = 1\n%   LAT LON X==NS Y==EW Z SLIP\n 34.0 -118.0 0 0 5 1.0\n"
 
 
@@ -92,11 +93,28 @@ def test_headers_stand_in_for_columns_and_are_named(tmp_path):
     ]
 
 
+def test_unknown_times_and_rakes_of_subfaults_are_those_of_the_header(tmp_path):
+    """Files write -99 or -999 where they know nothing, which is no time before the rupture."""
+    body = BARE.replace("SLIP\n", "SLIP RAKE TRUP RISE\n").replace(
+        "1.0\n", "1.0 -999.00 -99.00 -99.00\n"
+    )
+    slips = read_fsp(written(tmp_path, body)).slips
+    known = read_fsp(written(tmp_path, BARE)).slips
+    for name in ("rake", "onset", "step"):
+        assert getattr(slips, name) == pytest.approx(getattr(known, name)), name
+    assert slips.rake.tolist() == [90.0]
+    assert slips.onset[0] > 0.0
+
+
 @pytest.mark.parametrize(
     ("body", "header", "message"),
     [
         (BARE, {"speed": -99.0}, "neither rupture times .TRUP. nor an average velocity"),
         (BARE, {"rise": -99.0}, "neither rise times"),
+        (BARE.replace("= 1", "= 0"), {}, "Nsbfs is 0"),
+        (BARE.replace("= 1", "= 2"), {}, r"fsp:10: 1 subfaults end here, and Nsbfs says 2"),
+        (PLAIN + " 34 -118 0 0 5 1 30 1 1\n", {}, r"fsp:14: 5 subfaults end here.* says 4"),
+        (WINDOWS, {"shift": -99.0}, "lacks LEN and SHF"),
         (BARE.replace("1.0\n", "1.0 2.0\n"), {}, r"fsp:10: expected 6 numbers"),
         (BARE.replace("1.0\n", "nan\n"), {}, r"fsp:10: expected 6 numbers"),
         (BARE.replace("SLIP", "SLOP"), {}, "no column SLIP"),

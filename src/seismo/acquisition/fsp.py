@@ -31,6 +31,7 @@ from seismo.errors import ModelError
 
 _NUMBER = r"\s*=\s*(-?\d+(?:\.\d*)?(?:[eE][-+]?\d+)?)"
 _UNKNOWN = -90.0  # files say -99 or -999
+_NO_ANGLE = -360.0  # of rakes and longitudes, which may be -99
 _RADIUS = 6371.0  # of the earth in km
 _TICK = 1e-3  # s: windows begin at multiples
 
@@ -43,6 +44,7 @@ class FspSegment:
         strike: degrees.
         dip: degrees.
         area: of a subfault in km2.
+        count: of subfaults, as its header says.
         names: of its columns.
         rows: numbers of its subfaults.
         lines: their lines in the file.
@@ -51,6 +53,7 @@ class FspSegment:
     strike: float
     dip: float
     area: float
+    count: float
     names: list[str]
     rows: list[list[float]]
     lines: list[int]
@@ -107,8 +110,8 @@ def _assumed(names: list[str]) -> Iterator[str]:
 def _number(path: Path, text: str, name: str, default: float | None = None) -> float:
     """Return the number that a header gives by a name."""
     match = re.search(rf"\b{name}{_NUMBER}", text)
-    angle = name in ("LON", "RAKE")
-    if match is None or (float(match[1]) <= _UNKNOWN and not angle):
+    least = _NO_ANGLE if name in ("LON", "RAKE") else _UNKNOWN
+    if match is None or float(match[1]) <= least:
         if default is not None:
             return default
         raise ModelError(f"{path}: its header lacks {name}; give an FSP file of SRCMOD", "path")
@@ -134,6 +137,12 @@ def _segments(path: Path, lines: list[str], header: str) -> list[FspSegment]:
     for one in segments:
         if missing := {"LAT", "LON", "Z", "SLIP"} - set(one.names):
             raise ModelError(f"{path}: no column {', '.join(sorted(missing))}", "path")
+        if len(one.rows) != one.count:
+            raise ModelError(
+                f"{path}:{one.lines[-1]}: {len(one.rows)} subfaults end here, and Nsbfs says "
+                f"{one.count:g}, by which their area follows; copy it again, or mend Nsbfs",
+                "path",
+            )
     if not segments:
         raise ModelError(f"{path}: no columns LAT, LON ...; give an FSP file of SRCMOD", "path")
     return segments
@@ -141,10 +150,12 @@ def _segments(path: Path, lines: list[str], header: str) -> list[FspSegment]:
 
 def _segment(path: Path, about: str, names: list[str]) -> FspSegment:
     count = _number(path, about, "Nsbfs")
+    if count < 1.0:
+        raise ModelError(f"{path}: Nsbfs is {count:g}; give the number of subfaults", "path")
     area = _number(path, about, "LEN") * _number(path, about, "WID") / count
     several = "SEGMENT #" in about
     strike = _number(path, about, "STRIKE" if several else "STRK")
-    return FspSegment(strike, _number(path, about, "DIP"), area, names, [], [])
+    return FspSegment(strike, _number(path, about, "DIP"), area, count, names, [], [])
 
 
 def _take_row(path: Path, number: int, line: str, segments: list[FspSegment]) -> None:
@@ -167,9 +178,11 @@ def _slips(path: Path, segment: FspSegment, header: str) -> list[tuple]:
         if columns["SLIP"] == 0.0:
             continue
         longitude, latitude, depth = _centre(path, segment, header, columns)
-        rake = columns["RAKE"] if "RAKE" in columns else _number(path, header, "RAKE")
-        onset = columns.get("TRUP")
-        if onset is None:
+        rake = columns.get("RAKE", _NO_ANGLE)
+        if rake <= _NO_ANGLE:
+            rake = _number(path, header, "RAKE")
+        onset = columns.get("TRUP", _UNKNOWN)
+        if onset <= _UNKNOWN:
             onset = _onset(path, header, (longitude, latitude, depth))
         step, rates = _rates(path, header, columns, rake)
         sizes = [float(rate.sum()) * step for rate in rates]
@@ -224,10 +237,10 @@ def _rates(
         return 0.5 * length, (np.array([0.0, peak, 0.0]), np.zeros(3))
     match = re.search(rf"LEN{_NUMBER}\s*s\s+SHF{_NUMBER}", header)
     length, shift = (float(match[1]), float(match[2])) if match else (0.0, 0.0)
-    if length <= 0.0:
-        raise ModelError(f"{path}: its header lacks LEN and SHF of the time windows", "path")
     half = round(0.5 * length / _TICK)
     interval = round((shift or length) / _TICK)
+    if half < 1 or interval < 1:
+        raise ModelError(f"{path}: its header lacks LEN and SHF of the time windows", "path")
     ticks = math.gcd(half, interval)
     triangle = 1.0 - np.abs(np.arange(2 * half // ticks + 1) * ticks / half - 1.0)
     rates = np.zeros((2, (interval * (len(windows) - 1) + 2 * half) // ticks + 1))
