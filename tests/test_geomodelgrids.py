@@ -142,6 +142,14 @@ def test_what_does_not_fit_is_named(tmp_path: Path, written, keys, message):
     refused(tmp_path, message, keys)
 
 
+def test_a_ground_that_does_not_reach_over_the_model_is_refused(tmp_path: Path):
+    """By resolutions in km all points would lie over one corner, and depths be those below it."""
+    write(tmp_path)
+    with h5py.File(tmp_path / "m.h5", "r+") as file:
+        file["surfaces/top_surface"].attrs["x_resolution"] = 4.0
+    refused(tmp_path, r"ground has 13 points 4 m apart along x, and the model 48000 m; check x_res")
+
+
 def test_other_files_are_no_models(tmp_path: Path):
     with h5py.File(tmp_path / "m.h5", "w") as file:
         file["vp"] = np.full((3, 4), 2000.0)

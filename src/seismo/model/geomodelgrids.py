@@ -90,7 +90,7 @@ def read_geomodelgrids(
             origin=(numbers["origin_x"], numbers["origin_y"]),
             azimuth=numbers["y_azimuth"],
         )
-        warp = _warp(file, numbers["dim_z"], path)
+        warp = _warp(file, numbers, path)
         depths = _depths(region["z"], warp, numbers["dim_z"])
         limits = (depths, *placement.reach(region))
         columns = _columns(file, variables, path)
@@ -145,8 +145,9 @@ def _resolution(dataset: Any, axis: str, path: Path) -> float:
     return step
 
 
-def _warp(file: Any, thickness: float, path: Path) -> WarpedDepth | None:
+def _warp(file: Any, numbers: Mapping[str, float], path: Path) -> WarpedDepth | None:
     """Return the map to the depths of the blocks, None of a flat model."""
+    thickness = numbers["dim_z"]
     if "surfaces" not in file or "top_surface" not in file["surfaces"]:
         return None
     dataset = dataset_of(file, "surfaces/top_surface", path)
@@ -156,6 +157,13 @@ def _warp(file: Any, thickness: float, path: Path) -> WarpedDepth | None:
     if not (elevation > -thickness).all():
         raise ModelError(f"{path}: its ground lies below its bottom at {-thickness:g} m", "path")
     resolution = (_resolution(dataset, "y", path), _resolution(dataset, "x", path))
+    for axis, step, count in zip("yx", resolution, elevation.shape, strict=True):
+        if count * step < numbers[f"dim_{axis}"]:
+            raise ModelError(
+                f"{path}: its ground has {count} points {step:g} m apart along {axis}, and the "
+                f"model {numbers[f'dim_{axis}']:g} m; check {axis}_resolution of the top surface",
+                "path",
+            )
     return WarpedDepth(elevation, resolution, thickness)
 
 
