@@ -285,12 +285,10 @@ def test_what_the_server_leaves_undone_is_compiled_here(cores, program, monkeypa
     assert codes.keys() == names_in(tmp_path)
 
 
-def test_a_kernel_that_does_not_compile_leaves_others_alone(monkeypatch, tmp_path):
-    """One process has all of them."""
-    monkeypatch.setenv("SEISMO_CACHE_DIR", str(tmp_path))
-    monkeypatch.setattr(compile_server.machine, "cores", lambda: 1)
+def test_a_kernel_that_does_not_compile_leaves_others_alone(tmp_path, server):
     good = bodies()
-    compile_server.compile_side_by_side({"bad": numbered("nothing to write")[0]} | good)
+    (bad,) = numbered("nothing to write")
+    server.compile(str(tmp_path), {"bad": bad} | good)
     assert names_in(tmp_path) == good.keys()
 
 

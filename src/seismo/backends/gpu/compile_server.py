@@ -9,7 +9,8 @@ goes to the kernel cache::
     server    import ... fork x cores, wait, answer
     forks                compile, store
 
-It has no card and no threads, hence forks are safe. It ends with whoever started it.
+It has no card and no threads, and leaves nvJitLink, which does not outlive a fork, to the forks.
+It ends with whoever started it.
 """
 
 from __future__ import annotations
