@@ -70,9 +70,13 @@ def measure(stand: Stand) -> Worth:
     )  # fmt: skip
     ends = backend.array(np.append(starts, cells.size))
     due = backend.array(np.zeros(own.size, np.int64)), backend.array(np.zeros(own.size, np.float32))
-    sums = (backend.array(own), ends, *shared, clock, *due)
+    begins, acting = (backend.array(np.array(n, np.int64)) for n in ([0] * count, [0, 1]))
+    weights, signals, samples = shared
+    sums = (
+        backend.array(own), ends, weights, signals, begins, samples, acting, clock, *due,
+    )  # fmt: skip
     on = [
-        backend.each(amount, own.size, sums, (6, 7)),
+        backend.each(amount, own.size, sums, (8, 9)),
         backend.each(inject, own.size, (fields[1], *due), (0,)),
     ]
     takes = [backend.program(([Group([one]) for one in some],)) for some in ([off], on)]
