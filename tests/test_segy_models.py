@@ -113,6 +113,14 @@ def test_traces_from_right_to_left(tmp_path: Path):
     is_met(tmp_path)
 
 
+@pytest.mark.parametrize(("delay", "scalar"), [(20, 0), (2, 10), (200, -10), (20, 7)])
+def test_depths_of_first_samples_have_a_scalar(tmp_path: Path, delay, scalar):
+    """By revision 1 that of bytes 215 and 216; what is none of its numbers is something else."""
+    line(tmp_path, f109=delay, f215=scalar)
+    found = earth(tmp_path).sample(np.array([50.0]), None, np.array([100.0]))["vp"]
+    assert found == pytest.approx(linear(50.0 - 20.0, 0.0, 100.0), rel=1e-6)
+
+
 def test_samples_that_begin_deeper_and_keys_that_say_otherwise(tmp_path: Path):
     line(tmp_path, f109=-100)  # 100 m higher: the value of z is that of z + 100
     earth_ = earth(tmp_path)

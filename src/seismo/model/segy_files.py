@@ -2,6 +2,7 @@
 
     binary header   bytes 17-18 sample interval, 25-26 number format (of the header's 400)
     trace header    71-72 scalar of coordinates, 109-110 depth of the first sample,
+                    215-216 its scalar,
                     73-80, 81-88, 181-188 positions, 189-192 inline, 193-196 crossline
 
 Positions of traces are coordinates x, y of the grid; a line that lies obliquely, or a turned cube,
@@ -26,6 +27,7 @@ from seismo.scenario.model_files import GriddedFile
 from seismo.scenario.optional_package import optional_package
 
 _METRES = 1
+_SCALARS = (1.0, 10.0, 100.0, 1000.0, 10000.0)  # of depths of first samples; negative: divide
 _IN_METRES = 100  # sample intervals below are in m,
 _IN_MILLIMETRES = 1000  # from here on in mm; between both are possible
 
@@ -118,11 +120,14 @@ def _traces(file: Any, numbers: np.ndarray, samples: int) -> np.ndarray:
 
 def _first_depth(file: Any, path: Path) -> float:
     """Return the depth in m of the first samples."""
-    delays = np.unique(np.asarray(file.attributes(109)[:]))
+    scalar = np.asarray(file.attributes(215)[:]).astype(float)
+    scalar = np.where(np.isin(np.abs(scalar), _SCALARS), scalar, 1.0)
+    scale = np.where(scalar < 0.0, -1.0 / scalar, scalar)
+    delays = np.unique(np.asarray(file.attributes(109)[:]) * scale)
     if delays.size > 1:
         raise ModelError(
-            f"{path} has traces that begin at depths from {delays[0]} to {delays[-1]} m (bytes 109 "
-            "and 110 of their headers); let all begin at one",
+            f"{path} has traces that begin at depths from {delays[0]:g} to {delays[-1]:g} m (bytes "
+            "109 and 110 of their headers); let all begin at one",
             "path",
         )
     return float(delays[0])
