@@ -253,3 +253,13 @@ def test_rounding_makes_no_pieces_of_a_gauge_length():
             assert len(ends) == 2
             np.testing.assert_allclose(weights.sum(axis=0), 0.0, atol=1e-12)
             np.testing.assert_allclose(np.linalg.norm(weights, axis=1), 0.1)
+
+
+def test_a_gauge_length_may_be_the_whole_fibre():
+    """Points of an oblique fibre are rounded: 2 m may be 2e-10 m shorter."""
+    half = 0.707106781
+    points = [{"x": 180.0 - half, "z": 90.0 - half}, {"x": 180.0 + half, "z": 90.0 + half}]
+    one = {"type": "fibre", "points": points, "spacing": 1.0, "gauge_length": 2.0}
+    (group,) = solver.build(solver.plan("elastic", 2, receivers=[one])).setup.groups
+    assert len(group.codes) == 1
+    np.testing.assert_allclose(group.fibre.weights[0].sum(axis=0), 0.0, atol=1e-9)

@@ -17,6 +17,7 @@ from seismo.errors import ModelError, ScenarioError, gathered
 from seismo.grid.grid import AXES
 from seismo.scenario.receivers import CODE, MOST_RECEIVERS
 
+_ROUNDING = 1e-9  # of the length of a fibre
 Placed = tuple[list[str], list[Coordinates], str]  # codes, positions, name of elevations
 
 
@@ -68,7 +69,7 @@ def _fibre(locate: Locator, group: Any, number: int) -> ReceiverGroup:
         points = [locate.position(p, *key, "points", n) for n, p in enumerate(group.points)]
     line = np.array(points)
     length = length_of(line)
-    if group.gauge_length > length:
+    if group.gauge_length > length * (1.0 + _ROUNDING):
         problem = f"{group.gauge_length:g} m are longer than the fibre, {length:.6g} m; make it "
         raise locate.scenario.mistake(*key, "gauge_length", problem=problem + "shorter")
     if length > MOST_RECEIVERS * group.spacing:
