@@ -354,7 +354,7 @@ def test_maps_show_the_shot_and_the_quantities_asked_for(two, three):
     assert [len(axes.images) for axes in figure.axes[:2]] == [1, 1]
     assert "z = 0 m" in figure.get_suptitle()
     with pytest.raises(ScenarioError, match=r"pgv.*available: szz, pga, pgv_horizontal"):
-        peaks(three, quantities="pgv_horizontal")
+        peaks(three, quantities="pgv")
 
 
 def test_no_colour_bar_is_labelled_where_a_panel_stands_to_its_right(two, three):

@@ -56,7 +56,8 @@ def discrete_wavenumber(physics, k: np.ndarray, spacing: np.ndarray, order: int)
 def waves_in_a_box(name: str, order: int, waves, box=BOX):
     """Give a periodic box with cos(kx) in every moving field, and its wavenumbers."""
     document = solver.plan(
-        name, 2, order=order, cells=box, steps=30, boundaries=closed_box("periodic", 2)
+        name, 2, order=order, cells=box, steps=30, receivers=[],
+        boundaries=closed_box("periodic", 2)
         | {"x_min": "periodic", "x_max": "periodic"} | dict.fromkeys(("top", "bottom"), "periodic"),
     )  # fmt: skip
     simulation = solver.build(document, backend=ReferenceBackend)

@@ -106,7 +106,8 @@ def test_the_plan_counts_the_state(name, dimensions) -> None:
 
     Cards have rows beyond the halo that no checkpoint holds (`Fields`).
     """
-    assert_counted(solver.build(solver.plan(name, dimensions, steps=50)))
+    cells = {2: 80, 3: 28}[dimensions]
+    assert_counted(solver.build(solver.plan(name, dimensions, cells=cells, steps=50)))
 
 
 def test_the_plan_counts_the_state_on_a_card() -> None:
