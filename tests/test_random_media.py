@@ -180,6 +180,13 @@ def test_what_waves_do_not_feel_is_refused():
         discretize(from_dict(scenario))
 
 
+def test_there_is_a_medium_to_perturb():
+    """What stands behind a random medium would replace it."""
+    scenario = SCENARIO | {"model": SCENARIO["model"][::-1]}
+    with pytest.raises(ScenarioError, match=r"model\[0\]\.type: .*there are none: move it below"):
+        from_dict(scenario)
+
+
 def test_a_plane_has_no_y():
     keys = {k: v for k, v in SCENARIO.items() if k != "receivers"}
     keys["grid"] = {"extent": {"x": 900.0, "z": 600.0}, "spacing": 30.0}

@@ -38,6 +38,7 @@ _RULES = (
     physics_rules.combination,
     rock_rules.rocks,
     rock_rules.gridded_angles,
+    rock_rules.perturbations,
     physics_rules.options,
     physics_rules.attenuation,
     rules.geometry,

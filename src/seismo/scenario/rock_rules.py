@@ -21,6 +21,7 @@ from seismo.scenario.model_parts import (
     given_parameters,
     rock_sections,
 )
+from seismo.scenario.random_part import RandomPart
 from seismo.scenario.rules import Mistakes
 from seismo.scenario.schema_text import allowed, annotation_of
 
@@ -53,6 +54,15 @@ def gridded_angles(draft: Draft) -> Mistakes:
                 problem = f"rock with {min(couplings)} has no planes of symmetry by which angles "
                 remedy = "could be interpolated: give constants about the axes of the grid"
                 yield Mistake((*path, angle.name), problem + remedy)
+
+
+def perturbations(draft: Draft) -> Mistakes:
+    """Check that random media have a medium to perturb."""
+    for index, model_part in enumerate(draft.model or ()):
+        if not isinstance(model_part, RandomPart):
+            return
+        problem = "perturbs the parts before it, and there are none: move it below them"
+        yield Mistake(("model", index, "type"), problem)
 
 
 def properties(draft: Draft) -> Mistakes:
