@@ -67,7 +67,7 @@ def standing_wave(
     kh = 2 * np.pi * np.array(wave) / POINTS
     n = np.arange(POINTS)
     shape = np.cos(kh[0] * n[None, :] + kh[1] * n[:, None] + 0.3)
-    simulation.load([replace(simulation.setup.shots[0], sources=())])  # nothing but the wave
+    simulation.load([replace(simulation.setup.shots[0], points=())])  # nothing but the wave
     for name in names:
         part.subdomain.inside(part.fields.arrays(0)[name])[0, :, 0, :] = shape
     for images in reversed(part.images):
