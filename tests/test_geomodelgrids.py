@@ -150,6 +150,45 @@ def test_a_ground_that_does_not_reach_over_the_model_is_refused(tmp_path: Path):
     refused(tmp_path, r"ground has 13 points 4 m apart along x, and the model 48000 m; check x_res")
 
 
+def moved(base: Path, **attributes):
+    """Move the lower block, from 4 to 10 km, by its attributes."""
+    write(base)
+    with h5py.File(base / "m.h5", "r+") as file:
+        file["blocks/lower"].attrs.update(attributes)
+
+
+def test_gaps_between_blocks_are_refused_where_the_grid_has_them(tmp_path: Path):
+    moved(tmp_path, z_top=-5.5e3)
+    refused(tmp_path, r"/upper ends at a depth of 4000 m and /blocks/lower begins at 5500 m: betw.*"
+            r", 1500 m, are no values; check z_top")  # fmt: skip
+    refused(tmp_path, r"begins at 5500 m", "outside: nearest, missing: column")
+    above = earth(tmp_path, text=TEXT.replace("z: 6 km", "z: 3.5 km").replace("3000}", "2000}"))
+    own_x, own_y = own(0.0, 0.0)
+    depth = 3e3 * BOTTOM / (elevation(own_x, own_y) + BOTTOM)
+    sampled = above.sample(np.array(3e3), np.array(0.0), 0.0)["vp"]
+    assert sampled == pytest.approx(vp(depth, own_y, own_x), rel=2e-7)
+
+
+def test_the_upper_of_overlapping_blocks_counts_as_in_the_format(tmp_path: Path):
+    """Its query takes the first block, from the top, that has the depth."""
+    moved(tmp_path, z_top=-2e3)
+    own_x, own_y = own(0.0, 0.0)
+    scale = BOTTOM / (elevation(own_x, own_y) + BOTTOM)
+    sampled = earth(tmp_path).sample(np.array([3e3, 5e3]), np.array(0.0), 0.0)["vp"]
+    expected = [vp(3e3 * scale, own_y, own_x), vp(5e3 * scale + 2e3, own_y, own_x)]
+    np.testing.assert_allclose(sampled, expected, rtol=2e-7)
+    moved(tmp_path, z_top=0.0)
+    refused(tmp_path, r"both begin at a depth of 0 m, and which of them counts is not known")
+
+
+def test_where_blocks_end_is_the_end_of_the_model(tmp_path: Path):
+    """The last block ends at 4.3 km of 10, and one half a cell after 4.8 km of 48."""
+    moved(tmp_path, z_resolution=1e2, z_top=-4e3)
+    refused(tmp_path, r"depth 0 to 4300 m.* is outside; give outside: nearest")
+    moved(tmp_path, x_resolution=2e2)
+    refused(tmp_path, r"x 0 to 4900 m.* is outside; give outside: nearest")
+
+
 def test_other_files_are_no_models(tmp_path: Path):
     with h5py.File(tmp_path / "m.h5", "w") as file:
         file["vp"] = np.full((3, 4), 2000.0)

@@ -9,13 +9,15 @@ A file is warped to its ground: a point d below the elevation g of the ground is
 
     d dim_z / (g + dim_z)
 
-of its blocks. The grid of a run is flat: its z is d.
+of its blocks. The grid of a run is flat: its z is d. Of blocks that overlap the upper one counts, and
+at their contact too, as in the format's own queries; gaps between blocks are refused.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
+from itertools import pairwise
 from pathlib import Path
 from typing import Any
 
@@ -39,6 +41,7 @@ _NO_DATA = -1e19  # and less: -1e20 in files, rounded
 _NUMBERS = ("origin_x", "origin_y", "y_azimuth", "dim_x", "dim_y", "dim_z")
 _RESOLUTIONS = {"x": "resolution_horiz", "y": "resolution_horiz", "z": "resolution_vert"}
 _AXES = ("depth m", "y m", "x m")
+_ROUNDING = 1e-3  # of the vertical resolution: no gap
 
 
 @dataclass(frozen=True)
@@ -94,9 +97,11 @@ def read_geomodelgrids(
         depths = _depths(region["z"], warp, numbers["dim_z"])
         limits = (depths, *placement.reach(region))
         columns = _columns(file, variables, path)
-        blocks = [_block(one, columns, variables, section, limits, path) for one in _sorted(file)]
+        datasets = _sorted(file)
+        _refuse_gaps(datasets, depths, path)
+        blocks = [_block(one, columns, variables, section, limits, path) for one in datasets]
+        reach = _reach(datasets, numbers, path)
     kept = tuple(block for block in blocks if block is not None)
-    reach = tuple((0.0, numbers[f"dim_{axis}"]) for axis in "zyx")
     if not kept:
         raise ModelError(f"{path} has no block where the grid is", "path")
     missing = "refuse" if section.missing == "column" else section.missing
@@ -200,7 +205,63 @@ def _sorted(file: Any) -> list[Any]:
         return []
     path = Path(file.filename)
     blocks = [dataset_of(file, f"blocks/{name}", path) for name in file["blocks"]]
+    for block in blocks:
+        if block.ndim != 4:
+            raise ModelError(
+                f"{check_dataset(block, path, 'path')} has the shape {block.shape}; a block has x, y, "
+                "z and values",
+                "path",
+            )
     return sorted(blocks, key=lambda block: -_number(block, "z_top", path))
+
+
+def _ends(dataset: Any, path: Path) -> tuple[float, float]:
+    """Return the depths in m of the first and the last points of a block."""
+    top = 0.0 - _number(dataset, "z_top", path)
+    return top, top + (dataset.shape[2] - 1) * _resolution(dataset, "z", path)
+
+
+def _refuse_gaps(datasets: list[Any], depths: tuple[float, float], path: Path) -> None:
+    """Refuse blocks that leave a gap within depths (m) that are needed, or begin alike."""
+    bottom = -np.inf
+    for above, below in pairwise(datasets):
+        first, last = _ends(above, path)
+        bottom = max(bottom, last)
+        top = _ends(below, path)[0]
+        if top == first:
+            raise ModelError(
+                f"{path}: {brief(above.name)} and {brief(below.name)} both begin at a depth of "
+                f"{top:g} m, and which of them counts is not known; check z_top",
+                "path",
+            )
+        slack = _ROUNDING * _resolution(below, "z", path)
+        if top > bottom + slack and top > depths[0] and bottom < depths[1]:
+            raise ModelError(
+                f"{path}: {brief(above.name)} ends at a depth of {bottom:g} m and "
+                f"{brief(below.name)} begins at {top:g} m: between them, {top - bottom:g} m, are no "
+                "values; check z_top and z_resolution, or let the grid end above",
+                "path",
+            )
+
+
+def _reach(
+    datasets: list[Any], numbers: Mapping[str, float], path: Path
+) -> tuple[tuple[float, float], ...]:
+    """Return the first and last depth, y and x in m that blocks have values for.
+
+    Sizes are rounded to whole cells when a file is made, so that blocks may end half a cell early.
+    """
+    ends = [_ends(dataset, path) for dataset in datasets]
+    vertical = (
+        max(0.0, min((top for top, _ in ends), default=0.0)),
+        min(numbers["dim_z"], max((bottom for _, bottom in ends), default=0.0)),
+    )
+    across = []
+    for axis in "yx":
+        number = "xyz".index(axis)
+        sizes = [(d.shape[number] - 0.5) * _resolution(d, axis, path) for d in datasets]
+        across.append((0.0, min(numbers[f"dim_{axis}"], *sizes)))
+    return vertical, *across
 
 
 def _block(
@@ -209,11 +270,11 @@ def _block(
 ) -> VolumeBlock | None:  # fmt: skip
     """Read what limits of depth, y, x (m) need of a block; None where that is nothing."""
     where = check_dataset(dataset, path, "path")
-    if dataset.ndim != 4 or dataset.shape[3] <= max(number for number, _ in columns.values()):
+    if dataset.shape[3] <= max(number for number, _ in columns.values()):
         raise ModelError(
-            f"{where} has the shape {dataset.shape}; a block has x, y, z and values", "path"
+            f"{where} has the shape {dataset.shape}, and the file names more values", "path"
         )
-    top = -_number(dataset, "z_top", path)
+    top, _ = _ends(dataset, path)
     ticks = []
     slices = []
     for axis, first, (low, high) in zip("zyx", (top, 0.0, 0.0), limits, strict=True):

@@ -1,7 +1,7 @@
 """A part of the earth from a file with several parameters, sampled at the place of every point.
 
 A file is one block, or several below one another, each with ticks of its own along the vertical
-and two horizontal axes. Values are interpolated linearly between them, between a fluid and a solid
+and two horizontal axes; of those that overlap the upper one counts. Values are interpolated linearly between them, between a fluid and a solid
 taken from the nearest point (`seismo.model.gridded`). Points outside the file, or where it has no
 values, are refused with their place, filled, or left to the parts before, as the scenario says.
 """
@@ -177,12 +177,12 @@ class Volume:
         return result
 
     def _sampled(self, coordinates: Across, shape: tuple[int, ...]) -> dict[str, np.ndarray]:
-        """Return the values at coordinates, each from the block that it lies in."""
+        """Return the values at coordinates, each from the first block that it lies in."""
         if len(self.blocks) == 1:
             return self.blocks[0].at(coordinates)
         spread = np.broadcast_arrays(*coordinates)
-        tops = [block.ticks[0][0] for block in self.blocks]
-        number = np.clip(np.searchsorted(tops, spread[0], "right") - 1, 0, None)
+        bottoms = np.maximum.accumulate([block.ticks[0][-1] for block in self.blocks])
+        number = np.searchsorted(bottoms[:-1], spread[0], "left")
         result = {name: np.full(shape, np.nan) for name in self.blocks[0].samples}
         for n, block in enumerate(self.blocks):
             chosen = number == n
