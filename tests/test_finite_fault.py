@@ -99,6 +99,16 @@ def test_slip_across_the_rake_adds_as_a_vector(tmp_path):
     assert summary.moment == pytest.approx(AREA * 0.5 * RHO * VS**2, rel=1e-8)
 
 
+def test_slip_across_the_rake_that_is_rounding_does_not_count(tmp_path):
+    """Its rates over what they amount to would be those of a slip of their own, and noise."""
+    first, second, *rates = LINE
+    second = second.replace(" 0.0 0 0.0 0", " 0.0 3 0.0 0")
+    text = srf(["\n".join([first, second, *rates, "1e-13 -2e-13 1.00001e-13"])])
+    (subfault,) = sources_of(tmp_path, text).sources
+    (sole,) = sources_of(tmp_path, srf([point(120, 140, 95)])).sources
+    assert subfault.strength == pytest.approx(sole.strength, rel=1e-12)
+
+
 def test_a_fault_is_the_sum_of_its_subfaults(tmp_path):
     """Of two segments; traces are the sum of single runs, but for what lies above all that moves.
 
@@ -231,6 +241,7 @@ def test_srf_hdf5_is_the_srf_it_was_made_of(tmp_path):
 
 
 LINE = point(120, 140, 95).split("\n")
+BACK = "\n".join([LINE[0], "70.0 0 4 0 0 0 0", "0.1 0.2 -0.1 -0.2"])  # sums to 2.8e-17
 
 
 @pytest.mark.parametrize(
@@ -245,6 +256,7 @@ LINE = point(120, 140, 95).split("\n")
         (srf([point(120, 140, 95)]).replace("0.0 0\n", "3.0 1\n1.0 "), {}, "opens|slip rates"),
         (srf([point(120, 140, 95)]).replace("2.0\n", "3.0\n", 1), {}, "no version 1.0 or 2.0"),
         (srf([point(120, 140, 95, slip=0.0)]), {}, "none of its 1 subfaults slips"),
+        (srf([BACK]), {}, "subfault 1: moves 2.4e-06 m back and forth along its"),
         ("", {}, "no version"),
     ],
 )  # fmt: skip

@@ -106,6 +106,36 @@ def test_unknown_times_and_rakes_of_subfaults_are_those_of_the_header(tmp_path):
     assert slips.onset[0] > 0.0
 
 
+def test_slip_of_windows_counts_where_their_total_is_rounded_to_0(tmp_path):
+    body = WINDOWS.replace("Nsbfs = 1", "Nsbfs = 2") + " 34 -118 0 0 7 0.000 20 0.004 0.002\n"
+    rupture = read_fsp(written(tmp_path, body))
+    assert rupture.slipped == pytest.approx([2.0, 0.006])
+
+
+def test_rakes_of_minus_99_are_unknown_where_the_header_has_another(tmp_path):
+    """That of the header is 90: -99 is 171 degrees off it, and 9 off -90."""
+    body = PLAIN.replace(" 30.0 ", " -99.0 ")
+    rupture = read_fsp(written(tmp_path, body))
+    assert rupture.slips.rake.tolist() == [90.0, 40.0, 60.0]
+    assert [text[:54] for text in rupture.assumed] == [
+        "its file has no rakes of subfaults for 1 of 4: that of"
+    ]
+    path = written(tmp_path, body)
+    path.write_text(path.read_text().replace("RAKE = 90", "RAKE = -90"))
+    rupture = read_fsp(path)
+    assert rupture.slips.rake.tolist() == [-99.0, 40.0, 60.0]
+    assert "rakes of -99, which may say unknown, are taken as" in rupture.assumed[0]
+
+
+def test_rupture_times_of_999_are_unknown(tmp_path):
+    body = PLAIN.replace(" 1.0       0.8", " 999.0       0.8")
+    rupture = read_fsp(written(tmp_path, body))
+    depth = 5.0 + np.sqrt(0.75)
+    expected = np.hypot(8.0 - depth, 0.5) / 2.5
+    assert rupture.slips.onset.tolist() == [pytest.approx(expected, rel=1e-3), 1.5, 2.5]
+    assert "rupture times for 1 of 4: they are distances" in rupture.assumed[0]
+
+
 @pytest.mark.parametrize(
     ("body", "header", "message"),
     [
@@ -119,6 +149,8 @@ def test_unknown_times_and_rakes_of_subfaults_are_those_of_the_header(tmp_path):
         (BARE.replace("1.0\n", "nan\n"), {}, r"fsp:10: expected 6 numbers"),
         (BARE.replace("SLIP", "SLOP"), {}, "no column SLIP"),
         (BARE.replace("1.0\n", "0.0\n"), {}, "no subfault slips"),
+        (BARE.replace("1.0\n", "-999\n"), {}, r"fsp:10: SLIP is -999; give the slip in m, or 0"),
+        (WINDOWS.replace(" 1 1\n", " 1 -1\n"), {}, r"moves 2 m back and forth along its rake"),
         ("", {}, "no columns LAT, LON"),
     ],
 )

@@ -26,12 +26,15 @@ from pathlib import Path
 
 import numpy as np
 
-from seismo.acquisition.rupture import Rupture, RuptureReader
+from seismo.acquisition.rupture import Rupture, RuptureReader, net_slip
 from seismo.errors import ModelError
 
 _NUMBER = r"\s*=\s*(-?\d+(?:\.\d*)?(?:[eE][-+]?\d+)?)"
 _UNKNOWN = -90.0  # files say -99 or -999
 _NO_ANGLE = -360.0  # of rakes and longitudes, which may be -99
+_DOUBTFUL = -99.0  # a rake, or none
+_NEAR = 45.0  # degrees
+_NO_TIMES = (999.0, 9999.0, 99999.0)  # s
 _RADIUS = 6371.0  # of the earth in km
 _TICK = 1e-3  # s: windows begin at multiples
 
@@ -90,21 +93,43 @@ def read_fsp(path: Path) -> Rupture:
     reader.count = sum(len(segment.rows) for segment in segments)
     rupture = reader.rupture(path)
     assert rupture is not None  # its potency is above 0
-    return replace(rupture, assumed=tuple(_assumed(segments[0].names)))
+    return replace(rupture, assumed=tuple(_assumed(segments, header)))
 
 
-def _assumed(names: list[str]) -> Iterator[str]:
-    """Yield what stands for columns that a file lacks."""
-    windows = "TW2" in names
-    if "RAKE" not in names:
-        yield "its file has no rakes of subfaults: that of its header (Mech) is taken for all"
-    if "TRUP" not in names:
-        yield (
-            "its file has no rupture times: they are distances from the hypocentre over the "
-            "average velocity of rupture (avVr)"
-        )
-    if not windows and "RISE" not in names:
-        yield "its file has no rise times: the average one (avTr) is taken for all"
+def _assumed(segments: list[FspSegment], header: str) -> Iterator[str]:
+    """Yield what stands for values that a file lacks."""
+    known = [columns for segment in segments for columns in _known(segment, header)]
+    for name, what, instead in (
+        ("RAKE", "rakes of subfaults", "that of its header (Mech) is taken"),
+        ("TRUP", "rupture times", "they are distances from the hypocentre over the average "
+         "velocity of rupture (avVr)"),
+        ("RISE", "rise times", "the average one (avTr) is taken"),
+    ):  # fmt: skip
+        if name == "RISE" and "TW2" in segments[0].names:
+            continue
+        lacking = sum(name not in columns for columns in known)
+        if lacking == len(known):
+            yield f"its file has no {what}: {instead} for all"
+        elif lacking:
+            yield f"its file has no {what} for {lacking} of {len(known)}: {instead} there"
+    if any(columns.get("RAKE") == _DOUBTFUL for columns in known):
+        yield "rakes of -99, which may say unknown, are taken as degrees: its header's is near"
+
+
+def _known(segment: FspSegment, header: str) -> Iterator[dict[str, float]]:
+    """Yield what is known of each subfault, by the names of columns."""
+    mean = _number(Path(), header, "RAKE", math.nan)
+    for row in segment.rows:
+        columns = zip(segment.names, row, strict=True)
+        yield {name: value for name, value in columns if not _is_unknown(name, value, mean)}
+
+
+def _is_unknown(name: str, value: float, mean: float) -> bool:
+    """Whether a value says that there is none; -99 may be a rake where the mean one is near."""
+    if name == "RAKE" or name.startswith("rakeTW"):
+        far = abs((mean - value + 180.0) % 360.0 - 180.0) > _NEAR
+        return abs(value) >= -_NO_ANGLE or (value == _DOUBTFUL and far)
+    return name in ("TRUP", "RISE") and (value <= _UNKNOWN or value in _NO_TIMES)
 
 
 def _number(path: Path, text: str, name: str, default: float | None = None) -> float:
@@ -173,20 +198,22 @@ def _take_row(path: Path, number: int, line: str, segments: list[FspSegment]) ->
 def _slips(path: Path, segment: FspSegment, header: str) -> list[tuple]:
     """Return of each subfault that slips its area, slip along and across the rake, place, rates."""
     slips = []
-    for line, row in zip(segment.lines, segment.rows, strict=True):
-        columns = dict(zip(segment.names, row, strict=True))
-        if columns["SLIP"] == 0.0:
+    for line, columns in zip(segment.lines, _known(segment, header), strict=True):
+        slipping = [name for name in columns if name == "SLIP" or re.fullmatch(r"TW\d+", name)]
+        for name in slipping:
+            if columns[name] <= _UNKNOWN:
+                raise ModelError(
+                    f"{path}:{line}: {name} is {columns[name]:g}; give the slip in m, or 0", "path"
+                )
+        if not any(columns[name] for name in slipping):
             continue
         longitude, latitude, depth = _centre(path, segment, header, columns)
-        rake = columns.get("RAKE", _NO_ANGLE)
-        if rake <= _NO_ANGLE:
-            rake = _number(path, header, "RAKE")
-        onset = columns.get("TRUP", _UNKNOWN)
-        if onset <= _UNKNOWN:
+        rake = columns["RAKE"] if "RAKE" in columns else _number(path, header, "RAKE")
+        onset = columns.get("TRUP")
+        if onset is None:
             onset = _onset(path, header, (longitude, latitude, depth))
         step, rates = _rates(path, header, columns, rake)
-        sizes = [float(rate.sum()) * step for rate in rates]
-        sizes = [size if abs(size) > 1e-9 * abs(columns["SLIP"]) else 0.0 for size in sizes]
+        sizes = net_slip([rate.tolist() for rate in rates], step, f"{path}:{line}")
         numbers = line, longitude, latitude, 1e3 * depth, segment.strike, segment.dip, rake
         slips.append((1e6 * segment.area, tuple(sizes), (*numbers, onset, step), rates))
     return slips

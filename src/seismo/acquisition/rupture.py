@@ -6,6 +6,7 @@ It may be of a million subfaults: all that they have is kept in arrays, one numb
 from __future__ import annotations
 
 from array import array
+from collections.abc import Sequence
 from dataclasses import dataclass, field, fields, replace
 from functools import cached_property
 from pathlib import Path
@@ -13,6 +14,9 @@ from pathlib import Path
 import numpy as np
 
 from seismo.acquisition.slip_rate import SlipRate, SlipRates
+from seismo.errors import ModelError
+
+_ROUNDING = 1e-6  # of what a subfault moves in all
 
 
 @dataclass(frozen=True, eq=False)
@@ -98,6 +102,32 @@ class Rupture:
         """Return the file and line of a slip, for messages."""
         line = int(self.slips.line[slip])
         return f"{self.path}:{line}" if line else str(self.path)
+
+
+def net_slip(rates: Sequence[Sequence[float]], step: float, where: str) -> list[float]:
+    """Return the slip that rates amount to in each direction; 0 of those that are rounding.
+
+    Args:
+        rates: of a subfault along its rake and across it, a list for each.
+        step: s between them.
+        where: file and line, for messages.
+
+    Raises:
+        ModelError: what slipped has slipped back, and no moment says so.
+    """
+    moved = [sum(map(abs, rate)) for rate in rates]
+    slips = []
+    for direction, rate, path in zip(("along", "across"), rates, moved, strict=True):
+        counts = path > _ROUNDING * sum(moved)
+        net = sum(rate) if counts else 0.0
+        if counts and abs(net) <= _ROUNDING * path:
+            raise ModelError(
+                f"{where}: moves {path * step:g} m back and forth {direction} its rake, and its "
+                "slip is 0 in the end: it has no moment; mend its slip rates, or set them 0",
+                "path",
+            )
+        slips.append(float(net * step))
+    return slips
 
 
 @dataclass

@@ -21,7 +21,7 @@ from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
-from seismo.acquisition.rupture import Rupture, RuptureReader
+from seismo.acquisition.rupture import Rupture, RuptureReader, net_slip
 from seismo.errors import ModelError
 from seismo.scenario.text_files import shown_word
 
@@ -112,7 +112,7 @@ def add_subfault(
         rates: slip rates cm/s in the three directions.
 
     Raises:
-        ModelError: the fault opens, or has no area or interval.
+        ModelError: the fault opens, slips back, or has no area or interval.
     """
     index = reader.count
     reader.count += 1
@@ -124,8 +124,9 @@ def add_subfault(
     if (sizes[2] or sizes[4]) and not (step > 0.0 and area > 0.0):
         raise ModelError(f"{where}: subfault {index + 1}: AREA and DT have to be above 0", "path")
     rigidity = 1e3 * about[9] * (_CM * about[8]) ** 2 if len(about) == 10 else math.nan
-    for k, turn, rate in ((1, 0.0, rates[0]), (3, 90.0, rates[1])):
-        if (slipped := _CM * sum(rate) * step) != 0.0:
+    slips = net_slip(rates[:2], _CM * step, f"{where}: subfault {index + 1}")
+    for k, turn, rate, slipped in zip((1, 3), (0.0, 90.0), rates, slips, strict=False):
+        if slipped:
             rake = sizes[0] + turn
             reader.add(
                 (index, line, longitude, latitude, 1e3 * depth, strike, dip, rake, _CM**2 * area,

@@ -9,7 +9,7 @@ A file is warped to its ground: a point d below the elevation g of the ground is
 
     d dim_z / (g + dim_z)
 
-of its blocks. The grid of a run is flat: its z is d. Of blocks that overlap the upper one counts, and
+of its blocks. The grid of a run is flat: its z is d. Of blocks that overlap the upper one counts,
 at their contact too, as in the format's own queries; gaps between blocks are refused.
 """
 
@@ -207,10 +207,9 @@ def _sorted(file: Any) -> list[Any]:
     blocks = [dataset_of(file, f"blocks/{name}", path) for name in file["blocks"]]
     for block in blocks:
         if block.ndim != 4:
+            where = check_dataset(block, path, "path")
             raise ModelError(
-                f"{check_dataset(block, path, 'path')} has the shape {block.shape}; a block has x, y, "
-                "z and values",
-                "path",
+                f"{where} has the shape {block.shape}; a block has x, y, z and values", "path"
             )
     return sorted(blocks, key=lambda block: -_number(block, "z_top", path))
 
@@ -238,8 +237,8 @@ def _refuse_gaps(datasets: list[Any], depths: tuple[float, float], path: Path) -
         if top > bottom + slack and top > depths[0] and bottom < depths[1]:
             raise ModelError(
                 f"{path}: {brief(above.name)} ends at a depth of {bottom:g} m and "
-                f"{brief(below.name)} begins at {top:g} m: between them, {top - bottom:g} m, are no "
-                "values; check z_top and z_resolution, or let the grid end above",
+                f"{brief(below.name)} begins at {top:g} m: between them, {top - bottom:g} m, are "
+                "no values; check z_top and z_resolution, or let the grid end above",
                 "path",
             )
 

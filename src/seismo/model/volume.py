@@ -1,9 +1,10 @@
 """A part of the earth from a file with several parameters, sampled at the place of every point.
 
 A file is one block, or several below one another, each with ticks of its own along the vertical
-and two horizontal axes; of those that overlap the upper one counts. Values are interpolated linearly between them, between a fluid and a solid
-taken from the nearest point (`seismo.model.gridded`). Points outside the file, or where it has no
-values, are refused with their place, filled, or left to the parts before, as the scenario says.
+and two horizontal axes; of those that overlap the upper one counts. Values are interpolated
+linearly between them, between a fluid and a solid taken from the nearest point
+(`seismo.model.gridded`). Points outside the file, or where it has no values, are refused with their
+place, filled, or left to the parts before, as the scenario says.
 """
 
 from __future__ import annotations
