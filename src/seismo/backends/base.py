@@ -70,7 +70,9 @@ class SweepTables:
 
     def turned(self) -> SweepTables:
         """Return the tables of the same grid with y and z swapped, but for the surface's."""
-        swapped, (x, y, z), (within_x, within_y, within_z) = [0, 2, 1], self.profiles, self.inside
+        swapped = [0, 2, 1]
+        (x, y, z) = self.profiles
+        (within_x, within_y, within_z) = self.inside
         return replace(
             self, strides=self.strides[::-1], first=self.first[swapped],
             second=self.second[swapped], on_nodes=self.on_nodes[swapped], profiles=(x, z, y),
@@ -166,7 +168,8 @@ class Rows:
 
     def of(self, array: np.ndarray) -> np.ndarray:
         """Look at them in an array, as (shot, z, y, x)."""
-        shape, steps = (*self.counts, self.length), (*self.strides, 1)
+        shape = (*self.counts, self.length)
+        steps = (*self.strides, 1)
         strides = tuple(n * array.itemsize for n in steps)
         return np.lib.stride_tricks.as_strided(array[self.start :], shape, strides)
 
@@ -206,7 +209,8 @@ class Group(list[Launch]):
     def __init__(self, launches: Iterable[Launch], where: str = "", name: str = "") -> None:
         """Take the launches, where they work, and what they do."""
         super().__init__(launches)
-        self.where, self.name = where, name
+        self.where = where
+        self.name = name
 
 
 Step = list[Group]  # in order

@@ -64,7 +64,12 @@ class SerialCommunicator:
         threads: its share of the cores, None for all that Numba takes by itself.
     """
 
-    number, count, processes, beside, place, paced = 0, 1, 1, 1, 0, True
+    number = 0
+    count = 1
+    processes = 1
+    beside = 1
+    place = 0
+    paced = True
     threads: int | None = None
 
     @property
@@ -135,13 +140,16 @@ class MpiCommunicator(SerialCommunicator):
         Args:
             mpi: the module `mpi4py.MPI`.
         """
-        self._mpi, self._all = mpi, mpi.COMM_WORLD.Dup()
-        self.number, self.count = self._all.rank, self._all.size
+        self._mpi = mpi
+        self._all = mpi.COMM_WORLD.Dup()
+        self.number = self._all.rank
+        self.count = self._all.size
         self.processes = self.count
         here = self._all.Split_type(mpi.COMM_TYPE_SHARED)
         own = sorted(os.sched_getaffinity(0))
         sets = here.allgather(own)
-        self.beside, self.place = len(sets), here.rank
+        self.beside = len(sets)
+        self.place = here.rank
         if "NUMBA_NUM_THREADS" not in os.environ:
             self.threads = max(1, len(own) // sets.count(own))
 

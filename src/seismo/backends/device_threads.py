@@ -92,7 +92,9 @@ class ThreadCommunicator(SerialCommunicator):
 
     def __init__(self, team: DeviceThreads, number: int) -> None:
         """Take its number."""
-        self._team, self.count, self.beside = team, team.count, team.count
+        self._team = team
+        self.count = team.count
+        self.beside = team.count
         self.number = self.place = number
         self.paced = self.first
 
@@ -142,7 +144,8 @@ class ThreadCommunicator(SerialCommunicator):
         """Write to the others' buffers where that can be; see `SerialCommunicator.link`."""
         inboxes = {r: backend.zeros(size)[:size] for r, size in into.items()}
         others = self.share((backend, inboxes))
-        outboxes, carried = dict[int, Any](), list[Callable[[], None]]()
+        outboxes = dict[int, Any]()
+        carried = list[Callable[[], None]]()
         for r, size in out.items():
             other, boxes = others[r]
             outboxes[r] = boxes[self.number]
@@ -156,7 +159,8 @@ class ThreadCommunicator(SerialCommunicator):
         (leader, own), *others = self.share((backend, steps))
         take = leader.program(own, others) if self.first else None
         if self.first:
-            self._team.asked, self._team.taken = [0] * self.count, 0
+            self._team.asked = [0] * self.count
+            self._team.taken = 0
         self.wait()
         return lambda first, count: self._advance(take, first, count)
 

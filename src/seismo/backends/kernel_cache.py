@@ -68,7 +68,8 @@ class KeptCode:
         """Open a folder, which is made where there is none, or else a temporary one."""
         self.problem = ""
         try:
-            self.folder, self._descriptor = wanted, _private(wanted)
+            self.folder = wanted
+            self._descriptor = _private(wanted)
         except OSError as error:
             why = os.strerror(error.errno) if error.errno else str(error)
             self.problem = f"kernel cache {wanted}: {why}, {_ANEW}"
@@ -84,7 +85,8 @@ class KeptCode:
                 name, os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK, dir_fd=self._descriptor
             )
             with os.fdopen(file, "rb") as stream:
-                digest, data = stream.readline(80), stream.read()
+                digest = stream.readline(80)
+                data = stream.read()
                 if time.time() - os.fstat(file).st_mtime > DAY:
                     with contextlib.suppress(OSError):  # it is somebody else's
                         os.utime(file)
@@ -122,7 +124,8 @@ class KeptCode:
             if mark.exists() and abs(time.time() - mark.stat().st_mtime) < DAY:
                 return
             mark.touch()
-            now, size = mark.stat().st_mtime, 0  # by the clock that stamps the files
+            now = mark.stat().st_mtime  # by the clock that stamps the files
+            size = 0
             for used, path, bytes_of_it in sorted(_kept(self.folder), reverse=True):
                 size += bytes_of_it
                 if now - used > UNUSED or size > MOST_BYTES:

@@ -21,7 +21,9 @@ import numpy as np
 from seismo.backends.base import Backend, Copy, Step
 from seismo.backends.trace_events import Timeline
 
-STEPS, GROUPS, COPIES = "steps", "one step, group by group", "copies to the host"
+STEPS = "steps"
+GROUPS = "one step, group by group"
+COPIES = "copies to the host"
 EVERY = 51  # steps from one that goes group by group to the next: odd, for both parities
 ALONE = 50  # the first of these
 
@@ -31,7 +33,9 @@ class Profiled:
 
     def __init__(self, backend: Backend, timeline: Timeline, several: bool = False) -> None:
         """Take the backend, where to note it, and whether there are several ranks."""
-        self._backend, self._timeline, self._several = backend, timeline, several
+        self._backend = backend
+        self._timeline = timeline
+        self._several = several
 
     def __getattr__(self, name: str) -> Any:
         """Leave the rest to the backend."""
@@ -39,7 +43,8 @@ class Profiled:
 
     def program(self, steps: tuple[Step, ...], others: Sequence = ()) -> Callable[[int, int], None]:
         """Make a program whose steps are noted; see `Backend.program`."""
-        advance, alone = self._backend.program(steps, others), self._backend.alone
+        advance = self._backend.program(steps, others)
+        alone = self._backend.alone
         groups = [] if self._several else [[(g.name, alone(g)) for g in step] for step in steps]
 
         def take(first: int, count: int) -> None:

@@ -106,7 +106,8 @@ class ReferenceBackend(HostBackend):
 
 def _place(tables: SweepTables, box, memory, z: int, y: int, span: int) -> tuple[Place, np.ndarray]:
     first = FIRST_SPAN + span * SPAN_COLUMNS
-    shot, packed = int(box[4]), int(box[5])
+    shot = int(box[4])
+    packed = int(box[5])
     x0, x1, base, memory_y, memory_z, slot = (int(n) for n in box[first : first + SPAN_COLUMNS])
     x = np.arange(x0, x1)
     y_stride, z_stride = (int(s) for s in tables.strides)

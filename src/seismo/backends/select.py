@@ -161,7 +161,8 @@ def choose_all(
         raise DeviceError(f"device: {device} is one GPU, gpus: {gpus}; give one of the two")
     if threads is not None:
         raise DeviceError(_NO_THREADS.format(threads))
-    found, take = facts(), opened or _open
+    found = facts()
+    take = opened or _open
     numbers = _able_ones(found)
     problem = next(obstacles(found, numbers[0] if numbers else 0), "")
     if problem and (wanted, gpus) == ("auto", "auto"):

@@ -15,7 +15,8 @@ from typing import Any
 from llvmlite import ir
 from numba.core import cgutils
 
-I32, INTEGER = ir.IntType(32), ir.IntType(64)
+I32 = ir.IntType(32)
+INTEGER = ir.IntType(64)
 
 
 def _operator(name: str) -> tuple[Callable[..., IRValue], Callable[..., IRValue]]:
@@ -32,7 +33,8 @@ class IRValue:
     __slots__ = ("builder", "value")
 
     def __init__(self, builder: ir.IRBuilder, value: ir.Value) -> None:
-        self.builder, self.value = builder, value
+        self.builder = builder
+        self.value = value
 
     __add__, __radd__ = _operator("add")
     __sub__, __rsub__ = _operator("sub")
@@ -146,7 +148,8 @@ class IRArray:
     """Numbers behind an address, read one by one."""
 
     def __init__(self, address: IRValue, kind: ir.Type = INTEGER) -> None:
-        self._address, self._kind = address, kind
+        self._address = address
+        self._kind = kind
 
     def __getitem__(self, index: IRValue | int) -> IRValue:
         """Read one of them."""
@@ -167,7 +170,8 @@ def pointer(address: IRValue, index: IRValue, kind: ir.Type, space: int = 0) -> 
         kind: what is pointed to.
         space: LLVM's number of the memory, as GPUs have several.
     """
-    builder, element = index.builder, getattr(kind, "element", kind)
+    builder = index.builder
+    element = getattr(kind, "element", kind)
     first = builder.inttoptr(address.value, element.as_pointer(space))
     return builder.bitcast(builder.gep(first, [index.value]), kind.as_pointer(space))
 
@@ -192,7 +196,8 @@ def repeat(
         carried: what the first turn gets.
         turn: function (number, carried) -> what the next turn gets.
     """
-    builder, start = first.builder, first.builder.block
+    builder = first.builder
+    start = first.builder.block
     head, body, end = (builder.append_basic_block(f"turn.{n}") for n in ("head", "body", "end"))
     builder.branch(head)
     builder.position_at_end(head)

@@ -217,7 +217,8 @@ def centred_first(order: int, tolerance: float = 0.0) -> np.ndarray:
     Returns:
         coefficients (order / 2) in units of 1 / spacing.
     """
-    m, second = np.arange(1, order // 2 + 1), centred(order, tolerance)
+    m = np.arange(1, order // 2 + 1)
+    second = centred(order, tolerance)
     k = np.linspace(1e-3, np.pi - 1e-3, 4001)
     squares = 2 * (1 - np.cos(np.outer(k, m))) @ second[1:]
     if tolerance == 0.0:

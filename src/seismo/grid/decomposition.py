@@ -73,7 +73,9 @@ class Subdomain:
         """
         nx, ny, nz = self.owned.shape
         rows = ny + 2 * self.halo if "y" in self.grid.axes else ny
+        # Round the rows up to whole units (halo, owned x, halo, padding).
         pitch = -(-(nx + 2 * self.halo) // self.unit) * self.unit
+        # An even number of half-line rows makes a plane a whole number of lines.
         rows += rows % 2 if pitch % LINE else 0
         return nz + 2 * self.halo, rows, pitch
 
@@ -86,6 +88,7 @@ class Subdomain:
     @property
     def before(self) -> int:
         """Numbers in an array before the first row, which begins with its halo."""
+        # Alignment: x = `middle`, the first interior point, is the first number of a cache line.
         return -(self.middle + self.halo) % LINE
 
     @property
@@ -97,6 +100,7 @@ class Subdomain:
     @property
     def padded(self) -> Box:
         """Owned points and halo."""
+        # x has its halo within the rows, beyond the points that are counted here.
         margin = [0 if a == "x" or a not in self.grid.axes else self.halo for a in AXES]
         lo = np.array(self.owned.lo) - margin
         hi = np.array(self.owned.hi) + margin
@@ -104,6 +108,7 @@ class Subdomain:
 
     def flat(self, x, y, z) -> np.ndarray:
         """Return flat indices in the first shot's padded array of grid indices."""
+        # Array order is (shot, z, y, x), x fastest.
         ox, oy, oz = self.offset
         y_stride, z_stride = self.strides
         return (
@@ -129,6 +134,7 @@ class Subdomain:
         (_, y0, z0) = self.padded.lo
         (nx, y1, z1) = self.padded.hi
         shots = (self.shots.start, self.shots.stop)
+        # One range of global indices for each axis of the block: shot, z, y, x.
         ranges = (shots, (z0, z1), (y0, y1), (-self.halo, nx + self.halo))
         y_stride, z_stride = self.strides
         strides = (self.volume, z_stride, y_stride, 1)
@@ -136,6 +142,7 @@ class Subdomain:
 
     def inside(self, array) -> np.ndarray:
         """Return the owned points of a flat array, (shot, z, y, x)."""
+        # Owned points begin behind the halo: y and z by the offset, x by the halo of each row.
         _, y_offset, z_offset = self.offset
         _, y_first, z_first = self.owned.lo
         nx, ny, nz = self.owned.shape
@@ -159,6 +166,7 @@ class Subdomain:
         # z first: edges across z have the full extent along y, those across y the rows that remain.
         for axis, a in (("z", 2), ("y", 1)):
             low, high = self.cut[axis]
+            # Shrink the core by a halo's width on each side that has a neighbour.
             for side in (low and "low", high and "high"):
                 if not side:
                     continue
@@ -182,11 +190,13 @@ def _contains(box: Box, y, z) -> np.ndarray:
 
 def cost(grid: Grid, box: Box, pml_cost: float) -> float:
     """Return the cost of a box in interior points: a point of a layer counts `pml_cost`."""
+    # Weighted volume: all points as layer points, less the surplus of those in the extent.
     return pml_cost * box.size - (pml_cost - 1.0) * (box & grid.extent).size
 
 
 def _costs(grid: Grid, axis: int, pml_cost: float) -> np.ndarray:
     """Return the cost (n) of each plane across an axis, in interior points."""
+    # Points outside both layers of each axis.
     interior = [
         n - low - high for n, low, high in zip(grid.points, grid.low, grid.high, strict=True)
     ]
@@ -196,6 +206,7 @@ def _costs(grid: Grid, axis: int, pml_cost: float) -> np.ndarray:
     interior_cost = pml_cost * plane_points - (pml_cost - 1.0) * np.prod(
         [interior[a] for a in other_axes]
     )
+    # Planes within a layer of the axis itself consist of layer points only.
     costs = np.full(grid.points[axis], pml_cost * plane_points)
     costs[grid.low[axis] : grid.points[axis] - grid.high[axis]] = interior_cost
     return costs
@@ -212,7 +223,9 @@ def _cuts(
     points = grid.points[a]
     low = grid.low[a]
     high = grid.high[a]
+    # Both edges of a subdomain, each a halo wide, are points of its own.
     min_width = 2 * halo
+    # First and last cut: the outer subdomains hold the layers, and a halo of interior points.
     first = max(min_width, low + halo)
     last = points - max(min_width, high + halo)
     max_count = max(1, 2 + (last - first) // min_width)
@@ -229,6 +242,7 @@ def _cuts(
     cuts = [0]
     for k in range(1, count):
         cut = int(np.abs(cumulative - cumulative[-1] * k / count).argmin()) + 1
+        # Leave enough rows for the cuts that follow.
         lowest = max(first, cuts[-1] + min_width if k > 1 else 0)
         highest = last - (count - 1 - k) * min_width
         candidates = [n for n in range(lowest, highest + 1) if n not in uncut]
@@ -255,6 +269,7 @@ def best_parts(grid: Grid, halo: int, count: int, uncut_axes: str = "") -> tuple
     """
     nx, ny, nz = grid.points
     # All factorizations z * y = count, sorted by the area of the cuts.
+    # Points copied across all cuts: (z - 1) planes of nx ny and (y - 1) planes of nx nz.
     factorizations = sorted(
         ((z, count // z) for z in range(1, count + 1) if count % z == 0),
         key=lambda counts: ((counts[0] - 1) * nx * ny + (counts[1] - 1) * nx * nz, counts[1]),
@@ -302,6 +317,7 @@ def decompose(
     rows = _cuts(grid, "z", counts[0], halo, pml_cost, uncut)
     columns = _cuts(grid, "y", counts[1], halo, pml_cost, frozenset())
     nz, ny = counts
+    # Subdomain (k, j) has neighbours on all sides but at the faces of the grid.
     return [
         [
             Subdomain(

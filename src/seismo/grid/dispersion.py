@@ -84,6 +84,7 @@ class Operator:
             target = true * np.sinc(np.minimum(half_angle, 0.5 * math.pi) / math.pi)
         # Inverse of the dispersion relation: k where the symbol equals w / c.
         numerical = np.interp(target, symbol, k, right=_LOST)
+        # Phase k s grows against the true w s / c: the difference per metre.
         return numerical - true
 
     def _wavenumbers(self, direction: tuple[float, ...]) -> tuple[np.ndarray, np.ndarray]:

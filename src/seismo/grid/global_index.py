@@ -50,12 +50,14 @@ class GlobalBlock:
         Raises:
             ValueError: the block exceeds the array.
         """
+        # Bounds of the strided view: the last element addressed lies at first + sum (n - 1) stride.
         shape = [sum(b - a for a, b in ranges) for ranges in self.index]
         last = self.first + sum((n - 1) * k for n, k in zip(shape, self.strides, strict=True))
         if min(self.first, *shape, *self.strides) < 0 or (all(shape) and last >= flat.size):
             raise ValueError(
                 f"a block of {self.array_name} ends at {last}, its array at {flat.size}"
             )
+        # as_strided takes strides in bytes.
         steps = [n * flat.itemsize for n in self.strides]
         return np.lib.stride_tricks.as_strided(flat[self.first :], shape, steps)
 
@@ -63,6 +65,7 @@ class GlobalBlock:
         """Return the positions of common numbers in the block of each, None without any."""
         if self.array_name != other.array_name:
             return None
+        # Blocks overlap where their indices do along every axis: the product of the axes' overlaps.
         pairs = [_common(*ranges) for ranges in zip(self.index, other.index, strict=True)]
         if not all(own_index.size for own_index, _ in pairs):
             return None
@@ -93,11 +96,13 @@ def index_ranges(numbers: Iterable[int]) -> IndexRanges:
     indices = np.fromiter(numbers, np.int64)
     if not indices.size:
         return ((0, 0),)
+    # Consecutive indices differ by 1; each other difference begins a new range.
     cuts = [0, *(np.flatnonzero(np.diff(indices) != 1) + 1).tolist(), indices.size]
     return tuple((int(indices[a]), int(indices[b - 1]) + 1) for a, b in pairwise(cuts))
 
 
 def _common(own_ranges: IndexRanges, other_ranges: IndexRanges) -> tuple[np.ndarray, np.ndarray]:
+    # Expand the ranges to indices, and find the position of each common index in both lists.
     own_index = np.concatenate([np.arange(a, b) for a, b in own_ranges])
     other_index = np.concatenate([np.arange(a, b) for a, b in other_ranges])
     _, own_position, other_position = np.intersect1d(

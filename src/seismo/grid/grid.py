@@ -48,6 +48,7 @@ class Box:
 
     def __and__(self, other: Box) -> Box:
         """Return the points common to both."""
+        # An empty intersection has hi = lo, thus the size 0.
         lo = np.maximum(self.lo, other.lo)
         hi = np.maximum(lo, np.minimum(self.hi, other.hi))
         return Box(triple(lo), triple(hi))
@@ -99,6 +100,7 @@ class Grid:
     @property
     def damped(self) -> Grid:
         """The same points, of which only those count as layers that damp."""
+        # The collar is the inner side of each layer: here it belongs to the extent.
         low, high = (
             triple(max(0, n - self.collar) for n in ends) for ends in (self.low, self.high)
         )
@@ -109,6 +111,7 @@ class Grid:
         """Volume (3-D, m^3) or area (2-D, m^2) of a cell."""
         return float(np.prod([self.spacing[AXES.index(a)] for a in self.axes]))
 
+    # Index `low` is the first point of the extent, at `origin`.
     def coordinate(self, axis: str, index) -> np.ndarray:
         """Return the coordinate [m] of (fractional) indices along an axis."""
         a = AXES.index(axis)
@@ -119,6 +122,7 @@ class Grid:
 
         Grids of other spacings have the same number at the same place then.
         """
+        # Decimal places of 1e-9 of the spacing.
         digits = _DIGITS - math.floor(math.log10(self.spacing[AXES.index(axis)]))
         return np.round(self.coordinate(axis, index), digits)
 

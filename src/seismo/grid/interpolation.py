@@ -61,6 +61,7 @@ def powers_of(distance: np.ndarray) -> np.ndarray:
 
 
 def _kaiser_sinc(distance: np.ndarray, radius: int = RADIUS, band: float = 1.0) -> np.ndarray:
+    # Windowed sinc (Hicks 2002): band sinc(band d) w(d), with band = 1 for all wavenumbers.
     window = kaiser_window(distance, radius)
     powers = powers_of(distance)
     weights = band * np.sinc(band * distance) * window
@@ -82,6 +83,7 @@ def lagrange(points: np.ndarray, at: float) -> np.ndarray:
 
 def _one_sided(position: float, shift: float, first: int, vanishes: bool):
     """Use the rows closest to a position below the surface (row `first`, fields at row + shift)."""
+    # Rows about the position, but none above the surface.
     start = max(first, int(np.floor(position - shift)) - SURFACE_POINTS // 2 + 1)
     rows = np.arange(start, start + SURFACE_POINTS)
     points = rows + shift
@@ -105,6 +107,7 @@ def sloped_weights(position: float, max_rows: int) -> tuple[np.ndarray, float]:
     Returns:
         weights (n) float64, and that of the slope in units of field / row.
     """
+    # Rows needed grow with the depth of the position, from `SLOPE_ROWS` on.
     rows = min(max_rows, max(SLOPE_ROWS, int(np.floor(position - 0.5)) + SLOPE_ROWS))
     # Exact for x^k, k = 0 .. n: sum w_r (r + 1/2)^k + w_slope [k = 1] = position^k.
     powers = np.arange(rows + 1)
@@ -115,6 +118,7 @@ def sloped_weights(position: float, max_rows: int) -> tuple[np.ndarray, float]:
 
 def slope_share(position: float, half: bool, surface: Surface | None) -> float:
     """Return the weight of the surface's slope, in field / row, that belongs to `axis_weights`."""
+    # Positions on a half point take its value; only others involve the slope.
     on_row = abs(position - 0.5 - np.rint(position - 0.5)) < ON_GRID and position > 0
     if surface is None or not half or on_row or not _uses_slope(position, surface):
         return 0.0
@@ -142,6 +146,7 @@ def derivative_weights(
     Returns:
         indices (n) int, weights (n) float64, and the weight of the derivative on the surface.
     """
+    # On the surface the derivative itself is known.
     if position < ON_GRID:
         return np.zeros(0, int), np.zeros(0), 1.0
     first = 0 if half else 1
@@ -159,6 +164,7 @@ def derivative_weights(
 
 def midpoint_weights(reach: int) -> tuple[np.ndarray, np.ndarray]:
     """Return half points beside a node, `reach` on each side, and weights of the value there."""
+    # The polynomial through 2 * reach half points, at the node between them.
     rows = np.arange(-reach, reach)
     return rows, lagrange(rows + 0.5, 0.0)
 
@@ -203,6 +209,7 @@ def _mirrored(rows: np.ndarray, weights: np.ndarray, half: bool, first: int, sig
 
     Rows above it are mirrored, with the sign of the field's continuation.
     """
+    # Image continuation: f(-z) = sign f(z) about the surface row, at half points about row - 1/2.
     above = rows < first
     mirrored = np.where(above, 2 * first - rows - int(half), rows)
     return mirrored, np.where(above, sign * weights, weights)
@@ -220,6 +227,7 @@ def broad_weights(position, surface: Surface | None = None):
     """
     along = []
     for axis, at in zip("xyz", position, strict=True):
+        # Absent axis: its single plane has weight one.
         if at is None:
             along.append((np.zeros(1, int), np.ones(1)))
             continue
@@ -247,6 +255,7 @@ def point_weights(
     Returns:
         x, y, z (n) int indices and weights (n).
     """
+    # The point stencil is the tensor product of the axes' weights.
     along = [
         axis_weights(p, a in half, first, surface if a == "z" else None)
         for a, p in zip("xyz", position, strict=True)
@@ -258,6 +267,7 @@ def point_weights(
 
 def _product(along: list[Along]):
     """Return x, y, z and the tensor product of the weights along the axes."""
+    # Weight of a point: w_x w_y w_z.
     x, y, z = np.meshgrid(*(a[0] for a in along), indexing="ij")
     wx, wy, wz = np.meshgrid(*(a[1] for a in along), indexing="ij")
     return x.ravel(), y.ravel(), z.ravel(), (wx * wy * wz).ravel()

@@ -96,9 +96,11 @@ class ClosureConditions:
     """Linear conditions on the block of Q and on both norms, in this order in one vector."""
 
     def __init__(self, c: np.ndarray, half_rows: int, node_rows: int) -> None:
+        # The block of Q: rows r < half_rows, columns n < node_rows; further out the interior's.
         self.half_rows = half_rows
         self.node_rows = node_rows
         self.size = half_rows * node_rows + half_rows + node_rows
+        # Enough interior rows and columns that every band of the block's neighbours is complete.
         far = half_rows + node_rows + 2 * len(c)
         self.interior = interior_matrix(c, far, far)
         self.nodes = np.arange(far) * 1.0
@@ -125,6 +127,7 @@ class ClosureConditions:
             matrix_rows.append(self._row(block, r, slope))
             right_side.append(-self.interior[r, nn:] @ self.nodes[nn:] ** k)
         # D x^k = k x^(k-1) at node n:  -sum_r Q_rn (r + 1/2)^k - H_n k n^(k-1) = 0.
+        # A constant does not vanish at node 0: no condition there for k = 0.
         for n in range(1 if k == 0 else 0, nn):
             block = np.zeros((nh, nn))
             block[:, n] = -(self.halves[:nh] ** k)
@@ -146,13 +149,16 @@ class ClosureConditions:
 
     def interior_guess(self) -> np.ndarray:
         """Norms 1 (1/2 on the surface) and the interior's coefficients."""
+        # Q far from the surface, cut to the block.
         block = self.interior[: self.half_rows, : self.node_rows].ravel()
         norms = np.ones(self.half_rows + self.node_rows)
+        # Trapezoidal rule: half a cell belongs to the surface node.
         norms[self.half_rows] = 0.5
         return np.concatenate([block, norms])
 
     def two_point_guess(self) -> np.ndarray:
         """Norms 1 (1/2 on the surface) and differences of neighbours."""
+        # First differences of neighbours: Q_rr = -1, Q_r,r+1 = 1.
         block = np.eye(self.half_rows, self.node_rows, 1) - np.eye(self.half_rows, self.node_rows)
         return np.concatenate([block.ravel(), self.interior_guess()[block.size :]])
 
@@ -200,6 +206,7 @@ def _fit(order: int, kind: ClosureKind, even_rows: float) -> dict | None:
 
     For a contact, return the fit whose contact depth is closest to `even_rows`.
     """
+    # A contact's fit belongs to one depth of the contact; others need enough rows in one medium.
     candidates = [fit for fit in fits() if (fit["order"], fit["kind"]) == (order, kind.value)]
     if kind is ClosureKind.CONTACT:
         fitted = [fit for fit in candidates if abs(fit["depth"] - even_rows) <= _CONTACT_STEP]
@@ -259,6 +266,7 @@ def surface_closure(
         target = np.concatenate([np.ravel(fit["block"]), fit["half_norm"], fit["node_norm"]])
         solution = conditions.nearest(target, fit["accuracy"])
     else:
+        # Exact to power min(M, 3), and to 2 from order 14 on.
         accuracy = min(terms, max_power, 3 if terms < 7 else 2)
         half_rows = max(2 * accuracy - 1, terms - 1)
         conditions = ClosureConditions(c / factor, half_rows, half_rows + (terms > 1))
@@ -302,14 +310,21 @@ def midpoint_weights(closure: SurfaceClosure) -> tuple[np.ndarray, np.ndarray]:
     """
     rows, width = closure.up.shape
     total = width + 2 * len(MIDPOINT)
+    # M = P^T norms: start from the interior's interpolation, w_m at offsets m and -1 - m.
     offset = np.arange(total)[None, :] - np.arange(total)[:, None]  # half point less node
     matrix = np.zeros((total, total))
     for m, weight in enumerate(MIDPOINT):
         matrix += weight * ((offset == m) | (offset == -1 - m))
-    node, half = np.ones(total), np.ones(total)
-    node[:rows], half[:rows] = closure.node_norm, closure.half_norm
-    nodes, halves = np.arange(total) * 1.0, np.arange(total) + 0.5
-    conditions, missing = [], []
+    node = np.ones(total)
+    half = np.ones(total)
+    node[:rows] = closure.node_norm
+    half[:rows] = closure.half_norm
+    nodes = np.arange(total) * 1.0
+    halves = np.arange(total) + 0.5
+    # Unknowns: the changes of the block of M. Each row (and column) must interpolate x^0 and x^1:
+    # sum_h M_nh h^p = N_n n^p at nodes, sum_n M_nh n^p = H_h h^p at half points.
+    conditions = []
+    missing = []
     for k in range(rows):
         for power in (0, 1):
             of_node = np.zeros((rows, rows))
@@ -320,7 +335,10 @@ def midpoint_weights(closure: SurfaceClosure) -> tuple[np.ndarray, np.ndarray]:
             of_half[:, k] = nodes[:rows] ** power
             conditions.append(of_half.ravel())
             missing.append(half[k] * halves[k] ** power - matrix[:, k] @ nodes**power)
+    # Least-norm change that meets all conditions.
     change = np.linalg.lstsq(np.array(conditions), np.array(missing), rcond=1e-11)[0]
     matrix[:rows, :rows] += change.reshape(rows, rows).round(_DECIMALS)
-    to_half, to_node = matrix.T / half[:, None], matrix / node[:, None]
+    # P' = H^-1 M^T and P = N^-1 M.
+    to_half = matrix.T / half[:, None]
+    to_node = matrix / node[:, None]
     return to_half[:rows, :width], to_node[:rows, :width]

@@ -50,6 +50,7 @@ def common_interval(intervals: Iterable[float]) -> float | None:
 
 
 def _fraction(interval: float) -> Fraction:
+    # Accept the simplest fraction that reproduces the interval to rounding: 1 / 30, or nanoseconds.
     simple = Fraction(interval).limit_denominator(_PARTS)
     nanoseconds = Fraction(round(interval * _TICK), _TICK)
     for candidate in (simple, nanoseconds):
@@ -86,6 +87,7 @@ class Clock:
         """
         if interval is None:
             return np.asarray(steps, float) * self.dt
+        # k-th output time = k n / d with interval n / d, rounded once.
         exact = _fraction(interval)
         count = np.asarray(steps) // self.steps_between(interval)
         return count.astype(float) * exact.numerator / exact.denominator
@@ -110,6 +112,7 @@ def choose_clock(
     if step is None:
         dt = _fitting(courant * limit, intervals)
     else:
+        # A prescribed step must be stable (CFL) and divide every output interval.
         dt = step
         if dt > limit * (1 + 1e-9):
             raise ScenarioError(
@@ -123,6 +126,7 @@ def choose_clock(
                     f"does not divide the output interval {_ms(interval)}; "
                     f"leave it out, or use {_ms(interval / math.ceil(interval / dt))}"
                 )
+    # The last step reaches the duration, to rounding.
     return Clock(dt, max(1, math.ceil(duration / dt - 1e-6)), limit, courant * limit)
 
 
@@ -137,6 +141,7 @@ def _fitting(largest: float, intervals: list[float]) -> float:
             f"divisor of {_ms(common)}, far below the stable step {_ms(largest)}; use multiples of "
             "one interval"
         )
+    # Largest divisor of the common interval that does not exceed the stable step.
     return common / math.ceil(common / largest - 1e-9)
 
 
@@ -148,6 +153,7 @@ def kinder_interval(
     Candidates are the numbers of two digits around each interval; of those with about the longest
     step the closest to its interval wins. None where no step is much longer than the present one.
     """
+    # Exchange one interval at a time, and recompute the step that divides all of them.
     unique_intervals = set(intervals)
     changes = []
     for interval in unique_intervals:
@@ -157,8 +163,10 @@ def kinder_interval(
             except ScenarioError:  # a step too small
                 continue
             changes.append((interval, alternative, dt))
+    # Keep changes whose step is close to the best and clearly longer than the present one.
     least_step = 0.9 * max((dt for *_, dt in changes), default=0.0)
     least_step = max(least_step, _GAIN * _fitting(largest, list(unique_intervals)))
+    # Of these the closest in the logarithm, i.e. by ratio.
     good = [change for change in changes if change[2] >= least_step]
     return min(good, key=lambda change: abs(math.log(change[1] / change[0])), default=None)
 

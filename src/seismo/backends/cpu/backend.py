@@ -48,7 +48,8 @@ def _tiles(boxes: np.ndarray, variant: Variant) -> np.ndarray:
     tiles are as thick as the stencil reaches.
     """
     rows_y, rows_z = TILE_ROWS[len(variant.axes)]
-    whole_y, whole_z = ("y" in variant.middle), ("z" in variant.middle)
+    whole_y = "y" in variant.middle
+    whole_z = "z" in variant.middle
     thin = max(THIN_ROWS, variant.order // 2)
     tiles = []
     for z0, z1, y0, y1, *rest in boxes.tolist():
@@ -127,8 +128,10 @@ class CpuBackend(HostBackend):
         back: bool = False,
     ):
         """Bind a formula; see `Backend.sweep`."""
-        (memory,), (rows, width) = memory, tables.up.shape
-        arrays, tiles = operands.all, _tiles(boxes, variant)
+        (memory,) = memory
+        (rows, width) = tables.up.shape
+        arrays = operands.all
+        tiles = _tiles(boxes, variant)
         function = sweep_function(formula, variant, self.precision, width)
         lengths = [profile.shape[1] for profile in tables.profiles]
         leads = self._leads(operands, variant, tables.strides)

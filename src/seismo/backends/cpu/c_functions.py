@@ -84,8 +84,10 @@ def sweep_function(formula: Formula, variant: Variant, precision: str, width: in
 
     `width` is that of the surface weights.
     """
-    lanes, v = vector_lanes(precision), variant
-    both, numbers = v.bind(formula, lanes), len(formula.numbers)
+    lanes = vector_lanes(precision)
+    v = variant
+    both = v.bind(formula, lanes)
+    numbers = len(formula.numbers)
     code = TileCode(lanes, *both, v.axes, v.order // 2, width, formula.is_short, numbers)
     return _address_of(written(code), f"{formula} {v} {precision} {width}")
 
@@ -144,7 +146,8 @@ def _reading(kinds: tuple, clocks: tuple[bool, ...]):
             words = builder.inttoptr(args[0], _WORD.as_pointer())
             now = builder.alloca(_WORD)
             builder.store(args[1], now)
-            values, at = [], 0
+            values = []
+            at = 0
             for kind, is_clock in zip(kinds, clocks, strict=True):
                 count = 1 + 2 * kind.ndim if isinstance(kind, types.Array) else 1
                 pointers = [builder.gep(words, [_WORD(at + k)]) for k in range(count)]

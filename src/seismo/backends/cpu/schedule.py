@@ -156,7 +156,9 @@ def _cost(groups: list[list[Chain]]) -> float:
 def _rows(chain: Chain, first: int, last: int) -> Rows:
     if len(chain) == 1:
         return [chain[0].row(first, last)]
-    (before, after), rows, prepared = chain, Rows(), first
+    (before, after) = chain
+    rows = Rows()
+    prepared = first
     for n in range(first, last):
         needed = n + 1 + int(_links(chain)[n])
         if needed > prepared:

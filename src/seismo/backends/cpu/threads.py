@@ -17,7 +17,8 @@ from numba import njit, prange, types
 from numba.core import cgutils
 from numba.extending import intrinsic
 
-_MODE, _WORD = ir.IntType(32), ir.IntType(64)
+_MODE = ir.IntType(32)
+_WORD = ir.IntType(64)
 _FLUSHED = 1 << 15 | 1 << 6  # of the register MXCSR: denormal results are 0, and operands too
 _HAS_MODE = binding.get_process_triple().startswith("x86_64")
 
@@ -97,7 +98,9 @@ def _strand(calls, starts, phase, strand, first, count):
 @njit(parallel=True, cache=True, nogil=True)
 def replay(calls, starts, first, count, apart):
     """Take `count` steps: every strand through all of them, or all strands through every one."""
-    period, phases, strands = starts.shape[0], starts.shape[1], starts.shape[2] - 1
+    period = starts.shape[0]
+    phases = starts.shape[1]
+    strands = starts.shape[2] - 1
     turns, steps = (1, count) if apart else (count, 1)
     for turn in range(turns):
         step = first + turn

@@ -42,17 +42,22 @@ class TileCode:
         self, lanes: VectorLanes, ends: Callable, middle: Callable, axes: str, terms: int,
         width: int, short: Sequence[bool], numbers: int,
     ) -> None:  # fmt: skip
-        self._lanes, self._ends, self._middle = lanes, ends, middle
+        self._lanes = lanes
+        self._ends = ends
+        self._middle = middle
         # Memory is touched again in the next row: along y, or along z where there is no y.
         self._next_row = "memory_y" if "y" in axes else "memory_z"
-        self._terms, self._width, self._short = terms, width, short
+        self._terms = terms
+        self._width = width
+        self._short = short
         self._scalars = numbers
 
     def __call__(self, first: IRValue, last: IRValue, parameters: IRValue, step: IRValue) -> None:
         """Write all of it at the end of a builder: tiles first <= n < last, in any step."""
         addresses = IRArray(parameters)
         named = {name: addresses[k] for k, name in enumerate(TABLES)}
-        integers, tiles = IRArray(named["integers"]), IRArray(named["tiles"])
+        integers = IRArray(named["integers"])
+        tiles = IRArray(named["tiles"])
         named |= {name: integers[k] for k, name in enumerate(INTEGERS)}
         arrays = [addresses[len(TABLES) + k] for k in range(len(self._short))]
         leads = [integers[len(INTEGERS) + k] for k in range(len(self._short))]

@@ -22,7 +22,8 @@ def version() -> str:
 
 def assemble(ptx: str, capability: tuple[int, int]) -> bytes:
     """Return the code of a card, such as (9, 0), for PTX; raises what the library does."""
-    library, text = _library(), ptx.encode()
+    library = _library()
+    text = ptx.encode()
     architecture = "-arch=sm_{}{}".format(*capability)
     handle = library.create(1, [architecture])
     try:

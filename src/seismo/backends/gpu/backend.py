@@ -72,7 +72,8 @@ class GpuBackend:
 
     def __init__(self, precision: str, card: Any, shapes: Shapes | None = None) -> None:
         """Take the precision, the card (`seismo.backends.gpu.card.Card`) and layouts of threads."""
-        self.precision, self.card = precision, card
+        self.precision = precision
+        self.card = card
         self.shapes = shapes or shapes_of(card.name)
         self.lanes = card.lanes(precision)
         self.lane_width = self.lanes.width
@@ -234,18 +235,25 @@ class _Sweep:
         self, backend: GpuBackend, formula, variant: Variant, tables: SweepTables, memory,
         operands: Operands, back: bool, turned: bool = False,
     ) -> None:  # fmt: skip
-        self._backend, self._formula, self._variant = backend, formula, variant
-        self._back, self._turned = back, turned
-        self._tables, self._operands = tables, operands
+        self._backend = backend
+        self._formula = formula
+        self._variant = variant
+        self._back = back
+        self._turned = turned
+        self._tables = tables
+        self._operands = operands
         x, y, z = tables.profiles
         rows = (_whole_lanes(a, backend.lane_width) for a in (y.T, z.T, tables.up, tables.down))
         arrays = (_device_table(backend, a.tobytes(), a.shape) for a in map(_float, (x, *rows)))
         outer, *flux = memory
-        self._memory, self._addresses = (outer, *(flux or (outer, outer))), tuple(arrays)
+        self._memory = (outer, *(flux or (outer, outer)))
+        self._addresses = tuple(arrays)
 
     def launch(self, stretched: str, boxes: np.ndarray) -> Launch:
         """Bind to boxes of `BOX_COLUMNS`, with one span."""
-        variant, backend, lanes = self._variant, self._backend, self._backend.lanes
+        variant = self._variant
+        backend = self._backend
+        lanes = self._backend.lanes
         masked = bool((boxes[:, FIRST_SPAN + 1] % lanes.width).any())
         widest = int((boxes[:, FIRST_SPAN + 1] - boxes[:, FIRST_SPAN]).max())
         operands = self._operands
@@ -262,7 +270,8 @@ class _Sweep:
             0 if variant.at_once else len(stretched) * variant.slots, self._formula.is_short,
         )  # fmt: skip
         alone = not stretched and len(np.unique(np.delete(boxes, 4, axis=1), axis=0)) == 1
-        at_ends, limits = "x" in stretched, boxes[:, FIRST_SPAN : FIRST_SPAN + 2]
+        at_ends = "x" in stretched
+        limits = boxes[:, FIRST_SPAN : FIRST_SPAN + 2]
         listed = partial(self._listed, at_ends)
         box, volume, grid, table = (self._alone if alone else listed)(shape, boxes)
         if max(grid[1:]) > MOST_BLOCKS:

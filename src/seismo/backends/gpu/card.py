@@ -32,7 +32,10 @@ from seismo.backends.gpu.health import health_of
 from seismo.backends.gpu.launch_order import Work
 
 FIRST = -5  # a stream's highest priority; CUDA takes the nearest that the card has
-TO_HOST, FROM_HOST, BETWEEN = 2, 1, 3  # kinds of copies, as CUDA numbers them
+# Kinds of copies, as cudaMemcpyKind numbers them.
+HOST_TO_DEVICE = 1
+DEVICE_TO_HOST = 2
+DEVICE_TO_DEVICE = 3
 COPIED_BYTES = 512 * 2**20  # to measure the bandwidth, several times the card's cache
 COPIES = 8
 
@@ -91,7 +94,8 @@ class Card(Tools):
         """Measure the bytes a second that copies on the card move, read and written."""
         size = min(COPIED_BYTES, self.free_memory() // 4)
         with self.main:
-            source, target = cupy.zeros(size, np.uint8), cupy.zeros(size, np.uint8)
+            source = cupy.zeros(size, np.uint8)
+            target = cupy.zeros(size, np.uint8)
             marks = [self.main.record(cupy.cuda.Event())]
             for _ in range(COPIES):
                 cupy.copyto(target, source)
@@ -170,7 +174,8 @@ class Card(Tools):
         """
         signature = tuple(type_of(a, addresses) for a in arguments)
         request = CompileRequest(kernel, signature, bounds, addresses, self.capability)
-        name, laid = request.name, tuple(words(arguments, addresses))
+        name = request.name
+        laid = tuple(words(arguments, addresses))
         self._wanted.append(request)
 
         def run(held: Any = arguments) -> None:
@@ -188,7 +193,8 @@ class Card(Tools):
 
     def take_requests(self) -> list[CompileRequest]:
         """Return the kernels that were bound since the last time; whoever asks sees to them."""
-        wanted, self._wanted = self._wanted, []
+        wanted = self._wanted
+        self._wanted = []
         return wanted
 
     def missing(self) -> list[CompileRequest]:
@@ -222,7 +228,9 @@ class Card(Tools):
 
     def reaches(self, other: Card) -> bool:
         """Whether launches here may use another card's memory, and see to it."""
-        here, there, runtime = self.device.id, other.device.id, cupy.cuda.runtime
+        here = self.device.id
+        there = other.device.id
+        runtime = cupy.cuda.runtime
         if here != there and not runtime.deviceCanAccessPeer(here, there):
             return False
         with contextlib.suppress(runtime.CUDARuntimeError), self.device:
@@ -231,11 +239,11 @@ class Card(Tools):
 
     def fetching(self, array: Any, host: np.ndarray) -> Work:
         """Bind a copy of an array to a pinned buffer of the host."""
-        return self._copying(array, array.data.ptr, host, host.ctypes.data, TO_HOST)
+        return self._copying(array, array.data.ptr, host, host.ctypes.data, DEVICE_TO_HOST)
 
     def putting(self, host: np.ndarray, array: Any) -> Work:
         """Bind the copy from there."""
-        return self._copying(host, host.ctypes.data, array, array.data.ptr, FROM_HOST)
+        return self._copying(host, host.ctypes.data, array, array.data.ptr, HOST_TO_DEVICE)
 
     def _copying(self, given: Any, start: int, to: Any, end: int, kind: int) -> Work:
         def run(held: Any = (given, to)) -> None:
@@ -249,9 +257,12 @@ class Card(Tools):
 
         Arrays follow one another: a launch that waits for all of them waits for one thing.
         """
-        rows, there = rows.joined, there.joined
-        (shots, height, _), size = rows.counts, given[0].itemsize
-        width, pitches = rows.length * size, (there.strides[1] * size, rows.strides[1] * size)
+        rows = rows.joined
+        there = there.joined
+        (shots, height, _) = rows.counts
+        size = given[0].itemsize
+        width = rows.length * size
+        pitches = (there.strides[1] * size, rows.strides[1] * size)
         ends = [
             tuple(
                 a.data.ptr + (r.start + shot * r.strides[0]) * size
@@ -262,9 +273,12 @@ class Card(Tools):
         ]
 
         def run(held: Any = (given, to)) -> None:
-            stream, copy = cupy.cuda.get_current_stream().ptr, cupy.cuda.runtime.memcpy2DAsync
+            stream = cupy.cuda.get_current_stream().ptr
+            copy = cupy.cuda.runtime.memcpy2DAsync
             for target, source in ends:
-                copy(target, pitches[0], source, pitches[1], width, height, BETWEEN, stream)
+                copy(
+                    target, pitches[0], source, pitches[1], width, height, DEVICE_TO_DEVICE, stream
+                )
 
         reads, writes = (frozenset(a.data.ptr for a in some) for some in (given, to))
         return Work(run, reads, writes, self)

@@ -51,7 +51,8 @@ class CompileServer:
 
     def compile(self, folder: str, requests: dict[str, CompileRequest]) -> None:
         """Compile kernels, which are stored under their names in a folder, and wait for that."""
-        commands, answers = self._process.stdin, self._process.stdout
+        commands = self._process.stdin
+        answers = self._process.stdout
         assert commands is not None
         assert answers is not None
         with contextlib.suppress(BrokenPipeError):

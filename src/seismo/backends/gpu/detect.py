@@ -19,7 +19,9 @@ from typing import Any
 Version = tuple[int, ...]
 
 CUPY_PACKAGES = ("cupy-cuda13x", "cupy-cuda12x", "cupy-cuda11x", "cupy")
-_MAJOR, _MINOR = 75, 76  # of the compute capability, in the driver's list of attributes
+# Attributes of a device as CUdevice_attribute numbers them: the compute capability.
+_MAJOR = 75
+_MINOR = 76
 _ATOMICS = 3  # of a pair of GPUs, in its list of those: between NVLink's ends only
 _DRIVER_FILE = Path("/proc/driver/nvidia/version")
 _SMALLEST_KERNEL = """target triple = "nvptx64-nvidia-cuda"
@@ -153,7 +155,8 @@ def _ask_driver() -> tuple[Version | None, tuple[Gpu, ...], str, tuple[DeviceLin
     """Return the driver's CUDA version, its GPUs, what it complains about, and the GPUs' links."""
     try:
         driver = ctypes.CDLL("libcuda.so.1")
-        version, count = ctypes.c_int(), ctypes.c_int()
+        version = ctypes.c_int()
+        count = ctypes.c_int()
         driver.cuDriverGetVersion(ctypes.byref(version))
         status = driver.cuInit(0) or driver.cuDeviceGetCount(ctypes.byref(count))
         gpus = tuple(_gpu(driver, n) for n in range(0 if status else count.value))
@@ -165,7 +168,8 @@ def _ask_driver() -> tuple[Version | None, tuple[Gpu, ...], str, tuple[DeviceLin
 
 
 def _gpu(driver: Any, number: int) -> Gpu:
-    device, name = ctypes.c_int(), ctypes.create_string_buffer(256)
+    device = ctypes.c_int()
+    name = ctypes.create_string_buffer(256)
     driver.cuDeviceGet(ctypes.byref(device), number)
     driver.cuDeviceGetName(name, len(name), device)
     capability = [ctypes.c_int(), ctypes.c_int()]
@@ -181,7 +185,8 @@ def _link(driver: Any, one: int, other: int) -> DeviceLink:
     devices = [ctypes.c_int(), ctypes.c_int()]
     for number, device in zip((one, other), devices, strict=True):
         driver.cuDeviceGet(ctypes.byref(device), number)
-    peers, atomics = ctypes.c_int(), ctypes.c_int()
+    peers = ctypes.c_int()
+    atomics = ctypes.c_int()
     driver.cuDeviceCanAccessPeer(ctypes.byref(peers), *devices)
     driver.cuDeviceGetP2PAttribute(ctypes.byref(atomics), _ATOMICS, *devices)
     return DeviceLink(one, other, bool(peers.value), bool(atomics.value))

@@ -33,7 +33,8 @@ class Graphs:
 
     def __init__(self, members: list[Any]) -> None:
         """Record them (`Clocked` of the GPU backend); all after the first go along with it."""
-        self._members, self._at = members, -1
+        self._members = members
+        self._at = -1
         self._first, *self._others = [member.card for member in members]
         self._period = len(members[0].steps)
         self._graphs = {(0, size): self._record(0, size) for size in SIZES}
@@ -41,7 +42,8 @@ class Graphs:
 
     def advance(self, first: int, count: int) -> None:
         """Take steps."""
-        last, main = first + count, self._first.main
+        last = first + count
+        main = self._first.main
         for card in self._others:
             with card.device:
                 for stream in _streams(card):
@@ -54,7 +56,8 @@ class Graphs:
                 size = next((n for n in SIZES if not parity and first + n <= last), 1)
                 self._graphs[parity, size].launch(main)
                 first += size
-            self._at, done = last, main.record(_mark())
+            self._at = last
+            done = main.record(_mark())
         for card in self._others:
             with card.device:
                 for stream in _streams(card):
@@ -77,7 +80,9 @@ class Graphs:
         kinds = [(work.home, soon) for work, soon in zip(works, urgent, strict=True)]
         needed = dependencies(groups)
         chosen = lines(needed, kinds, MOST_LINES)
-        main, streams, done = self._first.main, dict[Any, Any](), list[Any]()
+        main = self._first.main
+        streams = dict[Any, Any]()
+        done = list[Any]()
         with self._first.device, main, _capturing(main) as captured:
             start = main.record(_mark())
             for work, waits, line in zip(works, needed, chosen, strict=True):
@@ -109,7 +114,8 @@ class _Graph:
         """Make it executable; a driver that refuses priorities takes CuPy's own."""
         status, executable = driver.cuGraphInstantiate(captured.graph, BY_PRIORITY)
         if int(status):
-            self._handle, self._held = captured.graphExec, captured
+            self._handle = captured.graphExec
+            self._held = captured
             return
         self._handle = int(executable)
         destroy = weakref.finalize(self, cupy.cuda.runtime.graphExecDestroy, self._handle)

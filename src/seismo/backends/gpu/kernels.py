@@ -81,7 +81,8 @@ def turn_of(strides: np.ndarray, width: int, ends: np.ndarray) -> Turn | None:
     """
     half, plane = (beside_lines(int(s), width) for s in strides)
     (first, last), *others = np.unique(ends, axis=0).tolist()
-    lanes, by = -(-(last - first) // width), LINE_LANES - half
+    lanes = -(-(last - first) // width)
+    by = LINE_LANES - half
     if not (half and lanes > by) or plane or others or first // width % LINE_LANES:
         return None
     return Turn(first, lanes, by)
@@ -102,7 +103,8 @@ class Thread:
         return self._register("ctaid", axis)
 
     def _register(self, name: str, axis: str) -> IRValue:
-        kind, register = ir.FunctionType(I32, []), f"llvm.nvvm.read.ptx.sreg.{name}.{axis}"
+        kind = ir.FunctionType(I32, [])
+        register = f"llvm.nvvm.read.ptx.sreg.{name}.{axis}"
         function = cgutils.get_or_insert_function(self._builder.module, kind, register)
         return IRValue(self._builder, self._builder.call(function, []))
 
@@ -173,7 +175,9 @@ class SweepKernel:
             addresses: those that `Sweep` names.
             arrays: addresses of fields and coefficients.
         """
-        v, constants, shape = self.variant, self.constants, self.shape
+        v = self.variant
+        constants = self.constants
+        shape = self.shape
         through = v.at_once and constants.stretched == "z" and shape.planes > 1
         bound = Operators(
             lanes, v.order, v.axes, constants.stretched, v.slots, v.closed, at_once=v.at_once,
@@ -194,7 +198,8 @@ class SweepKernel:
 
     def _planes(self, thread: Any, start: IRValue, end: Any) -> tuple[IRValue, IRValue]:
         """Return a thread's first plane z of a block's, and behind its last."""
-        per_block, own = self.shape.points(1)[2], self.shape.planes
+        per_block = self.shape.points(1)[2]
+        own = self.shape.planes
         apart, reach = (own, own) if own > 1 else (1, per_block)
         first = start + thread.number("z") * apart
         return first, smaller(smaller(start + per_block, end), first + reach)
@@ -220,12 +225,14 @@ class SweepKernel:
         """Find the block in the launch grid, which counts along x, y, and z of all shots."""
         assert self.box is not None
         x0, x_end, y0, y_end, z0, z_end, packed = self.box
-        (nx, ny, _), per_block = self.shape.threads, self.shape.points(1)[2]
+        (nx, ny, _) = self.shape.threads
+        per_block = self.shape.points(1)[2]
         layers = -(-(z_end - z0) // per_block)
         x = (thread.block("x").wide() * nx + thread.number("x")) * lanes.width + x0
         y = thread.block("y").wide() * ny + thread.number("y") + y0
         block = thread.block("z")
-        layer, shot = (block % layers).wide(), (block // layers).wide()
+        layer = (block % layers).wide()
+        shot = (block // layers).wide()
         if self.back:
             layer = layer * -1 + (layers - 1)
         planes = self._planes(thread, layer * per_block + z0, z_end)

@@ -100,7 +100,8 @@ class CudaLanes:
 
     def store(self, target: IRValue, index: IRValue, value: IRValue, mask: IRValue | None) -> None:
         """Write a lane, or its first `mask` numbers."""
-        builder, lane = index.builder, value.value.type
+        builder = index.builder
+        lane = value.value.type
 
         def whole() -> None:
             place = pointer(target, index, lane, self.space)
@@ -173,8 +174,10 @@ class CudaLanes:
         A product is fused with one sum and not with another, as the compiler pleases: here it
         cannot see that it is one.
         """
-        builder, letter = value.builder, "f" if self.size == 4 else "d"
-        same, text = ir.FunctionType(self.kind, [self.kind]), f"mov.f{8 * self.size} $0, $1;"
+        builder = value.builder
+        letter = "f" if self.size == 4 else "d"
+        same = ir.FunctionType(self.kind, [self.kind])
+        text = f"mov.f{8 * self.size} $0, $1;"
         found = value.value
         for n in range(self.width):
             number = [self.part(value, n).value]

@@ -92,7 +92,8 @@ def dependencies(groups: Step) -> list[list[int]]:
             found.append(direct)
             before.append(implied | sum(1 << n for n in direct))
         for piece in {piece for _, writes in every for piece in writes}:
-            writers[piece], readers[piece] = [], []
+            writers[piece] = []
+            readers[piece] = []
         for n, (reads, writes) in enumerate(every, first):
             for piece in writes:
                 writers[piece].append(n)

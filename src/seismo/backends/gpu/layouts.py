@@ -55,7 +55,8 @@ class BlockShape:
         """
         width, y, z = self.threads
         while y == 1 and width > LINE_LANES and 2 * z <= MOST_ALONG_Z and _idle(lanes, width):
-            width, z = width // 2, 2 * z
+            width = width // 2
+            z = 2 * z
         if _idle(lanes, width):
             width = -(-lanes // -(-lanes // width))
         return replace(self, threads=(width, y, z))

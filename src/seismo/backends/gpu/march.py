@@ -50,7 +50,8 @@ class Constants:
 
     def __str__(self) -> str:
         """Name all that a kernel has built in; the profiles come as arguments."""
-        t, digest = self.tables, hashlib.sha256()
+        t = self.tables
+        digest = hashlib.sha256()
         for a in (t.strides, t.first, t.second, t.on_nodes, t.numbers):
             digest.update(np.ascontiguousarray(a).tobytes())
         shapes = [a.shape for a in (*t.profiles, t.up)]
@@ -117,19 +118,23 @@ class Sweep:
 
     def lane(self, column: int, i: IRValue, n: int) -> IRValue:
         """Read the lane n planes further of one of them; the model has no shots."""
-        number, constants = self.constants.columns[column], self.constants
+        number = self.constants.columns[column]
+        constants = self.constants
         of_model = number >= constants.writes + constants.reads
         start = i - self.spot.shot if of_model else i
         return self.lanes.level(self.arrays[number], start, n, self.plane)
 
     def index(self, z: IRValue) -> IRValue:
         """Return the index of the thread's lane in plane z of a field."""
-        spot, y_stride = self.spot, int(self.constants.tables.strides[0])
+        spot = self.spot
+        y_stride = int(self.constants.tables.strides[0])
         return z * self.plane + spot.y * y_stride + spot.x + spot.shot
 
     def place(self, z: IRValue, fluxes: Sequence[IRValue] | None = None) -> Place:
         """Return the `Place` of plane z; of a march across a layer with the fluxes around it."""
-        t, spot, stretched = self.constants.tables, self.spot, self.constants.stretched
+        t = self.constants.tables
+        spot = self.spot
+        stretched = self.constants.stretched
         _, memory, flux, coming, x_table, y_table, z_table, up, down = self.addresses
         y_stride, z_stride = (int(n) for n in t.strides)
         below = z - int(t.surface)
@@ -185,13 +190,16 @@ class Sweep:
         (`seismo.model.earth.Earth.clamp`), so that all of its points read what the innermost of
         them whose next one is in the layer, too, has: out of the cache, for most of them.
         """
-        t, spot, medium = self.constants.tables, self.spot, self.spot.shot
+        t = self.constants.tables
+        spot = self.spot
+        medium = self.spot.shot
         numbers = (spot.x, spot.y, z)
         for axis, n, (low, high), width, stride in zip(
             AXES, numbers, t.inside, (self.lanes.width, 1, 1), (1, *t.strides), strict=True
         ):
             if axis in self.constants.stretched:
-                first, last = (low - 1 - width) // width * width, -(-high // width) * width
+                first = (low - 1 - width) // width * width
+                last = -(-high // width) * width
                 medium = medium + (n - n.clip(int(first), int(last))) * int(stride)
         return medium
 
@@ -243,7 +251,8 @@ class Sweep:
         Threads that march keep little of the memory's latency in flight: their registers are full.
         This takes none.
         """
-        constants, later = self.constants, i + ahead * self.plane
+        constants = self.constants
+        later = i + ahead * self.plane
         for n in range(constants.arrays):
             of_model = n >= constants.writes + constants.reads
             if n in constants.columns:
@@ -262,18 +271,21 @@ def marching(update: Callable, shape: BlockShape) -> March:
     """Return what writes a thread's planes; of several it keeps what is around a point along z."""
 
     def single(sweep: Sweep, first: IRValue, last: IRValue) -> None:
-        i, place = sweep.index(first), sweep.place(first)
+        i = sweep.index(first)
+        place = sweep.place(first)
         sweep.ask_changed(i, place)
         update(i, place, *sweep.arrays)
 
     def march(sweep: Sweep, first: IRValue, last: IRValue) -> None:
-        half, start = sweep.constants.half, sweep.index(first)
+        half = sweep.constants.half
+        start = sweep.index(first)
         queues = sweep.window(start, half, half - 1)
         count = 2 * half
 
         def turn(z: IRValue, carried: list[IRValue]) -> list[IRValue]:
             i, *lanes = carried
-            place, brought = sweep.place(z), sweep.next_lanes(i, half)
+            place = sweep.place(z)
+            brought = sweep.next_lanes(i, half)
             columns = [
                 [*lanes[k * count : (k + 1) * count], lane] for k, lane in enumerate(brought)
             ]

@@ -34,8 +34,10 @@ def across(update: Callable, flux: Callable, ahead: int) -> March:
             i: IRValue, z: IRValue, carried: list[IRValue]
         ) -> tuple[Column, list[IRValue]]:  # fmt: skip
             """Take a plane up: return the field's column, and the fluxes with the one it brings."""
-            queue, fluxes = carried[:count], carried[count:]
-            (lane,), (field,) = sweep.next_lanes(i, reach), sweep.upright
+            queue = carried[:count]
+            fluxes = carried[count:]
+            (lane,) = sweep.next_lanes(i, reach)
+            (field,) = sweep.upright
             column = Column(field, [*queue, lane])
             return column, [*fluxes[1:], flux(column, i, sweep.place(z))]
 
@@ -67,7 +69,9 @@ def across(update: Callable, flux: Callable, ahead: int) -> March:
 
 def _ask_row(sweep: Sweep, i: IRValue, z: IRValue) -> None:
     """Ask the cache for what changes in a row further on."""
-    place, spot, constants = sweep.place(z), sweep.spot, sweep.constants
+    place = sweep.place(z)
+    spot = sweep.spot
+    constants = sweep.constants
     fields = constants.writes + constants.reads
     for n in range(fields):
         if n not in constants.columns:

@@ -31,7 +31,9 @@ _HALF = 32
 def _key_of(item: int, shift: int) -> Callable:
     """Write the function (bits of a number of `item` bytes, its place) -> key."""
     magnitude = np.uint64((1 << (8 * item - 1)) - 1)
-    up, down, upper = np.uint64(64 - 8 * item), np.uint64(shift), np.uint64(0xFFFFFFFF << _HALF)
+    up = np.uint64(64 - 8 * item)
+    down = np.uint64(shift)
+    upper = np.uint64(0xFFFFFFFF << _HALF)
 
     def key(bits, i):
         return (((np.uint64(bits) & magnitude) << up) & upper) | (i >> down)
@@ -45,17 +47,25 @@ def _key_itself(bits, i):
 
 def largest_kernel(key: Callable, threads: int) -> Callable:
     """Write the kernel (count, bits, found): each block's largest key."""
-    nothing, half = np.uint64(0), threads // 2
+    nothing = np.uint64(0)
+    half = threads // 2
     two, three, four = (np.uint64(n) for n in (2, 3, 4))
 
     def kernel(count, bits, found):
         shared = cuda.shared.array(threads, np.uint64)
         t = cuda.threadIdx.x
-        i, last, every = np.uint64(cuda.grid(1)), np.uint64(count), np.uint64(cuda.gridsize(1))
+        i = np.uint64(cuda.grid(1))
+        last = np.uint64(count)
+        every = np.uint64(cuda.gridsize(1))
         largest = nothing
         while i + three * every < last:  # four loads under way at a time
-            j, k, m = i + every, i + two * every, i + three * every
-            a, b, c, d = bits[i], bits[j], bits[k], bits[m]
+            j = i + every
+            k = i + two * every
+            m = i + three * every
+            a = bits[i]
+            b = bits[j]
+            c = bits[k]
+            d = bits[m]
             largest = max(largest, max(max(key(a, i), key(b, j)), max(key(c, k), key(d, m))))
             i += four * every
         while i < last:
@@ -112,7 +122,8 @@ def bind_largest(
         blocks: the most that search.
     """
     whole: Any = _WHOLE[precision]
-    item, shift = np.dtype(whole).itemsize, max(0, (field.size - 1).bit_length() - _HALF)
+    item = np.dtype(whole).itemsize
+    shift = max(0, (field.size - 1).bit_length() - _HALF)
     blocks = min(blocks, -(-field.size // threads))
     found, result = (card.array(np.zeros(n, np.uint64)) for n in (blocks, 1))
 

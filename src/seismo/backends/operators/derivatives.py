@@ -85,24 +85,34 @@ class Operators:
 
     def slot(self, axis: str) -> int:
         """Return the first memory variable of a stretched axis."""
+        # Memory variables are numbered by axis, then by derivative of the formula along that axis.
         return self.stretched.index(axis) * self.slots
 
     def first(self, axis: str, up: bool, f: Any, i: Any, s: Place, n: int) -> Any:
         """Return a first derivative half a cell up or down; it takes the n-th memory variable."""
+        # SBP rows at the free surface: one-sided weights in place of the staggered ones, counted
+        # from the surface row (`i - depth`).
         if axis == "z" and self.closed:
             rows = (s.up if up else s.down)[: self.closed]
             return column_sum(self.lanes, f, i - s.depth, s.z_stride, rows)
+        # Interior row, or a layer along this axis: the staggered difference, stretched there.
         d = self._difference(axis, up, f, i, s)
         return self._relaxed(d, axis, up, s, n) if axis in self.stretched else d
 
     def _difference(self, axis: str, up: bool, f: Any, i: Any, s: Place) -> Any:
+        # Difference about i + 1/2 (up, start 1) or i - 1/2 (down, start 0), by the staggered
+        # coefficients.
         weights = s.first[AXES.index(axis)]
         return staggered_sum(self.lanes, axis, f, i, stride_of(s, axis), weights, int(up))
 
     def _relaxed(self, d: Any, axis: str, half: bool, s: Place, n: int) -> Any:
         """Pass a derivative through its memory variable: d / kappa + psi."""
+        # CFS-CPML recursion (Roden & Gedney 2000; Komatitsch & Martin 2007):
+        # psi <- b psi + a d, and d / kappa + psi in place of d.
         b, a, ikappa = profile_of(self.lanes, axis, half, s)
         place = s.j + (self.slot(axis) + n) * s.slot
+        # The memory of the next row is fetched while this one is computed (CPU; no operation on a
+        # GPU).
         self.lanes.fetch(s.memory, place + s.ahead)
         psi = b * self.lanes.load(s.memory, place) + a * d
         self.lanes.store(s.memory, place, psi, s.mask)
@@ -113,41 +123,60 @@ class Operators:
 
         kappa is 1 here: the flux correction is then the memory variable itself.
         """
-        lanes, a = self.lanes, AXES.index(axis)
+        lanes = self.lanes
+        a = AXES.index(axis)
+        # Interior: the centred difference alone.
         if axis not in self.stretched:
             return centred_sum(lanes, axis, f, i, stride_of(s, axis), s.second[a])
         slot = self.slot(axis)
+        # Fused update of flux and outer memory; a march along z has the fluxes around it in
+        # registers.
         if self.at_once and self.across:
             return fused_pml.across(lanes, self.order, f, i, s, slot)
         if self.at_once:
             return fused_pml.at_once(lanes, self.order, axis, f, i, s, slot)
-        stride, along = memory_stride_of(s, axis), s.j + slot * s.slot
+        # Two-pass update: the difference of the flux memory, which `flux` has updated at half
+        # points in the stage before, corrects the second derivative; the sum passes through the
+        # outer memory.
+        stride = memory_stride_of(s, axis)
+        along = s.j + slot * s.slot
         correction = staggered_sum(lanes, axis, s.memory, along, stride, s.first[a], 0)
         total = centred_sum(lanes, axis, f, i, stride_of(s, axis), s.second[a])
         return self._relaxed(total + correction, axis, False, s, 1)
 
     def centred(self, axis: str, f: Any, i: Any, s: Place, shares: Any, n: int) -> Any:
         """Return a first derivative on the spot, of a coefficient times a field if there is one."""
-        weights, node = s.on_nodes[AXES.index(axis)], i - s.shot
+        # First derivative on the node by antisymmetric coefficients, stretched in a layer as others
+        # are.
+        weights = s.on_nodes[AXES.index(axis)]
+        node = i - s.shot
         d = odd_sum(self.lanes, axis, f, i, stride_of(s, axis), weights, shares, node)
         return self._relaxed(d, axis, False, s, n) if axis in self.stretched else d
 
     def mean(self, axes: str, f: Any, i: Any, s: Place, up: bool) -> Any:
         """Return a field half a cell up or down two axes, of which x comes first, and z last."""
-        across, along = axes[0], axes[1]
+        # Tensor product of two midpoint interpolations: along `across` within each row, then over
+        # rows.
+        across = axes[0]
+        along = axes[1]
 
         def row(n: int, start: Any) -> Any:
-            at, stride = start + stride_of(s, along) * n, stride_of(s, across)
+            at = start + stride_of(s, along) * n
+            stride = stride_of(s, across)
             return midpoint_sum(self.lanes, across, f, at, stride, MIDPOINT, int(up))
 
+        # SBP rows: the interpolation that is adjoint in the norms of the closure stands behind the
+        # derivative's weights.
         if along == "z" and self.closed:
             weights = (s.up if up else s.down)[self.closed :]
             return weighted(weights, (row(n, i - s.depth) for n in range(len(weights))))
+        # Interior: symmetric pairs of rows about the midpoint.
         pairs = (row(int(up) + m, i) + row(int(up) - 1 - m, i) for m in range(len(MIDPOINT)))
         return weighted(MIDPOINT, pairs)
 
     def flux(self, axis: str, f: Any, i: Any, s: Place) -> None:
         """Update the flux memory of a second derivative; nothing outside the layer."""
+        # psi <- b psi + a d at half points, from the first derivative there; `second` reads it.
         if axis in self.stretched:
             self._relaxed(self._difference(axis, True, f, i, s), axis, True, s, 0)
 
@@ -157,6 +186,7 @@ class Operators:
 
     def put(self, f: Any, i: Any, s: Place, value: Any, short: bool) -> None:
         """Write a field; a layer that damps it keeps m f, with the m of each stretched axis."""
+        # Damping layer: the field is multiplied by the product of m over the stretched axes.
         if self.damped and self.stretched:
             kept = None
             for axis in self.stretched:
@@ -167,6 +197,7 @@ class Operators:
         store(f, i, value, s.mask)
 
     def _kept(self, axis: str, s: Place) -> Any:
+        # Column 6 of the profile: m at nodes.
         if axis == "x":
             return self.lanes.load(s.x_table, s.x + 6 * s.x_length)
         return (s.y_row if axis == "y" else s.z_row)[6]
@@ -184,12 +215,19 @@ class Cell:
     def __init__(
         self, operators: Operators, formula: Formula, i: Any, s: Place, arrays: Sequence
     ) -> None:  # fmt: skip
-        self._operators, self._lanes, self._formula = operators, operators.lanes, formula
-        self._i, self._s = i, s
+        self._operators = operators
+        self._lanes = operators.lanes
+        self._formula = formula
+        self._i = i
+        self._s = s
+        # Where the march goes along y, y and z are exchanged in the arrays; formulas keep the
+        # names.
         self._turn = str.maketrans("yz", "zy") if operators.turned else {}
-        self.axes, self.numbers = self._swept(operators.axes), formula.numbers
+        self.axes = self._swept(operators.axes)
+        self.numbers = formula.numbers
         names = (*formula.fields, *formula.coefficients)
         self._arrays = dict(zip(names, arrays, strict=True))
+        # One counter for each axis: the n-th derivative along it has the n-th memory variable.
         self._memories = Counter[str]()
 
     def _swept(self, axes: str) -> str:
@@ -198,20 +236,25 @@ class Cell:
 
     def _node(self, name: str) -> Any:
         """Return the index of a coefficient: where the model goes on, or keeps few planes."""
+        # Packed coefficients (kept for some planes only) count from their own origin.
         i = self._i - self._s.packed if name in self._formula.packed else self._i
         return i - self._s.medium
 
     def __getitem__(self, name: str) -> Any:
         """Return a field's own value, or that of a coefficient on the node."""
+        # Fields of 16 bits are widened when they are read.
         if name in self._formula.short:
             return self._lanes.load_short(self._arrays[name], self._i)
         if name in self._formula.staggered:
             return self._lanes.load(self._arrays[name], self._i)
+        # A coefficient on the node has one copy for all shots.
         return self._lanes.level(self._arrays[name], self._node(name), 0, self._s.z_stride)
 
     def next(self, name: str, axes: str) -> Any:
         """Return a coefficient one node further along some axes."""
-        i, array = self._node(name), self._arrays[name]
+        # Steps along y and z move the index; x last, since its lane is cut out of two.
+        i = self._node(name)
+        array = self._arrays[name]
         for axis in self._swept(axes.replace("x", "")):
             i = i + stride_of(self._s, axis)
         return self._lanes.beside(array, i, 1) if "x" in axes else self._lanes.read(array, i)
@@ -227,14 +270,17 @@ class Cell:
 
     def d(self, axis: str, name: str) -> Any:
         """Return the derivative of a field, half a cell up or down the axis."""
-        n, up = self._memories[axis], axis not in self._formula.staggered[name]
+        # Up where the field stands on the nodes of the axis, down where between them.
+        n = self._memories[axis]
+        up = axis not in self._formula.staggered[name]
         self._memories[axis] += 1
         place = self._arrays[name], self._i, self._s
         return self._operators.first(self._swept(axis), up, *place, n)
 
     def centred(self, axis: str, name: str, of: str = "") -> Any:
         """Return the first derivative of a field on the spot, or of a coefficient times it."""
-        n, shares = self._memories[axis], self._arrays[of] if of else None
+        n = self._memories[axis]
+        shares = self._arrays[of] if of else None
         self._memories[axis] += 1
         return self._operators.centred(
             self._swept(axis), self._arrays[name], self._i, self._s, shares, n
@@ -247,6 +293,7 @@ class Cell:
 
     def dd(self, axis: str, name: str) -> Any:
         """Return the second derivative of a field."""
+        # Slots of the two-pass update: flux first, outer memory second.
         self._memories[axis] = SECOND_SLOTS
         return self._operators.second(self._swept(axis), self._arrays[name], self._i, self._s)
 

@@ -28,8 +28,10 @@ def at_once(lanes: Any, order: int, axis: str, f: Any, i: Any, s: Place, slot: i
     """Return the second derivative along an axis; update its flux and outer memory."""
     place = s.j + slot * s.slot
     outer = lanes.load(s.memory, place)  # before anything is stored
+    # d = D2 f + D psi with the new flux psi; along x each number of the lane has its own profile.
     along = _along_x if axis == "x" else _across_rows
     flux, d = along(lanes, order // 2, axis, f, i, s, place)
+    # Outer recursion: chi <- b chi + a d, and d + chi in place of d (kappa = 1).
     b, gain, _ = profile_of(lanes, axis, False, s)
     outer = b * outer + gain * d
     lanes.store(s.coming, place, flux, s.mask)
@@ -45,16 +47,21 @@ def _across_rows(
     The derivative is a sum with the layer's own weights: rows and planes have one for all lanes.
     They follow m in the row of its profile: 4 half - 1 of the field, 2 half of the flux.
     """
-    stride, memory_stride = stride_of(s, axis), memory_stride_of(s, axis)
+    stride = stride_of(s, axis)
+    memory_stride = memory_stride_of(s, axis)
     row = s.y_row if axis == "y" else s.z_row
+    # New flux at i + 1/2, for the memory of the next step: psi <- b psi + a D f.
     b, gain, _ = profile_of(lanes, axis, True, s)
     ahead = staggered_sum(lanes, axis, f, i, stride, s.first[AXES.index(axis)], 1)
     flux = b * lanes.read(s.flux, place) + gain * ahead
+    # D2 f + D psi with the recursion of psi substituted: w_k f(i + k), |k| < 2 half ...
     node = 5 + 2 * half
     total = row[node] * shifted(lanes, axis, f, i, 0, stride)
     for n in range(1, 2 * half):
-        further, behind = lanes.read(f, i + n * stride), lanes.read(f, i - n * stride)
+        further = lanes.read(f, i + n * stride)
+        behind = lanes.read(f, i - n * stride)
         total = total + row[node + n] * further + row[node - n] * behind
+    # ... + v_m psi(i + m + 1/2), -half <= m < half, with the psi of the step before.
     edge = node + 3 * half  # the weight of the flux half a point further
     memory = None
     for m in range(half):
@@ -69,16 +76,21 @@ def _along_x(
     lanes: Any, half: int, axis: str, f: Any, i: Any, s: Place, place: Any
 ) -> tuple[Any, Any]:  # fmt: skip
     """Return the same along x: the flux to come of the lanes around, each with its own profile."""
-    around, width = -(-half // lanes.width), lanes.width
+    # Lanes to the left and right that the staggered difference of the flux reaches.
+    around = -(-half // lanes.width)
+    width = lanes.width
 
+    # Recursion of the flux at half points (columns 3 and 4 of the profile: b and a).
     def flux(n: int) -> Any:
         x = s.x + n * width
         b, gain = (lanes.read(s.x_table, x + k * s.x_length) for k in (3, 4))
         ahead = staggered_sum(lanes, "x", f, i + n * width, 1, s.first[0], 1)
         return b * lanes.read(s.flux, place + n * width) + gain * ahead
 
+    # D psi: staggered difference of the new fluxes, half a cell down to the nodes.
     fluxes = [flux(n) for n in range(-around, around + 1)]
     pairs = (lanes.among(fluxes, m) - lanes.among(fluxes, -1 - m) for m in range(half))
+    # d = D2 f + D psi, before the outer recursion.
     d = centred_sum(lanes, "x", f, i, 1, s.second[0])
     return fluxes[around], d + weighted(s.first[0], pairs)
 
@@ -89,7 +101,9 @@ def flux_to_come(lanes: Any, order: int, f: Any, i: Any, s: Place, slot: int) ->
     It stands half the order further than the point. Memory that stays 0, beside the layer, is left
     alone.
     """
+    # The plane that enters the queue lies half the order ahead of the point that is updated.
     b, gain, _ = profile_of(lanes, "z", True, s)
+    # Rows that keep no memory all read the number at index 0.
     place = choose(s.kept[1], s.j + slot * s.slot, 0)
     ahead = staggered_sum(lanes, "z", f, i, s.z_stride, s.first[2], order // 2)
     return b * lanes.read(s.flux, place) + gain * ahead
@@ -100,12 +114,17 @@ def across(lanes: Any, order: int, f: Any, i: Any, s: Place, slot: int) -> Any:
 
     They are `s.flux`.
     """
-    half, place = order // 2, s.j + slot * s.slot
+    # The fluxes of half points z - half + 1/2 .. z + half - 1/2, in registers since they were
+    # computed.
+    half = order // 2
+    place = s.j + slot * s.slot
     b, gain, _ = profile_of(lanes, "z", False, s)
     outer = lanes.load(s.memory, choose(s.kept[0], place, 0))
+    # Difference of the new fluxes back to the node, and the outer recursion.
     pairs = (s.flux[half + m] - s.flux[half - 1 - m] for m in range(half))
     d = centred_sum(lanes, "z", f, i, s.z_stride, s.second[2]) + weighted(s.first[2], pairs)
     outer = b * outer + gain * d
+    # Rows beside the layer see its memory but have none of their own to store.
     with when(s.kept[1]):
         lanes.store(s.coming, place, s.flux[half], s.mask)
     with when(s.kept[0]):

@@ -51,6 +51,7 @@ Place = namedtuple(
 
 def stride_of(s: Place, axis: str) -> Any:
     """Return the distance of a field's neighbours along an axis."""
+    # Unit stride along x: a row is contiguous in the flat arrays.
     return {"x": 1, "y": s.y_stride, "z": s.z_stride}[axis]
 
 
@@ -61,6 +62,8 @@ def memory_stride_of(s: Place, axis: str) -> Any:
 
 def added(terms: Iterable) -> Any:
     """Add up from left to right, each term evaluated when it is its turn."""
+    # The order of additions is fixed: floating-point sums depend on it, and results must not depend
+    # on the decomposition or the backend.
     terms = iter(terms)
     return sum(terms, next(terms))
 
@@ -72,10 +75,13 @@ def weighted(weights: Sequence, values: Iterable) -> Any:
 
 def shifted(lanes: Any, axis: str, f: Any, i: Any, n: int, stride: Any) -> Any:
     """Read a field n points further along an axis."""
+    # Along x the lane straddles two aligned ones (`lanes.beside`).
     if axis == "x" and n:
         return lanes.beside(f, i, n)
+    # Along y the lane is aligned, in another row.
     if axis == "y" and n:
         return lanes.row(f, i, n, stride)
+    # Along z a march has planes in registers (`lanes.level`).
     return lanes.level(f, i, n, stride)
 
 
@@ -83,6 +89,7 @@ def _about_midpoint(
     lanes: Any, axis: str, f: Any, i: Any, stride: Any, count: int, start: int
 ) -> Iterator[tuple[Any, Any]]:  # fmt: skip
     """Yield f[i+start+m] and f[i+start-1-m] for m = 0, 1, ... count - 1."""
+    # The m-th pair lies (m + 1/2) spacings from the midpoint, at start - 1/2.
     for m in range(count):
         ahead = shifted(lanes, axis, f, i, start + m, stride)
         yield ahead, shifted(lanes, axis, f, i, start - 1 - m, stride)
@@ -92,6 +99,7 @@ def staggered_sum(
     lanes: Any, axis: str, f: Any, i: Any, stride: Any, weights: Sequence, start: int
 ) -> Any:  # fmt: skip
     """c[0] (f[i+start] - f[i+start-1]) + c[1] (f[i+start+1] - f[i+start-2]) + ..."""
+    # Antisymmetric weights: each coefficient multiplies the difference of its pair.
     pairs = _about_midpoint(lanes, axis, f, i, stride, len(weights), start)
     return weighted(weights, (ahead - behind for ahead, behind in pairs))
 
@@ -99,6 +107,7 @@ def staggered_sum(
 def centred_sum(lanes: Any, axis: str, f: Any, i: Any, stride: Any, weights: Sequence) -> Any:
     """d[0] f[i] + d[1] (f[i+s] + f[i-s]) + ..."""
 
+    # Symmetric weights: the centre once, then the sum of each pair.
     def pairs():
         yield shifted(lanes, axis, f, i, 0, stride)
         for m in range(1, len(weights)):
@@ -128,6 +137,7 @@ def odd_sum(
         value = shifted(lanes, axis, f, i, n, stride)
         return value if shares is None else shifted(lanes, axis, shares, node, n, stride) * value
 
+    # Antisymmetric about a node: no weight on the node itself.
     return weighted(weights, (term(m) - term(-m) for m in range(1, len(weights) + 1)))
 
 
@@ -135,6 +145,7 @@ def midpoint_sum(
     lanes: Any, axis: str, f: Any, i: Any, stride: Any, weights: Sequence, start: int
 ) -> Any:  # fmt: skip
     """w[0] (f[i+start] + f[i+start-1]) + w[1] (f[i+start+1] + f[i+start-2]) + ..."""
+    # Symmetric weights about a midpoint.
     pairs = _about_midpoint(lanes, axis, f, i, stride, len(weights), start)
     return weighted(weights, (ahead + behind for ahead, behind in pairs))
 
@@ -146,8 +157,11 @@ def column_sum(lanes: Any, f: Any, i: Any, stride: Any, weights: Sequence) -> An
 
 def profile_of(lanes: Any, axis: str, half: bool, s: Place) -> tuple:
     """Return the layer's b, a and 1/kappa where this lane stands, at nodes or half points."""
+    # Columns of the profile: 0 .. 2 at nodes, 3 .. 5 at half points.
     k = 3 if half else 0
+    # Along x each point of the lane has its own profile value: a lane of each of the three.
     if axis == "x":
         return tuple(lanes.load(s.x_table, s.x + n * s.x_length) for n in (k, k + 1, k + 2))
+    # Along y and z the whole lane stands in one row: three scalars.
     row = s.y_row if axis == "y" else s.z_row
     return row[k], row[k + 1], row[k + 2]
