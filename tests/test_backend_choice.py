@@ -16,11 +16,11 @@ from types import SimpleNamespace
 import pytest
 
 import seismo
-from seismo.backends import select
 from seismo.backends.device_threads import DeviceThreads
 from seismo.backends.gpu import detect
 from seismo.backends.gpu.detect import Gpu, GpuEnvironment, numbers
-from seismo.backends.select import TESTED, choose, choose_all, cuda_of, obstacles, optional_gpu
+from seismo.backends.gpu.requirements import TESTED, cuda_of, extra_for, problems
+from seismo.backends.select import choose, choose_all, optional_gpu
 from seismo.errors import DeviceError
 
 H200 = Gpu("NVIDIA H200", (9, 0), 140 << 30)
@@ -36,11 +36,11 @@ def having(**changes) -> GpuEnvironment:
 
 
 def problem(facts: GpuEnvironment, number: int = 0) -> str:
-    return next(obstacles(facts, number), "")
+    return next(problems(facts, number), "")
 
 
 def test_a_sound_machine_has_no_obstacle():
-    assert not list(obstacles(SOUND, 1))
+    assert not list(problems(SOUND, 1))
 
 
 AGAINST = {
@@ -113,7 +113,7 @@ def test_what_is_missing_is_named_with_its_remedy(case):
 def test_every_obstacle_is_listed_in_order():
     """What stands first has to be repaired first."""
     facts = having(numpy="2.5.1", numba_cuda="0.29.0", ptx=(9, 5), cupy_trouble="no module")
-    found = list(obstacles(facts, 0))
+    found = list(problems(facts, 0))
     assert [line.split()[0] for line in found] == [
         "numba-cuda", "numpy", "cupy-cuda13x", "the",
     ]  # fmt: skip
@@ -300,7 +300,7 @@ def test_the_cpu_asks_nobody():
 def test_looking_around_works_on_any_machine():
     facts = detect.look()
     assert facts.driver is None or numbers("12") <= facts.driver
-    assert list(obstacles(facts, 0)) or facts.gpus
+    assert list(problems(facts, 0)) or facts.gpus
     assert numbers("14.2.0rc1") == (14, 2, 0)
     assert numbers("") == ()
 
@@ -408,4 +408,4 @@ def test_a_wrong_backend_names_the_right_ones(no_gpu, command_line):
     assert "auto" in err
     with pytest.raises(seismo.SeismoError, match="choose auto, cpu or gpu"):
         seismo.run("s.yaml", backend="tpu")
-    assert select.extra_for((13, 1)) == "gpu"
+    assert extra_for((13, 1)) == "gpu"

@@ -27,6 +27,7 @@ BOX_COLUMNS = (
     # their layer memory the index of (0, 0, 0), the strides and the slot size
     *(("x0", "x1", "memory", "memory_y", "memory_z", "slot") * 3),
 )  # fmt: skip
+# Offsets within a row of BOX_COLUMNS: three x-segments (left PML, interior, right PML) follow.
 SPAN_COLUMNS = 6
 FIRST_SPAN = 6
 SHORT = "float16"  # in which fields of 16 bits are kept
@@ -70,6 +71,7 @@ class SweepTables:
 
     def turned(self) -> SweepTables:
         """Return the tables of the same grid with y and z swapped, but for the surface's."""
+        # Axes in the order x, z, y.
         swapped = [0, 2, 1]
         (x, y, z) = self.profiles
         (within_x, within_y, within_z) = self.inside
@@ -106,6 +108,7 @@ class Variant:
 
     def bind(self, formula: Formula, lanes: Any) -> tuple[Callable, Callable]:
         """Bind a formula to the operators of the ends and of the middle of a row."""
+        # Two bindings of one formula: the left and right PML segments, and the interior of a row.
         ends, middle = (
             Operators(
                 lanes, self.order, self.axes, axes, self.slots, self.closed, damped=self.damped
@@ -157,17 +160,20 @@ class Rows:
     @property
     def starts(self) -> np.ndarray:
         """Where each of them begins."""
+        # Index of each row: start + sum over (shot, z, y) of index * stride.
         return self.start + np.tensordot(self.strides, np.indices(self.counts), 1).ravel()
 
     @property
     def joined(self) -> Rows:
         """Neighbours along y as one row, with what stands between."""
+        # One row from the first number of the first row to the last of the last.
         shots, nz, ny = self.counts
         length = (ny - 1) * self.strides[2] + self.length
         return Rows(self.start, (shots, nz, 1), self.strides, length)
 
     def of(self, array: np.ndarray) -> np.ndarray:
         """Look at them in an array, as (shot, z, y, x)."""
+        # A strided view in bytes, no copy.
         shape = (*self.counts, self.length)
         steps = (*self.strides, 1)
         strides = tuple(n * array.itemsize for n in steps)

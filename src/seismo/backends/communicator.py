@@ -145,7 +145,10 @@ class MpiCommunicator(SerialCommunicator):
         self.number = self._all.rank
         self.count = self._all.size
         self.processes = self.count
+        # Ranks on one machine share its memory: their communicator tells how many there are and
+        # which is which.
         here = self._all.Split_type(mpi.COMM_TYPE_SHARED)
+        # Ranks bound to the same cores divide them; bound to different ones each has its own.
         own = sorted(os.sched_getaffinity(0))
         sets = here.allgather(own)
         self.beside = len(sets)
@@ -159,6 +162,7 @@ class MpiCommunicator(SerialCommunicator):
 
     def collect(self, array: np.ndarray) -> list[np.ndarray] | None:
         """Send them one by one: all together may exceed what MPI can count."""
+        # Shapes first, so that the root can allocate; then one message per rank.
         own = np.ascontiguousarray(array)
         shapes = self._all.gather(own.shape)
         if shapes is None:
@@ -193,6 +197,7 @@ class MpiCommunicator(SerialCommunicator):
         self, out: Mapping[int, np.ndarray], into: Mapping[int, np.ndarray]
     ) -> tuple[Callable[[], None], Callable[[], None]]:
         """Bind a repeated exchange of arrays of this machine: give what starts and finishes it."""
+        # Persistent requests: buffers are bound once, and each step starts and completes them.
         requests = [self._all.Recv_init(buffer, rank) for rank, buffer in into.items()]
         requests += [self._all.Send_init(buffer, rank) for rank, buffer in out.items()]
         mpi = self._mpi
@@ -208,6 +213,7 @@ def join() -> SerialCommunicator:
     Raises:
         DeviceError: several were started, and MPI is missing or does not know of them.
     """
+    # Without a launcher there is one process, and mpi4py is not imported.
     tasks = started(os.environ)
     if tasks <= 1:
         return SerialCommunicator()
@@ -219,6 +225,7 @@ def join() -> SerialCommunicator:
             f"{tasks} tasks were started, and MPI is not there ({reason}); "
             "pip install 'seismo[mpi]', or start one"
         ) from error
+    # A launcher of another MPI starts processes that each see a world of one.
     known = MPI.COMM_WORLD.size
     if known != tasks:
         raise DeviceError(
@@ -234,6 +241,7 @@ def started(environment: Mapping[str, str]) -> int:
 
     Within a batch job mpiexec may itself have been started by srun: its own variables count first.
     """
+    # Variables of the launcher, the innermost first: Open MPI, PMI, then SLURM's step.
     for name in _SIZES:
         if name in environment:
             return int(environment[name])
@@ -252,10 +260,12 @@ def end_all(say: Callable[[], int]) -> int:
     mpi = sys.modules.get("mpi4py.MPI")
     if mpi is None or mpi.COMM_WORLD.size == 1:
         return say()
+    # Rank 0 reports. A non-blocking barrier then shows whether all ranks have failed alike.
     world = mpi.COMM_WORLD
     code = None if world.rank else say()
     if _all_come(world.Ibarrier()):
         _leave(mpi, world.bcast(code))
+    # Ranks that failed alone report for themselves, and abort the others, which wait in messages.
     if world.rank:
         print(f"rank {world.rank}: ", end="", file=sys.stderr)
         code = say()
@@ -268,6 +278,7 @@ def _all_come(barrier: Any) -> bool:
 
     The barrier is of MPI's world, in which nothing else is said.
     """
+    # Test repeatedly: a rank that is in a message never comes to a blocking barrier.
     end = time.monotonic() + _GRACE
     while not (here := barrier.Test()) and time.monotonic() < end:
         time.sleep(0.01)
@@ -276,6 +287,7 @@ def _all_come(barrier: Any) -> bool:
 
 def _leave(mpi: Any, code: int) -> NoReturn:
     """Leave MPI and the process, even if a message that nobody takes any more is in the way."""
+    # A timer ends the process if MPI_Finalize waits for a message that nobody receives.
     sys.stderr.flush()
     watch = threading.Timer(_LEAVING, os._exit, (code,))
     watch.daemon = True

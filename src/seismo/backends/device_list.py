@@ -6,7 +6,8 @@ from collections.abc import Callable, Iterator
 
 from seismo.backends import machine
 from seismo.backends.gpu.detect import GpuEnvironment, driver_release
-from seismo.backends.select import choose, obstacles
+from seismo.backends.gpu.requirements import problems
+from seismo.backends.select import choose
 
 
 def report(facts: GpuEnvironment, opened: Callable | None = None) -> Iterator[str]:
@@ -42,7 +43,7 @@ def _software(facts: GpuEnvironment) -> Iterator[str]:
 
 def _missing(facts: GpuEnvironment) -> list[str]:
     """List why GPUs cannot be used, once what is the same for several."""
-    every = [problem for n in range(len(facts.gpus) or 1) for problem in obstacles(facts, n)]
+    every = [problem for n in range(len(facts.gpus) or 1) for problem in problems(facts, n)]
     return list(dict.fromkeys(every))
 
 

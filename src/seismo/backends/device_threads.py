@@ -53,12 +53,14 @@ class DeviceThreads:
                 result = work(ThreadCommunicator(self, number))
                 if number == 0:
                     found.append(result)
+            # The first failure wakes all threads that wait; they end with `_EndedError`.
             except BaseException as error:
                 self._failed[number] = error
                 with self.changed:
                     self._ended = True
                     self.changed.notify_all()
 
+        # Rank 0 runs in the calling thread, the others in daemon threads.
         threads = [
             threading.Thread(target=one, args=(n,), daemon=True) for n in range(1, self.count)
         ]
@@ -67,6 +69,7 @@ class DeviceThreads:
         one(0)
         for thread in threads:
             thread.join(None if found else GRACE)
+        # The cause is the error of a rank that failed by itself.
         causes = [e for e in self._failed if e and not isinstance(e, _EndedError)]
         if causes:
             raise causes[0]
@@ -74,6 +77,7 @@ class DeviceThreads:
 
     def meet(self) -> None:
         """Return when all ranks are here."""
+        # A reusable barrier: the n-th arrival waits for the next multiple of the number of threads.
         with self.changed:
             self._come += 1
             due = -(-self._come // self.count) * self.count
@@ -100,6 +104,7 @@ class ThreadCommunicator(SerialCommunicator):
 
     def share(self, value: Any) -> list[Any]:
         """See `SerialCommunicator.share`."""
+        # Two barriers: after all have written, and after all have read.
         self._team.said[self.number] = value
         self._team.meet()
         found = list(self._team.said)
@@ -125,6 +130,7 @@ class ThreadCommunicator(SerialCommunicator):
 
     def near(self, backend: Any, value: T) -> dict[int, T]:
         """See `SerialCommunicator.near`."""
+        # One process: every value is visible to all by reference.
         others = self.share((backend, value))
         return {
             n: given for n, (other, given) in enumerate(others)
@@ -142,6 +148,7 @@ class ThreadCommunicator(SerialCommunicator):
 
     def link(self, backend: Any, out: Mapping[int, int], into: Mapping[int, int]) -> Link:
         """Write to the others' buffers where that can be; see `SerialCommunicator.link`."""
+        # Peer memory: the sender packs straight into the receiver's buffer. Else by the host.
         inboxes = {r: backend.zeros(size)[:size] for r, size in into.items()}
         others = self.share((backend, inboxes))
         outboxes = dict[int, Any]()
@@ -156,6 +163,7 @@ class ThreadCommunicator(SerialCommunicator):
 
     def program(self, backend: Any, steps: tuple) -> Callable[[int, int], None]:
         """Let the first rank's backend take the steps of all; see `SerialCommunicator.program`."""
+        # One program for all devices, made and queued by rank 0.
         (leader, own), *others = self.share((backend, steps))
         take = leader.program(own, others) if self.first else None
         if self.first:
@@ -166,6 +174,7 @@ class ThreadCommunicator(SerialCommunicator):
 
     def _advance(self, take: Callable[[int, int], None] | None, first: int, count: int) -> None:
         """Queue steps as far as all have asked for them, or wait until the first rank has."""
+        # Each rank asks for `count` more steps; rank 0 queues what all have asked for.
         team = self._team
         with team.changed:
             team.asked[self.number] += count
@@ -176,6 +185,7 @@ class ThreadCommunicator(SerialCommunicator):
                 return
             while team.taken < end:
                 team.wait_until(lambda: min(team.asked) > team.taken)
+                # Steps that all ranks have asked for and that were not queued yet.
                 some = min(*team.asked, end) - team.taken
                 take(first + count - (end - team.taken), some)
                 team.taken += some

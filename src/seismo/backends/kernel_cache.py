@@ -80,6 +80,7 @@ class KeptCode:
 
     def load(self, name: str) -> bytes | None:
         """Return what is kept under a name; None where nothing is, or not what was stored."""
+        # O_NOFOLLOW refuses symbolic links, O_NONBLOCK avoids waiting for a FIFO of that name.
         try:
             file = os.open(
                 name, os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK, dir_fd=self._descriptor
@@ -87,11 +88,13 @@ class KeptCode:
             with os.fdopen(file, "rb") as stream:
                 digest = stream.readline(80)
                 data = stream.read()
+                # The time of modification counts as the time of last use.
                 if time.time() - os.fstat(file).st_mtime > DAY:
                     with contextlib.suppress(OSError):  # it is somebody else's
                         os.utime(file)
         except OSError:
             return None
+        # A file that fails its checksum counts as missing.
         return data if digest == _digest_line(name, data) else None
 
     def has(self, name: str) -> bool:
@@ -100,8 +103,10 @@ class KeptCode:
 
     def store(self, name: str, data: bytes) -> None:
         """Keep data under a name, and note why if that cannot be."""
+        # Write under a temporary name and rename: readers see all of a file or none (POSIX rename).
         hidden = f"{name}.{uuid.uuid4().hex}"
         try:
+            # O_EXCL and mode 0600: nobody else can have opened the file before.
             file = os.open(
                 hidden, os.O_CREAT | os.O_EXCL | os.O_WRONLY, 0o600, dir_fd=self._descriptor
             )
@@ -120,12 +125,14 @@ class KeptCode:
     def tidy(self) -> None:
         """Remove what was not used for long, unless somebody has looked within a day."""
         with contextlib.suppress(OSError):  # it is not ours to write to, or another tidies at once
+            # Once a day, whichever process comes first: the mark's time of modification decides.
             mark = self.folder / _MARK
             if mark.exists() and abs(time.time() - mark.stat().st_mtime) < DAY:
                 return
             mark.touch()
             now = mark.stat().st_mtime  # by the clock that stamps the files
             size = 0
+            # Most recently used first; remove what is too old, or behind the size limit (LRU).
             for used, path, bytes_of_it in sorted(_kept(self.folder), reverse=True):
                 size += bytes_of_it
                 if now - used > UNUSED or size > MOST_BYTES:
@@ -149,6 +156,7 @@ def _home() -> Path:
 def _private(folder: Path) -> int:
     """Open a folder that nobody but its owner can write to; raises OSError."""
     folder.mkdir(0o700, parents=True, exist_ok=True)
+    # Check the open descriptor, not the path: the folder cannot be exchanged in between.
     descriptor = os.open(folder, os.O_RDONLY | os.O_DIRECTORY)
     facts = os.fstat(descriptor)
     problem = ""

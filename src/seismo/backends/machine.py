@@ -50,6 +50,7 @@ def bandwidth(threads: int | None = None) -> float:
     NumPy in threads needs no compiler and reaches what compiled loops reach. Measured once for a
     process.
     """
+    # Arrays beyond the caches, one per thread; each pass reads and writes every byte once.
     count = threads or cores()
     parts = [np.ones(BANDWIDTH_BYTES // 4 // count, np.float32) for _ in range(count)]
     scale = np.float32(1.0)
@@ -57,6 +58,7 @@ def bandwidth(threads: int | None = None) -> float:
     def update(part: np.ndarray) -> None:
         np.multiply(part, scale, out=part)
 
+    # The best of several passes: others include interruptions.
     best = float("inf")
     with ThreadPoolExecutor(count) as pool:
         for _ in range(_REPEATS):
@@ -68,6 +70,7 @@ def bandwidth(threads: int | None = None) -> float:
 
 def available_memory() -> int | None:
     """Return the bytes of memory this process may still take, None where nothing tells."""
+    # The smaller of free memory and the limit of the control group (containers, batch jobs).
     found = [value for value in (_free_memory(), *_group_limits()) if value is not None]
     return min(found, default=None)
 
@@ -78,6 +81,7 @@ def peak_memory() -> int | None:
         import resource
     except ImportError:
         return None
+    # ru_maxrss is in bytes on macOS, in KiB on Linux.
     unit = 1 if sys.platform == "darwin" else 1024
     return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * unit
 
@@ -92,6 +96,7 @@ class ExternalLoad:
         """Return their part of all cores so far, None where nothing tells."""
         if self._begin is None or (now := _used()) is None:
             return None
+        # Busy share of all cores less this process's own.
         every, own, wall = (b - a for a, b in zip(self._begin, now, strict=True))
         return max(0.0, every - own) / (wall * (os.cpu_count() or 1))
 
@@ -102,6 +107,7 @@ def _used() -> tuple[float, float, float] | None:
     Its own are those of programs that it has started and waited for, such as compilers, too.
     """
     try:
+        # /proc/stat: user, nice and system time of all cores, in clock ticks.
         words = Path("/proc/stat").read_text(encoding="ascii").split(maxsplit=4)[1:4]
         every = sum(map(int, words)) / os.sysconf("SC_CLK_TCK")
     except (OSError, ValueError):
@@ -112,6 +118,7 @@ def _used() -> tuple[float, float, float] | None:
 def resident_memory() -> int | None:
     """Return the bytes of memory that this process has now, None where nothing tells."""
     try:
+        # /proc/self/statm: the second number is the resident set in pages.
         pages = int(Path("/proc/self/statm").read_text(encoding="ascii").split()[1])
     except (OSError, ValueError, IndexError):
         return None

@@ -79,6 +79,7 @@ class HostBackend:
 
     def program(self, steps: tuple[Step, ...], others: Any = ()) -> Callable[[int, int], None]:
         """Make the loop, of one rank; see `Backend.program`."""
+        # The list of launches is flattened once: the loop does nothing but call them.
         flat = [[launch for group in step for launch in group] for step in steps]
 
         def advance(first: int, count: int) -> None:
@@ -111,6 +112,7 @@ class HostBackend:
 
     def largest(self, field: np.ndarray, plane: int) -> Search:
         """Look at every fourth plane of a large field; see `Backend.largest`."""
+        # Every fourth plane of large fields: instability spreads over a plane within few steps.
         planes = field[: field.size // plane * plane].reshape(-1, plane)
         step = max(1, min(4, len(planes) // 16))
         some = planes[::step]
@@ -142,6 +144,7 @@ class HostBackend:
 
     def health(self) -> dict[str, float]:
         """Describe how busy the threads were since the last time, and the memory of the process."""
+        # Utilisation: CPU time over wall time since the last call, per thread.
         now = (time.perf_counter(), time.process_time())
         wall, busy = (b - a for a, b in zip(self._before, now, strict=True))
         self._before = now

@@ -43,11 +43,13 @@ class Profiled:
 
     def program(self, steps: tuple[Step, ...], others: Sequence = ()) -> Callable[[int, int], None]:
         """Make a program whose steps are noted; see `Backend.program`."""
+        # Of several ranks none may stop between groups: others would wait for its halos.
         advance = self._backend.program(steps, others)
         alone = self._backend.alone
         groups = [] if self._several else [[(g.name, alone(g)) for g in step] for step in steps]
 
         def take(first: int, count: int) -> None:
+            # One step in EVERY is launched group by group; all others as the backend does it.
             for start, stop in _stretches(first, first + count):
                 if start % EVERY != ALONE or not groups:
                     with self._noted(STEPS, _named(start, stop)):
@@ -95,6 +97,7 @@ def _named(start: int, stop: int) -> str:
 
 def _stretches(first: int, last: int) -> list[tuple[int, int]]:
     """Cut steps first <= n < last before and after each one that goes by itself."""
+    # Cut before and after each single step.
     singles = [n for n in range(first, last) if n % EVERY == ALONE]
     cuts = sorted({first, last, *singles, *(n + 1 for n in singles)})
     return list(pairwise(cuts))

@@ -108,11 +108,13 @@ def _place(tables: SweepTables, box, memory, z: int, y: int, span: int) -> tuple
     first = FIRST_SPAN + span * SPAN_COLUMNS
     shot = int(box[4])
     packed = int(box[5])
+    # A vector of all x of the segment is one lane; the mask is not needed.
     x0, x1, base, memory_y, memory_z, slot = (int(n) for n in box[first : first + SPAN_COLUMNS])
     x = np.arange(x0, x1)
     y_stride, z_stride = (int(s) for s in tables.strides)
     row = min(max(z - tables.surface, 0), len(tables.up) - 1)
     px, py, pz = tables.profiles
+    # The same names as the compiled backends, with NumPy arrays for lanes.
     place = Place(
         y_stride, z_stride, tables.first, tables.second, tables.on_nodes, tables.numbers, shot,
         None, shot, packed,

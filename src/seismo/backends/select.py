@@ -1,14 +1,14 @@
-"""Where a run goes: the factory of backends, and why a GPU will not do.
+"""Where a run goes: the factory of backends.
 
-A GPU needs a driver, packages that fit it and one another, and a card that is new enough. Each of
-these is looked at before any work starts, and what is missing is named with its remedy. Whoever
-holds the backend afterwards never asks which one it is.
+A GPU needs a driver, packages that fit it and one another, and a card that is new enough
+(`seismo.backends.gpu.requirements`). Each of these is checked before any work starts, and what is
+missing is named with its remedy. Code that has the backend afterwards never asks which one it is.
 """
 
 from __future__ import annotations
 
 import platform
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from dataclasses import dataclass
 from functools import partial
 from typing import Any, Literal, get_args
@@ -16,20 +16,13 @@ from typing import Any, Literal, get_args
 from seismo.backends.base import Backend
 from seismo.backends.communicator import SerialCommunicator
 from seismo.backends.gpu.compile_server import look_ahead
-from seismo.backends.gpu.detect import Gpu, GpuEnvironment, Version, numbers, visible_gpus
+from seismo.backends.gpu.detect import Gpu, GpuEnvironment, visible_gpus
+from seismo.backends.gpu.requirements import able_gpus, is_able, problems
 from seismo.errors import DeviceError
 
 Wanted = Literal["auto", "cpu", "gpu"]
 
-LEAST_CAPABILITY = (8, 0)  # Ampere and later: what the kernels are tested for
-LEAST_DRIVER = (12, 4)
-TESTED = {  # from this version on, and before that one; pyproject.toml installs the same
-    "numba-cuda": ("0.30.4", "0.31"),
-    "cupy": ("14.2", "15"),
-    "numpy": ("2.4", "2.5"),
-}
 _NO_THREADS = "threads: {} are for the CPU; leave them out on a GPU"
-_PTX_OF_CUDA_12 = {6: 7, 7: 8, 8: 9}  # PTX 8.6 came with CUDA 12.7, and so on
 
 
 @dataclass(frozen=True)
@@ -71,6 +64,7 @@ def choose(
     Raises:
         DeviceError: what is wanted is not there, or cannot be used.
     """
+    # Options that contradict one another are refused before any hardware is queried.
     if wanted not in get_args(Wanted):
         raise DeviceError(f"backend: {wanted!r} is none; choose auto, cpu or gpu")
     ranks = ranks or SerialCommunicator()
@@ -83,13 +77,16 @@ def choose(
         raise DeviceError(_NO_THREADS.format(threads))
     if ranks.several and device is not None:
         raise DeviceError(f"device: {device} for {ranks.count} ranks; leave it out: each has one")
+    # One GPU for each rank of a machine, in the order of the ranks on it.
     found = facts()
     number = ranks.place % max(1, len(found.gpus)) if ranks.several else _number(found, device)
     card, problem = _opened(found, number, opened or _open)
+    # All ranks must decide alike, or they would wait for one another: exchange the problems.
     if ranks.several:
         problem = _first_problem(ranks, card, problem)
     if not problem:
         return _on_card(found, number, card)
+    # `auto` falls back to the CPU, and says why; a GPU that was named does not.
     if wanted == "gpu" or device is not None:
         asked = "backend gpu" if wanted == "gpu" else f"device: {device}"
         raise DeviceError(f"{asked}: {problem}")
@@ -98,7 +95,7 @@ def choose(
 
 def _opened(facts: GpuEnvironment, number: int, take: Callable[[int], Any]) -> tuple[Any, str]:
     """Take a card into use; give it, or why that cannot be."""
-    problem = next(obstacles(facts, number), "")
+    problem = next(problems(facts, number), "")
     if problem:
         return None, problem
     try:
@@ -109,6 +106,7 @@ def _opened(facts: GpuEnvironment, number: int, take: Callable[[int], Any]) -> t
 
 def _first_problem(ranks: SerialCommunicator, card: Any, problem: str) -> str:
     """Describe what stands against a card for each rank, so that all of them decide alike."""
+    # Two ranks on one card: the same node and PCI slot.
     said = ranks.share((problem, platform.node(), card and card.slot))
     taken = [(node, slot) for _, node, slot in said]
     for rank, (trouble, node, _) in enumerate(said):
@@ -163,8 +161,8 @@ def choose_all(
         raise DeviceError(_NO_THREADS.format(threads))
     found = facts()
     take = opened or _open
-    numbers = _able_ones(found)
-    problem = next(obstacles(found, numbers[0] if numbers else 0), "")
+    numbers = able_gpus(found)
+    problem = next(problems(found, numbers[0] if numbers else 0), "")
     if problem and (wanted, gpus) == ("auto", "auto"):
         return [_on_processor(None, problem)]
     if problem:
@@ -198,122 +196,13 @@ def optional_gpu(
     told = device is not None or threads is not None or gpus not in (None, "auto")
     if wanted != "auto" or told or several:
         return ""
-    return next((gpu.name for gpu in visible() if _able(gpu)), "")
-
-
-def obstacles(facts: GpuEnvironment, number: int) -> Iterator[str]:
-    """List why a GPU cannot be used, what comes first first, each with its remedy."""
-    yield from _driver_obstacles(facts)
-    if not facts.gpus or facts.driver is None:
-        return
-    if not _able(facts.gpus[number]):
-        yield (
-            f"GPU {number} is {facts.gpus[number]}; seismo needs "
-            f"{_text(LEAST_CAPABILITY)} (A100, RTX 30 series) or newer"
-        )
-    yield from _package_obstacles(facts, extra_for(facts.driver))
-    yield from _pair_obstacles(facts, facts.driver)
-
-
-def extra_for(driver: Version) -> str:
-    """Name the extra of the package that goes with a driver."""
-    return "gpu" if driver >= (13,) else "gpu-cuda12"
-
-
-def _driver_obstacles(facts: GpuEnvironment) -> Iterator[str]:
-    if facts.driver is None:
-        yield (
-            "there is no NVIDIA driver (libcuda.so.1); install 580 or later, in a container "
-            "let it see the GPUs"
-        )
-    elif facts.gpus and facts.driver < LEAST_DRIVER:
-        yield (
-            f"the NVIDIA driver supports CUDA {_text(facts.driver)}, seismo needs "
-            f"{_text(LEAST_DRIVER)}; update the driver to 550 or later, for CUDA 13 to 580"
-        )
-    elif facts.visible is not None and not facts.gpus:
-        yield f"CUDA_VISIBLE_DEVICES={facts.visible!r} shows no GPU; unset it, or name one"
-    elif not facts.gpus:
-        yield f"the NVIDIA driver finds no GPU: {facts.driver_trouble or 'none is there'}"
-
-
-def _package_obstacles(facts: GpuEnvironment, extra: str) -> Iterator[str]:
-    install = f"pip install 'seismo[{extra}]'"
-    missing = [
-        name for name, is_there in (("cupy", facts.cupy), ("numba-cuda", facts.numba_cuda))
-        if not is_there
-    ]  # fmt: skip
-    if missing:
-        yield f"{' and '.join(missing)} is not installed; {install}"
-        return
-    if len(facts.cupy) > 1:
-        names = [name for name, _ in facts.cupy]
-        yield (
-            f"{' and '.join(names)} are in each other's way; "
-            f"pip uninstall {' '.join(names)}, then {install}"
-        )
-    cupy, version = facts.cupy[0]
-    for package, tested, found in (
-        ("numba-cuda", "numba-cuda", facts.numba_cuda),
-        ("numpy", "numpy", facts.numpy),
-        (cupy, "cupy", version),
-    ):
-        if not _within(found or "", *TESTED[tested]):
-            least, below = TESTED[tested]
-            yield (
-                f"{package} {found} is not one that works here ({least} up to, not including, "
-                f"{below}); pip install '{package}>={least},<{below}'"
-            )
-    if facts.cupy_trouble:
-        yield f"{cupy} cannot be imported ({facts.cupy_trouble}); {install}"
-    if facts.nvvm_trouble:
-        yield f"numba-cuda finds no working NVVM ({facts.nvvm_trouble}); {install}"
-
-
-def _pair_obstacles(facts: GpuEnvironment, driver: Version) -> Iterator[str]:
-    """Compare the driver with the libraries."""
-    supported = f"the NVIDIA driver supports CUDA {_text(driver)}"
-    if facts.runtime is not None and facts.runtime[:1] > driver[:1]:
-        cupy = facts.cupy[0][0]
-        yield (
-            f"{supported}, {cupy} brings {_text(facts.runtime)}; update the driver to 580 or "
-            f"later, or pip uninstall {cupy}, then pip install 'seismo[{extra_for(driver)}]'"
-        )
-    if facts.ptx is not None and cuda_of(facts.ptx) > driver:
-        toolkit = f"pip install 'cuda-toolkit=={_text(driver)}.*'"
-        yield (
-            f"{supported}, numba-cuda's NVVM writes kernels (PTX {_text(facts.ptx)}) for CUDA "
-            f"{_text(cuda_of(facts.ptx))}; {toolkit}, or update the driver"
-        )
-
-
-def cuda_of(ptx: Version) -> Version:
-    """Return the CUDA version whose driver reads a version of PTX."""
-    major, minor = ptx[:2]
-    return (major + 4, _PTX_OF_CUDA_12.get(minor, minor) if major == 8 else minor)
-
-
-def _within(version: str, least: str, below: str) -> bool:
-    return numbers(least) <= numbers(version) < numbers(below)
-
-
-def _text(version: Version) -> str:
-    return ".".join(map(str, version))
-
-
-def _able(gpu: Gpu) -> bool:
-    return gpu.capability >= LEAST_CAPABILITY
-
-
-def _able_ones(facts: GpuEnvironment) -> list[int]:
-    """Return the numbers of the GPUs that are new enough."""
-    return [n for n, gpu in enumerate(facts.gpus) if _able(gpu)]
+    return next((gpu.name for gpu in visible() if is_able(gpu)), "")
 
 
 def _number(facts: GpuEnvironment, device: int | None) -> int:
     """Return the number of the GPU to use: the one named, else the first that is new enough."""
     if device is None:
-        return next(iter(_able_ones(facts)), 0)
+        return next(iter(able_gpus(facts)), 0)
     if facts.gpus and not 0 <= device < len(facts.gpus):
         listed = ", ".join(f"{n} {gpu.name}" for n, gpu in enumerate(facts.gpus))
         raise DeviceError(f"device: there is no GPU {device}; choose from {listed}")

@@ -21,9 +21,12 @@ def source_digest() -> str:
     """Hash the name and text of every module that a compiled sweep or body can contain."""
     digest = hashlib.sha256()
     for folder in (Path(__file__).parent, *map(Path, seismo.equations.__path__)):
+        # Sorted walk: the digest does not depend on the order of the file system.
         walked = sorted(os.walk(folder, followlinks=True))  # as imports do
         for file in (Path(at, name) for at, _, names in walked for name in sorted(names)):
             if file.suffix == ".py":
+                # Names and lengths delimit the texts: two different trees cannot give the same
+                # bytes.
                 text = file.read_bytes()
                 digest.update(f"{file.relative_to(folder)} {len(text)}\n".encode() + text)
     return digest.hexdigest()

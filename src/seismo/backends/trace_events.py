@@ -60,6 +60,7 @@ class Timeline:
 
     def settle(self) -> None:
         """Ask for the ends of all spans; what they are of is done."""
+        # Ends of device spans are known only once the device has reached them: resolve them late.
         for _ in range(len(self._open)):
             track, name, begin, end = self._open.popleft()
             span = _Span(track, name, begin(), end())
@@ -71,6 +72,7 @@ class Timeline:
 
         All of a name count as its median does: now and then one waits for something else.
         """
+        # Median times count: outliers (a first launch, a page fault) do not dominate a name's sum.
         self.settle()
         lengths: dict[str, list[float]] = defaultdict(list)
         for span in self._spans:
@@ -82,6 +84,8 @@ class Timeline:
     def events(self) -> Iterator[dict[str, Any]]:
         """Return the events of a Chrome trace: times in microseconds."""
         self.settle()
+        # Chrome trace format: "M" names a thread, "X" is a complete event with begin and duration
+        # in us.
         tracks = {track: n for n, track in enumerate(dict.fromkeys(s.track for s in self._spans))}
         for track, n in tracks.items():
             name = {"name": "thread_name", "ph": "M", "pid": 0, "tid": n}

@@ -21,6 +21,7 @@ INTEGER = ir.IntType(64)
 
 def _operator(name: str) -> tuple[Callable[..., IRValue], Callable[..., IRValue]]:
     """Return the methods of an operator: this and that, that and this."""
+    # Operands of both orders: this + that, and that + this where `that` is a Python number.
     return (
         lambda this, that: _both(name, this, that),
         lambda this, that: _both(name, this.constant(that), this),
@@ -45,6 +46,7 @@ class IRValue:
 
     def __floordiv__(self, other: int) -> IRValue:
         """Divide an integer that is not negative."""
+        # Unsigned division by a constant compiles to a multiplication and a shift.
         return self.then(self.builder.udiv(self.value, self.constant(other).value))
 
     def __mod__(self, other: int) -> IRValue:
@@ -75,6 +77,7 @@ class IRValue:
 
     def constant(self, number: float) -> IRValue:
         """Return a Python number as a value of the same kind."""
+        # A number of the element's type; arithmetic repeats it in a lane where needed.
         kind = self.value.type
         kind = kind.element if isinstance(kind, ir.VectorType) else kind
         return self.then(ir.Constant(kind, number))
@@ -88,12 +91,14 @@ class IRValue:
 
         Inside a loop an addition takes less than one more address that has to be kept.
         """
+        # Empty assembler text that returns its operand: an optimisation barrier.
         kind = self.value.type
         same = ir.InlineAsm(ir.FunctionType(kind, [kind]), "", "=r,0", side_effect=True)
         return self.then(self.builder.call(same, [self.value]))
 
     def wide(self) -> IRValue:
         """Return a 32-bit integer that is not negative in 64 bits."""
+        # Zero extension: indices are not negative.
         return self.then(self.builder.zext(self.value, INTEGER))
 
     def converted(self, kind: ir.Type) -> IRValue:
@@ -113,8 +118,10 @@ class IRValue:
 
 def choose(condition: Any, yes: Any, no: Any) -> Any:
     """Return one of two integers; of Python's, where the condition is Python's, too."""
+    # The condition is known while the formula runs: no code.
     if not isinstance(condition, IRValue):
         return yes if condition else no
+    # Both values are computed; select has no branch, which would diverge within a warp.
     kind = next(v for v in (yes, no) if isinstance(v, IRValue))
     pair = [kind._like(v).value for v in (yes, no)]
     return condition.then(condition.builder.select(condition.value, *pair))
@@ -126,9 +133,11 @@ def smaller(first: Any, second: Any) -> Any:
 
 
 def _both(operation: str, a: IRValue, other: IRValue | float) -> IRValue:
+    # Integers have exact arithmetic; floating-point numbers may be contracted and reordered (fast).
     b = a._like(other)
     if isinstance(a.value.type, ir.IntType):
         return a.then(getattr(a.builder, operation)(a.value, b.value))
+    # A scalar that meets a lane is repeated in it.
     if a.value.type != b.value.type:
         a, b = spread(a, b.value.type), spread(b, a.value.type)
     return a.then(getattr(a.builder, f"f{operation}")(a.value, b.value, flags=("fast",)))
@@ -138,6 +147,7 @@ def spread(one: IRValue, kind: ir.Type) -> IRValue:
     """Repeat a number in every place of a lane; leave a lane as it is."""
     if not isinstance(kind, ir.VectorType):
         return one
+    # insertelement into position 0, then a shuffle by 0, 0, 0, ...: LLVM's splat.
     undefined = ir.Constant(kind, ir.Undefined)
     first = one.builder.insert_element(undefined, one.value, ir.Constant(I32, 0))
     order = ir.Constant(ir.VectorType(I32, kind.count), [0] * kind.count)
@@ -196,6 +206,7 @@ def repeat(
         carried: what the first turn gets.
         turn: function (number, carried) -> what the next turn gets.
     """
+    # SSA form: each carried value is a phi of the value before the loop and that of the last turn.
     builder = first.builder
     start = first.builder.block
     head, body, end = (builder.append_basic_block(f"turn.{n}") for n in ("head", "body", "end"))
@@ -206,6 +217,8 @@ def repeat(
         value.add_incoming(given.value, start)
     n, *held = (first.then(value) for value in values)
     builder.cbranch((n < last).value, body, end)
+    # The body may end in another block than it began in (nested branches): its edge comes from
+    # there.
     builder.position_at_end(body)
     following = (n + 1, *turn(n, held))
     for value, given in zip(values, following, strict=True):

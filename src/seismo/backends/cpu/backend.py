@@ -36,6 +36,7 @@ _STAGGER = 9 * LANE_BYTES  # keeps arrays of equal shape off each other's cache 
 
 def _evenly(first: int, last: int, count: int) -> list[tuple[int, int]]:
     """Cut a range in equal pieces, so that threads get equal shares."""
+    # Equal ranges: cut k at first + n k / count, rounded down.
     cuts = [first + (last - first) * k // count for k in range(count + 1)]
     return list(pairwise(cuts))
 
@@ -48,13 +49,18 @@ def _tiles(boxes: np.ndarray, variant: Variant) -> np.ndarray:
     tiles are as thick as the stencil reaches.
     """
     rows_y, rows_z = TILE_ROWS[len(variant.axes)]
+    # Blocks span a layer across their axis, so that its flux and outer sweeps depend on no other
+    # block.
     whole_y = "y" in variant.middle
     whole_z = "z" in variant.middle
+    # At least the stencil's reach: dependencies across z end at the next tile.
     thin = max(THIN_ROWS, variant.order // 2)
     tiles = []
+    # Blocks of (rows_z, rows_y) rows keep the planes of a stencil in the second-level cache.
     for z0, z1, y0, y1, *rest in boxes.tolist():
         blocks_z = _evenly(z0, z1, 1 if whole_z else -(-(z1 - z0) // rows_z))
         blocks_y = _evenly(y0, y1, 1 if whole_y else -(-(y1 - y0) // rows_y))
+        # Thin tiles along z: the unit in which flux and sweep alternate.
         for (za, zb), y in product(blocks_z, blocks_y):
             slices = _evenly(za, zb, max(1, (zb - za) // thin))
             tiles += [[*z, *y, *rest] for z in slices]
@@ -63,12 +69,14 @@ def _tiles(boxes: np.ndarray, variant: Variant) -> np.ndarray:
 
 def _linked(tiles: np.ndarray, variant: Variant) -> np.ndarray:
     """Whether, for each tile, the next one is its neighbour in a layer across z."""
+    # Neighbours: same y, shot and segments, the next z.
     beside = (tiles[1:, 2:] == tiles[:-1, 2:]).all(axis=1) & (tiles[1:, 0] == tiles[:-1, 1])
     return np.append(beside & ("z" in variant.middle), False)
 
 
 def _costs(tiles: np.ndarray) -> np.ndarray:
     """Count the points of tiles."""
+    # Points: rows times the lengths of the three x-segments.
     rows = (tiles[:, 1] - tiles[:, 0]) * (tiles[:, 3] - tiles[:, 2])
     firsts = [FIRST_SPAN + k * SPAN_COLUMNS for k in range(3)]
     return rows * sum(tiles[:, k + 1] - tiles[:, k] for k in firsts)
@@ -96,11 +104,14 @@ class CpuBackend(HostBackend):
 
         A lane before the first number and some behind the last may be read.
         """
+        # Arrays of equal shape that begin on the same cache set evict one another (conflict
+        # misses): each array is shifted by 9 more cache lines, modulo 16.
         kind = np.dtype(SHORT if short else self.precision)
         item = kind.itemsize
         shift = (self._arrays % 16) * _STAGGER + LANE_BYTES
         self._arrays += 1
         raw = np.zeros(size + (shift + LANE_BYTES) // item + 4 * self.lane_width, kind)
+        # Lane-aligned start: the raw address rounded up, and the shift.
         start = (-raw.ctypes.data % LANE_BYTES + shift) // item
         return raw[start : start + size + self.lane_width]
 
@@ -110,6 +121,8 @@ class CpuBackend(HostBackend):
         In 3-D that is a row further on; a row of a 2-D grid is so long that its lines would be gone
         again.
         """
+        # Prefetch distance: rows further on, and for fields that are read also the half stencil in
+        # z.
         y_stride, z_stride = (int(s) for s in strides)
         flat = PREFETCH_BYTES // np.dtype(self.precision).itemsize
         ahead = PREFETCH_ROWS * y_stride if "y" in variant.axes else flat
@@ -132,10 +145,13 @@ class CpuBackend(HostBackend):
         (rows, width) = tables.up.shape
         arrays = operands.all
         tiles = _tiles(boxes, variant)
+        # Block of parameters: addresses in the order of `TABLES`, then the arrays.
         function = sweep_function(formula, variant, self.precision, width)
         lengths = [profile.shape[1] for profile in tables.profiles]
         leads = self._leads(operands, variant, tables.strides)
+        # One contiguous block of integers: strides, table lengths, prefetch distances.
         integers = [*tables.strides, tables.surface, rows, *lengths, *leads]
+        # Coefficients in the precision of the fields: no conversion in the loop.
         floats = (
             tables.first, tables.second, tables.on_nodes, tables.numbers, *tables.profiles,
             tables.up, tables.down,
@@ -147,6 +163,7 @@ class CpuBackend(HostBackend):
             memory,
             *arrays,
         )
+        # Costs in points let the schedule balance threads.
         parameters = np.array([a.ctypes.data for a in held], np.uint64)
         # Spans may be idle in one of two sweeps over the same tiles: the rows tell them.
         placed = tiles[:, :FIRST_SPAN].tobytes() + str(memory.ctypes.data).encode()

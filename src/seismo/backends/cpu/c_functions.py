@@ -47,16 +47,20 @@ class _KeptFunction:
 
     def load_overload(self, signature, target_context) -> Any:
         """Return the function that is kept, if it is."""
+        # Refresh registers the target's extensions before code that uses them is loaded.
         target_context.refresh()
         data = kept_code().load(self._name(target_context.codegen()))
         return data and CompileResult._rebuild(target_context, *pickle.loads(data))  # else None
 
     def save_overload(self, signature, result: Any) -> None:
         """Keep a function that was compiled, unless addresses of this process are in it."""
+        # Code with addresses of this process in it would be wrong in another.
         if not result.library.has_dynamic_globals:
             kept_code().store(self._name(result.codegen), dumps(result._reduce()))
             kept_code().tidy()
 
+    # Key: the text of the package's formulas and kernels, the name with all options, the compilers
+    # and the processor.
     def _name(self, codegen) -> str:
         return kept_name(f"{self._key} {_versions()} {codegen.magic_tuple()}", "obj")
 
@@ -71,9 +75,11 @@ _functions: list[CFunc] = []  # their code lives as long as they do
 
 
 def _address_of(function: Callable, name: str) -> int:
+    # CFunc has no public argument for a cache: its attribute is replaced.
     compiled: Any = CFunc(function, _SIGNATURE, {}, OPTIONS)
     compiled._cache = _KeptFunction(f"{source_digest()} {name}")
     compiled.compile()
+    # Keep a reference: the machine code is freed with the object.
     _functions.append(compiled)
     return compiled.address
 
@@ -84,6 +90,7 @@ def sweep_function(formula: Formula, variant: Variant, precision: str, width: in
 
     `width` is that of the surface weights.
     """
+    # Code depends on shapes of tables through `width` and the counts of scalars alone.
     lanes = vector_lanes(precision)
     v = variant
     both = v.bind(formula, lanes)
@@ -97,12 +104,14 @@ def body_function(body: Callable, rows: bool, arguments: tuple, clock: np.ndarra
 
     With `rows` it is ``body(n, 0, length, *rest)``, of which the length is the first argument.
     """
+    # Types of the arguments, and which one is the step counter, select the code.
     kinds = tuple(typeof(a) for a in arguments)
     return _body_function(body, rows, kinds, tuple(a is clock for a in arguments))
 
 
 @lru_cache
 def _body_function(body: Callable, rows: bool, kinds: tuple, clocks: tuple[bool, ...]) -> int:
+    # Numba compiles the body once as a function, which both loops inline.
     item: Any = njit(**OPTIONS)(body)
     arguments_at = _reading(kinds, clocks)
     if rows:
@@ -126,6 +135,7 @@ def laid_out(arguments: tuple) -> np.ndarray:
 
     Whoever calls with the address of these words has to hold on to the arguments too.
     """
+    # Array: address, shape, strides, one word each. Scalar: its bits in the first bytes of a word.
     words: list[np.ndarray] = []
     for a in arguments:
         if isinstance(a, np.ndarray):
@@ -144,16 +154,19 @@ def _reading(kinds: tuple, clocks: tuple[bool, ...]):
     def arguments_at(context, parameters, step):
         def generate(context, builder, signature, args):
             words = builder.inttoptr(args[0], _WORD.as_pointer())
+            # The step is passed by value; a body reads clock[0], here a word on the stack.
             now = builder.alloca(_WORD)
             builder.store(args[1], now)
             values = []
             at = 0
             for kind, is_clock in zip(kinds, clocks, strict=True):
+                # Words of one argument: 1 + 2 ndim of an array, 1 of a number.
                 count = 1 + 2 * kind.ndim if isinstance(kind, types.Array) else 1
                 pointers = [builder.gep(words, [_WORD(at + k)]) for k in range(count)]
                 at += count
                 if isinstance(kind, types.Array):
                     numbers = [builder.load(p) for p in pointers]
+                    # The clock's address is replaced by that of the word.
                     if is_clock:
                         numbers[0] = builder.ptrtoint(now, _WORD)
                     values.append(_array(context, builder, kind, numbers))
@@ -168,6 +181,7 @@ def _reading(kinds: tuple, clocks: tuple[bool, ...]):
 
 
 def _array(context, builder, kind: types.Array, numbers: list):
+    # Numba's array structure from address, shape and strides; no parent object to count references.
     array = make_array(kind)(context, builder)
     number = context.get_data_type(kind.dtype)
     populate_array(

@@ -73,6 +73,7 @@ Rows = list[tuple[int, ...]]
 
 def program(steps: tuple[Step, ...], threads: int) -> Callable[[int, int], None]:
     """Lay steps out for threads; see `seismo.backends.base.Backend.program`."""
+    # Functions of the host split the step: threads stop there, and Python calls them.
     if not any(_of_the_host(group) for step in steps for group in step):
         return _laid_out(steps, threads)
     pieces = [list(_pieces(step, threads)) for step in steps]
@@ -91,6 +92,7 @@ def _of_the_host(group: list[Launch]) -> bool:
 
 def _pieces(step: Step, threads: int) -> Iterator[Callable[[int], None]]:
     """Return functions (step) for what lies between two calls of the host, and for these."""
+    # Lay each run of compiled launches out on its own.
     for by_host, groups in groupby(step, _of_the_host):
         if by_host:
             yield from (_call_of(launch) for group in groups for launch in group)
@@ -107,14 +109,17 @@ def _one_step_of(advance: Callable[[int, int], None]) -> Callable[[int], None]:
 
 
 def _laid_out(steps: tuple[Step, ...], threads: int) -> Callable[[int, int], None]:
+    # Shot-parallel if all work belongs to shots and their number divides well among the threads.
     every = [_chained(step) for step in steps]
     shots = _shots(every)
     apart = len(shots) > 1 and (len(shots) % threads == 0 or len(shots) >= 4 * threads)
     if apart:
         phases = [[_by_shot(groups, shots)] for groups in every]
     else:
+        # Tile-parallel: a barrier after every group of launches.
         phases = [[_dealt(group, threads) for group in groups] for groups in every]
     calls, starts = _table(phases)
+    # Bound the work between two returns to Python, which can then handle an interrupt.
     most = max(1, int(LONGEST / max(_cost(groups) for groups in every)))
 
     def advance(first: int, count: int, held=steps) -> None:
@@ -126,6 +131,7 @@ def _laid_out(steps: tuple[Step, ...], threads: int) -> Callable[[int, int], Non
 
 def _chained(step: Any) -> list[list[Chain]]:
     """Join launches that only prepare with those that follow on the same tiles."""
+    # Flux sweeps whose tiles all recur in the next group are fused with it, tile by tile.
     groups: list[list[Chain]] = []
     before: dict[bytes, Chain] = {}
     for group in step:
@@ -134,6 +140,8 @@ def _chained(step: Any) -> list[list[Chain]]:
             groups.pop()
             chains = [(*before.get(calls.tiles, ()), calls) for calls in group]
         groups.append(chains)
+        # Only a group that consists of nothing but preparing launches may be fused with the next
+        # one.
         alone = all(len(chain) == 1 and chain[0].prepares is not None for chain in chains)
         before = {chain[0].tiles: chain for chain in chains} if alone else {}
     return groups
@@ -156,6 +164,7 @@ def _cost(groups: list[list[Chain]]) -> float:
 def _rows(chain: Chain, first: int, last: int) -> Rows:
     if len(chain) == 1:
         return [chain[0].row(first, last)]
+    # Producer before consumer: the flux of tile n + 1 precedes the update of tile n where linked.
     (before, after) = chain
     rows = Rows()
     prepared = first
@@ -178,6 +187,7 @@ def _by_shot(groups: list[list[Chain]], shots: list[int]) -> list[Rows]:
     """Return each shot all calls of its items, in the order of the groups."""
     strands: dict[int, Rows] = {shot: [] for shot in shots}
     for chain in (chain for group in groups for chain in group):
+        # Contiguous runs of items of one shot become one call each.
         owners: Any = chain[0].shots
         cuts = [0, *(np.flatnonzero(np.diff(owners)) + 1).tolist(), len(owners)]
         for first, last in pairwise(cuts):
@@ -188,12 +198,15 @@ def _by_shot(groups: list[list[Chain]], shots: list[int]) -> list[Rows]:
 
 def _dealt(group: list[Chain], threads: int) -> list[Rows]:
     """Deal the items of every launch to threads, in runs of about equal cost."""
+    # Balance: cut the cumulative cost at k / threads, at the nearest item that is not linked to the
+    # one before it. Small phases stay on one thread, which spares the barrier.
     costs = [np.sum([calls.costs for calls in chain], axis=0) for chain in group]
     used = threads if sum(c.sum() for c in costs) >= SMALL else 1
     strands: list[Rows] = [[] for _ in range(threads)]
     for chain, cost in zip(group, costs, strict=True):
         reached = np.cumsum([0.0, *cost])
         shares = reached[-1] * np.arange(1, used) / used
+        # Distance of every admissible cut from every ideal one.
         free = np.flatnonzero(~np.append(False, _links(chain)))
         nearest = np.abs(reached[free, None] - shares).argmin(axis=0)
         cuts = [0, *free[nearest].tolist(), len(cost)]
@@ -209,11 +222,13 @@ def _table(phases: list[list[list[Rows]]]) -> tuple[np.ndarray, np.ndarray]:
     Returns:
         calls (call, 4): function, first item, last + 1, parameters; starts (step, phase, strand).
     """
+    # CSR layout: starts[step, phase, k] .. starts[step, phase, k + 1] are the calls of strand k.
     most = max(len(step) for step in phases)
     strands = len(phases[0][0])
     starts = np.zeros((len(phases), most, strands + 1), np.int64)
     calls: Rows = []
     for step, its_phases in zip(starts, phases, strict=True):
+        # Phases that a step does not have are empty.
         step[:] = len(calls)
         for n, phase in enumerate(its_phases):
             step[n:] = len(calls)

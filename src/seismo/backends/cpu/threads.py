@@ -19,6 +19,7 @@ from numba.extending import intrinsic
 
 _MODE = ir.IntType(32)
 _WORD = ir.IntType(64)
+# FTZ and DAZ: bits 15 and 6 of MXCSR (Intel SDM vol. 1, 10.2.3).
 _FLUSHED = 1 << 15 | 1 << 6  # of the register MXCSR: denormal results are 0, and operands too
 _HAS_MODE = binding.get_process_triple().startswith("x86_64")
 
@@ -30,6 +31,7 @@ def _flush(context):
     def generate(context, builder, signature, args):
         if not _HAS_MODE:
             return _MODE(0)
+        # stmxcsr, set the bits, ldmxcsr; the former mode is restored behind the work.
         place = cgutils.alloca_once(builder, _MODE)
         _access(builder, "st", place)
         before = builder.load(place)
@@ -56,6 +58,7 @@ def _restore(context, mode):
 
 def _access(builder: ir.IRBuilder, way: str, place: ir.Value) -> None:
     """Store the mode, or load it."""
+    # LLVM's intrinsics stmxcsr and ldmxcsr take a pointer to 8 bits.
     pointer = ir.IntType(8).as_pointer()
     function = ir.FunctionType(ir.VoidType(), [pointer])
     name = f"llvm.x86.sse.{way}mxcsr"
@@ -68,6 +71,7 @@ def _call_at(context, address, first, last, parameters, step):
     """Call the C function ``void(first, last, parameters, step)`` at an address."""
 
     def generate(context, builder, signature, args):
+        # An indirect call: all C functions have the same signature.
         function = ir.FunctionType(ir.VoidType(), [_WORD] * 4)
         builder.call(builder.inttoptr(args[0], function.as_pointer()), args[1:])
         return context.get_dummy_value()
@@ -87,6 +91,7 @@ def call_one(row, step):
 @njit(nogil=True)
 def _strand(calls, starts, phase, strand, first, count):
     """Make the calls of a strand in steps first, first + 1, ..."""
+    # The mode is switched once for all calls of the strand.
     mode = _flush()
     for step in range(first, first + count):
         bounds = starts[step % starts.shape[0], phase]
@@ -109,5 +114,6 @@ def replay(calls, starts, first, count, apart):
             if bounds[1] == bounds[strands]:  # no need for others
                 _strand(calls, starts, phase, 0, step, steps)
             else:
+                # The end of prange is the barrier between phases.
                 for strand in prange(strands):
                     _strand(calls, starts, phase, strand, step, steps)

@@ -54,20 +54,24 @@ class TileCode:
 
     def __call__(self, first: IRValue, last: IRValue, parameters: IRValue, step: IRValue) -> None:
         """Write all of it at the end of a builder: tiles first <= n < last, in any step."""
+        # The only argument is an address; tables and arrays follow it by position.
         addresses = IRArray(parameters)
         named = {name: addresses[k] for k, name in enumerate(TABLES)}
         integers = IRArray(named["integers"])
         tiles = IRArray(named["tiles"])
+        # Integers of the sweep are loaded once, before all loops.
         named |= {name: integers[k] for k, name in enumerate(INTEGERS)}
         arrays = [addresses[len(TABLES) + k] for k in range(len(self._short))]
         leads = [integers[len(INTEGERS) + k] for k in range(len(self._short))]
         place: dict[str, Any] = {name: named[name] for name in Place._fields if name in named}
+        # Coefficients become registers: order / 2 for each axis (one more of second derivatives).
         count = self._terms
         for name, terms in (("first", count), ("second", count + 1), ("on_nodes", count)):
             rows = [self._numbers(named[name], axis * terms, terms) for axis in range(3)]
             place[name] = tuple(rows)
         place["numbers"] = self._numbers(named["numbers"], 0, self._scalars)
         pairs = list(zip(arrays, leads, strict=True))
+        # Loop nest: tile, z, y, x-segment, lane.
         with loop(first, last) as n:
             tile = tiles.offset_by(n * len(BOX_COLUMNS))
             place |= {"shot": tile[4], "medium": tile[4], "packed": tile[5]}
@@ -81,10 +85,12 @@ class TileCode:
         return tuple(table[first + k * stride] for k in range(count))
 
     def _plane(self, tile: IRArray, named: dict, place: dict, z: IRValue, arrays: list) -> None:
+        # SBP closure row of this plane; planes below the closure share its last row.
         depth = z - named["surface"]
         row = depth.clip(z.constant(0), named["rows"] - 1)
         for name in ("up", "down"):
             place[name] = self._numbers(named[name], row * self._width, self._width)
+        # Profiles along z and y are invariant along x: seven scalars for each row.
         place["z_row"] = self._numbers(named["z_table"], z, PROFILES, named["z_length"])
         place["depth"] = depth * named["z_stride"]
         with loop(tile[2], tile[3]) as y:
@@ -96,21 +102,28 @@ class TileCode:
     def _span(
         self, tile, place: dict, z: IRValue, y: IRValue, span: IRValue, start: IRValue, arrays
     ) -> None:
+        # Left PML, interior, right PML: segments of columns behind the row's own.
         columns = tile.offset_by(span * SPAN_COLUMNS + FIRST_SPAN)
         x0, x1, memory, memory_y, memory_z, slot = (columns[k] for k in range(SPAN_COLUMNS))
         place |= {"memory_y": memory_y, "memory_z": memory_z, "slot": slot}
         place["ahead"] = place[self._next_row]
+        # Memory variables of the row: index of x = 0; lanes add x.
         j = memory + z * memory_z + y * memory_y
 
         def lanes(formula: Callable) -> None:
             with loop(x0, x1, self._lanes.width) as x:
+                # Mask of the last lane: the numbers before x1.
                 here = {"x": x, "j": j + x, "mask": self._lanes.first(x1 - x)}
+                # Opaque strides keep LLVM from hoisting one address per stencil row into registers,
+                # which spill.
                 here |= {name: place[name].opaque() for name in ("y_stride", "z_stride")}
+                # Prefetch each array a fixed distance ahead.
                 for (array, lead), short in zip(arrays, self._short, strict=True):
                     there = start + x + lead
                     self._lanes.fetch(array, there // 2 if short else there)
                 formula(start + x, Place(**(place | here)), *(array for array, _ in arrays))
 
+        # One copy of the loop where the operators agree, else a branch per segment.
         if self._ends is self._middle:
             lanes(self._middle)
         else:

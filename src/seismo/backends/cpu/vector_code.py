@@ -39,6 +39,8 @@ def _aligns() -> bool:
 
     LLVM turns such a shuffle of numbers into a slower one with a table, hence the assembler.
     """
+    # valignd and valignq of AVX-512: two aligned registers, shifted as one, give the unaligned
+    # lane.
     _, _, features = cpu_target.target_context.codegen().magic_tuple()
     if "+avx512f" not in features.split(","):
         return False
@@ -57,6 +59,7 @@ class VectorLanes:
         self.size = np.dtype(precision).itemsize
         self.width = LANE_BYTES // self.size
         self.kind = _NUMBERS[precision]
+        # A vector of the precision, and as many numbers of 16 bits.
         self._vector = ir.VectorType(self.kind, self.width)
         self._short = ir.VectorType(ir.HalfType(), self.width)
 
@@ -71,6 +74,7 @@ class VectorLanes:
     @staticmethod
     def _load(source: IRValue, index: IRValue, kind: ir.Type, align: int) -> IRValue:
         value = index.builder.load(pointer(source, index, kind))
+        # Alignment of a single number: rows need not begin on a lane.
         value.align = align
         return index.then(value)
 
@@ -87,6 +91,7 @@ class VectorLanes:
         Loads that cross a cache line take twice the time of others: where there is an instruction
         for it, the lane is cut out of two aligned ones.
         """
+        # Aligned multiple of the lane, or no instruction for it: a plain load.
         before, rest = divmod(n, self.width)
         if not rest or not _aligns():
             return self.load(source, index + n)
@@ -110,6 +115,7 @@ class VectorLanes:
 
         As integers: of these every processor that stores some of a lane stores some.
         """
+        # Conversion to half precision, then its bits as integers.
         integers = ir.VectorType(ir.IntType(16), self.width)
         short = value.converted(self._short)
         bits = short.then(short.builder.bitcast(short.value, integers))
@@ -118,6 +124,8 @@ class VectorLanes:
     def _store(
         self, target: IRValue, index: IRValue, value: IRValue, where: IRValue, kind: str, size: int
     ) -> None:  # fmt: skip
+        # llvm.masked.store: lanes without a mask bit are not touched, even if the page does not
+        # exist.
         place = pointer(target, index, value.value.type)
         name = f"llvm.masked.store.v{self.width}{kind}.p0"
         arguments = [value.value, place, ir.Constant(I32, size), where.value]
@@ -129,6 +137,7 @@ class VectorLanes:
         The first-level cache waits for few lines at a time: for those that come from memory it
         would have to wait longest.
         """
+        # llvm.prefetch arguments: read (0), locality 2 (second level), data cache (1).
         place = index.builder.bitcast(pointer(address, index, self.kind), _BYTE_POINTER)
         kind = [ir.Constant(I32, c) for c in (0, 2, 1)]  # read, second level, data
         _call(index.builder, "llvm.prefetch.p0", [place, *kind])
@@ -136,6 +145,7 @@ class VectorLanes:
     def first(self, count: IRValue) -> IRValue:
         """Make the mask of the first `count` numbers of a lane."""
         integers = ir.VectorType(I32, self.width)
+        # Compare 0, 1, 2, ... with the count in all positions.
         numbers = count.then(ir.Constant(integers, list(range(self.width))))
         short = count.then(count.builder.trunc(count.value, I32))
         return numbers < spread(short, integers)
@@ -154,6 +164,7 @@ def written(write: Callable[[IRValue, IRValue, IRValue, IRValue], None]) -> Call
         write: called with four integers, the arguments of the function.
     """
 
+    # The intrinsic writes LLVM code in place of a typed body: type inference sees four integers.
     @intrinsic
     def body(context: Any, first: Any, last: Any, parameters: Any, step: Any):
         def generate(context, builder, signature, args):

@@ -35,7 +35,9 @@ def words(argument: Any, addresses: bool) -> list:
         return [w for a in argument for w in words(a, addresses)]
     if not isinstance(argument, cupy.ndarray):
         return [np.asarray(argument)[()]]
+    # Numba's array argument: meminfo and parent (0), size, item size, data pointer, shape, strides.
     address = np.uint64(argument.data.ptr)
+    # Traced kernels take plain addresses.
     if addresses:
         return [address]
     numbers = (argument.size, argument.itemsize)

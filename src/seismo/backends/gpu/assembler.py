@@ -24,6 +24,7 @@ def assemble(ptx: str, capability: tuple[int, int]) -> bytes:
     """Return the code of a card, such as (9, 0), for PTX; raises what the library does."""
     library = _library()
     text = ptx.encode()
+    # nvJitLink with one PTX input gives the cubin of one architecture.
     architecture = "-arch=sm_{}{}".format(*capability)
     handle = library.create(1, [architecture])
     try:

@@ -29,6 +29,7 @@ from seismo.backends.base import (
     SweepTables,
     Variant,
 )
+from seismo.backends.gpu.block_table import blocks_of
 from seismo.backends.gpu.kernels import BodyKernel, SweepKernel, beside_lines, turn_of
 from seismo.backends.gpu.layouts import BlockShape, Shapes, box_of, shape_for, shapes_of
 from seismo.backends.gpu.march import Constants
@@ -81,6 +82,7 @@ class GpuBackend:
 
     def zeros(self, size: int, short: bool = False) -> Any:
         """Allocate zeros, some more than asked for: lanes are read whole."""
+        # Padding behind the array: a lane of the last row may reach beyond its end.
         return self.card.zeros(size + 8 * self.lane_width, SHORT if short else self.precision)
 
     def array(self, values: np.ndarray) -> Any:
@@ -152,17 +154,22 @@ class GpuBackend:
         back = back and "y" not in variant.axes
         bind = partial(_Sweep, self, formula, variant, memory=memory, operands=operands, back=back)
         spans = [boxes[:, FIRST_SPAN + k * SPAN_COLUMNS :][:, :SPAN_COLUMNS] for k in range(3)]
+        # Groups by operators: boxes of the same variant share a kernel and a launch.
         middle = np.column_stack([boxes[:, :FIRST_SPAN], spans[1]])
         ends = [np.column_stack([boxes[:, :FIRST_SPAN], spans[k]]) for k in (0, 2)]
+        # Rows whose ends need no other operators: one group of boxes.
         if variant.ends == variant.middle:
             groups = [(variant.middle, np.concatenate([middle, *ends]))]
         else:
             groups = [(variant.middle, middle), (variant.ends, np.concatenate(ends))]
         launches = []
+        # Segments without points launch nothing.
         for stretched, some in groups:
             filled = some[some[:, FIRST_SPAN + 1] > some[:, FIRST_SPAN]]
             if not len(filled):
                 continue
+            # Layers across y march along y: exchange the columns of y and z, and the tables with
+            # them.
             if variant.at_once and stretched.endswith("y"):
                 across = stretched.replace("y", "z")
                 sweep = bind(tables.turned(), turned=True)
@@ -175,6 +182,7 @@ class GpuBackend:
         self, body: Callable, count: int, arguments: tuple, writes: tuple[int, ...], shots=None
     ) -> Launch:
         """Bind a body; see `Backend.each`."""
+        # One thread for each n.
         grid = (-(-count // BODY_THREADS), 1, 1)
         return self.card.launch(
             BodyKernel(body, rows=False), grid, (BODY_THREADS, 1, 1), (count, 1, arguments),
@@ -187,6 +195,7 @@ class GpuBackend:
         shots=None,
     ) -> Launch:  # fmt: skip
         """Bind a body; see `Backend.each_row`."""
+        # Rows along the grid's x, which counts to 2^31 - 1; points of a row along y.
         tx, ty = ROW_THREADS
         return self.card.launch(
             BodyKernel(body, rows=True),
@@ -203,6 +212,7 @@ class GpuBackend:
 
     def clocked(self, steps: tuple[Step, ...]) -> Clocked:
         """Let steps count themselves."""
+        # The step counter is incremented on the card, as the last launch of a step.
         tick = Group([self.each(_tick, 1, (self.clock,), (0,))])
         return Clocked(self.card, tuple([*step, tick] for step in steps), self.clock)
 
@@ -242,9 +252,11 @@ class _Sweep:
         self._turned = turned
         self._tables = tables
         self._operands = operands
+        # Tables of a row are padded to lanes: a vector load never straddles two rows.
         x, y, z = tables.profiles
         rows = (_whole_lanes(a, backend.lane_width) for a in (y.T, z.T, tables.up, tables.down))
         arrays = (_device_table(backend, a.tobytes(), a.shape) for a in map(_float, (x, *rows)))
+        # In place of a flux that the formula does not have stands the outer memory.
         outer, *flux = memory
         self._memory = (outer, *(flux or (outer, outer)))
         self._addresses = tuple(arrays)
@@ -254,13 +266,16 @@ class _Sweep:
         variant = self._variant
         backend = self._backend
         lanes = self._backend.lanes
+        # Stores need a mask only where a box ends within a lane.
         masked = bool((boxes[:, FIRST_SPAN + 1] % lanes.width).any())
         widest = int((boxes[:, FIRST_SPAN + 1] - boxes[:, FIRST_SPAN]).max())
+        # The layout of threads, by what the kernel does and the width of its boxes.
         operands = self._operands
         key = (variant.axes, self._formula.kind, box_of(stretched), variant.order)
         shape = shape_for(backend.shapes, key).fitted(-(-widest // lanes.width))
         # Closed rows count planes from the surface; a march goes across layers taken at once.
         along = variant.at_once and stretched not in ("", "z")
+        # Closed rows count planes from the surface, so that each thread takes one plane.
         if variant.closed or not operands.reads or along:
             shape = replace(shape, planes=1)
         constants = Constants(
@@ -269,11 +284,13 @@ class _Sweep:
             self._formula.along("y" if self._turned else "z"), len(operands.all),
             0 if variant.at_once else len(stretched) * variant.slots, self._formula.is_short,
         )  # fmt: skip
+        # One box for all shots (without the shot's offset): bounds become constants of the kernel.
         alone = not stretched and len(np.unique(np.delete(boxes, 4, axis=1), axis=0)) == 1
         at_ends = "x" in stretched
         limits = boxes[:, FIRST_SPAN : FIRST_SPAN + 2]
         listed = partial(self._listed, at_ends)
         box, volume, grid, table = (self._alone if alone else listed)(shape, boxes)
+        # CUDA's limit of blocks along y and z: a table of blocks counts along x instead.
         if max(grid[1:]) > MOST_BLOCKS:
             box, volume, grid, table = listed(shape, boxes)
         turn = None if at_ends else turn_of(self._tables.strides, lanes.width, limits)
@@ -281,6 +298,7 @@ class _Sweep:
             self._formula, variant, backend.precision, constants, shape, box, volume, self._back,
             self._turned, turn,
         )  # fmt: skip
+        # Only layers have memory; others pass any address in its place.
         memory = self._memory if stretched else self._addresses[:1] * 3
         kept = (memory[0], memory[2]) if stretched else ()
         return backend.card.launch(
@@ -290,6 +308,7 @@ class _Sweep:
 
     def _alone(self, shape: BlockShape, boxes: np.ndarray):
         """One box for all shots: the grid counts its blocks."""
+        # Blocks along x, y, and z for all shots, whose boxes lie `volume` numbers apart.
         z0, z1, y0, y1, _, packed, x0, x1 = (int(n) for n in boxes[0, : FIRST_SPAN + 2])
         shots = len(boxes)
         volume = int(boxes[1, 4] - boxes[0, 4]) if shots > 1 else 0
@@ -306,29 +325,12 @@ class _Sweep:
         """
         width = self._backend.lanes.width
         px, py, pz = shape.points(width)
-        blocks = _blocks(boxes, (px, py, pz))
+        blocks = blocks_of(boxes, (px, py, pz))
+        # Order blocks by shot, z, y: the ends of two rows that share a line run side by side.
         if at_ends and beside_lines(int(self._tables.strides[0]), width):
             blocks = blocks[np.lexsort((blocks[:, 1], blocks[:, 2], blocks[:, 6]))]  # shot, z, y
         table = self._backend.array(blocks[:: -1 if self._back else 1].ravel())
         return None, 0, (len(blocks), 1, 1), table
-
-
-def _blocks(boxes: np.ndarray, size: tuple[int, int, int]) -> np.ndarray:
-    """Cut boxes in blocks of at most so many points along x, y, z: the rows of the table.
-
-    Those of a box follow one another along x, then y, then z.
-    """
-    z0, z1, y0, y1, shot, packed, x0, x1, *memory = boxes.T
-    ends = ((x0, x1), (y0, y1), (z0, z1))
-    nx, ny, nz = (-(-(b - a) // n) for (a, b), n in zip(ends, size, strict=True))
-    counts = nx * ny * nz
-    box = np.repeat(np.arange(len(boxes)), counts)
-    number = np.arange(box.size) - np.repeat(np.cumsum(counts) - counts, counts)
-    rest, x = np.divmod(number, nx[box])
-    z, y = np.divmod(rest, ny[box])
-    first = [a[box] + n * k for (a, _), n, k in zip(ends, size, (x, y, z), strict=True)]
-    kept = (a[box] for a in (x1, y1, z1, shot, packed, *memory))
-    return np.column_stack([*first, *kept])
 
 
 def _whole_lanes(rows: np.ndarray, width: int) -> np.ndarray:

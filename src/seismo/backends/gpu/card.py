@@ -18,6 +18,7 @@ import cupy
 import numpy as np
 
 from seismo.backends.base import Copy, Rows
+from seismo.backends.gpu import copies
 from seismo.backends.gpu.arguments import arrays, type_of, words
 from seismo.backends.gpu.code_cache import (
     CompiledKernel,
@@ -32,10 +33,6 @@ from seismo.backends.gpu.health import health_of
 from seismo.backends.gpu.launch_order import Work
 
 FIRST = -5  # a stream's highest priority; CUDA takes the nearest that the card has
-# Kinds of copies, as cudaMemcpyKind numbers them.
-HOST_TO_DEVICE = 1
-DEVICE_TO_HOST = 2
-DEVICE_TO_DEVICE = 3
 COPIED_BYTES = 512 * 2**20  # to measure the bandwidth, several times the card's cache
 COPIES = 8
 
@@ -92,6 +89,7 @@ class Card(Tools):
 
     def bandwidth(self) -> float:
         """Measure the bytes a second that copies on the card move, read and written."""
+        # Bandwidth of a copy: each byte is read and written once; the best of several.
         size = min(COPIED_BYTES, self.free_memory() // 4)
         with self.main:
             source = cupy.zeros(size, np.uint8)
@@ -140,6 +138,7 @@ class Card(Tools):
 
     def send(self, array: Any, host: np.ndarray) -> Copy:
         """Copy an array from the card on a stream of its own."""
+        # Events order the copy after the main stream's launches, without the host.
         stream = cupy.cuda.get_current_stream()  # the one that single launches go to
         self._copies.wait_event(stream.record(cupy.cuda.Event(disable_timing=True)))
         array.get(stream=self._copies, out=host, blocking=False)
@@ -172,6 +171,7 @@ class Card(Tools):
             writes: those of the arrays that the kernel changes.
             bounds: threads of a block and blocks of a multiprocessor.
         """
+        # Arguments are laid out once: a launch passes pointers to the same words.
         signature = tuple(type_of(a, addresses) for a in arguments)
         request = CompileRequest(kernel, signature, bounds, addresses, self.capability)
         name = request.name
@@ -181,12 +181,14 @@ class Card(Tools):
         def run(held: Any = arguments) -> None:
             self._function(name)(grid, block, laid)
 
+        # Hazards are derived from the addresses of the arrays (`launch_order`).
         touched, changed = (
             frozenset(a.data.ptr for a in some) for some in (arrays(arguments), writes)
         )
         return Work(run, touched - changed, changed, self)
 
     def _function(self, name: str) -> Any:
+        # Compile all kernels that were bound since the last load together, side by side.
         if name not in self._functions:
             load_together([self])
         return self._functions[name][1]
@@ -228,6 +230,7 @@ class Card(Tools):
 
     def reaches(self, other: Card) -> bool:
         """Whether launches here may use another card's memory, and see to it."""
+        # Peer access is one-way: each card enables its own.
         here = self.device.id
         there = other.device.id
         runtime = cupy.cuda.runtime
@@ -239,49 +242,15 @@ class Card(Tools):
 
     def fetching(self, array: Any, host: np.ndarray) -> Work:
         """Bind a copy of an array to a pinned buffer of the host."""
-        return self._copying(array, array.data.ptr, host, host.ctypes.data, DEVICE_TO_HOST)
+        return copies.to_host(self, array, host)
 
     def putting(self, host: np.ndarray, array: Any) -> Work:
         """Bind the copy from there."""
-        return self._copying(host, host.ctypes.data, array, array.data.ptr, HOST_TO_DEVICE)
-
-    def _copying(self, given: Any, start: int, to: Any, end: int, kind: int) -> Work:
-        def run(held: Any = (given, to)) -> None:
-            stream = cupy.cuda.get_current_stream()
-            cupy.cuda.runtime.memcpyAsync(end, start, given.nbytes, kind, stream.ptr)
-
-        return Work(run, frozenset({start}), frozenset({end}), self)
+        return copies.from_host(self, host, array)
 
     def copying(self, given: Sequence[Any], rows: Rows, to: Sequence[Any], there: Rows) -> Work:
-        """Bind a copy of rows to arrays of this card or another; no threads are needed for it.
-
-        Arrays follow one another: a launch that waits for all of them waits for one thing.
-        """
-        rows = rows.joined
-        there = there.joined
-        (shots, height, _) = rows.counts
-        size = given[0].itemsize
-        width = rows.length * size
-        pitches = (there.strides[1] * size, rows.strides[1] * size)
-        ends = [
-            tuple(
-                a.data.ptr + (r.start + shot * r.strides[0]) * size
-                for a, r in ((b, there), (a, rows))
-            )
-            for a, b in zip(given, to, strict=True)
-            for shot in range(shots)
-        ]
-
-        def run(held: Any = (given, to)) -> None:
-            stream = cupy.cuda.get_current_stream().ptr
-            copy = cupy.cuda.runtime.memcpy2DAsync
-            for target, source in ends:
-                copy(
-                    target, pitches[0], source, pitches[1], width, height, DEVICE_TO_DEVICE, stream
-                )
-
-        reads, writes = (frozenset(a.data.ptr for a in some) for some in (given, to))
-        return Work(run, reads, writes, self)
+        """Bind a copy of rows to arrays of this card or another; no threads are needed for it."""
+        return copies.of_rows(self, given, rows, to, there)
 
     def exchange(self, ranks: Any, out: dict[int, Any], into: dict[int, Any]) -> Work:
         """Bind messages to and from the cards of other processes."""
@@ -293,6 +262,7 @@ class Card(Tools):
         with self.main:
             run()  # connections are made by the first messages
         self.wait()
+        # A message of NCCL is ordered with the others by the communicator that it changes.
         changed = frozenset({id(self._messages), *(a.data.ptr for a in into.values())})
         return Work(run, frozenset(a.data.ptr for a in out.values()), changed, self)
 
@@ -310,6 +280,7 @@ class Card(Tools):
     def moment(self) -> Callable[[], float]:
         """Record an event in order with the steps; see `seismo.backends.base.Backend.moment`."""
         start, begin = self._started
+        # Event times are relative: this origin relates them to the host's clock.
         with self.device:
             reached = self.main.record(cupy.cuda.Event())
         return lambda: begin + cupy.cuda.get_elapsed_time(start, reached) / 1e3

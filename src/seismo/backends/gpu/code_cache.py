@@ -61,6 +61,7 @@ class CompileRequest:
     @property
     def name(self) -> str:
         """Name of the file that its code is kept in."""
+        # Everything that can change the code is part of the key.
         text = "\n".join(
             (source_digest(), str(self.kernel), str(self.signature), str(self.bounds),
              str(self.fastmath), str(self.capability), *_versions())
@@ -97,10 +98,12 @@ class KernelCode(NamedTuple):
 def load_or_compile(requests: list[CompileRequest]) -> dict[str, KernelCode]:
     """Compile what is not kept yet; return the code of all by the names of their files."""
     with _ONE_BY_ONE:
+        # Load what is on disk; compile the rest, in the server's forks or here.
         wanted = {request.name: request for request in requests}
         kept = {name: kept_code().load(name) for name in wanted}
         missing = {name: wanted[name] for name, data in kept.items() if not data}
         compile_elsewhere(missing)
+        # What the server has not stored is compiled here, and raises here.
         for name, request in missing.items():
             kept[name] = kept_code().load(name) or compile_and_store(name, request)
         if missing:
@@ -117,6 +120,7 @@ def compile_elsewhere(missing: dict[str, CompileRequest]) -> None:
 def compile_and_store(name: str, request: CompileRequest) -> bytes:
     """Compile a kernel; keep the line of its entry's name, and its code behind it, as a file."""
     ptx = compile_ptx(request)
+    # Numba mangles the entry's name: read it from the PTX.
     entry = re.search(r"\.visible \.entry (\S+?)\(", ptx)
     assert entry is not None
     data = entry.group(1).encode() + b"\n" + _assembled(ptx, request.capability)
@@ -125,6 +129,7 @@ def compile_and_store(name: str, request: CompileRequest) -> bytes:
 
 
 def _unpacked(data: bytes) -> KernelCode:
+    # First line the entry, the rest code.
     entry, code = data.split(b"\n", 1)
     return KernelCode(entry.decode(), code)
 
@@ -142,6 +147,7 @@ def prepare() -> None:
     import seismo.backends.gpu.kernels
     import seismo.equations.registry  # noqa: F401
 
+    # An empty kernel initialises NVVM and Numba's compiler before the forks.
     without_card((9, 0))
     compile_ptx(CompileRequest(_Nothing(), (), None, False, (9, 0)))
 
@@ -160,6 +166,7 @@ class _Nothing:
 
 def without_card(capability: tuple[int, int]) -> None:
     """Let this process compile for a card that it does not have."""
+    # Numba asks the current device for its capability: answer in its place.
     from numba.cuda import dispatcher
 
     dispatcher.get_current_device = lambda: SimpleNamespace(compute_capability=capability)

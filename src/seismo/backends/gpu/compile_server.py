@@ -31,6 +31,7 @@ from seismo.backends.gpu.detect import GpuEnvironment, look, visible_gpus
 if TYPE_CHECKING:
     from seismo.backends.gpu.code_cache import CompileRequest
 
+# BLAS threads would make a fork unsafe: the server has a single thread.
 _ONE_THREAD = {"OPENBLAS_NUM_THREADS": "1", "MKL_NUM_THREADS": "1", "OMP_NUM_THREADS": "1"}
 
 
@@ -55,6 +56,7 @@ class CompileServer:
         answers = self._process.stdout
         assert commands is not None
         assert answers is not None
+        # One request and one answer at a time, by pickle through the pipe.
         with contextlib.suppress(BrokenPipeError):
             pickle.dump((folder, requests), commands)
             commands.flush()
@@ -105,6 +107,7 @@ def serve(commands: IO[bytes], answers: IO[bytes]) -> None:
 
 def compile_side_by_side(requests: dict[str, CompileRequest]) -> None:
     """Compile and store kernels in forks of this process, one for each core."""
+    # Fork twice: the server waits for one child, which forks the others and ends with them.
     if not (child := os.fork()):
         _share(list(requests.items()), machine.cores())
         os._exit(0)
@@ -118,6 +121,7 @@ def _share(requests: list[tuple[str, CompileRequest]], processes: int) -> None:
     """
     from seismo.backends.gpu.code_cache import compile_and_store, without_card
 
+    # Binary tree of forks: each child takes every other request and half of the processes.
     if min(processes, len(requests)) > 1:
         child = os.fork()
         own = processes // 2 if not child else processes - processes // 2

@@ -154,6 +154,7 @@ def _installed(package: str) -> str | None:
 def _ask_driver() -> tuple[Version | None, tuple[Gpu, ...], str, tuple[DeviceLink, ...]]:
     """Return the driver's CUDA version, its GPUs, what it complains about, and the GPUs' links."""
     try:
+        # The driver API by ctypes: no package is needed to learn that there is no GPU.
         driver = ctypes.CDLL("libcuda.so.1")
         version = ctypes.c_int()
         count = ctypes.c_int()
@@ -185,6 +186,7 @@ def _link(driver: Any, one: int, other: int) -> DeviceLink:
     devices = [ctypes.c_int(), ctypes.c_int()]
     for number, device in zip((one, other), devices, strict=True):
         driver.cuDeviceGet(ctypes.byref(device), number)
+    # P2P attribute 3: native atomics, which only NVLink has.
     peers = ctypes.c_int()
     atomics = ctypes.c_int()
     driver.cuDeviceCanAccessPeer(ctypes.byref(peers), *devices)
@@ -213,6 +215,7 @@ def _try_nvvm() -> tuple[Version | None, str]:
     try:
         from numba.cuda.cudadrv import nvvm
 
+        # The smallest program that NVVM accepts; its .version line tells the PTX it writes.
         compiler = nvvm.NVVM()
         text = _SMALLEST_KERNEL.format(
             layout=compiler.data_layout, ir=compiler.get_ir_version()

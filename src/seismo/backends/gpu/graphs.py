@@ -37,6 +37,7 @@ class Graphs:
         self._at = -1
         self._first, *self._others = [member.card for member in members]
         self._period = len(members[0].steps)
+        # Long graphs amortise the launch of a graph; single steps fill up the rest.
         self._graphs = {(0, size): self._record(0, size) for size in SIZES}
         self._graphs |= {(n, 1): self._record(n, 1) for n in range(self._period)}
 
@@ -44,20 +45,24 @@ class Graphs:
         """Take steps."""
         last = first + count
         main = self._first.main
+        # What other cards' streams hold comes before the first step.
         for card in self._others:
             with card.device:
                 for stream in _streams(card):
                     main.wait_event(stream.record(_mark()))
         with self._first.device, main:
+            # The clocks on the cards count by themselves; set them only after a jump.
             if first != self._at:
                 self._set_clocks(first)
             while first < last:
+                # The largest graph that begins at the right time level and does not overshoot.
                 parity = first % self._period
                 size = next((n for n in SIZES if not parity and first + n <= last), 1)
                 self._graphs[parity, size].launch(main)
                 first += size
             self._at = last
             done = main.record(_mark())
+        # And launches after the steps, on any card, wait for the last one.
         for card in self._others:
             with card.device:
                 for stream in _streams(card):
@@ -71,11 +76,13 @@ class Graphs:
                 self._first.main.wait_event(card.main.record(_mark()))
 
     def _record(self, first: int, count: int) -> Any:
+        # Merge the members' groups step by step, and derive the dependencies of all their launches.
         groups = merged([
             [group for n in range(first, first + count) for group in m.steps[n % self._period]]
             for m in self._members
         ])  # fmt: skip
         works: list[Any] = [work for group in groups for work in group]
+        # Cores have low priority; edges, halos and sources, which others wait for, high priority.
         urgent = [group.where != "core" for group in groups for _ in group]
         kinds = [(work.home, soon) for work, soon in zip(works, urgent, strict=True)]
         needed = dependencies(groups)
@@ -84,18 +91,21 @@ class Graphs:
         streams = dict[Any, Any]()
         done = list[Any]()
         with self._first.device, main, _capturing(main) as captured:
+            # Fork: streams join the capture by an event of the main stream.
             start = main.record(_mark())
             for work, waits, line in zip(works, needed, chosen, strict=True):
                 with work.home.device:
                     if line not in streams:
                         streams[line] = _stream_of(line)
                         streams[line].wait_event(start)
+                    # Predecessors on the same stream are ordered by it; others need an event.
                     for n in waits:
                         if chosen[n] != line:
                             streams[line].wait_event(done[n])
                     with streams[line]:
                         work()
                     done.append(streams[line].record(_mark()))
+            # Join: a capture ends when all its streams have come back to the first.
             for ((card, _), _), stream in streams.items():
                 with card.device:
                     end = stream.record(_mark())
@@ -112,6 +122,7 @@ class _Graph:
 
     def __init__(self, captured: Any) -> None:
         """Make it executable; a driver that refuses priorities takes CuPy's own."""
+        # Node priorities come from the capturing streams, and survive with this flag only.
         status, executable = driver.cuGraphInstantiate(captured.graph, BY_PRIORITY)
         if int(status):
             self._handle = captured.graphExec

@@ -2,13 +2,8 @@
 
 A sweep's kernel cuts boxes into blocks of threads, one lane of x for each thread. A box that is the
 same for every shot (the interior) is known to the compiler, and its blocks to the launch grid; the
-many boxes of the absorbing layers come as a table with one row for each block of threads::
-
-    x, y, z               the block's first point
-    x_end, y_end, z_end   behind the last point of its box
-    shot, packed          offsets of the shot's fields, and of coefficients kept for some planes
-    memory, memory_y, memory_z, slot   layer memory, as in
-    `seismo.backends.operators.stencils.Place`
+many boxes of the absorbing layers come as a table of blocks
+(`seismo.backends.gpu.block_table`).
 
 Rows may be an odd number of half lines long (`seismo.grid.decomposition`): every other one then has
 its lines elsewhere, and takes its lanes in turned order (`Turn`).
@@ -28,6 +23,7 @@ from numba.cuda import types
 from numba.cuda.extending import intrinsic
 
 from seismo.backends.base import Variant
+from seismo.backends.gpu.block_table import BLOCK_COLUMNS
 from seismo.backends.gpu.lanes import CudaLanes
 from seismo.backends.gpu.layouts import LINE_LANES, BlockShape
 from seismo.backends.gpu.march import Constants, Spot, Sweep, marching
@@ -36,8 +32,6 @@ from seismo.backends.operators.derivatives import Operators
 from seismo.backends.source_hash import function_name
 from seismo.backends.traced import I32, IRValue, choose, smaller, when
 from seismo.equations.formula import Formula
-
-BLOCK_COLUMNS = 12
 
 
 @dataclass(frozen=True)
@@ -61,6 +55,8 @@ class Turn:
 
     def taken(self, x: Any, y: Any, width: int) -> Any:
         """Return the x that the thread takes which comes to x; lanes have `width` numbers."""
+        # Odd rows begin `by` lanes before a line: their threads take lanes shifted by that,
+        # cyclically.
         row = self.lanes * width
         x = x + (y & 1) * (self.by * width)
         return choose(x >= self.first + row, x - row, x)
@@ -79,8 +75,10 @@ def turn_of(strides: np.ndarray, width: int, ends: np.ndarray) -> Turn | None:
         width: numbers in a lane.
         ends: (box, 2) first x of the boxes, and behind the last.
     """
+    # Only rows of an odd number of half lines, in planes of whole lines, are rotated.
     half, plane = (beside_lines(int(s), width) for s in strides)
     (first, last), *others = np.unique(ends, axis=0).tolist()
+    # Every box must have the same x-range, and begin on a line in even rows.
     lanes = -(-(last - first) // width)
     by = LINE_LANES - half
     if not (half and lanes > by) or plane or others or first // width % LINE_LANES:
@@ -103,6 +101,8 @@ class Thread:
         return self._register("ctaid", axis)
 
     def _register(self, name: str, axis: str) -> IRValue:
+        # Special registers: %tid, the thread's number in the block, and %ctaid, the block's in the
+        # grid.
         kind = ir.FunctionType(I32, [])
         register = f"llvm.nvvm.read.ptx.sreg.{name}.{axis}"
         function = cgutils.get_or_insert_function(self._builder.module, kind, register)
@@ -149,6 +149,7 @@ class SweepKernel:
         @intrinsic
         def code(context, addresses, arrays):
             def generate(context, builder, signature, args):
+                # Unpack the two tuple arguments into their addresses.
                 given = [
                     [IRValue(builder, builder.extract_value(values, n)) for n in range(len(kind))]
                     for values, kind in zip(args, signature.args, strict=True)
@@ -178,7 +179,9 @@ class SweepKernel:
         v = self.variant
         constants = self.constants
         shape = self.shape
+        # Layers across z, taken at once, in a march that carries fluxes from plane to plane.
         through = v.at_once and constants.stretched == "z" and shape.planes > 1
+        # One formula, bound to the operators of these boxes.
         bound = Operators(
             lanes, v.order, v.axes, constants.stretched, v.slots, v.closed, at_once=v.at_once,
             across=through, damped=v.damped, turned=self.turned,
@@ -190,6 +193,7 @@ class SweepKernel:
             march = marching(update, shape)
         where = self._in_box if self.box else self._in_table
         spot, y_end, first, last = where(lanes, thread, addresses)
+        # Lanes behind the end of a row, and rows behind the end of the box, have no points.
         inside = (spot.x < spot.x_end) & (spot.y < y_end) & (first < last)
         with when(inside):
             if self.turn:
@@ -198,6 +202,7 @@ class SweepKernel:
 
     def _planes(self, thread: Any, start: IRValue, end: Any) -> tuple[IRValue, IRValue]:
         """Return a thread's first plane z of a block's, and behind its last."""
+        # A march gives each thread `planes` consecutive planes; other kernels one, side by side.
         per_block = self.shape.points(1)[2]
         own = self.shape.planes
         apart, reach = (own, own) if own > 1 else (1, per_block)
@@ -212,6 +217,7 @@ class SweepKernel:
         Returns:
             the thread's lane; behind its last row y; its first plane z; behind its last.
         """
+        # One row of BLOCK_COLUMNS integers for each block, in the order of the launch grid.
         row = thread.block("x").wide() * BLOCK_COLUMNS
         columns = [lanes.integer(addresses[0], row + n) for n in range(BLOCK_COLUMNS)]
         x, y, start, x_end, y_end, z_end, *rest = columns
@@ -224,15 +230,18 @@ class SweepKernel:
     ) -> tuple[Spot, Any, IRValue, IRValue]:  # fmt: skip
         """Find the block in the launch grid, which counts along x, y, and z of all shots."""
         assert self.box is not None
+        # The box is a constant of the kernel: its bounds become literals.
         x0, x_end, y0, y_end, z0, z_end, packed = self.box
         (nx, ny, _) = self.shape.threads
         per_block = self.shape.points(1)[2]
         layers = -(-(z_end - z0) // per_block)
         x = (thread.block("x").wide() * nx + thread.number("x")) * lanes.width + x0
         y = thread.block("y").wide() * ny + thread.number("y") + y0
+        # The grid counts z blocks of all shots: layer within the box, then shot.
         block = thread.block("z")
         layer = (block % layers).wide()
         shot = (block // layers).wide()
+        # The last blocks first: the sweep before has left these planes in the cache.
         if self.back:
             layer = layer * -1 + (layers - 1)
         planes = self._planes(thread, layer * per_block + z0, z_end)

@@ -36,6 +36,7 @@ class Column:
 
     def __getitem__(self, n: int) -> IRValue:
         """Return the lane n planes further."""
+        # The middle lane of a column is the point itself.
         return self.lanes[len(self.lanes) // 2 + n]
 
     def __contains__(self, n: int) -> bool:
@@ -60,12 +61,15 @@ class CudaLanes:
         self.size = np.dtype(precision).itemsize
         self.width = LANE_BYTES // self.size
         self.kind = _NUMBERS[precision]
+        # LLVM types of a lane: 16 bytes of the precision, and as many numbers of 16 bits.
         self._vector = ir.VectorType(self.kind, self.width)
         self._short = ir.VectorType(ir.HalfType(), self.width)
 
     def _load(self, address: IRValue, index: IRValue, kind: ir.Type, unchanging: bool) -> IRValue:
+        # Aligned vector loads become one ld.v4 (ld.v2 of doubles).
         value = index.builder.load(pointer(address, index, kind, self.space))
         value.align = LANE_BYTES if kind is self._vector else 8  # a short lane, or an integer
+        # invariant.load selects the read-only path (ld.global.nc), which may be moved above stores.
         if unchanging:
             value.set_metadata("invariant.load", index.builder.module.add_metadata([]))
         return index.then(value)
@@ -103,10 +107,12 @@ class CudaLanes:
         builder = index.builder
         lane = value.value.type
 
+        # Full lane: one vector store, st.v4.
         def whole() -> None:
             place = pointer(target, index, lane, self.space)
             builder.store(value.value, place).align = LANE_BYTES if lane == self._vector else 8
 
+        # Partial lane at the end of a row: scalar stores under the mask.
         def number(n: int) -> None:
             builder.store(
                 self.part(value, n).value, pointer(target, index + n, lane.element, self.space)
@@ -115,6 +121,7 @@ class CudaLanes:
         if mask is None:
             whole()
             return
+        # Most lanes are full: test once, and branch to the scalar stores only at the row's end.
         with builder.if_else((mask >= self.width).value) as (inside, across):
             with inside:
                 whole()
@@ -125,6 +132,7 @@ class CudaLanes:
 
     def _join(self, before: IRValue, after: IRValue, first: int) -> IRValue:
         """Return the lane that begins with number `first` of one, and goes on in the other."""
+        # shufflevector across two lanes: numbers first .. first + width - 1 of the pair.
         order = ir.Constant(ir.VectorType(I32, self.width), list(range(first, first + self.width)))
         return before.then(before.builder.shuffle_vector(before.value, after.value, order))
 
@@ -135,6 +143,7 @@ class CudaLanes:
 
     def beside(self, source: IRValue | Column, index: IRValue, n: int) -> IRValue:
         """Read a lane n points further along x."""
+        # Floor division: n = full * width + rest also for negative n.
         full, rest = divmod(n, self.width)
         before = self._aligned(source, index, full)
         if not rest:
@@ -143,6 +152,7 @@ class CudaLanes:
 
     def among(self, lanes: Sequence[IRValue], n: int) -> IRValue:
         """Cut the lane n points further along x out of an odd number of lanes around the point."""
+        # The same cut from registers; the middle of the list is the point's own lane.
         full, rest = divmod(n, self.width)
         first = len(lanes) // 2 + full
         return self._join(lanes[first], lanes[first + 1], rest) if rest else lanes[first]
@@ -162,6 +172,7 @@ class CudaLanes:
 
     def ask(self, address: IRValue, index: IRValue) -> None:
         """Ask the second-level cache for the line of number `index` of an array."""
+        # PTX of a prefetch into L2; the memory clobber keeps its place among the loads.
         builder = index.builder
         place = builder.ptrtoint(pointer(address, index, self.kind, self.space), INTEGER)
         kind = ir.FunctionType(ir.VoidType(), [INTEGER])
@@ -174,6 +185,7 @@ class CudaLanes:
         A product is fused with one sum and not with another, as the compiler pleases: here it
         cannot see that it is one.
         """
+        # An opaque move per number hides the product from contraction into a fused multiply-add.
         builder = value.builder
         letter = "f" if self.size == 4 else "d"
         same = ir.FunctionType(self.kind, [self.kind])

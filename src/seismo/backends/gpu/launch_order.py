@@ -64,6 +64,7 @@ def merged(members: Sequence[Step]) -> Step:
 
 
 def _between_meetings(step: Step) -> list[Step]:
+    # Cut at every `meet`: no launch crosses a barrier of all ranks.
     parts: list[Step] = [[]]
     for group in step:
         if meet in group:
@@ -75,6 +76,7 @@ def _between_meetings(step: Step) -> list[Step]:
 
 def dependencies(groups: Step) -> list[list[int]]:
     """List for each launch, counted through the groups, those it waits for, without the implied."""
+    # Hazards by pieces of arrays: read after write, write after write, write after read.
     writers: dict[Piece, list[int]] = defaultdict(list)
     readers: dict[Piece, list[int]] = defaultdict(list)
     before: list[int] = []  # of each launch: the set of all that is done by then, as bits
@@ -82,15 +84,20 @@ def dependencies(groups: Step) -> list[list[int]]:
     for group in _beside(groups):
         first = len(found)
         every = [_pieces(work, group.where) for work in group]
+        # Launches of one group touch disjoint points: hazards are taken against earlier groups
+        # only.
         for reads, writes in every:
+            # Read or write after the last writers; write after the readers since.
             needed = {n for piece in reads | writes for n in writers[piece]}
             needed |= {n for piece in writes for n in readers[piece]}
+            # Transitive reduction: a predecessor implied by another one needs no edge of its own.
             implied = 0
             for n in needed:
                 implied |= before[n]
             direct = sorted(n for n in needed if not implied >> n & 1)
             found.append(direct)
             before.append(implied | sum(1 << n for n in direct))
+        # A write ends the list of earlier writers and readers of that piece.
         for piece in {piece for _, writes in every for piece in writes}:
             writers[piece] = []
             readers[piece] = []
@@ -113,6 +120,7 @@ def _beside(groups: Step) -> Iterator[Group]:
 
 def _pieces(work: Any, where: str) -> tuple[set[Piece], set[Piece]]:
     """Return what a launch reads, and what it changes."""
+    # Reads of what it writes itself are ordered by the write.
     writes = {(array, part) for array in work.writes for part in CHANGES[where]}
     return {(array, part) for array in work.reads for part in READS[where]} - writes, writes
 
@@ -125,6 +133,9 @@ def lines(needed: list[list[int]], kinds: Sequence[Any], most: int) -> list[tupl
     ends: dict[Any, list[int]] = defaultdict(list)  # last launch on each line
     chosen: list[tuple[Any, int]] = []
     for n, (waits, kind) in enumerate(zip(needed, kinds, strict=True)):
+        # Greedy list scheduling: continue a stream whose last launch is a predecessor, so that the
+        # order of the stream takes the place of an event; else open one; else take the one idle for
+        # longest.
         own = ends[kind]
         free = [line for line, end in enumerate(own) if end in waits]
         if free:

@@ -53,10 +53,13 @@ class BlockShape:
         In a plane threads that would idle along x take rows further down, while warps reach over
         whole lines of memory.
         """
+        # Trade threads along x for rows along z while whole warps would idle, down to a line of
+        # lanes.
         width, y, z = self.threads
         while y == 1 and width > LINE_LANES and 2 * z <= MOST_ALONG_Z and _idle(lanes, width):
             width = width // 2
             z = 2 * z
+        # Then divide the row's lanes evenly among the blocks of a row.
         if _idle(lanes, width):
             width = -(-lanes // -(-lanes // width))
         return replace(self, threads=(width, y, z))
@@ -69,6 +72,7 @@ class BlockShape:
 
 def _idle(lanes: int, width: int) -> bool:
     """Whether many threads of rows so wide would idle."""
+    # Idle share of the last block of a row against the tolerated one.
     return lanes < (1.0 - IDLE) * -(-lanes // width) * width
 
 
@@ -80,11 +84,13 @@ def box_of(stretched: str) -> str:
     """Return what kind of box has some axes stretched."""
     if stretched == "x":
         return "side"
+    # Number of stretched axes: 0 the interior, 1 a face, 2 an edge of the layers.
     return "corner" if "x" in stretched else ("inner", "layer", "edge")[len(stretched)]
 
 
 def shape_for(shapes: Shapes, key: Key) -> BlockShape:
     """Look a layout up; of the orders in the table the next one counts."""
+    # Layouts are measured at few orders; registers and reach vary slowly between them.
     *what, order = key
     near = min((k for k in shapes if list(k[:3]) == what), key=lambda k: abs(k[3] - order))
     return shapes[near]
@@ -153,6 +159,7 @@ def keep_shapes(card: str, shapes: Shapes) -> Path:
     Raises:
         StorageError: it cannot be kept for other processes.
     """
+    # Only entries that differ from the built-in table are stored.
     own = {key: shape for key, shape in shapes.items() if shape != H200.get(key)}
     named = {" ".join(map(str, key)): asdict(shape) for key, shape in own.items()}
     path = shapes_file(card)

@@ -50,6 +50,8 @@ class Constants:
 
     def __str__(self) -> str:
         """Name all that a kernel has built in; the profiles come as arguments."""
+        # Profiles are passed as arrays; all other numbers are literals of the kernel's code, hence
+        # hashed.
         t = self.tables
         digest = hashlib.sha256()
         for a in (t.strides, t.first, t.second, t.on_nodes, t.numbers):
@@ -120,12 +122,14 @@ class Sweep:
         """Read the lane n planes further of one of them; the model has no shots."""
         number = self.constants.columns[column]
         constants = self.constants
+        # Coefficients of the model have no shot axis.
         of_model = number >= constants.writes + constants.reads
         start = i - self.spot.shot if of_model else i
         return self.lanes.level(self.arrays[number], start, n, self.plane)
 
     def index(self, z: IRValue) -> IRValue:
         """Return the index of the thread's lane in plane z of a field."""
+        # Flat index of (z, y, x) in the thread's shot.
         spot = self.spot
         y_stride = int(self.constants.tables.strides[0])
         return z * self.plane + spot.y * y_stride + spot.x + spot.shot
@@ -137,13 +141,17 @@ class Sweep:
         stretched = self.constants.stretched
         _, memory, flux, coming, x_table, y_table, z_table, up, down = self.addresses
         y_stride, z_stride = (int(n) for n in t.strides)
+        # SBP closure rows are counted from the surface; rows below the closure share the last one.
         below = z - int(t.surface)
         row = below.clip(0, t.up.shape[0] - 1)
         weights = [self._row(a, row, t.up.shape[1], self.constants.closed) for a in (up, down)]
+        # Profiles along y and z are read only where the axis is stretched: one row for the whole
+        # lane.
         profiles = [
             self._row(table, n, t.profiles[k].shape[0], AXES[k] in stretched)
             for k, table, n in ((1, y_table, spot.y), (2, z_table, z))
         ]
+        # Coefficients and strides are Python numbers here: they become immediate operands.
         return Place(
             y_stride=y_stride,
             z_stride=z_stride,
@@ -178,6 +186,7 @@ class Sweep:
         """Read the n-th row of a table, which takes up whole lanes."""
         if not used:
             return None
+        # Tables are padded to whole lanes: one vector load brings several of a row's numbers.
         width = self.lanes.width
         whole = -(-count // width)
         lanes = [self.lanes.read(table, n * (whole * width) + k * width) for k in range(whole)]
@@ -190,6 +199,7 @@ class Sweep:
         (`seismo.model.earth.Earth.clamp`), so that all of its points read what the innermost of
         them whose next one is in the layer, too, has: out of the cache, for most of them.
         """
+        # Clamp the node index to the innermost points of the layer: offset (n - clip(n)) * stride.
         t = self.constants.tables
         spot = self.spot
         medium = self.spot.shot
@@ -198,6 +208,7 @@ class Sweep:
             AXES, numbers, t.inside, (self.lanes.width, 1, 1), (1, *t.strides), strict=True
         ):
             if axis in self.constants.stretched:
+                # Along x the limits are lane-aligned, so that loads stay aligned.
                 first = (low - 1 - width) // width * width
                 last = -(-high // width) * width
                 medium = medium + (n - n.clip(int(first), int(last))) * int(stride)
@@ -207,22 +218,27 @@ class Sweep:
         """Whether plane z has layer memory, at nodes and at half points."""
         if "z" not in self.constants.stretched:
             return None
+        # Memory exists at nodes outside `inside`, at half points from one point further in on the
+        # low side.
         first, last = (int(n) for n in self.constants.tables.inside[2])
         after = z >= last
         return (z < first) | after, (z < first - 1) | after
 
     def window(self, i: IRValue, behind: int, ahead: int) -> list[list[IRValue]]:
         """Read the lanes of each field from so many planes behind to so many ahead."""
+        # The queue of a march: 2 half planes behind and ahead of the first plane.
         planes = range(-behind, ahead + 1)
         columns = range(len(self.constants.columns))
         return [[self.lane(column, i, n) for n in planes] for column in columns]
 
     def next_lanes(self, i: IRValue, ahead: int) -> list[IRValue]:
         """Read the lanes that so many planes further on bring."""
+        # One new lane for each field differentiated along z; the others move down the queue.
         return [self.lane(column, i, ahead) for column in range(len(self.constants.columns))]
 
     def operands(self, columns: Sequence[Sequence[IRValue]]) -> list:
         """Return what the formula takes: arrays, those differentiated along z with a column."""
+        # The formula reads these fields from registers (`Column`), all others from memory.
         found: list[IRValue | Column] = list(self.arrays)
         for n, lanes in zip(self.constants.columns, columns, strict=True):
             found[n] = Column(self.arrays[n], lanes)
@@ -234,6 +250,7 @@ class Sweep:
         What it reads of it comes after stores, of which the compiler must assume that they changed
         it: the memory's latency would count for each of the fields and memory variables.
         """
+        # Prefetch in the order of use: memory variables, then the fields written.
         if not self.constants.memories:
             return
         for n in range(self.constants.memories):
@@ -243,6 +260,7 @@ class Sweep:
 
     def _ask(self, n: int, index: IRValue) -> None:
         """Ask the cache for number `index` of the n-th array."""
+        # Two numbers of 16 bits take the place of one.
         self.lanes.ask(self.arrays[n], index // 2 if self.constants.short[n] else index)
 
     def ask_plane(self, i: IRValue, ahead: int) -> None:
@@ -255,6 +273,8 @@ class Sweep:
         later = i + ahead * self.plane
         for n in range(constants.arrays):
             of_model = n >= constants.writes + constants.reads
+            # Fields differentiated along z enter the queue half the order ahead of the point
+            # itself.
             if n in constants.columns:
                 start = later - self.spot.shot if of_model else later
                 self._ask(n, start + constants.half * self.plane)
@@ -271,12 +291,14 @@ def marching(update: Callable, shape: BlockShape) -> March:
     """Return what writes a thread's planes; of several it keeps what is around a point along z."""
 
     def single(sweep: Sweep, first: IRValue, last: IRValue) -> None:
+        # One plane for each thread: neighbours along z come from memory.
         i = sweep.index(first)
         place = sweep.place(first)
         sweep.ask_changed(i, place)
         update(i, place, *sweep.arrays)
 
     def march(sweep: Sweep, first: IRValue, last: IRValue) -> None:
+        # March along z: a queue of 2 half lanes for each field, in registers (Micikevicius 2009).
         half = sweep.constants.half
         start = sweep.index(first)
         queues = sweep.window(start, half, half - 1)
@@ -284,15 +306,18 @@ def marching(update: Callable, shape: BlockShape) -> March:
 
         def turn(z: IRValue, carried: list[IRValue]) -> list[IRValue]:
             i, *lanes = carried
+            # The plane that completes the stencil of plane z is half planes ahead.
             place = sweep.place(z)
             brought = sweep.next_lanes(i, half)
             columns = [
                 [*lanes[k * count : (k + 1) * count], lane] for k, lane in enumerate(brought)
             ]
+            # Prefetch a later plane into the second-level cache.
             if shape.ahead:
                 with when(z + shape.ahead < last):
                     sweep.ask_plane(i, shape.ahead)
             update(i, place, *sweep.operands(columns))
+            # Shift each queue by one plane: drop the plane furthest behind.
             return [i + sweep.plane, *(lane for column in columns for lane in column[1:])]
 
         repeat(first, last, [start, *(lane for queue in queues for lane in queue)], turn)

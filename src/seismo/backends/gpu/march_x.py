@@ -26,6 +26,8 @@ def across(update: Callable, flux: Callable, ahead: int) -> March:
     """
 
     def march(sweep: Sweep, first: IRValue, last: IRValue) -> None:
+        # Registers: 2 reach field lanes and 2 half fluxes, where reach = 2 half - 1 planes on each
+        # side.
         half = sweep.constants.half
         reach = 2 * half - 1
         count = 2 * reach
@@ -34,6 +36,7 @@ def across(update: Callable, flux: Callable, ahead: int) -> March:
             i: IRValue, z: IRValue, carried: list[IRValue]
         ) -> tuple[Column, list[IRValue]]:  # fmt: skip
             """Take a plane up: return the field's column, and the fluxes with the one it brings."""
+            # The flux at z + half - 1/2 needs the field up to reach planes ahead of z.
             queue = carried[:count]
             fluxes = carried[count:]
             (lane,) = sweep.next_lanes(i, reach)
@@ -42,11 +45,13 @@ def across(update: Callable, flux: Callable, ahead: int) -> March:
             return column, [*fluxes[1:], flux(column, i, sweep.place(z))]
 
         def before(z: IRValue, carried: list[IRValue]) -> list[IRValue]:
+            # Warm-up: compute the fluxes before the first plane, and update nothing.
             i, *held = carried
             column, fluxes = forward(i, z, held)
             return [i + sweep.plane, *column.lanes[1:], *fluxes]
 
         def turn(z: IRValue, carried: list[IRValue]) -> list[IRValue]:
+            # Main march: the flux half a stencil ahead enters, then the plane is updated.
             i, *held = carried
             if ahead:
                 with when(z + ahead < last):
@@ -55,6 +60,7 @@ def across(update: Callable, flux: Callable, ahead: int) -> March:
             update(i, sweep.place(z, fluxes), *sweep.operands([column.lanes]))
             return [i + sweep.plane, *column.lanes[1:], *fluxes]
 
+        # Start reach planes before the first one: 2 half - 1 steps fill the queue of fluxes.
         start = sweep.index(first - reach)
         # Planes behind that are not asked for are gone before they are used: any lane will do.
         (near,) = sweep.window(start, 0, reach - 1)

@@ -30,7 +30,10 @@ _HALF = 32
 
 def _key_of(item: int, shift: int) -> Callable:
     """Write the function (bits of a number of `item` bytes, its place) -> key."""
+    # Without the sign bit, IEEE 754 numbers are ordered as their bits: inf above all, NaN above
+    # inf.
     magnitude = np.uint64((1 << (8 * item - 1)) - 1)
+    # Key: 32 leading bits of the magnitude above, the index, shortened to 32 bits, below.
     up = np.uint64(64 - 8 * item)
     down = np.uint64(shift)
     upper = np.uint64(0xFFFFFFFF << _HALF)
@@ -52,6 +55,7 @@ def largest_kernel(key: Callable, threads: int) -> Callable:
     two, three, four = (np.uint64(n) for n in (2, 3, 4))
 
     def kernel(count, bits, found):
+        # Grid-stride loop: neighbouring threads read neighbouring numbers (coalesced).
         shared = cuda.shared.array(threads, np.uint64)
         t = cuda.threadIdx.x
         i = np.uint64(cuda.grid(1))
@@ -68,9 +72,11 @@ def largest_kernel(key: Callable, threads: int) -> Callable:
             d = bits[m]
             largest = max(largest, max(max(key(a, i), key(b, j)), max(key(c, k), key(d, m))))
             i += four * every
+        # Remainder: fewer than four strides left.
         while i < last:
             largest = max(largest, key(bits[i], i))
             i += every
+        # Tree reduction in shared memory; the barrier is outside the branch, for all threads.
         shared[t] = largest
         cuda.syncthreads()
         active = half
@@ -79,6 +85,7 @@ def largest_kernel(key: Callable, threads: int) -> Callable:
                 shared[t] = max(shared[t], shared[t + active])
             cuda.syncthreads()
             active //= 2
+        # Thread 0 has the largest key of the block.
         if t == 0:
             found[cuda.blockIdx.x] = shared[0]
 
@@ -121,6 +128,7 @@ def bind_largest(
         threads: of a block.
         blocks: the most that search.
     """
+    # Places of more than 32 bits lose their last ones (`shift`).
     whole: Any = _WHOLE[precision]
     item = np.dtype(whole).itemsize
     shift = max(0, (field.size - 1).bit_length() - _HALF)
@@ -133,6 +141,7 @@ def bind_largest(
             addresses=False, writes=(target,),
         )  # fmt: skip
 
+    # Two launches in order on one stream: the first writes what the second reads.
     stages = (
         stage(LargestKernel(threads, item, shift), field.size, field.view(whole), found),
         stage(LargestKernel(threads), blocks, found, result),
@@ -149,6 +158,7 @@ def bind_largest(
 
 def _found(key: int, precision: str, shift: int) -> Found:
     """Take a key apart; of a double there are 32 bits, 20 of them behind the point."""
+    # Shift the upper half back into the number's leading bits.
     first = np.array([key >> _HALF], np.uint32)
     pair = first if precision == "float32" else np.array([0, first[0]], "<u4")
     size = float(pair.view(precision)[0])

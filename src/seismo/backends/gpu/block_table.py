@@ -1,0 +1,34 @@
+"""The table of blocks of threads that a launch over many boxes reads: a row for each block.
+
+::
+
+    x, y, z               the block's first point
+    x_end, y_end, z_end   behind the last point of its box
+    shot, packed          offsets of the shot's fields, and of coefficients kept for some planes
+    memory, memory_y, memory_z, slot   layer memory (`seismo.backends.operators.stencils.Place`)
+"""
+
+from __future__ import annotations
+
+import numpy as np
+
+BLOCK_COLUMNS = 12
+
+
+def blocks_of(boxes: np.ndarray, size: tuple[int, int, int]) -> np.ndarray:
+    """Cut boxes in blocks of at most so many points along x, y, z: the rows of the table.
+
+    Those of a box follow one another along x, then y, then z.
+    """
+    # Enumerate the blocks of all boxes at once: number = (z * ny + y) * nx + x within each box.
+    z0, z1, y0, y1, shot, packed, x0, x1, *memory = boxes.T
+    ends = ((x0, x1), (y0, y1), (z0, z1))
+    nx, ny, nz = (-(-(b - a) // n) for (a, b), n in zip(ends, size, strict=True))
+    counts = nx * ny * nz
+    box = np.repeat(np.arange(len(boxes)), counts)
+    number = np.arange(box.size) - np.repeat(np.cumsum(counts) - counts, counts)
+    rest, x = np.divmod(number, nx[box])
+    z, y = np.divmod(rest, ny[box])
+    first = [a[box] + n * k for (a, _), n, k in zip(ends, size, (x, y, z), strict=True)]
+    kept = (a[box] for a in (x1, y1, z1, shot, packed, *memory))
+    return np.column_stack([*first, *kept])

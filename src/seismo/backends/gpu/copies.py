@@ -1,0 +1,77 @@
+"""Copies that a card's copy engines do, beside its kernels: to and from the host, and of rows."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import cupy
+import numpy as np
+
+from seismo.backends.base import Rows
+from seismo.backends.gpu.launch_order import Work
+
+# Kinds of copies, as cudaMemcpyKind numbers them.
+HOST_TO_DEVICE = 1
+DEVICE_TO_HOST = 2
+DEVICE_TO_DEVICE = 3
+
+
+def to_host(card: Any, array: Any, host: np.ndarray) -> Work:
+    """Bind a copy of an array of the card to a pinned buffer of the host."""
+    return _flat(card, array, array.data.ptr, host, host.ctypes.data, DEVICE_TO_HOST)
+
+
+def from_host(card: Any, host: np.ndarray, array: Any) -> Work:
+    """Bind a copy of a pinned buffer of the host to an array of the card."""
+    return _flat(card, host, host.ctypes.data, array, array.data.ptr, HOST_TO_DEVICE)
+
+
+def _flat(
+    card: Any, source: Any, source_address: int, target: Any, target_address: int, kind: int
+) -> Work:  # fmt: skip
+    def run(held: Any = (source, target)) -> None:
+        stream = cupy.cuda.get_current_stream()
+        cupy.cuda.runtime.memcpyAsync(
+            target_address, source_address, source.nbytes, kind, stream.ptr
+        )
+
+    return Work(run, frozenset({source_address}), frozenset({target_address}), card)
+
+
+def of_rows(
+    card: Any, sources: Sequence[Any], source_rows: Rows, targets: Sequence[Any], target_rows: Rows
+) -> Work:  # fmt: skip
+    """Bind a copy of rows of some arrays to as many others, of this card or another.
+
+    Arrays follow one another: a launch that waits for all of them waits for one thing.
+    """
+    # Rows joined along y: one strided 2-D copy for each array and shot, (z, y x).
+    source_rows = source_rows.joined
+    target_rows = target_rows.joined
+    shots, height, _ = source_rows.counts
+    itemsize = sources[0].itemsize
+    width = source_rows.length * itemsize
+    source_pitch = source_rows.strides[1] * itemsize
+    target_pitch = target_rows.strides[1] * itemsize
+    addresses = [
+        (_address(target, target_rows, shot), _address(source, source_rows, shot))
+        for source, target in zip(sources, targets, strict=True)
+        for shot in range(shots)
+    ]
+
+    def run(held: Any = (sources, targets)) -> None:
+        stream = cupy.cuda.get_current_stream().ptr
+        copy = cupy.cuda.runtime.memcpy2DAsync
+        for target, source in addresses:
+            copy(
+                target, target_pitch, source, source_pitch, width, height, DEVICE_TO_DEVICE, stream
+            )
+
+    reads, writes = (frozenset(a.data.ptr for a in arrays) for arrays in (sources, targets))
+    return Work(run, reads, writes, card)
+
+
+def _address(array: Any, rows: Rows, shot: int) -> int:
+    """Return the address of the first row of a shot."""
+    return array.data.ptr + (rows.start + shot * rows.strides[0]) * array.itemsize
