@@ -94,7 +94,7 @@ def costs(setup: Any) -> float:
 def measure(name: str, gpus: int, ways: list[str], ranks: SerialCommunicator) -> dict[str, Any]:
     """Give the seconds that a step takes in each way, as often as they were measured."""
     setup = discretize(from_dict(scenario(name, gpus)))
-    choices = choose_all(None if ranks.several else gpus, "gpu", ranks=ranks)
+    choices = choose_all(None if ranks.has_others else gpus, "gpu", ranks=ranks)
 
     def run(one: SerialCommunicator, choice: Any) -> dict[str, Any]:
         found: dict[str, Any] = {"case": name, "gpus": gpus, "processes": ranks.count}

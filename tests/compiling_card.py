@@ -69,8 +69,8 @@ class CompilingCard(Tools):
         return lambda: None
 
     def take_requests(self) -> list[CompileRequest]:
-        taken, self.requests = self.requests, {}
-        return list(taken.values())
+        rotated, self.requests = self.requests, {}
+        return list(rotated.values())
 
     def wait(self) -> None:
         pass

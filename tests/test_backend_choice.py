@@ -47,7 +47,7 @@ AGAINST = {
     "driver": ({"driver": None, "gpus": ()}, "no NVIDIA driver"),
     "hidden": ({"gpus": (), "visible": ""}, "CUDA_VISIBLE_DEVICES='' shows no GPU; unset it"),
     "none": (
-        {"gpus": (), "driver_trouble": "no CUDA-capable device is detected (100)"},
+        {"gpus": (), "driver_error": "no CUDA-capable device is detected (100)"},
         "finds no GPU: no CUDA-capable device is detected",
     ),
     "old driver": ({"driver": (11, 4)}, "supports CUDA 11.4, .* 12.4; update the driver to 550"),
@@ -70,11 +70,11 @@ AGAINST = {
     "old numba-cuda": ({"numba_cuda": "0.30.3"}, "numba-cuda 0.30.3"),
     "cupy's version": ({"cupy": (("cupy-cuda13x", "13.6.0"),)}, "'cupy-cuda13x>=14.2,<15'"),
     "cupy's import": (
-        {"cupy_trouble": "libcudart.so.13: cannot open", "runtime": None},
+        {"cupy_error": "libcudart.so.13: cannot open", "runtime": None},
         r"cannot be imported \(libcudart.so.13: cannot open\); pip install",
     ),
     "nvvm": (
-        {"ptx": None, "nvvm_trouble": "libNVVM cannot be found"},
+        {"ptx": None, "nvvm_error": "libNVVM cannot be found"},
         r"no working NVVM \(libNVVM cannot be found\); pip install 'seismo\[gpu\]'",
     ),
     "runtime": (
@@ -101,10 +101,10 @@ def test_what_is_missing_is_named_with_its_remedy(case):
     facts = having(**changes)
     assert re.search(words, problem(facts)), problem(facts)
     with pytest.raises(DeviceError, match=r"^backend gpu: ") as caught:
-        choose("gpu", facts=lambda: facts)
+        choose("gpu", detect=lambda: facts)
     assert "\n" not in str(caught.value)
     assert caught.value.exit_code == 2
-    chosen = choose("auto", facts=lambda: facts)
+    chosen = choose("auto", detect=lambda: facts)
     assert chosen.name == "cpu"
     assert re.match(r"on the CPU, \d+ threads?; no GPU: ", chosen.note)
     assert chosen.note.endswith(problem(facts))
@@ -112,7 +112,7 @@ def test_what_is_missing_is_named_with_its_remedy(case):
 
 def test_every_obstacle_is_listed_in_order():
     """What stands first has to be repaired first."""
-    facts = having(numpy="2.5.1", numba_cuda="0.29.0", ptx=(9, 5), cupy_trouble="no module")
+    facts = having(numpy="2.5.1", numba_cuda="0.29.0", ptx=(9, 5), cupy_error="no module")
     found = list(problems(facts, 0))
     assert [line.split()[0] for line in found] == [
         "numba-cuda", "numpy", "cupy-cuda13x", "the",
@@ -151,9 +151,9 @@ def card_named(name):
 def test_a_gpu_is_taken_where_there_is_one():
     pytest.importorskip("numba_cuda")
     opened = card_named("NVIDIA H200")
-    chosen = choose("auto", facts=lambda: SOUND, opened=opened)
+    chosen = choose("auto", detect=lambda: SOUND, opened=opened)
     assert (chosen.name, chosen.note) == ("gpu", "on NVIDIA H200 (GPU 0 of 2)")
-    alone = choose("gpu", 0, facts=lambda: having(gpus=(H200,)), opened=opened)
+    alone = choose("gpu", 0, detect=lambda: having(gpus=(H200,)), opened=opened)
     assert alone.note == "on NVIDIA H200 (GPU 0)"
     backend = alone.make("float32")
     assert (backend.name, backend.precision) == ("gpu", "float32")
@@ -168,25 +168,25 @@ def test_the_first_gpu_that_is_new_enough_is_taken():
         return card_named("a card")(number)
 
     facts = having(gpus=(V100, H200))
-    choose("auto", facts=lambda: facts, opened=opened)
+    choose("auto", detect=lambda: facts, opened=opened)
     assert taken == [1]
     with pytest.raises(DeviceError, match="device: 0: GPU 0 is Tesla V100"):
-        choose("auto", 0, facts=lambda: facts)
+        choose("auto", 0, detect=lambda: facts)
 
 
 def test_a_card_that_does_not_open_leaves_the_cpu():
     def busy(number):
         raise DeviceError(f"GPU {number} cannot be used: out of memory")
 
-    assert "out of memory" in choose("auto", facts=lambda: SOUND, opened=busy).note
+    assert "out of memory" in choose("auto", detect=lambda: SOUND, opened=busy).note
     with pytest.raises(DeviceError, match="backend gpu: GPU 1 cannot be used"):
-        choose("gpu", 1, facts=lambda: SOUND, opened=busy)
+        choose("gpu", 1, detect=lambda: SOUND, opened=busy)
 
 
 def test_a_gpu_that_is_not_there():
     for wanted in ("auto", "gpu"):
         with pytest.raises(DeviceError, match="no GPU 2; choose from 0 NVIDIA H200, 1 NVIDIA"):
-            choose(wanted, 2, facts=lambda: SOUND)
+            choose(wanted, 2, detect=lambda: SOUND)
 
 
 @pytest.mark.parametrize(
@@ -200,7 +200,7 @@ def test_a_gpu_that_is_not_there():
 )
 def test_what_does_not_go_together_is_refused(arguments, words):
     with pytest.raises(DeviceError, match=words):
-        choose(*arguments, facts=lambda: SOUND)
+        choose(*arguments, detect=lambda: SOUND)
 
 
 def test_several_gpus_that_are_new_enough_share_a_run():
@@ -213,14 +213,14 @@ def test_several_gpus_that_are_new_enough_share_a_run():
         return card_named("a card")(number)
 
     facts = having(gpus=(H200, V100, H200))
-    choices = choose_all(2, facts=lambda: facts, opened=opened)
+    choices = choose_all(2, detect=lambda: facts, opened=opened)
     assert [c.note for c in choices] == ["on NVIDIA H200 (GPUs 0, 2 of 3)"] * 2
     assert [c.together for c in choices] == [2, 2]
     assert not taken
     choices[1].make("float32")
     assert taken == [2]
-    assert len(choose_all("auto", facts=lambda: facts, opened=opened)) == 2
-    (one,) = choose_all(None, "auto", facts=lambda: facts, opened=opened)
+    assert len(choose_all("auto", detect=lambda: facts, opened=opened)) == 2
+    (one,) = choose_all(None, "auto", detect=lambda: facts, opened=opened)
     assert (one.note, one.together) == ("on a card (GPU 0 of 3)", None)
 
 
@@ -228,7 +228,7 @@ def test_several_gpus_that_are_new_enough_share_a_run():
     "asked",
     [
         {"wanted": "gpu"}, {"wanted": "cpu"}, {"device": 0}, {"threads": 2}, {"gpus": 1},
-        {"ranks": SimpleNamespace(several=True)},
+        {"ranks": SimpleNamespace(has_others=True)},
     ],
 )  # fmt: skip
 def test_a_gpu_is_optional_where_nobody_asks_for_anything(asked):
@@ -251,12 +251,12 @@ def test_a_gpu_is_optional_where_nobody_asks_for_anything(asked):
 )
 def test_what_does_not_go_with_several_gpus_is_refused(arguments, words):
     with pytest.raises(DeviceError, match=words):
-        choose_all(*arguments, facts=lambda: SOUND)
+        choose_all(*arguments, detect=lambda: SOUND)
 
 
 def test_several_gpus_where_there_is_none():
     with pytest.raises(DeviceError, match="gpus: there is no NVIDIA driver"):
-        choose_all(2, facts=lambda: having(driver=None, gpus=()))
+        choose_all(2, detect=lambda: having(driver=None, gpus=()))
 
 
 def ranks_with_cards(count: int, wanted: str, **how) -> list:
@@ -266,7 +266,9 @@ def ranks_with_cards(count: int, wanted: str, **how) -> list:
         return SimpleNamespace(name="a card", slot=f"0000:0{number}:00.0")
 
     def choice_of(ranks):
-        return ranks.share(choose(wanted, ranks=ranks, facts=lambda: SOUND, opened=opened, **how))
+        return ranks.allgather(
+            choose(wanted, ranks=ranks, detect=lambda: SOUND, opened=opened, **how)
+        )
 
     return DeviceThreads(count).run(choice_of)
 
@@ -286,19 +288,19 @@ def test_more_ranks_than_cards_are_refused_or_go_to_the_cpu():
     with pytest.raises(DeviceError, match="device: 1 for 2 ranks; leave it out: each has one"):
         ranks_with_cards(2, "gpu", device=1)
     with pytest.raises(DeviceError, match="gpus: 2 for each of 3 ranks; leave it out"):
-        DeviceThreads(3).run(lambda ranks: choose_all(2, ranks=ranks, facts=lambda: SOUND))
+        DeviceThreads(3).run(lambda ranks: choose_all(2, ranks=ranks, detect=lambda: SOUND))
 
 
 def test_the_cpu_asks_nobody():
     def ask():
         raise AssertionError
 
-    for note in (choose("cpu", facts=ask).note, choose("auto", threads=1, facts=ask).note):
+    for note in (choose("cpu", detect=ask).note, choose("auto", threads=1, detect=ask).note):
         assert re.fullmatch(r"on the CPU, \d+ threads?", note)
 
 
 def test_looking_around_works_on_any_machine():
-    facts = detect.look()
+    facts = detect.detect()
     assert facts.driver is None or numbers("12") <= facts.driver
     assert list(problems(facts, 0)) or facts.gpus
     assert numbers("14.2.0rc1") == (14, 2, 0)
@@ -313,13 +315,13 @@ def test_the_driver_is_asked_once(monkeypatch):
         raise OSError
 
     monkeypatch.setattr(detect.ctypes, "CDLL", none_is_there)
-    detect._ask_driver.cache_clear()
+    detect._query_driver.cache_clear()
     try:
         assert optional_gpu(None) == ""
         assert choose("auto", threads=None).name == "cpu"
         assert asked == ["libcuda.so.1"]
     finally:
-        detect._ask_driver.cache_clear()
+        detect._query_driver.cache_clear()
 
 
 def test_nvvm_says_which_kernels_it_writes():
@@ -364,7 +366,7 @@ def no_gpu(tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     (tmp_path / "s.yaml").write_text(SCENARIO)
     for chooser in (choose, choose_all):
-        monkeypatch.setitem(chooser.__kwdefaults__, "facts", GpuEnvironment)
+        monkeypatch.setitem(chooser.__kwdefaults__, "detect", GpuEnvironment)
 
 
 @pytest.mark.parametrize("command", ["run", "check", "bench"])

@@ -100,7 +100,7 @@ def test_threads_share_a_shot_whose_rows_fill_the_array(monkeypatch) -> None:
 def test_flux_and_its_sweep_share_a_phase(tmp_path) -> None:
     """Both stages make one group of launches, of pairs where there are layers."""
     simulation = solver.build(survey("acoustic", 3, tmp_path, 1), tmp_path)
-    sources, pairs, *rest = schedule._chained(simulation._bind(0))
+    sources, pairs, *rest = schedule._fused(simulation._bind(0))
     assert pairs
     assert {len(chain) for chain in pairs} == {2}
     assert all(len(chain) == 1 for group in (sources, *rest) for chain in group)
@@ -114,8 +114,10 @@ def test_flux_is_a_tile_ahead_in_thick_layers(order, threads, tmp_path, monkeypa
     document["grid"]["order"] = order
     document["boundaries"]["layer"] = {"points": 25}
     deal_to(threads, monkeypatch)
-    _, pairs, *_ = schedule._chained(solver.build(document, tmp_path)._bind(0))
-    assert any(chain[0].prepares is not None and chain[0].prepares.any() for chain in pairs)
+    _, pairs, *_ = schedule._fused(solver.build(document, tmp_path)._bind(0))
+    assert any(
+        chain[0].producer_links is not None and chain[0].producer_links.any() for chain in pairs
+    )
     found = results(document, tmp_path)
     monkeypatch.setattr(CpuBackend, "program", HostBackend.program)
     wanted = results(document, tmp_path)

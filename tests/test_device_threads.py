@@ -69,7 +69,7 @@ def test_one_launch_sends_all_that_a_stage_has_changed(top, surface, least, tmp_
         backend = ThreadBackend(document["precision"])
         setup = discretize(from_dict(document, tmp_path))
         halos = Simulation(setup, backend, (2, 2), ranks)._halos[0]
-        return ranks.share([
+        return ranks.allgather([
             sum(launch is not meet for group in halo.start for launch in group) for halo in halos
         ])  # fmt: skip
 
@@ -86,7 +86,7 @@ def test_halos_wait_for_no_other_halo(least, waits, tmp_path, monkeypatch):
     def order(ranks: SerialCommunicator) -> list[set[str]]:
         setup = discretize(from_dict(document, tmp_path))
         simulation = Simulation(setup, ThreadBackend(document["precision"]), (3, 1), ranks)
-        groups = merged(ranks.share(simulation._bind(0)))
+        groups = merged(ranks.allgather(simulation._bind(0)))
         where = [group.where for group in groups for _ in group]
         every = zip(where, dependencies(groups), strict=True)
         return [{where[n] for n in needed} for place, needed in every if place == "halo"]
@@ -118,7 +118,7 @@ def test_an_error_of_one_ends_all():
     def work(ranks) -> None:
         if ranks.number == 1:
             raise ScenarioError("the mast broke")
-        ranks.share(0)
+        ranks.allgather(0)
 
     with pytest.raises(ScenarioError, match="the mast broke"):
         DeviceThreads(3).run(work)

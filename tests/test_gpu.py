@@ -20,7 +20,7 @@ import seismo
 import solver
 import test_maps
 import test_run
-from seismo.backends.gpu.detect import look
+from seismo.backends.gpu.detect import detect
 from seismo.backends.gpu.layouts import BlockShape
 from seismo.backends.kernels.rows import pack_rows
 from seismo.backends.profiled import GROUPS
@@ -330,7 +330,7 @@ def test_a_card_says_how_it_is(gpu):
 
 
 def test_the_driver_says_what_cards_there_are():
-    facts = look()
+    facts = detect()
     assert all(card.memory > 1 << 30 for card in facts.gpus)
     assert len(facts.links) == len(facts.gpus) * (len(facts.gpus) - 1) // 2
 

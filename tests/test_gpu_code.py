@@ -28,7 +28,7 @@ from compiling_card import Code, CompilingCard, is_interior  # noqa: E402
 from seismo.backends.gpu import backend as gpu  # noqa: E402
 from seismo.backends.gpu import code_cache, compile_server  # noqa: E402
 from seismo.backends.gpu.backend import GpuBackend  # noqa: E402
-from seismo.backends.gpu.kernels import SweepKernel, turn_of  # noqa: E402
+from seismo.backends.gpu.kernels import SweepKernel, row_rotation  # noqa: E402
 from seismo.backends.kernels import faults, slices  # noqa: E402
 from seismo.backends.kernels.points import add_slopes  # noqa: E402
 from seismo.backends.kernels.rows import pack_rows, unpack_rows  # noqa: E402
@@ -145,9 +145,9 @@ def test_more_blocks_than_a_launch_takes_are_listed(monkeypatch, most, listed):
 def test_odd_rows_are_turned(lanes, x_end):
     """Each lane is taken once; warps of rows on lines, and of those on half lines, begin on one."""
     strides, width, first = np.array([432, 432 * 10]), 4, 32
-    turn = turn_of(strides, width, np.array([[first, first + 4 * lanes + x_end]] * 2))
+    turn = row_rotation(strides, width, np.array([[first, first + 4 * lanes + x_end]] * 2))
     for y in range(4):
-        found = [turn.taken(first + n * width, y, width) for n in range(lanes)]
+        found = [turn.rotated(first + n * width, y, width) for n in range(lanes)]
         assert sorted(found) == [first + n * width for n in range(lanes)]
         starts = [x + y * 432 for x in found[::8]]
         assert all(x % 32 == 0 for x in starts[: -(-(lanes - 4) // 8)])
@@ -165,7 +165,7 @@ def test_odd_rows_are_turned(lanes, x_end):
     ],
 )
 def test_no_row_is_turned(strides, width, ends):
-    assert turn_of(np.array(strides), width, np.array([ends])) is None
+    assert row_rotation(np.array(strides), width, np.array([ends])) is None
 
 
 def layer(axes: str) -> Callable:

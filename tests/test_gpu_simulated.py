@@ -25,7 +25,7 @@ from seismo.backends.communicator import SerialCommunicator
 from seismo.backends.device_threads import DeviceThreads
 from seismo.backends.gpu import backend as gpu
 from seismo.backends.gpu import kernels
-from seismo.backends.gpu.launch_order import Work, dependencies
+from seismo.backends.gpu.launch_order import GpuLaunch, dependencies
 from seismo.backends.gpu.layouts import BlockShape
 from seismo.backends.reference import ReferenceBackend
 from seismo.backends.select import BackendChoice
@@ -175,7 +175,7 @@ class AnyOrder(SimulatedCard):
             frozenset(a.ctypes.data for a in arrays)
             for arrays in (_arrays(arguments), how["writes"])
         )
-        return Work(run, touched - written, written, self)
+        return GpuLaunch(run, touched - written, written, self)
 
     def program(self, members):
         (member,), chance = members, random.Random(1)

@@ -13,7 +13,7 @@ import pytest
 from seismo.backends import kernel_cache
 from seismo.backends.cpu import c_functions
 from seismo.backends.gpu import code_cache
-from seismo.backends.kernel_cache import DAY, UNUSED, KeptCode, cache_folder
+from seismo.backends.kernel_cache import DAY, UNUSED, KernelCache, cache_folder
 
 NAMES = (f"{'0a' * 20}.ptx", f"{'1b' * 20}.ptx.{'0f' * 16}", f"{'2c' * 20}.obj")
 CODE = b"\x80code\n of a kernel"
@@ -21,12 +21,12 @@ CODE = b"\x80code\n of a kernel"
 
 @pytest.fixture
 def kept(tmp_path):
-    return KeptCode(tmp_path / "kept")
+    return KernelCache(tmp_path / "kept")
 
 
 def test_what_is_stored_is_loaded_by_any_process(kept):
     kept.store("a.obj", CODE)
-    assert KeptCode(kept.folder).load("a.obj") == kept.load("a.obj") == CODE
+    assert KernelCache(kept.folder).load("a.obj") == kept.load("a.obj") == CODE
     assert kept.load("b.obj") is None
     assert kept.folder.stat().st_mode & 0o777 == 0o700
     assert not kept.problem
@@ -64,7 +64,7 @@ def test_what_is_exchanged_is_as_if_missing(kept):
 
 @pytest.mark.parametrize("make", ["mkdir", "link", "fifo"])
 def test_what_is_no_file_is_as_if_missing(make, kept, tmp_path):
-    other = KeptCode(tmp_path / "other")
+    other = KernelCache(tmp_path / "other")
     other.store("a.obj", CODE)
     path = kept.folder / "a.obj"
     {
@@ -81,10 +81,10 @@ def test_what_is_no_file_is_as_if_missing(make, kept, tmp_path):
 @pytest.mark.parametrize("mode", [0o770, 0o707, 0o1777])
 def test_a_folder_that_others_may_write_to_is_not_used(mode, tmp_path):
     """A temporary one, of this process, takes its place."""
-    mine = KeptCode(tmp_path / "kept")
+    mine = KernelCache(tmp_path / "kept")
     mine.store("a.obj", CODE)
     mine.folder.chmod(mode)
-    refused = KeptCode(mine.folder)
+    refused = KernelCache(mine.folder)
     assert refused.load("a.obj") is None
     refused.store("b.obj", CODE)
     assert refused.load("b.obj") == CODE
@@ -101,7 +101,7 @@ def test_a_folder_of_another_user_is_not_used(monkeypatch, tmp_path):
     own = os.geteuid()
     monkeypatch.setattr(kernel_cache.os, "geteuid", lambda: own + 1)
     os.chown(tmp_path, 4321, -1) if own == 0 else None
-    refused = KeptCode(tmp_path)
+    refused = KernelCache(tmp_path)
     assert f"is a folder of another user (number {tmp_path.stat().st_uid})" in refused.problem
     assert refused.folder != tmp_path
 
@@ -110,7 +110,7 @@ def test_a_folder_of_another_user_is_not_used(monkeypatch, tmp_path):
 def test_a_folder_that_cannot_be_made_is_said(kind, tmp_path):
     (tmp_path / "file").write_text("")
     wanted = tmp_path / "file" if kind == "file" else tmp_path / "file" / "below"
-    refused = KeptCode(wanted)
+    refused = KernelCache(wanted)
     assert refused.problem.startswith(f"kernel cache {wanted}: ")
     refused.store("a.obj", CODE)
     assert refused.load("a.obj") == CODE
@@ -143,13 +143,13 @@ def fill(folder, names, age):
 
 
 def names_in(folder):
-    return {path.name for path in folder.iterdir()} - {kernel_cache._MARK}
+    return {path.name for path in folder.iterdir()} - {kernel_cache._EVICTION_MARK}
 
 
 @pytest.mark.parametrize("name", NAMES)
 def test_what_was_not_used_for_long_is_removed(name, kept):
     fill(kept.folder, [name], UNUSED + 60)
-    kept.tidy()
+    kept.evict()
     assert not names_in(kept.folder)
 
 
@@ -158,7 +158,7 @@ def test_what_is_in_use_stays_and_so_do_files_of_others(kept):
     fill(kept.folder, [*NAMES, *foreign], UNUSED + 60)
     for name in NAMES:
         kept.load(name)
-    kept.tidy()
+    kept.evict()
     assert names_in(kept.folder) == {*NAMES, *foreign}
 
 
@@ -166,17 +166,17 @@ def test_beyond_a_limit_what_was_used_last_stays(monkeypatch, kept):
     monkeypatch.setattr(kernel_cache, "MOST_BYTES", 2 * len("code"))
     for age, name in enumerate(NAMES):
         fill(kept.folder, [name], age * DAY)
-    kept.tidy()
+    kept.evict()
     assert names_in(kept.folder) == set(NAMES[:2])
 
 
 def test_a_folder_is_looked_through_once_a_day(kept):
-    kept.tidy()
+    kept.evict()
     fill(kept.folder, NAMES, UNUSED + 60)
-    kept.tidy()
+    kept.evict()
     assert names_in(kept.folder) == set(NAMES)
-    os.utime(kept.folder / kernel_cache._MARK, (time.time() - DAY - 60,) * 2)
-    kept.tidy()
+    os.utime(kept.folder / kernel_cache._EVICTION_MARK, (time.time() - DAY - 60,) * 2)
+    kept.evict()
     assert not names_in(kept.folder)
 
 
@@ -189,7 +189,7 @@ def test_a_folder_that_is_only_read_is_left_alone(monkeypatch, kept):
     os.utime(kept.folder / "a.obj", (0, 0))
     monkeypatch.setattr(kernel_cache.Path, "touch", refuse)
     monkeypatch.setattr(kernel_cache.os, "utime", refuse)
-    kept.tidy()
+    kept.evict()
     assert kept.load("a.obj") == CODE
     assert names_in(kept.folder) == {*NAMES, "a.obj"}
 

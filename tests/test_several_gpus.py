@@ -16,7 +16,7 @@ from decomposition_cases import HALOS, VOLUME, case
 from seismo.backends.communicator import SerialCommunicator
 from seismo.backends.device_threads import DeviceThreads
 from seismo.backends.gpu.backend import GpuBackend
-from seismo.backends.gpu.detect import look
+from seismo.backends.gpu.detect import detect
 from seismo.backends.select import choose, choose_all
 from seismo.errors import DeviceError, StoppedError
 from seismo.runs import run, run_loop
@@ -31,7 +31,7 @@ CUTS = {2: {2: [(2, 1)], 4: [(4, 1)]}, 3: {2: [(2, 1), (1, 2)], 4: [(2, 2), (4, 
 @pytest.fixture(scope="module")
 def count() -> int:
     """How many cards there are, 2 or 4."""
-    found = len(look().gpus)
+    found = len(detect().gpus)
     if found < 2:
         pytest.skip("there is one GPU only")
     return 4 if found >= 4 else 2

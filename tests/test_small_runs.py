@@ -43,7 +43,7 @@ def beside_a_card(tmp_path, monkeypatch):
     visible = (Gpu("NVIDIA H200", (9, 0)),)
     monkeypatch.setitem(select.optional_gpu.__kwdefaults__, "visible", lambda: visible)
     for chooser in (choose, select.choose_all):
-        monkeypatch.setitem(chooser.__kwdefaults__, "facts", look)
+        monkeypatch.setitem(chooser.__kwdefaults__, "detect", look)
 
 
 def why(scenario) -> str:

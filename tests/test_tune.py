@@ -21,7 +21,7 @@ from seismo.backends.gpu.layouts import (
     shapes_file,
     shapes_of,
 )
-from seismo.backends.kernel_cache import kept_code
+from seismo.backends.kernel_cache import kernel_cache
 from seismo.backends.select import BackendChoice
 from seismo.errors import DeviceError
 from seismo.runs.bench import cases
@@ -271,7 +271,7 @@ def test_runs_take_the_kept_table():
 @pytest.mark.parametrize("text", ["", "[]", '{"xyz gradient inner 4": {"threads": [1, 2]}}', "{1}"])
 def test_a_table_that_cannot_be_read_is_named(text):
     path = keep_shapes("a card", H200)
-    kept_code().store(path.name, text.encode())
+    kernel_cache().store(path.name, text.encode())
     with pytest.raises(
         DeviceError, match=r"a-card\.json: is damaged, .* delete it, and run seismo tune again"
     ):

@@ -10,7 +10,7 @@ import numpy as np
 
 from seismo.backends.base import Group
 from seismo.backends.cpu.backend import CpuBackend
-from seismo.backends.gpu.launch_order import Work, dependencies, merged
+from seismo.backends.gpu.launch_order import GpuLaunch, dependencies, merged
 
 UNROLLED = 3  # steps in one order
 
@@ -35,11 +35,11 @@ class ThreadBackend(CpuBackend):
         changed, read = _numbers((memory, operands.writes)), (operands.reads, operands.coefficients)
         second = operands.writes and formula.kind == "second"
         beyond = memory if second else ()  # the flux is differentiated
-        return [Work(one, _numbers((read, beyond)), changed, self) for one in launches]
+        return [GpuLaunch(one, _numbers((read, beyond)), changed, self) for one in launches]
 
     def _work(self, launch, arguments, writes):
         changed = _numbers([arguments[n] for n in writes])
-        return Work(launch, _numbers(arguments) - changed, changed, self)
+        return GpuLaunch(launch, _numbers(arguments) - changed, changed, self)
 
     def each(self, body, count, arguments, writes, shots=None):
         launch = super().each(body, count, arguments, writes, shots)
@@ -54,13 +54,13 @@ class ThreadBackend(CpuBackend):
 
     def copy(self, given, rows, to, there):
         launch = super().copy(given, rows.joined, to, there.joined)  # as a card does
-        return Work(launch, _numbers(given), _numbers(to), self)
+        return GpuLaunch(launch, _numbers(given), _numbers(to), self)
 
-    def carry(self, given, other, to):
-        host = np.empty_like(given)
+    def staged_copy(self, source, other, target):
+        host = np.empty_like(source)
         return (
-            self._work(lambda: np.copyto(host, given), (given, host), (1,)),
-            other._work(lambda: np.copyto(to, host), (host, to), (1,)),
+            self._work(lambda: np.copyto(host, source), (source, host), (1,)),
+            other._work(lambda: np.copyto(target, host), (host, target), (1,)),
         )
 
     def program(self, steps, others=()):

@@ -17,8 +17,8 @@ from typing import Any
 
 import numpy as np
 
-from seismo.backends.base import Backend, Group, Operands, SweepTables
-from seismo.backends.gpu.detect import look
+from seismo.backends.base import Backend, Group, KernelConstants, KernelFields
+from seismo.backends.gpu.detect import detect
 from seismo.backends.select import BackendChoice, choose
 from seismo.equations.table import Formula
 from seismo.runs.bench import cases
@@ -87,7 +87,7 @@ class Stand:
     @property
     def cards(self) -> int:
         """How many GPUs this machine has, where one of them is measured."""
-        return len(look().gpus) if self.choice.name == "gpu" else 0
+        return len(detect().gpus) if self.choice.name == "gpu" else 0
 
     @cached_property
     def processor(self) -> Any:
@@ -199,10 +199,10 @@ class Call:
 
     formula: Formula
     variant: Any
-    tables: SweepTables
+    tables: KernelConstants
     boxes: np.ndarray
     memory: Any
-    operands: Operands
+    operands: KernelFields
     back: bool = False
 
     def bind(self, backend: Any) -> list:

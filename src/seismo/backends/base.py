@@ -39,7 +39,7 @@ PML_COST = {"cpu": {"second": 2.0, "first": 1.3}, "gpu": {"second": 2.8, "first"
 
 
 @dataclass(frozen=True)
-class SweepTables:
+class KernelConstants:
     """The arrays a sweep needs beside the fields.
 
     Attributes:
@@ -69,7 +69,7 @@ class SweepTables:
     down: np.ndarray
     surface: int
 
-    def turned(self) -> SweepTables:
+    def turned(self) -> KernelConstants:
         """Return the tables of the same grid with y and z swapped, but for the surface's."""
         # Axes in the order x, z, y.
         swapped = [0, 2, 1]
@@ -119,7 +119,7 @@ class Variant:
 
 
 @dataclass(frozen=True)
-class Operands:
+class KernelFields:
     """The arrays a formula takes, in this order.
 
     Attributes:
@@ -219,6 +219,7 @@ class Group(list[Launch]):
         self.name = name
 
 
+# Order of a step: the list of groups, each of launches that may run in any order.
 Step = list[Group]  # in order
 
 
@@ -239,7 +240,7 @@ class Backend(Protocol):
     def zeros(self, size: int, short: bool = False) -> Any:
         """Allocate `size` zeros, of 16 bits if `short`, aligned for lanes."""
 
-    def array(self, values: np.ndarray) -> Any:
+    def array(self, host_array: np.ndarray) -> Any:
         """Copy an array to the machine, in its own type."""
 
     def fetch(self, array: Any) -> np.ndarray:
@@ -252,8 +253,8 @@ class Backend(Protocol):
         """Start to copy a flat array into such a buffer, beside what is launched from now on."""
 
     def sweep(
-        self, formula: Formula, variant: Variant, tables: SweepTables,
-        boxes: np.ndarray, memory: tuple, operands: Operands, back: bool = False,
+        self, formula: Formula, variant: Variant, tables: KernelConstants,
+        boxes: np.ndarray, memory: tuple, operands: KernelFields, back: bool = False,
     ) -> list[Launch]:  # fmt: skip
         """Bind a formula to its operators, boxes and arrays; the launches touch other points.
 
@@ -297,14 +298,16 @@ class Backend(Protocol):
     def reaches(self, other: Any) -> bool:
         """Whether launches here may write to arrays of another backend of this process."""
 
-    def copy(self, given: Sequence[Any], rows: Rows, to: Sequence[Any], there: Rows) -> Launch:
+    def copy(
+        self, sources: Sequence[Any], source_rows: Rows, targets: Sequence[Any], target_rows: Rows
+    ) -> Launch:
         """Bind a copy of rows of some arrays to as many others, which launches here reach.
 
         Rows that are neighbours along y have one distance in both; what stands between them is
         copied, too, or it is not.
         """
 
-    def carry(self, given: Any, other: Any, to: Any) -> tuple[Launch, ...]:
+    def staged_copy(self, source: Any, other: Any, target: Any) -> tuple[Launch, ...]:
         """Bind a copy of an array to another backend's that launches here do not reach."""
 
     def alone(self, group: Group) -> Callable[[int], None]:

@@ -20,9 +20,9 @@ import numpy as np
 from seismo.errors import DeviceError
 
 _SIZES = ("OMPI_COMM_WORLD_SIZE", "PMI_SIZE")  # as Open MPI, and MPICH and its kin, tell them
-_GRACE = 1.0  # s in which all ranks have come, if something befell all
-_LEAVING = 2.0  # s that leaving MPI may take
-_LAST = 0.1  # s for the others to leave: at the first that ends badly a launcher ends all
+_FAILURE_GRACE = 1.0  # s in which all ranks have come, if something befell all
+_FINALIZE_LIMIT = 2.0  # s that leaving MPI may take
+_EXIT_PAUSE = 0.1  # s for the others to leave: at the first that ends badly a launcher ends all
 _TASKS = "SLURM_STEP_NUM_TASKS"
 T = TypeVar("T")
 Buffers = dict[int, Any]  # by rank, where the backend has its arrays
@@ -58,18 +58,18 @@ class SerialCommunicator:
         number: of this rank, from 0.
         count: of all ranks.
         processes: that they are in.
-        beside: ranks on this machine, itself included.
-        place: its number among these.
-        paced: whether it queues steps by itself, and has to see to it that they are not too many.
+        node_ranks: ranks on this machine, itself included.
+        node_rank: its number among these.
+        is_throttled: whether it queues steps by itself, and must limit how many are queued.
         threads: its share of the cores, None for all that Numba takes by itself.
     """
 
     number = 0
     count = 1
     processes = 1
-    beside = 1
-    place = 0
-    paced = True
+    node_ranks = 1
+    node_rank = 0
+    is_throttled = True
     threads: int | None = None
 
     @property
@@ -78,7 +78,7 @@ class SerialCommunicator:
         return self.number == 0
 
     @property
-    def several(self) -> bool:
+    def has_others(self) -> bool:
         """Whether there are others."""
         return self.count > 1
 
@@ -86,31 +86,31 @@ class SerialCommunicator:
         """Return the values of all ranks to the first, None to the others."""
         return [value]
 
-    def collect(self, array: np.ndarray) -> list[np.ndarray] | None:
+    def gather_arrays(self, array: np.ndarray) -> list[np.ndarray] | None:
         """Do the same with arrays of one type, which may be large."""
         return [array]
 
-    def share(self, value: Any) -> list[Any]:
+    def allgather(self, value: Any) -> list[Any]:
         """Return the values of all ranks to all."""
         return [value]
 
-    def swap(self, values: list[Any]) -> list[Any]:
+    def alltoall(self, values_by_rank: list[Any]) -> list[Any]:
         """Hand the n-th value to rank n; give what they have handed over."""
-        return values
+        return values_by_rank
 
     def same(self, make: Callable[[], T]) -> T:
         """Return what all ranks would make alike."""
         return make()
 
-    def near(self, backend: Any, value: T) -> dict[int, T]:
+    def peers(self, backend: Any, value: T) -> dict[int, T]:
         """Return the values of ranks that may write to one another's arrays, itself among them."""
         return {self.number: value}
 
     def share_memory(self, backend: Any) -> bool:
         """Whether launches of each rank may write to arrays of all others."""
-        return all(self.share(len(self.near(backend, None)) == self.count))
+        return all(self.allgather(len(self.peers(backend, None)) == self.count))
 
-    def follow(self, backend: Any) -> None:
+    def wait_for_peers(self, backend: Any) -> None:
         """Let what is launched from now on wait for what ranks that share memory have launched."""
 
     def wait(self) -> None:
@@ -141,49 +141,49 @@ class MpiCommunicator(SerialCommunicator):
             mpi: the module `mpi4py.MPI`.
         """
         self._mpi = mpi
-        self._all = mpi.COMM_WORLD.Dup()
-        self.number = self._all.rank
-        self.count = self._all.size
+        self._world = mpi.COMM_WORLD.Dup()
+        self.number = self._world.rank
+        self.count = self._world.size
         self.processes = self.count
         # Ranks on one machine share its memory: their communicator tells how many there are and
         # which is which.
-        here = self._all.Split_type(mpi.COMM_TYPE_SHARED)
+        node = self._world.Split_type(mpi.COMM_TYPE_SHARED)
         # Ranks bound to the same cores divide them; bound to different ones each has its own.
-        own = sorted(os.sched_getaffinity(0))
-        sets = here.allgather(own)
-        self.beside = len(sets)
-        self.place = here.rank
+        cores = sorted(os.sched_getaffinity(0))
+        core_sets = node.allgather(cores)
+        self.node_ranks = len(core_sets)
+        self.node_rank = node.rank
         if "NUMBA_NUM_THREADS" not in os.environ:
-            self.threads = max(1, len(own) // sets.count(own))
+            self.threads = max(1, len(cores) // core_sets.count(cores))
 
     def gather(self, value: Any) -> list[Any] | None:
         """See `SerialCommunicator.gather`."""
-        return self._all.gather(value)
+        return self._world.gather(value)
 
-    def collect(self, array: np.ndarray) -> list[np.ndarray] | None:
+    def gather_arrays(self, array: np.ndarray) -> list[np.ndarray] | None:
         """Send them one by one: all together may exceed what MPI can count."""
         # Shapes first, so that the root can allocate; then one message per rank.
-        own = np.ascontiguousarray(array)
-        shapes = self._all.gather(own.shape)
+        contiguous = np.ascontiguousarray(array)
+        shapes = self._world.gather(contiguous.shape)
         if shapes is None:
-            self._all.Send(own, 0)
+            self._world.Send(contiguous, 0)
             return None
-        found = [own, *(np.empty(shape, own.dtype) for shape in shapes[1:])]
-        for rank, buffer in enumerate(found[1:], 1):
-            self._all.Recv(buffer, rank)
-        return found
+        arrays = [contiguous, *(np.empty(shape, contiguous.dtype) for shape in shapes[1:])]
+        for rank, buffer in enumerate(arrays[1:], 1):
+            self._world.Recv(buffer, rank)
+        return arrays
 
-    def share(self, value: Any) -> list[Any]:
-        """See `SerialCommunicator.share`."""
-        return self._all.allgather(value)
+    def allgather(self, value: Any) -> list[Any]:
+        """See `SerialCommunicator.allgather`."""
+        return self._world.allgather(value)
 
-    def swap(self, values: list[Any]) -> list[Any]:
-        """See `SerialCommunicator.swap`."""
-        return self._all.alltoall(values)
+    def alltoall(self, values_by_rank: list[Any]) -> list[Any]:
+        """See `SerialCommunicator.alltoall`."""
+        return self._world.alltoall(values_by_rank)
 
     def wait(self) -> None:
         """See `SerialCommunicator.wait`."""
-        self._all.Barrier()
+        self._world.Barrier()
 
     def link(self, backend: Any, out: Mapping[int, int], into: Mapping[int, int]) -> Link:
         """Let the backend say what carries its buffers; see `SerialCommunicator.link`."""
@@ -198,8 +198,8 @@ class MpiCommunicator(SerialCommunicator):
     ) -> tuple[Callable[[], None], Callable[[], None]]:
         """Bind a repeated exchange of arrays of this machine: give what starts and finishes it."""
         # Persistent requests: buffers are bound once, and each step starts and completes them.
-        requests = [self._all.Recv_init(buffer, rank) for rank, buffer in into.items()]
-        requests += [self._all.Send_init(buffer, rank) for rank, buffer in out.items()]
+        requests = [self._world.Recv_init(buffer, rank) for rank, buffer in into.items()]
+        requests += [self._world.Send_init(buffer, rank) for rank, buffer in out.items()]
         mpi = self._mpi
         return (
             lambda: mpi.Prequest.Startall(requests),
@@ -226,12 +226,12 @@ def join() -> SerialCommunicator:
             "pip install 'seismo[mpi]', or start one"
         ) from error
     # A launcher of another MPI starts processes that each see a world of one.
-    known = MPI.COMM_WORLD.size
-    if known != tasks:
+    world_size = MPI.COMM_WORLD.size
+    if world_size != tasks:
         raise DeviceError(
             f"{tasks} tasks were started, and MPI ({MPI.Get_library_version().split(',')[0]}) "
-            f"knows of {known}: launcher and MPI do not fit together; take the mpiexec of that "
-            "MPI, or with srun the --mpi that it speaks (srun --mpi=list)"
+            f"knows of {world_size}: launcher and MPI do not fit together; take the mpiexec of "
+            "that MPI, or with srun the --mpi that it speaks (srun --mpi=list)"
         )
     return MpiCommunicator(MPI)
 
@@ -248,50 +248,51 @@ def started(environment: Mapping[str, str]) -> int:
     return int(environment.get(_TASKS, 1)) if "SLURM_STEP_ID" in environment else 1
 
 
-def end_all(say: Callable[[], int]) -> int:
+def end_all(report: Callable[[], int]) -> int:
     """Report what went wrong on this rank, and end the others, which would wait for it for ever.
 
     Args:
-        say: function that says it and gives the exit code.
+        report: function that says it and gives the exit code.
 
     Returns:
         The exit code, where there are no others.
     """
     mpi = sys.modules.get("mpi4py.MPI")
     if mpi is None or mpi.COMM_WORLD.size == 1:
-        return say()
+        return report()
     # Rank 0 reports. A non-blocking barrier then shows whether all ranks have failed alike.
     world = mpi.COMM_WORLD
-    code = None if world.rank else say()
-    if _all_come(world.Ibarrier()):
+    code = None if world.rank else report()
+    # All ranks fail alike: rank 0's exit code counts.
+    if _all_fail(world.Ibarrier()):
         _leave(mpi, world.bcast(code))
     # Ranks that failed alone report for themselves, and abort the others, which wait in messages.
     if world.rank:
         print(f"rank {world.rank}: ", end="", file=sys.stderr)
-        code = say()
+        code = report()
     sys.stderr.flush()
     return world.Abort(code)
 
 
-def _all_come(barrier: Any) -> bool:
+def _all_fail(barrier: Any) -> bool:
     """Whether all ranks end by themselves: what befalls all is said once, and needs no abort.
 
     The barrier is of MPI's world, in which nothing else is said.
     """
     # Test repeatedly: a rank that is in a message never comes to a blocking barrier.
-    end = time.monotonic() + _GRACE
-    while not (here := barrier.Test()) and time.monotonic() < end:
+    end = time.monotonic() + _FAILURE_GRACE
+    while not (all_failed := barrier.Test()) and time.monotonic() < end:
         time.sleep(0.01)
-    return here
+    return all_failed
 
 
 def _leave(mpi: Any, code: int) -> NoReturn:
     """Leave MPI and the process, even if a message that nobody takes any more is in the way."""
     # A timer ends the process if MPI_Finalize waits for a message that nobody receives.
     sys.stderr.flush()
-    watch = threading.Timer(_LEAVING, os._exit, (code,))
+    watch = threading.Timer(_FINALIZE_LIMIT, os._exit, (code,))
     watch.daemon = True
     watch.start()
     mpi.Finalize()
-    time.sleep(_LAST)
+    time.sleep(_EXIT_PAUSE)
     os._exit(code)

@@ -10,41 +10,44 @@ from seismo.backends.gpu.requirements import problems
 from seismo.backends.select import choose
 
 
-def report(facts: GpuEnvironment, opened: Callable | None = None) -> Iterator[str]:
+def report(environment: GpuEnvironment, opened: Callable | None = None) -> Iterator[str]:
     """Describe line by line what a machine has.
 
     Args:
-        facts: about its GPUs.
+        environment: about its GPUs.
         opened: see `seismo.backends.select.choose`.
     """
+    # Free memory of the host first, then each GPU and how pairs of them are connected.
     memory = machine.available_memory()
     free = f", {memory / 2**30:.0f} GiB free" if memory is not None else ""
     yield f"CPU: {machine.processor()}, {machine.cores()} cores{free}"
-    for number, gpu in enumerate(facts.gpus):
+    for number, gpu in enumerate(environment.gpus):
         yield f"GPU {number}: {gpu}, {gpu.memory / 2**30:.0f} GiB"
-    yield from map(str, facts.links)
-    yield from _software(facts)
-    yield from (f"missing: {problem}" for problem in _missing(facts))
-    chosen = choose("auto", facts=lambda: facts, opened=opened)
+    yield from map(str, environment.links)
+    yield from _software(environment)
+    yield from (f"missing: {problem}" for problem in _missing(environment))
+    chosen = choose("auto", detect=lambda: environment, opened=opened)
     small = ", small runs on the CPU" * (chosen.name == "gpu")
     yield f"--backend auto: {chosen.note}{small}"
 
 
-def _software(facts: GpuEnvironment) -> Iterator[str]:
+def _software(environment: GpuEnvironment) -> Iterator[str]:
     """Name the driver and the packages that are there."""
-    if facts.driver is not None:
+    if environment.driver is not None:
         release = driver_release()
-        own = f" {release}" if release else ""
-        yield f"driver{own}, for CUDA {_dotted(facts.driver)}"
-    named = [*facts.cupy, ("numba-cuda", facts.numba_cuda), ("numpy", facts.numpy)]
-    if found := [f"{name} {version}" for name, version in named if version is not None]:
-        yield ", ".join(found)
+        release_text = f" {release}" if release else ""
+        yield f"driver{release_text}, for CUDA {_dotted(environment.driver)}"
+    named = [*environment.cupy, ("numba-cuda", environment.numba_cuda)]
+    named += [("numpy", environment.numpy)]
+    if packages := [f"{name} {version}" for name, version in named if version is not None]:
+        yield ", ".join(packages)
 
 
-def _missing(facts: GpuEnvironment) -> list[str]:
+def _missing(environment: GpuEnvironment) -> list[str]:
     """List why GPUs cannot be used, once what is the same for several."""
-    every = [problem for n in range(len(facts.gpus) or 1) for problem in problems(facts, n)]
-    return list(dict.fromkeys(every))
+    # What is missing for all GPUs is named once.
+    numbers = range(len(environment.gpus) or 1)
+    return list(dict.fromkeys(text for n in numbers for text in problems(environment, n)))
 
 
 def _dotted(version: tuple[int, ...]) -> str:

@@ -33,11 +33,11 @@ class DeviceThreads:
     def __init__(self, count: int) -> None:
         """Return how many there are."""
         self.count = count
-        self.said: list[Any] = [None] * count
+        self.gathered: list[Any] = [None] * count
         self.changed = threading.Condition()
-        self.asked = [0] * count  # steps that each rank wants taken, since they were bound
-        self.taken = 0
-        self._come = 0  # to meetings, all ranks together
+        self.requested = [0] * count  # steps that each rank wants taken, since they were bound
+        self.queued = 0
+        self._arrived = 0  # to meetings, all ranks together
         self._ended = False
         self._failed: list[BaseException | None] = [None] * count
 
@@ -46,13 +46,13 @@ class DeviceThreads:
 
         Where one fails all end, and its error is raised; where the first is, at once.
         """
-        found: list[T] = []
+        root_results: list[T] = []
 
-        def one(number: int) -> None:
+        def run_rank(number: int) -> None:
             try:
                 result = work(ThreadCommunicator(self, number))
                 if number == 0:
-                    found.append(result)
+                    root_results.append(result)
             # The first failure wakes all threads that wait; they end with `_EndedError`.
             except BaseException as error:
                 self._failed[number] = error
@@ -62,27 +62,27 @@ class DeviceThreads:
 
         # Rank 0 runs in the calling thread, the others in daemon threads.
         threads = [
-            threading.Thread(target=one, args=(n,), daemon=True) for n in range(1, self.count)
+            threading.Thread(target=run_rank, args=(n,), daemon=True) for n in range(1, self.count)
         ]
         for thread in threads:
             thread.start()
-        one(0)
+        run_rank(0)
         for thread in threads:
-            thread.join(None if found else GRACE)
+            thread.join(None if root_results else GRACE)
         # The cause is the error of a rank that failed by itself.
         causes = [e for e in self._failed if e and not isinstance(e, _EndedError)]
         if causes:
             raise causes[0]
-        return found[0]
+        return root_results[0]
 
     def meet(self) -> None:
         """Return when all ranks are here."""
         # A reusable barrier: the n-th arrival waits for the next multiple of the number of threads.
         with self.changed:
-            self._come += 1
-            due = -(-self._come // self.count) * self.count
+            self._arrived += 1
+            due = -(-self._arrived // self.count) * self.count
             self.changed.notify_all()
-            self.wait_until(lambda: self._come >= due)
+            self.wait_until(lambda: self._arrived >= due)
 
     def wait_until(self, ready: Callable[[], bool]) -> None:
         """Wait, holding `changed`, for what others do; who fails once it is done ends nobody."""
@@ -94,102 +94,102 @@ class DeviceThreads:
 class ThreadCommunicator(SerialCommunicator):
     """One of them."""
 
-    def __init__(self, team: DeviceThreads, number: int) -> None:
+    def __init__(self, threads: DeviceThreads, number: int) -> None:
         """Take its number."""
-        self._team = team
-        self.count = team.count
-        self.beside = team.count
-        self.number = self.place = number
-        self.paced = self.first
+        self._threads = threads
+        self.count = threads.count
+        self.node_ranks = threads.count
+        self.number = self.node_rank = number
+        self.is_throttled = self.first
 
-    def share(self, value: Any) -> list[Any]:
-        """See `SerialCommunicator.share`."""
+    def allgather(self, value: Any) -> list[Any]:
+        """See `SerialCommunicator.allgather`."""
         # Two barriers: after all have written, and after all have read.
-        self._team.said[self.number] = value
-        self._team.meet()
-        found = list(self._team.said)
-        self._team.meet()
-        return found
+        self._threads.gathered[self.number] = value
+        self._threads.meet()
+        gathered = list(self._threads.gathered)
+        self._threads.meet()
+        return gathered
 
     def gather(self, value: Any) -> list[Any] | None:
         """See `SerialCommunicator.gather`."""
-        found = self.share(value)
-        return found if self.first else None
+        gathered = self.allgather(value)
+        return gathered if self.first else None
 
-    def collect(self, array: np.ndarray) -> list[np.ndarray] | None:
-        """See `SerialCommunicator.collect`."""
+    def gather_arrays(self, array: np.ndarray) -> list[np.ndarray] | None:
+        """See `SerialCommunicator.gather_arrays`."""
         return self.gather(np.array(array))
 
-    def swap(self, values: list[Any]) -> list[Any]:
-        """See `SerialCommunicator.swap`."""
-        return [given[self.number] for given in self.share(values)]
+    def alltoall(self, values_by_rank: list[Any]) -> list[Any]:
+        """See `SerialCommunicator.alltoall`."""
+        return [sent[self.number] for sent in self.allgather(values_by_rank)]
 
     def same(self, make: Callable[[], T]) -> T:
         """Let the first make it for all; see `SerialCommunicator.same`."""
-        return self.share(make() if self.first else None)[0]
+        return self.allgather(make() if self.first else None)[0]
 
-    def near(self, backend: Any, value: T) -> dict[int, T]:
-        """See `SerialCommunicator.near`."""
+    def peers(self, backend: Any, value: T) -> dict[int, T]:
+        """See `SerialCommunicator.peers`."""
         # One process: every value is visible to all by reference.
-        others = self.share((backend, value))
+        others = self.allgather((backend, value))
         return {
-            n: given for n, (other, given) in enumerate(others)
+            n: peer_value for n, (other, peer_value) in enumerate(others)
             if n == self.number or (backend.reaches(other) and other.reaches(backend))
         }  # fmt: skip
 
-    def follow(self, backend: Any) -> None:
-        """See `SerialCommunicator.follow`."""
-        for hold in self.share(backend.mark()):
+    def wait_for_peers(self, backend: Any) -> None:
+        """See `SerialCommunicator.wait_for_peers`."""
+        for hold in self.allgather(backend.mark()):
             hold()
 
     def wait(self) -> None:
         """See `SerialCommunicator.wait`."""
-        self._team.meet()
+        self._threads.meet()
 
     def link(self, backend: Any, out: Mapping[int, int], into: Mapping[int, int]) -> Link:
         """Write to the others' buffers where that can be; see `SerialCommunicator.link`."""
         # Peer memory: the sender packs straight into the receiver's buffer. Else by the host.
         inboxes = {r: backend.zeros(size)[:size] for r, size in into.items()}
-        others = self.share((backend, inboxes))
+        others = self.allgather((backend, inboxes))
         outboxes = dict[int, Any]()
-        carried = list[Callable[[], None]]()
+        staged = list[Callable[[], None]]()
         for r, size in out.items():
             other, boxes = others[r]
             outboxes[r] = boxes[self.number]
             if not backend.reaches(other):
                 outboxes[r] = backend.zeros(size)[:size]
-                carried += backend.carry(outboxes[r], other, boxes[self.number])
-        return Link(outboxes, inboxes, (meet,), (*carried, meet))
+                staged += backend.staged_copy(outboxes[r], other, boxes[self.number])
+        return Link(outboxes, inboxes, (meet,), (*staged, meet))
 
     def program(self, backend: Any, steps: tuple) -> Callable[[int, int], None]:
         """Let the first rank's backend take the steps of all; see `SerialCommunicator.program`."""
         # One program for all devices, made and queued by rank 0.
-        (leader, own), *others = self.share((backend, steps))
-        take = leader.program(own, others) if self.first else None
+        (leader, leader_steps), *others = self.allgather((backend, steps))
+        take = leader.program(leader_steps, others) if self.first else None
         if self.first:
-            self._team.asked = [0] * self.count
-            self._team.taken = 0
+            self._threads.requested = [0] * self.count
+            self._threads.queued = 0
         self.wait()
         return lambda first, count: self._advance(take, first, count)
 
     def _advance(self, take: Callable[[int, int], None] | None, first: int, count: int) -> None:
         """Queue steps as far as all have asked for them, or wait until the first rank has."""
         # Each rank asks for `count` more steps; rank 0 queues what all have asked for.
-        team = self._team
-        with team.changed:
-            team.asked[self.number] += count
-            end = team.asked[self.number]
-            team.changed.notify_all()
+        threads = self._threads
+        with threads.changed:
+            threads.requested[self.number] += count
+            end = threads.requested[self.number]
+            threads.changed.notify_all()
             if take is None:
-                team.wait_until(lambda: team.taken >= end)
+                threads.wait_until(lambda: threads.queued >= end)
                 return
-            while team.taken < end:
-                team.wait_until(lambda: min(team.asked) > team.taken)
+            while threads.queued < end:
+                threads.wait_until(lambda: min(threads.requested) > threads.queued)
                 # Steps that all ranks have asked for and that were not queued yet.
-                some = min(*team.asked, end) - team.taken
-                take(first + count - (end - team.taken), some)
-                team.taken += some
-                team.changed.notify_all()
+                count_ready = min(*threads.requested, end) - threads.queued
+                take(first + count - (end - threads.queued), count_ready)
+                threads.queued += count_ready
+                threads.changed.notify_all()
 
 
 def spread(

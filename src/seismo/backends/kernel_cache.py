@@ -32,10 +32,10 @@ from pathlib import Path
 DAY = 86400.0  # s
 UNUSED = 30 * DAY
 MOST_BYTES = 2**30  # beyond that, what was used last stays
-_MARK = ".tidied"
+_EVICTION_MARK = ".tidied"
 # A folder may hold files of others: ours are named by a hash.
-_OURS = re.compile(r"(^|\.)[0-9a-f]{32,40}\.(ptx|cubin|obj|nbi|\d+\.nbc)")
-_OF_OTHERS = stat.S_IWGRP | stat.S_IWOTH
+_CACHE_FILE = re.compile(r"(^|\.)[0-9a-f]{32,40}\.(ptx|cubin|obj|nbi|\d+\.nbc)")
+_WRITABLE_BY_OTHERS = stat.S_IWGRP | stat.S_IWOTH
 _ANEW = "so kernels are compiled anew in every run; name a folder of your own by SEISMO_CACHE_DIR"
 
 
@@ -46,17 +46,17 @@ def cache_folder() -> Path:
     return Path(named) if named else (Path(base) if base else _home() / ".cache") / "seismo"
 
 
-def kept_code() -> KeptCode:
+def kernel_cache() -> KernelCache:
     """Return the compiled code that is kept for this process."""
     return _opened(cache_folder().absolute())
 
 
-def kept_name(key: str, suffix: str) -> str:
+def cache_file_name(key: str, suffix: str) -> str:
     """Return the name of the file for what a text describes completely."""
     return f"{hashlib.sha256(key.encode()).hexdigest()[:40]}.{suffix}"
 
 
-class KeptCode:
+class KernelCache:
     """Own a folder of compiled code.
 
     Attributes:
@@ -70,6 +70,7 @@ class KeptCode:
         try:
             self.folder = wanted
             self._descriptor = _private(wanted)
+        # Fall back to a temporary folder of this process where the wanted one cannot be used.
         except OSError as error:
             why = os.strerror(error.errno) if error.errno else str(error)
             self.problem = f"kernel cache {wanted}: {why}, {_ANEW}"
@@ -104,36 +105,38 @@ class KeptCode:
     def store(self, name: str, data: bytes) -> None:
         """Keep data under a name, and note why if that cannot be."""
         # Write under a temporary name and rename: readers see all of a file or none (POSIX rename).
-        hidden = f"{name}.{uuid.uuid4().hex}"
+        temporary = f"{name}.{uuid.uuid4().hex}"
         try:
             # O_EXCL and mode 0600: nobody else can have opened the file before.
             file = os.open(
-                hidden, os.O_CREAT | os.O_EXCL | os.O_WRONLY, 0o600, dir_fd=self._descriptor
+                temporary, os.O_CREAT | os.O_EXCL | os.O_WRONLY, 0o600, dir_fd=self._descriptor
             )
             try:
                 with os.fdopen(file, "wb") as stream:
                     stream.write(_digest_line(name, data) + data)
-                os.replace(hidden, name, src_dir_fd=self._descriptor, dst_dir_fd=self._descriptor)
+                os.replace(
+                    temporary, name, src_dir_fd=self._descriptor, dst_dir_fd=self._descriptor
+                )
             except OSError:
                 with contextlib.suppress(OSError):
-                    os.unlink(hidden, dir_fd=self._descriptor)
+                    os.unlink(temporary, dir_fd=self._descriptor)
                 raise
         except OSError as error:
             why = f"cannot be written: {os.strerror(error.errno or 0)}"
             self.problem = self.problem or f"kernel cache {self.folder}: {why}, {_ANEW}"
 
-    def tidy(self) -> None:
+    def evict(self) -> None:
         """Remove what was not used for long, unless somebody has looked within a day."""
         with contextlib.suppress(OSError):  # it is not ours to write to, or another tidies at once
             # Once a day, whichever process comes first: the mark's time of modification decides.
-            mark = self.folder / _MARK
+            mark = self.folder / _EVICTION_MARK
             if mark.exists() and abs(time.time() - mark.stat().st_mtime) < DAY:
                 return
             mark.touch()
             now = mark.stat().st_mtime  # by the clock that stamps the files
             size = 0
             # Most recently used first; remove what is too old, or behind the size limit (LRU).
-            for used, path, bytes_of_it in sorted(_kept(self.folder), reverse=True):
+            for used, path, bytes_of_it in sorted(_cached_files(self.folder), reverse=True):
                 size += bytes_of_it
                 if now - used > UNUSED or size > MOST_BYTES:
                     with contextlib.suppress(OSError):  # gone already, or somebody else's
@@ -141,8 +144,8 @@ class KeptCode:
 
 
 @cache
-def _opened(wanted: Path) -> KeptCode:
-    return KeptCode(wanted)
+def _opened(wanted: Path) -> KernelCache:
+    return KernelCache(wanted)
 
 
 def _home() -> Path:
@@ -158,13 +161,13 @@ def _private(folder: Path) -> int:
     folder.mkdir(0o700, parents=True, exist_ok=True)
     # Check the open descriptor, not the path: the folder cannot be exchanged in between.
     descriptor = os.open(folder, os.O_RDONLY | os.O_DIRECTORY)
-    facts = os.fstat(descriptor)
+    status = os.fstat(descriptor)
     problem = ""
-    if facts.st_uid not in (0, os.geteuid()):  # root could change the program as well
-        problem = f"is a folder of another user (number {facts.st_uid})"
-    elif facts.st_mode & _OF_OTHERS:
+    if status.st_uid not in (0, os.geteuid()):  # root could change the program as well
+        problem = f"is a folder of another user (number {status.st_uid})"
+    elif status.st_mode & _WRITABLE_BY_OTHERS:
         problem = (
-            f"others may write to it (mode {stat.S_IMODE(facts.st_mode):o}; empty it, chmod 700)"
+            f"others may write to it (mode {stat.S_IMODE(status.st_mode):o}; empty it, chmod 700)"
         )
     if problem:
         os.close(descriptor)
@@ -176,12 +179,12 @@ def _digest_line(name: str, data: bytes) -> bytes:
     return hashlib.sha256(name.encode() + b"\n" + data).hexdigest().encode() + b"\n"
 
 
-def _kept(folder: Path) -> list[tuple[float, Path, int]]:
+def _cached_files(folder: Path) -> list[tuple[float, Path, int]]:
     """List when each kept file was last used, and its size."""
-    found = []
+    entries = []
     for path in folder.iterdir():
-        if _OURS.search(path.name):
+        if _CACHE_FILE.search(path.name):
             with contextlib.suppress(OSError):  # another has removed it
-                facts = path.stat()
-                found.append((facts.st_mtime, path, facts.st_size))
-    return found
+                status = path.stat()
+                entries.append((status.st_mtime, path, status.st_size))
+    return entries

@@ -52,27 +52,27 @@ def bandwidth(threads: int | None = None) -> float:
     """
     # Arrays beyond the caches, one per thread; each pass reads and writes every byte once.
     count = threads or cores()
-    parts = [np.ones(BANDWIDTH_BYTES // 4 // count, np.float32) for _ in range(count)]
+    arrays = [np.ones(BANDWIDTH_BYTES // 4 // count, np.float32) for _ in range(count)]
     scale = np.float32(1.0)
 
-    def update(part: np.ndarray) -> None:
-        np.multiply(part, scale, out=part)
+    def update(array: np.ndarray) -> None:
+        np.multiply(array, scale, out=array)
 
     # The best of several passes: others include interruptions.
     best = float("inf")
     with ThreadPoolExecutor(count) as pool:
         for _ in range(_REPEATS):
             start = time.perf_counter()
-            list(pool.map(update, parts))
+            list(pool.map(update, arrays))
             best = min(best, time.perf_counter() - start)
-    return 2.0 * sum(part.nbytes for part in parts) / best
+    return 2.0 * sum(array.nbytes for array in arrays) / best
 
 
 def available_memory() -> int | None:
     """Return the bytes of memory this process may still take, None where nothing tells."""
     # The smaller of free memory and the limit of the control group (containers, batch jobs).
-    found = [value for value in (_free_memory(), *_group_limits()) if value is not None]
-    return min(found, default=None)
+    limits = [value for value in (_free_memory(), *_group_limits()) if value is not None]
+    return min(limits, default=None)
 
 
 def peak_memory() -> int | None:
@@ -90,15 +90,15 @@ class ExternalLoad:
     """What programs use of the processor from now on that this process has not started."""
 
     def __init__(self) -> None:
-        self._begin = _used()
+        self._start = _used()
 
     def share(self) -> float | None:
         """Return their part of all cores so far, None where nothing tells."""
-        if self._begin is None or (now := _used()) is None:
+        if self._start is None or (now := _used()) is None:
             return None
         # Busy share of all cores less this process's own.
-        every, own, wall = (b - a for a, b in zip(self._begin, now, strict=True))
-        return max(0.0, every - own) / (wall * (os.cpu_count() or 1))
+        all_processes, process, wall = (b - a for a, b in zip(self._start, now, strict=True))
+        return max(0.0, all_processes - process) / (wall * (os.cpu_count() or 1))
 
 
 def _used() -> tuple[float, float, float] | None:
@@ -109,10 +109,10 @@ def _used() -> tuple[float, float, float] | None:
     try:
         # /proc/stat: user, nice and system time of all cores, in clock ticks.
         words = Path("/proc/stat").read_text(encoding="ascii").split(maxsplit=4)[1:4]
-        every = sum(map(int, words)) / os.sysconf("SC_CLK_TCK")
+        all_processes = sum(map(int, words)) / os.sysconf("SC_CLK_TCK")
     except (OSError, ValueError):
         return None
-    return every, sum(os.times()[:4]), time.perf_counter()
+    return all_processes, sum(os.times()[:4]), time.perf_counter()
 
 
 def resident_memory() -> int | None:
@@ -144,10 +144,11 @@ def _free_memory() -> int | None:
 
 
 def _group_limits() -> list[int | None]:
-    return [_room(_CGROUP / limit, _CGROUP / use) for limit, use in _LIMITS]
+    # Memory of the control group: version 2 first, then version 1.
+    return [_group_memory(_CGROUP / limit, _CGROUP / use) for limit, use in _LIMITS]
 
 
-def _room(limit: Path, use: Path) -> int | None:
+def _group_memory(limit: Path, use: Path) -> int | None:
     try:
         most = int(limit.read_text(encoding="ascii"))
         # What the group counts includes files cached in memory, which give way.

@@ -29,18 +29,24 @@ class Messages:
             raise DeviceError(
                 "backend gpu: ranks with GPUs need NCCL (libnccl.so.2); pip install 'seismo[nccl]'"
             )
-        key = ranks.share(nccl.get_unique_id() if ranks.first else None)[0]
+        # The key of the communicator is made by one rank and sent to all.
+        key = ranks.allgather(nccl.get_unique_id() if ranks.first else None)[0]
         try:
-            self._all = nccl.NcclCommunicator(ranks.count, key, ranks.number)
+            self._communicator = nccl.NcclCommunicator(ranks.count, key, ranks.number)
         except nccl.NcclError as error:
             raise DeviceError(f"backend gpu: NCCL cannot connect the ranks: {error}") from error
 
     def send(self, out: dict[int, Any], into: dict[int, Any]) -> None:
         """Send and receive, on the stream in use, what ranks have for one another."""
+        # NCCL groups sends and receives: none waits for another within the group.
         stream = cupy.cuda.get_current_stream().ptr
         nccl.groupStart()
         for rank, array in out.items():
-            self._all.send(array.data.ptr, array.size, _TYPES[array.dtype.name], rank, stream)
+            self._communicator.send(
+                array.data.ptr, array.size, _TYPES[array.dtype.name], rank, stream
+            )
         for rank, array in into.items():
-            self._all.recv(array.data.ptr, array.size, _TYPES[array.dtype.name], rank, stream)
+            self._communicator.recv(
+                array.data.ptr, array.size, _TYPES[array.dtype.name], rank, stream
+            )
         nccl.groupEnd()

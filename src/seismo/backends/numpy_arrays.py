@@ -33,9 +33,9 @@ class HostBackend:
         self.clock = np.zeros(1, np.int64)
         self._before = (time.perf_counter(), time.process_time())
 
-    def array(self, values: np.ndarray) -> np.ndarray:
+    def array(self, host_array: np.ndarray) -> np.ndarray:
         """Copy an array."""
-        return np.array(values)
+        return np.array(host_array)
 
     def fetch(self, array: np.ndarray) -> np.ndarray:
         """Return the array itself."""
@@ -63,9 +63,14 @@ class HostBackend:
         """All memory is the host's; see `Backend.reaches`."""
         return True
 
-    def copy(self, given: Sequence[Any], rows: Rows, to: Sequence[Any], there: Rows) -> Launch:
+    def copy(
+        self, sources: Sequence[Any], source_rows: Rows, targets: Sequence[Any], target_rows: Rows
+    ) -> Launch:
         """Copy rows by NumPy's means; see `Backend.copy`."""
-        pairs = [(there.of(b), rows.of(a)) for a, b in zip(given, to, strict=True)]
+        pairs = [
+            (target_rows.of(target), source_rows.of(source))
+            for source, target in zip(sources, targets, strict=True)
+        ]
 
         def run() -> None:
             for target, source in pairs:
@@ -73,8 +78,8 @@ class HostBackend:
 
         return run
 
-    def carry(self, given: Any, other: Any, to: Any) -> tuple:
-        """There is nothing to be carried; see `Backend.carry`."""
+    def staged_copy(self, source: Any, other: Any, target: Any) -> tuple:
+        """There is nothing to be carried; see `Backend.staged_copy`."""
         return ()
 
     def program(self, steps: tuple[Step, ...], others: Any = ()) -> Callable[[int, int], None]:
@@ -121,11 +126,12 @@ class HostBackend:
             with np.errstate(invalid="ignore"):
                 # NaN survives these reductions, which copy nothing, and comes before all else.
                 row = int(np.maximum(some.max(axis=1), -some.min(axis=1)).argmax())
+            # The row and then the number in it of the largest magnitude.
             line = np.abs(some[row])
             column = int(line.argmax())
             size = float(line[column])
-            found = Found(size if math.isfinite(size) else math.inf, row * step * plane + column)
-            return lambda: found
+            largest = Found(size if math.isfinite(size) else math.inf, row * step * plane + column)
+            return lambda: largest
 
         return start
 
@@ -148,9 +154,9 @@ class HostBackend:
         now = (time.perf_counter(), time.process_time())
         wall, busy = (b - a for a, b in zip(self._before, now, strict=True))
         self._before = now
-        found = {"utilisation": min(1.0, busy / (wall * self.threads))} if wall > 0 else {}
+        health = {"utilisation": min(1.0, busy / (wall * self.threads))} if wall > 0 else {}
         memory = machine.resident_memory()
-        return found | ({} if memory is None else {"memory": float(memory)})
+        return health | ({} if memory is None else {"memory": float(memory)})
 
     def describe(self) -> dict[str, Any]:
         """Name the processor and the threads."""

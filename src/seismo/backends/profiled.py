@@ -80,6 +80,7 @@ class Profiled:
         begin = self._backend.moment()
         with self._backend.annotated("output"):
             copy = self._backend.send(array, host)
+        # A copy has arrived when the first waiter sees it: its span ends there.
         arrived: list[float] = []
 
         def wait() -> None:

@@ -6,9 +6,16 @@ from itertools import product
 
 import numpy as np
 
-from seismo.backends.base import FIRST_SPAN, SHORT, SPAN_COLUMNS, Operands, SweepTables, Variant
+from seismo.backends.base import (
+    FIRST_SPAN,
+    SHORT,
+    SPAN_COLUMNS,
+    KernelConstants,
+    KernelFields,
+    Variant,
+)
 from seismo.backends.numpy_arrays import HostBackend
-from seismo.backends.operators.stencils import Place
+from seismo.backends.operators.stencils import KernelContext
 
 
 class _Lanes:
@@ -67,21 +74,22 @@ class ReferenceBackend(HostBackend):
         self,
         formula,
         variant: Variant,
-        tables: SweepTables,
+        tables: KernelConstants,
         boxes,
         memory,
-        operands: Operands,
+        operands: KernelFields,
         back: bool = False,
     ):
         """Bind a formula; see `Backend.sweep`."""
         ends, middle = variant.bind(formula, self.lanes)
 
         def run() -> None:
+            # Loop nest z, y, x-segment, with NumPy over x.
             for box in boxes:
                 z0, z1, y0, y1 = box[:4]
                 for z, y, span in product(range(z0, z1), range(y0, y1), range(3)):
-                    place, i = _place(tables, box, memory[0], z, y, span)
-                    (middle if span == 1 else ends)(i, place, *operands.all)
+                    context, i = _context(tables, box, memory[0], z, y, span)
+                    (middle if span == 1 else ends)(i, context, *operands.all)
 
         return [run]
 
@@ -104,7 +112,9 @@ class ReferenceBackend(HostBackend):
         return run
 
 
-def _place(tables: SweepTables, box, memory, z: int, y: int, span: int) -> tuple[Place, np.ndarray]:
+def _context(
+    tables: KernelConstants, box, memory, z: int, y: int, span: int
+) -> tuple[KernelContext, np.ndarray]:
     first = FIRST_SPAN + span * SPAN_COLUMNS
     shot = int(box[4])
     packed = int(box[5])
@@ -112,14 +122,15 @@ def _place(tables: SweepTables, box, memory, z: int, y: int, span: int) -> tuple
     x0, x1, base, memory_y, memory_z, slot = (int(n) for n in box[first : first + SPAN_COLUMNS])
     x = np.arange(x0, x1)
     y_stride, z_stride = (int(s) for s in tables.strides)
+    # Rows of the SBP closure, clamped to the last one.
     row = min(max(z - tables.surface, 0), len(tables.up) - 1)
     px, py, pz = tables.profiles
     # The same names as the compiled backends, with NumPy arrays for lanes.
-    place = Place(
+    context = KernelContext(
         y_stride, z_stride, tables.first, tables.second, tables.on_nodes, tables.numbers, shot,
         None, shot, packed,
         memory, base + z * memory_z + y * memory_y + x, memory_y, memory_z, slot,
         memory_y, x, px.ravel(), px.shape[1], py[:, y], pz[:, z],
         tables.up[row], tables.down[row], (z - tables.surface) * z_stride,
     )  # fmt: skip
-    return place, z * z_stride + y * y_stride + x + shot
+    return context, z * z_stride + y * y_stride + x + shot

@@ -15,7 +15,7 @@ from typing import Any, Literal, get_args
 
 from seismo.backends.base import Backend
 from seismo.backends.communicator import SerialCommunicator
-from seismo.backends.gpu.compile_server import look_ahead
+from seismo.backends.gpu.compile_server import detect_and_start_server
 from seismo.backends.gpu.detect import Gpu, GpuEnvironment, visible_gpus
 from seismo.backends.gpu.requirements import able_gpus, is_able, problems
 from seismo.errors import DeviceError
@@ -48,7 +48,7 @@ def choose(
     threads: int | None = None,
     ranks: SerialCommunicator | None = None,
     *,
-    facts: Callable[[], GpuEnvironment] = look_ahead,
+    detect: Callable[[], GpuEnvironment] = detect_and_start_server,
     opened: Callable[[int], Any] | None = None,
 ) -> BackendChoice:
     """Choose the backend of a run.
@@ -58,7 +58,7 @@ def choose(
         device: number of the GPU, the first that will do when None.
         threads: threads to use on the CPU, all cores when None.
         ranks: that run together; each takes a GPU of its own.
-        facts: function that finds out what there is.
+        detect: function that finds out what there is.
         opened: function (number) -> card; the card itself when None.
 
     Raises:
@@ -75,31 +75,36 @@ def choose(
         return _on_processor(each, "")
     if wanted == "gpu" and threads is not None:
         raise DeviceError(_NO_THREADS.format(threads))
-    if ranks.several and device is not None:
+    if ranks.has_others and device is not None:
         raise DeviceError(f"device: {device} for {ranks.count} ranks; leave it out: each has one")
     # One GPU for each rank of a machine, in the order of the ranks on it.
-    found = facts()
-    number = ranks.place % max(1, len(found.gpus)) if ranks.several else _number(found, device)
-    card, problem = _opened(found, number, opened or _open)
+    environment = detect()
+    if ranks.has_others:
+        number = ranks.node_rank % max(1, len(environment.gpus))
+    else:
+        number = _number(environment, device)
+    card, problem = _try_opening(environment, number, opened or _open)
     # All ranks must decide alike, or they would wait for one another: exchange the problems.
-    if ranks.several:
+    if ranks.has_others:
         problem = _first_problem(ranks, card, problem)
     if not problem:
-        return _on_card(found, number, card)
+        return _on_card(environment, number, card)
     # `auto` falls back to the CPU, and says why; a GPU that was named does not.
     if wanted == "gpu" or device is not None:
-        asked = "backend gpu" if wanted == "gpu" else f"device: {device}"
-        raise DeviceError(f"{asked}: {problem}")
+        option = "backend gpu" if wanted == "gpu" else f"device: {device}"
+        raise DeviceError(f"{option}: {problem}")
     return _on_processor(each, problem)
 
 
-def _opened(facts: GpuEnvironment, number: int, take: Callable[[int], Any]) -> tuple[Any, str]:
+def _try_opening(
+    environment: GpuEnvironment, number: int, open_card: Callable[[int], Any]
+) -> tuple[Any, str]:
     """Take a card into use; give it, or why that cannot be."""
-    problem = next(problems(facts, number), "")
+    problem = next(problems(environment, number), "")
     if problem:
         return None, problem
     try:
-        return take(number), ""
+        return open_card(number), ""
     except DeviceError as error:
         return None, str(error)
 
@@ -107,14 +112,14 @@ def _opened(facts: GpuEnvironment, number: int, take: Callable[[int], Any]) -> t
 def _first_problem(ranks: SerialCommunicator, card: Any, problem: str) -> str:
     """Describe what stands against a card for each rank, so that all of them decide alike."""
     # Two ranks on one card: the same node and PCI slot.
-    said = ranks.share((problem, platform.node(), card and card.slot))
-    taken = [(node, slot) for _, node, slot in said]
-    for rank, (trouble, node, _) in enumerate(said):
-        if trouble:
-            return f"rank {rank}: {trouble}"
-        if taken.index(taken[rank]) != rank:
+    reports = ranks.allgather((problem, platform.node(), card and card.slot))
+    cards = [(node, slot) for _, node, slot in reports]
+    for rank, (rank_problem, node, _) in enumerate(reports):
+        if rank_problem:
+            return f"rank {rank}: {rank_problem}"
+        if cards.index(cards[rank]) != rank:
             return (
-                f"ranks {taken.index(taken[rank])} and {rank} would share a GPU of {node}; start "
+                f"ranks {cards.index(cards[rank])} and {rank} would share a GPU of {node}; start "
                 "no more ranks on a machine than it has GPUs"
             )
     return ""
@@ -127,7 +132,7 @@ def choose_all(
     threads: int | None = None,
     ranks: SerialCommunicator | None = None,
     *,
-    facts: Callable[[], GpuEnvironment] = look_ahead,
+    detect: Callable[[], GpuEnvironment] = detect_and_start_server,
     opened: Callable[[int], Any] | None = None,
 ) -> list[BackendChoice]:
     """Choose the backend of a run, or the GPUs that share it; each is made in a thread of its own.
@@ -138,15 +143,15 @@ def choose_all(
         device: see `choose`; not with a number of GPUs.
         threads: see `choose`; not with a number of GPUs.
         ranks: see `choose`; no others with a number of GPUs.
-        facts: see `choose`.
+        detect: see `choose`.
         opened: see `choose`.
 
     Raises:
         DeviceError: they are not there, cannot be used, or something else was asked for too.
     """
     if gpus is None:
-        return [choose(wanted, device, threads, ranks, facts=facts, opened=opened)]
-    if ranks is not None and ranks.several:
+        return [choose(wanted, device, threads, ranks, detect=detect, opened=opened)]
+    if ranks is not None and ranks.has_others:
         raise DeviceError(
             f"gpus: {gpus} for each of {ranks.count} ranks; leave it out: with --backend gpu each "
             "rank takes a GPU of its own"
@@ -159,10 +164,10 @@ def choose_all(
         raise DeviceError(f"device: {device} is one GPU, gpus: {gpus}; give one of the two")
     if threads is not None:
         raise DeviceError(_NO_THREADS.format(threads))
-    found = facts()
-    take = opened or _open
-    numbers = able_gpus(found)
-    problem = next(problems(found, numbers[0] if numbers else 0), "")
+    environment = detect()
+    open_card = opened or _open
+    numbers = able_gpus(environment)
+    problem = next(problems(environment, numbers[0] if numbers else 0), "")
     if problem and (wanted, gpus) == ("auto", "auto"):
         return [_on_processor(None, problem)]
     if problem:
@@ -171,12 +176,14 @@ def choose_all(
     if not 1 <= count <= len(numbers):
         raise DeviceError(f"gpus: {count}; there are {len(numbers)}, choose 1 to {len(numbers)}")
     which = ", ".join(map(str, numbers[:count]))
-    note = f"on {found.gpus[numbers[0]].name} (GPUs {which} of {len(found.gpus)})"
-    return [BackendChoice("gpu", note, partial(_taken, take, n), count) for n in numbers[:count]]
+    note = f"on {environment.gpus[numbers[0]].name} (GPUs {which} of {len(environment.gpus)})"
+    return [
+        BackendChoice("gpu", note, partial(_taken, open_card, n), count) for n in numbers[:count]
+    ]
 
 
-def _taken(take: Callable[[int], Any], number: int, precision: str) -> Backend:
-    return _backend(precision, take(number))
+def _taken(open_card: Callable[[int], Any], number: int, precision: str) -> Backend:
+    return _backend(precision, open_card(number))
 
 
 def optional_gpu(
@@ -192,25 +199,26 @@ def optional_gpu(
 
     See `choose_all` for the arguments.
     """
-    several = ranks is not None and ranks.several
-    told = device is not None or threads is not None or gpus not in (None, "auto")
-    if wanted != "auto" or told or several:
+    # Only a run that may go to either machine has a choice.
+    several = ranks is not None and ranks.has_others
+    is_named = device is not None or threads is not None or gpus not in (None, "auto")
+    if wanted != "auto" or is_named or several:
         return ""
     return next((gpu.name for gpu in visible() if is_able(gpu)), "")
 
 
-def _number(facts: GpuEnvironment, device: int | None) -> int:
+def _number(environment: GpuEnvironment, device: int | None) -> int:
     """Return the number of the GPU to use: the one named, else the first that is new enough."""
     if device is None:
-        return next(iter(able_gpus(facts)), 0)
-    if facts.gpus and not 0 <= device < len(facts.gpus):
-        listed = ", ".join(f"{n} {gpu.name}" for n, gpu in enumerate(facts.gpus))
+        return next(iter(able_gpus(environment)), 0)
+    if environment.gpus and not 0 <= device < len(environment.gpus):
+        listed = ", ".join(f"{n} {gpu.name}" for n, gpu in enumerate(environment.gpus))
         raise DeviceError(f"device: there is no GPU {device}; choose from {listed}")
     return device
 
 
-def _on_card(facts: GpuEnvironment, number: int, card: Any) -> BackendChoice:
-    which = f"GPU {number}" + (f" of {len(facts.gpus)}" if len(facts.gpus) > 1 else "")
+def _on_card(environment: GpuEnvironment, number: int, card: Any) -> BackendChoice:
+    which = f"GPU {number}" + (f" of {len(environment.gpus)}" if len(environment.gpus) > 1 else "")
     note = f"on {card.name} ({which})"
     return BackendChoice("gpu", note, lambda precision: _backend(precision, card))
 

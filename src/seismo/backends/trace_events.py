@@ -20,10 +20,10 @@ from typing import Any, NamedTuple
 MOST = 200_000  # spans that are kept: some 30 MB of JSON
 
 When = Callable[[], float]
-Noted = Callable[[str], AbstractContextManager[Any]]
+SpanRecorder = Callable[[str], AbstractContextManager[Any]]
 
 
-def unnoted(name: str) -> AbstractContextManager[Any]:
+def no_span(name: str) -> AbstractContextManager[Any]:
     """Note nothing; stands where there is no timeline."""
     return nullcontext()
 
@@ -78,8 +78,12 @@ class Timeline:
         for span in self._spans:
             if span.track == track:
                 lengths[span.name].append(span.end - span.begin)
-        found = {name: len(some) * median(some) for name, some in lengths.items()}
-        return dict(sorted(found.items(), key=lambda item: -item[1]))
+        # Longest total first.
+        totals = {
+            name: len(lengths_of_name) * median(lengths_of_name)
+            for name, lengths_of_name in lengths.items()
+        }
+        return dict(sorted(totals.items(), key=lambda item: -item[1]))
 
     def events(self) -> Iterator[dict[str, Any]]:
         """Return the events of a Chrome trace: times in microseconds."""

@@ -23,8 +23,8 @@ def _operator(name: str) -> tuple[Callable[..., IRValue], Callable[..., IRValue]
     """Return the methods of an operator: this and that, that and this."""
     # Operands of both orders: this + that, and that + this where `that` is a Python number.
     return (
-        lambda this, that: _both(name, this, that),
-        lambda this, that: _both(name, this.constant(that), this),
+        lambda this, that: _arithmetic(name, this, that),
+        lambda this, that: _arithmetic(name, this.constant(that), this),
     )
 
 
@@ -132,7 +132,7 @@ def smaller(first: Any, second: Any) -> Any:
     return choose(second < first, second, first)
 
 
-def _both(operation: str, a: IRValue, other: IRValue | float) -> IRValue:
+def _arithmetic(operation: str, a: IRValue, other: IRValue | float) -> IRValue:
     # Integers have exact arithmetic; floating-point numbers may be contracted and reordered (fast).
     b = a._like(other)
     if isinstance(a.value.type, ir.IntType):
@@ -196,7 +196,7 @@ def loop(first: IRValue, last: IRValue, step: int = 1) -> Iterator[IRValue]:
 
 def repeat(
     first: IRValue, last: IRValue, carried: Sequence[IRValue],
-    turn: Callable[[IRValue, list[IRValue]], Sequence[IRValue]],
+    body_of: Callable[[IRValue, list[IRValue]], Sequence[IRValue]],
 ) -> list[IRValue]:  # fmt: skip
     """Write a loop that hands values from turn to turn, in registers; return the last ones.
 
@@ -204,7 +204,7 @@ def repeat(
         first: number of the first turn.
         last: behind the last one.
         carried: what the first turn gets.
-        turn: function (number, carried) -> what the next turn gets.
+        body_of: function (number, carried) -> what the next turn gets.
     """
     # SSA form: each carried value is a phi of the value before the loop and that of the last turn.
     builder = first.builder
@@ -212,20 +212,21 @@ def repeat(
     head, body, end = (builder.append_basic_block(f"turn.{n}") for n in ("head", "body", "end"))
     builder.branch(head)
     builder.position_at_end(head)
-    values = [builder.phi(v.value.type) for v in (first, *carried)]
-    for value, given in zip(values, (first, *carried), strict=True):
-        value.add_incoming(given.value, start)
-    n, *held = (first.then(value) for value in values)
+    phis = [builder.phi(v.value.type) for v in (first, *carried)]
+    for value, incoming in zip(phis, (first, *carried), strict=True):
+        value.add_incoming(incoming.value, start)
+    n, *loop_values = (first.then(value) for value in phis)
     builder.cbranch((n < last).value, body, end)
     # The body may end in another block than it began in (nested branches): its edge comes from
     # there.
     builder.position_at_end(body)
-    following = (n + 1, *turn(n, held))
-    for value, given in zip(values, following, strict=True):
-        value.add_incoming(given.value, builder.block)
+    following = (n + 1, *body_of(n, loop_values))
+    for value, incoming in zip(phis, following, strict=True):
+        value.add_incoming(incoming.value, builder.block)
     builder.branch(head)
+    # The loop's exit: its values are the phis at the head.
     builder.position_at_end(end)
-    return held
+    return loop_values
 
 
 def either(condition: IRValue, yes: Callable[[], None], no: Callable[[], None]) -> None:

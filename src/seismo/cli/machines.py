@@ -18,9 +18,9 @@ WRONG = 1  # exit code of `verify`
 def devices() -> None:
     """List devices, missing components, and the choice of --backend auto."""
     from seismo.backends.device_list import report
-    from seismo.backends.gpu.detect import look
+    from seismo.backends.gpu.detect import detect
 
-    for line in report(look()):
+    for line in report(detect()):
         print(line)
 
 

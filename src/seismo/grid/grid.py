@@ -109,6 +109,7 @@ class Grid:
     @property
     def cell(self) -> float:
         """Volume (3-D, m^3) or area (2-D, m^2) of a cell."""
+        # 2-D grids: the absent axis does not count.
         return float(np.prod([self.spacing[AXES.index(a)] for a in self.axes]))
 
     # Index `low` is the first point of the extent, at `origin`.

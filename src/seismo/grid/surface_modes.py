@@ -35,6 +35,7 @@ def slowest(closure: SurfaceClosure, stencil: Stencil, medium: Mapping[str, np.n
     """
     first = stencil.first
     # G (nodes -> half points) and D (half points -> nodes), closed in the first rows.
+    # Operators: up (ROWS - 1, ROWS), down (ROWS, ROWS - 1), mutually adjoint away from the surface.
     up = interior_matrix(first, ROWS - 1, ROWS)
     down = -up.T
     for operator, closed_rows in ((up, closure.up), (down, closure.down)):

@@ -23,7 +23,7 @@ import numpy as np
 
 from seismo.backends import machine
 from seismo.backends.base import Backend, Copy
-from seismo.backends.trace_events import Noted, unnoted
+from seismo.backends.trace_events import SpanRecorder, no_span
 from seismo.errors import DiskSpaceError
 from seismo.output.chunks import LARGEST_CHUNK_BYTES, corners, pack_tile
 from seismo.output.results_file import ResultsWriter
@@ -115,7 +115,7 @@ class Pipeline:
 
     def __init__(
         self, writer: ResultsWriter, backend: Backend, ring: int, reserve: int = 0,
-        noted: Noted = unnoted,
+        noted: SpanRecorder = no_span,
     ) -> None:  # fmt: skip
         """Allocate the ring and start the threads.
 

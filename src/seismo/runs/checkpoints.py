@@ -92,7 +92,7 @@ def take_up(
         ranks.wait()
         return Start()
     ranks.wait()
-    candidates = ranks.share(list(filter(_is_whole, checkpoint.checkpoint_files(folder))))[0]
+    candidates = ranks.allgather(list(filter(_is_whole, checkpoint.checkpoint_files(folder))))[0]
     for path in candidates:
         start = _sound(path, report, ranks)
         if start is not None:
@@ -115,7 +115,7 @@ def _sound(path: Path, report: Reporter, ranks: SerialCommunicator) -> Start | N
             checkpoint.verify(one)
     except DamagedError as error:
         problem = str(error)
-    problems = [text for text in ranks.share(problem) if text]
+    problems = [text for text in ranks.allgather(problem) if text]
     if problems:
         report(Progress("warning", note=f"{problems[0]}; taking the one before"))
         return None
@@ -242,12 +242,12 @@ class Checkpoints:
     def is_due(self, halt: Halt) -> bool:
         """Whether one is due on any rank; asked of several ranks where all of them halt."""
         self.ending = ""
-        if halt.is_last or (self._ranks.several and not halt.is_planned):
+        if halt.is_last or (self._ranks.has_others and not halt.is_planned):
             return False
         late = time.monotonic() - self._last >= self._wanted.wall_time
         reason = self._stop.reason
         due = late or self._stop.signals.save or bool(reason) or halt.step in self.steps
-        dues, reasons = zip(*self._ranks.share((due, reason)), strict=True)
+        dues, reasons = zip(*self._ranks.allgather((due, reason)), strict=True)
         self.ending = max(reasons)
         return any(dues)
 

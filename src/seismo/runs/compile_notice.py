@@ -6,7 +6,7 @@ import threading
 from collections.abc import Iterator
 from contextlib import contextmanager
 
-from seismo.backends.kernel_cache import kept_code
+from seismo.backends.kernel_cache import kernel_cache
 from seismo.runs.progress import Progress, Reporter
 
 AFTER = 2.0  # s, and for each point: without compiling, preparing takes less
@@ -32,8 +32,8 @@ class Compiling:
             yield
         finally:
             timer.cancel()
-        if kept_code().problem != self._problem:
-            self._problem = kept_code().problem
+        if kernel_cache().problem != self._problem:
+            self._problem = kernel_cache().problem
             self._report(Progress("warning", note=self._problem))
 
     def _tell(self) -> None:

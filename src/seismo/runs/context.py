@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from seismo.backends.trace_events import Noted
+from seismo.backends.trace_events import SpanRecorder
 from seismo.grid.global_index import CheckpointArray
 from seismo.output.null_writer import NullWriter
 from seismo.output.pipeline import Pipeline
@@ -61,7 +61,7 @@ class RunContext:
     pipeline: Pipeline | NullWriter
     timer: StepTimer
     report: Reporter
-    noted: Noted
+    noted: SpanRecorder
     total: int
 
     def stopped(self, done: int) -> str:

@@ -9,7 +9,7 @@ from typing import Any
 
 from seismo.backends.base import Backend
 from seismo.backends.profiled import GROUPS, Profiled
-from seismo.backends.trace_events import Noted, Timeline, unnoted
+from seismo.backends.trace_events import SpanRecorder, Timeline, no_span
 from seismo.output.atomic_file import write_new
 from seismo.runs.progress import Progress, Reporter
 
@@ -20,7 +20,7 @@ _MOST_NAMED = 6  # in a line
 class Unprofiled:
     """Stand where a run is not profiled."""
 
-    noted: Noted = staticmethod(unnoted)
+    noted: SpanRecorder = staticmethod(no_span)
 
     def __init__(self, backend: Backend) -> None:
         """Take the backend as it is."""

@@ -128,7 +128,7 @@ def run_on(ranks: SerialCommunicator, scenario: ScenarioInput, request: Request)
     def one(rank: SerialCommunicator, choice: BackendChoice) -> Results | None:
         asked = request if rank.first else replace(request, report=silent)
         place, _, reason = choice.note.partition("; ")
-        each = f" for each of {ranks.count} ranks" if ranks.several else ""
+        each = f" for each of {ranks.count} ranks" if ranks.has_others else ""
         said = filter(None, [place + each, reason, why])
         asked.report(Progress("device", note="; ".join(said)))
         return _run(rank, choice, checked, asked, known)
@@ -177,7 +177,7 @@ def resume_on(
             f"{place}: is the folder of a run to {results.name}; rename it to "
             f"{run_folder(results).name}, or name the results: seismo run ... --resume --output"
         )
-    begun = None if request.device is not None or ranks.several else header.get("gpus")
+    begun = None if request.device is not None or ranks.has_others else header.get("gpus")
     request = replace(
         request, output=results, backend=header["backend"], gpus=request.gpus or begun, resume=True,
         shots=header["shots"],
@@ -194,7 +194,7 @@ def _run(
 ) -> Results | None:
     """Run a scenario on one rank."""
     backend, report, share = choice.make(checked.precision), request.report, request.share
-    profile = watch(backend, request.profile and ranks.first, ranks.several)
+    profile = watch(backend, request.profile and ranks.first, ranks.has_others)
     backend = profile.backend
     setup = ranks.same(lambda: prepared(checked, backend, ranks, share, known))
     path = request.path_of(checked)
@@ -215,7 +215,7 @@ def _run(
             if ranks.first:
                 remove_later(folder, start.paths[0])
         asked, begun = request.resume and ranks.first, bool(start.paths)
-        if ranks.share(asked and _is_complete(final, own, checked, begun))[0]:
+        if ranks.allgather(asked and _is_complete(final, own, checked, begun))[0]:
             report(_complete_already(path))
             if ranks.first:
                 shutil.rmtree(folder, ignore_errors=True)
@@ -249,7 +249,7 @@ def _with_heartbeat(
         return contextlib.nullcontext(report)
     facts = {
         "results": final.name,
-        "device": choice.note.partition("; ")[0] + f", {ranks.count} ranks" * ranks.several,
+        "device": choice.note.partition("; ")[0] + f", {ranks.count} ranks" * ranks.has_others,
         "duration": setup.clock.steps * setup.clock.dt,
     }
     return Heartbeat(run_folder(final), facts, report)
@@ -266,7 +266,7 @@ def _shared(
     own, why = ranks.same(lambda: shared(setup, backend, ranks, batch))
     if why:
         report(Progress("device", note=why))
-    grids, batch = min(ranks.share((own.grids, own.batch)))
+    grids, batch = min(ranks.allgather((own.grids, own.batch)))
     if ranks.processes == 1 and grids < ranks.count and not ranks.share_memory(backend):
         report(Progress("device", note=_APART))
     return setup.sharing(batch, grids)

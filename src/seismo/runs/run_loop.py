@@ -85,7 +85,7 @@ class Run:
         self.batches = batches_of(self.setup)
         self.total = len(self.batches) * self.setup.total_steps
         self.timer = StepTimer(self.backend, self.start.header.get("elapsed", 0.0))
-        self.telemetry = Telemetry(self.backend, self.timer, self.ranks.several)
+        self.telemetry = Telemetry(self.backend, self.timer, self.ranks.has_others)
         self.reports = EverySeconds(REPORT_EVERY)
         self.others = machine.ExternalLoad()
         self.compiling = Compiling(self.report, self.setup.grid.size)
@@ -224,7 +224,7 @@ class Run:
             monitor.finish()
         except DiskSpaceError as error:
             # The first rank alone meets a full disk: the others cannot store with it.
-            if self.checkpoints is None or self.ranks.several:
+            if self.checkpoints is None or self.ranks.has_others:
                 raise
             step = simulation.step
             StoreCheckpoint(context, batch, self.checkpoints, monitor.confirm).store(step)
@@ -297,11 +297,11 @@ class Run:
         peak = machine.peak_memory()
         if peak is not None:
             summary["peak_memory_bytes"] = peak
-        if self.ranks.several:
+        if self.ranks.has_others:
             summary |= simulation.division.describe()
         elif share := self.telemetry.share(moved):
             summary["bandwidth_share"] = share
         others = self.others.share()
-        if others is not None and not self.ranks.several:
+        if others is not None and not self.ranks.has_others:
             summary["share_of_others"] = others
         return summary

@@ -212,7 +212,7 @@ class FieldSampler:
     def meet(self) -> None:
         """Let what any rank launches from now on wait for what others have launched."""
         if self._at_first:
-            self._ranks.follow(self._backend)
+            self._ranks.wait_for_peers(self._backend)
 
     @property
     def length(self) -> int:
@@ -225,7 +225,7 @@ class FieldSampler:
         first, last = (self.points * (n - self.shots.start) for n in (own.start, own.stop))
         if self._at_first:
             return array[first:last] if self._ranks.first else None
-        pieces = self._ranks.collect(self._backend.fetch(array[first:last]))
+        pieces = self._ranks.gather_arrays(self._backend.fetch(array[first:last]))
         if pieces is None or self._places is None:
             return None
         rows = self.cut.points // self.length

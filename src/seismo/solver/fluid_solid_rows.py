@@ -6,7 +6,7 @@ from functools import partial
 
 import numpy as np
 
-from seismo.backends.base import Backend, SweepTables
+from seismo.backends.base import Backend, KernelConstants
 from seismo.equations import fluid_solid_operators
 from seismo.equations.fluid_solid_contact import Contact
 from seismo.equations.fluid_solid_terms import ShearPair, stress_terms, velocity_terms
@@ -42,8 +42,8 @@ class ContactRows:
                     medium["c66"][k] = own.level_shear
 
     def correct(
-        self, backend: Backend, phases: list[tuple[list, SweepTables]], medium: dict, arrays: dict,
-        closed,
+        self, backend: Backend, phases: list[tuple[list, KernelConstants]], medium: dict,
+        arrays: dict, closed,
     ) -> None:  # fmt: skip
         """Let the stages of the subdomain correct the rows at contacts after their own updates.
 

@@ -116,7 +116,7 @@ class Recorder:
             for name, r in rows.items()
         }
         # The order of additions follows from the longest row, so that it must be that of all ranks.
-        lengths = division.ranks.share({name: r.longest for name, r in rows.items()})
+        lengths = division.ranks.allgather({name: r.longest for name, r in rows.items()})
         longest = {name: max(some[name] for some in lengths) for name in rows}
         self._reads = [
             _Reading(backend, name, r, parts, self._loans[name], longest[name])
@@ -151,7 +151,10 @@ class Recorder:
         The shot is one of those that advance together; some ranks may have nothing of it.
         """
         part = self.record[:, self._index.get((shot, group, component), slice(0))]
-        found, numbers = self._ranks.collect(self._backend.fetch(part).T), self._numbers[group]
+        found, numbers = (
+            self._ranks.gather_arrays(self._backend.fetch(part).T),
+            self._numbers[group],
+        )
         if found is None or numbers is None:
             return None
         if len(found) == 1:

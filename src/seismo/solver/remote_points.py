@@ -74,7 +74,7 @@ class RemotePoints:
         wanted: list = [None] * ranks.count
         for r, slots in self._slots.items():
             wanted[r] = tuple(p[slots] for p in points)
-        asked = ranks.swap(wanted)
+        asked = ranks.alltoall(wanted)
         out = {r: asked[r][0].size for r in others if asked[r][0].size}
         link = ranks.link(backend, out, {r: s.size for r, s in self._slots.items() if s.size})
         self._got = link.into

@@ -14,8 +14,8 @@ from typing import Any
 
 import numpy as np
 
-from seismo.backends.base import Backend, Launch, SweepTables
-from seismo.backends.kernels.rows import add_found, add_rows, slope
+from seismo.backends.base import Backend, KernelConstants, Launch
+from seismo.backends.kernels.rows import add_rows, add_scaled, slope
 from seismo.equations.row_terms import RowSlope, RowSums
 from seismo.grid.decomposition import Subdomain
 from seismo.grid.global_index import CheckpointArray, GlobalBlock
@@ -42,7 +42,9 @@ class RowCorrections:
         self._scratch: dict[tuple[str, Box], Any] = {}
         self.memories: list[CheckpointArray] = []
 
-    def bind(self, terms: list[RowSums | RowSlope], box: Box, tables: SweepTables) -> list[Launch]:
+    def bind(
+        self, terms: list[RowSums | RowSlope], box: Box, tables: KernelConstants
+    ) -> list[Launch]:
         """Bind the terms whose target rows lie in a box of owned points, with tables of sweeps.
 
         Bindings of one box to other tables go on with the same layer memory.
@@ -95,7 +97,7 @@ class RowCorrections:
             self._scratch[whole, box] = memory, found
         return self._scratch[whole, box]
 
-    def _slope(self, term: RowSlope, box: Box, whole: str, tables: SweepTables) -> list[Launch]:
+    def _slope(self, term: RowSlope, box: Box, whole: str, tables: KernelConstants) -> list[Launch]:
         inside = {k: g for k, g in term.targets.items() if box.lo[2] <= k[1] < box.hi[2]}
         if not inside or not box.size:
             return []
@@ -125,5 +127,5 @@ class RowCorrections:
         size = bases.size
         return [
             backend.each_row(slope, size, length, held, (9, 10), shots),
-            *(backend.each_row(add_found, size, length, add, (0,), shots) for add in adds),
+            *(backend.each_row(add_scaled, size, length, add, (0,), shots) for add in adds),
         ]

@@ -74,7 +74,7 @@ class Simulation:
         }
         self.parts = list(self._numbered.values())
         fields = {n: part.fields for n, part in self._numbered.items()}
-        near = self.ranks.near(backend, fields)
+        near = self.ranks.peers(backend, fields)
         self._halos = [
             [
                 Halo(backend, self.division, near, stage.writes, parity, setup.reached(stage))
@@ -139,7 +139,7 @@ class Simulation:
         self.step = self.total_steps
         for held in self.state().values():
             held.array[:] = 0
-        if not all(self.ranks.share(bool(self._programs) and all(fits))):
+        if not all(self.ranks.allgather(bool(self._programs) and all(fits))):
             one = self.ranks if self.division.crew > 1 else SerialCommunicator()
             phases, parities = range(len(self.setup.layer_phases)), self.setup.physics.parities
             steps = [tuple(self._bind(parity, phase) for parity in parities) for phase in phases]
@@ -161,7 +161,7 @@ class Simulation:
     @property
     def paced(self) -> bool:
         """Whether this rank queues steps by itself; see `SerialCommunicator`."""
-        return self.ranks.paced or self.division.crew == 1
+        return self.ranks.is_throttled or self.division.crew == 1
 
     @property
     def parity(self) -> int:
@@ -259,7 +259,7 @@ class Simulation:
             found = [look() for look in looks]
             size, part = max((f.size, n) for n, f in enumerate(found))
             place = self.parts[part].subdomain.point(found[part].at)
-            return max(self.ranks.share((size, place)))
+            return max(self.ranks.allgather((size, place)))
 
         return wait
 

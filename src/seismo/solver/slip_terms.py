@@ -26,7 +26,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from seismo.backends.base import Backend, Launch, SweepTables
+from seismo.backends.base import Backend, KernelConstants, Launch
 from seismo.backends.kernels.points import add_slopes
 from seismo.equations.table import Physics
 from seismo.grid.decomposition import Subdomain
@@ -130,7 +130,7 @@ class SlipTerms:
         return share
 
     def correct(
-        self, backend: Backend, phases: list[list], tables: SweepTables,
+        self, backend: Backend, phases: list[list], tables: KernelConstants,
         arrays: dict[str, np.ndarray],
     ) -> None:  # fmt: skip
         """Let the stage of the velocities add what its sweeps leave out.
@@ -150,7 +150,7 @@ class SlipTerms:
             stage.follow(*bound, [])
 
     def _bind(
-        self, backend: Backend, tables: SweepTables, arrays: dict[str, np.ndarray], box: Box
+        self, backend: Backend, tables: KernelConstants, arrays: dict[str, np.ndarray], box: Box
     ) -> list[Launch]:
         """Bind the points of a box of owned points."""
         sub, launches = self._subdomain, list[Launch]()

@@ -175,6 +175,6 @@ def _middle_of_the_lost(pieces: Pieces, ranks: SerialCommunicator) -> Index | No
             middle += [xs.sum(), ys.sum(), 0.0] + corner * len(xs)
             lost, points = lost + len(xs), points + plane.size
     lost, points, middle = (
-        sum(some) for some in zip(*ranks.share((lost, points, middle)), strict=True)
+        sum(some) for some in zip(*ranks.allgather((lost, points, middle)), strict=True)
     )
     return triple([round(n / lost) for n in middle.tolist()]) if 0 < lost < points else None

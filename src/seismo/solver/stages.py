@@ -11,7 +11,7 @@ from typing import Any
 
 import numpy as np
 
-from seismo.backends.base import Backend, Launch, Operands, SweepTables, Variant
+from seismo.backends.base import Backend, KernelConstants, KernelFields, Launch, Variant
 from seismo.equations.table import Stage
 from seismo.grid.decomposition import LINE, Subdomain
 from seismo.grid.global_index import CheckpointArray, GlobalBlock
@@ -118,7 +118,7 @@ class Binding:
     backend: Backend
     subdomain: Subdomain
     fields: Fields
-    tables: SweepTables
+    tables: KernelConstants
     order: int
     regions: list[RowGroup]
     closed_width: int
@@ -201,7 +201,7 @@ class BoundStage:
                 tuple(arrays[n] for n in names)
                 for names in (stage.writes, stage.reads, formula.coefficients)
             )
-            operands = Operands(writes, reads, model)
+            operands = KernelFields(writes, reads, model)
             width = binding.closed_width if closed else 0
             variant = Variant(
                 binding.order, axes, middle, ends, memory.slots, width, memory.at_once,

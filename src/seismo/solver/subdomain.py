@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from seismo.backends.base import SweepTables
+from seismo.backends.base import KernelConstants
 from seismo.equations.fluid_solid_operators import uncut_rows
 from seismo.equations.table import Physics
 from seismo.grid import decomposition
@@ -33,7 +33,7 @@ def _tables(
     subdomain: decomposition.Subdomain,
     at_once: bool,
     layers: dict[str, np.ndarray],
-) -> SweepTables:
+) -> KernelConstants:
     grid = setup.grid
     spacing = np.array(grid.spacing)[:, None]
     first = setup.stencil.first[None, :] / spacing
@@ -61,7 +61,7 @@ def _tables(
     if closure and setup.physics.interpolates:
         means = midpoint_weights(closure)
         up, down = (np.hstack(pair) for pair in zip((up, down), means, strict=True))
-    return SweepTables(
+    return KernelConstants(
         strides=np.array(subdomain.strides),
         first=first,
         second=second,

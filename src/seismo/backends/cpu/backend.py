@@ -16,13 +16,13 @@ from seismo.backends.base import (
     FIRST_SPAN,
     SHORT,
     SPAN_COLUMNS,
-    Operands,
+    KernelConstants,
+    KernelFields,
     Step,
-    SweepTables,
     Variant,
 )
-from seismo.backends.cpu.c_functions import body_function, laid_out, sweep_function
-from seismo.backends.cpu.schedule import Calls, program
+from seismo.backends.cpu.c_functions import argument_words, body_function, sweep_function
+from seismo.backends.cpu.schedule import Task, program
 from seismo.backends.cpu.vector_code import LANE_BYTES
 from seismo.backends.numpy_arrays import HostBackend
 
@@ -67,11 +67,11 @@ def _tiles(boxes: np.ndarray, variant: Variant) -> np.ndarray:
     return np.array(tiles, np.int64)
 
 
-def _linked(tiles: np.ndarray, variant: Variant) -> np.ndarray:
+def _producer_links(tiles: np.ndarray, variant: Variant) -> np.ndarray:
     """Whether, for each tile, the next one is its neighbour in a layer across z."""
     # Neighbours: same y, shot and segments, the next z.
-    beside = (tiles[1:, 2:] == tiles[:-1, 2:]).all(axis=1) & (tiles[1:, 0] == tiles[:-1, 1])
-    return np.append(beside & ("z" in variant.middle), False)
+    is_next = (tiles[1:, 2:] == tiles[:-1, 2:]).all(axis=1) & (tiles[1:, 0] == tiles[:-1, 1])
+    return np.append(is_next & ("z" in variant.middle), False)
 
 
 def _costs(tiles: np.ndarray) -> np.ndarray:
@@ -115,7 +115,7 @@ class CpuBackend(HostBackend):
         start = (-raw.ctypes.data % LANE_BYTES + shift) // item
         return raw[start : start + size + self.lane_width]
 
-    def _leads(self, operands: Operands, variant: Variant, strides) -> list[int]:
+    def _leads(self, operands: KernelFields, variant: Variant, strides) -> list[int]:
         """How far ahead to prefetch each array: further on, in the plane not seen yet.
 
         In 3-D that is a row further on; a row of a 2-D grid is so long that its lines would be gone
@@ -134,10 +134,10 @@ class CpuBackend(HostBackend):
         self,
         formula,
         variant: Variant,
-        tables: SweepTables,
+        tables: KernelConstants,
         boxes,
         memory,
-        operands: Operands,
+        operands: KernelFields,
         back: bool = False,
     ):
         """Bind a formula; see `Backend.sweep`."""
@@ -156,7 +156,7 @@ class CpuBackend(HostBackend):
             tables.first, tables.second, tables.on_nodes, tables.numbers, *tables.profiles,
             tables.up, tables.down,
         )  # fmt: skip
-        held = (
+        keep_alive = (
             tiles,
             np.array(integers, np.int64),
             *(np.ascontiguousarray(a, self.precision) for a in floats),
@@ -164,14 +164,14 @@ class CpuBackend(HostBackend):
             *arrays,
         )
         # Costs in points let the schedule balance threads.
-        parameters = np.array([a.ctypes.data for a in held], np.uint64)
+        parameters = np.array([a.ctypes.data for a in keep_alive], np.uint64)
         # Spans may be idle in one of two sweeps over the same tiles: the rows tell them.
         placed = tiles[:, :FIRST_SPAN].tobytes() + str(memory.ctypes.data).encode()
         shots = np.unique(tiles[:, 4], return_inverse=True)[1]
         return [
-            Calls(
-                function, parameters, held, _costs(tiles), shots, self.clock, placed,
-                prepares=None if operands.writes else _linked(tiles, variant),
+            Task(
+                function, parameters, keep_alive, _costs(tiles), shots, self.clock, placed,
+                producer_links=None if operands.writes else _producer_links(tiles, variant),
             )
         ]  # fmt: skip
 
@@ -183,9 +183,9 @@ class CpuBackend(HostBackend):
         """Bind a loop over rows; see `Backend.each_row`."""
         return self._bodies(body, np.full(count, length), (length, *arguments), shots, True)
 
-    def _bodies(self, body, costs: np.ndarray, arguments: tuple, shots, rows: bool) -> Calls:
+    def _bodies(self, body, costs: np.ndarray, arguments: tuple, shots, rows: bool) -> Task:
         function = body_function(body, rows, arguments, self.clock)
-        return Calls(function, laid_out(arguments), arguments, costs, shots, self.clock)
+        return Task(function, argument_words(arguments), arguments, costs, shots, self.clock)
 
     def program(self, steps: tuple[Step, ...], others=()):
         """Lay steps out for the threads; see `Backend.program`."""

@@ -2,10 +2,10 @@
 
 Each does its items first <= n < last in one step: the tiles of a sweep, or every n of a body of
 `seismo.backends.kernels`. `parameters` is an address where what it needs is laid out: for a sweep
-as `tiles` says, for a body its arguments one after the other (`laid_out`).
+as `tiles` says, for a body its arguments one after the other (`argument_words`).
 
 Numba's own cache key does not see what a function closes over, and its files have no checksum, so
-`_KeptFunction` takes the place of its cache: the key is a name, the text of every module that can
+`_FunctionCache` takes the place of its cache: the key is a name, the text of every module that can
 take part, the processor, and the versions of what compiles; each key has a file of its own.
 """
 
@@ -30,7 +30,7 @@ from numba.np.arrayobj import make_array, populate_array
 from seismo.backends.base import Variant
 from seismo.backends.cpu.tiles import TileCode
 from seismo.backends.cpu.vector_code import vector_lanes, written
-from seismo.backends.kernel_cache import kept_code, kept_name
+from seismo.backends.kernel_cache import cache_file_name, kernel_cache
 from seismo.backends.source_hash import function_name, source_digest
 from seismo.equations.formula import Formula
 
@@ -39,7 +39,7 @@ _SIGNATURE = ((types.int64, types.int64, types.uint64, types.int64), types.void)
 _WORD = ir.IntType(64)
 
 
-class _KeptFunction:
+class _FunctionCache:
     """What Numba asks for a compiled function, and hands one to: its cache, for one key."""
 
     def __init__(self, key: str) -> None:
@@ -49,20 +49,20 @@ class _KeptFunction:
         """Return the function that is kept, if it is."""
         # Refresh registers the target's extensions before code that uses them is loaded.
         target_context.refresh()
-        data = kept_code().load(self._name(target_context.codegen()))
+        data = kernel_cache().load(self._name(target_context.codegen()))
         return data and CompileResult._rebuild(target_context, *pickle.loads(data))  # else None
 
     def save_overload(self, signature, result: Any) -> None:
         """Keep a function that was compiled, unless addresses of this process are in it."""
         # Code with addresses of this process in it would be wrong in another.
         if not result.library.has_dynamic_globals:
-            kept_code().store(self._name(result.codegen), dumps(result._reduce()))
-            kept_code().tidy()
+            kernel_cache().store(self._name(result.codegen), dumps(result._reduce()))
+            kernel_cache().evict()
 
     # Key: the text of the package's formulas and kernels, the name with all options, the compilers
     # and the processor.
     def _name(self, codegen) -> str:
-        return kept_name(f"{self._key} {_versions()} {codegen.magic_tuple()}", "obj")
+        return cache_file_name(f"{self._key} {_versions()} {codegen.magic_tuple()}", "obj")
 
 
 @cache
@@ -77,7 +77,7 @@ _functions: list[CFunc] = []  # their code lives as long as they do
 def _address_of(function: Callable, name: str) -> int:
     # CFunc has no public argument for a cache: its attribute is replaced.
     compiled: Any = CFunc(function, _SIGNATURE, {}, OPTIONS)
-    compiled._cache = _KeptFunction(f"{source_digest()} {name}")
+    compiled._cache = _FunctionCache(f"{source_digest()} {name}")
     compiled.compile()
     # Keep a reference: the machine code is freed with the object.
     _functions.append(compiled)
@@ -113,7 +113,7 @@ def body_function(body: Callable, rows: bool, arguments: tuple, clock: np.ndarra
 def _body_function(body: Callable, rows: bool, kinds: tuple, clocks: tuple[bool, ...]) -> int:
     # Numba compiles the body once as a function, which both loops inline.
     item: Any = njit(**OPTIONS)(body)
-    arguments_at = _reading(kinds, clocks)
+    arguments_at = _argument_reader(kinds, clocks)
     if rows:
 
         def loop(first, last, parameters, step):
@@ -130,7 +130,7 @@ def _body_function(body: Callable, rows: bool, kinds: tuple, clocks: tuple[bool,
     return _address_of(loop, f"{function_name(body)} {rows} {kinds} {clocks}")
 
 
-def laid_out(arguments: tuple) -> np.ndarray:
+def argument_words(arguments: tuple) -> np.ndarray:
     """Lay arguments out in words: of an array its address, shape and strides; numbers as they are.
 
     Whoever calls with the address of these words has to hold on to the arguments too.
@@ -147,7 +147,7 @@ def laid_out(arguments: tuple) -> np.ndarray:
     return np.concatenate(words)
 
 
-def _reading(kinds: tuple, clocks: tuple[bool, ...]):
+def _argument_reader(kinds: tuple, clocks: tuple[bool, ...]):
     """Make an intrinsic (parameters, step) -> arguments; for the clock it makes one of the step."""
 
     @intrinsic
@@ -155,9 +155,9 @@ def _reading(kinds: tuple, clocks: tuple[bool, ...]):
         def generate(context, builder, signature, args):
             words = builder.inttoptr(args[0], _WORD.as_pointer())
             # The step is passed by value; a body reads clock[0], here a word on the stack.
-            now = builder.alloca(_WORD)
-            builder.store(args[1], now)
-            values = []
+            step_word = builder.alloca(_WORD)
+            builder.store(args[1], step_word)
+            arguments = []
             at = 0
             for kind, is_clock in zip(kinds, clocks, strict=True):
                 # Words of one argument: 1 + 2 ndim of an array, 1 of a number.
@@ -168,12 +168,12 @@ def _reading(kinds: tuple, clocks: tuple[bool, ...]):
                     numbers = [builder.load(p) for p in pointers]
                     # The clock's address is replaced by that of the word.
                     if is_clock:
-                        numbers[0] = builder.ptrtoint(now, _WORD)
-                    values.append(_array(context, builder, kind, numbers))
+                        numbers[0] = builder.ptrtoint(step_word, _WORD)
+                    arguments.append(_array(context, builder, kind, numbers))
                 else:
                     number = context.get_value_type(kind).as_pointer()
-                    values.append(builder.load(builder.bitcast(pointers[0], number)))
-            return context.make_tuple(builder, signature.return_type, values)
+                    arguments.append(builder.load(builder.bitcast(pointers[0], number)))
+            return context.make_tuple(builder, signature.return_type, arguments)
 
         return types.Tuple(kinds)(types.uint64, types.int64), generate
 

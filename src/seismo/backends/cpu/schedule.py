@@ -1,13 +1,12 @@
 """Programs of the CPU: which thread calls what, in which order, for many steps without Python.
 
-All work is `Calls` of C functions (`c_functions`) for a range of items: tiles of a sweep, cells of
-sources, receivers. A *strand* is a list of calls that one thread makes one after the other. The
-strands of a *phase* run side by side, phases one after the other. There are two ways to lay work
-out::
+All work is tasks: C functions (`c_functions`) called for a range of items, such as tiles of a
+sweep, grid points of sources, receivers. A *task list* is what one thread calls in order. The task
+lists of a *phase* run side by side, with a barrier between phases. There are two schedules::
 
-    together    a phase for each group of launches, its items dealt to a strand for each thread
-    apart       a strand for each shot, which holds all of its calls: a thread takes one shot
-                through all steps before it takes the next, and waits for no other thread
+    tile-parallel   a phase for each group of launches, its items divided among the threads
+    shot-parallel   a task list for each shot with all of its calls: a thread takes one shot
+                    through all steps before it takes the next, and waits for no other thread
 
 Where a step has calls of the host's in it (halos that travel to other ranks), it is laid out in
 pieces, one for what lies between two of them, and Python goes from piece to piece.
@@ -34,29 +33,29 @@ LONGEST = 1 << 29  # points to update in one go, a second's work: it cannot be i
 
 
 @dataclass(frozen=True, eq=False)
-class Calls:
+class Task:
     """A launch on the CPU: one C function, for items numbered from 0.
 
     Attributes:
         address: of the function.
         parameters: what it finds at the address it is given.
-        held: what `parameters` points to.
+        keep_alive: what `parameters` points to.
         costs: what each item takes, in points of a sweep.
         shots: the shot of each item; None if they are of no one shot.
         clock: holds the step, for calls outside a program.
         tiles: of a sweep, what its items are; equal ones have the same.
-        prepares: None unless it writes nothing but layer memory, that the same tile of the next
-            sweep reads; of each tile then, whether the one after it reads it too, and vice versa.
+        producer_links: None unless it writes nothing but layer memory, that the same tile of the
+            next sweep reads; of each tile then, whether the tile after it depends on it too.
     """
 
     address: int
     parameters: np.ndarray
-    held: tuple
+    keep_alive: tuple
     costs: np.ndarray
     shots: np.ndarray | None
     clock: np.ndarray
     tiles: bytes = b""
-    prepares: np.ndarray | None = None
+    producer_links: np.ndarray | None = None
 
     def __call__(self) -> None:
         """Do all of it."""
@@ -67,15 +66,15 @@ class Calls:
         return self.address, first, last, self.parameters.ctypes.data
 
 
-Chain = tuple[Calls, ...]  # launches on the same items, to be done item by item
-Rows = list[tuple[int, ...]]
+FusedTasks = tuple[Task, ...]  # launches on the same items, to be done item by item
+TaskRows = list[tuple[int, ...]]
 
 
 def program(steps: tuple[Step, ...], threads: int) -> Callable[[int, int], None]:
     """Lay steps out for threads; see `seismo.backends.base.Backend.program`."""
     # Functions of the host split the step: threads stop there, and Python calls them.
-    if not any(_of_the_host(group) for step in steps for group in step):
-        return _laid_out(steps, threads)
+    if not any(_is_host_call(group) for step in steps for group in step):
+        return _scheduled(steps, threads)
     pieces = [list(_pieces(step, threads)) for step in steps]
 
     def advance(first: int, count: int) -> None:
@@ -86,18 +85,18 @@ def program(steps: tuple[Step, ...], threads: int) -> Callable[[int, int], None]
     return advance
 
 
-def _of_the_host(group: list[Launch]) -> bool:
-    return not all(isinstance(launch, Calls) for launch in group)
+def _is_host_call(group: list[Launch]) -> bool:
+    return not all(isinstance(launch, Task) for launch in group)
 
 
 def _pieces(step: Step, threads: int) -> Iterator[Callable[[int], None]]:
     """Return functions (step) for what lies between two calls of the host, and for these."""
     # Lay each run of compiled launches out on its own.
-    for by_host, groups in groupby(step, _of_the_host):
+    for by_host, groups in groupby(step, _is_host_call):
         if by_host:
             yield from (_call_of(launch) for group in groups for launch in group)
         else:
-            yield _one_step_of(_laid_out((list(groups),), threads))
+            yield _one_step_of(_scheduled((list(groups),), threads))
 
 
 def _call_of(launch: Launch) -> Callable[[int], None]:
@@ -108,101 +107,101 @@ def _one_step_of(advance: Callable[[int, int], None]) -> Callable[[int], None]:
     return lambda step: advance(step, 1)
 
 
-def _laid_out(steps: tuple[Step, ...], threads: int) -> Callable[[int, int], None]:
+def _scheduled(steps: tuple[Step, ...], threads: int) -> Callable[[int, int], None]:
     # Shot-parallel if all work belongs to shots and their number divides well among the threads.
-    every = [_chained(step) for step in steps]
+    every = [_fused(step) for step in steps]
     shots = _shots(every)
-    apart = len(shots) > 1 and (len(shots) % threads == 0 or len(shots) >= 4 * threads)
-    if apart:
-        phases = [[_by_shot(groups, shots)] for groups in every]
+    shot_parallel = len(shots) > 1 and (len(shots) % threads == 0 or len(shots) >= 4 * threads)
+    if shot_parallel:
+        phases = [[_shot_parallel(groups, shots)] for groups in every]
     else:
         # Tile-parallel: a barrier after every group of launches.
-        phases = [[_dealt(group, threads) for group in groups] for groups in every]
+        phases = [[_tile_parallel(group, threads) for group in groups] for groups in every]
     calls, starts = _table(phases)
     # Bound the work between two returns to Python, which can then handle an interrupt.
     most = max(1, int(LONGEST / max(_cost(groups) for groups in every)))
 
-    def advance(first: int, count: int, held=steps) -> None:
+    def advance(first: int, count: int, keep_alive=steps) -> None:
         for start in range(first, first + count, most):
-            replay(calls, starts, start, min(most, first + count - start), apart)
+            replay(calls, starts, start, min(most, first + count - start), shot_parallel)
 
     return advance
 
 
-def _chained(step: Any) -> list[list[Chain]]:
+def _fused(step: Any) -> list[list[FusedTasks]]:
     """Join launches that only prepare with those that follow on the same tiles."""
     # Flux sweeps whose tiles all recur in the next group are fused with it, tile by tile.
-    groups: list[list[Chain]] = []
-    before: dict[bytes, Chain] = {}
+    groups: list[list[FusedTasks]] = []
+    producers: dict[bytes, FusedTasks] = {}
     for group in step:
-        chains: list[Chain] = [(calls,) for calls in group]
-        if before and before.keys() <= {calls.tiles for calls in group}:
+        chains: list[FusedTasks] = [(calls,) for calls in group]
+        if producers and producers.keys() <= {calls.tiles for calls in group}:
             groups.pop()
-            chains = [(*before.get(calls.tiles, ()), calls) for calls in group]
+            chains = [(*producers.get(calls.tiles, ()), calls) for calls in group]
         groups.append(chains)
         # Only a group that consists of nothing but preparing launches may be fused with the next
         # one.
-        alone = all(len(chain) == 1 and chain[0].prepares is not None for chain in chains)
-        before = {chain[0].tiles: chain for chain in chains} if alone else {}
+        alone = all(len(chain) == 1 and chain[0].producer_links is not None for chain in chains)
+        producers = {chain[0].tiles: chain for chain in chains} if alone else {}
     return groups
 
 
-def _shots(steps: list[list[list[Chain]]]) -> list[int]:
+def _shots(steps: list[list[list[FusedTasks]]]) -> list[int]:
     """List the shots if all work is of one or another of them."""
-    found: set[int] = set()
+    shots: set[int] = set()
     for calls in (c for groups in steps for group in groups for chain in group for c in chain):
         if calls.shots is None:
             return []
-        found.update(calls.shots.tolist())
-    return sorted(found)
+        shots.update(calls.shots.tolist())
+    return sorted(shots)
 
 
-def _cost(groups: list[list[Chain]]) -> float:
+def _cost(groups: list[list[FusedTasks]]) -> float:
     return 1.0 + sum(c.costs.sum() for group in groups for chain in group for c in chain)
 
 
-def _rows(chain: Chain, first: int, last: int) -> Rows:
+def _rows(chain: FusedTasks, first: int, last: int) -> TaskRows:
     if len(chain) == 1:
         return [chain[0].row(first, last)]
     # Producer before consumer: the flux of tile n + 1 precedes the update of tile n where linked.
-    (before, after) = chain
-    rows = Rows()
+    (producers, consumer) = chain
+    rows = TaskRows()
     prepared = first
     for n in range(first, last):
         needed = n + 1 + int(_links(chain)[n])
         if needed > prepared:
-            rows.append(before.row(prepared, needed))
+            rows.append(producers.row(prepared, needed))
         prepared = needed
-        rows.append(after.row(n, n + 1))
+        rows.append(consumer.row(n, n + 1))
     return rows
 
 
-def _links(chain: Chain) -> np.ndarray:
+def _links(chain: FusedTasks) -> np.ndarray:
     """Whether, for each item, the same thread has to take the next one."""
-    links = chain[0].prepares
+    links = chain[0].producer_links
     return np.zeros(len(chain[0].costs), bool) if links is None else links
 
 
-def _by_shot(groups: list[list[Chain]], shots: list[int]) -> list[Rows]:
+def _shot_parallel(groups: list[list[FusedTasks]], shots: list[int]) -> list[TaskRows]:
     """Return each shot all calls of its items, in the order of the groups."""
-    strands: dict[int, Rows] = {shot: [] for shot in shots}
+    task_lists: dict[int, TaskRows] = {shot: [] for shot in shots}
     for chain in (chain for group in groups for chain in group):
         # Contiguous runs of items of one shot become one call each.
         owners: Any = chain[0].shots
         cuts = [0, *(np.flatnonzero(np.diff(owners)) + 1).tolist(), len(owners)]
         for first, last in pairwise(cuts):
             if first < last:
-                strands[int(owners[first])] += _rows(chain, first, last)
-    return list(strands.values())
+                task_lists[int(owners[first])] += _rows(chain, first, last)
+    return list(task_lists.values())
 
 
-def _dealt(group: list[Chain], threads: int) -> list[Rows]:
+def _tile_parallel(group: list[FusedTasks], threads: int) -> list[TaskRows]:
     """Deal the items of every launch to threads, in runs of about equal cost."""
     # Balance: cut the cumulative cost at k / threads, at the nearest item that is not linked to the
     # one before it. Small phases stay on one thread, which spares the barrier.
     costs = [np.sum([calls.costs for calls in chain], axis=0) for chain in group]
     used = threads if sum(c.sum() for c in costs) >= SMALL else 1
-    strands: list[Rows] = [[] for _ in range(threads)]
+    task_lists: list[TaskRows] = [[] for _ in range(threads)]
     for chain, cost in zip(group, costs, strict=True):
         reached = np.cumsum([0.0, *cost])
         shares = reached[-1] * np.arange(1, used) / used
@@ -210,23 +209,23 @@ def _dealt(group: list[Chain], threads: int) -> list[Rows]:
         free = np.flatnonzero(~np.append(False, _links(chain)))
         nearest = np.abs(reached[free, None] - shares).argmin(axis=0)
         cuts = [0, *free[nearest].tolist(), len(cost)]
-        for strand, (first, last) in zip(strands, pairwise(cuts), strict=False):
+        for task_list, (first, last) in zip(task_lists, pairwise(cuts), strict=False):
             if first < last:
-                strand += _rows(chain, first, last)
-    return strands
+                task_list += _rows(chain, first, last)
+    return task_lists
 
 
-def _table(phases: list[list[list[Rows]]]) -> tuple[np.ndarray, np.ndarray]:
-    """Write all calls in one table; say where each strand of each phase of each step begins.
+def _table(phases: list[list[list[TaskRows]]]) -> tuple[np.ndarray, np.ndarray]:
+    """Write all calls in one table; return where each task list of each phase of each step begins.
 
     Returns:
-        calls (call, 4): function, first item, last + 1, parameters; starts (step, phase, strand).
+        calls (call, 4): function, first item, last + 1, parameters; starts (step, phase, list).
     """
-    # CSR layout: starts[step, phase, k] .. starts[step, phase, k + 1] are the calls of strand k.
+    # CSR layout: starts[step, phase, k] .. starts[step, phase, k + 1] are the calls of list k.
     most = max(len(step) for step in phases)
-    strands = len(phases[0][0])
-    starts = np.zeros((len(phases), most, strands + 1), np.int64)
-    calls: Rows = []
+    task_lists = len(phases[0][0])
+    starts = np.zeros((len(phases), most, task_lists + 1), np.int64)
+    calls: TaskRows = []
     for step, its_phases in zip(starts, phases, strict=True):
         # Phases that a step does not have are empty.
         step[:] = len(calls)

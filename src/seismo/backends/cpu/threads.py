@@ -1,4 +1,4 @@
-"""What threads run: the calls of a strand, step after step, where denormal numbers are taken for 0.
+"""What threads run: the calls of a task list, step by step, with denormal numbers taken for 0.
 
 Ahead of a wavefront, and deep in absorbing layers, fields fade through all sizes to nothing. Below
 1.2e-38 a float32 is denormal, and an operation on it takes some processors over a hundred cycles.
@@ -32,11 +32,11 @@ def _flush(context):
         if not _HAS_MODE:
             return _MODE(0)
         # stmxcsr, set the bits, ldmxcsr; the former mode is restored behind the work.
-        place = cgutils.alloca_once(builder, _MODE)
-        _access(builder, "st", place)
-        before = builder.load(place)
-        builder.store(builder.or_(before, _MODE(_FLUSHED)), place)
-        _access(builder, "ld", place)
+        mode_address = cgutils.alloca_once(builder, _MODE)
+        _access(builder, "st", mode_address)
+        before = builder.load(mode_address)
+        builder.store(builder.or_(before, _MODE(_FLUSHED)), mode_address)
+        _access(builder, "ld", mode_address)
         return before
 
     return types.uint32(), generate
@@ -48,22 +48,22 @@ def _restore(context, mode):
 
     def generate(context, builder, signature, args):
         if _HAS_MODE:
-            place = cgutils.alloca_once(builder, _MODE)
-            builder.store(args[0], place)
-            _access(builder, "ld", place)
+            mode_address = cgutils.alloca_once(builder, _MODE)
+            builder.store(args[0], mode_address)
+            _access(builder, "ld", mode_address)
         return context.get_dummy_value()
 
     return types.void(types.uint32), generate
 
 
-def _access(builder: ir.IRBuilder, way: str, place: ir.Value) -> None:
+def _access(builder: ir.IRBuilder, direction: str, mode_address: ir.Value) -> None:
     """Store the mode, or load it."""
     # LLVM's intrinsics stmxcsr and ldmxcsr take a pointer to 8 bits.
     pointer = ir.IntType(8).as_pointer()
     function = ir.FunctionType(ir.VoidType(), [pointer])
-    name = f"llvm.x86.sse.{way}mxcsr"
+    name = f"llvm.x86.sse.{direction}mxcsr"
     callee = cgutils.get_or_insert_function(builder.module, function, name)
-    builder.call(callee, [builder.bitcast(place, pointer)])
+    builder.call(callee, [builder.bitcast(mode_address, pointer)])
 
 
 @intrinsic
@@ -76,8 +76,8 @@ def _call_at(context, address, first, last, parameters, step):
         builder.call(builder.inttoptr(args[0], function.as_pointer()), args[1:])
         return context.get_dummy_value()
 
-    whole = types.uint64
-    return types.void(whole, whole, whole, whole, types.int64), generate
+    word = types.uint64
+    return types.void(word, word, word, word, types.int64), generate
 
 
 @njit(cache=True, nogil=True)
@@ -89,31 +89,31 @@ def call_one(row, step):
 
 
 @njit(nogil=True)
-def _strand(calls, starts, phase, strand, first, count):
-    """Make the calls of a strand in steps first, first + 1, ..."""
-    # The mode is switched once for all calls of the strand.
+def _run_tasks(calls, starts, phase, task_list, first, count):
+    """Make the calls of a task list in steps first, first + 1, ..."""
+    # The mode is switched once for all calls of the task list.
     mode = _flush()
     for step in range(first, first + count):
         bounds = starts[step % starts.shape[0], phase]
-        for n in range(bounds[strand], bounds[strand + 1]):
+        for n in range(bounds[task_list], bounds[task_list + 1]):
             _call_at(calls[n, 0], calls[n, 1], calls[n, 2], calls[n, 3], step)
     _restore(mode)
 
 
 @njit(parallel=True, cache=True, nogil=True)
-def replay(calls, starts, first, count, apart):
-    """Take `count` steps: every strand through all of them, or all strands through every one."""
+def replay(calls, starts, first, count, shot_parallel):
+    """Take `count` steps: every task list through all of them, or all lists through every one."""
     period = starts.shape[0]
     phases = starts.shape[1]
-    strands = starts.shape[2] - 1
-    turns, steps = (1, count) if apart else (count, 1)
-    for turn in range(turns):
-        step = first + turn
+    task_lists = starts.shape[2] - 1
+    rounds, steps = (1, count) if shot_parallel else (count, 1)
+    for round_number in range(rounds):
+        step = first + round_number
         for phase in range(phases):
             bounds = starts[step % period, phase]
-            if bounds[1] == bounds[strands]:  # no need for others
-                _strand(calls, starts, phase, 0, step, steps)
+            if bounds[1] == bounds[task_lists]:  # no need for others
+                _run_tasks(calls, starts, phase, 0, step, steps)
             else:
                 # The end of prange is the barrier between phases.
-                for strand in prange(strands):
-                    _strand(calls, starts, phase, strand, step, steps)
+                for task_list in prange(task_lists):
+                    _run_tasks(calls, starts, phase, task_list, step, steps)

@@ -13,7 +13,7 @@ from typing import Any
 
 from seismo.backends.base import BOX_COLUMNS, FIRST_SPAN, SPAN_COLUMNS
 from seismo.backends.cpu.vector_code import VectorLanes
-from seismo.backends.operators.stencils import Place
+from seismo.backends.operators.stencils import KernelContext
 from seismo.backends.traced import IRArray, IRValue, either, loop
 
 TABLES = (
@@ -56,27 +56,29 @@ class TileCode:
         """Write all of it at the end of a builder: tiles first <= n < last, in any step."""
         # The only argument is an address; tables and arrays follow it by position.
         addresses = IRArray(parameters)
-        named = {name: addresses[k] for k, name in enumerate(TABLES)}
-        integers = IRArray(named["integers"])
-        tiles = IRArray(named["tiles"])
+        tables = {name: addresses[k] for k, name in enumerate(TABLES)}
+        integers = IRArray(tables["integers"])
+        tiles = IRArray(tables["tiles"])
         # Integers of the sweep are loaded once, before all loops.
-        named |= {name: integers[k] for k, name in enumerate(INTEGERS)}
+        tables |= {name: integers[k] for k, name in enumerate(INTEGERS)}
         arrays = [addresses[len(TABLES) + k] for k in range(len(self._short))]
         leads = [integers[len(INTEGERS) + k] for k in range(len(self._short))]
-        place: dict[str, Any] = {name: named[name] for name in Place._fields if name in named}
+        context: dict[str, Any] = {
+            name: tables[name] for name in KernelContext._fields if name in tables
+        }
         # Coefficients become registers: order / 2 for each axis (one more of second derivatives).
         count = self._terms
         for name, terms in (("first", count), ("second", count + 1), ("on_nodes", count)):
-            rows = [self._numbers(named[name], axis * terms, terms) for axis in range(3)]
-            place[name] = tuple(rows)
-        place["numbers"] = self._numbers(named["numbers"], 0, self._scalars)
+            rows = [self._numbers(tables[name], axis * terms, terms) for axis in range(3)]
+            context[name] = tuple(rows)
+        context["numbers"] = self._numbers(tables["numbers"], 0, self._scalars)
         pairs = list(zip(arrays, leads, strict=True))
         # Loop nest: tile, z, y, x-segment, lane.
         with loop(first, last) as n:
             tile = tiles.offset_by(n * len(BOX_COLUMNS))
-            place |= {"shot": tile[4], "medium": tile[4], "packed": tile[5]}
+            context |= {"shot": tile[4], "medium": tile[4], "packed": tile[5]}
             with loop(tile[0], tile[1]) as z:
-                self._plane(tile, named, place, z, pairs)
+                self._plane(tile, tables, context, z, pairs)
 
     def _numbers(
         self, address: IRValue, first: Any, count: int, stride: Any = 1
@@ -84,47 +86,50 @@ class TileCode:
         table = IRArray(address, self._lanes.kind)
         return tuple(table[first + k * stride] for k in range(count))
 
-    def _plane(self, tile: IRArray, named: dict, place: dict, z: IRValue, arrays: list) -> None:
+    def _plane(self, tile: IRArray, tables: dict, context: dict, z: IRValue, arrays: list) -> None:
         # SBP closure row of this plane; planes below the closure share its last row.
-        depth = z - named["surface"]
-        row = depth.clip(z.constant(0), named["rows"] - 1)
+        depth = z - tables["surface"]
+        row = depth.clip(z.constant(0), tables["rows"] - 1)
         for name in ("up", "down"):
-            place[name] = self._numbers(named[name], row * self._width, self._width)
+            context[name] = self._numbers(tables[name], row * self._width, self._width)
         # Profiles along z and y are invariant along x: seven scalars for each row.
-        place["z_row"] = self._numbers(named["z_table"], z, PROFILES, named["z_length"])
-        place["depth"] = depth * named["z_stride"]
+        context["z_row"] = self._numbers(tables["z_table"], z, PROFILES, tables["z_length"])
+        context["depth"] = depth * tables["z_stride"]
         with loop(tile[2], tile[3]) as y:
-            place["y_row"] = self._numbers(named["y_table"], y, PROFILES, named["y_length"])
-            start = z * named["z_stride"] + y * named["y_stride"] + place["medium"]
+            context["y_row"] = self._numbers(tables["y_table"], y, PROFILES, tables["y_length"])
+            start = z * tables["z_stride"] + y * tables["y_stride"] + context["medium"]
             with loop(z.constant(0), z.constant(3)) as span:
-                self._span(tile, place, z, y, span, start, arrays)
+                self._span(tile, context, z, y, span, start, arrays)
 
     def _span(
-        self, tile, place: dict, z: IRValue, y: IRValue, span: IRValue, start: IRValue, arrays
+        self, tile, context: dict, z: IRValue, y: IRValue, span: IRValue, start: IRValue, arrays
     ) -> None:
         # Left PML, interior, right PML: segments of columns behind the row's own.
         columns = tile.offset_by(span * SPAN_COLUMNS + FIRST_SPAN)
         x0, x1, memory, memory_y, memory_z, slot = (columns[k] for k in range(SPAN_COLUMNS))
-        place |= {"memory_y": memory_y, "memory_z": memory_z, "slot": slot}
-        place["ahead"] = place[self._next_row]
+        context |= {"memory_y": memory_y, "memory_z": memory_z, "slot": slot}
+        context["ahead"] = context[self._next_row]
         # Memory variables of the row: index of x = 0; lanes add x.
         j = memory + z * memory_z + y * memory_y
 
         def lanes(formula: Callable) -> None:
             with loop(x0, x1, self._lanes.width) as x:
                 # Mask of the last lane: the numbers before x1.
-                here = {"x": x, "j": j + x, "mask": self._lanes.first(x1 - x)}
+                lane = {"x": x, "j": j + x, "mask": self._lanes.first(x1 - x)}
                 # Opaque strides keep LLVM from hoisting one address per stencil row into registers,
                 # which spill.
-                here |= {name: place[name].opaque() for name in ("y_stride", "z_stride")}
+                lane |= {name: context[name].opaque() for name in ("y_stride", "z_stride")}
                 # Prefetch each array a fixed distance ahead.
                 for (array, lead), short in zip(arrays, self._short, strict=True):
-                    there = start + x + lead
-                    self._lanes.fetch(array, there // 2 if short else there)
-                formula(start + x, Place(**(place | here)), *(array for array, _ in arrays))
+                    prefetch_index = start + x + lead
+                    self._lanes.fetch(array, prefetch_index // 2 if short else prefetch_index)
+                formula(
+                    start + x, KernelContext(**(context | lane)), *(array for array, _ in arrays)
+                )
 
         # One copy of the loop where the operators agree, else a branch per segment.
         if self._ends is self._middle:
             lanes(self._middle)
         else:
+            # Interior segments have number 1 of the three.
             either(span.equals(1), lambda: lanes(self._middle), lambda: lanes(self._ends))

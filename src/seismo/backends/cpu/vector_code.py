@@ -126,9 +126,9 @@ class VectorLanes:
     ) -> None:  # fmt: skip
         # llvm.masked.store: lanes without a mask bit are not touched, even if the page does not
         # exist.
-        place = pointer(target, index, value.value.type)
+        address_of_lane = pointer(target, index, value.value.type)
         name = f"llvm.masked.store.v{self.width}{kind}.p0"
-        arguments = [value.value, place, ir.Constant(I32, size), where.value]
+        arguments = [value.value, address_of_lane, ir.Constant(I32, size), where.value]
         _call(index.builder, name, arguments)
 
     def fetch(self, address: IRValue, index: IRValue) -> None:
@@ -138,9 +138,9 @@ class VectorLanes:
         would have to wait longest.
         """
         # llvm.prefetch arguments: read (0), locality 2 (second level), data cache (1).
-        place = index.builder.bitcast(pointer(address, index, self.kind), _BYTE_POINTER)
+        address_of_lane = index.builder.bitcast(pointer(address, index, self.kind), _BYTE_POINTER)
         kind = [ir.Constant(I32, c) for c in (0, 2, 1)]  # read, second level, data
-        _call(index.builder, "llvm.prefetch.p0", [place, *kind])
+        _call(index.builder, "llvm.prefetch.p0", [address_of_lane, *kind])
 
     def first(self, count: IRValue) -> IRValue:
         """Make the mask of the first `count` numbers of a lane."""

@@ -15,7 +15,7 @@ types: Any = cuda_types
 def arrays(argument: Any) -> list:
     """List the arrays of an argument, which may be a tuple of arguments."""
     if isinstance(argument, tuple):
-        return [found for a in argument for found in arrays(a)]
+        return [array for a in argument for array in arrays(a)]
     return [argument] if isinstance(argument, cupy.ndarray) else []
 
 

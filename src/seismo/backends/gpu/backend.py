@@ -21,27 +21,27 @@ from seismo.backends.base import (
     SPAN_COLUMNS,
     Copy,
     Group,
+    KernelConstants,
+    KernelFields,
     Launch,
-    Operands,
     Rows,
     Search,
     Step,
-    SweepTables,
     Variant,
 )
 from seismo.backends.gpu.block_table import blocks_of
-from seismo.backends.gpu.kernels import BodyKernel, SweepKernel, beside_lines, turn_of
+from seismo.backends.gpu.kernels import BodyKernel, SweepKernel, line_offset, row_rotation
 from seismo.backends.gpu.layouts import BlockShape, Shapes, box_of, shape_for, shapes_of
-from seismo.backends.gpu.march import Constants
+from seismo.backends.gpu.march import SweepConstants
 from seismo.backends.gpu.reduction import BLOCKS, THREADS, bind_largest
 
 BODY_THREADS = 128
 ROW_THREADS = (64, 2)
 MOST_BLOCKS = 65535  # of a launch along y, and along z, says CUDA
-TURNED = [2, 3, 0, 1, 4, 5, 6, 7, 8, 10, 9, 11]  # columns of a box of one span, y and z swapped
+YZ_SWAPPED = [2, 3, 0, 1, 4, 5, 6, 7, 8, 10, 9, 11]  # columns of a box of one span, y and z swapped
 
 
-class Clocked(NamedTuple):
+class CountedSteps(NamedTuple):
     """Steps of a card that count themselves.
 
     Attributes:
@@ -85,9 +85,9 @@ class GpuBackend:
         # Padding behind the array: a lane of the last row may reach beyond its end.
         return self.card.zeros(size + 8 * self.lane_width, SHORT if short else self.precision)
 
-    def array(self, values: np.ndarray) -> Any:
+    def array(self, host_array: np.ndarray) -> Any:
         """Copy an array to the card."""
-        return self.card.array(values)
+        return self.card.array(host_array)
 
     def fetch(self, array: Any) -> np.ndarray:
         """Copy an array, or a view of one, from the card."""
@@ -142,8 +142,8 @@ class GpuBackend:
         return self.card.describe()
 
     def sweep(
-        self, formula, variant: Variant, tables: SweepTables, boxes, memory, operands: Operands,
-        back: bool = False,
+        self, formula, variant: Variant, tables: KernelConstants, boxes, memory,
+        operands: KernelFields, back: bool = False,
     ) -> list[Launch]:  # fmt: skip
         """Bind a formula; see `Backend.sweep`.
 
@@ -164,8 +164,8 @@ class GpuBackend:
             groups = [(variant.middle, middle), (variant.ends, np.concatenate(ends))]
         launches = []
         # Segments without points launch nothing.
-        for stretched, some in groups:
-            filled = some[some[:, FIRST_SPAN + 1] > some[:, FIRST_SPAN]]
+        for stretched, selected in groups:
+            filled = selected[selected[:, FIRST_SPAN + 1] > selected[:, FIRST_SPAN]]
             if not len(filled):
                 continue
             # Layers across y march along y: exchange the columns of y and z, and the tables with
@@ -173,7 +173,7 @@ class GpuBackend:
             if variant.at_once and stretched.endswith("y"):
                 across = stretched.replace("y", "z")
                 sweep = bind(tables.turned(), turned=True)
-                launches.append(sweep.launch(across, filled[:, TURNED]))
+                launches.append(sweep.launch(across, filled[:, YZ_SWAPPED]))
             else:
                 launches.append(bind(tables).launch(stretched, filled))
         return launches
@@ -208,13 +208,13 @@ class GpuBackend:
         self, steps: tuple[Step, ...], others: Sequence[tuple[GpuBackend, tuple[Step, ...]]] = ()
     ) -> Callable[[int, int], None]:
         """Record what steps launch; see `Backend.program`."""
-        return self.card.program([b.clocked(some) for b, some in ((self, steps), *others)])
+        return self.card.program([b.clocked(selected) for b, selected in ((self, steps), *others)])
 
-    def clocked(self, steps: tuple[Step, ...]) -> Clocked:
+    def clocked(self, steps: tuple[Step, ...]) -> CountedSteps:
         """Let steps count themselves."""
         # The step counter is incremented on the card, as the last launch of a step.
         tick = Group([self.each(_tick, 1, (self.clock,), (0,))])
-        return Clocked(self.card, tuple([*step, tick] for step in steps), self.clock)
+        return CountedSteps(self.card, tuple([*step, tick] for step in steps), self.clock)
 
     def exchange(self, ranks: Any, out: dict[int, Any], into: dict[int, Any]) -> tuple:
         """Let cards of different processes send to one another; see `Backend.exchange`."""
@@ -228,22 +228,24 @@ class GpuBackend:
         """Whether the card sees the memory of another; see `Backend.reaches`."""
         return self.card.reaches(other.card)
 
-    def copy(self, given: Sequence[Any], rows: Rows, to: Sequence[Any], there: Rows) -> Launch:
+    def copy(
+        self, sources: Sequence[Any], source_rows: Rows, targets: Sequence[Any], target_rows: Rows
+    ) -> Launch:
         """Let a copy engine do it; see `Backend.copy`."""
-        return self.card.copying(given, rows, to, there)
+        return self.card.copying(sources, source_rows, targets, target_rows)
 
-    def carry(self, given: Any, other: GpuBackend, to: Any) -> tuple[Launch, ...]:
-        """Copy through the host's memory; see `Backend.carry`."""
-        host = self.card.host_buffer(given.nbytes)
-        return self.card.fetching(given, host), other.card.putting(host, to)
+    def staged_copy(self, source: Any, other: GpuBackend, target: Any) -> tuple[Launch, ...]:
+        """Copy through the host's memory; see `Backend.staged_copy`."""
+        host = self.card.host_buffer(source.nbytes)
+        return self.card.fetching(source, host), other.card.putting(host, target)
 
 
 class _Sweep:
     """A formula with its tables and arrays, to be bound to boxes of one kind of row."""
 
     def __init__(
-        self, backend: GpuBackend, formula, variant: Variant, tables: SweepTables, memory,
-        operands: Operands, back: bool, turned: bool = False,
+        self, backend: GpuBackend, formula, variant: Variant, tables: KernelConstants, memory,
+        operands: KernelFields, back: bool, turned: bool = False,
     ) -> None:  # fmt: skip
         self._backend = backend
         self._formula = formula
@@ -278,7 +280,7 @@ class _Sweep:
         # Closed rows count planes from the surface, so that each thread takes one plane.
         if variant.closed or not operands.reads or along:
             shape = replace(shape, planes=1)
-        constants = Constants(
+        constants = SweepConstants(
             self._tables, stretched, bool(variant.closed), masked, variant.order // 2,
             len(operands.writes), len(operands.reads),
             self._formula.along("y" if self._turned else "z"), len(operands.all),
@@ -288,15 +290,15 @@ class _Sweep:
         alone = not stretched and len(np.unique(np.delete(boxes, 4, axis=1), axis=0)) == 1
         at_ends = "x" in stretched
         limits = boxes[:, FIRST_SPAN : FIRST_SPAN + 2]
-        listed = partial(self._listed, at_ends)
-        box, volume, grid, table = (self._alone if alone else listed)(shape, boxes)
+        listed = partial(self._many_boxes, at_ends)
+        box, volume, grid, table = (self._single_box if alone else listed)(shape, boxes)
         # CUDA's limit of blocks along y and z: a table of blocks counts along x instead.
         if max(grid[1:]) > MOST_BLOCKS:
             box, volume, grid, table = listed(shape, boxes)
-        turn = None if at_ends else turn_of(self._tables.strides, lanes.width, limits)
+        rotation = None if at_ends else row_rotation(self._tables.strides, lanes.width, limits)
         kernel = SweepKernel(
             self._formula, variant, backend.precision, constants, shape, box, volume, self._back,
-            self._turned, turn,
+            self._turned, rotation,
         )  # fmt: skip
         # Only layers have memory; others pass any address in its place.
         memory = self._memory if stretched else self._addresses[:1] * 3
@@ -306,7 +308,7 @@ class _Sweep:
             addresses=True, bounds=shape.bounds, writes=(*kept, *operands.writes),
         )  # fmt: skip
 
-    def _alone(self, shape: BlockShape, boxes: np.ndarray):
+    def _single_box(self, shape: BlockShape, boxes: np.ndarray):
         """One box for all shots: the grid counts its blocks."""
         # Blocks along x, y, and z for all shots, whose boxes lie `volume` numbers apart.
         z0, z1, y0, y1, _, packed, x0, x1 = (int(n) for n in boxes[0, : FIRST_SPAN + 2])
@@ -318,7 +320,7 @@ class _Sweep:
         unused = self._addresses[0]
         return box, volume, grid, unused
 
-    def _listed(self, at_ends: bool, shape: BlockShape, boxes: np.ndarray):
+    def _many_boxes(self, at_ends: bool, shape: BlockShape, boxes: np.ndarray):
         """Many boxes: a table of blocks.
 
         Where rows end with half a line the two ends of neighbours share one, and take turns.
@@ -327,7 +329,7 @@ class _Sweep:
         px, py, pz = shape.points(width)
         blocks = blocks_of(boxes, (px, py, pz))
         # Order blocks by shot, z, y: the ends of two rows that share a line run side by side.
-        if at_ends and beside_lines(int(self._tables.strides[0]), width):
+        if at_ends and line_offset(int(self._tables.strides[0]), width):
             blocks = blocks[np.lexsort((blocks[:, 1], blocks[:, 2], blocks[:, 6]))]  # shot, z, y
         table = self._backend.array(blocks[:: -1 if self._back else 1].ravel())
         return None, 0, (len(blocks), 1, 1), table
@@ -345,5 +347,5 @@ def _float(a: np.ndarray) -> np.ndarray:
 @lru_cache(maxsize=64)
 def _device_table(backend: GpuBackend, data: bytes, shape: tuple[int, ...]) -> Any:
     """Copy a table of coefficients to the card, once for all sweeps that share it."""
-    values = np.frombuffer(data).reshape(shape)
-    return backend.array(values.ravel().astype(backend.precision))
+    host_array = np.frombuffer(data).reshape(shape)
+    return backend.array(host_array.ravel().astype(backend.precision))

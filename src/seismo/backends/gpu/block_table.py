@@ -5,7 +5,7 @@
     x, y, z               the block's first point
     x_end, y_end, z_end   behind the last point of its box
     shot, packed          offsets of the shot's fields, and of coefficients kept for some planes
-    memory, memory_y, memory_z, slot   layer memory (`seismo.backends.operators.stencils.Place`)
+    memory, memory_y, memory_z, slot   layer memory, as in `operators.stencils.KernelContext`
 """
 
 from __future__ import annotations

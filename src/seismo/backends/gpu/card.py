@@ -30,7 +30,7 @@ from seismo.backends.gpu.code_cache import (
 from seismo.backends.gpu.detect import cuda_version, driver_release
 from seismo.backends.gpu.graphs import Graphs
 from seismo.backends.gpu.health import health_of
-from seismo.backends.gpu.launch_order import Work
+from seismo.backends.gpu.launch_order import GpuLaunch
 
 FIRST = -5  # a stream's highest priority; CUDA takes the nearest that the card has
 COPIED_BYTES = 512 * 2**20  # to measure the bandwidth, several times the card's cache
@@ -106,13 +106,14 @@ class Card(Tools):
 
     def zeros(self, size: int, precision: str) -> Any:
         """Allocate zeros."""
+        # Allocations and copies are ordered on the main stream.
         with self.main:
             return cupy.zeros(size, precision)
 
-    def array(self, values: np.ndarray) -> Any:
+    def array(self, host_array: np.ndarray) -> Any:
         """Copy an array to the card."""
         with self.main:
-            return cupy.asarray(np.ascontiguousarray(values))
+            return cupy.asarray(np.ascontiguousarray(host_array))
 
     def fetch(self, array: Any) -> np.ndarray:
         """Copy an array, or a view of one, from the card."""
@@ -121,12 +122,13 @@ class Card(Tools):
 
     def fetch_later(self, array: Any) -> Callable[[], np.ndarray]:
         """Start to copy an array from the card; the result waits for the copy and gives it."""
+        # Pinned memory lets the copy run beside the host.
         host = _pinned(array.size, array.dtype).reshape(array.shape)
         with self.main:
             array.get(out=host, blocking=False)
             copied = self.main.record(cupy.cuda.Event(disable_timing=True))
 
-        def wait(held: Any = array) -> np.ndarray:
+        def wait(keep_alive: Any = array) -> np.ndarray:
             copied.synchronize()
             return host
 
@@ -144,7 +146,7 @@ class Card(Tools):
         array.get(stream=self._copies, out=host, blocking=False)
         copied = self._copies.record(cupy.cuda.Event(block=True, disable_timing=True))
 
-        def wait(held: Any = array) -> None:
+        def wait(keep_alive: Any = array) -> None:
             self.attend()
             copied.synchronize()
 
@@ -159,7 +161,7 @@ class Card(Tools):
         self, kernel: CompiledKernel, grid: tuple, block: tuple, arguments: tuple, *,
         addresses: bool,
         writes: tuple, bounds: tuple[int, int] | None = None,
-    ) -> Work:  # fmt: skip
+    ) -> GpuLaunch:  # fmt: skip
         """Bind a kernel to its arguments; it is compiled and loaded before it first runs.
 
         Args:
@@ -178,14 +180,14 @@ class Card(Tools):
         laid = tuple(words(arguments, addresses))
         self._wanted.append(request)
 
-        def run(held: Any = arguments) -> None:
+        def run(keep_alive: Any = arguments) -> None:
             self._function(name)(grid, block, laid)
 
         # Hazards are derived from the addresses of the arrays (`launch_order`).
         touched, changed = (
             frozenset(a.data.ptr for a in some) for some in (arrays(arguments), writes)
         )
-        return Work(run, touched - changed, changed, self)
+        return GpuLaunch(run, touched - changed, changed, self)
 
     def _function(self, name: str) -> Any:
         # Compile all kernels that were bound since the last load together, side by side.
@@ -215,7 +217,7 @@ class Card(Tools):
         """Record steps of this card and others; see `seismo.backends.base.Backend.program`.
 
         Args:
-            members: `seismo.backends.gpu.backend.Clocked` of each, this card's first.
+            members: `seismo.backends.gpu.backend.CountedSteps` of each, this card's first.
         """
         load_together([member.card for member in members])
         return Graphs(members).advance
@@ -231,31 +233,34 @@ class Card(Tools):
     def reaches(self, other: Card) -> bool:
         """Whether launches here may use another card's memory, and see to it."""
         # Peer access is one-way: each card enables its own.
-        here = self.device.id
-        there = other.device.id
+        own_id = self.device.id
+        peer_id = other.device.id
         runtime = cupy.cuda.runtime
-        if here != there and not runtime.deviceCanAccessPeer(here, there):
+        if own_id != peer_id and not runtime.deviceCanAccessPeer(own_id, peer_id):
             return False
         with contextlib.suppress(runtime.CUDARuntimeError), self.device:
-            runtime.deviceEnablePeerAccess(there)  # refused where it is there already
+            runtime.deviceEnablePeerAccess(peer_id)  # refused where it is there already
         return True
 
-    def fetching(self, array: Any, host: np.ndarray) -> Work:
+    def fetching(self, array: Any, host: np.ndarray) -> GpuLaunch:
         """Bind a copy of an array to a pinned buffer of the host."""
         return copies.to_host(self, array, host)
 
-    def putting(self, host: np.ndarray, array: Any) -> Work:
+    def putting(self, host: np.ndarray, array: Any) -> GpuLaunch:
         """Bind the copy from there."""
         return copies.from_host(self, host, array)
 
-    def copying(self, given: Sequence[Any], rows: Rows, to: Sequence[Any], there: Rows) -> Work:
+    def copying(
+        self, sources: Sequence[Any], source_rows: Rows, targets: Sequence[Any], target_rows: Rows
+    ) -> GpuLaunch:
         """Bind a copy of rows to arrays of this card or another; no threads are needed for it."""
-        return copies.of_rows(self, given, rows, to, there)
+        return copies.of_rows(self, sources, source_rows, targets, target_rows)
 
-    def exchange(self, ranks: Any, out: dict[int, Any], into: dict[int, Any]) -> Work:
+    def exchange(self, ranks: Any, out: dict[int, Any], into: dict[int, Any]) -> GpuLaunch:
         """Bind messages to and from the cards of other processes."""
         from seismo.backends.messages import Messages
 
+        # Connect the communicator on first use: all ranks take part.
         if self._messages is None:
             self._messages = Messages(ranks)
         run = partial(self._messages.send, out, into)
@@ -264,12 +269,13 @@ class Card(Tools):
         self.wait()
         # A message of NCCL is ordered with the others by the communicator that it changes.
         changed = frozenset({id(self._messages), *(a.data.ptr for a in into.values())})
-        return Work(run, frozenset(a.data.ptr for a in out.values()), changed, self)
+        return GpuLaunch(run, frozenset(a.data.ptr for a in out.values()), changed, self)
 
-    def alone(self, group: list[Work], clock: Any) -> Callable[[int], None]:
+    def alone(self, group: list[GpuLaunch], clock: Any) -> Callable[[int], None]:
         """Launch a group of a step by itself; see `seismo.backends.base.Backend.alone`."""
 
         def run(step: int) -> None:
+            # Set the counter, then launch the group by itself, in order on the main stream.
             with self.device, self.main:
                 clock.fill(step)
                 for work in group:
@@ -283,6 +289,7 @@ class Card(Tools):
         # Event times are relative: this origin relates them to the host's clock.
         with self.device:
             reached = self.main.record(cupy.cuda.Event())
+        # cudaEventElapsedTime is in ms.
         return lambda: begin + cupy.cuda.get_elapsed_time(start, reached) / 1e3
 
     @cached_property

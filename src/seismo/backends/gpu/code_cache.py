@@ -26,10 +26,10 @@ from numba.cuda import types
 from seismo.backends import machine
 from seismo.backends.gpu import assembler
 from seismo.backends.gpu.compile_server import compile_server
-from seismo.backends.kernel_cache import kept_code, kept_name
+from seismo.backends.kernel_cache import cache_file_name, kernel_cache
 from seismo.backends.source_hash import source_digest
 
-_ONE_BY_ONE = threading.Lock()  # cards of one process want the same kernels
+_COMPILE_LOCK = threading.Lock()  # cards of one process want the same kernels
 ALONE = 1  # kernels that this process compiles itself: asking for them takes as long
 
 
@@ -66,7 +66,7 @@ class CompileRequest:
             (source_digest(), str(self.kernel), str(self.signature), str(self.bounds),
              str(self.fastmath), str(self.capability), *_versions())
         )  # fmt: skip
-        return kept_name(text, "cubin" if assembler.version() else "ptx")
+        return cache_file_name(text, "cubin" if assembler.version() else "ptx")
 
 
 @cache
@@ -97,24 +97,25 @@ class KernelCode(NamedTuple):
 
 def load_or_compile(requests: list[CompileRequest]) -> dict[str, KernelCode]:
     """Compile what is not kept yet; return the code of all by the names of their files."""
-    with _ONE_BY_ONE:
+    with _COMPILE_LOCK:
         # Load what is on disk; compile the rest, in the server's forks or here.
-        wanted = {request.name: request for request in requests}
-        kept = {name: kept_code().load(name) for name in wanted}
-        missing = {name: wanted[name] for name, data in kept.items() if not data}
+        requests_by_name = {request.name: request for request in requests}
+        code_by_name = {name: kernel_cache().load(name) for name in requests_by_name}
+        missing = {name: requests_by_name[name] for name, data in code_by_name.items() if not data}
         compile_elsewhere(missing)
         # What the server has not stored is compiled here, and raises here.
         for name, request in missing.items():
-            kept[name] = kept_code().load(name) or compile_and_store(name, request)
+            code_by_name[name] = kernel_cache().load(name) or compile_and_store(name, request)
         if missing:
-            kept_code().tidy()
-        return {name: _unpacked(data) for name, data in kept.items() if data}
+            kernel_cache().evict()
+        return {name: _unpacked(data) for name, data in code_by_name.items() if data}
 
 
 def compile_elsewhere(missing: dict[str, CompileRequest]) -> None:
     """Let the server compile and store kernels that are worth it; what fails is left undone."""
+    # One kernel is compiled here as fast as it could be asked for.
     if len(missing) > ALONE and machine.cores() > 1:
-        compile_server().compile(str(kept_code().folder), missing)
+        compile_server().compile(str(kernel_cache().folder), missing)
 
 
 def compile_and_store(name: str, request: CompileRequest) -> bytes:
@@ -124,7 +125,7 @@ def compile_and_store(name: str, request: CompileRequest) -> bytes:
     entry = re.search(r"\.visible \.entry (\S+?)\(", ptx)
     assert entry is not None
     data = entry.group(1).encode() + b"\n" + _assembled(ptx, request.capability)
-    kept_code().store(name, data)
+    kernel_cache().store(name, data)
     return data
 
 
@@ -149,10 +150,10 @@ def prepare() -> None:
 
     # An empty kernel initialises NVVM and Numba's compiler before the forks.
     without_card((9, 0))
-    compile_ptx(CompileRequest(_Nothing(), (), None, False, (9, 0)))
+    compile_ptx(CompileRequest(_EmptyKernel(), (), None, False, (9, 0)))
 
 
-class _Nothing:
+class _EmptyKernel:
     """A kernel that does nothing."""
 
     def write(self, tools: Any) -> Any:
@@ -174,6 +175,7 @@ def without_card(capability: tuple[int, int]) -> None:
 
 def compile_ptx(request: CompileRequest) -> str:
     """Compile a kernel to PTX."""
+    # abi="numba" keeps the argument layout that `arguments.words` writes.
     code, _ = cuda.compile(
         request.kernel.write(Tools()), types.void(*request.signature), device=False, abi="numba",
         cc=request.capability, fastmath=request.fastmath, launch_bounds=request.bounds,

@@ -26,7 +26,7 @@ from functools import cache
 from typing import IO, TYPE_CHECKING
 
 from seismo.backends import machine
-from seismo.backends.gpu.detect import GpuEnvironment, look, visible_gpus
+from seismo.backends.gpu.detect import GpuEnvironment, detect, visible_gpus
 
 if TYPE_CHECKING:
     from seismo.backends.gpu.code_cache import CompileRequest
@@ -69,11 +69,11 @@ def compile_server() -> CompileServer:
     return CompileServer()
 
 
-def look_ahead() -> GpuEnvironment:
+def detect_and_start_server() -> GpuEnvironment:
     """Find out what there is for computing on a GPU; where there is one, start the server."""
     if visible_gpus() and machine.cores() > 1:
         compile_server()
-    return look()
+    return detect()
 
 
 def _end(process: subprocess.Popen[bytes]) -> None:
@@ -99,6 +99,7 @@ def serve(commands: IO[bytes], answers: IO[bytes]) -> None:
             folder, requests = pickle.load(commands)
         except EOFError:
             return
+        # The server takes the run's kernel cache from each request.
         os.environ["SEISMO_CACHE_DIR"] = folder
         compile_side_by_side(requests)
         answers.write(b"done\n")
@@ -124,8 +125,9 @@ def _share(requests: list[tuple[str, CompileRequest]], processes: int) -> None:
     # Binary tree of forks: each child takes every other request and half of the processes.
     if min(processes, len(requests)) > 1:
         child = os.fork()
-        own = processes // 2 if not child else processes - processes // 2
-        _share(requests[not child :: 2], own)
+        share = processes // 2 if not child else processes - processes // 2
+        _share(requests[not child :: 2], share)
+        # Children leave without clean-up: handlers and buffers belong to the server.
         if not child:
             os._exit(0)
         os.waitpid(child, 0)

@@ -9,7 +9,7 @@ import cupy
 import numpy as np
 
 from seismo.backends.base import Rows
-from seismo.backends.gpu.launch_order import Work
+from seismo.backends.gpu.launch_order import GpuLaunch
 
 # Kinds of copies, as cudaMemcpyKind numbers them.
 HOST_TO_DEVICE = 1
@@ -17,31 +17,31 @@ DEVICE_TO_HOST = 2
 DEVICE_TO_DEVICE = 3
 
 
-def to_host(card: Any, array: Any, host: np.ndarray) -> Work:
+def to_host(card: Any, array: Any, host: np.ndarray) -> GpuLaunch:
     """Bind a copy of an array of the card to a pinned buffer of the host."""
     return _flat(card, array, array.data.ptr, host, host.ctypes.data, DEVICE_TO_HOST)
 
 
-def from_host(card: Any, host: np.ndarray, array: Any) -> Work:
+def from_host(card: Any, host: np.ndarray, array: Any) -> GpuLaunch:
     """Bind a copy of a pinned buffer of the host to an array of the card."""
     return _flat(card, host, host.ctypes.data, array, array.data.ptr, HOST_TO_DEVICE)
 
 
 def _flat(
     card: Any, source: Any, source_address: int, target: Any, target_address: int, kind: int
-) -> Work:  # fmt: skip
-    def run(held: Any = (source, target)) -> None:
+) -> GpuLaunch:  # fmt: skip
+    def run(keep_alive: Any = (source, target)) -> None:
         stream = cupy.cuda.get_current_stream()
         cupy.cuda.runtime.memcpyAsync(
             target_address, source_address, source.nbytes, kind, stream.ptr
         )
 
-    return Work(run, frozenset({source_address}), frozenset({target_address}), card)
+    return GpuLaunch(run, frozenset({source_address}), frozenset({target_address}), card)
 
 
 def of_rows(
     card: Any, sources: Sequence[Any], source_rows: Rows, targets: Sequence[Any], target_rows: Rows
-) -> Work:  # fmt: skip
+) -> GpuLaunch:  # fmt: skip
     """Bind a copy of rows of some arrays to as many others, of this card or another.
 
     Arrays follow one another: a launch that waits for all of them waits for one thing.
@@ -60,7 +60,7 @@ def of_rows(
         for shot in range(shots)
     ]
 
-    def run(held: Any = (sources, targets)) -> None:
+    def run(keep_alive: Any = (sources, targets)) -> None:
         stream = cupy.cuda.get_current_stream().ptr
         copy = cupy.cuda.runtime.memcpy2DAsync
         for target, source in addresses:
@@ -69,7 +69,7 @@ def of_rows(
             )
 
     reads, writes = (frozenset(a.data.ptr for a in arrays) for arrays in (sources, targets))
-    return Work(run, reads, writes, card)
+    return GpuLaunch(run, reads, writes, card)
 
 
 def _address(array: Any, rows: Rows, shot: int) -> int:

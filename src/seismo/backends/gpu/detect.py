@@ -71,41 +71,42 @@ class GpuEnvironment:
     Attributes:
         driver: CUDA version that the driver supports.
         gpus: the GPUs that this process may use, in CUDA's order.
-        driver_trouble: what the driver says instead of showing its GPUs.
+        driver_error: what the driver says instead of showing its GPUs.
         visible: the variable CUDA_VISIBLE_DEVICES, None where it is not set.
         numpy: version of NumPy.
         numba_cuda: version of numba-cuda.
         cupy: the CuPy packages that are installed, and their versions.
-        cupy_trouble: why CuPy cannot be imported.
+        cupy_error: why CuPy cannot be imported.
         runtime: CUDA version of CuPy's libraries.
-        nvvm_trouble: why NVVM cannot compile.
+        nvvm_error: why NVVM cannot compile.
         ptx: version of the PTX that NVVM writes.
         links: between the GPUs.
     """
 
     driver: Version | None = None
     gpus: tuple[Gpu, ...] = ()
-    driver_trouble: str = ""
+    driver_error: str = ""
     visible: str | None = None
     numpy: str | None = None
     numba_cuda: str | None = None
     cupy: tuple[tuple[str, str], ...] = ()
-    cupy_trouble: str = ""
+    cupy_error: str = ""
     runtime: Version | None = None
-    nvvm_trouble: str = ""
+    nvvm_error: str = ""
     ptx: Version | None = None
     links: tuple[DeviceLink, ...] = ()
 
 
 def numbers(version: str) -> Version:
     """Return the leading numbers of a version: (14, 2, 0) for "14.2.0rc1"."""
-    found: list[int] = []
-    for part in version.split("."):
-        digits = part[: len(part) - len(part.lstrip("0123456789"))]
+    # Leading digits of each dotted field, up to the first field without any.
+    leading: list[int] = []
+    for field in version.split("."):
+        digits = field[: len(field) - len(field.lstrip("0123456789"))]
         if not digits:
             break
-        found.append(int(digits))
-    return tuple(found)
+        leading.append(int(digits))
+    return tuple(leading)
 
 
 def cuda_version(number: int) -> str:
@@ -113,25 +114,25 @@ def cuda_version(number: int) -> str:
     return f"{number // 1000}.{number % 1000 // 10}"
 
 
-def look() -> GpuEnvironment:
+def detect() -> GpuEnvironment:
     """Find out what there is; without a GPU, no package is imported."""
-    driver, gpus, trouble, links = _ask_driver()
+    driver, gpus, driver_error, links = _query_driver()
     visible = os.environ.get("CUDA_VISIBLE_DEVICES")
     if not gpus:
-        return GpuEnvironment(driver, gpus, trouble, visible)
+        return GpuEnvironment(driver, gpus, driver_error, visible)
     cupy = tuple((name, v) for name in CUPY_PACKAGES if (v := _installed(name)) is not None)
     numba_cuda = _installed("numba-cuda")
-    runtime, cupy_trouble = _import_cupy() if cupy else (None, "")
-    ptx, nvvm_trouble = _try_nvvm() if numba_cuda else (None, "")
+    runtime, cupy_error = _import_cupy() if cupy else (None, "")
+    ptx, nvvm_error = _try_nvvm() if numba_cuda else (None, "")
     return GpuEnvironment(
-        driver, gpus, trouble, visible, _installed("numpy"), numba_cuda, cupy, cupy_trouble,
-        runtime, nvvm_trouble, ptx, links,
+        driver, gpus, driver_error, visible, _installed("numpy"), numba_cuda, cupy, cupy_error,
+        runtime, nvvm_error, ptx, links,
     )  # fmt: skip
 
 
 def visible_gpus() -> tuple[Gpu, ...]:
     """List the GPUs that the driver shows to this process; no package is imported."""
-    return _ask_driver()[1]
+    return _query_driver()[1]
 
 
 def driver_release() -> str | None:
@@ -151,7 +152,7 @@ def _installed(package: str) -> str | None:
 
 
 @cache
-def _ask_driver() -> tuple[Version | None, tuple[Gpu, ...], str, tuple[DeviceLink, ...]]:
+def _query_driver() -> tuple[Version | None, tuple[Gpu, ...], str, tuple[DeviceLink, ...]]:
     """Return the driver's CUDA version, its GPUs, what it complains about, and the GPUs' links."""
     try:
         # The driver API by ctypes: no package is needed to learn that there is no GPU.
@@ -161,11 +162,11 @@ def _ask_driver() -> tuple[Version | None, tuple[Gpu, ...], str, tuple[DeviceLin
         driver.cuDriverGetVersion(ctypes.byref(version))
         status = driver.cuInit(0) or driver.cuDeviceGetCount(ctypes.byref(count))
         gpus = tuple(_gpu(driver, n) for n in range(0 if status else count.value))
-        trouble = _complaint(driver, status) if status else ""
+        driver_error = _error_text(driver, status) if status else ""
         links = tuple(_link(driver, *pair) for pair in combinations(range(len(gpus)), 2))
     except (OSError, AttributeError):
         return None, (), "", ()
-    return numbers(cuda_version(version.value)), gpus, trouble, links
+    return numbers(cuda_version(version.value)), gpus, driver_error, links
 
 
 def _gpu(driver: Any, number: int) -> Gpu:
@@ -183,6 +184,7 @@ def _gpu(driver: Any, number: int) -> Gpu:
 
 
 def _link(driver: Any, one: int, other: int) -> DeviceLink:
+    # A pair of devices: peer access by PCIe or NVLink.
     devices = [ctypes.c_int(), ctypes.c_int()]
     for number, device in zip((one, other), devices, strict=True):
         driver.cuDeviceGet(ctypes.byref(device), number)
@@ -194,7 +196,7 @@ def _link(driver: Any, one: int, other: int) -> DeviceLink:
     return DeviceLink(one, other, bool(peers.value), bool(atomics.value))
 
 
-def _complaint(driver: Any, status: int) -> str:
+def _error_text(driver: Any, status: int) -> str:
     text = ctypes.c_char_p()
     driver.cuGetErrorString(status, ctypes.byref(text))
     return f"{(text.value or b'unknown error').decode()} ({status})"

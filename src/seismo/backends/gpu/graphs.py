@@ -21,10 +21,10 @@ from typing import Any
 import cupy
 from cuda.bindings import driver
 
-from seismo.backends.gpu.launch_order import dependencies, lines, merged
+from seismo.backends.gpu.launch_order import assign_streams, dependencies, merged
 
 SIZES = (16, 4)  # steps of the longer graphs
-MOST_LINES = 24  # streams of one kind that record one on a card
+MOST_STREAMS = 24  # streams of one kind that record one on a card
 BY_PRIORITY = 8  # CUDA_GRAPH_INSTANTIATE_FLAG_USE_NODE_PRIORITY
 
 
@@ -32,7 +32,7 @@ class Graphs:
     """Own the graphs of some members' steps, all of the same number."""
 
     def __init__(self, members: list[Any]) -> None:
-        """Record them (`Clocked` of the GPU backend); all after the first go along with it."""
+        """Record them (`CountedSteps` of the GPU backend); all after the first go along with it."""
         self._members = members
         self._at = -1
         self._first, *self._others = [member.card for member in members]
@@ -49,7 +49,7 @@ class Graphs:
         for card in self._others:
             with card.device:
                 for stream in _streams(card):
-                    main.wait_event(stream.record(_mark()))
+                    main.wait_event(stream.record(_event()))
         with self._first.device, main:
             # The clocks on the cards count by themselves; set them only after a jump.
             if first != self._at:
@@ -61,7 +61,7 @@ class Graphs:
                 self._graphs[parity, size].launch(main)
                 first += size
             self._at = last
-            done = main.record(_mark())
+            done = main.record(_event())
         # And launches after the steps, on any card, wait for the last one.
         for card in self._others:
             with card.device:
@@ -73,7 +73,7 @@ class Graphs:
             card = member.card
             with card.device, card.main:
                 member.clock.fill(step)
-                self._first.main.wait_event(card.main.record(_mark()))
+                self._first.main.wait_event(card.main.record(_event()))
 
     def _record(self, first: int, count: int) -> Any:
         # Merge the members' groups step by step, and derive the dependencies of all their launches.
@@ -84,31 +84,33 @@ class Graphs:
         works: list[Any] = [work for group in groups for work in group]
         # Cores have low priority; edges, halos and sources, which others wait for, high priority.
         urgent = [group.where != "core" for group in groups for _ in group]
-        kinds = [(work.home, soon) for work, soon in zip(works, urgent, strict=True)]
+        kinds = [(work.card, soon) for work, soon in zip(works, urgent, strict=True)]
         needed = dependencies(groups)
-        chosen = lines(needed, kinds, MOST_LINES)
+        chosen = assign_streams(needed, kinds, MOST_STREAMS)
         main = self._first.main
         streams = dict[Any, Any]()
         done = list[Any]()
         with self._first.device, main, _capturing(main) as captured:
             # Fork: streams join the capture by an event of the main stream.
-            start = main.record(_mark())
-            for work, waits, line in zip(works, needed, chosen, strict=True):
-                with work.home.device:
-                    if line not in streams:
-                        streams[line] = _stream_of(line)
-                        streams[line].wait_event(start)
+            start = main.record(_event())
+            for work, waits, stream_key in zip(works, needed, chosen, strict=True):
+                with work.card.device:
+                    # Highest priority for launches that others wait for: CUDA would run a core's
+                    # blocks before them.
+                    if stream_key not in streams:
+                        streams[stream_key] = _stream_of(stream_key)
+                        streams[stream_key].wait_event(start)
                     # Predecessors on the same stream are ordered by it; others need an event.
                     for n in waits:
-                        if chosen[n] != line:
-                            streams[line].wait_event(done[n])
-                    with streams[line]:
+                        if chosen[n] != stream_key:
+                            streams[stream_key].wait_event(done[n])
+                    with streams[stream_key]:
                         work()
-                    done.append(streams[line].record(_mark()))
+                    done.append(streams[stream_key].record(_event()))
             # Join: a capture ends when all its streams have come back to the first.
             for ((card, _), _), stream in streams.items():
                 with card.device:
-                    end = stream.record(_mark())
+                    end = stream.record(_event())
                 main.wait_event(end)
         with self._first.device:
             return _Graph(captured[0])
@@ -126,8 +128,9 @@ class _Graph:
         status, executable = driver.cuGraphInstantiate(captured.graph, BY_PRIORITY)
         if int(status):
             self._handle = captured.graphExec
-            self._held = captured
+            self._captured = captured
             return
+        # An executable graph from the captured one.
         self._handle = int(executable)
         destroy = weakref.finalize(self, cupy.cuda.runtime.graphExecDestroy, self._handle)
         destroy.atexit = False  # the driver is gone by then
@@ -143,15 +146,15 @@ def _capturing(stream: Any) -> Iterator[list[Any]]:
 
     If a launch is refused, the stream goes on without a graph.
     """
-    found: list[Any] = []
+    graphs: list[Any] = []
     stream.begin_capture()
     try:
-        yield found
+        yield graphs
     except BaseException:
         with contextlib.suppress(RuntimeError):  # streams that did not join in yet
             stream.end_capture()
         raise
-    found.append(stream.end_capture())
+    graphs.append(stream.end_capture())
 
 
 def _streams(card: Any) -> tuple[Any, Any]:
@@ -159,11 +162,11 @@ def _streams(card: Any) -> tuple[Any, Any]:
     return card.main, cupy.cuda.Stream.null
 
 
-def _stream_of(line: Any) -> Any:
-    (card, urgent), number = line
+def _stream_of(stream_key: Any) -> Any:
+    (card, urgent), number = stream_key
     return card.side(number, urgent)
 
 
-def _mark() -> Any:
+def _event() -> Any:
     """Make an event on the card in use."""
     return cupy.cuda.Event(disable_timing=True)

@@ -33,17 +33,18 @@ def health_of(bus: str, nvml: Any = None) -> Callable[[], dict[str, float]]:
     try:
         nvml = nvml or import_module("pynvml")
         nvml.nvmlInit()
-        asked = _answers(nvml, nvml.nvmlDeviceGetHandleByPciBusId(bus))
+        queries = _answers(nvml, nvml.nvmlDeviceGetHandleByPciBusId(bus))
     except Exception:  # whatever is wrong with it, the run goes on
         return dict
 
     def health() -> dict[str, float]:
-        found = {}
-        for name, ask in asked.items():
+        # An answer may fail now and then (a busy card): leave that number out.
+        answers = {}
+        for name, ask in queries.items():
             try:
-                found[name] = ask()
+                answers[name] = ask()
             except nvml.NVMLError:
                 continue
-        return found
+        return answers
 
     return health

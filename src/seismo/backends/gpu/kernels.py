@@ -6,7 +6,7 @@ many boxes of the absorbing layers come as a table of blocks
 (`seismo.backends.gpu.block_table`).
 
 Rows may be an odd number of half lines long (`seismo.grid.decomposition`): every other one then has
-its lines elsewhere, and takes its lanes in turned order (`Turn`).
+its lines elsewhere, and takes its lanes in turned order (`RowRotation`).
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ from seismo.backends.base import Variant
 from seismo.backends.gpu.block_table import BLOCK_COLUMNS
 from seismo.backends.gpu.lanes import CudaLanes
 from seismo.backends.gpu.layouts import LINE_LANES, BlockShape
-from seismo.backends.gpu.march import Constants, Spot, Sweep, marching
+from seismo.backends.gpu.march import Sweep, SweepConstants, ThreadPosition, marching
 from seismo.backends.gpu.march_x import across
 from seismo.backends.operators.derivatives import Operators
 from seismo.backends.source_hash import function_name
@@ -35,7 +35,7 @@ from seismo.equations.formula import Formula
 
 
 @dataclass(frozen=True)
-class Turn:
+class RowRotation:
     """Which lanes the threads of odd rows take, so that warps begin on cache lines there, too.
 
     The first lanes of such a row, before its first line, go to the row's last threads::
@@ -53,7 +53,7 @@ class Turn:
     lanes: int
     by: int
 
-    def taken(self, x: Any, y: Any, width: int) -> Any:
+    def rotated(self, x: Any, y: Any, width: int) -> Any:
         """Return the x that the thread takes which comes to x; lanes have `width` numbers."""
         # Odd rows begin `by` lanes before a line: their threads take lanes shifted by that,
         # cyclically.
@@ -62,12 +62,12 @@ class Turn:
         return choose(x >= self.first + row, x - row, x)
 
 
-def beside_lines(stride: int, width: int) -> int:
+def line_offset(stride: int, width: int) -> int:
     """Count the lanes by which the next row lies beside lines where one begins on them."""
     return stride // width % LINE_LANES
 
 
-def turn_of(strides: np.ndarray, width: int, ends: np.ndarray) -> Turn | None:
+def row_rotation(strides: np.ndarray, width: int, ends: np.ndarray) -> RowRotation | None:
     """Describe how odd rows are turned; None where all begin on lines, or where none would.
 
     Args:
@@ -76,14 +76,14 @@ def turn_of(strides: np.ndarray, width: int, ends: np.ndarray) -> Turn | None:
         ends: (box, 2) first x of the boxes, and behind the last.
     """
     # Only rows of an odd number of half lines, in planes of whole lines, are rotated.
-    half, plane = (beside_lines(int(s), width) for s in strides)
+    half, plane = (line_offset(int(s), width) for s in strides)
     (first, last), *others = np.unique(ends, axis=0).tolist()
     # Every box must have the same x-range, and begin on a line in even rows.
     lanes = -(-(last - first) // width)
     by = LINE_LANES - half
     if not (half and lanes > by) or plane or others or first // width % LINE_LANES:
         return None
-    return Turn(first, lanes, by)
+    return RowRotation(first, lanes, by)
 
 
 class Thread:
@@ -123,24 +123,24 @@ class SweepKernel:
         volume: from one shot's box to the next one's.
         back: whether the blocks go from the box's last planes to its first.
         turned: whether the arrays are taken with y and z swapped.
-        turn: of odd rows.
+        rotation: of odd rows.
     """
 
     formula: Formula
     variant: Variant
     precision: str
-    constants: Constants
+    constants: SweepConstants
     shape: BlockShape
     box: tuple[int, ...] | None
     volume: int
     back: bool
     turned: bool = False
-    turn: Turn | None = None
+    rotation: RowRotation | None = None
 
     def __str__(self) -> str:
         """Identify it among all kernels."""
         built_in = (self.variant, self.precision, self.shape, self.box, self.volume, self.back)
-        return f"{self.formula} {built_in} {self.turn} {self.turned} {self.constants}"
+        return f"{self.formula} {built_in} {self.rotation} {self.turned} {self.constants}"
 
     def write(self, tools: Any) -> Callable:
         """Write the kernel."""
@@ -150,11 +150,11 @@ class SweepKernel:
         def code(context, addresses, arrays):
             def generate(context, builder, signature, args):
                 # Unpack the two tuple arguments into their addresses.
-                given = [
-                    [IRValue(builder, builder.extract_value(values, n)) for n in range(len(kind))]
-                    for values, kind in zip(args, signature.args, strict=True)
+                tuples = [
+                    [IRValue(builder, builder.extract_value(argument, n)) for n in range(len(kind))]
+                    for argument, kind in zip(args, signature.args, strict=True)
                 ]
-                self.trace(lanes, Thread(builder), *given)
+                self.trace(lanes, Thread(builder), *tuples)
                 return context.get_dummy_value()
 
             return types.void(addresses, arrays), generate
@@ -192,26 +192,30 @@ class SweepKernel:
         else:
             march = marching(update, shape)
         where = self._in_box if self.box else self._in_table
-        spot, y_end, first, last = where(lanes, thread, addresses)
+        position, y_end, first, last = where(lanes, thread, addresses)
         # Lanes behind the end of a row, and rows behind the end of the box, have no points.
-        inside = (spot.x < spot.x_end) & (spot.y < y_end) & (first < last)
+        inside = (position.x < position.x_end) & (position.y < y_end) & (first < last)
         with when(inside):
-            if self.turn:
-                spot = replace(spot, x=self.turn.taken(spot.x, spot.y, lanes.width))
-            march(Sweep(lanes, constants, addresses, arrays, spot), first, last)
+            if self.rotation:
+                position = replace(
+                    position, x=self.rotation.rotated(position.x, position.y, lanes.width)
+                )
+            march(Sweep(lanes, constants, addresses, arrays, position), first, last)
 
     def _planes(self, thread: Any, start: IRValue, end: Any) -> tuple[IRValue, IRValue]:
         """Return a thread's first plane z of a block's, and behind its last."""
         # A march gives each thread `planes` consecutive planes; other kernels one, side by side.
         per_block = self.shape.points(1)[2]
-        own = self.shape.planes
-        apart, reach = (own, own) if own > 1 else (1, per_block)
-        first = start + thread.number("z") * apart
+        thread_planes = self.shape.planes
+        plane_distance, reach = (
+            (thread_planes, thread_planes) if thread_planes > 1 else (1, per_block)
+        )
+        first = start + thread.number("z") * plane_distance
         return first, smaller(smaller(start + per_block, end), first + reach)
 
     def _in_table(
         self, lanes: CudaLanes, thread: Any, addresses: Sequence[IRValue]
-    ) -> tuple[Spot, Any, IRValue, IRValue]:  # fmt: skip
+    ) -> tuple[ThreadPosition, Any, IRValue, IRValue]:  # fmt: skip
         """Read the block's row of the table.
 
         Returns:
@@ -223,11 +227,11 @@ class SweepKernel:
         x, y, start, x_end, y_end, z_end, *rest = columns
         planes = self._planes(thread, start, z_end)
         x = x + thread.number("x") * lanes.width
-        return Spot(x, y + thread.number("y"), x_end, *rest), y_end, *planes
+        return ThreadPosition(x, y + thread.number("y"), x_end, *rest), y_end, *planes
 
     def _in_box(
         self, lanes: CudaLanes, thread: Any, addresses: Sequence[IRValue]
-    ) -> tuple[Spot, Any, IRValue, IRValue]:  # fmt: skip
+    ) -> tuple[ThreadPosition, Any, IRValue, IRValue]:  # fmt: skip
         """Find the block in the launch grid, which counts along x, y, and z of all shots."""
         assert self.box is not None
         # The box is a constant of the kernel: its bounds become literals.
@@ -245,7 +249,7 @@ class SweepKernel:
         if self.back:
             layer = layer * -1 + (layers - 1)
         planes = self._planes(thread, layer * per_block + z0, z_end)
-        return Spot(x, y, x_end, shot * self.volume, packed), y_end, *planes
+        return ThreadPosition(x, y, x_end, shot * self.volume, packed), y_end, *planes
 
 
 @dataclass(frozen=True)

@@ -92,7 +92,7 @@ class CudaLanes:
         """Read a number of a table of integers."""
         return self._load(address, index, INTEGER, True)
 
-    def part(self, lane: IRValue, n: int) -> IRValue:
+    def element(self, lane: IRValue, n: int) -> IRValue:
         """Return the n-th number of a lane."""
         return lane.then(lane.builder.extract_element(lane.value, I32(n)))
 
@@ -108,27 +108,29 @@ class CudaLanes:
         lane = value.value.type
 
         # Full lane: one vector store, st.v4.
-        def whole() -> None:
-            place = pointer(target, index, lane, self.space)
-            builder.store(value.value, place).align = LANE_BYTES if lane == self._vector else 8
+        def store_lane() -> None:
+            lane_pointer = pointer(target, index, lane, self.space)
+            builder.store(value.value, lane_pointer).align = (
+                LANE_BYTES if lane == self._vector else 8
+            )
 
         # Partial lane at the end of a row: scalar stores under the mask.
-        def number(n: int) -> None:
+        def store_element(n: int) -> None:
             builder.store(
-                self.part(value, n).value, pointer(target, index + n, lane.element, self.space)
+                self.element(value, n).value, pointer(target, index + n, lane.element, self.space)
             )
 
         if mask is None:
-            whole()
+            store_lane()
             return
         # Most lanes are full: test once, and branch to the scalar stores only at the row's end.
         with builder.if_else((mask >= self.width).value) as (inside, across):
             with inside:
-                whole()
+                store_lane()
             with across:
                 for n in range(self.width):
                     with when(mask > n):
-                        number(n)
+                        store_element(n)
 
     def _join(self, before: IRValue, after: IRValue, first: int) -> IRValue:
         """Return the lane that begins with number `first` of one, and goes on in the other."""
@@ -174,10 +176,10 @@ class CudaLanes:
         """Ask the second-level cache for the line of number `index` of an array."""
         # PTX of a prefetch into L2; the memory clobber keeps its place among the loads.
         builder = index.builder
-        place = builder.ptrtoint(pointer(address, index, self.kind, self.space), INTEGER)
+        lane_pointer = builder.ptrtoint(pointer(address, index, self.kind, self.space), INTEGER)
         kind = ir.FunctionType(ir.VoidType(), [INTEGER])
         text = "prefetch.global.L2 [$0];"
-        builder.call(ir.InlineAsm(kind, text, "l,~{memory}", side_effect=True), [place])
+        builder.call(ir.InlineAsm(kind, text, "l,~{memory}", side_effect=True), [lane_pointer])
 
     def rounded(self, value: IRValue) -> IRValue:
         """Return a lane rounded as it stands.
@@ -190,12 +192,12 @@ class CudaLanes:
         letter = "f" if self.size == 4 else "d"
         same = ir.FunctionType(self.kind, [self.kind])
         text = f"mov.f{8 * self.size} $0, $1;"
-        found = value.value
+        rounded_lane = value.value
         for n in range(self.width):
-            number = [self.part(value, n).value]
-            seen = builder.asm(same, text, f"={letter},{letter}", number, False)
-            found = builder.insert_element(found, seen, I32(n))
-        return value.then(found)
+            number = [self.element(value, n).value]
+            moved = builder.asm(same, text, f"={letter},{letter}", number, False)
+            rounded_lane = builder.insert_element(rounded_lane, moved, I32(n))
+        return value.then(rounded_lane)
 
 
 @lru_cache

@@ -29,7 +29,7 @@ from typing import Any
 from seismo.backends.base import Group, Step
 from seismo.backends.communicator import meet
 
-Piece = tuple[int, str]  # an array's number, and a part of it
+ArrayRegion = tuple[int, str]  # an array's number, and a part of it
 _ALL = ("edge", "core", "halo")
 _SENT = ("edge", "message")
 READS = {"edge": _ALL, "core": ("edge", "core"), "message": _SENT, "halo": _SENT, "": _ALL}
@@ -37,20 +37,20 @@ CHANGES = {"": _ALL} | {where: (where,) for where in ("edge", "core", "message",
 
 
 @dataclass(frozen=True)
-class Work:
+class GpuLaunch:
     """A launch that says what it touches.
 
     Attributes:
         run: does it.
         reads: numbers of the arrays it reads, but for those it changes on the spot.
         writes: numbers of the arrays it changes.
-        home: the card that does it.
+        card: the card that does it.
     """
 
     run: Callable[[], None]
     reads: frozenset[int]
     writes: frozenset[int]
-    home: Any = None
+    card: Any = None
 
     def __call__(self) -> None:
         """Launch it."""
@@ -59,57 +59,61 @@ class Work:
 
 def merged(members: Sequence[Step]) -> Step:
     """Put steps of several ranks in one order: all up to a meeting, then all up to the next."""
-    parts = [_between_meetings(step) for step in members]
-    return [group for together in zip(*parts, strict=True) for part in together for group in part]
+    phases = [_between_barriers(step) for step in members]
+    return [
+        group for together in zip(*phases, strict=True) for phase in together for group in phase
+    ]
 
 
-def _between_meetings(step: Step) -> list[Step]:
+def _between_barriers(step: Step) -> list[Step]:
     # Cut at every `meet`: no launch crosses a barrier of all ranks.
-    parts: list[Step] = [[]]
+    phases: list[Step] = [[]]
     for group in step:
         if meet in group:
-            parts.append([])
+            phases.append([])
         else:
-            parts[-1].append(group)
-    return parts
+            phases[-1].append(group)
+    return phases
 
 
 def dependencies(groups: Step) -> list[list[int]]:
     """List for each launch, counted through the groups, those it waits for, without the implied."""
     # Hazards by pieces of arrays: read after write, write after write, write after read.
-    writers: dict[Piece, list[int]] = defaultdict(list)
-    readers: dict[Piece, list[int]] = defaultdict(list)
+    writers: dict[ArrayRegion, list[int]] = defaultdict(list)
+    readers: dict[ArrayRegion, list[int]] = defaultdict(list)
     before: list[int] = []  # of each launch: the set of all that is done by then, as bits
-    found: list[list[int]] = []
-    for group in _beside(groups):
-        first = len(found)
-        every = [_pieces(work, group.where) for work in group]
+    predecessors: list[list[int]] = []
+    for group in _merged_halos(groups):
+        first = len(predecessors)
+        accesses = [_accesses(work, group.where) for work in group]
         # Launches of one group touch disjoint points: hazards are taken against earlier groups
         # only.
-        for reads, writes in every:
+        for reads, writes in accesses:
             # Read or write after the last writers; write after the readers since.
-            needed = {n for piece in reads | writes for n in writers[piece]}
-            needed |= {n for piece in writes for n in readers[piece]}
+            needed = {n for region_of_array in reads | writes for n in writers[region_of_array]}
+            needed |= {n for region_of_array in writes for n in readers[region_of_array]}
             # Transitive reduction: a predecessor implied by another one needs no edge of its own.
             implied = 0
             for n in needed:
                 implied |= before[n]
             direct = sorted(n for n in needed if not implied >> n & 1)
-            found.append(direct)
+            predecessors.append(direct)
             before.append(implied | sum(1 << n for n in direct))
         # A write ends the list of earlier writers and readers of that piece.
-        for piece in {piece for _, writes in every for piece in writes}:
-            writers[piece] = []
-            readers[piece] = []
-        for n, (reads, writes) in enumerate(every, first):
-            for piece in writes:
-                writers[piece].append(n)
-            for piece in reads:
-                readers[piece].append(n)
-    return found
+        for region_of_array in {
+            region_of_array for _, writes in accesses for region_of_array in writes
+        }:
+            writers[region_of_array] = []
+            readers[region_of_array] = []
+        for n, (reads, writes) in enumerate(accesses, first):
+            for region_of_array in writes:
+                writers[region_of_array].append(n)
+            for region_of_array in reads:
+                readers[region_of_array].append(n)
+    return predecessors
 
 
-def _beside(groups: Step) -> Iterator[Group]:
+def _merged_halos(groups: Step) -> Iterator[Group]:
     """Put halos that follow one another in one group: each rank's are other points."""
     for where, some in groupby(groups, lambda group: group.where):
         if where == "halo":
@@ -118,14 +122,16 @@ def _beside(groups: Step) -> Iterator[Group]:
             yield from some
 
 
-def _pieces(work: Any, where: str) -> tuple[set[Piece], set[Piece]]:
+def _accesses(work: Any, where: str) -> tuple[set[ArrayRegion], set[ArrayRegion]]:
     """Return what a launch reads, and what it changes."""
     # Reads of what it writes itself are ordered by the write.
-    writes = {(array, part) for array in work.writes for part in CHANGES[where]}
-    return {(array, part) for array in work.reads for part in READS[where]} - writes, writes
+    writes = {(array, region) for array in work.writes for region in CHANGES[where]}
+    return {(array, region) for array in work.reads for region in READS[where]} - writes, writes
 
 
-def lines(needed: list[list[int]], kinds: Sequence[Any], most: int) -> list[tuple[Any, int]]:
+def assign_streams(
+    needed: list[list[int]], kinds: Sequence[Any], most: int
+) -> list[tuple[Any, int]]:
     """Put launches on lines (kind, number), each in order, so that few wait without need.
 
     Each launch goes to a line of its kind, of which there are at most `most`.
@@ -136,15 +142,15 @@ def lines(needed: list[list[int]], kinds: Sequence[Any], most: int) -> list[tupl
         # Greedy list scheduling: continue a stream whose last launch is a predecessor, so that the
         # order of the stream takes the place of an event; else open one; else take the one idle for
         # longest.
-        own = ends[kind]
-        free = [line for line, end in enumerate(own) if end in waits]
+        stream_ends = ends[kind]
+        free = [stream for stream, end in enumerate(stream_ends) if end in waits]
         if free:
-            line = free[0]
-        elif len(own) < most:
-            line = len(own)
-            own.append(n)
+            stream = free[0]
+        elif len(stream_ends) < most:
+            stream = len(stream_ends)
+            stream_ends.append(n)
         else:
-            line = own.index(min(own))
-        own[line] = n
-        chosen.append((kind, line))
+            stream = stream_ends.index(min(stream_ends))
+        stream_ends[stream] = n
+        chosen.append((kind, stream))
     return chosen

@@ -1,6 +1,6 @@
 """Which layout of threads a kernel gets: a table measured on a card, by what the kernel does.
 
-A key is the axes, the kind of formula (`Operands.kind`), the kind of box and the order of the
+A key is the axes, the kind of formula (`KernelFields.kind`), the kind of box and the order of the
 differences. A box is "inner", without a layer; "layer", in one across y or z; "edge", where these
 meet; "side", in those across x, a few lanes wide; or "corner", where these meet others.
 
@@ -17,7 +17,7 @@ from dataclasses import asdict, dataclass, replace
 from itertools import product
 from pathlib import Path
 
-from seismo.backends.kernel_cache import kept_code
+from seismo.backends.kernel_cache import kernel_cache
 from seismo.errors import DeviceError, StorageError
 
 IDLE = 0.15  # share of idle threads that rows of whole warps are worth
@@ -92,8 +92,8 @@ def shape_for(shapes: Shapes, key: Key) -> BlockShape:
     """Look a layout up; of the orders in the table the next one counts."""
     # Layouts are measured at few orders; registers and reach vary slowly between them.
     *what, order = key
-    near = min((k for k in shapes if list(k[:3]) == what), key=lambda k: abs(k[3] - order))
-    return shapes[near]
+    closest = min((k for k in shapes if list(k[:3]) == what), key=lambda k: abs(k[3] - order))
+    return shapes[closest]
 
 
 def _alike(kinds: str, boxes: str, shape: BlockShape, axes: str = "xyz") -> Shapes:
@@ -150,7 +150,7 @@ H200: Shapes = {
 
 def shapes_file(card: str) -> Path:
     """Describe where the table of a card of that name is kept."""
-    return kept_code().folder / f"shapes-{re.sub('[^A-Za-z0-9]+', '-', card)}.json"
+    return kernel_cache().folder / f"shapes-{re.sub('[^A-Za-z0-9]+', '-', card)}.json"
 
 
 def keep_shapes(card: str, shapes: Shapes) -> Path:
@@ -160,13 +160,13 @@ def keep_shapes(card: str, shapes: Shapes) -> Path:
         StorageError: it cannot be kept for other processes.
     """
     # Only entries that differ from the built-in table are stored.
-    own = {key: shape for key, shape in shapes.items() if shape != H200.get(key)}
-    named = {" ".join(map(str, key)): asdict(shape) for key, shape in own.items()}
+    changed = {key: shape for key, shape in shapes.items() if shape != H200.get(key)}
+    named = {" ".join(map(str, key)): asdict(shape) for key, shape in changed.items()}
     path = shapes_file(card)
-    kept = kept_code()
-    kept.store(path.name, f"{json.dumps(named, indent=1)}\n".encode())
-    if kept.problem:
-        raise StorageError(kept.problem)
+    cache = kernel_cache()
+    cache.store(path.name, f"{json.dumps(named, indent=1)}\n".encode())
+    if cache.problem:
+        raise StorageError(cache.problem)
     return path
 
 
@@ -179,8 +179,9 @@ def shapes_of(card: str) -> Shapes:
     path = shapes_file(card)
     if not path.exists():
         return dict(H200)
+    # An unreadable table is an error, not a reason to run slowly without a word.
     try:
-        named = json.loads(kept_code().load(path.name) or b"")
+        named = json.loads(kernel_cache().load(path.name) or b"")
         return H200 | {_key(name): _shape(**fields) for name, fields in named.items()}
     except (ValueError, TypeError, AttributeError):
         raise DeviceError(

@@ -11,15 +11,15 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from seismo.backends.base import SweepTables
+from seismo.backends.base import KernelConstants
 from seismo.backends.gpu.lanes import Column, CudaLanes
 from seismo.backends.gpu.layouts import BlockShape
-from seismo.backends.operators.stencils import AXES, Place
+from seismo.backends.operators.stencils import AXES, KernelContext
 from seismo.backends.traced import IRValue, repeat, when
 
 
 @dataclass(frozen=True)
-class Constants:
+class SweepConstants:
     """What a sweep's kernel has built in.
 
     Attributes:
@@ -36,7 +36,7 @@ class Constants:
         short: whether each array is kept in 16 bits.
     """
 
-    tables: SweepTables
+    tables: KernelConstants
     stretched: str
     closed: bool
     masked: bool
@@ -63,7 +63,7 @@ class Constants:
 
 
 @dataclass(frozen=True)
-class Spot:
+class ThreadPosition:
     """Which points are a thread's: a lane of each plane.
 
     Attributes:
@@ -72,7 +72,7 @@ class Spot:
         x_end: behind the last point of the rows.
         shot: offset of the shot's fields.
         packed: offset of coefficients that are kept for some planes.
-        memory: layer memory, as in `Place`: index of (0, 0, 0), strides, slot size.
+        memory: layer memory, as in `KernelContext`: index of (0, 0, 0), strides, slot size.
         memory_y: see there.
         memory_z: see there.
         slot: see there.
@@ -99,14 +99,14 @@ class Sweep:
         addresses: of the table of blocks, the layer memory (three), the profiles along x, y, z and
             the surface weights (two).
         arrays: addresses of fields and coefficients, as the formula takes them.
-        spot: which points are the thread's.
+        position: which points are the thread's.
     """
 
     lanes: CudaLanes
-    constants: Constants
+    constants: SweepConstants
     addresses: Sequence[IRValue]
     arrays: Sequence[IRValue]
-    spot: Spot
+    position: ThreadPosition
 
     @property
     def plane(self) -> int:
@@ -114,7 +114,7 @@ class Sweep:
         return int(self.constants.tables.strides[1])
 
     @property
-    def upright(self) -> list[IRValue]:
+    def z_differentiated(self) -> list[IRValue]:
         """The arrays that the formula differentiates along z."""
         return [self.arrays[n] for n in self.constants.columns]
 
@@ -124,62 +124,62 @@ class Sweep:
         constants = self.constants
         # Coefficients of the model have no shot axis.
         of_model = number >= constants.writes + constants.reads
-        start = i - self.spot.shot if of_model else i
+        start = i - self.position.shot if of_model else i
         return self.lanes.level(self.arrays[number], start, n, self.plane)
 
     def index(self, z: IRValue) -> IRValue:
         """Return the index of the thread's lane in plane z of a field."""
         # Flat index of (z, y, x) in the thread's shot.
-        spot = self.spot
+        position = self.position
         y_stride = int(self.constants.tables.strides[0])
-        return z * self.plane + spot.y * y_stride + spot.x + spot.shot
+        return z * self.plane + position.y * y_stride + position.x + position.shot
 
-    def place(self, z: IRValue, fluxes: Sequence[IRValue] | None = None) -> Place:
-        """Return the `Place` of plane z; of a march across a layer with the fluxes around it."""
+    def context(self, z: IRValue, fluxes: Sequence[IRValue] | None = None) -> KernelContext:
+        """Return the context of plane z; of a march across a layer with the fluxes around it."""
         t = self.constants.tables
-        spot = self.spot
+        position = self.position
         stretched = self.constants.stretched
         _, memory, flux, coming, x_table, y_table, z_table, up, down = self.addresses
         y_stride, z_stride = (int(n) for n in t.strides)
         # SBP closure rows are counted from the surface; rows below the closure share the last one.
-        below = z - int(t.surface)
-        row = below.clip(0, t.up.shape[0] - 1)
+        depth = z - int(t.surface)
+        row = depth.clip(0, t.up.shape[0] - 1)
         weights = [self._row(a, row, t.up.shape[1], self.constants.closed) for a in (up, down)]
         # Profiles along y and z are read only where the axis is stretched: one row for the whole
         # lane.
         profiles = [
             self._row(table, n, t.profiles[k].shape[0], AXES[k] in stretched)
-            for k, table, n in ((1, y_table, spot.y), (2, z_table, z))
+            for k, table, n in ((1, y_table, position.y), (2, z_table, z))
         ]
         # Coefficients and strides are Python numbers here: they become immediate operands.
-        return Place(
+        return KernelContext(
             y_stride=y_stride,
             z_stride=z_stride,
             first=[[float(c) for c in row] for row in t.first],
             second=[[float(c) for c in row] for row in t.second],
             on_nodes=[[float(c) for c in row] for row in t.on_nodes],
-            shot=spot.shot,
+            shot=position.shot,
             numbers=[float(c) for c in t.numbers],
-            mask=spot.x_end - spot.x if self.constants.masked else None,
+            mask=position.x_end - position.x if self.constants.masked else None,
             medium=self._medium(z),
-            packed=spot.packed,
+            packed=position.packed,
             memory=memory,
-            j=z * spot.memory_z + spot.y * spot.memory_y + spot.x + spot.memory,
-            memory_y=spot.memory_y,
-            memory_z=spot.memory_z,
-            slot=spot.slot,
+            j=z * position.memory_z + position.y * position.memory_y + position.x + position.memory,
+            memory_y=position.memory_y,
+            memory_z=position.memory_z,
+            slot=position.slot,
             ahead=0,
-            x=spot.x,
+            x=position.x,
             x_table=x_table,
             x_length=t.profiles[0].shape[1],
             y_row=profiles[0],
             z_row=profiles[1],
             up=weights[0],
             down=weights[1],
-            depth=below * z_stride,
+            depth=depth * z_stride,
             flux=fluxes or flux,
             coming=coming,
-            kept=self._kept(z),
+            kept=self._has_memory(z),
         )
 
     def _row(self, table: IRValue, n: IRValue, count: int, used: bool) -> list[IRValue] | None:
@@ -188,9 +188,11 @@ class Sweep:
             return None
         # Tables are padded to whole lanes: one vector load brings several of a row's numbers.
         width = self.lanes.width
-        whole = -(-count // width)
-        lanes = [self.lanes.read(table, n * (whole * width) + k * width) for k in range(whole)]
-        return [self.lanes.part(lanes[k // width], k % width) for k in range(count)]
+        lane_count = -(-count // width)
+        lanes = [
+            self.lanes.read(table, n * (lane_count * width) + k * width) for k in range(lane_count)
+        ]
+        return [self.lanes.element(lanes[k // width], k % width) for k in range(count)]
 
     def _medium(self, z: IRValue) -> IRValue:
         """Return how far from its coefficients a point's fields stand.
@@ -201,9 +203,9 @@ class Sweep:
         """
         # Clamp the node index to the innermost points of the layer: offset (n - clip(n)) * stride.
         t = self.constants.tables
-        spot = self.spot
-        medium = self.spot.shot
-        numbers = (spot.x, spot.y, z)
+        position = self.position
+        medium = self.position.shot
+        numbers = (position.x, position.y, z)
         for axis, n, (low, high), width, stride in zip(
             AXES, numbers, t.inside, (self.lanes.width, 1, 1), (1, *t.strides), strict=True
         ):
@@ -214,7 +216,7 @@ class Sweep:
                 medium = medium + (n - n.clip(int(first), int(last))) * int(stride)
         return medium
 
-    def _kept(self, z: IRValue) -> tuple[IRValue, IRValue] | None:
+    def _has_memory(self, z: IRValue) -> tuple[IRValue, IRValue] | None:
         """Whether plane z has layer memory, at nodes and at half points."""
         if "z" not in self.constants.stretched:
             return None
@@ -239,12 +241,12 @@ class Sweep:
     def operands(self, columns: Sequence[Sequence[IRValue]]) -> list:
         """Return what the formula takes: arrays, those differentiated along z with a column."""
         # The formula reads these fields from registers (`Column`), all others from memory.
-        found: list[IRValue | Column] = list(self.arrays)
+        operands: list[IRValue | Column] = list(self.arrays)
         for n, lanes in zip(self.constants.columns, columns, strict=True):
-            found[n] = Column(self.arrays[n], lanes)
-        return found
+            operands[n] = Column(self.arrays[n], lanes)
+        return operands
 
-    def ask_changed(self, i: IRValue, place: Place) -> None:
+    def ask_changed(self, i: IRValue, context: KernelContext) -> None:
         """Ask the cache for what a layer's update changes.
 
         What it reads of it comes after stores, of which the compiler must assume that they changed
@@ -254,7 +256,7 @@ class Sweep:
         if not self.constants.memories:
             return
         for n in range(self.constants.memories):
-            self.lanes.ask(place.memory, place.j + place.slot * n)
+            self.lanes.ask(context.memory, context.j + context.slot * n)
         for n in range(self.constants.writes):
             self._ask(n, i)
 
@@ -276,12 +278,12 @@ class Sweep:
             # Fields differentiated along z enter the queue half the order ahead of the point
             # itself.
             if n in constants.columns:
-                start = later - self.spot.shot if of_model else later
+                start = later - self.position.shot if of_model else later
                 self._ask(n, start + constants.half * self.plane)
             elif n < constants.writes + constants.reads:
                 self._ask(n, later)
             else:
-                self._ask(n, later - self.spot.shot)
+                self._ask(n, later - self.position.shot)
 
 
 March = Callable[[Sweep, IRValue, IRValue], None]  # planes z, from the first, to behind the last
@@ -293,9 +295,9 @@ def marching(update: Callable, shape: BlockShape) -> March:
     def single(sweep: Sweep, first: IRValue, last: IRValue) -> None:
         # One plane for each thread: neighbours along z come from memory.
         i = sweep.index(first)
-        place = sweep.place(first)
-        sweep.ask_changed(i, place)
-        update(i, place, *sweep.arrays)
+        context = sweep.context(first)
+        sweep.ask_changed(i, context)
+        update(i, context, *sweep.arrays)
 
     def march(sweep: Sweep, first: IRValue, last: IRValue) -> None:
         # March along z: a queue of 2 half lanes for each field, in registers (Micikevicius 2009).
@@ -304,10 +306,10 @@ def marching(update: Callable, shape: BlockShape) -> March:
         queues = sweep.window(start, half, half - 1)
         count = 2 * half
 
-        def turn(z: IRValue, carried: list[IRValue]) -> list[IRValue]:
+        def next_turn(z: IRValue, carried: list[IRValue]) -> list[IRValue]:
             i, *lanes = carried
             # The plane that completes the stencil of plane z is half planes ahead.
-            place = sweep.place(z)
+            context = sweep.context(z)
             brought = sweep.next_lanes(i, half)
             columns = [
                 [*lanes[k * count : (k + 1) * count], lane] for k, lane in enumerate(brought)
@@ -316,10 +318,10 @@ def marching(update: Callable, shape: BlockShape) -> March:
             if shape.ahead:
                 with when(z + shape.ahead < last):
                     sweep.ask_plane(i, shape.ahead)
-            update(i, place, *sweep.operands(columns))
+            update(i, context, *sweep.operands(columns))
             # Shift each queue by one plane: drop the plane furthest behind.
             return [i + sweep.plane, *(lane for column in columns for lane in column[1:])]
 
-        repeat(first, last, [start, *(lane for queue in queues for lane in queue)], turn)
+        repeat(first, last, [start, *(lane for queue in queues for lane in queue)], next_turn)
 
     return single if shape.planes == 1 else march

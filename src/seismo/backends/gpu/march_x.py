@@ -40,50 +40,50 @@ def across(update: Callable, flux: Callable, ahead: int) -> March:
             queue = carried[:count]
             fluxes = carried[count:]
             (lane,) = sweep.next_lanes(i, reach)
-            (field,) = sweep.upright
+            (field,) = sweep.z_differentiated
             column = Column(field, [*queue, lane])
-            return column, [*fluxes[1:], flux(column, i, sweep.place(z))]
+            return column, [*fluxes[1:], flux(column, i, sweep.context(z))]
 
-        def before(z: IRValue, carried: list[IRValue]) -> list[IRValue]:
+        def warm_up(z: IRValue, carried: list[IRValue]) -> list[IRValue]:
             # Warm-up: compute the fluxes before the first plane, and update nothing.
-            i, *held = carried
-            column, fluxes = forward(i, z, held)
+            i, *registers = carried
+            column, fluxes = forward(i, z, registers)
             return [i + sweep.plane, *column.lanes[1:], *fluxes]
 
-        def turn(z: IRValue, carried: list[IRValue]) -> list[IRValue]:
+        def next_turn(z: IRValue, carried: list[IRValue]) -> list[IRValue]:
             # Main march: the flux half a stencil ahead enters, then the plane is updated.
-            i, *held = carried
+            i, *registers = carried
             if ahead:
                 with when(z + ahead < last):
                     _ask_row(sweep, i + ahead * sweep.plane, z + ahead)
-            column, fluxes = forward(i, z + (half - 1), held)
-            update(i, sweep.place(z, fluxes), *sweep.operands([column.lanes]))
+            column, fluxes = forward(i, z + (half - 1), registers)
+            update(i, sweep.context(z, fluxes), *sweep.operands([column.lanes]))
             return [i + sweep.plane, *column.lanes[1:], *fluxes]
 
         # Start reach planes before the first one: 2 half - 1 steps fill the queue of fluxes.
         start = sweep.index(first - reach)
         # Planes behind that are not asked for are gone before they are used: any lane will do.
-        (near,) = sweep.window(start, 0, reach - 1)
-        queue = [near[0]] * reach + near
+        (lanes_ahead,) = sweep.window(start, 0, reach - 1)
+        queue = [lanes_ahead[0]] * reach + lanes_ahead
         filled = repeat(
-            first - half, first + (half - 1), [start, *queue, *queue[: 2 * half]], before
+            first - half, first + (half - 1), [start, *queue, *queue[: 2 * half]], warm_up
         )
-        repeat(first, last, filled, turn)
+        repeat(first, last, filled, next_turn)
 
     return march
 
 
 def _ask_row(sweep: Sweep, i: IRValue, z: IRValue) -> None:
     """Ask the cache for what changes in a row further on."""
-    place = sweep.place(z)
-    spot = sweep.spot
+    context = sweep.context(z)
+    position = sweep.position
     constants = sweep.constants
     fields = constants.writes + constants.reads
     for n in range(fields):
         if n not in constants.columns:
             sweep.lanes.ask(sweep.arrays[n], i)
-    with when(place.medium.equals(spot.shot)):  # else those of the row before, or of the next
+    with when(context.medium.equals(position.shot)):  # else those of the row before, or of the next
         for array in sweep.arrays[fields:]:
-            sweep.lanes.ask(array, i - place.medium)
-    with when(place.kept[0]):
-        sweep.lanes.ask(place.memory, place.j)
+            sweep.lanes.ask(array, i - context.medium)
+    with when(context.kept[0]):
+        sweep.lanes.ask(context.memory, context.j)

@@ -24,7 +24,7 @@ from seismo.backends.base import Found, Search
 
 THREADS = 256  # of a block, a power of two
 BLOCKS = 1056  # eight for every multiprocessor of an H200
-_WHOLE = {"float32": np.uint32, "float64": np.uint64}
+_UNSIGNED = {"float32": np.uint32, "float64": np.uint64}
 _HALF = 32
 
 
@@ -50,32 +50,32 @@ def _key_itself(bits, i):
 
 def largest_kernel(key: Callable, threads: int) -> Callable:
     """Write the kernel (count, bits, found): each block's largest key."""
-    nothing = np.uint64(0)
+    no_key = np.uint64(0)
     half = threads // 2
     two, three, four = (np.uint64(n) for n in (2, 3, 4))
 
-    def kernel(count, bits, found):
+    def kernel(count, bits, largest_keys):
         # Grid-stride loop: neighbouring threads read neighbouring numbers (coalesced).
         shared = cuda.shared.array(threads, np.uint64)
         t = cuda.threadIdx.x
         i = np.uint64(cuda.grid(1))
         last = np.uint64(count)
-        every = np.uint64(cuda.gridsize(1))
-        largest = nothing
-        while i + three * every < last:  # four loads under way at a time
-            j = i + every
-            k = i + two * every
-            m = i + three * every
+        stride = np.uint64(cuda.gridsize(1))
+        largest = no_key
+        while i + three * stride < last:  # four loads under way at a time
+            j = i + stride
+            k = i + two * stride
+            m = i + three * stride
             a = bits[i]
             b = bits[j]
             c = bits[k]
             d = bits[m]
             largest = max(largest, max(max(key(a, i), key(b, j)), max(key(c, k), key(d, m))))
-            i += four * every
+            i += four * stride
         # Remainder: fewer than four strides left.
         while i < last:
             largest = max(largest, key(bits[i], i))
-            i += every
+            i += stride
         # Tree reduction in shared memory; the barrier is outside the branch, for all threads.
         shared[t] = largest
         cuda.syncthreads()
@@ -87,7 +87,7 @@ def largest_kernel(key: Callable, threads: int) -> Callable:
             active //= 2
         # Thread 0 has the largest key of the block.
         if t == 0:
-            found[cuda.blockIdx.x] = shared[0]
+            largest_keys[cuda.blockIdx.x] = shared[0]
 
     return kernel
 
@@ -129,11 +129,11 @@ def bind_largest(
         blocks: the most that search.
     """
     # Places of more than 32 bits lose their last ones (`shift`).
-    whole: Any = _WHOLE[precision]
-    item = np.dtype(whole).itemsize
+    unsigned: Any = _UNSIGNED[precision]
+    item = np.dtype(unsigned).itemsize
     shift = max(0, (field.size - 1).bit_length() - _HALF)
     blocks = min(blocks, -(-field.size // threads))
-    found, result = (card.array(np.zeros(n, np.uint64)) for n in (blocks, 1))
+    largest_keys, result = (card.array(np.zeros(n, np.uint64)) for n in (blocks, 1))
 
     def stage(kernel: LargestKernel, count: int, bits: Any, target: Any) -> Callable[[], None]:
         return card.launch(
@@ -143,23 +143,23 @@ def bind_largest(
 
     # Two launches in order on one stream: the first writes what the second reads.
     stages = (
-        stage(LargestKernel(threads, item, shift), field.size, field.view(whole), found),
-        stage(LargestKernel(threads), blocks, found, result),
+        stage(LargestKernel(threads, item, shift), field.size, field.view(unsigned), largest_keys),
+        stage(LargestKernel(threads), blocks, largest_keys, result),
     )
 
-    def start(held: Any = field) -> Callable[[], Found]:
+    def start(keep_alive: Any = field) -> Callable[[], Found]:
         for launch in stages:
             launch()
         key = card.fetch_later(result)
-        return lambda: _found(int(key()[0]), precision, shift)
+        return lambda: _decoded(int(key()[0]), precision, shift)
 
     return start
 
 
-def _found(key: int, precision: str, shift: int) -> Found:
+def _decoded(key: int, precision: str, shift: int) -> Found:
     """Take a key apart; of a double there are 32 bits, 20 of them behind the point."""
     # Shift the upper half back into the number's leading bits.
     first = np.array([key >> _HALF], np.uint32)
-    pair = first if precision == "float32" else np.array([0, first[0]], "<u4")
-    size = float(pair.view(precision)[0])
+    bits = first if precision == "float32" else np.array([0, first[0]], "<u4")
+    size = float(bits.view(precision)[0])
     return Found(size if math.isfinite(size) else math.inf, (key & 0xFFFFFFFF) << shift)

@@ -54,7 +54,7 @@ def _driver_problems(environment: GpuEnvironment) -> Iterator[str]:
     elif environment.visible is not None and not environment.gpus:
         yield f"CUDA_VISIBLE_DEVICES={environment.visible!r} shows no GPU; unset it, or name one"
     elif not environment.gpus:
-        yield f"the NVIDIA driver finds no GPU: {environment.driver_trouble or 'none is there'}"
+        yield f"the NVIDIA driver finds no GPU: {environment.driver_error or 'none is there'}"
 
 
 def _package_problems(environment: GpuEnvironment, extra: str) -> Iterator[str]:
@@ -71,21 +71,21 @@ def _package_problems(environment: GpuEnvironment, extra: str) -> Iterator[str]:
             f"pip uninstall {' '.join(names)}, then {install}"
         )
     cupy, version = environment.cupy[0]
-    for package, tested, found in (
+    for package, tested, installed in (
         ("numba-cuda", "numba-cuda", environment.numba_cuda),
         ("numpy", "numpy", environment.numpy),
         (cupy, "cupy", version),
     ):
-        if not _within(found or "", *TESTED[tested]):
+        if not _within(installed or "", *TESTED[tested]):
             least, below = TESTED[tested]
             yield (
-                f"{package} {found} is not one that works here ({least} up to, not including, "
+                f"{package} {installed} is not one that works here ({least} up to, not including, "
                 f"{below}); pip install '{package}>={least},<{below}'"
             )
-    if environment.cupy_trouble:
-        yield f"{cupy} cannot be imported ({environment.cupy_trouble}); {install}"
-    if environment.nvvm_trouble:
-        yield f"numba-cuda finds no working NVVM ({environment.nvvm_trouble}); {install}"
+    if environment.cupy_error:
+        yield f"{cupy} cannot be imported ({environment.cupy_error}); {install}"
+    if environment.nvvm_error:
+        yield f"numba-cuda finds no working NVVM ({environment.nvvm_error}); {install}"
 
 
 def _version_problems(environment: GpuEnvironment, driver: Version) -> Iterator[str]:

@@ -39,12 +39,18 @@ def spread(
         window: that step.
         clock: the step.
     """
-    first, last = max(x0, spans[n, 0]), min(x1, spans[n, 1])
+    first = max(x0, spans[n, 0])
+    last = min(x1, spans[n, 1])
     if first < last:
         step = clock[0] - window[0]
-        begin, y, z = pieces[n, 0], pieces[n, 1], pieces[n, 2]
-        whole = x1 - x0 == PIECE
-        for x in range(0 if whole else first + WIDTH, PIECE + 2 * WIDTH if whole else last + WIDTH):
+        begin = pieces[n, 0]
+        y = pieces[n, 1]
+        z = pieces[n, 2]
+        is_full_piece = x1 - x0 == PIECE
+        for x in range(
+            0 if is_full_piece else first + WIDTH,
+            PIECE + 2 * WIDTH if is_full_piece else last + WIDTH,
+        ):
             amounts[n, x] = 0
         low = max(begin + first - WIDTH + 1, 0) // BLOCK
         high = (begin + last - 1) // BLOCK + 1
@@ -56,10 +62,16 @@ def spread(
                         at = firsts[t] - begin
                         if at < last and at + WIDTH > first:
                             share = across[t, j] * down[t, k] * signals[step, t]
-                            if whole:  # in numbers that the compiler knows: eight at once
+                            if is_full_piece:  # in numbers that the compiler knows: eight at once
                                 to = at + WIDTH
-                                a, b, c, d = along[t, 0], along[t, 1], along[t, 2], along[t, 3]
-                                e, f, g, h = along[t, 4], along[t, 5], along[t, 6], along[t, 7]
+                                a = along[t, 0]
+                                b = along[t, 1]
+                                c = along[t, 2]
+                                d = along[t, 3]
+                                e = along[t, 4]
+                                f = along[t, 5]
+                                g = along[t, 6]
+                                h = along[t, 7]
                                 amounts[n, to] += share * a
                                 amounts[n, to + 1] += share * b
                                 amounts[n, to + 2] += share * c
@@ -73,8 +85,9 @@ def spread(
                                     amounts[n, x + WIDTH] += share * along[t, x - at]
 
 
-def add_spread(n, x0, x1, field, amounts, numbers, places, spans):
+def add_spread(n, x0, x1, field, amounts, numbers, points, spans):
     """Add the sums of piece numbers[n] to a field, where it begins at places[n]."""
-    piece, place = numbers[n], places[n]
+    piece = numbers[n]
+    point = points[n]
     for x in range(max(x0, spans[piece, 0]), min(x1, spans[piece, 1])):
-        field[place + x] += amounts[piece, x + WIDTH]
+        field[point + x] += amounts[piece, x + WIDTH]

@@ -8,31 +8,37 @@ every n (`seismo.backends.base.Backend.each`).
 from __future__ import annotations
 
 
-def amount(n, cells, starts, weights, signals, begins, samples, acting, clock, places, amounts):
+def amount(n, cells, starts, weights, signals, begins, samples, acting, clock, points, amounts):
     """Sum weights[k] * samples[signals[k], step - begin] over all entries k of cell n.
 
     A signal is its first sample before its `begin`, and its last one after its samples; all of them
     are zero but in the steps from acting[0] to acting[1]. Without entries, or out of these steps,
     it is no cell, and has no place: another one may stand for the same.
     """
-    first, step, last = starts[n], clock[0], samples.shape[1] - 1
+    first = starts[n]
+    step = clock[0]
+    last = samples.shape[1] - 1
+    # Sources act in a window of steps: before and after it nothing is added.
     if first < starts[n + 1] and acting[0] <= step <= acting[1]:
+        # Sparse matrix row in CSR form: entries starts[n] .. starts[n + 1], summed in order.
         signal = signals[first]
         total = weights[first] * samples[signal, min(max(step - begins[signal], 0), last)]
         for k in range(first + 1, starts[n + 1]):
             signal = signals[k]
             total += weights[k] * samples[signal, min(max(step - begins[signal], 0), last)]
-        places[n], amounts[n] = cells[n], total
+        points[n] = cells[n]
+        amounts[n] = total
     else:
-        places[n] = -1
+        # Mark the point as idle; `inject` skips it.
+        points[n] = -1
 
 
-def inject(n, field, places, amounts):
+def inject(n, field, points, amounts):
     """Add an amount to the field at its place.
 
     The next stage waits for this; what can be known before is, and stands in the cache of a GPU.
     """
-    at = places[n]
+    at = points[n]
     if at >= 0:
         field[at] += amounts[n]
 
@@ -51,12 +57,16 @@ def add_slopes(n, target, source, cells, first, second, step, stride, coefficien
         stride: distance of neighbours along the axis of the derivative.
         coefficients: of the points 1, 2, ... ahead / spacing; those behind have the opposite ones.
     """
+    # Centred first derivative by antisymmetric coefficients, at the two nodes about the point.
     at = cells[n]
-    after, a, b = at + step, first[n], second[n]
+    after = at + step
+    a = first[n]
+    b = second[n]
     total = coefficients[0] * (
         a * (source[at + stride] - source[at - stride])
         + b * (source[after + stride] - source[after - stride])
     )
+    # Further pairs of the stencil, each (m + 1) spacings from its node.
     for m in range(1, coefficients.size):
         far = (m + 1) * stride
         total += coefficients[m] * (
@@ -66,24 +76,27 @@ def add_slopes(n, target, source, cells, first, second, step, stride, coefficien
     target[at] += total
 
 
-def gather(n, field, indices, slots, values):
-    """Copy field[indices[n]] to values[slots[n]]."""
-    values[slots[n]] = field[indices[n]]
+def gather(n, field, indices, slots, sampled):
+    """Copy field[indices[n]] to sampled[slots[n]]."""
+    sampled[slots[n]] = field[indices[n]]
 
 
-def sums(n, values, indices, starts, weights, partial):
-    """Sum weights[k] * values[indices[k]] over the entries k of piece n of a row."""
+def sums(n, sampled, indices, starts, weights, partial):
+    """Sum weights[k] * sampled[indices[k]] over the entries k of piece n of a row."""
+    # First entry outside the loop: the sum begins with a product, not with 0 + a product.
     first = starts[n]
-    total = weights[first] * values[indices[first]]
+    total = weights[first] * sampled[indices[first]]
     for k in range(first + 1, starts[n + 1]):
-        total += weights[k] * values[indices[k]]
+        total += weights[k] * sampled[indices[k]]
     partial[n] = total
 
 
-def record(n, values, indices, starts, weights, channels, traces, clock):
-    """Add weights[k] * values[indices[k]] of row n to what its channel has in this step."""
-    step, channel = clock[0], channels[n]
+def record(n, sampled, indices, starts, weights, channels, traces, clock):
+    """Add weights[k] * sampled[indices[k]] of row n to what its channel has in this step."""
+    # Traces are accumulated, since a channel may have parts from several rows.
+    step = clock[0]
+    channel = channels[n]
     total = traces[step, channel]
     for k in range(starts[n], starts[n + 1]):
-        total += weights[k] * values[indices[k]]
+        total += weights[k] * sampled[indices[k]]
     traces[step, channel] = total

@@ -12,39 +12,48 @@ from __future__ import annotations
 
 def pack_rows(k, x0, x1, message, start, length, which, rows, *fields):
     """Copy the row of fields[which[k]] that begins at rows[k] to the k-th of `message`."""
-    field, given, to = fields[which[k]], rows[k], start + k * length
+    # Row k of the message has `length` numbers; fields are addressed by their number in the tuple.
+    field = fields[which[k]]
+    source_start = rows[k]
+    target_start = start + k * length
     for x in range(x0, x1):
-        message[to + x] = field[given + x]
+        message[target_start + x] = field[source_start + x]
 
 
 def unpack_rows(k, x0, x1, message, start, length, which, rows, *fields):
     """Copy the k-th row of `message` to where that of fields[which[k]] begins, at rows[k]."""
-    field, to, given = fields[which[k]], rows[k], start + k * length
+    field = fields[which[k]]
+    target_start = rows[k]
+    source_start = start + k * length
     for x in range(x0, x1):
-        field[to + x] = message[given + x]
+        field[target_start + x] = message[source_start + x]
 
 
 def mirror(k, x0, x1, field, to_rows, from_rows, to_step, from_step, factor):
     """Set points of a line of a field to `factor` times those of another, by their own steps."""
-    to, given = to_rows[k], from_rows[k]
+    # Image method: f(-z) = factor f(z), with factor -1 or 1 by the symmetry of the field.
+    target_start = to_rows[k]
+    source_start = from_rows[k]
     for x in range(x0, x1):
-        field[to + x * to_step] = factor * field[given + x * from_step]
+        field[target_start + x * to_step] = factor * field[source_start + x * from_step]
 
 
 def add_rows(k, x0, x1, target, source, bases, target_rows, source_rows, weights):
     """Add weights[t, s] * source row s to target row t, for every t and s."""
     for t in range(target_rows.size):
-        to = bases[k] + target_rows[t]
+        target_start = bases[k] + target_rows[t]
+        # Small dense matrix times rows: zero weights are skipped.
         for s in range(source_rows.size):
-            w, given = weights[t, s], bases[k] + source_rows[s]
+            w = weights[t, s]
+            source_start = bases[k] + source_rows[s]
             if w != 0:
                 for x in range(x0, x1):
-                    target[to + x] += w * source[given + x]
+                    target[target_start + x] += w * source[source_start + x]
 
 
 def slope(
     k, x0, x1, source, source_rows, weights, bases, stride, shift, coefficients,
-    profile, profile_index, memory, found,
+    profile, profile_index, memory, derivative,
 ):  # fmt: skip
     """Find the layer-stretched derivative of a weighted sum of source rows.
 
@@ -62,25 +71,32 @@ def slope(
         profile: (3, ...) b, a and 1/kappa of the layer along the axis of the derivative.
         profile_index: (bases) place of every row in it, or -1 where it runs along the rows.
         memory: (bases, length) memory variable.
-        found: (bases, length) the result.
+        derivative: (bases, length) the result.
     """
     for x in range(x0, x1):
-        found[k, x] = 0
+        # Differences first, without the layer; `derivative` accumulates them.
+        derivative[k, x] = 0
+    # Staggered difference of order 2 M of each source row, weighted.
     for n in range(source_rows.size):
-        given = bases[k] + source_rows[n] + shift
+        source_start = bases[k] + source_rows[n] + shift
         for m in range(coefficients.size):
-            c, ahead, behind = weights[n] * coefficients[m], (m + 1) * stride, -m * stride
+            c = weights[n] * coefficients[m]
+            ahead = (m + 1) * stride
+            behind = -m * stride
             for x in range(x0, x1):
-                found[k, x] += c * (source[given + x + ahead] - source[given + x + behind])
+                derivative[k, x] += c * (
+                    source[source_start + x + ahead] - source[source_start + x + behind]
+                )
     for x in range(x0, x1):
+        # CPML recursion: psi <- b psi + a d, d / kappa + psi (Komatitsch & Martin 2007).
         p = x if profile_index[k] < 0 else profile_index[k]
-        psi = profile[0, p] * memory[k, x] + profile[1, p] * found[k, x]
+        psi = profile[0, p] * memory[k, x] + profile[1, p] * derivative[k, x]
         memory[k, x] = psi
-        found[k, x] = profile[2, p] * found[k, x] + psi
+        derivative[k, x] = profile[2, p] * derivative[k, x] + psi
 
 
-def add_found(k, x0, x1, target, bases, target_row, gain, found):
-    """Add gain * found to one row of a field."""
-    to = bases[k] + target_row
+def add_scaled(k, x0, x1, target, bases, target_row, gain, derivative):
+    """Add gain * derivative to one row of a field."""
+    target_start = bases[k] + target_row
     for x in range(x0, x1):
-        target[to + x] += gain * found[k, x]
+        target[target_start + x] += gain * derivative[k, x]

@@ -34,9 +34,11 @@ def cut(k, x0, x1, target, to_rows, source, from_rows, step, factor, added):
         factor: of the field.
         added: whether the target is added to, rather than set.
     """
-    to, given = to_rows[k], from_rows[k]
+    # Unsigned indices have no negative wrap-around: the loop vectorises.
+    to = to_rows[k]
+    begin = from_rows[k]
     for x in range(x0, x1):
-        total = factor * source[np.uint64(given + x * step)]
+        total = factor * source[np.uint64(begin + x * step)]
         if added:
             total += target[np.uint64(to + x)]
         target[np.uint64(to + x)] = total
@@ -44,9 +46,13 @@ def cut(k, x0, x1, target, to_rows, source, from_rows, step, factor, added):
 
 def cut_beside(k, x0, x1, target, to_rows, source, from_rows, step, offsets, weights, added):
     """Do the same with sums of POINTS points beside each, at `offsets` (row, n) by `weights`."""
-    to, given, o, w = to_rows[k], from_rows[k], offsets[k], weights[k]
-    at = (given + o[0], given + o[1], given + o[2], given + o[3], given + o[4], given + o[5],
-          given + o[6], given + o[7])  # fmt: skip
+    # Offsets and weights in tuples of constant length: registers, and an unrolled inner loop.
+    to = to_rows[k]
+    begin = from_rows[k]
+    o = offsets[k]
+    w = weights[k]
+    at = (begin + o[0], begin + o[1], begin + o[2], begin + o[3], begin + o[4], begin + o[5],
+          begin + o[6], begin + o[7])  # fmt: skip
     factors = (w[0], w[1], w[2], w[3], w[4], w[5], w[6], w[7])
     for x in range(x0, x1):
         total = factors[0] * source[np.uint64(at[0] + x * step)]
@@ -61,10 +67,14 @@ def add_multiplied(
     k, x0, x1, target, to_rows, source, from_rows, step, offsets, weights, factors, factor_rows
 ):  # fmt: skip
     """Add sums of points beside each, as in `cut_beside`, times a factor of each target's own."""
-    to, given, o, w = to_rows[k], from_rows[k], offsets[k], weights[k]
-    at = (given + o[0], given + o[1], given + o[2], given + o[3], given + o[4], given + o[5],
-          given + o[6], given + o[7])  # fmt: skip
-    shares, row = (w[0], w[1], w[2], w[3], w[4], w[5], w[6], w[7]), factor_rows[k]
+    to = to_rows[k]
+    begin = from_rows[k]
+    o = offsets[k]
+    w = weights[k]
+    at = (begin + o[0], begin + o[1], begin + o[2], begin + o[3], begin + o[4], begin + o[5],
+          begin + o[6], begin + o[7])  # fmt: skip
+    shares = (w[0], w[1], w[2], w[3], w[4], w[5], w[6], w[7])
+    row = factor_rows[k]
     for x in range(x0, x1):
         total = shares[0] * source[np.uint64(at[0] + x * step)]
         for n in range(1, POINTS):
@@ -79,36 +89,40 @@ def shorten(k, x0, x1, bits, to_rows, half, kept, special):
     """
     row = to_rows[k]
     for x in range(x0, x1):
+        # NaN and infinity have all exponent bits set.
         number = bits[np.uint64(row + x)]
         if number & special != special:
             bits[np.uint64(row + x)] = (number + half) & kept
 
 
-def change(k, x0, x1, rates, before, values, rows):
-    """Set rates to values less what they were before, and remember them."""
+def change(k, x0, x1, rates, before, sampled, rows):
+    """Set rates to the sampled values less what they were before, and remember them."""
     row = rows[k]
     for x in range(x0, x1):
         at = np.uint64(row + x)
-        rates[at] = values[at] - before[at]
-        before[at] = values[at]
+        rates[at] = sampled[at] - before[at]
+        before[at] = sampled[at]
 
 
-def raise_peaks(k, x0, x1, peaks, values, rows, starts):
-    """Raise peaks to the length of the vectors whose components begin at `starts` of values.
+def raise_peaks(k, x0, x1, peaks, sampled, rows, starts):
+    """Raise peaks to the length of the vectors whose components begin at `starts` of `sampled`.
 
     Of three at most. Squares of small ones are too small for single precision: these are scaled by
     a power of two, which rounds nothing.
     """
-    count, row = starts.size, rows[k]
+    count = starts.size
+    row = rows[k]
     at = (row + starts[0], row + starts[min(1, count - 1)], row + starts[count - 1])
     for x in range(x0, x1):
-        size = abs(values[np.uint64(at[0] + x)])
+        size = abs(sampled[np.uint64(at[0] + x)])
         for n in range(1, MOST_COMPONENTS):
             if n < count:
-                other = abs(values[np.uint64(at[n] + x)])
+                other = abs(sampled[np.uint64(at[n] + x)])
+                # Scale by 2^60 where squares would underflow; powers of two do not round.
                 small = max(size, other) < SMALL
                 up, down = (UP, DOWN) if small else (ONE, ONE)
-                a, b = up * size, up * other
+                a = up * size
+                b = up * other
                 size = down * math.sqrt(a * a + b * b)
         if size > peaks[np.uint64(row + x)]:
             peaks[np.uint64(row + x)] = size

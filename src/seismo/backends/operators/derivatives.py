@@ -30,7 +30,7 @@ from typing import Any
 from seismo.backends.operators import fused_pml
 from seismo.backends.operators.stencils import (
     AXES,
-    Place,
+    KernelContext,
     added,
     centred_sum,
     column_sum,
@@ -78,7 +78,7 @@ class Operators:
     def bind(self, formula: Formula) -> Callable:
         """Return the update (index, place, *arrays) of a formula."""
 
-        def update(i: Any, s: Place, *arrays: Any) -> None:
+        def update(i: Any, s: KernelContext, *arrays: Any) -> None:
             formula.update(Cell(self, formula, i, s, arrays))
 
         return update
@@ -88,7 +88,7 @@ class Operators:
         # Memory variables are numbered by axis, then by derivative of the formula along that axis.
         return self.stretched.index(axis) * self.slots
 
-    def first(self, axis: str, up: bool, f: Any, i: Any, s: Place, n: int) -> Any:
+    def first(self, axis: str, up: bool, f: Any, i: Any, s: KernelContext, n: int) -> Any:
         """Return a first derivative half a cell up or down; it takes the n-th memory variable."""
         # SBP rows at the free surface: one-sided weights in place of the staggered ones, counted
         # from the surface row (`i - depth`).
@@ -99,26 +99,26 @@ class Operators:
         d = self._difference(axis, up, f, i, s)
         return self._relaxed(d, axis, up, s, n) if axis in self.stretched else d
 
-    def _difference(self, axis: str, up: bool, f: Any, i: Any, s: Place) -> Any:
+    def _difference(self, axis: str, up: bool, f: Any, i: Any, s: KernelContext) -> Any:
         # Difference about i + 1/2 (up, start 1) or i - 1/2 (down, start 0), by the staggered
         # coefficients.
         weights = s.first[AXES.index(axis)]
         return staggered_sum(self.lanes, axis, f, i, stride_of(s, axis), weights, int(up))
 
-    def _relaxed(self, d: Any, axis: str, half: bool, s: Place, n: int) -> Any:
+    def _relaxed(self, d: Any, axis: str, half: bool, s: KernelContext, n: int) -> Any:
         """Pass a derivative through its memory variable: d / kappa + psi."""
         # CFS-CPML recursion (Roden & Gedney 2000; Komatitsch & Martin 2007):
         # psi <- b psi + a d, and d / kappa + psi in place of d.
         b, a, ikappa = profile_of(self.lanes, axis, half, s)
-        place = s.j + (self.slot(axis) + n) * s.slot
+        memory_index = s.j + (self.slot(axis) + n) * s.slot
         # The memory of the next row is fetched while this one is computed (CPU; no operation on a
         # GPU).
-        self.lanes.fetch(s.memory, place + s.ahead)
-        psi = b * self.lanes.load(s.memory, place) + a * d
-        self.lanes.store(s.memory, place, psi, s.mask)
+        self.lanes.fetch(s.memory, memory_index + s.ahead)
+        psi = b * self.lanes.load(s.memory, memory_index) + a * d
+        self.lanes.store(s.memory, memory_index, psi, s.mask)
         return d * ikappa + psi
 
-    def second(self, axis: str, f: Any, i: Any, s: Place) -> Any:
+    def second(self, axis: str, f: Any, i: Any, s: KernelContext) -> Any:
         """Return a second derivative; in a layer with memory of the flux and the outer one.
 
         kappa is 1 here: the flux correction is then the memory variable itself.
@@ -144,16 +144,16 @@ class Operators:
         total = centred_sum(lanes, axis, f, i, stride_of(s, axis), s.second[a])
         return self._relaxed(total + correction, axis, False, s, 1)
 
-    def centred(self, axis: str, f: Any, i: Any, s: Place, shares: Any, n: int) -> Any:
+    def centred(self, axis: str, f: Any, i: Any, s: KernelContext, coefficient: Any, n: int) -> Any:
         """Return a first derivative on the spot, of a coefficient times a field if there is one."""
         # First derivative on the node by antisymmetric coefficients, stretched in a layer as others
         # are.
         weights = s.on_nodes[AXES.index(axis)]
         node = i - s.shot
-        d = odd_sum(self.lanes, axis, f, i, stride_of(s, axis), weights, shares, node)
+        d = odd_sum(self.lanes, axis, f, i, stride_of(s, axis), weights, coefficient, node)
         return self._relaxed(d, axis, False, s, n) if axis in self.stretched else d
 
-    def mean(self, axes: str, f: Any, i: Any, s: Place, up: bool) -> Any:
+    def mean(self, axes: str, f: Any, i: Any, s: KernelContext, up: bool) -> Any:
         """Return a field half a cell up or down two axes, of which x comes first, and z last."""
         # Tensor product of two midpoint interpolations: along `across` within each row, then over
         # rows.
@@ -174,29 +174,29 @@ class Operators:
         pairs = (row(int(up) + m, i) + row(int(up) - 1 - m, i) for m in range(len(MIDPOINT)))
         return weighted(MIDPOINT, pairs)
 
-    def flux(self, axis: str, f: Any, i: Any, s: Place) -> None:
+    def flux(self, axis: str, f: Any, i: Any, s: KernelContext) -> None:
         """Update the flux memory of a second derivative; nothing outside the layer."""
         # psi <- b psi + a d at half points, from the first derivative there; `second` reads it.
         if axis in self.stretched:
             self._relaxed(self._difference(axis, True, f, i, s), axis, True, s, 0)
 
-    def flux_to_come(self, f: Any, i: Any, s: Place) -> Any:
+    def flux_to_come(self, f: Any, i: Any, s: KernelContext) -> Any:
         """Return the flux that a plane brings to a march across the layer."""
         return fused_pml.flux_to_come(self.lanes, self.order, f, i, s, self.slot("z"))
 
-    def put(self, f: Any, i: Any, s: Place, value: Any, short: bool) -> None:
+    def put(self, f: Any, i: Any, s: KernelContext, value: Any, short: bool) -> None:
         """Write a field; a layer that damps it keeps m f, with the m of each stretched axis."""
         # Damping layer: the field is multiplied by the product of m over the stretched axes.
         if self.damped and self.stretched:
-            kept = None
+            damping = None
             for axis in self.stretched:
-                m = self._kept(axis, s)
-                kept = m if kept is None else kept * m
-            value = value * kept
+                m = self._damping_of(axis, s)
+                damping = m if damping is None else damping * m
+            value = value * damping
         store = self.lanes.store_short if short else self.lanes.store
         store(f, i, value, s.mask)
 
-    def _kept(self, axis: str, s: Place) -> Any:
+    def _damping_of(self, axis: str, s: KernelContext) -> Any:
         # Column 6 of the profile: m at nodes.
         if axis == "x":
             return self.lanes.load(s.x_table, s.x + 6 * s.x_length)
@@ -213,7 +213,7 @@ class Cell:
     """
 
     def __init__(
-        self, operators: Operators, formula: Formula, i: Any, s: Place, arrays: Sequence
+        self, operators: Operators, formula: Formula, i: Any, s: KernelContext, arrays: Sequence
     ) -> None:  # fmt: skip
         self._operators = operators
         self._lanes = operators.lanes
@@ -222,17 +222,17 @@ class Cell:
         self._s = s
         # Where the march goes along y, y and z are exchanged in the arrays; formulas keep the
         # names.
-        self._turn = str.maketrans("yz", "zy") if operators.turned else {}
-        self.axes = self._swept(operators.axes)
+        self._axis_map = str.maketrans("yz", "zy") if operators.turned else {}
+        self.axes = self._array_axes(operators.axes)
         self.numbers = formula.numbers
         names = (*formula.fields, *formula.coefficients)
         self._arrays = dict(zip(names, arrays, strict=True))
         # One counter for each axis: the n-th derivative along it has the n-th memory variable.
         self._memories = Counter[str]()
 
-    def _swept(self, axes: str) -> str:
+    def _array_axes(self, axes: str) -> str:
         """Return what axes are called where the arrays are taken turned."""
-        return axes.translate(self._turn)
+        return axes.translate(self._axis_map)
 
     def _node(self, name: str) -> Any:
         """Return the index of a coefficient: where the model goes on, or keeps few planes."""
@@ -255,7 +255,7 @@ class Cell:
         # Steps along y and z move the index; x last, since its lane is cut out of two.
         i = self._node(name)
         array = self._arrays[name]
-        for axis in self._swept(axes.replace("x", "")):
+        for axis in self._array_axes(axes.replace("x", "")):
             i = i + stride_of(self._s, axis)
         return self._lanes.beside(array, i, 1) if "x" in axes else self._lanes.read(array, i)
 
@@ -265,6 +265,7 @@ class Cell:
 
     def put(self, name: str, value: Any) -> None:
         """Write a field."""
+        # Widening and narrowing of 16-bit fields happens at loads and stores alone.
         short = name in self._formula.short
         self._operators.put(self._arrays[name], self._i, self._s, value, short)
 
@@ -274,32 +275,34 @@ class Cell:
         n = self._memories[axis]
         up = axis not in self._formula.staggered[name]
         self._memories[axis] += 1
-        place = self._arrays[name], self._i, self._s
-        return self._operators.first(self._swept(axis), up, *place, n)
+        at = self._arrays[name], self._i, self._s
+        return self._operators.first(self._array_axes(axis), up, *at, n)
 
     def centred(self, axis: str, name: str, of: str = "") -> Any:
         """Return the first derivative of a field on the spot, or of a coefficient times it."""
         n = self._memories[axis]
-        shares = self._arrays[of] if of else None
+        coefficient = self._arrays[of] if of else None
         self._memories[axis] += 1
         return self._operators.centred(
-            self._swept(axis), self._arrays[name], self._i, self._s, shares, n
+            self._array_axes(axis), self._arrays[name], self._i, self._s, coefficient, n
         )
 
     def mean(self, axes: str, name: str) -> Any:
         """Return a field half a cell further along two axes: between nodes, or on them."""
         up = axes[0] not in self._formula.staggered[name]
-        return self._operators.mean(self._swept(axes), self._arrays[name], self._i, self._s, up)
+        return self._operators.mean(
+            self._array_axes(axes), self._arrays[name], self._i, self._s, up
+        )
 
     def dd(self, axis: str, name: str) -> Any:
         """Return the second derivative of a field."""
         # Slots of the two-pass update: flux first, outer memory second.
         self._memories[axis] = SECOND_SLOTS
-        return self._operators.second(self._swept(axis), self._arrays[name], self._i, self._s)
+        return self._operators.second(self._array_axes(axis), self._arrays[name], self._i, self._s)
 
     def flux(self, axis: str, name: str) -> None:
         """Update the flux memory of the second derivative."""
-        self._operators.flux(self._swept(axis), self._arrays[name], self._i, self._s)
+        self._operators.flux(self._array_axes(axis), self._arrays[name], self._i, self._s)
 
     def sum(self, terms: Iterable) -> Any:
         """Add up from left to right."""

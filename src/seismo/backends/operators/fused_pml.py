@@ -12,7 +12,7 @@ from typing import Any
 
 from seismo.backends.operators.stencils import (
     AXES,
-    Place,
+    KernelContext,
     centred_sum,
     memory_stride_of,
     profile_of,
@@ -24,23 +24,23 @@ from seismo.backends.operators.stencils import (
 from seismo.backends.traced import choose, when
 
 
-def at_once(lanes: Any, order: int, axis: str, f: Any, i: Any, s: Place, slot: int) -> Any:
+def at_once(lanes: Any, order: int, axis: str, f: Any, i: Any, s: KernelContext, slot: int) -> Any:
     """Return the second derivative along an axis; update its flux and outer memory."""
-    place = s.j + slot * s.slot
-    outer = lanes.load(s.memory, place)  # before anything is stored
+    memory_index = s.j + slot * s.slot
+    outer = lanes.load(s.memory, memory_index)  # before anything is stored
     # d = D2 f + D psi with the new flux psi; along x each number of the lane has its own profile.
     along = _along_x if axis == "x" else _across_rows
-    flux, d = along(lanes, order // 2, axis, f, i, s, place)
+    flux, d = along(lanes, order // 2, axis, f, i, s, memory_index)
     # Outer recursion: chi <- b chi + a d, and d + chi in place of d (kappa = 1).
     b, gain, _ = profile_of(lanes, axis, False, s)
     outer = b * outer + gain * d
-    lanes.store(s.coming, place, flux, s.mask)
-    lanes.store(s.memory, place, outer, s.mask)
+    lanes.store(s.coming, memory_index, flux, s.mask)
+    lanes.store(s.memory, memory_index, outer, s.mask)
     return d + outer
 
 
 def _across_rows(
-    lanes: Any, half: int, axis: str, f: Any, i: Any, s: Place, place: Any
+    lanes: Any, half: int, axis: str, f: Any, i: Any, s: KernelContext, memory_index: Any
 ) -> tuple[Any, Any]:  # fmt: skip
     """Return the flux to come, and the second derivative before its outer memory.
 
@@ -53,7 +53,7 @@ def _across_rows(
     # New flux at i + 1/2, for the memory of the next step: psi <- b psi + a D f.
     b, gain, _ = profile_of(lanes, axis, True, s)
     ahead = staggered_sum(lanes, axis, f, i, stride, s.first[AXES.index(axis)], 1)
-    flux = b * lanes.read(s.flux, place) + gain * ahead
+    flux = b * lanes.read(s.flux, memory_index) + gain * ahead
     # D2 f + D psi with the recursion of psi substituted: w_k f(i + k), |k| < 2 half ...
     node = 5 + 2 * half
     total = row[node] * shifted(lanes, axis, f, i, 0, stride)
@@ -65,15 +65,15 @@ def _across_rows(
     edge = node + 3 * half  # the weight of the flux half a point further
     memory = None
     for m in range(half):
-        further = lanes.read(s.flux, place + m * memory_stride)
-        behind = lanes.read(s.flux, place - (m + 1) * memory_stride)
+        further = lanes.read(s.flux, memory_index + m * memory_stride)
+        behind = lanes.read(s.flux, memory_index - (m + 1) * memory_stride)
         pair = row[edge + m] * further
         memory = (pair if memory is None else memory + pair) + row[edge - 1 - m] * behind
     return flux, total + memory
 
 
 def _along_x(
-    lanes: Any, half: int, axis: str, f: Any, i: Any, s: Place, place: Any
+    lanes: Any, half: int, axis: str, f: Any, i: Any, s: KernelContext, memory_index: Any
 ) -> tuple[Any, Any]:  # fmt: skip
     """Return the same along x: the flux to come of the lanes around, each with its own profile."""
     # Lanes to the left and right that the staggered difference of the flux reaches.
@@ -85,7 +85,7 @@ def _along_x(
         x = s.x + n * width
         b, gain = (lanes.read(s.x_table, x + k * s.x_length) for k in (3, 4))
         ahead = staggered_sum(lanes, "x", f, i + n * width, 1, s.first[0], 1)
-        return b * lanes.read(s.flux, place + n * width) + gain * ahead
+        return b * lanes.read(s.flux, memory_index + n * width) + gain * ahead
 
     # D psi: staggered difference of the new fluxes, half a cell down to the nodes.
     fluxes = [flux(n) for n in range(-around, around + 1)]
@@ -95,7 +95,7 @@ def _along_x(
     return fluxes[around], d + weighted(s.first[0], pairs)
 
 
-def flux_to_come(lanes: Any, order: int, f: Any, i: Any, s: Place, slot: int) -> Any:
+def flux_to_come(lanes: Any, order: int, f: Any, i: Any, s: KernelContext, slot: int) -> Any:
     """Return the flux along z that a plane brings to a march across the layer.
 
     It stands half the order further than the point. Memory that stays 0, beside the layer, is left
@@ -104,12 +104,12 @@ def flux_to_come(lanes: Any, order: int, f: Any, i: Any, s: Place, slot: int) ->
     # The plane that enters the queue lies half the order ahead of the point that is updated.
     b, gain, _ = profile_of(lanes, "z", True, s)
     # Rows that keep no memory all read the number at index 0.
-    place = choose(s.kept[1], s.j + slot * s.slot, 0)
+    memory_index = choose(s.kept[1], s.j + slot * s.slot, 0)
     ahead = staggered_sum(lanes, "z", f, i, s.z_stride, s.first[2], order // 2)
-    return b * lanes.read(s.flux, place) + gain * ahead
+    return b * lanes.read(s.flux, memory_index) + gain * ahead
 
 
-def across(lanes: Any, order: int, f: Any, i: Any, s: Place, slot: int) -> Any:
+def across(lanes: Any, order: int, f: Any, i: Any, s: KernelContext, slot: int) -> Any:
     """Return the second derivative along z of a march that has the fluxes to come around a point.
 
     They are `s.flux`.
@@ -117,16 +117,16 @@ def across(lanes: Any, order: int, f: Any, i: Any, s: Place, slot: int) -> Any:
     # The fluxes of half points z - half + 1/2 .. z + half - 1/2, in registers since they were
     # computed.
     half = order // 2
-    place = s.j + slot * s.slot
+    memory_index = s.j + slot * s.slot
     b, gain, _ = profile_of(lanes, "z", False, s)
-    outer = lanes.load(s.memory, choose(s.kept[0], place, 0))
+    outer = lanes.load(s.memory, choose(s.kept[0], memory_index, 0))
     # Difference of the new fluxes back to the node, and the outer recursion.
     pairs = (s.flux[half + m] - s.flux[half - 1 - m] for m in range(half))
     d = centred_sum(lanes, "z", f, i, s.z_stride, s.second[2]) + weighted(s.first[2], pairs)
     outer = b * outer + gain * d
     # Rows beside the layer see its memory but have none of their own to store.
     with when(s.kept[1]):
-        lanes.store(s.coming, place, s.flux[half], s.mask)
+        lanes.store(s.coming, memory_index, s.flux[half], s.mask)
     with when(s.kept[0]):
-        lanes.store(s.memory, place, outer, s.mask)
+        lanes.store(s.memory, memory_index, outer, s.mask)
     return d + outer

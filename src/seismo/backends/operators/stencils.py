@@ -1,7 +1,7 @@
 """Sums of a field's differences on lanes, and where along the way a thread finds what it needs.
 
 Functions of the flat index `i` of a lane's first point, written out term by term; strides and
-coefficients come from its `Place`. `lanes` are those of a backend.
+coefficients come from its `KernelContext`. `lanes` are those of a backend.
 """
 
 from __future__ import annotations
@@ -12,8 +12,8 @@ from typing import Any
 
 AXES = ("x", "y", "z")
 
-Place = namedtuple(
-    "Place",
+KernelContext = namedtuple(
+    "KernelContext",
     (
         "y_stride",  # distance of neighbours along y, z in the flat arrays
         "z_stride",
@@ -49,13 +49,13 @@ Place = namedtuple(
 )
 
 
-def stride_of(s: Place, axis: str) -> Any:
+def stride_of(s: KernelContext, axis: str) -> Any:
     """Return the distance of a field's neighbours along an axis."""
     # Unit stride along x: a row is contiguous in the flat arrays.
     return {"x": 1, "y": s.y_stride, "z": s.z_stride}[axis]
 
 
-def memory_stride_of(s: Place, axis: str) -> Any:
+def memory_stride_of(s: KernelContext, axis: str) -> Any:
     """Return the same of layer memory."""
     return {"x": 1, "y": s.memory_y, "z": s.memory_z}[axis]
 
@@ -68,9 +68,9 @@ def added(terms: Iterable) -> Any:
     return sum(terms, next(terms))
 
 
-def weighted(weights: Sequence, values: Iterable) -> Any:
+def weighted(weights: Sequence, terms: Iterable) -> Any:
     """Return weights[0] values[0] + weights[1] values[1] + ..."""
-    return added(weight * value for weight, value in zip(weights, values, strict=True))
+    return added(weight * value for weight, value in zip(weights, terms, strict=True))
 
 
 def shifted(lanes: Any, axis: str, f: Any, i: Any, n: int, stride: Any) -> Any:
@@ -118,9 +118,10 @@ def centred_sum(lanes: Any, axis: str, f: Any, i: Any, stride: Any, weights: Seq
 
 
 def odd_sum(
-    lanes: Any, axis: str, f: Any, i: Any, stride: Any, weights: Sequence, shares: Any, node: Any
+    lanes: Any, axis: str, f: Any, i: Any, stride: Any, weights: Sequence, coefficient: Any,
+    node: Any,
 ) -> Any:  # fmt: skip
-    """e[0] (n[i+s] f[i+s] - n[i-s] f[i-s]) + ...; without n where `shares` is None.
+    """e[0] (n[i+s] f[i+s] - n[i-s] f[i-s]) + ...; without n where `coefficient` is None.
 
     Args:
         lanes: of a backend.
@@ -129,13 +130,17 @@ def odd_sum(
         i: index of the lane.
         stride: distance of neighbours.
         weights: e.
-        shares: the coefficient n.
+        coefficient: the coefficient n.
         node: index of its lane.
     """
 
     def term(n: int) -> Any:
         value = shifted(lanes, axis, f, i, n, stride)
-        return value if shares is None else shifted(lanes, axis, shares, node, n, stride) * value
+        return (
+            value
+            if coefficient is None
+            else shifted(lanes, axis, coefficient, node, n, stride) * value
+        )
 
     # Antisymmetric about a node: no weight on the node itself.
     return weighted(weights, (term(m) - term(-m) for m in range(1, len(weights) + 1)))
@@ -155,7 +160,7 @@ def column_sum(lanes: Any, f: Any, i: Any, stride: Any, weights: Sequence) -> An
     return weighted(weights, (lanes.level(f, i, n, stride) for n in range(len(weights))))
 
 
-def profile_of(lanes: Any, axis: str, half: bool, s: Place) -> tuple:
+def profile_of(lanes: Any, axis: str, half: bool, s: KernelContext) -> tuple:
     """Return the layer's b, a and 1/kappa where this lane stands, at nodes or half points."""
     # Columns of the profile: 0 .. 2 at nodes, 3 .. 5 at half points.
     k = 3 if half else 0

@@ -21,7 +21,7 @@ from typing import Any
 from seismo.backends.gpu.backend import GpuBackend
 from seismo.backends.gpu.code_cache import CompileRequest, compile_elsewhere
 from seismo.backends.gpu.layouts import H200, BlockShape, Key, Shapes
-from seismo.backends.kernel_cache import kept_code
+from seismo.backends.kernel_cache import kernel_cache
 from seismo.equations.registry import physics_for
 from seismo.runs.bench import time_again
 from seismo.runs.bench.cases import TUNED, Case, tuning_case
@@ -275,7 +275,7 @@ def tune(
             continue
         keys = entries(physics, axes, order)
         layouts, requests = _layouts(bench, keys, shapes)
-        missing = {name: one for name, one in requests.items() if not kept_code().has(name)}
+        missing = {name: one for name, one in requests.items() if not kernel_cache().has(name)}
         yield Wave(case.name, sum(map(len, layouts.values())), len(missing))
         compile_elsewhere(missing)
         best = min(timed(bench, shapes) for _ in range(2))  # a card that was idle speeds up

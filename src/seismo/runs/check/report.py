@@ -125,7 +125,7 @@ def _room(plan: Plan) -> Iterator[tuple[str, str]]:
 
 def _speed(plan: Plan) -> Iterator[tuple[str, str]]:
     devices, division = plan.device, plan.division
-    if division.ranks.several:
+    if division.ranks.has_others:
         devices = f"{division.ranks.count} x {plan.device}"
         text = f"{devices}, in {division.parts} parts along z and y"
         if division.grids > 1:

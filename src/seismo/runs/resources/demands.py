@@ -34,7 +34,7 @@ class HypotheticalRanks(SerialCommunicator):
 
     def __init__(self, count: int) -> None:
         """Return how many."""
-        self.count = self.beside = count
+        self.count = self.node_ranks = count
 
 
 @dataclass(frozen=True)
@@ -71,7 +71,7 @@ def demands(
 ) -> list[MemoryDemand]:
     """List what a run needs of each memory that takes part: of this machine, for its ranks."""
     own, host = backend.free_memory(), machine.available_memory()
-    here, all_of_them = (ranks.beside, ranks.count) if ranks else (1, 1)
+    here, all_of_them = (ranks.node_ranks, ranks.count) if ranks else (1, 1)
     if own is None:
         share = memory.total * here // all_of_them
         return [MemoryDemand(HOST, share + PYTHON_BYTES * here, host)]
