@@ -77,7 +77,7 @@ def test_depths_that_are_not_z_are_told(top, said):
     place = {"geographic": {"longitude": 13.0, "latitude": 46.0}}
     rock = {"model": [{"type": "uniform", "vp": 1800.0, "vs": 1000.0, "rho": 2000.0}]}
     plan = plan_of(**place, **rock, **section("grid", origin={"x": 0.0, "z": top}))
-    assert sum("the top of the grid, z = -300 m" in line for line in plan.warnings) == said
+    assert sum("the free surface, z = -300 m" in line for line in plan.warnings) == said
 
 
 def test_a_layer_of_odd_velocities_is_named():

@@ -27,6 +27,7 @@ from synthetic_results import write_elastic_2d, write_elastic_3d
 
 RESOLVED = """\
 grid: {origin: {x: -5000.0, y: -5000.0, z: -100.0}}
+boundaries: {top: free_surface}
 geographic: {longitude: -117.761, latitude: 33.953, azimuth: 30.0}
 event: {time: "2008-07-29T18:42:15.250500Z", at: 3.5, id: ci14383980, name: Chino Hills}
 """

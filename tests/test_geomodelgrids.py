@@ -97,6 +97,16 @@ def test_depths_are_below_the_ground(tmp_path: Path, unit, ground, older):
     np.testing.assert_allclose(sampled["rho"], 2500.0)
 
 
+def test_depths_count_from_the_free_surface(tmp_path: Path):
+    write(tmp_path)
+    text = TEXT.replace("y: -2 km}", "y: -2 km, z: -1 km}")
+    text = text.replace("boundaries: {", "boundaries: {top: free_surface, ")
+    own_x, own_y = own(0.0, 0.0)
+    depth = 3e3 * BOTTOM / (elevation(own_x, own_y) + BOTTOM)
+    sampled = earth(tmp_path, text=text).sample(np.array(2e3), np.array(0.0), 0.0)["vp"]
+    assert sampled == pytest.approx(vp(depth, own_y, own_x), rel=2e-7)
+
+
 def test_a_part_of_the_grid_sees_the_same_bits(tmp_path: Path):
     write(tmp_path)
     z, y, x = np.linspace(0, 6e3, 7), np.linspace(-2e3, 2e3, 11), np.linspace(-4e3, 4e3, 21)

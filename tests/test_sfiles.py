@@ -90,6 +90,15 @@ def test_points_lie_between_the_interfaces(tmp_path: Path):
     np.testing.assert_allclose(sampled["rho"], 2500.0)
 
 
+def test_depths_count_from_the_free_surface(tmp_path: Path):
+    write(tmp_path)
+    text = TEXT.replace("y: -2 km}", "y: -2 km, z: -1 km}")
+    text = text.replace("boundaries: {", "boundaries: {top: free_surface, ")
+    sampled = earth(tmp_path, "", text).sample(np.array(0.0), np.array(0.0), 0.0)["vp"]
+    below = earth(tmp_path).sample(np.array(1e3), np.array(0.0), 0.0)["vp"]
+    assert sampled == pytest.approx(below, rel=1e-12)
+
+
 def refused(base: Path, message: str, keys="", text=TEXT):
     with pytest.raises(ScenarioError, match=message) as caught:
         earth(base, keys, text)

@@ -52,6 +52,7 @@ def group_of(folder, text, *, flat=False, earth=True, top=0.0, **keys):
         "physics": "elastic",
         "grid": {"extent": extent, "spacing": 500.0, "origin": origin},
         "time": {"duration": 0.5},
+        "boundaries": {"top": "free_surface"},
         "model": [{"type": "uniform", "vp": 6000.0, "vs": 3500.0, "rho": 2700.0}],
         "sources": [{"type": "explosion", "position": {"x": 0, "z": 2000.0} | ({} if flat else
                      {"y": 0}), "moment": 1e12, "wavelet": {"type": "ricker", "frequency": 1}}],

@@ -44,10 +44,10 @@ def test_semicolons_between_columns_are_read(tmp_path):
     assert group.positions.tolist() == [[100, 0, 20], [50, 0, 0]]
 
 
-def test_depth_is_counted_from_the_top_of_the_grid_as_in_the_scenario(tmp_path):
-    """A list and a position written out agree; the grid's top is 100 m above z = 0."""
+def test_depth_is_counted_from_the_free_surface_as_in_the_scenario(tmp_path):
+    """A list and a position written out agree; that surface is 100 m above z = 0."""
     pytest.importorskip("pyproj")
-    where = "geographic: {longitude: 10, latitude: 50}\n"
+    where = "geographic: {longitude: 10, latitude: 50}\nboundaries: {top: free_surface}\n"
     listed = placed(
         tmp_path, "station,longitude,latitude,depth\nA,10,50.001,30\nB,10,50.001,\n", where
     )

@@ -193,6 +193,27 @@ def test_a_grid_that_is_not_on_the_earth(tmp_path: Path):
     refused(tmp_path, r"a NetCDF file; write - \{type: volume, path: m.nc, vp: NAME", text)
 
 
+@pytest.mark.parametrize(("top", "face", "ground"), [
+    (-2e3, "free_surface", -2e3), (2e3, "absorbing", 0.0), (-2e3, "absorbing", 0.0),
+])  # fmt: skip
+def test_depths_of_files_sources_and_stations_count_from_the_ground(tmp_path, top, face, ground):
+    """The free surface, or z = 0: one depth is one place, whoever gives it."""
+    data = dataset().assign_coords(depth=dataset().depth - 2.0)
+    write(tmp_path, data)
+    (tmp_path / "list.csv").write_text("station,longitude,latitude,depth\nA,-122,44,2500\n")
+    text = TEXT.replace("y: -20 km}", f"y: -20 km, z: {top:g}}}")
+    text = text.replace("time:", f"boundaries: {{top: {face}}}\ntime:")
+    text = text.replace("{x: 0, y: 0, z: 5000}", "{longitude: -122, latitude: 44, depth: 5000}")
+    (tmp_path / "s.yaml").write_text(
+        text.replace(", KEYS", "") + "receivers: [{type: stations, path: list.csv}]\n"
+    )
+    setup = discretize(load(tmp_path / "s.yaml"))
+    sampled = setup.earth.sample(np.array(ground + 4e3), np.array(0.0), 0.0)["vp"]
+    assert sampled == pytest.approx(earth_like(6.0, 44.0, -122.0), rel=1e-6)
+    assert setup.shots[0].sources[0].position[2] == pytest.approx(ground + 5e3)
+    assert setup.groups[0].positions[0][2] == pytest.approx(ground + 2.5e3)
+
+
 def test_values_of_the_edge_and_of_the_parts_before(tmp_path: Path):
     cut = dataset().isel(longitude=slice(10, None), depth=slice(1, None))
     write(tmp_path, cut)
