@@ -25,7 +25,7 @@ from dataclasses import dataclass
 from functools import lru_cache
 
 import numpy as np
-from scipy.special import exp1, expi
+from scipy.special import exp1, expi, roots_legendre
 
 from seismo.errors import SeismoError
 from seismo.exact.laplace import respond
@@ -175,7 +175,7 @@ def _green(x: np.ndarray, s: np.ndarray, rock: Solid, gradient: bool) -> np.ndar
     return _static(x, rock, gradient)[..., None] + _space(x, s, rock, gradient, nodes)
 
 
-_gauss = lru_cache(np.polynomial.legendre.leggauss)
+_gauss = lru_cache(roots_legendre)
 
 
 @lru_cache

@@ -82,4 +82,5 @@ EQUATION = Equation(
     parameters=(*acoustic_vti.EQUATION.parameters, QP),
     tables=tables,
     extends="acoustic",
+    nanoseconds={"cpu": {2: 2.9, 3: 7.4}},
 )
