@@ -114,7 +114,7 @@ class Geometry:
         assert self._locate.projection is not None  # the rules of the scenario
         slips = rupture.slips
         x, y = self._locate.projection.to_grid(slips.longitude, slips.latitude)
-        z = slips.depth + self._grid.origin[2]
+        z = slips.depth + self._locate.ground
         positions = np.stack([x, y, z], axis=1)
         self._refuse_outside(rupture, positions, number)
         event = self._scenario.event

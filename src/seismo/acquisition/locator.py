@@ -20,6 +20,7 @@ class Locator:
     Attributes:
         scenario: the scenario.
         grid: its grid.
+        ground: z in m of the ground, from which depths count.
         projection: of longitudes and latitudes, or None.
     """
 
@@ -27,6 +28,7 @@ class Locator:
         """Take the projection from the scenario's section `geographic`."""
         self.scenario, self.grid = scenario, grid
         geographic = scenario.geographic
+        self.ground: float = scenario.ground
         self.projection = Projection(geographic) if geographic is not None else None
 
     def position(self, position: Any, *key: str | int) -> Coordinates:
@@ -44,7 +46,7 @@ class Locator:
         """Return the place in the grid of degrees, and a depth."""
         assert self.projection is not None  # the rules of the scenario, and `_stations`
         x, y = self.projection.to_grid(degrees["longitude"], degrees["latitude"])
-        return float(x), float(y), degrees.get("depth", 0.0) + self.grid.origin[2]
+        return float(x), float(y), degrees.get("depth", 0.0) + self.ground
 
     def inside(
         self, position: Coordinates, *key: str | int, degrees: Degrees | None = None

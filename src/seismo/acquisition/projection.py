@@ -35,14 +35,19 @@ _EARTH_RADIUS = 6.371e6  # m, mean
 
 
 class Projection:
-    """The map between longitude, latitude (degrees) and grid x, y (metres)."""
+    """The map between longitude, latitude (degrees) and grid x, y (metres).
 
-    def __init__(self, geographic: Any) -> None:
+    Attributes:
+        ground: z in m of the ground, from which depths count.
+    """
+
+    def __init__(self, geographic: Any, ground: float = 0.0) -> None:
         """Build it from an object with ``longitude``, ``latitude`` and ``azimuth`` in degrees.
 
         Raises:
             ScenarioError: pyproj is not installed.
         """
+        self.ground = ground
         self._origin = float(geographic.longitude), float(geographic.latitude)
         self._azimuth = float(geographic.azimuth)
         pyproj = _pyproj()

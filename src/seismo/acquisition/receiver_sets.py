@@ -125,4 +125,4 @@ def _position(locate: Locator, station: Station) -> Coordinates:
         x, y, _ = locate.on_earth(coordinates)
     if "z" in coordinates:
         return x, y, coordinates["z"]
-    return x, y, coordinates.get("depth", 0.0) + locate.grid.origin[2]
+    return x, y, coordinates.get("depth", 0.0) + locate.ground

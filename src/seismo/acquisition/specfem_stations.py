@@ -88,7 +88,7 @@ def _check_surface(path: Path, surface: float | None, kind: str) -> None:
     """Raise ModelError where the z of the surface is missing, or means nothing."""
     if surface is None and kind == "metres in 2-D":
         problem = f"missing: z of {path}, a STATIONS file of SPECFEM2D, points up; give the z "
-        raise ModelError(problem + "that the top of the grid has there", "surface")
+        raise ModelError(problem + "that the ground of the grid has there", "surface")
     if surface is not None and kind != "metres in 2-D":
         problem = f"{path} has depths: this is for STATIONS files of SPECFEM2D; leave it out"
         raise ModelError(problem, "surface")

@@ -28,7 +28,7 @@ class Station:
         where: it stands, as path:line, for messages.
         code: NET.STA.LOC, NET.STA or STA; "" of a point that is no station.
         coordinates: longitude and latitude in degrees, or x and y in m on the grid's axes; with
-            them either z in m on its axis, or depth in m below its top (0 where it is left out).
+            them either z in m on its axis, or depth in m below the ground (0 where it is left out).
         elevation: in m, where the file has one.
     """
 

@@ -9,8 +9,8 @@ A file is warped to its ground: a point d below the elevation g of the ground is
 
     d dim_z / (g + dim_z)
 
-of its blocks. The grid of a run is flat: its z is d. Of blocks that overlap the upper one counts,
-at their contact too, as in the format's own queries; gaps between blocks are refused.
+of its blocks. The grid of a run is flat: d is below its ground. Of blocks that overlap the upper
+one counts, at their contact too, as in the format's own queries; gaps are refused.
 """
 
 from __future__ import annotations
@@ -94,7 +94,7 @@ def read_geomodelgrids(
             azimuth=numbers["y_azimuth"],
         )
         warp = _warp(file, numbers, path)
-        depths = _depths(region["z"], warp, numbers["dim_z"])
+        depths = _depths(np.subtract(region["z"], placement.ground), warp, numbers["dim_z"])
         limits = (depths, *placement.reach(region))
         columns = _columns(file, variables, path)
         datasets = _sorted(file)
@@ -172,13 +172,11 @@ def _warp(file: Any, numbers: Mapping[str, float], path: Path) -> WarpedDepth | 
     return WarpedDepth(elevation, resolution, thickness)
 
 
-def _depths(
-    limits: tuple[float, float], warp: WarpedDepth | None, thickness: float
-) -> tuple[float, float]:
-    """Return the depths of blocks that may be needed."""
-    if warp is None:
-        return limits
-    scales = thickness / (np.array([warp.elevation.max(), warp.elevation.min()]) + thickness)
+def _depths(limits: np.ndarray, warp: WarpedDepth | None, thickness: float) -> tuple[float, float]:
+    """Return the depths of blocks that may be needed, for depths (2) in m below ground."""
+    scales = np.ones(2)
+    if warp is not None:
+        scales = thickness / (np.array([warp.elevation.max(), warp.elevation.min()]) + thickness)
     ends = np.outer(limits, scales)
     return float(ends.min()), float(ends.max())
 

@@ -253,8 +253,9 @@ def _needed(
 ) -> list[np.ndarray]:
     """Return the numbers of the ticks along each axis that a region needs, and one more."""
     across = placement.reach(region)
+    depths = tuple(z - placement.ground for z in region["z"])
     kept = []
-    for axis, (low, high) in zip(axes, [region["z"], *across[-len(axes) + 1 :]], strict=True):
+    for axis, (low, high) in zip(axes, [depths, *across[-len(axes) + 1 :]], strict=True):
         low_tick, high_tick = low, high
         if axis.kind == "longitude":  # of any turn
             turns = 360.0 * np.round((0.5 * (low + high) - np.mean(axis.ticks[[0, -1]])) / 360.0)

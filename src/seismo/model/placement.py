@@ -41,6 +41,11 @@ class Placement:
     origin: tuple[float, float] = (0.0, 0.0)
     azimuth: float = 0.0
 
+    @property
+    def ground(self) -> float:
+        """Z in m of the ground, from which a file's depths count; 0 where its z is the grid's."""
+        return 0.0 if self.projection is None else float(self.projection.ground)
+
     def coordinates(self, y: np.ndarray | None, x: np.ndarray) -> Across:
         """Return the second and the first horizontal coordinate (latitude or y, longitude or x)."""
         across = np.zeros(()) if y is None else np.asarray(y, float)

@@ -6,7 +6,7 @@
 
 A file is a stack of grids between interfaces, the first of which is the ground; points of a grid
 divide the distance of its interfaces evenly. Its x points along the azimuth, its y 90 degrees
-clockwise of that. The grid of a run is flat: its z is the depth below the ground, and a point at
+clockwise of that. The grid of a run is flat, and depths count from its ground; a point at
 the share s of the way through grid P is at the level P + s. Which map projection the file was made
 with it does not say.
 """

@@ -70,7 +70,7 @@ class Volume:
         missing: "refuse" or "keep"; columns are filled before.
         source: the file, for messages.
         key: of the part in the scenario.
-        depth: function(z of the grid, horizontal coordinates) -> vertical coordinate of the file.
+        depth: function(depth, horizontal coordinates) -> vertical coordinate of the file.
         removed: parameters that are 0 where the file has values.
     """
 
@@ -104,8 +104,7 @@ class Volume:
         self, fields: ParameterFields, z: np.ndarray, y: np.ndarray | None, x: np.ndarray
     ) -> None:
         """Overwrite what the file has values for."""
-        across = self._across(y, x)
-        coordinates = (self.depth(z, across), *across)
+        coordinates = self._coordinates(z, y, x)
         shape = np.broadcast_shapes(*(c.shape for c in coordinates))
         outside = self._outside(coordinates)
         if outside.any() and self.outside == "refuse":
@@ -138,8 +137,7 @@ class Volume:
 
     def share_outside(self, z: np.ndarray, y: np.ndarray | None, x: np.ndarray) -> float:
         """Return the share of points that lie outside the file."""
-        across = self._across(y, x)
-        coordinates = (self.depth(z, across), *across)
+        coordinates = self._coordinates(z, y, x)
         shape = np.broadcast_shapes(*(c.shape for c in coordinates))
         return float(np.broadcast_to(self._outside(coordinates), shape).mean())
 
@@ -156,6 +154,11 @@ class Volume:
     def _names(self) -> list[tuple[str, str]]:
         """Return the name and the unit of each axis."""
         return [(name.partition(" ")[0], name.partition(" ")[2]) for name in self.axes]
+
+    def _coordinates(self, z: np.ndarray, y: np.ndarray | None, x: np.ndarray) -> Across:
+        """Return the coordinates of points in the file, vertical first."""
+        across = self._across(y, x)
+        return self.depth(z - self.placement.ground, across), *across
 
     def _across(self, y: np.ndarray | None, x: np.ndarray) -> Across:
         """Return the horizontal coordinates of points; those of the last plane are kept."""

@@ -24,7 +24,7 @@ from seismo.scenario.base import Field, Mistake, ScenarioSection, Text, with_key
 from seismo.scenario.checkpoint import Checkpoint
 from seismo.scenario.draft import Draft, draft_of, draft_of_data
 from seismo.scenario.event import Event
-from seismo.scenario.grid import Boundaries, Geographic, GridSpec, TimeSpec
+from seismo.scenario.grid import Boundaries, Geographic, GridSpec, TimeSpec, ground_of
 from seismo.scenario.model_parts import ModelPart, given_parameters
 from seismo.scenario.output import Output
 from seismo.scenario.overrides import path_of, plain, put
@@ -141,6 +141,11 @@ class Scenario(ScenarioSection):
     def dimensions(self) -> int:
         """Return 2 or 3."""
         return 2 if self.grid.extent.y is None else 3
+
+    @property
+    def ground(self) -> float:
+        """Z in m of the ground, from which depths count."""
+        return ground_of(self.grid.origin.z, self.boundaries.top)
 
     @property
     def equation(self) -> Equation:

@@ -64,6 +64,16 @@ class Origin(ScenarioSection):
     z: Length = Field(0.0, description="depth of the top of the region")
 
 
+def ground_of(top: float, face: str) -> float:
+    """Return z in m of the ground, from which depths count: the free surface, or z = 0.
+
+    Args:
+        top: z in m of the grid's top.
+        face: what the grid's top is.
+    """
+    return top if face == "free_surface" else 0.0
+
+
 def or_one_length(schema: dict[str, Any]) -> None:
     """Extend the JSON schema: one length may be given for all axes."""
     number = {"type": "number", "exclusiveMinimum": 0}

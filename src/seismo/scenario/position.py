@@ -24,7 +24,7 @@ class GeographicPosition(ScenarioSection):
 
     longitude: Longitude = Field(description="longitude, positive east")
     latitude: Latitude = Field(description="latitude, positive north")
-    depth: Length = Field(description="depth below the surface")
+    depth: Length = Field(description="depth below the ground: the free surface, or z = 0")
 
 
 class Point(Position):
@@ -36,7 +36,7 @@ class Point(Position):
 class GeographicPoint(GeographicPosition):
     """A receiver on the earth."""
 
-    depth: Length = Field(0.0, description="depth below the surface")
+    depth: Length = Field(0.0, description="depth below the ground: the free surface, or z = 0")
     code: Name | None = Field(None, description="station code, such as CI.PAS.00")
 
 

@@ -73,7 +73,7 @@ def read_earth(
     cells = scenario.averaging == "effective"
     try:
         place = scenario.geographic
-        projection = None if place is None else partial(Projection, place)
+        projection = None if place is None else partial(Projection, place, scenario.ground)
         earth = build_earth(
             scenario.model, scenario.base, physics.needs, clamp, spacing, projection
         )

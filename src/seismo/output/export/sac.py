@@ -18,10 +18,10 @@ from seismo.output.export.seismograms import (
     Recording,
     Seismogram,
     between_180,
+    ground,
     origin_date,
     recordings,
     start_date,
-    surface,
 )
 from seismo.output.export.selection import ExportFile, ExportSelection, FilesOfFormat
 from seismo.scenario.optional_package import optional_package
@@ -70,7 +70,7 @@ def _event(recording: Recording) -> dict[str, Any]:
     if {"longitude", "latitude"} <= source.keys():
         header |= {"evlo": between_180(source["longitude"]), "evla": source["latitude"]}
     if "z" in source:
-        header["evdp"] = (source["z"] - surface(recording.results)) / 1e3
+        header["evdp"] = (source["z"] - ground(recording.results)) / 1e3
     return header
 
 

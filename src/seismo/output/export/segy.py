@@ -1,7 +1,7 @@
 """SEG-Y rev 1 and Seismic Unix: a file for each component, with the traces of all shots.
 
 Traces are in the order of shots, then receivers, as IEEE floats (format 5). Coordinates are those
-of the grid in m: elevations are -z, the depth of a source counts from the top of the grid. They
+of the grid in m: elevations are -z, the depth of a source counts from the ground. They
 are integers times a scalar (bytes 69-72), the coarsest of 1, 1/10, ..., 1/10000 m that rounds
 nothing, or the finest that fits. An offset is a whole number of metres: of 2-D lines x of the
 receiver minus x of the source, else the horizontal distance. Dates need `event`; they have whole
@@ -25,7 +25,7 @@ import numpy as np
 from seismo.errors import ScenarioError
 from seismo.output.array_sets import TraceSet
 from seismo.output.atomic_file import HiddenFile
-from seismo.output.export.seismograms import hypocentre, start_date, surface
+from seismo.output.export.seismograms import ground, hypocentre, start_date
 from seismo.output.export.selection import ExportFile, ExportSelection, FilesOfFormat
 from seismo.scenario.units import with_unit
 
@@ -181,13 +181,17 @@ class Gather:
         zero = np.zeros(len(self.traces.codes))
         x, y, z = ((c if (c := self.traces.column(a)) is not None else zero) for a in "xyz")
         sx, sy, sz = (float(source.get(axis, 0.0)) for axis in "xyz")
-        top = surface(self.selection.results)
+        zero_depth = ground(self.selection.results)
         is_line = self.traces.column("y") is None
         horizontal = {
             "source_x": sx, "source_y": sy, "receiver_x": x, "receiver_y": y,
             "midpoint_x": 0.5 * (x + sx), "midpoint_y": 0.5 * (y + sy),
         }  # fmt: skip
-        vertical = {"receiver_elevation": -z, "source_elevation": -top, "source_depth": sz - top}
+        vertical = {
+            "receiver_elevation": -z,
+            "source_elevation": -zero_depth,
+            "source_depth": sz - zero_depth,
+        }
         horizontal_scalar = scalar_of(horizontal.values())
         vertical_scalar = scalar_of(vertical.values())
         fields: dict[str, Any] = {

@@ -27,6 +27,7 @@ from seismo.errors import ScenarioError
 from seismo.output.array_sets import TraceSet
 from seismo.output.export.selection import ExportSelection
 from seismo.output.results import Results
+from seismo.scenario.grid import ground_of
 
 NO_NETWORK = "XX"  # of receivers without one; FDSN keeps the code for tests
 NO_DATE = datetime(1970, 1, 1, tzinfo=UTC)  # of t = 0 where the scenario has no event
@@ -190,8 +191,8 @@ class Recording:
         }
 
     def depth(self, receiver: int) -> float:
-        """Return the depth of a receiver below the top of the grid in m."""
-        return self.coordinates["z"][receiver] - surface(self.results)
+        """Return the depth of a receiver below the ground in m."""
+        return self.coordinates["z"][receiver] - ground(self.results)
 
     def seismograms(self) -> Iterator[Seismogram]:
         """Return the seismograms, station by station."""
@@ -301,10 +302,10 @@ def between_180(longitude: float) -> float:
     return (longitude + 180.0) % 360.0 - 180.0
 
 
-def surface(results: Results) -> float:
-    """Return z of the top of the grid in m, where depths count from."""
-    grid = results.section("grid")
-    return float((grid.get("origin") or {}).get("z") or 0.0)
+def ground(results: Results) -> float:
+    """Return z of the ground in m, from which depths count."""
+    top = (results.section("grid").get("origin") or {}).get("z") or 0.0
+    return ground_of(float(top), results.section("boundaries").get("top", ""))
 
 
 def _band(rate: float) -> str:

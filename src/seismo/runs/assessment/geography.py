@@ -17,11 +17,11 @@ _FARTHEST = 2000  # places of which all pairs are looked at
 
 def depths(setup: Discretization) -> Lines:
     """Yield a line where depths below longitude and latitude are not z."""
-    top = setup.grid.origin[2]
-    if setup.scenario.geographic and top != 0.0:
+    ground = setup.scenario.ground
+    if setup.scenario.geographic and ground != 0.0:
         yield (
-            f"geographic: depths below longitude and latitude count from the top of the grid, "
-            f"z = {top:.6g} m, as layers, bodies and maps do not: they go by z"
+            "geographic: depths of sources, stations and files on the earth count from the free "
+            f"surface, z = {ground:.6g} m, as layers, bodies and maps do not: they go by z"
         )
 
 
