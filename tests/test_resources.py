@@ -27,7 +27,7 @@ from seismo.runs.resources.placement import LINK, MEETING, step_seconds, worth_t
 from seismo.scenario import from_dict
 from seismo.solver import medium
 from seismo.solver.discretization import discretize
-from seismo.solver.simulation import divide
+from seismo.solver.partition import divide
 
 SCENARIO = {
     "physics": "elastic",

@@ -18,7 +18,7 @@ from seismo.runs.resources.feasible_ranks import FeasibleRanks
 from seismo.runs.resources.placement import shared
 from seismo.scenario import from_dict, load
 from seismo.solver.discretization import discretize
-from seismo.solver.simulation import divide
+from seismo.solver.partition import divide
 from test_cli import SCENARIO, seismo_of  # noqa: F401
 
 ROOT = Path(__file__).parents[1]

@@ -57,7 +57,8 @@ class ModelError(ScenarioError):
         """Name the key in the message; the line is known to whoever has the scenario."""
         named = "".join(f"[{k}]" if isinstance(k, int) else f".{k}" for k in key)
         super().__init__(f"{named.removeprefix('.')}: {problem}" if key else problem)
-        self.problem, self.key = problem, key
+        self.problem = problem
+        self.key = key
 
     def below(self, *key: str | int) -> ModelError:
         """Return the same error with these keys before its own."""
@@ -70,7 +71,8 @@ def gathered(steps: Iterable[Callable[[], Result]]) -> list[Result]:
     Raises:
         ScenarioError: with the mistakes of all of them.
     """
-    results, errors = [], list[ScenarioError]()
+    results = []
+    errors = list[ScenarioError]()
     for step in steps:
         try:
             results.append(step())

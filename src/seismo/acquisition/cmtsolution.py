@@ -54,7 +54,8 @@ def read_cmtsolution(path: Path) -> list[CatalogueEvent]:
 def _event(path: Path, block: list[Line]) -> CatalogueEvent:
     number, first = block[0]
     hypocentre = _hypocentre(path, number, first)
-    name, numbers = "", dict[str, float]()
+    name = ""
+    numbers = dict[str, float]()
     for line_number, line in block[1:]:
         key, _, text = line.partition(":")
         key = key.replace(" ", "").lower()

@@ -223,8 +223,10 @@ def _centre(
     path: Path, segment: FspSegment, header: str, columns: dict[str, float]
 ) -> tuple[float, float, float]:
     """Return longitude, latitude and depth in km of a centre, half of Dz below its top."""
-    half, dip = 0.5 * _number(path, header, "Dz"), math.radians(segment.dip)
-    across, azimuth = half * math.cos(dip), math.radians(segment.strike + 90.0)
+    half = 0.5 * _number(path, header, "Dz")
+    dip = math.radians(segment.dip)
+    across = half * math.cos(dip)
+    azimuth = math.radians(segment.strike + 90.0)
     latitude = columns["LAT"] + math.degrees(across * math.cos(azimuth) / _RADIUS)
     east = across * math.sin(azimuth) / (_RADIUS * math.cos(math.radians(latitude)))
     return columns["LON"] + math.degrees(east), latitude, columns["Z"] + half * math.sin(dip)

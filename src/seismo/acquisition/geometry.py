@@ -183,7 +183,8 @@ class Geometry:
         acting = self._physics.components(source.type)
         if any(strength[name] for name in acting):
             return
-        key, remedy = "force", f"give it along {' or '.join(acting)}"
+        key = "force"
+        remedy = f"give it along {' or '.join(acting)}"
         if source.type == "moment_tensor":
             angles = source.components is None
             key = "strike" if angles else "components"

@@ -26,7 +26,8 @@ class Locator:
 
     def __init__(self, scenario: Any, grid: Grid) -> None:
         """Take the projection from the scenario's section `geographic`."""
-        self.scenario, self.grid = scenario, grid
+        self.scenario = scenario
+        self.grid = grid
         geographic = scenario.geographic
         self.ground: float = scenario.ground
         self.projection = Projection(geographic) if geographic is not None else None

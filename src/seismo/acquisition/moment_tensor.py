@@ -100,7 +100,8 @@ def to_grid(tensor: np.ndarray, azimuth: Any = 0.0) -> np.ndarray:
 def grid_axes(azimuth: Any = 0.0) -> np.ndarray:
     """Return the grid's axes x, y, z as rows (3, 3), of many azimuths (n, 3, 3), in NED."""
     a = np.radians(azimuth)
-    zero, one = np.zeros_like(a), np.ones_like(a)
+    zero = np.zeros_like(a)
+    one = np.ones_like(a)
     rows = [[np.cos(a), np.sin(a), zero], [-np.sin(a), np.cos(a), zero], [zero, zero, one]]
     return np.moveaxis(np.array(rows), (0, 1), (-2, -1))
 
@@ -197,7 +198,9 @@ def _normal_and_slip(strike: Any, dip: Any, rake: Any) -> tuple[np.ndarray, np.n
     Angles are in degrees; of n angles the vectors are (n, 3).
     """
     phi, delta, lam = np.radians(np.broadcast_arrays(strike, dip, rake))
-    cos, sin, zero = np.cos, np.sin, np.zeros_like(phi)
+    cos = np.cos
+    sin = np.sin
+    zero = np.zeros_like(phi)
     along = np.stack([cos(phi), sin(phi), zero], axis=-1)
     up_dip = np.stack([cos(delta) * sin(phi), -cos(delta) * cos(phi), -sin(delta)], axis=-1)
     normal = np.stack([-sin(delta) * sin(phi), sin(delta) * cos(phi), -cos(delta)], axis=-1)

@@ -62,7 +62,8 @@ def _ticks(ticks: Any) -> tuple[float, float, int]:
 def _fibre(locate: Locator, group: Any, number: int) -> ReceiverGroup:
     key = ("receivers", number)
     if group.path is not None:
-        path, axes = locate.scenario.resolve(group.path), locate.grid.axes
+        path = locate.scenario.resolve(group.path)
+        axes = locate.grid.axes
         listed = _listed(locate, number, lambda: read_points(path, axes))
         points = _positions(locate, number, listed)
     else:
@@ -83,7 +84,8 @@ def _fibre(locate: Locator, group: Any, number: int) -> ReceiverGroup:
 
 
 def _stations(locate: Locator, group: Any, number: int) -> Placed:
-    axes, on_earth = locate.grid.axes, locate.projection is not None
+    axes = locate.grid.axes
+    on_earth = locate.projection is not None
     path = locate.scenario.resolve(group.path)
     listed = _listed(locate, number, lambda: read_stations(path, group, axes, on_earth))
     positions = _positions(locate, number, listed)
@@ -103,7 +105,8 @@ def _listed(locate: Locator, number: int, read: Callable[[], StationList]) -> St
 
 def _positions(locate: Locator, number: int, listed: StationList) -> list[Coordinates]:
     """Return where the places of a list lie in the grid; raise ScenarioError for those outside."""
-    positions, problems = list[Coordinates](), list[str]()
+    positions = list[Coordinates]()
+    problems = list[str]()
     if locate.projection is None and any(station.geographic for station in listed.stations):
         problems.append("its longitudes and latitudes need the section geographic")
     for station in listed.stations if not problems else ():

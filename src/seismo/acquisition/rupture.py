@@ -166,6 +166,7 @@ class RuptureReader:
         named = dict(zip(names, columns.copy(), strict=True))
         for name in ("subfault", "line"):
             named[name] = named[name].astype(np.int64)
-        slips, starts = Slips(**named), np.concatenate([[0], np.cumsum(self._lengths)])
+        slips = Slips(**named)
+        starts = np.concatenate([[0], np.cumsum(self._lengths)])
         rates = SlipRates(slips.onset, slips.step, starts, np.array(self._rates))
         return Rupture(path, self.count, slips, np.array(self._slipped), rates)

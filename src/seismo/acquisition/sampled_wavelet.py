@@ -95,9 +95,12 @@ def samples_of(spec: ArrayWavelet) -> WaveletSamples:
     Raises:
         ModelError: they are not here any more, not finite, or beyond the limits.
     """
-    array, first, step = spec.samples, 0.0, spec.interval
+    array = spec.samples
+    first = 0.0
+    step = spec.interval
     if array.origin and array.spacing:
-        first, step = array.origin[0], array.spacing[0]
+        first = array.origin[0]
+        step = array.spacing[0]
     amplitudes = array.samples.astype(float)
     if not np.isfinite(amplitudes).all():
         at = int(np.argmin(np.isfinite(amplitudes)))

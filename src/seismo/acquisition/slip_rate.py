@@ -224,7 +224,8 @@ class SlipRates:
         Those times are as many as `_MOST_SAMPLES` at most; the integral is that of the sum.
         """
         starts, ends = self.ends
-        begin, end = float(starts.min()), float(ends.max())
+        begin = float(starts.min())
+        end = float(ends.max())
         step = max(float(self.step.min()) / 2.0, (end - begin) / _MOST_SAMPLES)
         total = np.zeros(int(np.ceil((end - begin) / step)) + 3)
         low = ((starts - begin) / step).astype(np.int64)

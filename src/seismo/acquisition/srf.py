@@ -87,7 +87,9 @@ def _read_point(path: Path, lines: Lines, reader: RuptureReader) -> None:
     about = _numbers(path, number, line, "LON LAT DEP STK DIP AREA TINIT DT [VS DEN]", (8, 10))
     _, second = next(lines, (0, ""))
     sizes = _numbers(path, number + 1, second, "RAKE SLIP1 NT1 SLIP2 NT2 SLIP3 NT3", (7,))
-    first, across, opening = int(sizes[2]), int(sizes[4]), int(sizes[6])
+    first = int(sizes[2])
+    across = int(sizes[4])
+    opening = int(sizes[6])
     if min(first, across, opening) < 0:
         raise _wrong(path, number + 1, "NT1 to NT3 have to be 0 or more")
     samples = _samples(path, lines, number, first + across + opening)

@@ -60,7 +60,8 @@ def read_table(path: Path, lines: Lines, axes: str, coded: bool = True) -> Stati
     Raises:
         ScenarioError: a line is malformed, with a message for each of them.
     """
-    expected, kind = expected_columns(axes, coded), "station" if coded else "point"
+    expected = expected_columns(axes, coded)
+    kind = "station" if coded else "point"
     if len(lines) < 2 and "|" not in (lines[0][1] if lines else ""):
         raise ModelError(f"{path} lists no {kind}; {expected}, and a line for each", "path")
     header, *rows = _rows([line for _, line in lines])

@@ -50,7 +50,8 @@ def _moved(epochs: list[tuple[Station, str]]) -> str:
     start_of = {tuple(station.coordinates.items()): start for station, start in epochs[::-1]}
     if len(start_of) == 1:
         return ""
-    first, starts = epochs[0][0], sorted(set(start_of.values()))[:_SHOWN]
+    first = epochs[0][0]
+    starts = sorted(set(start_of.values()))[:_SHOWN]
     return (
         f"{first.where}: {first.code} has {len(start_of)} places, from "
         f"{', '.join(starts)} on: choose by time, or by channels"

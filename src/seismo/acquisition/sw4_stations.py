@@ -86,7 +86,8 @@ def _station(where: str, line: str, axes: str) -> Station:
     """Read one line; raises ValueError."""
     options = _options(line)
     named = {_NAMES[key]: text for key, text in options.items() if key in _NAMES}
-    level, degrees = {"x", "y"} & named.keys(), {"longitude", "latitude"} & named.keys()
+    level = {"x", "y"} & named.keys()
+    degrees = {"longitude", "latitude"} & named.keys()
     if level and degrees:
         raise ValueError("x, y and lat, lon: give one of both")
     needed = ("latitude", "longitude") if degrees else ("x", "y") if "y" in axes else ("x",)

@@ -29,7 +29,8 @@ _QUIET = 1e-4  # of the peak: side lobes that are no longer counted to the wavel
 def sweep(spec: SweepWavelet | KlauderWavelet) -> WaveletShape:
     """Return the linear sweep of a specification."""
     first, last = spec.frequencies
-    duration, taper = spec.duration, spec.taper_length
+    duration = spec.duration
+    taper = spec.taper_length
     chirp = (last - first) / duration  # Hz/s
 
     def inside(tau: np.ndarray) -> np.ndarray:

@@ -90,10 +90,12 @@ def by_direction(medium: Mapping[str, Any]) -> tuple[np.ndarray, np.ndarray]:
     """
     columns = {name: np.asarray(values, float)[..., None] for name, values in medium.items()}
     c = elastic_constants.constants_of(columns)
-    p, s = 1.0 / columns["qp"], 1.0 / columns["qs"]
+    p = 1.0 / columns["qp"]
+    s = 1.0 / columns["qs"]
     lost = {name: relaxed(c, 1.0 + 1j * p, 1.0 + 1j * s)[name].imag for name in c}
     angle = np.radians(np.linspace(0.0, 90.0, _DIRECTIONS))
-    sine, cosine = np.sin(angle), np.cos(angle)
+    sine = np.sin(angle)
+    cosine = np.cos(angle)
 
     def entries(m: Mapping[str, Any]) -> tuple[Any, Any, Any]:
         xx = m["c11"] * sine**2 + m["c44"] * cosine**2
@@ -104,7 +106,8 @@ def by_direction(medium: Mapping[str, Any]) -> tuple[np.ndarray, np.ndarray]:
     turn = 0.5 * np.arctan2(2.0 * xz, xx - zz)  # of the motion of qP from x to z
     ratios = []
     for loss, motion in ((p, turn), (s, turn + 0.5 * np.pi)):
-        x, z = np.cos(motion), np.sin(motion)
+        x = np.cos(motion)
+        z = np.sin(motion)
         whole, part = (
             a * x**2 + b * z**2 + 2.0 * both * x * z for a, b, both in (entries(c), entries(lost))
         )

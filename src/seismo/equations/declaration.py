@@ -37,7 +37,8 @@ class LayeredWaves:
 
     def with_further(self, *defaults: float) -> LayeredWaves:
         """Return those of an equation with further parameters, which they leave alone."""
-        own, count = self, len(defaults)
+        own = self
+        count = len(defaults)
         return replace(
             self,
             medium=lambda *values: own.medium(*values[:-count]),

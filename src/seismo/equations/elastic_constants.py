@@ -35,7 +35,8 @@ VTI = ("c11", "c13", "c33", "c44", "c66")
 VOIGT = np.array([[0, 5, 4], [5, 1, 3], [4, 3, 2]])  # of the components ij of a tensor
 INDEX = {"x": 1, "y": 2, "z": 3, "yz": 4, "xz": 5, "xy": 6}  # Voigt's, of components
 PAIRS = ((0, 0), (1, 1), (2, 2), (1, 2), (0, 2), (0, 1))
-_SPACE, _PLANE = 1000, 360  # directions of half a sphere and of half a circle
+_SPACE = 1000  # directions of half a sphere
+_PLANE = 360  # directions of half a circle
 _TOGETHER = 64  # rocks
 _ANISOTROPIC = {"epsilon", "c33"}  # of which the samples of such a medium have one
 _ALIKE = 1e-10  # relative difference of stiffnesses that is rounding
@@ -57,7 +58,8 @@ def vti(
         delta: see above.
         gamma: see above.
     """
-    c33, c44 = rho * vp**2, rho * vs**2
+    c33 = rho * vp**2
+    c44 = rho * vs**2
     return {
         "c11": c33 * (1.0 + 2.0 * epsilon),
         "c13": _off_diagonal(c33, c44, delta),
@@ -80,8 +82,10 @@ def orthorhombic(
 
     One is NaN where a delta is too small for any.
     """
-    c33, c55 = rho * vp**2, rho * vs**2
-    c11, c22 = c33 * (1.0 + 2.0 * epsilon[1]), c33 * (1.0 + 2.0 * epsilon[0])
+    c33 = rho * vp**2
+    c55 = rho * vs**2
+    c11 = c33 * (1.0 + 2.0 * epsilon[1])
+    c22 = c33 * (1.0 + 2.0 * epsilon[0])
     c66 = c55 * (1.0 + 2.0 * gamma[0])
     c44 = c66 / (1.0 + 2.0 * gamma[1])
     return {
@@ -183,7 +187,8 @@ def matrix(constants: Mapping[str, np.ndarray | float]) -> np.ndarray:
 
 def axis_of(theta: Any, phi: Any) -> dict[str, Any]:
     """Return the components of a unit vector along the symmetry axis, of its angles in degrees."""
-    tilt, azimuth = np.radians(theta), np.radians(phi)
+    tilt = np.radians(theta)
+    azimuth = np.radians(phi)
     across = np.sin(tilt)
     return {"x": across * np.cos(azimuth), "y": across * np.sin(azimuth), "z": np.cos(tilt)}
 
@@ -202,7 +207,10 @@ def rotation(
         R, with R z = (sin theta cos phi, sin theta sin phi, cos theta).
     """
     tilt, sideways = np.broadcast_arrays(np.radians(theta), np.radians(phi))
-    ct, st, cp, sp = np.cos(tilt), np.sin(tilt), np.cos(sideways), np.sin(sideways)
+    ct = np.cos(tilt)
+    st = np.sin(tilt)
+    cp = np.cos(sideways)
+    sp = np.sin(sideways)
     rows = ((cp * ct, -sp, cp * st), (sp * ct, cp, sp * st), (-st, np.zeros_like(st), ct))
     tilted = np.stack([np.stack(row, -1) for row in rows], -2)
     return tilted if azimuth is None else tilted @ rotation(0.0, azimuth)
@@ -225,7 +233,8 @@ def positive_definite(stiffness: np.ndarray) -> np.ndarray:
     rest = stiffness
     with np.errstate(divide="ignore", invalid="ignore", over="ignore"):
         while rest.shape[-1]:
-            pivot, column = rest[..., 0, 0], rest[..., 1:, 0]
+            pivot = rest[..., 0, 0]
+            column = rest[..., 1:, 0]
             sound = sound & (pivot > least)
             share = column / pivot[..., None]
             rest = rest[..., 1:, 1:] - share[..., :, None] * column[..., None, :]
@@ -250,7 +259,9 @@ def directions(dimensions: int = 3) -> np.ndarray:
         angle = np.pi * np.arange(_PLANE) / _PLANE
         return np.stack([np.cos(angle), np.zeros(_PLANE), np.sin(angle)], 1)
     number = np.arange(_SPACE) + 0.5
-    z, turn = number / _SPACE, np.pi * (1.0 + np.sqrt(5.0)) * number  # Fibonacci's lattice
+    # Directions on a Fibonacci lattice: z uniform, azimuth by the golden angle.
+    z = number / _SPACE
+    turn = np.pi * (1.0 + np.sqrt(5.0)) * number
     radius = np.sqrt(1.0 - z**2)
     return np.stack([radius * np.cos(turn), radius * np.sin(turn), z], 1)
 

@@ -106,7 +106,8 @@ class _System:
 
     def __init__(self, c: np.ndarray, distance: float) -> None:
         """Take the coefficients of the interior and the distance of the first node."""
-        self.rows, self.width = closed_rows(len(c)), closed_rows(len(c)) + len(c)
+        self.rows = closed_rows(len(c))
+        self.width = closed_rows(len(c)) + len(c)
         far = self.rows + 2 * len(c)
         self.nodes = distance + np.arange(far)
         self.halves = np.append(0.0, distance + 0.5 + np.arange(far - 1))
@@ -120,7 +121,9 @@ class _System:
         """Return the cells between neighbours, of half points and of nodes."""
         norms = np.ones(2 * self.rows)
         first = self.nodes[0] + 0.5
-        norms[0], norms[1], norms[self.rows] = 0.5 * first, 0.5 * (1.0 + first), first
+        norms[0] = 0.5 * first
+        norms[1] = 0.5 * (1.0 + first)
+        norms[self.rows] = first
         return norms
 
     def natural(self) -> np.ndarray:
@@ -130,7 +133,9 @@ class _System:
 
     def exact_for_power(self, k: int) -> tuple[np.ndarray, np.ndarray]:
         """Return the conditions that both derivatives are exact for x^k."""
-        n, x, y = self.rows, self.nodes, self.halves
+        n = self.rows
+        x = self.nodes
+        y = self.halves
         slope_x, slope_y = (k * p ** max(k - 1, 0) for p in (x, y))
         conditions = np.zeros((2, n, n + 2, n))
         for row in range(n):  # Q x^k = H_half k y^(k-1) + e_0 [k = 0]
@@ -151,7 +156,9 @@ class _System:
         k + i = 3 (4 where there are more rows) of distance by wavelength, though single rows are
         so up to k = 1 alone.
         """
-        n, found, wanted = self.rows, list[np.ndarray](), list[np.ndarray]()
+        n = self.rows
+        found = list[np.ndarray]()
+        wanted = list[np.ndarray]()
         highest = min(n - 3, MOMENTS)
         for k in range(2, highest + 1):
             conditions, right = self.exact_for_power(k)
@@ -165,11 +172,13 @@ class _System:
     def balance(self, waves: _Waves) -> tuple[np.ndarray, np.ndarray]:
         """Return the conditions that waves find the exact impedance."""
         n = self.rows
-        at_nodes, at_halves = waves.fields(self.nodes), waves.fields(self.halves)
+        at_nodes = waves.fields(self.nodes)
+        at_halves = waves.fields(self.halves)
         (u, _), (_, dv), (s, _), (_, dt) = at_nodes
         (_, du), (v, _), (_, ds), (t, _) = at_halves
         q = 2.0 * (np.einsum("wh,wn->whn", v, s) - np.einsum("wh,wn->whn", t, u))
-        half, node = t * du - v * ds, s * dv - u * dt
+        half = t * du - v * ds
+        node = s * dv - u * dt
         conditions = [q[:, :n, :n].reshape(len(q), -1), half[:, :n], node[:, :n]]
         outer = 0.5 * self.interior * q
         outer[:, n:, n:] = 0.0
@@ -230,13 +239,17 @@ def _band(ratios: tuple[float, ...]) -> tuple[np.ndarray, ...]:
 def _solid_waves() -> _Waves:
     """Return P and S waves of a half-space, sigma_xz = 0 on it (Aki & Richards 2002, ch. 5)."""
     k, s, ratio, share = _band(_RATIOS)
-    nu, eta = np.sqrt(k**2 + (s / ratio) ** 2), np.sqrt(k**2 + s**2)
+    nu = np.sqrt(k**2 + (s / ratio) ** 2)
+    eta = np.sqrt(k**2 + s**2)
     bend = 2.0 * k**2 + s**2
-    p, q = bend, -2.0 * k * nu  # amplitudes that cancel the shear stress
+    # Amplitudes of the P and S parts that cancel the shear stress.
+    p = bend
+    q = -2.0 * k * nu
     pairs = [(p * k, q * eta), (-p * nu, -q * k), (p * bend, 2.0 * q * k * eta),
              (-2.0 * p * k * nu, -q * bend)]  # fmt: skip
     amplitudes = np.array([np.stack(pair, axis=1) for pair in pairs])
-    v, traction = amplitudes[1].sum(axis=1), amplitudes[2].sum(axis=1)
+    v = amplitudes[1].sum(axis=1)
+    traction = amplitudes[2].sum(axis=1)
     scale = np.abs(v) * (np.abs(traction) + _LOAD * np.abs(s**2 / k * v))
     return _Waves(np.stack([nu, eta], axis=1), amplitudes, share / scale)
 

@@ -196,7 +196,8 @@ def separate_contacts(
         terms: half the order of the differences.
         surface: rows under a free surface with their own operators.
     """
-    low, high = grid.low[2] + terms + 1, grid.points[2] - grid.high[2] - terms - 2
+    low = grid.low[2] + terms + 1
+    high = grid.points[2] - grid.high[2] - terms - 2
     kept = []
     for k, contact in enumerate(found):
         first = surface + (terms + 1 if contact.solid_above else 0) if surface else low
@@ -252,6 +253,7 @@ def _contact(earth: Any, grid: Grid, place: float, fluid_above: bool) -> Contact
     names = [field.name for field in fields(Rock) if field.name in values]
     above, below = (Rock(**{name: float(values[name][k]) for name in names}) for k in (0, 1))
     own, other = (above, below) if own_above else (below, above)
-    share, part = 0.5 - abs(offset), min(abs(offset), 1.0)
+    share = 0.5 - abs(offset)
+    part = min(abs(offset), 1.0)
     density = part * own.rho + (1.0 - part) * other.rho
     return Contact(n, n + 1 if own_above else n - 1, share, own, other, density, place)

@@ -94,7 +94,8 @@ def contact_operators(contact: Contact, c: np.ndarray, stencils: int = 1) -> Con
     sides = (_side(c, 1.0 - below, solid_above), _side(c, below, not solid_above))
     reach = len(sides[0].node_norm) + stencils * len(c)
     # Node rows half - reach + 1 .. half + reach, half rows half - reach + 1 .. half + reach - 1.
-    nodes, halves = np.arange(2 * reach), np.arange(2 * reach - 1)
+    nodes = np.arange(2 * reach)
+    halves = np.arange(2 * reach - 1)
     ahead = nodes[None, :] - halves[:, None]
     padded = np.append(c, np.zeros(2 * reach))
     plain = np.where(ahead > 0, 1.0, -1.0) * padded[np.where(ahead > 0, ahead - 1, -ahead)]
@@ -102,7 +103,8 @@ def contact_operators(contact: Contact, c: np.ndarray, stencils: int = 1) -> Con
     q = plain.copy()
     q[:middle, middle + 1 :] = 0.0
     q[middle + 1 :, : middle + 1] = 0.0
-    node_norm, half_norm = np.ones(len(nodes)), np.ones(len(halves))
+    node_norm = np.ones(len(nodes))
+    half_norm = np.ones(len(halves))
     for side, sign in zip(sides, (-1, 1), strict=True):
         n = len(side.node_norm)
         at_nodes = middle + (sign + 1) // 2 + sign * np.arange(side.q.shape[1])
@@ -180,7 +182,8 @@ def stress_terms(
         c44: function(row) -> shear stiffness of a half row [Pa].
         dt: time step [s].
     """
-    first, scale = operators.first, dt / spacing
+    first = operators.first
+    scale = dt / spacing
     halves, nodes = (first + np.arange(n) for n in operators.q.shape)
     across = operators.down() + operators.plain.T
     stretch = np.array([[c(n) for n in nodes] for c in (c33, c13)])[:, :, None]
@@ -201,7 +204,8 @@ def row_norms(contacts: tuple[Contact, ...], c: np.ndarray, rows: int):
         c: staggered coefficients of the interior (spacing 1).
         rows: of the grid.
     """
-    nodes, halves = np.ones(rows), np.ones(rows)
+    nodes = np.ones(rows)
+    halves = np.ones(rows)
     for contact in contacts:
         if contact.closed:
             operators = contact_operators(contact, c)

@@ -33,7 +33,10 @@ class ShearPair:
 
     def __init__(self, contacts: tuple[Contact, ...], c: np.ndarray, points: int, closed) -> None:
         """Take the coefficients / spacing, the number of rows and those of a closed surface."""
-        self._contacts, self._c, self._points, self._closed = contacts, c, points, closed
+        self._contacts = contacts
+        self._c = c
+        self._points = points
+        self._closed = closed
         self._ends = [(k.half, k.solid_above) for k in contacts]
         self._centre = {k.solid_row: k.centre for k in contacts}
         reach = 2 * len(c) + 2
@@ -104,7 +107,8 @@ class ShearPair:
 
     def _trimmed(self, matrix: Matrix) -> Matrix:
         """Drop what cancels, and the rows so far away that their neighbours were not looked at."""
-        reach, small = len(self._c) + 1, 1e-12 * np.abs(self._c).max()
+        reach = len(self._c) + 1
+        small = 1e-12 * np.abs(self._c).max()
         return {
             (t, s): w
             for (t, s), w in matrix.items()
@@ -144,7 +148,8 @@ def velocity_terms(
     for k in contacts:
         gain = dt / k.density - 2.0 * dt / (rho(k.half) + rho(k.half + 1))
         for m, value in enumerate(c):
-            rise[k.half, k.half + 1 + m], rise[k.half, k.half - m] = gain * value, -gain * value
+            rise[k.half, k.half + 1 + m] = gain * value
+            rise[k.half, k.half - m] = -gain * value
         for row, part in k.strain.items():
             if row == k.row or not part:
                 continue

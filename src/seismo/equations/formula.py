@@ -86,7 +86,8 @@ class Formula:
 
     def along(self, axis: str) -> tuple[int, ...]:
         """Return the numbers of the arrays that it differentiates along an axis."""
-        names, arrays = self._counted.along[axis], (*self.fields, *self.coefficients)
+        names = self._counted.along[axis]
+        arrays = (*self.fields, *self.coefficients)
         return tuple(n for n, name in enumerate(arrays) if name in names)
 
     @property
@@ -107,7 +108,8 @@ class _DerivativeCounter:
     """A cell that counts derivatives, of no numbers."""
 
     def __init__(self, axes: str, numbers: tuple[str, ...]) -> None:
-        self.axes, self.numbers = axes, numbers
+        self.axes = axes
+        self.numbers = numbers
         self.memories = Counter[str]()
         self.along: dict[str, set[str]] = {axis: set() for axis in axes}
         self.written: set[str] = set()

@@ -71,10 +71,12 @@ def mistake(names: Iterable[str], dimensions: int | None) -> tuple[str, str] | N
         dimensions: of the run, if known.
     """
     given = set(names)
-    constants, velocities = given & CONSTANTS.keys(), [v for v in _VELOCITIES if v in given]
+    constants = given & CONSTANTS.keys()
+    velocities = [v for v in _VELOCITIES if v in given]
     thomsen, tsvankin = ([n for n in _NAMES[k] if n in given] for k in ("Thomsen", "Tsvankin"))
     if thomsen and tsvankin:
-        key, other = tsvankin[0], thomsen[0]
+        key = tsvankin[0]
+        other = thomsen[0]
         return key, f"stands beside {other}: give Thomsen's parameters or Tsvankin's, not both"
     if not constants:
         return None
@@ -112,7 +114,8 @@ def replaced(names: Iterable[str]) -> set[str]:
 
 def complete(values: dict[str, np.ndarray]) -> None:
     """Fill in the velocities along z of rock whose constants are given: c33 / rho, c55 / rho."""
-    given, rho = values["c33"] > 0.0, values["rho"]
+    given = values["c33"] > 0.0
+    rho = values["rho"]
     shear = values["c44"] if "c44" in values else values["c55"]
     if "c55" in values:
         shear = np.where(values["c55"] > 0.0, values["c55"], shear)
@@ -161,7 +164,8 @@ def in_rock(values: RockValues) -> ElasticConstants:
     e1, e2, d1, d2, d3, g1, g2 = numbers.values()
     found = elastic_constants.orthorhombic(vp, vs, rho, (e1, e2), (d1, d2, d3), (g1, g2))
     own = {name: values[name] for name in CONSTANTS if name in values}
-    no_c44, no_c55 = own["c44"] == 0.0, own["c55"] == 0.0
+    no_c44 = own["c44"] == 0.0
+    no_c55 = own["c55"] == 0.0
     own["c44"] = np.where(no_c44, own["c55"], own["c44"])
     own["c55"] = np.where(no_c55, own["c44"], own["c55"])
     level = own["c22"] == 0.0
@@ -216,7 +220,8 @@ def _conditions(axes: str, takes: tuple[str, ...]) -> tuple[Condition, ...]:
     """Return what rock has to fulfil that is given by any of some parameters."""
     constants = tuple(name for name in takes if name in CONSTANTS)
     numbers = (*_NAMES["Thomsen"], *_NAMES["Tsvankin"])
-    matrix, known = elastic_constants.matrix, np.isfinite
+    matrix = elastic_constants.matrix
+    known = np.isfinite
     return (
         Condition(
             lambda values: _fluid(values) | known(matrix(in_rock(values))).all((-1, -2)),
@@ -319,7 +324,8 @@ def any_rock(axes: str) -> Conversion:
     names = _IN_PLANE if len(axes) == 2 else tuple(CONSTANTS)
 
     def convert(values: RockValues) -> dict[str, np.ndarray]:
-        stiffness, rho = in_grid(values), values["rho"]
+        stiffness = in_grid(values)
+        rho = values["rho"]
         own = {name: stiffness[..., int(name[1]) - 1, int(name[2]) - 1] for name in names}
         along_z = {"vp": np.sqrt(own["c33"] / rho), "vs": np.sqrt(own["c55"] / rho)}
         return along_z | {"rho": rho} | own

@@ -154,7 +154,9 @@ def relaxing_source(term: SourceTerm, y: str, relaxation: Relaxation) -> tuple[S
 
 def relaxed(signal: np.ndarray, rate: float, dt: float) -> np.ndarray:
     """Return the means of old and new xi in each step that a signal drives (Cayley's step)."""
-    half, old, means = rate * dt / 2, 0.0, np.empty_like(signal)
+    half = rate * dt / 2
+    old = 0.0
+    means = np.empty_like(signal)
     for n, now in enumerate(signal.tolist()):
         new = ((1 - half) * old + 2 * half * now) / (1 + half)
         means[n] = (old + new) / 2

@@ -32,7 +32,8 @@ _SELDOM = 10.0  # qualities below this count less
 _FREQUENCIES = 40
 _END = 1 / (LEAST_QUALITY + 1)  # the largest y
 _VELOCITY = 1.5  # how much more an error of ln |M| counts than one of arg M
-_SQUARES, _STEPS = 20, 60  # steps that minimise squares; steps in all
+_SQUARES = 20  # steps that minimise squares
+_STEPS = 60  # steps in all
 _HIGHEST_POWER = 16.0
 _FLOOR = 1e-4  # of damping, relative to the trace of the curvature
 _BEYOND = np.log(10.0)  # how far outside the band rates may lie
@@ -84,7 +85,8 @@ def _fewest(law: Law, band: tuple[float, float], dt: float, removed: bool) -> Re
         if error <= AUTO_ERROR:
             break
         more = fit(law, band, count, dt, removed)
-        previous, error = error, more.errors(_ACCURATE_Y)[0]
+        previous = error
+        error = more.errors(_ACCURATE_Y)[0]
         if error > _GAIN * previous:
             break
         best = more

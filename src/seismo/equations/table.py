@@ -269,7 +269,8 @@ class Physics:
 
     def formula(self, stage: Stage, even: bool) -> Formula:
         """Return a stage's formula for planes of one kind."""
-        fields, coefficients = (*stage.writes, *stage.reads), stage.coefficients_in(even)
+        fields = (*stage.writes, *stage.reads)
+        coefficients = stage.coefficients_in(even)
         return Formula(
             stage.even.update if even and stage.even else stage.update,
             self.axes,

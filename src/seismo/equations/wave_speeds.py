@@ -33,7 +33,8 @@ _LEADS = 0.98  # of the largest squared speed after the first exchanges
 def speeds(medium: Mapping[str, Any]) -> tuple[Any, Any]:
     """Return the slowest and the fastest wave (...) m/s, of SH waves where there is no vp."""
     if "c33" in medium:
-        stiffness, plane = stiffness_of(medium), 2 if "c22" not in medium else 3
+        stiffness = stiffness_of(medium)
+        plane = 2 if "c22" not in medium else 3
         slowest = waves(stiffness, medium["rho"], directions(plane))[0][..., 0].min(-1)
         return slowest, fastest(medium)
     if "vp" in medium:
@@ -93,13 +94,16 @@ def extreme_speeds(c: ElasticConstants, rho: np.ndarray) -> tuple[np.ndarray, np
     and qSV, whose derivatives vanish where (b^2 - d)(4 d q^2 + 4 e q) + 4 f b^2 - e^2 = 0: one of
     the values there, at either end of the range, and of SH (c66, c44) is the extreme.
     """
-    horizontal, vertical = c["c11"] - c["c44"], c["c33"] - c["c44"]
+    horizontal = c["c11"] - c["c44"]
+    vertical = c["c33"] - c["c44"]
     mixed = 4.0 * (c["c13"] + c["c44"]) ** 2
-    a, b = c["c33"] + c["c44"], c["c11"] - c["c33"]
+    a = c["c33"] + c["c44"]
+    b = c["c11"] - c["c33"]
     d = (horizontal + vertical) ** 2 - mixed
     e = mixed - 2.0 * vertical * (horizontal + vertical)
     f = vertical**2
-    p, r = 4.0 * d * (b**2 - d), 4.0 * f * b**2 - e**2
+    p = 4.0 * d * (b**2 - d)
+    r = 4.0 * f * b**2 - e**2
     with np.errstate(divide="ignore", invalid="ignore"):
         half = -0.5 * e / d  # half the sum of both roots
         root = np.sqrt(half**2 - r / p)

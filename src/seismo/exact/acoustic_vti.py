@@ -47,7 +47,8 @@ class VtiRock(NamedTuple):
     @property
     def axis(self) -> np.ndarray:
         """Return the unit vector along it, x, y, z."""
-        tilt, azimuth = np.radians(self.theta), np.radians(self.phi)
+        tilt = np.radians(self.theta)
+        azimuth = np.radians(self.phi)
         across = np.sin(tilt)
         return np.array([across * np.cos(azimuth), across * np.sin(azimuth), np.cos(tilt)])
 

@@ -217,7 +217,8 @@ def _space(x: np.ndarray, s: np.ndarray, rock: Solid, gradient: bool, nodes: int
     along, u, v = _about(x)
     angle = 2.0 * np.pi * (np.arange(2 * nodes) + 0.5) / (2 * nodes)
     height, weights = _gauss(nodes)
-    height, weights = 0.5 * (height + 1.0), 0.5 * weights * np.pi / nodes
+    height = 0.5 * (height + 1.0)
+    weights = 0.5 * weights * np.pi / nodes
     ring = np.cos(angle)[:, None] * u + np.sin(angle)[:, None] * v
     n = height[:, None, None] * along + np.sqrt(1.0 - height**2)[:, None, None] * ring
     n = n.reshape(-1, 3)
@@ -233,11 +234,14 @@ def _space(x: np.ndarray, s: np.ndarray, rock: Solid, gradient: bool, nodes: int
 
 def _exponentials(s: np.ndarray, delays: np.ndarray) -> Iterator[np.ndarray]:
     """Yield exp(-s delay) (direction and mode) by frequency: equal steps of s take one factor."""
-    current, step, turn = np.exp(-s[0] * delays), 0.0, np.ones(1)
+    current = np.exp(-s[0] * delays)
+    step = 0.0
+    turn = np.ones(1)
     yield current
     for change in np.diff(s):
         if not np.isclose(change, step, rtol=1e-9):
-            step, turn = change, np.exp(-change * delays)
+            step = change
+            turn = np.exp(-change * delays)
         current = current * turn
         yield current
 
@@ -245,7 +249,8 @@ def _exponentials(s: np.ndarray, delays: np.ndarray) -> Iterator[np.ndarray]:
 def _plane(x: np.ndarray, s: np.ndarray, rock: Solid, gradient: bool, nodes: int) -> np.ndarray:
     """Return the half circle's integral in 2-D, of nodes that crowd about directions across x."""
     points, weights = _gauss(nodes)
-    points, weights = 0.5 * (points + 1.0), 0.5 * weights
+    points = 0.5 * (points + 1.0)
+    weights = 0.5 * weights
     weights = np.tile(0.5 * np.pi * _GRADING * points ** (_GRADING - 1) * weights, 2)
     away = 0.5 * np.pi * points**_GRADING
     angle = np.concatenate([away, -away])

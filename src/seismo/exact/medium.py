@@ -36,7 +36,8 @@ class Medium:
 
     def __post_init__(self) -> None:
         """Refuse what no stable solid can be (positive bulk and shear modulus)."""
-        vp, vs = np.real(self.vp), np.real(self.vs)
+        vp = np.real(self.vp)
+        vs = np.real(self.vs)
         if np.any(vp <= 0) or np.any(vs < 0) or self.rho <= 0 or np.any(4 * vs**2 >= 3 * vp**2):
             raise SeismoError(f"{self} is no elastic medium: need rho > 0, 0 <= vs < 0.866 vp")
 

@@ -43,7 +43,8 @@ def _grid_of(
     region: Mapping[str, Limits],
     spacing: Mapping[str, float],
 ) -> GridField:
-    samples, name = array.samples, str(key[-1])
+    samples = array.samples
+    name = str(key[-1])
     axes = _axes(array, section.axes, "".join(axis for axis in AXES if axis in region))
     labels = {
         "origin": dict(zip(axes, array.origin or (), strict=False)),

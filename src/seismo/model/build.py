@@ -109,7 +109,8 @@ def _of_one_kind(model_part: Any, used: set[str]) -> EarthPart:
     if not isinstance(model_part, DepthProfile):
         zeros = dict.fromkeys(replaced(model_part.properties) & used, 0.0)
         return replace(model_part, properties={**zeros, **model_part.properties})
-    at_tops, slopes = model_part.at_tops, model_part.slopes
+    at_tops = model_part.at_tops
+    slopes = model_part.slopes
     columns = dict.fromkeys(replaced(at_tops) & used - at_tops.keys(), 0.0 * model_part.tops)
     return replace(model_part, at_tops={**at_tops, **columns}, slopes={**slopes, **columns})
 

@@ -148,7 +148,8 @@ class Earth:
         self, fields: dict[str, np.ndarray], relaxation: Relaxation
     ) -> dict[str, np.ndarray]:
         """Return the fields with unrelaxed velocities, of moduli that may be made larger."""
-        vp, vs = fields.get("vp", 1.0), fields.get("vs", 0.0)
+        vp = fields.get("vp", 1.0)
+        vs = fields.get("vs", 0.0)
         if {"qp", "qs"} <= fields.keys():
             fields["qp"] = np.minimum(fields["qp"], self.most_qp(fields))
             share = shear_share(fields, self._dimensions)

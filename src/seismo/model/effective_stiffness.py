@@ -52,7 +52,8 @@ MEANS: dict[str, Callable[[Samples], np.ndarray]] = {
     "tilt": lambda s: np.zeros_like(s["rho"]),  # found for cut cells only (`seismo.model.cells`)
     "slips": lambda s: np.zeros_like(s["rho"]),  # marked once the cells are averaged
 }
-_TURNED, _TURNED_SH = ("c11", "c13", "c33", "c44"), ("mu_xy", "mu_yz")
+_TURNED = ("c11", "c13", "c33", "c44")
+_TURNED_SH = ("mu_xy", "mu_yz")
 # The same of VTI rock besides: harmonic means beside steep contacts in 3-D, and what `turned` finds
 # for cut cells in 2-D.
 VTI_MEANS: dict[str, Callable[[Samples], np.ndarray]] = {
@@ -172,7 +173,8 @@ def results(needs: Collection[str]) -> dict[str, Rule]:
 
 def contrast(samples: Samples) -> np.ndarray:
     """Return a modulus [Pa] that is not the same on both sides of a contact of VTI rocks."""
-    level, upright = elastic_constants.level_shear(samples), samples["rho"] * samples["vs"] ** 2
+    level = elastic_constants.level_shear(samples)
+    upright = samples["rho"] * samples["vs"] ** 2
     if "vp" not in samples:
         return level + upright
     c = elastic_constants.constants_of(samples)
@@ -188,7 +190,8 @@ def turned(samples: Samples, tilt: np.ndarray) -> dict[str, np.ndarray]:
             alone, of rocks whose axes are upright.
     """
     wet = (samples["vs"] == 0.0).any(1)
-    sine, cosine = np.sqrt(tilt), np.sqrt(1.0 - tilt)
+    sine = np.sqrt(tilt)
+    cosine = np.sqrt(1.0 - tilt)
     if "vp" not in samples:
         tensor = _turned_sh(samples, sine, cosine)
         means = {"mu_xy": tensor[:, 0, 0], "mu_yz": tensor[:, 1, 1]}
@@ -207,7 +210,8 @@ def turned(samples: Samples, tilt: np.ndarray) -> dict[str, np.ndarray]:
 
 def _turned_sh(samples: Samples, sine: np.ndarray, cosine: np.ndarray) -> np.ndarray:
     """Return M (cells, 2, 2) along x and z."""
-    level, upright = elastic_constants.level_shear(samples), samples["rho"] * samples["vs"] ** 2
+    level = elastic_constants.level_shear(samples)
+    upright = samples["rho"] * samples["vs"] ** 2
     turn = np.stack([np.stack([cosine, -sine], -1), np.stack([sine, cosine], -1)], -2)
     back = np.swapaxes(turn, 1, 2)
     rocks = _symmetric({(0, 0): level, (1, 1): upright})
@@ -225,7 +229,8 @@ def _symmetric(entries: dict[tuple[int, int], np.ndarray]) -> np.ndarray:
 
 def _bond(cosine: np.ndarray, sine: np.ndarray) -> np.ndarray:
     """Return what turns stresses xx, zz, xz (cells, 3, 3) into axes at an angle from x to -z."""
-    c, s = cosine, sine
+    c = cosine
+    s = sine
     rows = (
         (c**2, s**2, -2.0 * c * s),
         (s**2, c**2, 2.0 * c * s),

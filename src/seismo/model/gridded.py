@@ -141,7 +141,8 @@ class GridField:
         a = self.axes.index("z")
         index = (np.array([top, bottom]) - self.origin[a]) / self.spacing[a] - self.above
         first, last = np.clip(index, 0.0, self.samples.shape[a] - 1.0)
-        begin, end = math.floor(first), math.ceil(last) + 1
+        begin = math.floor(first)
+        end = math.ceil(last) + 1
         samples = self.samples[(slice(None),) * a + (slice(begin, end),)]
         return replace(self, samples=samples, above=self.above + begin)
 

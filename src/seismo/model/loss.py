@@ -63,7 +63,8 @@ def effective_medium(
         return average(earth, plain)
     needed = tuple(dict.fromkeys(name for names, _ in lossy.values() for name in names))
     everything = tuple(dict.fromkeys((*plain, *needed)))
-    before, after = average(earth, everything), average(earth.stiffer, needed)
+    before = average(earth, everything)
+    after = average(earth.stiffer, needed)
     losses = {
         name: _growth(modulus(before), modulus(after)) for name, (_, modulus) in lossy.items()
     }

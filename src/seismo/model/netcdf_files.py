@@ -256,10 +256,12 @@ def _needed(
     depths = tuple(z - placement.ground for z in region["z"])
     kept = []
     for axis, (low, high) in zip(axes, [depths, *across[-len(axes) + 1 :]], strict=True):
-        low_tick, high_tick = low, high
+        low_tick = low
+        high_tick = high
         if axis.kind == "longitude":  # of any turn
             turns = 360.0 * np.round((0.5 * (low + high) - np.mean(axis.ticks[[0, -1]])) / 360.0)
-            low_tick, high_tick = low - turns, high - turns
+            low_tick = low - turns
+            high_tick = high - turns
         first = max(0, int(np.searchsorted(axis.ticks, low_tick)) - 2)
         last = min(axis.ticks.size, int(np.searchsorted(axis.ticks, high_tick)) + 2)
         kept.append(np.arange(min(first, axis.ticks.size - 1), max(last, 1)))

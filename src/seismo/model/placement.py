@@ -69,7 +69,8 @@ class Placement:
         if "y" not in region:
             pieces = [self.coordinates(None, along["x"])]
         else:
-            y, x = region["y"], along["x"]
+            y = region["y"]
+            x = along["x"]
             pieces = [self.coordinates(np.full(_EDGE, edge), x) for edge in y]
             pieces += [self.coordinates(along["y"], np.full(_EDGE, edge)) for edge in region["x"]]
             pieces.append(self.coordinates(inside["y"][:, None], inside["x"]))

@@ -25,7 +25,8 @@ def _power(name: str, power: float, samples: Samples) -> np.ndarray:
 
 
 def _anellipticity(samples: Samples) -> np.ndarray:
-    epsilon, delta = samples["epsilon"], samples["delta"]
+    epsilon = samples["epsilon"]
+    delta = samples["delta"]
     return samples["vp"] ** 2 * (epsilon - delta) * (1.0 + 2.0 * delta)
 
 

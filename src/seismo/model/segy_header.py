@@ -85,7 +85,8 @@ def other_floats(path: Path, is_possible: Callable[[float], bool]) -> str:
     bits = np.ascontiguousarray(words).view(f"{order}u4").astype("u4")
     with np.errstate(all="ignore"):
         numbers = bits.view("f4") if header.number_format == 1 else _from_ibm(bits)
-        low, high = float(numbers.min()), float(numbers.max())
+        low = float(numbers.min())
+        high = float(numbers.max())
     if not (is_possible(low) and is_possible(high)):
         return ""
     other = 5 if header.number_format == 1 else 1

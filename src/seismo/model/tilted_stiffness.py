@@ -34,7 +34,8 @@ from seismo.model.cells import TINY, Samples, slopes
 
 Entries = dict[str, np.ndarray]
 
-_ACROSS, _ALONG = "345", "126"
+_ACROSS = "345"
+_ALONG = "126"
 ENTRIES = tuple(i + j for i, j in combinations_with_replacement("123456", 2))
 _BETWEEN = ("44", "55")
 
@@ -55,7 +56,8 @@ def stiffness_of(samples: Samples) -> Entries:
     c = elastic_constants.constants_of(samples)
     n = list(elastic_constants.axis_of(samples["theta"], samples["phi"]).values())
     nn = {(i, j): n[i] * n[j] for i in range(3) for j in range(i, 3)}
-    level, mixed = c["c11"] - 2.0 * c["c66"], c["c13"] - c["c11"] + 2.0 * c["c66"]
+    level = c["c11"] - 2.0 * c["c66"]
+    mixed = c["c13"] - c["c11"] + 2.0 * c["c66"]
     turned = c["c44"] - c["c66"]
     rest = c["c11"] + c["c33"] - 2.0 * c["c13"] - 4.0 * c["c44"]
 
@@ -160,9 +162,11 @@ def turned(samples: Samples, points: np.ndarray, at_ends: np.ndarray) -> Entries
     largest = np.abs(across) >= np.abs(across).max(0)
     across = np.where(at_ends & ~largest, 0.0, across)
     z, *horizontal = across / np.maximum(np.sqrt((across**2).sum(0)), TINY)
-    x, y = horizontal[-1], horizontal[0] if len(horizontal) == 2 else np.zeros_like(z)
+    x = horizontal[-1]
+    y = horizontal[0] if len(horizontal) == 2 else np.zeros_like(z)
     upright = np.where(z + np.abs(x) + np.abs(y) == 0.0, 1.0, z)
-    tilt, azimuth = np.degrees(np.arctan2(np.hypot(x, y), upright)), np.degrees(np.arctan2(y, x))
+    tilt = np.degrees(np.arctan2(np.hypot(x, y), upright))
+    azimuth = np.degrees(np.arctan2(y, x))
     turn = elastic_constants.rotation(tilt, azimuth)
     back = np.swapaxes(turn, -1, -2)
     matrix = elastic_constants.matrix({f"c{name}": value for name, value in rocks.items()})

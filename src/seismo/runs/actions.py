@@ -43,7 +43,8 @@ class SendMaps:
 
     def __call__(self, step: int) -> None:
         """Act after a step."""
-        maps, pipeline = self.context.simulation.maps, self.context.pipeline
+        maps = self.context.simulation.maps
+        pipeline = self.context.pipeline
         for shot in range(len(self.batch.names)):
             for name, peaks in maps.peaks(shot).items():
                 pipeline.write(f"maps/{name}", self.batch.first + shot, partial(np.asarray, peaks))
@@ -58,7 +59,8 @@ class SampleTelemetry:
 
     def __call__(self, step: int) -> None:
         """Act after a step."""
-        moved, waiting = self.context.simulation.bytes_per_point, self.context.pipeline.waiting()
+        moved = self.context.simulation.bytes_per_point
+        waiting = self.context.pipeline.waiting()
         self.telemetry.sample(self.context.timer.stepping, moved, waiting)
 
 
@@ -73,8 +75,11 @@ class ReportProgress:
 
     def __call__(self, step: int) -> None:
         """Act after a step."""
-        simulation, timer, batch = self.context.simulation, self.context.timer, self.batch
-        clock, shots = simulation.setup.clock, len(simulation.setup.shots)
+        simulation = self.context.simulation
+        timer = self.context.timer
+        batch = self.batch
+        clock = simulation.setup.clock
+        shots = len(simulation.setup.shots)
         last = batch.first + len(batch.names)
         self.context.report(Progress(
             "step", batch.done + step, self.context.total, min(step, clock.steps) * clock.dt,
@@ -115,10 +120,14 @@ class StoreCheckpoint:
 
     def store(self, step: int) -> None:
         """Store a checkpoint; see above."""
-        context, begin, batch = self.context, time.monotonic(), self.batch
+        context = self.context
+        begin = time.monotonic()
+        batch = self.batch
         context.timer.settle()
-        backend, setup = context.simulation.backend, context.simulation.setup
-        done, reached = batch.done + step, step if self.confirm else None
+        backend = context.simulation.backend
+        setup = context.simulation.setup
+        done = batch.done + step
+        reached = step if self.confirm else None
         confirmed = self.confirm(step) if self.confirm else {}
         context.pipeline.seal(done, file_contents.marks_of(setup, batch.first, reached))
         facts: dict[str, Any] = {"batch": batch.number, "step": reached}

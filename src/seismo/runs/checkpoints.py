@@ -107,7 +107,9 @@ def take_up(
 
 def _sound(path: Path, report: Reporter, ranks: SerialCommunicator) -> Start | None:
     """Verify the files of a checkpoint, shared out between ranks; None if any is damaged."""
-    problem, paths, header = "", list[Path](), dict[str, Any]()
+    problem = ""
+    paths = list[Path]()
+    header = dict[str, Any]()
     try:
         header = checkpoint.header_of(path)
         paths = _paths(path, header)
@@ -215,9 +217,13 @@ class Checkpoints:
             ranks: that write them together.
             steps: of a batch.
         """
-        self.folder, self._ranks, self.ending = folder, ranks, ""
+        self.folder = folder
+        self._ranks = ranks
+        self.ending = ""
         self.steps = range(wanted.steps or steps, steps, wanted.steps or steps)
-        self._wanted, self._facts, self._stop = wanted, facts, stop
+        self._wanted = wanted
+        self._facts = facts
+        self._stop = stop
         self._last = time.monotonic()
 
     @property

@@ -18,7 +18,8 @@ class Compiling:
 
     def __init__(self, report: Reporter, points: int) -> None:
         """Report to `report`; the grid has so many points."""
-        self._report, self._after = report, AFTER + AFTER_POINT * points
+        self._report = report
+        self._after = AFTER + AFTER_POINT * points
         self._told = False
         self._problem = ""
 

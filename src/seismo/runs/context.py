@@ -35,7 +35,8 @@ class Batch:
 
 def batches_of(setup: Discretization) -> list[Batch]:
     """List the batches of a run."""
-    names, together = [shot.name for shot in setup.shots], setup.batch
+    names = [shot.name for shot in setup.shots]
+    together = setup.batch
     return [
         Batch(number, first, names[first : first + together], number * setup.total_steps)
         for number, first in enumerate(range(0, len(names), together))

@@ -46,9 +46,11 @@ class StopRequest:
             size: bytes of a checkpoint.
         """
         there_is = math.inf if end is None else max(0.0, end - time.time())
-        self.signals, self._end = signals, end
+        self.signals = signals
+        self._end = end
         self._spare = min(SPARE, there_is / 10)
-        self._expected, self._slowest = min(size / SLOW_DISK, there_is / 3), 0.0
+        self._expected = min(size / SLOW_DISK, there_is / 3)
+        self._slowest = 0.0
 
     def wrote(self, seconds: float) -> None:
         """Reckon with what a checkpoint took to write."""

@@ -63,8 +63,10 @@ def marks_of(setup: Discretization, first: int, step: int | None) -> dict[str, A
         first: shot of the batch that is under way, or comes next.
         step: of this batch, None where it has not begun.
     """
-    names, clock = [shot.name for shot in setup.shots], setup.clock
-    told, marks = f"until the end of {names[first - 1]}, {first} of {len(names)} shots", {}
+    names = [shot.name for shot in setup.shots]
+    clock = setup.clock
+    told = f"until the end of {names[first - 1]}, {first} of {len(names)} shots"
+    marks = {}
     if step is not None:
         marks["until"] = min(step, clock.steps) * clock.dt
         told = f"until t = {with_unit(marks['until'], 's')} of "
@@ -166,7 +168,8 @@ def places_of(setup: Discretization, positions: np.ndarray) -> dict[str, np.ndar
     """
     places = {a: positions[:, AXES.index(a)] for a in setup.grid.axes}
     if setup.scenario.geographic is not None:
-        projection, (x, y, _) = Projection(setup.scenario.geographic), positions.T
+        projection = Projection(setup.scenario.geographic)
+        (x, y, _) = positions.T
         places["longitude"], places["latitude"] = projection.to_geographic(x, y)
         places["x_azimuth"] = projection.x_azimuth(x, y)
     return places
@@ -235,7 +238,8 @@ def _traces(
     steps: int,
 ) -> np.ndarray:
     """Finish the traces (receiver, time) of one component, some receivers at a time."""
-    clock, terms = setup.clock, group.terms(setup.physics, base, component)
+    clock = setup.clock
+    terms = group.terms(setup.physics, base, component)
     late = setup.physics.named(terms[0].field).late
     every = clock.steps_between(group.interval)
     removal = setup.scenario.time.dispersion_removal

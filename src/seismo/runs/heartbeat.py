@@ -41,7 +41,8 @@ class Heartbeat:
             facts: what does not change during the run, as JSON holds it.
             report: told of the progress, too.
         """
-        self._folder, self._report = folder, report
+        self._folder = folder
+        self._report = report
         self._facts = {**_FORMAT, **process_name(), **facts}
         self._progress = Progress("device")
         self._over = threading.Event()

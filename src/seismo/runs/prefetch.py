@@ -17,7 +17,8 @@ class Prefetcher:
 
     def __init__(self, simulation: Simulation, batches: list[list[Shot]]) -> None:
         """Prepare nothing yet: the first batch was loaded when the simulation was built."""
-        self._simulation, self._batches = simulation, batches
+        self._simulation = simulation
+        self._batches = batches
         self._pool = ThreadPoolExecutor(1, "seismo-prepare", simulation.backend.attend)
         self._prepared: dict[int, Future[Prepared]] = {}
 

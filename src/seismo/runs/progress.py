@@ -194,7 +194,9 @@ class Lines:
 
     def __init__(self, stream: TextIO, share: float = SHARE_OF_LINES) -> None:
         """Write to a stream, a line for each such share of the steps."""
-        self._stream, self._share, self._due = stream, share, share
+        self._stream = stream
+        self._share = share
+        self._due = share
 
     def __enter__(self) -> Lines:
         """Return itself."""

@@ -37,7 +37,8 @@ def _levels_outside() -> int:
     frame: FrameType | None = sys._getframe(1)
     level = 1
     while frame is not None and frame.f_globals.get("__name__", "").split(".")[0] == "seismo":
-        frame, level = frame.f_back, level + 1
+        frame = frame.f_back
+        level = level + 1
     return level
 
 
@@ -66,7 +67,8 @@ class Request:
         """Return the results file; each share of a survey has its own."""
         if self.output is not None:
             return Path(self.output)
-        path, share = scenario.results_path, self.share
+        path = scenario.results_path
+        share = self.share
         if path is None or share is None:
             return path
         return path.with_name(f"{path.stem}-{share.number}of{share.of}{path.suffix}")

@@ -193,7 +193,9 @@ def _run(
     known: Discretization | None,
 ) -> Results | None:
     """Run a scenario on one rank."""
-    backend, report, share = choice.make(checked.precision), request.report, request.share
+    backend = choice.make(checked.precision)
+    report = request.report
+    share = request.share
     profile = watch(backend, request.profile and ranks.first, ranks.has_others)
     backend = profile.backend
     setup = ranks.same(lambda: prepared(checked, backend, ranks, share, known))
@@ -214,7 +216,8 @@ def _run(
             refuse_another(start.header.get("identity", {}), own, checked)
             if ranks.first:
                 remove_later(folder, start.paths[0])
-        asked, begun = request.resume and ranks.first, bool(start.paths)
+        asked = request.resume and ranks.first
+        begun = bool(start.paths)
         if ranks.allgather(asked and _is_complete(final, own, checked, begun))[0]:
             report(_complete_already(path))
             if ranks.first:
@@ -228,7 +231,8 @@ def _run(
                 results=final.name, ranks=ranks.count, gpus=choice.together,
             )  # fmt: skip
             memory = memory_of(setup, backend)
-            end, size = time_of_end(request.time_limit), memory.state // ranks.count
+            end = time_of_end(request.time_limit)
+            size = memory.state // ranks.count
             checkpoints = Checkpoints(
                 folder, checked.checkpoint, facts, StopRequest(request.signals, end, size), ranks,
                 setup.total_steps,
@@ -304,7 +308,8 @@ def _is_complete(final: Path, own: Mapping[str, Any], scenario: Scenario, begun:
     try:
         with open_results(final) as results:
             same = results.attributes.get("identity") == digest(own)
-            complete, text = results.status == COMPLETE, results.scenario
+            complete = results.status == COMPLETE
+            text = results.scenario
     except ScenarioError:
         return False
     if complete and not same and not begun:

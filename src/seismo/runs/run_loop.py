@@ -81,7 +81,8 @@ class Run:
 
     def __post_init__(self) -> None:
         """Prepare it."""
-        self.backend, self.noted = self.profile.backend, self.profile.noted
+        self.backend = self.profile.backend
+        self.noted = self.profile.noted
         self.batches = batches_of(self.setup)
         self.total = len(self.batches) * self.setup.total_steps
         self.timer = StepTimer(self.backend, self.start.header.get("elapsed", 0.0))
@@ -120,7 +121,8 @@ class Run:
             | {"identity": self.identity},
             done=self.start.done,
         )
-        memory, written = self.memory, self.checkpoints is not None
+        memory = self.memory
+        written = self.checkpoints is not None
         refuse_what_does_not_fit(
             self.setup, memory, self.backend, writer.path, memory.checkpoints * written, self.ranks
         )
@@ -199,7 +201,8 @@ class Run:
 
     def _keep(self, error: UnstableError, context: RunContext, batch: Batch) -> UnstableError:
         """Store the traces of a batch up to the last check that found it sound."""
-        names, first = batch.names, batch.first
+        names = batch.names
+        first = batch.first
         removal = self.setup.scenario.time.dispersion_removal
         steps = trace_processing.complete_steps(error.good, removal)
         context.send_traces(batch, steps)

@@ -178,7 +178,8 @@ def _status(results: Path) -> RunStatus:
 
 
 def _unfinished(results: Path, folder: Path) -> RunStatus:
-    beat, problem = dict[str, Any](), ""
+    beat = dict[str, Any]()
+    problem = ""
     try:
         beat = read_heartbeat(folder)
     except FileNotFoundError:

@@ -32,9 +32,13 @@ class StepTimer:
             backend: that steps.
             before: seconds that an earlier run took up to the checkpoint this one begins with.
         """
-        self._backend, self._before = backend, before
-        self._created, self.started = time.perf_counter(), 0.0
-        self.seconds, self.updates, self.recent = 0.0, 0, 0.0
+        self._backend = backend
+        self._before = before
+        self._created = time.perf_counter()
+        self.started = 0.0
+        self.seconds = 0.0
+        self.updates = 0
+        self.recent = 0.0
         self._stretch = 1  # steps that take about as long as the time between two reports
         self._begin = 0.0
         self._steps = self._points = 0  # queued

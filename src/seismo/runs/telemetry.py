@@ -41,11 +41,14 @@ class Telemetry:
             timer: of the run.
             several: whether it has several ranks, whose bandwidth nobody knows.
         """
-        self._backend, self._timer, self._several = backend, timer, several
+        self._backend = backend
+        self._timer = timer
+        self._several = several
         self._bandwidth: float | None = None
         self.health: Mapping[str, float] = {}
         self._rows: list[dict[str, float]] = []
-        self._every, self._seen = 1, 0
+        self._every = 1
+        self._seen = 0
 
     def share(self, moved: float) -> float:
         """Return the share that `moved` bytes a second are of what copies move.
@@ -66,7 +69,8 @@ class Telemetry:
             bytes_per_point: that a perfect kernel moves.
             waiting: about the output.
         """
-        self.health, speed = self._backend.health(), self._timer.recent
+        self.health = self._backend.health()
+        speed = self._timer.recent
         share = self.share(speed * bytes_per_point)
         known = {"bandwidth_share": share} if share else {}
         self.add(time, {"points_per_second": speed, **known, **self.health, **waiting})

@@ -110,8 +110,10 @@ class TimeLoop:
             check: raises what went wrong in other threads; called between steps.
             first_step: takes the very first step of a run, which may compile and is not timed.
         """
-        self._simulation, self._timer = simulation, timer
-        self._check, self._first_step = check, first_step
+        self._simulation = simulation
+        self._timer = timer
+        self._check = check
+        self._first_step = first_step
 
     def run(self, plan: Plan, begun: int, shots: int) -> None:
         """Take the steps of a batch, and act as planned.
@@ -129,8 +131,10 @@ class TimeLoop:
 
     def _halts(self, stop: int, shots: int) -> Iterator[Halt]:
         """Step to a step, and yield where to halt."""
-        simulation, timer = self._simulation, self._timer
-        points, last = simulation.setup.grid.size * shots, simulation.total_steps
+        simulation = self._simulation
+        timer = self._timer
+        points = simulation.setup.grid.size * shots
+        last = simulation.total_steps
         if not timer.started and stop > simulation.step:
             self._first_step()
         is_settled = simulation.step == last

@@ -69,7 +69,9 @@ def _gradient(parameter: Parameter) -> Keys:
 
 
 def _range(parameter: Parameter) -> Keys:
-    name, meaning, value = parameter.name, parameter.meaning, value_of(parameter)
+    name = parameter.name
+    meaning = parameter.meaning
+    value = value_of(parameter)
     title = "".join(word[0].upper() + word[1:] for word in meaning.split())
     ends = create_model(
         f"{title}Range",

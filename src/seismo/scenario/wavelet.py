@@ -20,7 +20,8 @@ from seismo.scenario.base import (
     by_type,
 )
 
-_LEAST_CYCLES, _MOST_CYCLES = 2, 20_000  # of a sweep
+_LEAST_CYCLES = 2  # of a sweep
+_MOST_CYCLES = 20_000  # of a sweep
 
 
 class _Shape(ScenarioSection):

@@ -95,7 +95,8 @@ def surface_error(waves: Waves) -> float:
     if waves.surface is None:
         return 0.0
     medium = min((p.medium for p in waves.passages), key=lambda medium: medium.top)
-    velocity, frequency = medium.slowest, waves.spectra.frequency
+    velocity = medium.slowest
+    frequency = waves.spectra.frequency
     points = velocity / (frequency * max(waves.spacing))
     phase = waves.near_surface * NEAR_SURFACE(points)
     if waves.surface in SURFACE:
@@ -118,7 +119,8 @@ def contact_error(waves: Waves) -> float:
     if len(media) < 2:
         return 0.0
     wet = {medium.vs == 0.0 for medium in media} == {True, False}
-    slowest, frequency = min(medium.slowest for medium in media), waves.spectra.frequency
+    slowest = min(medium.slowest for medium in media)
+    frequency = waves.spectra.frequency
     points = slowest / (frequency * max(waves.spacing))
     if not waves.layered:
         return waves.spectra.error((SLOPING_BED if wet else SLOPING_CONTACT)(points))

@@ -75,8 +75,10 @@ def folded(faces: list[Face], grid: Grid, field: Field, points):
     for face in faces:
         if face.kind == "free_surface":
             continue
-        a, rigid = AXES.index(face.axis), face.kind == "rigid"
-        last, half = grid.points[a] - 1, rigid and face.axis in field.half
+        a = AXES.index(face.axis)
+        rigid = face.kind == "rigid"
+        last = grid.points[a] - 1
+        half = rigid and face.axis in field.half
         if rigid and not half:
             w = np.where(index[a] == (last if face.high else 0), 2.0 * w, w)
         depth = index[a] - last + half if face.high else -index[a]
@@ -138,23 +140,29 @@ def image(
     Half-point fields on a mirror's far face have one point beyond the last node's, which is an
     image too.
     """
-    a, axis, shots = AXES.index(face.axis), face.axis, array.size // subdomain.volume
+    a = AXES.index(face.axis)
+    axis = face.axis
+    shots = array.size // subdomain.volume
     first = subdomain.offset[a] + subdomain.owned.lo[a]
     last = first + subdomain.owned.shape[a] - 1
     half = field is not None and axis in field.half
     turned = half or (field is not None and field.slope)
     odd = field is not None and turned == (face.kind == "rigid") and face.kind != "periodic"
     mirrored_half = half and face.kind != "periodic"
-    outside, inside = [], []
+    outside = []
+    inside = []
     for depth in range(1, subdomain.halo + 1):
         outside.append(last + depth - (mirrored_half and face.high) if face.high else first - depth)
         inside.append(_source_of(face, mirrored_half, depth, first, last))
 
     def launch(to, given, factor: int) -> Launch:
-        steps, length = (1, 1), subdomain.owned.shape[0] + 2 * subdomain.halo
+        steps = (1, 1)
+        length = subdomain.owned.shape[0] + 2 * subdomain.halo
         if axis == "x":  # one line across the face holds all layers
-            steps, length = (_step(to), _step(given)), len(to)
-            to, given = to[:1], given[:1]
+            steps = (_step(to), _step(given))
+            length = len(to)
+            to = to[:1]
+            given = given[:1]
         to_rows, from_rows = (_rows(subdomain, shots, axis, layers) for layers in (to, given))
         rows = (backend.array(to_rows), backend.array(from_rows))
         owners = (from_rows - subdomain.before) // subdomain.volume

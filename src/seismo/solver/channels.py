@@ -27,7 +27,8 @@ def _along(around: PointInterpolation, field: Field, axis: str, stencil: Stencil
     """Replace points of a derivative by the points of the field it differentiates."""
     x, y, z, w = points
     a = AXES.index(axis)
-    half, h = axis in field.half, around.grid.spacing[a]
+    half = axis in field.half
+    h = around.grid.spacing[a]
     c = stencil.first / h
     index = [x, y, z]
     rows = []
@@ -69,7 +70,8 @@ def _term_points(
         points, on_surface = known
     else:
         target = _differentiated(field, term.along)
-        points, columns = around.weights(target, position), around.columns(target, position)
+        points = around.weights(target, position)
+        columns = around.columns(target, position)
     if term.along:
         points = _along(around, field, term.along, stencil, points)
         around.refuse_outside(points, position, "differentiate")
@@ -105,7 +107,8 @@ def _among_layers(
 
     With a along the layers d_z v_a = 2 e_az - d_a vz, which are read for what they are.
     """
-    fluid, own = "p" in (f.name for f in around.physics.fields), term.field[1:]
+    fluid = "p" in (f.name for f in around.physics.fields)
+    own = term.field[1:]
     if not term.along:
         yield from strains.stress(term.field).items()
     elif own == term.along:

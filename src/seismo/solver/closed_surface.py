@@ -38,7 +38,8 @@ from seismo.solver.surface_slope import CONTACT, MOST_ROWS, SurfaceSlope, even_d
 # 3-D at 5 and 7 points per wavelength, worst depth: of horizontal forces 9.8 and 6.2 % with the
 # closure for forces, 2.8 and 1.8 % with that for moments, six cells deep 0.7, 0.3 and 1.3, 0.6 %;
 # of vertical ones 1.8 and 1.0 % with the one, 2.5 and 0.7 % with the other.
-SIDEWAYS_LAST, VERTICAL = 6.0, 0.3
+SIDEWAYS_LAST = 6.0
+VERTICAL = 0.3
 # Relative change of a modulus or density within half a cell from which on the rows of a surface are
 # not of one medium. Manufactured solutions of 8 to 16 points per wavelength in media that vary
 # smoothly, but by 1 to 4 % there, have 10 to 40 times the error with fitted rows.
@@ -48,7 +49,9 @@ GRADIENT = 0.005
 # 3000/1700, 10 points per wavelength, with powers 3, 2, 1: 10 m of it 7.7, 7.9, 1.7 %; 15 m 2.2,
 # 3.5, 0.7 %; 20 m 1.7, 0.6, 1.8 %; 35 m 2.3, 1.3, 1.1 %. The stiffer one on top: 10 m 5.8, 9.2,
 # 16 %; 20 m 7.2, 1.6, 10 %. Of 1200/600 on 1300/650, 20 m: 1.5, 0.6, 5.9 %.
-SHALLOWEST, SHALLOW, SOFTER = 1.0, 3.0, 2.0
+SHALLOWEST = 1.0
+SHALLOW = 3.0
+SOFTER = 2.0
 # Rows fitted to a contact do better where the shear modulus jumps SOFTER times, or MUCH_SOFTER
 # above this depth in cells. 10 points, vx, plain and fitted: 1200/600 on 3000/1700, 15, 23, 30 and
 # 40 m of it 0.8 and 0.4, 1.9 and 0.3, 1.4 and 0.4, 1.4 and 0.4 %; 2000/1000 on that, 16, 23, 40 m
@@ -56,7 +59,9 @@ SHALLOWEST, SHALLOW, SOFTER = 1.0, 3.0, 2.0
 # 0.8, 0.5 and 0.8 %. What acts or is read among the rows errs by 1.2 to 28 instead of 1 to 5 %.
 # Beyond SOFTEST waves in layers of 800/250 m/s grew in absorbing layers with either rows, before
 # these damped what such ground guides (`seismo.model.guides`).
-MUCH_SOFTER, DEEP, SOFTEST = 4.0, 2.0, 20.0
+MUCH_SOFTER = 4.0
+DEEP = 2.0
+SOFTEST = 20.0
 BACKWARD = 0.005  # of the shear velocity of the surface: slower energy counts as still
 _TOGETHER = 1 << 22  # nodes that are sampled at once
 _FINE = 64  # samples per cell, in search of a contact
@@ -149,7 +154,8 @@ def _tilted(earth: Earth, grid: Grid, rows: int) -> bool:
     )
     z = z[: rows + len(MIDPOINT)]
     if earth.layered:
-        y, x = y[:1], x[:1]
+        y = y[:1]
+        x = x[:1]
     for some in np.array_split(y, -(-y.size * x.size * z.size // _TOGETHER)):
         medium = earth.sample(*tensor(z, some if grid.dimensions == 3 else None, x))
         if not np.all(elastic_constants.upright(medium)):
@@ -170,7 +176,8 @@ def surface_of(
     """
     if surface is None:
         return None, None
-    rows, halo = surface.rows, stencil.order // 2
+    rows = surface.rows
+    halo = stencil.order // 2
     slope = SurfaceSlope(grid, earth, rows, halo) if rows else None
     return surface.closure(stencil), slope
 
@@ -203,7 +210,8 @@ def _runs_back(earth: Earth, grid: Grid, contact: float) -> bool:
     """Whether energy of waves along rows fitted to a contact would run against their phase."""
     stencil = Stencil(CONTACT_ORDER)
     closure = surface_closure(stencil, ClosureKind.CONTACT, contact)
-    z, names = grid.coordinate("z", np.arange(ROWS)), ("rho", "c11", "c13", "c33", "c44")
+    z = grid.coordinate("z", np.arange(ROWS))
+    names = ("rho", "c11", "c13", "c33", "c44")
     spacing = {a: grid.spacing[AXES.index(a)] for a in grid.axes}
     across = np.zeros(1) if grid.dimensions == 3 else None
     medium = cell_average(earth, z, across, np.zeros(1), spacing, names, dtype=np.float64)

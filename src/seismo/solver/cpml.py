@@ -113,11 +113,15 @@ def profile(grid: Grid, axis: str, layer: PmlParameters, dt: float) -> np.ndarra
         (7, points) float64; b = a = 0 and 1/kappa = m = 1 outside the layers.
     """
     n = AXES.index(axis)
-    points, h = grid.points[n], grid.spacing[n]
-    rows, kept = [], np.ones(points)
+    points = grid.points[n]
+    h = grid.spacing[n]
+    rows = []
+    kept = np.ones(points)
     for shift in (0.0, 0.5):
         position = np.arange(points) + shift
-        b, a, ikappa = np.zeros(points), np.zeros(points), np.ones(points)
+        b = np.zeros(points)
+        a = np.zeros(points)
+        ikappa = np.ones(points)
         for width, depth in (
             (grid.low[n], grid.low[n] - position),
             (grid.high[n], position - (points - 1 - grid.high[n])),
@@ -133,7 +137,8 @@ def profile(grid: Grid, axis: str, layer: PmlParameters, dt: float) -> np.ndarra
             decay = np.exp(-(d / kappa + alpha) * dt)
             with np.errstate(invalid="ignore", divide="ignore"):
                 gain = d * (decay - 1) / (kappa * (d + kappa * alpha))
-            b[inside], ikappa[inside] = decay[inside], 1 / kappa[inside]
+            b[inside] = decay[inside]
+            ikappa[inside] = 1 / kappa[inside]
             a[inside] = np.nan_to_num(gain[inside])
             if not shift:
                 kept[inside] = np.exp(-layer.damping * d[inside] * dt)
@@ -158,14 +163,17 @@ def coupled(profile: np.ndarray, first: np.ndarray, second: np.ndarray) -> np.nd
     Returns:
         (6 M - 1, points): w for k = 1 - 2 M to 2 M - 1, then v for m = -M to M - 1.
     """
-    half, points = len(first), profile.shape[1]
+    half = len(first)
+    points = profile.shape[1]
     decay, gain = (np.pad(profile[row], half) for row in (3, 4))
-    field, memory = np.zeros((4 * half - 1, points)), np.zeros((2 * half, points))
+    field = np.zeros((4 * half - 1, points))
+    memory = np.zeros((2 * half, points))
     node = 2 * half - 1
     for k in range(-half, half + 1):
         field[node + k] = second[abs(k)]
     for m in range(-half, half):
-        outer, there = first[m] if m >= 0 else -first[-1 - m], slice(half + m, half + m + points)
+        outer = first[m] if m >= 0 else -first[-1 - m]
+        there = slice(half + m, half + m + points)
         memory[half + m] = outer * decay[there]
         for n, inner in enumerate(first):
             field[node + m + 1 + n] += outer * inner * gain[there]
@@ -214,7 +222,9 @@ def spans(grid: Grid, lane: int, reach: int):
 
     Where nothing is left for the middle, all is one layer: rows begin on a whole lane, too.
     """
-    points, low, high = grid.points[0], grid.low[0], grid.high[0]
+    points = grid.points[0]
+    low = grid.low[0]
+    high = grid.high[0]
     first = -(-(low + reach) // lane) * lane if low else 0
     last = (points - high - reach) // lane * lane if high else points
     if first >= last:

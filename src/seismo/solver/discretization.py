@@ -7,7 +7,7 @@ from collections.abc import Callable
 from copy import copy
 from dataclasses import dataclass, field, replace
 from functools import cache, partial
-from typing import Any, Generic, TypeVar
+from typing import Any
 
 import numpy as np
 
@@ -36,6 +36,7 @@ from seismo.solver.accuracy import choose_stencil, least_order, refuse_uncarried
 from seismo.solver.attenuation import relaxation_of, stepping
 from seismo.solver.boundary_images import Face
 from seismo.solver.closed_surface import free_surface, surface_of
+from seismo.solver.derived_facts import derived
 from seismo.solver.fluid_contacts import contacts_of
 from seismo.solver.grid_layout import halo_of, image_faces, make_grid, refuse_unfit
 from seismo.solver.layered_reading import layers_of
@@ -52,21 +53,6 @@ from seismo.solver.time_step import limit_of, make_clock, stable_part
 from seismo.solver.waves import Waves, waves_of
 
 BATCH_POINTS = 1 << 20  # small shots advance together up to so many points; see `Backend`
-
-Fact = TypeVar("Fact")
-
-
-class derived(Generic[Fact]):  # noqa: N801 - used as a decorator
-    """A property that is derived once for a run, however its shots are shared out."""
-
-    def __init__(self, derive: Callable[[Any], Fact]) -> None:
-        self._derive, self.__doc__ = derive, derive.__doc__
-
-    def __get__(self, run: Discretization, owner: type) -> Fact:
-        """Return the fact."""
-        if self not in run.facts:
-            run.facts[self] = self._derive(run)
-        return run.facts[self]
 
 
 @dataclass(frozen=True)
@@ -259,8 +245,11 @@ class Discretization:
     @derived
     def interpolation(self) -> PointInterpolation:
         """What the weights of sources and receivers depend on beside their positions."""
-        grid, physics, averaging = self.grid, self.physics, self.scenario.averaging
-        first, layers = self.stencil.first, None
+        grid = self.grid
+        physics = self.physics
+        averaging = self.scenario.averaging
+        first = self.stencil.first
+        layers = None
         if not self.extremes.uniform:
             layers = layers_of(physics, self.earth, grid, averaging, first, self.contacts)
         imaged = any(face.kind == "free_surface" for face in self.image_faces)
@@ -301,7 +290,8 @@ def discretize(
     )  # fmt: skip
     (earth, extremes, sample), shots, groups = gathered(steps)
     shots = [with_subfaults(shot, earth, grid.dimensions) for shot in shots]
-    sources, surface = [source for shot in shots for source in shot.sources], None
+    sources = [source for shot in shots for source in shot.sources]
+    surface = None
     if scenario.boundaries.top == "free_surface":
         read = np.array([z for group in groups for z in group.read_positions[:, 2]])
         surface = free_surface(physics, earth, grid, sources, read, sample.wet)
@@ -320,7 +310,8 @@ def discretize(
     limit = limit_of(physics, grid, stencil, closure, extremes)
     shares = [stable_share(k, stencil.first, grid) * fastest / k.fastest for k in contacts]
     if physics.differences == "first":
-        averages, rule = without_losses(physics.medium), scenario.averaging
+        averages = without_losses(physics.medium)
+        rule = scenario.averaging
         more = excess(earth, grid, stencil.first, averages, rule, extremes, fastest)
         shares.append(more**-0.5)
     safe = stable_part(scenario, earth, extremes, shares)
@@ -352,7 +343,8 @@ def batched(setup: Discretization, batch_points: int, grids: int = 1) -> Discret
         batch_points: of the shots on each grid.
         grids: that stand side by side.
     """
-    shots, survey = len(setup.shots), setup.scenario.survey
+    shots = len(setup.shots)
+    survey = setup.scenario.survey
     if survey is None or survey.batch == "auto":
         together = evenly(shots, batch_points // setup.grid.size, grids)
     else:

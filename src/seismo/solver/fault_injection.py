@@ -47,11 +47,13 @@ class FieldPieces:
 
     def __init__(self, subfaults: Subfaults, field: Field, subdomain: Subdomain) -> None:
         """Find all that any subfault acts on."""
-        self.field, self._subfaults = field, subfaults
+        self.field = field
+        self._subfaults = subfaults
         self._deep = subfaults.depths.width
         own = subfaults.spread
         self._first = {a: subfaults.first(field, a)[own] for a in "xyz"}
-        y, z = self._first["y"], self._first["z"]
+        y = self._first["y"]
+        z = self._first["z"]
         low = [int(along.min()) if along.size else 0 for along in (y, z)]
         high = [int(along.max()) if along.size else 0 for along in (y, z)]
         # A frame of -1 is as wide as what a line acts on.
@@ -62,7 +64,8 @@ class FieldPieces:
         self.lines[at] = 0
         begun = np.nonzero(self.lines == 0)
         self.lines[begun] = np.arange(begun[0].size)
-        self._count, self._line = begun[0].size, self.lines[at]
+        self._count = begun[0].size
+        self._line = self.lines[at]
         self._blocks = subdomain.owned.shape[0] // BLOCK + 2
         self.pieces = self._all_pieces(subdomain)
         self._number = np.full(len(subfaults.fault), -1)
@@ -94,9 +97,12 @@ class FieldPieces:
     def table(self, numbers: np.ndarray, most: int, kind: np.dtype) -> tuple[Table, np.ndarray]:
         """Return what some subfaults act by, and their order, with room for `most`."""
         own = self._number[numbers]
-        line, x = self._line[own], self._first["x"][own]
+        line = self._line[own]
+        x = self._first["x"][own]
         order = np.lexsort((numbers, x // BLOCK, line))
-        line, x, own = line[order], x[order], own[order]
+        line = line[order]
+        x = x[order]
+        own = own[order]
         cells = np.bincount(line * self._blocks + x // BLOCK, minlength=self._count * self._blocks)
         ends = np.cumsum(cells).reshape(self._count, self._blocks)
         starts = np.concatenate([ends[:, :1] - cells.reshape(ends.shape)[:, :1], ends], axis=1)
@@ -120,8 +126,10 @@ class FieldPieces:
         low, high = self._reach(self._line, self._first["x"])
         z, y = np.nonzero(low < high)
         owned = subdomain.owns(y + self._origin[0], z + self._origin[1])
-        z, y = z[owned], y[owned]
-        first, last = low[z, y] // PIECE, (high[z, y] - 1) // PIECE + 1
+        z = z[owned]
+        y = y[owned]
+        first = low[z, y] // PIECE
+        last = (high[z, y] - 1) // PIECE + 1
         rows = np.repeat(np.arange(z.size), last - first)
         n = np.arange(rows.size) - np.repeat(np.cumsum(last - first) - (last - first), last - first)
         found = np.stack([(first[rows] + n) * PIECE, y[rows], z[rows]], axis=1)
@@ -140,12 +148,16 @@ class FieldPieces:
 
     def _reach(self, line: np.ndarray, x: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
         """Return the first x (z, y), and the end, that subfaults on lines act on in any row."""
-        least, most = np.full(self._count, 2**30), np.full(self._count, -(2**30))
+        least = np.full(self._count, 2**30)
+        most = np.full(self._count, -(2**30))
         np.minimum.at(least, line, x)
         np.maximum.at(most, line, x + WIDTH)
-        begun, shape = self.lines >= 0, self.lines.shape
-        low, high = np.full(shape, 2**30), np.full(shape, -(2**30))
-        low[begun], high[begun] = least, most
+        begun = self.lines >= 0
+        shape = self.lines.shape
+        low = np.full(shape, 2**30)
+        high = np.full(shape, -(2**30))
+        low[begun] = least
+        high[begun] = most
         found = low.copy(), high.copy()
         for k in range(self._deep):
             for j in range(WIDTH):
@@ -207,7 +219,9 @@ class FaultInjection:
 
     def __init__(self, backend: Backend, fields: Fields, pieces: FaultPieces) -> None:
         """Allocate what its windows need."""
-        self._backend, self._fields, self._pieces = backend, fields, pieces
+        self._backend = backend
+        self._fields = fields
+        self._pieces = pieces
         self._kind = np.dtype(backend.precision)
         self._window = backend.array(np.zeros(1, np.int64))
         self._tables: list[Table] = []
@@ -265,10 +279,12 @@ class FaultInjection:
 
     def bound(self, stage: str, core: bool, parity: int) -> list[Launch]:
         """Return what to launch once a stage has updated the edges, or the core."""
-        subdomain, found = self._fields.subdomain, []
+        subdomain = self._fields.subdomain
+        found = []
         physics = self._fields.physics
         for one, held, table in zip(self._pieces.fields, self._held, self._tables, strict=True):
-            name, (x, y, z) = one.field.name, one.places
+            name = one.field.name
+            (x, y, z) = one.places
             numbers = np.flatnonzero(subdomain.in_core(y, z) == core)
             if physics.stage_writing(name) != stage or not numbers.size:
                 continue

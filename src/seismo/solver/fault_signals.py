@@ -43,11 +43,16 @@ class FaultSignals:
             precision: of the numbers that are kept.
             offset: of the times of signals, in steps.
         """
-        self._rates, self._dt, self._offset = fault.rates, dt, offset
-        self._delay, self._removal = fault.delay, removal
+        self._rates = fault.rates
+        self._dt = dt
+        self._offset = offset
+        self._delay = fault.delay
+        self._removal = removal
         self._kind = np.dtype(precision)
         starts, ends = ((t + fault.delay) / dt - offset for t in fault.rates.ends)
-        self._starts, self._ends, self._steps = starts, ends, steps
+        self._starts = starts
+        self._ends = ends
+        self._steps = steps
         early = _MARGIN + self._earlier * np.maximum(starts, 0.0)
         self.first = np.clip(np.floor(starts - early), 0, steps).astype(np.int64)
         last = np.minimum(np.ceil(ends + _MARGIN), steps)
@@ -115,7 +120,8 @@ class FaultSignals:
 
     def _signals(self, numbers: np.ndarray, first: np.ndarray, count: int) -> np.ndarray:
         """Return moment rates (subfault, step) in 1/s, of so many steps from the first of each."""
-        dt, times = self._dt, (first + self._offset) * self._dt - self._delay
+        dt = self._dt
+        times = (first + self._offset) * self._dt - self._delay
         signals = self._rates.resampled(numbers, times, count, dt)
         if self._removal:
             signals = time_dispersion.add(signals, dt, (first + self._offset)[:, None])

@@ -104,13 +104,15 @@ def make_slice(entry: Any, grid: Grid) -> Slice:
 
 def _kept(grid: Grid, axis: str, entry: Any, plane: Mapping[str, int]) -> range:
     a = AXES.index(axis)
-    low, high = grid.extent.lo[a], grid.extent.hi[a]
+    low = grid.extent.lo[a]
+    high = grid.extent.hi[a]
     if axis in plane:
         return range(plane[axis], plane[axis] + 1)
     ends = None if entry.box is None else getattr(entry.box, axis)
     if ends:
         first, last = (float(grid.index(axis, end)) for end in ends)
-        low, high = max(low, int(np.ceil(first - 1e-6))), min(high, int(last + 1e-6) + 1)
+        low = max(low, int(np.ceil(first - 1e-6)))
+        high = min(high, int(last + 1e-6) + 1)
     if ends and low >= high:
         raise ScenarioError(
             f"output: {entry.name}: box.{axis} from {ends[0]:g} m to {ends[1]:g} m holds no point "
@@ -174,12 +176,15 @@ class FieldSampler:
             ranks: that have some of the points each.
             at_first: whether all write to arrays of the first rank's, where they see its memory.
         """
-        self._backend, self.cut, self._ranks = backend, cut, ranks
+        self._backend = backend
+        self.cut = cut
+        self._ranks = ranks
         self._at_first = at_first and ranks.share_memory(backend)
         self.shots = range(shots) if self._at_first else parts[0].subdomain.shots
         every = (_rows(cut, part, self.shots.start) for part in parts)
         self.rows = [rows for rows in every if rows.to.size]
-        self.points, self._numbers = cut.points, np.arange(cut.points // self.length)
+        self.points = cut.points
+        self._numbers = np.arange(cut.points // self.length)
         if not self._at_first:
             self._keep_own()
         self.size = self.points * len(self.shots)
@@ -251,9 +256,11 @@ class FieldSampler:
             first: where the cut begins in the target.
             beside: what to sum instead of the points themselves.
         """
-        put, number = self._backend.array, np.dtype(self._backend.precision).type
+        put = self._backend.array
+        number = np.dtype(self._backend.precision).type
         for rows, (to, given) in zip(self.rows, self.held, strict=True):
-            source, step = rows.fields.written(name, parity), self.cut.index[0].step
+            source = rows.fields.written(name, parity)
+            step = self.cut.index[0].step
             if beside is not None and beside.factor is not None:
                 yield from self._multiplied(rows, source, target, factor, first, beside)
                 continue
@@ -275,7 +282,8 @@ class FieldSampler:
         beside: StencilOffsets,
     ) -> Iterator[Launch]:
         """Bind the adding of sums that have a factor of their own at every point."""
-        put, number = self._backend.array, np.dtype(self._backend.precision).type
+        put = self._backend.array
+        number = np.dtype(self._backend.precision).type
         rows = rows.taking(beside.weights[rows.z].any(axis=1))
         if beside.factor is None or not rows.to.size:
             return
@@ -301,7 +309,9 @@ def _made(make: Callable[[], Any]) -> Any:
 def _rows(cut: Slice, fields: Fields, first: int) -> SampledRows:
     """Find the rows within a subdomain, for arrays that begin with one of the shots."""
     part = fields.subdomain
-    (x, y, z), (_, ylo, zlo), (_, yhi, zhi) = cut.index, part.owned.lo, part.owned.hi
+    (x, y, z) = cut.index
+    (_, ylo, zlo) = part.owned.lo
+    (_, yhi, zhi) = part.owned.hi
     ys = np.array([n for n in y if ylo <= n < yhi], np.int64)
     zs = np.array([n for n in z if zlo <= n < zhi], np.int64)
     shots = np.arange(part.batch)

@@ -36,8 +36,10 @@ class Fields:
             uneven: by stage, of every plane z of the grid, whether all coefficients are needed.
             reach: points beside a layer whose derivatives still see its memory.
         """
-        self.physics, self.subdomain = physics, subdomain
-        low, high = subdomain.owned.lo[2], subdomain.owned.hi[2]
+        self.physics = physics
+        self.subdomain = subdomain
+        low = subdomain.owned.lo[2]
+        high = subdomain.owned.hi[2]
         self._planes = {
             stage: np.flatnonzero(planes[low:high]) + low + subdomain.offset[2]
             for stage, planes in uneven.items()
@@ -67,15 +69,19 @@ class Fields:
         stages = {self.physics.sparse[n] for n in coefficients if n in self.physics.sparse}
         if not stages:
             return 0
-        (stage,), plane = stages, z + self.subdomain.offset[2]
+        (stage,) = stages
+        plane = z + self.subdomain.offset[2]
         return int(plane - np.searchsorted(self._planes[stage], plane)) * self.subdomain.strides[1]
 
     def at(self, nodes: np.ndarray, coefficient: str) -> np.ndarray:
         """Fetch a coefficient (n) at nodes (3, n) x, y, z of the grid, NaN where it is not kept."""
-        flat, array = self.subdomain.flat(*nodes), self._coefficients[coefficient]
-        kept, stage = np.ones(flat.shape, bool), self.physics.sparse.get(coefficient)
+        flat = self.subdomain.flat(*nodes)
+        array = self._coefficients[coefficient]
+        kept = np.ones(flat.shape, bool)
+        stage = self.physics.sparse.get(coefficient)
         if stage is not None:
-            planes, plane = self._planes[stage], nodes[2] + self.subdomain.offset[2]
+            planes = self._planes[stage]
+            plane = nodes[2] + self.subdomain.offset[2]
             kept = np.isin(plane, planes)
             flat = flat - (plane - np.searchsorted(planes, plane)) * self.subdomain.strides[1]
         found = np.full(flat.shape, np.nan)
@@ -101,7 +107,8 @@ class Fields:
 
     def _whole(self, values: np.ndarray) -> np.ndarray:
         sub = self.subdomain
-        halo, end = sub.halo, sub.halo + sub.owned.shape[0]
+        halo = sub.halo
+        end = sub.halo + sub.owned.shape[0]
         held = self._backend.zeros(sub.volume + sub.before)
         (rows,) = sub.view(held)
         given = self._backend.array(values.astype(self._backend.precision))
@@ -115,10 +122,12 @@ class Fields:
         return held
 
     def _some(self, whole: np.ndarray, planes: np.ndarray) -> np.ndarray:
-        stride, before = self.subdomain.strides[1], self.subdomain.before
+        stride = self.subdomain.strides[1]
+        before = self.subdomain.before
         held = self._backend.zeros(len(planes) * stride + before)
         for n, plane in enumerate(planes):
-            to, given = before + n * stride, before + plane * stride
+            to = before + n * stride
+            given = before + plane * stride
             held[to : to + stride] = whole[given : given + stride]
         return held
 

@@ -19,7 +19,9 @@ class ContactRows:
 
     def __init__(self, contacts: tuple[Contact, ...], subdomain: Subdomain, dt: float) -> None:
         """Take all contacts of the run, the subdomain and the time step [s]."""
-        self._contacts, self._subdomain, self._dt = contacts, subdomain, dt
+        self._contacts = contacts
+        self._subdomain = subdomain
+        self._dt = dt
         self._first = subdomain.owned.lo[2] - subdomain.halo
 
     def adjust(self, medium: dict[str, np.ndarray]) -> None:
@@ -29,7 +31,8 @@ class ContactRows:
             medium: arrays (z, y, x) on the nodes of the subdomain and its halo, changed in place.
         """
         for contact in self._contacts:
-            k, own = contact.row - self._first, contact.own
+            k = contact.row - self._first
+            own = contact.own
             if 0 <= k < len(medium["rho"]):
                 if contact.closed:
                     medium["c33"][k] = own.stiffness
@@ -79,7 +82,8 @@ class ContactRows:
             return 2.0 * pair[0] * pair[1] / max(sum(pair), 1.0)
 
         grid = self._subdomain.grid
-        axes, h = grid.axes, grid.spacing[2]
+        axes = grid.axes
+        h = grid.spacing[2]
         open_ones = tuple(contact for contact in self._contacts if not contact.closed)
         pair = ShearPair(open_ones, c, grid.points[2], closed)
         rise, fall = pair.corrections()

@@ -12,11 +12,14 @@ FACES = {"x": ("x_min", "x_max"), "y": ("y_min", "y_max"), "z": ("top", "bottom"
 
 def make_grid(scenario: Scenario) -> Grid:
     """Lay out the grid of a scenario, absorbing layers included."""
-    spec, faces = scenario.grid, scenario.boundaries
+    spec = scenario.grid
+    faces = scenario.boundaries
     change = scenario.equation.beside_layers
     collar = change.points if change else 0
     axes = "xyz" if scenario.dimensions == 3 else "xz"
-    points, low, high = [1, 1, 1], [0, 0, 0], [0, 0, 0]
+    points = [1, 1, 1]
+    low = [0, 0, 0]
+    high = [0, 0, 0]
     for axis, (first, last) in FACES.items():
         if axis not in axes:
             continue

@@ -60,15 +60,20 @@ class Halo:
             parity: of the steps.
             reached: points that may have changed.
         """
-        self._backend, self._names, self._parity = backend, names, parity
-        self._fields, self._subdomains = near[division.ranks.number], division.subdomains
+        self._backend = backend
+        self._names = names
+        self._parity = parity
+        self._fields = near[division.ranks.number]
+        self._subdomains = division.subdomains
         copies: list[Launch] = []
-        out, into = defaultdict[int, Ends](list), defaultdict[int, Ends](list)
+        out = defaultdict[int, Ends](list)
+        into = defaultdict[int, Ends](list)
         for to, given, held in division.meetings():
             box = held & reached
             if not (names and box.size):
                 continue
-            there, here = division.owner(to), division.owner(given)
+            there = division.owner(to)
+            here = division.owner(given)
             large = min(self._subdomains[n].owned.size for n in (to, given)) >= backend.copied_from
             copied = there == here or (large and near.keys() >= {there, here})
             if given in self._fields and copied:
@@ -102,9 +107,12 @@ class Halo:
 
         Whatever waits for a launch of another card costs a graph some microseconds.
         """
-        launches, start, put = list[Launch](), 0, self._backend.array
+        launches = list[Launch]()
+        start = 0
+        put = self._backend.array
         for n, box in ends:
-            rows, length = _rows(self._subdomains[n], box).starts, box.shape[0]
+            rows = _rows(self._subdomains[n], box).starts
+            length = box.shape[0]
             fields = self._arrays(self._fields[n])
             which = np.repeat(np.arange(len(fields)), rows.size)
             held = (buffer, start, length, put(which), put(np.tile(rows, len(fields))), *fields)

@@ -90,15 +90,19 @@ class Injection:
         clock,
         removal: bool,
     ) -> None:  # fmt: skip
-        self._backend, self._faces = backend, faces
-        self._around, self._fields = around, fields
-        self._clock, self._removal = clock, removal
+        self._backend = backend
+        self._faces = faces
+        self._around = around
+        self._fields = fields
+        self._clock = clock
+        self._removal = removal
         self._held: dict[Key, InjectionTable] = {}
         self._due: dict[Key, tuple[Any, Any]] = {}  # places and amounts of the step
 
     def tables(self, shots: list[list[PointSource]], steps: int) -> dict[Key, InjectionTable]:
         """Work out what to inject for the sources of each shot of a batch, in a number of steps."""
-        physics, rows = self._around.physics, dict[str, list[Row]]()
+        physics = self._around.physics
+        rows = dict[str, list[Row]]()
         for shot, sources in enumerate(shots):
             for source in sources:
                 for drive in physics.drives.get(source.kind, ()):
@@ -116,13 +120,15 @@ class Injection:
 
     def load(self, tables: dict[Key, InjectionTable]) -> bool:
         """Take tables; tell whether what is bound already works on them."""
-        fits, held = True, self._held
+        fits = True
+        held = self._held
         for key, table in tables.items():
             if key in held and held[key].shapes == table.shapes:
                 for array, values in zip(held[key], table, strict=True):
                     array[:] = self._backend.array(values)
             else:
-                held[key], fits = InjectionTable(*map(self._backend.array, table)), False
+                held[key] = InjectionTable(*map(self._backend.array, table))
+                fits = False
                 places = np.full(table.cells.size, -1)
                 amounts = np.zeros(places.size, table.weights.dtype)
                 self._due[key] = self._backend.array(places), self._backend.array(amounts)
@@ -135,7 +141,8 @@ class Injection:
         own = [self._points(field, points) for *_, points in rows]
         x, y, z, weights = (np.concatenate(part) for part in zip(*own, strict=True))
         sizes = np.array([w.size for *_, w in own])
-        row, ends = np.repeat(np.arange(len(rows)), sizes), np.cumsum(sizes)
+        row = np.repeat(np.arange(len(rows)), sizes)
+        ends = np.cumsum(sizes)
         for (drive, place), numbers in self._alike(rows).items():
             some = np.concatenate([np.arange(ends[n] - sizes[n], ends[n]) for n in numbers])
             mean = self._mean(field, place, x[some], y[some], z[some])
@@ -155,7 +162,8 @@ class Injection:
         subdomain = self._fields.subdomain
         shot = np.array([shot for shot, *_ in rows], np.int64)[row]
         entries = (subdomain.flat(x, y, z), shot, strengths.astype(precision), signal)
-        samples, inner = (signals / scale[:, None]).astype(precision), subdomain.in_core(y, z)
+        samples = (signals / scale[:, None]).astype(precision)
+        inner = subdomain.in_core(y, z)
         table = (begins, samples)
         return {
             (field.name, core): self._table(
@@ -201,7 +209,8 @@ class Injection:
             weights: (entry) of the signal.
             signals: (entry) which signal.
         """
-        volume, shots = self._fields.subdomain.volume, self._fields.subdomain.batch
+        volume = self._fields.subdomain.volume
+        shots = self._fields.subdomain.batch
         order = np.argsort(at + shot * volume, kind="stable")
         cells, sizes = np.unique((at + shot * volume)[order], return_counts=True)
         counts = np.bincount(cells // volume, minlength=shots)
@@ -209,8 +218,10 @@ class Injection:
         # The n-th cell of all is the n-th of its shot but for those of the shots before.
         shift = np.arange(shots) * each - np.cumsum(counts) + counts
         slots = np.arange(cells.size) + shift[cells // volume]
-        placed, ends = np.zeros(shots * each, np.int64), np.zeros(shots * each + 1, np.int64)
-        placed[slots], ends[slots + 1] = cells, sizes
+        placed = np.zeros(shots * each, np.int64)
+        ends = np.zeros(shots * each + 1, np.int64)
+        placed[slots] = cells
+        ends[slots + 1] = sizes
         spare = (0, max(0, len(room.weights) - at.size if room else 0))
         return InjectionTable(
             placed, np.cumsum(ends), np.pad(weights[order], spare),
@@ -222,7 +233,10 @@ class Injection:
         """Return x, y, z of the points of a source that are here, and weights per volume."""
         x, y, z, w = folded(self._faces, self._around.grid, field, points)
         own = self._fields.subdomain.owns(y, z) & (w != 0)
-        x, y, z, w = x[own], y[own], z[own], w[own]
+        x = x[own]
+        y = y[own]
+        z = z[own]
+        w = w[own]
         return x, y, z, w / (self._around.grid.cell * self._around.norm(field, z))
 
     def _signals(
@@ -234,7 +248,9 @@ class Injection:
             (row) numbers; (signal) steps; (signal, step) samples, zero at the ends of those that
             do not last as long as the run.
         """
-        numbers, sources, found = dict[tuple, int](), list[tuple](), list[int]()
+        numbers = dict[tuple, int]()
+        sources = list[tuple]()
+        found = list[int]()
         for _, source, drive, _ in rows:
             how = (drive.derivative, drive.rate)
             key = (id(source.wavelet), source.delay, source.derivative, *how)
@@ -245,7 +261,8 @@ class Injection:
         # A late field is driven at whole steps; the others, updated after it, at half steps. A
         # second-order field is driven at whole steps too.
         driven_late = not field.late and self._around.physics.differences == "first"
-        offset, dt = 0.5 if driven_late else 0.0, self._clock.dt
+        offset = 0.5 if driven_late else 0.0
+        dt = self._clock.dt
         lasting = [self._lasting(source, offset, steps) for source, _ in sources]
         begins = np.array([first for first, _ in lasting], np.int64)
         length = max(stop - first for first, stop in lasting)
@@ -262,7 +279,8 @@ class Injection:
             if drive.rate:
                 samples[n] = relaxed(samples[n], drive.rate, dt)
         if length < steps:
-            samples, begins = np.pad(samples, ((0, 0), (1, 1))), begins - 1
+            samples = np.pad(samples, ((0, 0), (1, 1)))
+            begins = begins - 1
         return np.array(found), begins, samples
 
     def _lasting(self, source: PointSource, offset: float, steps: int) -> tuple[int, int]:
@@ -296,6 +314,7 @@ class Injection:
 
     def _each(self, body: Callable, key: Key, arguments: tuple, writes: tuple[int, ...]) -> Launch:
         """Launch a body for the cells of a table."""
-        count, batch = self._held[key].cells.size, self._fields.subdomain.batch
+        count = self._held[key].cells.size
+        batch = self._fields.subdomain.batch
         shots = np.repeat(np.arange(batch), count // batch)
         return self._backend.each(body, count, arguments, writes=writes, shots=shots)

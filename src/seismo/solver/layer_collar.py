@@ -15,7 +15,8 @@ from seismo.grid.grid import AXES, Grid
 
 def share_along(grid: Grid, axis: str, index: np.ndarray) -> np.ndarray:
     """Return the share (n) of the layers' medium at indices (n) along an axis, from 0 to 1."""
-    n, beyond = AXES.index(axis), np.zeros(index.shape)
+    n = AXES.index(axis)
+    beyond = np.zeros(index.shape)
     if grid.low[n]:
         beyond = np.maximum(beyond, grid.low[n] - index)
     if grid.high[n]:
@@ -29,7 +30,8 @@ def changed(
     """Return coefficients (z, y, x) of a subdomain, with its halo along y and z, as layers ask."""
     share = np.zeros((1, 1, 1))
     for axis in grid.axes:
-        n, beyond = AXES.index(axis), 0 if axis == "x" else subdomain.halo
+        n = AXES.index(axis)
+        beyond = 0 if axis == "x" else subdomain.halo
         index = np.arange(subdomain.owned.lo[n] - beyond, subdomain.owned.hi[n] + beyond)
         shape = [-1 if a == axis else 1 for a in "zyx"]
         share = np.maximum(share, share_along(grid, axis, index).reshape(shape))

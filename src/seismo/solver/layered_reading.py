@@ -151,7 +151,8 @@ class Layers:
         """Return the first and last row of the solid, or fluid, where a place is."""
         over = [c.half + 2 for c in self.contacts if below(c, place)]
         under = [c.half - 1 for c in self.contacts if not below(c, place)]
-        low, high = max(over, default=-MARGIN), min(under, default=int(self._rows[-1]))
+        low = max(over, default=-MARGIN)
+        high = min(under, default=int(self._rows[-1]))
         return low, max(low, high)
 
     def _own(self, values: Values, side: Side) -> Values:
@@ -223,13 +224,15 @@ class Layers:
         known, some = axis_weights(place, half)
         plain[np.searchsorted(rows, known)] = some
         distance = place - shift - rows
-        window, powers = kaiser_window(distance), powers_of(distance)
+        window = kaiser_window(distance)
+        powers = powers_of(distance)
         seen, wanted = self._phi(kind, half, place, rows)
         if not len(seen):
             return None
         # What cubics have of phi they read already; the rest is read by the least change.
         fit = np.linalg.solve((powers * window) @ powers.T, (powers * window) @ seen.T)
-        rest, miss = seen - fit.T @ powers, wanted - seen @ plain
+        rest = seen - fit.T @ powers
+        miss = wanted - seen @ plain
         gram = (rest * window) @ rest.T + _TINY**2 * np.eye(len(rest))
         change = window * (np.linalg.solve(gram, miss) @ rest)
         return None if np.abs(change).max() < _NONE else (rows, plain + change)
@@ -244,7 +247,8 @@ class Layers:
         mean: list[np.ndarray] | None = None
         if part > ON_GRID:
             mean = _kinks(kind, moduli(self._mean_above(place, part)))
-        seen, wanted = [], []
+        seen = []
+        wanted = []
         for n, (phi, exact, unit) in kinks.items():
             start = exact[edge + MARGIN]
             seen.append(phi[rows + MARGIN] - start)
@@ -268,7 +272,8 @@ class Layers:
     ) -> dict[int, tuple[np.ndarray, np.ndarray, float]]:
         """Return by number phi at rows, exact integrals to the half rows above rows, their unit."""
         found = {}
-        own, plain = self._once(self._rows_of, side), self._own(self._plain, side)
+        own = self._once(self._rows_of, side)
+        plain = self._own(self._plain, side)
         for n, (seen, true) in enumerate(zip(_kinks(kind, own), _kinks(kind, plain), strict=True)):
             unit = np.abs(true).max()
             if not np.ptp(true) > ALIKE * unit:
@@ -290,7 +295,8 @@ class Layers:
 
         Without one it is that of the nearest with any, and at last the first of all.
         """
-        even, own = self._once(self._even, self._side(place)), moduli(self.at(place))
+        even = self._once(self._even, self._side(place))
+        own = moduli(self.at(place))
         rows = self.rows(place)
         alike = [np.isclose(rows[name][even], own[name], 1e-6, 0.0, True) for name in own]
         chosen = even[np.all(alike, axis=0)]
@@ -304,7 +310,8 @@ class Layers:
             near = np.lib.stride_tricks.sliding_window_view(
                 np.pad(values, RADIUS, "edge"), 2 * RADIUS + 1
             )
-            spread, largest = np.ptp(near, axis=1), np.abs(near).max(axis=1)
+            spread = np.ptp(near, axis=1)
+            largest = np.abs(near).max(axis=1)
             found &= ~np.isfinite(spread) | (spread <= ALIKE * largest)
         return np.flatnonzero(found)
 

@@ -48,7 +48,8 @@ def even_planes(
         elif rule.everywhere(extremes):
             even = np.ones(z.size, bool)
         else:
-            averaging, density = scenario.averaging, rule.of_density
+            averaging = scenario.averaging
+            density = rule.of_density
             even = plain_planes(earth, z, y, x, spacing, averaging, density, rule.simple)
         if rule.of_density:
             even[:-1] &= even[1:].copy()

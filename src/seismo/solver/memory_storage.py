@@ -56,11 +56,13 @@ def with_storage(
     asked = scenario.attenuation.storage if scenario.attenuation else "auto"
     if asked == 32 or (asked == "auto" and grid.dimensions == 2):
         return relaxation
-    problem, peak = _problem(relaxation, scenario, physics), 1.0
+    problem = _problem(relaxation, scenario, physics)
+    peak = 1.0
     if not problem:
         steps = clock.steps + extra_steps(clock.steps, scenario.time.dispersion_removal)
         rates = strain_rates(physics, earth, sources, grid.cell, clock.dt, steps * clock.dt)
-        problem, peak = _unlike(sources, rates), float(rates.max()) or 1.0
+        problem = _unlike(sources, rates)
+        peak = float(rates.max()) or 1.0
     if asked == 16 and problem:
         raise scenario.mistake(
             "attenuation", "storage", problem=f"too few bits: {problem}; leave storage out"
@@ -124,7 +126,8 @@ def _unlike(sources: Sequence[PointSource], rates: np.ndarray) -> str:
         best = strongest.setdefault(key, n)
         strongest[key] = n if rates[n] > rates[best] else best
     ordered = sorted(strongest.values(), key=lambda n: rates[n]) or [0]
-    weak, strong = ordered[0], ordered[-1]
+    weak = ordered[0]
+    strong = ordered[-1]
     if rates[strong] <= MOST_UNLIKE * rates[weak]:
         return ""
     return (

@@ -58,7 +58,8 @@ class MomentDepths:
             strengths: components (moment) in N m.
             breaks: depths (n) in m where the medium of a layered earth ends suddenly.
         """
-        self._around, self._strengths = around, strengths
+        self._around = around
+        self._strengths = strengths
         drives = around.physics.drives["moment_tensor"]
         acting = [d for d in drives if np.any(strengths[d.component])]
         self.fields = {d.component: around.physics.named(d.field) for d in acting}
@@ -115,7 +116,8 @@ class MomentDepths:
 
     def _even_places(self) -> np.ndarray:
         """Return (moment) whether no surface, contact or layer changes the weights."""
-        around, places = self._around, self._places
+        around = self._around
+        places = self._places
         even = np.ones(places.size, bool)
         if around.closure is not None or around.imaged:
             even &= places >= RADIUS - 0.5
@@ -145,7 +147,8 @@ class MomentDepths:
                     depths.append(place)
                 continue
             angle = np.pi * (np.arange(_NODES) + 0.5) / _NODES
-            middle, half = 0.5 * (exact[0] + exact[-1]), 0.5 * (exact[-1] - exact[0])
+            middle = 0.5 * (exact[0] + exact[-1])
+            half = 0.5 * (exact[-1] - exact[0])
             nodes = middle + half * np.cos(angle)
             self._of[own] = len(self._half_rows)
             self._half_rows.append(_HalfRow(len(depths), nodes))
@@ -165,7 +168,8 @@ class MomentDepths:
         for component, field in self.fields.items():
             found[component] = {}
             for name, points in self._around.spreading(field, tuple(position)).items():
-                column, share = np.ones(points.z.size, bool), 1.0
+                column = np.ones(points.z.size, bool)
+                share = 1.0
                 for axis, at in zip("xy", middle, strict=False):
                     if axis in grid.axes:
                         half = axis in self._around.physics.named(name).half
@@ -212,7 +216,8 @@ class MomentDepths:
         return self._profiles[key]
 
     def _made_profile(self, name: str, component: str, which: int) -> np.ndarray:
-        half_row, first = self._half_rows[which], self._first[name][which]
+        half_row = self._half_rows[which]
+        first = self._first[name][which]
         found = np.zeros((half_row.nodes.size, self.width))
         for n in range(half_row.nodes.size):
             rows, weights = self._parts[half_row.first + n][component].get(

@@ -68,9 +68,11 @@ def side_weights(
     rows = list(range(max(low, 0), min(high, points - 1) + 1))
     places = [row + shift for row in rows]
     if half and top and (edge := _edge(top, shear, True)) is not None:
-        rows, places = [top.half, *rows], [edge, *places]
+        rows = [top.half, *rows]
+        places = [edge, *places]
     if half and bottom and (edge := _edge(bottom, shear, False)) is not None:
-        rows, places = [*rows, bottom.half], [*places, edge]
+        rows = [*rows, bottom.half]
+        places = [*places, edge]
     start = int(np.searchsorted(places, place)) - POINTS // 2
     start = min(max(start, 0), max(len(rows) - POINTS, 0))
     chosen = np.array(rows[start : start + POINTS])

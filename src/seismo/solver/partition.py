@@ -8,9 +8,13 @@ from itertools import product
 
 import numpy as np
 
+from seismo.backends.base import Backend
 from seismo.backends.communicator import SerialCommunicator
-from seismo.grid.decomposition import Subdomain, cost
+from seismo.equations.fluid_solid_operators import uncut_rows
+from seismo.errors import ScenarioError
+from seismo.grid.decomposition import LINE, SECTOR, Subdomain, best_parts, cost, decompose
 from seismo.grid.grid import Box
+from seismo.solver.discretization import Discretization
 
 
 @dataclass(frozen=True)
@@ -61,8 +65,10 @@ class Partition:
     def owners(self, y, z) -> np.ndarray:
         """Return the ranks that update points; images beyond a face count as the point on it."""
         found = np.zeros(np.broadcast(y, z).shape, np.int64)
-        (_, ylo, zlo), (_, yhi, zhi) = self.rows[0][0].grid.box.lo, self.rows[0][0].grid.box.hi
-        y, z = np.clip(y, ylo, yhi - 1), np.clip(z, zlo, zhi - 1)
+        (_, ylo, zlo) = self.rows[0][0].grid.box.lo
+        (_, yhi, zhi) = self.rows[0][0].grid.box.hi
+        y = np.clip(y, ylo, yhi - 1)
+        z = np.clip(z, zlo, zhi - 1)
         for n, subdomain in enumerate(self.subdomains):
             found[subdomain.owns(y, z)] = self.owner(n)
         return found
@@ -96,10 +102,81 @@ class Partition:
         All ranks see them in the same order.
         """
         steps = [step for step in product((-1, 0, 1), repeat=2) if step != (0, 0)]
-        columns, subdomains = len(self.rows[0]), self.subdomains
+        columns = len(self.rows[0])
+        subdomains = self.subdomains
         for n, subdomain in enumerate(subdomains):
             for down, along in steps:
-                row, column = n // columns + down, n % columns + along
+                row = n // columns + down
+                column = n % columns + along
                 if 0 <= row < len(self.rows) and 0 <= column < columns:
                     other = row * columns + column
                     yield n, other, subdomain.padded & subdomains[other].owned
+
+
+def divide(
+    setup: Discretization,
+    backend: Backend,
+    ranks: SerialCommunicator,
+    parts: tuple[int, int] | None = None,
+) -> Partition:
+    """Cut the grid of a setup for some ranks, or each grid where several stand side by side.
+
+    Args:
+        setup: what to run.
+        backend: where it runs: how many numbers a lane has, and what a point in a layer costs.
+        ranks: that share it.
+        parts: along z and y; None for those that the scenario names, or that suit the ranks.
+
+    Raises:
+        ScenarioError: the grid cannot be cut so, or there are fewer parts than ranks.
+    """
+    scenario = setup.scenario
+    given = scenario.grid.decomposition
+    periodic = "".join(face.axis for face in setup.image_faces if face.kind == "periodic")
+    crew = ranks.count // setup.grids
+    if parts is None and given == "auto":
+        parts = best_parts(setup.grid, setup.halo, crew, periodic)
+    try:
+        cut = parts or given
+        _refuse(cut, crew, periodic)
+        dear = backend.pml_costs[setup.physics.differences]
+        number = ranks.number // crew
+        parted = subdomains(setup, backend.lane_width, cut, number, pml_cost=dear)
+        return Partition(parted, ranks, setup.grids, dear)
+    except ScenarioError as error:
+        if parts is not None:
+            raise
+        problem = str(error).removeprefix("decomposition: ")
+        raise scenario.mistake("grid", "decomposition", problem=problem) from None
+
+
+def _refuse(parts: tuple[int, int], ranks: int, periodic: str) -> None:
+    for axis, count in zip("zy", parts, strict=True):
+        if count > 1 and axis in periodic:
+            raise ScenarioError(
+                f"decomposition: {count} parts along {axis}, which is periodic; use 1 part there"
+            )
+    if parts[0] * parts[1] < ranks:
+        raise ScenarioError(
+            f"decomposition: {parts[0]} x {parts[1]} parts for {ranks} ranks; use a part for each, "
+            "or auto, or start fewer"
+        )
+
+
+def subdomains(
+    setup: Discretization, lane: int, parts: tuple[int, int] = (1, 1), number: int = 0, **how: float
+) -> list[list[Subdomain]]:
+    """Cut one of a setup's grids in parts along z and y, for lanes of so many numbers.
+
+    Volumes of many fields have rows of half lines: those of two fields march across their layers,
+    along y from rows of one kind to those of the other.
+    """
+    middle = setup.row_groups(lane)[0].spans[1][0]
+    shots = setup.shots_on(number)
+    short = setup.grid.dimensions == 3 and setup.physics.differences == "first"
+    unit = SECTOR if short else LINE
+    uncut = uncut_rows(setup.contacts, setup.stencil.first, setup.halo)
+    uncut |= frozenset(range(setup.closed_rows))
+    return decompose(
+        setup.grid, setup.halo, parts, len(shots), middle, shots.start, unit, uncut=uncut, **how
+    )

@@ -134,14 +134,17 @@ class _Peaks:
         self, backend: Backend, around: PointInterpolation, maps: PeakMapSet, parts: list[Fields],
         shots: int, ranks: SerialCommunicator,
     ) -> None:  # fmt: skip
-        self.maps, self._backend = maps, backend
+        self.maps = maps
+        self._backend = backend
         self._reader = FieldSampler(backend, maps.cut, parts, shots, ranks)
-        size, count = self._reader.size, len(maps.channels)
+        size = self._reader.size
+        count = len(maps.channels)
         zeros = np.zeros(count * size, backend.precision)
         self._values = backend.array(zeros)
         self._changing = any(q.of_change for q in maps.quantities)
         kept = zeros if self._changing else zeros[:1]
-        self._rates, self._before = backend.array(kept), backend.array(kept)
+        self._rates = backend.array(kept)
+        self._before = backend.array(kept)
         self._found = {q.name: backend.array(np.zeros(size, np.float32)) for q in maps.quantities}
         self._around = around
         self._rows = np.arange(0, size, self._reader.length)
@@ -164,7 +167,9 @@ class _Peaks:
 
     def launches(self, parity: int) -> list[Launch]:
         """List what raises the peaks after steps of a parity, in order."""
-        size, channels, found = self._reader.size, self.maps.channels, list[Launch]()
+        size = self._reader.size
+        channels = self.maps.channels
+        found = list[Launch]()
         if not size:
             return found
         for n, (component, at_nodes) in enumerate(channels):
@@ -179,7 +184,8 @@ class _Peaks:
                     added = True
         if self._changing:
             starts = np.arange(len(channels))[:, None] * size
-            rows, held = (starts + self._rows).ravel(), (self._rates, self._before, self._values)
+            rows = (starts + self._rows).ravel()
+            held = (self._rates, self._before, self._values)
             found.append(self._rowwise(kernels.change, held, rows, (0, 1)))
         for quantity in self.maps.quantities:
             which = [channels.index((c, quantity.at_nodes)) for c in quantity.components]
@@ -202,7 +208,8 @@ def beside(around: PointInterpolation, name: str) -> dict[str, StencilOffsets | 
     Under a closed free surface there are none above; the polynomial through those below is used,
     with the slope that the surface prescribes, which other fields tell.
     """
-    field, slope = around.physics.named(name), around.slope
+    field = around.physics.named(name)
+    slope = around.slope
     if not field.half:
         return {name: None}
     rows, some = midpoint_weights(min(MOST_REACH, around.halo))
@@ -213,8 +220,10 @@ def beside(around: PointInterpolation, name: str) -> dict[str, StencilOffsets | 
     shares = np.array([slope_share(float(z), True, surface) for z in range(MOST_REACH)])
     for z in range(MOST_REACH):
         rows, some = axis_weights(float(z), True, 0, surface)
-        steps[z], weights[z] = 0, 0.0
-        steps[z, : rows.size], weights[z, : rows.size] = rows - z, some
+        steps[z] = 0
+        weights[z] = 0.0
+        steps[z, : rows.size] = rows - z
+        weights[z, : rows.size] = some
     found: dict[str, StencilOffsets | None] = {name: StencilOffsets("z", steps, weights)}
     if slope is None:
         return found
@@ -230,6 +239,8 @@ def beside(around: PointInterpolation, name: str) -> dict[str, StencilOffsets | 
 def _tables(around: PointInterpolation, rows: np.ndarray, some: np.ndarray):
     """Return steps and weights (points along z, POINTS) that are the same for every z."""
     size = (around.grid.points[2], kernels.POINTS)
-    steps, weights = np.zeros(size, np.int64), np.zeros(size)
-    steps[:, : rows.size], weights[:, : rows.size] = rows, some
+    steps = np.zeros(size, np.int64)
+    weights = np.zeros(size)
+    steps[:, : rows.size] = rows
+    weights[:, : rows.size] = some
     return steps, weights

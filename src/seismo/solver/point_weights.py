@@ -86,7 +86,9 @@ class PointInterpolation:
                 field's
                 own when None.
         """
-        index, half, surface = self._index(position), "z" in field.half, self.surface(field)
+        index = self._index(position)
+        half = "z" in field.half
+        surface = self.surface(field)
         side = None
         if not slope_share(index[2], half, surface):  # its polynomial ends above the contacts
             side = side_weights(self.contacts, field.name, half, index[2], self.grid.points[2])
@@ -170,7 +172,8 @@ class PointInterpolation:
         if self.slope is None:
             return None
         x, y, z = self._index(position)
-        half, across = "z" not in field.half, field.half.replace("z", "")
+        half = "z" not in field.half
+        across = field.half.replace("z", "")
         side = side_weights(self.contacts, field.name, half, z, self.grid.points[2])
         further = side or axis_weights(z, half, 0, Surface(0, vanishes=False))
         rows, some, share = derivative_weights(z, half, self.slope.rows, further)
@@ -191,7 +194,8 @@ class PointInterpolation:
             ScenarioError: it lies too near a face to do `what`; what to do `instead` is told.
         """
         for a, axis in enumerate(AXES):
-            first, last = points[a].min(initial=0), points[a].max(initial=0)
+            first = points[a].min(initial=0)
+            last = points[a].max(initial=0)
             over = max(-first, last - self.grid.points[a] + 1) - self.halo
             if axis in self.grid.axes and over > 0:
                 raise ScenarioError(

@@ -40,7 +40,9 @@ class _Channels:
     """
 
     def __init__(self) -> None:
-        self.starts, self.channels, self.owners = [0], list[int](), list[int]()
+        self.starts = [0]
+        self.channels = list[int]()
+        self.owners = list[int]()
         self._points = [(*([np.zeros(0, np.int64)] * 4), np.zeros(0))]
 
     def __len__(self) -> int:
@@ -80,13 +82,15 @@ class Recorder:
         fields: Mapping[int, Fields], groups: list[ReceiverGroup], stencil: Stencil,
         steps: int,
     ) -> None:  # fmt: skip
-        self._backend, self._ranks = backend, division.ranks
+        self._backend = backend
+        self._ranks = division.ranks
         self._index: dict[tuple[int, str, str], slice] = {}
         self._own = own = {group.name: _own(group, around, division) for group in groups}
         self._numbers = {name: division.ranks.gather(own[name]) for name in own}
         self._shapes = {group.name: (len(group.positions), steps) for group in groups}
         rows = {field.name: _Channels() for field in around.physics.fields}
-        channel, points = 0, dict[tuple[str, str], list[dict[str, WeightedPoints]]]()
+        channel = 0
+        points = dict[tuple[str, str], list[dict[str, WeightedPoints]]]()
         for shot in division.shots:
             for group in groups:
                 bases = dict.fromkeys(
@@ -151,10 +155,8 @@ class Recorder:
         The shot is one of those that advance together; some ranks may have nothing of it.
         """
         part = self.record[:, self._index.get((shot, group, component), slice(0))]
-        found, numbers = (
-            self._ranks.gather_arrays(self._backend.fetch(part).T),
-            self._numbers[group],
-        )
+        found = self._ranks.gather_arrays(self._backend.fetch(part).T)
+        numbers = self._numbers[group]
         if found is None or numbers is None:
             return None
         if len(found) == 1:
@@ -184,9 +186,12 @@ class _Reading:
         self, backend: Backend, name: str, rows: _Channels, parts: list[Fields], loan: RemotePoints,
         longest: int,
     ) -> None:  # fmt: skip
-        self._backend, put = backend, backend.array
-        points, weights = rows.points, rows.weights.astype(backend.precision)
-        starts, indices = np.array(rows.starts, np.int64), np.arange(len(weights))
+        self._backend = backend
+        put = backend.array
+        points = rows.points
+        weights = rows.weights.astype(backend.precision)
+        starts = np.array(rows.starts, np.int64)
+        indices = np.arange(len(weights))
         self._gathers: list[list[Launch]] = [[], []]
         if len(parts) == 1 and not loan.borrows:  # the sums read the field itself
             values = [parts[0].written(name, parity) for parity in (0, 1)]
@@ -206,14 +211,16 @@ class _Reading:
             partial = put(np.zeros(len(pieces) - 1, backend.precision))
             held = (put(indices), put(pieces), put(weights), partial)
             self._sums = [(v, *held) for v in values]
-            values, indices = [partial] * 2, np.arange(partial.size)
+            values = [partial] * 2
+            indices = np.arange(partial.size)
             weights = np.ones(partial.size, backend.precision)
         held = (put(indices), put(starts), put(weights), put(np.array(rows.channels, np.int64)))
         self._rows = [(v, *held) for v in values]
 
     def launches(self, traces, parity: int) -> list[Launch]:
         """List what adds this field's share to the record of a step."""
-        backend, rows = self._backend, self._rows[parity]
+        backend = self._backend
+        rows = self._rows[parity]
         sums = [s[parity] for s in (self._sums,) if s]
         return [
             *self._gathers[parity],

@@ -36,7 +36,8 @@ def gathering(
         )
     ]
     slots = np.flatnonzero(subdomain.owns(*inside))
-    indices, held = backend.array(flat(fields, points)[slots]), backend.array(slots)
+    indices = backend.array(flat(fields, points)[slots])
+    held = backend.array(slots)
     return [
         [backend.each(gather, slots.size, (array, indices, held, values), (3,))]
         if slots.size else []
@@ -85,7 +86,8 @@ class RemotePoints:
                     self.pack, gathering(backend, name, part, asked[r], buffer), strict=True
                 ):
                     pack += some
-        self.start, self.finish = link.start, link.finish
+        self.start = link.start
+        self.finish = link.finish
 
     @property
     def borrows(self) -> bool:

@@ -37,7 +37,8 @@ class RowCorrections:
             stage: that they follow.
         """
         self._stage = stage
-        self._backend, self._subdomain = backend, subdomain
+        self._backend = backend
+        self._subdomain = subdomain
         self._arrays = arrays
         self._scratch: dict[tuple[str, Box], Any] = {}
         self.memories: list[CheckpointArray] = []
@@ -62,7 +63,8 @@ class RowCorrections:
 
         Of a part further down that is before its arrays.
         """
-        y, batch = np.arange(box.lo[1], box.hi[1]), self._subdomain.batch
+        y = np.arange(box.lo[1], box.hi[1])
+        batch = self._subdomain.batch
         shots = np.repeat(np.arange(batch), len(y))
         rows = np.tile(self._subdomain.flat(0, y, 0), batch)
         return shots * self._subdomain.volume + rows, np.tile(y, batch), shots
@@ -76,17 +78,22 @@ class RowCorrections:
             return []
         rows = sorted({target for target, _ in inside})
         sources = sorted({source for _, source in inside})
-        target, source = self._arrays[term.target], self._arrays[term.source]
+        target = self._arrays[term.target]
+        source = self._arrays[term.source]
         weights = np.array([[inside.get((t, s), 0.0) for s in sources] for t in rows], target.dtype)
-        to, given = self._offsets(rows), self._offsets(sources)
-        (bases, _, shots), length, put = self._bases(box), box.shape[0], self._backend.array
+        to = self._offsets(rows)
+        given = self._offsets(sources)
+        (bases, _, shots) = self._bases(box)
+        length = box.shape[0]
+        put = self._backend.array
         held = (target, source, put(bases), put(to), put(given), put(weights))
         return [self._backend.each_row(add_rows, bases.size, length, held, (0,), shots)]
 
     def _memory(self, whole: str, box: Box, rows: int, number: np.dtype) -> tuple[Any, Any]:
         """Return the layer memory of a term in a box, and where it finds slopes: (row, x) each."""
         if (whole, box) not in self._scratch:
-            length, own = box.shape[0], self._subdomain.shots
+            length = box.shape[0]
+            own = self._subdomain.shots
             memory, found = (
                 self._backend.array(np.zeros((rows, length), number)) for _ in range(2)
             )
@@ -101,19 +108,23 @@ class RowCorrections:
         inside = {k: g for k, g in term.targets.items() if box.lo[2] <= k[1] < box.hi[2]}
         if not inside or not box.size:
             return []
-        source, a = self._arrays[term.source], AXES.index(term.axis)
+        source = self._arrays[term.source]
+        a = AXES.index(term.axis)
         number = source.dtype
         bases, y, shots = self._bases(box)
         length = box.shape[0]
         profile = tables.profiles[a][3 * term.up :][:3].astype(number)
         if term.axis == "x":
-            profile, place = profile[:, self._subdomain.offset[0] :], y * 0 - 1
+            profile = profile[:, self._subdomain.offset[0] :]
+            place = y * 0 - 1
         else:
             place = y + self._subdomain.offset[1]
         stride = (1, self._subdomain.strides[0])[a]
-        backend, put = self._backend, self._backend.array
+        backend = self._backend
+        put = self._backend.array
         memory, found = self._memory(whole, box, bases.size, number)
-        at, coefficients = put(bases), np.asarray(tables.first[a], number)
+        at = put(bases)
+        coefficients = np.asarray(tables.first[a], number)
         held = (
             source, put(self._offsets(list(term.weights))),
             put(np.array(list(term.weights.values()), number)), at,

@@ -22,21 +22,19 @@ from typing import Any
 import numpy as np
 
 from seismo.acquisition.shots import Shot
-from seismo.backends.base import Backend, Group, Launch, Search, Step
+from seismo.backends.base import Group, Launch, Search, Step
 from seismo.backends.communicator import SerialCommunicator
 from seismo.backends.select import BackendChoice, choose
-from seismo.errors import ScenarioError
-from seismo.grid.decomposition import best_parts
 from seismo.grid.global_index import CheckpointArray
 from seismo.grid.grid import Box
 from seismo.solver.discretization import Discretization, discretize
 from seismo.solver.fault_signals import WINDOW
 from seismo.solver.halo import Halo
 from seismo.solver.injection import InjectionTable, Key
-from seismo.solver.partition import Partition
+from seismo.solver.partition import divide
 from seismo.solver.peak_maps import PeakMaps
 from seismo.solver.recording import Recorder
-from seismo.solver.subdomain import SubdomainSolver, subdomains
+from seismo.solver.subdomain import SubdomainSolver
 
 Prepared = list[dict[Key, InjectionTable]]  # for each part of a rank
 
@@ -46,7 +44,8 @@ class View:
 
     def __init__(self, backend: Any, array: Any) -> None:
         """Look at an array of the backend's."""
-        self._backend, self._array = backend, array
+        self._backend = backend
+        self._array = array
 
     @property
     def shape(self) -> tuple[int, ...]:
@@ -66,9 +65,12 @@ class Simulation:
         ranks: SerialCommunicator | None = None,
     ) -> None:  # fmt: skip
         """Allocate and bind everything; see `build`."""
-        self.setup, self.backend, self.ranks = setup, backend, ranks or SerialCommunicator()
+        self.setup = setup
+        self.backend = backend
+        self.ranks = ranks or SerialCommunicator()
         self.division = divide(setup, backend, self.ranks, parts)
-        around, subdomains = setup.interpolation, self.division.subdomains
+        around = setup.interpolation
+        subdomains = self.division.subdomains
         self._numbered = {
             n: SubdomainSolver(setup, backend, subdomains[n]) for n in self.division.own
         }
@@ -141,7 +143,8 @@ class Simulation:
             held.array[:] = 0
         if not all(self.ranks.allgather(bool(self._programs) and all(fits))):
             one = self.ranks if self.division.crew > 1 else SerialCommunicator()
-            phases, parities = range(len(self.setup.layer_phases)), self.setup.physics.parities
+            phases = range(len(self.setup.layer_phases))
+            parities = self.setup.physics.parities
             steps = [tuple(self._bind(parity, phase) for parity in parities) for phase in phases]
             self._programs = [one.program(self.backend, some) for some in steps]
         self.step = 0
@@ -177,7 +180,8 @@ class Simulation:
         """Take a number of steps, at most up to `total_steps`."""
         if self.step + steps > self.total_steps:
             raise ValueError(f"{self.step} + {steps} steps exceed the run's {self.total_steps}")
-        starts, last = [first for first, _ in self.setup.layer_phases], self.step + steps
+        starts = [first for first, _ in self.setup.layer_phases]
+        last = self.step + steps
         while self.step < last:
             phase = bisect(starts, self.step) - 1
             end = min(last, *starts[phase + 1 : phase + 2], self.total_steps)
@@ -220,7 +224,8 @@ class Simulation:
                 for inner in (False, True)
             )
             images = [fill for part in self.parts for fill in part.images[parity][stage.name]]
-            name, between = stage.name, f"{stage.name} halo"
+            name = stage.name
+            between = f"{stage.name} halo"
             edges = [launch for b in bound for launch in b.edges[parity]]
             schedule.append(Group(edges, "edge", name))
             schedule += _each([one for b in bound for one in b.edge_corrections], name, "edge")
@@ -272,7 +277,8 @@ class Simulation:
         nx, ny, nz = self.setup.grid.points
         whole = np.empty((len(self.division.shots), nz, ny, nx), self.backend.precision)
         for owned, view in self.views(name):
-            (_, y0, z0), (_, y1, z1) = owned.lo, owned.hi
+            (_, y0, z0) = owned.lo
+            (_, y1, z1) = owned.hi
             whole[:, z0:z1, y0:y1] = view[...]
         return whole
 
@@ -280,56 +286,6 @@ class Simulation:
 def _each(launches: list[Launch], name: str, where: str = "") -> Step:
     """Let launches run one after the other."""
     return [Group([one], where, name) for one in launches]
-
-
-def divide(
-    setup: Discretization,
-    backend: Backend,
-    ranks: SerialCommunicator,
-    parts: tuple[int, int] | None = None,
-) -> Partition:
-    """Cut the grid of a setup for some ranks, or each grid where several stand side by side.
-
-    Args:
-        setup: what to run.
-        backend: where it runs: how many numbers a lane has, and what a point in a layer costs.
-        ranks: that share it.
-        parts: along z and y; None for those that the scenario names, or that suit the ranks.
-
-    Raises:
-        ScenarioError: the grid cannot be cut so, or there are fewer parts than ranks.
-    """
-    scenario = setup.scenario
-    given = scenario.grid.decomposition
-    periodic = "".join(face.axis for face in setup.image_faces if face.kind == "periodic")
-    crew = ranks.count // setup.grids
-    if parts is None and given == "auto":
-        parts = best_parts(setup.grid, setup.halo, crew, periodic)
-    try:
-        cut = parts or given
-        _refuse(cut, crew, periodic)
-        dear = backend.pml_costs[setup.physics.differences]
-        number = ranks.number // crew
-        parted = subdomains(setup, backend.lane_width, cut, number, pml_cost=dear)
-        return Partition(parted, ranks, setup.grids, dear)
-    except ScenarioError as error:
-        if parts is not None:
-            raise
-        problem = str(error).removeprefix("decomposition: ")
-        raise scenario.mistake("grid", "decomposition", problem=problem) from None
-
-
-def _refuse(parts: tuple[int, int], ranks: int, periodic: str) -> None:
-    for axis, count in zip("zy", parts, strict=True):
-        if count > 1 and axis in periodic:
-            raise ScenarioError(
-                f"decomposition: {count} parts along {axis}, which is periodic; use 1 part there"
-            )
-    if parts[0] * parts[1] < ranks:
-        raise ScenarioError(
-            f"decomposition: {parts[0]} x {parts[1]} parts for {ranks} ranks; use a part for each, "
-            "or auto, or start fewer"
-        )
 
 
 def build(

@@ -70,16 +70,21 @@ class SlipTerms:
             medium: densities (z, y, x) of its velocities and halo, of owned points along x.
             dt: time step [s].
         """
-        self._physics, self._subdomain, self._dt = physics, subdomain, dt
+        self._physics = physics
+        self._subdomain = subdomain
+        self._dt = dt
         self._axes = [a for a in AXES if a in physics.fluid_force]
-        self._near, self._medium = near, medium
+        self._near = near
+        self._medium = medium
         empty = np.zeros((0, 3), int)
-        self._nodes, self._values = empty, dict[str, np.ndarray]()
+        self._nodes = empty
+        self._values = dict[str, np.ndarray]()
         if self._axes and not near.earth.layered:
             self._find()
 
     def _find(self) -> None:
-        sub, grid = self._subdomain, self._subdomain.grid
+        sub = self._subdomain
+        grid = self._subdomain.grid
         lo = sub.owned.lo
         hi = [min(h + 1, n) for h, n in zip(sub.owned.hi, grid.points, strict=True)]
         x, y, z = (grid.coordinate(a, np.arange(lo[n], hi[n])) for n, a in enumerate(AXES))
@@ -92,7 +97,8 @@ class SlipTerms:
         kept = (nodes[:, 2] > self._near.closed_rows) | (self._near.closed_rows == 0)
         if self._near.solid:
             kept[kept] = self._wet(nodes[kept])
-        self._nodes, excess = nodes[kept], excess[kept]
+        self._nodes = nodes[kept]
+        excess = excess[kept]
         component = dict(zip(reversed(grid.axes), normal[:, kept], strict=True))
         values = {
             a + b: component[a] * component[b] * excess
@@ -103,7 +109,8 @@ class SlipTerms:
 
     def _wet(self, nodes: np.ndarray) -> np.ndarray:
         """Return whether all that moves f_i about nodes (n, 3) is fluid."""
-        grid, reach = self._subdomain.grid, self._near.terms + 1
+        grid = self._subdomain.grid
+        reach = self._near.terms + 1
         span = [np.arange(-reach, reach + 1) if a in grid.axes else np.zeros(1) for a in AXES]
         around = np.stack([a.ravel() for a in np.meshgrid(*span, indexing="ij")])
         wet = np.ones(len(nodes), bool)
@@ -153,7 +160,8 @@ class SlipTerms:
         self, backend: Backend, tables: KernelConstants, arrays: dict[str, np.ndarray], box: Box
     ) -> list[Launch]:
         """Bind the points of a box of owned points."""
-        sub, launches = self._subdomain, list[Launch]()
+        sub = self._subdomain
+        launches = list[Launch]()
         strides = (1, *map(int, sub.strides))
         for pair, values in self._values.items():
             axis, other = (AXES.index(a) for a in pair)
@@ -161,8 +169,10 @@ class SlipTerms:
             points, weights = self._points(axis, values, box)
             if not len(points):
                 continue
-            target, source = arrays[f"v{pair[0]}"], arrays[force.field]
-            number, shots = target.dtype, np.repeat(np.arange(sub.batch), len(points))
+            target = arrays[f"v{pair[0]}"]
+            source = arrays[force.field]
+            number = target.dtype
+            shots = np.repeat(np.arange(sub.batch), len(points))
             flat = np.tile(sub.flat(*points.T), sub.batch) + shots * sub.volume
             # The mean of two nodes, and at each that of the two half points beside it.
             first, second = (

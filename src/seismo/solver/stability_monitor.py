@@ -47,11 +47,14 @@ class StabilityMonitor:
             quiet_after: time in s after which all sources are silent.
         """
         self.field = field
-        self._simulation, self._quiet_after = simulation, quiet_after
-        self._grid, self._dt = simulation.setup.grid, simulation.dt
+        self._simulation = simulation
+        self._quiet_after = quiet_after
+        self._grid = simulation.setup.grid
+        self._dt = simulation.dt
         self._ahead = simulation.backend.looks_ahead
         self._looks: deque[tuple[int, Callable[[], tuple[float, Index]]]] = deque()
-        self._good, self._place = 0, (0, 0, 0)
+        self._good = 0
+        self._place = (0, 0, 0)
         self._peak = 0.0
         self.latest = self.largest = 0.0
 
@@ -61,7 +64,8 @@ class StabilityMonitor:
 
     def recall(self, found: dict[str, Any]) -> None:
         """Go on from what an earlier watch has found."""
-        self._good, self._peak = found["good"], found["peak"]
+        self._good = found["good"]
+        self._peak = found["peak"]
         self.largest = self._peak
         self._place = triple(found["place"])
 
@@ -96,7 +100,8 @@ class StabilityMonitor:
 
     def _judge(self) -> None:
         step, largest = self._looks.popleft()
-        (peak, place), time = largest(), step * self._dt
+        (peak, place) = largest()
+        time = step * self._dt
         bound = OVERFLOW
         if time > self._quiet_after and self._peak > 0.0:
             bound = min(bound, GROWTH * self._peak)
@@ -104,7 +109,8 @@ class StabilityMonitor:
             raise UnstableError(self._message(step, peak, place), self._good)
         if time <= self._quiet_after or self._peak == 0.0:
             self._peak = max(self._peak, peak)
-        self._good, self._place = step, place
+        self._good = step
+        self._place = place
         self.latest = peak
         self.largest = max(self.largest, peak)
 
@@ -150,7 +156,8 @@ class StabilityMonitor:
                 f"it grows in the absorbing layer along {', '.join(outside)}: "
                 "make the model constant towards that face, or widen boundaries.layer.points"
             )
-        vp, vs = around.get("vp"), around.get("vs")
+        vp = around.get("vp")
+        vs = around.get("vs")
         if vp and vs and vp / vs < math.sqrt(2.0):
             return f"vp/vs is {vp / vs:.2f} there, below sqrt(2): check vs"
         if vs == 0.0:
@@ -166,14 +173,17 @@ def _described(around: dict[str, float]) -> str:
 
 def _middle_of_the_lost(pieces: Pieces, ranks: SerialCommunicator) -> Index | None:
     """Return x, y, z of the middle of what is not finite, None where all or nothing is."""
-    lost, points, middle = 0, 0, np.zeros(3)
+    lost = 0
+    points = 0
+    middle = np.zeros(3)
     for owned, array in pieces:
         for z in range(array.shape[1]):
             plane = array[:, z]
             _, ys, xs = np.nonzero(~np.isfinite(plane))
             corner = np.array([owned.lo[0], owned.lo[1], owned.lo[2] + z])
             middle += [xs.sum(), ys.sum(), 0.0] + corner * len(xs)
-            lost, points = lost + len(xs), points + plane.size
+            lost = lost + len(xs)
+            points = points + plane.size
     lost, points, middle = (
         sum(some) for some in zip(*ranks.allgather((lost, points, middle)), strict=True)
     )

@@ -48,14 +48,17 @@ class LayerMemory:
         self._layout: dict[tuple[RowGroup, int], tuple[int, ...]] = {}
         self.at_once = at_once and stage.where == "layer"
         self.slots, arrays = (1, 3) if self.at_once else (slots, 1)
-        places, size = list[GlobalBlock](), LINE  # where the first row begins, more is looked at
+        places = list[GlobalBlock]()
+        size = LINE
         layer = spans(subdomain.grid, backend.lane_width, 0)
         for (number, region), span in product(enumerate(regions), range(3)):
             alone = self.at_once and span != 1 and region.spans[1][0] < region.spans[1][1]
             x0, x1 = layer[span] if alone else region.spans[span]
-            (_, y0, z0), (_, y1, z1) = region.box.lo, region.box.hi
+            (_, y0, z0) = region.box.lo
+            (_, y1, z1) = region.box.hi
             box = Box((x0, y0, z0), (x1, y1, z1)) & subdomain.owned
-            (x0, y0, z0), (x1, y1, z1) = box.lo, box.hi
+            (x0, y0, z0) = box.lo
+            (x1, y1, z1) = box.hi
             stretched = region.stretched(span)
             if not stretched or not box.size or not self.slots:
                 continue
@@ -132,7 +135,8 @@ def _rows(
     """Return the columns of a box of one region, for every shot."""
     sub = binding.subdomain
     ox, oy, oz = sub.offset
-    (_, y0, z0), (_, y1, z1) = box.lo, box.hi
+    (_, y0, z0) = box.lo
+    (_, y1, z1) = box.hi
     found = []
     for shot in range(sub.batch):
         along: list[int] = []
@@ -150,7 +154,8 @@ def _pieces(box: Box, even: np.ndarray | None) -> list[tuple[bool, Box]]:
     """Cut a box in runs of planes that are even, and that are not."""
     if even is None:
         return [(False, box)]
-    (x0, y0, z0), (x1, y1, z1) = box.lo, box.hi
+    (x0, y0, z0) = box.lo
+    (x1, y1, z1) = box.hi
     cuts = [z0, *(z for z in range(z0 + 1, z1) if even[z] != even[z - 1]), z1]
     return [(bool(even[a]), Box((x0, y0, a), (x1, y1, b))) for a, b in pairwise(cuts)]
 
@@ -170,7 +175,8 @@ class BoundStage:
 
     def __init__(self, binding: Binding, stage: Stage, memory: LayerMemory, number: int) -> None:
         """Bind the stage that is the n-th of a step."""
-        self.stage, self._number = stage, number
+        self.stage = stage
+        self._number = number
         self.memories = list(memory.held)
         edges, core = binding.subdomain.edges_and_core()
         parities = binding.fields.physics.parities
@@ -182,7 +188,8 @@ class BoundStage:
     def _launches(
         self, binding: Binding, memory: LayerMemory, boxes: list[Box], parity: int
     ) -> list[Launch]:
-        stage, grouped = self.stage, dict[tuple[str, str, bool, bool], list[list[int]]]()
+        stage = self.stage
+        grouped = dict[tuple[str, str, bool, bool], list[list[int]]]()
         for region in self._regions(binding, memory):
             for box in boxes:
                 part = region.box & box
@@ -193,7 +200,8 @@ class BoundStage:
                     rows = _rows(binding, stage, memory, region, piece)
                     grouped.setdefault(key, []).extend(rows)
         arrays = binding.fields.arrays(parity)
-        axes, launches = binding.subdomain.grid.axes, list[list[Launch]]()
+        axes = binding.subdomain.grid.axes
+        launches = list[list[Launch]]()
         interior_first = sorted(grouped.items(), key=lambda item: len(item[0][0]))
         for (middle, ends, closed, even), rows in interior_first:
             formula = binding.fields.physics.formula(stage, even)
@@ -243,7 +251,8 @@ def bind_stages(
         stages: the equation's table.
         pad: margin of layer memory.
     """
-    common, memories = bindings[0], dict[str, LayerMemory]()
+    common = bindings[0]
+    memories = dict[str, LayerMemory]()
     for stage in stages:
         owner = stage.shares or stage.name
         if owner not in memories:

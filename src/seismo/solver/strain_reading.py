@@ -40,7 +40,8 @@ class StrainReading:
 
     def __init__(self, layers: Layers, physics: Physics, place: float, read: Read) -> None:
         """Take the layers, the equation, a place in rows, and what gives points there."""
-        self._physics, self._read = physics, read
+        self._physics = physics
+        self._read = read
         self.medium = layers.at(place)
         self.losses = layers.losses_at(place)
         self._rows = layers.rows(place)
@@ -60,7 +61,8 @@ class StrainReading:
             return {name: self._times(points, shear / self._own["c44"])}
         if name != "szz":
             return {name: self._get(name, "along")}
-        across, c33 = self._get("szz", "pull"), self._own["c33"]
+        across = self._get("szz", "pull")
+        c33 = self._own["c33"]
         share = self._times(across, self._at("c13", across) / c33)
         found = {"szz": self._times(across, self._at("c33", across) / c33)}
         for level in self._level:
@@ -97,8 +99,10 @@ class StrainReading:
         plates = c11 - c13**2 / c33
         if len(self._level) == 1:
             return {name: plate / plates}
-        c66, c66_own = self._at("c66", along), self._own["c66"]
-        both, apart = (plate - c66_own) / (plates - c66), c66_own / c66
+        c66 = self._at("c66", along)
+        c66_own = self._own["c66"]
+        both = (plate - c66_own) / (plates - c66)
+        apart = c66_own / c66
         return {n: 0.5 * (both + apart if n == name else both - apart) for n in self._level}
 
     def _get(self, name: str, kind: Quantity) -> Points:

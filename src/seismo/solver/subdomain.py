@@ -8,7 +8,6 @@ from typing import Any
 import numpy as np
 
 from seismo.backends.base import KernelConstants
-from seismo.equations.fluid_solid_operators import uncut_rows
 from seismo.equations.table import Physics
 from seismo.grid import decomposition
 from seismo.grid.global_index import CheckpointArray
@@ -47,17 +46,20 @@ def _tables(
         padded = np.tile([[0.0], [0.0], [1.0]] * 2 + [[1.0]], (1, length))
         if axis in grid.axes:
             whole = layers[axis]
-            lo, hi = subdomain.owned.lo[a], subdomain.owned.hi[a]
+            lo = subdomain.owned.lo[a]
+            hi = subdomain.owned.hi[a]
             start = lo + subdomain.offset[a]
             padded[:, start : start + hi - lo] = whole[:, lo:hi]
         if at_once and axis != "x":
             padded = np.concatenate([padded[:6], cpml.coupled(padded, first[a], second[a])])
         profiles.append(padded)
-    within, closure = subdomain.owned & grid.damped.extent, setup.closure
+    within = subdomain.owned & grid.damped.extent
+    closure = setup.closure
     ends = zip(within.lo, within.hi, subdomain.offset, strict=True)
     x, y, z = ((lo + shift, hi + shift) for lo, hi, shift in ends)
     up, down = (closure.up, closure.down) if closure else (np.zeros((1, 1)), np.zeros((1, 1)))
-    up, down = up / grid.spacing[2], down / grid.spacing[2]
+    up = up / grid.spacing[2]
+    down = down / grid.spacing[2]
     if closure and setup.physics.interpolates:
         means = midpoint_weights(closure)
         up, down = (np.hstack(pair) for pair in zip((up, down), means, strict=True))
@@ -79,21 +81,25 @@ def _coordinates(
     setup: Discretization, subdomain: decomposition.Subdomain
 ) -> tuple[np.ndarray, np.ndarray | None, np.ndarray]:
     """Return those z, y, x [m] of the nodes that the model is averaged at."""
-    grid, a_halo = setup.grid, subdomain.halo
-    (x0, y0, z0), (x1, y1, z1) = subdomain.owned.lo, subdomain.owned.hi
+    grid = setup.grid
+    a_halo = subdomain.halo
+    (x0, y0, z0) = subdomain.owned.lo
+    (x1, y1, z1) = subdomain.owned.hi
     z = grid.coordinate("z", np.arange(z0 - a_halo, z1 + a_halo))
     x = grid.coordinate("x", np.arange(x0, x1))
     y = None
     if grid.dimensions == 3:
         y = grid.coordinate("y", np.arange(y0 - a_halo, y1 + a_halo))
     if setup.earth.layered:
-        y, x = None if y is None else y[:1], x[:1]
+        y = None if y is None else y[:1]
+        x = x[:1]
     return z, y, x
 
 
 def _medium(setup: Discretization, subdomain: decomposition.Subdomain) -> dict[str, np.ndarray]:
     """Average the earth onto the nodes of a subdomain and its halo; one column if it is layered."""
-    grid, (z, y, x) = setup.grid, _coordinates(setup, subdomain)
+    grid = setup.grid
+    (z, y, x) = _coordinates(setup, subdomain)
     spacing = dict(zip(AXES, grid.spacing, strict=True))
     medium = effective_medium(
         setup.earth, z, y, x, spacing, setup.physics.medium, setup.scenario.averaging
@@ -117,7 +123,8 @@ def _own_densities(
     names = [name for name in setup.physics.sparse if name.startswith("rho_")]
     if not names:
         return {}
-    kept, layered = setup.uneven[setup.physics.sparse[names[0]]], setup.earth.layered
+    kept = setup.uneven[setup.physics.sparse[names[0]]]
+    layered = setup.earth.layered
     if not (kept.any() or layered):
         return dict.fromkeys(names, np.zeros((1, 1, 1)))
     first, last = (end[2] + n * subdomain.halo
@@ -163,32 +170,16 @@ def _next(values: np.ndarray, axis: int) -> np.ndarray:
     return values.take(np.minimum(np.arange(count) + 1, count - 1), axis)
 
 
-def subdomains(
-    setup: Discretization, lane: int, parts: tuple[int, int] = (1, 1), number: int = 0, **how: float
-) -> list[list[decomposition.Subdomain]]:
-    """Cut one of a setup's grids in parts along z and y, for lanes of so many numbers.
-
-    Volumes of many fields have rows of half lines: those of two fields march across their layers,
-    along y from rows of one kind to those of the other.
-    """
-    middle, shots = setup.row_groups(lane)[0].spans[1][0], setup.shots_on(number)
-    short = setup.grid.dimensions == 3 and setup.physics.differences == "first"
-    unit = decomposition.SECTOR if short else decomposition.LINE
-    uncut = uncut_rows(setup.contacts, setup.stencil.first, setup.halo)
-    uncut |= frozenset(range(setup.closed_rows))
-    return decomposition.decompose(
-        setup.grid, setup.halo, parts, len(shots), middle, shots.start, unit, uncut=uncut, **how
-    )
-
-
 class SubdomainSolver:
     """One subdomain: its arrays, stages bound in each phase of its layers, and sources."""
 
     def __init__(
         self, setup: Discretization, backend: Any, subdomain: decomposition.Subdomain
     ) -> None:
-        physics, scenario = setup.physics, setup.scenario
-        self.subdomain, self._backend = subdomain, backend
+        physics = setup.physics
+        scenario = setup.scenario
+        self.subdomain = subdomain
+        self._backend = backend
         self.fields = Fields(backend, physics, subdomain, setup.uneven, setup.reach)
         medium = _medium(setup, subdomain)
         contacts = ContactRows(setup.contacts, subdomain, setup.clock.dt)

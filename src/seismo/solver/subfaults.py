@@ -65,7 +65,9 @@ class Subfaults:
             dt: time step in s.
             make_signals: makes its signals, of times that are so many steps late.
         """
-        self.fault, self._around, self._dt = fault, around, dt
+        self.fault = fault
+        self._around = around
+        self._dt = dt
         self.depths = MomentDepths(around, fault.positions, fault.strengths, breaks)
         fields = self.depths.targets
         late = any(f.late for f in fields) or around.physics.differences != "first"
@@ -118,7 +120,8 @@ class Subfaults:
         inside = np.full(len(self.fault), not self._around.physics.broad_sources)
         for field in fields:
             for axis in grid.axes:
-                first, margin = self.first(field, axis), int(axis in imaged)
+                first = self.first(field, axis)
+                margin = int(axis in imaged)
                 count = self.depths.width if axis == "z" else WIDTH
                 last = grid.points[AXES.index(axis)] - 1 - margin
                 inside &= (first >= margin) & (first + count - 1 <= last)
@@ -131,7 +134,8 @@ def placed_faults(run: Any) -> list[Subfaults]:
     if not faults:
         return []
     breaks = run.contact_depths if run.earth.layered else np.zeros(0)
-    dt, removal = run.clock.dt, run.scenario.time.dispersion_removal
+    dt = run.clock.dt
+    removal = run.scenario.time.dispersion_removal
     kept = run.total_steps, removal, run.scenario.precision
     return [
         Subfaults(

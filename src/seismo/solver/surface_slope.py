@@ -146,7 +146,8 @@ def even_depths(
     z = grid.coordinate("z", np.arange(2 * most + 1) / 2)
     y, x = (grid.coordinate(a, np.arange(grid.points[AXES.index(a)])) for a in "yx")
     if earth.layered:
-        y, x = y[:1], x[:1]
+        y = y[:1]
+        x = x[:1]
     rows = max(1, _SLAB // (x.size * z.size))
     found = [np.inf] * len(changes)
     for first in range(0, y.size, rows):
@@ -159,7 +160,8 @@ def even_depths(
         ]
         for values in moduli:
             flat = values.reshape(z.size, -1)
-            jumps, least = np.abs(np.diff(flat, axis=0)), np.minimum(flat[1:], flat[:-1])
+            jumps = np.abs(np.diff(flat, axis=0))
+            least = np.minimum(flat[1:], flat[:-1])
             for n, change in enumerate(changes):
                 cut = np.flatnonzero((jumps > change * least).any(1))
                 found[n] = min(found[n], cut[0] / 2 if cut.size else np.inf)

@@ -155,7 +155,8 @@ def waves_of(
     for medium in media:
         velocity = medium.slowest if shear else medium.vp or medium.slowest
         crossed = min(longest, velocity * scenario.time.duration)
-        low, high = medium.top - grid.spacing[2], medium.bottom + grid.spacing[2]
+        low = medium.top - grid.spacing[2]
+        high = medium.bottom + grid.spacing[2]
         if medium.stands_for:
             crossed *= medium.share
         elif not ((low <= ends) & (ends <= high)).any():

@@ -27,7 +27,9 @@ def flux(cell):
 
 def pressure(cell):
     """p(n+1) = 2 p(n) - p(n-1) + c^2 dt^2 (xx + yy + zz), over p(n-1)."""
-    past, k = cell["p_old"], cell["k"]  # before layers store their memory
+    # Read p(n-1) before the PML stores its memory in the same array.
+    past = cell["p_old"]
+    k = cell["k"]
     laplacian = cell.sum(cell.dd(a, "p") for a in cell.axes)
     cell.put("p_old", 2.0 * cell["p"] - past + k * laplacian)
 
@@ -61,7 +63,8 @@ def tables(axes: str, options: None) -> Physics:
 
 
 def _moduli(vp: np.ndarray) -> tuple[np.ndarray, ...]:
-    one, none = np.ones_like(vp), np.zeros_like(vp)
+    one = np.ones_like(vp)
+    none = np.zeros_like(vp)
     return vp**2, vp**2, vp**2, none, one, one
 
 

@@ -76,7 +76,10 @@ def flux(cell):
 def pressures(cell):
     """p(n+1) = 2 p(n) - p(n-1) + root w + rest H p, r(n+1) = 2 r(n) - r(n-1) + w."""
     p, r, past_p, past_r = (cell[name] for name in ("p", "r", "p_old", "r_old"))
-    k, root, rest = cell["k"], cell["root"], cell["rest"]  # before layers store their memory
+    # Read coefficients before the PML stores its memory.
+    k = cell["k"]
+    root = cell["root"]
+    rest = cell["rest"]
     laplacian = cell.sum(cell.dd(a, "p") for a in cell.axes)
     # N p and N r
     along_p, along_r = (
@@ -108,7 +111,9 @@ def elliptic(coefficients: dict, share: np.ndarray) -> dict:
 def tables(axes: str, options: None) -> Physics:
     """Return the table along some axes."""
     upright = acoustic_vti.tables(axes, options)
-    now, before, along = ("p", "r"), ("p_old", "r_old"), ("p_n", "r_n")
+    now = ("p", "r")
+    before = ("p_old", "r_old")
+    along = ("p_n", "r_n")
     n = tuple(f"n_{a}" for a in axes)
     return replace(
         upright,

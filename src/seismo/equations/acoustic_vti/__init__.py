@@ -111,7 +111,8 @@ def _moment(mean, dt: float) -> float:
 def tables(axes: str, options: None) -> Physics:
     """Return the table along some axes."""
     share = 1.0 - 1.0 / len(axes)  # of the mean stress that p has
-    now, before = ("p", "r"), ("p_old", "r_old")
+    now = ("p", "r")
+    before = ("p_old", "r_old")
     return Physics(
         axes=axes,
         fields=(

@@ -56,7 +56,9 @@ def coefficients(medium: dict, dt: float) -> dict:
 
 def one_rock(medium: dict) -> np.ndarray:
     """Return where one rock fills a cell, so that c11 and the shear stiffness tell all."""
-    c11, mu, close = medium["c11"], medium["c44"], partial(np.isclose, rtol=1e-9, atol=0.0)
+    c11 = medium["c11"]
+    mu = medium["c44"]
+    close = partial(np.isclose, rtol=1e-9, atol=0.0)
     alike = close(medium["c33"], c11) & np.isclose(medium["c13"], c11 - 2 * mu, 0, 1e-9 * c11)
     return alike & close(medium["c66"], mu) if "c66" in medium else alike
 
@@ -97,7 +99,8 @@ def drives(axes: str) -> dict:
     A volume that comes out of a small sphere at a rate q has the isotropic dM/dt = c11 q (Mueller
     2001, JGR 106, B2); as in a fluid s = rho dq/dt.
     """
-    normal, shear = [a + a for a in axes], formulas.pairs(axes)
+    normal = [a + a for a in axes]
+    shear = formulas.pairs(axes)
     return {
         "force": tuple(SourceTerm(f"v{a}", a, lightness) for a in axes),
         "moment_tensor": tuple(
@@ -118,7 +121,8 @@ def drives(axes: str) -> dict:
 
 def tables(axes: str, options: None) -> Physics:
     """Return the table along some axes: in 2-D that of P-SV waves."""
-    v, normal = [f"v{a}" for a in axes], [f"s{a}{a}" for a in axes]
+    v = [f"v{a}" for a in axes]
+    normal = [f"s{a}{a}" for a in axes]
     shear = [f"s{p}" for p in formulas.pairs(axes)]
     n = len(axes)
     stiffness = ("c11", "c13", "c33", *(("q66",) if n == 3 else ()), "q")

@@ -75,13 +75,15 @@ def four_nodes(cell, q: str, a: str, b: str):
 
 def _shear(cell, a: str, b: str, compliance) -> None:
     """s_ab += mu (d_b v_a + d_a v_b), mu the harmonic mean of four nodes."""
-    name, mu = f"s{a}{b}", 4.0 / compliance
+    name = f"s{a}{b}"
+    mu = 4.0 / compliance
     cell.put(name, cell[name] + mu * (cell.d(b, f"v{a}") + cell.d(a, f"v{b}")))
 
 
 def surface(cell):
     """Szz = 0 on a free surface; s_aa gives back what a nonzero szz added, c13 / c33 szz."""
-    excess, c33 = cell["szz"], cell["c33"]
+    excess = cell["szz"]
+    c33 = cell["c33"]
     share = (c33 - cell["c13"]) / c33 * excess
     for a in cell.axes[:-1]:
         cell.put(f"s{a}{a}", cell[f"s{a}{a}"] - excess + share)

@@ -38,8 +38,10 @@ SOLID = Condition(
 
 def tables(axes: str, options: None) -> Physics:
     """Return the table along some axes: in 2-D that of P-SV waves."""
-    table, shear = elastic.tables(axes, None), pairs(axes)
-    momentum, v = table.stages[0], table.stages[0].writes
+    table = elastic.tables(axes, None)
+    shear = pairs(axes)
+    momentum = table.stages[0]
+    v = table.stages[0].writes
     normal = tuple(f"s{a}{a}" for a in axes)
     stresses = (*normal, *(f"s{pair}" for pair in shear))
     stiffness = tuple(named("c", *two) for two in combinations_with_replacement(axes, 2))

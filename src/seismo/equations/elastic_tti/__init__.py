@@ -102,8 +102,10 @@ def coefficients(medium: dict, dt: float) -> dict:
 def tables(axes: str, options: None) -> Physics:
     """Return the table along some axes: in 2-D that of P-SV waves."""
     upright = elastic_vti.tables(axes, options)
-    momentum, shear = upright.stages[0], pairs(axes)
-    v, normal = momentum.writes, tuple(f"s{a}{a}" for a in axes)
+    momentum = upright.stages[0]
+    shear = pairs(axes)
+    v = momentum.writes
+    normal = tuple(f"s{a}{a}" for a in axes)
     stresses, h, t = (tuple(f"{s}{p}" for p in shear) for s in ("s", "h_", "t_"))
     stiffness = tuple(named("c", *two) for two in combinations_with_replacement(axes, 2))
     couplings = _couplings(axes)

@@ -33,7 +33,9 @@ from seismo.equations.table import Physics, Stage
 
 def pressure(cell):
     """p(n+1) = 2 p(n) - p(n-1) + c^2 dt^2 (xx + yy + zz - sum Y_l xi^l), over p(n-1)."""
-    past, k = cell["p_old"], cell["k"]  # before layers store their memory
+    # Read p(n-1) before the PML stores its memory in the same array.
+    past = cell["p_old"]
+    k = cell["k"]
     laplacian = cell.sum(cell.dd(a, "p") for a in cell.axes)
     (memory,) = remember(cell, {"curvature": laplacian}).values()
     lasting = laplacian - loss(cell, "p", cell["y"], memory)
@@ -47,7 +49,8 @@ def coefficients(medium: dict, dt: float) -> dict:
 
 def tables(axes: str, options: Relaxation | None) -> Physics:
     """Return the table along some axes."""
-    relaxation, plain = options or UNKNOWN, acoustic.tables(axes, None)
+    relaxation = options or UNKNOWN
+    plain = acoustic.tables(axes, None)
     flux, advance = plain.stages
     remembered = names_of("curvature", relaxation)
 

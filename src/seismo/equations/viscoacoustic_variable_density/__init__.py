@@ -55,7 +55,8 @@ def drives(axes: str, relaxation: Relaxation) -> dict:
 
 def tables(axes: str, options: Relaxation | None) -> Physics:
     """Return the table along some axes."""
-    relaxation, plain = options or UNKNOWN, lossless.tables(axes, None)
+    relaxation = options or UNKNOWN
+    plain = lossless.tables(axes, None)
     momentum, squeeze = plain.stages
     remembered = names_of("volume", relaxation)
     return Physics(

@@ -34,7 +34,8 @@ CURVATURES = ("across", "along")
 
 def pressures(cell):
     """Advance both pressures by what lasts of H p and Z r."""
-    before, y = acoustic_vti.present(cell), cell["y"]
+    before = acoustic_vti.present(cell)
+    y = cell["y"]
     rates = dict(zip(CURVATURES, acoustic_vti.curvatures(cell), strict=True))
     memory = remember(cell, rates)
     lasting = [rate - loss(cell, "p", y, memory[name]) for name, rate in rates.items()]
@@ -48,7 +49,8 @@ def coefficients(medium: dict, dt: float) -> dict:
 
 def tables(axes: str, options: Relaxation | None) -> Physics:
     """Return the table along some axes."""
-    relaxation, plain = options or UNKNOWN, acoustic_vti.tables(axes, None)
+    relaxation = options or UNKNOWN
+    plain = acoustic_vti.tables(axes, None)
     flux, advance = plain.stages
     share = 1.0 - 1.0 / len(axes)  # of the mean stress that p has
     shares = {"across": lambda mean, dt: share, "along": lambda mean, dt: 1.0 - share}

@@ -71,7 +71,8 @@ def drives(axes: str, relaxation: Relaxation) -> dict:
 
 def tables(axes: str, options: Relaxation | None) -> Physics:
     """Return the table along some axes: in 2-D that of P-SV waves."""
-    relaxation, plain = options or UNKNOWN, elastic.tables(axes, None)
+    relaxation = options or UNKNOWN
+    plain = elastic.tables(axes, None)
     momentum, hooke, _ = plain.stages
     in_space = len(axes) == 3
     memories = {name[1:]: names_of(name[1:], relaxation) for name in hooke.writes}

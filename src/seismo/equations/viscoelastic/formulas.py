@@ -47,7 +47,8 @@ def stress(cell):
     before = _normal_stresses(cell)
     strain, memory = _normal_strains(cell)
     horizontal = cell.axes[:-1]
-    slack, y_slack = cell["slack"], cell["y_slack"]
+    slack = cell["slack"]
+    y_slack = cell["y_slack"]
     y = _y_common(cell)
     total = cell.sum(strain.values()) - loss(cell, "p", y, added(*memory.values()))
     pressure = cell.rounded(cell["common"] * total)
@@ -76,7 +77,9 @@ def _y_common(cell):
 
 def _beyond_common(cell, modulus: str, y_common, strain, memory):
     """Return (c - g) e, each modulus with its own loss; `modulus` is "11" or "33"."""
-    c, y, g = cell[f"c{modulus}"], cell[f"y{modulus}"], cell["common"]
+    c = cell[f"c{modulus}"]
+    y = cell[f"y{modulus}"]
+    g = cell["common"]
     lossy = (c - g) * (strain - loss(cell, "p", y_common, memory))
     return lossy - c * loss_between(cell, "p", y, y_common, memory)
 

@@ -48,7 +48,8 @@ def _shear(cell, a: str, strain: str, q: str, qy: str) -> None:
     (memory,) = remember(cell, {strain: rate}).values()
     compliance = cell[q] + cell.next(q, a)
     y = (cell[qy] + cell.next(qy, a)) / compliance
-    name, mu = f"s{strain}", 2.0 / compliance
+    name = f"s{strain}"
+    mu = 2.0 / compliance
     cell.put(name, cell[name] + mu * (rate - loss(cell, "s", y, memory)))
 
 
@@ -68,7 +69,8 @@ def one_modulus(medium: dict) -> np.ndarray:
 
 def tables(axes: str, options: Relaxation | None) -> Physics:
     """Return the table in x and z."""
-    relaxation, plain = options or UNKNOWN, elastic_sh.tables(axes, None)
+    relaxation = options or UNKNOWN
+    plain = elastic_sh.tables(axes, None)
     momentum, hooke = plain.stages
     remembered = (*names_of("xy", relaxation), *names_of("yz", relaxation))
     even = IsotropicPlanes(isotropic_stress, ("q", "qy"), one_modulus, attrgetter("uniform"))

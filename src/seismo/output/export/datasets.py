@@ -201,7 +201,8 @@ def _array_type() -> type:
         def _read(self, key: tuple[Any, ...]) -> np.ndarray:
             if not self._stacked:
                 return self._groups[0].values_of(self._name, key)
-            shots, rest = key[0], key[1:]
+            shots = key[0]
+            rest = key[1:]
             if isinstance(shots, int | np.integer):
                 return self._groups[int(shots)].values_of(self._name, rest)
             return np.stack([g.values_of(self._name, rest) for g in self._groups[shots]])

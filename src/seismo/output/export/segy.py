@@ -55,7 +55,11 @@ _BINARY = {  # of the file
 _SCALARS = (1, -10, -100, -1000, -10000)  # negative ones divide
 _LARGEST = 2**31 - 1
 _MEASUREMENT_UNITS = {"Pa": 1, "m": 5, "m/s": 6, "m/s^2": 7}
-_IEEE, _METRES, _AS_RECORDED, _REVISION_1, _UTC = 5, 1, 1, 0x0100, 4
+_IEEE = 5
+_METRES = 1
+_AS_RECORDED = 1
+_REVISION_1 = 0x0100
+_UTC = 4
 _MOST_SHIFT = 0.1  # of a sample, by the rounding of intervals to whole microseconds
 
 

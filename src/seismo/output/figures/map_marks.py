@@ -52,7 +52,8 @@ def draw_map_marks(
         if not is_small:
             _draw_graticule(panel, results, axes, scale)
     for traces in () if is_small else results.traces.values():
-        x, y = traces.column("x"), traces.column("y")
+        x = traces.column("x")
+        y = traces.column("y")
         if x is not None and y is not None and len(traces.codes) <= _MOST_NAMES:
             _write_names(panel, traces.codes, y * scale, x * scale)
     size = _BALL * (0.6 if is_small else 1.0)
@@ -149,7 +150,8 @@ def _label_edge(
     panel: Axes, y: np.ndarray, x: np.ndarray, field: np.ndarray, levels: np.ndarray, letters: str
 ) -> None:
     """Write degrees where their lines meet the upper edge, or the right one if that has more."""
-    upper, right = field[-1], field[:, -1]
+    upper = field[-1]
+    right = field[:, -1]
     is_upper = np.ptp(upper) >= np.ptp(right)
     edge, along = (upper, y) if is_upper else (right, x)
     rising = np.argsort(edge)

@@ -30,5 +30,6 @@ class Assessment:
 def assess(setup: Discretization) -> Assessment:
     """Return the error and the warnings to expect of a run."""
     f_max = setup.highest_frequency
-    layers, expected = layers_of(setup, f_max), expected_error(setup)
+    layers = layers_of(setup, f_max)
+    expected = expected_error(setup)
     return Assessment(f_max, layers, expected, cautions(setup, layers, expected))

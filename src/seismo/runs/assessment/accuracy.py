@@ -47,10 +47,14 @@ _PARTS = 40  # of a cell, in which places are told apart
 _SAID = 0.5  # of the largest cause: what is named beside it
 _UNLIKE = 2.0  # times the error of another set of receivers, that is told
 # Causes, but for dispersion in each medium:
-PLACING, SURFACE = "sources and receivers between grid points", "the free surface"
-CONTACTS, BESIDE = "contacts of media", "sources beside contacts"
-READ_BESIDE, THIN = "receivers beside contacts", "thin solids on fluids"
-SENT_BACK, FITTED = "absorbing layers", "relaxation mechanisms in place of a law"
+PLACING = "sources and receivers between grid points"
+SURFACE = "the free surface"
+CONTACTS = "contacts of media"
+BESIDE = "sources beside contacts"
+READ_BESIDE = "receivers beside contacts"
+THIN = "thin solids on fluids"
+SENT_BACK = "absorbing layers"
+FITTED = "relaxation mechanisms in place of a law"
 STEPPED = "relaxation times in time steps"
 
 
@@ -138,7 +142,8 @@ def sent_back(setup: Discretization, points: int | None = None, coarser: float =
 
 def layer_errors(setup: Discretization) -> list[tuple[float, float]]:
     """Return from which time [s] on layers send back how much of the waves, for a whole trace."""
-    phases, dt = setup.guided_damping.phases(setup.clock.steps), setup.clock.dt
+    phases = setup.guided_damping.phases(setup.clock.steps)
+    dt = setup.clock.dt
     found = _phases(setup, setup.clock.steps)
     return [(first * dt, error) for (first, _), (_, error) in zip(phases, found, strict=True)]
 
@@ -175,13 +180,15 @@ def _grazing(setup: Discretization) -> float:
     """
     if not setup.groups:
         return 1.0
-    grid, boundaries = setup.grid, setup.scenario.boundaries
+    grid = setup.grid
+    boundaries = setup.scenario.boundaries
     acting = np.array([s.position for shot in setup.shots for s in shot.sources])
     acting = _some(acting, _MOST_ENDS)[:, None]
     reading = _some(np.concatenate([g.positions for g in setup.groups]), _MOST_ENDS)[None]
     steepest = 0.0
     for axis in grid.axes:
-        a, others = AXES.index(axis), [AXES.index(other) for other in grid.axes if other != axis]
+        a = AXES.index(axis)
+        others = [AXES.index(other) for other in grid.axes if other != axis]
         along = np.linalg.norm((acting - reading)[..., others], axis=-1)
         for face, edge in zip(FACES[axis], grid.limits(axis), strict=True):
             if getattr(boundaries, face) == "absorbing":
@@ -191,7 +198,8 @@ def _grazing(setup: Discretization) -> float:
 
 
 def _dispersion(setup: Discretization) -> Iterator[tuple[str, float]]:
-    waves, stencil = setup.waves, setup.stencil
+    waves = setup.waves
+    stencil = setup.stencil
     rays = _rays(setup)
     for passage in waves.passages:
         if rays and passage.distance >= waves.longest:
@@ -261,8 +269,11 @@ def _weights_error(
     setup: Discretization, places: Any, fields: Iterable[Field], coarser: float
 ) -> float:
     """Return the largest error of reading fields at places, along any axis."""
-    waves, grid = setup.waves, setup.grid
-    positions, halves, worst = _some(np.asarray(places), _MOST_PLACES), list(fields), 0.0
+    waves = setup.waves
+    grid = setup.grid
+    positions = _some(np.asarray(places), _MOST_PLACES)
+    halves = list(fields)
+    worst = 0.0
     for axis in grid.axes:
         a = AXES.index(axis)
         parts = np.unique(

@@ -25,7 +25,8 @@ _TRIED = 24  # points along an axis at which quality factors by direction are co
 _ALIKE = 1e-3  # differences by direction that are not told
 _LOOSE = 0.05  # errors of 1/Q that are warned of
 _STEPPED = 0.3  # of the sampling frequency: with w dt > 2 a leapfrog steps nothing
-_CLOSER, _ENOUGH = 0.8, 0.5  # of an error, that is less of it; of the wanted error
+_CLOSER = 0.8  # of an error, that is less of it
+_ENOUGH = 0.5  # of the wanted error
 
 
 @dataclass(frozen=True)
@@ -55,7 +56,8 @@ class AttenuationFit:
 
     def __str__(self) -> str:
         """Describe it in a line."""
-        law, count = self.relaxation.law, self.relaxation.mechanisms
+        law = self.relaxation.law
+        count = self.relaxation.mechanisms
         bits = "memory variables in 16 bits; " if self.relaxation.scale else ""
         cost = f"{bits}{self.numbers} numbers a point and step instead of {self.lossless}"
         if max(self.spread) > _ALIKE:
@@ -91,12 +93,15 @@ class AttenuationFit:
 
 def attenuation_fit(setup: Discretization) -> AttenuationFit | None:
     """Return how well a run attenuates; None where it does not."""
-    relaxation, equation = setup.earth.relaxation, setup.scenario.equation
+    relaxation = setup.earth.relaxation
+    equation = setup.scenario.equation
     if relaxation is None:
         return None
     lows = [setup.extremes.others[name][0] for name in ("qp", "qs") if name in setup.earth.needs]
     least = min(lows)
-    loss, velocity, rise = 0.0, 0.0, 1.0
+    loss = 0.0
+    velocity = 0.0
+    rise = 1.0
     if relaxation.law and math.isfinite(least):
         loss, velocity = _law_errors(relaxation, least)
         y = relaxation.cell_value("p", least, 1.0, 0.0)
@@ -163,7 +168,8 @@ def follows_loosely(setup: Discretization, layers: Sequence[LayerResolution]) ->
 
 def fit_remedy(setup: Discretization) -> str:
     """Return what makes traces err less by their mechanisms, "" where nothing does."""
-    relaxation, error = setup.earth.relaxation, fit_error(setup)
+    relaxation = setup.earth.relaxation
+    error = fit_error(setup)
     if relaxation is None or relaxation.law is None or not error:
         return ""
     low, high = band_of(setup.scenario)
@@ -219,11 +225,14 @@ def _passage_errors(
 
 def step_error(setup: Discretization) -> float:
     """Return the relative error of the traces by relaxation times whose modulus steps change."""
-    relaxation, omega, errors = setup.earth.relaxation, _frequencies(setup), []
+    relaxation = setup.earth.relaxation
+    omega = _frequencies(setup)
+    errors = []
     if relaxation is None or relaxation.law:
         return 0.0
     for passage in setup.waves.passages:
-        wave, medium = _wave(passage)[0], passage.medium
+        wave = _wave(passage)[0]
+        medium = passage.medium
         y = float(relaxation.cell_value(wave, math.inf, medium.vp or 1.0, medium.vs or 0.0))
         wanted, run = (
             one.modulus(wave, y, omega) ** -0.5 / passage.velocity
@@ -243,7 +252,8 @@ def _trace_error(
     setup: Discretization, passage: Passage, wanted: np.ndarray, run: np.ndarray
 ) -> float:
     """Return the relative error of traces after a passage with a complex slowness of a run."""
-    omega, energy = _frequencies(setup), setup.waves.spectra.energy
+    omega = _frequencies(setup)
+    energy = setup.waves.spectra.energy
     decayed = energy * np.exp(2.0 * omega * wanted.imag * passage.distance)
     change = np.exp(-1j * omega * (run - wanted) * passage.distance) - 1.0
     squares = (decayed * np.abs(change) ** 2).sum(axis=1) / decayed.sum(axis=1)

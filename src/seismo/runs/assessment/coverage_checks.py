@@ -123,7 +123,8 @@ def _fields(setup: Discretization) -> Iterator[tuple[int, str, GridField]]:
 
 
 def _beyond(field: GridField, region: Mapping[str, tuple[float, float]], axis: str) -> bool:
-    (low, high), (first, last) = field.reach(axis), region[axis]
+    (low, high) = field.reach(axis)
+    (first, last) = region[axis]
     cell = field.spacing[field.axes.index(axis)]
     return max(low - first, last - high) > _SLACK * cell
 
@@ -136,11 +137,13 @@ def _share(
     region: Mapping[str, tuple[float, float]],
 ) -> float:
     """Return how much (%) of the region lies beyond a file and in no part after it."""
-    covered, count = 1.0, _SAMPLED[setup.grid.dimensions]
+    covered = 1.0
+    count = _SAMPLED[setup.grid.dimensions]
     ticks = {a: np.linspace(*region[a], count).reshape(_SHAPES[a]) for a in region}
     outside = np.zeros(np.broadcast_shapes(*(tick.shape for tick in ticks.values())), bool)
     for axis in field.axes:
-        (low, high), (first, last) = field.reach(axis), region[axis]
+        (low, high) = field.reach(axis)
+        (first, last) = region[axis]
         covered *= max(0.0, min(high, last) - max(low, first)) / (last - first)
         outside |= (ticks[axis] < low) | (ticks[axis] > high)
     left = {name: np.full(outside.shape, np.nan)}

@@ -56,7 +56,8 @@ def _lasting_moment(setup: Discretization) -> Lines:
     for source, given in zip(setup.shots[0].summaries, setup.scenario.sources, strict=True):
         if given.type != "moment_tensor" or given.magnitude is None:
             continue
-        share, moment = _reached(source), moment_of(given.magnitude)
+        share = _reached(source)
+        moment = moment_of(given.magnitude)
         if abs(share - 1.0) > MOST_OFF:
             what = f"is a moment rate of area {share:.2g}"
             if source.derivative == 0:

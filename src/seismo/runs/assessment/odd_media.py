@@ -19,7 +19,9 @@ from seismo.solver.discretization import Discretization
 
 WATER = (1350.0, 1650.0)  # velocities of it, in m/s
 _TRIED = 32  # points along an axis at which quality factors are compared
-AIR_VELOCITY, AIR_DENSITY = 400.0, 10.0  # less of both, and no shear, is air or the like
+# Less of both, and no shear, is air or the like.
+AIR_VELOCITY = 400.0
+AIR_DENSITY = 10.0
 
 
 def medium_name(layer: LayerResolution) -> str:
@@ -59,7 +61,8 @@ def _about_sources(setup: Discretization, layers: list[LayerResolution]) -> Line
 
 def _sudden(setup: Discretization, layers: list[LayerResolution]) -> Lines:
     """Name the largest change of what should change little from node to node."""
-    rule, grid = setup.physics.gradual, setup.grid
+    rule = setup.physics.gradual
+    grid = setup.grid
     if rule is None or setup.extremes.uniform:
         return
     nodes = {a: grid.coordinate(a, np.arange(grid.extent.lo[k], grid.extent.hi[k]))
@@ -85,7 +88,8 @@ def _sudden(setup: Discretization, layers: list[LayerResolution]) -> Lines:
 
 
 def _ratio(setup: Discretization, layers: list[LayerResolution]) -> Lines:
-    ratio, where = setup.extremes.ratio_min, "model"
+    ratio = setup.extremes.ratio_min
+    where = "model"
     if ratio >= math.sqrt(2.0):
         return
     solid = [layer for layer in layers if layer.vs]
@@ -152,7 +156,8 @@ def _bulk_loss(setup: Discretization, layers: list[LayerResolution]) -> Lines:
 
 def _bulk_gain(setup: Discretization, layers: list[LayerResolution]) -> Lines:
     """Name relaxation times of P moduli that lose less than the shear modulus in them."""
-    relaxation, ratio = setup.earth.relaxation, setup.extremes.ratio_min
+    relaxation = setup.earth.relaxation
+    ratio = setup.extremes.ratio_min
     if relaxation is None or relaxation.law or not {"qp", "qs"} <= set(setup.earth.needs):
         return
     omega = np.geomspace(*np.multiply((1e-2, 1e2), np.array(relaxation.frequencies)[[0, -1]]))

@@ -44,9 +44,12 @@ from seismo.solver.accuracy import best_stencil, dispersion_error, stencil_for, 
 from seismo.solver.discretization import Discretization, discretize
 from seismo.solver.waves import Waves
 
-_LARGE, _LARGER = 0.3, 10.0  # errors of the traces, in all and in those wanted, that are warned of
-_BISECTIONS, _MOST_COARSER = 14, 30.0  # of the spacing, in search of the wanted accuracy
-_TRIALS, _MOST_TRIED = 4, 1e6  # finer grids, and their points where the earth varies sideways
+_LARGE = 0.3  # error of the traces that is warned of
+_LARGER = 10.0  # the same, in errors of those wanted
+_BISECTIONS = 14  # of the spacing, in search of the wanted accuracy
+_MOST_COARSER = 30.0  # factor of the spacing in that search
+_TRIALS = 4  # finer grids where the earth varies sideways
+_MOST_TRIED = 1e6  # points of such a grid
 _SHARE_OF_LAYERS = 0.7  # of the wanted error, that layers may have
 _MOVES = {
     BESIDE: "move sources away from contacts",
@@ -75,7 +78,9 @@ def uncarried(setup: Discretization, layers: list[LayerResolution]) -> Lines:
 
 def inaccurate(setup: Discretization, layers: list[LayerResolution], expected: Expected) -> Lines:
     """Warn of errors that another grid, or other coefficients, would avoid."""
-    spec, waves, stencil = setup.scenario.grid, setup.waves, setup.stencil
+    spec = setup.scenario.grid
+    waves = setup.waves
+    stencil = setup.stencil
     dispersion = dispersion_error(waves, stencil)
     if spec.stencil == "minmax":
         fitted = dispersion_error(waves, best_stencil(waves, stencil.order))
@@ -94,7 +99,8 @@ def inaccurate(setup: Discretization, layers: list[LayerResolution], expected: E
 def _dispersed(
     setup: Discretization, layers: list[LayerResolution], expected: Expected, error: float
 ) -> str:
-    waves, spec = setup.waves, setup.scenario.grid
+    waves = setup.waves
+    spec = setup.scenario.grid
     text = f"grid: numerical dispersion errs by {percent(error)} of the traces"
     if dispersion_error(replace(waves, dt=0.0), setup.stencil) <= spec.accuracy:
         return f"{text}, by its time steps; set time.dispersion_removal: true"
@@ -109,10 +115,12 @@ def _dispersed(
 
 def _remedy(setup: Discretization, expected: Expected) -> str:
     """Name the grid or frequency that keeps all causes together to the accuracy, if any."""
-    wanted, named = setup.scenario.grid.accuracy, []
+    wanted = setup.scenario.grid.accuracy
+    named = []
     spacing, left = _finer(setup, expected)
     if spacing < max(setup.waves.spacing):
-        frequency, order = setup.dominant_frequency, setup.stencil.order
+        frequency = setup.dominant_frequency
+        order = setup.stencil.order
         lower = _below(spacing / max(setup.waves.spacing) * frequency)
         higher = ", with a higher grid.order a larger one," if _disperses(expected, order) else ""
         named.append(
@@ -144,12 +152,15 @@ def _finer(setup: Discretization, expected: Expected) -> tuple[float, Expected]:
     what contacts leave follows no law, and sources leave the rows of the surface. In others they
     are tried from that on which suits all laws, on grids that are soon prepared.
     """
-    wanted, largest = setup.scenario.grid.accuracy, max(setup.waves.spacing)
+    wanted = setup.scenario.grid.accuracy
+    largest = max(setup.waves.spacing)
     if _mended(setup, expected).error <= wanted:
         return largest, expected
-    law, power = _dispersion, 3.0  # at which errors fall with the spacing
+    law = _dispersion
+    power = 3.0  # at which errors fall with the spacing
     if not setup.earth.layered:
-        law, power = partial(_all_causes, expected=_mended(setup, expected)), 2.0
+        law = partial(_all_causes, expected=_mended(setup, expected))
+        power = 2.0
     spacing = _below(min(1.0, _coarser(setup, partial(law, setup))) * largest)
     for _ in range(_TRIALS):
         points = setup.grid.size * (largest / spacing) ** setup.grid.dimensions
@@ -199,7 +210,8 @@ def _below(value: float) -> float:
 
 def _coarser(setup: Discretization, error: Callable[[float], float]) -> float:
     """Return by how much larger the spacing may be for an error to keep to the accuracy."""
-    low, high = 1.0 / _MOST_COARSER, _MOST_COARSER
+    low = 1.0 / _MOST_COARSER
+    high = _MOST_COARSER
     for _ in range(_BISECTIONS):
         middle = math.sqrt(low * high)
         if error(middle) > setup.scenario.grid.accuracy:

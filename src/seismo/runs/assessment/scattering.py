@@ -36,7 +36,8 @@ import numpy as np
 
 from seismo.equations.fluid_solid_contact import Rock
 
-_NEWTON, _CONVERGED = 8, 1e-15  # steps; relative size of the last one
+_NEWTON = 8  # steps
+_CONVERGED = 1e-15  # relative size of the last step
 _LARGEST = 1e8  # size at an end of the window of a wave that is 1 at the contacts
 
 
@@ -92,7 +93,8 @@ def slopes(rock: Rock, s: np.ndarray, k: np.ndarray) -> np.ndarray:
 
 def vectors(rock: Rock, s: np.ndarray, k: np.ndarray, down: bool) -> np.ndarray:
     """Return (U, W, X, Z) of waves of unit amplitude (wave, 4, kinds)."""
-    sign, mu = 1.0 if down else -1.0, rock.shear
+    sign = 1.0 if down else -1.0
+    mu = rock.shear
     a, *rest = slopes(rock, s, k).T
     bend = rock.rho * s**2 + 2.0 * mu * k**2
     found = [np.stack([k + 0j, -sign * a, -2.0 * sign * mu * k * a, bend], axis=-1)]
@@ -129,7 +131,8 @@ def exact(stack: ContactStack, s: np.ndarray, k: np.ndarray, below: float = 0.0)
         k: (wave) wavenumbers along x in 1/m.
         below: how far in m below the surface W is told.
     """
-    last, free = len(stack.media) - 1, stack.top is not None
+    last = len(stack.media) - 1
+    free = stack.top is not None
     ends = [(0, stack.depths[0])] * (not free) + [(last, stack.depths[-1])]
     entering = [_Wave(n, n == 0 and not free, z) for n, z in ends]
     leaving = [_Wave(n, n != 0 or free, z) for n, z in ends]
@@ -197,15 +200,21 @@ def on_grid(
         k: (wave) wavenumbers along x in 1/m.
         told: rows of W below a surface that are told.
     """
-    n, free, fringe = len(rows.rho_x), stack.top is not None, 2 * len(first)
-    nodes, halves = np.arange(n), np.arange(n - 1)
+    n = len(rows.rho_x)
+    free = stack.top is not None
+    fringe = 2 * len(first)
+    nodes = np.arange(n)
+    halves = np.arange(n - 1)
     ends = [(stack.media[0], False, rows.place)] * (not free)
     ends += [(stack.media[-1], True, rows.place + stack.depths[-1] / spacing)]
-    beyond, equations = np.zeros(2 * n - 1, bool), np.zeros(2 * n - 1, bool)
-    entering, leaving = list[tuple[np.ndarray, np.ndarray]](), list[tuple[np.ndarray, np.ndarray]]()
+    beyond = np.zeros(2 * n - 1, bool)
+    equations = np.zeros(2 * n - 1, bool)
+    entering = list[tuple[np.ndarray, np.ndarray]]()
+    leaving = list[tuple[np.ndarray, np.ndarray]]()
     for rock, low, place in ends:
         # Rows beyond an end, and the first of them, whose equations hold, too.
-        index, edge = (nodes, halves + low), n - fringe if low else fringe - 1
+        index = (nodes, halves + low)
+        edge = n - fringe if low else fringe - 1
         far = [x >= edge if low else x <= edge for x in index]
         equations |= np.concatenate([(index[0] == edge) & (rock.vs > 0.0), index[1] == edge])
         beyond |= np.concatenate(far)
@@ -243,8 +252,10 @@ def _exponents(first: np.ndarray, slope: np.ndarray) -> np.ndarray:
     q = slope.astype(complex)
     for _ in range(_NEWTON):
         half = np.exp(0.5 * q)
-        square, power = half * half, half
-        value, rate = -slope.astype(complex), np.zeros_like(q)
+        square = half * half
+        power = half
+        value = -slope.astype(complex)
+        rate = np.zeros_like(q)
         for n, c in enumerate(first):
             opposite = 1.0 / power
             value += c * (power - opposite)
@@ -261,13 +272,18 @@ def _equations(
     rows: DiscreteStack, free: bool, spacing: float, s: np.ndarray, k: np.ndarray, kept: np.ndarray
 ) -> np.ndarray:
     """Return those kept (n) of the equations of U and W (wave, n, rows), node rows first."""
-    up, down = rows.up / spacing, rows.down / spacing
-    c11, bears = rows.c11.copy(), np.ones(len(rows.c11))
+    up = rows.up / spacing
+    down = rows.down / spacing
+    c11 = rows.c11.copy()
+    bears = np.ones(len(rows.c11))
     if free:  # Z = 0 in the row of the surface
         c11[0] -= rows.c13[0] ** 2 / rows.c33[0]
         bears[0] = 0.0
-    c13, c33, c44 = (rows.c13 * bears)[:, None], (rows.c33 * bears)[:, None], rows.c44[:, None]
-    uw, wu = c13 * down + down * rows.c44, -up * c13[:, 0] - c44 * up
+    c13 = (rows.c13 * bears)[:, None]
+    c33 = (rows.c33 * bears)[:, None]
+    c44 = rows.c44[:, None]
+    uw = c13 * down + down * rows.c44
+    wu = -up * c13[:, 0] - c44 * up
     still = np.block([[down @ (c44 * up), 0.0 * uw], [0.0 * wu, up @ (c33 * down)]])
     along = np.block([[0.0 * (down @ up), uw], [wu, 0.0 * (up @ down)]])
     system = (still[kept] + k[:, None, None] * along[kept]).astype(complex)

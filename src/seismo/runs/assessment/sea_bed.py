@@ -31,7 +31,8 @@ LEAST_ROWS = 3.0  # in a wave that a grid carries
 _WAVELENGTHS = (3.0, 4.0, 5.0, 6.0, 8.0, 10.0, 13.0, 17.0)  # in rows
 _DEPTH = 3.0  # wavelengths of column on each side of a contact
 _SEARCHED = 1000  # trial velocities
-_FINER, _FINER_GRIDS = 0.8, 16  # times the spacing, in search of room for a contact
+_FINER = 0.8  # times the spacing, in search of room for a contact
+_FINER_GRIDS = 16  # grids tried in that search
 
 
 def scholte_velocity(contact: Contact) -> float:
@@ -45,13 +46,15 @@ def scholte_velocity(contact: Contact) -> float:
         return (2.0 - (c / solid.vs) ** 2) ** 2 - 4.0 * a * b + load
 
     slowest = min(solid.vs, fluid.vp)
-    low, high = 0.05 * slowest, slowest * (1.0 - 1e-12)
+    low = 0.05 * slowest
+    high = slowest * (1.0 - 1e-12)
     for _ in range(3):  # each time a thousand times nearer
         trial = np.linspace(low, high, _SEARCHED)
         change = np.flatnonzero(np.diff(np.sign(secular(trial))))
         if not change.size:
             return slowest
-        low, high = trial[change[0]], trial[change[0] + 1]
+        low = trial[change[0]]
+        high = trial[change[0] + 1]
     return float(0.5 * (low + high))
 
 
@@ -65,7 +68,8 @@ def scholte_error(contact: Contact, c: tuple[float, ...], wavelength: float) -> 
         wavelength: in rows.
     """
     rows = contact_operators(contact, np.array(c), int(np.ceil(_DEPTH * wavelength / len(c))))
-    velocity, k = scholte_velocity(contact), 2.0 * np.pi / wavelength
+    velocity = scholte_velocity(contact)
+    k = 2.0 * np.pi / wavelength
     frequencies, shapes = vibrations(rows, (contact.above, contact.below), k)
     count = len(rows.node_norm)
     offset = np.append(np.arange(count) - 0.5, np.arange(count - 1)) - rows.middle
@@ -119,7 +123,8 @@ def _waves(setup: Discretization, contact: Contact, kept: bool, z: str) -> Lines
 
 def _room(setup: Discretization, contact: Contact) -> str:
     """Name the spacing with which a contact has room for one-sided differences."""
-    place, spacing = setup.grid.coordinate("z", contact.place), setup.grid.spacing[2]
+    place = setup.grid.coordinate("z", contact.place)
+    spacing = setup.grid.spacing[2]
     for number in range(1, _FINER_GRIDS + 1):
         factor = _FINER**number
         try:
@@ -146,7 +151,8 @@ def _felt(setup: Discretization, contact: Contact) -> bool:
     At a distance d from the contact they fall as exp(-k d sqrt(1 - c^2/v^2)), with v the speed of
     the fluid, or vs in the solid: on both ways together not below exp(-2 pi).
     """
-    c, z = scholte_velocity(contact), setup.grid.coordinate("z", contact.place)
+    c = scholte_velocity(contact)
+    z = setup.grid.coordinate("z", contact.place)
     fluid = contact.below if contact.solid_above else contact.above
     up, down = (contact.solid.vs, fluid.vp)[:: 1 if contact.solid_above else -1]
 
@@ -165,7 +171,8 @@ def scholte_trace_error(setup: Discretization, contact: Contact) -> tuple[float,
 
     Their error is computed for some wavelengths, and falls with the third power of longer ones.
     """
-    waves, velocity = setup.waves, scholte_velocity(contact)
+    waves = setup.waves
+    velocity = scholte_velocity(contact)
     way = min(waves.longest, velocity * waves.duration)
     rows = velocity / waves.spectra.frequency / setup.grid.spacing[2]
     first = tuple(float(n) for n in setup.stencil.first)

@@ -48,14 +48,16 @@ def _along(setup: Discretization, axis: str) -> np.ndarray:
     ticks = {}
     for a in grid.axes:
         n = AXES.index(a)
-        first, last = grid.extent.lo[n], grid.extent.hi[n]
+        first = grid.extent.lo[n]
+        last = grid.extent.hi[n]
         every = (
             1
             if a == axis
             else max(1, round((last - first) / _LINES ** (0.5 * grid.dimensions - 0.5)))
         )
         ticks[a] = grid.coordinate(a, np.arange(first, last, every))
-    z, x = ticks["z"].reshape(-1, 1, 1), ticks["x"].reshape(1, 1, -1)
+    z = ticks["z"].reshape(-1, 1, 1)
+    x = ticks["x"].reshape(1, 1, -1)
     y = ticks["y"].reshape(1, -1, 1) if "y" in ticks else None
     values = setup.earth.sample(z, y, x)
     shape = np.broadcast_shapes(*(v.shape for v in values.values()))
@@ -67,9 +69,12 @@ def _along(setup: Discretization, axis: str) -> np.ndarray:
     def pair(of: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
         return np.delete(of, -1, along), np.delete(of, 0, along)
 
-    stiffness, impedance = pair(rho * speed**2), pair(rho * speed)
-    shear, solid = pair(rho * vs**2), pair(vs > 0.0)
-    both, mixed = solid[0] & solid[1], solid[0] ^ solid[1]
+    stiffness = pair(rho * speed**2)
+    impedance = pair(rho * speed)
+    shear = pair(rho * vs**2)
+    solid = pair(vs > 0.0)
+    both = solid[0] & solid[1]
+    mixed = solid[0] ^ solid[1]
     unlike = np.sqrt(np.maximum(_ratio(stiffness), _ratio(shear))) - 1.0
     fluid = np.where(solid[0], stiffness[1], stiffness[0])
     share = np.maximum(*shear) / np.maximum(np.maximum(*shear) + fluid, 1e-9)
@@ -81,5 +86,6 @@ def _along(setup: Discretization, axis: str) -> np.ndarray:
 
 def _ratio(pair: tuple[np.ndarray, np.ndarray]) -> np.ndarray:
     """Return the larger over the smaller of positive numbers, 1 where any is 0."""
-    low, high = np.minimum(*pair), np.maximum(*pair)
+    low = np.minimum(*pair)
+    high = np.maximum(*pair)
     return np.where(low > 0.0, high / np.where(low > 0.0, low, 1.0), 1.0)

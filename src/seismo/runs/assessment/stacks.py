@@ -32,9 +32,11 @@ def stacks(setup: Discretization) -> list[tuple[float, ContactStack]]:
     """
     if setup.scenario.equation.layered is None:
         return []
-    depths, spacing = setup.contact_depths, setup.grid.spacing[2]
+    depths = setup.contact_depths
+    spacing = setup.grid.spacing[2]
     reach = 2 * len(setup.stencil.first) * spacing
-    top, closure = setup.grid.origin[2], setup.closure if setup.physics.fluid_meets_solid else None
+    top = setup.grid.origin[2]
+    closure = setup.closure if setup.physics.fluid_meets_solid else None
     under = top + closure.rows * spacing + reach if closure else -np.inf
     found: list[list[float]] = []
     for z in depths:
@@ -78,7 +80,8 @@ def rows_about(setup: Discretization, stack: ContactStack, depth: float) -> Disc
         stack: the media.
         depth: of its topmost contact in m.
     """
-    grid, spacing = setup.grid, setup.grid.spacing[2]
+    grid = setup.grid
+    spacing = setup.grid.spacing[2]
     terms = len(setup.stencil.first)
     reach = 5 * terms // 2  # rows of one medium within the window and beyond it
     closed = [c for c in setup.contacts if c.closed]
@@ -113,7 +116,8 @@ def _differences(
             whole[: len(part), : part.shape[1]] = part
     for contact in contacts:
         own = contact_operators(contact, c)
-        at, skipped = max(own.first - first, 0), max(first - own.first, 0)
+        at = max(own.first - first, 0)
+        skipped = max(first - own.first, 0)
         changed = own.q != own.plain
         for whole, part, norm, weights in (
             (up, changed, own.half_norm, own.up()), (down, changed.T, own.node_norm, own.down())
@@ -129,7 +133,9 @@ def _medium(
     setup: Discretization, stack: ContactStack, depth: float, first: int, count: int
 ) -> tuple[np.ndarray, ...]:
     """Return c11, c13, c33, c44, rho_x and rho_z as `DiscreteStack` has them, of averages."""
-    grid, physics, waves = setup.grid, setup.physics, layered_waves(setup)
+    grid = setup.grid
+    physics = setup.physics
+    waves = layered_waves(setup)
     z = grid.coordinate("z", np.arange(first, first + count))
     tops = depth + np.array([-1e6 * grid.spacing[2], *stack.depths])
     flat = np.zeros(len(tops))
@@ -165,14 +171,19 @@ def _adjusted(
 ) -> DiscreteStack:
     """Return rows that contacts of fluid and solid cut their own medium, and these their mass."""
     c11, c13, c33, rho_x = (a.copy() for a in (rows.c11, rows.c13, rows.c33, rows.rho_x))
-    c44, rho_z = rows.c44.copy(), rows.rho_z.copy()
+    c44 = rows.c44.copy()
+    rho_z = rows.rho_z.copy()
     for contact in contacts:
-        own, at, half = contact.own, contact.row - first, contact.half - first
+        own = contact.own
+        at = contact.row - first
+        half = contact.half - first
         c11[at] = c33[at] = own.stiffness
-        c13[at], rho_x[at] = own.thin_stretch * own.stiffness, own.rho
+        c13[at] = own.thin_stretch * own.stiffness
+        rho_x[at] = own.rho
         sides = contact.above, contact.below
         for side, near in zip(sides, (half - 1, half + 1), strict=True):
-            c44[near], rho_z[near] = side.shear, side.rho
+            c44[near] = side.shear
+            rho_z[near] = side.rho
         operators = contact_operators(contact, setup.stencil.first)
         c44[half] = 0.0
         shares = operators.shares

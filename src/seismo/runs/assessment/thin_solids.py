@@ -28,8 +28,11 @@ from seismo.runs.assessment.near_contacts import DIFFERENTIATED
 from seismo.runs.assessment.timing_checks import Lines
 from seismo.solver.discretization import Discretization
 
-_WITHIN, _BEYOND = 0.06, 0.02
-_MOMENTS, _FEW = 0.35, 2.25  # of strains in layers of fewer cells
+_WITHIN = 0.06
+_BEYOND = 0.02
+# Moments of strains in layers of fewer cells.
+_MOMENTS = 0.35
+_FEW = 2.25
 _POWER = 1.5
 _REACH = 2.0  # cells beyond the layer
 _LEAST = 0.02  # error that is told
@@ -50,7 +53,8 @@ def thin_solids(setup: Discretization) -> list[ThinSolid]:
     if not setup.contacts:
         return []
     places = setup.grid.index("z", setup.contact_depths)
-    rows, found = closed_rows(len(setup.stencil.first)), []
+    rows = closed_rows(len(setup.stencil.first))
+    found = []
     for contact in setup.contacts:
         cells = (contact.place - places) if contact.solid_above else (places - contact.place)
         among = cells[(cells > _LEAST_CELLS) & (cells < rows)]
@@ -76,7 +80,8 @@ def thin_solid_lines(setup: Discretization) -> Lines:
 
 def _thin_solid(setup: Discretization, contact: Contact, cells: float) -> ThinSolid:
     """Return the layer of so many cells beside a contact."""
-    grid, side = setup.grid, -1.0 if contact.solid_above else 1.0
+    grid = setup.grid
+    side = -1.0 if contact.solid_above else 1.0
     ends = contact.place + side * np.array([0.0, cells])
     fluid, solid = grid.coordinate("z", ends)
     beside = grid.coordinate("z", ends[1] + side * np.array([-0.01, 0.01]))
@@ -101,7 +106,8 @@ def _error(setup: Discretization, contact: Contact, cells: float, shear: np.ndar
     sampling = (10.0 / setup.waves.points(setup.waves.slowest)) ** _POWER
     strained = away(_strained(setup))
     if cells < _FEW and ((strained >= 0.0) & (strained <= cells)).any():
-        factor, sampling = _MOMENTS, 1.0
+        factor = _MOMENTS
+        sampling = 1.0
     elif within(acting):
         factor = _WITHIN
     elif (acting > 0.0).any() or within(reading):

@@ -61,7 +61,8 @@ def _passage(
     Of several sources the one whose wave comes, or has passed, first.
     """
     axes = [AXES.index(a) for a in setup.grid.axes]
-    arrivals, ends = [], []
+    arrivals = []
+    ends = []
     for shot in setup.shots:
         places = np.array([s.position for s in shot.sources])[:, axes]
         distance = np.linalg.norm(positions[:, axes] - places[:, None], axis=-1)
@@ -81,7 +82,8 @@ def _over(source: PointSource) -> float:
 
 def _long_gone(setup: Discretization) -> Lines:
     """Name a duration many times as long as the slowest wave takes out of the region."""
-    faces, found = setup.scenario.boundaries, setup.extremes
+    faces = setup.scenario.boundaries
+    found = setup.extremes
     others = [faces.bottom, faces.x_min, faces.x_max]
     others += [faces.y_min, faces.y_max] * (setup.grid.dimensions == 3)
     if set(others) != {"absorbing"} or faces.top not in ("absorbing", "free_surface"):
@@ -102,7 +104,8 @@ def _long_gone(setup: Discretization) -> Lines:
 
 
 def _cut_source(setup: Discretization) -> Lines:
-    duration, period = setup.scenario.time.duration, 1.0 / setup.dominant_frequency
+    duration = setup.scenario.time.duration
+    period = 1.0 / setup.dominant_frequency
     for source in setup.shots[0].summaries:
         if source.end > duration * (1.0 + 1e-9):
             yield (
@@ -137,7 +140,8 @@ def _begun_source(setup: Discretization) -> Lines:
 
 def _small_step(setup: Discretization) -> Lines:
     """A step far below the limit, and what would let it grow."""
-    clock, given = setup.clock, setup.scenario.time.step
+    clock = setup.clock
+    given = setup.scenario.time.step
     names = {interval: name for name, interval in _intervals(setup)}
     change = None if given else kinder_interval(clock.free, names)
     interval, other, longer = change or (0.0, 0.0, clock.free)

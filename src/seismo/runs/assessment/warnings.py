@@ -34,7 +34,8 @@ from seismo.solver.grid_layout import FACES
 LEAST_POINTS = 3.0  # a wave of fewer points per wavelength is noise on any grid
 MOST_LOST = 3e-5  # of the energy: what rings then is half a percent of the waves (rms)
 EDGE_POINTS = 5  # sources and receivers spread over 4 points
-ABOVE_POINTS, FORCE_ROWS = 3.0, (0.25, 5.1)  # of an epicentre, of a depth: see `_above_sources`
+ABOVE_POINTS = 3.0  # of an epicentre: see `_above_sources`
+FORCE_ROWS = (0.25, 5.1)  # of a depth: see `_above_sources`
 CLOSE_POINTS = 5.0  # from here on the grid's source is a point, to 2 % of the motion
 
 
@@ -137,8 +138,10 @@ def _edges(setup: Discretization) -> Lines:
 
 
 def _near_a_layer(setup: Discretization, positions: np.ndarray) -> tuple[int, list[str]]:
-    grid, boundaries = setup.grid, setup.scenario.boundaries
-    near, named = np.zeros(len(positions), bool), []
+    grid = setup.grid
+    boundaries = setup.scenario.boundaries
+    near = np.zeros(len(positions), bool)
+    named = []
     for axis in grid.axes:
         a = AXES.index(axis)
         for face, edge, sign in zip(FACES[axis], grid.limits(axis), (1, -1), strict=True):

@@ -33,10 +33,14 @@ def write_script(
 
 def _refuse_too_many(scenario: Scenario, profile: MachineProfile) -> None:
     """Refuse a job whose run would be refused when it begins."""
-    ranks, what = profile.nodes * profile.ranks, "ranks"
-    shares, told = profile.gpus, f"nodes: {profile.nodes}, ranks: {profile.ranks}"
+    ranks = profile.nodes * profile.ranks
+    what = "ranks"
+    shares = profile.gpus
+    told = f"nodes: {profile.nodes}, ranks: {profile.ranks}"
     if ranks == 1 and scenario.survey is None:  # the GPUs of a node share a run too
-        ranks, what, told = shares, "GPUs", f"gpus: {shares}"
+        ranks = shares
+        what = "GPUs"
+        told = f"gpus: {shares}"
     if max(ranks, shares) <= 1:
         return
     crowd = FeasibleRanks(scenario)

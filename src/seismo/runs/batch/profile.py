@@ -81,14 +81,16 @@ def load_profile(path: str | os.PathLike[str]) -> MachineProfile:
         ScenarioError: it cannot be read; or every mistake in it, one line each.
     """
     file = Path(path)
-    document, found = read_file(file), []
+    document = read_file(file)
+    found = []
     try:
         profile = MachineProfile.model_validate({} if document.data is None else document.data)
     except ValidationError as error:
         found = error_messages.translate(error, MachineProfile, document)
     if found or document.mistakes:
         raise error_messages.scenario_error(document, found)
-    least, devices = {"gpu": 1}.get(profile.backend, 0), profile.gpus
+    least = {"gpu": 1}.get(profile.backend, 0)
+    devices = profile.gpus
     if devices < least:
         raise ScenarioError(f"{file}: backend: {profile.backend} needs one: give gpus: {least}")
     if profile.nodes * profile.ranks > 1 and devices not in (0, profile.ranks):

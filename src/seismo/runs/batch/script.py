@@ -40,7 +40,8 @@ def batch_script(scenario: Scenario, profile: MachineProfile, folder: Path) -> s
     """
     if scenario.path is None:
         raise ScenarioError("a batch job needs a scenario that is a file")
-    name, devices = job_name(scenario), profile.gpus
+    name = job_name(scenario)
+    devices = profile.gpus
     options = [
         f"--job-name={name}",
         f"--nodes={profile.nodes}",

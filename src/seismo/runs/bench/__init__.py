@@ -134,7 +134,8 @@ def measure_bandwidth(megabytes: int = 512, repeats: int = 7) -> Bandwidth:
     `megabytes` is the size of each array; it has to exceed the caches several times.
     """
     size = megabytes * 2**20 // 4
-    field, other = np.ones(size, np.float32), np.ones(size, np.float32)
+    field = np.ones(size, np.float32)
+    other = np.ones(size, np.float32)
     scale = np.float32(1.0)
     _update(field[:1024], scale)
     _copy(field[:1024], other[:1024], scale)
@@ -221,7 +222,8 @@ def run_cases(
     for case in cases:
         built = prepare(case, choice)
         seconds = tuple(time_again(built, case) for _ in range(max(1, repeats)))
-        points, moved = int(built.points), float(built.bytes_per_point)
+        points = int(built.points)
+        moved = float(built.bytes_per_point)
         del built  # the next case may need the memory
         yield Row(case.name, points, case.steps, seconds, moved, rate)
 

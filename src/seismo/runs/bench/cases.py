@@ -162,7 +162,8 @@ def select(names: Iterable[str] = ()) -> list[Case]:
 
     Raises ScenarioError when a name is not a case.
     """
-    wanted, known = [name.upper() for name in names] or list(CASES), CASES | CARD_CASES
+    wanted = [name.upper() for name in names] or list(CASES)
+    known = CASES | CARD_CASES
     unknown = [name for name in wanted if name not in known]
     if unknown:
         raise ScenarioError(

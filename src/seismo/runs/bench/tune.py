@@ -76,7 +76,8 @@ _NARROW_PLATES = _plain((8, 1, 16, 4), (8, 1, 32, 2), (8, 1, 8, 8))
 def candidates(key: Key) -> list[BlockShape]:
     """List the layouts to try for an entry of the table."""
     axes, kind, box, _ = key
-    volume, known = "y" in axes, [H200[key]]
+    volume = "y" in axes
+    known = [H200[key]]
     if box in ("side", "corner"):
         return known + (_NARROW_SOLIDS if volume else _NARROW_PLATES)
     if not volume:
@@ -289,5 +290,6 @@ def tune(
                 if why:
                     yield Failed(key, shape, why)
                 elif seconds < BETTER * best and bench.prefers(timed, tried, shapes):
-                    best, shapes[key] = seconds, shape
+                    best = seconds
+                    shapes[key] = shape
             yield Tuned(key, shapes[key], before, best)

@@ -28,8 +28,7 @@ from seismo.runs.resources.memory import Memory, OutputSize, memory_of, output_o
 from seismo.runs.resources.placement import chosen, shared, step_seconds
 from seismo.scenario import Scenario, ScenarioInput, load
 from seismo.solver.discretization import Discretization
-from seismo.solver.partition import Partition
-from seismo.solver.simulation import divide
+from seismo.solver.partition import Partition, divide
 
 __all__ = ["Plan", "check", "make_plan"]
 
@@ -112,7 +111,8 @@ class Plan:
     def as_dict(self) -> dict[str, Any]:
         """Plain data for JSON."""
         setup = self.setup
-        grid, clock = setup.grid, setup.clock
+        grid = setup.grid
+        clock = setup.clock
         points = dict(zip("xyz", grid.points, strict=True))
         return {
             "title": setup.scenario.title,
@@ -211,7 +211,8 @@ def make_plan(
     division = divide(setup, backend, ranks)
     assessment = assess(setup)
     layers = assessment.layers
-    memory, output = memory_of(setup, backend), output_of(setup)
+    memory = memory_of(setup, backend)
+    output = output_of(setup)
     needs = demands(memory, backend, ranks)
     rate = speed.points_per_second(setup, backend)
     together = setup.grid.size * setup.batch / step_seconds(setup, backend, rate, division)

@@ -46,7 +46,9 @@ def print_plan(plan: Plan, console: Console) -> None:
 
 def _facts(plan: Plan) -> Iterator[tuple[str, str]]:
     setup = plan.setup
-    grid, clock, scenario = setup.grid, setup.clock, setup.scenario
+    grid = setup.grid
+    clock = setup.clock
+    scenario = setup.scenario
     if scenario.title:
         yield "title", scenario.title
     yield (
@@ -124,7 +126,8 @@ def _room(plan: Plan) -> Iterator[tuple[str, str]]:
 
 
 def _speed(plan: Plan) -> Iterator[tuple[str, str]]:
-    devices, division = plan.device, plan.division
+    devices = plan.device
+    division = plan.division
     if division.ranks.has_others:
         devices = f"{division.ranks.count} x {plan.device}"
         text = f"{devices}, in {division.parts} parts along z and y"
@@ -171,7 +174,8 @@ def _accuracy(plan: Plan) -> str:
 
 def _geometry(plan: Plan) -> Iterator[tuple[str, str]]:
     setup = plan.setup
-    shots, together = len(setup.shots), setup.batch
+    shots = len(setup.shots)
+    together = setup.batch
     text = f"{shots} shot{'s' * (shots > 1)}"
     if shots > 1:
         text += f", {together} at a time"
@@ -203,7 +207,8 @@ def _fault(fault: FaultSummary) -> str:
 
 def _files(plan: Plan) -> Iterator[tuple[str, str]]:
     """Describe how the axes of gridded files were taken, which their values do not tell."""
-    setup, said = plan.setup, []
+    setup = plan.setup
+    said = []
     for part, given in zip(setup.earth.model_parts, setup.scenario.model, strict=True):
         if isinstance(part, Volume):
             said.append(part.described())

@@ -70,7 +70,8 @@ def demands(
     memory: Memory, backend: Backend, ranks: SerialCommunicator | None = None
 ) -> list[MemoryDemand]:
     """List what a run needs of each memory that takes part: of this machine, for its ranks."""
-    own, host = backend.free_memory(), machine.available_memory()
+    own = backend.free_memory()
+    host = machine.available_memory()
     here, all_of_them = (ranks.node_ranks, ranks.count) if ranks else (1, 1)
     if own is None:
         share = memory.total * here // all_of_them
@@ -121,7 +122,8 @@ def prepared(
         ScenarioError: it cannot be run as written.
     """
     ranks = ranks or SerialCommunicator()
-    grid, (where, free) = make_grid(scenario), _roomiest(backend)
+    grid = make_grid(scenario)
+    (where, free) = _roomiest(backend)
     field = grid.size * np.dtype(scenario.precision).itemsize
     if free is not None and field > free * ranks.count:
         place = scenario.where("grid", "extent")
@@ -136,7 +138,8 @@ def prepared(
 
 def _roomiest(backend: Backend) -> tuple[str, int | None]:
     """Name the larger of a device's own memory and the host's, and give its free bytes."""
-    host, own = machine.available_memory(), backend.free_memory()
+    host = machine.available_memory()
+    own = backend.free_memory()
     if own is None or host is None or host >= own:
         return HOST, host
     return str(backend.describe()["device"]), own
@@ -149,7 +152,8 @@ def fitted(
 
     Memory grows evenly with the shots on each grid, so that two counts tell all.
     """
-    survey, most = setup.scenario.survey, setup.each
+    survey = setup.scenario.survey
+    most = setup.each
     if survey is None or survey.batch != "auto" or most == 1:
         return setup
     needs = [
@@ -196,7 +200,8 @@ def refuse_what_does_not_fit(
 
 def lack_of_disk(setup: Discretization, path: Path, beside: int) -> str:
     """Describe what a run lacks of the disk, nothing where there is room; see above."""
-    folder, size = path.parent, output_of(setup).total
+    folder = path.parent
+    size = output_of(setup).total
     room = machine.free_disk(folder)
     held = sum(part.stat().st_size for part in run_folder(path).glob("*"))
     if room is None or size + beside <= room + held:

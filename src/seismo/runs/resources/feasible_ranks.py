@@ -36,12 +36,14 @@ class FeasibleRanks:
         Raises:
             ScenarioError: a position in it will not do.
         """
-        self._scenario, grid = scenario, make_grid(scenario)
+        self._scenario = scenario
+        grid = make_grid(scenario)
         physics = physics_for(scenario.equation.name, grid.dimensions, scenario.options)
         faces = image_faces(scenario, grid, physics)
         whole = {face.axis for face in faces if face.kind == "periodic"}
         z, y = (1 if axis in whole else _most(grid, axis, _widest_halo(scenario)) for axis in "zy")
-        self._most, self.shots = (z, y), len(Geometry(scenario, grid).shots())
+        self._most = (z, y)
+        self.shots = len(Geometry(scenario, grid).shots())
         self.points = " x ".join(str(n) for n in grid.points if n > 1)
 
     def suits(self, ranks: int) -> bool:

@@ -25,8 +25,8 @@ from seismo.solver.channels import receiver_points
 from seismo.solver.discretization import Discretization
 from seismo.solver.fault_injection import FaultPieces
 from seismo.solver.fields import Fields
+from seismo.solver.partition import subdomains
 from seismo.solver.stages import LayerMemory
-from seismo.solver.subdomain import subdomains
 
 PYTHON_BYTES = 400 * 2**20  # the interpreter, its packages, and compiling the kernels
 WORK_BYTES = 12 * 2**20  # averaging, packing of chunks and finishing of traces work in blocks
@@ -152,7 +152,8 @@ class _Counting:
 
 def memory_of(setup: Discretization, backend: Backend | None = None) -> Memory:
     """Count the bytes of a run on a backend, the CPU's if None."""
-    scenario, physics = setup.scenario, setup.physics
+    scenario = setup.scenario
+    physics = setup.physics
     fields: Any = _Counting(scenario.precision, backend)
     grids = setup.grids
     ((subdomain,),) = subdomains(setup, fields.lane_width, number=grids - 1)  # has the most shots
@@ -167,7 +168,8 @@ def memory_of(setup: Discretization, backend: Backend | None = None) -> Memory:
     averaged = 0 if setup.earth.layered else (len(physics.medium) + len(sizes)) * node_bytes
     wavefield = fields.bytes * grids
     images = wavefield if setup.image_faces else 0
-    acted_on, output = _acted_on(setup), output_of(setup)
+    acted_on = _acted_on(setup)
+    output = output_of(setup)
     pieces = [FaultPieces(subfaults, subdomain) for subfaults in setup.subfaults]
     windows = sum(one.nbytes(fields.item) for one in pieces)
     recording = recorder + max(points, acted_on) * PREPARED_POINT_BYTES
@@ -234,7 +236,8 @@ def _points(
 ) -> int:
     """Count the points of a component at all receivers, from some of them."""
     chosen = range(0, len(group.positions), -(-len(group.positions) // _SAMPLED_RECEIVERS))
-    around, stencil = setup.interpolation, setup.stencil
+    around = setup.interpolation
+    stencil = setup.stencil
     found = sum(
         points.weights.size
         for number in chosen

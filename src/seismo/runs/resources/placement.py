@@ -37,8 +37,7 @@ from seismo.scenario import Scenario
 from seismo.scenario.units import with_unit
 from seismo.solver.discretization import Discretization, batched
 from seismo.solver.grid_layout import make_grid
-from seismo.solver.partition import Partition
-from seismo.solver.simulation import divide
+from seismo.solver.partition import Partition, divide
 
 LINK = 2.5e11  # bytes a second from one device to the next (H200s, NVLink)
 MEETING = 1e-5  # s
@@ -140,7 +139,8 @@ def grids_of(scenario: Scenario, ranks: int, shots: int) -> list[int]:
     Raises:
         ScenarioError: it spreads shots, and there are fewer than ranks.
     """
-    wanted, parts = _wanted(scenario), scenario.grid.decomposition
+    wanted = _wanted(scenario)
+    parts = scenario.grid.decomposition
     if wanted == "shots" and shots < ranks:
         problem = f"{shots} at a time for {ranks} ranks; use at most {shots}, or auto, or grid"
         raise scenario.mistake("survey", "spread", problem=problem)
@@ -194,7 +194,8 @@ def _ways(
 
 def _reason(best: PlacementOption, ways: list[PlacementOption], ranks: int) -> str:
     """Describe how ranks share a survey, and what the other ways would be like."""
-    grids, shots = best.setup.grids, len(best.setup.shots)
+    grids = best.setup.grids
+    shots = len(best.setup.shots)
     how = f"shots are spread over {grids} grids on" if grids > 1 else "the grid is cut between"
     times = ", ".join(
         f"{with_unit(way.seconds, 's')} on {way.setup.grids}{' (too large)' * bool(way.lack)}"
@@ -235,7 +236,8 @@ def spared(setup: Discretization, backend: Backend, card: str) -> str:
     """
     here = speed.Ideal(backend.name, backend.describe())
     most = DOUBT * speed.seconds(setup, speed.points_per_second(setup, here), here)
-    at_once, there = setup.sharing(len(setup.shots), setup.grids), speed.Ideal("gpu")
+    at_once = setup.sharing(len(setup.shots), setup.grids)
+    there = speed.Ideal("gpu")
     if most > START + speed.seconds(at_once, math.inf, there):
         return ""
     return (
@@ -268,7 +270,8 @@ def chosen(
         DeviceError: what is wanted is not there, or cannot be used.
         ScenarioError: the scenario cannot be run as written.
     """
-    known, card = None, optional_gpu(count, backend, device, threads, ranks)
+    known = None
+    card = optional_gpu(count, backend, device, threads, ranks)
     if card and make_grid(scenario).size <= SMALL:
         own = choose_all(None, "cpu")
         first = own[0].make(scenario.precision)

@@ -100,13 +100,15 @@ def nanoseconds(setup: Discretization, backend: Machine) -> float:
 
 def layer_factor(setup: Discretization, backend: Machine) -> float:
     """Return the mean time of a point, layers included, over that of an interior point."""
-    grid, factor = setup.grid, PML_COST[backend.name][setup.physics.differences]
+    grid = setup.grid
+    factor = PML_COST[backend.name][setup.physics.differences]
     return cost(grid, grid.box, factor) / grid.size
 
 
 def map_seconds(setup: Discretization, backend: Machine) -> float:
     """Estimate the time in s that finding the largest values of maps takes."""
-    own, threads = MAP_NANOSECONDS[backend.name], int(backend.describe().get("threads", 1))
+    own = MAP_NANOSECONDS[backend.name]
+    threads = int(backend.describe().get("threads", 1))
     moving = 3.0 * np.dtype(setup.scenario.precision).itemsize / backend.bandwidth()
     once = sum(
         one.cut.points * count * max(moving, own.get(kind, 0.0) * 1e-9 / threads)

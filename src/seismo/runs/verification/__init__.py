@@ -110,7 +110,8 @@ def verify(cases: Iterable[VerificationCase], target: Target) -> Iterator[Verdic
     """Run cases and yield what came out of each."""
     for case in cases:
         start = time.perf_counter()
-        error, problem = float("nan"), ""
+        error = float("nan")
+        problem = ""
         try:
             error = _error(case, Request(backend=target.backend, **target.keys))
         except DeviceError:

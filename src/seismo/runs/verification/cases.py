@@ -186,7 +186,8 @@ def rayleigh_wave() -> VerificationCase:
 
 def fluid_contact() -> VerificationCase:
     """Pressure over and under a contact of fluids of unlike density, under a free surface."""
-    upper, lower = Medium(1600.0, 0.0, 1000.0), Medium(1600.0, 0.0, 2200.0)
+    upper = Medium(1600.0, 0.0, 1000.0)
+    lower = Medium(1600.0, 0.0, 2200.0)
     receivers = np.array([[300.0, 150.0], [500.0, 300.0], [700.0, 150.0]])
     place = np.array([0.0, 61.0])
     layers = ((0.0, upper), (251.3, lower))

@@ -1,0 +1,200 @@
+"""Waves between stacks of contacts: what a source sends into each, and what reaches a depth.
+
+Each stack of a layered earth scatters what enters it by its matrix (`scattering`); layers carry
+what leaves one to the next, with exp(-a h) over a thickness h at the vertical slope a of a wave.
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+
+import numpy as np
+
+from seismo.equations.fluid_solid_contact import Rock
+from seismo.runs.assessment.scattering import ContactStack, DiscreteStack
+from seismo.runs.assessment.scattering import vectors as waves_of
+
+
+@dataclass(frozen=True)
+class LayerSection:
+    """What waves meet from the top down: stacks, and the layers between them.
+
+    Attributes:
+        stacks: contacts, and the surface.
+        rows: of the grid about each; None where it is exact there, too.
+        tops: depth of the first contact of each in m, or of the surface.
+        bottoms: depth of the last contact of each in m.
+        near: so close in m to contacts waves are not told apart by how they decay.
+    """
+
+    stacks: tuple[ContactStack, ...]
+    rows: tuple[DiscreteStack | None, ...]
+    tops: tuple[float, ...]
+    bottoms: tuple[float, ...]
+    near: float
+
+    @property
+    def layers(self) -> list[Rock]:
+        """Media above the first stack, between each two, and below the last."""
+        return [self.stacks[0].media[0], *(stack.media[-1] for stack in self.stacks)]
+
+    def layer_at(self, z: float) -> int:
+        """Return which layer holds a depth; of one within a stack, that below it."""
+        return int(np.searchsorted(self.tops, z, "right"))
+
+    def clear(self, z: float, layer: int) -> float:
+        """Return a depth moved away from contacts at the ends of its layer, as far as it must."""
+        low = -math.inf
+        high = math.inf
+        if layer:
+            low = self.bottoms[layer - 1] + self.near * (self.rows[layer - 1] is not None)
+        if layer < len(self.tops):
+            high = self.tops[layer] - self.near * (self.rows[layer] is not None)
+        return min(max(z, low), high) if low <= high else 0.5 * (low + high)
+
+
+@dataclass(frozen=True)
+class Source:
+    """Depth in m, and whether P waves alone are radiated, alike up and down."""
+
+    depth: float
+    isotropic: bool
+
+
+@dataclass(frozen=True)
+class StackNetwork:
+    """The stacks of a section at some wavenumbers, linked by the layers between them.
+
+    Attributes:
+        section: the stacks.
+        s: (wave) 1/s.
+        k: (wave) wavenumbers in 1/m.
+        a: (wave, kinds) slopes in 1/m of each layer.
+    """
+
+    section: LayerSection
+    s: np.ndarray
+    k: np.ndarray
+    a: list[np.ndarray]
+
+    @property
+    def free(self) -> bool:
+        """Whether nothing is above the first stack."""
+        return self.section.stacks[0].top is not None
+
+    def kinds(self, layer: int) -> int:
+        """Return how many kinds of waves a layer has; none above a surface."""
+        return 0 if self.free and not layer else self.a[layer].shape[1]
+
+    def radiated(self, source: Source) -> tuple[tuple[np.ndarray, np.ndarray], float]:
+        """Return amplitudes (wave, kinds) that go up and down, and the energy of what goes far.
+
+        Those of an explosion, or of a force along z (Aki & Richards 2002, section 9.1).
+        """
+        layer = self.section.layer_at(source.depth)
+        rock = self.section.layers[layer]
+        a = self.a[layer]
+        k = self.k[:, None]
+        if source.isotropic or not rock.vs:
+            up = np.concatenate([1.0 / a[:, :1], np.zeros_like(a[:, 1:])], axis=1)
+            down = up
+        else:
+            shear = k / a[:, 1:]
+            up, down = (np.concatenate([sign + 0.0 * shear, shear], 1) for sign in (1.0, -1.0))
+        speeds = np.array([rock.vp, rock.vs][: a.shape[1]])
+        far = np.abs(self.s.imag)[:, None] / speeds > k
+        size = np.abs(up) ** 2 * (np.abs(a) ** 2 + k**2)
+        return (up, down), float((size * far).sum())
+
+    def motion(self, matrices: list[np.ndarray], source: Source, depths: np.ndarray) -> np.ndarray:
+        """Return U and W (depth, wave, 2) that a source makes, with some matrices of the stacks."""
+        section = self.section
+        home = self.section.layer_at(source.depth)
+        z = max(source.depth, section.bottoms[home - 1]) if home else source.depth
+        (up, down), _ = self.radiated(source)
+        alone = []  # what the source itself sends into each stack, from above and from below
+        for n, (top, bottom) in enumerate(zip(section.tops, section.bottoms, strict=True)):
+            parts = [np.zeros((len(self.k), self.kinds(m)), complex) for m in (n, n + 1)]
+            if home == n:
+                parts[0] = down * np.exp(-self.a[n] * (top - z))
+            elif home == n + 1:
+                parts[1] = up * np.exp(-self.a[n + 1] * (z - bottom))
+            alone.append(np.concatenate(parts, axis=1))
+        entering = self._entering(matrices, alone)
+        leaving = [(m @ e[:, :, None])[..., 0] for m, e in zip(matrices, entering, strict=True)]
+        fields = []
+        for depth in map(float, depths):
+            n = section.layer_at(depth)
+            if self.free and n == 1 and depth < section.bottoms[0]:
+                fields.append(leaving[0][:, self.kinds(1) :])
+                continue
+            at = section.clear(depth, n)
+            falling, rising = self._arriving(leaving, n, at)
+            if n == home:
+                way = np.exp(-self.a[n] * abs(at - z))
+                falling = falling + (at > z) * down * way
+                rising = rising + (at <= z) * up * way
+            fields.append(sum(
+                (waves_of(section.layers[n], self.s, self.k, low)[:, :2] @ part[:, :, None])[..., 0]
+                for low, part in ((True, falling), (False, rising))
+            ))  # fmt: skip
+        return np.array(fields)
+
+    def _arriving(
+        self, leaving: list[np.ndarray], layer: int, z: float
+    ) -> tuple[np.ndarray, np.ndarray]:
+        """Return the waves (wave, kinds) that stacks send down and up to a depth in a layer."""
+        section = self.section
+        count = self.kinds(layer)
+        falling, rising = (np.zeros((len(self.k), count), complex) for _ in range(2))
+        if layer:
+            way = np.exp(-self.a[layer] * (z - section.bottoms[layer - 1]))
+            first = self.kinds(layer - 1)
+            falling = leaving[layer - 1][:, first : first + count] * way
+        if layer < len(leaving):
+            way = np.exp(-self.a[layer] * (section.tops[layer] - z))
+            rising = leaving[layer][:, :count] * way
+        return falling, rising
+
+    def _entering(self, matrices: list[np.ndarray], alone: list[np.ndarray]) -> list[np.ndarray]:
+        """Return all that enters each stack (wave, kinds): what they send each other, too.
+
+        Stacks meet their neighbours only, so that these are eliminated from the top down.
+        """
+        gains = []
+        own = []
+        into_next = None
+        for n, part in enumerate(alone):
+            system = np.eye(part.shape[1])[None]
+            right = part[:, :, None]
+            if into_next is not None:
+                system = system - into_next @ gains[-1]
+                right = right + into_next @ own[-1]
+            into_next, into_this = self._links(matrices, n)
+            count = into_this.shape[2]
+            into_this = np.broadcast_to(into_this, (len(self.k), *into_this.shape[1:]))
+            found = np.linalg.solve(system, np.concatenate([into_this, right], axis=2))
+            gains.append(found[:, :, :count])
+            own.append(found[:, :, count:])
+        for n in reversed(range(len(own) - 1)):
+            own[n] = own[n] + gains[n] @ own[n + 1]
+        return [part[..., 0] for part in own]
+
+    def _links(self, matrices: list[np.ndarray], n: int) -> tuple[np.ndarray, np.ndarray]:
+        """Return what enters stack n + 1 of what enters stack n, and the other way round.
+
+        Both are (wave, kinds, kinds); the last stack has none below it.
+        """
+        first = self.kinds(n)
+        count = self.kinds(n + 1)
+        if n + 1 == len(matrices):
+            return np.zeros((1, 0, first + count)), np.zeros((1, first + count, 0))
+        gap = self.section.tops[n + 1] - self.section.bottoms[n]
+        way = np.exp(-self.a[n + 1] * gap)[:, :, None]
+        down = way * matrices[n][:, first : first + count]
+        up = way * matrices[n + 1][:, :count]
+        last = self.kinds(n + 2)
+        return (
+            np.pad(down, ((0, 0), (0, last), (0, 0))), np.pad(up, ((0, 0), (first, 0), (0, 0)))
+        )  # fmt: skip
