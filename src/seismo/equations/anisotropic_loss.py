@@ -36,6 +36,7 @@ _DIRECTIONS = 19  # over a quarter of a circle
 
 def relaxed(c: Mapping[str, Any], p: Any, s: Any) -> dict[str, Any]:
     """Return the five constants [Pa] of moduli of P and S waves that are p and s times as large."""
+    # c13 -> g p - (g - c13) s, g = sqrt(c11 c33)
     common = np.sqrt(c["c11"] * c["c33"])
     return {
         "c11": p * c["c11"],
@@ -51,10 +52,12 @@ def scaled(medium: Mapping[str, Any], p: Any, s: Any) -> dict[str, Any]:
 
     Those are vp, vs, and delta where there are both velocities: epsilon and gamma stay.
     """
+    # Moduli p and s times as large: vp sqrt(p), vs sqrt(s).
     velocities = {"vp": np.sqrt(p), "vs": np.sqrt(s)}
     changed = {name: medium[name] * ratio for name, ratio in velocities.items() if name in medium}
     if "delta" not in medium or "vs" not in medium:
         return changed
+    # delta of the relaxed constants (Thomsen 1986, equation 17); isotropic rock stays isotropic.
     c = relaxed(elastic_constants.constants_of(medium), p, s)
     apart = c["c33"] - c["c44"]
     delta = ((c["c13"] + c["c44"]) ** 2 - apart**2) / (2.0 * c["c33"] * apart)
@@ -72,6 +75,7 @@ def shear_share(medium: Mapping[str, Any], dimensions: int) -> Any:
         return isotropic
     c = elastic_constants.constants_of(medium)
     common = np.sqrt(c["c11"] * c["c33"])
+    # Share 1 - 1 / (v C^-1 v); in a plane d / 2 g.
     apart = common - c["c13"]
     if dimensions == 2:
         share = 0.5 * apart / common
@@ -88,16 +92,19 @@ def by_direction(medium: Mapping[str, Any]) -> tuple[np.ndarray, np.ndarray]:
     To first order in 1/Q, from the axis to across it: e L(n) e / e C(n) e of the motion e of waves,
     with the Christoffel matrices of the loss L and of C.
     """
+    # A further axis, of directions.
     columns = {name: np.asarray(values, float)[..., None] for name, values in medium.items()}
     c = elastic_constants.constants_of(columns)
     p = 1.0 / columns["qp"]
     s = 1.0 / columns["qs"]
+    # Loss matrix: imaginary part of the constants with P and S moduli of 1 + i / Q.
     lost = {name: relaxed(c, 1.0 + 1j * p, 1.0 + 1j * s)[name].imag for name in c}
     angle = np.radians(np.linspace(0.0, 90.0, _DIRECTIONS))
     sine = np.sin(angle)
     cosine = np.cos(angle)
 
     def entries(m: Mapping[str, Any]) -> tuple[Any, Any, Any]:
+        # Christoffel matrix for n = (sin a, 0, cos a).
         xx = m["c11"] * sine**2 + m["c44"] * cosine**2
         zz = m["c44"] * sine**2 + m["c33"] * cosine**2
         return xx, zz, (m["c13"] + m["c44"]) * sine * cosine
@@ -108,6 +115,7 @@ def by_direction(medium: Mapping[str, Any]) -> tuple[np.ndarray, np.ndarray]:
     for loss, motion in ((p, turn), (s, turn + 0.5 * np.pi)):
         x = np.cos(motion)
         z = np.sin(motion)
+        # 1/Q = e L(n) e / e C(n) e
         whole, part = (
             a * x**2 + b * z**2 + 2.0 * both * x * z for a, b, both in (entries(c), entries(lost))
         )

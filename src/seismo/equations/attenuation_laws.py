@@ -78,8 +78,10 @@ class Law:
             # Re(1/v) = 1 at the reference frequency but for 1/(2Q)^2.
             return (1 + np.log(s / reference) * y / np.pi) / (1 + y**2 / 4)
         if self.name == "kjartansson":
+            # Kjartansson (1979): M ~ (i w)^(2 gamma)
             gamma = np.arctan(y) / np.pi
             return (s / reference) ** gamma * (1j**-gamma).real
+        # v = sqrt(M), scaled to unit phase velocity at the reference frequency.
         v = np.exp(self._log_modulus(y, s) / 2)
         at_reference = np.exp(self._log_modulus(y, np.array(1j * reference)) / 2)
         return v * (1 / at_reference).real
@@ -90,13 +92,16 @@ class Law:
         It is 1/pi times the integral of ln(s^2 + x^2) over d(arg M), Kramers and Kronig's relation
         for the logarithm of M; the phase changes linearly between frequencies x.
         """
+        # Phase atan((f / corner)^-exponent / Q) of the law, above its corner.
         x = self.corner * np.logspace(0, _DECADES, _PER_DECADE * _DECADES + 1)
         phase = np.arctan(np.multiply.outer(y, (x / self.corner) ** -self.exponent))
         x = 2 * np.pi * x
+        # Right of the imaginary axis, off the branch points s = +-i x.
         s = s * (1 - 1j * _BESIDE * np.sign(np.imag(s)))
         inside = np.expand_dims(s, -1)
         # The antiderivative of ln(s^2 + x^2).
         integral = x * np.log(inside**2 + x**2) - 2 * x + 2 * inside * np.arctan(x / inside)
+        # Mean of ln(s^2 + x^2) over each interval, times the fall of the phase there.
         slope = np.diff(integral, axis=-1) / np.diff(x)
         falls = (np.diff(phase, axis=-1) * slope).sum(-1)
         return (2 * phase[..., 0] * np.log(s) + falls) / np.pi

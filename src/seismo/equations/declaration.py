@@ -37,6 +37,7 @@ class LayeredWaves:
 
     def with_further(self, *defaults: float) -> LayeredWaves:
         """Return those of an equation with further parameters, which they leave alone."""
+        # Further parameters are appended; these waves do not depend on them.
         own = self
         count = len(defaults)
         return replace(
@@ -121,6 +122,7 @@ class Equation:
         """Return its table in 2 or 3 dimensions, with its default options when None."""
         if options is None and self.options is not None:
             options = self.options()
+        # Fields that stages read as new stand half a step later.
         table = self.tables("xyz" if dimensions == 3 else "xz", options)
         fields = tuple(replace(field, late=field.name in table.late) for field in table.fields)
         return replace(table, fields=fields, needs=self.needs)

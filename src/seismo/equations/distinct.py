@@ -10,6 +10,7 @@ def different(columns: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
 
     Rows are numbered one after the other, in a fifth of the time of sorting columns.
     """
+    # Rank of the rows read so far, combined with that of the next row: ranks, not values.
     key = np.zeros(columns.shape[1], np.int64)
     for row in columns:
         if (row != row[:1]).any():

@@ -58,6 +58,7 @@ def vti(
         delta: see above.
         gamma: see above.
     """
+    # Definitions of Thomsen (1986), solved for the constants.
     c33 = rho * vp**2
     c44 = rho * vs**2
     return {
@@ -82,6 +83,7 @@ def orthorhombic(
 
     One is NaN where a delta is too small for any.
     """
+    # Definitions of Tsvankin (1997), solved for the constants.
     c33 = rho * vp**2
     c55 = rho * vs**2
     c11 = c33 * (1.0 + 2.0 * epsilon[1])
@@ -103,6 +105,7 @@ def constants_of(medium: Mapping[str, Any]) -> ElasticConstants:
     Of a medium with constants of its own they are those of waves in the plane of x and z.
     """
     if "c33" in medium:
+        # Plane of x and z: c55 in place of c44.
         own = {name: medium[name] for name in ("c11", "c13", "c33")}
         return own | {"c44": medium["c55"], "c66": medium.get("c66", medium["c55"])}
     thomsen = (medium.get(name, 0.0) for name in ("epsilon", "delta", "gamma"))
@@ -113,6 +116,7 @@ def stiffness_of(medium: Mapping[str, Any]) -> np.ndarray:
     """Return the stiffness (..., 6, 6) [Pa] of a medium, about the axes of the grid."""
     if "c33" in medium:
         return matrix({name: medium[name] for name in medium if name in CONSTANTS})
+    # VTI rock, turned about z and y where it has a tilt.
     upright = matrix(constants_of(medium))
     if "theta" not in medium:
         return upright
@@ -129,8 +133,10 @@ def isotropic(medium: Mapping[str, Any]) -> Any:
 def upright(medium: Mapping[str, Any]) -> Any:
     """Return where a medium is transversely isotropic about z, or isotropic."""
     if "c33" not in medium:
+        # Thomsen's parameters: an axis along z, or none.
         level = np.sin(np.radians(medium.get("theta", 0.0))) == 0.0
         return level | isotropic(medium)
+    # Constants: compare with the VTI rock of the same five.
     apart = np.abs(stiffness_of(medium) - matrix(constants_of(medium)))
     if "c22" not in medium:
         apart = apart[..., ::2, ::2]  # xx, zz and xz
@@ -140,6 +146,7 @@ def upright(medium: Mapping[str, Any]) -> Any:
 def thin_stretch(medium: Mapping[str, Any]) -> Any:
     """Return c13 / c33: exactly 1 in a fluid."""
     if not _ANISOTROPIC & medium.keys():
+        # lambda / (lambda + 2 mu)
         return 1.0 - 2.0 * (medium["vs"] / medium["vp"]) ** 2
     c = constants_of(medium)
     return c["c13"] / c["c33"]
@@ -148,6 +155,7 @@ def thin_stretch(medium: Mapping[str, Any]) -> Any:
 def plate(medium: Mapping[str, Any]) -> Any:
     """Return c11 - c13^2 / c33 [Pa], the stiffness along a plate: exactly 0 in a fluid."""
     if not _ANISOTROPIC & medium.keys():
+        # 4 mu (lambda + mu) / (lambda + 2 mu)
         return 4.0 * medium["rho"] * medium["vs"] ** 2 * (1.0 - (medium["vs"] / medium["vp"]) ** 2)
     c = constants_of(medium)
     return c["c11"] - c["c13"] * (c["c13"] / c["c33"])
@@ -162,6 +170,7 @@ def level_shear(medium: Mapping[str, Any]) -> Any:
 def _off_diagonal(normal: Any, shear: Any, delta: Any) -> Any:
     """Return c13 of c33 and c44, or the like of another plane; NaN where there is none."""
     with np.errstate(invalid="ignore"):
+        # (c13 + c44)^2 = 2 delta c33 (c33 - c44) + (c33 - c44)^2
         return np.sqrt(2.0 * delta * normal * (normal - shear) + (normal - shear) ** 2) - shear
 
 
@@ -172,6 +181,7 @@ def matrix(constants: Mapping[str, np.ndarray | float]) -> np.ndarray:
     of the plane of x and z are, others that couple no other motion to that in it.
     """
     named = {name: 1.0 * np.asarray(value) for name, value in constants.items()}
+    # VTI symmetry: c22 = c11, c23 = c13, c55 = c44, c12 = c11 - 2 c66.
     if set(named) == set(VTI):
         named |= {"c22": named["c11"], "c23": named["c13"], "c55": named["c44"]}
         named["c12"] = named["c11"] - 2.0 * named["c66"]
@@ -180,6 +190,7 @@ def matrix(constants: Mapping[str, np.ndarray | float]) -> np.ndarray:
     shape = np.broadcast_shapes(*(value.shape for value in named.values()))
     found = np.zeros((*shape, 6, 6), np.result_type(*named.values()))
     for name, value in named.items():
+        # c_ij = c_ji
         i, j = sorted((int(name[1]) - 1, int(name[2]) - 1))
         found[..., i, j] = found[..., j, i] = value
     return found
@@ -187,6 +198,7 @@ def matrix(constants: Mapping[str, np.ndarray | float]) -> np.ndarray:
 
 def axis_of(theta: Any, phi: Any) -> dict[str, Any]:
     """Return the components of a unit vector along the symmetry axis, of its angles in degrees."""
+    # n = (sin theta cos phi, sin theta sin phi, cos theta)
     tilt = np.radians(theta)
     azimuth = np.radians(phi)
     across = np.sin(tilt)
@@ -211,6 +223,7 @@ def rotation(
     st = np.sin(tilt)
     cp = np.cos(sideways)
     sp = np.sin(sideways)
+    # R_z(phi) R_y(theta), written out.
     rows = ((cp * ct, -sp, cp * st), (sp * ct, cp, sp * st), (-st, np.zeros_like(st), ct))
     tilted = np.stack([np.stack(row, -1) for row in rows], -2)
     return tilted if azimuth is None else tilted @ rotation(0.0, azimuth)
@@ -221,6 +234,7 @@ def rotate(stiffness: np.ndarray, turn: np.ndarray) -> np.ndarray:
     bond = np.empty((*turn.shape[:-2], 6, 6))
     for row, (i, j) in enumerate(PAIRS):
         for column, (k, m) in enumerate(PAIRS):
+            # Bond's matrix M of stresses: s' = M s, C' = M C M^T.
             both = turn[..., i, k] * turn[..., j, m] + turn[..., i, m] * turn[..., j, k]
             bond[..., row, column] = both if k != m else 0.5 * both
     return bond @ stiffness @ np.swapaxes(bond, -1, -2)
@@ -233,6 +247,7 @@ def positive_definite(stiffness: np.ndarray) -> np.ndarray:
     rest = stiffness
     with np.errstate(divide="ignore", invalid="ignore", over="ignore"):
         while rest.shape[-1]:
+            # Gaussian elimination: a pivot, and the Schur complement that it leaves.
             pivot = rest[..., 0, 0]
             column = rest[..., 1:, 0]
             sound = sound & (pivot > least)
@@ -249,6 +264,7 @@ def has_c13(medium: Mapping[str, Any]) -> np.ndarray:
 def takes_energy(medium: Mapping[str, Any]) -> np.ndarray:
     """Return which media (...) take energy for every strain; fluids and isotropic ones may."""
     c = constants_of(medium)
+    # c33 (c11 - c66) > c13^2 and c11 > c66
     sound = (c["c33"] * (c["c11"] - c["c66"]) > c["c13"] ** 2) & (c["c11"] > c["c66"])
     return sound | isotropic(medium)
 
@@ -256,6 +272,7 @@ def takes_energy(medium: Mapping[str, Any]) -> np.ndarray:
 def directions(dimensions: int = 3) -> np.ndarray:
     """Return unit vectors (n, 3) over half a sphere, or over half a circle of x and z."""
     if dimensions == 2:
+        # Waves along n and -n are the same.
         angle = np.pi * np.arange(_PLANE) / _PLANE
         return np.stack([np.cos(angle), np.zeros(_PLANE), np.sin(angle)], 1)
     number = np.arange(_SPACE) + 0.5
@@ -279,11 +296,14 @@ def waves(
     Returns:
         By wave, slowest first; the last axis of the group velocities is x, y, z.
     """
+    # c_ijkl / rho of Voigt's matrix.
     tensor = stiffness[..., VOIGT[:, :, None, None], VOIGT[None, None]]
     tensor = tensor / np.asarray(rho, float)[..., None, None, None, None]
+    # Christoffel matrix c_ijkl n_j n_l / rho, its eigenvalues c^2 and motions e.
     half = np.einsum("...ijkl,al->...aijk", tensor, n)  # the part of n_l
     squares, motion = np.linalg.eigh(np.einsum("...aijk,aj->...aik", half, n))
     speed = np.sqrt(squares)
+    # Group velocity V_j = c_ijkl e_i e_k n_l / (rho c)
     group = np.einsum("...aijk,...aim,...akm->...amj", half, motion, motion, optimize=True)
     return speed, group / speed[..., None]
 
@@ -298,9 +318,11 @@ def growth(stiffness: np.ndarray, rho: np.ndarray, dimensions: int = 3) -> np.nd
     """
     n = directions(dimensions)
     largest = np.zeros(3)
+    # In batches, which bounds the memory.
     for first in range(0, len(stiffness), _TOGETHER):
         rocks = slice(first, first + _TOGETHER)
         speed, group = waves(stiffness[rocks], rho[rocks], n)
+        # -n_a V_a / c: energy that goes against the phase (Becache et al. 2003).
         against = -n[:, None, :] * group / speed[..., None]
         largest = np.maximum(largest, against.reshape(-1, 3).max(0))
     return np.where(largest > 1e-9, largest, 0.0)

@@ -79,6 +79,7 @@ def contact_closure(c: tuple[float, ...], distance: float, solid: bool) -> Conta
         solid: whether the side holds shear.
     """
     slope = 2.0 * np.dot(c, np.arange(len(c)) + 0.5)  # of a line; 1 but for fitted stencils
+    # Constraints: exact on constants and straight lines; `free` spans what they leave.
     system = _System(np.array(c) / slope, distance)
     exact = [system.exact_for_power(k) for k in (0, 1)]
     matrix = np.vstack([rows for rows, _ in exact])
@@ -86,6 +87,7 @@ def contact_closure(c: tuple[float, ...], distance: float, solid: bool) -> Conta
     _, singular, vectors = np.linalg.svd(matrix)
     free = vectors[int((singular > 1e-10 * singular[0]).sum()) :].T
 
+    # Wishes, by weighted least squares in that null space.
     mild = np.full(system.size, _MILD)
     mild[-2 * system.rows :] = _NORMS
     rows, zero = system.balance(_solid_waves() if solid else _fluid_waves())
@@ -97,6 +99,7 @@ def contact_closure(c: tuple[float, ...], distance: float, solid: bool) -> Conta
     ]
     wish = np.vstack([weight * rows for weight, rows, _ in wishes])
     goal = np.concatenate([np.ravel(weight) * right for weight, _, right in wishes])
+    # Least squares of the wishes, as a deviation from the particular solution.
     weights = np.linalg.lstsq(wish @ free, goal - wish @ particular, rcond=None)[0]
     return system.closure(particular + free @ weights, slope)
 
@@ -109,8 +112,10 @@ class _System:
         self.rows = closed_rows(len(c))
         self.width = closed_rows(len(c)) + len(c)
         far = self.rows + 2 * len(c)
+        # Nodes at d + j, half points at 0 (the contact) and d + 1/2 + j.
         self.nodes = distance + np.arange(far)
         self.halves = np.append(0.0, distance + 0.5 + np.arange(far - 1))
+        # Interior rows of Q: +c_m ahead of a half point, -c_m behind it.
         ahead = np.arange(far)[None, :] - np.arange(far)[:, None]
         reach = np.where(ahead >= 0, ahead, -1 - ahead)
         padded = np.append(c, np.zeros(far))
@@ -119,6 +124,7 @@ class _System:
 
     def natural_norms(self) -> np.ndarray:
         """Return the cells between neighbours, of half points and of nodes."""
+        # Trapezoidal cells: half the distances to both neighbours.
         norms = np.ones(2 * self.rows)
         first = self.nodes[0] + 0.5
         norms[0] = 0.5 * first
@@ -136,6 +142,7 @@ class _System:
         n = self.rows
         x = self.nodes
         y = self.halves
+        # d x^k / dx = k x^(k-1) on nodes and half points.
         slope_x, slope_y = (k * p ** max(k - 1, 0) for p in (x, y))
         conditions = np.zeros((2, n, n + 2, n))
         for row in range(n):  # Q x^k = H_half k y^(k-1) + e_0 [k = 0]
@@ -144,6 +151,7 @@ class _System:
         for row in range(n):  # Q^T y^k = -H_node k x^(k-1)
             conditions[1, row, :n, row] = y[:n] ** k
             conditions[1, row, n + 1, row] = slope_x[row]
+        # Known part: what interior columns contribute to the closed rows.
         up = -self.interior[:n, n:] @ x[n:] ** k
         up[0] += k == 0
         down = -(y[n:] ** k) @ self.interior[n:, :n]
@@ -160,6 +168,7 @@ class _System:
         found = list[np.ndarray]()
         wanted = list[np.ndarray]()
         highest = min(n - 3, MOMENTS)
+        # Orders k of the field and i of the weight with k + i <= `highest`.
         for k in range(2, highest + 1):
             conditions, right = self.exact_for_power(k)
             for i in range(highest + 1 - k):
@@ -172,14 +181,18 @@ class _System:
     def balance(self, waves: _Waves) -> tuple[np.ndarray, np.ndarray]:
         """Return the conditions that waves find the exact impedance."""
         n = self.rows
+        # u, s, dv/dx, dt/dx on the nodes; v, t, du/dx, ds/dx on half points.
         at_nodes = waves.fields(self.nodes)
         at_halves = waves.fields(self.halves)
         (u, _), (_, dv), (s, _), (_, dt) = at_nodes
         (_, du), (v, _), (_, ds), (t, _) = at_halves
+        # u T_u + v T_v - s T_s - t T_t = 0 as a linear form in Q and both norms.
         q = 2.0 * (np.einsum("wh,wn->whn", v, s) - np.einsum("wh,wn->whn", t, u))
         half = t * du - v * ds
         node = s * dv - u * dt
+        # Unknowns: the block of Q, norms of half points, norms of nodes.
         conditions = [q[:, :n, :n].reshape(len(q), -1), half[:, :n], node[:, :n]]
+        # Fixed part: interior rows and columns that reach the closed block.
         outer = 0.5 * self.interior * q
         outer[:, n:, n:] = 0.0
         outer[:, :n, :n] = 0.0
@@ -218,6 +231,7 @@ class _Waves:
 
     def fields(self, x: np.ndarray) -> list[tuple[np.ndarray, np.ndarray]]:
         """Return values and derivatives (waves, x) of u, v, s and t."""
+        # Sum over P and S of amplitude exp(-slope x), and its derivative.
         decay = np.exp(-self.slopes[:, :, None] * x)
         return [
             (np.einsum("wp,wpx->wx", a, decay), np.einsum("wp,wpx->wx", -a * self.slopes, decay))
@@ -230,6 +244,7 @@ def _band(ratios: tuple[float, ...]) -> tuple[np.ndarray, ...]:
     ratio, stretch, slowness = (
         a.ravel() for a in np.meshgrid(ratios, _STRETCH, _SLOWNESS, indexing="ij")
     )
+    # Frequency with the slowest speed 1, k = slowness w, s = w (i + damping).
     omega = 2.0 * np.pi / (POINTS * stretch)
     relative = (2.5 / stretch) ** 2  # (f / f0)^2 of a Ricker that ends at 2.5 f0
     share = relative * np.exp(1.0 - relative) + 0.02
@@ -239,6 +254,7 @@ def _band(ratios: tuple[float, ...]) -> tuple[np.ndarray, ...]:
 def _solid_waves() -> _Waves:
     """Return P and S waves of a half-space, sigma_xz = 0 on it (Aki & Richards 2002, ch. 5)."""
     k, s, ratio, share = _band(_RATIOS)
+    # P and S decay as exp(-nu x), exp(-eta x); bend = 2 k^2 + s^2 = k^2 + eta^2.
     nu = np.sqrt(k**2 + (s / ratio) ** 2)
     eta = np.sqrt(k**2 + s**2)
     bend = 2.0 * k**2 + s**2
@@ -250,6 +266,7 @@ def _solid_waves() -> _Waves:
     amplitudes = np.array([np.stack(pair, axis=1) for pair in pairs])
     v = amplitudes[1].sum(axis=1)
     traction = amplitudes[2].sum(axis=1)
+    # Relative error of the impedance, bounded at the Rayleigh pole by a load.
     scale = np.abs(v) * (np.abs(traction) + _LOAD * np.abs(s**2 / k * v))
     return _Waves(np.stack([nu, eta], axis=1), amplitudes, share / scale)
 

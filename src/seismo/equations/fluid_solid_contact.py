@@ -161,6 +161,7 @@ class Contact:
 
         The strain of the fluid's part is that in its middle, on the line through two rows.
         """
+        # Linear interpolation in the fluid at the middle of its part of the cell.
         solid = self.solid_row
         fluid, step = (solid + 1, 1) if self.solid_above else (solid - 1, -1)
         mine = fluid == self.row
@@ -173,6 +174,7 @@ def all_contacts(earth: Any, grid: Grid) -> list[Contact]:
     """List the contacts of fluid and solid in an earth that varies with z only, from the top."""
     if not earth.layered:
         return []
+    # Scan vs along z at 1/8 cell; each change of fluid and solid is a contact.
     cells = np.arange(-0.5, grid.points[2] - 0.5, 1.0 / _SAMPLES)
     fluid = _fluid(earth, grid, cells)
     jumps = np.flatnonzero(fluid[1:] != fluid[:-1])
@@ -196,6 +198,7 @@ def separate_contacts(
         terms: half the order of the differences.
         surface: rows under a free surface with their own operators.
     """
+    # Rows that layers, a closed surface and other contacts leave alone.
     low = grid.low[2] + terms + 1
     high = grid.points[2] - grid.high[2] - terms - 2
     kept = []
@@ -212,6 +215,7 @@ def _has_room(
     contact: Contact, others: list[Contact], grid: Grid, terms: int, surface: int
 ) -> bool:
     """Whether no layer, closed surface or other contact reaches the rows that would be closed."""
+    # The closed rows of both sides, and stencils that read them.
     rows = closed_rows(terms)
     top = surface + max(rows, terms) if surface else grid.low[2] + rows + 1
     bottom = grid.points[2] - grid.high[2] - 2 - rows
@@ -222,6 +226,7 @@ def _has_room(
 
 def _apart(one: Contact, other: Contact) -> bool:
     """Whether contacts share no rows: each uses one of the solid, and two of the fluid."""
+    # Rows between two contacts: one of a solid, two of a fluid.
     upper, lower = sorted((one, other), key=lambda contact: contact.half)
     return lower.half - upper.half > (2 if upper.solid_above else 1)
 
@@ -233,6 +238,7 @@ def _fluid(earth: Any, grid: Grid, place: np.ndarray) -> np.ndarray:
 def _bisect(earth: Any, grid: Grid, low: float, high: float) -> float:
     above = _fluid(earth, grid, np.array([low]))
     for _ in range(48):
+        # Bisection: 48 halvings of 1/8 cell come down to rounding.
         middle = 0.5 * (low + high)
         if _fluid(earth, grid, np.array([middle])) == above:
             low = middle
@@ -244,15 +250,18 @@ def _bisect(earth: Any, grid: Grid, low: float, high: float) -> float:
 def _contact(earth: Any, grid: Grid, place: float, fluid_above: bool) -> Contact:
     n = int(np.floor(place + 0.5))
     offset = place - n
+    # Own medium: that of the larger part; a tie is solid.
     own_above = offset > _TIE if fluid_above else offset > -_TIE
     edges = (n - 0.5, place, n + 0.5)
     middle = np.array([sum(pair) / 2 for pair in pairwise(edges)])
     # The part of the other medium may be empty: ask a little beyond the contact.
     middle[1 if own_above else 0] = place + (0.25 if own_above else -0.25)
+    # Media in the middles of both parts of the cell.
     values = earth.sample(grid.coordinate("z", middle), None)
     names = [field.name for field in fields(Rock) if field.name in values]
     above, below = (Rock(**{name: float(values[name][k]) for name in names}) for k in (0, 1))
     own, other = (above, below) if own_above else (below, above)
+    # r of the other medium; density of the cell about the half row by parts.
     share = 0.5 - abs(offset)
     part = min(abs(offset), 1.0)
     density = part * own.rho + (1.0 - part) * other.rho

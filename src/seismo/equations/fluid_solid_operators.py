@@ -89,6 +89,7 @@ def contact_operators(contact: Contact, c: np.ndarray, stencils: int = 1) -> Con
         c: staggered coefficients of the interior (spacing 1).
         stencils: half widths of interior beyond the closed rows on each side.
     """
+    # Distance of the first node below the contact; 1 - it of the first above.
     below = contact.half + 1 - contact.place
     solid_above = contact.solid_above
     sides = (_side(c, 1.0 - below, solid_above), _side(c, below, not solid_above))
@@ -96,15 +97,18 @@ def contact_operators(contact: Contact, c: np.ndarray, stencils: int = 1) -> Con
     # Node rows half - reach + 1 .. half + reach, half rows half - reach + 1 .. half + reach - 1.
     nodes = np.arange(2 * reach)
     halves = np.arange(2 * reach - 1)
+    # Interior differences: +c_m ahead, -c_m behind.
     ahead = nodes[None, :] - halves[:, None]
     padded = np.append(c, np.zeros(2 * reach))
     plain = np.where(ahead > 0, 1.0, -1.0) * padded[np.where(ahead > 0, ahead - 1, -ahead)]
     middle = reach - 1
+    # Blocks of both sides; none reads across the contact.
     q = plain.copy()
     q[:middle, middle + 1 :] = 0.0
     q[middle + 1 :, : middle + 1] = 0.0
     node_norm = np.ones(len(nodes))
     half_norm = np.ones(len(halves))
+    # Mirror the closure of the side above: z turns its sign.
     for side, sign in zip(sides, (-1, 1), strict=True):
         n = len(side.node_norm)
         at_nodes = middle + (sign + 1) // 2 + sign * np.arange(side.q.shape[1])
@@ -113,6 +117,7 @@ def contact_operators(contact: Contact, c: np.ndarray, stencils: int = 1) -> Con
         node_norm[at_nodes[:n]] = side.node_norm
         half_norm[at_halves] = side.half_norm
     shares = (float(sides[0].half_norm[0]), float(sides[1].half_norm[0]))
+    # The contact's half row is shared by both sides.
     half_norm[middle] = sum(shares)
     first = contact.half - middle
     return ContactOperators(contact, first, q, plain, half_norm, node_norm, shares)
@@ -147,11 +152,14 @@ def velocity_terms(
     """
     first = operators.first
     halves, nodes = (first + np.arange(n) for n in operators.q.shape)
+    # Mass of half rows: rho of the sweeps, and that of both sides at the contact.
     between = np.array([0.5 * (rho(h) + rho(h + 1)) for h in halves])
     mass = between.copy()
     mass[operators.middle] = contact_mass(operators, rho) / operators.half_norm[operators.middle]
+    # rho dvz/dt = inv(H_half) Q szz, less what the sweeps did.
     across = operators.up() / mass[:, None] - operators.plain / between[:, None]
     density = np.array([rho_x(n) for n in nodes])
+    # rho dvx/dt = -inv(H_node) Q^T sxz in the solid, none in the fluid.
     along = np.where(operators.solid_nodes[:, None], operators.down(), 0.0) + operators.plain.T
     along = np.where(operators.sheared, along, 0.0) / density[:, None]
     scale = dt / spacing
@@ -185,8 +193,10 @@ def stress_terms(
     first = operators.first
     scale = dt / spacing
     halves, nodes = (first + np.arange(n) for n in operators.q.shape)
+    # dszz/dt = -c33 inv(H_node) Q^T vz, less what the sweeps did (-plain^T).
     across = operators.down() + operators.plain.T
     stretch = np.array([[c(n) for n in nodes] for c in (c33, c13)])[:, :, None]
+    # dsxz/dt = mu inv(H_half) Q vx
     shear = np.array([c44(h) for h in halves])[:, None] * (operators.up() - operators.plain)
     targets = [("szz", 0), *((f"s{a}{a}", 1) for a in axes[:-1])]
     sheared = _matrix(scale * shear, first, operators.sheared)
@@ -208,6 +218,7 @@ def row_norms(contacts: tuple[Contact, ...], c: np.ndarray, rows: int):
     halves = np.ones(rows)
     for contact in contacts:
         if contact.closed:
+            # Norms are 1 beyond the closed rows; that of the contact is mass over mean density.
             operators = contact_operators(contact, c)
             at = operators.first + np.arange(len(operators.node_norm))
             nodes[at] = operators.node_norm
@@ -228,6 +239,7 @@ def uncut_rows(contacts: tuple[Contact, ...], c: np.ndarray, halo: int) -> froze
     found: set[int] = set()
     for contact in contacts:
         if contact.closed:
+            # Rows that read further than a halo across a cut forbid it.
             rows = contact_operators(contact, c)
             reads = {*_matrix(rows.up(), rows.first), *_matrix(rows.down(), rows.first)}
             for row, read in reads:
@@ -253,6 +265,7 @@ def stable_share(contact: Contact, c: np.ndarray, grid: Grid) -> float:
     operators = contact_operators(contact, c, _MARGIN)
     largest = 2.0 * float(np.abs(c).sum())
     media = (contact.above, contact.below)
+    # Highest frequency of the interior: v k_max sqrt(1 + ratio^2).
     limit = contact.fastest * largest * np.sqrt(1.0 + ratio**2)
     found = max(vibrations(operators, media, f * ratio * largest)[0][0] for f in _WAVENUMBERS)
     return min(1.0, limit / float(found))
@@ -276,6 +289,7 @@ def vibrations(
     upper_node = np.arange(count) <= operators.middle
     upper_half = np.arange(count - 1) < operators.middle
     side = [medium.rho for medium in media]
+    # Media of rows: node rows, half rows, the contact's with both masses.
     rho = np.where(upper_node, *side)
     rho_half = np.where(upper_half, *side)
     above, below = operators.shares
@@ -291,6 +305,7 @@ def vibrations(
         (operators.node_norm * plate, k * np.eye(count), np.zeros((count, count - 1))),
         (operators.half_norm * mu, operators.up(), k * np.eye(count - 1)),
     ]
+    # Frequencies: singular values of S^1/2 B M^-1/2, with strains B, stiffness S, mass M.
     root = 1.0 / np.sqrt(np.append(operators.node_norm * rho, operators.half_norm * rho_half))
     stack = np.vstack([np.sqrt(w)[:, None] * np.hstack([x, z]) * root for w, x, z in strains])
     _, frequencies, shapes = np.linalg.svd(stack, full_matrices=False)

@@ -39,6 +39,7 @@ class ShearPair:
         self._closed = closed
         self._ends = [(k.half, k.solid_above) for k in contacts]
         self._centre = {k.solid_row: k.centre for k in contacts}
+        # Half rows whose stencils may touch a contact.
         reach = 2 * len(c) + 2
         near = sorted({i for h, _ in self._ends for i in range(h - reach, h + reach + 1)})
         self._near = [i for i in near if 0 <= i < points]
@@ -48,6 +49,7 @@ class ShearPair:
         place, solid_above = min(self._ends, key=lambda end: abs(end[0] - half))
         if place == half or solid_above != (half < place):
             return None
+        # The solid ends at the next contacts above and below.
         low = max((p + 1 for p, _ in self._ends if p < half), default=-np.inf)
         return low, min((p for p, _ in self._ends if p > half), default=np.inf)
 
@@ -73,11 +75,13 @@ class ShearPair:
             segment = self._segment(half)
             if segment is None:
                 continue
+            # vx is continued evenly about the contact; sxz acts by the negative adjoint.
             for row, c in self._plain(half):
                 even = _fold(row, *segment)
                 _add(rise, half, even, c)
                 _add(rise, half, row, -c)
                 _add(fall, even, half, -c / weight.get(even, 1.0))
+        # Take back what the sweeps did with sxz of these half rows.
         for row in self._near:
             for half, c in self._swept(row):
                 if half in self._near and self._segment(half) is not None:
@@ -96,6 +100,7 @@ class ShearPair:
             segment = self._segment(half)
             if segment is None:
                 continue
+            # d_z z of the even continuation, less that of the interior.
             lost = 0.0  # against the slope away from contacts: fitted coefficients do not make it 1
             for row, c in self._plain(half):
                 even = _fold(row, *segment)
@@ -122,6 +127,7 @@ def _add(matrix: Matrix, target: int, source: int, value: float) -> None:
 
 def _fold(row: int, low: float, high: float) -> int:
     """Continue evenly about the half rows before `low` and behind `high`."""
+    # Mirror about the half row low - 1/2 or high + 1/2.
     while not low <= row <= high:
         row = int(2 * low - 1 - row) if row < low else int(2 * high + 1 - row)
     return row
@@ -142,10 +148,12 @@ def velocity_terms(
         rho_x: function(row) -> density of its vx and vy [kg/m3].
         dt: time step [s].
     """
+    # dvx/dt = d_z sxz / rho
     shear = {(t, s): w * dt / rho_x(t) for (t, s), w in fall.items()}
     terms: list = [RowSums(f"v{a}", f"s{a}z", shear) for a in axes[:-1]]
     rise: Matrix = {}
     for k in contacts:
+        # vz of the contact's half row: density of its cell in place of the mean of two nodes.
         gain = dt / k.density - 2.0 * dt / (rho(k.half) + rho(k.half + 1))
         for m, value in enumerate(c):
             rise[k.half, k.half + 1 + m] = gain * value
@@ -153,6 +161,7 @@ def velocity_terms(
         for row, part in k.strain.items():
             if row == k.row or not part:
                 continue
+            # Adjoint of the strain that szz[n] takes from this row: vx feels szz[n].
             stretch = k.solid.thin_stretch if row == k.solid_row else 1.0
             gain = dt / rho_x(row) * stretch * part / (1.0 + part)
             difference = {k.row: 1.0, row: -1.0}
@@ -160,6 +169,7 @@ def velocity_terms(
                 RowSlope({(f"v{a}", row): gain}, "szz", difference, a, True) for a in axes[:-1]
             ]
         if lean := leans[k.half]:
+            # Adjoint of the lost shear d_x vz: vz feels d_x sxz.
             target = {("vz", k.half): -dt / k.density}
             terms += [RowSlope(target, f"s{a}z", lean, a, False) for a in axes[:-1]]
     return [*terms, RowSums("vz", "szz", rise)]
@@ -180,6 +190,7 @@ def stress_terms(contacts, rise: Matrix, leans: dict, axes: str, c33, c44, dt: f
     shear = {(t, s): w * dt * c44(t) for (t, s), w in rise.items()}
     terms: list = [RowSums(f"s{a}z", f"v{a}", shear) for a in axes[:-1]]
     for k in contacts:
+        # szz[n] += c33 (sum strain[i] l_i e[i] - l e[n]), sxx by l of it.
         gain = dt * c33(k.row)
         targets = {("szz", k.row): gain}
         targets |= {(f"s{a}{a}", k.row): gain * k.own.thin_stretch for a in axes[:-1]}
@@ -188,6 +199,7 @@ def stress_terms(contacts, rise: Matrix, leans: dict, axes: str, c33, c44, dt: f
         stretch[k.row] -= k.own.thin_stretch
         terms += [RowSlope(targets, f"v{a}", stretch, a, False) for a in axes[:-1]]
         for a in axes[:-1]:
+            # sxz loses the share `lean` of d_x vz.
             lost = {(f"s{a}z", r): -lean * dt * c44(r) for r, lean in leans[k.half].items()}
             terms += [RowSlope(lost, "vz", {k.half: 1.0}, a, True)] if lost else []
     return terms

@@ -46,6 +46,7 @@ class Formula:
         Raises:
             TypeError: it is a closure, a lambda or the like.
         """
+        # Invariant: module and qualified name find the function again.
         name = getattr(self.update, "__qualname__", "")
         if getattr(sys.modules[self.update.__module__], name, None) is not self.update:
             raise TypeError(
@@ -70,6 +71,7 @@ class Formula:
 
     @cached_property
     def _counted(self) -> _DerivativeCounter:
+        # Run the formula once on a cell that counts what it takes.
         counted = _DerivativeCounter(self.axes, self.numbers)
         self.update(counted)
         return counted
@@ -97,6 +99,7 @@ class Formula:
             return "mixed" if self._counted.second else "centred"
         if self._counted.second:
             return "second"
+        # Staggered first differences: fields written against fields read.
         writes = len(self._counted.written)
         reads = len(self.fields) - writes
         if writes >= 4 * reads > 0:
@@ -130,12 +133,14 @@ class _DerivativeCounter:
 
     def d(self, axis: str, name: str) -> Nothing:
         self._note(axis, "first")
+        # One memory variable for each first derivative (CPML).
         self.along[axis].add(name)
         self.memories[axis] += 1
         return Nothing()
 
     def dd(self, axis: str, name: str) -> Nothing:
         self._note(axis, f"second of {name}")
+        # Two for each second one: the flux, and the outer derivative.
         self.along[axis].add(name)
         if self.centred_ones:
             raise TypeError("a formula takes second derivatives first, then centred ones")

@@ -74,15 +74,18 @@ def mistake(names: Iterable[str], dimensions: int | None) -> tuple[str, str] | N
     constants = given & CONSTANTS.keys()
     velocities = [v for v in _VELOCITIES if v in given]
     thomsen, tsvankin = ([n for n in _NAMES[k] if n in given] for k in ("Thomsen", "Tsvankin"))
+    # One kind of parameters at a time.
     if thomsen and tsvankin:
         key = tsvankin[0]
         other = thomsen[0]
         return key, f"stands beside {other}: give Thomsen's parameters or Tsvankin's, not both"
     if not constants:
         return None
+    # Constants replace velocities and parameters altogether.
     if others := [*velocities, *thomsen, *tsvankin]:
         problem = f"stands beside {min(constants)}: a part gives elastic constants, or velocities"
         return others[0], f"{problem} with Thomsen's or Tsvankin's parameters; leave one kind out"
+    # The least sets: five of VTI rock, nine of others, four of a plane.
     needed = set(ORTHORHOMBIC if constants - set(VTI) else VTI)
     if dimensions == 2 and constants <= set(_IN_PLANE):
         needed = set(PLANE)
@@ -102,9 +105,11 @@ def replaced(names: Iterable[str]) -> set[str]:
     A rock given in one way has none of the parameters of another, whatever lay beneath.
     """
     given = set(names)
+    # Constants: none of the other parameters is left.
     if given & CONSTANTS.keys():
         every = CONSTANTS.keys() | {name for kind in _NAMES.values() for name in kind}
         return set(every) - given
+    # Thomsen's parameters end Tsvankin's and the other way round, velocities end constants.
     gone: set[str] = set()
     for kind, other in (("Thomsen", "Tsvankin"), ("Tsvankin", "Thomsen")):
         gone |= set(_NAMES[other]) if given & set(_NAMES[kind]) else set()
@@ -116,6 +121,7 @@ def complete(values: dict[str, np.ndarray]) -> None:
     """Fill in the velocities along z of rock whose constants are given: c33 / rho, c55 / rho."""
     given = values["c33"] > 0.0
     rho = values["rho"]
+    # vp = sqrt(c33 / rho), vs = sqrt(c55 / rho): along z, with motion along x.
     shear = values["c44"] if "c44" in values else values["c55"]
     if "c55" in values:
         shear = np.where(values["c55"] > 0.0, values["c55"], shear)
@@ -139,6 +145,7 @@ def _thomsen(values: RockValues) -> dict[str, np.ndarray]:
     """Return vp, vs, rho and Thomsen's parameters of VTI rock."""
     c11, c13, c33, c44, c66 = (values[name] for name in VTI)
     with np.errstate(invalid="ignore", divide="ignore"):
+        # Thomsen (1986), equations 8a, 17 (delta, exact) and 8b.
         of_constants = {
             "epsilon": 0.5 * (c11 / c33 - 1.0),
             "delta": ((c13 + c44) ** 2 - (c33 - c44) ** 2) / (2.0 * c33 * (c33 - c44)),
@@ -157,6 +164,7 @@ def in_rock(values: RockValues) -> ElasticConstants:
     """
     vp, vs, rho = (values[name] for name in ("vp", "vs", "rho"))
     epsilon, delta, gamma = (values[parameter.name] for parameter in THOMSEN)
+    # VTI rock in Tsvankin's terms: epsilon1 = epsilon2, delta1 = delta2, delta3 = 0.
     kinds = {"epsilon": epsilon, "delta": delta, "gamma": gamma, "delta3": 0.0}
     numbers = {
         name: values[name] + kinds.get(name, kinds[name[:-1]]) for name in _NAMES["Tsvankin"]
@@ -164,6 +172,7 @@ def in_rock(values: RockValues) -> ElasticConstants:
     e1, e2, d1, d2, d3, g1, g2 = numbers.values()
     found = elastic_constants.orthorhombic(vp, vs, rho, (e1, e2), (d1, d2, d3), (g1, g2))
     own = {name: values[name] for name in CONSTANTS if name in values}
+    # Constants left out: c55 = c44, c22 = c11, c23 = c13, c66 = c55, c12 = c11 - 2 c66.
     no_c44 = own["c44"] == 0.0
     no_c55 = own["c55"] == 0.0
     own["c44"] = np.where(no_c44, own["c55"], own["c44"])
@@ -173,6 +182,7 @@ def in_rock(values: RockValues) -> ElasticConstants:
     own["c23"] = np.where(level, own["c13"], own["c23"])
     own["c66"] = np.where(own["c66"] == 0.0, own["c55"], own["c66"])
     own["c12"] = np.where(level, own["c11"] - 2.0 * own["c66"], own["c12"])
+    # Constants where they are given, Tsvankin's parameters elsewhere.
     given = own["c33"] > 0.0
     return {name: np.where(given, c, found.get(name, 0.0)) for name, c in own.items()}
 
@@ -186,8 +196,10 @@ def in_grid(values: RockValues) -> np.ndarray:
     """Return the stiffness (n, 6, 6) [Pa] of rocks (n) about the axes of the grid."""
     stiffness = elastic_constants.matrix(in_rock(values))
     turned = _turned(values) & np.isfinite(stiffness).all((-1, -2))
+    # Bond's rotation of the stiffness, of rocks whose angles are not 0.
     turn = elastic_constants.rotation(*(values[angle.name][turned] for angle in ANGLES))
     stiffness[turned] = elastic_constants.rotate(stiffness[turned], turn)
+    # What rotation left of zeros, relative to the trace, is zero.
     rounding = 1e-13 * np.trace(stiffness, axis1=-2, axis2=-1)[..., None, None]
     return np.where(np.abs(stiffness) > rounding, stiffness, 0.0)
 
@@ -224,16 +236,19 @@ def _conditions(axes: str, takes: tuple[str, ...]) -> tuple[Condition, ...]:
     known = np.isfinite
     return (
         Condition(
+            # Real off-diagonal constants.
             lambda values: _fluid(values) | known(matrix(in_rock(values))).all((-1, -2)),
             tuple(name for name in numbers if name.startswith("delta")),
             "one of these is so low that c12, c13 or c23 is no real number: raise it",
         ),
         Condition(
+            # Positive definite, of parameters.
             lambda values: _given(values) | _fluid(values) | _sound(matrix(in_rock(values)), axes),
             numbers,
             "a strain would set energy free: raise the epsilons, or lower the deltas",
         ),
         Condition(
+            # Positive definite, of constants.
             lambda values: ~_given(values) | _sound(matrix(in_rock(values)), axes),
             tuple(name for name in ORTHORHOMBIC if name in constants),
             _UNSOUND,
@@ -291,11 +306,13 @@ def sh() -> Conversion:
 
     def velocity(values: dict[str, np.ndarray]) -> None:
         with np.errstate(invalid="ignore", divide="ignore"):
+            # c44 = rho vs^2
             speed = np.sqrt(values["c44"] / values["rho"])
         values["vs"] = np.where(values["c44"] > 0.0, speed, values["vs"])
 
     def convert(values: RockValues) -> dict[str, np.ndarray]:
         with np.errstate(invalid="ignore", divide="ignore"):
+            # c66 = c44 (1 + 2 gamma)
             gamma = 0.5 * (values["c66"] / values["c44"] - 1.0)
         given = values["c44"] > 0.0
         plain = {name: values[name] for name in ("vs", "rho")}
@@ -327,6 +344,7 @@ def any_rock(axes: str) -> Conversion:
         stiffness = in_grid(values)
         rho = values["rho"]
         own = {name: stiffness[..., int(name[1]) - 1, int(name[2]) - 1] for name in names}
+        # vp = sqrt(c33 / rho), vs = sqrt(c55 / rho)
         along_z = {"vp": np.sqrt(own["c33"] / rho), "vs": np.sqrt(own["c55"] / rho)}
         return along_z | {"rho": rho} | own
 

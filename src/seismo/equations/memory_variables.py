@@ -47,12 +47,14 @@ def memory_fields(strains: Mapping[str, str], relaxation: Relaxation) -> tuple[F
 
 def numbers_of(relaxation: Relaxation, waves: str) -> dict[str, float]:
     """Return the scalars of the mechanisms, for the moduli "p", "s" or "ps"."""
+    # Cayley's step: xi(n + 1) = a_l xi(n) + b_l e(n + 1/2).
     decays, gains = relaxation.decay(relaxation.dt)
     scale = relaxation.scale or 1.0
     numbers: dict[str, float] = {}
     for n, (decay, gain) in enumerate(zip(decays, gains, strict=True), 1):
         numbers |= {f"decay_{n}": float(decay), f"gain_{n}": float(gain) * scale}
         for wave in waves:
+            # Y_l / 2 as a polynomial of y: the step applies it to xi(n + 1) + xi(n).
             weights = getattr(relaxation, wave)[n - 1]
             pairs = zip(_POWERS, weights, strict=True)
             numbers |= {f"{wave}_{power}_{n}": 0.5 / scale * weight for power, weight in pairs}
@@ -64,12 +66,14 @@ def remember(cell: Any, rates: Mapping[str, Any]) -> dict[str, list[Any]]:
 
     All are read before one is written: a processor then waits for them but once.
     """
+    # Loads of all variables come before the first store.
     names = {strain: [f"memory_{strain}_{n}" for n in _mechanisms(cell)] for strain in rates}
     before = {strain: [cell[name] for name in names[strain]] for strain in rates}
     sums: dict[str, list[Any]] = {}
     for strain, rate in rates.items():
         sums[strain] = []
         for n, (name, old) in enumerate(zip(names[strain], before[strain], strict=True), 1):
+            # xi(n + 1) = a_l xi(n) + b_l e; the stress takes xi(n + 1) + xi(n).
             new = cell.number(f"decay_{n}") * old + cell.number(f"gain_{n}") * rate
             cell.put(name, new)
             sums[strain].append(old + new)
@@ -104,6 +108,7 @@ def at_once(cell: Any, wave: str, y: Any) -> Any:
 def drive(cell: Any, strain: str, rate: Any) -> None:
     """Let a strain rate that is known later than `remember` act on the same step."""
     for n in _mechanisms(cell):
+        # The further strain rate e adds b_l e to xi(n + 1).
         name = f"memory_{strain}_{n}"
         cell.put(name, cell[name] + cell.number(f"gain_{n}") * rate)
 
@@ -119,9 +124,11 @@ def strain_source(
         strain: which the memory variables remember.
         relaxation: the mechanisms.
     """
+    # A strain rate e of the source adds b_l e to xi and M (1 - sum Y_l b_l / 2) e to p.
     gains = relaxation.decay(relaxation.dt)[1]
 
     def scale(mean, dt):
+        # sum Y_l b_l / 2: what the memory takes back within the step.
         lost = np.tensordot(gains, relaxation.anelastic("p", mean("y")), 1) / 2.0
         return term.scale(mean, dt) * (1.0 - lost)
 
@@ -145,6 +152,7 @@ def relaxing_source(term: SourceTerm, y: str, relaxation: Relaxation) -> tuple[S
         relaxation: the mechanisms.
     """
 
+    # -c sum Y_l xi^l, where xi is the source's own signal, relaxed with w_l.
     def lost(n: int) -> Callable:
         return lambda mean, dt: -term.scale(mean, dt) * relaxation.anelastic("p", mean(y))[n]
 
@@ -154,6 +162,7 @@ def relaxing_source(term: SourceTerm, y: str, relaxation: Relaxation) -> tuple[S
 
 def relaxed(signal: np.ndarray, rate: float, dt: float) -> np.ndarray:
     """Return the means of old and new xi in each step that a signal drives (Cayley's step)."""
+    # dxi/dt + w xi = w s, with the mean of old and new xi (Cayley).
     half = rate * dt / 2
     old = 0.0
     means = np.empty_like(signal)
@@ -169,5 +178,6 @@ def _mechanisms(cell: Any) -> range:
 
 
 def _half_weight(cell: Any, wave: str, y: Any, n: int) -> Any:
+    # Horner's scheme of Y_l / 2 = constant + linear y + quadratic y^2.
     constant, linear, quadratic = (cell.number(f"{wave}_{power}_{n}") for power in _POWERS)
     return constant + y * (linear + y * quadratic)

@@ -42,6 +42,7 @@ class Parameter:
     @property
     def start(self) -> float:
         """The value before any part of the model gives one."""
+        # NaN until a part gives it, so that gaps in the model are found.
         return math.nan if self.default is None else self.default
 
     @property
@@ -52,6 +53,7 @@ class Parameter:
     @property
     def least(self) -> float:
         """What a value that is read of a file must exceed, or reach where 0 means something."""
+        # Plain numbers may be negative; 0 of others may have a meaning (a fluid).
         return min(self.limits[0], 0.0) if self.unit else self.limits[0]
 
 

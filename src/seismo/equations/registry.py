@@ -27,6 +27,7 @@ def declared(folders: Iterable[str]) -> dict[str, Equation]:
     """
     equations: dict[str, Equation] = {}
     for folder in folders:
+        # Every folder is one equation.
         names = sorted(found.name for found in iter_modules([folder]) if found.ispkg)
         if not names:
             raise ImportError(f"{folder} holds no folder of an equation; see SEISMO_EQUATIONS")
@@ -47,6 +48,7 @@ def parameters_of(equations: Iterable[Equation]) -> dict[str, Parameter]:
     """
     parameters = {parameter.name: parameter for parameter in (VP, VS, RHO)}
     for equation in equations:
+        # A parameter of two equations is one and the same.
         for parameter in (*equation.parameters, *equation.instead):
             if parameters.setdefault(parameter.name, parameter) != parameter:
                 raise ImportError(
@@ -83,11 +85,14 @@ def equation_for(physics: str, dimensions: int | None, given: Iterable[str]) -> 
     Raises:
         ScenarioError: no equation takes all of them.
     """
+    # The equations of this physics, and those that extend it.
     of_physics = [e for e in EQUATIONS.values() if physics in (e.name, e.extends)]
+    # Parameters that matter for waves of this physics have to be taken by some equation.
     known = {name for e in of_physics for name in e.takes}
     felt = {name for velocity in known & _CHANGED_BY.keys() for name in _CHANGED_BY[velocity]}
     if lost := sorted((set(given) & felt) - known):
         raise ScenarioError(f"no equation of {physics} takes {', '.join(lost)}; leave it out")
+    # Candidates take all that the model gives, in these dimensions.
     taken = set(given) & known
     able = [
         e
@@ -97,6 +102,7 @@ def equation_for(physics: str, dimensions: int | None, given: Iterable[str]) -> 
     if not able:
         further = ", ".join(sorted(taken - set(EQUATIONS[physics].needs)))
         raise ScenarioError(f"no equation of {physics} takes {further} together; leave some out")
+    # Fewest parameters: no field or stiffness that the model does not need.
     return min(able, key=lambda e: len(e.needs))
 
 

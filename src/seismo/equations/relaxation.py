@@ -78,6 +78,7 @@ class Relaxation:
         vp, vs [m/s] unrelaxed (used only where times of bulk and shear are). All are broadcast.
         Raises SeismoError for a quality below LEAST_QUALITY.
         """
+        # Prescribed times: y of p is the shear part of the P modulus.
         if self.law is None:
             shear = np.square(vs, dtype=float) / np.square(vp, dtype=float)
             return shear * (self.shear_part if wave == "p" else 0.0)
@@ -105,6 +106,7 @@ class Relaxation:
         y and omega are broadcast. Complex w = -i s belong to Laplace variables s.
         """
         y, omega = np.broadcast_arrays(y, omega)
+        # M / M_U = 1 - sum Y_l w_l / (w_l + i W), at the warped frequency W.
         rates = np.reshape(self.frequencies, (-1,) + (1,) * y.ndim)
         s = 1j * self._warped(omega)
         return 1 - (self.anelastic(wave, y) * rates / (rates + s)).sum(0)
@@ -115,12 +117,14 @@ class Relaxation:
         """Return Q = Re M / Im M at w [rad/s], inf where nothing is lost."""
         modulus = self.modulus(wave, y, omega)
         with np.errstate(divide="ignore"):
+            # Q = Re M / Im M
             return modulus.real / np.abs(modulus.imag)
 
     def phase_velocity(
         self, wave: str, y: np.ndarray | float, omega: np.ndarray | float
     ) -> np.ndarray:
         """Return the phase velocity at w [rad/s] over the unrelaxed velocity."""
+        # v = 1 / Re(sqrt(rho / M))
         return 1 / (self.modulus(wave, y, omega) ** -0.5).real
 
     def velocity_ratio(self, wave: str, y: np.ndarray | float) -> np.ndarray:
@@ -133,6 +137,7 @@ class Relaxation:
         if self.law is None:
             return np.ones_like(y, dtype=float)
         y = np.asarray(y, float)
+        # Unrelaxed over given velocity: law over mechanisms at the reference frequency.
         omega = 2 * np.pi * np.clip(self.law.reference_frequency, *self.band)
         wanted = self.law.phase_velocity(inverse_quality(y), omega)
         return wanted / self.phase_velocity(wave, y, omega)
@@ -142,6 +147,7 @@ class Relaxation:
 
         It solves d xi / dt + w_l xi = w_l strain rate, with the means of old and new xi.
         """
+        # a_l = (1 - w dt/2) / (1 + w dt/2), b_l = w dt / (1 + w dt/2)
         half = np.array(self.frequencies) * dt / 2
         return (1 - half) / (1 + half), 2 * half / (1 + half)
 
@@ -154,6 +160,7 @@ class Relaxation:
             return 0.0, 0.0
         y = np.reshape(y, (-1, 1))
         omega = 2 * np.pi * np.geomspace(*self.band, points)
+        # The law's 1/Q = Im M / Re M and phase velocity across the band.
         wanted = self.law.modulus(inverse_quality(y), omega)
         law_velocity = 1 / (wanted**-0.5).real
         loss = velocity = 0.0
@@ -185,6 +192,7 @@ def warped(omega: np.ndarray, dt: float, dispersion_removed: bool) -> np.ndarray
     """
     if dt == 0:
         return omega
+    # W = 2/dt tan(w' dt/2), w' = 2/dt asin(w dt/2) where dispersion is removed, else w.
     half = omega * dt / 2
     return 2 / dt * (half / np.sqrt(1 - half**2) if dispersion_removed else np.tan(half))
 
@@ -205,10 +213,12 @@ def prescribed(
     if set(times) not in allowed:
         given = ", ".join(sorted(times)) or "nothing"
         raise SeismoError(f"relaxation has {given}; give p and s, or bulk and shear")
+    # One mechanism for each relaxation time tau_sigma of any modulus.
     rates = sorted({1 / sigma for name in times for _, sigma in _pairs(name, times[name])})
     of = {name: _weights(name, pairs, np.array(rates)) for name, pairs in times.items()}
     none = np.zeros(len(rates))
     s = of.get("shear", of.get("s", none))
+    # Y of p: given, or of bulk plus y (Y of shear - Y of bulk) with y the shear part.
     if "p" in of:
         p = np.stack([of["p"], none, none], -1)
     else:
@@ -243,6 +253,7 @@ def _pairs(name: str, pairs: Sequence[tuple[float, float]]) -> list[tuple[float,
 def _weights(name: str, pairs: Sequence[tuple[float, float]], rates: np.ndarray) -> np.ndarray:
     """Return Y_l of each rate. Raises SeismoError unless energy is lost at all frequencies."""
     weights = np.zeros(rates.size)
+    # Y_l = (tau_epsilon / tau_sigma - 1) / sum of tau_epsilon / tau_sigma
     total = sum(epsilon / sigma for epsilon, sigma in pairs)
     for epsilon, sigma in pairs:
         weights[rates == 1 / sigma] = (epsilon / sigma - 1) / total

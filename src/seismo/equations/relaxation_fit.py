@@ -60,6 +60,7 @@ def fit(
     low, high = band
     if not 0 < low < high < np.inf:
         raise SeismoError(f"band is {low:g} .. {high:g} Hz; give two growing frequencies")
+    # Cayley's step warps frequencies: the band has to lie well below the Nyquist frequency.
     if dt and not high * dt < 0.3:
         raise SeismoError(
             f"band ends at {high:g} Hz; a time step of {dt:g} s has up to {0.3 / dt:g} Hz"
@@ -82,6 +83,7 @@ def _fewest(law: Law, band: tuple[float, float], dt: float, removed: bool) -> Re
     best = fit(law, band, 2, dt, removed)
     error = best.errors(_ACCURATE_Y)[0]
     for count in range(3, MOST_MECHANISMS + 1):
+        # Accurate enough, or no better with one more.
         if error <= AUTO_ERROR:
             break
         more = fit(law, band, count, dt, removed)
@@ -99,8 +101,10 @@ def _fitted(
 ) -> np.ndarray:
     """Return the unknowns (3, mechanism), a law that bends having starts beside the even one."""
     misfit = _misfit(law, band, dt, removed)
+    # A run's fit of a power law starts from that in continuous time.
     if law.name == "power" and dt:
         return _minimised(misfit, _fitted(law, band, mechanisms, 0.0, False))
+    # Further starts: the fit of one mechanism fewer, and a small one beside it.
     starts = [_start(misfit, mechanisms)]
     if law.name == "power" and mechanisms > 1:
         starts += _extended(misfit, _fitted(law, band, mechanisms - 1, dt, removed))
@@ -110,6 +114,7 @@ def _fitted(
 
 @lru_cache(maxsize=4)
 def _misfit(law: Law, band: tuple[float, float], dt: float, removed: bool) -> _Misfit:
+    # ln M of the law at frequencies even in their logarithm, for all Q.
     omega = 2 * np.pi * np.geomspace(*band, _FREQUENCIES)
     wanted = np.log(law.modulus(1 / _QUALITIES[:, None], omega))
     return _Misfit(warped(omega, dt, removed), wanted)
@@ -118,6 +123,7 @@ def _misfit(law: Law, band: tuple[float, float], dt: float, removed: bool) -> _M
 def _relaxation(
     unknowns: np.ndarray, law: Law, band: tuple[float, float], dt: float, removed: bool
 ) -> Relaxation:
+    # Y_l = linear y + (end - linear) / y_end y^2: `linear` at y = 0, `end` at the least Q.
     unknowns = unknowns[:, np.argsort(unknowns[0])]
     rates, linear, end = np.exp(unknowns)
     weights = as_tuples(np.stack([np.zeros_like(rates), linear, (end - linear) / _END], -1))
@@ -144,11 +150,13 @@ class _Misfit:
 
     def __call__(self, unknowns: np.ndarray) -> np.ndarray:
         """Return the misfit (2, quality, frequency), of amplitude and of phase."""
+        # M / M_U = 1 - sum Y_l w_l / (w_l + i w)
         modulus = 1 - sum(self._ends(unknowns)) @ self._relaxing(unknowns)
         return self._parts(np.log(modulus) - self.wanted)
 
     def allowed(self, unknowns: np.ndarray) -> np.ndarray:
         """Return unknowns whose rates lie near the band and whose Y_l add up to less than 1."""
+        # Rates stay near the band.
         low, high = np.log(self.rates[[0, -1]])
         rates = np.clip(unknowns[0], low - _BEYOND, high + _BEYOND)
         # with at most twice the slope at the start the sum grows up to the least Q
@@ -158,6 +166,7 @@ class _Misfit:
 
     def slopes(self, unknowns: np.ndarray) -> np.ndarray:
         """Return its derivatives, (unknown, 2, quality, frequency), unknowns flattened."""
+        # d ln M = -d(sum Y_l r_l) M_U / M, r_l = w_l / (w_l + i w), dr_l / d ln w_l = r_l (1 - r_l)
         relaxing = self._relaxing(unknowns)
         start, end = self._ends(unknowns)
         modulus = 1 - (start + end) @ relaxing
@@ -181,11 +190,13 @@ class _Misfit:
 
     def _ends(self, unknowns: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
         """Return the parts of Y_l, (quality, mechanism), that the two unknowns of it give."""
+        # Y_l / y is linear in y between its values at both ends.
         part = self.y / _END
         return self.y * (1 - part) * np.exp(unknowns[1]), self.y * part * np.exp(unknowns[2])
 
     def _parts(self, logarithm: np.ndarray) -> np.ndarray:
         """Return amplitude, up to a factor for each quality, and phase, over 1/Q."""
+        # M_U is free for each Q: the mean of ln |M| does not count.
         amplitude = logarithm.real - logarithm.real.mean(-1, keepdims=True)
         return np.stack([_VELOCITY * amplitude, logarithm.imag]) * self.importance
 
@@ -193,6 +204,7 @@ class _Misfit:
 def _start(misfit: _Misfit, mechanisms: int) -> np.ndarray:
     """Return rates spread evenly a little beyond the band, and weights for 1/Q between them."""
     low, high = np.log(misfit.rates[[0, -1]])
+    # Rates at even steps of ln w; Y_l = 2 / pi times step times 1/Q: Debye peaks add up to it.
     width = (high - low) * 0.85 + 1.0
     rates = (low + high) / 2 + width * (
         np.linspace(-0.5, 0.5, mechanisms) if mechanisms > 1 else np.zeros(1)
@@ -207,6 +219,7 @@ def _extended(misfit: _Misfit, unknowns: np.ndarray) -> list[np.ndarray]:
     """Return unknowns with a further, small mechanism below, between or above the others."""
     rates, *weights = unknowns[:, np.argsort(unknowns[0])]
     low, high = np.log(misfit.rates[[0, -1]])
+    # In the middle of each gap of ln w_l, and outside the first and the last.
     around = [min(low, rates[0]) - 1.0, *rates, max(high, rates[-1]) + 1.0]
     small = [np.log(_SMALL * np.exp(weight).sum()) for weight in weights]
     further = (np.reshape([(a + b) / 2, *small], (3, 1)) for a, b in pairwise(around))
@@ -217,6 +230,7 @@ def _minimised(misfit: _Misfit, unknowns: np.ndarray, steps: int = _STEPS) -> np
     """Return the unknowns (3, mechanism) of least misfit, by damped Newton steps."""
     damping = 1e-3
     for step in range(steps):
+        # Powers grow from 2 (least squares) towards the largest error.
         power = min(2 + 0.5 * max(step - _SQUARES, 0), _HIGHEST_POWER)
         now = misfit(unknowns)
         largest = np.abs(now).max()
@@ -228,9 +242,11 @@ def _minimised(misfit: _Misfit, unknowns: np.ndarray, steps: int = _STEPS) -> np
         scale = np.diag(curvature) + _FLOOR * np.trace(curvature)
         level = ((np.abs(now) / largest) ** power).mean()
         for _ in range(12):
+            # Levenberg and Marquardt: damped by the diagonal of the curvature.
             change = np.linalg.solve(curvature + damping * np.diag(scale), -gradient)
             change *= min(1.0, _LONGEST / np.abs(change).max())
             tried = misfit.allowed(unknowns + change.reshape(unknowns.shape))
+            # Accept a step that lowers the mean power; else raise the damping.
             if ((np.abs(misfit(tried)) / largest) ** power).mean() < level:
                 unknowns = tried
                 damping = max(damping / 5, 1e-7)

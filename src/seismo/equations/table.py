@@ -193,6 +193,7 @@ class Physics:
     @property
     def quantities(self) -> tuple[str, ...]:
         """What receivers record: the observables, and what follows from them in time."""
+        # Integral and derivative in time of what is recorded.
         names = dict.fromkeys(self.observables)
         for rate, others in FOLLOWING.items():
             if rate in names:
@@ -202,6 +203,7 @@ class Physics:
     @property
     def shown(self) -> tuple[str, ...]:
         """What snapshots show: fields that are no memory, and groups of them last."""
+        # Memory variables, slopes and the older time level are hidden.
         groups = (name for name in ("velocity", "pressure") if name in self.observables)
         hidden = (f.previous_of or f.remembers or f.slope for f in self.fields)
         fields = (f.name for f, out in zip(self.fields, hidden, strict=True) if not out)
@@ -218,11 +220,13 @@ class Physics:
 
         In equations of second order in time all stand at whole steps.
         """
+        # Leapfrog of second order: all fields at t = n dt.
         if self.previous:
             return frozenset()
         written: set[str] = set()
         found: set[str] = set()
         for stage in self.stages:
+            # Staggered in time: a field read after it was written in the same step.
             found |= written & set(stage.reads)
             written |= set(stage.writes)
         return frozenset(found)
@@ -256,6 +260,7 @@ class Physics:
 
         Two of 16 bits, one read and one written, count as one.
         """
+        # Each changed field: one read, one write; each other: one read.
         stages = [stage for stage in self.stages if stage.where == "everywhere"]
         changed = sum(
             2 - self.named(n).slope - self.named(n).short for s in stages for n in s.writes
@@ -269,6 +274,7 @@ class Physics:
 
     def formula(self, stage: Stage, even: bool) -> Formula:
         """Return a stage's formula for planes of one kind."""
+        # Order of a kernel's arguments: changed fields, read fields, coefficients.
         fields = (*stage.writes, *stage.reads)
         coefficients = stage.coefficients_in(even)
         return Formula(
@@ -284,6 +290,7 @@ class Physics:
 
     def slots(self, owner: str) -> int:
         """Return the layer memory variables along one axis of a stage and those that share them."""
+        # Stages that share memory need as many variables as the largest of them.
         sharing = [stage for stage in self.stages if owner in (stage.name, stage.shares)]
         return max(self.formula(s, even).slots for s in sharing for even in (False, True))
 
@@ -308,10 +315,12 @@ class Physics:
     @property
     def parities(self) -> tuple[int, ...]:
         """The kinds of steps there are: 0, and 1 where the names of arrays alternate."""
+        # The two time levels change places after each step.
         return (0, 1) if self.previous else (0,)
 
     def stage_writing(self, name: str) -> str:
         """Return the first stage after which field `name` is new."""
+        # p(n + 1) is written over p(n - 1).
         written = self.previous.get(name, name)
         return next(s.name for s in self.stages if written in s.writes)
 

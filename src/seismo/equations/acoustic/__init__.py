@@ -30,6 +30,7 @@ def pressure(cell):
     # Read p(n-1) before the PML stores its memory in the same array.
     past = cell["p_old"]
     k = cell["k"]
+    # Leapfrog of (1 / c^2) d2p/dt2 = laplacian p.
     laplacian = cell.sum(cell.dd(a, "p") for a in cell.axes)
     cell.put("p_old", 2.0 * cell["p"] - past + k * laplacian)
 
@@ -52,6 +53,7 @@ def tables(axes: str, options: None) -> Physics:
         axes=axes,
         fields=(Field("p", "", "Pa"), Field("p_old", "", "Pa", previous_of="p")),
         stages=(
+            # PML: the flux memory of dp/da is updated before the derivative of the flux.
             Stage("flux", (), ("p",), (), flux, where="layer"),
             Stage("pressure", ("p_old",), ("p",), ("k",), pressure, shares="flux"),
         ),
@@ -63,6 +65,7 @@ def tables(axes: str, options: None) -> Physics:
 
 
 def _moduli(vp: np.ndarray) -> tuple[np.ndarray, ...]:
+    # Density 1: c11 = c13 = c33 = c^2, c44 = 0.
     one = np.ones_like(vp)
     none = np.zeros_like(vp)
     return vp**2, vp**2, vp**2, none, one, one

@@ -64,6 +64,7 @@ _LENGTH = 1.0 - 1e-6
 def slopes(cell):
     """p_n = n_x dp/dx + n_y dp/dy + n_z dp/dz, and r_n alike."""
     for name in "pr":
+        # Slope along the axis: n . grad, of p and of r.
         cell.put(f"{name}_n", cell.sum(cell[f"n_{a}"] * cell.centred(a, name) for a in cell.axes))
 
 
@@ -75,6 +76,7 @@ def flux(cell):
 
 def pressures(cell):
     """p(n+1) = 2 p(n) - p(n-1) + root w + rest H p, r(n+1) = 2 r(n) - r(n-1) + w."""
+    # Both levels of both fields, before they are overwritten.
     p, r, past_p, past_r = (cell[name] for name in ("p", "r", "p_old", "r_old"))
     # Read coefficients before the PML stores its memory.
     k = cell["k"]
@@ -85,8 +87,11 @@ def pressures(cell):
     along_p, along_r = (
         cell.sum(cell.centred(a, f"{name}_n", of=f"n_{a}") for a in cell.axes) for name in "pr"
     )
+    # H p = (laplacian - N) p
     across = laplacian - along_p
+    # The symmetric part w = k (root H p + N r), common to both equations.
     w = k * (root * across + along_r)
+    # Leapfrog of both pressures, over those of a step before.
     cell.put("p_old", 2.0 * p - past_p + root * w + rest * across)
     cell.put("r_old", 2.0 * r - past_r + w)
 
@@ -105,6 +110,7 @@ def elliptic(coefficients: dict, share: np.ndarray) -> dict:
     """
     k, root, rest = (coefficients[name] for name in ("k", "root", "rest"))
     kept = {name: value + 0.0 * share for name, value in coefficients.items()}
+    # 1 + 2 epsilon = root^2 + rest / k is kept while delta moves to epsilon.
     return kept | {"root": np.sqrt(root**2 + share * rest / k), "rest": (1.0 - share) * rest}
 
 
@@ -117,8 +123,10 @@ def tables(axes: str, options: None) -> Physics:
     n = tuple(f"n_{a}" for a in axes)
     return replace(
         upright,
+        # p_n and r_n are new in every step: they have no past.
         fields=(*upright.fields, *(Field(name, "", "Pa/m", slope=True) for name in along)),
         stages=(
+            # Order of a step: slopes p_n and r_n, PML fluxes, then pressures.
             Stage("axis", along, now, n, slopes),
             Stage("flux", (), ("p",), (), flux, where="layer"),
             Stage(

@@ -25,12 +25,14 @@ from seismo.equations.table import Field, IsotropicPlanes, Physics, SourceTerm, 
 
 def masses(cell):
     """Yield each axis with twice the density / dt of the velocity along it, where it stands."""
+    # The effective density of each component.
     for a in cell.axes:
         yield a, 2.0 * cell[f"rho_{a}"]
 
 
 def mean_masses(cell):
     """Yield the same from the two nodes beside a velocity (Moczo et al. 2002)."""
+    # `mass` = rho_i + rho_(i+1), twice the mean density / dt.
     rho = cell["rho"]
     for a in cell.axes:
         yield a, rho + cell.next("rho", a)
@@ -50,11 +52,13 @@ def isotropic_velocity(cell):
 
 def _accelerate(cell, a: str, mass) -> None:
     """v_a -= 2 / mass dp/da."""
+    # rho dv/dt = -grad p
     cell.put(f"v{a}", cell[f"v{a}"] - 2.0 / mass * cell.d(a, "p"))
 
 
 def pressure(cell):
     """p(n + 1) = p(n) - kappa dt div v."""
+    # dp/dt = -kappa div v
     divergence = cell.sum(cell.d(a, f"v{a}") for a in cell.axes)
     cell.put("p", cell["p"] - cell["kappa"] * divergence)
 
@@ -71,6 +75,7 @@ def inertia(medium: dict, dt: float) -> dict:
 
 def one_density(medium: dict) -> np.ndarray:
     """Return where no fluids of unlike density share a cell: <rho> is 1 / <1 / rho>."""
+    # Fluids of unlike density: arithmetic mean along a contact, harmonic across it.
     solid = np.isnan(medium["rho_x"])
     return solid | np.isclose(medium["rho"], medium["rho_x"], rtol=1e-9, atol=0.0)
 
@@ -93,10 +98,13 @@ def drives(axes: str) -> dict:
     s of (1/c^2) p_tt - lap p = s; q of p_t / (rho c^2) + div v = q; an explosion's moment; a force.
     """
     return {
+        # Source s of the wave equation: p grows by c^2 times the integral of s.
         "pressure": (
             SourceTerm("p", "", lambda mean, dt: mean("kappa") / (mean("rho") * dt), derivative=-1),
         ),
+        # dp/dt = kappa q / cell volume
         "volume_rate": (SourceTerm("p", "", lambda mean, dt: mean("kappa")),),
+        # dp/dt = dM/dt / cell volume
         "explosion": (SourceTerm("p", "", lambda mean, dt: dt, derivative=1),),
         "force": tuple(SourceTerm(f"v{a}", a, lightness) for a in axes),
     }
@@ -109,8 +117,10 @@ def tables(axes: str, options: None) -> Physics:
     even = even_density(isotropic_velocity)
     return Physics(
         axes=axes,
+        # Staggering: p on the nodes, v_a half a cell along a.
         fields=(Field("p", "", "Pa"), *(Field(f"v{a}", a, "m/s") for a in axes)),
         stages=(
+            # Leapfrog: velocities at n + 1/2 from p(n), p(n + 1) from them.
             Stage("velocity", v, ("p",), densities, velocity, even=even),
             Stage("pressure", ("p",), v, ("kappa",), pressure),
         ),

@@ -60,6 +60,7 @@ def present(cell):
 
 def curvatures(cell):
     """Return H p and Z r."""
+    # H p = d2p/dx2 + d2p/dy2, Z r = d2r/dz2
     second = {a: cell.dd(a, differentiated(a)) for a in cell.axes}
     return cell.sum(second[a] for a in cell.axes if a != "z"), second["z"]
 
@@ -67,7 +68,9 @@ def curvatures(cell):
 def advance(cell, before, across, along):
     """Add w = k (root across + along) to both pressures, and rest across to p."""
     p, r, past_p, past_r, k, root, rest = before
+    # The symmetric part w, common to both equations.
     w = k * (root * across + along)
+    # Leapfrog of both pressures, over those of a step before.
     cell.put("p_old", 2.0 * p - past_p + root * w + rest * across)
     cell.put("r_old", 2.0 * r - past_r + w)
 
@@ -83,8 +86,10 @@ def coefficients(medium: dict, dt: float) -> dict:
     so that these three are averaged, the last by the name of anellipticity. Sharp averages of
     layers reach beyond the values on either side (`seismo.model.column`), but not below 0 here.
     """
+    # k = vp^2 dt^2, root = sqrt(1 + 2 delta), rest = 2 (epsilon - delta) k.
     k = (medium["vp"] * dt) ** 2
     square = 1.0 + 2.0 * medium["delta"]
+    # Anellipticity is vp^2 (epsilon - delta)(1 + 2 delta): divided by the last factor.
     rest = 2.0 * np.maximum(medium["anellipticity"], 0.0) / square * dt**2
     return {"k": k, "root": np.sqrt(square), "rest": rest}
 
@@ -116,6 +121,7 @@ def tables(axes: str, options: None) -> Physics:
     return Physics(
         axes=axes,
         fields=(
+            # Two levels of both pressures, which change places after each step.
             *(Field(name, "", "Pa") for name in now),
             *(
                 Field(old, "", "Pa", previous_of=name)
@@ -123,11 +129,13 @@ def tables(axes: str, options: None) -> Physics:
             ),
         ),
         stages=(
+            # PML: fluxes are updated before their derivatives.
             Stage("flux", (), now, (), flux, where="layer"),
             Stage("pressure", before, now, ("k", "root", "rest"), pressures, shares="flux"),
         ),
         coefficients=coefficients,
         medium=("vp", "delta", "anellipticity"),
+        # Mean stress: p counts for each horizontal axis, r for z.
         observables={"pressure": {"pressure": (Term("p", share), Term("r", 1.0 - share))}},
         # s acts as in `acoustic`, and so does the moment of an explosion.
         drives={
@@ -138,6 +146,7 @@ def tables(axes: str, options: None) -> Physics:
             "explosion": tuple(SourceTerm(name, "", _moment, derivative=2) for name in now),
         },
         derived={"horizontal": horizontal_velocity},
+        # Fastest wave: vp sqrt(1 + 2 epsilon) along the layers, vp along the axis.
         fastest=lambda found: max(found.vp_max, found.others["horizontal"][1]),
         fastest_along=dict.fromkeys(axes[:-1], lambda found: found.others["horizontal"][1])
         | {"z": attrgetter("vp_max")},

@@ -47,10 +47,12 @@ def coefficients(medium: dict, dt: float) -> dict:
             `c66` [Pa].
         dt: time step [s].
     """
+    # Inverse shear moduli: mu = 0 of a fluid becomes a mu that is negligible, but no infinity.
     floor = 1.0 / (FLUID_Q * dt)
     named = inertia(medium, dt) | {"q": 1.0 / (medium["c44"].clip(min=floor) * dt)}
     if "c66" in medium:
         named["q66"] = 1.0 / (medium["c66"].clip(min=floor) * dt)
+    # Stiffness times dt: a step adds c dt e to a stress.
     return named | {name: medium[name] * dt for name in ("c11", "c13", "c33")}
 
 
@@ -58,6 +60,7 @@ def one_rock(medium: dict) -> np.ndarray:
     """Return where one rock fills a cell, so that c11 and the shear stiffness tell all."""
     c11 = medium["c11"]
     mu = medium["c44"]
+    # Isotropy: c33 = c11, c13 = lambda = c11 - 2 mu, c66 = c44 = mu.
     close = partial(np.isclose, rtol=1e-9, atol=0.0)
     alike = close(medium["c33"], c11) & np.isclose(medium["c13"], c11 - 2 * mu, 0, 1e-9 * c11)
     return alike & close(medium["c66"], mu) if "c66" in medium else alike
@@ -66,13 +69,17 @@ def one_rock(medium: dict) -> np.ndarray:
 def observables(axes: str) -> dict:
     """Name the velocity, stress, pressure, divergence, rotation and strain of the elastic field."""
     normal = [f"s{a}{a}" for a in axes]
+    # 2-D: only rotation about y, the axis across the plane.
     curl = {a: [b for b in "xyz" if b != a] for a in ("xyz" if "y" in axes else "y")}
     sign = {"x": (-1, 1), "y": (1, -1), "z": (-1, 1)}  # of d_c v_b and d_b v_c, b before c
     return {
         "velocity": {f"v{a}": (Term(f"v{a}"),) for a in axes},
         "stress": {s: (Term(s),) for s in normal + [f"s{p}" for p in formulas.pairs(axes)]},
+        # p = -(sxx + syy + szz) / 3; in 2-D the mean of two.
         "pressure": {"pressure": tuple(Term(s, -1.0 / len(axes)) for s in normal)},
+        # div v = d_x vx + d_y vy + d_z vz
         "divergence": {"divergence": tuple(Term(f"v{a}", along=a) for a in axes)},
+        # Half the curl of v: (d_b v_c - d_c v_b) / 2.
         "rotation": {
             f"rotation_{a}": (
                 Term(f"v{b}", 0.5 * sign[a][0], along=c),
@@ -80,6 +87,7 @@ def observables(axes: str) -> dict:
             )
             for a, (b, c) in curl.items()
         },
+        # de_ab/dt = (d_b v_a + d_a v_b) / 2
         "strain_rate": {f"e{a}{a}_rate": (Term(f"v{a}", along=a),) for a in axes}
         | {
             f"e{ab}_rate": tuple(Term(f"v{ab[k]}", 0.5, along=ab[1 - k]) for k in (0, 1))
@@ -102,17 +110,22 @@ def drives(axes: str) -> dict:
     normal = [a + a for a in axes]
     shear = formulas.pairs(axes)
     return {
+        # dv_a/dt = F_a / (rho cell volume)
         "force": tuple(SourceTerm(f"v{a}", a, lightness) for a in axes),
+        # ds_ab/dt = -dM_ab/dt / cell volume, all six components (in 2-D three).
         "moment_tensor": tuple(
             SourceTerm(f"s{ab}", ab, lambda mean, dt: -dt, derivative=1) for ab in normal + shear
         ),
+        # The isotropic moment tensor M: all normal stresses alike.
         "explosion": tuple(
             SourceTerm(f"s{ab}", "", lambda mean, dt: -dt, derivative=1) for ab in normal
         ),
+        # Source s of pressure as in a fluid: p grows by c_p^2 times the integral of s.
         "pressure": tuple(
             SourceTerm(f"s{ab}", "", lambda mean, dt: -_injection(mean, dt), derivative=-1)
             for ab in normal
         ),
+        # Volume rate q: ds_aa/dt = -c11 q / cell volume.
         "volume_rate": tuple(
             SourceTerm(f"s{ab}", "", lambda mean, dt: -mean("c11")) for ab in normal
         ),
@@ -126,22 +139,27 @@ def tables(axes: str, options: None) -> Physics:
     shear = [f"s{p}" for p in formulas.pairs(axes)]
     n = len(axes)
     stiffness = ("c11", "c13", "c33", *(("q66",) if n == 3 else ()), "q")
+    # Planes where fluids of unlike density meet: a density for each component.
     densities = tuple(f"rho_{a}" for a in axes)
     even = even_density(formulas.isotropic_velocity)
     stresses = (*normal, *shear)
+    # rho dv/dt = div s: half a step later than the stresses.
     momentum = Stage("velocity", (*v,), stresses, densities, formulas.velocity, even=even)
     even = IsotropicPlanes(formulas.isotropic_stress, ("c11", "q"), one_rock, attrgetter("uniform"))
+    # ds/dt = c : grad v
     hooke = Stage("stress", stresses, (*v,), stiffness, formulas.stress, even=even)
     return Physics(
         axes=axes,
         fields=(
             *(Field(f"v{a}", a, "m/s") for a in axes),
+            # Virieux (1986) staggering: s_aa on the nodes, s_ab half a cell along a and b.
             *(Field(name, "", "Pa") for name in normal),
             *(Field(name, name[1:], "Pa", vanishes="z" in name) for name in shear),
         ),
         stages=(
             momentum,
             hooke,
+            # Free surface: szz = 0 on its row, after Hooke's law.
             Stage("surface", (*normal,), (), ("c13", "c33"), formulas.surface, where="surface"),
         ),
         coefficients=coefficients,
@@ -155,6 +173,7 @@ def tables(axes: str, options: None) -> Physics:
 
 
 LAYERED = LayeredWaves(
+    # P-SV waves are these themselves.
     averages=("c11", "c13", "c33", "c44", "rho"),
     medium=lambda vp, vs, rho: (vp, vs, rho),
     parameters=lambda vp, vs, rho: (vp, vs, rho),

@@ -30,7 +30,9 @@ def isotropic_velocity(cell):
 
 def _accelerate(cell, a: str, mass) -> None:
     """v_a += 2 / mass d_j s_aj."""
+    # d_j s_aj, the sum over the axes of the grid.
     force = cell.sum(cell.d(b, _stress(a, b)) for b in cell.axes)
+    # v_a(n + 1/2) = v_a(n - 1/2) + dt / rho d_j s_aj, with `mass` = 2 rho / dt.
     cell.put(f"v{a}", cell[f"v{a}"] + 2.0 / mass * force)
 
 
@@ -41,16 +43,21 @@ def stress(cell):
     s_zz += c13 div v + (c33 - c13) e_z.
     """
     horizontal = cell.axes[:-1]
+    # Normal strain rates e_x, e_y, e_z on the nodes.
     strain = {a: cell.d(a, f"v{a}") for a in cell.axes}
     c13 = cell["c13"]
+    # c13 div v is common to all normal stresses; rounded once, so that a fluid's stay equal.
     pressure = cell.rounded(c13 * cell.sum(strain.values()))
+    # Horizontal: (c11 - c13)(e_x + e_y) less 2 mu66 of the other horizontal strain.
     for a in horizontal:
         change = (cell["c11"] - c13) * cell.sum(strain[b] for b in horizontal)
         for b in horizontal.replace(a, ""):
             change = change - 2.0 / cell["q66"] * strain[b]
         cell.put(f"s{a}{a}", cell[f"s{a}{a}"] + pressure + change)
+    # Vertical: (c33 - c13) e_z.
     change = (cell["c33"] - c13) * strain["z"]
     cell.put("szz", cell["szz"] + pressure + change)
+    # Shear stresses: 1 / c44 across planes z, 1 / c66 within them.
     for a, b in combinations(cell.axes, 2):
         near, far = (b, a) if b == "z" else (a, b)
         _shear(cell, a, b, four_nodes(cell, "q" if b == "z" else "q66", near, far))
@@ -58,12 +65,14 @@ def stress(cell):
 
 def isotropic_stress(cell):
     """Hooke's law where one rock fills a cell: s_aa += c11 div v - 2 mu (e_b + e_c)."""
+    # s_aa += c11 div v - 2 mu (e_b + e_c), with lambda = c11 - 2 mu.
     strain = {a: cell.d(a, f"v{a}") for a in cell.axes}
     pressure = cell.rounded(cell["c11"] * cell.sum(strain.values()))
     mu = 2.0 / cell["q"]  # twice the modulus
     for a in cell.axes:
         others = cell.sum(strain[b] for b in cell.axes if b != a)
         cell.put(f"s{a}{a}", cell[f"s{a}{a}"] + pressure - mu * others)
+    # s_ab += mu (d_b v_a + d_a v_b)
     for a, b in combinations(cell.axes, 2):
         _shear(cell, a, b, four_nodes(cell, "q", a, b))
 
@@ -76,6 +85,7 @@ def four_nodes(cell, q: str, a: str, b: str):
 def _shear(cell, a: str, b: str, compliance) -> None:
     """s_ab += mu (d_b v_a + d_a v_b), mu the harmonic mean of four nodes."""
     name = f"s{a}{b}"
+    # Harmonic mean: 4 over the sum of four 1 / (mu dt); 0 beside a fluid.
     mu = 4.0 / compliance
     cell.put(name, cell[name] + mu * (cell.d(b, f"v{a}") + cell.d(a, f"v{b}")))
 
@@ -84,9 +94,11 @@ def surface(cell):
     """Szz = 0 on a free surface; s_aa gives back what a nonzero szz added, c13 / c33 szz."""
     excess = cell["szz"]
     c33 = cell["c33"]
+    # s_aa loses c13 / c33 szz = szz - (c33 - c13) / c33 szz; in a fluid all of szz.
     share = (c33 - cell["c13"]) / c33 * excess
     for a in cell.axes[:-1]:
         cell.put(f"s{a}{a}", cell[f"s{a}{a}"] - excess + share)
+    # szz = 0, as a number of the lane's kind.
     cell.put("szz", excess - excess)
 
 

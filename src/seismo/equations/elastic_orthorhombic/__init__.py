@@ -44,6 +44,7 @@ def tables(axes: str, options: None) -> Physics:
     v = table.stages[0].writes
     normal = tuple(f"s{a}{a}" for a in axes)
     stresses = (*normal, *(f"s{pair}" for pair in shear))
+    # Nine constants: c_ab of normal strains, 1 / c_I of shear strains.
     stiffness = tuple(named("c", *two) for two in combinations_with_replacement(axes, 2))
     across = tuple(named("c", a, "z") for a in axes)
     q = tuple(named("q", pair) for pair in shear)
@@ -52,6 +53,7 @@ def tables(axes: str, options: None) -> Physics:
         stages=(
             momentum,
             Stage("stress", stresses, v, (*stiffness, *q), formulas.stress),
+            # Free surface: s_aa gives back c_az / c33 of szz.
             Stage("surface", normal, (), across, formulas.surface, where="surface"),
         ),
         coefficients=coefficients,

@@ -12,10 +12,12 @@ from seismo.equations.elastic_constants import named
 def stress(cell):
     """s_aa += sum over b of c_ab e_b;  s_ab += c_I (d_b v_a + d_a v_b), c_I the harmonic mean."""
     axes = sorted(cell.axes)
+    # Normal stresses: s_aa += c_ab e_b, no coupling with shear.
     strains = {a: cell.d(a, f"v{a}") for a in axes}
     for a in axes:
         change = cell.sum(cell[named("c", a, b)] * strains[b] for b in axes)
         cell.put(f"s{a}{a}", cell[f"s{a}{a}"] + change)
+    # Shear stresses: s_ab += c_I (d_b v_a + d_a v_b)
     for pair in pairs(cell.axes):
         a, b = pair
         modulus = 4.0 / four_nodes(cell, named("q", pair), a, b)
@@ -26,6 +28,7 @@ def stress(cell):
 def surface(cell):
     """Szz = 0 on a free surface; s_aa gives back what a nonzero szz added, c_az / c33 szz."""
     excess = cell["szz"]
+    # Excess strain e_z = szz / c33, that would have made szz of the step.
     strain = excess / cell["c33"]
     for a in sorted(cell.axes)[:-1]:
         cell.put(f"s{a}{a}", cell[f"s{a}{a}"] - cell[named("c", a, "z")] * strain)

@@ -25,12 +25,14 @@ from seismo.equations.table import Field, IsotropicPlanes, Physics, SourceTerm, 
 
 def velocity(cell):
     """Rho dvy/dt = d_x sxy + d_z syz."""
+    # vy(n + 1/2) = vy(n - 1/2) + dt / rho (d_x sxy + d_z syz)
     force = cell.d("x", "sxy") + cell.d("z", "syz")
     cell.put("vy", cell["vy"] + force / cell["rho"])
 
 
 def stress(cell):
     """Hooke's law with a modulus for each stress."""
+    # Harmonic means of two nodes: along x of mu_xy, along z of mu_yz.
     _shear(cell, "x", "sxy", cell["q_xy"] + cell.next("q_xy", "x"))
     _shear(cell, "z", "syz", cell["q"] + cell.next("q", "z"))
 
@@ -44,11 +46,13 @@ def isotropic_stress(cell):
 
 def _shear(cell, a: str, name: str, compliance) -> None:
     """s_ya += mu d_a vy; `compliance` is the sum of 1 / (mu dt) of two nodes."""
+    # s(n + 1) = s(n) + mu dt d_a vy(n + 1/2)
     cell.put(name, cell[name] + 2.0 / compliance * cell.d(a, "vy"))
 
 
 def coefficients(medium: dict, dt: float) -> dict:
     """Return `rho` / dt, `q_xy` and `q` from `rho` [kg/m^3], `mu_xy` and `mu_yz` [Pa]."""
+    # mu = 0 of a fluid becomes a mu that is negligible, but no infinity.
     floor = 1.0 / (FLUID_Q * dt)
     return {
         "rho": medium["rho"] / dt,
@@ -68,11 +72,13 @@ def tables(axes: str, options: None) -> Physics:
     return Physics(
         axes=axes,
         fields=(
+            # vy on the nodes; each stress half a cell along its axis (Moczo 1989).
             Field("vy", "", "m/s"),
             Field("sxy", "x", "Pa"),
             Field("syz", "z", "Pa", vanishes=True),
         ),
         stages=(
+            # Leapfrog: velocity at n + 1/2 from stresses at n, stresses at n + 1 from it.
             Stage("velocity", ("vy",), ("sxy", "syz"), ("rho",), velocity),
             Stage("stress", ("sxy", "syz"), ("vy",), ("q_xy", "q"), stress, even=even),
         ),
@@ -81,13 +87,16 @@ def tables(axes: str, options: None) -> Physics:
         observables={
             "velocity": {"vy": (Term("vy"),)},
             "stress": {"sxy": (Term("sxy"),), "syz": (Term("syz"),)},
+            # de_ay/dt = d_a vy / 2
             "strain_rate": {
                 "exy_rate": (Term("vy", 0.5, along="x"),),
                 "eyz_rate": (Term("vy", 0.5, along="z"),),
             },
         },
         drives={
+            # dvy/dt = F_y / (rho cell area)
             "force": (SourceTerm("vy", "y", lambda mean, dt: 1 / mean("rho")),),
+            # ds_ay/dt = -dM_ay/dt / cell area
             "moment_tensor": (
                 SourceTerm("sxy", "xy", lambda mean, dt: -dt, derivative=1),
                 SourceTerm("syz", "yz", lambda mean, dt: -dt, derivative=1),
@@ -98,6 +107,7 @@ def tables(axes: str, options: None) -> Physics:
 
 
 def _moduli(rho: np.ndarray, mu_xy: np.ndarray, mu_yz: np.ndarray) -> tuple[np.ndarray, ...]:
+    # The fluid of these waves has the stiffness 1 / rho and the densities 1 / mu.
     bulk = 1.0 / rho
     return bulk, bulk, bulk, np.zeros_like(bulk), 1.0 / mu_xy, 1.0 / mu_yz
 

@@ -29,10 +29,12 @@ def of_rocks(table: Physics) -> Physics:
     """Return the table of waves in these rocks, of that in isotropic rock."""
     velocity, stress = table.stages
     assert stress.even is not None
+    # One modulus tells a plane of isotropic rock only.
     even = replace(stress.even, everywhere=isotropic_throughout, simple=constants.isotropic)
     return replace(
         table,
         stages=(velocity, replace(stress, even=even)),
+        # vs is along the axis, the fastest wave sqrt(c66 / rho) or sqrt(c44 / rho).
         conversion=given_rock.sh(),
         derived={"fastest": wave_speeds.fastest},
         fastest=lambda found: found.others["fastest"][1],

@@ -19,6 +19,7 @@ from seismo.equations.table import Physics
 def tables(axes: str, options: None) -> Physics:
     """Return the table along some axes: in 2-D that of P-SV waves."""
     return replace(
+        # All 21 constants: the tables are those of TTI rock, the rocks are given otherwise.
         elastic_tti.tables(axes, options),
         conversion=given_rock.any_rock(axes),
         derived={"fastest": wave_speeds.fastest},

@@ -64,6 +64,7 @@ IN_PLANE = Condition(
 def _couplings(axes: str) -> dict[str, tuple[str, str]]:
     """Name the constants a of normal and shear strains and b of two shear strains, and these."""
     shear = pairs(axes)
+    # a_nI couples normal stress n and shear strain I; b_IJ two shear components.
     normal = {named("a", *two): two for two in product(axes, shear)}
     return normal | {named("b", *two): two for two in combinations(shear, 2)}
 
@@ -84,17 +85,22 @@ def coefficients(medium: dict, dt: float) -> dict:
         medium: `rho` and those of the components [kg/m^3], constants c11 ... c66 [Pa].
         dt: time step [s].
     """
+    # By the indices of c_ij: normal (both up to 3), shear (equal), mixed, two of shear.
     found = inertia(medium, dt)
     for name in (n for n in medium if n[0] == "c"):
         i, j = name[1:]
         own = {n: medium[f"c{n}{n}"] for n in (i, j) if n > "3"}
+        # c_nm dt of two normal strains.
         if len(own) == 0:
             found[name] = medium[name] * dt
+        # q_I = 1 / (c_I dt)
         elif i == j:
             found[f"q{i}"] = 1.0 / (medium[name] * dt)
+        # a_nI = c_nI / c_I
         elif len(own) == 1:
             found[f"a{i}{j}"] = medium[name] / own[j]
         else:
+            # b_IJ = c_IJ / (c_I c_J dt)
             found[f"b{i}{j}"] = medium[name] / (own[i] * own[j] * dt)
     return found
 
@@ -106,6 +112,7 @@ def tables(axes: str, options: None) -> Physics:
     shear = pairs(axes)
     v = momentum.writes
     normal = tuple(f"s{a}{a}" for a in axes)
+    # h_I: stress of the shear strain itself; t_I: coupling on the nodes.
     stresses, h, t = (tuple(f"{s}{p}" for p in shear) for s in ("s", "h_", "t_"))
     stiffness = tuple(named("c", *two) for two in combinations_with_replacement(axes, 2))
     couplings = _couplings(axes)
@@ -115,12 +122,14 @@ def tables(axes: str, options: None) -> Physics:
     return replace(
         upright,
         fields=(
+            # h_I stands where s_I does, t_I on the nodes; both are new in every step.
             *upright.fields,
             *(Field(n, p, "Pa", slope=True, vanishes="z" in p)
               for n, p in zip(h, shear, strict=True)),
             *(Field(n, "", "1/s", slope=True) for n in t),
         ),
         stages=(
+            # Order of a step: velocities, h, normal stresses and t, then shear stresses.
             momentum,
             Stage("strain", h, v, q, formulas.strain),
             Stage("node", (*normal, *t), (*v, *h), (*stiffness, *couplings), formulas.node),
@@ -136,6 +145,7 @@ def tables(axes: str, options: None) -> Physics:
         smooth_across_layers=True,
         fluid_meets_solid=False,
         fluid_force={},
+        # A mirror across an axis turns the sign of couplings that are odd in it.
         odd={axis: _odd(couplings, axis) for axis in axes},
     )  # fmt: skip
 

@@ -16,6 +16,7 @@ def _modulus(cell, pair: str):
 
 def strain(cell):
     """h_ab = c_I (d_b v_a + d_a v_b): what the shear strain itself adds to a shear stress."""
+    # h_I = c_I g_I, g_ab = d_b v_a + d_a v_b
     for a, b in pairs(cell.axes):
         cell.put(f"h_{a}{b}", _modulus(cell, a + b) * (cell.d(b, f"v{a}") + cell.d(a, f"v{b}")))
 
@@ -28,12 +29,15 @@ def node(cell):
     """
     shear = pairs(cell.axes)
     axes = sorted(cell.axes)
+    # e_n, and P h_I: shear stresses interpolated to the nodes.
     strains = {a: cell.d(a, f"v{a}") for a in axes}
     on_nodes = {pair: cell.mean(pair, f"h_{pair}") for pair in shear}
+    # Normal stresses: s_n += c_nm e_m + a_nI P h_I
     for a in axes:
         normal = cell.sum(cell[named("c", a, b)] * strains[b] for b in axes)
         coupled = cell.sum(cell[named("a", a, pair)] * on_nodes[pair] for pair in shear)
         cell.put(f"s{a}{a}", cell[f"s{a}{a}"] + normal + coupled)
+    # Coupling: t_I = a_nI e_n + b_IJ P h_J, J not I
     for pair in shear:
         coupled = cell.sum(cell[named("a", a, pair)] * strains[a] for a in axes)
         for other in shear:
@@ -45,6 +49,7 @@ def node(cell):
 def shear(cell):
     """s_I += h_I + c_I P' t_I."""
     for pair in pairs(cell.axes):
+        # P' t_I: the transpose of P, from nodes to shear points.
         coupled = _modulus(cell, pair) * cell.mean(pair, f"t_{pair}")
         cell.put(f"s{pair}", cell[f"s{pair}"] + cell[f"h_{pair}"] + coupled)
 
@@ -52,6 +57,7 @@ def shear(cell):
 def surface(cell):
     """Szz = 0 on a free surface: what e_z would have to be less takes c_az e_z, a_zI e_z along."""
     excess = cell["szz"]
+    # Excess strain e_z = szz / c33, that would have made szz of the step.
     strain = excess / cell["c33"]
     for a in sorted(cell.axes)[:-1]:
         cell.put(f"s{a}{a}", cell[f"s{a}{a}"] - cell[named("c", a, "z")] * strain)

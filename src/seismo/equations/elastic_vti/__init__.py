@@ -24,16 +24,19 @@ from seismo.equations.parameters import DELTA, EPSILON, GAMMA, RHO, VP, VS, Cond
 from seismo.equations.table import Physics, Stage
 
 CONDITIONS = (
+    # A fluid is isotropic.
     Condition(
         lambda medium: constants.isotropic(medium) | (medium["vs"] > 0.0),
         ("vs", "epsilon", "delta", "gamma"),
         "a fluid has none of these; set them to 0 where vs is 0",
     ),
+    # c13 is real: Thomsen's (1986) delta is not too low.
     Condition(
         constants.has_c13,
         ("vp", "vs", "delta"),
         "delta is below -(1 - vs^2 / vp^2) / 2, so that c13 is no real number: raise it",
     ),
+    # The stiffness is positive definite.
     Condition(
         constants.takes_energy,
         ("epsilon", "delta", "gamma"),
@@ -51,6 +54,7 @@ def isotropic_throughout(extremes) -> bool:
 
 def _like(vp, vs, rho, epsilon, delta, gamma):
     """Return the isotropic vp, vs, rho whose contacts tell what those of VTI rocks err, roughly."""
+    # c33 (1 + epsilon) is the mean of c33 and c11 = c33 (1 + 2 epsilon).
     return max(vp * (1.0 + epsilon) ** 0.5, 1.2 * vs), vs, rho
 
 
@@ -62,6 +66,7 @@ def _of_rocks(stage: Stage) -> Stage:
     """Return a stage of the elastic equation whose even planes are those of isotropic rock."""
     if stage.even is None or stage.even.of_density:
         return stage
+    # Two stiffnesses, c11 and c44, tell a plane of isotropic rock only.
     even = replace(stage.even, everywhere=isotropic_throughout, simple=constants.isotropic)
     return replace(stage, even=even)
 
@@ -72,6 +77,7 @@ def of_rocks(table: Physics) -> Physics:
         table,
         stages=tuple(map(_of_rocks, table.stages)),
         conversion=given_rock.vti(),
+        # The fastest wave is sought over all directions: it may be oblique.
         derived={"fastest": wave_speeds.fastest},
         fastest=lambda found: found.others["fastest"][1],
         conditions=CONDITIONS,

@@ -36,6 +36,7 @@ def pressure(cell):
     # Read p(n-1) before the PML stores its memory in the same array.
     past = cell["p_old"]
     k = cell["k"]
+    # d2p/dt2 = c^2 (laplacian p - sum Y_l xi^l)
     laplacian = cell.sum(cell.dd(a, "p") for a in cell.axes)
     (memory,) = remember(cell, {"curvature": laplacian}).values()
     lasting = laplacian - loss(cell, "p", cell["y"], memory)
@@ -52,6 +53,7 @@ def tables(axes: str, options: Relaxation | None) -> Physics:
     relaxation = options or UNKNOWN
     plain = acoustic.tables(axes, None)
     flux, advance = plain.stages
+    # What is remembered is the Laplacian, on the nodes.
     remembered = names_of("curvature", relaxation)
 
     return Physics(

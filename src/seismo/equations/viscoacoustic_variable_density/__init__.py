@@ -29,6 +29,7 @@ from seismo.equations.table import Physics, Stage
 
 def pressure(cell):
     """p(n + 1) = p(n) - kappa dt (div v - sum Y_l xi^l)."""
+    # dp/dt = -kappa (div v - sum Y_l xi^l)
     divergence = cell.sum(cell.d(a, f"v{a}") for a in cell.axes)
     (memory,) = remember(cell, {"volume": divergence}).values()
     lasting = divergence - loss(cell, "p", cell["y"], memory)
@@ -42,6 +43,7 @@ def coefficients(medium: dict, dt: float) -> dict:
 
 def drives(axes: str, relaxation: Relaxation) -> dict:
     """Name the sources; volume that comes out of a point is a strain of the fluid."""
+    # Volume rates drive the memory of the volume strain, too.
     named = lossless.drives(axes)
     rates = {
         "pressure": lambda mean, dt: -1.0 / (mean("rho") * dt),
@@ -58,6 +60,7 @@ def tables(axes: str, options: Relaxation | None) -> Physics:
     relaxation = options or UNKNOWN
     plain = lossless.tables(axes, None)
     momentum, squeeze = plain.stages
+    # One strain, the volume: as many memory variables as mechanisms.
     remembered = names_of("volume", relaxation)
     return Physics(
         axes=axes,

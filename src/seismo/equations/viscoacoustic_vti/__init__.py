@@ -34,6 +34,7 @@ CURVATURES = ("across", "along")
 
 def pressures(cell):
     """Advance both pressures by what lasts of H p and Z r."""
+    # H p and Z r, each less sum Y_l xi^l of its own memory.
     before = acoustic_vti.present(cell)
     y = cell["y"]
     rates = dict(zip(CURVATURES, acoustic_vti.curvatures(cell), strict=True))
@@ -52,6 +53,7 @@ def tables(axes: str, options: Relaxation | None) -> Physics:
     relaxation = options or UNKNOWN
     plain = acoustic_vti.tables(axes, None)
     flux, advance = plain.stages
+    # A source of volume is a strain rate of both kinds, as the mean stress weighs them.
     share = 1.0 - 1.0 / len(axes)  # of the mean stress that p has
     shares = {"across": lambda mean, dt: share, "along": lambda mean, dt: 1.0 - share}
     volume = zip(plain.drives["pressure"], shares.items(), strict=True)

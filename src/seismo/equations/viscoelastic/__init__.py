@@ -44,8 +44,10 @@ def coefficients(medium: dict, dt: float) -> dict:
         dt: time step [s].
     """
     named = elastic.coefficients(medium, dt)
+    # Common P modulus g = sqrt(c11 c33) and d = g - c13, which is 2 mu in one rock.
     named["common"] = np.sqrt(named["c11"] * named["c33"])
     named["slack"] = named["common"] - named.pop("c13")
+    # y of each modulus; q y of shear moduli, whose harmonic mean weights y with 1 / mu.
     named |= {"y11": medium["y_c11"], "y33": medium["y_c33"], "y_slack": medium["y_slack"]}
     named["qy"] = named["q"] * medium["y_c44"]
     if "q66" in named:
@@ -55,6 +57,7 @@ def coefficients(medium: dict, dt: float) -> dict:
 
 def one_rock(medium: dict) -> np.ndarray:
     """Return where one rock fills a cell, so that y of c11 and of the shear modulus tell all."""
+    # One rock: both P moduli lose alike, and so do both shear moduli.
     close = partial(np.isclose, rtol=1e-6, atol=1e-9)
     alike = close(medium["y_c33"], medium["y_c11"]) & close(medium["y_slack"], medium["y_c44"])
     return elastic.one_rock(medium) & alike
@@ -62,6 +65,7 @@ def one_rock(medium: dict) -> np.ndarray:
 
 def drives(axes: str, relaxation: Relaxation) -> dict:
     """Name the sources; what depends on c11 feels its loss."""
+    # Sources of stress c11 q relax as c11 does.
     named = elastic.drives(axes)
     return named | {
         kind: tuple(t for term in named[kind] for t in relaxing_source(term, "y11", relaxation))
@@ -75,9 +79,11 @@ def tables(axes: str, options: Relaxation | None) -> Physics:
     plain = elastic.tables(axes, None)
     momentum, hooke, _ = plain.stages
     in_space = len(axes) == 3
+    # Memory variables of all strain rates, by the indices of the stress.
     memories = {name[1:]: names_of(name[1:], relaxation) for name in hooke.writes}
     remembered = tuple(name for names in memories.values() for name in names)
     strains = (*hooke.writes, *remembered)
+    # Each memory variable stands where its strain rate does.
     halves = {strain: plain.named(f"s{strain}").half for strain in memories}
     stiffness = ("c11", "c33", "common", "slack", "q", "y11", "y33", "y_slack", "qy")
     even = IsotropicPlanes(
@@ -101,6 +107,7 @@ def tables(axes: str, options: Relaxation | None) -> Physics:
         ),
         coefficients=coefficients,
         medium=(
+            # Averages of the lossless medium, and y of its stiffnesses.
             *plain.medium, "y_c11", "y_c33", "y_slack", "y_c44", *(("y_c66",) if in_space else ())
         ),
         observables=plain.observables,

@@ -44,8 +44,10 @@ def isotropic_stress(cell):
 
 def _shear(cell, a: str, strain: str, q: str, qy: str) -> None:
     """s_ya += mu d_a vy, mu the harmonic mean of two nodes, y weighted with 1/mu."""
+    # ds_ya/dt = mu (d_a vy - sum Y_l xi^l)
     rate = cell.d(a, "vy")
     (memory,) = remember(cell, {strain: rate}).values()
+    # mu: harmonic mean of two nodes; y: their mean weighted with 1 / mu.
     compliance = cell[q] + cell.next(q, a)
     y = (cell[qy] + cell.next(qy, a)) / compliance
     name = f"s{strain}"
@@ -56,6 +58,7 @@ def _shear(cell, a: str, strain: str, q: str, qy: str) -> None:
 def coefficients(medium: dict, dt: float) -> dict:
     """Return `rho` / dt, `q_xy`, `q`, `qy_xy` and `qy`; see above."""
     named = elastic_sh.coefficients(medium, dt)
+    # q y: y weighted with 1 / (mu dt), which the formulas average.
     named["qy_xy"] = named["q_xy"] * medium["y_mu_xy"]
     named["qy"] = named["q"] * medium["y_mu_yz"]
     return named
@@ -72,6 +75,7 @@ def tables(axes: str, options: Relaxation | None) -> Physics:
     relaxation = options or UNKNOWN
     plain = elastic_sh.tables(axes, None)
     momentum, hooke = plain.stages
+    # Memory of both strain rates, where their stresses stand.
     remembered = (*names_of("xy", relaxation), *names_of("yz", relaxation))
     even = IsotropicPlanes(isotropic_stress, ("q", "qy"), one_modulus, attrgetter("uniform"))
     return Physics(

@@ -24,6 +24,7 @@ from seismo.equations.table import Physics
 def tables(axes: str, options: Relaxation | None) -> Physics:
     """Return the table along some axes: in 2-D that of P-SV waves."""
     table = elastic_vti.of_rocks(viscoelastic.tables(axes, options))
+    # Least qp for the qs of each rock, so that every strain loses energy.
     share = partial(shear_share, dimensions=len(axes))
     return replace(table, conversion=None, derived={**table.derived, SHEAR_SHARE: share})
 
