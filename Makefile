@@ -7,6 +7,9 @@ BIN    := $(VENV)/bin
 DEMO   := demo
 INSTALL := $(BIN)/python -m pip install --quiet --disable-pip-version-check
 
+# Modules are compiled once, not by each of the hundreds of processes that tests and cases start.
+export PYTHONDONTWRITEBYTECODE =
+
 # A stamp is redone when what is installed changes: the dependencies, or the package itself.
 SOURCES := $(shell find src -name '*.py' -o -name '*.yaml' 2>/dev/null)
 

@@ -46,7 +46,9 @@ def test_waves_in_a_plane_are_exact(kind) -> None:
     assert max(map(relative_l2, found, wanted)) < 4e-4
 
 
-@pytest.mark.parametrize(("rock", "dimensions"), [(SHALE, 2), (ASLANT, 3)])
+@pytest.mark.parametrize(
+    ("rock", "dimensions"), [(SHALE, 2), pytest.param(ASLANT, 3, marks=pytest.mark.slow)]
+)
 def test_waves_in_shale_are_exact(rock, dimensions) -> None:
     """At 10 points in 2-D, 6 in 3-D; measured 8e-4 and 8e-3; without broad sources 8e-2."""
     found, wanted = whole_space(rock, "pressure", dimensions, 10.0 if dimensions == 2 else 6.0)

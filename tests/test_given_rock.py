@@ -142,7 +142,7 @@ def test_five_constants_move_as_thomsens_parameters(dimensions: int) -> None:
     assert differ(by_numbers, by_constants) < 1e-9
 
 
-@pytest.mark.parametrize("dimensions", [2, 3])
+@pytest.mark.parametrize("dimensions", [2, pytest.param(3, marks=pytest.mark.slow)])
 def test_isotropic_rock_by_constants_moves_as_isotropic_rock(dimensions: int) -> None:
     """The bar is 1e-5; three other equations run."""
     rock = constants.vti(**solver.VALUES)
@@ -192,8 +192,13 @@ def test_a_quarter_turn_exchanges_the_axes_of_the_rock() -> None:
         assert differ(*runs) < 1e-9
 
 
-@pytest.mark.parametrize("top", ["absorbing", "free_surface"])
-@pytest.mark.parametrize("dimensions", [2, 3])
+@pytest.mark.parametrize(
+    ("dimensions", "top"),
+    [
+        (2, "absorbing"), (2, "free_surface"), (3, "absorbing"),
+        pytest.param(3, "free_surface", marks=pytest.mark.slow),
+    ],
+)  # fmt: skip
 def test_gridded_rock_moves_as_a_uniform_one(dimensions: int, top: str, tmp_path) -> None:
     rock = entries(orthorhombic(), NINE) | {"azimuth": 0.0 if dimensions == 2 else 30.0}
     changes = {"boundaries": solver.faces(dimensions, top=top)}
@@ -350,8 +355,12 @@ def test_equations_take_what_the_model_gives() -> None:
 
 
 @pytest.mark.parametrize(
-    ("dimensions", "top"), [(2, "absorbing"), (2, "free_surface"), (3, "free_surface")]
-)
+    ("dimensions", "top"),
+    [
+        (2, "absorbing"), (2, "free_surface"),
+        pytest.param(3, "free_surface", marks=pytest.mark.slow),
+    ],
+)  # fmt: skip
 def test_layers_of_vti_rock_by_nine_constants_move_as_by_five(dimensions: int, top: str) -> None:
     """The bar is 1e-5 away from the contact, beside which jumps of strain in VTI rock count.
 

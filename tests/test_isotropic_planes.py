@@ -83,8 +83,14 @@ def test_shapes_and_files_tell_what_averages_are(name, stage, model, dimensions,
     assert plain_planes(setup.earth, z, y, x, spacing, "point").all()
 
 
-@pytest.mark.parametrize("case", ["free_surface", "mixed"])
-@pytest.mark.parametrize(("model", "dimensions"), [("bodies", 2), ("sea", 2), ("bodies", 3)])
+@pytest.mark.parametrize(
+    ("model", "dimensions", "case"),
+    [
+        ("bodies", 2, "free_surface"), ("bodies", 2, "mixed"), ("sea", 2, "free_surface"),
+        ("sea", 2, "mixed"), ("bodies", 3, "mixed"),
+        pytest.param("bodies", 3, "free_surface", marks=pytest.mark.slow),
+    ],
+)  # fmt: skip
 def test_even_planes_change_no_answer(model, dimensions, case, tmp_path, monkeypatch):
     """Against the formula for all planes; cut in parts, to the last bit."""
     given = document(model, dimensions, case)

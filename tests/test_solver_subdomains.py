@@ -20,8 +20,14 @@ from seismo.solver.simulation import Simulation
 
 CELLS = {2: (30, 52), 3: (18, 24, 24)}
 PARTS = {2: [(2, 1), (3, 1)], 3: [(2, 1), (1, 2), (2, 2)]}
+# Of equations that stand in for others, one cut every day.
 BOXES = [
-    pytest.param(*equation.values, parts, id=f"{equation.id}-{parts[0]}x{parts[1]}")
+    pytest.param(
+        *equation.values,
+        parts,
+        id=f"{equation.id}-{parts[0]}x{parts[1]}",
+        marks=equation.marks if parts != (3, 1) else (),
+    )
     for equation in solver.EVERY_EQUATION
     for parts in PARTS[equation.values[1]]
 ]

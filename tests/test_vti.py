@@ -64,7 +64,7 @@ def test_force_in_a_whole_space(dimensions: int) -> None:
     check(found, by_component("v", axes, velocity), TOLERANCE[dimensions])
 
 
-@pytest.mark.parametrize("dimensions", [2, 3])
+@pytest.mark.parametrize("dimensions", [2, pytest.param(3, marks=pytest.mark.slow)])
 def test_moment_in_a_whole_space(dimensions: int) -> None:
     """In 3-D at one receiver, along whose path the exact answer takes a few seconds."""
     axes = solver.axes_of(dimensions)

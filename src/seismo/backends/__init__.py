@@ -4,9 +4,14 @@ Threads meet several times a step. The one that is there first is to spin for so
 which the other comes on a quiet machine, and then to sleep: where OpenMP spins for milliseconds, as
 is its default, a thread that waits keeps the core from the one it waits for. It has to be said
 before the first threads are made; who has set it keeps it.
+
+Numba colours its messages where Colorama is installed, which then ends every program with a code on
+its standard output: paths that `seismo run` prints for scripts would end in it.
 """
 
 import os
+
+os.environ.setdefault("NUMBA_DISABLE_ERROR_MESSAGE_HIGHLIGHTING", "1")
 
 if "OMP_WAIT_POLICY" not in os.environ:
     os.environ["OMP_WAIT_POLICY"] = "passive"
