@@ -2,6 +2,7 @@
 
     scenarios   YAML changed at random, its text or its tree, checked
     files       model files, tables, station lists and wavelets, made up or damaged, checked
+    earths      models, faults, events and stations on the earth, in formats of others, checked
     results     results with flipped bits, read and compared
     runs        run directories with flipped bits, or other files in them, gone on with
     caches      kernel caches with flipped, cut or exchanged files, run with
@@ -103,6 +104,91 @@ sources:
 receivers: [{type: stations, path: stations.csv}]
 """
 NETCDF = "{type: file, vp: {path: FILE}}", "{type: volume, path: m.nc, vp: vp}"
+EARTH = """\
+physics: elastic
+grid: {extent: {x: 8 km, y: 6 km, z: 5 km}, origin: {x: -4 km, y: -3 km}, spacing: 1 km, order: 2}
+time: {duration: 0.5}
+boundaries: {top: free_surface, layer: {points: 2}}
+geographic: {longitude: -118, latitude: 34, azimuth: 20}
+model:
+  - {type: uniform, vp: 5000, vs: 2900, rho: 2600}
+  - PART
+sources: [SOURCE]
+receivers: [{type: stations, path: stations.FORM}]
+"""
+PARTS = {
+    "m.h5": "{type: volume, path: m.h5, vp: Vp, vs: Vs, outside: nearest}",
+    "m.sfile": "{type: volume, path: m.sfile, vp: Cp, vs: Cs, crs: EPSG:32611, outside: nearest}",
+    "m.nc": "{type: volume, path: m.nc, vp: vp, vs: vs, outside: nearest, missing: column}",
+    "m.sgy": "{type: file, vp: {path: m.sgy}}",
+}
+WAVELET = "wavelet: {type: ricker, frequency: 0.4}"
+SOURCES = {
+    "f.srf": "{type: finite_fault, path: f.srf}", "f.fsp": "{type: finite_fault, path: f.fsp}",
+    "e.xml": f"{{type: event, path: e.xml, {WAVELET}}}", "e.cmt": "{type: event, path: e.cmt}",
+}  # fmt: skip
+SRF = """2.0
+PLANE 1
+-118 34 2 1 2 1
+30 60 1 0 1
+POINTS 2
+-118.0 34.0 2.0 30 60 1e10 0.1 0.1 2.9e5 2.6
+70 100 4 0 0 0 0
+0 500 500 0
+-118.001 34.001 2.1 30 60 1e10 0.1 0.1 2.9e5 2.6
+70 100 4 10 3 0 0
+0 500 500 0 50 50 0
+"""
+FSP = """% Loc  : LAT  =  34.000      LON = -118.000     DEP = 2.50
+% Size : LEN  =   2.00 km    WID =  1.00 km    Mw = 5.0       Mo = 1.26e+016 Nm
+% Mech : STRK =  120         DIP =  60          RAKE = 90      Htop = 2.00 km
+% Rupt : HypX =  1.00 km     HypZ = 0.50 km     avTr = 0.8 s    avVr = 2.5 km/s
+% Invs :   Dx  =   1.00 km      Dz  =  1.00 km
+% Invs :   LEN =  1.00 s        SHF =  0.50 s     (time-window length and time-shift)
+%   Nsbfs =   2   subfaults
+%   LAT       LON       X==NS     Y==EW       Z       SLIP      RAKE  TRUP     TW1   TW2
+   34.000  -118.000     0.0       0.0       2.0     1.000    30.0   0.2   0.5   0.5
+   34.005  -118.000     0.0       0.0       2.0     2.000   -99.0   999   1.5   0.5
+"""
+QUAKEML = """<?xml version="1.0" encoding="utf-8"?>
+<q:quakeml xmlns="http://quakeml.org/xmlns/bed/1.2" xmlns:q="http://quakeml.org/xmlns/quakeml/1.2">
+<eventParameters publicID="smi:local/all"><event publicID="smi:local/one">
+<origin publicID="smi:local/o"><time><value>2008-07-29T18:42:17.21Z</value></time>
+<latitude><value>34.0</value></latitude><longitude><value>-118.0</value></longitude>
+<depth><value>2500.0</value></depth></origin>
+<focalMechanism publicID="smi:local/f"><momentTensor publicID="smi:local/m">
+<derivedOriginID>smi:local/o</derivedOriginID><scalarMoment><value>1e16</value></scalarMoment>
+<tensor><Mrr><value>1e16</value></Mrr><Mtt><value>-1e16</value></Mtt><Mpp><value>0</value></Mpp>
+<Mrt><value>0</value></Mrt><Mrp><value>0</value></Mrp><Mtp><value>2e15</value></Mtp></tensor>
+</momentTensor></focalMechanism></event></eventParameters></q:quakeml>
+"""
+CMT = """ PDE 2008 07 29 18 42 15.71 34.0 -118.0 2.5 5.4 5.4 SOMEWHERE
+event name:     14383980
+time shift:     1.5
+half duration:  0.8
+latitude:       34.0
+longitude:      -118.0
+depth:          2.5
+Mrr:       8.7e23
+Mtt:      -7.7e23
+Mpp:      -1.0e23
+Mrt:       1.5e23
+Mrp:      -3.9e23
+Mtp:       4.3e23
+"""
+STATION_XML = """<?xml version="1.0" encoding="UTF-8"?>
+<FDSNStationXML xmlns="http://www.fdsn.org/xml/station/1" schemaVersion="1.1">
+<Source>made by hand</Source><Created>2020-01-01T00:00:00Z</Created>
+<Network code="CI"><Station code="PAS" startDate="1990-01-01T00:00:00Z"><Latitude>34.01</Latitude>
+<Longitude>-118.01</Longitude><Elevation>250.0</Elevation><Site><Name>PAS</Name></Site>
+<Channel code="BHZ" locationCode="00" startDate="1990-01-01T00:00:00Z"><Latitude>34.01</Latitude>
+<Longitude>-118.01</Longitude><Elevation>250.0</Elevation><Depth>10.0</Depth></Channel></Station>
+</Network></FDSNStationXML>
+"""
+STATION_FILES = {
+    "xml": STATION_XML, "specfem": "PAS CI 34.01 -118.01 250.0 0.0\nRUS CI 34.0 -118.0 10 5\n",
+    "sw4": "grid h=100 x=8e3 y=6e3 z=5e3\nrec lat=34.0 lon=-118.0 depth=0 sta=PAS file=CI.PAS\n",
+}  # fmt: skip
 RUN = """\
 physics: acoustic
 grid: {extent: {x: 200 m, z: 200 m}, spacing: 10 m, order: 2}
@@ -281,6 +367,133 @@ def file(folder: Path, chosen: random.Random) -> str:
     return allowed(*call("check", str(folder / "s.yaml")), 0, 2, 4, 75)
 
 
+def odd_hdf5(path: Path, chosen: random.Random) -> None:
+    """Change attributes and shapes of an HDF5 file, or its bits."""
+    if chosen.random() < 0.3:
+        path.write_bytes(flipped(path.read_bytes(), chosen, 8))
+        return
+    with h5py.File(path, "r+") as opened:
+        entries = [opened]
+        opened.visititems(lambda _, entry: entries.append(entry))
+        for _ in range(chosen.randint(1, 3)):
+            entry = chosen.choice(entries)
+            odd = chosen.choice([
+                0.0, -1.0, 1e-300, 1e300, np.nan, np.inf, "\x1b[2J", "", [], [1.0, 2.0, 3.0], 7,
+                -(2**62), 1 << 62, b"\xff", ["a", "b"], 1e3, -4e3, h5py.Empty("f4"), True,
+            ])  # fmt: skip
+            if entry.attrs and chosen.random() < 0.6:
+                name = chosen.choice(sorted(entry.attrs))
+                entry.attrs[name] = odd
+            elif isinstance(entry, h5py.Dataset) and entry.size:
+                array = entry[...]
+                index = tuple(chosen.randrange(n) for n in array.shape)
+                if array.dtype.kind == "f":
+                    array[index] = chosen.choice([0.0, -1.0, 1e30, np.nan, np.inf, -1e20, 99999.0])
+                name, kept = entry.name, dict(entry.attrs)
+                array = chosen.choice([array, array[:1], array[..., :1], array[None], array.T])
+                parent = entry.parent
+                del parent[name]
+                parent.create_dataset(name, data=array).attrs.update(kept)
+                entries = [opened]
+
+
+def geomodelgrids(path: Path) -> None:
+    """Write two blocks on a ground."""
+    with h5py.File(path, "w") as opened:
+        opened.attrs.update({
+            "crs": "EPSG:32611", "origin_x": 380e3, "origin_y": 3740e3, "y_azimuth": 0.0,
+            "dim_x": 60e3, "dim_y": 60e3, "dim_z": 8e3, "data_values": ["density", "Vp", "Vs"],
+            "data_units": ["kg/m**3", "m/s", "m/s"], "data_layout": "vertex",
+        })  # fmt: skip
+        names = ("x_resolution", "y_resolution", "z_resolution")
+        for name, step, top, levels in (("a", 4e3, 0.0, 4), ("b", 6e3, -3e3, 6)):
+            count = int(60e3 / step) + 1
+            block = np.empty((count, count, levels, 3), "f4")
+            block[...] = 2600.0, 5500.0, 3200.0
+            opened[f"blocks/{name}"] = block
+            resolutions = dict(zip(names, (step, step, 1e3), strict=True))
+            opened[f"blocks/{name}"].attrs.update(resolutions | {"z_top": top})
+        opened["surfaces/top_surface"] = np.full((16, 16), 300.0)
+        opened["surfaces/top_surface"].attrs.update(dict.fromkeys(names[:2], 4e3))
+
+
+def sfile(path: Path) -> None:
+    """Write two grids between three interfaces."""
+    with h5py.File(path, "w") as opened:
+        name = "Origin longitude, latitude, azimuth"
+        opened.attrs.update({name: [-118.3, 33.8, 0.0], "ngrids": np.int32(2)})
+        for number, (count, depth) in enumerate(((21, 0.0), (11, 3e3), (11, 9e3))):
+            opened[f"Z_interfaces/z_values_{number}"] = np.full((count, count), depth)
+            if number < 2:
+                group = opened.create_group(f"Material_model/grid_{number}")
+                group.attrs["Horizontal grid size"] = 60e3 / (count - 1)
+                for variable, value in (("Cp", 5500.0), ("Cs", 3200.0)):
+                    group[variable] = np.full((count, count, 4), value, "f4")
+
+
+def netcdf(path: Path, chosen: random.Random) -> None:
+    """Write a model by depth, latitude and longitude."""
+    axes = {"depth": [0.0, 1.0, 9.0], "latitude": np.linspace(33.8, 34.2, 5),
+            "longitude": np.linspace(-118.3, -117.7, 7)}  # fmt: skip
+    values = (tuple(axes), np.full((3, 5, 7), 5.5, "f4"), {"units": "km/s"})
+    data = xarray.Dataset({"vp": values, "vs": (values[0], 0.6 * values[1], values[2])}, axes)
+    data.depth.attrs.update(units="km", positive="down")
+    data.to_netcdf(path, engine=chosen.choice(["h5netcdf", "scipy"]))
+
+
+def cube(path: Path, chosen: random.Random) -> None:
+    """Write a cube of inlines and crosslines, whose traces say where they are."""
+    segyio.tools.from_array3D(path, np.full((7, 9, 6), 5500.0, np.float32), dt=10_000)
+    with segyio.open(path, "r+", ignore_geometry=True) as opened:
+        for number in range(opened.tracecount):
+            y, x = divmod(number, 9)
+            opened.header[number] = {
+                segyio.TraceField.CDP_X: -4000 + 1000 * x, segyio.TraceField.CDP_Y: 1000 * y - 3000,
+                segyio.TraceField.SourceGroupScalar: chosen.choice([1, 1, 1, 0, -10]),
+            }  # fmt: skip
+        opened.bin[segyio.BinField.Interval] = chosen.choice([1000, 10_000, 10, 0, -1])
+
+
+def odd_words(text: str, chosen: random.Random) -> bytes:
+    """Change numbers of a text, or pieces of it."""
+    words = text.split(" ")
+    for _ in range(chosen.randint(0, 3)):
+        word = chosen.choice(["nan", "-99", "999", "1e308", "-1e-320", "0", "1e9", "-1", "x", ""])
+        words[chosen.randrange(len(words))] = word
+    changed = " ".join(words).encode()
+    return damaged_text(changed, chosen) if chosen.random() < 0.6 else changed
+
+
+def earth(folder: Path, chosen: random.Random) -> str:
+    """Check a scenario with a hostile file of another program."""
+    model, source, form = (chosen.choice(list(some)) for some in (PARTS, SOURCES, STATION_FILES))
+    text = EARTH.replace("PART", PARTS[model]).replace("SOURCE", SOURCES[source])
+    (folder / "s.yaml").write_text(text.replace("FORM", form))
+    texts = {"f.srf": SRF, "f.fsp": FSP, "e.xml": QUAKEML, "e.cmt": CMT}
+    which = chosen.choice(["model", "model", "source", "stations"])
+    path = folder / model
+    path.unlink(missing_ok=True)
+    match model:
+        case "m.h5":
+            geomodelgrids(path)
+        case "m.sfile":
+            sfile(path)
+        case "m.nc":
+            netcdf(path, chosen)
+        case _:
+            cube(path, chosen)
+    if which == "model" and (model in ("m.h5", "m.sfile") or path.read_bytes()[:4] == b"\x89HDF"):
+        odd_hdf5(path, chosen)
+    elif which == "model":
+        path.write_bytes(flipped(path.read_bytes(), chosen, 8))
+    for name, sound, hostile in (
+        (source, texts[source], which == "source"),
+        (f"stations.{form}", STATION_FILES[form], which == "stations"),
+    ):
+        (folder / name).write_bytes(odd_words(sound, chosen) if hostile else sound.encode())
+    return allowed(*call("check", str(folder / "s.yaml")), 0, 2, 4, 75)
+
+
 def sound_run(folder: Path, name: str) -> Path:
     """Return the results of a run that nothing is wrong with, made once for a folder."""
     (folder / "s.yaml").write_text(RUN)
@@ -389,7 +602,8 @@ def prepared(kind: str, folder: Path) -> None:
 
 Case = Callable[[Path, random.Random], str]
 KINDS: dict[str, tuple[Case, int]] = {  # and how many cases a child has
-    "scenarios": (scenario, BATCH), "files": (file, BATCH), "results": (result, BATCH),
+    "scenarios": (scenario, BATCH), "files": (file, BATCH), "earths": (earth, BATCH),
+    "results": (result, BATCH),
     "runs": (going_on, 1), "caches": (cached, 1),
 }  # fmt: skip
 
